@@ -39,6 +39,7 @@ fn faults_of_the_bus_are_refuted() {
         ),
         fault(READ, "an address is withdrawn", forgets("ar_valid_q"), "mem_ar_stays", 8),
         fault(READ, "idle with beats owed", net("busy", "in_hand"), "idle_owes_nothing", 8),
+        fault(READ, "nothing is owed once its address is taken", net("owes_o", "mem_arvalid_o"), "owes_bursts", 8),
         fault(WRITE, "an address ahead of its data", net("needs", "2'd1").into("may"), "beats_come", 9),
         fault(ARBITER, "answers go to both managers", net("b_to_1", "1'b1"), "answer_1_came_in", 4),
         fault(ARBITER, "the number of another", net("number_q", "1'b0").module("axi_turns"), "u_reads.came_in_0", 5),
@@ -88,6 +89,13 @@ fn large_late_faults_of_the_bus_are_refuted() {
         fault(READ, "more is asked for than there is room", Fault::net("fits", "1'b1"), "room_for_all", 11),
         fault(READ, "the last beat is too short", Fault::operator("row_last", "<=", "<"), "bytes_of_a_beat", 11),
         fault(WRITE, "an address is withdrawn", forgets("aw_valid_q"), "mem_aw_stays", 10),
+        fault(
+            WRITE,
+            "nothing is owed once its address is taken",
+            Fault::net("owes_o", "mem_awvalid_o"),
+            "owes_bursts",
+            10,
+        ),
         fault(WRITE, "last is forgotten", Fault::net("last_beat", "1'b0").into("w_last_q"), "last_is_last", 10),
         fault(WRITE, "a beat is withdrawn", forgets("w_valid_q"), "mem_w_stays", 11),
     ]);

@@ -76,6 +76,7 @@ module axi_read_dma_a64_d128_i1_b16_o8_c4_k64_inferred (
                                              // taken
   output wire         mem_rready_o,          // The beat is taken at the coming edge, when it is valid
   output wire         idle_o,                // No command is in hand and no beat is owed
+  output wire         owes_o,                // A burst is asked for, and its last beat has not come
   output wire         read_beat_o,           // A beat came from the bus in the cycle before
   output wire         waits_o                // In the cycle before, a command was in hand, and the output
                                              // would have been taken and had no beat
@@ -307,6 +308,7 @@ module axi_read_dma_a64_d128_i1_b16_o8_c4_k64_inferred (
   wire in_hand = bursts_checking | |slots_used;
   wire busy = in_hand | |open_q;
   assign idle_o = !busy;
+  assign owes_o = |open_q;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) read_beat_q <= 1'b0;
     else         read_beat_q <= comes;
@@ -527,6 +529,7 @@ module axi_read_dma_a64_d128_i1_b16_o8_c4_k64_inferred (
       == owes_what_it_asked_for_sum);
   wire [5:0] open_bursts_sum = formal_read_number_q + {4'd0, mem_arvalid_o};
   always @(posedge clk_i) if (rst_ni) open_bursts: assert ({2'd0, open_q} == open_bursts_sum);
+  always @(posedge clk_i) if (rst_ni) owes_bursts: assert (owes_o == (|formal_read_number_q | mem_arvalid_o));
   always @(posedge clk_i) if (rst_ni) first_record: assert ((head_q == formal_read_head_q)
       & (beat_q == formal_read_beat_q));
   always @(posedge clk_i) if (rst_ni) last_record: assert (tail_q

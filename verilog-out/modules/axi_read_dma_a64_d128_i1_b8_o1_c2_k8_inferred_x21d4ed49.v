@@ -76,6 +76,7 @@ module axi_read_dma_a64_d128_i1_b8_o1_c2_k8_inferred_x21d4ed49 (
                                              // taken
   output wire         mem_rready_o,          // The beat is taken at the coming edge, when it is valid
   output wire         idle_o,                // No command is in hand and no beat is owed
+  output wire         owes_o,                // A burst is asked for, and its last beat has not come
   output wire         read_beat_o,           // A beat came from the bus in the cycle before
   output wire         waits_o                // In the cycle before, a command was in hand, and the output
                                              // would have been taken and had no beat
@@ -302,6 +303,7 @@ module axi_read_dma_a64_d128_i1_b8_o1_c2_k8_inferred_x21d4ed49 (
   wire in_hand = bursts_checking | |slots_used;
   wire busy = in_hand | open_q;
   assign idle_o = !busy;
+  assign owes_o = open_q;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) read_beat_q <= 1'b0;
     else         read_beat_q <= comes;

@@ -74,6 +74,7 @@ module axi_write_dma_a64_d128_i1_b16_o8_c4_k32_inferred (
                                              // taken
   output wire         mem_bready_o,          // The beat is taken at the coming edge, when it is valid
   output wire         idle_o,                // No command is in hand and no response is owed
+  output wire         owes_o,                // A burst has begun, and its response has not come
   output wire         write_beat_o,          // A beat left to the bus in the cycle before
   output wire         waits_o                // In the cycle before, a command was in hand, and a beat was
                                              // offered and not taken
@@ -331,6 +332,7 @@ module axi_write_dma_a64_d128_i1_b16_o8_c4_k32_inferred (
   wire in_hand = bursts_checking | |slots_used;
   wire busy = in_hand | |open_q;
   assign idle_o = !busy;
+  assign owes_o = |open_q;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) write_beat_q <= 1'b0;
     else         write_beat_q <= mem_wvalid_o & mem_wready_i;
@@ -542,6 +544,8 @@ module axi_write_dma_a64_d128_i1_b16_o8_c4_k32_inferred (
   wire formal_ends = mem_wvalid_o & mem_wlast_o;
   wire [5:0] open_bursts_sum = formal_shown_q + {4'd0, formal_write_tail_and};
   always @(posedge clk_i) if (rst_ni) open_bursts: assert ({2'd0, open_q} == open_bursts_sum);
+  always @(posedge clk_i) if (rst_ni) owes_bursts: assert (owes_o
+      == (|formal_shown_q | formal_write_tail_and));
   wire [5:0] unsent_bursts_sum = formal_write_number_q + {4'd0, formal_write_tail_and};
   wire [4:0] unsent_bursts_sum_2 = unsent_q + {3'd0, formal_ends};
   always @(posedge clk_i) if (rst_ni) unsent_bursts: assert ({1'b0, unsent_bursts_sum_2}

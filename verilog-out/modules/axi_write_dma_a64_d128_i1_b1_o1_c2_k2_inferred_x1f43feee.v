@@ -74,6 +74,7 @@ module axi_write_dma_a64_d128_i1_b1_o1_c2_k2_inferred_x1f43feee (
                                              // taken
   output wire         mem_bready_o,          // The beat is taken at the coming edge, when it is valid
   output wire         idle_o,                // No command is in hand and no response is owed
+  output wire         owes_o,                // A burst has begun, and its response has not come
   output wire         write_beat_o,          // A beat left to the bus in the cycle before
   output wire         waits_o                // In the cycle before, a command was in hand, and a beat was
                                              // offered and not taken
@@ -327,6 +328,7 @@ module axi_write_dma_a64_d128_i1_b1_o1_c2_k2_inferred_x1f43feee (
   wire in_hand = bursts_checking | |slots_used;
   wire busy = in_hand | open_q;
   assign idle_o = !busy;
+  assign owes_o = open_q;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) write_beat_q <= 1'b0;
     else         write_beat_q <= mem_wvalid_o & mem_wready_i;

@@ -22,6 +22,7 @@ module dma_bank_a64_d128_i1_b16_o8_c4_r6_w1_k64_l32 (
   input  wire         clk_i,
   input  wire         rst_ni,
   input  wire         abort_i,                    // Soft reset of all DMAs
+  input  wire         other_awaits_i,             // The other manager waits for an answer
   input  wire   [3:0] read_cache_i,               // ARCACHE of all reads
   input  wire   [3:0] write_cache_i,              // AWCACHE of all writes
   input  wire   [2:0] prot_i,                     // ARPROT and AWPROT of all accesses
@@ -152,7 +153,8 @@ module dma_bank_a64_d128_i1_b16_o8_c4_r6_w1_k64_l32 (
                                                   // is taken
   output wire         mem_rready_o,               // The beat is taken at the coming edge, when it is valid
   output wire         waiting_o,                  // Of each port: in the cycle before, something was asked
-                                                  // for or offered, and not done
+                                                  // for or offered and not done, or a manager waited for an
+                                                  // answer
   output wire         answered_o,                 // Of each port: in the cycle before, some channel moved
   output wire         idle_o,                     // No command is in hand, and nothing is offered or owed on
                                                   // any port
@@ -203,8 +205,10 @@ module dma_bank_a64_d128_i1_b16_o8_c4_r6_w1_k64_l32 (
   wire         arbiter_mem_arvalid;
   wire         watch_idle;
   wire         reader_idle [0:5];
+  wire         reader_owes [0:5];
   wire         reader_waits [0:5];
   wire         writer_idle [0:0];
+  wire         writer_owes [0:0];
   wire         unused_write_write_beat;
   wire         unused_write_waits;
 
@@ -282,6 +286,7 @@ module dma_bank_a64_d128_i1_b16_o8_c4_r6_w1_k64_l32 (
       .mem_rvalid_i(arbiter_mgr_rvalid[i + 1]),
       .mem_rready_o(arbiter_mgr_rready_in[i + 1]),
       .idle_o(reader_idle[i]),
+      .owes_o(reader_owes[i]),
       .read_beat_o(unused_read_read_beat),
       .waits_o(reader_waits[i])
     );
@@ -330,6 +335,7 @@ module dma_bank_a64_d128_i1_b16_o8_c4_r6_w1_k64_l32 (
     .mem_bvalid_i(arbiter_mgr_bvalid[1]),
     .mem_bready_o(arbiter_mgr_bready_in[1]),
     .idle_o(writer_idle[0]),
+    .owes_o(writer_owes[0]),
     .write_beat_o(unused_write_write_beat),
     .waits_o(unused_write_waits)
   );
@@ -431,6 +437,8 @@ module dma_bank_a64_d128_i1_b16_o8_c4_r6_w1_k64_l32 (
 
   wire watch_r_valid_in = mem_rvalid_i & mem_rready_o;
   wire watch_b_valid_in = mem_bvalid_i & mem_bready_o;
+  wire watch_awaited_in = reader_owes[0] | reader_owes[1] | reader_owes[2] | reader_owes[3] | reader_owes[4]
+      | reader_owes[5] | writer_owes[0] | other_awaits_i;
 
   axi_watch_n896_m56 u_watch (
     .clk_i(clk_i),
@@ -444,6 +452,7 @@ module dma_bank_a64_d128_i1_b16_o8_c4_r6_w1_k64_l32 (
     .w_valid_i(arbiter_mem_wvalid),
     .w_ready_i(mem_wready_i),
     .b_valid_i(watch_b_valid_in),
+    .awaited_i(watch_awaited_in),
     .waiting_o(waiting_o),
     .answered_o(answered_o),
     .idle_o(watch_idle),

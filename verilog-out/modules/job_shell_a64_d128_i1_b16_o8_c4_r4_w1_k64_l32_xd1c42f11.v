@@ -168,6 +168,7 @@ module job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_xd1c42f11 (
 );
   wire         walker_began;
   wire         walker_busy;
+  wire         walker_awaits;
   wire         walker_abort;
   wire         walker_fetch_arid;
   wire  [63:0] walker_fetch_araddr;
@@ -244,6 +245,7 @@ module job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_xd1c42f11 (
     .waiting_i(bank_waiting),
     .answered_i(bank_answered),
     .idle_i(walker_idle_in),
+    .awaits_o(walker_awaits),
     .abort_o(walker_abort),
     .operation_valid_o(operation_valid_o),
     .operation_ready_i(operation_ready_i),
@@ -291,6 +293,7 @@ module job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_xd1c42f11 (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .abort_i(walker_abort),
+    .other_awaits_i(walker_awaits),
     .read_cache_i(read_cache_i),
     .write_cache_i(write_cache_i),
     .prot_i(prot_i),

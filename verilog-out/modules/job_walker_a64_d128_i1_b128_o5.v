@@ -41,6 +41,7 @@ module job_walker_a64_d128_i1_b128_o5 (
   input  wire         answered_i,               // Each port of the bus answered: some channel moved
   input  wire         idle_i,                   // Nothing is under way on the bus, and all other DMAs and the
                                                 // accelerator are idle
+  output wire         awaits_o,                 // A DMA here waits for an answer
   output wire         abort_o,                  // All work in flight is dropped. High until idle_i, and the
                                                 // DMAs here are idle
   output wire         operation_valid_o,        // To the accelerator: what it is to do
@@ -116,6 +117,7 @@ module job_walker_a64_d128_i1_b128_o5 (
   wire   [2:0] fetch_completion_error;
   wire  [63:0] fetch_completion_address;
   wire         fetch_idle;
+  wire         fetch_owes;
   wire         unused_fetch_read_beat;
   wire         unused_fetch_waits;
   wire         tag_command_ready;
@@ -124,10 +126,12 @@ module job_walker_a64_d128_i1_b128_o5 (
   wire   [2:0] tag_completion_error;
   wire  [63:0] tag_completion_address;
   wire         tag_idle;
+  wire         tag_owes;
   wire         unused_tag_write_beat;
   wire         unused_tag_waits;
 
   assign abort_o = controller_abort;
+  assign awaits_o = fetch_owes | tag_owes;
   wire controller_idle_in = idle_i & fetch_idle & tag_idle;
 
   job_controller_a64_d128_i1_b8_o1_c2_b128_o5_xfb243b3d u_controller (
@@ -230,6 +234,7 @@ module job_walker_a64_d128_i1_b128_o5 (
     .mem_rvalid_i(fetch_rvalid_i),
     .mem_rready_o(fetch_rready_o),
     .idle_o(fetch_idle),
+    .owes_o(fetch_owes),
     .read_beat_o(unused_fetch_read_beat),
     .waits_o(unused_fetch_waits)
   );
@@ -271,6 +276,7 @@ module job_walker_a64_d128_i1_b128_o5 (
     .mem_bvalid_i(tag_bvalid_i),
     .mem_bready_o(tag_bready_o),
     .idle_o(tag_idle),
+    .owes_o(tag_owes),
     .write_beat_o(unused_tag_write_beat),
     .waits_o(unused_tag_waits)
   );

@@ -45,6 +45,8 @@ pub struct AxiConfig {
     pub silent_reads: Option<Silence>,
     /// Writes that are never answered.
     pub silent_writes: Option<Silence>,
+    /// An answer with a wrong ID.
+    pub misrouted: Option<Misrouted>,
     /// What the design promises.
     pub promises: Promises,
 }
@@ -66,6 +68,7 @@ impl AxiConfig {
             errors: Vec::new(),
             silent_reads: None,
             silent_writes: None,
+            misrouted: None,
             promises: Promises::default(),
         }
     }
@@ -249,6 +252,16 @@ pub enum Access {
     Both,
 }
 
+impl Access {
+    fn hits(self, read: bool) -> bool {
+        match self {
+            Self::Read => read,
+            Self::Write => !read,
+            Self::Both => true,
+        }
+    }
+}
+
 /// Which beats of an access meet an error. A write has one answer: the worst of its beats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -264,12 +277,7 @@ pub enum Place {
 
 impl BusError {
     fn hits(&self, read: bool, at: &BeatPlace) -> bool {
-        let access = match self.access {
-            Access::Read => read,
-            Access::Write => !read,
-            Access::Both => true,
-        };
-        access
+        self.access.hits(read)
             && match &self.place {
                 Place::Addresses(range) => range.contains(&at.address),
                 Place::Beat(number) => at.number == *number,
@@ -309,6 +317,25 @@ impl Silence {
 
     pub(super) fn covers(self, request: u64, beat: u32) -> bool {
         request > self.request || request == self.request && beat >= self.beats
+    }
+}
+
+/// An answer that comes with another ID than its request had, as no interconnect may give it. The checker, which judges the design, does not
+/// see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Misrouted {
+    /// Reads, of which it is the last beat, writes, or both.
+    pub access: Access,
+    /// The request, counted from 0.
+    pub request: u64,
+    /// Bits of the ID that are wrong.
+    pub flips: u64,
+}
+
+impl Misrouted {
+    /// The ID with which a request of this number is answered.
+    pub(super) fn id(of: Option<Self>, (read, request): (bool, u64), id: u64) -> u64 {
+        of.filter(|wrong| wrong.access.hits(read) && wrong.request == request).map_or(id, |wrong| id ^ wrong.flips)
     }
 }
 

@@ -22,7 +22,7 @@ mod timing;
 mod write;
 
 pub use checker::{Promises, ProtocolChecker};
-pub use config::{Access, AxiConfig, BusError, Latency, Order, Place, Rate, Silence, Stalls, WriteOrder};
+pub use config::{Access, AxiConfig, BusError, Latency, Misrouted, Order, Place, Rate, Silence, Stalls, WriteOrder};
 pub use lite::{Answer, AxiLiteHost, LiteConfig, Skew, Ticket};
 pub use memory::Memory;
 pub use rules::{Channel, Rule, Side, Violation};

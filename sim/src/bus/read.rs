@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use rand::RngExt;
 
 use super::burst::Burst;
-use super::config::{AxiConfig, BeatPlace, Credit, Order, response};
+use super::config::{AxiConfig, BeatPlace, Credit, Misrouted, Order, response};
 use super::memory::Memory;
 use super::ports::ReadPorts;
-use super::signals::Signals;
+use super::signals::{ReadData, Signals};
 use super::timing::Timing;
 use crate::Sim;
 use crate::stimulus::{StallPattern, StimulusRng, rng_for};
@@ -105,9 +105,12 @@ impl ReadSide {
                 if let Some(timing) = timing {
                     timing.answered(read.asked);
                 }
+                let id = Misrouted::id(config.misrouted, (true, read.number), read.id);
                 self.queue.remove(index);
+                self.ports.offer(sim, &ReadData { id, ..r.payload });
+            } else {
+                self.ports.offer(sim, &r.payload);
             }
-            self.ports.offer(sim, &r.payload);
         } else {
             self.ports.silence(sim, &r.payload);
         }

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 use super::burst::Burst;
-use super::config::{AxiConfig, BeatPlace, Credit, Order, WriteOrder, response};
+use super::config::{AxiConfig, BeatPlace, Credit, Misrouted, Order, WriteOrder, response};
 use super::memory::Memory;
 use super::ports::WritePorts;
 use super::read::pick;
-use super::signals::{Response, Signals, WriteData};
+use super::signals::{Response, Signals, WriteData, WriteResponse};
 use super::timing::Timing;
 use crate::Sim;
 use crate::stimulus::{StallPattern, StimulusRng, rng_for};
@@ -127,7 +127,8 @@ impl WriteSide {
             let number = self.queue[index].number;
             self.queue.remove(index);
             self.complete -= 1;
-            self.ports.offer(sim, &b.payload);
+            let id = Misrouted::id(config.misrouted, (false, number), b.payload.id);
+            self.ports.offer(sim, &WriteResponse { id, ..b.payload });
             self.land(number, memory);
         } else {
             self.ports.silence(sim, &b.payload);

@@ -2,7 +2,7 @@
 
 use hdl::accelerators::vector::VectorTop;
 use host::{Bus, Device, DeviceError, Settings, Window};
-use sim::bus::{Access, AxiConfig, BusError, Place, Response};
+use sim::bus::{Access, AxiConfig, BusError, Misrouted, Place, Response};
 use testbenches::systems::hardware::{Hardware, on_hardware};
 use testbenches::systems::vector_top::Descriptor;
 
@@ -147,6 +147,37 @@ fn errors_of_the_bus_at_every_beat() {
                 assert_eq!(ends(hardware, JOB), 11 + (beat % 2) as u32, "beat {beat}, {access:?}");
                 hardware.memory.behaviour("mem").errors.clear();
                 works(hardware);
+            }
+        }
+    });
+}
+
+/// An answer to each request that goes to another DMA, or to none, by its ID: error 13, and resets of both sides help.
+#[test]
+fn answers_with_a_wrong_id_are_an_error() {
+    let block = VectorTop::default();
+    // The number of the DMA: 1 of 6.
+    let flips = block.axi.id_width..block.axi.id_width + 3;
+    on_hardware(&block, &AxiConfig::ideal(3), |hardware| {
+        for (access, requests) in [(Access::Read, 4), (Access::Write, 3)] {
+            for request in 0..requests {
+                for bit in flips.clone() {
+                    configured(hardware);
+                    works(hardware);
+                    let stats = hardware.memory.stats("mem");
+                    let before = if access == Access::Read { stats.reads } else { stats.writes };
+                    let wrong = Misrouted { access, request: before + request, flips: 1 << bit };
+                    hardware.memory.behaviour("mem").misrouted = Some(wrong);
+                    Device::new(&mut *hardware)
+                        .configure(&Settings { window: WINDOW, timeout: 50, max_descriptors: 3 })
+                        .unwrap();
+                    hardware.write_memory(JOB, &good().bytes()).unwrap();
+                    assert_eq!(ends(hardware, JOB), 13, "{wrong:?}");
+                    let again = Device::new(&mut *hardware).start(JOB);
+                    assert!(matches!(again, Err(DeviceError::Refused)), "what is owed does not come");
+                    hardware.memory.behaviour("mem").misrouted = None;
+                    hardware.sim.reset(2).unwrap();
+                }
             }
         }
     });

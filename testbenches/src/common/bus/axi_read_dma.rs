@@ -38,6 +38,8 @@ struct Bench {
     other: Option<AxiMemory>,
     abort: In,
     idle: Out,
+    /// Something is owed; an address is offered.
+    owes: [Out; 2],
     pulses: [Out; 2],
     valid: Out,
     ready: In,
@@ -67,6 +69,7 @@ impl Bench {
             other: None,
             abort: sim.input("abort_i")?,
             idle: sim.output("idle_o")?,
+            owes: [sim.output("owes_o")?, sim.output("mem_arvalid_o")?],
             pulses: [sim.output("read_beat_o")?, sim.output("waits_o")?],
             valid: field("valid")?,
             ready: sim.input("output_ready_i")?,
@@ -163,6 +166,10 @@ impl Bench {
         sim.poke_u64(self.ready, ready.into());
         sim.poke_u64(self.abort, abort.into());
         sim.settle()?;
+        if self.other.is_none() {
+            let owes = self.port.owes() > 0 || sim.peek_u64(self.owes[1]) == 1;
+            run.expect_u64(sim, self.owes[0], owes.into())?;
+        }
         run.expect_u64(sim, self.pulses[0], self.pulse[0].into())?;
         run.expect_u64(sim, self.pulses[1], self.pulse[1].into())?;
         let before = self.bus_beats();

@@ -32,6 +32,8 @@ struct Bench {
     other: Option<AxiMemory>,
     abort: In,
     idle: Out,
+    /// Something is owed; an address is offered.
+    owes: [Out; 2],
     pulses: [Out; 2],
     valid: In,
     ready: Out,
@@ -61,6 +63,7 @@ impl Bench {
             other: None,
             abort: sim.input("abort_i")?,
             idle: sim.output("idle_o")?,
+            owes: [sim.output("owes_o")?, sim.output("mem_awvalid_o")?],
             pulses: [sim.output("write_beat_o")?, sim.output("waits_o")?],
             valid: sim.input("input_valid_i")?,
             ready: sim.output("input_ready_o")?,
@@ -161,6 +164,10 @@ impl Bench {
         sim.poke(self.data, self.input.front().filter(|_| self.offered).unwrap_or(&noise));
         sim.poke_u64(self.abort, abort.into());
         sim.settle()?;
+        if self.other.is_none() {
+            let owes = self.port.owes() > 0 || sim.peek_u64(self.owes[1]) == 1;
+            run.expect_u64(sim, self.owes[0], owes.into())?;
+        }
         run.expect_u64(sim, self.pulses[0], self.pulse[0].into())?;
         run.expect_u64(sim, self.pulses[1], self.pulse[1].into())?;
         let before = self.bus_beats();

@@ -73,6 +73,8 @@ ports! {
         mem: AxiReadManager = p.axi.clone(),
         /// No command is in hand and no beat is owed.
         idle_o: Out = bit(),
+        /// A burst is asked for, and its last beat has not come.
+        owes_o: Out = bit(),
         /// A beat came from the bus in the cycle before.
         read_beat_o: Out = bit(),
         /// In the cycle before, a command was in hand, and the output would have been taken and had no beat.
@@ -176,6 +178,7 @@ impl Block for AxiReadDma {
         let in_hand = m.wire("in_hand", bursts.checking_o | slots.used_o.any());
         let busy = m.wire("busy", in_hand | open.any());
         m.connect(io.idle_o, !busy);
+        m.connect(io.owes_o, open.any());
         let pulse = |m: &mut Module, name: &str, port: Signal, now: Signal| {
             let pulse = m.reg_init(name, bit(), 0);
             pulse.next(now);

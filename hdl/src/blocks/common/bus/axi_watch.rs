@@ -33,7 +33,9 @@ ports! {
         w_ready_i: In = bit(),
         /// A write response is offered, and is always taken.
         b_valid_i: In = bit(),
-        /// Something was asked for or offered in the cycle before, and not done.
+        /// A manager of the port waits for an answer, whatever came on the port.
+        awaited_i: In = bit(),
+        /// In the cycle before, something was asked for or offered and not done, or a manager waited for an answer.
         waiting_o: Out = bit(),
         /// Some channel moved in the cycle before.
         answered_o: Out = bit(),
@@ -53,7 +55,8 @@ impl Block for AxiWatch {
     const ABOUT: About = About {
         name: "axi_watch",
         summary: "tells whether a port of the bus owes anything, and whether it moves",
-        contract: "Beats are counted from their addresses, so a subordinate that forgets RLAST does not matter.",
+        contract: "Beats are counted from their addresses, so a subordinate that forgets RLAST does not matter. An answer that went to the\n\
+            wrong manager, by its ID, leaves the right one waiting.",
         reference: "",
     };
 
@@ -79,7 +82,7 @@ impl Block for AxiWatch {
             late.next(now);
             m.connect(port, late.q);
         };
-        late(m, "waiting_q", io.waiting_o, busy);
+        late(m, "waiting_q", io.waiting_o, busy | io.awaited_i);
         late(m, "answered_q", io.answered_o, moves);
         late(m, "read_q", io.read_o, io.r_valid_i);
         late(m, "written_q", io.written_o, writes);

@@ -60,6 +60,8 @@ ports! {
         mem: AxiWriteManager = p.axi.clone(),
         /// No command is in hand and no response is owed.
         idle_o: Out = bit(),
+        /// A burst has begun, and its response has not come.
+        owes_o: Out = bit(),
         /// A beat left to the bus in the cycle before.
         write_beat_o: Out = bit(),
         /// In the cycle before, a command was in hand, and a beat was offered and not taken.
@@ -194,6 +196,7 @@ impl Block for AxiWriteDma {
         let in_hand = m.wire("in_hand", bursts.checking_o | slots.used_o.any());
         let busy = m.wire("busy", in_hand | open.any());
         m.connect(io.idle_o, !busy);
+        m.connect(io.owes_o, open.any());
         let pulse = |m: &mut Module, name: &str, port: Signal, now: Signal| {
             let pulse = m.reg_init(name, bit(), 0);
             pulse.next(now);

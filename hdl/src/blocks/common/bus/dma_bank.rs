@@ -8,7 +8,7 @@ use super::{AxiArbiter, AxiReadDma, AxiSpec, AxiWriteDma, DmaCommand, DmaComplet
 use crate::blocks::common::arith::popcount::ones;
 use crate::blocks::common::stream::Word;
 use crate::lang::{
-    About, Block, Group, In, InStreams, Module, Out, OutStreams, Signal, Timing, bit, bits_for, cat, or_all,
+    About, Array, Block, Group, In, InStreams, Module, Out, OutStreams, Signal, Timing, bit, bits_for, cat, or_all,
     parameters, ports, reduce, uint,
 };
 
@@ -51,6 +51,13 @@ parameters! {
 struct Share {
     first: u32,
     count: u32,
+}
+
+impl Share {
+    /// Their numbers.
+    fn of(self, ports: u32) -> impl Iterator<Item = u32> {
+        (0..self.count).map(move |j| self.first + j * ports)
+    }
 }
 
 impl DmaBank {
@@ -170,6 +177,8 @@ ports! {
     pub struct DmaBankPorts(p: &DmaBank) {
         /// Soft reset of all DMAs.
         abort_i: In = bit(),
+        /// The other manager waits for an answer.
+        other_awaits_i: In = bit(),
         /// Attributes of their requests.
         attributes: Group<AttributePorts> = (),
         /// Reads of another manager.
@@ -180,7 +189,7 @@ ports! {
         dmas: Group<DmaStreamPorts, DmaBank> = p.clone(),
         /// Memory.
         mem: AxiManagers = (p.ports, p.port()),
-        /// Of each port: in the cycle before, something was asked for or offered, and not done.
+        /// Of each port: in the cycle before, something was asked for or offered and not done, or a manager waited for an answer.
         waiting_o: Out = uint(p.ports),
         /// Of each port: in the cycle before, some channel moved.
         answered_o: Out = uint(p.ports),
@@ -218,14 +227,18 @@ impl Block for DmaBank {
         let managers: Vec<&AxiSeveral> = places.iter().map(|(arbiter, _)| &arbiter.mgr).collect();
         managers[0].read(0).connect(m, &io.other_read);
         managers[0].write(0).connect(m, &io.other_write);
-        let readers_idle = self.readers(m, io, &managers);
-        let writers_idle = self.writers(m, io, &managers);
+        let readers = self.readers(m, io, &managers);
+        let writers = self.writers(m, io, &managers);
         for (port, mgr) in (0..).zip(&managers) {
             self.nobody(m, port, mgr);
         }
 
-        for ((arbiter, watch), mem) in places.iter().zip(&io.mem) {
+        for (port, ((arbiter, watch), mem)) in (0..).zip(places.iter().zip(&io.mem)) {
             watched(m, mem, &arbiter.mem, watch);
+            let on = |share: Share, of: &Dmas| share.of(self.ports).map(|k| of.owes.at(k)).collect::<Vec<_>>();
+            let own = [on(self.readers_on(port), &readers), on(self.writers_on(port), &writers)].concat();
+            let other = if port == 0 { io.other_awaits_i } else { bit().lit(0) };
+            m.connect(watch.awaited_i, or_all(bit(), &own) | other);
         }
         let of =
             |signal: fn(&AxiWatchPorts) -> Signal| places.iter().map(|(_, watch)| signal(watch)).collect::<Vec<_>>();
@@ -237,12 +250,20 @@ impl Block for DmaBank {
         m.connect(io.write_beat_o, ones(&of(|watch| watch.written_o)));
         m.connect(io.write_waits_o, or_all(bit(), &of(|watch| watch.write_waits_o)));
         let ports_idle = reduce(&of(|watch| watch.idle_o), |a, b| a & b);
-        m.connect(io.idle_o, readers_idle & writers_idle & ports_idle.unwrap_or_else(|| bit().lit(1)));
+        m.connect(io.idle_o, readers.idle & writers.idle & ports_idle.unwrap_or_else(|| bit().lit(1)));
     }
 
     fn timing(&self) -> Timing {
         Timing::new()
     }
+}
+
+/// The DMAs of one kind, on all ports.
+struct Dmas {
+    /// All are idle.
+    idle: Signal,
+    /// Of each: a burst is under way.
+    owes: Array,
 }
 
 /// A port of an arbiter to memory, with its watch.
@@ -264,9 +285,10 @@ fn watched(m: &mut Module, mem: &Axi, from: &Axi, watch: &AxiWatchPorts) {
 }
 
 impl DmaBank {
-    /// The read DMAs; whether all are idle.
-    fn readers(&self, m: &mut Module, io: &DmaBankPorts, managers: &[&AxiSeveral]) -> Signal {
+    /// The read DMAs.
+    fn readers(&self, m: &mut Module, io: &DmaBankPorts, managers: &[&AxiSeveral]) -> Dmas {
         let idle = m.nets("reader_idle", bit(), self.readers);
+        let owes = m.nets("reader_owes", bit(), self.readers);
         let waits = m.nets("reader_waits", bit(), self.readers);
         for (port, mgr) in (0..).zip(managers) {
             let share = self.readers_on(port);
@@ -281,18 +303,20 @@ impl DmaBank {
                 m.connect_stream(&io.dmas.read_end.at(k), &dma.completion);
                 mgr.read(j + Self::others_on(port)).connect(m, &dma.mem);
                 m.connect(idle.at(k), dma.idle_o);
+                m.connect(owes.at(k), dma.owes_o);
                 m.connect(waits.at(k), dma.waits_o);
                 m.unused(dma.read_beat_o);
             });
         }
-        let all_idle = m.wire("readers_idle", idle.packed().all());
+        let idle = m.wire("readers_idle", idle.packed().all());
         m.connect(io.read_waits_o, waits.packed().any());
-        all_idle
+        Dmas { idle, owes }
     }
 
-    /// The write DMAs; whether all are idle.
-    fn writers(&self, m: &mut Module, io: &DmaBankPorts, managers: &[&AxiSeveral]) -> Signal {
+    /// The write DMAs.
+    fn writers(&self, m: &mut Module, io: &DmaBankPorts, managers: &[&AxiSeveral]) -> Dmas {
         let idle = m.nets("writer_idle", bit(), self.writers);
+        let owes = m.nets("writer_owes", bit(), self.writers);
         for (port, mgr) in (0..).zip(managers) {
             let share = self.writers_on(port);
             m.for_each(&self.named("writer", port), share.count, |m, j| {
@@ -306,12 +330,13 @@ impl DmaBank {
                 m.connect_stream(&io.dmas.write_end.at(k), &dma.completion);
                 mgr.write(j + Self::others_on(port)).connect(m, &dma.mem);
                 m.connect(idle.at(k), dma.idle_o);
+                m.connect(owes.at(k), dma.owes_o);
                 m.unused(dma.write_beat_o);
                 // What waits is counted where it would leave.
                 m.unused(dma.waits_o);
             });
         }
-        m.wire("writers_idle", idle.packed().all())
+        Dmas { idle: m.wire("writers_idle", idle.packed().all()), owes }
     }
 
     /// Halves of an arbiter's managers that no DMA has.

@@ -130,6 +130,7 @@ impl Block for JobShell {
             (walker.answered_i, bank.answered_o),
             (io.abort_o, walker.abort_o),
             (bank.abort_i, walker.abort_o),
+            (bank.other_awaits_i, walker.awaits_o),
         ] {
             m.connect(to, from);
         }

@@ -77,6 +77,8 @@ ports! {
         answered_i: In = uint(p.ports),
         /// Nothing is under way on the bus, and all other DMAs and the accelerator are idle.
         idle_i: In = bit(),
+        /// A DMA here waits for an answer.
+        awaits_o: Out = bit(),
         /// All work in flight is dropped. High until idle_i, and the DMAs here are idle.
         abort_o: Out = bit(),
         /// To the accelerator: what it is to do.
@@ -120,6 +122,7 @@ impl Block for JobWalker {
             m.connect(to, from);
         }
         m.connect(controller.idle_i, io.idle_i & fetch.idle_o & tag.idle_o);
+        m.connect(io.awaits_o, fetch.owes_o | tag.owes_o);
         m.connect_stream(&io.operation, &controller.operation);
         m.connect_stream(&controller.operation_end, &io.operation_end);
         m.connect_stream(&fetch.command, &controller.fetch);

@@ -39,6 +39,7 @@ pub(in super::super) fn read_dma(m: &mut Module, p: &AxiReadDma, io: &AxiReadDma
     m.assert_always("owes_what_it_asked_for", (at.owed + reads.beat).eq(reads.beats() + asking));
     // The records are those of the bursts: as many, in the same places, as long.
     m.assert_always("open_bursts", at.open.eq(reads.number + ar.valid));
+    m.assert_always("owes_bursts", io.owes_o.eq(reads.number.any() | ar.valid));
     m.assert_always("first_record", at.head.eq(reads.head) & at.beat.eq(reads.beat));
     m.assert_always("last_record", at.tail.eq(reads.tail.wrapping_add(ar.valid)));
     let records = record_lens(&p.axi, &p.dma, at.records);

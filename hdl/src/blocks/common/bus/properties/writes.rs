@@ -57,6 +57,7 @@ pub(in super::super) fn write_dma(m: &mut Module, p: &AxiWriteDma, io: &AxiWrite
     // The records are those of the bursts. A last beat that is offered has left the design's count, not yet the bus.
     let ends = m.wire("formal_ends", w.valid & w.last);
     m.assert_always("open_bursts", at.open.eq(shown + new_address));
+    m.assert_always("owes_bursts", io.owes_o.eq(shown.any() | new_address));
     m.assert_always("unsent_bursts", (at.unsent + ends).eq(writes.number + new_address));
     m.assert_always("first_record", at.data_at.eq(writes.head.wrapping_add(ends)));
     m.assert_always("last_record", at.tail.eq(writes.tail.wrapping_add(new_address)));
