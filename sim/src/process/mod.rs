@@ -4,6 +4,7 @@
 //! Running it captures both output streams. A program that is not installed is the typed error [`ToolMissing`], which
 //! names the Debian package that provides it, so that every caller reports it alike.
 
+mod direct;
 mod error;
 mod guard;
 mod pipes;
@@ -132,8 +133,12 @@ impl Tool {
         {
             return Err(self.io_error(io::Error::new(io::ErrorKind::NotFound, "working folder does not exist")));
         }
+        let direct = (self.program == "verilator").then(|| direct::verilator(&self.env)).flatten();
         #[expect(clippy::disallowed_methods, reason = "this module is the one place that starts processes")]
-        let mut command = Command::new(&self.program);
+        let mut command = Command::new(if direct.is_some() { "/bin/sh" } else { &self.program });
+        if let Some(program) = direct {
+            command.args(direct::START).arg(program);
+        }
         command.env("TMPDIR", scratch);
         command.args(&self.args).envs(self.env.iter().map(|(k, v)| (k, v)));
         command.stdin(if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
