@@ -180,7 +180,7 @@ fn write_units(objects: &Path) -> Result<Vec<Unit>> {
     let total: u64 = files.iter().map(|(_, size)| size).sum();
     let mut units: Vec<(bool, u64, String)> = vec![(false, 0, "#include \"shim.cc\"\n".to_owned())];
     for (name, size) in files {
-        let slow = total > ONE_UNIT && name.contains("Slow");
+        let slow = total > ONE_UNIT && (name.contains("Slow") || name.ends_with("__Syms.cpp"));
         let fits = |unit: &&mut (bool, u64, String)| unit.0 == slow && unit.1 + size <= UNIT.max(size);
         let line = format!("#include \"{name}\"\n");
         match units.iter_mut().find(fits) {
