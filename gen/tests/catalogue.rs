@@ -139,7 +139,7 @@ fn modules_are_short_and_have_no_series() {
 fn elaboration_is_deterministic() {
     let catalogue = registry::all();
     let all = configurations(&catalogue).collect::<Vec<_>>();
-    let some = seeds::some(&all, all.len() / 3).into_iter().cloned().collect();
+    let some = seeds::some(&all, all.len() / 6).into_iter().cloned().collect();
     on_all_cores(some, |(entry, params): &(&dyn Entry, Params)| {
         let files = || {
             let mut bundle = Bundle::new(Layout::Flat);
@@ -218,7 +218,7 @@ fn clean_without_yosys(catalogue: &[Box<dyn Entry>], wanted: impl Fn(&str, &dyn 
     let wanted: Vec<_> =
         configurations(catalogue).filter(|(name, (entry, params))| wanted(name, *entry, params)).collect();
     assert!(!wanted.is_empty());
-    let some = seeds::some(&wanted, wanted.len().div_ceil(8)).into_iter().cloned().collect();
+    let some = seeds::some(&wanted, wanted.len().div_ceil(16)).into_iter().cloned().collect();
     on_all_cores(some, |(entry, params): &(&dyn Entry, Params)| {
         let sources = Sources::from(&entry.elaborate(params).map_err(|e| e.to_string())?);
         let checks = lint_without_yosys(&sources).map_err(|e| e.to_string())?;
@@ -232,7 +232,7 @@ fn clean_in_yosys(designs: &[Sources], wanted: impl Fn(&str) -> bool) {
     let mut modules = distinct_modules(designs).unwrap();
     modules.retain(|module| wanted(module.name()));
     assert!(!modules.is_empty());
-    let some = seeds::some(&modules, modules.len().div_ceil(8));
+    let some = seeds::some(&modules, modules.len().div_ceil(16));
     on_all_cores(some.into_iter().map(|module| (module.file.name.clone(), module)).collect(), |module| {
         let checks = yosys_lint(module).map_err(|e| e.to_string())?;
         assert!(!checks.is_empty());
@@ -276,7 +276,7 @@ fn blocks_can_be_used_together() {
     for design in designs {
         all = all.args(["-s", &design.top]);
     }
-    let some = seeds::some(designs, designs.len() / 8);
+    let some = seeds::some(designs, designs.len() / 16);
     let both = "index_matmul_column";
     for design in designs.iter().filter(|design| design.block == both || some.iter().any(|one| one.top == design.top)) {
         let list = design.files.iter().find(|p| p.extension().is_some_and(|e| e == "f")).unwrap();

@@ -21,7 +21,7 @@ fn table(name: &str, count: usize, spare: usize, proof: Limits, whole: bool) {
     let (old, rows) = (support::trust::rows(), Mutex::new(BTreeMap::new()));
     let wanted = |name: &str| whole || NOT_PROVED.iter().all(|(large, _)| *large != name);
     let blocks: Vec<_> = chosen().into_iter().filter(|entry| wanted(entry.about().name)).collect();
-    let some = seeds::some(&blocks, if whole { blocks.len() } else { blocks.len().div_ceil(4) });
+    let some = seeds::some(&blocks, if whole { blocks.len() } else { blocks.len().div_ceil(8) });
     let mut work: Vec<_> = some.into_iter().map(|entry| (entry.about().name.to_owned(), entry)).collect();
     // Work is taken from the end: what takes longest begins.
     work.sort_by_key(|(block, _)| LONGEST.iter().position(|name| name == block).map(|at| LONGEST.len() - at));
@@ -99,7 +99,7 @@ fn check(block: &str, report: &Report, count: usize, allowed: usize) -> Result<(
     }
 }
 
-/// One of each fourth block, in a full run of each: one that lives says little about the block, and all of them together must reach
+/// One of each eighth block, in a full run of each: one that lives says little about the block, and all of them together must reach
 /// the goal.
 #[test]
 fn sample_of_mutants() {

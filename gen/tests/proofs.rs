@@ -60,7 +60,7 @@ const LONGEST: [&str; 9] = [
     "token_reader",
 ];
 
-/// Proofs of a block that are made in an ordinary run, which takes each second block and each second part.
+/// Proofs of a block that are made in an ordinary run, which takes each fourth block and each fourth part.
 const SOME: usize = 1;
 
 #[test]
@@ -102,7 +102,7 @@ fn all_hold(wanted: impl Fn(&str) -> bool) {
         let some = seeds::some(&proofs, SOME).into_iter().cloned();
         work.extend(some.map(|proof| (name(&**entry, &proof), (&**entry, proof))));
     }
-    let some = seeds::some(&work, work.len().div_ceil(2)).into_iter().cloned().collect();
+    let some = seeds::some(&work, work.len().div_ceil(4)).into_iter().cloned().collect();
     on_all_cores(some, |(entry, proof): &(&dyn Entry, ProofRun)| {
         let options = Options {
             depth: proof.depth,
@@ -137,7 +137,7 @@ fn large_parts_of_accelerators_hold() {
 fn parts_hold(wanted: impl Fn(&Part) -> bool) {
     let parts: Vec<_> = parts::all().into_iter().filter(wanted).map(|part| (part.name.to_owned(), part)).collect();
     let some =
-        seeds::some(&parts, parts.len().div_ceil(2)).into_iter().map(|(name, part)| (name.clone(), part)).collect();
+        seeds::some(&parts, parts.len().div_ceil(4)).into_iter().map(|(name, part)| (name.clone(), part)).collect();
     on_all_cores(some, |part: &&Part| {
         let options = Options {
             depth: part.depth,

@@ -27,14 +27,14 @@ pub struct Refutation {
 }
 
 /// Demands that `docs/proofs.md` has each of the faults, and that a proof of the faulty design fails in its property at its
-/// step: of all in a full run, else of a fifth of them.
+/// step: of all in a full run, else of a tenth of them.
 pub fn refute(faults: Vec<Refutation>) {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/proofs.md")).unwrap();
     for fault in &faults {
         let row = format!("| `{}` | {} | `{}` | {} |", fault.block, fault.what, fault.by, fault.step);
         assert!(page.contains(&row), "docs/proofs.md has no line\n{row}");
     }
-    let some = seeds::some(&faults, faults.len().div_ceil(5));
+    let some = seeds::some(&faults, faults.len().div_ceil(10));
     let work = some.into_iter().map(|f| (format!("{} {}: {}", f.block, f.proof, f.what), f)).collect();
     on_all_cores(work, |fault: &&Refutation| {
         let refuted = refuted(fault)?;

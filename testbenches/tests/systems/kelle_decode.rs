@@ -20,7 +20,8 @@ const WINDOW: Window = Window { base: 0x10_0000, limit: 0xff_ffff, address_width
 /// scores, are the golden model's. The paper's intervals are those of a clock of 1 GHz, and no access waits for a refresh; at 25 MHz
 /// there are many, and nothing else changes; there values come behind the scores.
 #[test]
-fn real_head_with_evictions() {
+#[ignore = "a minute: 480 steps of a head"]
+fn large_real_head_with_evictions() {
     let block = head_top();
     let golden = golden_of(&block).unwrap();
     let config = AxiConfig::rough(Stall::Random { num: 1, den: 8 });
@@ -113,7 +114,8 @@ fn decayed(tokens: [usize; 2], seed: u64, runs: &[([u32; 4], bool, usize)]) -> V
 /// under the same accesses and refreshes, bit for bit, and these are legal; also where values come behind the scores, and where tokens come
 /// again, whose cells nobody refreshes.
 #[test]
-fn cells_that_decay() {
+#[ignore = "a minute: a model of its own, and four runs of it"]
+fn large_cells_that_decay() {
     let runs = [(SAFE, false, 0), (TWO_DIMENSIONAL, false, 0), (TWO_DIMENSIONAL, true, 0), (TWO_DIMENSIONAL, false, 6)];
     let [safe, aged, late, again] = decayed([32, 48], 1, &runs).try_into().unwrap();
     assert_eq!((safe.flips, safe.from_exact), (0, 0.0));
