@@ -27,6 +27,7 @@ fn levels<B: Block>(block: &B) -> u64 {
     levels_of(&elaborate(block).unwrap(), |text| text)
 }
 
+/// None is deep; in an ordinary run of a third of them.
 fn short(cases: &[(&str, Value)]) {
     let some = seeds::some(cases, cases.len().div_ceil(3)).into_iter();
     let work = some.map(|(block, set)| (format!("{block} with {set}"), (*block, set)));
@@ -39,7 +40,7 @@ fn short(cases: &[(&str, Value)]) {
     });
 }
 
-/// Every unit in fp16, at its largest number of stages; in an ordinary run a third of them.
+/// Every unit in fp16, at its largest number of stages.
 #[test]
 fn floating_point() {
     let stages = |block, stages: u32| (block, json!({ "stages": stages }));

@@ -237,7 +237,7 @@ fn the_documents_show_a_waveform_of_every_family() {
 }
 
 #[test]
-#[ignore = "draws all of them again"]
+#[ignore = "half a minute: draws all of them again"]
 fn large_drawings_are_those_of_the_documents() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let check =

@@ -13,7 +13,10 @@ pub(super) const START: [&str; 2] = ["-c", "ulimit -s unlimited 2>/dev/null; exe
 /// The program beside the first `verilator` on PATH, where there is one and nothing says that it is to be looked for elsewhere.
 /// `given` are variables that the call sets itself.
 pub(super) fn verilator(given: &[(String, OsString)]) -> Option<PathBuf> {
-    let var = |name: &str| given.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone()).or_else(|| env::var_os(name));
+    let var = |name: &str| {
+        let given = given.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone());
+        given.or_else(|| env::var_os(name)).filter(|value| !value.is_empty())
+    };
     if ELSEWHERE.iter().any(|name| var(name).is_some()) {
         return None;
     }
@@ -36,16 +39,21 @@ mod tests {
             fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
             fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
         };
-        let call = || Tool::new("verilator").args(["--cc", "a b"]).env("PATH", folder.path());
+        // What the machine says of Verilator does not matter here.
+        let [first, second] = super::ELSEWHERE;
+        let call = |first_is: &str, second_is: &str| {
+            let tool = Tool::new("verilator").args(["--cc", "a b"]).env("PATH", folder.path());
+            tool.env(first, first_is).env(second, second_is)
+        };
         let printed = |tool: Tool| tool.run().unwrap().stdout;
-        assert!(call().run().is_err(), "there is no such program");
+        assert!(call("", "").run().is_err(), "there is no such program");
         write("verilator", "echo script \"$@\"");
-        assert_eq!(printed(call()), "script --cc a b\n");
+        assert_eq!(printed(call("", "")), "script --cc a b\n");
         write("verilator_bin", "echo program \"$2\"; ulimit -s; exit 3");
-        let output = call().run().unwrap();
+        let output = call("", "").run().unwrap();
         assert_eq!((output.code, output.stdout.lines().next()), (Some(3), Some("program a b")));
-        for name in super::ELSEWHERE {
-            assert_eq!(printed(call().env(name, "somewhere")), "script --cc a b\n");
+        for (first_is, second_is) in [("somewhere", ""), ("", "somewhere")] {
+            assert_eq!(printed(call(first_is, second_is)), "script --cc a b\n");
         }
     }
 }

@@ -152,6 +152,27 @@ fn errors_of_the_bus_at_every_beat() {
     });
 }
 
+/// A job ends well with a TIMEOUT of the memory's latency, or of what passes between a DMA and its port, and with none below.
+#[test]
+fn the_shortest_time_that_memory_needs() {
+    for latency in [1, 3, 20] {
+        let in_time = |timeout: u32| {
+            let end = std::cell::Cell::new(0);
+            on_hardware(&VectorTop::default(), &AxiConfig::ideal(latency), |hardware| {
+                hardware.write_memory(JOB, &good().bytes()).unwrap();
+                Device::new(&mut *hardware)
+                    .configure(&Settings { window: WINDOW, timeout, max_descriptors: 3 })
+                    .unwrap();
+                end.set(ends(hardware, JOB));
+            });
+            assert!([0, 13].contains(&end.get()), "error {}", end.get());
+            end.get() == 0
+        };
+        let shortest = (1..).find(|&timeout| in_time(timeout)).unwrap();
+        assert_eq!(shortest, latency.max(3), "latency {latency}");
+    }
+}
+
 /// An answer to each request that goes to another DMA, or to none, by its ID: error 13, and resets of both sides help.
 #[test]
 fn answers_with_a_wrong_id_are_an_error() {

@@ -380,9 +380,7 @@ mod tests {
                 let mut seen = vec![0; (readers + writers) as usize];
                 for port in 0..ports {
                     let (reads, writes) = (bank.readers_on(port), bank.writers_on(port));
-                    let dmas = (0..reads.count).map(|j| reads.first + j * ports);
-                    let dmas: Vec<u32> =
-                        dmas.chain((0..writes.count).map(|j| readers + writes.first + j * ports)).collect();
+                    let dmas: Vec<u32> = reads.of(ports).chain(writes.of(ports).map(|n| readers + n)).collect();
                     assert!(!dmas.is_empty() && dmas.iter().all(|n| n % ports == port), "{bank:?}: {dmas:?}");
                     dmas.iter().for_each(|&n| seen[n as usize] += 1);
                 }
