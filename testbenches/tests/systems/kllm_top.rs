@@ -142,8 +142,8 @@ fn large_four_groups() {
 
 /// Of lanes in groups.
 #[test]
-#[ignore = "a minute: a model for each fault"]
-fn large_faults_of_groups_are_found() {
+#[ignore = "minutes: a model of the whole accelerator for each fault"]
+fn release_faults_of_groups_are_found() {
     let controller = |net: &str, value: &str| Fault::net(net, value).module("kllm_controller");
     let groups = |net: &str, value: &str| Fault::net(net, value).module("lane_bank_a40_d128_i1_l4");
     let faults = [
