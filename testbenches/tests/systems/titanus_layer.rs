@@ -97,7 +97,7 @@ fn large_layers_with_pauses() {
 }
 
 /// Without pauses, of Llama's shape, with tiles of so many channels: the cycles of a layer are those of the recurrence.
-fn cycles_of_a_layer(lanes: usize) {
+fn cycles_of_a_layer(lanes: u32) {
     let how = Compression { bits: [4, 4], ..PRUNED };
     let mut block = small_layer_core();
     (block.spec.lanes, block.spec.tiles) = (lanes, 128 / lanes);
