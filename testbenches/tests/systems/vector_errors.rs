@@ -3,7 +3,12 @@
 use hdl::accelerators::vector::VectorTop;
 use host::{Bus, Device, DeviceError, Settings, Window};
 use sim::bus::{Access, AxiConfig, BusError, Misrouted, Place, Response};
-use testbenches::systems::hardware::{Hardware, on_hardware};
+use sim::fault::Fault;
+use sim::{Bench, Run, Sim};
+use testbenches::common::bus::memory::rule;
+use testbenches::faults::must_be_noticed;
+use testbenches::options;
+use testbenches::systems::hardware::{Hardware, HardwareError, on_hardware};
 use testbenches::systems::vector_top::Descriptor;
 
 const BASE: u64 = 0x10_0000;
@@ -32,15 +37,19 @@ fn good() -> Descriptor {
 
 /// The number of the error with which a job ends, 0 for none.
 fn ends(hardware: &mut Hardware<'_>, job: u64) -> u32 {
+    end_of(hardware, job).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn end_of(hardware: &mut Hardware<'_>, job: u64) -> Result<u32, DeviceError<HardwareError>> {
     let mut device = Device::new(hardware);
-    device.start(job).unwrap();
+    device.start(job)?;
     match device.wait(3000) {
-        Ok(_) => 0,
+        Ok(_) => Ok(0),
         Err(DeviceError::Job(failure)) => {
             assert_eq!(failure.place, job);
-            failure.number
+            Ok(failure.number)
         }
-        Err(other) => panic!("{other}"),
+        Err(other) => Err(other),
     }
 }
 
@@ -174,34 +183,57 @@ fn the_shortest_time_that_memory_needs() {
 }
 
 /// An answer to each request that goes to another DMA, or to none, by its ID: error 13, and resets of both sides help.
+fn wrong_ids(block: &VectorTop, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+    // The number of the DMA: 1 of 6.
+    let flips = block.axi.id_width..block.axi.id_width + 3;
+    let irq = sim.output("irq_o")?;
+    let hardware = &mut Hardware::new(sim, &AxiConfig::ideal(3), run.seed())?;
+    for (access, requests) in [(Access::Read, 4), (Access::Write, 3)] {
+        for request in 0..requests {
+            for bit in flips.clone() {
+                configured(hardware);
+                works(hardware);
+                let stats = hardware.memory.stats("mem");
+                let before = if access == Access::Read { stats.reads } else { stats.writes };
+                let wrong = Misrouted { access, request: before + request, flips: 1 << bit };
+                hardware.memory.behaviour("mem").misrouted = Some(wrong);
+                Device::new(&mut *hardware)
+                    .configure(&Settings { window: WINDOW, timeout: 50, max_descriptors: 3 })
+                    .unwrap();
+                hardware.write_memory(JOB, &good().bytes()).unwrap();
+                let end = end_of(hardware, JOB);
+                rule(run, hardware.sim, "mem", matches!(end, Ok(13)), &format!("{wrong:?} ends with {end:?}"))?;
+                let again = Device::new(&mut *hardware).start(JOB);
+                let refused = matches!(again, Err(DeviceError::Refused));
+                rule(run, hardware.sim, "ctrl", refused, "a job starts though what is owed does not come")?;
+                hardware.memory.behaviour("mem").misrouted = None;
+                hardware.sim.reset(2)?;
+                run.expect_u64(hardware.sim, irq, 0)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn answers_with_a_wrong_id_are_an_error() {
     let block = VectorTop::default();
-    // The number of the DMA: 1 of 6.
-    let flips = block.axi.id_width..block.axi.id_width + 3;
-    on_hardware(&block, &AxiConfig::ideal(3), |hardware| {
-        for (access, requests) in [(Access::Read, 4), (Access::Write, 3)] {
-            for request in 0..requests {
-                for bit in flips.clone() {
-                    configured(hardware);
-                    works(hardware);
-                    let stats = hardware.memory.stats("mem");
-                    let before = if access == Access::Read { stats.reads } else { stats.writes };
-                    let wrong = Misrouted { access, request: before + request, flips: 1 << bit };
-                    hardware.memory.behaviour("mem").misrouted = Some(wrong);
-                    Device::new(&mut *hardware)
-                        .configure(&Settings { window: WINDOW, timeout: 50, max_descriptors: 3 })
-                        .unwrap();
-                    hardware.write_memory(JOB, &good().bytes()).unwrap();
-                    assert_eq!(ends(hardware, JOB), 13, "{wrong:?}");
-                    let again = Device::new(&mut *hardware).start(JOB);
-                    assert!(matches!(again, Err(DeviceError::Refused)), "what is owed does not come");
-                    hardware.memory.behaviour("mem").misrouted = None;
-                    hardware.sim.reset(2).unwrap();
-                }
-            }
-        }
-    });
+    testbenches::run(&block, wrong_ids_bench, &options(1)).unwrap_or_else(|e| panic!("{e:#}"));
+}
+
+fn wrong_ids_bench(block: &VectorTop) -> anyhow::Result<Box<dyn Bench>> {
+    let spec = block.clone();
+    testbenches::bench(block, move |sim, run| wrong_ids(&spec, sim, run))
+}
+
+#[test]
+#[ignore = "a minute: a model of the whole accelerator for each fault"]
+fn release_faults_of_wrong_ids_are_found() {
+    let faults = [
+        ("nobody waits for the walker's bursts", Fault::net("awaits_o", "1'b0").module("job_walker")),
+        ("nobody waits for bursts of the DMAs", Fault::net("watch_awaited_in", "other_awaits_i").module("dma_bank")),
+    ];
+    must_be_noticed(&VectorTop::default(), wrong_ids_bench, 1, &faults);
 }
 
 /// Memory that stops to answer at every request: error 13, and nothing hangs.
