@@ -129,8 +129,8 @@ fn release_all_faults_of_the_quantizer_are_found() {
 
 /// Random chains with four groups of two lanes, with fewer ports than their panels want and with as many: results and cycles.
 #[test]
-#[ignore = "a minute: two models"]
-fn large_four_groups() {
+#[ignore = "minutes: two models"]
+fn release_four_groups() {
     let spec = KllmTop::configurations().swap_remove(1);
     let product = KllmSpec { lanes: 8, columns: 16, groups: 4, ..spec.product.clone() };
     for ports in [2, 6] {
