@@ -52,7 +52,7 @@ fn large_ten_thousand_jobs() {
 }
 
 #[test]
-#[ignore = "a quarter of an hour: a hundred thousand times five jobs"]
+#[ignore = "half an hour: a hundred thousand times five jobs"]
 fn release_a_hundred_thousand_jobs() {
     run(&small(), bench, &options(100_000)).unwrap_or_else(|e| panic!("{e:#}"));
 }
