@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hdl::emit::{Manifest, SourceFile as Emitted};
 
-use crate::{Design, Dir, Port, SourceFile};
+use crate::{Design, Dir, Native, Port, SourceFile};
 
 /// A module placed at least this often, whose code with everything below it has at least this many bytes, stays a
 /// module in the compiled model. Verilator copies modules into their parents otherwise: right for small cells (a MAC
@@ -35,7 +35,11 @@ impl From<&hdl::lang::Design> for Design {
             files.push(SourceFile { name: "keep_modules.vlt".into(), text });
         }
         files.extend(verilog.into_iter().map(|f| SourceFile { name: f.name, text: f.text }));
-        Self { top, files, ports, clock, reset, defines: Vec::new() }
+        let native = design.native().ok().map(|c| {
+            let file = |f: Emitted| SourceFile { name: f.name, text: f.text };
+            Native::new(c.into_iter().map(file).collect(), &files)
+        });
+        Self { top, files, ports, clock, reset, defines: Vec::new(), native }
     }
 }
 

@@ -58,6 +58,6 @@ pub use runner::{Bench, Run, RunOptions, RunReport, run};
 pub use stream::{Beat, StreamDriver, StreamMonitor};
 pub use typed::{Driver, Monitor, Values};
 pub use verilator::{
-    BuildOptions, CACHE_LIMIT, Cache, Coverage, Design, Dir, In, Initial, Model, Opt, Out, Port, Ratio, Sim,
-    SourceFile, Trace,
+    BuildOptions, CACHE_LIMIT, Cache, Coverage, Design, Dir, Engine, In, Initial, Model, Native, Opt, Out, Port, Ratio,
+    Sim, SourceFile, Trace,
 };

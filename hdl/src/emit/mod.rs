@@ -1,6 +1,7 @@
 //! Output: Verilog text and the JSON manifest of an elaborated design.
 
 mod manifest;
+mod native;
 mod verilog;
 
 pub use manifest::{Manifest, ManifestModule, ManifestPort};

@@ -27,7 +27,7 @@ mod stream_array;
 mod timing;
 mod types;
 
-pub(crate) use checks::{in_formal, item_nodes};
+pub(crate) use checks::{Read, in_formal, item_nodes, visit_once};
 pub(crate) use names::port_stem;
 
 pub use crate::{bundle, choices, parameters, ports, registers};

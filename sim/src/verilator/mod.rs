@@ -10,6 +10,7 @@ mod cleaning;
 mod coverage;
 mod instance;
 mod model;
+mod native;
 mod ports;
 mod toolchain;
 
@@ -19,8 +20,11 @@ pub use cleaning::LIMIT as CACHE_LIMIT;
 pub use coverage::{Coverage, Ratio};
 pub use instance::Sim;
 pub use model::{Initial, Model};
+pub use native::Native;
 
 use serde::{Deserialize, Serialize};
+
+use crate::Result;
 
 /// A Verilog design and what the simulator must know about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +41,9 @@ pub struct Design {
     pub reset: Option<String>,
     /// Verilog macros: `NAME` or `NAME=VALUE`.
     pub defines: Vec<String>,
+    /// C of the same design, for the native engine; only designs of the construction language have it.
+    #[serde(default, skip)]
+    pub native: Option<Native>,
 }
 
 impl Design {
@@ -51,6 +58,7 @@ impl Design {
             clock: has("clk_i"),
             reset: has("rst_ni"),
             defines: Vec::new(),
+            native: None,
         }
     }
 }
@@ -109,6 +117,33 @@ pub struct BuildOptions {
     pub plain: bool,
     /// Where compiled models are kept.
     pub cache: Cache,
+    /// What simulates; `None` is what `SENBAZURU_ENGINE` says, else the native engine wherever it can.
+    pub engine: Option<Engine>,
+}
+
+/// What simulates a design.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Engine {
+    /// C of the design, compiled with the machine's C compiler.
+    Native,
+    /// The emitted Verilog, compiled with Verilator: the judge.
+    Verilator,
+}
+
+impl Engine {
+    fn chosen(options: &BuildOptions) -> Result<Self> {
+        if let Some(engine) = options.engine {
+            return Ok(engine);
+        }
+        match std::env::var("SENBAZURU_ENGINE").as_deref() {
+            Ok("verilator") => Ok(Self::Verilator),
+            Ok("native" | "") | Err(_) => Ok(Self::Native),
+            Ok(other) => {
+                let problem = format!("`{other}` is no engine; there are native and verilator");
+                Err(crate::Error::Setting { name: "SENBAZURU_ENGINE", problem })
+            }
+        }
+    }
 }
 
 /// Waveform format compiled into a model.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use super::{BuildOptions, Design, Port, Sim, Trace, build, ports};
+use super::{BuildOptions, Design, Engine, Port, Sim, Trace, build, native, ports};
 use crate::{Error, Result};
 
 /// The shim's table of functions; the layout is that of `struct Api` in `shim.cpp`.
@@ -62,11 +62,23 @@ impl Model {
     /// [`Error::Process`] when a tool is missing, [`Error::Verilog`] when Verilator rejects the design,
     /// [`Error::Design`] when the described ports are not those of the Verilog.
     pub fn build(design: &Design, options: &BuildOptions) -> Result<Self> {
-        let built = build::build(design, options)?;
-        let ports = ports::check(design, &built.members)?;
-        let load_error = |e: libloading::Error| Error::Load { path: built.library.clone(), problem: e.to_string() };
+        let native = design
+            .native
+            .as_ref()
+            .filter(|native| options.trace == Trace::Off && !options.coverage && native.is_of(design));
+        let (path, ports, warnings) = match (Engine::chosen(options)?, native) {
+            (Engine::Native, Some(native)) => {
+                (native::build(design, native, options)?, design.ports.clone(), String::new())
+            }
+            _ => {
+                let built = build::build(design, options)?;
+                let ports = ports::check(design, &built.members)?;
+                (built.library, ports, built.warnings)
+            }
+        };
+        let load_error = |e: libloading::Error| Error::Load { path: path.clone(), problem: e.to_string() };
         // SAFETY: the library is our own build; its initialisers are those of Verilator's runtime.
-        let library = unsafe { libloading::Library::new(&built.library) }.map_err(load_error)?;
+        let library = unsafe { libloading::Library::new(&path) }.map_err(load_error)?;
         // SAFETY: the symbol has this type in shim.cpp, whose text is part of the cache key.
         let table = unsafe { library.get::<unsafe extern "C" fn() -> *const Api>(c"senbazuru_api") };
         let table = table.map_err(load_error)?;
@@ -83,8 +95,8 @@ impl Model {
             trace: options.trace,
             coverage: options.coverage,
             create: Mutex::new(()),
-            warnings: built.warnings,
-            library_path: built.library,
+            warnings,
+            library_path: path,
             _library: library,
         })))
     }

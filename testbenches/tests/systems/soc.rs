@@ -71,6 +71,7 @@ fn soc(block: &VectorTop) -> Design {
         clock: Some("clk_i".into()),
         reset: Some("rst_ni".into()),
         defines: vec![format!("VECTOR_TOP={}", accelerator.top)],
+        native: None,
     }
 }
 

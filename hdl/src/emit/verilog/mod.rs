@@ -20,6 +20,7 @@ use crate::lang::ir::{Layout, Net};
 
 use super::{Backend, PrintModule};
 use items::Printer;
+pub(super) use usage::node_uses;
 
 /// The Verilog-2005 back end.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use crate::lang::ir::{Item, Layout, ModuleIr, Net, NetId, NodeId, Op};
 
 /// Number of uses of each node by live items and live nodes.
-pub(super) fn node_uses(ir: &ModuleIr) -> Vec<u32> {
+pub(in crate::emit) fn node_uses(ir: &ModuleIr) -> Vec<u32> {
     let mut uses = vec![0; ir.nodes.len()];
     let mut todo: Vec<NodeId> = Vec::new();
     for scope in &ir.scopes {

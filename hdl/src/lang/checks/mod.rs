@@ -5,7 +5,7 @@ mod elements;
 mod loops;
 mod reads;
 
-pub(crate) use elements::visit_once;
+pub(crate) use elements::{Read, visit_once};
 pub(crate) use reads::{in_formal, item_nodes};
 
 use super::context::Elaboration;

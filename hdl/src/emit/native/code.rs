@@ -1,0 +1,540 @@
+//! C of steps: where values are read and stored, and what a change of them wakes.
+
+use std::collections::BTreeMap;
+
+use super::plan::Plan;
+use super::sites::{Loop, SiteId, Sites, scope_loops};
+use super::steps::{Kind, Step, StepId};
+use super::store::{Access, ArrayId, Store};
+use super::value::{bits, c_type, canonical, constant, is_wide, stored_type, words};
+use crate::lang::Type;
+use crate::lang::index::Index;
+use crate::lang::ir::{ModuleIr, NetId, NodeId, Op, ScopeId};
+
+/// Writes the C of steps, function by function.
+pub(super) struct Code<'a> {
+    pub sites: &'a Sites,
+    pub store: &'a Store<'a>,
+    pub steps: &'a [Step],
+    pub plan: &'a Plan,
+    uses: BTreeMap<String, Vec<u32>>,
+    lines: Vec<String>,
+    /// Values that have a name, by site and node; one map for each open block.
+    names: Vec<BTreeMap<(SiteId, NodeId), String>>,
+    next: u32,
+    site: SiteId,
+    scope: ScopeId,
+    /// Inside a loop: what has changed is noted and told after it.
+    noted: Option<Vec<(String, ArrayId)>>,
+    /// What the back end has no C for.
+    pub refused: Option<String>,
+}
+
+impl<'a> Code<'a> {
+    pub fn new(sites: &'a Sites, store: &'a Store<'a>, steps: &'a [Step], plan: &'a Plan) -> Self {
+        let mut uses = BTreeMap::new();
+        for (_, site) in sites.iter() {
+            let count = || crate::emit::verilog::node_uses(&site.module);
+            uses.entry(site.module.name.clone()).or_insert_with(count);
+        }
+        Self {
+            sites,
+            store,
+            steps,
+            plan,
+            uses,
+            lines: vec![],
+            names: vec![BTreeMap::new()],
+            next: 0,
+            site: 0,
+            scope: 0,
+            noted: None,
+            refused: None,
+        }
+    }
+
+    /// The lines so far; names do not outlive a function.
+    pub fn take(&mut self) -> Vec<String> {
+        self.names = vec![BTreeMap::new()];
+        std::mem::take(&mut self.lines)
+    }
+
+    pub fn line(&mut self, text: impl Into<String>) {
+        self.lines.push(text.into());
+    }
+
+    pub fn fresh(&mut self) -> String {
+        self.next += 1;
+        format!("t{}", self.next)
+    }
+
+    pub fn refuse(&mut self, what: &str) -> String {
+        let place = self.sites.ir(self.site).name.clone();
+        self.refused.get_or_insert_with(|| format!("{what}, in {place}"));
+        "0".into()
+    }
+
+    pub fn ir(&self) -> &'a ModuleIr {
+        self.sites.ir(self.site)
+    }
+
+    pub fn uses(&self, id: NodeId) -> u32 {
+        self.uses[&self.ir().name][id as usize]
+    }
+
+    pub fn known(&self, id: NodeId) -> Option<String> {
+        self.names.iter().rev().find_map(|names| names.get(&(self.site, id))).cloned()
+    }
+
+    pub fn note(&mut self, id: NodeId, name: &str) {
+        let site = self.site;
+        if let Some(names) = self.names.last_mut() {
+            names.insert((site, id), name.to_owned());
+        }
+    }
+
+    /// Gives a value a name.
+    pub fn name(&mut self, id: NodeId, text: &str) -> String {
+        let name = self.temporary(self.ty(id), text);
+        self.note(id, &name);
+        name
+    }
+
+    pub fn temporary(&mut self, ty: Type, text: &str) -> String {
+        let name = self.fresh();
+        self.line(format!("const {} {name} = {text};", c_type(ty)));
+        name
+    }
+
+    pub fn in_loop(&self) -> bool {
+        self.noted.is_some()
+    }
+
+    pub fn access(&self, net: NetId, index: Option<&Index>) -> Access {
+        self.store.access(self.site, net, index, self.scope)
+    }
+
+    pub fn stride(&self, net: NetId) -> i64 {
+        self.store.net(self.site, net).stride
+    }
+
+    /// A place in an array: a value, or a pointer to words.
+    pub fn at(&self, access: &Access) -> String {
+        if self.plan.local[access.array as usize] {
+            return format!("l{}", access.array);
+        }
+        self.indexed(access, index_text(access))
+    }
+
+    /// Like `at`, so many elements further.
+    pub fn at_step(&self, access: &Access, step: &str) -> String {
+        let first = index_text(access);
+        let at = if first == "0" { step.to_owned() } else { format!("{first} + {step}") };
+        self.indexed(access, at)
+    }
+
+    fn indexed(&self, access: &Access, at: String) -> String {
+        let (array, ty) = (access.array, self.store.array(access.array).ty);
+        match (is_wide(ty), at.as_str()) {
+            (false, _) => format!("S->a{array}[{at}]"),
+            (true, "0") => format!("S->a{array}"),
+            (true, _) => format!("(S->a{array} + ({at}) * {})", words(ty)),
+        }
+    }
+
+    /// An element that is chosen at run time.
+    pub fn dynamic(&mut self, net: NetId, fixed: &Index, run: &[(NodeId, u32)]) -> String {
+        let stride = self.stride(net);
+        let access = self.access(net, Some(fixed));
+        let mut terms = Vec::new();
+        for &(node, step) in run {
+            let value = self.value(node);
+            terms.push(format!("{} * (i64){value}", i64::from(step) * stride));
+        }
+        if self.plan.local[access.array as usize] {
+            return self.at(&access);
+        }
+        self.at_step(&access, &terms.join(" + "))
+    }
+
+    /// An index of the language over the loop variables.
+    pub fn affine_text(&self, index: &Index) -> String {
+        let loops = scope_loops(self.ir(), self.scope);
+        let outer = self.sites.at(self.site).nest.len();
+        let mut text = index.offset.to_string();
+        for (genvar, c) in index.terms() {
+            if let Some(k) = loops.iter().position(|l| l.0 == genvar) {
+                text += &format!(" + {c} * v{}", outer + k);
+            }
+        }
+        text
+    }
+
+    /// Steps of one nest, in one loop.
+    pub fn group(&mut self, group: &[StepId], nest: &[Loop]) {
+        if nest.is_empty() {
+            group.iter().for_each(|&step| self.step(step));
+            return;
+        }
+        let heads: Vec<String> =
+            (0..nest.len()).map(|d| format!("for (i64 v{d} = 0; v{d} < {}; v{d}++)", nest[d].count)).collect();
+        self.looped(group, &heads);
+    }
+
+    /// Steps inside of loops with these heads.
+    pub fn looped(&mut self, group: &[StepId], heads: &[String]) {
+        self.noted = Some(vec![]);
+        self.names.push(BTreeMap::new());
+        let outside = std::mem::take(&mut self.lines);
+        group.iter().for_each(|&step| self.step(step));
+        let body = std::mem::replace(&mut self.lines, outside);
+        self.names.pop();
+        let noted = self.noted.take().unwrap_or_default();
+        self.line("{");
+        for (name, array) in &noted {
+            let ty = self.store.array(*array).ty;
+            self.line(format!("{} {name} = 0;", if is_wide(ty) { "u64" } else { stored_type(ty) }));
+        }
+        // A short loop that is unrolled is not made a vector.
+        match heads.split_last() {
+            Some((inner, outer)) => {
+                self.line(outer.join(" "));
+                self.line("#pragma GCC unroll 1");
+                self.line(format!("{inner} {{"));
+            }
+            None => self.line("{"),
+        }
+        self.lines.extend(body);
+        self.line("}");
+        for (name, array) in noted {
+            let wakes = self.wakes(array);
+            self.line(format!("if ({name}) {{ {wakes} }}"));
+        }
+        self.line("}");
+    }
+
+    /// Sets the flags of what reads an array.
+    pub fn wakes(&self, array: ArrayId) -> String {
+        self.plan.wakes[array as usize].iter().map(|f| format!("F[{f}] = 1;")).collect::<Vec<_>>().join(" ")
+    }
+
+    fn step(&mut self, id: StepId) {
+        let step = &self.steps[id as usize];
+        (self.site, self.scope) = (step.site, step.scope);
+        let access = step.writes.access.clone();
+        match step.kind {
+            Kind::Drive { value } if step.writes.count > 1 => self.drive_all(step, value),
+            Kind::Drive { value } => self.put(&access, value),
+            Kind::Fsm(fsm) => {
+                let text = self.next_state(fsm);
+                self.put_text(&access, &text);
+            }
+            Kind::ReadNow(memory, at) => {
+                let address = self.ir().memories[memory as usize].reads[at].address;
+                let text = self.word(memory, address);
+                self.put_text(&access, &text);
+            }
+            Kind::Register { next, enable } => self.register(&access, next, enable),
+            Kind::ReadAtEdge(memory, at) => {
+                let read = &self.ir().memories[memory as usize].reads[at];
+                let text = self.word(memory, read.address);
+                let old = self.at(&access);
+                let enable = read.enable.map(|e| self.value(e));
+                let text = enable.map_or(text.clone(), |e| format!("{e} ? {text} : {old}"));
+                self.put_text(&self.deferred(&access), &text);
+            }
+            Kind::Write(memory, at) => self.write(id, memory, at),
+        }
+    }
+
+    /// A word of a memory; what is past its end reads as zero.
+    fn word(&mut self, memory: u32, address: NodeId) -> String {
+        let m = &self.ir().memories[memory as usize];
+        let access = self.store.memory(self.site, memory);
+        let at = self.value(address);
+        let inside = 1_u64 << self.ty(address).width.min(63) <= u64::from(m.depth);
+        let ty = self.store.array(access.array).ty;
+        let text = self.at_step(&access, &format!("(i64){at}"));
+        let text = if is_wide(ty) { text } else { format!("({}){text}", c_type(ty)) };
+        let none = if is_wide(ty) { "w_zero" } else { "0" };
+        if is_wide(ty) && words(ty) > super::ZERO_WORDS {
+            return self.refuse("a memory of such wide words");
+        }
+        if inside { text } else { format!("({at} < {} ? {text} : {none})", m.depth) }
+    }
+
+    fn next_state(&mut self, fsm: u32) -> String {
+        let f = &self.ir().fsms[fsm as usize];
+        let state_access = self.access(f.state, None);
+        let state = self.at(&state_access);
+        let mut arms = Vec::new();
+        for from in 0..f.states.len() {
+            let mut text = format!("{from}");
+            let mut branches = Vec::new();
+            for (_, condition, to) in f.transitions.iter().filter(|t| t.0 == from) {
+                match condition {
+                    Some(c) => branches.push((self.value(*c), *to)),
+                    None => {
+                        text = to.to_string();
+                        break;
+                    }
+                }
+            }
+            for (condition, to) in branches.into_iter().rev() {
+                text = format!("{condition} ? {to} : {text}");
+            }
+            arms.push(text);
+        }
+        let name = self.fresh();
+        self.line(format!("u32 {name}; switch ({state}) {{"));
+        for (from, text) in arms.iter().enumerate() {
+            self.line(format!("case {from}: {name} = {text}; break;"));
+        }
+        self.line(format!("default: {name} = 0; }}"));
+        name
+    }
+
+    fn put(&mut self, access: &Access, value: NodeId) {
+        let text = if is_wide(self.ty(value)) { self.wide(value) } else { self.value(value) };
+        self.put_text(access, &text);
+    }
+
+    /// Stores a value and notes whether that changed it.
+    fn put_text(&mut self, access: &Access, text: &str) {
+        let array = access.array as usize;
+        let ty = self.store.array(access.array).ty;
+        let (to, n) = (self.at(access), words(ty));
+        if self.plan.local[array] {
+            // A copy: what a pointer leads to may be a register that takes its next value before this one is read.
+            let declared = if is_wide(ty) {
+                format!("u64 {to}[{n}]; w_copy({to}, {text}, {n});")
+            } else {
+                format!("const {} {to} = {text};", c_type(ty))
+            };
+            return self.line(declared);
+        }
+        let silent = self.plan.wakes[array].is_empty();
+        match (is_wide(ty), silent) {
+            (false, true) => self.line(format!("{to} = {text};")),
+            (true, true) => self.line(format!("w_copy({to}, {text}, {n});")),
+            (wide, false) if self.noted.is_some() => {
+                let changed = self.changed(access.array);
+                if wide {
+                    self.line(format!("{changed} |= w_change({to}, {text}, {n});"));
+                } else {
+                    let name = self.temporary(ty, text);
+                    self.line(format!("{changed} |= {to} ^ ({}){name}; {to} = {name};", stored_type(ty)));
+                }
+            }
+            (true, false) => {
+                let wakes = self.wakes(access.array);
+                self.line(format!("if (w_change({to}, {text}, {n})) {{ {wakes} }}"));
+            }
+            (false, false) => {
+                let (name, wakes) = (self.temporary(ty, text), self.wakes(access.array));
+                self.line(format!("if ({to} != {name}) {{ {to} = {name}; {wakes} }}"));
+            }
+        }
+    }
+
+    /// The variable that notes a change of an array in the loop around.
+    fn changed(&mut self, array: ArrayId) -> String {
+        let fresh = format!("c{}", self.next);
+        self.next += 1;
+        let noted = self.noted.get_or_insert_default();
+        if let Some((name, _)) = noted.iter().find(|n| n.1 == array) {
+            return name.clone();
+        }
+        noted.push((fresh.clone(), array));
+        fresh
+    }
+
+    /// A vector into all elements of an array.
+    fn drive_all(&mut self, step: &Step, value: NodeId) {
+        let access = step.writes.access.clone();
+        let (array, stride) = (access.array, step.writes.stride);
+        let ty = self.store.array(array).ty;
+        let count = step.writes.count;
+        let element = |k: u64| {
+            let mut one = access.clone();
+            one.offset += stride * k as i64;
+            one
+        };
+        if let Op::Cat(parts) = self.ir().node(value).op.clone()
+            && parts.len() as u64 == count
+            && parts.iter().all(|&p| self.ty(p).width == ty.width)
+        {
+            for (k, &part) in parts.iter().rev().enumerate() {
+                let text = if is_wide(ty) {
+                    self.wide(part)
+                } else {
+                    let raw = self.raw(part);
+                    if ty.signed { canonical(&raw, ty) } else { raw }
+                };
+                self.put_text(&element(k as u64), &text);
+            }
+            return;
+        }
+        let wide_source = is_wide(self.ty(value));
+        let source = if wide_source { self.wide(value) } else { self.raw(value) };
+        if count <= 8 && !is_wide(ty) {
+            for k in 0..count {
+                let low = k as u32 * ty.width;
+                let text = if wide_source {
+                    self.fixed_part(&source, low, ty)
+                } else {
+                    canonical(&format!("{source} >> {low}"), ty)
+                };
+                self.put_text(&element(k), &text);
+            }
+            return;
+        }
+        let outer = self.noted.is_some();
+        if !outer {
+            self.noted = Some(vec![]);
+        }
+        let before = std::mem::take(&mut self.lines);
+        let to = self.at_step(&access, &format!("{stride} * (i64)k"));
+        let low = format!("k * {}", ty.width);
+        let silent = self.plan.wakes[array as usize].is_empty();
+        let n = words(ty);
+        if is_wide(ty) {
+            self.line(format!("u64 e[{n}] = {{0}}; w_slice(e, {}, {source}, {low});", ty.width));
+            let change = if silent {
+                format!("w_copy({to}, e, {n});")
+            } else {
+                let changed = self.changed(array);
+                format!("{changed} |= w_change({to}, e, {n});")
+            };
+            self.line(change);
+        } else {
+            let text = self.part(&source, wide_source, &low, ty);
+            self.line(format!("const {} e = {text};", c_type(ty)));
+            if !silent {
+                let changed = self.changed(array);
+                self.line(format!("{changed} |= {to} ^ ({})e;", stored_type(ty)));
+            }
+            self.line(format!("{to} = e;"));
+        }
+        let body = std::mem::replace(&mut self.lines, before);
+        let noted = if outer { vec![] } else { self.noted.take().unwrap_or_default() };
+        self.line("{");
+        for (name, _) in &noted {
+            self.line(format!("{} {name} = 0;", if is_wide(ty) { "u64" } else { stored_type(ty) }));
+        }
+        self.line(format!("for (u32 k = 0; k < {count}; k++) {{"));
+        self.lines.extend(body);
+        self.line("}");
+        for (name, array) in noted {
+            let wakes = self.wakes(array);
+            self.line(format!("if ({name}) {{ {wakes} }}"));
+        }
+        self.line("}");
+    }
+
+    /// Where the next value of a register waits for the edge.
+    fn deferred(&self, access: &Access) -> Access {
+        let array = self.plan.next[access.array as usize].unwrap_or(access.array);
+        Access { array, ..access.clone() }
+    }
+
+    fn register(&mut self, access: &Access, next: NodeId, enable: Option<NodeId>) {
+        let to = self.deferred(access);
+        let wide = is_wide(self.ty(next));
+        let text = if wide { self.wide(next) } else { self.value(next) };
+        let text = match enable {
+            None => text,
+            Some(enable) => {
+                let (enable, old) = (self.value(enable), self.at(access));
+                let (text, old) = if self.in_loop() && !wide {
+                    let ty = self.ty(next);
+                    (self.temporary(ty, &text), self.temporary(ty, &old))
+                } else {
+                    (text, old)
+                };
+                format!("{enable} ? {text} : {old}")
+            }
+        };
+        self.put_text(&to, &text);
+    }
+
+    /// What a write port wants is kept until the end of the edge.
+    fn write(&mut self, id: StepId, memory: u32, at: usize) {
+        let m = &self.ir().memories[memory as usize];
+        let write = &m.writes[at];
+        let turn = turn_text(&self.steps[id as usize].nest);
+        let (granules, depth, width) = (m.width / m.granule, m.depth, m.width);
+        let ty = Type { width, signed: false };
+        let n = words(ty);
+        let access = self.store.memory(self.site, memory);
+        let address = self.value(write.address);
+        let data = if is_wide(ty) { self.wide(write.data) } else { self.value(write.data) };
+        let enable_wide = is_wide(self.ty(write.enable));
+        let enable = if enable_wide { self.wide(write.enable) } else { self.value(write.enable) };
+        let any =
+            if enable_wide { format!("w_any({enable}, {})", words(self.ty(write.enable))) } else { enable.clone() };
+        let inside = 1_u64 << self.ty(write.address).width.min(63) <= u64::from(depth);
+        let any = if inside { any } else { format!("({any}) && {address} < {depth}") };
+        let slot = format!("S->w{id}[{turn}]");
+        self.line(format!("{slot}.on = {any};"));
+        self.line(format!("if ({slot}.on) {{"));
+        self.line(format!("{slot}.at = {} + (i64){address};", index_text(&access)));
+        if is_wide(ty) {
+            self.line(format!("w_copy({slot}.data, {data}, {n});"));
+        } else {
+            self.line(format!("{slot}.data[0] = {data};"));
+        }
+        if granules == 1 {
+            self.line(format!("memset({slot}.mask, 0xff, {});", n * 8));
+        } else {
+            self.line(format!("memset({slot}.mask, 0, {});", n * 8));
+            for g in 0..granules {
+                let bit = if enable_wide { bits(&enable, g, 1) } else { format!("({enable} >> {g}) & 1u") };
+                let (low, granule) = (g * m.granule, m.granule);
+                if granule <= 64 {
+                    let ones = super::value::mask(granule);
+                    self.line(format!("if ({bit}) w_put({slot}.mask, {low}, {granule}, {ones});"));
+                } else {
+                    self.line(format!("if ({bit}) w_ones({slot}.mask, {low}, {granule});"));
+                }
+            }
+        }
+        self.line("}");
+    }
+
+    /// The reset value of a register, as C.
+    pub fn reset_value(&mut self, init: &num_bigint::BigInt, ty: Type) -> String {
+        if !is_wide(ty) {
+            return constant(init, ty);
+        }
+        let name = self.fresh();
+        let digits = Type { signed: false, ..ty }.wrap(init).to_biguint().unwrap_or_default().to_u64_digits();
+        let all: Vec<String> =
+            (0..words(ty) as usize).map(|k| format!("{:#x}ull", digits.get(k).copied().unwrap_or(0))).collect();
+        self.line(format!("static const u64 {name}[] = {{{}}};", all.join(", ")));
+        name
+    }
+}
+
+/// An index over the loop variables.
+pub(super) fn index_text(access: &Access) -> String {
+    let mut terms: Vec<String> = Vec::new();
+    for (d, &w) in access.weights.iter().enumerate().filter(|(_, w)| **w != 0) {
+        terms.push(if w == 1 { format!("v{d}") } else { format!("{w} * v{d}") });
+    }
+    if access.offset != 0 || terms.is_empty() {
+        terms.push(access.offset.to_string());
+    }
+    terms.join(" + ")
+}
+
+/// The number of a turn of a nest.
+pub(super) fn turn_text(nest: &[Loop]) -> String {
+    let mut weight = 1;
+    let mut terms = Vec::new();
+    for (d, l) in nest.iter().enumerate().rev() {
+        terms.push(format!("{weight} * v{d}"));
+        weight *= i64::from(l.count);
+    }
+    if terms.is_empty() { "0".into() } else { terms.join(" + ") }
+}

@@ -1,0 +1,47 @@
+//! Compact C of a design, for simulation: loops stay loops over arrays, and what stands still is not evaluated.
+//!
+//! The text is a header and C files, with a table of functions (`senbazuru_api`) that the crate `sim` calls. It does what the emitted
+//! Verilog does in a two-state simulator: registers and memories take their new values at the rising edge, an
+//! active-low reset works at once, and outputs follow inputs within the cycle.
+//!
+//! How it is made: [`sites`] walks the tree of instances, [`store`] gives every net its place in an array, [`steps`] lists
+//! what has to be computed, [`order`] and [`ripple`] find the order, [`plan`] what has to run when something has changed,
+//! and [`program`] writes the C, with [`code`], [`value`] and [`wide`].
+
+mod code;
+mod order;
+mod plan;
+mod program;
+mod ripple;
+mod sites;
+mod steps;
+mod store;
+mod value;
+mod wide;
+
+use std::rc::Rc;
+
+use super::SourceFile;
+use crate::lang::Design;
+
+/// Words of the widest memory that can be read past its end.
+const ZERO_WORDS: u32 = 4096;
+
+impl Design {
+    /// The design as C for simulation: a header and files that include it, to be compiled into one shared object.
+    ///
+    /// # Errors
+    /// Says what in the design has no C: modules whose Verilog comes from outside.
+    pub fn native(&self) -> Result<Vec<SourceFile>, String> {
+        if let Some(module) = self.modules.iter().find(|m| m.external.is_some()) {
+            return Err(format!("`{}` is Verilog from outside", module.name));
+        }
+        let top = self.modules.last().ok_or("the design has no module")?;
+        let sites = sites::Sites::new(&Rc::clone(top));
+        let mut store = store::Store::new(&sites);
+        let steps = steps::steps(&sites, &store);
+        let order = order::order(&sites, &store, &steps);
+        let plan = plan::plan(&sites, &mut store, &steps, &order);
+        program::program(&program::Parts { sites: &sites, store: &store, steps: &steps, order: &order, plan: &plan })
+    }
+}
