@@ -80,7 +80,7 @@ fn passed(args: &Args, params: &Params, top: &str, report: &RunReport) -> Result
         let coverage = coverage.map(coverage::as_json);
         return report::json(&json!({
             "block": report.block, "parameters": params, "top": top, "passed": true,
-            "seed": report.seed, "vectors": args.vectors, "cycles": report.cycles, "compared": report.compared,
+            "seed": report.seed, "vectors": report.vectors, "cycles": report.cycles, "compared": report.compared,
             "input_stalls": report.input_stalls, "output_stalls": report.output_stalls,
             "seconds": report.seconds, "cycles_per_second": report.cycles_per_second(),
             "waveform": report.waveform, "coverage": coverage,
@@ -90,7 +90,7 @@ fn passed(args: &Args, params: &Params, top: &str, report: &RunReport) -> Result
         format!("{}: hardware and golden model agree", report.block),
         format!("  parameters  {}", show(params)),
         format!("  seed        {}", report.seed),
-        format!("  vectors     {}, {} values compared", args.vectors, report.compared),
+        format!("  vectors     {}, {} values compared", report.vectors, report.compared),
         format!("  cycles      {}, {:.0} a second", report.cycles, report.cycles_per_second()),
         format!("  stalls      {} at inputs, {} at outputs", report.input_stalls, report.output_stalls),
     ];

@@ -74,6 +74,8 @@ pub struct RunReport {
     pub block: String,
     /// Seed of the run.
     pub seed: u64,
+    /// Test vectors of the run: more than were asked for, where that many compare nothing.
+    pub vectors: u64,
     /// Clock cycles.
     pub cycles: u64,
     /// Values compared with the golden model.
@@ -100,12 +102,30 @@ impl RunReport {
 /// Cycles before a failure that its waveform shows.
 const TRACED_CYCLES: u64 = 5_000;
 
-/// Builds `design` and runs `bench` on it. A failing run is repeated with a traced model to leave a waveform.
+/// Vectors up to which a bench that compares nothing gets more of them.
+const MOST_VECTORS: u64 = 4096;
+
+/// Builds `design` and runs `bench` on it. A failing run is repeated with a traced model to leave a waveform. A bench that
+/// compares nothing with so few vectors gets twice as many, and again, up to 4,096.
 ///
 /// # Errors
 /// [`Error::Mismatch`] when the hardware is wrong; any error of building. A bench that compares nothing is
 /// [`Error::Unsupported`]: it would pass whatever the hardware does.
 pub fn run(bench: &dyn Bench, design: &Design, options: &RunOptions) -> Result<RunReport> {
+    let mut options = options.clone();
+    loop {
+        let report = run_once(bench, design, &options)?;
+        if report.compared > 0 {
+            return Ok(report);
+        }
+        if options.vectors >= MOST_VECTORS {
+            return Err(Error::Unsupported(format!("the bench of `{}` compared nothing", report.block)));
+        }
+        options.vectors = (options.vectors * 2).clamp(2, MOST_VECTORS);
+    }
+}
+
+fn run_once(bench: &dyn Bench, design: &Design, options: &RunOptions) -> Result<RunReport> {
     let build = BuildOptions { trace: options.trace, coverage: options.coverage, ..options.build.clone() };
     let model = Model::build(design, &build)?;
     let mut sim = model.instance_with(Initial::Random(options.seed))?;
@@ -133,14 +153,11 @@ pub fn run(bench: &dyn Bench, design: &Design, options: &RunOptions) -> Result<R
             other => other,
         });
     }
-    if context.compared == 0 {
-        let problem = format!("the bench of `{}` compared nothing", context.block);
-        return Err(Error::Unsupported(problem));
-    }
     let coverage = if options.coverage { Some(sim.coverage()?) } else { None };
     Ok(RunReport {
         block: context.block,
         seed: options.seed,
+        vectors: options.vectors,
         cycles: sim.cycle_count(),
         compared: context.compared,
         input_stalls: context.input_stalls,

@@ -8,8 +8,10 @@ use sim::stimulus::StimulusRng;
 
 use crate::common::row::rms_norm::numbers;
 
-/// Bytes of memory that a job may touch.
+/// Bytes of memory that a job may touch, unless it needs more.
 const ARENA: u64 = 1 << 15;
+/// A job that needs more than this is a fault of its bench.
+const LARGEST_ARENA: u64 = 1 << 26;
 /// Bytes of a descriptor.
 const DESCRIPTOR: u64 = 128;
 
@@ -28,6 +30,8 @@ pub struct Program {
     pub plain: bool,
     /// What is free, in bytes from the beginning of the image; multiples of 64.
     free: Range<u64>,
+    /// Something wanted more memory than there was: the job is drawn again in a larger arena.
+    is_short: bool,
     /// The last byte of the bus.
     top: u64,
     /// Some rows lie behind the image: see [`Program::spread`].
@@ -40,25 +44,50 @@ pub const BITS: u64 = 8 * DESCRIPTOR + 3 * 64;
 impl Program {
     /// A chain of one to `most` descriptors on a bus of `address_width` bits; of each four chains one is spoilt. `descriptor`
     /// draws one, takes memory for its operands, and may put something there: everywhere else are numbers of fp16.
+    ///
+    /// Memory is as large as the job needs, for any parameters of an accelerator.
+    ///
+    /// # Panics
+    /// A job wants more than 64 MiB.
     pub fn draw(
         rng: &mut StimulusRng,
         address_width: u32,
         most: u32,
         mut descriptor: impl FnMut(&mut StimulusRng, &mut Self) -> [u8; DESCRIPTOR as usize],
     ) -> Self {
+        let before = rng.clone();
+        let mut arena = ARENA;
+        loop {
+            let program = Self::in_arena(rng, arena, address_width, most, &mut descriptor);
+            if !program.is_short {
+                return program;
+            }
+            rng.clone_from(&before);
+            arena *= 2;
+            assert!(arena <= LARGEST_ARENA, "a job needs less than {LARGEST_ARENA} bytes");
+        }
+    }
+
+    fn in_arena(
+        rng: &mut StimulusRng,
+        arena: u64,
+        address_width: u32,
+        most: u32,
+        mut descriptor: impl FnMut(&mut StimulusRng, &mut Self) -> [u8; DESCRIPTOR as usize],
+    ) -> Self {
         let top = if address_width == 64 { u64::MAX } else { (1 << address_width) - 1 };
         // Anywhere, at the very end of all addresses too.
-        let last = (top - (ARENA - 1)) / 4096;
+        let last = (top - (arena - 1)) / 4096;
         let page = if rng.random_range(0..4u8) == 0 { last } else { rng.random_range(0..=last) };
         let base = 4096 * page;
         let mut image = Vec::new();
-        while image.len() < ARENA as usize {
+        while image.len() < arena as usize {
             image.extend(numbers(rng, 64).into_iter().flat_map(u16::to_le_bytes));
         }
         let count = rng.random_range(1..=most);
         let limits =
-            Limits { base, limit: base + (ARENA - 1), max_descriptors: [count, 7][rng.random_range(0..2usize)] };
-        let mut program = Self { limits, job: base, base, image, plain: true, free: 0..ARENA, top, is_spread: false };
+            Limits { base, limit: base + (arena - 1), max_descriptors: [count, 7][rng.random_range(0..2usize)] };
+        let mut program = Self { limits, job: base, base, image, plain: true, free: 0..arena, is_short: false, top, is_spread: false };
         let mut chain = Vec::new();
         for _ in 0..count {
             // A descriptor may lie on either side of its operands.
@@ -73,7 +102,7 @@ impl Program {
             bytes[8..16].copy_from_slice(&next.to_le_bytes());
             program.put(address, &bytes);
         }
-        if rng.random_range(0..4u8) == 0 {
+        if !program.is_short && rng.random_range(0..4u8) == 0 {
             program.spoil(rng, &at);
         }
         program
@@ -84,18 +113,22 @@ impl Program {
     /// # Panics
     /// Some of them are outside.
     pub fn put(&mut self, address: u64, bytes: &[u8]) {
+        if self.is_short {
+            return;
+        }
         let at = (address - self.base) as usize;
         self.image[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Memory that nobody else has, at a multiple of 64, at either end of what is free.
-    ///
-    /// # Panics
-    /// There is less left.
+    /// Memory that nobody else has, at a multiple of 64, at either end of what is free. Where less is left, the address means
+    /// nothing, and the whole job is drawn again.
     pub fn take(&mut self, rng: &mut StimulusRng, bytes: u64) -> u64 {
         let gap = 64 * rng.random_range(0..3);
         let gap = if gap + bytes <= self.left() { gap } else { 0 };
-        assert!(gap + bytes <= self.left(), "the arena holds what a job needs");
+        if gap + bytes > self.left() {
+            self.is_short = true;
+            return self.base;
+        }
         let at = if rng.random() { self.free.start + gap } else { (self.free.end - gap - bytes) / 64 * 64 };
         if at == self.free.start + gap {
             self.free.start = (at + bytes).next_multiple_of(64);
@@ -108,7 +141,7 @@ impl Program {
     /// A stride with which all rows of an operand but the first lie behind the image, where nothing else is: a power of two, or
     /// any; the window grows. There is one such operand in a job; none of one row, and none where addresses end.
     pub fn spread(&mut self, rng: &mut StimulusRng, address: u64, [rows, row_bytes]: [u64; 2]) -> Option<u32> {
-        let least = ARENA - (address - self.base);
+        let least = self.image.len() as u64 - (address - self.base);
         let most = (self.top - address - row_bytes).checked_div(rows - 1)?.min(u32::MAX.into()) / 64 * 64;
         if self.is_spread || most < least {
             return None;
@@ -152,7 +185,7 @@ impl Program {
             // Anything behind a good header.
             3 => bytes[32..].iter_mut().for_each(|byte| *byte = rng.random()),
             // The window ends earlier, or begins later.
-            4 => self.limits.limit -= rng.random_range(0..ARENA / 2),
+            4 => self.limits.limit -= rng.random_range(0..self.image.len() as u64 / 2),
             // A loop.
             _ => {
                 let to = at[rng.random_range(0..at.len())];
@@ -163,7 +196,7 @@ impl Program {
 
     /// 64 bytes of the memory.
     pub fn any_block(&self, rng: &mut StimulusRng) -> RangeInclusive<u64> {
-        let first = self.base + 64 * rng.random_range(0..ARENA / 64);
+        let first = self.base + 64 * rng.random_range(0..self.image.len() as u64 / 64);
         first..=first + 63
     }
 }

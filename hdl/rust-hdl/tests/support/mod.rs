@@ -34,6 +34,7 @@ pub fn rust_hdl_design(text: String, clock: Option<&str>, reset: Option<&str>) -
         clock: clock.map(Into::into),
         reset: reset.map(Into::into),
         defines: vec![],
+        native: None,
     }
 }
 
