@@ -261,7 +261,7 @@ impl<A: Accelerator> ChainBuilder<A> {
     /// Rows of different lengths; no room.
     pub fn given(&mut self, values: &[Vec<f64>]) -> anyhow::Result<Floats> {
         let layout = Rows::dense(Format::Fp16, values.len(), values.first().map_or(0, Vec::len))?;
-        let halves: Vec<f16> = values.iter().flatten().map(|&x| f16::from_bits(fp16::from_f64(x) as u16)).collect();
+        let halves: Vec<f16> = values.iter().flatten().map(|&x| fp16::half(x)).collect();
         let address = self.store(layout.pack_floats(&halves)?)?;
         let at = Operand { address, stride: layout.stride().try_into()? };
         Ok(Floats { at, rows: values.len(), columns: values[0].len() })

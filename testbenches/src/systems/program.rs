@@ -87,7 +87,17 @@ impl Program {
         let count = rng.random_range(1..=most);
         let limits =
             Limits { base, limit: base + (arena - 1), max_descriptors: [count, 7][rng.random_range(0..2usize)] };
-        let mut program = Self { limits, job: base, base, image, plain: true, free: 0..arena, is_short: false, top, is_spread: false };
+        let mut program = Self {
+            limits,
+            job: base,
+            base,
+            image,
+            plain: true,
+            free: 0..arena,
+            is_short: false,
+            top,
+            is_spread: false,
+        };
         let mut chain = Vec::new();
         for _ in 0..count {
             // A descriptor may lie on either side of its operands.

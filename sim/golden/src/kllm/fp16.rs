@@ -50,6 +50,11 @@ pub fn from_f64(x: f64) -> u64 {
     convert(x, Round::NearestTiesToEven)
 }
 
+/// [`from_f64`] as a number of the crate `half`.
+pub fn half(x: f64) -> half::f16 {
+    half::f16::from_bits(from_f64(x) as u16)
+}
+
 /// The largest fp16 number that is not above `x`: rounding toward minus infinity.
 pub fn from_f64_down(x: f64) -> u64 {
     convert(x, Round::TowardNegative)

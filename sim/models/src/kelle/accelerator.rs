@@ -86,7 +86,7 @@ impl Group {
         for token in 0..self.tokens() {
             let queries: Vec<f64> = self.traces.iter().flat_map(|trace| trace.q[token].clone()).collect();
             for (place, row) in [(1, &queries), (2, &self.traces[0].k[token]), (3, &self.traces[0].v[token])] {
-                let bytes: Vec<u8> = row.iter().flat_map(|&x| f16::from_f64(x).to_le_bytes()).collect();
+                let bytes: Vec<u8> = row.iter().flat_map(|&x| golden::kllm::fp16::half(x).to_le_bytes()).collect();
                 memory.store(PLACES[place], &bytes);
             }
             let full = top.head(0).tokens.len() == usize::from(policy.budget);

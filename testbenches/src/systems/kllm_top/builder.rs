@@ -184,7 +184,7 @@ impl Builder<'_> {
         addends: Option<&Floats>,
         out: &Floats,
     ) -> anyhow::Result<()> {
-        let scales: Vec<f16> = w.scales.iter().map(|scale| f16::from_f64(scale.to_f64() * times)).collect();
+        let scales: Vec<f16> = w.scales.iter().map(|scale| golden::kllm::fp16::half(scale.to_f64() * times)).collect();
         let constants = self.b.store(codebook.constants(&scales)?)?;
         let product = self.product(x, &w.matrix, codebook, constants)?;
         let job = MatMulJob::new(product, out.at).exact();
@@ -215,7 +215,7 @@ impl Builder<'_> {
         let scales: Vec<f64> = quantized.scales.iter().map(|&s| f16::from_bits(s as u16).to_f64()).collect();
         // The worth of an integer: the largest factor becomes 127.
         let most = scales.iter().copied().fold(0.0, f64::max);
-        let unit = f16::from_f64(most / 127.0);
+        let unit = golden::kllm::fp16::half(most / 127.0);
         let factors = self.b.given(&[scales])?;
         let channels = columns_of(&quantized.columns);
         let w = self.panels(&channels, vec![unit; channels.len()], codebook)?;
@@ -233,7 +233,7 @@ impl Builder<'_> {
         let layout = Rows::dense(Format::Int8, p.rows, p.columns)?;
         let integers = Operand { address: self.b.room("scores", layout.bytes())?, stride: layout.stride() as u32 };
         self.b.steps(p, integers, |job| {
-            job.multiply_rows(scales).quantize(Integer::Int8, f16::from_f64(1.0 / unit.to_f64()))
+            job.multiply_rows(scales).quantize(Integer::Int8, golden::kllm::fp16::half(1.0 / unit.to_f64()))
         })?;
         let codebook = Codebook::of_integers(&halves(&values.codebook), self.caps.centroid_bits)?;
         let constants = self.b.store(codebook.constants(&vec![unit; values.channels])?)?;

@@ -51,7 +51,7 @@ impl Codebooks {
         let scores = Codebook::new(&halves(queries), &halves(&keys), centroid_bits)?;
         let width = like[0].first().map_or(0, Vec::len);
         let most = like[1].iter().flatten().fold(0.0, |most: f64, x| most.max(x.abs()));
-        let unit = f16::from_f64(most / 127.0);
+        let unit = golden::kllm::fp16::half(most / 127.0);
         Ok(Self { scores, keys, values, times: 1.0 / (width as f32).sqrt(), unit })
     }
 

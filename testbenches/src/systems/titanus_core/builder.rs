@@ -2,7 +2,6 @@
 
 use anyhow::{Context, ensure};
 use golden::systems::titanus_core::TitanusCore;
-use half::f16;
 use host::titanus::{Caps, Constant, Held, LoadJob, Matrix, ProductJob, constants, layout::VECTOR_VALUE};
 use host::vector::{self, Integer, Operand, VectorJob};
 use host::{ALIGNMENT, Descriptor, Format, Refusal, Rows, Window};
@@ -176,7 +175,7 @@ impl<'a> Builder<'a> {
         steps: impl FnOnce(VectorJob) -> VectorJob,
     ) -> anyhow::Result<()> {
         let job = VectorJob::new(x.rows as u32, x.columns as u32, x.at, out);
-        let job = steps(job).quantize(Integer::Int8, f16::from_f64(1.0 / scale));
+        let job = steps(job).quantize(Integer::Int8, golden::kllm::fp16::half(1.0 / scale));
         self.then(|caps, _, window| job.build(&caps.vector, window))
     }
 

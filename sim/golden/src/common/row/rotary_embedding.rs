@@ -20,7 +20,7 @@ mod tests {
     use super::turn;
 
     fn bits(value: f64) -> u16 {
-        f16::from_f64(value).to_bits()
+        crate::kllm::fp16::half(value).to_bits()
     }
 
     #[test]
@@ -35,11 +35,11 @@ mod tests {
         for k in 0..20_000_u32 {
             let number = |salt: u32| {
                 let h = (k.wrapping_mul(2_654_435_761) ^ salt.wrapping_mul(40_503)).wrapping_mul(2_246_822_519) >> 16;
-                f16::from_f64(f64::from(h as i32 - 32768) / 4096.0)
+                crate::kllm::fp16::half(f64::from(h as i32 - 32768) / 4096.0)
             };
             let (a, b) = (number(1), number(2));
             let angle = f64::from(k) * 0.01;
-            let (cosine, sine) = (f16::from_f64(angle.cos()), f16::from_f64(angle.sin()));
+            let (cosine, sine) = (crate::kllm::fp16::half(angle.cos()), crate::kllm::fp16::half(angle.sin()));
             let (first, second) = turn((a.to_bits(), b.to_bits()), cosine.to_bits(), sine.to_bits());
             let [a, b, c, s] = [a, b, cosine, sine].map(f64::from);
             for (got, x, y) in [(first, a * c, -(b * s)), (second, b * c, a * s)] {

@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn to_integers() {
         let one = 1f32.to_bits();
-        let half = |x: f64| half::f16::from_f64(x).to_bits();
+        let half = |x: f64| crate::kllm::fp16::half(x).to_bits();
         let of = |x: f64, quantizer: f32| integer(half(x), quantizer.to_bits());
         assert_eq!([0.5, 1.5, -2.5, 0.75].map(|x| of(x, 1.0).0), [0, 2, -2, 1]);
         assert_eq!(
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn probabilities() {
-        let half = |x: f64| half::f16::from_f64(x).to_bits();
+        let half = |x: f64| crate::kllm::fp16::half(x).to_bits();
         assert_eq!(
             [1.0, 0.5, 2f64.powi(-16), 3.0 * 2f64.powi(-16), 0.0].map(|p| weight(half(p))),
             [32768, 16384, 0, 2, 0]

@@ -92,7 +92,7 @@ fn top_of(shape: Shape) -> KelleTop {
 }
 
 fn halves(values: &[f64]) -> Vec<u8> {
-    values.iter().flat_map(|&x| half::f16::from_f64(x).to_le_bytes()).collect()
+    values.iter().flat_map(|&x| crate::kllm::fp16::half(x).to_le_bytes()).collect()
 }
 
 fn floats(memory: &SparseMemory, at: u64, count: usize) -> Vec<f64> {

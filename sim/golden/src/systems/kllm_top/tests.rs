@@ -147,7 +147,7 @@ fn integers_by_hand() {
     // Weights 1, 2, 3, 4, 5 | -1 five times | 0 | -8 five times | 1, -1, 1, -1, 1.
     let sums =
         [3 + 36 + 1020 + 80, -(3 + 18 + 255 + 16), 0, -8 * (3 + 18 + 255 + 16), 3 - 18 - 255 + 16].map(f64::from);
-    let rounded: Vec<f64> = sums.iter().map(|&sum| half::f16::from_f64(sum).to_f64()).collect();
+    let rounded: Vec<f64> = sums.iter().map(|&sum| fp16::half(sum).to_f64()).collect();
     assert_eq!(floats(&all, 0x6000, 5), rounded);
     assert_eq!(floats(&all, 0x6040, 5), [15.0, -5.0, 0.0, -40.0, 1.0]);
     // Of outliers there are none.

@@ -135,7 +135,7 @@ fn floats(memory: &SparseMemory, at: u64, count: usize) -> Vec<f64> {
 }
 
 fn halves(values: &[f64]) -> Vec<u8> {
-    values.iter().flat_map(|&x| half::f16::from_f64(x).to_le_bytes()).collect()
+    values.iter().flat_map(|&x| crate::kllm::fp16::half(x).to_le_bytes()).collect()
 }
 
 /// Constants: scale and bias of each.

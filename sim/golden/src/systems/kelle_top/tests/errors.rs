@@ -72,7 +72,7 @@ fn overflows_of_products() {
     assert_eq!((report.overflows(), report.counts().saturations), (3, 1));
     assert_eq!(
         floats(&memory, 0x6040, 6)[3],
-        half::f16::from_f64((-500.0 + 3000.0 + 3.0 * 32767.0) / 2.0 + 3.0).to_f64()
+        crate::kllm::fp16::half((-500.0 + 3000.0 + 3.0 * 32767.0) / 2.0 + 3.0).to_f64()
     );
 }
 

@@ -105,7 +105,7 @@ fn the_ends_of_all_ranges() {
 }
 
 fn f16(value: f64) -> u16 {
-    half::f16::from_f64(value).to_bits()
+    crate::kllm::fp16::half(value).to_bits()
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn from_the_context() {
     assert_eq!((report.overflows(), report.counts().multiplications), (3, 24));
     // Values pruned below 3: 0 3 -3 0; 10 20 30 40; ...; 0 0 3 -3.
     let expected = [128 * 10, 255 * 3 + 128 * 20, -255 * 3 + 128 * 30 + 255 * 3, 128 * 40 - 255 * 3];
-    assert_eq!(floats(&memory, 0x6000, 4), expected.map(|y| half::f16::from_f64(f64::from(y)).to_f64()));
+    assert_eq!(floats(&memory, 0x6000, 4), expected.map(|y| crate::kllm::fp16::half(f64::from(y)).to_f64()));
     assert_eq!(report.counts().skipped, 4 * 3 + 2 + 2);
     let second = values.clone().words(&[(40, 1), (48, 1)]);
     assert_eq!(run(&core, &mut memory, &[second]).overflows(), 3);
