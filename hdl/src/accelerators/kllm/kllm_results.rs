@@ -162,7 +162,17 @@ impl KllmResults {
         m.connect(scaling.sums.error, io.sums.error);
         m.connect(scaling.sums.last, walk.row_last);
         m.connect(io.error_o, io.sums.fire() & io.sums.error);
-        m.connect_stream(&scaling.factors, &ring.factors);
+        m.comment(
+            "Integers have no outliers: their second factor, which a host need not write, is 0 whatever memory holds.",
+        );
+        m.connect(scaling.factors.valid, ring.factors.valid);
+        m.connect(ring.factors.ready, scaling.factors.ready);
+        let named = m.wire("names_outliers", !io.size.integers);
+        m.for_each("factors", outputs, |m, i| {
+            m.connect(scaling.factors.dense.at(i), ring.factors.dense.at(i));
+            let second = ring.factors.outliers.at(i);
+            m.connect(scaling.factors.outliers.at(i), second & named.repeat(second.width()));
+        });
         scaling.results
     }
 

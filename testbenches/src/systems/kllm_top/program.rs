@@ -186,6 +186,12 @@ fn product(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, given: O
         program.put(panel_place.0 + u64::from(row * panel_place.1), &bytes);
     }
     let constants = constants(rng, program, shape, channels);
+    if integers && often(rng, 2) {
+        // Of integers nobody reads the second one.
+        for channel in 0..u64::from(channels) {
+            program.put(constants.0 + 8 * channel + 4, &rng.random::<u32>().to_le_bytes());
+        }
+    }
     let codebook = codebook(rng, program, shape);
     let out = area(rng, program, tokens, 2 * channels, false);
     let add = rng.random::<bool>();

@@ -60,7 +60,7 @@ impl Block for PowerLane {
     const ABOUT: About = About {
         name: "power_lane",
         summary: "e to the power of an fp16 number, as whole part and mantissa of a power of two",
-        contract: "x log2 e is truncated in magnitude to 16 places, and one unit less where x is negative. whole_o is its whole part;\n\
+        contract: "x log2 e is truncated in magnitude to 16 places, and one unit less where x is below 0. whole_o is its whole part;\n\
             1 + mantissa_o / 2^16 is 2 to the power of its fraction, from 64 straight lines, within 2^-15 of it.",
         reference: "",
     };
@@ -77,7 +77,9 @@ impl Block for PowerLane {
         m.unused(scaled);
         let nothing = m.wire("nothing", !io.counts_i | x.special);
         let undefined = m.wire("undefined", io.counts_i & x.special & !(x.sign & !x.nan));
-        let beside = later(m, "beside", cat(&[nothing, undefined, x.sign]), latency);
+        // Minus zero is zero.
+        let negative = m.wire("negative", x.sign & x.significand.any());
+        let beside = later(m, "beside", cat(&[nothing, undefined, negative]), latency);
         let (nothing, undefined, sign) = (beside.bit(2), beside.bit(1), beside.bit(0));
         let wide = magnitude.width();
         let signed = cat(&[sign, magnitude ^ sign.repeat(wide)]);

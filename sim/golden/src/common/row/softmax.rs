@@ -1,7 +1,7 @@
 //! Softmax by the algorithm of `softmax`, in integers.
 //!
 //! Powers of two instead of powers of e: t = x log2 e as a multiple of 2^-16, rounded down in magnitude and, where it is
-//! negative, one unit less. Its whole part k and the power of two of its fraction, m / 2^16 from straight lines, are the
+//! below 0, one unit less. Its whole part k and the power of two of its fraction, m / 2^16 from straight lines, are the
 //! element's weight. Beat by beat, M is the largest k so far and the sum of weights is kept relative to 2^M: as multiples
 //! of 2^-places, each rounded down, and the sum before rounded down where M grows.
 
@@ -50,7 +50,8 @@ impl Softmax {
         let (negative, magnitude) = units(x);
         // In units of 2^-50; the hardware drops the same bits in two steps.
         let t = ((u128::from(magnitude) * u128::from(self.log2_e)) >> 34) as i64;
-        let t = if negative { -t - 1 } else { t };
+        // Minus zero is zero.
+        let t = if negative && magnitude > 0 { -t - 1 } else { t };
         let (k, fraction) = (t >> 16, (t & 0xffff) as u64);
         let (line, low) = ((fraction >> 10) as usize, fraction & 0x3ff);
         let rise = self.powers[line + 1] - self.powers[line];
@@ -117,6 +118,18 @@ mod tests {
         assert_eq!(of(&[0xfc00, 0xc000], 2).values, [0, 0x3c00]);
         assert_eq!(of(&[0x7c00, 0xc000], 2), Weights { values: vec![NAN; 2], undefined: true, empty: false });
         assert_eq!(of(&[0xc000, 0x7e01], 1).values, [0x3c00, 0]);
+    }
+
+    #[test]
+    fn both_zeros_are_alike() {
+        let softmax = Softmax::new();
+        for length in 1..300 {
+            let mut row = vec![0u16; length];
+            let plain = softmax.softmax(&row, length, 4, 27);
+            row[length / 2] = 0x8000;
+            assert_eq!(softmax.softmax(&row, length, 4, 27), plain, "{length}");
+            assert!(plain.values.iter().all(|&y| y == plain.values[0]));
+        }
     }
 
     #[test]

@@ -134,7 +134,9 @@ impl KllmTop {
             let result = |channel: usize| -> Option<u16> {
                 let record =
                     constants.get(CONSTANT_BYTES as usize * channel..CONSTANT_BYTES as usize * (channel + 1))?;
-                let y = token.element(weights[channel].as_ref()?, (word(record, 0), word(record, 4)));
+                // Integers have no outliers, and no factor of them.
+                let sparse = if operation.integers { 0 } else { word(record, 4) };
+                let y = token.element(weights[channel].as_ref()?, (word(record, 0), sparse));
                 let Some(addends) = &addends else { return Some(y) };
                 let addend = half(addends.get(2 * channel..2 * channel + 2)?, 0);
                 Some(fp16::add(y.into(), addend.into()) as u16)

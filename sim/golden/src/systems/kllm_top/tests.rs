@@ -150,6 +150,16 @@ fn integers_by_hand() {
     let rounded: Vec<f64> = sums.iter().map(|&sum| fp16::half(sum).to_f64()).collect();
     assert_eq!(floats(&all, 0x6000, 5), rounded);
     assert_eq!(floats(&all, 0x6040, 5), [15.0, -5.0, 0.0, -40.0, 1.0]);
+    // Nobody reads the second constant: it may be no number, infinite, or negative.
+    for second in [f32::NAN, f32::INFINITY, -1.0] {
+        let mut other = all.clone();
+        for channel in 0..5 {
+            other.store(0x4004 + 8 * channel, &second.to_le_bytes());
+        }
+        top().run(LIMITS, 0x1000, &mut other);
+        assert_eq!(floats(&other, 0x6000, 5), rounded, "{second}");
+        assert_eq!(floats(&other, 0x6040, 5), [15.0, -5.0, 0.0, -40.0, 1.0], "{second}");
+    }
     // Of outliers there are none.
     let report = top().run(LIMITS, 0x1000, &mut memory(&descriptor.words(&[(116, 1)])));
     assert_eq!(report.end.code, code::RESERVED);
