@@ -38,9 +38,17 @@ impl Failure {
         }
     }
 
-    /// A file or folder that could not be used.
+    /// A file or folder that could not be used. A full disk says nothing about the request.
     pub fn file(action: &str, path: &Path, error: &io::Error) -> Self {
-        Self::Usage(format!("cannot {action} {}: {error}", path.display()))
+        Self::io(format!("cannot {action} {}: {error}", path.display()), error)
+    }
+
+    /// What the system refused, with its error.
+    pub fn io(text: String, error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoAnswer(text),
+            _ => Self::Usage(text),
+        }
     }
 }
 

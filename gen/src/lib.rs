@@ -31,7 +31,9 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if !matches!(failure, error::Failure::Reported) {
-                eprintln!("error: {failure}");
+                // Errors of a description say so themselves, each with its place.
+                let text = failure.to_string();
+                eprintln!("{}{text}", if text.starts_with("error: ") { "" } else { "error: " });
             }
             ExitCode::from(failure.exit_code())
         }

@@ -300,7 +300,7 @@ error: `verilator` is not installed or not on PATH: install the Debian package `
 
 "#]]);
     run(&["sim", "mac_mesh"]).stderr_eq(str![[r#"
-error: `verilator` is not installed or not on PATH: install the Debian package `verilator`
+error: `cc` is not installed or not on PATH: install the Debian package `gcc`
 
 "#]]);
     run(&["synth", "mac_mesh"]).stderr_eq(str![[r#"

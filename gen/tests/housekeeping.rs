@@ -46,7 +46,7 @@ fn doctor_names_versions_and_what_works() {
         "z3                   missing: z3",
         "list, info, gen, wave, render, report, clean, completions  yes",
         "lint                                                       no, without verilator, iverilog, yosys",
-        "on Debian 12: apt-get install verilator g++ binutils iverilog yosys z3 slurm-client opensta",
+        "on Debian 12: apt-get install gcc verilator g++ binutils iverilog yosys z3 slurm-client opensta",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }
@@ -55,6 +55,65 @@ fn doctor_names_versions_and_what_works() {
     alone(&["info", "orizuru"]).assert().code(0);
     alone(&["gen", "popcount", "--stdout"]).assert().code(0);
     alone(&["completions", "bash"]).assert().code(0);
+}
+
+/// Tools that are there and do not work: doctor tells of each, goes on, and ends with the code of no answer.
+#[test]
+fn doctor_outlives_the_tools_that_it_looks_at() {
+    let bin = tempfile::tempdir().unwrap();
+    for program in
+        std::env::split_paths(&std::env::var_os("PATH").unwrap()).filter_map(|f| fs::read_dir(f).ok()).flatten()
+    {
+        let file = program.unwrap().path();
+        let link = bin.path().join(file.file_name().unwrap());
+        if !link.is_symlink() {
+            symlink(file, link).unwrap();
+        }
+    }
+    let fake = |name: &str, script: &str| {
+        let path = bin.path().join(name);
+        let _ = fs::remove_file(&path);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    };
+    fake("z3", "kill -SEGV $$");
+    fake("yosys", "exec sleep 1000");
+    fake("verilator", "echo nonsense");
+    fake("verilator_bin", "echo nonsense");
+    fake("iverilog", "");
+    fake("yosys-smtbmc", "exit 0");
+    fake("sbatch", "echo slurm 22.05; exit 1");
+    let all = json(senbazuru(&["doctor", "--json"]).env("PATH", bin.path()), 4);
+    for (name, words) in [
+        ("z3", "SIGSEGV"),
+        ("yosys", "time limit"),
+        ("verilator", "`verilator --version` prints `nonsense`, which is no version"),
+        ("iverilog", "`iverilog -V` prints nothing; a version is wanted"),
+        ("yosys-smtbmc", "prints no usage"),
+        ("sbatch", "`sbatch --version` ends with exit code 1: slurm 22.05"),
+    ] {
+        let thing = of(&all["things"], "name", name);
+        assert_eq!(thing["found"], Value::Null, "{name}");
+        assert!(thing["problem"].as_str().unwrap().contains(words), "{thing}");
+    }
+    assert_eq!(of(&all["commands"], "command", "lint")["works"], false);
+    assert_eq!(of(&all["commands"], "command", "sim")["works"], true);
+    let text = stdout(senbazuru(&["doctor"]).env("PATH", bin.path()), 4);
+    assert!(text.contains("z3                   does not work: "), "{text}");
+}
+
+/// A full disk says nothing about the request: exit code 4, wherever a command writes.
+#[test]
+fn a_full_disk_is_no_answer() {
+    for command in ["list", "info popcount", "gen popcount --stdout", "doctor"] {
+        let program = snapbox::cmd::cargo_bin("senbazuru");
+        let line = format!("exec {} {command} >/dev/full", program.display());
+        let said = match sim::process::Tool::new("sh").args(["-c", &line]).run() {
+            Ok(output) => format!("exit code {:?}: {}", output.code, output.log()),
+            Err(error) => error.to_string(),
+        };
+        assert!(said.contains("exit code 4") && said.contains("No space left on device"), "{command}: {said}");
+    }
 }
 
 /// A folder with all programs of this machine but one, as PATH.
@@ -96,13 +155,16 @@ fn commands_miss(commands: &[(&str, &[&str])], programs: &[&str]) {
 
 #[test]
 fn commands_miss_what_doctor_says() {
-    let commands: [(&str, &[&str]); 4] = [
+    let folder = tempfile::tempdir().unwrap();
+    let wave = folder.path().join("run.vcd").display().to_string();
+    let commands: [(&str, &[&str]); 5] = [
         ("lint", &["lint", "popcount"]),
         ("sim", &["sim", "popcount", "--vectors", "4"]),
+        ("sim --trace FILE.vcd", &["sim", "popcount", "--vectors", "4", "--trace", &wave]),
         ("synth --liberty none", &["synth", "popcount", "--liberty", "none"]),
         ("prove", &["prove", "popcount", "--set", "width=4", "--depth", "2", "--induction"]),
     ];
-    commands_miss(&commands, &["verilator", "g++", "iverilog", "yosys", "yosys-abc", "yosys-smtbmc", "z3"]);
+    commands_miss(&commands, &["cc", "verilator", "g++", "iverilog", "yosys", "yosys-abc", "yosys-smtbmc", "z3"]);
 }
 
 #[test]

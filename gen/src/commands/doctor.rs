@@ -12,16 +12,17 @@ use crate::present::report;
 use crate::present::table::Table;
 
 /// Programs without which some command does not work at all.
-const PROGRAMS: [&str; 8] = ["verilator", "g++", "ar", "iverilog", "yosys", "yosys-abc", "yosys-smtbmc", "z3"];
+const PROGRAMS: [&str; 9] = ["cc", "verilator", "g++", "ar", "iverilog", "yosys", "yosys-abc", "yosys-smtbmc", "z3"];
 
 /// Programs for one option of a command.
 const OPTIONAL: [&str; 2] = ["sbatch", "sta"];
 
 /// Commands, or some of their options, and what they need. What needs nothing is here too: it is what always works.
-const COMMANDS: [(&str, &[&str]); 20] = [
+const COMMANDS: [(&str, &[&str]); 21] = [
     ("list, info, gen, wave, render, report, clean, completions", &[]),
     ("lint", &["verilator", "iverilog", "yosys"]),
-    ("sim", &["verilator", "g++", "ar"]),
+    ("sim", &["cc"]),
+    ("sim --trace FILE.vcd", &["verilator", "g++", "ar"]),
     ("sim --trace FILE.fst", &["verilator", "g++", "ar", ZLIB]),
     ("diff", &["yosys", "yosys-abc"]),
     ("mutate", &["verilator", "g++", "ar", "yosys", "yosys-abc"]),
@@ -57,8 +58,10 @@ pub(super) struct Args {
 #[derive(Debug, Serialize)]
 struct Thing {
     name: &'static str,
-    /// Its version, or where it is; none if it is missing.
+    /// Its version, or where it is; none if it is missing or does not work.
     found: Option<String>,
+    /// Why it does not work, where it is there and does not.
+    problem: Option<String>,
     /// What has it: a Debian package, or what fetches it.
     package: String,
     /// Commands have other ways without it.
@@ -83,28 +86,29 @@ struct Found {
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
-    let found = look()?;
+    let found = look();
     if args.json {
         report::json(&found)?;
     } else {
         report::print(&text(&found))?;
     }
     // What is missing has been said.
-    let missing = found.things.iter().find(|thing| thing.found.is_none() && !thing.optional);
-    missing.map_or(Ok(()), |thing| Err(Failure::Tool(sim::process::ToolMissing::new(thing.name))))
+    let wanted = || found.things.iter().filter(|thing| thing.found.is_none() && !thing.optional);
+    if let Some(thing) = wanted().find(|thing| thing.problem.is_none()) {
+        return Err(Failure::Tool(sim::process::ToolMissing::new(thing.name)));
+    }
+    let broken = wanted().find_map(|thing| thing.problem.as_ref());
+    broken.map_or(Ok(()), |problem| Err(Failure::NoAnswer(problem.clone())))
 }
 
-fn look() -> Result<Found> {
-    let mut things = PROGRAMS.iter().map(|&name| program(name, false)).collect::<Result<Vec<_>>>()?;
-    for name in OPTIONAL {
-        things.push(program(name, true)?);
-    }
+fn look() -> Found {
+    let all = PROGRAMS.iter().map(|name| (name, false)).chain(OPTIONAL.iter().map(|name| (name, true)));
+    let mut things: Vec<Thing> = all.map(|(name, optional)| program(name, Some(name), optional)).collect();
     things.push(file(ZLIB, &header("zlib.h"), "zlib1g-dev"));
     things.extend(liberty::NAMED.map(|name| file(name, &liberty::place(name), &format!("qflow-tech-{name}"))));
     // The first of several programs that is there.
     for (name, device) in [(ECP5, Device::Ecp5), (ICE40, Device::Ice40)] {
-        let found = device.program().ok().map(tools::ask).transpose()?;
-        things.push(Thing { name, found, package: package_of(name).to_owned(), optional: true });
+        things.push(program(name, device.program().ok(), true));
     }
     things.push(file(WEIGHTS, &models::smollm2::path(), "`scripts/setup full` in the sources of senbazuru"));
     let commands = COMMANDS.iter().map(|&(command, needs)| {
@@ -113,21 +117,22 @@ fn look() -> Result<Found> {
         Ability { command, works: missing.is_empty(), needs, missing }
     });
     let commands = commands.collect();
-    Ok(Found { version: env!("CARGO_PKG_VERSION"), things, commands })
+    Found { version: env!("CARGO_PKG_VERSION"), things, commands }
 }
 
-fn program(name: &'static str, optional: bool) -> Result<Thing> {
-    let found = match tools::ask(name) {
-        Ok(version) => Some(version),
-        Err(Failure::Tool(_)) => None,
-        Err(other) => return Err(other),
+/// A program, as whatever of its names is there: what it says of itself, that it is missing, or why it does not work.
+fn program(name: &'static str, called: Option<&str>, optional: bool) -> Thing {
+    let (found, problem) = match called.map(tools::ask) {
+        Some(Ok(version)) => (Some(version), None),
+        None | Some(Err(Failure::Tool(_))) => (None, None),
+        Some(Err(other)) => (None, Some(other.to_string())),
     };
-    Ok(Thing { name, found, package: package_of(name).to_owned(), optional })
+    Thing { name, found, problem, package: package_of(name).to_owned(), optional }
 }
 
 fn file(name: &'static str, path: &Path, package: &str) -> Thing {
     let found = path.is_file().then(|| path.display().to_string());
-    Thing { name, found, package: package.to_owned(), optional: true }
+    Thing { name, found, problem: None, package: package.to_owned(), optional: true }
 }
 
 /// A header where the compiler looks for it.
@@ -138,7 +143,13 @@ fn header(name: &str) -> PathBuf {
 fn text(found: &Found) -> String {
     let mut things = Table::new(["what", "found"]);
     for thing in &found.things {
-        things.row([thing.name.into(), thing.found.clone().unwrap_or_else(|| format!("missing: {}", thing.package))]);
+        let state = match (&thing.found, &thing.problem) {
+            (Some(found), _) => found.clone(),
+            // The first line tells; the rest is the tool's own output.
+            (None, Some(problem)) => format!("does not work: {}", problem.lines().next().unwrap_or_default()),
+            (None, None) => format!("missing: {}", thing.package),
+        };
+        things.row([thing.name.into(), state]);
     }
     let mut commands = Table::new(["command", "works"]);
     for Ability { command, missing, .. } in &found.commands {
@@ -152,7 +163,7 @@ fn text(found: &Found) -> String {
 /// How to get what is missing, as far as Debian has it.
 fn advice(things: &[Thing]) -> String {
     let mut packages: Vec<&str> = Vec::new();
-    for thing in things.iter().filter(|thing| thing.found.is_none()) {
+    for thing in things.iter().filter(|thing| thing.found.is_none() && thing.problem.is_none()) {
         if !thing.package.contains(' ') && !packages.contains(&thing.package.as_str()) {
             packages.push(&thing.package);
         }
@@ -169,7 +180,7 @@ mod tests {
 
     #[test]
     fn commands_need_things_that_are_looked_for() {
-        let found = look().unwrap();
+        let found = look();
         for (command, needs) in COMMANDS {
             for need in needs {
                 assert!(found.things.iter().any(|thing| thing.name == *need), "{command}: {need}");

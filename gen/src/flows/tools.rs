@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use sim::process::{Output, Tool};
 
-use crate::error::Result;
+use crate::error::{Failure, Result};
 
 /// Versions by tool.
 pub type Versions = BTreeMap<String, String>;
@@ -32,10 +33,13 @@ pub fn versions(tools: &[&str]) -> Result<Versions> {
     Ok(found)
 }
 
+/// How long a tool may take to say its version.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// What a tool says of itself.
 ///
 /// # Errors
-/// The tool is not installed, or dies when asked.
+/// The tool is not installed; or it does not work: it dies, says nothing within 10 seconds, or says what is no version.
 pub fn ask(tool: &str) -> Result<String> {
     let question: &[&str] = match tool {
         "yosys" | "iverilog" => &["-V"],
@@ -44,13 +48,31 @@ pub fn ask(tool: &str) -> Result<String> {
         "yosys-smtbmc" => &["-h"],
         _ => &["--version"],
     };
-    let output = Tool::new(tool).args(question.iter().copied()).run()?;
-    Ok(if tool == "yosys-smtbmc" { "part of Yosys".into() } else { first_line(&output) })
+    let output = Tool::new(tool).args(question.iter().copied()).timeout(PATIENCE).run()?;
+    let line = first_line(&output);
+    let broken = |what: String| Err(Failure::NoAnswer(format!("`{tool} {}` {what}", question.join(" "))));
+    // It ends with exit code 1 after telling how it is called.
+    if tool == "yosys-smtbmc" {
+        let usage = output.log().contains("--");
+        return if usage { Ok("part of Yosys".into()) } else { broken(format!("prints no usage: {line}")) };
+    }
+    if !output.success() {
+        let code = output.code.map_or_else(|| "no exit code".to_owned(), |code| format!("exit code {code}"));
+        return broken(format!("ends with {code}: {line}"));
+    }
+    if line.is_empty() {
+        return broken("prints nothing; a version is wanted".into());
+    }
+    if !line.contains(|c: char| c.is_ascii_digit()) {
+        return broken(format!("prints `{line}`, which is no version"));
+    }
+    Ok(line)
 }
 
 /// `Yosys 0.23 (git sha1 7ce5011c24b)`: what is in parentheses says how it was built, and stays.
 fn first_line(output: &Output) -> String {
-    output.log().lines().next().unwrap_or_default().trim().to_owned()
+    let log = output.log();
+    log.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ pub fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::Usage(format!("cannot write to standard output: {e}")))
+            Err(Failure::io(format!("cannot write to standard output: {e}"), &e))
         }
         _ => Ok(()),
     }

@@ -287,6 +287,7 @@ fn empty_module(name: String, header: Vec<String>, block: &str, parameters: serd
         comb: vec![],
         ripples: vec![],
         external: None,
+        twin: None,
         timing: Timing::new(),
         registers: None,
         block: block.into(),
@@ -318,6 +319,37 @@ impl Module {
         let ports = external.ports.iter();
         let ports = ports.map(|p| (p.name.clone(), builder.scalar(&p.name, p.direction, p.ty))).collect();
         ExternalInstance { module: external.name.clone(), ports }
+    }
+
+    /// This module, which places Verilog from outside, does what `block` does, with the same ports: simulators that read no
+    /// Verilog take that instead. The Verilog of the design stays as it is.
+    ///
+    /// A block with other ports is an error.
+    #[track_caller]
+    pub fn simulates_as<B: Block>(&mut self, block: &B) {
+        let loc = Location::caller();
+        let twin = match elaborate(block) {
+            Ok(design) => design.modules.last().cloned(),
+            Err(error) => {
+                with(|e| e.error(loc, format!("what it simulates as cannot be built: {error}")));
+                return;
+            }
+        };
+        let Some(twin) = twin else { return };
+        with(|e| {
+            let ports = |ir: &ModuleIr| -> Vec<_> {
+                let port = |&net: &u32| {
+                    let n = ir.net(net);
+                    (n.name.clone(), n.ty, n.array, n.kind == super::ir::NetKind::Input)
+                };
+                ir.ports.iter().map(port).collect()
+            };
+            if ports(&twin) == ports(&e.current().ir) {
+                e.top().ir.twin = Some(twin);
+            } else {
+                e.error(loc, format!("{} does not have the ports of this module", twin.name));
+            }
+        });
     }
 
     /// Proofs of this module leave the outputs of an instance free: what is proved holds for every module that does as the formal section

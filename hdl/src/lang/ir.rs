@@ -306,6 +306,8 @@ pub(crate) struct ModuleIr {
     /// Per net: an array of nets in which values ripple from element to element within the cycle.
     pub ripples: Vec<bool>,
     pub external: Option<External>,
+    /// Does the same with the same ports, without Verilog from outside.
+    pub twin: Option<Rc<ModuleIr>>,
     pub timing: super::timing::Timing,
     /// Registers that a host reaches through the module's bus.
     pub registers: Option<super::registers::RegisterMap>,

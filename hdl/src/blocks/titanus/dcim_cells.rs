@@ -141,6 +141,7 @@ impl DcimCells {
         let names = pairs(&self.port_map, &PORTS).unwrap_or_default();
         let named = |port: &str| names.iter().find(|(p, _)| *p == port).map_or(port, |(_, name)| name).to_owned();
         let u = m.external("u_macro", &self.black_box(named));
+        m.simulates_as(&Self { implementation: DcimImplementation::Registers, ..self.clone() });
         for (port, signal) in [
             ("write", io.write_i),
             ("row", io.row_i),

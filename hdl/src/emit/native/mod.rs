@@ -19,13 +19,15 @@ mod store;
 mod value;
 mod wide;
 
-use std::rc::Rc;
-
 use super::SourceFile;
 use crate::lang::Design;
 
 /// Words of the widest memory that can be read past its end.
 const ZERO_WORDS: u32 = 4096;
+
+/// Values of a design with a twin ([`Module::simulates_as`](crate::lang::Module::simulates_as)) up to which its C is
+/// the faster one: the Verilog of a macro is written for simulation, its twin is hardware.
+const LARGEST_TWIN: u64 = 1 << 20;
 
 impl Design {
     /// The design as C for simulation: a header and files that include it, to be compiled into one shared object.
@@ -33,12 +35,15 @@ impl Design {
     /// # Errors
     /// Says what in the design has no C: modules whose Verilog comes from outside.
     pub fn native(&self) -> Result<Vec<SourceFile>, String> {
-        if let Some(module) = self.modules.iter().find(|m| m.external.is_some()) {
-            return Err(format!("`{}` is Verilog from outside", module.name));
-        }
         let top = self.modules.last().ok_or("the design has no module")?;
-        let sites = sites::Sites::new(&Rc::clone(top));
+        let sites = sites::Sites::new(top);
+        if let Some((_, site)) = sites.iter().find(|(_, site)| site.module.external.is_some()) {
+            return Err(format!("`{}` is Verilog from outside", site.module.name));
+        }
         let mut store = store::Store::new(&sites);
+        if sites.has_twin() && store.arrays.iter().map(|a| a.len).sum::<u64>() > LARGEST_TWIN {
+            return Err("what stands for Verilog from outside has more cells than C evaluates fast".into());
+        }
         let steps = steps::steps(&sites, &store);
         let order = order::order(&sites, &store, &steps);
         let plan = plan::plan(&sites, &mut store, &steps, &order);

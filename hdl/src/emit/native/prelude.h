@@ -11,6 +11,10 @@ typedef int32_t i32;
 typedef uint64_t u64;
 typedef int64_t i64;
 
+/* Functions with long loops, and others. */
+#define VECTORS __attribute__((noinline, optimize("O3")))
+#define PLAIN __attribute__((noinline))
+
 /* The low bits of a number, with copies of their sign above them. */
 #define SX32(x, w) ((i32)((u32)(x) << (32 - (w))) >> (32 - (w)))
 #define SX64(x, w) ((i64)((u64)(x) << (64 - (w))) >> (64 - (w)))

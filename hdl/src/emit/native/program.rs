@@ -94,9 +94,9 @@ fn function(name: &str, lines: Vec<String>) -> (String, String) {
     // Long loops are worth the time that the compiler takes for vectors; the rest is not.
     let turns = |line: &String| line.strip_prefix("for (i64 v")?.split_once(" < ")?.1.split(';').next()?.parse().ok();
     let has_loop = lines.iter().filter_map(turns).any(|count: u32| count >= 8);
-    let attribute = if has_loop { "noinline, optimize(\"O3\")" } else { "noinline" };
+    let attribute = if has_loop { "VECTORS" } else { "PLAIN" };
     let head = format!("void {name}(St *restrict S)");
-    let mut text = format!("__attribute__(({attribute})) {head} {{\n");
+    let mut text = format!("{attribute} {head} {{\n");
     for line in lines {
         text += "  ";
         text += &line;

@@ -35,7 +35,7 @@ pub(super) struct Sites(Vec<Site>);
 
 impl Sites {
     pub fn new(top: &Rc<ModuleIr>) -> Self {
-        let root = Site { module: Rc::clone(top), parent: None, nest: vec![], children: BTreeMap::new() };
+        let root = Site { module: simulated(top), parent: None, nest: vec![], children: BTreeMap::new() };
         let mut sites = Self(vec![root]);
         let mut at = 0;
         while at < sites.0.len() {
@@ -49,7 +49,7 @@ impl Sites {
                 let nest = sites.nest(id, i.scope);
                 sites.0[at].children.insert(instance as InstanceId, child);
                 sites.0.push(Site {
-                    module: Rc::clone(&i.module),
+                    module: simulated(&i.module),
                     parent: Some((id, instance as InstanceId)),
                     nest,
                     children: BTreeMap::new(),
@@ -62,6 +62,15 @@ impl Sites {
 
     pub fn iter(&self) -> impl Iterator<Item = (SiteId, &Site)> {
         self.0.iter().enumerate().map(|(id, site)| (id as SiteId, site))
+    }
+
+    /// Whether some module is simulated as another one.
+    pub fn has_twin(&self) -> bool {
+        let placed = |s: &Site| {
+            let (parent, instance) = s.parent?;
+            Some(self.ir(parent).instances[instance as usize].module.twin.is_some())
+        };
+        self.0.iter().any(|s| placed(s) == Some(true))
     }
 
     pub fn len(&self) -> usize {
@@ -83,6 +92,11 @@ impl Sites {
         nest.extend(scope_loops(&s.module, scope).into_iter().map(|(_, scope, count)| Loop { site, scope, count }));
         nest
     }
+}
+
+/// What is evaluated for a module: itself, or what does the same without Verilog from outside.
+fn simulated(module: &Rc<ModuleIr>) -> Rc<ModuleIr> {
+    Rc::clone(module.twin.as_ref().unwrap_or(module))
 }
 
 /// Loops around a scope within its module, outermost first: loop variable, scope, count.

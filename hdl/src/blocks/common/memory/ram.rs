@@ -203,6 +203,7 @@ impl Block for Ram {
         }
         if self.implementation == RamImplementation::BlackBox {
             let u = m.external("u_macro", &self.black_box());
+            m.simulates_as(&Self { implementation: RamImplementation::Inferred, ..self.clone() });
             for (port, signal) in [
                 ("write_i", io.write_i),
                 ("write_address_i", io.write_address_i),
