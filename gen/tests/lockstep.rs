@@ -1,5 +1,7 @@
 //! The native engine and Verilator in lock step: every port in every cycle.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use rand::{RngExt, SeedableRng};
 use senbazuru::registry;
 use sim::{Bits, BuildOptions, Design, Dir, Engine, Model, Sim};
@@ -83,19 +85,28 @@ fn has_native(design: &hdl::lang::Design) -> bool {
     }
 }
 
-/// Each block's first configuration; in a full run all of them.
+/// Each block's first configuration; in a full run all of them. Two at a time: Verilator's models take long to compile.
 #[test]
 fn blocks_do_the_same_in_both_engines() {
-    let mut compared = 0;
+    let mut designs = Vec::new();
     for entry in registry::all() {
-        let configurations = entry.configurations();
-        for params in seeds::some(&configurations, 1) {
+        for params in seeds::some(&entry.configurations(), 1) {
             let elaborated = entry.elaborate(params).unwrap();
             if has_native(&elaborated) {
-                lockstep(entry.about().name, &Design::from(&elaborated), 300);
-                compared += 1;
+                designs.push((entry.about().name, Design::from(&elaborated)));
             }
         }
     }
-    assert!(compared > 90, "{compared} blocks were compared");
+    assert!(designs.len() > 90, "{} blocks are compared", designs.len());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some((name, design)) = designs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            lockstep(name, design, 300);
+        }
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(work);
+        work();
+        other.join().unwrap();
+    });
 }

@@ -77,6 +77,8 @@ module kllm_results_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_x268af7d0 (
   wire [159:0] scaling_sums_dense_in;
   wire [231:0] scaling_sums_outliers_in;
   wire         scaling_factors_ready;
+  wire [127:0] scaling_factors_dense_in;
+  wire [127:0] scaling_factors_outliers_in;
   wire         scaling_results_valid;
   wire  [63:0] scaling_results_values;
   wire   [3:0] unused_scaling_results_overflow;
@@ -163,6 +165,7 @@ module kllm_results_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_x268af7d0 (
 
   assign error_o = sums_valid_i & sums_ready_o & sums_error_i;
 
+  // Integers have no outliers: their second factor, which a host need not write, is 0 whatever memory holds.
   factor_ring_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_x268af7d0 u_factors (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
@@ -186,6 +189,14 @@ module kllm_results_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_x268af7d0 (
     .factors_dense_o(factors_factors_dense),
     .factors_outliers_o(factors_factors_outliers)
   );
+
+  wire names_outliers = !size_integers_i;
+
+  for (i = 0; i < 4; i = i + 1) begin : g_factors
+    assign scaling_factors_dense_in[32*i +: 32] = factors_factors_dense[32*i +: 32];
+    assign scaling_factors_outliers_in[32*i +: 32] = factors_factors_outliers[32*i +: 32]
+        & {32{names_outliers}};
+  end
 
   // Addends.
   for (i = 0; i < 16; i = i + 1) begin : g_addend_byte
@@ -216,8 +227,8 @@ module kllm_results_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_x268af7d0 (
     .sums_last_i(sum_row_last),
     .factors_valid_i(factors_factors_valid),
     .factors_ready_o(scaling_factors_ready),
-    .factors_dense_i(factors_factors_dense),
-    .factors_outliers_i(factors_factors_outliers),
+    .factors_dense_i(scaling_factors_dense_in),
+    .factors_outliers_i(scaling_factors_outliers_in),
     .results_valid_o(scaling_results_valid),
     .results_ready_i(scaling_results_ready_in),
     .results_values_o(scaling_results_values),
