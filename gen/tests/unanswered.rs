@@ -13,6 +13,8 @@ use support::{in_folder, program, senbazuru};
 /// A folder for PATH in which one tool dies at its first real use; asked for its version it answers.
 struct Deadly {
     folder: tempfile::TempDir,
+    /// What simulates: the engine that the tool belongs to.
+    engine: &'static str,
 }
 
 impl Deadly {
@@ -27,7 +29,8 @@ impl Deadly {
             flag.display()
         );
         program(&folder.path().join(tool), &script);
-        Self { folder }
+        let engine = if tool == "cc" { "native" } else { "verilator" };
+        Self { folder, engine }
     }
 
     fn died(&self) -> bool {
@@ -41,6 +44,7 @@ impl Deadly {
             .args(["--stages", stage, "--vectors", "3", "--depth", "2", "--cover-depth", "8", "--store"])
             .arg(self.path("store"))
             .env("PATH", self.search())
+            .env("SENBAZURU_ENGINE", self.engine)
             .env("SENBAZURU_CACHE", self.path("cache"));
         run(point)
     }
@@ -121,6 +125,11 @@ fn killed_verilator() {
 #[test]
 fn killed_compiler() {
     dies("g++", KILLED, "sim", &MESH, &["error: sim: "]);
+}
+
+#[test]
+fn killed_c_compiler() {
+    dies("cc", KILLED, "sim", &MESH, &["error: sim: `cc", "half a word"]);
 }
 
 /// Files may not grow beyond a few kilobytes: what a full disk does.

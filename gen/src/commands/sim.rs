@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use sim::{Mismatch, RunOptions, RunReport, SourceFile, Trace};
+use sim::{BuildOptions, Mismatch, RunOptions, RunReport, SourceFile, Trace};
 
 use super::{Target, coverage};
 use crate::error::{Failure, Result};
@@ -24,6 +24,10 @@ pub(super) struct Args {
     /// Seed of all random numbers; the same seed gives the same run
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// What simulates: native (C of the design) or verilator (its Verilog) [default: SENBAZURU_ENGINE, else native; waveforms,
+    /// coverage and Verilog from outside go to Verilator]
+    #[arg(long, value_name = "ENGINE")]
+    engine: Option<sim::Engine>,
     /// Write a waveform of the run, to FILE.vcd or FILE.fst, or to a name of its own under target/waves
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     trace: Option<Option<PathBuf>>,
@@ -40,6 +44,10 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<()> {
     let (entry, params) = args.target.resolve()?;
+    if args.engine == Some(sim::Engine::Native) && (args.trace.is_some() || args.coverage || args.verilog.is_some()) {
+        let what = "`--engine native` writes no waveform, measures no coverage and reads no Verilog: leave it out";
+        return Err(Failure::Usage(what.into()));
+    }
     let trace = trace_format(args.trace.as_ref())?;
     let mut design = sim::Design::from(&entry.elaborate(&params)?);
     if let Some(folder) = &args.verilog {
@@ -51,6 +59,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
         coverage: args.coverage,
         trace,
         command: args.verilog.as_ref().map(|folder| repeat(args, &params, folder)),
+        build: BuildOptions { engine: args.engine, ..BuildOptions::default() },
         ..RunOptions::default()
     };
     let bench = entry.bench(&params)?;

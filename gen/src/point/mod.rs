@@ -70,7 +70,8 @@ impl Stage {
         match self {
             Self::Gen | Self::Cycles => &[],
             Self::Lint => &["verilator", "iverilog", "yosys"],
-            Self::Sim => &["verilator", "g++"],
+            // Those of the engine: see `Point::engine_tools`.
+            Self::Sim => &[],
             // What places and routes depends on the device, and the timer on an option.
             Self::Synth | Self::Fpga => &["yosys"],
             Self::Energy => &["yosys", "verilator", "g++"],
@@ -282,6 +283,16 @@ impl Point {
         stages.iter().flat_map(|&stage| stages::names(stage, self, options)).collect()
     }
 
+    /// Tools of what simulates the design: Verilog from outside goes to Verilator.
+    fn engine_tools(&self) -> Result<&'static [&'static str]> {
+        let from_outside = self.manifest.modules.iter().any(|module| module.black_box);
+        Ok(match sim::Engine::usual()? {
+            sim::Engine::Native if from_outside => &["cc", "verilator", "g++"],
+            sim::Engine::Native => &["cc"],
+            sim::Engine::Verilator => &["verilator", "g++"],
+        })
+    }
+
     /// What the result of a stage is filed under.
     ///
     /// # Errors
@@ -290,6 +301,7 @@ impl Point {
         let mut tools = tools::versions(stage.tools())?;
         match stage {
             Stage::Fpga => tools.extend(tools::versions(&[options.device.program()?])?),
+            Stage::Sim => tools.extend(tools::versions(self.engine_tools()?)?),
             Stage::Synth if options.period.is_some() => tools.extend(tools::versions(&["sta"])?),
             _ => {}
         }

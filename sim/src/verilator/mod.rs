@@ -131,17 +131,37 @@ pub enum Engine {
 }
 
 impl Engine {
-    fn chosen(options: &BuildOptions) -> Result<Self> {
-        if let Some(engine) = options.engine {
-            return Ok(engine);
-        }
+    /// What simulates a design with these options, where there is C of it and the options want nothing that the native engine
+    /// does not have.
+    pub(crate) fn chosen(options: &BuildOptions) -> Result<Self> {
+        options.engine.map_or_else(Self::usual, Ok)
+    }
+
+    /// The engine that `SENBAZURU_ENGINE` names: native where it is not set.
+    ///
+    /// # Errors
+    /// It names another one.
+    pub fn usual() -> Result<Self> {
         match std::env::var("SENBAZURU_ENGINE").as_deref() {
             Ok("verilator") => Ok(Self::Verilator),
             Ok("native" | "") | Err(_) => Ok(Self::Native),
-            Ok(other) => {
-                let problem = format!("`{other}` is no engine; there are native and verilator");
-                Err(crate::Error::Setting { name: "SENBAZURU_ENGINE", problem })
-            }
+            Ok(other) => Err(crate::Error::Setting { name: "SENBAZURU_ENGINE", problem: no_engine(other) }),
+        }
+    }
+}
+
+fn no_engine(name: &str) -> String {
+    format!("`{name}` is no engine; there are native and verilator")
+}
+
+impl std::str::FromStr for Engine {
+    type Err = String;
+
+    fn from_str(name: &str) -> std::result::Result<Self, String> {
+        match name {
+            "native" => Ok(Self::Native),
+            "verilator" => Ok(Self::Verilator),
+            other => Err(no_engine(other)),
         }
     }
 }
