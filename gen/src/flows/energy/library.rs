@@ -224,8 +224,10 @@ fn units(library: &Group<'_>) -> Result<Units, String> {
 fn quantity(text: &str, unit: char) -> Option<f64> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-').unwrap_or(text.len());
-    let number: f64 = text[..digits].parse().ok()?;
-    let prefix = text[digits..].trim().strip_suffix(unit)?;
+    let number: f64 = text[..digits].parse().ok().filter(|n: &f64| n.is_finite() && *n > 0.0)?;
+    // `1NS` and `1ns` are the same; no unit here has a prefix that a capital would change.
+    let unit_text = text[digits..].trim().to_lowercase();
+    let prefix = unit_text.strip_suffix(unit.to_ascii_lowercase())?;
     let factor = match prefix {
         "" => 1.0,
         "m" => 1e-3,

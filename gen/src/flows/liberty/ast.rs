@@ -51,7 +51,7 @@ impl<'a> Group<'a> {
 /// # Errors
 /// What is wrong, without a place: Yosys names the line when it reads the same file.
 pub fn parse(text: &str) -> Result<Group<'_>, String> {
-    let mut tokens = Tokens { rest: text, depth: 0 };
+    let mut tokens = Tokens { all: text, rest: text, depth: 0, open: None };
     if tokens.next() != Some("library") {
         return Err("this is no Liberty file: it does not begin with `library (...)`".into());
     }
@@ -59,15 +59,22 @@ pub fn parse(text: &str) -> Result<Group<'_>, String> {
     if tokens.next() != Some("{") {
         return Err("`{` is missing after `library (...)`".into());
     }
-    tokens.body("library", arguments)
+    let library = tokens.body("library", arguments);
+    match tokens.open {
+        Some(line) => Err(format!("line {line}: the string that begins here does not end; `\"` is wanted")),
+        None => library,
+    }
 }
 
 /// Groups inside one another, at most. Libraries have five or six levels; the reader calls itself for each.
 const DEEPEST: usize = 100;
 
 struct Tokens<'a> {
+    all: &'a str,
     rest: &'a str,
     depth: usize,
+    /// Line of a string that does not end.
+    open: Option<usize>,
 }
 
 impl<'a> Tokens<'a> {
@@ -89,7 +96,12 @@ impl<'a> Tokens<'a> {
         self.skip_blank();
         let first = self.rest.chars().next()?;
         if first == '"' {
-            let (text, rest) = self.rest[1..].split_once('"')?;
+            let Some((text, rest)) = self.rest[1..].split_once('"') else {
+                let before = self.all.len() - self.rest.len();
+                self.open = Some(self.all[..before].matches('\n').count() + 1);
+                self.rest = "";
+                return None;
+            };
             self.rest = rest;
             return Some(text);
         }
@@ -191,6 +203,10 @@ mod tests {
         assert!(parse("module x; endmodule").unwrap_err().contains("no Liberty file"));
         assert!(parse("library (x) { cell (y) {").unwrap_err().contains("ends inside"));
         assert!(parse("library (x) { cell }").unwrap_err().contains("neither"));
+        for text in ["library(x) {\n  a : \"b ;\n}", "library(x) {\n b (\"c); }", "library (x) {\n \""] {
+            let error = parse(text).unwrap_err();
+            assert_eq!(error, "line 2: the string that begins here does not end; `\"` is wanted", "{text}");
+        }
         let nested = |depth: usize| format!("library (x) {{{} }}", "g () {".repeat(depth) + &"}".repeat(depth));
         assert!(parse(&nested(50)).is_ok());
         assert!(parse(&nested(10_000)).unwrap_err().contains("nested more than 100 deep"));

@@ -13,13 +13,19 @@ use crate::error::{Failure, Result};
 pub(super) fn read(path: &Path) -> Result<String> {
     let bytes = fs::read(path).map_err(|e| Failure::file("read", path, &e))?;
     if !bytes.starts_with(&[0x1f, 0x8b]) {
-        return Ok(String::from_utf8_lossy(&bytes).into_owned());
+        return Ok(plain(&bytes));
     }
     let mut text = Vec::new();
     flate2::read::MultiGzDecoder::new(&bytes[..])
         .read_to_end(&mut text)
         .map_err(|e| Failure::Usage(format!("{}: gzip cannot unpack it: {e}", path.display())))?;
-    Ok(String::from_utf8_lossy(&text).into_owned())
+    Ok(plain(&text))
+}
+
+/// The text without the marks that some systems put into it: one at its beginning, and a return at the end of each line.
+fn plain(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    text.trim_start_matches('\u{feff}').replace("\r\n", "\n")
 }
 
 /// All cells in one text: that of the first file, and the groups of the others.

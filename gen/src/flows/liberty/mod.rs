@@ -4,6 +4,7 @@
 //! what it does.
 
 mod ast;
+mod check;
 mod function;
 mod join;
 mod models;
@@ -42,10 +43,16 @@ pub struct Library {
 /// Finds and reads a library by name or path: files that gzip packed too, and several that make a library together.
 ///
 /// # Errors
-/// A package that is not installed, a file that cannot be read or is no Liberty file; files that do not belong together.
+/// A package that is not installed, a file that cannot be read or is no Liberty file, a damaged number or table; files that do
+/// not belong together.
 pub fn open<P: AsRef<Path>>(library: &[P]) -> Result<Library> {
     let files = library.iter().map(|file| locate(file.as_ref())).collect::<Result<Vec<_>>>()?;
-    let mut texts = files.iter().map(|path| Ok((path.clone(), join::read(path)?))).collect::<Result<Vec<_>>>()?;
+    let read = |path: &PathBuf| {
+        let text = join::read(path)?;
+        check::check(&text).map_err(|what| Failure::Usage(format!("{}: {what}", path.display())))?;
+        Ok((path.clone(), text))
+    };
+    let mut texts = files.iter().map(read).collect::<Result<Vec<_>>>()?;
     let text = if let [_] = texts[..] { texts.remove(0).1 } else { join::join(&texts)? };
     let found = scan(&text).map_err(|what| Failure::Usage(format!("{}: {what}", show(&files))))?;
     Ok(Library { files, text, ..found })
