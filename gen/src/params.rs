@@ -77,6 +77,22 @@ pub fn plain(value: &Value) -> String {
     }
 }
 
+/// A value of a TOML file. TOML has infinities and NaNs, which JSON, and so no parameter, has.
+pub(crate) fn from_toml(value: &toml::Value) -> std::result::Result<Value, String> {
+    let bad = match value {
+        toml::Value::Float(x) if !x.is_finite() => Some(x.to_string().to_lowercase()),
+        _ => None,
+    };
+    match (value, bad) {
+        (_, Some(text)) => Err(format!("`{text}` is no value; a finite number is wanted")),
+        (toml::Value::Array(list), _) => list.iter().map(from_toml).collect(),
+        (toml::Value::Table(table), _) => {
+            table.iter().map(|(name, value)| Ok((name.clone(), from_toml(value)?))).collect()
+        }
+        _ => serde_json::to_value(value).map_err(|e| e.to_string()),
+    }
+}
+
 fn read_config(entry: &dyn Entry, path: &Path, params: &mut Params) -> Result<()> {
     let text = std::fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))?;
     let table: BTreeMap<Spanned<String>, Spanned<toml::Value>> = toml::from_str(&text).map_err(|e| {
@@ -85,7 +101,8 @@ fn read_config(entry: &dyn Entry, path: &Path, params: &mut Params) -> Result<()
     })?;
     for (name, value) in table {
         let line = 1 + text[..name.span().start].matches('\n').count();
-        let value = serde_json::to_value(value.into_inner()).unwrap_or(Value::Null);
+        let refused = |e| Failure::Usage(format!("{}:{line}: parameter `{}`: {e}", path.display(), name.get_ref()));
+        let value = from_toml(value.get_ref()).map_err(refused)?;
         // A table holds the parameters of a nested struct.
         let values = hdl::lang::flatten(&serde_json::json!({ name.get_ref(): value }));
         for (name, value) in values {

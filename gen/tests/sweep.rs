@@ -363,3 +363,33 @@ fn parts_of_a_document_are_filled() {
     assert!(code == Some(2) && text.contains("figures.jinja into page.md: the page has no part `sum`"), "{text}");
     assert_eq!(fs::read_to_string(&page).unwrap(), "Nothing.\n");
 }
+
+/// What a file says is taken as it is, or refused with its line: no value becomes another one.
+#[test]
+fn values_that_are_none_and_circles_are_refused() {
+    for (section, told) in [
+        ("[axes]\nrows = [1, nan]\n", "axis `rows`: `nan` is no value; a finite number is wanted"),
+        ("[axes]\nrows = [1, -inf]\n", "axis `rows`: `-inf` is no value; a finite number is wanted"),
+        (
+            "[fixed]\nrows = inf\n[axes]\ncolumns = [1]\n",
+            "parameter `rows`: `inf` is no value; a finite number is wanted",
+        ),
+        ("[derived]\nrows = 'rows + 1'\n[axes]\noperand_width = [3]\n", "`rows` is derived from itself"),
+        (
+            "[derived]\nrows = 'columns'\ncolumns = 'rows'\n[axes]\noperand_width = [3]\n",
+            "`rows` is derived from `columns`, which is derived later; put `columns` before it",
+        ),
+    ] {
+        let place = Place::new(&format!("block = 'mac_mesh'\nstages = ['gen']\n{section}"));
+        let (code, out, err) = place.run(&[]);
+        assert_eq!(code, Some(2), "{section}: {out}{err}");
+        assert!(err.contains("mesh.toml:4: ") && err.contains(told), "{section}: {err}");
+    }
+    let deep = format!(
+        "block = 'mac_mesh'\nstages = ['gen']\nwhere = ['{}true']\n[axes]\nrows = [1]\n",
+        "not ".repeat(100_000)
+    );
+    let (code, _, err) = Place::new(&deep).run(&[]);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("1000 are the most"), "{err}");
+}

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::params::from_toml;
+
 /// An axis of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
@@ -24,7 +26,9 @@ impl Axis {
     /// What is wrong, and what would be right.
     pub fn parse(name: &str, value: &toml::Value) -> Result<Self, String> {
         let values = match value {
-            toml::Value::Array(list) => list.iter().map(|v| serde_json::to_value(v).unwrap_or(Value::Null)).collect(),
+            toml::Value::Array(list) => {
+                list.iter().map(from_toml).collect::<Result<_, _>>().map_err(|e| format!("axis `{name}`: {e}"))?
+            }
             toml::Value::Table(table) => from_table(name, table)?,
             _ => return Err(format!("axis `{name}` is one value; {FORMS}, or move it to [fixed]")),
         };

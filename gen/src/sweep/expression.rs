@@ -13,12 +13,20 @@ pub struct Expression {
     text: String,
 }
 
+/// Bytes of an expression, at most.
+const LONGEST: usize = 1000;
+
 impl Expression {
     /// Checks the syntax.
     ///
     /// # Errors
     /// What minijinja says of it.
     pub fn parse(text: &str) -> Result<Self, String> {
+        // The parser calls itself for each operator that stands before another one.
+        if text.len() > LONGEST {
+            let start: String = text.chars().take(40).collect();
+            return Err(format!("`{start}...`: the expression has {} bytes; {LONGEST} are the most", text.len()));
+        }
         environment().compile_expression(text).map_err(|e| format!("`{text}`: {e}"))?;
         Ok(Self { text: text.to_owned() })
     }
@@ -31,6 +39,17 @@ impl Expression {
         // Parameters of nested structs are called as everywhere: `refresh.rows`.
         let nested = hdl::lang::nest(params);
         expression.eval(context! { ..Value::from(Serde(&nested)) }).map_err(failed)
+    }
+
+    /// Names that its value depends on, those of nested structs with dots.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let environment = environment();
+        let expression = environment.compile_expression(&self.text);
+        let mut names: Vec<String> =
+            expression.map(|e| e.undeclared_variables(true).into_iter().collect()).unwrap_or_default();
+        names.sort();
+        names
     }
 
     /// Its value at a point.
@@ -93,5 +112,13 @@ mod tests {
         assert!(holds("rows").unwrap_err().contains("true or false"));
         assert!(holds("lines > 1").unwrap_err().contains("lines > 1"));
         assert!(Expression::parse("rows >").is_err());
+        assert_eq!(Expression::parse("rows + pe.width * rows").unwrap().names(), ["pe.width", "rows"]);
+        for word in ["not ", "-", "(", "[", "not not "] {
+            let deep = word.repeat(100_000) + "true";
+            let error = Expression::parse(&deep).unwrap_err();
+            assert!(error.ends_with("bytes; 1000 are the most"), "{error}");
+            // As deep as there is room for: an answer, whichever.
+            let _ = Expression::parse(&(word.repeat(990 / word.len()) + "true"));
+        }
     }
 }

@@ -11,7 +11,7 @@ use toml::Spanned;
 use super::axis::Axis;
 use super::expression::Expression;
 use crate::error::{Failure, Result};
-use crate::params::assign;
+use crate::params::{assign, from_toml};
 use crate::point::{self, Options, Stage};
 use crate::registry::{self, Params};
 
@@ -122,10 +122,11 @@ impl Spec {
         let set = |name: &Spanned<String>, value: Value, params: &mut Params| {
             assign(&*entry, name.get_ref(), value, params).map_err(|e| at(name.span().start, e))
         };
-        let json = |value: &toml::Value| serde_json::to_value(value).unwrap_or(Value::Null);
         let mut fixed = Params::new();
         for (name, value) in &file.fixed {
-            set(name, json(value), &mut fixed)?;
+            let value = from_toml(value);
+            let value = value.map_err(|e| at(name.span().start, format!("parameter `{}`: {e}", name.get_ref())))?;
+            set(name, value, &mut fixed)?;
         }
         let axis = |name: &Spanned<String>, value: &toml::Value| {
             let axis = Axis::parse(name.get_ref(), value).map_err(|e| at(name.span().start, e))?;
@@ -150,9 +151,22 @@ impl Spec {
         if small && file.small.is_empty() {
             return Err(Failure::Usage(format!("{}: there is no section [small]", path.display())));
         }
-        let mut derived = Vec::new();
+        let mut derived: Vec<(String, Expression)> = Vec::new();
         for (name, text) in in_file_order(&file.derived) {
+            let is_later = |n: &str| file.derived.keys().any(|d| d.get_ref() == n) && !derived.iter().any(|d| d.0 == n);
             let expression = Expression::parse(text).map_err(|e| at(name.span().start, e))?;
+            // Values are computed in the order of the file: what comes later would be taken as the default.
+            if let Some(other) = expression.names().into_iter().find(|n| is_later(n)) {
+                let text = if other == *name.get_ref() {
+                    format!("`{other}` is derived from itself")
+                } else {
+                    format!(
+                        "`{}` is derived from `{other}`, which is derived later; put `{other}` before it",
+                        name.get_ref()
+                    )
+                };
+                return Err(at(name.span().start, text));
+            }
             // The value is checked point by point; the name now.
             let default = entry.defaults().get(name.get_ref()).cloned().unwrap_or(Value::Null);
             set(name, default, &mut Params::new())?;
