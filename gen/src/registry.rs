@@ -148,6 +148,8 @@ pub trait Entry: Send + Sync {
     fn proofs(&self) -> Vec<ProofRun>;
     /// Whether the parameters have the types of the block's struct; the text says what is expected.
     fn accepts(&self, params: &Params) -> Result<(), String>;
+    /// What the block's rules say of parameters that it accepts.
+    fn check(&self, params: &Params) -> Vec<hdl::lang::ParamError>;
     /// The hardware.
     ///
     /// # Errors
@@ -263,6 +265,11 @@ impl<B: CatalogBlock> Entry for Typed<B> {
 
     fn accepts(&self, params: &Params) -> Result<(), String> {
         from_params::<B>(params).map(|_| ())
+    }
+
+    fn check(&self, params: &Params) -> Vec<hdl::lang::ParamError> {
+        let checked = from_params::<B>(params).map(|block| block.check());
+        checked.ok().and_then(Result::err).map(|errors| errors.0).unwrap_or_default()
     }
 
     fn elaborate(&self, params: &Params) -> Result<Design> {

@@ -60,6 +60,7 @@ pub trait Parameters: Clone + 'static {
 }
 
 fn check_all<P: Parameters>(parameters: &P, rules: &mut Rules) {
+    rules.own = flatten(&parameters.values());
     parameters.visit(&mut |field, value| value.check_value(field, rules));
     // A rule may compute with values that are in range only.
     if rules.errors.is_empty() {
@@ -154,6 +155,8 @@ pub struct Rules {
     warnings: Vec<String>,
     /// Path of the nested struct that is being checked, with a dot behind it.
     within: String,
+    /// Names and values of what is being checked, without that path.
+    own: Vec<(String, Value)>,
 }
 
 impl Rules {
@@ -181,15 +184,51 @@ impl Rules {
         }
     }
 
-    /// The rules of another block that is built with parameters derived from these; `parameter` is what the user can change.
+    /// The rules of another block that is built with parameters derived from these. A parameter that the user has under the
+    /// same name, or as a field of a nested struct, with the same value, is told by that name; of any other one `parameter` is
+    /// what the user can change.
     pub fn part<P: Parameters>(&mut self, parameter: &str, part: &P) {
         let mut inner = Rules::default();
         check_all(part, &mut inner);
         for error in inner.errors {
-            let allowed = format!("{} ({} {} of a part)", error.allowed, error.parameter, error.value);
-            self.errors.push(ParamError::new(&format!("{}{parameter}", self.within), &error.value, allowed));
+            let told = match self.same_as(&error) {
+                Some(name) => ParamError::new(&name, &error.value, &error.allowed),
+                None => self.derived(parameter, &error),
+            };
+            let told = ParamError { parameter: format!("{}{}", self.within, told.parameter), ..told };
+            if !self.errors.contains(&told) {
+                self.errors.push(told);
+            }
         }
     }
+
+    /// The parameter that a part has taken over as it is, if there is just one.
+    fn same_as(&self, error: &ParamError) -> Option<String> {
+        let equal = |value: &Value| text(value) == error.value;
+        let of = |wanted: &dyn Fn(&str) -> bool| {
+            let mut found = self.own.iter().filter(|(name, value)| wanted(name) && equal(value));
+            found.next().filter(|_| found.next().is_none()).map(|(name, _)| name.clone())
+        };
+        let field = format!(".{}", error.parameter);
+        of(&|name| name == error.parameter).or_else(|| of(&|name| name.ends_with(&field)))
+    }
+
+    /// An error of what a part computes from `parameter`.
+    fn derived(&self, parameter: &str, error: &ParamError) -> ParamError {
+        // What a derived parameter demands of another derived one is said once.
+        let demand = match error.allowed.starts_with("what makes ") {
+            true => error.allowed.clone(),
+            false => format!("what makes {} {} (it is {})", error.parameter, error.allowed, error.value),
+        };
+        let own = self.own.iter().find(|(name, _)| name == parameter);
+        let value = own.map_or_else(|| error.value.clone(), |(_, value)| text(value));
+        ParamError::new(parameter, value, demand)
+    }
+}
+
+/// A value as messages show it.
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// What can stand as the value of a parameter.
@@ -315,12 +354,14 @@ impl<P: Parameters + fmt::Debug> ParameterValue for P {
     fn check_value(&self, field: &ParameterField, rules: &mut Rules) {
         let outer = rules.within.clone();
         rules.within = format!("{outer}{}.", field.name);
+        let around = std::mem::replace(&mut rules.own, flatten(&self.values()));
         let before = rules.errors.len();
         self.visit(&mut |field, value| value.check_value(field, rules));
         if rules.errors.len() == before {
             self.apply_rules(rules);
         }
         rules.within = outer;
+        rules.own = around;
     }
 
     fn leave_out(&self, values: &mut Value) {

@@ -14,7 +14,10 @@ use crate::blocks::common::bus::axi::AxiManagers;
 use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
 use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
 use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell};
-use crate::lang::{About, Block, CatalogBlock, Group, Module, Out, Timing, bit, bits_for, mux, parameters, ports};
+use crate::lang::{
+    About, Block, CatalogBlock, Group, Module, Out, Parameters as _, Timing, bit, bits_for, flatten, mux, parameters,
+    ports,
+};
 
 /// Largest number of an operation, and of one in a build in which tokens come again.
 const OPCODES: [u32; 2] = [6, 8];
@@ -53,8 +56,11 @@ parameters! {
         rules.same(&p.shell());
         rules.part("spec", &p.linear());
         rules.part("max_beats", &p.vector());
-        let same = p.attention.spec == p.spec;
-        rules.demand(same, "attention.spec", "another one", "the same as spec");
+        // Two structs with one meaning: each field is told by itself.
+        for ((name, value), (_, other)) in flatten(&p.attention.spec.values()).iter().zip(flatten(&p.spec.values())) {
+            let allowed = format!("{other}, as spec.{name}");
+            rules.demand(*value == other, &format!("attention.spec.{name}"), value, allowed);
+        }
         rules.part("attention", &p.attention());
     };
 }

@@ -27,7 +27,7 @@ const ZERO_WORDS: u32 = 4096;
 
 /// Values of a design with a twin ([`Module::simulates_as`](crate::lang::Module::simulates_as)) up to which its C is
 /// the faster one: the Verilog of a macro is written for simulation, its twin is hardware.
-const LARGEST_TWIN: u64 = 1 << 20;
+const LARGEST_TWIN: u64 = 1 << 23;
 
 impl Design {
     /// The design as C for simulation: a header and files that include it, to be compiled into one shared object.

@@ -113,3 +113,39 @@ fn rules_of_a_part_keep_their_names() {
     let error = Whole { slack: 40 }.check().unwrap_err().to_string();
     assert_eq!(error, "parameter `slack` is 40, allowed: below 40");
 }
+
+parameters! {
+    /// A part whose parameters the whole has under other names, or computes.
+    struct Part {
+        /// Taken over.
+        width: u32 = 8, in 1..=16;
+        /// Computed.
+        depth: u32 = 8, in 4..=64;
+    }
+}
+
+parameters! {
+    /// A field of the block below.
+    struct Shape {
+        /// Of the part.
+        width: u32 = 8, in 1..=1000;
+    }
+}
+
+parameters! {
+    /// A block around a part.
+    struct Around {
+        /// Rows.
+        rows: u32 = 4, in 1..=1000;
+        /// Shape.
+        shape: Shape = Shape::default();
+    }
+    rules = |p, rules| rules.part("rows", &Part { width: p.shape.width, depth: 2 * p.rows });
+}
+
+#[test]
+fn rules_of_a_part_are_told_in_names_of_the_whole() {
+    let error = |rows, width| Around { rows, shape: Shape { width } }.check().unwrap_err().to_string();
+    assert_eq!(error(4, 40), "parameter `shape.width` is 40, allowed: 1 to 16");
+    assert_eq!(error(1, 8), "parameter `rows` is 1, allowed: what makes depth 4 to 64 (it is 2)");
+}
