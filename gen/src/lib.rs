@@ -2,7 +2,7 @@
 //!
 //! [`registry`] knows all blocks; each command is one file of `commands`. [`flows`] holds what external tools do with a
 //! design; [`point`] runs such stages on one set of parameters and files the results, [`sweep`] makes the points from a
-//! file, [`engine`] runs them; [`present`] shows what came out. Exit codes: 0 fine, 1 a check failed, 2 wrong arguments or parameters, 3 a tool is missing,
+//! file, [`engine`] runs them; [`present`] shows what came out, [`waveform`] reads waveforms. Exit codes: 0 fine, 1 a check failed, 2 wrong arguments or parameters, 3 a tool is missing,
 //! 4 no answer: a tool was killed or ran out of time, memory or disk, and another run may succeed.
 
 mod commands;
@@ -19,6 +19,7 @@ pub mod present;
 pub mod registry;
 pub mod shell;
 pub mod sweep;
+pub mod waveform;
 
 use std::process::ExitCode;
 

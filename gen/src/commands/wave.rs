@@ -9,8 +9,8 @@ use crate::present::wave::{self, Request};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Waveform, see `senbazuru sim --trace`
-    #[arg(value_name = "FILE.vcd")]
+    /// Waveform in VCD, FST or GHW, of `senbazuru sim --trace` or of another simulator
+    #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Signals, top to bottom: `name`, `inner.name`, `name[7:0]`, each with `:hex`, `:dec`, `:signed`, `:bin`, `:fp16`,
     /// `:bf16` or `:fp32` if you like, and `@valid_i` to show it only while that is 1 [default: all ports of the top module]

@@ -96,8 +96,9 @@ pub fn measure(design: &Design, bench: &dyn Bench, library: &[PathBuf], options:
     };
     let report = sim::run(bench, &mapped, &run).map_err(|e| blame(e, design, bench, &found.place(), options))?;
     let path = report.waveform.ok_or_else(|| Failure::NoAnswer("the simulation left no waveform".into()))?;
-    let unread = |e| Failure::NoAnswer(format!("cannot read {}: {e}", path.display()));
-    let toggles = count(BufReader::new(fs::File::open(&path).map_err(unread)?)).map_err(unread)?;
+    let unread = |e: String| Failure::NoAnswer(format!("cannot read {}: {e}", path.display()));
+    let file = fs::File::open(&path).map_err(|e| unread(e.to_string()))?;
+    let toggles = count(BufReader::new(file)).map_err(unread)?;
     let slew = input_transition(&cells, found.driver.as_deref());
     Ok(Report {
         library: found.name,

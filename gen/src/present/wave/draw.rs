@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::samples::{NOTHING, Samples};
+use super::samples::{Sample, Samples};
 use super::signal::{Kind, Signal};
 use crate::present::palette::{escape, standalone};
 
@@ -77,8 +77,8 @@ pub(super) fn draw(title: &str, signals: &[Signal], samples: &Samples) -> String
 /// Wide enough for the values that are seen, within reason.
 fn width_of_a_cycle(signals: &[Signal], samples: &Samples) -> usize {
     let mut width = NARROW;
-    for (signal, values) in signals.iter().zip(&samples.values).filter(|(s, _)| s.width > 1) {
-        for (value, from, to) in runs(values).into_iter().filter(|(value, ..)| *value != NOTHING) {
+    for (signal, values) in signals.iter().zip(&samples.values).filter(|(s, _)| s.width != 1) {
+        for (value, from, to) in runs(values).into_iter().filter(|(value, ..)| **value != Sample::Nothing) {
             let need = signal.text(value).chars().count() as f64 * LETTER + 10.0;
             width = width.max((need / (to - from) as f64).ceil() as usize);
         }
@@ -104,11 +104,11 @@ impl Place {
 }
 
 /// Neighbours of one value: value, first cycle, cycle after the last.
-fn runs(values: &[String]) -> Vec<(&str, usize, usize)> {
-    let mut runs: Vec<(&str, usize, usize)> = Vec::new();
+fn runs(values: &[Sample]) -> Vec<(&Sample, usize, usize)> {
+    let mut runs: Vec<(&Sample, usize, usize)> = Vec::new();
     for (cycle, value) in values.iter().enumerate() {
         match runs.last_mut() {
-            Some((last, _, to)) if last == value => *to = cycle + 1,
+            Some((last, _, to)) if *last == value => *to = cycle + 1,
             _ => runs.push((value, cycle, cycle + 1)),
         }
     }
@@ -133,18 +133,19 @@ fn clock(place: &Place, cycles: usize) -> String {
     format!("<path class=\"l-muted wave\" d=\"{path}\"/>\n")
 }
 
-fn bit(place: &Place, signal: &Signal, values: &[String]) -> String {
+fn bit(place: &Place, signal: &Signal, values: &[Sample]) -> String {
     let colour = colour(signal.kind);
     let (mut path, mut areas) = (String::new(), String::new());
     for (value, from, to) in runs(values) {
-        let y = match value {
-            "1" => place.high,
-            "0" => place.low(),
-            _ => place.high + WAVE / 2,
+        let is = |bit: &str| matches!(value, Sample::Bits(bits) if bits == bit);
+        let y = match () {
+            () if is("1") => place.high,
+            () if is("0") => place.low(),
+            () => place.high + WAVE / 2,
         };
         let command = if path.is_empty() { 'M' } else { 'L' };
         let _ = write!(path, "{command}{} {y}H{}", place.x(from), place.x(to));
-        if value == "1" {
+        if is("1") {
             let width = (to - from) * place.step;
             let _ = writeln!(
                 areas,
@@ -156,19 +157,22 @@ fn bit(place: &Place, signal: &Signal, values: &[String]) -> String {
     format!("{areas}<path class=\"l-{colour} wave\" d=\"{path}\"/>\n")
 }
 
-fn bus(place: &Place, signal: &Signal, values: &[String]) -> String {
+fn bus(place: &Place, signal: &Signal, values: &[Sample]) -> String {
     let colour = colour(signal.kind);
     let mut svg = String::new();
     for (value, from, to) in runs(values) {
         let (a, b) = (place.x(from), place.x(to));
         let (high, middle, low) = (place.high, place.high + WAVE / 2, place.low());
-        if value == NOTHING {
+        if *value == Sample::Nothing {
             let _ = writeln!(svg, "<path class=\"l-grid wave\" d=\"M{a} {middle}H{b}\"/>");
             continue;
         }
         let text = signal.text(value);
         // A bus at zero is drawn empty, so that what happens stands out.
-        let quiet = value.chars().all(|c| c == '0');
+        let quiet = match value {
+            Sample::Bits(bits) => bits.bytes().all(|b| b == b'0'),
+            Sample::Text(_) | Sample::Nothing => text == "0",
+        };
         let class = if quiet { format!("l-{colour} wave") } else { format!("l-{colour} f-{colour} bus-value") };
         let _ = writeln!(
             svg,

@@ -1,8 +1,8 @@
-//! Timing diagrams: a VCD file becomes an SVG drawing of a few signals over a few cycles.
+//! Timing diagrams: a waveform file becomes an SVG drawing of a few signals over a few cycles.
 //!
 //! A column of the drawing is a clock cycle. It shows what a signal was just before the rising edge that ends the
-//! cycle: what a register would have taken. `signal` understands what the user asks for, `samples` reads the file, `draw`
-//! draws.
+//! cycle: what a register would have taken. `signal` understands what the user asks for, `samples` takes the values out
+//! of the file, `draw` draws.
 
 mod draw;
 mod samples;
@@ -11,6 +11,7 @@ mod signal;
 use std::path::Path;
 
 use crate::error::{Failure, Result};
+use crate::waveform::Waveform;
 
 /// What is to be seen.
 #[derive(Clone, Debug)]
@@ -35,7 +36,7 @@ const MOST: u64 = 400;
 /// The drawing, as an SVG file that stands alone.
 ///
 /// # Errors
-/// A file that is not VCD, signals and cycles that it does not have; the message says what it has.
+/// A file that is not VCD, FST or GHW, signals and cycles that it does not have; the message says what it has.
 pub fn render(path: &Path, request: &Request) -> Result<String> {
     let wrong = |what: String| Failure::Usage(format!("{}: {what}", path.display()));
     let last = request.to.unwrap_or(request.from.saturating_add(CYCLES - 1));
@@ -43,12 +44,12 @@ pub fn render(path: &Path, request: &Request) -> Result<String> {
         return Err(wrong(format!("cycles from {} to {last} are none", request.from)));
     }
     if last - request.from >= MOST {
-        let count = last - request.from + 1;
+        let count = u128::from(last - request.from) + 1;
         return Err(wrong(format!("{count} cycles do not fit into a drawing, {MOST} do; choose with --from and --to")));
     }
-    let mut file = samples::File::open(path)?;
-    let clock = signal::clock(&file.variables, request.clock.as_deref()).map_err(wrong)?;
-    let signals = signal::choose(&file.variables, &request.signals, clock).map_err(wrong)?;
-    let samples = file.read(&signals, clock, request.from..=last).map_err(wrong)?;
+    let file = Waveform::open(path)?;
+    let clock = signal::clock(file.variables(), request.clock.as_deref()).map_err(wrong)?;
+    let signals = signal::choose(file.variables(), &request.signals, clock).map_err(wrong)?;
+    let samples = samples::read(file, &signals, clock, request.from..=last).map_err(wrong)?;
     Ok(draw::draw(&request.title, &signals, &samples))
 }

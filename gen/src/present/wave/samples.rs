@@ -1,33 +1,19 @@
-//! Reads a VCD file: its variables, and their values cycle by cycle.
+//! Values of signals, cycle by cycle.
 
-use std::fs;
-use std::io::BufReader;
-use std::ops::RangeInclusive;
-use std::path::Path;
+use std::ops::{ControlFlow, RangeInclusive};
 
-use vcd::{Command, IdCode, Parser, ReferenceIndex, Value};
+use super::signal::{Signal, number};
+use crate::waveform::{Kind, Step, Value, Waveform};
 
-use super::signal::Signal;
-use crate::error::{Failure, Result};
-
-/// A value that means nothing at the time.
-pub(super) const NOTHING: &str = "-";
-
-/// A file whose header has been read.
-pub(super) struct File {
-    parser: Parser<BufReader<fs::File>>,
-    pub(super) variables: Vec<Variable>,
-}
-
-/// A variable of the file.
-#[derive(Clone, Debug)]
-pub(super) struct Variable {
-    /// Scopes around it, outermost first.
-    pub(super) path: Vec<String>,
-    /// Its name, with the index of an array's element.
-    pub(super) name: String,
-    pub(super) width: usize,
-    pub(super) code: IdCode,
+/// A signal in a cycle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Sample {
+    /// It means nothing at the time.
+    Nothing,
+    /// The highest bit first, each `0`, `1`, `x` or `z`.
+    Bits(String),
+    /// A text, or a number as it is written.
+    Text(String),
 }
 
 /// Values of signals.
@@ -35,158 +21,135 @@ pub(super) struct Variable {
 pub(super) struct Samples {
     /// Number of the first cycle.
     pub(super) first: u64,
-    /// For each signal its bits in each cycle, the highest first.
-    pub(super) values: Vec<Vec<String>>,
+    /// For each signal what it is in each cycle.
+    pub(super) values: Vec<Vec<Sample>>,
     /// Without a clock a column is a moment at which something changed.
     pub(super) clocked: bool,
 }
 
-impl Variable {
-    /// Name with the scopes around it.
-    pub(super) fn full_name(&self) -> String {
-        format!("{}.{}", self.path.join("."), self.name)
-    }
-
-    /// Whether a user's `inner.name` may mean it.
-    pub(super) fn is(&self, name: &str) -> bool {
-        let full = self.full_name();
-        full == name || full.strip_suffix(name).is_some_and(|rest| rest.ends_with('.'))
-    }
-}
-
-impl File {
-    /// Reads the header.
-    pub(super) fn open(path: &Path) -> Result<Self> {
-        let file = fs::File::open(path).map_err(|e| Failure::file("read", path, &e))?;
-        let mut parser = Parser::new(BufReader::new(file));
-        let variables = header(&mut parser).map_err(|e| {
-            let hint = "`senbazuru sim BLOCK --trace FILE.vcd` makes VCD files";
-            Failure::Usage(format!("{} is no VCD file: {e}; {hint}", path.display()))
-        })?;
-        Ok(Self { parser, variables })
-    }
-
-    /// The values of the signals in these cycles, to the end of the file at most.
-    pub(super) fn read(
-        &mut self,
-        signals: &[Signal],
-        clock: Option<usize>,
-        cycles: RangeInclusive<u64>,
-    ) -> Result<Samples, String> {
-        let of_clock = clock.map(|v| self.variables[v].code);
-        // Signals first, then what says when they mean something.
-        let valid = signals.iter().filter_map(|s| s.valid);
-        let variables = signals.iter().map(|s| s.variable).chain(valid);
-        let codes: Vec<IdCode> = variables.map(|v| self.variables[v].code).collect();
-        let mut now: Vec<String> = codes.iter().map(|_| String::new()).collect();
-        let mut reader = Reader::new(signals, cycles, of_clock.is_some());
-        let (mut time, mut clock_is) = (None, Value::X);
-        // Changes of one moment belong together: they are applied when the next moment begins.
-        let mut changes: Vec<(IdCode, String)> = Vec::new();
-        while !reader.done {
-            let command = self.parser.next().transpose().map_err(|e| format!("no VCD: {e}"))?;
-            match command {
-                Some(Command::ChangeScalar(code, value)) => changes.push((code, value.to_string())),
-                Some(Command::ChangeVector(code, vector)) => {
-                    changes.push((code, vector.iter().map(|v| v.to_string()).collect()));
-                }
-                Some(Command::Timestamp(_)) | None => {
-                    if let Some(time) = time {
-                        let rising = changes.iter().any(|(c, v)| Some(*c) == of_clock && v == "1");
-                        if rising && clock_is == Value::V0 {
-                            reader.edge(time, &now);
-                        }
-                    }
-                    for (code, value) in changes.drain(..) {
-                        if Some(code) == of_clock {
-                            clock_is = value.parse().unwrap_or(Value::X);
-                        }
-                        for (slot, _) in now.iter_mut().zip(&codes).filter(|(_, c)| **c == code) {
-                            slot.clone_from(&value);
-                        }
-                    }
-                    if let (None, Some(time)) = (of_clock, time) {
-                        reader.edge(time, &now);
-                    }
-                    match command {
-                        Some(Command::Timestamp(next)) => time = Some(next),
-                        _ => break,
-                    }
-                }
-                Some(_) => {}
-            }
-        }
-        reader.finish()
-    }
-}
-
-/// Scopes inside one another, at most: every variable has the names of all that it is in.
-const DEEPEST: usize = 500;
-
-/// The variables of the header. Command by command: the parser's own tree of scopes would be built, and dropped, by
-/// functions that call themselves, and overflow the stack on a file that nests deep enough.
-fn header(parser: &mut Parser<BufReader<fs::File>>) -> Result<Vec<Variable>, String> {
-    let (mut path, mut variables) = (Vec::new(), Vec::new());
-    for command in parser {
-        match command.map_err(|e| e.to_string())? {
-            Command::ScopeDef(_, _) if path.len() == DEEPEST => {
-                return Err(format!("its scopes are nested more than {DEEPEST} deep"));
-            }
-            Command::ScopeDef(_, name) => path.push(name),
-            Command::Upscope if path.pop().is_none() => return Err("a scope ends that did not begin".into()),
-            Command::VarDef(_, size, code, name, index) => {
-                let index = match index {
-                    Some(ReferenceIndex::BitSelect(i)) => format!("[{i}]"),
-                    _ => String::new(),
-                };
-                let (path, name) = (path.clone(), format!("{name}{index}"));
-                variables.push(Variable { path, name, width: size.max(1) as usize, code });
-            }
-            Command::Enddefinitions => return Ok(variables),
-            _ => {}
-        }
-    }
-    Err("it ends within its header".into())
+/// The values of the signals in these cycles, to the end of the file at most.
+pub(super) fn read(
+    file: Waveform,
+    signals: &[Signal],
+    clock: Option<usize>,
+    cycles: RangeInclusive<u64>,
+) -> Result<Samples, String> {
+    let variables = file.variables();
+    let clock = clock.map(|v| variables[v].code);
+    // Signals first, then what says when they mean something.
+    let valid = signals.iter().filter_map(|s| s.valid);
+    let slots: Vec<(usize, Kind)> =
+        signals.iter().map(|s| s.variable).chain(valid).map(|v| (variables[v].code, variables[v].kind)).collect();
+    // Without a clock all that happens makes a column.
+    let codes: Option<Vec<usize>> = clock.map(|clock| slots.iter().map(|(code, _)| *code).chain([clock]).collect());
+    let mut reader = Reader::new(signals, cycles, clock, slots);
+    file.read(codes.as_deref(), &mut |step| reader.take(step))?;
+    reader.moment();
+    reader.finish()
 }
 
 /// Takes samples at the edges that are asked for.
 struct Reader<'a> {
     signals: &'a [Signal],
     cycles: RangeInclusive<u64>,
-    clocked: bool,
+    /// Code of the clock, and whether it is low.
+    clock: Option<usize>,
+    clock_is_low: bool,
+    /// Code and kind of what is sampled, and what it is now.
+    slots: Vec<(usize, Kind)>,
+    now: Vec<Sample>,
+    /// Changes of one moment belong together: they are applied when the next moment begins.
+    time: Option<u64>,
+    changes: Vec<(usize, Sample)>,
     edges: Vec<u64>,
-    samples: Vec<(usize, Vec<String>)>,
+    samples: Vec<(usize, Vec<Sample>)>,
     done: bool,
 }
 
 impl<'a> Reader<'a> {
-    fn new(signals: &'a [Signal], cycles: RangeInclusive<u64>, clocked: bool) -> Self {
-        Self { signals, cycles, clocked, edges: Vec::new(), samples: Vec::new(), done: false }
+    fn new(
+        signals: &'a [Signal],
+        cycles: RangeInclusive<u64>,
+        clock: Option<usize>,
+        slots: Vec<(usize, Kind)>,
+    ) -> Self {
+        let now = slots.iter().map(|(_, kind)| unknown(*kind)).collect();
+        let (time, changes, edges, samples) = (None, Vec::new(), Vec::new(), Vec::new());
+        Self { signals, cycles, clock, clock_is_low: false, slots, now, time, changes, edges, samples, done: false }
+    }
+
+    fn take(&mut self, step: Step<'_>) -> ControlFlow<()> {
+        match step {
+            Step::Time(time) => {
+                self.moment();
+                self.time = Some(time);
+            }
+            Step::Change(code, value) => {
+                let sample = match value {
+                    Value::Bits(bits) => Sample::Bits(bits.to_owned()),
+                    Value::Real(x) => Sample::Text(number(x)),
+                    Value::Text(text) => Sample::Text(text.to_owned()),
+                    Value::Event => Sample::Bits("1".into()),
+                };
+                self.changes.push((code, sample));
+            }
+        }
+        if self.done { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// A moment has ended.
+    fn moment(&mut self) {
+        let changes = std::mem::take(&mut self.changes);
+        let one = Sample::Bits("1".into());
+        let rises = changes.iter().any(|(code, value)| Some(*code) == self.clock && *value == one);
+        if let Some(time) = self.time.filter(|_| rises && self.clock_is_low) {
+            self.edge(time);
+        }
+        let any = !changes.is_empty();
+        for (code, value) in changes {
+            if Some(code) == self.clock {
+                self.clock_is_low = value == Sample::Bits("0".into());
+            }
+            for (slot, _) in self.now.iter_mut().zip(&self.slots).filter(|(_, (c, _))| *c == code) {
+                slot.clone_from(&value);
+            }
+        }
+        if let Some(time) = self.time.filter(|_| any && self.clock.is_none()) {
+            self.edge(time);
+        }
     }
 
     /// Number of the first cycle of the file: a trace may begin late, and then its times tell.
     fn base(&self) -> u64 {
         match self.edges[..] {
-            [first, second, ..] if self.clocked && first % (second - first) == 0 => {
+            [first, second, ..] if self.clock.is_some() && first % (second - first) == 0 => {
                 (first / (second - first)).saturating_sub(1)
             }
             _ => 0,
         }
     }
 
-    fn edge(&mut self, time: u64, now: &[String]) {
+    fn edge(&mut self, time: u64) {
         self.edges.push(time);
         let place = self.edges.len() - 1;
         // The first two edges tell the number of the first.
         let number = self.base() + place as u64;
         if place < 2 || self.cycles.contains(&number) {
-            let (values, valid) = now.split_at(self.signals.len());
+            let (values, valid) = self.now.split_at(self.signals.len());
             let mut valid = valid.iter();
-            let value = |(signal, bits): (&Signal, &String)| {
-                let means = signal.valid.is_none() || valid.next().is_some_and(|v| v == "1");
-                if means { cut(bits, signal) } else { NOTHING.to_owned() }
+            let value = |(signal, value): (&Signal, &Sample)| {
+                let means = signal.valid.is_none() || valid.next().is_some_and(|v| *v == Sample::Bits("1".into()));
+                match value {
+                    _ if !means => Sample::Nothing,
+                    Sample::Bits(bits) => Sample::Bits(cut(bits, signal)),
+                    other => other.clone(),
+                }
             };
             self.samples.push((place, self.signals.iter().zip(values).map(value).collect()));
+        }
+        // What happened has been seen.
+        for (slot, (_, kind)) in self.now.iter_mut().zip(&self.slots).filter(|(_, (_, kind))| *kind == Kind::Event) {
+            *slot = unknown(*kind);
         }
         // A trace that begins after the cycles that are asked for is read to its end, for the message.
         self.done = place >= 2 && number >= *self.cycles.end() && self.base() <= *self.cycles.end();
@@ -206,18 +169,29 @@ impl<'a> Reader<'a> {
         Ok(Samples {
             first: base + *first as u64,
             values: (0..self.signals.len()).map(column).collect(),
-            clocked: self.clocked,
+            clocked: self.clock.is_some(),
         })
     }
 }
 
-/// The bits of a signal out of those of its variable; VCD leaves out leading zeros, and repeats a leading x.
+/// What a variable is before its first change.
+fn unknown(kind: Kind) -> Sample {
+    match kind {
+        Kind::Bits => Sample::Bits("x".into()),
+        Kind::Event => Sample::Bits("0".into()),
+        Kind::Real | Kind::Text => Sample::Nothing,
+    }
+}
+
+/// The bits of a signal out of those of its variable, of which a file leaves out leading zeros and all but one leading x.
 fn cut(bits: &str, signal: &Signal) -> String {
-    let lead = match bits.chars().next() {
-        Some('0' | '1') => '0',
-        _ => 'x',
+    let bits = bits.as_bytes();
+    let lead = match bits.first() {
+        Some(b'0' | b'1') => b'0',
+        Some(other) => *other,
+        None => b'x',
     };
-    let need = signal.low + signal.width;
-    let all: String = std::iter::repeat_n(lead, need.saturating_sub(bits.len())).chain(bits.chars()).collect();
-    all[all.len() - need..all.len() - signal.low].to_owned()
+    let bit =
+        |place: u32| (place as usize).checked_add(1).and_then(|n| bits.len().checked_sub(n)).map_or(lead, |i| bits[i]);
+    (signal.low..signal.low + signal.width).rev().map(|place| char::from(bit(place))).collect()
 }

@@ -1,7 +1,8 @@
 //! What a user asks to see: names, bits of them, and how values are written.
 
-use super::samples::Variable;
+use super::samples::Sample;
 use crate::registry::similar;
+use crate::waveform::{Kind as Holds, Variable};
 
 /// How values of a bus are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,9 +33,9 @@ pub(super) struct Signal {
     pub(super) label: String,
     /// The variable, by its place in the file.
     pub(super) variable: usize,
-    /// Lowest bit and number of bits.
-    pub(super) low: usize,
-    pub(super) width: usize,
+    /// Place of the lowest bit, and number of bits; none of numbers and texts.
+    pub(super) low: u32,
+    pub(super) width: u32,
     pub(super) format: Format,
     pub(super) kind: Kind,
     /// The variable that says when the value means something.
@@ -50,6 +51,9 @@ pub(super) enum Kind {
     Internal,
 }
 
+/// Bits of a line, at most: nobody reads more, and a file may declare any number.
+const WIDEST: u32 = 4096;
+
 /// The variable that is the clock; none when the user wants none, or does not say and there is no `clk_i`.
 pub(super) fn clock(variables: &[Variable], name: Option<&str>) -> Result<Option<usize>, String> {
     let Some(name) = name else {
@@ -58,7 +62,10 @@ pub(super) fn clock(variables: &[Variable], name: Option<&str>) -> Result<Option
     };
     match find(variables, name) {
         Err(_) if name == "none" => Ok(None),
-        found => found.map(Some).map_err(|e| format!("--clock: {e}; `--clock none` draws without one")),
+        found => found
+            .and_then(|place| one_bit(variables, place))
+            .map(Some)
+            .map_err(|e| format!("--clock: {e}; `--clock none` draws without one")),
     }
 }
 
@@ -67,9 +74,9 @@ pub(super) fn choose(variables: &[Variable], names: &[String], clock: Option<usi
     if !names.is_empty() {
         return names.iter().map(|text| parse(variables, text, clock)).collect();
     }
-    let ports = variables.iter().filter(|v| v.path.len() == 1);
+    let ports = (0..variables.len()).filter(|&i| variables[i].path.len() <= 1);
     let mut signals: Vec<Signal> = ports
-        .map(|v| parse(variables, &v.full_name(), clock).map(|s| Signal { label: v.name.clone(), ..s }))
+        .map(|place| line(variables, place, &variables[place].name, None, None, clock))
         .collect::<Result<_, _>>()?;
     if signals.is_empty() {
         return Err("it has no signals".into());
@@ -81,7 +88,7 @@ pub(super) fn choose(variables: &[Variable], names: &[String], clock: Option<usi
 /// `name`, `inner.name`, `name[7:0]`, `name:fp16`, `name@valid`, and all of these together.
 fn parse(variables: &[Variable], text: &str, clock: Option<usize>) -> Result<Signal, String> {
     let (text, valid) = match text.split_once('@') {
-        Some((text, valid)) => (text, Some(find(variables, valid)?)),
+        Some((text, valid)) => (text, Some(one_bit(variables, find(variables, valid)?)?)),
         None => (text, None),
     };
     let (name, format) = match text.rsplit_once(':') {
@@ -93,48 +100,101 @@ fn parse(variables: &[Variable], text: &str, clock: Option<usize>) -> Result<Sig
         _ => (text, None),
     };
     let (name, bits) = match slice(name) {
-        Some((short, high, low)) if find(variables, name).is_err() => (short, Some((high, low))),
+        Some((short, first, last)) if find(variables, name).is_err() => (short, Some((first, last))),
         _ => (name, None),
     };
-    let variable = find(variables, name)?;
+    let signal = line(variables, find(variables, name)?, name, bits, format, clock);
+    signal.map(|s| Signal { valid, ..s }).map_err(|e| format!("`{text}`: {e}"))
+}
+
+/// A line of a variable, which the user calls `name`.
+fn line(
+    variables: &[Variable],
+    variable: usize,
+    name: &str,
+    bits: Option<(i64, i64)>,
+    format: Option<Format>,
+    clock: Option<usize>,
+) -> Result<Signal, String> {
     let v = &variables[variable];
-    let (high, low) = bits.unwrap_or((v.width.saturating_sub(1), 0));
-    if low > high || high >= v.width {
-        return Err(format!("`{text}`: bits {high} to {low} of `{name}`, which has bits {} to 0", v.width - 1));
-    }
-    let width = high - low + 1;
+    let kind = match v.path.len() {
+        _ if clock.is_some_and(|c| variables[c].name == v.name) => Kind::Clock,
+        0 | 1 if v.name.ends_with("_o") => Kind::Output,
+        0 | 1 => Kind::Input,
+        _ => Kind::Internal,
+    };
+    let plain = Signal {
+        label: name.to_owned(),
+        variable,
+        low: 0,
+        width: v.width,
+        format: format.unwrap_or(Format::Hex),
+        kind,
+        valid: None,
+    };
+    let (left, right) = v.indices();
+    let whole = match v.kind {
+        Holds::Bits => bits.is_none(),
+        Holds::Event | Holds::Real | Holds::Text if bits.is_none() && format.is_none() => return Ok(plain),
+        Holds::Event => return Err(format!("`{name}` is an event, which has no bits and no format")),
+        Holds::Real => return Err(format!("`{name}` is a real number, which has no bits and no format")),
+        Holds::Text => return Err(format!("`{name}` is a text, which has no bits and no format")),
+    };
+    // Indices may fall or rise, and need not begin at 0.
+    let (first, last) = bits.unwrap_or((left, right));
+    let inside = |index: &i64| (left.min(right)..=left.max(right)).contains(index);
+    let place = |index: i64| u32::try_from(index.abs_diff(right)).ok();
+    let (Some(high), Some(low)) = (
+        Some(first).filter(inside).and_then(place),
+        Some(last).filter(inside).and_then(place).filter(|low| Some(*low) <= place(first)),
+    ) else {
+        return Err(format!("bits {first} to {last} of `{name}`, which has bits {left} to {right}"));
+    };
+    let some = |count: u32| {
+        let to = if left < right { right - i64::from(count) + 1..=right } else { right..=right + i64::from(count) - 1 };
+        let (first, last) = if left < right { (to.start(), to.end()) } else { (to.end(), to.start()) };
+        format!("choose some, as in `{name}[{first}:{last}]`")
+    };
+    let width = u64::from(high - low) + 1;
     let wanted = match format {
         Some(Format::Fp16 | Format::Bf16) => Some(16),
         Some(Format::Fp32) => Some(32),
         _ => None,
     };
-    if let Some(wanted) = wanted.filter(|w| *w != width) {
-        return Err(format!(
-            "`{text}`: the format has {wanted} bits, the signal {width}; choose some, as in `{name}[{}:0]`",
-            wanted - 1
-        ));
+    if let Some(wanted) = wanted.filter(|w| u64::from(*w) != width) {
+        return Err(format!("the format has {wanted} bits, the signal {width}; {}", some(wanted)));
     }
-    let kind = match (v.path.len(), &v.name) {
-        (_, name) if clock.is_some_and(|c| variables[c].name == *name) => Kind::Clock,
-        (1, name) if name.ends_with("_o") => Kind::Output,
-        (1, _) => Kind::Input,
-        _ => Kind::Internal,
+    if width > u64::from(WIDEST) {
+        return Err(format!("`{name}` has {width} bits, a drawing shows {WIDEST}; {}", some(WIDEST)));
+    }
+    let label = match () {
+        () if !whole || (left, right) != (i64::from(v.width) - 1, 0) => format!("{name}[{first}:{last}]"),
+        () => name.to_owned(),
     };
-    let label = if bits.is_some() { format!("{name}[{high}:{low}]") } else { name.to_owned() };
-    Ok(Signal { label, variable, low, width, format: format.unwrap_or(Format::Hex), kind, valid })
+    Ok(Signal { label, low, width: width as u32, ..plain })
+}
+
+/// A variable that must be 0 or 1.
+fn one_bit(variables: &[Variable], place: usize) -> Result<usize, String> {
+    let v = &variables[place];
+    match (v.kind, v.width) {
+        (Holds::Bits | Holds::Event, 1) => Ok(place),
+        (Holds::Bits, width) => Err(format!("`{}` has {width} bits, not one", v.name)),
+        _ => Err(format!("`{}` is not a bit", v.name)),
+    }
 }
 
 /// `name[7:0]` and `name[3]` in parts.
-fn slice(text: &str) -> Option<(&str, usize, usize)> {
+fn slice(text: &str) -> Option<(&str, i64, i64)> {
     let (name, bits) = text.strip_suffix(']')?.rsplit_once('[')?;
-    let (high, low) = bits.split_once(':').unwrap_or((bits, bits));
-    Some((name, high.parse().ok()?, low.parse().ok()?))
+    let (first, last) = bits.split_once(':').unwrap_or((bits, bits));
+    Some((name, first.parse().ok()?, last.parse().ok()?))
 }
 
 /// The variable of this name: a port of the top, or the only one whose path ends so.
 fn find(variables: &[Variable], name: &str) -> Result<usize, String> {
     let places: Vec<usize> = (0..variables.len()).filter(|&i| variables[i].is(name)).collect();
-    if let Some(&port) = places.iter().find(|&&i| variables[i].path.len() == 1) {
+    if let Some(&port) = places.iter().find(|&&i| variables[i].path.len() <= 1) {
         return Ok(port);
     }
     // The top module repeats its ports; what is in it goes before what is deeper.
@@ -148,7 +208,7 @@ fn find(variables: &[Variable], name: &str) -> Result<usize, String> {
             let mut near = similar(name.rsplit('.').next().unwrap_or(name), &names);
             near.dedup();
             let hint = if near.is_empty() {
-                let ports = variables.iter().filter(|v| v.path.len() == 1).map(|v| v.name.as_str());
+                let ports = variables.iter().filter(|v| v.path.len() <= 1).map(|v| v.name.as_str());
                 format!("the ports are: {}", ports.collect::<Vec<_>>().join(", "))
             } else {
                 format!("did you mean {}?", near.join(" or "))
@@ -163,8 +223,13 @@ fn find(variables: &[Variable], name: &str) -> Result<usize, String> {
 }
 
 impl Signal {
-    /// A value for a person; bits come with the highest first, unknown ones as `x`.
-    pub(super) fn text(&self, bits: &str) -> String {
+    /// A value for a person; unknown bits are `x`.
+    pub(super) fn text(&self, value: &Sample) -> String {
+        let bits = match value {
+            Sample::Nothing => return String::new(),
+            Sample::Text(text) => return text.clone(),
+            Sample::Bits(bits) => bits,
+        };
         if bits.contains(|c| c != '0' && c != '1') {
             return "x".into();
         }
@@ -176,24 +241,24 @@ impl Signal {
             };
             padded.as_bytes().chunks(group).map(digit).collect()
         };
-        let number = u128::from_str_radix(bits, 2).ok();
-        match (self.format, number) {
-            (Format::Binary, _) => bits.to_owned(),
+        let whole = u128::from_str_radix(bits, 2).ok();
+        match (self.format, whole) {
+            (Format::Binary, _) => bits.clone(),
             (Format::Decimal, Some(n)) => n.to_string(),
             (Format::Signed, Some(n)) => {
-                let unused = 128 - self.width as u32;
+                let unused = 128 - self.width;
                 (((n << unused) as i128) >> unused).to_string()
             }
-            (Format::Fp16, Some(n)) => float(half::f16::from_bits(n as u16).to_f32()),
-            (Format::Bf16, Some(n)) => float(half::bf16::from_bits(n as u16).to_f32()),
-            (Format::Fp32, Some(n)) => float(f32::from_bits(n as u32)),
+            (Format::Fp16, Some(n)) => number(half::f16::from_bits(n as u16).to_f64()),
+            (Format::Bf16, Some(n)) => number(half::bf16::from_bits(n as u16).to_f64()),
+            (Format::Fp32, Some(n)) => number(f32::from_bits(n as u32).into()),
             (Format::Hex, _) | (_, None) => digits(4),
         }
     }
 }
 
 /// Four digits that matter; the file has the others.
-fn float(x: f32) -> String {
+pub(super) fn number(x: f64) -> String {
     if x == 0.0 || !x.is_finite() {
         return if x == 0.0 { if x.is_sign_negative() { "-0".into() } else { "0".into() } } else { x.to_string() };
     }
@@ -213,8 +278,10 @@ mod tests {
         let variable = |path: &str, name: &str, width| Variable {
             path: path.split('.').map(str::to_owned).collect(),
             name: name.into(),
+            kind: Holds::Bits,
             width,
-            code: vcd::IdCode::FIRST,
+            range: None,
+            code: 0,
         };
         vec![
             variable("TOP", "clk_i", 1),
@@ -227,13 +294,13 @@ mod tests {
         ]
     }
 
-    fn line(text: &str) -> Result<Signal, String> {
+    fn read(text: &str) -> Result<Signal, String> {
         parse(&variables(), text, Some(0))
     }
 
     #[test]
     fn names_bits_formats() {
-        let place = |text| line(text).map(|s| (s.variable, s.low, s.width, s.format)).unwrap();
+        let place = |text| read(text).map(|s| (s.variable, s.low, s.width, s.format)).unwrap();
         assert_eq!(place("sum_o"), (2, 0, 16, Format::Hex));
         assert_eq!(place("sum_o:fp16"), (2, 0, 16, Format::Fp16));
         assert_eq!(place("data_i[31:16]:signed"), (1, 16, 16, Format::Signed));
@@ -241,7 +308,7 @@ mod tests {
         assert_eq!(place("row[0]:dec"), (4, 0, 8, Format::Decimal));
         assert_eq!(place("row[0][3:0]"), (4, 0, 4, Format::Hex));
         assert_eq!(place("u_b.acc_q"), (6, 0, 16, Format::Hex));
-        assert_eq!(line("sum_o:dec@clk_i").unwrap().valid, Some(0));
+        assert_eq!(read("sum_o:dec@clk_i").unwrap().valid, Some(0));
         for (text, part) in [
             ("sum_o@ready_o", "no signal `ready_o`"),
             ("summ_o", "no signal `summ_o`; did you mean sum_o?"),
@@ -251,7 +318,7 @@ mod tests {
             ("sum_o[16:0]", "bits 16 to 0 of `sum_o`, which has bits 15 to 0"),
             ("data_i:fp16", "the format has 16 bits, the signal 32; choose some, as in `data_i[15:0]`"),
         ] {
-            let error = line(text).unwrap_err();
+            let error = read(text).unwrap_err();
             assert!(error.contains(part), "{error}");
         }
     }
@@ -261,7 +328,7 @@ mod tests {
         let text = |format: &str, bits: &str| {
             let (name, width) = if bits.len() == 16 { ("sum_o", 16) } else { ("data_i", bits.len()) };
             let name = if width == 16 { name.to_owned() } else { format!("{name}[{}:0]", width - 1) };
-            line(&format!("{name}:{format}")).unwrap().text(bits)
+            read(&format!("{name}:{format}")).unwrap().text(&Sample::Bits(bits.into()))
         };
         assert_eq!(text("hex", "101011"), "2B");
         assert_eq!(text("dec", "101011"), "43");

@@ -1,5 +1,7 @@
-//! Waveforms: `sim --trace` on every block, drawings of hand-written files, and those of the documents.
+//! Waveforms: `sim --trace` on every block, drawings of files, and those of the documents.
 
+mod files;
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::collections::BTreeMap;
@@ -55,12 +57,17 @@ bxxxx0000 #
 
 fn draw(text: &str, more: &[&str]) -> Result<String, String> {
     let folder = in_folder(&[("a.vcd", text)]);
-    let file = folder.path().join("a.vcd").display().to_string();
+    draw_file(&folder.path().join("a.vcd"), more)
+}
+
+/// The drawing, or the message with the file's name for its path.
+fn draw_file(path: &Path, more: &[&str]) -> Result<String, String> {
+    let file = path.display().to_string();
     let run = senbazuru(&[&["wave", &file], more].concat()).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     match run.status.code() {
         Some(0) => Ok(text(run.stdout)),
-        Some(2) => Err(text(run.stderr).replace(&file, "a.vcd")),
+        Some(2) => Err(text(run.stderr).replace(&file, path.file_name().unwrap().to_str().unwrap())),
         code => panic!("{code:?}: {}", text(run.stderr)),
     }
 }
@@ -135,16 +142,16 @@ error: a.vcd: --clock: no signal `clk`; did you mean clk_i?; `--clock none` draw
 "#]]
     );
     assert!(said(FILE, &["--to", "1000"]).contains("1001 cycles do not fit into a drawing, 400 do"));
-    assert!(said("{ }", &[]).contains("is no VCD file"));
+    assert!(said("{ }", &[]).contains("is no VCD, FST or GHW file"));
     let nested = |depth: usize| {
         let (begin, end) = ("$scope module m $end\n".repeat(depth), "$upscope $end\n".repeat(depth));
         FILE.replace("$scope module adder", &format!("{begin}{end}$scope module adder"))
     };
-    assert!(said(&nested(10_000), &[]).contains("is no VCD file: its scopes are nested more than 500 deep"));
+    assert!(said(&nested(10_000), &[]).contains("is no VCD file: line 505: scopes are nested more than 500 deep"));
     assert!(draw(&nested(400), &[]).is_ok());
     assert!(said("$upscope $end\n", &[]).contains("a scope ends that did not begin"));
-    assert!(said("$scope module m $end\n", &[]).contains("it ends within its header"));
-    assert!(said(&FILE.replace("b00000111 #", "b0000z?11 #"), &[]).contains("no VCD"));
+    assert!(said("$scope module m $end\n", &[]).contains("line 1: the file ends within its header"));
+    assert!(said(&FILE.replace("b00000111 #", "b000z?11 #"), &[]).contains("is not made of bits"));
     assert!(said("$enddefinitions $end\n", &[]).contains("it has no signals"));
     senbazuru(&["wave", "no/such.vcd"]).assert().code(2).stderr_eq(str![[r#"
 error: cannot read no/such.vcd: No such file or directory (os error 2)
