@@ -4,6 +4,7 @@ mod support;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use senbazuru::registry::{self, Params};
@@ -14,9 +15,9 @@ use snapbox::str;
 use support::{MESH, in_folder, on_all_cores, senbazuru};
 use tempfile::TempDir;
 
-/// A program of the Python environment.
-fn python(program: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/python/bin").join(program);
+/// A program of a Python environment: `python` has cocotb 1.9 and all else, `cocotb2` has cocotb 2.
+fn python(environment: &str, program: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target").join(environment).join("bin").join(program);
     let path = std::path::absolute(&path).unwrap();
     assert!(path.exists(), "there is no {}: run `scripts/setup tests`", path.display());
     path
@@ -24,8 +25,16 @@ fn python(program: &str) -> PathBuf {
 
 /// A tool that finds the programs of the Python environment, and nothing of the user's in a home folder.
 fn tool(program: &str, folder: &Path) -> Tool {
-    let bin = python("cocotb-config").parent().unwrap().display().to_string();
-    let path = format!("{bin}:{}", std::env::var("PATH").unwrap());
+    tool_in("python", program, folder)
+}
+
+fn tool_in(environment: &str, program: &str, folder: &Path) -> Tool {
+    tool_after(python(environment, "cocotb-config").parent().unwrap(), program, folder)
+}
+
+/// A tool that looks into `first` before it looks where others are.
+fn tool_after(first: &Path, program: &str, folder: &Path) -> Tool {
+    let path = format!("{}:{}", first.display(), std::env::var("PATH").unwrap());
     let tool = Tool::new(program).dir(folder).env("PATH", path).env("HOME", folder).env("MAKEFLAGS", "");
     tool.env("XDG_CONFIG_HOME", folder).env("XDG_DATA_HOME", folder).env("XDG_CACHE_HOME", folder)
 }
@@ -53,10 +62,10 @@ fn names(folder: &Path) -> BTreeSet<String> {
 }
 
 /// The generated test in a simulator.
-fn cocotb(folder: &Path, simulator: &str, cycles: &str) -> Output {
+fn cocotb(environment: &str, folder: &Path, simulator: &str, cycles: &str) -> Output {
     // A design with a fault is as Yosys writes it.
     let args = if simulator == "verilator" { "-Wno-fatal" } else { "" };
-    let make = tool("make", &folder.join("out")).arg(format!("SIM={simulator}")).env("CYCLES", cycles);
+    let make = tool_in(environment, "make", &folder.join("out")).arg(format!("SIM={simulator}")).env("CYCLES", cycles);
     let make = make.env("COMPILE_ARGS", args);
     make.run().unwrap_or_else(|e| panic!("{e}"))
 }
@@ -190,7 +199,7 @@ fn edalize_reads_the_same_list() {
     let reader = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/edam.py");
     fs::create_dir(folder.path().join("work")).unwrap();
     let edam = out.join(format!("{top}.eda.yml"));
-    let python = tool(&python("python").display().to_string(), folder.path());
+    let python = tool(&python("python", "python").display().to_string(), folder.path());
     let text = run(python.arg(reader).arg(edam).arg(folder.path().join("work")));
     let list = fs::read_to_string(out.join(format!("{top}.f"))).unwrap();
     assert!(list.lines().count() > 1, "{list}");
@@ -224,14 +233,14 @@ const ARBITER: Case = (
 );
 
 /// The harness passes, and fails for the first `faults` of the case's.
-fn judged(case: &Case, simulator: &str, faults: usize) {
+fn judged(case: &Case, environment: &str, simulator: &str, faults: usize) {
     let (block, set, all) = case;
     let (folder, top) = package(block, set, &[]);
-    let good = cocotb(folder.path(), simulator, "100");
+    let good = cocotb(environment, folder.path(), simulator, "100");
     assert!(good.success() && good.log().contains("TESTS=3 PASS=3 FAIL=0"), "{}", good.log());
     for (fault, message) in &all[..faults] {
         break_it(folder.path(), &top, (block, set), &fault());
-        let bad = cocotb(folder.path(), simulator, "100");
+        let bad = cocotb(environment, folder.path(), simulator, "100");
         assert!(!bad.success() && bad.log().contains(message), "{}\n{}", fault(), bad.log());
         assert!(bad.log().contains("results.xml: failed: "), "{}", bad.log());
     }
@@ -239,15 +248,17 @@ fn judged(case: &Case, simulator: &str, faults: usize) {
 
 #[test]
 fn the_harness_passes_and_can_fail() {
-    judged(&REGISTER, "icarus", 1);
+    judged(&REGISTER, "python", "icarus", 1);
+    judged(&REGISTER, "cocotb2", "icarus", 1);
 }
 
 #[test]
 #[ignore = "compiles models"]
 fn large_the_harness_can_fail_in_both_simulators() {
     for case in [&REGISTER, &ARBITER] {
-        judged(case, "icarus", 2);
-        judged(case, "verilator", 2);
+        judged(case, "python", "icarus", 2);
+        judged(case, "python", "verilator", 2);
+        judged(case, "cocotb2", "icarus", 2);
     }
 }
 
@@ -265,8 +276,75 @@ endmodule
 fn unknown_bits_are_found() {
     let (folder, top) = package(REGISTER.0, REGISTER.1, &[]);
     fs::write(folder.path().join("out").join(format!("{top}.v")), UNKNOWN).unwrap();
-    let bad = cocotb(folder.path(), "icarus", "100");
-    assert!(!bad.success() && bad.log().contains("input: input_ready_o is x"), "{}", bad.log());
+    for environment in ["python", "cocotb2"] {
+        let bad = cocotb(environment, folder.path(), "icarus", "100");
+        assert!(!bad.success() && bad.log().contains("input: input_ready_o is x"), "{}", bad.log());
+    }
+}
+
+/// Looks at every word of the memories before and after they are filled.
+const MEMORIES: &str = r#"
+import cocotb
+from cocotb.triggers import Timer
+from stream_bench import Bench
+from test_TOP import CLOCK, INPUTS, KNOWN, MEMORIES, OTHERS, PERIOD_NS, RESET, STREAMS
+
+def known(part):
+    return [set(str(word.value)) <= set("01") for word in part]
+
+@cocotb.test()
+async def fills(dut):
+    assert MEMORIES == {"ram_d8_w8_g8_inferred": ("words",)}, MEMORIES
+    bench = Bench(dut, STREAMS, INPUTS, KNOWN, OTHERS, CLOCK, RESET, PERIOD_NS)
+    before = known(dut.u_ram.words)
+    bench.fill_memories(MEMORIES)
+    await Timer(1, "ns")
+    after = known(dut.u_ram.words)
+    assert len(after) == 8 and not any(before) and all(after), (before, after)
+"#;
+
+#[test]
+fn memories_have_random_bits_and_both_names_of_a_module_of_tests_are_understood() {
+    let (folder, top) = package("stream_fifo", &["width=8", "depth=8", "storage=memory"], &[]);
+    let out = folder.path().join("out");
+    fs::write(out.join("my_tests.py"), MEMORIES.replace("TOP", &top)).unwrap();
+    for environment in ["python", "cocotb2"] {
+        for name in ["MODULE", "COCOTB_TEST_MODULES"] {
+            let log = run(tool_in(environment, "make", &out).arg(format!("{name}=my_tests")));
+            assert!(log.contains("TESTS=1 PASS=1 FAIL=0") && !log.contains("deprecated"), "{log}");
+        }
+    }
+}
+
+#[test]
+fn versions_of_cocotb_that_are_not_known_are_refused() {
+    let (folder, _) = package(REGISTER.0, REGISTER.1, &[]);
+    let out = folder.path().join("out");
+    let config = |version: &str| {
+        let bin = folder.path().join(version);
+        fs::create_dir(&bin).unwrap();
+        fs::write(bin.join("cocotb-config"), format!("#!/bin/sh\necho {version}\n")).unwrap();
+        fs::set_permissions(bin.join("cocotb-config"), fs::Permissions::from_mode(0o755)).unwrap();
+        let make = tool_after(&bin, "make", &out).run().unwrap();
+        assert!(!make.success());
+        make.log()
+    };
+    for version in ["1.8.1", "1.10.0", "3.0.0"] {
+        let log = config(version);
+        let wanted = format!("cocotb 1.9 or 2 is wanted, {version} is installed: pip install \"cocotb>=1.9,<3\"");
+        assert!(log.contains(&wanted), "{log}");
+    }
+    // FuseSoC does not read the Makefile.
+    let script = "import cocotb; cocotb.__version__ = '3.0.0'; import stream_bench";
+    let refused = tool_in("cocotb2", "python3", &out).args(["-c", script]).run().unwrap();
+    let wanted = "this is cocotb 3.0.0; 1.9 or 2 is wanted: pip install \"cocotb>=1.9,<3\"";
+    assert!(!refused.success() && refused.log().contains(wanted), "{}", refused.log());
+    // cocotb 2 itself says what is wrong with an old Verilator.
+    let verilator = Tool::new("verilator").arg("--version").run().unwrap().log();
+    if verilator.contains("Verilator 5.006") {
+        let old = cocotb("cocotb2", folder.path(), "verilator", "10");
+        assert!(!old.success() && old.log().contains("cocotb requires Verilator 5.036 or later"), "{}", old.log());
+    }
 }
 
 #[test]
@@ -275,8 +353,13 @@ fn release_the_harness_of_every_block_passes() {
     let blocks = registry::all().iter().map(|e| (e.about().name.to_owned(), e.about().name)).collect();
     on_all_cores(blocks, |block| {
         let (folder, _) = package(block, &[], &[]);
-        let output = cocotb(folder.path(), "icarus", "60");
-        if output.success() { Ok(()) } else { Err(output.log()) }
+        for environment in ["python", "cocotb2"] {
+            let output = cocotb(environment, folder.path(), "icarus", "60");
+            if !output.success() {
+                return Err(output.log());
+            }
+        }
+        Ok(())
     });
 }
 

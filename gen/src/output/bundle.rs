@@ -93,8 +93,9 @@ impl Bundle {
         let (Layout::Flat, [design]) = (self.layout, &mut self.designs[..]) else {
             return Err(Failure::Usage("a package is of one block, in a folder of its own: name one block".into()));
         };
-        let verilog: Vec<_> = design.files.iter().filter(|p| is_verilog(p)).map(|p| p.display().to_string()).collect();
-        for (name, text) in package::files(family, about, manifest, &verilog, package)? {
+        let verilog =
+            design.files.iter().filter(|p| is_verilog(p)).filter_map(|p| Some((p.to_str()?, &self.files[p][..])));
+        for (name, text) in package::files(family, about, manifest, &verilog.collect::<Vec<_>>(), package)? {
             design.files.push(PathBuf::from(&name));
             self.files.insert(name.into(), text);
         }

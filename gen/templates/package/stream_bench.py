@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Optional
 
 import cocotb
+from cocotb import handle
 from cocotb.clock import Clock
-from cocotb.handle import HierarchyArrayObject, HierarchyObject, NonHierarchyIndexableObject
 from cocotb.triggers import FallingEdge, RisingEdge, Timer
 
 from check_results import problem
@@ -31,6 +31,10 @@ def end_with_the_verdict():
     if text:
         print(text, flush=True)
         os._exit(1)
+
+
+if not (1, 9) <= tuple(int(number) for number in cocotb.__version__.split(".")[:2]) < (3,):
+    raise ImportError(f'this is cocotb {cocotb.__version__}; 1.9 or 2 is wanted: pip install "cocotb>=1.9,<3"')
 
 
 @dataclass(frozen=True)
@@ -82,20 +86,25 @@ class Bench:
             ports = stream.data + stream.shared
             yield {port: self.rng.randrange(stream.below.get(port, 1 << self.width(stream, port))) for port in ports}
 
-    def fill_memories(self, scope=None):
-        """Memories hold anything when power comes, but no X: what was never written has random bits."""
+    def fill_memories(self, memories, scope=None, names=None):
+        """Memories hold anything when power comes, but no X: what was never written has random bits.
+
+        `memories` has the names of the memories in each module.
+        """
         if not cocotb.SIM_NAME.startswith("Icarus"):
             return  # no X
-        for part in self.dut if scope is None else scope:
-            if isinstance(part, HierarchyObject):
-                self.fill_memories(part)
-            elif isinstance(part, HierarchyArrayObject):
+        scope = self.dut if scope is None else scope
+        names = memories.get(scope._def_name, ()) if names is None else names
+        for part in scope:
+            if isinstance(part, handle.HierarchyObject):
+                self.fill_memories(memories, part)
+            elif isinstance(part, handle.HierarchyArrayObject):
+                # Scopes of the same module.
                 for one in part:
-                    self.fill_memories(one)
-            elif isinstance(part, NonHierarchyIndexableObject):
-                # Arrays of wires have drivers.
-                for word in (word for word in part if word._type == "GPI_REGISTER"):
-                    if not word.value.is_resolvable:
+                    self.fill_memories(memories, one, names)
+            elif part._name in names:
+                for word in part:
+                    if not set(str(word.value)) <= set("01"):
                         word.value = self.rng.getrandbits(len(word))
 
     async def reset(self, cycles=4):
@@ -182,7 +191,7 @@ class Bench:
 
     def bits(self, port, stream=None, lane=0):
         """What a port has now, or one lane of it, the highest bit first."""
-        bits = getattr(self.dut, port).value.binstr
+        bits = str(getattr(self.dut, port).value)
         if stream is None or stream.lanes is None or port in stream.shared:
             return bits.lower()
         width = len(bits) // stream.lanes

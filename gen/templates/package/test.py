@@ -76,11 +76,21 @@ OTHERS = {{ others|tuple }}
 {% else %}
 OTHERS = ()
 {% endif %}
+{% if memories %}
+# Memories, by the module that they are in.
+MEMORIES = {
+{% for m in memories %}
+    {{ m.module|quoted }}: {{ m.names|tuple }},
+{% endfor %}
+}
+{% else %}
+MEMORIES = {}
+{% endif %}
 
 
 async def keeps_the_rules(dut, stall):
     bench = Bench(dut, STREAMS, INPUTS, KNOWN, OTHERS, CLOCK, RESET, PERIOD_NS, SEED, stall)
-    bench.fill_memories()
+    bench.fill_memories(MEMORIES)
     await bench.reset()
     for _ in range(CYCLES):
         await bench.cycle()
