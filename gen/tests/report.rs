@@ -351,6 +351,43 @@ fn light_and_dark_look_like_it() {
     }
 }
 
+/// A sweep over one axis: its curves have no names, and each of its points would be a series.
+#[test]
+fn one_axis_has_no_lone_marks_and_one_front() {
+    let mut results = meshes();
+    results.axes = vec!["rows".into()];
+    results.points.retain(|p| p.parameters["operand_width"] == 4);
+    // Two points that are on the front, and two that are not.
+    let costs = [(100, 30), (200, 10), (300, 20), (400, 40)];
+    for (point, (nodes, levels)) in results.points.iter_mut().zip(costs) {
+        point.stages[1].metrics = json!({ "and_nodes": nodes, "levels": levels }).as_object().unwrap().clone();
+    }
+    let (folder, file) = page_of(&results);
+    assert_eq!(fs::read_to_string(file).unwrap().matches("data-value=\"front\"").count(), 2);
+    let all = drawings(folder.path());
+    let (fronts, curves): (Vec<_>, Vec<_>) = all.iter().partition(|text| text.contains("Pareto front"));
+    let [front] = &fronts[..] else { panic!("{} fronts", fronts.len()) };
+    assert!(front.contains("rows 16") && !front.contains("Pareto front of each"), "{front}");
+    // Marks of a legend are the only groups that are moved.
+    let curves: Vec<_> = curves.into_iter().filter(|text| text.contains(" against ")).collect();
+    assert!(!curves.is_empty() && curves.iter().all(|text| !text.contains("<g transform")), "{curves:?}");
+}
+
+/// A sheet that is as wide as a telephone's: letters keep their size, and nothing widens the page.
+#[test]
+fn letters_can_be_read_on_a_telephone() {
+    let (_folder, file) = page_of(&meshes());
+    let script = r#"
+document.body.style.width = "360px";
+document.querySelectorAll("details").forEach((d) => d.open = true);
+const sizes = [...document.querySelectorAll("svg text")].map((t) =>
+  parseFloat(getComputedStyle(t).fontSize) * Math.abs(t.getScreenCTM().a));
+const wide = [...document.querySelectorAll(".chart, .design .scroll")].filter((e) => e.getBoundingClientRect().right > 361);
+return [sizes.length > 50, Math.min(...sizes) >= 9.9, wide.length].join(" ");
+"#;
+    assert_eq!(browse(&driven(&file, "telephone.html", script), "", &[]).quiet().title(), "true true 0");
+}
+
 #[test]
 fn drawings_are_well_formed() {
     let (folder, file) = page_of(&meshes());

@@ -16,6 +16,13 @@ use crate::present::palette::{COLOURS, Colour, classes, escape};
 /// Width of a chart and height of its plane, in pixels.
 const WIDTH: u32 = 560;
 const HEIGHT: u32 = 300;
+/// Margins of the plane, and what its labels take; width of a letter and height of a line of the labels.
+const MARGIN: u32 = 6;
+const RIGHT: u32 = 14;
+const BELOW: u32 = 40;
+const LEFT: u32 = 52;
+const LETTER: f64 = 7.3;
+const LINE: f64 = 16.0;
 /// Plotters places everything on whole pixels; it draws larger, for places in between.
 const SCALE: u32 = 2;
 
@@ -67,15 +74,18 @@ fn legend(curves: &Curves, out: &mut String) -> u32 {
         if x > 0 && (!law.is_empty() || x + width > WIDTH) {
             (x, y) = (0, y + 18);
         }
-        let _ = writeln!(
-            out,
-            "<g transform=\"translate({} {})\" class=\"f-s{}\">{}</g>",
-            x + 14,
-            y - 4,
-            number % COLOURS + 1,
-            shape(number)
-        );
-        let _ = writeln!(out, "<text x=\"{}\" y=\"{y}\" class=\"f-ink small\">{}</text>", x + 26, escape(label));
+        // A mark without a name says nothing.
+        if !label.is_empty() {
+            let _ = writeln!(
+                out,
+                "<g transform=\"translate({} {})\" class=\"f-s{}\">{}</g>",
+                x + 14,
+                y - 4,
+                number % COLOURS + 1,
+                shape(number)
+            );
+            let _ = writeln!(out, "<text x=\"{}\" y=\"{y}\" class=\"f-ink small\">{}</text>", x + 26, escape(label));
+        }
         if !law.is_empty() {
             let _ = writeln!(
                 out,
@@ -86,7 +96,8 @@ fn legend(curves: &Curves, out: &mut String) -> u32 {
         x += if law.is_empty() { width } else { WIDTH };
     }
     if curves.has_front() {
-        let words = if curves.series.len() > 1 { "Pareto front of each" } else { "Pareto front" };
+        let of_each = curves.series.len() > 1 && !curves.common_front;
+        let words = if of_each { "Pareto front of each" } else { "Pareto front" };
         if x > 0 && x + 44 + 6 * words.len() as u32 > WIDTH {
             (x, y) = (0, y + 18);
         }
@@ -143,10 +154,10 @@ fn draw_plane(curves: &Curves, area: &DrawingArea<SVGBackend<'_>, Shift>) -> std
     let x = Axis::of(curves.dots().map(|d| d.x).collect(), curves.log_x, false, curves.categories.is_some());
     let y = Axis::of(curves.dots().map(|d| d.y).collect(), curves.log_y, true, false);
     let mut chart = ChartBuilder::on(area)
-        .margin(6 * SCALE)
-        .margin_right(14 * SCALE)
-        .x_label_area_size(40 * SCALE)
-        .y_label_area_size(52 * SCALE)
+        .margin(MARGIN * SCALE)
+        .margin_right(RIGHT * SCALE)
+        .x_label_area_size(BELOW * SCALE)
+        .y_label_area_size(LEFT * SCALE)
         .build_cartesian_2d(x.clone(), y.clone())?;
     let small = |colour: Colour| ("sans-serif", 12.0 * f64::from(SCALE) * 1.24).into_font().color(&colour.number());
     let name = |at: &f64| match &curves.categories {
@@ -168,17 +179,30 @@ fn draw_plane(curves: &Curves, area: &DrawingArea<SVGBackend<'_>, Shift>) -> std
         .axis_desc_style(small(Colour::Muted))
         .draw()?;
     let place = |px: f64, py: f64| (x.place(px), y.place(py));
-    for (number, series) in curves.series.iter().enumerate() {
-        let dots: Vec<&Dot> = series.points.iter().filter(|d| series.front.contains(&d.point)).collect();
+    let steps = |dots: &[&Dot]| {
         let mut steps = Vec::new();
-        for dot in &dots {
+        for dot in dots {
             if let Some(&(_, before)) = steps.last() {
                 steps.push((x.place(dot.x), before));
             }
             steps.push(place(dot.x, dot.y));
         }
+        steps
+    };
+    let on = |series: &Series, dot: &Dot| series.front.contains(&dot.point);
+    if curves.common_front {
+        let all = curves.series.iter().flat_map(|s| s.points.iter().filter(|d| on(s, d)));
+        let mut dots: Vec<&Dot> = all.collect();
+        dots.sort_by(|a, b| a.x.total_cmp(&b.x).then(a.y.total_cmp(&b.y)));
+        let style = Colour::Muted.number().stroke_width(SCALE);
+        chart.draw_series(DashedLineSeries::new(steps(&dots), 8, 6, style))?;
+    }
+    for (number, series) in curves.series.iter().enumerate() {
+        let dots: Vec<&Dot> = series.points.iter().filter(|d| on(series, d)).collect();
         let style = Colour::Series(number).number().stroke_width(SCALE);
-        chart.draw_series(DashedLineSeries::new(steps, 8, 6, style))?;
+        if !curves.common_front {
+            chart.draw_series(DashedLineSeries::new(steps(&dots), 8, 6, style))?;
+        }
         chart.draw_series(dots.iter().map(|d| Circle::new(place(d.x, d.y), 8 * SCALE, style)))?;
     }
     for (number, series) in curves.series.iter().enumerate() {
@@ -261,34 +285,52 @@ impl Ranged for Axis {
 }
 
 impl Axis {
-    fn of(mut values: Vec<f64>, log: bool, from_zero: bool, categories: bool) -> Self {
+    /// `upright` is the axis of sizes, which begins at zero unless it is logarithmic.
+    fn of(mut values: Vec<f64>, log: bool, upright: bool, categories: bool) -> Self {
         values.sort_by(f64::total_cmp);
         values.dedup();
         let (least, most) = (values.first().copied().unwrap_or(0.0), values.last().copied().unwrap_or(1.0));
-        if log {
-            let margin = (0.06 * (most / least).log10()).max(0.08);
-            let (low, high) = (least.log10() - margin, most.log10() + margin);
-            // Sizes of arrays are what a reader looks for; other numbers get round ticks.
-            let own = !from_zero
-                && values.len() <= 9
-                && values.windows(2).all(|w| (w[1] / w[0]).log10() > (high - low) / 12.0);
-            let ticks = if own { values } else { log_ticks(low, high) };
-            return Self { log, low, high, ticks: ticks.into_iter().map(f64::log10).collect() };
-        }
-        let least = if from_zero { least.min(0.0) } else { least };
+        let least = if upright && !log { least.min(0.0) } else { least };
         let span = if most > least { most - least } else { most.abs().max(1.0) };
-        let margin = if categories { 0.5 } else { 0.05 * span };
-        let low = if from_zero && least >= 0.0 { 0.0 } else { least - margin };
-        let high = most + margin;
-        let step = round_step(span);
-        let own = !from_zero && values.len() <= 9 && values.windows(2).all(|w| w[1] - w[0] > (high - low) / 14.0);
-        let ticks = if own {
-            values
+        let (low, high) = if log {
+            let margin = (0.06 * (most / least).log10()).max(0.08);
+            (least.log10() - margin, most.log10() + margin)
         } else {
-            let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
-            (first..=last).map(|i| i as f64 * step).collect()
+            let margin = if categories { 0.5 } else { 0.05 * span };
+            (if upright && least >= 0.0 { 0.0 } else { least - margin }, most + margin)
         };
-        Self { log, low, high, ticks }
+        let mut axis = Self { log, low, high, ticks: Vec::new() };
+        // Sizes of arrays are what a reader looks for; other numbers get round ticks.
+        let own: Vec<f64> = values.iter().map(|value| axis.place(*value)).collect();
+        let roomy = || categories || own.windows(2).all(|w| axis.fit(w[0], w[1], upright));
+        if !upright && own.len() <= 9 && roomy() {
+            axis.ticks = own;
+            return axis;
+        }
+        let round = if log {
+            log_ticks(low, high).into_iter().map(f64::log10).collect()
+        } else {
+            let step = round_step(span);
+            let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
+            (first..=last).map(|i| i as f64 * step).collect::<Vec<_>>()
+        };
+        // A label that would touch the one before is left out.
+        for tick in round {
+            if axis.ticks.last().is_none_or(|before| axis.fit(*before, tick, upright)) {
+                axis.ticks.push(tick);
+            }
+        }
+        axis
+    }
+
+    /// Whether the labels of two ticks have room beside one another.
+    fn fit(&self, before: f64, after: f64, upright: bool) -> bool {
+        let share = (after - before) / (self.high - self.low);
+        if upright {
+            return share * f64::from(HEIGHT - 2 * MARGIN - BELOW) >= LINE;
+        }
+        let letters = [before, after].map(|tick| self.label(tick).chars().count() as f64);
+        share * f64::from(WIDTH - MARGIN - RIGHT - LEFT) >= (letters[0] + letters[1]) / 2.0 * LETTER + LETTER
     }
 
     fn place(&self, value: f64) -> f64 {
@@ -341,6 +383,15 @@ mod tests {
         assert_eq!(axis.ticks.iter().map(|t| axis.label(*t)).collect::<Vec<_>>(), ["2", "4", "8", "16"]);
         let axis = Axis::of(vec![0.0, 37.0], false, true, false);
         assert_eq!(axis.ticks.iter().map(|t| axis.label(*t)).collect::<Vec<_>>(), ["0", "10", "20", "30"]);
+        // Own ticks whose labels would touch, as 100,000 and 125,000, give way to round ones.
+        let labels = |values: &[f64], log| {
+            let axis = Axis::of(values.to_vec(), log, false, false);
+            axis.ticks.iter().map(|t| axis.label(*t)).collect::<Vec<_>>()
+        };
+        assert_eq!(labels(&[1e5, 1.25e5, 1e6], true), ["100,000", "200,000", "500,000", "1 M"]);
+        let round = ["10,000", "12,000", "14,000", "16,000", "18,000", "20,000"];
+        assert_eq!(labels(&[10_000.0, 10_800.0, 20_000.0], false), round);
+        assert_eq!(labels(&[4.0, 5.0, 16.0, 32.0], true), ["4", "5", "16", "32"]);
         assert_eq!([999_999.0, 1e6, 2.5e7].map(|value| axis.label(value)), ["999,999", "1 M", "25 M"]);
     }
 

@@ -18,6 +18,8 @@ pub(super) struct Curves {
     pub(super) log_x: bool,
     pub(super) log_y: bool,
     pub(super) series: Vec<Series>,
+    /// The fronts of the series are parts of one front, over everything.
+    pub(super) common_front: bool,
 }
 
 /// Points that belong together.
@@ -67,7 +69,15 @@ impl Curves {
             Series { name: name.into(), points: dots, fit: None, front: models::explore::front::best(&points) }
         };
         let series = series.iter().map(|(name, points)| of(name, points)).collect();
-        Self { title: plot.title.clone(), plot, categories: None, log_x: false, log_y: false, series }
+        Self {
+            title: plot.title.clone(),
+            plot,
+            categories: None,
+            log_x: false,
+            log_y: false,
+            series,
+            common_front: false,
+        }
     }
 
     /// Points that are no sweep's, joined, on logarithmic axes.
@@ -108,7 +118,10 @@ impl Curves {
         for &(index, point, x, y) in &found {
             let name = separators
                 .iter()
-                .filter_map(|s| Some(format!("{} {}", heading(s).0, plain(point.value(s)?))))
+                .map(|s| match point.value(s) {
+                    Some(value) => format!("{} {}", heading(s).0, plain(value)),
+                    None => format!("without {}", heading(s).0),
+                })
                 .collect::<Vec<_>>()
                 .join(", ");
             let x = if numbers {
@@ -129,9 +142,14 @@ impl Curves {
         }
         let positive = |of: fn(&Dot) -> f64| series.iter().flat_map(|s| &s.points).all(|d| of(d) > 0.0);
         let (log_x, log_y) = (plot.log && numbers && positive(|d| d.x), plot.log && positive(|d| d.y));
+        // A front of one point says nothing. Where no series has more, they are compared with one another.
+        let common_front = plot.pareto && numbers && series.iter().all(|s| s.points.len() == 1);
+        let common = if common_front { front(series.iter().flat_map(|s| &s.points)) } else { Vec::new() };
         for series in &mut series {
             series.points.sort_by(|a, b| a.x.total_cmp(&b.x).then(a.y.total_cmp(&b.y)));
-            if plot.pareto && numbers {
+            if common_front {
+                series.front = series.points.iter().map(|d| d.point).filter(|p| common.contains(p)).collect();
+            } else if plot.pareto && numbers && series.points.len() > 1 {
                 series.front = front(series.points.iter());
             }
             // A front is no law.
@@ -139,7 +157,7 @@ impl Curves {
                 series.fit = fit(&series.points.iter().map(|d| (d.x, d.y)).collect::<Vec<_>>());
             }
         }
-        Ok(Self { title, categories: (!numbers).then_some(categories), log_x, log_y, series, plot })
+        Ok(Self { title, categories: (!numbers).then_some(categories), log_x, log_y, series, common_front, plot })
     }
 
     /// Whether a point of the sweep is on a front.
