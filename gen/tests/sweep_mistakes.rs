@@ -39,7 +39,22 @@ fn mistakes_in_the_file() {
             "s.toml: plot 2: x = \"row\" is no parameter of mac_mesh, nor a number of gen, synth with these options; did you mean rows?",
         ),
         // There is no library, so there is no area.
-        (change("[derived]", "[[plot]]\nx = 'rows'\ny = 'area'\n[derived]"), "plot 1: y = \"area\" is no parameter"),
+        (
+            change("[derived]", "[[plot]]\nx = 'rows'\ny = 'area'\n[derived]"),
+            "plot 1: y = \"area\" is no parameter of mac_mesh, nor a number of gen, synth with these options; to have it, set `liberty`",
+        ),
+        (
+            change("[derived]", "[[plot]]\nx = 'rows'\ny = 'slack_ns'\n[derived]"),
+            "to have it, set `liberty` and `period`",
+        ),
+        (
+            change("[derived]", "[[plot]]\nx = 'fpga_luts'\ny = 'gates'\n[derived]"),
+            "to have it, add `fpga` to `stages`",
+        ),
+        (
+            change("[derived]", "[options]\nhierarchical = true\n[[plot]]\nx = 'rows'\ny = 'levels'\n[derived]"),
+            "to have it, leave out `hierarchical`",
+        ),
         (
             change("[derived]", "[[plot]]\nx = 'rows'\ny = 'gates'\nseries = 'colums'\n[derived]"),
             "series = \"colums\" is no parameter of mac_mesh, nor a number of gen, synth with these options; did you mean columns?",

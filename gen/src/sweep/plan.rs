@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Spec;
 use crate::error::{Failure, Result};
 use crate::params::{assign, show_changes};
-use crate::point::{Key, Point};
+use crate::point::{Key, Options, Point, Stage};
 use crate::registry::{self, Params, similar};
 
 /// More points than this are refused: the file does not mean what its author thinks.
@@ -58,7 +58,11 @@ impl Plan {
         }
         let mut plan = Self::default();
         let mut held = vec![0; spec.conditions.len()];
-        let mut plots = Plots { names: entry.defaults().keys().cloned().collect(), shown: vec![0; spec.plots.len()] };
+        let mut plots = Plots {
+            names: entry.defaults().keys().cloned().collect(),
+            shown: vec![0; spec.plots.len()],
+            elsewhere: Vec::new(),
+        };
         for number in 0..size {
             let mut params = entry.defaults();
             params.extend(spec.fixed.clone());
@@ -110,6 +114,37 @@ struct Plots {
     names: Vec<String>,
     /// Points that each plot would show.
     shown: Vec<usize>,
+    /// What other options and stages would add, and how one gets them.
+    elsewhere: Vec<(String, Vec<String>)>,
+}
+
+/// The numbers of other options and of other stages at a point, with what to change. The smaller changes come first.
+fn elsewhere(point: &Point, spec: &Spec) -> Vec<(String, Vec<String>)> {
+    let as_is = &spec.options;
+    let mapped = match as_is.liberty.is_empty() {
+        true => Options { liberty: vec!["any".into()], ..as_is.clone() },
+        false => as_is.clone(),
+    };
+    let timed = Options { period: Some(1.0), ..mapped.clone() };
+    let set_period = if as_is.liberty.is_empty() { "set `liberty` and `period`" } else { "set `period`" };
+    let flat = Options { hierarchical: false, ..as_is.clone() };
+    let options = [
+        (None, as_is.clone()),
+        (Some("set `liberty`"), mapped),
+        (Some(set_period), timed),
+        (Some("leave out `hierarchical`"), flat),
+    ];
+    let others = || Stage::ALL.into_iter().filter(|stage| !spec.stages.contains(stage));
+    let mut found = Vec::new();
+    for (change, options) in &options {
+        for stage in std::iter::once(None).chain(others().map(Some)) {
+            let add = stage.map(|stage| format!("add `{}` to `stages`", stage.name()));
+            let advice: Vec<String> = add.into_iter().chain(change.map(str::to_owned)).collect();
+            let stages = stage.map_or_else(|| spec.stages.clone(), |stage| vec![stage]);
+            found.push((advice.join(" and "), point.numbers(&stages, options)));
+        }
+    }
+    found
 }
 
 impl Plots {
@@ -118,6 +153,9 @@ impl Plots {
             if !self.names.contains(&name) {
                 self.names.push(name);
             }
+        }
+        if self.elsewhere.is_empty() && !spec.plots.is_empty() {
+            self.elsewhere = elsewhere(point, spec);
         }
         for (count, shown) in self.shown.iter_mut().zip(shown) {
             *count += usize::from(*shown);
@@ -134,10 +172,11 @@ impl Plots {
                     continue;
                 }
                 let near = similar(name, &names);
-                let hint = if near.is_empty() {
-                    format!("there are: {}", names.join(", "))
-                } else {
-                    format!("did you mean {}?", near.join(" or "))
+                let advice = self.elsewhere.iter().find(|(_, names)| names.contains(name));
+                let hint = match advice {
+                    Some((advice, _)) => format!("to have it, {advice}"),
+                    None if near.is_empty() => format!("there are: {}", names.join(", ")),
+                    None => format!("did you mean {}?", near.join(" or ")),
                 };
                 let stages: Vec<_> = spec.stages.iter().map(|s| s.name()).collect();
                 let stages = stages.join(", ");
