@@ -15,8 +15,7 @@ use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
 use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
 use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell};
 use crate::lang::{
-    About, Block, CatalogBlock, Group, Module, Out, Parameters as _, Timing, bit, bits_for, flatten, mux, parameters,
-    ports,
+    About, Block, CatalogBlock, Group, Module, Out, Timing, bit, bits_for, flatten, mux, parameters, ports,
 };
 
 /// Largest number of an operation, and of one in a build in which tokens come again.
