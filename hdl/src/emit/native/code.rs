@@ -6,7 +6,7 @@ use super::plan::Plan;
 use super::sites::{Loop, SiteId, Sites, scope_loops};
 use super::steps::{Kind, Step, StepId};
 use super::store::{Access, ArrayId, Store};
-use super::value::{bits, c_type, canonical, constant, is_wide, stored_type, words};
+use super::value::{c_type, canonical, is_wide, stored_type, words};
 use crate::lang::Type;
 use crate::lang::index::Index;
 use crate::lang::ir::{ModuleIr, NetId, NodeId, Op, ScopeId};
@@ -22,7 +22,7 @@ pub(super) struct Code<'a> {
     /// Values that have a name, by site and node; one map for each open block.
     names: Vec<BTreeMap<(SiteId, NodeId), String>>,
     next: u32,
-    site: SiteId,
+    pub site: SiteId,
     scope: ScopeId,
     /// Inside a loop: what has changed is noted and told after it.
     noted: Option<Vec<(String, ArrayId)>>,
@@ -247,60 +247,13 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// A word of a memory; what is past its end reads as zero.
-    fn word(&mut self, memory: u32, address: NodeId) -> String {
-        let m = &self.ir().memories[memory as usize];
-        let access = self.store.memory(self.site, memory);
-        let at = self.value(address);
-        let inside = 1_u64 << self.ty(address).width.min(63) <= u64::from(m.depth);
-        let ty = self.store.array(access.array).ty;
-        let text = self.at_step(&access, &format!("(i64){at}"));
-        let text = if is_wide(ty) { text } else { format!("({}){text}", c_type(ty)) };
-        let none = if is_wide(ty) { "w_zero" } else { "0" };
-        if is_wide(ty) && words(ty) > super::ZERO_WORDS {
-            return self.refuse("a memory of such wide words");
-        }
-        if inside { text } else { format!("({at} < {} ? {text} : {none})", m.depth) }
-    }
-
-    fn next_state(&mut self, fsm: u32) -> String {
-        let f = &self.ir().fsms[fsm as usize];
-        let state_access = self.access(f.state, None);
-        let state = self.at(&state_access);
-        let mut arms = Vec::new();
-        for from in 0..f.states.len() {
-            let mut text = format!("{from}");
-            let mut branches = Vec::new();
-            for (_, condition, to) in f.transitions.iter().filter(|t| t.0 == from) {
-                match condition {
-                    Some(c) => branches.push((self.value(*c), *to)),
-                    None => {
-                        text = to.to_string();
-                        break;
-                    }
-                }
-            }
-            for (condition, to) in branches.into_iter().rev() {
-                text = format!("{condition} ? {to} : {text}");
-            }
-            arms.push(text);
-        }
-        let name = self.fresh();
-        self.line(format!("u32 {name}; switch ({state}) {{"));
-        for (from, text) in arms.iter().enumerate() {
-            self.line(format!("case {from}: {name} = {text}; break;"));
-        }
-        self.line(format!("default: {name} = 0; }}"));
-        name
-    }
-
-    fn put(&mut self, access: &Access, value: NodeId) {
+    pub(super) fn put(&mut self, access: &Access, value: NodeId) {
         let text = if is_wide(self.ty(value)) { self.wide(value) } else { self.value(value) };
         self.put_text(access, &text);
     }
 
     /// Stores a value and notes whether that changed it.
-    fn put_text(&mut self, access: &Access, text: &str) {
+    pub(super) fn put_text(&mut self, access: &Access, text: &str) {
         let array = access.array as usize;
         let ty = self.store.array(access.array).ty;
         let (to, n) = (self.at(access), words(ty));
@@ -430,89 +383,6 @@ impl<'a> Code<'a> {
             self.line(format!("if ({name}) {{ {wakes} }}"));
         }
         self.line("}");
-    }
-
-    /// Where the next value of a register waits for the edge.
-    fn deferred(&self, access: &Access) -> Access {
-        let array = self.plan.next[access.array as usize].unwrap_or(access.array);
-        Access { array, ..access.clone() }
-    }
-
-    fn register(&mut self, access: &Access, next: NodeId, enable: Option<NodeId>) {
-        let to = self.deferred(access);
-        let wide = is_wide(self.ty(next));
-        let text = if wide { self.wide(next) } else { self.value(next) };
-        let text = match enable {
-            None => text,
-            Some(enable) => {
-                let (enable, old) = (self.value(enable), self.at(access));
-                let (text, old) = if self.in_loop() && !wide {
-                    let ty = self.ty(next);
-                    (self.temporary(ty, &text), self.temporary(ty, &old))
-                } else {
-                    (text, old)
-                };
-                format!("{enable} ? {text} : {old}")
-            }
-        };
-        self.put_text(&to, &text);
-    }
-
-    /// What a write port wants is kept until the end of the edge.
-    fn write(&mut self, id: StepId, memory: u32, at: usize) {
-        let m = &self.ir().memories[memory as usize];
-        let write = &m.writes[at];
-        let turn = turn_text(&self.steps[id as usize].nest);
-        let (granules, depth, width) = (m.width / m.granule, m.depth, m.width);
-        let ty = Type { width, signed: false };
-        let n = words(ty);
-        let access = self.store.memory(self.site, memory);
-        let address = self.value(write.address);
-        let data = if is_wide(ty) { self.wide(write.data) } else { self.value(write.data) };
-        let enable_wide = is_wide(self.ty(write.enable));
-        let enable = if enable_wide { self.wide(write.enable) } else { self.value(write.enable) };
-        let any =
-            if enable_wide { format!("w_any({enable}, {})", words(self.ty(write.enable))) } else { enable.clone() };
-        let inside = 1_u64 << self.ty(write.address).width.min(63) <= u64::from(depth);
-        let any = if inside { any } else { format!("({any}) && {address} < {depth}") };
-        let slot = format!("S->w{id}[{turn}]");
-        self.line(format!("{slot}.on = {any};"));
-        self.line(format!("if ({slot}.on) {{"));
-        self.line(format!("{slot}.at = {} + (i64){address};", index_text(&access)));
-        if is_wide(ty) {
-            self.line(format!("w_copy({slot}.data, {data}, {n});"));
-        } else {
-            self.line(format!("{slot}.data[0] = {data};"));
-        }
-        if granules == 1 {
-            self.line(format!("memset({slot}.mask, 0xff, {});", n * 8));
-        } else {
-            self.line(format!("memset({slot}.mask, 0, {});", n * 8));
-            for g in 0..granules {
-                let bit = if enable_wide { bits(&enable, g, 1) } else { format!("({enable} >> {g}) & 1u") };
-                let (low, granule) = (g * m.granule, m.granule);
-                if granule <= 64 {
-                    let ones = super::value::mask(granule);
-                    self.line(format!("if ({bit}) w_put({slot}.mask, {low}, {granule}, {ones});"));
-                } else {
-                    self.line(format!("if ({bit}) w_ones({slot}.mask, {low}, {granule});"));
-                }
-            }
-        }
-        self.line("}");
-    }
-
-    /// The reset value of a register, as C.
-    pub fn reset_value(&mut self, init: &num_bigint::BigInt, ty: Type) -> String {
-        if !is_wide(ty) {
-            return constant(init, ty);
-        }
-        let name = self.fresh();
-        let digits = Type { signed: false, ..ty }.wrap(init).to_biguint().unwrap_or_default().to_u64_digits();
-        let all: Vec<String> =
-            (0..words(ty) as usize).map(|k| format!("{:#x}ull", digits.get(k).copied().unwrap_or(0))).collect();
-        self.line(format!("static const u64 {name}[] = {{{}}};", all.join(", ")));
-        name
     }
 }
 

@@ -6,7 +6,7 @@
 //!
 //! How it is made: [`sites`] walks the tree of instances, [`store`] gives every net its place in an array, [`steps`] lists
 //! what has to be computed, [`order`] and [`ripple`] find the order, [`plan`] what has to run when something has changed,
-//! and [`program`] writes the C, with [`code`], [`value`] and [`wide`].
+//! and [`program`] writes the C, with [`code`], [`state`], [`value`] and [`wide`].
 
 mod code;
 mod order;
@@ -14,6 +14,7 @@ mod plan;
 mod program;
 mod ripple;
 mod sites;
+mod state;
 mod steps;
 mod store;
 mod value;

@@ -2,7 +2,7 @@
 
 use super::sites::{Loop, SiteId, Sites};
 use super::store::{Access, ArrayId, Store};
-use crate::lang::ir::{Direction, Item, ModuleIr, NetId, NodeId, Op, ScopeId};
+use crate::lang::ir::{Direction, Item, ModuleIr, NetId, NodeId, ScopeId};
 use crate::lang::{in_formal, visit_once};
 
 pub(super) type StepId = u32;
@@ -158,9 +158,4 @@ pub(super) fn outputs(sites: &Sites, store: &Store<'_>) -> Vec<ArrayId> {
     let top = sites.ir(0);
     let outputs = (0..top.ports.len()).filter(|&p| top.direction(p) == Direction::Output);
     outputs.map(|p| store.net(0, top.ports[p]).array).collect()
-}
-
-/// Whether an operation has no operands and no cost: it is written wherever it is used.
-pub(super) fn is_leaf(op: &Op) -> bool {
-    matches!(op, Op::Net(..) | Op::Literal(_) | Op::LoopIndex(_))
 }

@@ -5,7 +5,6 @@ use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
 use super::code::Code;
-use super::steps::is_leaf;
 use crate::lang::Type;
 use crate::lang::index::Index;
 use crate::lang::ir::{Arithmetic, Compare, Logic, NetId, NodeId, Op};
@@ -85,7 +84,8 @@ impl Code<'_> {
         }
         let op = self.ir().node(id).op.clone();
         let text = self.operation(id, &op);
-        if is_leaf(&op) && !text.starts_with('{') {
+        // It has no operands and no cost: it is written wherever it is used.
+        if matches!(op, Op::Net(..) | Op::Literal(_) | Op::LoopIndex(_)) {
             return text;
         }
         let shared = self.uses(id) > 1 || text.len() > 300;

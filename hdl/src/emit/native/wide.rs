@@ -14,7 +14,7 @@ impl Code<'_> {
         }
         let op = self.ir().node(id).op.clone();
         let ty = self.ty(id);
-        let text = self.wide_operation(id, &op, ty);
+        let text = self.wide_operation(&op, ty);
         if !matches!(op, Op::Net(..)) {
             self.note(id, &text);
         }
@@ -50,7 +50,7 @@ impl Code<'_> {
         room
     }
 
-    fn wide_operation(&mut self, id: NodeId, op: &Op, ty: Type) -> String {
+    fn wide_operation(&mut self, op: &Op, ty: Type) -> String {
         let (n, width) = (words(ty), ty.width);
         match op {
             Op::Net(net, index) => {
@@ -173,7 +173,6 @@ impl Code<'_> {
                 name
             }
             Op::Poison | Op::LoopIndex(_) | Op::Compare(..) | Op::SelectBit(..) | Op::Reduce(..) => {
-                let _ = id;
                 self.refuse("an expression that cannot be so wide")
             }
         }
