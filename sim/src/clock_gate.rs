@@ -34,6 +34,7 @@ impl Design {
         let [(number, at)] = found[..] else {
             return Err(wrong(format!("it has {} instances `{instance}`, wanted is one", found.len())));
         };
+        let native = self.native.take().filter(|native| native.is_of(&self));
         let file = &mut self.files[number];
         let end = file.text[at..].find(';').map_or(file.text.len(), |end| at + end);
         let pin_at = file.text[at..end].find(&pin).map(|pin| at + pin);
@@ -48,6 +49,8 @@ impl Design {
              wire {instance}_clock = {clock} & {instance}_awake;\n"
         );
         file.text.insert_str(line, &gate);
+        // C is evaluated where something changes, and needs no gate.
+        self.native = native.map(|native| native.also_of(&self.files));
         Ok(self)
     }
 }

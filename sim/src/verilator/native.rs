@@ -24,6 +24,11 @@ impl Native {
         Self { files, verilog: fingerprint(verilog) }
     }
 
+    /// The same C for other files that do the same.
+    pub(crate) fn also_of(self, verilog: &[SourceFile]) -> Self {
+        Self { verilog: fingerprint(verilog), ..self }
+    }
+
     /// Whether the C stands for the Verilog of the design as it is now.
     pub(crate) fn is_of(&self, design: &Design) -> bool {
         design.defines.is_empty() && self.verilog == fingerprint(&design.files)

@@ -34,10 +34,12 @@ pub(super) struct Range {
     pub count: u32,
 }
 
+/// A step with the values of the loop variables around it.
+type Turn = (StepId, Vec<i64>);
+
 /// The turns of steps as a graph.
 struct Turns {
-    /// Step and values of the loop variables, by vertex.
-    vertices: Vec<(StepId, Vec<i64>)>,
+    vertices: Vec<Turn>,
     /// Reader after writer.
     edges: Vec<Vec<u32>>,
 }
@@ -52,7 +54,7 @@ pub(super) fn ripple(store: &Store<'_>, steps: &[Step], members: &[StepId]) -> R
 
 impl Turns {
     fn new(store: &Store<'_>, steps: &[Step], members: &[StepId]) -> Self {
-        let mut vertices: Vec<(StepId, Vec<i64>)> = Vec::new();
+        let mut vertices: Vec<Turn> = Vec::new();
         for &member in members {
             iterate(&steps[member as usize], |values| vertices.push((member, values.to_vec())));
         }
@@ -96,7 +98,7 @@ impl Turns {
         None
     }
 
-    fn pairs(&self) -> impl Iterator<Item = (&(StepId, Vec<i64>), &(StepId, Vec<i64>))> {
+    fn pairs(&self) -> impl Iterator<Item = (&Turn, &Turn)> {
         let vertex = |v: usize| &self.vertices[v];
         let all = self.edges.iter().enumerate();
         all.flat_map(move |(from, list)| list.iter().map(move |&to| (vertex(from), vertex(to as usize))))
