@@ -287,20 +287,22 @@ const MEMORIES: &str = r#"
 import cocotb
 from cocotb.triggers import Timer
 from stream_bench import Bench
-from test_TOP import CLOCK, INPUTS, KNOWN, MEMORIES, OTHERS, PERIOD_NS, RESET, STREAMS
+from test_TOP import CLOCK, INPUTS, KNOWN, MEMORIES, OTHERS, PERIOD_NS, REGISTERS, RESET, STREAMS
 
-def known(part):
-    return [set(str(word.value)) <= set("01") for word in part]
+def known(words):
+    return [set(str(word.value)) <= set("01") for word in words]
 
 @cocotb.test()
 async def fills(dut):
     assert MEMORIES == {"ram_d8_w8_g8_inferred": ("words",)}, MEMORIES
+    assert "level_q" in REGISTERS["TOP"] and "level_o" not in REGISTERS["TOP"], REGISTERS
     bench = Bench(dut, STREAMS, INPUTS, KNOWN, OTHERS, CLOCK, RESET, PERIOD_NS)
-    before = known(dut.u_ram.words)
-    bench.fill_memories(MEMORIES)
+    words = [*dut.u_ram.words, dut.level_q]
+    before = known(words)
+    bench.power_up(MEMORIES, REGISTERS)
     await Timer(1, "ns")
-    after = known(dut.u_ram.words)
-    assert len(after) == 8 and not any(before) and all(after), (before, after)
+    after = known(words)
+    assert len(after) == 9 and not any(before) and all(after), (before, after)
 "#;
 
 #[test]
@@ -354,7 +356,7 @@ fn release_the_harness_of_every_block_passes() {
     on_all_cores(blocks, |block| {
         let (folder, _) = package(block, &[], &[]);
         for environment in ["python", "cocotb2"] {
-            let output = cocotb(environment, folder.path(), "icarus", "60");
+            let output = cocotb(environment, folder.path(), "icarus", "100");
             if !output.success() {
                 return Err(output.log());
             }

@@ -68,7 +68,8 @@ class Bench:
     def __init__(self, dut, streams, inputs, known, others, clock, reset, period_ns, seed=1, stall=0.5):
         self.dut, self.streams, self.inputs, self.known, self.others = dut, streams, dict(inputs), known, others
         self.clock, self.reset_name, self.period = clock, reset, max(2, 2 * round(period_ns * 500))
-        self.rng, self.stall, self.cycles = random.Random(seed), stall, 0
+        # What is driven does not depend on how much the block holds.
+        self.rng, self.powered, self.stall, self.cycles = random.Random(seed), random.Random(seed), stall, 0
         self.source, self.moved, self.offered, self.held = {}, {}, {}, {}
         for stream in streams:
             for label in stream.labels():
@@ -86,26 +87,28 @@ class Bench:
             ports = stream.data + stream.shared
             yield {port: self.rng.randrange(stream.below.get(port, 1 << self.width(stream, port))) for port in ports}
 
-    def fill_memories(self, memories, scope=None, names=None):
-        """Memories hold anything when power comes, but no X: what was never written has random bits.
+    def power_up(self, memories, registers, scope=None, module=None):
+        """Memories and registers hold anything when power comes, but no X: those of several bits have random ones.
 
-        `memories` has the names of the memories in each module.
+        `memories` and `registers` have their names in each module. Single bits stay X until they are reset or written.
         """
         if not cocotb.SIM_NAME.startswith("Icarus"):
             return  # no X
         scope = self.dut if scope is None else scope
-        names = memories.get(scope._def_name, ()) if names is None else names
+        # cocotb 1.9 does not know the module of the top, which has its name.
+        module = module or scope._def_name or scope._name
         for part in scope:
             if isinstance(part, handle.HierarchyObject):
-                self.fill_memories(memories, part)
+                self.power_up(memories, registers, part)
             elif isinstance(part, handle.HierarchyArrayObject):
                 # Scopes of the same module.
                 for one in part:
-                    self.fill_memories(memories, one, names)
-            elif part._name in names:
-                for word in part:
+                    self.power_up(memories, registers, one, module)
+            else:
+                words = part if part._name in memories.get(module, ()) else ()
+                for word in (part,) if part._name in registers.get(module, ()) else words:
                     if not set(str(word.value)) <= set("01"):
-                        word.value = self.rng.getrandbits(len(word))
+                        word.value = self.powered.getrandbits(len(word))
 
     async def reset(self, cycles=4):
         """Starts the clock, and resets the block; what was offered or held is forgotten."""

@@ -76,21 +76,23 @@ OTHERS = {{ others|tuple }}
 {% else %}
 OTHERS = ()
 {% endif %}
-{% if memories %}
-# Memories, by the module that they are in.
-MEMORIES = {
-{% for m in memories %}
+# Memories, and registers of several bits, by the module that they are in.
+{% for name, table in [("MEMORIES", memories), ("REGISTERS", registers)] %}
+{% if table %}
+{{ name }} = {
+{% for m in table %}
     {{ m.module|quoted }}: {{ m.names|tuple }},
 {% endfor %}
 }
 {% else %}
-MEMORIES = {}
+{{ name }} = {}
 {% endif %}
+{% endfor %}
 
 
 async def keeps_the_rules(dut, stall):
     bench = Bench(dut, STREAMS, INPUTS, KNOWN, OTHERS, CLOCK, RESET, PERIOD_NS, SEED, stall)
-    bench.fill_memories(MEMORIES)
+    bench.power_up(MEMORIES, REGISTERS)
     await bench.reset()
     for _ in range(CYCLES):
         await bench.cycle()

@@ -79,7 +79,8 @@ struct Data<'a> {
     held: bool,
     known: Vec<&'a str>,
     others: Vec<&'a str>,
-    memories: Vec<MemoryData<'a>>,
+    memories: Vec<StateData<'a>>,
+    registers: Vec<StateData<'a>>,
     /// Ports as SDC names them.
     input_ports: Vec<String>,
     output_ports: Vec<String>,
@@ -122,21 +123,29 @@ struct PortData<'a> {
     meaning: String,
 }
 
-/// Memories of a module, by name.
+/// What keeps values in a module, by name.
 #[derive(Serialize)]
-struct MemoryData<'a> {
+struct StateData<'a> {
     module: &'a str,
     names: Vec<&'a str>,
 }
 
-impl<'a> MemoryData<'a> {
-    /// Out of its Verilog, where a memory is `reg [7:0] name [0:15];`; none when it has none. Models of modules from elsewhere
-    /// have memories too, of which the manifest knows nothing.
-    fn of((file, text): &(&'a str, &'a str)) -> Option<Self> {
-        let name = |line: &'a str| line.trim().strip_prefix("reg ")?.split_once(" [0:")?.0.rsplit(' ').next();
+/// Memories, or registers of several bits, of each module that has any. They come out of the Verilog, where a memory is
+/// `reg [7:0] name [0:15];`: models of modules from elsewhere have them too, and the manifest knows nothing of those.
+fn states<'a>(verilog: &[(&'a str, &'a str)], memories: bool) -> Vec<StateData<'a>> {
+    let name = |line: &'a str| {
+        let words: Vec<&str> = line.trim().strip_prefix("reg ")?.strip_suffix(';')?.split_whitespace().collect();
+        match words[..] {
+            [.., name, elements] if elements.starts_with("[0:") => memories.then_some(name),
+            [.., bits, name] if bits.ends_with(']') => (!memories).then_some(name),
+            _ => None,
+        }
+    };
+    let of = |(file, text): &(&'a str, &'a str)| {
         let names: Vec<&str> = text.lines().filter_map(name).collect();
-        (!names.is_empty()).then(|| Self { module: file.strip_suffix(".v").unwrap_or(file), names })
-    }
+        (!names.is_empty()).then(|| StateData { module: file.strip_suffix(".v").unwrap_or(file), names })
+    };
+    verilog.iter().filter_map(of).collect()
 }
 
 /// A text on one line: it goes into comments.
@@ -224,7 +233,8 @@ fn data<'a>(
         clock: manifest.clock.as_deref(),
         reset: manifest.reset.as_deref(),
         virtual_clock: "outside",
-        memories: verilog.iter().filter_map(MemoryData::of).collect(),
+        memories: states(verilog, true),
+        registers: states(verilog, false),
         verilog: listed.clone(),
         python: names(top).into_iter().filter(|name| name.ends_with(".py")).collect(),
         sdc: format!("{top}.sdc"),
