@@ -73,7 +73,8 @@ fn interpolate(index: &[f64], values: &[f64], x: f64) -> f64 {
 
 /// `"1, 2", "3, 4"`: numbers of all strings.
 fn numbers(values: &[&str]) -> Vec<f64> {
-    values.iter().flat_map(|v| v.split([',', ' ', '\n', '\\'])).filter_map(|n| n.trim().parse().ok()).collect()
+    let ends = |c: char| c == ',' || c == '\\' || c.is_whitespace();
+    values.iter().flat_map(|v| v.split(ends)).filter_map(|n| n.parse().ok()).collect()
 }
 
 /// What one unit of the file is in SI units.
@@ -306,6 +307,15 @@ fn read_cell(cell: &Group<'_>, units: &Units, templates: &BTreeMap<String, Group
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What the check of a file takes for a number is one here, too.
+    #[test]
+    fn blanks_and_tabs_are_no_part_of_numbers() {
+        assert_eq!(numbers(&["1\t2", "3,\t4"]), [1.0, 2.0, 3.0, 4.0]);
+        let text = "library (l) { cell (c) { area : \" 2.5 \"; } }";
+        let library = crate::flows::liberty::parse(text).unwrap();
+        assert_eq!(library.all("cell").next().unwrap().number("area"), Some(2.5));
+    }
 
     #[test]
     fn interpolation_goes_on_beyond_the_ends() {

@@ -37,7 +37,7 @@ impl<'a> Group<'a> {
     /// A number.
     #[must_use]
     pub fn number(&self, name: &str) -> Option<f64> {
-        self.value(name)?.parse().ok()
+        self.value(name)?.trim().parse().ok()
     }
 
     /// The groups of a kind.
@@ -62,7 +62,19 @@ pub fn parse(text: &str) -> Result<Group<'_>, String> {
     let library = tokens.body("library", arguments);
     match tokens.open {
         Some(line) => Err(format!("line {line}: the string that begins here does not end; `\"` is wanted")),
-        None => library,
+        None => {
+            let library = library?;
+            // A brace too many would hide all cells after it.
+            tokens.skip_blank();
+            let rest = tokens.rest;
+            let line = text[..text.len() - rest.len()].matches('\n').count() + 1;
+            match rest.chars().next() {
+                Some(first) => {
+                    Err(format!("line {line}: `{first}` stands after the end of the library; one `}}` too many?"))
+                }
+                None => Ok(library),
+            }
+        }
     }
 }
 
@@ -203,6 +215,8 @@ mod tests {
         assert!(parse("module x; endmodule").unwrap_err().contains("no Liberty file"));
         assert!(parse("library (x) { cell (y) {").unwrap_err().contains("ends inside"));
         assert!(parse("library (x) { cell }").unwrap_err().contains("neither"));
+        let hidden = parse("library (x) { cell (a) { } }\n}\ncell (b) { }").unwrap_err();
+        assert!(hidden.starts_with("line 2: `}` stands after the end of the library"), "{hidden}");
         for text in ["library(x) {\n  a : \"b ;\n}", "library(x) {\n b (\"c); }", "library (x) {\n \""] {
             let error = parse(text).unwrap_err();
             assert_eq!(error, "line 2: the string that begins here does not end; `\"` is wanted", "{text}");
