@@ -155,8 +155,9 @@ fn header(rng: &mut StimulusRng, program: &mut Program, depends: bool) -> (u16, 
     (flags, rng.random(), program.take(rng, 64))
 }
 
-/// Constants such that results are about `most` where numbers are about `number`; special ones now and then.
-fn constants(rng: &mut StimulusRng, program: &mut Program, records: u32, number: f32, most: f32) -> (u64, u32) {
+/// Constants such that results are about `most` where numbers are about `number`; special ones now and then. Results of
+/// fp16 have no `most`: nothing is multiplied by their quantizers, which are any bits.
+fn constants(rng: &mut StimulusRng, program: &mut Program, records: u32, number: f32, most: Option<f32>) -> (u64, u32) {
     let wild = often(rng, 6);
     let special = [0, 0x8000_0000, 1, 0x807f_ffff, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 0xff80_0001, 0x7f7f_ffff];
     let scale = 2f32.powi(rng.random_range(-6..7));
@@ -167,9 +168,12 @@ fn constants(rng: &mut StimulusRng, program: &mut Program, records: u32, number:
         let mut record = [
             sign * near(rng, scale / number),
             if rng.random() { 0.0 } else { rng.random_range(-scale..scale) },
-            near(rng, 0.4 * most / scale),
+            near(rng, 0.4 * most.unwrap_or(1.0) / scale),
         ]
         .map(f32::to_bits);
+        if most.is_none() {
+            record[2] = rng.random();
+        }
         if wild && often(rng, 3) {
             record[rng.random_range(0..3usize)] = special[rng.random_range(0..special.len())];
         }
@@ -180,10 +184,10 @@ fn constants(rng: &mut StimulusRng, program: &mut Program, records: u32, number:
     (address, 0)
 }
 
-/// What a result should not exceed by much.
-fn most(layout: Layout, flags: u32) -> f32 {
+/// What a result should not exceed by much, where results are integers.
+fn most(layout: Layout, flags: u32) -> Option<f32> {
     let has = |bit: u32| flags >> bit & 1 == 1;
-    if has(INTEGERS) { layout.range(!has(OUT_UNSIGNED)).1 as f32 } else { 100.0 }
+    has(INTEGERS).then(|| layout.range(!has(OUT_UNSIGNED)).1 as f32)
 }
 
 /// fp16 numbers that become integers.

@@ -75,6 +75,8 @@ impl Descriptor {
 }
 
 /// Bits of the steps.
+const SCALE: u32 = 1;
+const ADD: u32 = 1 << 1;
 const MULTIPLY: u32 = 1 << 3;
 const NORM: u32 = 1 << 4;
 const GAIN: u32 = 1 << 5;
@@ -125,6 +127,21 @@ fn steps(rng: &mut StimulusRng, shape: &Shape, pairs: bool) -> u32 {
 /// Whether steps end in a softmax.
 fn is_softmax(steps: u32) -> bool {
     steps & (NORM | KINDS) == NORM | SOFTMAX
+}
+
+/// Whether steps end in a norm that has an epsilon.
+fn has_epsilon(steps: u32) -> bool {
+    steps & NORM != 0 && !is_softmax(steps)
+}
+
+/// What no step reads may lie anywhere, outside of the window and of any alignment too.
+fn scatter_unread(rng: &mut StimulusRng, steps: u32, areas: &mut [(u64, u32); 5]) {
+    let read = [true, steps & ADD != 0, steps & (MULTIPLY | ROTATE) != 0, steps & GAIN != 0, true];
+    for (area, _) in areas.iter_mut().zip(read).filter(|(_, read)| !read) {
+        if rng.random() {
+            *area = (rng.random(), rng.random());
+        }
+    }
 }
 
 /// An operation of the vector accelerator, with its operands in a share of what is left of the memory.
@@ -181,7 +198,12 @@ pub fn descriptor(rng: &mut StimulusRng, places: &mut Program, shape: &Shape) ->
     if steps & FORMATS == 0 && areas[0].1 != 0 && often(rng, 6) {
         areas[4] = areas[0];
     }
-    let number = |rng: &mut StimulusRng| rng.random_range(0x2c00..0x5000u16) | rng.random_range(0..2u16) << 15;
+    scatter_unread(rng, steps, &mut areas);
+    // A number that no step uses may be anything, a NaN too.
+    let number = |rng: &mut StimulusRng, is_used: bool| match is_used {
+        true => rng.random_range(0x2c00..0x5000u16) | rng.random_range(0..2u16) << 15,
+        false => rng.random(),
+    };
     Descriptor {
         flags: rng.random_range(0..4),
         next: 0,
@@ -190,9 +212,9 @@ pub fn descriptor(rng: &mut StimulusRng, places: &mut Program, shape: &Shape) ->
         rows,
         columns,
         steps,
-        scale: number(rng),
-        quantizer: number(rng),
-        epsilon: epsilon(rng),
+        scale: number(rng, steps & SCALE != 0),
+        quantizer: number(rng, steps & FORMATS != 0),
+        epsilon: if has_epsilon(steps) { epsilon(rng) } else { rng.random_range(0..1 << 40) },
         length,
         places: areas,
     }
