@@ -35,10 +35,7 @@ impl From<&hdl::lang::Design> for Design {
             files.push(SourceFile { name: "keep_modules.vlt".into(), text });
         }
         files.extend(verilog.into_iter().map(|f| SourceFile { name: f.name, text: f.text }));
-        let native = design.native().ok().map(|c| {
-            let file = |f: Emitted| SourceFile { name: f.name, text: f.text };
-            Native::new(c.into_iter().map(file).collect(), &files)
-        });
+        let native = Some(Native::new(design.clone(), &files));
         Self { top, files, ports, clock, reset, defines: Vec::new(), native }
     }
 }

@@ -33,7 +33,6 @@ pub mod aig;
 mod bits;
 mod broken;
 pub mod bus;
-mod clock_gate;
 mod error;
 pub mod facts;
 pub mod fault;

@@ -314,7 +314,7 @@ fn waveforms_hold_the_run_in_both_formats() {
             sim.poke_u64(step, value);
             sim.tick().unwrap();
         }
-        sim.close_trace();
+        sim.close_trace().unwrap();
         let bytes = std::fs::read(&path).unwrap();
         assert!(bytes.len() > 200, "{}", bytes.len());
         if trace == Trace::Vcd {

@@ -24,7 +24,7 @@ pub(super) struct Args {
     /// Seed of all random numbers; the same seed gives the same run
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// What simulates: native (C of the design) or verilator (its Verilog) [default: SENBAZURU_ENGINE, else native; waveforms,
+    /// What simulates: native (C of the design) or verilator (its Verilog) [default: SENBAZURU_ENGINE, else native;
     /// coverage and Verilog from outside go to Verilator]
     #[arg(long, value_name = "ENGINE")]
     engine: Option<sim::Engine>,
@@ -44,8 +44,8 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<()> {
     let (entry, params) = args.target.resolve()?;
-    if args.engine == Some(sim::Engine::Native) && (args.trace.is_some() || args.coverage || args.verilog.is_some()) {
-        let what = "`--engine native` writes no waveform, measures no coverage and reads no Verilog: leave it out";
+    if args.engine == Some(sim::Engine::Native) && (args.coverage || args.verilog.is_some()) {
+        let what = "`--engine native` measures no coverage and reads no Verilog: leave it out";
         return Err(Failure::Usage(what.into()));
     }
     let trace = trace_format(args.trace.as_ref())?;

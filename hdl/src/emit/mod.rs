@@ -5,6 +5,7 @@ mod native;
 mod verilog;
 
 pub use manifest::{Manifest, ManifestModule, ManifestPort};
+pub use native::{Observed, ObservedNet, ObservedValue};
 pub use verilog::Verilog;
 
 use crate::lang::Design;

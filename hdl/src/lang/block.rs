@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::panic::Location;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::checks;
 use super::context::{Builder, Elaboration, new_serial, scoped, with, with_elaboration};
@@ -122,7 +122,7 @@ impl ExternalInstance {
 /// An elaborated design: modules, children before parents; the last one is the top.
 #[derive(Clone)]
 pub struct Design {
-    pub(crate) modules: Vec<Rc<ModuleIr>>,
+    pub(crate) modules: Vec<Arc<ModuleIr>>,
 }
 
 impl fmt::Debug for Design {
@@ -169,7 +169,7 @@ pub fn elaborate<B: Block>(block: &B) -> Result<Design, ElabError> {
 const DEEPEST: usize = 100;
 
 /// The module of `block`, built at its first use.
-fn module_of<B: Block>(block: &B, loc: Loc) -> Option<Rc<ModuleIr>> {
+fn module_of<B: Block>(block: &B, loc: Loc) -> Option<Arc<ModuleIr>> {
     let parameters = block.values();
     let key = format!("{} {parameters}", B::ABOUT.name);
     if let Some(module) = with_elaboration(|e| e.done.get(&key).cloned()).flatten() {
@@ -232,11 +232,11 @@ fn module_of<B: Block>(block: &B, loc: Loc) -> Option<Rc<ModuleIr>> {
     with(|e| close(e, key, block.timing())).flatten()
 }
 
-fn close(e: &mut Elaboration, key: String, timing: Timing) -> Option<Rc<ModuleIr>> {
+fn close(e: &mut Elaboration, key: String, timing: Timing) -> Option<Arc<ModuleIr>> {
     checks::run(e);
     let mut ir = e.stack.pop()?.ir;
     ir.timing = timing;
-    let module = Rc::new(ir);
+    let module = Arc::new(ir);
     e.done.insert(key, module.clone());
     e.order.push(module.clone());
     Some(module)
@@ -432,13 +432,13 @@ fn check(kind: CheckKind, name: &str, condition: Signal, loc: Loc) {
     });
 }
 
-fn place(name: &str, module: Option<Rc<ModuleIr>>, loc: Loc) -> u32 {
+fn place(name: &str, module: Option<Arc<ModuleIr>>, loc: Loc) -> u32 {
     let placed = with(|e| {
         let name = e.claim(name, loc);
         let b = e.top();
         // A refused module leaves an empty stand-in, so that elaboration can go on and find more errors.
         let module = module.unwrap_or_else(|| {
-            Rc::new(empty_module("refused".into(), vec![], "refused", serde_json::Value::Null, loc))
+            Arc::new(empty_module("refused".into(), vec![], "refused", serde_json::Value::Null, loc))
         });
         b.ir.clocked |= module.clocked;
         b.ir.reset |= module.reset;
@@ -450,7 +450,7 @@ fn place(name: &str, module: Option<Rc<ModuleIr>>, loc: Loc) -> u32 {
     placed.unwrap_or(0)
 }
 
-fn external_module(external: &ExternalModule, loc: Loc) -> Option<Rc<ModuleIr>> {
+fn external_module(external: &ExternalModule, loc: Loc) -> Option<Arc<ModuleIr>> {
     let key = format!("external {}", external.name);
     if let Some(module) = with(|e| e.done.get(&key).cloned()).flatten() {
         let same_ports = module.ports.len() == external.ports.len()
@@ -522,7 +522,7 @@ fn external_module(external: &ExternalModule, loc: Loc) -> Option<Rc<ModuleIr>> 
             super::ir::Direction::Output => depends.clone(),
         };
         ir.comb = (0..ir.ports.len()).map(comb).collect();
-        let module = Rc::new(ir);
+        let module = Arc::new(ir);
         e.done.insert(key, module.clone());
         e.order.push(module.clone());
         Some(module)

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::Location;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use num_bigint::BigInt;
@@ -32,9 +32,9 @@ pub(crate) struct Builder {
 pub struct Elaboration {
     pub(crate) stack: Vec<Builder>,
     /// Finished modules by block name and parameters.
-    pub(crate) done: BTreeMap<String, Rc<ModuleIr>>,
+    pub(crate) done: BTreeMap<String, Arc<ModuleIr>>,
     /// Finished modules, children first.
-    pub(crate) order: Vec<Rc<ModuleIr>>,
+    pub(crate) order: Vec<Arc<ModuleIr>>,
     pub(crate) errors: Vec<Diagnostic>,
     /// Block, the module around it, and why.
     pub(crate) refused: Option<(String, Option<String>, ParamErrors)>,

@@ -2,7 +2,7 @@
 //!
 //! Everything is an index into a vector of its module, so that handles are `Copy` and printing order is creation order.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use num_bigint::BigInt;
 
@@ -238,7 +238,7 @@ pub(crate) struct Scope {
 #[derive(Clone, Debug)]
 pub(crate) struct Instance {
     pub name: String,
-    pub module: Rc<ModuleIr>,
+    pub module: Arc<ModuleIr>,
     pub scope: ScopeId,
     /// One net per port of `module`, in order.
     pub nets: Vec<NetId>,
@@ -307,7 +307,7 @@ pub(crate) struct ModuleIr {
     pub ripples: Vec<bool>,
     pub external: Option<External>,
     /// Does the same with the same ports, without Verilog from outside.
-    pub twin: Option<Rc<ModuleIr>>,
+    pub twin: Option<Arc<ModuleIr>>,
     pub timing: super::timing::Timing,
     /// Registers that a host reaches through the module's bus.
     pub registers: Option<super::registers::RegisterMap>,

@@ -154,6 +154,7 @@ fn run_once(bench: &dyn Bench, design: &Design, options: &RunOptions) -> Result<
         });
     }
     let coverage = if options.coverage { Some(sim.coverage()?) } else { None };
+    sim.close_trace()?;
     Ok(RunReport {
         block: context.block,
         seed: options.seed,
@@ -197,6 +198,7 @@ fn trace_failure(bench: &dyn Bench, design: &Design, options: &RunOptions, failu
         let path = wave_path(bench, options, Trace::Vcd)?;
         sim.open_trace_at(&path, failure.cycle.saturating_sub(TRACED_CYCLES))?;
         let result = execute(bench, &mut sim, &mut Run::new(bench, options));
+        sim.close_trace()?;
         Ok((path, result))
     };
     match repeat() {

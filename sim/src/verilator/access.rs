@@ -19,7 +19,7 @@ pub struct Out(pub(super) u32);
 
 /// Where a port lives in the model: Verilator uses the smallest of 8, 16, 32, 64 bits or an array of 32-bit words.
 pub(super) struct Slot {
-    address: *mut u8,
+    pub(super) address: *mut u8,
     width: u32,
 }
 

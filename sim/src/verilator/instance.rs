@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::access::Slot;
 use super::coverage::Coverage;
 use super::model::{Initial, Shared};
+use super::wave::Wave;
 use super::{Dir, Port, Trace};
 use crate::{Error, Result, files};
 
@@ -51,6 +52,12 @@ pub struct Sim {
     /// A waveform that opens later, and the cycle before which it stays closed.
     pending_trace: Option<PathBuf>,
     trace_from: u64,
+    /// The open waveform of a model of the native engine.
+    wave: Option<Wave>,
+    /// Evaluations of a design without a clock.
+    steps: u64,
+    /// The clock is high.
+    is_high: bool,
 }
 
 // SAFETY: the instance is owned by this value alone; the runtime's per-thread state is rebound by `bind` before use.
@@ -81,6 +88,9 @@ impl Sim {
             fault: None,
             pending_trace: None,
             trace_from: u64::MAX,
+            wave: None,
+            steps: 0,
+            is_high: false,
             model,
         };
         sim.bind();
@@ -160,6 +170,11 @@ impl Sim {
         // SAFETY: the instance is alive and bound to this thread.
         let status = unsafe { (self.model.api.settle)(self.instance) };
         self.settled = true;
+        self.is_high = false;
+        if self.model.clock.is_none() {
+            self.steps += 1;
+            self.dump(10 * self.steps)?;
+        }
         self.check(status)
     }
 
@@ -178,10 +193,13 @@ impl Sim {
             return Err(Error::CycleLimit { limit: self.limit });
         }
         self.settle()?;
+        self.dump(10 * self.cycle + 5)?;
         self.settled = false;
         self.cycle += 1;
         // SAFETY: as in `settle`.
         let status = unsafe { (self.model.api.rise)(self.instance) };
+        self.is_high = true;
+        self.dump(10 * self.cycle)?;
         self.check(status)
     }
 
@@ -204,6 +222,9 @@ impl Sim {
     }
 
     fn free_run(&mut self, count: u64) -> Result<()> {
+        if self.wave.is_some() {
+            return (0..count).try_for_each(|_| self.tick());
+        }
         self.settled = false;
         let mut done = 0;
         // SAFETY: as in `settle`; `done` outlives the call.
@@ -243,13 +264,24 @@ impl Sim {
             let problem = format!("the model of `{}` was built without waveforms", self.model.top);
             return Err(Error::Unsupported(problem));
         }
+        let is_open = || Error::Unsupported(format!("cannot open the waveform {}: is one open?", path.display()));
+        if let Some(nets) = &self.model.nets {
+            if self.wave.is_some() {
+                return Err(is_open());
+            }
+            let mut places = vec![std::ptr::null_mut(); nets.arrays()];
+            // SAFETY: the instance is alive; there is room for all of its arrays.
+            unsafe { (self.model.api.arrays)(self.instance, places.as_mut_ptr()) };
+            self.wave = Some(Wave::create(path, self.model.trace, nets, &places)?);
+            return Ok(());
+        }
         // Verilator's writers do not say why a file cannot be opened.
         std::fs::File::create(path).map_err(Error::io(path))?;
         self.bind();
         let name = c_path(path)?;
         // SAFETY: the instance is alive; `name` outlives the call.
         if unsafe { (self.model.api.trace_open)(self.instance, name.as_ptr()) } == 0 {
-            return Err(Error::Unsupported(format!("cannot open the waveform {}: is one open?", path.display())));
+            return Err(is_open());
         }
         Ok(())
     }
@@ -270,11 +302,18 @@ impl Sim {
         self.pending_trace.take().map_or(Ok(()), |path| self.open_trace(&path))
     }
 
-    /// Completes the waveform file. Dropping the instance does the same.
-    pub fn close_trace(&mut self) {
+    /// Completes the waveform file. Dropping the instance does the same, but has nobody to tell when that fails.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the rest of the file cannot be written.
+    pub fn close_trace(&mut self) -> Result<()> {
+        let last = if self.model.clock.is_some() { self.dump(10 * self.cycle + 5) } else { Ok(()) };
+        let wave = self.wave.take();
         self.bind();
         // SAFETY: the instance is alive.
         unsafe { (self.model.api.trace_close)(self.instance) };
+        last?;
+        wave.map_or(Ok(()), Wave::finish)
     }
 
     /// Coverage collected so far.
@@ -299,6 +338,21 @@ impl Sim {
         // SAFETY: the instance is alive; `name` outlives the call.
         unsafe { (self.model.api.coverage_write)(self.instance, name.as_ptr()) };
         Ok(())
+    }
+
+    /// Writes the present values to the waveform of a model of the native engine.
+    #[inline]
+    fn dump(&mut self, time: u64) -> Result<()> {
+        if self.wave.is_some() { self.write_wave(time) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn write_wave(&mut self, time: u64) -> Result<()> {
+        // SAFETY: the reset is a live member of one byte.
+        let reset = self.model.reset.is_none_or(|reset| unsafe { *self.slots[reset].address } != 0);
+        let clock = self.is_high;
+        // SAFETY: the instance is alive, and evaluations are calls that have returned.
+        self.wave.as_mut().map_or(Ok(()), |wave| unsafe { wave.dump(time, clock, reset) })
     }
 
     fn require_clock(&self) -> Result<()> {
@@ -347,7 +401,8 @@ impl Sim {
 
 impl Drop for Sim {
     fn drop(&mut self) {
-        self.bind();
+        // Of a failed run what can be written is all there is.
+        let _ = self.close_trace();
         // The shim leaves no instance bound.
         BOUND.set(0);
         // SAFETY: the instance is alive and not used again.

@@ -13,6 +13,7 @@ mod model;
 mod native;
 mod ports;
 mod toolchain;
+mod wave;
 
 pub use access::{In, Out};
 pub use cache::Cache;
@@ -41,7 +42,7 @@ pub struct Design {
     pub reset: Option<String>,
     /// Verilog macros: `NAME` or `NAME=VALUE`.
     pub defines: Vec<String>,
-    /// C of the same design, for the native engine; only designs of the construction language have it.
+    /// The same design for the native engine; only designs of the construction language have it.
     #[serde(default, skip)]
     pub native: Option<Native>,
 }
@@ -106,7 +107,7 @@ impl Dir {
 /// How a model is compiled. Every field but `cache` is part of the cache key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BuildOptions {
-    /// Waveforms, off by default: a traced model is about half as fast even when it does not write.
+    /// Waveforms, off by default: a traced model is slower even when it does not write.
     pub trace: Trace,
     /// Collect line and toggle coverage.
     pub coverage: bool,

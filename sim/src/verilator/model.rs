@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use super::wave::Nets;
 use super::{BuildOptions, Design, Engine, Port, Sim, Trace, build, native, ports};
 use crate::{Error, Result};
 
@@ -23,6 +24,7 @@ pub(super) struct Api {
     pub trace_open: unsafe extern "C" fn(*mut c_void, *const c_char) -> i32,
     pub trace_close: unsafe extern "C" fn(*mut c_void),
     pub coverage_write: unsafe extern "C" fn(*mut c_void, *const c_char) -> i32,
+    pub arrays: unsafe extern "C" fn(*mut c_void, *mut *mut c_void),
 }
 
 /// Values of registers and memories before anything is written to them.
@@ -46,6 +48,8 @@ pub(super) struct Shared {
     pub clock: Option<usize>,
     pub reset: Option<usize>,
     pub trace: Trace,
+    /// What waveforms show, of a model of the native engine that has them.
+    pub nets: Option<Nets>,
     pub coverage: bool,
     /// Creation seeds the runtime's random generator, of which each loaded model has one.
     pub create: Mutex<()>,
@@ -62,19 +66,17 @@ impl Model {
     /// [`Error::Process`] when a tool is missing, [`Error::Verilog`] when Verilator rejects the design,
     /// [`Error::Design`] when the described ports are not those of the Verilog.
     pub fn build(design: &Design, options: &BuildOptions) -> Result<Self> {
-        let native = design
-            .native
-            .as_ref()
-            .filter(|native| options.trace == Trace::Off && !options.coverage && native.is_of(design));
-        let (path, ports, warnings) = match (Engine::chosen(options)?, native) {
-            (Engine::Native, Some(native)) => {
-                (native::build(design, native, options)?, design.ports.clone(), String::new())
-            }
-            _ => {
+        let native = match (Engine::chosen(options)?, &design.native) {
+            (Engine::Native, Some(native)) if !options.coverage => native::model(design, native, options)?,
+            _ => None,
+        };
+        let (nets, (path, ports, warnings)) = match native {
+            Some((path, nets)) => (nets, (path, design.ports.clone(), String::new())),
+            None => (None, {
                 let built = build::build(design, options)?;
                 let ports = ports::check(design, &built.members)?;
                 (built.library, ports, built.warnings)
-            }
+            }),
         };
         let load_error = |e: libloading::Error| Error::Load { path: path.clone(), problem: e.to_string() };
         // SAFETY: the library is our own build; its initialisers are those of Verilator's runtime.
@@ -93,6 +95,7 @@ impl Model {
             reset: position(&design.reset),
             ports,
             trace: options.trace,
+            nets,
             coverage: options.coverage,
             create: Mutex::new(()),
             warnings,

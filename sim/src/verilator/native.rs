@@ -1,38 +1,65 @@
 //! The native engine: the C that `hdl` prints of a design, compiled with the machine's C compiler.
 
+use std::fmt;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::OnceLock;
-
-use serde::{Deserialize, Serialize};
+use std::sync::{Arc, OnceLock};
 
 use super::toolchain::{Key, check_compiled, compile_all, write};
-use super::{BuildOptions, Design, SourceFile};
+use super::wave::Nets;
+use super::{BuildOptions, Design, SourceFile, Trace};
 use crate::process::Tool;
 use crate::{Error, Result};
 
-/// C of a design, and of which Verilog it is the equal: where somebody has changed the Verilog, it counts no more.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A design of the construction language, and of which Verilog it is the equal: where somebody has changed the Verilog, it
+/// counts no more.
+#[derive(Clone)]
 pub struct Native {
-    files: Vec<SourceFile>,
+    design: hdl::lang::Design,
     verilog: String,
+    /// C of the design, once somebody has asked for it; `None`: there is none.
+    c: Arc<OnceLock<Option<Vec<SourceFile>>>>,
 }
 
 impl Native {
-    /// C files that do what these files of Verilog do.
-    pub(crate) fn new(files: Vec<SourceFile>, verilog: &[SourceFile]) -> Self {
-        Self { files, verilog: fingerprint(verilog) }
+    /// What does the same as these files of Verilog.
+    pub(crate) fn new(design: hdl::lang::Design, verilog: &[SourceFile]) -> Self {
+        Self { design, verilog: fingerprint(verilog), c: Arc::default() }
     }
 
-    /// The same C for other files that do the same.
-    pub(crate) fn also_of(self, verilog: &[SourceFile]) -> Self {
-        Self { verilog: fingerprint(verilog), ..self }
+    /// C of the design, if it has any and the Verilog is still the one that was made of it.
+    pub(super) fn c(&self, of: &Design) -> Option<&[SourceFile]> {
+        let c = || self.design.native().ok().map(|files| files.into_iter().map(file).collect());
+        self.stands_for(of).then(|| self.c.get_or_init(c).as_deref()).flatten()
     }
 
-    /// Whether the C stands for the Verilog of the design as it is now.
-    pub(crate) fn is_of(&self, design: &Design) -> bool {
+    /// C that has a place for every net, and the nets.
+    pub(super) fn observed(&self, of: &Design) -> Option<(Vec<SourceFile>, Nets)> {
+        let (files, nets) = self.stands_for(of).then(|| self.design.native_observed().ok()).flatten()?;
+        Some((files.into_iter().map(file).collect(), Nets::new(nets)))
+    }
+
+    fn stands_for(&self, design: &Design) -> bool {
         design.defines.is_empty() && self.verilog == fingerprint(&design.files)
     }
+}
+
+impl PartialEq for Native {
+    fn eq(&self, other: &Self) -> bool {
+        self.verilog == other.verilog
+    }
+}
+
+impl Eq for Native {}
+
+impl fmt::Debug for Native {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Native").field("design", &self.design).finish_non_exhaustive()
+    }
+}
+
+fn file(emitted: hdl::emit::SourceFile) -> SourceFile {
+    SourceFile { name: emitted.name, text: emitted.text }
 }
 
 fn fingerprint(files: &[SourceFile]) -> String {
@@ -46,8 +73,26 @@ fn fingerprint(files: &[SourceFile]) -> String {
 /// Flags of every file: vectors of the machine it runs on. The cache keeps models of other machines apart.
 const FLAGS: [&str; 7] = ["-std=gnu11", "-O1", "-march=native", "-fPIC", "-fvisibility=hidden", "-w", "-pipe"];
 
+/// The shared object of a design and what its waveforms show; `None`: there is no C of it.
+pub(super) fn model(
+    design: &Design,
+    native: &Native,
+    options: &BuildOptions,
+) -> Result<Option<(PathBuf, Option<Nets>)>> {
+    Ok(match options.trace {
+        Trace::Off => match native.c(design) {
+            Some(c) => Some((build(design, c, options)?, None)),
+            None => None,
+        },
+        Trace::Vcd | Trace::Fst => match native.observed(design) {
+            Some((c, nets)) => Some((build(design, &c, options)?, Some(nets))),
+            None => None,
+        },
+    })
+}
+
 /// Builds the shared object of a design, or finds it in the cache.
-pub(super) fn build(design: &Design, native: &Native, options: &BuildOptions) -> Result<PathBuf> {
+fn build(design: &Design, c: &[SourceFile], options: &BuildOptions) -> Result<PathBuf> {
     static VERSION: OnceLock<String> = OnceLock::new();
     let version = match VERSION.get() {
         Some(version) => version,
@@ -59,14 +104,14 @@ pub(super) fn build(design: &Design, native: &Native, options: &BuildOptions) ->
     let compiler = Tool::new("cc").args(FLAGS);
     let mut key = Key::new("native");
     key.add(version).add(&compiler.command_line()).add(&machine());
-    for file in &native.files {
+    for file in c {
         key.add(&file.name).add(&file.text);
     }
     let folder = options.cache.entry("models", &key.finish(), |folder| {
-        for file in &native.files {
+        for file in c {
             write(&folder.join(&file.name), &file.text)?;
         }
-        let sources: Vec<&str> = native.files.iter().map(|f| f.name.as_str()).filter(|n| n.ends_with(".c")).collect();
+        let sources: Vec<&str> = c.iter().map(|f| f.name.as_str()).filter(|n| n.ends_with(".c")).collect();
         let object = |name: &str| format!("{name}.o");
         let jobs = sources.iter().map(|name| compiler.clone().args(["-c", name, "-o", &object(name)]).dir(folder));
         compile_all(&design.top, jobs.collect())?;

@@ -190,6 +190,9 @@ int32_t coverage_write(Instance* self, const char* path) {
 #endif
 }
 
+// Only models of the native engine have them.
+void arrays(Instance*, void**) {}
+
 struct Api {
     Instance* (*create)(uint32_t, uint32_t);
     void (*destroy)(Instance*);
@@ -203,6 +206,7 @@ struct Api {
     int32_t (*trace_open)(Instance*, const char*);
     void (*trace_close)(Instance*);
     int32_t (*coverage_write)(Instance*, const char*);
+    void (*arrays)(Instance*, void**);
 };
 
 }  // namespace
@@ -233,6 +237,6 @@ extern "C" int senbazuru_print(const char* format, ...) {
 
 extern "C" __attribute__((visibility("default"))) const Api* senbazuru_api() {
     static const Api api = {create, destroy, bind,  ports,      settle,      rise,
-                            cycles, log_text, clear, trace_open, trace_close, coverage_write};
+                            cycles, log_text, clear, trace_open, trace_close, coverage_write, arrays};
     return &api;
 }

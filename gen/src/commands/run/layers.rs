@@ -57,7 +57,7 @@ fn calibration(model: &Model, tokenizer: &Tokenizer) -> anyhow::Result<Vec<Vec<R
 /// So many simulated accelerators.
 fn compiled(text: &Text<'_>, on: &dyn LayerAccelerator, count: usize) -> Result<Vec<Sim>> {
     let design = on.design().map_err(failed)?;
-    text.progress.message(format!("compiling {}: some minutes, once", design.top));
+    text.progress.message(format!("compiling {}, once", design.top));
     let model = sim::Model::build(&design, &BuildOptions::default())?;
     (0..count).map(|_| Ok(model.instance_with(Initial::Random(1))?)).collect()
 }

@@ -10,9 +10,9 @@ use models::tender::decoder::{
 };
 use sim::bus::AxiConfig;
 use sim::process::processor_time;
-use sim::{BuildOptions, Initial, Opt};
+use sim::{BuildOptions, Design, Initial, Opt};
 use testbenches::systems::hardware::Hardware;
-use testbenches::systems::tender_top::decoding::{for_decoding, simulated};
+use testbenches::systems::tender_top::decoding::for_decoding;
 use testbenches::systems::tender_top::timing::timing;
 use testbenches::systems::tender_top::{caps_of, golden_of};
 
@@ -49,8 +49,8 @@ pub(super) fn run(text: &mut Text<'_>, model: &Model) -> Result<String> {
 }
 
 fn compiled(text: &Text<'_>, block: &TenderTop) -> Result<sim::Model> {
-    let design = simulated(block).map_err(failed)?;
-    text.progress.message("compiling tender_top: some minutes, once");
+    let design = Design::from(&hdl::lang::elaborate(block).map_err(|e| failed(e.into()))?);
+    text.progress.message("compiling tender_top, once");
     let options = BuildOptions { opt: Opt::O3, ..BuildOptions::default() };
     Ok(sim::Model::build(&design, &options)?)
 }

@@ -218,6 +218,16 @@ impl<'a> Code<'a> {
         self.plan.wakes[array as usize].iter().map(|f| format!("F[{f}] = 1;")).collect::<Vec<_>>().join(" ")
     }
 
+    /// The enable of a register, outside of all loops.
+    pub fn enable(&mut self, id: StepId) -> String {
+        let step = &self.steps[id as usize];
+        (self.site, self.scope) = (step.site, step.scope);
+        match step.kind {
+            Kind::Register { enable: Some(enable), .. } => self.value(enable),
+            _ => "1".into(),
+        }
+    }
+
     fn step(&mut self, id: StepId) {
         let step = &self.steps[id as usize];
         (self.site, self.scope) = (step.site, step.scope);

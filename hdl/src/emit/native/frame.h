@@ -74,10 +74,11 @@ struct Api {
   i32 (*trace_open)(void *, const char *);
   void (*trace_close)(void *);
   i32 (*coverage_write)(void *, const char *);
+  void (*arrays)(void *, void **);
 };
 
 __attribute__((visibility("default"))) const struct Api *senbazuru_api(void) {
   static const struct Api api = {create, destroy,  bind,  ports,      settle,      rise,
-                                 cycles, log_text, clear, trace_open, trace_close, coverage_write};
+                                 cycles, log_text, clear, trace_open, trace_close, coverage_write, arrays};
   return &api;
 }

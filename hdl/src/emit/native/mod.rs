@@ -9,6 +9,7 @@
 //! and [`program`] writes the C, with [`code`], [`state`], [`value`] and [`wide`].
 
 mod code;
+mod observe;
 mod order;
 mod plan;
 mod program;
@@ -19,6 +20,8 @@ mod steps;
 mod store;
 mod value;
 mod wide;
+
+pub use observe::{Observed, ObservedNet, ObservedValue};
 
 use super::SourceFile;
 use crate::lang::Design;
@@ -36,18 +39,33 @@ impl Design {
     /// # Errors
     /// Says what in the design has no C: modules whose Verilog comes from outside.
     pub fn native(&self) -> Result<Vec<SourceFile>, String> {
+        self.compact_c(false).map(|c| c.0)
+    }
+
+    /// The same, and the nets of the Verilog by name with the places where the C keeps their values. All nets have one, and
+    /// all values are right after inputs and after the edge, so this C is slower.
+    ///
+    /// # Errors
+    /// Those of [`Design::native`].
+    pub fn native_observed(&self) -> Result<(Vec<SourceFile>, Vec<Observed>), String> {
+        self.compact_c(true)
+    }
+
+    fn compact_c(&self, observed: bool) -> Result<(Vec<SourceFile>, Vec<Observed>), String> {
         let top = self.modules.last().ok_or("the design has no module")?;
         let sites = sites::Sites::new(top);
         if let Some((_, site)) = sites.iter().find(|(_, site)| site.module.external.is_some()) {
             return Err(format!("`{}` is Verilog from outside", site.module.name));
         }
-        let mut store = store::Store::new(&sites);
+        let mut store = store::Store::new(&sites, observed);
         if sites.has_twin() && store.arrays.iter().map(|a| a.len).sum::<u64>() > LARGEST_TWIN {
             return Err("what stands for Verilog from outside has more cells than C evaluates fast".into());
         }
         let steps = steps::steps(&sites, &store);
         let order = order::order(&sites, &store, &steps);
         let plan = plan::plan(&sites, &mut store, &steps, &order);
-        program::program(&program::Parts { sites: &sites, store: &store, steps: &steps, order: &order, plan: &plan })
+        let parts = program::Parts { sites: &sites, store: &store, steps: &steps, order: &order, plan: &plan };
+        let nets = if observed { observe::observe(&sites, &store) } else { vec![] };
+        Ok((program::program(&parts)?, nets))
     }
 }

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::order::{Order, Piece, Segment};
 use super::ripple::Ripple;
 use super::sites::{Loop, Sites};
-use super::steps::{Kind, Step, StepId};
+use super::steps::{Kind, Span, Step, StepId};
 use super::store::{ArrayId, Storage, Store};
-use crate::lang::ir::Direction;
+use crate::lang::ir::{Direction, ModuleIr, NodeId, Op};
 
 /// Flags and places.
 pub(super) struct Plan {
@@ -17,6 +17,8 @@ pub(super) struct Plan {
     pub local: Vec<bool>,
     /// For registers that wait for the end of the edge: the array with their next values.
     pub next: Vec<Option<ArrayId>>,
+    /// For each segment of the edge what has to hold for anything of it to happen: a step, whose enable is that of all.
+    pub guards: Vec<Option<StepId>>,
     /// Flags of the outputs of the top, by position of the port.
     pub outputs: BTreeMap<usize, u32>,
     /// Number of flags.
@@ -63,7 +65,44 @@ pub(super) fn plan(sites: &Sites, store: &mut Store<'_>, steps: &[Step], order: 
     wakes.resize(store.arrays.len(), vec![]);
     local.resize(store.arrays.len(), false);
     next.resize(store.arrays.len(), None);
-    Plan { wakes, local, next, outputs, flags }
+    let guards = order.edge.iter().map(|segment| guard(sites, steps, segment)).collect();
+    Plan { wakes, local, next, guards, outputs, flags }
+}
+
+/// A register of a segment, where all of them have one enable that does not depend on loops or on the segment's own logic:
+/// without it nothing of the segment has to be evaluated.
+fn guard(sites: &Sites, steps: &[Step], segment: &Segment) -> Option<StepId> {
+    let enable = |id: StepId| match steps[id as usize].kind {
+        Kind::Register { enable: Some(enable), .. } => Some((steps[id as usize].site, enable)),
+        _ => None,
+    };
+    let first = segment.steps().find(|&id| steps[id as usize].kind.at_edge())?;
+    let own = enable(first)?;
+    let mut registers = segment.steps().filter(|&id| steps[id as usize].kind.at_edge());
+    if !registers.all(|id| enable(id) == Some(own)) {
+        return None;
+    }
+    let is_written = |array: ArrayId| segment.steps().any(|id| steps[id as usize].writes.access.array == array);
+    let is_fixed = |read: &Span| read.count == 1 && read.access.weights.iter().all(|&weight| weight == 0);
+    if depends_on_loops(sites.ir(own.0), own.1) {
+        return None;
+    }
+    let reads = &steps[first as usize].enables;
+    reads.iter().all(|read| is_fixed(read) && !is_written(read.access.array)).then_some(first)
+}
+
+/// Whether an expression has the value of a loop variable in it, other than as the index of a net.
+fn depends_on_loops(ir: &ModuleIr, root: NodeId) -> bool {
+    let (mut todo, mut seen) = (vec![root], BTreeSet::new());
+    while let Some(id) = todo.pop() {
+        if matches!(ir.node(id).op, Op::LoopIndex(_) | Op::SliceAt(..) | Op::Element { .. }) {
+            return true;
+        }
+        if seen.insert(id) {
+            ir.node(id).op.operands(|child| todo.push(child));
+        }
+    }
+    false
 }
 
 /// The steps of a segment by loop nest, in order.
@@ -104,6 +143,9 @@ fn locals(store: &Store<'_>, steps: &[Step], order: &Order, readers: &[BTreeSet<
     let mut writes = vec![0; store.arrays.len()];
     steps.iter().for_each(|step| writes[step.writes.access.array as usize] += 1);
     let mut local = vec![false; store.arrays.len()];
+    if store.observed {
+        return local;
+    }
     for (flag, segment) in order.within.iter().chain(&order.edge).enumerate() {
         let own = |array: ArrayId| writes[array as usize] == 1 && readers[array as usize].iter().eq([&(flag as u32)]);
         let groups = groups(segment, steps);

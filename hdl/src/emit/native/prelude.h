@@ -176,6 +176,9 @@ static inline void w_right(u64 *d, const u64 *a, u32 width, u64 by, u32 sign) {
   w_mask(d, width);
 }
 
+/* The beginning of the random bits of an array. */
+static u64 random_of(u64 seed, u64 array) { return (seed + 1) * 0xd1342543de82ef95ull + array * 0xaf251af3b0f025b5ull; }
+
 static u64 random_state(u64 *s) {
   u64 z = *s += 0x9e3779b97f4a7c15ull;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;

@@ -43,6 +43,10 @@ pub(super) fn program(parts: &Parts<'_>) -> Result<Vec<SourceFile>, String> {
     }
     for (k, segment) in parts.order.edge.iter().enumerate() {
         let flag = within.len() + k;
+        if let Some(step) = parts.plan.guards[k] {
+            let enable = code.enable(step);
+            code.line(format!("if (!({enable})) {{ F[{flag}] = 1; S->ran[{k}] = 0; return; }}"));
+        }
         add(format!("s{flag}"), body(&mut code, segment, parts.steps));
         add(format!("k{flag}"), commit(parts, segment, flag));
     }
@@ -86,6 +90,12 @@ fn frame(parts: &Parts<'_>) -> String {
     let addresses: Vec<String> = all_ports(parts).iter().map(|p| format!("*out++ = &S->p_{};", p.name)).collect();
     let addresses = addresses.join("\n  ");
     text += &format!("static void ports(void *instance, void **out) {{\n  St *S = instance;\n  {addresses}\n}}\n");
+    let observed = used(parts).into_iter().filter(|_| parts.store.observed);
+    let arrays: Vec<String> = observed.map(|array| format!("out[{array}] = S->a{array};")).collect();
+    let arrays = arrays.join("\n  ");
+    text += &format!(
+        "static void arrays(void *instance, void **out) {{\n  St *S = instance;\n  (void)S, (void)out;\n  {arrays}\n}}\n"
+    );
     text + FRAME
 }
 
@@ -154,7 +164,7 @@ fn state(parts: &Parts<'_>) -> String {
 
 /// Arrays that some step or port touches.
 fn used(parts: &Parts<'_>) -> Vec<ArrayId> {
-    let mut used = vec![false; parts.store.arrays.len()];
+    let mut used = vec![parts.store.observed; parts.store.arrays.len()];
     for step in parts.steps {
         used[step.writes.access.array as usize] = true;
         step.reads.iter().for_each(|r| used[r.access.array as usize] = true);
@@ -279,7 +289,7 @@ fn reset(code: &mut Code<'_>, parts: &Parts<'_>) -> Vec<String> {
 
 /// State before anything is written to it.
 fn random(parts: &Parts<'_>) -> Vec<String> {
-    let mut lines = vec!["u64 seed = S->seed;".to_owned()];
+    let mut lines = vec!["u64 seed;".to_owned()];
     let mut done = std::collections::BTreeSet::new();
     for step in parts.steps.iter().filter(|s| s.kind.at_edge()) {
         let array = step.writes.access.array;
@@ -288,6 +298,8 @@ fn random(parts: &Parts<'_>) -> Vec<String> {
         }
         let storage = parts.store.array(array);
         let (len, ty, n) = (storage.len, storage.ty, words(storage.ty));
+        // By array, so that a register has the same bits whatever else is evaluated.
+        lines.push(format!("seed = random_of(S->seed, {array});"));
         if is_wide(ty) {
             lines.push(format!("for (u64 k = 0; k < {len}; k++) {{ u64 *d = S->a{array} + k * {n}; for (u32 i = 0; i < {n}; i++) d[i] = random_state(&seed); w_mask(d, {}); }}", ty.width));
         } else {

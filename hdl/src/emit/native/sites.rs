@@ -4,7 +4,7 @@
 //! loops around its site, outermost first, then the loops around it within its module.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::lang::in_formal;
 use crate::lang::ir::{InstanceId, ModuleIr, ScopeId, ScopeKind};
@@ -13,7 +13,7 @@ pub(super) type SiteId = u32;
 
 /// A place where a module stands.
 pub(super) struct Site {
-    pub module: Rc<ModuleIr>,
+    pub module: Arc<ModuleIr>,
     /// The site around it, and the instance there.
     pub parent: Option<(SiteId, InstanceId)>,
     /// Loops around the site, outermost first.
@@ -34,13 +34,13 @@ pub(super) struct Loop {
 pub(super) struct Sites(Vec<Site>);
 
 impl Sites {
-    pub fn new(top: &Rc<ModuleIr>) -> Self {
+    pub fn new(top: &Arc<ModuleIr>) -> Self {
         let root = Site { module: simulated(top), parent: None, nest: vec![], children: BTreeMap::new() };
         let mut sites = Self(vec![root]);
         let mut at = 0;
         while at < sites.0.len() {
             let id = at as SiteId;
-            let module = Rc::clone(&sites.0[at].module);
+            let module = Arc::clone(&sites.0[at].module);
             for (instance, i) in module.instances.iter().enumerate() {
                 if in_formal(&module, i.scope) {
                     continue;
@@ -66,11 +66,13 @@ impl Sites {
 
     /// Whether some module is simulated as another one.
     pub fn has_twin(&self) -> bool {
-        let placed = |s: &Site| {
-            let (parent, instance) = s.parent?;
-            Some(self.ir(parent).instances[instance as usize].module.twin.is_some())
-        };
-        self.0.iter().any(|s| placed(s) == Some(true))
+        self.iter().any(|(id, _)| self.is_twin(id))
+    }
+
+    /// Whether the module of a site stands for another one.
+    pub fn is_twin(&self, id: SiteId) -> bool {
+        let placed = |(parent, instance): (SiteId, InstanceId)| &self.ir(parent).instances[instance as usize];
+        self.at(id).parent.is_some_and(|at| placed(at).module.twin.is_some())
     }
 
     pub fn len(&self) -> usize {
@@ -95,8 +97,8 @@ impl Sites {
 }
 
 /// What is evaluated for a module: itself, or what does the same without Verilog from outside.
-fn simulated(module: &Rc<ModuleIr>) -> Rc<ModuleIr> {
-    Rc::clone(module.twin.as_ref().unwrap_or(module))
+fn simulated(module: &Arc<ModuleIr>) -> Arc<ModuleIr> {
+    Arc::clone(module.twin.as_ref().unwrap_or(module))
 }
 
 /// Loops around a scope within its module, outermost first: loop variable, scope, count.

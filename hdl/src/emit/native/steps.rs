@@ -49,6 +49,8 @@ pub(super) struct Step {
     pub net: NetId,
     pub writes: Span,
     pub reads: Vec<Span>,
+    /// Of a register with an enable what that reads.
+    pub enables: Vec<Span>,
 }
 
 /// All steps that something depends on.
@@ -68,15 +70,21 @@ pub(super) fn steps(sites: &Sites, store: &Store<'_>) -> Vec<Step> {
 
 fn add_item(sites: &Sites, store: &Store<'_>, site: SiteId, scope: ScopeId, item: &Item, all: &mut Vec<Step>) {
     let ir = sites.ir(site);
-    let mut push = |kind, net, writes, nodes: &[NodeId], more: Vec<Span>| {
-        let mut reads = more;
+    let spans = |nodes: &[NodeId], reads: &mut Vec<Span>| {
         let mut seen = std::collections::BTreeSet::new();
         for &node in nodes {
             visit_once(ir, node, &mut seen, |net, read| reads.push(span(store, ir, site, net, read, scope)));
         }
+    };
+    let mut push = |kind, net, writes, nodes: &[NodeId], more: Vec<Span>| {
+        let (mut reads, mut enables) = (more, vec![]);
+        spans(nodes, &mut reads);
+        if let Kind::Register { enable: Some(enable), .. } = kind {
+            spans(&[enable], &mut enables);
+        }
         reads.sort_by(|a, b| (&a.access, a.count).cmp(&(&b.access, b.count)));
         reads.dedup_by(|a, b| a.access == b.access && a.count == b.count);
-        all.push(Step { site, scope, nest: sites.nest(site, scope), kind, net, writes, reads });
+        all.push(Step { site, scope, nest: sites.nest(site, scope), kind, net, writes, reads, enables });
     };
     let one = |net| Span { access: store.access(site, net, None, scope), count: 1, stride: 1 };
     match item {
@@ -153,8 +161,11 @@ fn live(sites: &Sites, store: &Store<'_>, all: Vec<Step>) -> Vec<Step> {
     all.into_iter().zip(alive).filter(|(_, alive)| *alive).map(|(step, _)| step).collect()
 }
 
-/// Arrays of the outputs of the top.
+/// Arrays that somebody outside looks at: those of the outputs of the top, or all.
 pub(super) fn outputs(sites: &Sites, store: &Store<'_>) -> Vec<ArrayId> {
+    if store.observed {
+        return (0..store.arrays.len() as ArrayId).collect();
+    }
     let top = sites.ir(0);
     let outputs = (0..top.ports.len()).filter(|&p| top.direction(p) == Direction::Output);
     outputs.map(|p| store.net(0, top.ports[p]).array).collect()

@@ -42,9 +42,23 @@ pub(super) struct Place {
     pub stride: i64,
 }
 
+impl Place {
+    /// The first element, in the first turn of all loops.
+    pub fn offset(&self) -> i64 {
+        self.offset
+    }
+
+    /// Weights of the loops around, outermost first.
+    pub fn weights(&self) -> impl Iterator<Item = i64> {
+        self.site.iter().chain(&self.scope).copied()
+    }
+}
+
 /// The places of all nets and memories.
 pub(super) struct Store<'a> {
     sites: &'a Sites,
+    /// Somebody looks at all nets: each has a value in its place after inputs and after the edge.
+    pub observed: bool,
     pub arrays: Vec<Storage>,
     nets: Vec<Vec<Option<Place>>>,
     memories: Vec<Vec<Option<Place>>>,
@@ -63,9 +77,10 @@ struct Alias {
 }
 
 impl<'a> Store<'a> {
-    pub fn new(sites: &'a Sites) -> Self {
+    pub fn new(sites: &'a Sites, observed: bool) -> Self {
         let mut store = Self {
             sites,
+            observed,
             arrays: vec![],
             nets: sites.iter().map(|(_, s)| vec![None; s.module.nets.len()]).collect(),
             memories: sites.iter().map(|(_, s)| vec![None; s.module.memories.len()]).collect(),
@@ -206,14 +221,15 @@ impl<'a> Store<'a> {
         access(self.net(site, net), ir, net, index, &scope_loops(ir, scope))
     }
 
+    /// Where a memory lives.
+    pub fn memory_place(&self, site: SiteId, memory: u32) -> &Place {
+        self.memories[site as usize][memory as usize].as_ref().expect("memories have a place")
+    }
+
     /// The first word of a memory.
     pub fn memory(&self, site: SiteId, memory: u32) -> Access {
-        let place = self.memories[site as usize][memory as usize].as_ref().expect("memories have a place");
-        Access {
-            array: place.array,
-            offset: place.offset,
-            weights: place.site.iter().chain(&place.scope).copied().collect(),
-        }
+        let place = self.memory_place(site, memory);
+        Access { array: place.array, offset: place.offset, weights: place.weights().collect() }
     }
 
     pub fn array(&self, id: ArrayId) -> &Storage {

@@ -31,6 +31,16 @@ pub(super) fn stored_type(ty: Type) -> &'static str {
     }
 }
 
+/// Bytes of a value in arrays, where it is not wide.
+pub(super) fn stored_bytes(ty: Type) -> u32 {
+    match ty.width {
+        0..=8 => 1,
+        9..=16 => 2,
+        17..=32 => 4,
+        _ => 8,
+    }
+}
+
 pub(super) fn is_wide(ty: Type) -> bool {
     ty.width > 64
 }

@@ -31,6 +31,36 @@ impl Printer<'_> {
     }
 }
 
+/// A block of a generate loop begins or ends.
+pub(in crate::emit) enum LoopLabel {
+    /// With its name in the hierarchy.
+    Begin(String),
+    /// The last one that began.
+    End,
+}
+
+/// What begins and ends between a turn of a loop and the one before it; the blocks of the last turn stay open.
+pub(in crate::emit) fn labels(name: &str, count: u32, turn: u32) -> Vec<LoopLabel> {
+    use LoopLabel::{Begin, End};
+    if count <= UNROLLED {
+        let ends = if turn > 0 { vec![End] } else { vec![] };
+        return ends.into_iter().chain([Begin(format!("{name}[{turn}]"))]).collect();
+    }
+    let (high, low) = (turn / UNROLLED, turn % UNROLLED);
+    let inner = if count.is_multiple_of(UNROLLED) { vec![] } else { vec![Begin(format!("{name}_in"))] };
+    let mut labels = Vec::new();
+    if turn > 0 {
+        let blocks = 1 + inner.len() + usize::from(low == 0);
+        labels.extend((0..blocks).map(|_| End));
+    }
+    if low == 0 {
+        labels.push(Begin(format!("{name}[{high}]")));
+    }
+    labels.push(Begin(format!("{name}_part[{low}]")));
+    labels.extend(inner);
+    labels
+}
+
 /// Verilog variables of each loop: one, or two for a long loop.
 pub(super) fn genvars(ir: &ModuleIr) -> Vec<Vec<(i64, String)>> {
     let count = |id: usize| {

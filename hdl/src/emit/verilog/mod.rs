@@ -20,6 +20,8 @@ use crate::lang::ir::{Layout, Net};
 
 use super::{Backend, PrintModule};
 use items::Printer;
+pub(super) use loops::{LoopLabel, labels};
+pub(super) use names::declared;
 pub(super) use usage::node_uses;
 
 /// The Verilog-2005 back end.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::items::{Printer, Section, Temp};
 use crate::lang::index::Index;
-use crate::lang::ir::{Arithmetic, Direction, Layout, Logic, NetId, NetKind, NodeId, Op, ScopeId};
+use crate::lang::ir::{Arithmetic, Direction, Layout, Logic, ModuleIr, NetId, NetKind, NodeId, Op, ScopeId};
 use crate::lang::port_stem;
 
 impl Printer<'_> {
@@ -184,6 +184,18 @@ impl Printer<'_> {
         let range = if width == 1 { String::new() } else { format!("[{}:0] ", width - 1) };
         self.line(format!("wire {range}{sink} = {value};"));
     }
+}
+
+/// The name under which each net is declared in the Verilog; `None`: it stands in no declaration.
+pub(in crate::emit) fn declared(ir: &ModuleIr) -> Vec<Option<String>> {
+    let printer = Printer::new(ir);
+    let is_declared = |id: NetId| match ir.net(id).kind {
+        NetKind::Instance { direction: Direction::Input, .. } => !printer.inputs.contains_key(&id),
+        NetKind::Instance { direction: Direction::Output, .. } => !printer.direct.contains_key(&id),
+        _ => true,
+    };
+    let ids = 0..ir.nets.len() as NetId;
+    ids.map(|id| is_declared(id).then(|| printer.names[id as usize].clone())).collect()
 }
 
 /// What the value of an operation is called when it needs a name of its own.

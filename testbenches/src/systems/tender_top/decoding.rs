@@ -4,7 +4,6 @@ use hdl::accelerators::tender::TenderTop;
 use hdl::blocks::common::row::RowUnits;
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use hdl::blocks::tender::MultiScaleArray;
-use sim::Design;
 
 /// Numbers of the longest row: the width of the feed-forward network of SmolLM2-135M.
 const LONGEST: u32 = 1536;
@@ -26,16 +25,4 @@ pub fn for_decoding(columns: u32) -> TenderTop {
         units: RowUnits { layer_norm: false, ..RowUnits::all() },
         ..TenderTop::default()
     }
-}
-
-/// Such an accelerator for the simulator. The vector unit, nearly half of the logic, waits while there are products, and the rest while
-/// there are rows: their clocks stand still from the end of an operation to the next one, which changes neither results nor cycles.
-///
-/// # Errors
-/// Parameters that the block refuses.
-pub fn simulated(block: &TenderTop) -> anyhow::Result<Design> {
-    let design = Design::from(&hdl::lang::elaborate(block)?);
-    // They have nothing to do without an operation of their own; what goes on behind its end, they end awake.
-    let design = design.with_clock_gate("u_vector", "rows | !vector_idle | shell_abort")?;
-    Ok(design.with_clock_gate("u_engine", "!rows | !engine_idle | shell_abort")?)
 }

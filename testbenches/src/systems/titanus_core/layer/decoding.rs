@@ -67,12 +67,8 @@ impl LayerAccelerator for OnTitanus {
         format!("titanus_core, {macros}, INT8, {kept}, a bus of {bus} bits")
     }
 
-    /// Engines without an operation of their own stand still, and so does the store while there are products with the context: nearly all
-    /// registers are in its macros. What `run` compares, bytes and cycles, is the same.
     fn design(&self) -> anyhow::Result<Design> {
-        let design = Design::from(&hdl::lang::elaborate(&self.block)?);
-        let design = design.with_clock_gate("u_linear", "!(rows | caches) | !linear_idle | abort_i")?;
-        Ok(design.with_clock_gate("u_store", "!controller_work_context | controller_loads | abort_i")?)
+        Ok(Design::from(&hdl::lang::elaborate(&self.block)?))
     }
 
     fn clock(&self, window: &Window, latency: u32) -> anyhow::Result<Clock> {
