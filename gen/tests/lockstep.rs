@@ -1,10 +1,15 @@
-//! The native engine and Verilator in lock step: every port in every cycle.
+//! The native engine and Verilator in lock step: every port in every cycle, and every net of their waveforms.
 
 mod support;
 
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+
 use rand::{RngExt, SeedableRng};
 use senbazuru::registry;
-use sim::{Bits, BuildOptions, Design, Dir, Engine, Model, Sim};
+use senbazuru::waveform::{Step, Value, Waveform};
+use sim::{Bits, BuildOptions, Design, Dir, Engine, Model, RunOptions, Sim, Trace};
 use support::on_all_cores;
 
 /// Both engines on one design.
@@ -13,14 +18,14 @@ struct Pair {
     verilator: Sim,
 }
 
-fn model(design: &Design, engine: Engine) -> Model {
-    Model::build(design, &BuildOptions { engine: Some(engine), ..BuildOptions::default() }).unwrap()
+fn model(design: &Design, engine: Engine, trace: Trace) -> Model {
+    Model::build(design, &BuildOptions { engine: Some(engine), trace, ..BuildOptions::default() }).unwrap()
 }
 
 impl Pair {
-    fn new(design: &Design) -> Self {
-        let instance = |engine| model(design, engine).instance().unwrap();
-        Self { native: instance(Engine::Native), verilator: instance(Engine::Verilator) }
+    fn new(design: &Design, native: Trace, verilator: Trace) -> Self {
+        let instance = |engine, trace| model(design, engine, trace).instance().unwrap();
+        Self { native: instance(Engine::Native, native), verilator: instance(Engine::Verilator, verilator) }
     }
 
     fn both(&mut self, mut f: impl FnMut(&mut Sim)) {
@@ -38,9 +43,8 @@ impl Pair {
     }
 }
 
-fn lockstep(name: &str, design: &Design, cycles: u32) {
-    assert!(design.native.is_some(), "{name} has no C");
-    let mut pair = Pair::new(design);
+/// Random inputs for both, compared after each step.
+fn lockstep(name: &str, design: &Design, pair: &mut Pair, cycles: u32) {
     let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(seeds::seed(1));
     let has_reset = design.reset.is_some();
     let clocks: Vec<&String> = design.clock.iter().chain(&design.reset).collect();
@@ -87,22 +91,113 @@ fn has_native(design: &hdl::lang::Design) -> bool {
     }
 }
 
+/// A block's bench passes in both, with as many comparisons in as many cycles.
+fn benches(entry: &dyn registry::Entry, params: &registry::Params, design: &Design) {
+    let bench = entry.bench(params).unwrap();
+    let [native, verilator] = [Engine::Native, Engine::Verilator].map(|engine| {
+        let build = BuildOptions { engine: Some(engine), ..BuildOptions::default() };
+        let options = RunOptions { seed: seeds::seed(1), vectors: 12, build, ..RunOptions::default() };
+        let report = sim::run(&*bench, design, &options).unwrap_or_else(|e| panic!("{engine:?}: {e}"));
+        (report.compared, report.cycles)
+    });
+    assert_eq!(native, verilator, "comparisons and cycles; native is left");
+}
+
 /// Each block's first configuration; in a full run all of them. Two at a time: Verilator's models take long to compile.
 #[test]
 fn blocks_do_the_same_in_both_engines() {
     let mut designs = Vec::new();
     for entry in registry::all() {
-        for params in seeds::some(&entry.configurations(), 1) {
+        let configurations = entry.configurations();
+        for params in seeds::some(&configurations, 1) {
             let elaborated = entry.elaborate(params).unwrap();
             if has_native(&elaborated) {
                 let name = entry.about().name;
-                designs.push((name.to_owned(), (name, Design::from(&elaborated))));
+                designs.push((name.to_owned(), (name, params.clone(), Design::from(&elaborated))));
             }
         }
     }
     assert!(designs.len() > 90, "{} blocks are compared", designs.len());
-    on_all_cores(designs, |(name, design)| {
-        lockstep(name, design, 300);
+    on_all_cores(designs, |(name, params, design)| {
+        lockstep(name, design, &mut Pair::new(design, Trace::Off, Trace::Off), 300);
+        benches(registry::find(name).unwrap().as_ref(), params, design);
+        Ok(())
+    });
+}
+
+/// Values of a net, each with the time from which it holds.
+type Series = Vec<(u64, String)>;
+
+/// What a waveform has of each net.
+fn nets(path: &Path) -> BTreeMap<String, Series> {
+    let wave = Waveform::open(path).unwrap();
+    let names: Vec<(usize, String)> = wave.variables().iter().map(|v| (v.code, v.full_name())).collect();
+    let mut by_code: BTreeMap<usize, Series> = BTreeMap::new();
+    let mut now = 0;
+    wave.read(None, &mut |step| {
+        match step {
+            Step::Time(time) => now = time,
+            Step::Change(code, Value::Bits(bits)) => {
+                let bits = bits.trim_start_matches('0').to_owned();
+                let series = by_code.entry(code).or_default();
+                // An FST has nets that are unknown until the first values.
+                if bits.starts_with('x') && series.is_empty() {
+                    return ControlFlow::Continue(());
+                }
+                if series.last().is_none_or(|(_, last)| *last != bits) {
+                    series.push((now, bits));
+                }
+            }
+            Step::Change(..) => {}
+        }
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    names.into_iter().map(|(code, name)| (name, by_code.get(&code).cloned().unwrap_or_default())).collect()
+}
+
+/// Both engines write the same waveform: each net of one is a net of the other, but for those that the printer of Verilog adds
+/// (parts of expressions, bits that nobody reads), and has the same values at the same times.
+fn same_waves(name: &str, design: &Design) {
+    let folder = tempfile::tempdir().unwrap();
+    for trace in [Trace::Vcd, Trace::Fst] {
+        let [native, verilator] = ["native", "verilator"].map(|engine| folder.path().join(engine));
+        let mut pair = Pair::new(design, trace, Trace::Vcd);
+        pair.native.open_trace(&native).unwrap();
+        pair.verilator.open_trace(&verilator).unwrap();
+        lockstep(name, design, &mut pair, 120);
+        pair.both(|sim| sim.close_trace().unwrap());
+        let (native, verilator) = (nets(&native), nets(&verilator));
+        for (net, series) in &native {
+            match verilator.get(net) {
+                Some(expected) => assert_eq!(series, expected, "{name}: `{net}`: native is left"),
+                // Verilator takes arrays apart in which values ripple from element to element, and shows none of them.
+                None => assert!(net.ends_with(']'), "{name}: Verilator shows no `{net}`"),
+            }
+        }
+        // Verilator shows the ports of the top a second time, outside of it.
+        let of_modules = verilator.keys().filter(|net| net.matches('.').count() > 1).count();
+        assert!(native.len() * 10 >= of_modules * 6, "{name}: {} nets of {of_modules}", native.len());
+    }
+}
+
+/// Some blocks, in a full run all, each in the configuration with the least C: what Verilator takes minutes to compile shows nothing
+/// that a smaller one does not.
+#[test]
+fn waveforms_show_the_same_in_both_engines() {
+    let all = registry::all();
+    let smallest = |entry: &dyn registry::Entry| {
+        let designs = entry.configurations().into_iter().map(|params| entry.elaborate(&params).unwrap());
+        let text =
+            |design: &hdl::lang::Design| design.native().unwrap().iter().map(|file| file.text.len()).sum::<usize>();
+        designs.filter(has_native).min_by_key(text)
+    };
+    let designs = seeds::some(&all, 8).into_iter().filter_map(|entry| {
+        let (name, design) = (entry.about().name, smallest(entry.as_ref())?);
+        Some((name.to_owned(), (name, Design::from(&design))))
+    });
+    on_all_cores(designs.collect(), |(name, design)| {
+        same_waves(name, design);
         Ok(())
     });
 }
