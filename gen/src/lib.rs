@@ -7,6 +7,8 @@
 
 mod commands;
 pub mod coverage;
+#[cfg(test)]
+mod damage;
 pub mod engine;
 pub mod error;
 pub mod flows;

@@ -239,7 +239,7 @@ error: cannot read none.lib: No such file or directory (os error 2)
 
 "#]]);
     run("wrong.lib").code(2).stderr_eq(str![[r#"
-error: [..]wrong.lib: this is no Liberty file: it does not begin with `library (...)`
+error: [..]wrong.lib: line 1: this is no Liberty file: it begins with `this`; `library (...)` is wanted
 
 "#]]);
     run("osu18").code(2).stderr_eq(str![[r#"

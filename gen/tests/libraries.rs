@@ -98,6 +98,51 @@ fn packed_files() {
     assert_eq!(liberty::open(&[file("whole.lib.gz")]).unwrap().text, fs::read_to_string(file("whole.lib")).unwrap());
 }
 
+/// Damage is told with its place before a tool runs, and nothing is written.
+#[test]
+fn damaged_files() {
+    let units = "time_unit : \"1ns\"; capacitive_load_unit (1, ff); nom_voltage : 1.0; leakage_power_unit : \"1nW\";";
+    let whole = tiny_library(units, 1.0, 1.0);
+    // The head is two lines, each cell one.
+    for (from, to, told) in [
+        ("area : 2.5;", "area : 2.5 3;", "line 4, cell q4: area is `2.5 3`; a number, 0 or more is wanted"),
+        (
+            "capacitance : 2; }",
+            "}",
+            "line 3, cell k9: pin I has no capacitance, and the library no default_input_pin_cap",
+        ),
+        ("nom_voltage : 1.0", "nom_voltage : 0", "line 1: nom_voltage is `0`; a number above 0 is wanted"),
+        ("1nW", "1nJ", "line 1: leakage_power_unit is `1nJ`; wanted is a number above 0"),
+        (
+            "(lin) { index_1 (\"0.01, 1\")",
+            "(lin) { index_1 (\"1, 1\")",
+            "line 3, cell k9: index_1 of cell_rise has 1 after 1",
+        ),
+        (
+            "cell_fall (lin)",
+            "cell_fall (line)",
+            "line 3, cell k9: cell_fall names the template `line`; one that the library has",
+        ),
+        ("pin (B)", "pin (A)", "line 4, cell q4: pin A stands in line 4 too; one is wanted"),
+        ("area : 8;", "area : 8; include_file (\"x\");", "line 6, cell s7: include_file is not read"),
+        ("area : 8;", "area : 8", "line 6: `{` stands in the value of `area`; is `;` missing"),
+    ] {
+        assert!(whole.contains(from), "{from}");
+        // Line ends of three systems.
+        for end in ["\n", "\r\n", "\r"] {
+            let folder = in_folder(&[("cells.lib", &whole.replacen(from, to, 1).replace('\n', end))]);
+            for args in [["synth", "--netlist", "out.v"], ["energy", "--vectors", "2"]] {
+                let run = senbazuru(&args).args(["popcount", "--liberty", "cells.lib"]).current_dir(folder.path());
+                let text = String::from_utf8(run.assert().code(2).stdout_eq("").get_output().stderr.clone()).unwrap();
+                assert!(text.starts_with("error: ") && text.contains(&format!("cells.lib: {told}")), "{to}: {text}");
+                assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{to}");
+            }
+        }
+    }
+    let error = liberty::open(&["/dev/zero"]).unwrap_err().to_string();
+    assert_eq!(error, "/dev/zero is no file; a Liberty file is wanted");
+}
+
 /// As gf180mcu's files write it.
 #[test]
 fn an_expression_without_quotes() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::flows::liberty::{Function, Group};
+use crate::flows::liberty::{Function, Group, Templates, unit, words};
 
 /// A table of a library over the transition at an input and the load at an output.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,13 +39,11 @@ impl Table {
         values[0]
     }
 
-    fn read(group: &Group<'_>, units: &Units, scale: f64, templates: &BTreeMap<String, Group<'_>>) -> Option<Self> {
-        let template = templates.get(group.name());
+    fn read(group: &Group<'_>, units: &Units, scale: f64, templates: &Templates<'_, '_>) -> Option<Self> {
+        let template = templates.of(group);
         let mut axes = Vec::new();
         for number in 1..=3 {
-            let index = format!("index_{number}");
-            let own = numbers(group.values(&index));
-            let index = if own.is_empty() { numbers(template.map_or(&[][..], |t| t.values(&index))) } else { own };
+            let index = numbers(templates.index(group, number));
             let variable = template.and_then(|t| t.value(&format!("variable_{number}"))).unwrap_or_default();
             let (axis, unit) = match variable {
                 "input_net_transition" | "input_transition_time" => (Axis::Transition, units.time),
@@ -73,8 +71,7 @@ fn interpolate(index: &[f64], values: &[f64], x: f64) -> f64 {
 
 /// `"1, 2", "3, 4"`: numbers of all strings.
 fn numbers(values: &[&str]) -> Vec<f64> {
-    let ends = |c: char| c == ',' || c == '\\' || c.is_whitespace();
-    values.iter().flat_map(|v| v.split(ends)).filter_map(|n| n.parse().ok()).collect()
+    words(values).filter_map(|n| n.parse().ok()).collect()
 }
 
 /// What one unit of the file is in SI units.
@@ -83,7 +80,8 @@ struct Units {
     time: f64,
     capacitance: f64,
     energy: f64,
-    leakage: f64,
+    /// None when the file does not name it, and has no leakage.
+    leakage: Option<f64>,
     /// Of cells that do not say their own, in units of leakage.
     default_leakage: Option<f64>,
 }
@@ -124,6 +122,8 @@ pub struct Input {
 /// An output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
+    /// Farads of the pin itself.
+    pub capacitance: f64,
     /// Function of inputs and state.
     pub function: Function,
     /// Transition times by the input that causes the edge.
@@ -181,64 +181,60 @@ impl Cells {
     /// Reads a library.
     ///
     /// # Errors
-    /// A unit or the supply is missing: without them there is no energy.
+    /// A unit or the supply is missing or cannot be read: without them there is no energy.
     pub fn read(library: &Group<'_>) -> Result<Self, String> {
-        let volts = voltage(library).ok_or("the library names no voltage: nom_voltage or operating_conditions")?;
+        let volts = voltage(library)?;
         let units = units(library)?;
-        let kinds = ["lu_table_template", "power_lut_template"];
-        let templates: BTreeMap<String, Group<'_>> = library
-            .groups
-            .iter()
-            .filter(|g| kinds.contains(&g.kind))
-            .map(|g| (g.name().to_owned(), g.clone()))
-            .collect();
-        let read = |cell: &Group<'_>| Some((cell.name().to_owned(), read_cell(cell, &units, &templates)?));
+        let templates = Templates::new(library);
+        let read = |cell: &Group<'_>| Some((cell.name().to_owned(), read_cell(library, cell, &units, &templates)?));
         Ok(Self { volts, cells: library.all("cell").filter_map(read).collect() })
     }
 }
 
-fn voltage(library: &Group<'_>) -> Option<f64> {
-    let unit = quantity(library.value("voltage_unit").unwrap_or("1V"), 'V')?;
+#[cfg(test)]
+impl Cells {
+    /// A number that no library may have, if there is one.
+    pub(crate) fn flaw(&self) -> Option<String> {
+        let from_zero = |number: f64| number.is_finite() && number >= 0.0;
+        let whole = |table: &Table| {
+            let rises =
+                |index: &[f64]| index.iter().all(|x| x.is_finite()) && index.windows(2).all(|pair| pair[0] < pair[1]);
+            table.values.iter().all(|x| x.is_finite()) && table.axes.iter().all(|(_, index)| rises(index))
+        };
+        let powers = |powers: &[Power]| powers.iter().flat_map(|power| &power.tables).all(whole);
+        let input = |input: &Input| from_zero(input.capacitance) && powers(&input.power);
+        let output = |output: &Output| {
+            let arcs = output.arcs.iter().flat_map(|(_, tables)| tables).all(whole);
+            from_zero(output.capacitance) && arcs && powers(&output.power)
+        };
+        let cell = |cell: &Cell| {
+            let pins = cell.inputs.values().all(input) && cell.outputs.values().all(output);
+            pins && cell.leakage.is_none_or(from_zero)
+        };
+        let bad = self.cells.iter().find(|(_, found)| !cell(found)).map(|(name, found)| format!("{name}: {found:?}"));
+        bad.or_else(|| (!from_zero(self.volts) || self.volts == 0.0).then(|| format!("{} V", self.volts)))
+    }
+}
+
+fn voltage(library: &Group<'_>) -> Result<f64, String> {
+    let unit = unit(library, "voltage_unit")?.unwrap_or(1.0);
     let wanted = library.value("default_operating_conditions");
     let conditions = library.all("operating_conditions").find(|c| wanted.is_none_or(|w| c.name() == w));
-    let volts = conditions.and_then(|c| c.number("voltage")).or_else(|| library.number("nom_voltage"))?;
-    Some(volts * unit)
+    let volts = conditions.and_then(|c| c.number("voltage")).or_else(|| library.number("nom_voltage"));
+    volts
+        .map(|volts| volts * unit)
+        .ok_or_else(|| "the library names no voltage: nom_voltage or operating_conditions".into())
 }
 
 fn units(library: &Group<'_>) -> Result<Units, String> {
-    let missing = |what: &str| format!("the library names no {what}");
-    let time = library.value("time_unit").and_then(|t| quantity(t, 's')).ok_or_else(|| missing("time_unit"))?;
-    let volt = library.value("voltage_unit").and_then(|t| quantity(t, 'V')).unwrap_or(1.0);
-    let leakage = library.value("leakage_power_unit").and_then(|t| quantity(t, 'W')).unwrap_or(1e-9);
-    let load = library.values("capacitive_load_unit");
-    let capacitance = match load {
-        [number, unit] => quantity(&format!("{number}{}", unit.to_lowercase()), 'f'),
-        _ => None,
-    };
-    let capacitance = capacitance.ok_or_else(|| missing("capacitive_load_unit"))?;
-    // Liberty gives energies in the unit that follows from voltage and capacitance.
+    let wanted = |name: &str| unit(library, name)?.ok_or_else(|| format!("the library names no {name}"));
+    let (time, capacitance) = (wanted("time_unit")?, wanted("capacitive_load_unit")?);
+    let volt = unit(library, "voltage_unit")?.unwrap_or(1.0);
     let default_leakage = library.number("default_cell_leakage_power");
+    let leaks = default_leakage.is_some() || library.all("cell").any(|cell| leakage(cell).is_some());
+    let leakage = if leaks { Some(wanted("leakage_power_unit")?) } else { None };
+    // Liberty gives energies in the unit that follows from voltage and capacitance.
     Ok(Units { time, capacitance, energy: volt * volt * capacitance, leakage, default_leakage })
-}
-
-/// `10ps`: a number with a prefix and a unit, in the unit alone.
-fn quantity(text: &str, unit: char) -> Option<f64> {
-    let text = text.trim();
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-').unwrap_or(text.len());
-    let number: f64 = text[..digits].parse().ok().filter(|n: &f64| n.is_finite() && *n > 0.0)?;
-    // `1NS` and `1ns` are the same; no unit here has a prefix that a capital would change.
-    let unit_text = text[digits..].trim().to_lowercase();
-    let prefix = unit_text.strip_suffix(unit.to_ascii_lowercase())?;
-    let factor = match prefix {
-        "" => 1.0,
-        "m" => 1e-3,
-        "u" => 1e-6,
-        "n" => 1e-9,
-        "p" => 1e-12,
-        "f" => 1e-15,
-        _ => return None,
-    };
-    Some(number * factor)
 }
 
 /// Of the whole cell, or the mean over the states for which it is given.
@@ -248,7 +244,7 @@ fn leakage(cell: &Group<'_>) -> Option<f64> {
     cell.number("cell_leakage_power").or(mean)
 }
 
-fn read_cell(cell: &Group<'_>, units: &Units, templates: &BTreeMap<String, Group<'_>>) -> Option<Cell> {
+fn read_cell(library: &Group<'_>, cell: &Group<'_>, units: &Units, templates: &Templates<'_, '_>) -> Option<Cell> {
     let table = |group: &Group<'_>, scale: f64| Table::read(group, units, scale, templates);
     let powers = |pin: &Group<'_>| {
         let power = |group: &Group<'_>| Power {
@@ -262,13 +258,14 @@ fn read_cell(cell: &Group<'_>, units: &Units, templates: &BTreeMap<String, Group
         };
         pin.all("internal_power").map(power).filter(|p| !p.tables.is_empty()).collect::<Vec<_>>()
     };
-    let mut found =
-        Cell { leakage: leakage(cell).or(units.default_leakage).map(|n| n * units.leakage), ..Cell::default() };
-    for pin in cell.all("pin") {
+    let leakage = leakage(cell).or(units.default_leakage).zip(units.leakage);
+    let mut found = Cell { leakage: leakage.map(|(number, unit)| number * unit), ..Cell::default() };
+    for (name, pin) in cell.pins() {
+        // Liberty wants it of inputs, which the check of the file sees to; an output without one has none.
+        let capacitance = library.pin_capacitance(pin).unwrap_or(0.0) * units.capacitance;
         match pin.value("direction")? {
             "input" => {
-                let capacitance = pin.number("capacitance").unwrap_or(0.0) * units.capacitance;
-                found.inputs.insert(pin.name().to_owned(), Input { capacitance, power: powers(pin) });
+                found.inputs.insert(name.to_owned(), Input { capacitance, power: powers(pin) });
             }
             "output" => {
                 let function = Function::parse(pin.value("function")?).ok()?;
@@ -282,8 +279,8 @@ fn read_cell(cell: &Group<'_>, units: &Units, templates: &BTreeMap<String, Group
                         .collect();
                     (!tables.is_empty()).then_some((arc.value("related_pin")?.to_owned(), tables))
                 });
-                let output = Output { function, arcs: arcs.collect(), power: powers(pin) };
-                found.outputs.insert(pin.name().to_owned(), output);
+                let output = Output { capacitance, function, arcs: arcs.collect(), power: powers(pin) };
+                found.outputs.insert(name.to_owned(), output);
             }
             _ => return None,
         }
@@ -341,12 +338,51 @@ mod tests {
         assert_eq!(of("", ""), None);
     }
 
+    const HEAD: &str = "library (l) { time_unit : \"1ns\"; nom_voltage : 2; capacitive_load_unit (1, pf);";
+
+    fn read(text: &str) -> Result<Cells, String> {
+        Cells::read(&crate::flows::liberty::parse(text).unwrap())
+    }
+
     #[test]
-    fn units_with_prefixes() {
-        assert_eq!(quantity("10ps", 's'), Some(1e-11));
-        assert_eq!(quantity("1V", 'V'), Some(1.0));
-        assert_eq!(quantity("100mV", 'V'), Some(0.1));
-        assert_eq!(quantity("1pf", 'f'), Some(1e-12));
-        assert_eq!(quantity("1kohm", 's'), None);
+    fn a_unit_is_there_and_can_be_read() {
+        let cell = "cell (c) { cell_leakage_power : 5; pin (A) { direction : input; } pin (Z) { direction : output; function : \"A\"; } } }";
+        let of = |from: &str, to: &str| {
+            let head =
+                HEAD.replace("library (l) {", "library (l) { voltage_unit : \"1V\"; leakage_power_unit : \"1nW\"; ");
+            assert!(head.contains(from), "{from}");
+            read(&(head.replace(from, to) + cell)).map(|cells| cells.volts)
+        };
+        assert_eq!(of("1V", "100mV"), Ok(0.2));
+        for (from, to, told) in [
+            ("leakage_power_unit : \"1nW\";", "", "the library names no leakage_power_unit"),
+            ("1nW", "1nJ", "leakage_power_unit is `1nJ`; wanted is "),
+            ("1V", "1volt", "voltage_unit is `1volt`; wanted is "),
+            ("1ns", "1 day", "time_unit is `1 day`; wanted is "),
+            ("(1, pf)", "(pf)", "capacitive_load_unit is `pf`; wanted is "),
+            ("time_unit : \"1ns\";", "", "the library names no time_unit"),
+            ("nom_voltage : 2;", "", "the library names no voltage"),
+        ] {
+            let error = of(from, to).unwrap_err();
+            assert!(error.starts_with(told), "{error}");
+        }
+    }
+
+    #[test]
+    fn capacitances_by_pin_edge_or_default() {
+        let of = |defaults: &str, input: &str, output: &str| {
+            let cell = format!(
+                "cell (c) {{ pin (A, B) {{ direction : input; {input} }} \
+                 pin (Z) {{ direction : output; function : \"A B\"; {output} }} }} }}"
+            );
+            let cells = read(&(HEAD.to_owned() + defaults + &cell)).unwrap();
+            let cell = &cells.cells["c"];
+            assert_eq!(cell.inputs["A"], cell.inputs["B"]);
+            (cell.inputs["A"].capacitance, cell.outputs["Z"].capacitance)
+        };
+        let defaults = "default_input_pin_cap : 3; default_output_pin_cap : 7;";
+        assert_eq!(of(defaults, "", ""), (3.0 * 1e-12, 7.0 * 1e-12));
+        assert_eq!(of(defaults, "capacitance : 2;", "capacitance : 0;"), (2.0 * 1e-12, 0.0));
+        assert_eq!(of("", "rise_capacitance : 2; fall_capacitance : 4;", ""), (3.0 * 1e-12, 0.0));
     }
 }

@@ -3,7 +3,7 @@
 //! The design is mapped to cells; the netlist is simulated with the block's testbench, which checks it against the
 //! golden model on the way; the transitions of every net are counted. Then
 //!
-//! - a net takes C V^2 / 2 for each transition, C being the input pins on it;
+//! - a net takes C V^2 / 2 for each transition, C being the pins on it;
 //! - a cell takes its internal energy from the library's tables for each transition of its pins, at the load of the
 //!   output and the transition time that the library gives for the edge;
 //! - leakage is a power, and reported apart.
@@ -157,6 +157,7 @@ pub fn input_transition(cells: &Cells, driver: Option<&str>) -> f64 {
     let Some(cell) = driver.and_then(|name| cells.cells.get(name)) else { return 0.0 };
     let load = 4.0 * cell.inputs.values().map(|i| i.capacitance).sum::<f64>();
     let Some(output) = cell.outputs.values().next() else { return 0.0 };
+    let load = load + output.capacitance;
     // Driven by another of its kind: a few rounds settle.
     (0..8).fold(0.0, |transition, _| output.transition(|_| transition, load))
 }
@@ -167,9 +168,10 @@ pub fn sum(netlist: &Netlist, cells: &Cells, toggles: &Toggles, slew: f64) -> En
     let mut loads: BTreeMap<Net, f64> = BTreeMap::new();
     for instance in &netlist.instances {
         for (pin, net) in &instance.pins {
-            if let Some(input) = cells.cells[&instance.cell].inputs.get(pin) {
-                *loads.entry(*net).or_default() += input.capacitance;
-            }
+            let cell = &cells.cells[&instance.cell];
+            let input = cell.inputs.get(pin).map(|input| input.capacitance);
+            let output = cell.outputs.get(pin).map(|output| output.capacitance);
+            *loads.entry(*net).or_default() += input.or(output).unwrap_or(0.0);
         }
     }
     let load = |net: &Net| loads.get(net).copied().unwrap_or(0.0);

@@ -5,71 +5,92 @@
 
 use std::collections::BTreeMap;
 
-use super::ast::{Group, parse};
+use super::ast::{Attribute, Group, Lines};
+use super::parser::parse;
+use super::tables;
+use super::units::{UNITS, unit};
 
-/// Attributes that are one number, none below zero where the second is true.
-const NUMBERS: [(&str, bool); 12] = [
-    ("area", true),
-    ("capacitance", true),
-    ("rise_capacitance", true),
-    ("fall_capacitance", true),
-    ("max_capacitance", true),
-    ("max_transition", true),
-    ("cell_leakage_power", false),
-    ("default_cell_leakage_power", false),
-    ("default_input_pin_cap", true),
-    ("nom_voltage", false),
-    ("nom_temperature", false),
-    ("voltage", false),
+/// What a number must be.
+#[derive(Clone, Copy)]
+enum Wanted {
+    Any,
+    FromZero,
+    AboveZero,
+}
+
+impl Wanted {
+    fn fits(self, number: f64) -> bool {
+        let in_range = match self {
+            Self::Any => true,
+            Self::FromZero => number >= 0.0,
+            Self::AboveZero => number > 0.0,
+        };
+        number.is_finite() && in_range
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::Any => "a number",
+            Self::FromZero => "a number, 0 or more",
+            Self::AboveZero => "a number above 0",
+        }
+    }
+}
+
+/// Attributes that are one number.
+const NUMBERS: [(&str, Wanted); 17] = [
+    ("area", Wanted::FromZero),
+    ("capacitance", Wanted::FromZero),
+    ("rise_capacitance", Wanted::FromZero),
+    ("fall_capacitance", Wanted::FromZero),
+    ("max_capacitance", Wanted::FromZero),
+    ("max_transition", Wanted::FromZero),
+    ("default_max_capacitance", Wanted::FromZero),
+    ("default_max_transition", Wanted::FromZero),
+    ("cell_leakage_power", Wanted::FromZero),
+    ("default_cell_leakage_power", Wanted::FromZero),
+    ("default_input_pin_cap", Wanted::FromZero),
+    ("default_inout_pin_cap", Wanted::FromZero),
+    ("default_output_pin_cap", Wanted::FromZero),
+    ("nom_process", Wanted::Any),
+    ("nom_voltage", Wanted::AboveZero),
+    ("nom_temperature", Wanted::Any),
+    // Of operating conditions.
+    ("voltage", Wanted::AboveZero),
 ];
 
-/// Where something is wrong: a file's text, and the cell around it.
-struct Place<'a> {
-    text: &'a str,
+/// Where something is wrong: a file's lines, and the cell around it.
+pub(super) struct Place<'a> {
+    lines: Lines<'a>,
     cell: Option<&'a str>,
 }
 
 impl Place<'_> {
     /// `line 12, cell INVX1: what`.
-    fn wrong(&self, at: &str, what: &str) -> String {
-        let line = line_of(self.text, at);
+    pub(super) fn wrong(&self, at: &str, what: &str) -> String {
         let cell = self.cell.map_or_else(String::new, |cell| format!(", cell {cell}"));
-        format!("line {line}{cell}: {what}")
+        format!("line {}{cell}: {what}", self.lines.of(at))
     }
 
-    fn number(&self, name: &str, text: &str, at_least_zero: bool) -> Result<(), String> {
-        match text.trim().parse::<f64>() {
-            Ok(x) if x.is_finite() && (x >= 0.0 || !at_least_zero) => Ok(()),
-            _ => {
-                let wanted = if at_least_zero { "a number, 0 or more" } else { "a number" };
-                Err(self.wrong(text, &format!("{name} is `{}`; {wanted} is wanted", text.trim())))
-            }
-        }
-    }
-
-    /// The numbers of a list such as `"1, 2", "3, 4"`.
-    fn list(&self, name: &str, values: &[&str]) -> Result<usize, String> {
-        let words = |text: &&str| -> Vec<String> {
-            let words = text.split(|c: char| c == ',' || c == '\\' || c.is_whitespace());
-            words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    fn number(&self, attribute: &Attribute<'_>, wanted: Wanted) -> Result<(), String> {
+        let name = attribute.name;
+        let told = match attribute.values[..] {
+            [text] if text.trim().parse().is_ok_and(|number| wanted.fits(number)) => return Ok(()),
+            [] => format!("{name} has no value; {} is wanted", wanted.text()),
+            _ => format!("{name} is `{}`; {} is wanted", attribute.values.join(" ").trim(), wanted.text()),
         };
-        let mut count = 0;
-        for text in values {
-            for word in words(text) {
-                if !word.parse::<f64>().is_ok_and(f64::is_finite) {
-                    return Err(self.wrong(text, &format!("{name} holds `{word}`; numbers are wanted")));
-                }
-                count += 1;
-            }
-        }
-        Ok(count)
+        Err(self.wrong(attribute.values.first().unwrap_or(&name), &told))
     }
-}
 
-/// Line of a part of a text, from 1 on.
-fn line_of(text: &str, part: &str) -> usize {
-    let offset = (part.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
-    text.as_bytes().iter().take(offset.min(text.len())).filter(|byte| **byte == b'\n').count() + 1
+    /// Refuses the second of two things of which one is wanted.
+    fn once<'k, K: Ord>(&self, seen: &mut BTreeMap<K, &'k str>, key: K, at: &'k str, what: &str) -> Result<(), String> {
+        match seen.insert(key, at) {
+            Some(first) => {
+                Err(self.wrong(at, &format!("{what} stands in line {} too; one is wanted", self.lines.of(first))))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 /// Looks at all numbers and tables of a file.
@@ -78,66 +99,86 @@ fn line_of(text: &str, part: &str) -> usize {
 /// The first thing that is wrong, with its line, its cell, and what is wanted.
 pub(super) fn check(text: &str) -> Result<(), String> {
     let library = parse(text)?;
-    let mut place = Place { text, cell: None };
-    if let Some((_, values)) = library.attributes.iter().find(|(name, _)| *name == "include_file") {
-        let at = values.first().copied().unwrap_or_default();
-        return Err(place.wrong(at, "include_file is not read: put the file's text here"));
-    }
-    let template = |g: &&Group<'_>| g.kind.ends_with("_template");
-    let templates: BTreeMap<&str, &Group<'_>> = library.groups.iter().filter(template).map(|g| (g.name(), g)).collect();
+    let mut place = Place { lines: Lines::new(text), cell: None };
     attributes(&place, &library)?;
-    let mut lines: BTreeMap<&str, usize> = BTreeMap::new();
+    for (name, ..) in UNITS {
+        if let (Err(what), Some(attribute)) = (unit(&library, name), library.attribute(name)) {
+            return Err(place.wrong(attribute.name, &what));
+        }
+    }
+    let templates = tables::Templates::new(&library);
+    let mut names = BTreeMap::new();
     for group in &library.groups {
-        if group.kind == "cell" {
+        if group.kind.ends_with("_template") {
+            let what = format!("the {} {}", group.kind, group.name());
+            place.once(&mut names, (group.kind, group.name()), group.text, &what)?;
+        } else if group.kind == "cell" {
+            if group.arguments.len() != 1 {
+                let what = format!("a cell has {} names; one is wanted", group.arguments.len());
+                return Err(place.wrong(group.text, &what));
+            }
             place.cell = Some(group.name());
-            if let Some(first) = lines.insert(group.name(), line_of(text, group.text)) {
-                return Err(place.wrong(group.text, &format!("the cell stands in line {first} too; one is wanted")));
-            }
-            if group.value("area").is_none() {
-                return Err(place.wrong(group.text, "there is no area; a number, 0 or more, is wanted"));
-            }
+            place.once(&mut names, (group.kind, group.name()), group.text, "the cell")?;
         }
         tree(&place, group, &templates)?;
+        if group.kind == "cell" {
+            cell(&place, &library, group)?;
+        }
         place.cell = None;
     }
     Ok(())
 }
 
-fn attributes(place: &Place<'_>, group: &Group<'_>) -> Result<(), String> {
-    for (name, values) in &group.attributes {
-        if let Some((_, at_least_zero)) = NUMBERS.iter().find(|(number, _)| number == name) {
-            let Some(value) = values.first() else {
-                return Err(place.wrong(name, &format!("{name} has no value; a number is wanted")));
-            };
-            place.number(name, value, *at_least_zero)?;
-        }
+fn cell(place: &Place<'_>, library: &Group<'_>, cell: &Group<'_>) -> Result<(), String> {
+    if cell.attribute("area").is_none() {
+        return Err(place.wrong(cell.text, "there is no area; a number, 0 or more, is wanted"));
     }
-    if group.kind == "leakage_power"
-        && let Some(value) = group.value("value")
-    {
-        place.number("value", value, false)?;
+    let states: f64 = cell.all("leakage_power").filter_map(|state| state.number("value")).sum();
+    if !(states.is_finite() && states >= 0.0) {
+        let what = format!("the leakage_power of its states adds up to {states}; a number, 0 or more, is wanted");
+        return Err(place.wrong(cell.text, &what));
+    }
+    for (name, pin) in cell.pins() {
+        if pin.value("direction") == Some("input") && library.pin_capacitance(pin).is_none() {
+            let what = format!(
+                "pin {name} has no capacitance, and the library no default_input_pin_cap; a number, 0 or more, is wanted"
+            );
+            return Err(place.wrong(pin.text, &what));
+        }
     }
     Ok(())
 }
 
-fn tree(place: &Place<'_>, group: &Group<'_>, templates: &BTreeMap<&str, &Group<'_>>) -> Result<(), String> {
-    attributes(place, group)?;
-    let values = group.values("values");
-    let mut size = 1;
-    for number in 1..=3 {
-        let name = format!("index_{number}");
-        let own = group.values(&name);
-        let own_count = place.list(&name, own)?;
-        let inherited = || templates.get(group.name()).map_or(&[][..], |t| t.values(&name));
-        let count = if own.is_empty() { place.list(&name, inherited())? } else { own_count };
-        size *= count.max(1);
-    }
-    if !values.is_empty() {
-        let count = place.list("values", values)?;
-        if count != size {
-            let what = format!("{} has {count} values; its indices want {size}", group.kind);
-            return Err(place.wrong(group.text, &what));
+fn attributes(place: &Place<'_>, group: &Group<'_>) -> Result<(), String> {
+    let mut seen: BTreeMap<&str, &Attribute<'_>> = BTreeMap::new();
+    for attribute in &group.attributes {
+        let name = attribute.name;
+        if name == "include_file" {
+            return Err(place.wrong(name, "include_file is not read: put the file's text here"));
         }
+        let wanted = NUMBERS.iter().find(|(number, _)| *number == name).map(|(_, wanted)| *wanted);
+        let wanted = wanted.or((group.kind == "leakage_power" && name == "value").then_some(Wanted::Any));
+        if let Some(wanted) = wanted {
+            place.number(attribute, wanted)?;
+        }
+        // Of lists such as `define` and `voltage_map` there may be many; what says the same twice does no harm.
+        let table = name == "values" || name.starts_with("index_");
+        if let Some(first) = seen.insert(name, attribute)
+            && (wanted.is_some() || table || !attribute.complex && first.values != attribute.values)
+        {
+            let line = place.lines.of(first.name);
+            return Err(place.wrong(name, &format!("{name} stands in line {line} too; one is wanted")));
+        }
+    }
+    Ok(())
+}
+
+fn tree(place: &Place<'_>, group: &Group<'_>, templates: &tables::Templates<'_, '_>) -> Result<(), String> {
+    attributes(place, group)?;
+    tables::check(place, group, templates)?;
+    let mut pins = BTreeMap::new();
+    for (name, pin) in group.pins() {
+        place.once(&mut pins, name, pin.text, &format!("pin {name}"))?;
     }
     group.groups.iter().try_for_each(|inner| tree(place, inner, templates))
 }
@@ -146,40 +187,146 @@ fn tree(place: &Place<'_>, group: &Group<'_>, templates: &BTreeMap<&str, &Group<
 mod tests {
     use super::*;
 
+    const LIBRARY: &str = "library (l) {\n  lu_table_template (t) { index_1 (\"1, 2\"); index_2 (\"1, 2, 3\"); }\n  cell (a) {\n    \
+        area : 2;\n    leakage_power () { value : 3; }\n    pin (A) { direction : input; capacitance : 0.5;\n      \
+        internal_power () { power (t) { values (\"1, 2, 3\", \\\n        \"4, 5, 6\"); } } }\n  }\n}\n";
+
     /// A library with one cell, a part of which is something else.
     fn with(from: &str, to: &str) -> Result<(), String> {
-        let text = "library (l) {\n  lu_table_template (t) { index_1 (\"1, 2\"); index_2 (\"1, 2, 3\"); }\n  cell (a) {\n    \
-            area : 2;\n    leakage_power () { value : 3; }\n    pin (A) { direction : input; capacitance : 0.5;\n      \
-            internal_power () { power (t) { values (\"1, 2, 3\", \\\n        \"4, 5, 6\"); } } }\n  }\n}\n";
-        assert!(text.contains(from), "{from}");
-        check(&text.replace(from, to))
+        assert!(LIBRARY.contains(from), "{from}");
+        check(&LIBRARY.replacen(from, to, 1))
+    }
+
+    fn refused(cases: &[(&str, &str, &str)]) {
+        assert_eq!(check(LIBRARY), Ok(()));
+        for (from, to, told) in cases {
+            assert_eq!(with(from, to).unwrap_err(), *told, "{to}");
+        }
     }
 
     #[test]
-    fn numbers_and_tables_are_looked_at() {
-        assert_eq!(with("area", "area"), Ok(()));
-        for (from, to, told) in [
+    fn numbers() {
+        refused(&[
             ("area : 2", "area : nan", "line 4, cell a: area is `nan`; a number, 0 or more is wanted"),
             ("area : 2", "area : 1e999", "line 4, cell a: area is `1e999`; a number, 0 or more is wanted"),
             ("area : 2", "area : -1", "line 4, cell a: area is `-1`; a number, 0 or more is wanted"),
+            ("area : 2", "area : 16 17", "line 4, cell a: area is `16 17`; a number, 0 or more is wanted"),
+            ("area : 2", "area : 2 um", "line 4, cell a: area is `2 um`; a number, 0 or more is wanted"),
+            ("area : 2", "area : ", "line 4, cell a: area has no value; a number, 0 or more is wanted"),
+            (
+                "area : 2",
+                "area : 16 capacitance : 3",
+                "line 4: `:` stands in the value of `area`; is `;` missing before `capacitance`?",
+            ),
             ("area : 2;", "", "line 3, cell a: there is no area; a number, 0 or more, is wanted"),
+            (
+                "value : 3",
+                "value : -3",
+                "line 3, cell a: the leakage_power of its states adds up to -3; a number, 0 or more, is wanted",
+            ),
             ("value : 3", "value : inf", "line 5, cell a: value is `inf`; a number is wanted"),
             ("0.5", "big", "line 6, cell a: capacitance is `big`; a number, 0 or more is wanted"),
-            ("4, 5, 6", "4, 5", "line 7, cell a: power has 5 values; its indices want 6"),
-            ("4, 5, 6", "4, 5, NaN", "line 8, cell a: values holds `NaN`; numbers are wanted"),
-            ("1, 2, 3\"); }", "1, x\"); }", "line 2: index_2 holds `x`; numbers are wanted"),
+            ("(l) {", "(l) { nom_voltage : 0;", "line 1: nom_voltage is `0`; a number above 0 is wanted"),
+            (
+                "(l) {",
+                "(l) {\noperating_conditions (x) { voltage : -1.8; }",
+                "line 2: voltage is `-1.8`; a number above 0 is wanted",
+            ),
+            (
+                "area : 2;",
+                "area : 2; cell_leakage_power : -1;",
+                "line 4, cell a: cell_leakage_power is `-1`; a number, 0 or more is wanted",
+            ),
+        ]);
+    }
+
+    #[test]
+    fn units() {
+        refused(&[
+            (
+                "(l) {",
+                "(l) {\n leakage_power_unit : \"1nJ\";",
+                "line 2: leakage_power_unit is `1nJ`; wanted is a number above 0, a prefix of m, u, n, p and f, and W, as in `1nW`",
+            ),
+            (
+                "(l) {",
+                "(l) {\n capacitive_load_unit (1);",
+                "line 2: capacitive_load_unit is `1`; wanted is a number above 0, a prefix of m, u, n, p and f, and f, as in `(1, pf)`",
+            ),
+        ]);
+    }
+
+    #[test]
+    fn a_capacitance_is_somewhere() {
+        let missing = "line 6, cell a: pin A has no capacitance, and the library no default_input_pin_cap; a number, 0 or more, is wanted";
+        refused(&[("capacitance : 0.5;", "", missing), ("capacitance : 0.5;", "rise_capacitance : 0.5;", missing)]);
+        assert_eq!(with("capacitance : 0.5;", "rise_capacitance : 0.5; fall_capacitance : 0.4;"), Ok(()));
+        let default = LIBRARY.replace("capacitance : 0.5;", "").replace("(l) {", "(l) { default_input_pin_cap : 1;");
+        assert_eq!(check(&default), Ok(()));
+        let default = default.replace("_cap : 1", "_cap : x");
+        assert_eq!(check(&default).unwrap_err(), "line 1: default_input_pin_cap is `x`; a number, 0 or more is wanted");
+    }
+
+    #[test]
+    fn one_of_each() {
+        refused(&[
             (
                 "cell (a)",
                 "cell (a) { area : 1; }\n cell (a)",
                 "line 4, cell a: the cell stands in line 3 too; one is wanted",
             ),
+            ("cell (a)", "cell (a, b)", "line 3: a cell has 2 names; one is wanted"),
+            ("cell (a)", "cell ()", "line 3: a cell has 0 names; one is wanted"),
+            ("area : 2;", "area : 2;\n area : 2;", "line 5, cell a: area stands in line 4 too; one is wanted"),
             (
-                "library (l) {",
-                "library (l) { include_file (\"x\");",
-                "line 1: include_file is not read: put the file's text here",
+                "direction : input;",
+                "direction : input;\ndirection : output;",
+                "line 7, cell a: direction stands in line 6 too; one is wanted",
             ),
-        ] {
-            assert_eq!(with(from, to).unwrap_err(), told);
-        }
+            (
+                "leakage_power",
+                "pin (A) { direction : output; } leakage_power",
+                "line 6, cell a: pin A stands in line 5 too; one is wanted",
+            ),
+            (
+                "leakage_power",
+                "pin (B, A) { direction : output; } leakage_power",
+                "line 6, cell a: pin A stands in line 5 too; one is wanted",
+            ),
+            (
+                "cell (a)",
+                "lu_table_template (t) { } cell (a)",
+                "line 3: the lu_table_template t stands in line 2 too; one is wanted",
+            ),
+            (
+                "values (",
+                "index_1 (\"1, 2\"); index_1 (\"1, 3\"); values (",
+                "line 7, cell a: index_1 stands in line 7 too; one is wanted",
+            ),
+        ]);
+        // A power template and a delay template may have the same name; lists may come again, and so may what says the same.
+        let twice = "power_lut_template (t) { index_1 (\"1, 2\"); index_2 (\"1, 2, 3\"); } define (x, cell, string); \
+            define (y, cell, string); comment : \"x\"; comment : x; cell (a)";
+        assert_eq!(with("cell (a)", twice), Ok(()));
+    }
+
+    #[test]
+    fn files_in_the_file() {
+        refused(&[
+            ("(l) {", "(l) { include_file (\"x\");", "line 1: include_file is not read: put the file's text here"),
+            ("area", "include_file (x);\n area", "line 4, cell a: include_file is not read: put the file's text here"),
+            ("0.5;", "0.5; include_file : x;", "line 6, cell a: include_file is not read: put the file's text here"),
+        ]);
+    }
+
+    /// A search for the line from the beginning of the file would take hours here.
+    #[test]
+    fn long_files() {
+        let cells: String = (0..40_000).map(|n| format!("cell (c{n}) {{ area : 1; }}\n")).collect();
+        let start = std::time::Instant::now();
+        assert_eq!(check(&format!("library (l) {{\n{cells}}}\n")), Ok(()));
+        let last = check(&format!("library (l) {{\n{cells}cell (c7) {{ area : 1; }} }}\n")).unwrap_err();
+        assert_eq!(last, "line 40002, cell c7: the cell stands in line 9 too; one is wanted");
+        assert!(start.elapsed().as_secs() < 120, "{:?}", start.elapsed());
     }
 }

@@ -2,31 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::ast::{Group, parse};
+use super::ast::Group;
+use super::parser::parse;
 use crate::error::{Failure, Result};
-
-/// The text of a file, unpacked where gzip packed it, whatever its name is.
-pub(super) fn read(path: &Path) -> Result<String> {
-    let bytes = fs::read(path).map_err(|e| Failure::file("read", path, &e))?;
-    if !bytes.starts_with(&[0x1f, 0x8b]) {
-        return Ok(plain(&bytes));
-    }
-    let mut text = Vec::new();
-    flate2::read::MultiGzDecoder::new(&bytes[..])
-        .read_to_end(&mut text)
-        .map_err(|e| Failure::Usage(format!("{}: gzip cannot unpack it: {e}", path.display())))?;
-    Ok(plain(&text))
-}
-
-/// The text without the marks that some systems put into it: one at its beginning, and a return at the end of each line.
-fn plain(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    text.trim_start_matches('\u{feff}').replace("\r\n", "\n")
-}
 
 /// All cells in one text: that of the first file, and the groups of the others.
 pub(super) fn join(files: &[(PathBuf, String)]) -> Result<String> {
@@ -84,7 +64,7 @@ fn is_meaning(name: &str) -> bool {
 
 fn same_units(first: &Path, head: &Group<'_>, path: &Path, library: &Group<'_>) -> Result<()> {
     let values = |group: &Group<'_>, name: &str| group.values(name).join(" ");
-    let names = head.attributes.iter().chain(&library.attributes).map(|(name, _)| *name);
+    let names = head.attributes.iter().chain(&library.attributes).map(|attribute| attribute.name);
     // What names a group of the file itself may differ.
     let names =
         names.filter(|name| is_meaning(name) && !matches!(*name, "default_operating_conditions" | "default_wire_load"));
@@ -172,7 +152,7 @@ mod tests {
             error("library (a) { cell (x) { } }", "library (b) { cell (x) { } }"),
             "part1.lib: the cell x is in part0.lib too: leave one of the files out"
         );
-        assert!(error("library (a) { }", "module x;").starts_with("part1.lib: this is no Liberty file"));
+        assert!(error("library (a) { }", "module x;").starts_with("part1.lib: line 1: this is no Liberty file"));
         assert!(join(&files(&["library (a) { nom_voltage : 1.0; }", "library (b) { nom_voltage : 1; }"])).is_ok());
     }
 }

@@ -23,8 +23,7 @@ fn model(cell: &Group<'_>) -> Option<String> {
         Some([_, complement]) if complement == name => "(~state)".to_owned(),
         _ => format!("\\{name} "),
     };
-    for group in cell.all("pin") {
-        let name = group.name();
+    for (name, group) in cell.pins() {
         match group.value("direction")? {
             "input" => ports.push(format!("input wire \\{name} ")),
             "output" => {
