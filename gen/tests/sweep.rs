@@ -379,11 +379,50 @@ fn values_that_are_none_and_circles_are_refused() {
             "[derived]\nrows = 'columns'\ncolumns = 'rows'\n[axes]\noperand_width = [3]\n",
             "`rows` is derived from `columns`, which is derived later; put `columns` before it",
         ),
+        (
+            "[axes]\nrows = { powers_of_two = [16, 'x', 4096] }\n",
+            "axis `rows`: `powers_of_two` holds \"x\", wanted two integers",
+        ),
     ] {
         let place = Place::new(&format!("block = 'mac_mesh'\nstages = ['gen']\n{section}"));
         let (code, out, err) = place.run(&[]);
         assert_eq!(code, Some(2), "{section}: {out}{err}");
         assert!(err.contains("mesh.toml:4: ") && err.contains(told), "{section}: {err}");
+    }
+    // Parameters of a part, however they are written.
+    for (written, whole) in [
+        ("array.rows", false),
+        ("array['rows']", true),
+        ("array[\"ro\" ~ \"ws\"]", true),
+        ("(array).rows", false),
+        ("(array if true else array).rows", true),
+        ("array|attr('rows')", true),
+        ("(array|items|list)[0][1]", true),
+    ] {
+        for (target, told) in [
+            ("array.rows", "`array.rows` is derived from itself"),
+            (
+                "max_beats",
+                "`max_beats` is derived from `array.rows`, which is derived later; put `array.rows` before it",
+            ),
+        ] {
+            let later = if target == "max_beats" { "'array.rows' = '4'\n" } else { "" };
+            let text = format!(
+                "block = 'tender_top'\nstages = ['gen']\n[derived]\n'{target}' = \"\"\"2 * {written}\"\"\"\n{later}[axes]\nstrip = [32]\n"
+            );
+            let (code, out, err) = Place::new(&text).run(&[]);
+            assert_eq!(code, Some(2), "{text}: {out}{err}");
+            assert!(err.contains("mesh.toml:4: ") && err.contains(told), "{text}: {err}");
+            assert_eq!(err.contains("`array` is read as a whole"), whole, "{text}: {err}");
+        }
+    }
+    for text in ["1e308 * 10 * rows", "-1e308 * 10 * rows", "1e308 * 10 - 1e308 * 10"] {
+        let sweep =
+            format!("block = 'mac_mesh'\nstages = ['gen']\n[derived]\ncolumns = '{text}'\n[axes]\nrows = [1]\n");
+        let place = Place::new(&sweep);
+        let (code, out, err) = place.run(&[]);
+        assert_eq!(code, Some(2), "{out}{err}");
+        assert!(err.contains(&format!("mesh.toml: `{text}` is ")) && err.contains("a finite number"), "{err}");
     }
     let deep = format!(
         "block = 'mac_mesh'\nstages = ['gen']\nwhere = ['{}true']\n[axes]\nrows = [1]\n",

@@ -54,8 +54,16 @@ fn from_table(name: &str, table: &toml::Table) -> Result<Vec<Value>, String> {
     };
     if let Some(ends) = table.get("powers_of_two") {
         only(&["powers_of_two"])?;
-        let ends: Vec<i64> = ends.as_array().into_iter().flatten().filter_map(toml::Value::as_integer).collect();
-        let [from, to] = ends[..] else { return Err(format!("axis `{name}`: {FORMS}")) };
+        let told = |what: String| format!("axis `{name}`: `powers_of_two` {what}; {FORMS}");
+        let ends = ends.as_array().ok_or_else(|| told(format!("is {ends}, wanted a list of two integers")))?;
+        let integer = |end: &toml::Value| {
+            end.as_integer()
+                .ok_or_else(|| told(format!("holds {end}, wanted two integers: the first value and the last")))
+        };
+        let ends = ends.iter().map(integer).collect::<Result<Vec<_>, _>>()?;
+        let [from, to] = ends[..] else {
+            return Err(told(format!("holds {} integers, wanted two: the first value and the last", ends.len())));
+        };
         if from < 1 || from > to || from & (from - 1) != 0 {
             return Err(format!("axis `{name}`: [{from}, {to}] does not begin with a power of two, or is empty"));
         }
@@ -106,6 +114,13 @@ mod tests {
             ("{ from = 1 }", "`to` is missing"),
             ("{ from = 1, to = 2, by = 1 }", "`by` is unknown"),
             ("{ powers_of_two = [3, 8] }", "power of two"),
+            ("{ powers_of_two = [16, \"x\", 4096] }", "axis `x`: `powers_of_two` holds \"x\", wanted two integers"),
+            ("{ powers_of_two = [16, 4096.0] }", "`powers_of_two` holds 4096.0, wanted two integers"),
+            (
+                "{ powers_of_two = [16, 64, 4096] }",
+                "`powers_of_two` holds 3 integers, wanted two: the first value and the last",
+            ),
+            ("{ powers_of_two = 16 }", "`powers_of_two` is 16, wanted a list of two integers"),
             ("{ from = 1, to = 100000000 }", "more than 10000"),
         ] {
             let error = parse(text).unwrap_err();

@@ -55,13 +55,18 @@ impl Expression {
     /// Its value at a point.
     ///
     /// # Errors
-    /// An unknown name, an operation that does not fit its operands.
+    /// An unknown name, an operation that does not fit its operands, a number too large for a double.
     pub fn compute(&self, params: &Params) -> Result<serde_json::Value, String> {
         let value = self.value(params)?;
         if value.is_undefined() {
             return Err(format!("`{}` has no value: is every name a parameter?", self.text));
         }
-        serde_json::to_value(&value).map_err(|e| format!("`{}`: {e}", self.text))
+        let json = serde_json::to_value(&value).map_err(|e| format!("`{}` is {value}: {e}", self.text))?;
+        // JSON has no infinity, and writes null.
+        if holds_null(&json) {
+            return Err(format!("`{}` is {value}; a finite number, a text, true or false is wanted", self.text));
+        }
+        Ok(json)
     }
 
     /// Whether it holds at a point.
@@ -73,6 +78,15 @@ impl Expression {
             serde_json::Value::Bool(truth) => Ok(truth),
             other => Err(format!("`{}` is {other}, wanted true or false", self.text)),
         }
+    }
+}
+
+fn holds_null(value: &serde_json::Value) -> bool {
+    match value {
+        serde_json::Value::Null => true,
+        serde_json::Value::Array(list) => list.iter().any(holds_null),
+        serde_json::Value::Object(map) => map.values().any(holds_null),
+        _ => false,
     }
 }
 
@@ -113,6 +127,21 @@ mod tests {
         assert!(holds("lines > 1").unwrap_err().contains("lines > 1"));
         assert!(Expression::parse("rows >").is_err());
         assert_eq!(Expression::parse("rows + pe.width * rows").unwrap().names(), ["pe.width", "rows"]);
+        for (text, value) in [
+            ("1e308 * 10", "inf"),
+            ("-1e308 * rows", "-inf"),
+            ("1e308 * 10 - 1e308 * 10", "NaN"),
+            ("10.0 ** 400", "inf"),
+            ("[1, 1e308 * 10]", "[1, inf]"),
+        ] {
+            let told = format!("`{text}` is {value}; a finite number, a text, true or false is wanted");
+            assert_eq!(compute(text), Err(told), "{text}");
+        }
+        assert!(compute("none").unwrap_err().starts_with("`none` is "));
+        for text in ["1.0 / 0", "2 ** 200", "10 ** 30", "1 // 0", "1 % 0", "7 ** 7 ** 7"] {
+            let error = compute(text).unwrap_err();
+            assert!(error.starts_with(&format!("`{text}`")), "{error}");
+        }
         for word in ["not ", "-", "(", "[", "not not "] {
             let deep = word.repeat(100_000) + "true";
             let error = Expression::parse(&deep).unwrap_err();

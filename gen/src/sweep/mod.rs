@@ -7,6 +7,8 @@ mod axis;
 mod database;
 mod export;
 mod expression;
+#[cfg(test)]
+mod fuzz;
 mod plan;
 mod results;
 mod spec;

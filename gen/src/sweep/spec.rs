@@ -153,15 +153,26 @@ impl Spec {
         }
         let mut derived: Vec<(String, Expression)> = Vec::new();
         for (name, text) in in_file_order(&file.derived) {
-            let is_later = |n: &str| file.derived.keys().any(|d| d.get_ref() == n) && !derived.iter().any(|d| d.0 == n);
+            let later: Vec<&str> = file.derived.keys().map(|d| d.get_ref().as_str()).collect();
+            let later = later.into_iter().filter(|d| !derived.iter().any(|(known, _)| known == d));
+            // `pe['width']` reads `pe`, and so may read all that is in it.
+            let inside = |outer: &str, inner: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('.'));
+            let reads = |read: &str, other: &str| read == other || inside(read, other) || inside(other, read);
             let expression = Expression::parse(text).map_err(|e| at(name.span().start, e))?;
+            let names = expression.names();
             // Values are computed in the order of the file: what comes later would be taken as the default.
-            if let Some(other) = expression.names().into_iter().find(|n| is_later(n)) {
+            let found = later.filter_map(|other| Some((other, names.iter().find(|read| reads(read, other))?)));
+            if let Some((other, read)) = found.min_by_key(|(other, _)| *other != name.get_ref()) {
+                let whole = if inside(read, other) {
+                    format!(" (`{read}` is read as a whole: write `{other}` for a part)")
+                } else {
+                    String::new()
+                };
                 let text = if other == *name.get_ref() {
-                    format!("`{other}` is derived from itself")
+                    format!("`{other}` is derived from itself{whole}")
                 } else {
                     format!(
-                        "`{}` is derived from `{other}`, which is derived later; put `{other}` before it",
+                        "`{}` is derived from `{other}`, which is derived later; put `{other}` before it{whole}",
                         name.get_ref()
                     )
                 };
