@@ -2,7 +2,7 @@
 //! and of what joins its blocks.
 
 use sim::mutate::{self, Limits, Mutations, Report, Sample};
-use sim::{BuildOptions, Design, RunOptions};
+use sim::{BuildOptions, Design, Engine, RunOptions};
 
 use crate::error::{Failure, Result};
 use crate::registry::{Entry, Params};
@@ -206,7 +206,7 @@ fn smallest(entry: &dyn Entry) -> Result<(Params, Design)> {
     });
     for (params, design) in designs {
         // There is always something in an accelerator, and to list it takes minutes.
-        if is_accelerator(entry) || mutate::list(&design, Sample::ALL)?.available > 0 {
+        if is_accelerator(entry) || mutations(entry, &params, &design, Sample { count: 1, seed: 1 })?.available > 0 {
             return Ok((params, design));
         }
     }
@@ -219,13 +219,21 @@ pub fn is_accelerator(entry: &dyn Entry) -> bool {
     entry.family() == "systems" && ["_top", "_core", "_chain"].iter().any(|end| entry.about().name.ends_with(end))
 }
 
-/// A sample of the mutations of a configuration; of an accelerator those of [`GLUE`]: its blocks have their own.
-fn mutations(entry: &dyn Entry, design: &Design, sample: Sample) -> sim::Result<Mutations> {
+/// A sample of the mutations of a configuration; of an accelerator those of [`GLUE`]: its blocks have their own. A design
+/// without C has those of its netlist, and so has each where `SENBAZURU_ENGINE` names Verilator.
+fn mutations(entry: &dyn Entry, params: &Params, design: &Design, sample: Sample) -> Result<Mutations> {
+    let is_wanted = |module: &str| !is_accelerator(entry) || GLUE.iter().any(|glue| module.starts_with(glue));
+    if design.native.is_some() && Engine::usual()? == Engine::Native {
+        let mutations = mutate::list_ir(&entry.elaborate(params)?, sample, is_wanted);
+        if mutations.available > 0 {
+            return Ok(mutations);
+        }
+    }
     if !is_accelerator(entry) {
-        return mutate::list(design, sample);
+        return Ok(mutate::list(design, sample)?);
     }
     let mut mutations = mutate::list(design, Sample { count: usize::MAX, ..sample })?;
-    mutations.chosen.retain(|mutation| GLUE.iter().any(|glue| mutation.module.starts_with(glue)));
+    mutations.chosen.retain(|mutation| is_wanted(&mutation.module));
     mutations.available = mutations.chosen.len();
     mutations.chosen.truncate(sample.count);
     Ok(mutations)
@@ -243,7 +251,7 @@ pub fn test(
     vectors: Option<u64>,
     proof: Option<Limits>,
 ) -> Result<(u64, Report)> {
-    let mutations = mutations(entry, design, sample)?;
+    let mutations = mutations(entry, params, design, sample)?;
     let mutants = mutate::build(mutations, &BuildOptions::default())?;
     let bench = entry.bench(params)?;
     let options = |vectors| RunOptions { vectors, patience: 3000, ..RunOptions::default() };

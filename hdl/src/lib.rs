@@ -9,3 +9,4 @@ pub mod accelerators;
 pub mod blocks;
 pub mod emit;
 pub mod lang;
+pub mod mutate;

@@ -15,8 +15,8 @@ use crate::registry::Params;
 pub(super) struct Args {
     #[command(flatten)]
     target: Target,
-    /// Mutants to test, drawn among those of the netlist, or `all`
-    #[arg(long, value_name = "N|all", default_value = "100", value_parser = count)]
+    /// Mutants to test, drawn among those of the design, or `all`
+    #[arg(long, value_name = "N|all", default_value = "200", value_parser = count)]
     count: usize,
     /// Seed of what is drawn
     #[arg(long, value_name = "N", default_value_t = 1)]

@@ -28,6 +28,7 @@ mod timing;
 mod types;
 
 pub(crate) use checks::{Read, in_formal, item_nodes, visit_once};
+pub(crate) use error::Loc;
 pub(crate) use names::port_stem;
 
 pub use crate::{bundle, choices, parameters, ports, registers};

@@ -14,20 +14,21 @@
 //! start with the same values (zero) in both.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
 
+use super::list::Source;
+use super::miter::{STARTED, at_once, miter, script};
 use super::report::Outcome;
-use super::run::{SELECT, commands, select_width};
+use super::run::{SELECT, select_width, with_faults};
 use super::{Mutants, Mutation};
 use crate::aig::Aig;
-use crate::lint::{folder_of, read_script, yosys_in};
+use crate::lint::{folder_of, is_verilog, open_boxes, yosys_in};
 use crate::process::{ProcessError, Tool};
 use crate::runner::Contract;
-use crate::{Cache, Dir, Error, Port, Result, files};
+use crate::{Cache, Design, Error, Result, files};
 
 /// How hard to try to decide about a mutant. All but the time is the same on all machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +63,7 @@ pub(super) fn decide(
     let mut outcomes: Vec<Option<Outcome>> = keys.iter().map(|key| known(&mutants.cache, key)).collect();
     let open: Vec<usize> = (0..indices.len()).filter(|&i| outcomes[i].is_none()).collect();
     if !open.is_empty() {
-        let folder = folder_of(&mutants.design.files)?;
+        let folder = folder_of(&at_once(&mutants.design.files))?;
         let mutations: Vec<&Mutation> = open.iter().map(|&i| &mutants.list[indices[i]]).collect();
         let Miter { both, select, pairs } = side_by_side(mutants, contract, &mutations, folder.path())?;
         for (number, &i) in open.iter().enumerate() {
@@ -89,12 +90,12 @@ fn keys(mutants: &Mutants, contract: &Contract, indices: &[usize], limits: &Limi
     for text in [
         &version,
         &format!("{ROUNDS} {IN_ONE_STATE} {QUESTIONS:?} {limits:?}"),
-        &script(mutants, ""),
+        &script(mutants, &[]),
         &miter(mutants, contract, 1),
     ] {
         add(text);
     }
-    mutants.design.files.iter().for_each(|file| add(&file.text));
+    at_once(&mutants.design.files).iter().for_each(|file| add(&file.text));
     let key = |index: &usize| {
         let mut own = common.clone();
         own.update(mutants.list[*index].options.as_bytes());
@@ -247,11 +248,20 @@ struct Miter {
 
 fn side_by_side(mutants: &Mutants, contract: &Contract, mutations: &[&Mutation], folder: &Path) -> Result<Miter> {
     let miter = miter(mutants, contract, select_width(mutations.len()));
-    for (name, text) in [("netlist.il", &mutants.netlist), ("senbazuru_miter.v", &miter)] {
+    let write = |name: &str, text: &str| {
         let path = folder.join(name);
-        std::fs::write(&path, text).map_err(Error::io(&path))?;
+        std::fs::write(&path, text).map_err(Error::io(&path))
+    };
+    match &mutants.source {
+        Source::Netlist(netlist) => write("netlist.il", netlist)?,
+        Source::Ir(ir) => {
+            let mutated = open_boxes(&Design::from(&with_faults(ir, mutations.iter().copied())));
+            let texts: String = mutated.files.iter().filter(|f| is_verilog(f)).map(|f| f.text.as_str()).collect();
+            write("mutated.v", &texts)?;
+        }
     }
-    yosys_in(folder, &script(mutants, &commands(mutations.iter().copied())))?;
+    write("senbazuru_miter.v", &miter)?;
+    yosys_in(folder, &script(mutants, mutations))?;
     let read = |name: &str| {
         let path = folder.join(name);
         files::read_regular(&path).map_err(Error::io(path))
@@ -297,93 +307,4 @@ fn select_and_pairs(both: &Aig, map: &str) -> (Pairs, Pairs) {
     let seconds: Vec<u32> = pairs.keys().copied().collect();
     let pairs = pairs.into_iter().filter(|(_, one)| seconds.binary_search(one).is_err());
     (select, pairs.map(|(other, one)| (one, other)).collect())
-}
-
-/// The Yosys commands for that; `mutations` are those that apply the mutations.
-fn script(mutants: &Mutants, mutations: &str) -> String {
-    let top = &mutants.design.top;
-    format!(
-        "{}
-prep -flatten -top {top}
-chformal -assert -remove
-chformal -cover -remove
-rename {top} senbazuru_right
-design -stash right
-read_rtlil netlist.il
-{mutations}prep -flatten -top {top}
-rename {top} senbazuru_mutated
-design -stash mutated
-design -copy-from right -as senbazuru_right senbazuru_right
-design -copy-from mutated -as senbazuru_mutated senbazuru_mutated
-read_verilog -formal senbazuru_miter.v
-prep -flatten -top senbazuru_miter
-memory_map
-async2sync
-dffunmap
-setundef -undriven -zero
-setundef -init -zero
-opt -full -noff
-techmap
-opt -fast -noff
-setundef -zero
-dfflegalize -cell $_DFF_P_ 0
-clean
-aigmap
-clean
-write_aiger -zinit -vmap both.map both.aig
-",
-        read_script(&mutants.design, " -formal -DFORMAL")
-    )
-}
-
-/// Low in the first cycle.
-const STARTED: &str = "senbazuru_started";
-
-/// Verilog that places both and compares them.
-fn miter(mutants: &Mutants, contract: &Contract, select_width: u32) -> String {
-    let design = &mutants.design;
-    let ports = || mutants.model.ports().iter().filter(|p| p.name != SELECT);
-    let range = |port: &Port| format!("[{}:0]", port.width - 1);
-    let mut header = format!("input wire [{}:0] {SELECT}", select_width - 1);
-    let (mut nets, mut right, mut same) = (String::new(), String::new(), Vec::new());
-    for port in ports() {
-        let name = &port.name;
-        if port.dir == Dir::Input {
-            let _ = write!(header, ",\n  input wire {} {name}", range(port));
-            let value = if design.reset.as_ref() == Some(name) { "senbazuru_reset" } else { name.as_str() };
-            let _ = write!(right, ".{name}({value}), ");
-            continue;
-        }
-        let _ = writeln!(nets, "  wire {0} right_{name}, mutated_{name};", range(port));
-        let stream = contract.streams.iter().find(|s| s.fields.contains(name));
-        let lanes = stream.and_then(|s| ports().find(|p| p.name == s.valid)).map_or(1, |valid| valid.width);
-        let width = port.width / lanes;
-        for lane in 0..lanes {
-            let part = match lanes {
-                1 => String::new(),
-                _ => format!("[{}:{}]", (lane + 1) * width - 1, lane * width),
-            };
-            let equal = format!("(right_{name}{part} == mutated_{name}{part})");
-            same.push(stream.map_or(equal.clone(), |s| format!("(!right_{}[{lane}] | {equal})", s.valid)));
-        }
-    }
-    let outputs = |which: &str| -> String {
-        let names = ports().filter(|p| p.dir == Dir::Output).map(|p| format!(".{0}({which}_{0})", p.name));
-        names.collect::<Vec<_>>().join(", ")
-    };
-    // Reset in the first cycle, and later whenever the inputs want it. Outputs during reset mean nothing.
-    let mut reset = String::new();
-    if let (Some(clock), Some(name)) = (&design.clock, &design.reset) {
-        let _ = writeln!(reset, "  reg {STARTED} = 1'b0;\n  always @(posedge {clock}) {STARTED} <= 1'b1;");
-        let _ = writeln!(reset, "  wire senbazuru_reset = {name} & {STARTED};");
-        same = vec![format!("(!senbazuru_reset | ({}))", same.join(" & "))];
-    }
-    let given: String = contract.given.iter().map(|rule| format!("  always @* assume ({rule});\n")).collect();
-    format!(
-        "module senbazuru_miter (\n  {header}\n);\n{reset}{nets}  senbazuru_right u_right ({right}{});\n  \
-         senbazuru_mutated u_mutated (.{SELECT}({SELECT}), {right}{});\n{given}  always @* assert ({});\nendmodule\n",
-        outputs("right"),
-        outputs("mutated"),
-        same.join(" & ")
-    )
 }

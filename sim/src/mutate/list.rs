@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use hdl::mutate::Fault;
+
 use crate::lint::{folder_of, incomplete, open_boxes, output, read_script, yosys_in};
 use crate::{Design, Result};
 
@@ -38,8 +40,10 @@ pub struct Mutation {
     pub place: Option<String>,
     /// The Verilog there, when it is a single line.
     pub text: Option<String>,
-    /// The options with which Yosys' `mutate` makes it.
+    /// What makes it: the options of Yosys' `mutate`, or the name of the place in the design.
     pub options: String,
+    /// The fault, for a design of the construction language.
+    pub fault: Option<Fault>,
 }
 
 impl fmt::Display for Mutation {
@@ -50,10 +54,14 @@ impl fmt::Display for Mutation {
             "const1" => "stuck at 1",
             "cnot0" => "inverted when its neighbour is 0",
             "cnot1" => "inverted when its neighbour is 1",
+            "exchanged" => "taken for its counterpart",
             other => other,
         };
-        let direction = if matches!(self.port.as_str(), "Y" | "Q") { "result" } else { self.port.as_str() };
-        write!(f, "bit {} of {direction} {what}", self.bit)?;
+        match (self.mode.as_str(), self.port.as_str()) {
+            ("exchanged", _) => write!(f, "operation {what}")?,
+            (_, "Y" | "Q") => write!(f, "bit {} of result {what}", self.bit)?,
+            (_, port) => write!(f, "bit {} of {port} {what}", self.bit)?,
+        }
         if let Some(net) = &self.net {
             write!(f, " (net `{net}`)")?;
         }
@@ -62,23 +70,31 @@ impl fmt::Display for Mutation {
             (Some(place), None) => write!(f, " at {place}")?,
             _ => {}
         }
-        write!(f, "\n    mutate {}", self.options)
+        write!(f, "\n    {}{}", if self.fault.is_none() { "mutate " } else { "" }, self.options)
     }
+}
+
+/// What the mutations are applied to.
+#[derive(Clone, Debug)]
+pub(super) enum Source {
+    /// The design as Yosys understands it, in its own format.
+    Netlist(String),
+    /// The elaborated design.
+    Ir(hdl::lang::Design),
 }
 
 /// A sample of the mutations of a design.
 #[derive(Clone, Debug)]
 pub struct Mutations {
     pub(super) design: Design,
-    /// The design as Yosys understands it, in its own format: what the mutations are applied to.
-    pub(super) netlist: String,
+    pub(super) source: Source,
     /// Number of mutations that the design has.
     pub available: usize,
     /// Those chosen.
     pub chosen: Vec<Mutation>,
 }
 
-/// Finds the mutations of `design` and chooses among them.
+/// Finds the mutations of the netlist of `design` and chooses among them.
 ///
 /// Left out are those of clock pins, which are no decision of a design, and of the enable of asynchronous reads, which
 /// Yosys cannot express.
@@ -118,7 +134,7 @@ pub fn list(design: &Design, sample: Sample) -> Result<Mutations> {
     };
     all.sort_by_cached_key(draw);
     all.truncate(sample.count);
-    Ok(Mutations { design: design.clone(), netlist, available, chosen: all })
+    Ok(Mutations { design: design.clone(), source: Source::Netlist(netlist), available, chosen: all })
 }
 
 /// `mutate -mode inv -module M -cell C -port A -portbit 0 -wire w -wirebit 0 -src file.v:1.2-1.8`
@@ -141,6 +157,7 @@ fn parse(line: &str, design: &Design) -> Option<Mutation> {
         place,
         text,
         options: options.join(" "),
+        fault: None,
     })
 }
 

@@ -1,8 +1,10 @@
 //! Mutation: does a bench notice small faults anywhere in the hardware?
 //!
-//! Yosys' `mutate` lists faults of a netlist: a bit of a cell's port inverted, stuck, or dependent on its neighbour. [`list`]
-//! samples them by a seed. [`build`] puts all of the sample into one model, each behind a value of a hidden input, because
-//! compiling a model takes seconds and running a bench on a small block milliseconds. [`run`] runs the bench on each of
+//! A mutation is a fault of one bit: inverted, stuck, or dependent on its neighbour. [`list_ir`] samples those of a design
+//! of the construction language by a seed, [`list`] those of any Verilog: Yosys' `mutate` finds them in the netlist.
+//! [`build`] puts all of the sample into one model, each behind a value of a hidden input, because
+//! compiling a model takes seconds and running a bench on a small block milliseconds. A design of the construction
+//! language runs in the native engine, like the design without mutations. [`run`] runs the bench on each of
 //! them until it notices, and asks ABC of those that it did not whether they can be noticed at all.
 //!
 //! ```no_run
@@ -18,12 +20,14 @@
 //! ```
 
 mod equivalence;
+mod ir;
 mod list;
+mod miter;
 mod report;
 mod run;
 
 pub use equivalence::Limits;
+pub use ir::list_ir;
 pub use list::{Mutation, Mutations, Sample, list};
 pub use report::{Outcome, Report, Tested};
-pub(crate) use run::SELECT;
-pub use run::{Mutants, Options, build, run};
+pub use run::{Mutants, Options, SELECT, build, run};

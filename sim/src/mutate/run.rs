@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::equivalence::{self, Limits};
-use super::list::{Mutation, Mutations};
+use super::list::{Mutation, Mutations, Source};
 use super::report::{Outcome, Report, Tested};
 use crate::broken::Judge;
 use crate::lint::{folder_of, incomplete, is_verilog, output, yosys_in};
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The input of a model with mutants that chooses one of them by its number, from 1; at 0 it is the design as it is.
-pub(crate) const SELECT: &str = "senbazuru_select_i";
+pub const SELECT: &str = "senbazuru_select_i";
 
 /// Runs of a mutant that is not noticed, each with another seed. A register that is not reset starts with the right value
 /// in half of them.
@@ -23,8 +23,7 @@ const STARTS: u64 = 8;
 pub struct Mutants {
     pub(super) design: Design,
     pub(super) model: Model,
-    /// The design as Yosys understands it, in its own format: what the mutations are applied to.
-    pub(super) netlist: String,
+    pub(super) source: Source,
     /// Where verdicts of proofs are kept, as the models.
     pub(super) cache: Cache,
     pub(super) list: Vec<Mutation>,
@@ -70,24 +69,44 @@ pub(super) fn commands<'a>(mutations: impl ExactSizeIterator<Item = &'a Mutation
     mutations.enumerate().map(one).collect()
 }
 
-/// Applies all chosen mutations to one netlist, each behind a value of an added input, and compiles it.
+/// Applies all chosen mutations to one design, each behind a value of an added input, and compiles it.
 ///
 /// # Errors
 /// [`Error::Unsupported`] when there is nothing to mutate; whatever Yosys and [`Model::build`] say.
 pub fn build(mutations: Mutations, options: &BuildOptions) -> Result<Mutants> {
-    let Mutations { design, netlist, available, chosen: list } = mutations;
+    let Mutations { design, source, available, chosen: list } = mutations;
     if list.is_empty() {
         return Err(Error::Unsupported(format!("design `{}` has nothing that can be mutated", design.top)));
     }
+    let model = match &source {
+        Source::Netlist(netlist) => {
+            Model::build(&mutated_netlist(&design, netlist, &list)?, &BuildOptions { plain: true, ..options.clone() })?
+        }
+        Source::Ir(ir) => Model::build(&Design::from(&with_faults(ir, list.iter())), options)?,
+    };
+    Ok(Mutants { model, design, source, cache: options.cache.clone(), list, available })
+}
+
+/// The elaborated design with mutations, each behind its number, from 1.
+pub(super) fn with_faults<'a>(
+    ir: &hdl::lang::Design,
+    mutations: impl Iterator<Item = &'a Mutation>,
+) -> hdl::lang::Design {
+    let faults: Vec<_> = mutations.filter_map(|mutation| mutation.fault.clone()).collect();
+    ir.with_faults(SELECT, &faults)
+}
+
+/// A netlist with mutations, as a design.
+fn mutated_netlist(design: &Design, netlist: &str, list: &[Mutation]) -> Result<Design> {
     let width = select_width(list.len());
     // Verilator gets it wrong when a bit of a net is driven by logic that reads another bit of the net.
     let script =
         format!("read_rtlil netlist.il\n{}splitnets -driver\nwrite_verilog -noattr mutated.v\n", commands(list.iter()));
-    let folder = folder_of(&[SourceFile { name: "netlist.il".into(), text: netlist.clone() }])?;
+    let folder = folder_of(&[SourceFile { name: "netlist.il".into(), text: netlist.to_owned() }])?;
     yosys_in(folder.path(), &script)?;
     let text = output(&folder, "mutated.v")?;
     if !text.trim_end().ends_with("endmodule") {
-        return Err(incomplete(&design));
+        return Err(incomplete(design));
     }
     let mut mutated = design.clone();
     mutated.defines.clear();
@@ -96,8 +115,7 @@ pub fn build(mutations: Mutations, options: &BuildOptions) -> Result<Mutants> {
     if !mutated.ports.is_empty() {
         mutated.ports.push(Port { name: SELECT.into(), dir: Dir::Input, width, signed: false });
     }
-    let model = Model::build(&mutated, &BuildOptions { plain: true, ..options.clone() })?;
-    Ok(Mutants { model, design, netlist, cache: options.cache.clone(), list, available })
+    Ok(mutated)
 }
 
 /// Runs `bench` on the design as it is and on each mutant, each until the bench notices. What it does not notice and what is
