@@ -1,7 +1,7 @@
 //! The module with its faults.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use num_bigint::BigInt;
 use num_traits::{One, Zero};
@@ -28,7 +28,7 @@ struct Broken<'a> {
 pub(super) fn module(
     old: &ModuleIr,
     faults: &[(usize, &Fault)],
-    done: &BTreeMap<&str, Rc<ModuleIr>>,
+    done: &BTreeMap<&str, Arc<ModuleIr>>,
     (name, width): (&str, u32),
 ) -> ModuleIr {
     let mut by_slot: BTreeMap<Slot, Vec<(usize, &Fault)>> = BTreeMap::new();
@@ -255,7 +255,7 @@ impl Broken<'_> {
     }
 
     /// The input that chooses goes to the modules below that have it.
-    fn instances(&mut self, done: &BTreeMap<&str, Rc<ModuleIr>>, name: &str, ty: Type) {
+    fn instances(&mut self, done: &BTreeMap<&str, Arc<ModuleIr>>, name: &str, ty: Type) {
         for id in 0..self.old.instances.len() {
             let (scope, child) = (self.old.instances[id].scope, &self.old.instances[id].module);
             let Some(module) = done.get(child.name.as_str()).filter(|m| m.ports.len() > child.ports.len()) else {
@@ -268,7 +268,7 @@ impl Broken<'_> {
             let kind = NetKind::Instance { instance, port, direction: Direction::Input };
             let at_port = net(&mut self.new, format!("{}_{name}", self.old.instances[id].name), ty, kind, scope);
             let here = &mut self.new.instances[id];
-            here.module = Rc::clone(module);
+            here.module = Arc::clone(module);
             here.nets.push(at_port);
             let value = self.select;
             let drive = Item::Drive { target: Target { net: at_port, index: None }, value, loc: self.old.loc };

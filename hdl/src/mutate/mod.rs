@@ -15,7 +15,6 @@ mod label;
 mod places;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::lang::ir::{Instance, ModuleIr, NetId, NodeId, ScopeId};
@@ -154,19 +153,19 @@ impl Design {
             by_module.entry(&fault.place.module).or_default().push((number + 1, fault));
         }
         let width = (usize::BITS - faults.len().leading_zeros()).max(1);
-        let mut done: BTreeMap<&str, Rc<ModuleIr>> = BTreeMap::new();
+        let mut done: BTreeMap<&str, Arc<ModuleIr>> = BTreeMap::new();
         let mut modules = Vec::new();
         for module in &self.modules {
             let own = by_module.get(module.name.as_str()).map_or(&[][..], |own| own);
             let chosen =
                 |i: &Instance| done.get(i.module.name.as_str()).is_some_and(|m| m.ports.len() > i.module.ports.len());
             let below = module.instances.iter().any(|i| !in_formal(module, i.scope) && chosen(i));
-            let is_top = std::ptr::eq(Rc::as_ptr(module), self.top());
+            let is_top = std::ptr::eq(Arc::as_ptr(module), self.top());
             let new = match own.is_empty() && !below && !is_top {
-                true => Rc::clone(module),
-                false => Rc::new(apply::module(module, own, &done, (select, width))),
+                true => Arc::clone(module),
+                false => Arc::new(apply::module(module, own, &done, (select, width))),
             };
-            done.insert(&module.name, Rc::clone(&new));
+            done.insert(&module.name, Arc::clone(&new));
             modules.push(new);
         }
         Design { modules }
