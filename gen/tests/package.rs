@@ -287,7 +287,7 @@ const MEMORIES: &str = r#"
 import cocotb
 from cocotb.triggers import Timer
 from stream_bench import Bench
-from test_TOP import CLOCK, INPUTS, KNOWN, MEMORIES, OTHERS, PERIOD_NS, REGISTERS, RESET, STREAMS
+from test_TOP import CLOCK, INPUTS, KNOWN, FOREIGN, MEMORIES, OTHERS, PERIOD_NS, REGISTERS, RESET, STREAMS
 
 def known(words):
     return [set(str(word.value)) <= set("01") for word in words]
@@ -299,7 +299,7 @@ async def fills(dut):
     bench = Bench(dut, STREAMS, INPUTS, KNOWN, OTHERS, CLOCK, RESET, PERIOD_NS)
     words = [*dut.u_ram.words, dut.level_q]
     before = known(words)
-    bench.power_up(MEMORIES, REGISTERS)
+    bench.power_up(MEMORIES, REGISTERS, FOREIGN)
     await Timer(1, "ns")
     after = known(words)
     assert len(after) == 9 and not any(before) and all(after), (before, after)

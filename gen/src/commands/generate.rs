@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
         bundle.add(entry.family(), block, &design)?;
         if args.package {
             let package = Package { period: args.period };
-            bundle.add_package(entry.family(), &entry.about(), &design.manifest(), &package)?;
+            bundle.add_package(entry.family(), &entry.about(), &design, &package)?;
         }
         progress.step();
     }

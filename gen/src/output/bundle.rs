@@ -89,13 +89,19 @@ impl Bundle {
     ///
     /// # Errors
     /// More than one design, or a library: a package has a folder of its own.
-    pub fn add_package(&mut self, family: &str, about: &About, manifest: &Manifest, package: &Package) -> Result<()> {
+    pub fn add_package(
+        &mut self,
+        family: &str,
+        about: &About,
+        source: &hdl::lang::Design,
+        package: &Package,
+    ) -> Result<()> {
         let (Layout::Flat, [design]) = (self.layout, &mut self.designs[..]) else {
             return Err(Failure::Usage("a package is of one block, in a folder of its own: name one block".into()));
         };
-        let verilog =
-            design.files.iter().filter(|p| is_verilog(p)).filter_map(|p| Some((p.to_str()?, &self.files[p][..])));
-        for (name, text) in package::files(family, about, manifest, &verilog.collect::<Vec<_>>(), package)? {
+        let verilog = design.files.iter().filter(|p| is_verilog(p)).filter_map(|p| p.to_str());
+        let (manifest, state) = (source.manifest(), package::State::from(source));
+        for (name, text) in package::files(family, about, &manifest, &verilog.collect::<Vec<_>>(), &state, package)? {
             design.files.push(PathBuf::from(&name));
             self.files.insert(name.into(), text);
         }

@@ -19,6 +19,8 @@ from cocotb.triggers import FallingEdge, RisingEdge, Timer
 
 from check_results import problem
 
+# The module of what is in a module that is foreign. No module has this name.
+FOREIGN = "foreign module"
 RESULTS = pathlib.Path(os.environ.get("COCOTB_RESULTS_FILE", "results.xml"))
 # Those of an earlier run are no results.
 RESULTS.unlink(missing_ok=True)
@@ -87,28 +89,42 @@ class Bench:
             ports = stream.data + stream.shared
             yield {port: self.rng.randrange(stream.below.get(port, 1 << self.width(stream, port))) for port in ports}
 
-    def power_up(self, memories, registers, scope=None, module=None):
-        """Memories and registers hold anything when power comes, but no X: those of several bits have random ones.
+    def power_up(self, memories, registers, foreign=(), scope=None, module=None):
+        """State without a reset holds anything when power comes, but no X: random bits.
 
-        `memories` and `registers` have their names in each module. Single bits stay X until they are reset or written.
+        `memories` and `registers` have the names in each module. Of modules that are `foreign`, and of all in them, the
+        registers are not known: each that is X has random bits.
         """
         if not cocotb.SIM_NAME.startswith("Icarus"):
             return  # no X
         scope = self.dut if scope is None else scope
         # cocotb 1.9 does not know the module of the top, which has its name.
         module = module or scope._def_name or scope._name
+        module = FOREIGN if module in foreign else module
         for part in scope:
             if isinstance(part, handle.HierarchyObject):
-                self.power_up(memories, registers, part)
+                # A scope of a module has no module of its own, or the same.
+                inner = part._def_name or module
+                self.power_up(memories, registers, foreign, part, FOREIGN if module == FOREIGN else inner)
             elif isinstance(part, handle.HierarchyArrayObject):
                 # Scopes of the same module.
                 for one in part:
-                    self.power_up(memories, registers, one, module)
-            else:
-                words = part if part._name in memories.get(module, ()) else ()
-                for word in (part,) if part._name in registers.get(module, ()) else words:
-                    if not set(str(word.value)) <= set("01"):
-                        word.value = self.powered.getrandbits(len(word))
+                    self.power_up(memories, registers, foreign, one, module)
+            elif part._name in registers.get(module, ()):
+                self.fill(part)
+            elif part._name in memories.get(module, ()):
+                for word in part:
+                    self.fill(word)
+            elif module == FOREIGN and part._type in ("GPI_REGISTER", "GPI_ARRAY"):
+                for word in part if part._type == "GPI_ARRAY" else (part,):
+                    if word._type == "GPI_REGISTER":
+                        self.fill(word)
+
+    def fill(self, word):
+        """Random bits in place of an X."""
+        bits = str(word.value)
+        if not set(bits) <= set("01"):
+            word.value = self.powered.getrandbits(len(bits))
 
     async def reset(self, cycles=4):
         """Starts the clock, and resets the block; what was offered or held is forgotten."""

@@ -76,7 +76,7 @@ OTHERS = {{ others|tuple }}
 {% else %}
 OTHERS = ()
 {% endif %}
-# Memories, and registers of several bits, by the module that they are in.
+# Memories and other registers that no reset reaches, by the module that they are in.
 {% for name, table in [("MEMORIES", memories), ("REGISTERS", registers)] %}
 {% if table %}
 {{ name }} = {
@@ -88,13 +88,21 @@ OTHERS = ()
 {{ name }} = {}
 {% endif %}
 {% endfor %}
+# Modules whose registers are not known.
+FOREIGN = {{ foreign|tuple }}
+# Words of all memories. A block that clears them before it takes anything may need a cycle for each.
+WORDS = {{ words }}
 
 
 async def keeps_the_rules(dut, stall):
     bench = Bench(dut, STREAMS, INPUTS, KNOWN, OTHERS, CLOCK, RESET, PERIOD_NS, SEED, stall)
-    bench.power_up(MEMORIES, REGISTERS)
+    bench.power_up(MEMORIES, REGISTERS, FOREIGN)
     await bench.reset()
     for _ in range(CYCLES):
+        await bench.cycle()
+    for _ in range(WORDS):
+        if any(bench.moved.values()):
+            break
         await bench.cycle()
     bench.finish()
 

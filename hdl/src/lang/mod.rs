@@ -26,6 +26,7 @@ mod stream;
 mod stream_array;
 mod timing;
 mod types;
+mod unreset;
 
 pub(crate) use checks::{Read, in_formal, item_nodes, visit_once};
 pub(crate) use error::Loc;
@@ -55,6 +56,7 @@ pub use stream::{InStream, OutStream, Stream};
 pub use stream_array::{InStreams, OutStreams, StreamArray};
 pub use timing::{Cycles, Phase, Timing};
 pub use types::{ArrayType, MAX_ELEMENTS, MAX_WIDTH, Type, bit, bits_for, index_width, sint, uint};
+pub use unreset::UnresetRegister;
 
 /// What the macros of this module name.
 #[doc(hidden)]
