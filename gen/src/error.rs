@@ -1,7 +1,7 @@
 //! Why a command fails, and with which exit code.
 
 use std::fmt;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use hdl::lang::ElabError;
@@ -27,6 +27,13 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// What a person reads. Errors of a description say so themselves, each with its place.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let text = self.to_string();
+        if text.starts_with("error: ") { text } else { format!("error: {text}") }
+    }
+
     /// Exit code of the process.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
@@ -46,10 +53,17 @@ impl Failure {
     /// What the system refused, with its error.
     pub fn io(text: String, error: &io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoAnswer(text),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+                Self::NoAnswer(text)
+            }
             _ => Self::Usage(text),
         }
     }
+}
+
+/// Writes a line to the standard error. One that is full or closed must not change how a command ends.
+pub fn tell(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 impl fmt::Display for Failure {
@@ -90,5 +104,25 @@ impl From<sim::Error> for Failure {
             verdict if verdict.is_verdict() => Self::Check(verdict.to_string()),
             other => Self::NoAnswer(other.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_called_one_once() {
+        assert_eq!(Failure::Usage("no block".into()).told(), "error: no block");
+        let design = "error: wire `a` is never read".to_owned();
+        assert_eq!(Failure::Check(design.clone()).told(), design);
+    }
+
+    #[test]
+    fn where_nothing_can_be_written_there_is_no_answer() {
+        for kind in [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded, io::ErrorKind::FileTooLarge] {
+            assert_eq!(Failure::file("write", Path::new("x"), &kind.into()).exit_code(), 4);
+        }
+        assert_eq!(Failure::file("write", Path::new("x"), &io::ErrorKind::NotFound.into()).exit_code(), 2);
     }
 }

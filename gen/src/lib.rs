@@ -34,9 +34,7 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if !matches!(failure, error::Failure::Reported) {
-                // Errors of a description say so themselves, each with its place.
-                let text = failure.to_string();
-                eprintln!("{}{text}", if text.starts_with("error: ") { "" } else { "error: " });
+                error::tell(&failure.told());
             }
             ExitCode::from(failure.exit_code())
         }

@@ -105,7 +105,11 @@ fn doctor_outlives_the_tools_that_it_looks_at() {
 /// A full disk says nothing about the request: exit code 4, wherever a command writes.
 #[test]
 fn a_full_disk_is_no_answer() {
-    for command in ["list", "info popcount", "gen popcount --stdout", "doctor"] {
+    let folder = tempfile::tempdir().unwrap();
+    let wave = folder.path().join("run.vcd").display().to_string();
+    stdout(senbazuru(&["sim", "popcount", "--vectors", "4", "--trace", &wave]), 0);
+    let draw = format!("wave {wave}");
+    for command in ["list", "info popcount", "gen popcount --stdout", "doctor", &draw] {
         let program = snapbox::cmd::cargo_bin("senbazuru");
         let line = format!("exec {} {command} >/dev/full", program.display());
         let said = match sim::process::Tool::new("sh").args(["-c", &line]).run() {
@@ -114,6 +118,15 @@ fn a_full_disk_is_no_answer() {
         };
         assert!(said.contains("exit code 4") && said.contains("No space left on device"), "{command}: {said}");
     }
+}
+
+/// Nobody can be told, and the exit code is what it is.
+#[test]
+fn a_full_standard_error_changes_nothing() {
+    let program = snapbox::cmd::cargo_bin("senbazuru");
+    let line = format!("exec {} gen no_such_block 2>/dev/full", program.display());
+    let output = sim::process::Tool::new("sh").args(["-c", &line]).run().unwrap();
+    assert_eq!(output.code, Some(2), "{}", output.log());
 }
 
 /// A folder with all programs of this machine but one, as PATH.

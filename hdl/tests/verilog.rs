@@ -37,3 +37,19 @@ fn manifests_agree_with_the_ports() {
         assert_eq!(verilog.len(), manifest.modules.len());
     }
 }
+
+/// Registers and memories that no reset reaches, by module; those with a reset value are not among them.
+#[test]
+fn state_without_a_reset_is_listed() {
+    let listed = |top: &str| {
+        let all = demo::all();
+        let design = all.iter().find(|design| design.top_name() == top).unwrap();
+        let of = |r: hdl::lang::UnresetRegister| (r.name, r.width, r.depth);
+        design.unreset_registers().into_iter().map(of).collect::<Vec<_>>()
+    };
+    let register = |name: &str, width| (name.to_owned(), width, None);
+    let memory = |name: &str, width, depth| (name.to_owned(), width, Some(depth));
+    assert_eq!(listed("registers"), [register("free_q", 8), register("enabled_q", 8), register("less_q", 1)]);
+    // Read data that come within the cycle are no state.
+    assert_eq!(listed("memories"), [register("ram_data", 32), memory("ram", 32, 32), memory("file", 6, 6)]);
+}

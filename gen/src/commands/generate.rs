@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::Targets;
-use crate::error::{Failure, Result};
+use crate::error::{Failure, Result, tell};
 use crate::output::{Bundle, Earlier, Layout, Package};
 use crate::point;
 use crate::present::progress::Progress;
@@ -149,10 +149,7 @@ fn mention(folder: &Path, earlier: &Earlier) {
         left.push(format!("without a design {}", names(&mut orphans.iter().map(|p| p.display().to_string()))));
     }
     if !left.is_empty() {
-        eprintln!(
-            "note: {} also holds what an earlier run wrote: {}; --prune removes that",
-            folder.display(),
-            left.join("; ")
-        );
+        let (folder, left) = (folder.display(), left.join("; "));
+        tell(&format!("note: {folder} also holds what an earlier run wrote: {left}; --prune removes that"));
     }
 }

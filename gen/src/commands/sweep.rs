@@ -198,7 +198,7 @@ fn start(args: &Args, spec: &Spec, plan: &Plan, store: &Store, output: &Path) ->
     std::thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
             let done = stored as u64 + done.position();
-            eprintln!("\n{name}: interrupted, {done} of {total} points done; {hint}");
+            crate::error::tell(&format!("\n{name}: interrupted, {done} of {total} points done; {hint}"));
             // As a shell says it of who died of the signal.
             std::process::exit(128 + signal);
         }

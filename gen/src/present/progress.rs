@@ -50,7 +50,7 @@ impl Progress {
 
     /// A line that stays, above the moving one.
     pub fn note(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("{text}"));
+        self.bar.suspend(|| crate::error::tell(text));
     }
 
     /// Counts the steps that are done, for those who outlive the line.

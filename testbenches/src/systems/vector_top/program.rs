@@ -157,13 +157,13 @@ pub fn descriptor(rng: &mut StimulusRng, places: &mut Program, shape: &Shape) ->
     let share = places.left() / 4;
     let bytes = |columns: u32| u64::from(2 * columns).next_multiple_of(64);
     let once = |columns: u32| 4 * 128 + (2 * bytes(columns) + 128) + (64 + 128);
-    while 4 * (bytes(columns) + 64) + once(columns) > share {
+    while columns > 1 && 4 * (bytes(columns) + 64) + once(columns) > share {
         columns = columns.div_ceil(2);
     }
     let steps = steps(rng, shape, columns > 1);
     columns &= if steps & ROTATE == 0 { !0 } else { !1 };
     let row = bytes(columns) + 64;
-    let most_rows = ((share - once(columns)) / (4 * row)).clamp(1, 6);
+    let most_rows = (share.saturating_sub(once(columns)) / (4 * row)).clamp(1, 6);
     let rows = rng.random_range(1..=most_rows) as u32;
     let length = match rng.random_range(0..4u8) {
         _ if !is_softmax(steps) => 0,
