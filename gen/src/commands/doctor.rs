@@ -1,6 +1,7 @@
 //! `doctor`: what is installed, which commands work with it, and what the others miss.
 
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::Serialize;
 use sim::process::package_of;
@@ -22,10 +23,10 @@ const COMMANDS: [(&str, &[&str]); 21] = [
     ("list, info, gen, wave, render, report, clean, completions", &[]),
     ("lint", &["verilator", "iverilog", "yosys"]),
     ("sim", &["cc"]),
-    ("sim --trace FILE.vcd", &["verilator", "g++", "ar"]),
-    ("sim --trace FILE.fst", &["verilator", "g++", "ar", ZLIB]),
+    ("sim --coverage, --verilog, --engine verilator", &["verilator", "g++", "ar"]),
+    ("sim --engine verilator --trace FILE.fst", &["verilator", "g++", "ar", ZLIB]),
     ("diff", &["yosys", "yosys-abc"]),
-    ("mutate", &["verilator", "g++", "ar", "yosys", "yosys-abc"]),
+    ("mutate", &["cc", "yosys", "yosys-abc"]),
     ("coverage", &["verilator", "g++", "ar", "yosys"]),
     ("synth --liberty none", &["yosys", "yosys-abc"]),
     ("synth", &["yosys", "yosys-abc", "osu018"]),
@@ -38,7 +39,7 @@ const COMMANDS: [(&str, &[&str]); 21] = [
     ("prove", &["yosys", "yosys-abc", "yosys-smtbmc", "z3"]),
     ("sweep, point: as their stages", &[]),
     ("sweep --engine slurm", &["sbatch"]),
-    ("run", &["verilator", "g++", "ar", WEIGHTS]),
+    ("run", &["cc", WEIGHTS]),
     ("explore, run --golden", &[WEIGHTS]),
 ];
 
@@ -131,8 +132,23 @@ fn program(name: &'static str, called: Option<&str>, optional: bool) -> Thing {
 }
 
 fn file(name: &'static str, path: &Path, package: &str) -> Thing {
-    let found = path.is_file().then(|| path.display().to_string());
-    Thing { name, found, problem: None, package: package.to_owned(), optional: true }
+    let place = path.display();
+    let (found, problem) = match usable(path) {
+        Ok(()) => (Some(place.to_string()), None),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => (None, None),
+        Err(e) => (None, Some(format!("{place}: {e}"))),
+    };
+    Thing { name, found, problem, package: package.to_owned(), optional: true }
+}
+
+/// Whether there is a file that can be read and has something in it.
+fn usable(path: &Path) -> io::Result<()> {
+    let about = fs::File::open(path)?.metadata()?;
+    match (about.is_file(), about.len()) {
+        (false, _) => Err(io::Error::other("is no file")),
+        (true, 0) => Err(io::Error::other("is empty")),
+        (true, _) => Ok(()),
+    }
 }
 
 /// A header where the compiler looks for it.
@@ -189,5 +205,21 @@ mod tests {
         for thing in &found.things {
             assert!(COMMANDS.iter().any(|(_, needs)| needs.contains(&thing.name)), "nobody needs {}", thing.name);
         }
+    }
+
+    #[test]
+    fn a_file_is_there_or_missing_or_of_no_use() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, empty) = (folder.path().join("cells.lib"), folder.path().join("empty.lib"));
+        fs::write(&path, "library").unwrap();
+        fs::write(&empty, "").unwrap();
+        let state = |path: &Path| {
+            let thing = file("cells", path, "a package");
+            (thing.found.is_some(), thing.problem)
+        };
+        assert_eq!(state(&path), (true, None));
+        assert_eq!(state(&folder.path().join("none.lib")), (false, None));
+        assert_eq!(state(&empty), (false, Some(format!("{}: is empty", empty.display()))));
+        assert_eq!(state(folder.path()), (false, Some(format!("{}: is no file", folder.path().display()))));
     }
 }

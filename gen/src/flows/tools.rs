@@ -63,10 +63,15 @@ pub fn ask(tool: &str) -> Result<String> {
     if line.is_empty() {
         return broken("prints nothing; a version is wanted".into());
     }
-    if !line.contains(|c: char| c.is_ascii_digit()) {
+    if !has_version(&line) {
         return broken(format!("prints `{line}`, which is no version"));
     }
     Ok(line)
+}
+
+/// Whether a line has a number with a dot in it: `5.006`, `12.2.0`.
+fn has_version(line: &str) -> bool {
+    line.as_bytes().windows(3).any(|w| w[0].is_ascii_digit() && w[1] == b'.' && w[2].is_ascii_digit())
 }
 
 /// `Yosys 0.23 (git sha1 7ce5011c24b)`: what is in parentheses says how it was built, and stays.
@@ -78,6 +83,12 @@ fn first_line(output: &Output) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_version_has_a_dot() {
+        assert!(has_version("Verilator 5.006 2023-01-22") && has_version("slurm 22.05.8"));
+        assert!(!has_version("error 42") && !has_version("nonsense") && !has_version("3. try"));
+    }
 
     #[test]
     fn installed_and_missing_tools() {
