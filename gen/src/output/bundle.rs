@@ -5,7 +5,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use hdl::emit::Manifest;
 use hdl::lang::About;
 use serde::Serialize;
 use sim::files;
