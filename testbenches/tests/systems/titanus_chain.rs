@@ -53,7 +53,7 @@ fn what_is_drawn() {
         let fresh = golden_of(&block.core).unwrap();
         let mut rng = StimulusRng::seed_from_u64(5);
         let (mut good, mut links, mut waits, mut ends) = (0, 0, [0; 2], [0; 16]);
-        for _ in 0..150 {
+        for _ in 0..600 {
             let mut models = vec![fresh.clone(); block.cores as usize];
             let (_, jobs) = draw(&mut rng, &mut models, 6);
             good += usize::from(jobs.iter().all(testbenches::systems::titanus_chain::Drawn::is_good));

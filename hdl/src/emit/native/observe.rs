@@ -1,5 +1,8 @@
 //! What a waveform shows: the nets of the Verilog by the names that they have there, and where a model keeps their values.
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
 use super::sites::{Loop, SiteId, Sites};
 use super::store::{Place, Store};
 use super::value::{is_wide, stored_bytes, words};
@@ -59,9 +62,11 @@ pub enum ObservedValue {
     },
 }
 
-/// The hierarchy of a design, from its top on.
+/// The ports of the top, then the hierarchy of a design from its top on: as in Verilator's waveforms.
 pub(super) fn observe(sites: &Sites, store: &Store<'_>) -> Vec<Observed> {
-    let mut walk = Walk { sites, store, found: vec![], turns: vec![] };
+    let mut walk = Walk { sites, store, found: vec![], turns: vec![], names: BTreeMap::new() };
+    walk.pins(0);
+    walk.nets(0, 0, true);
     walk.scope_of(sites.ir(0).name.clone(), 0);
     walk.found
 }
@@ -72,29 +77,35 @@ struct Walk<'a> {
     found: Vec<Observed>,
     /// Loops that are open, outermost first, and the turn of each.
     turns: Vec<(Loop, u32)>,
+    /// Names in the Verilog, by module.
+    names: BTreeMap<&'a str, Rc<[Option<String>]>>,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
     fn scope_of(&mut self, name: String, site: SiteId) {
         self.found.push(Observed::Scope(name));
+        self.pins(site);
+        self.inside(site, 0);
+        self.found.push(Observed::End);
+    }
+
+    /// Clock and reset, as far as a site has them.
+    fn pins(&mut self, site: SiteId) {
         let ir = self.sites.ir(site);
         let clocks = [(ir.clocked, "clk_i", ObservedValue::Clock), (ir.reset, "rst_ni", ObservedValue::Reset)];
         for (_, name, value) in clocks.into_iter().filter(|clock| clock.0) {
             self.found.push(Observed::Net(ObservedNet { name: name.into(), width: 1, is_register: false, value }));
         }
-        self.inside(site, 0);
-        self.found.push(Observed::End);
     }
 
-    /// What is in a scope of a site, for the turns of the loops around it.
-    fn inside(&mut self, site: SiteId, scope: ScopeId) {
+    /// Nets of a scope of a site, or its ports alone, for the turns of the loops around it.
+    fn nets(&mut self, site: SiteId, scope: ScopeId, ports_alone: bool) {
         let (sites, store) = (self.sites, self.store);
         let ir = sites.ir(site);
-        let is_twin = sites.is_twin(site);
-        let names = declared(ir);
+        let names = Rc::clone(self.names.entry(&ir.name).or_insert_with(|| declared(ir).into()));
         for (id, net) in ir.nets.iter().enumerate().filter(|(_, net)| net.scope == scope) {
             let is_port = matches!(net.kind, NetKind::Input | NetKind::Output);
-            let Some(name) = names[id].as_ref().filter(|_| is_port || !is_twin) else { continue };
+            let Some(name) = names[id].as_ref().filter(|_| is_port || !ports_alone) else { continue };
             let place = store.net(site, id as u32);
             let is_register = matches!(net.kind, NetKind::Register { .. });
             let (count, layout) = net.array.map_or((1, Layout::Packed), |array| array);
@@ -106,6 +117,14 @@ impl Walk<'_> {
                 Layout::Unpacked => {}
             }
         }
+    }
+
+    /// What is in a scope of a site, for the turns of the loops around it.
+    fn inside(&mut self, site: SiteId, scope: ScopeId) {
+        let (sites, store) = (self.sites, self.store);
+        let ir = sites.ir(site);
+        let is_twin = sites.is_twin(site);
+        self.nets(site, scope, is_twin);
         if is_twin {
             return;
         }
