@@ -103,28 +103,27 @@ class Bench:
         module = FOREIGN if module in foreign else module
         for part in scope:
             if isinstance(part, handle.HierarchyObject):
-                # A scope of a module has no module of its own, or the same.
-                inner = part._def_name or module
+                # A scope of a module has no module of its own, or its own name.
+                inner = module if part._def_name in (None, "", part._name) else part._def_name
                 self.power_up(memories, registers, foreign, part, FOREIGN if module == FOREIGN else inner)
             elif isinstance(part, handle.HierarchyArrayObject):
                 # Scopes of the same module.
                 for one in part:
                     self.power_up(memories, registers, foreign, one, module)
-            elif part._name in registers.get(module, ()):
+            elif part._name in registers.get(module, ()) + memories.get(module, ()):
                 self.fill(part)
-            elif part._name in memories.get(module, ()):
-                for word in part:
-                    self.fill(word)
-            elif module == FOREIGN and part._type in ("GPI_REGISTER", "GPI_ARRAY"):
-                for word in part if part._type == "GPI_ARRAY" else (part,):
-                    if word._type == "GPI_REGISTER":
-                        self.fill(word)
+            elif module == FOREIGN:
+                self.fill(part, "GPI_REGISTER")
 
-    def fill(self, word):
-        """Random bits in place of an X."""
-        bits = str(word.value)
-        if not set(bits) <= set("01"):
-            word.value = self.powered.getrandbits(len(bits))
+    def fill(self, part, only=None):
+        """Random bits in place of an X: in a register, or in all words of an array; of one type only, if that is given."""
+        if part._type == "GPI_ARRAY":
+            for word in part:
+                self.fill(word, only)
+        elif only in (None, part._type):
+            bits = str(part.value)
+            if not set(bits) <= set("01"):
+                part.value = self.powered.getrandbits(len(bits))
 
     async def reset(self, cycles=4):
         """Starts the clock, and resets the block; what was offered or held is forgotten."""
@@ -138,6 +137,8 @@ class Bench:
                 getattr(self.dut, port).value = 0
         if self.reset_name:
             getattr(self.dut, self.reset_name).value = 0
+        # The first edge finds settled values: what is added up would keep an X.
+        await Timer(self.period // 2, "ps")
         if self.clock:
             cocotb.start_soon(Clock(getattr(self.dut, self.clock), self.period, "ps").start())
         for _ in range(cycles):
