@@ -1,11 +1,14 @@
 //! A refused parameter is told by a name that the user has, with the value that the user gave.
 
+mod support;
+
 use std::collections::BTreeSet;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use senbazuru::registry::{self, Entry, Params};
 use serde_json::Value;
+use support::on_all_cores;
 
 /// A value that may be legal or not.
 fn odd(rng: &mut ChaCha8Rng, value: &Value) -> Value {
@@ -18,6 +21,16 @@ fn odd(rng: &mut ChaCha8Rng, value: &Value) -> Value {
         }
         other => other.clone(),
     }
+}
+
+/// `params` with odd values at these positions.
+fn change(rng: &mut ChaCha8Rng, params: &Params, positions: &[usize]) -> Params {
+    let mut changed = params.clone();
+    let names: Vec<&String> = params.keys().collect();
+    for name in positions.iter().filter_map(|&p| names.get(p)) {
+        changed.insert((*name).clone(), odd(rng, &params[*name]));
+    }
+    changed
 }
 
 /// The messages of a set of parameters that cannot be acted upon.
@@ -34,16 +47,15 @@ fn messages_name_what_the_user_has_set() {
     let (mut told, mut refused) = (BTreeSet::new(), 0);
     for entry in registry::all() {
         let defaults = entry.defaults();
-        let names: Vec<&String> = defaults.keys().collect();
         // Each parameter alone, then several at once: what a rule of a part compares may be two of them.
-        for turn in 0..names.len() * 8 + 150 {
-            let mut params = defaults.clone();
-            let changes = if turn < names.len() * 8 { 1 } else { rng.random_range(2..=4) };
-            for _ in 0..changes {
-                let number = if changes == 1 { turn / 8 } else { rng.random_range(0..names.len().max(1)) };
-                let Some(name) = names.get(number) else { continue };
-                params.insert((*name).clone(), odd(&mut rng, &defaults[*name]));
-            }
+        for turn in 0..defaults.len() * 8 + 150 {
+            let changed = if turn < defaults.len() * 8 {
+                vec![turn / 8]
+            } else {
+                let count = rng.random_range(2..=4);
+                (0..count).map(|_| rng.random_range(0..defaults.len().max(1))).collect()
+            };
+            let params = change(&mut rng, &defaults, &changed);
             if entry.accepts(&params).is_ok() {
                 refused += usize::from(!entry.check(&params).is_empty());
                 told.extend(wrong(entry.as_ref(), &params));
@@ -52,4 +64,43 @@ fn messages_name_what_the_user_has_set() {
     }
     assert!(refused > 1000, "{refused}");
     assert!(told.is_empty(), "{}:\n{}", told.len(), told.into_iter().collect::<Vec<_>>().join("\n"));
+}
+
+/// Elaborates each block at changed parameters that its rules let pass, `turns` times.
+fn what_passes_elaborates(turns: u64) {
+    let work = registry::all().into_iter().map(|entry| {
+        let name = entry.about().name;
+        (name.to_owned(), name)
+    });
+    on_all_cores(work.collect(), |&name| {
+        let entry = registry::find(name).map_err(|e| e.to_string())?;
+        let mut rng = ChaCha8Rng::seed_from_u64(seeds::seed(2));
+        let configurations = entry.configurations();
+        let mut problems = BTreeSet::new();
+        for _ in 0..turns {
+            let base = &configurations[rng.random_range(0..configurations.len())];
+            let positions: Vec<usize> =
+                (0..rng.random_range(1..=3)).map(|_| rng.random_range(0..base.len().max(1))).collect();
+            let params = change(&mut rng, base, &positions);
+            if entry.accepts(&params).is_err() || !entry.check(&params).is_empty() {
+                continue;
+            }
+            if let Err(error) = entry.elaborate(&params) {
+                problems.insert(format!("{}: {error:#}", Value::from(params)));
+            }
+        }
+        if problems.is_empty() { Ok(()) } else { Err(problems.into_iter().take(5).collect::<Vec<_>>().join("\n")) }
+    });
+}
+
+/// A part's rule is a rule of the whole, in the names of the whole: no message comes from within.
+#[test]
+fn what_the_rules_let_pass_elaborates() {
+    what_passes_elaborates(20);
+}
+
+#[test]
+#[ignore = "minutes: more parameters"]
+fn large_what_the_rules_let_pass_elaborates() {
+    what_passes_elaborates(500);
 }

@@ -93,6 +93,11 @@ impl Block for FloatConvert {
             Ordering::Equal => self.in_place(m, &mut pipe, exponent, significand),
             Ordering::Less => self.lowered(m, &mut pipe, exponent, significand),
         };
+        let is_exact = placed.lost.is_none();
+        if matches!(self.rounding, RoundingDirection::TowardZero | RoundingDirection::NearestAway) && !self.flags {
+            // The guard bit alone decides.
+            placed.lost.take().into_iter().for_each(|lost| m.unused(lost));
+        }
         let mut data = vec![("significand", &mut placed.significand), ("exponent", &mut placed.exponent)];
         data.extend(placed.lost.as_mut().map(|lost| ("lost", lost)));
         pipe.cut(m, &mut data);
@@ -100,15 +105,15 @@ impl Block for FloatConvert {
         m.comment("Rounded.");
         let guard = placed.significand.bit(0);
         let zero = bit().lit(0);
-        let (up, inexact) = match placed.lost {
-            Some(lost) => {
-                let rest = Remainder { half: guard, more: lost, odd: placed.significand.bit(1) };
-                (rest.rounds_up(self.rounding, pipe.now(sign)), guard | lost)
-            }
+        let (up, inexact) = if is_exact {
             // The guard bit is always 0 then.
-            None => (zero, zero),
+            (zero, zero)
+        } else {
+            let more = placed.lost.unwrap_or(zero);
+            let rest = Remainder { half: guard, more, odd: placed.significand.bit(1) };
+            (rest.rounds_up(self.rounding, pipe.now(sign)), guard | more)
         };
-        if placed.lost.is_none() {
+        if is_exact || (self.rounding == RoundingDirection::TowardZero && !self.flags) {
             m.unused(guard);
         }
         let unrounded = Unrounded {

@@ -186,7 +186,7 @@ impl FloatToInt {
             let result = m.wire("seen_result", io.result_o.as_uint());
             let width = self.width;
             let bits = width - u32::from(self.signed);
-            let ones = uint(width).lit((1u64 << bits) - 1);
+            let ones = uint(width).lit(u64::MAX >> (64 - bits));
             let (greatest, least) = (result.eq(ones), if self.signed { result.eq(1u64 << bits) } else { result.eq(0) });
             m.assert_always("nan_is_zero", implies(a.nan, result.eq(0)));
             m.assert_always("zero_is_zero", implies(a.zero, result.eq(0)));

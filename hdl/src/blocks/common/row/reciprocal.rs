@@ -7,6 +7,8 @@ use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, index_widt
 
 /// Bits of a reciprocal: 1 and 18 places.
 pub const RECIPROCAL: u32 = 19;
+/// Bits of the shortest integer.
+pub const NARROWEST: u32 = 20;
 /// Bits behind the leading one that find a line, and that are a place on it.
 const INDEX: u32 = 8;
 const LOW: u32 = 10;
@@ -19,7 +21,7 @@ parameters! {
     /// Elaboration parameters.
     pub struct RowReciprocal {
         /// Bits of the integer.
-        width: u32 = 40, in 20..=128, tag "w";
+        width: u32 = 40, in NARROWEST..=128, tag "w";
     }
 }
 

@@ -9,7 +9,7 @@ use super::half::{ToRound, round_latency, round_to_half};
 use super::pipe::{later, later_valid, tree, tree_latency};
 use super::power::{FRACTION, PowerLane, WHOLE};
 use super::product::{product, product_latency};
-use super::reciprocal::{RECIPROCAL, RowReciprocal};
+use super::reciprocal::{NARROWEST, RECIPROCAL, RowReciprocal};
 use super::rms_norm::NormBeat;
 use super::row_frame::RowFrame;
 use crate::blocks::common::stream::FifoStorage;
@@ -148,9 +148,9 @@ impl Softmax {
         FRACTION + self.count_width()
     }
 
-    /// Bits of the sum: each weight is below 2.
+    /// Bits of the sum: each weight is below 2. A row of one element has a bit to spare, as reciprocals are of no fewer.
     fn sum_width(&self) -> u32 {
-        self.places() + 1 + self.count_width()
+        (self.places() + 1 + self.count_width()).max(NARROWEST)
     }
 
     fn reciprocal(&self) -> RowReciprocal {

@@ -3,7 +3,7 @@
 use super::wrapping_next;
 use crate::lang::{
     About, Block, CatalogBlock, Field, In, InArray, Module, OutArray, OutStream, Proof, Signal, Timing, Type, bit,
-    bundle, choices, index_width, mux, or_all, parameters, ports, uint,
+    bits_for, bundle, choices, index_width, mux, or_all, parameters, ports, uint,
 };
 
 choices! {
@@ -156,11 +156,12 @@ impl StreamArbiter {
             }
             if self.arbitration == Arbitration::RoundRobin && !self.packets {
                 // Beats of others while stream 1 waits.
-                let others = m.reg_init("formal_others_q", uint(4), 0);
+                let count = uint(bits_for(self.inputs.into()).max(4));
+                let others = m.reg_init("formal_others_q", count, 0);
                 let mine = io.output.index.eq(1);
                 let waiting = io.input_valid_i.at(1) & !(io.output.fire() & mine);
-                let next = others.q.wrapping_add((io.output.fire() & !mine).extend(4));
-                others.next(mux(waiting, next, uint(4).lit(0)));
+                let next = others.q.wrapping_add((io.output.fire() & !mine).extend(count.width));
+                others.next(mux(waiting, next, count.lit(0)));
                 m.assert_always("fair", others.q.le(self.inputs - 1));
                 m.cover("waits_for_all_others", others.q.eq(self.inputs - 1));
             }
