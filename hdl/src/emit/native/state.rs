@@ -94,8 +94,11 @@ impl Code<'_> {
         let data = if is_wide(ty) { self.wide(write.data) } else { self.value(write.data) };
         let enable_wide = is_wide(self.ty(write.enable));
         let enable = if enable_wide { self.wide(write.enable) } else { self.value(write.enable) };
-        let any =
-            if enable_wide { format!("w_any({enable}, {})", words(self.ty(write.enable))) } else { enable.clone() };
+        let any = if enable_wide {
+            format!("w_any({enable}, {})", words(self.ty(write.enable)))
+        } else {
+            format!("({enable} != 0)")
+        };
         let inside = 1_u64 << self.ty(write.address).width.min(63) <= u64::from(depth);
         let any = if inside { any } else { format!("({any}) && {address} < {depth}") };
         let slot = format!("S->w{id}[{turn}]");
