@@ -187,6 +187,21 @@ impl Memory {
         .flatten()
     }
 
+    /// The node of an address. A constant one past the end is nobody's.
+    fn check_address(self, what: &str, signal: Signal, loc: Loc) -> Option<u32> {
+        let node = self.check(what, signal, self.address_type(), loc)?;
+        with(|e| {
+            let ir = &e.current().ir;
+            if let Op::Literal(at) = &ir.node(node).op
+                && *at >= self.depth.into()
+            {
+                let (name, last) = (&ir.memories[self.id as usize].name, self.depth - 1);
+                e.error(loc, format!("{what} {at} is outside of memory `{name}`; its words are 0 to {last}"));
+            }
+        });
+        Some(node)
+    }
+
     /// Reports a memory of another module.
     fn admit(self, loc: Loc) -> bool {
         let admitted = with(|e| {
@@ -200,7 +215,9 @@ impl Memory {
         admitted == Some(true)
     }
 
-    /// Writes `data` at `address` on rising clock edges, each granule where its bit of `enable` is high.
+    /// Writes `data` at `address` on rising clock edges, each granule where its bit of `enable` is high. What is past the end of the
+    /// memory is not written. Two ports must not write one granule in the same cycle: each stands in an `always` block of its own, and
+    /// which one comes last is the simulator's choice.
     #[track_caller]
     pub fn write(self, enable: Signal, address: Signal, data: Signal) {
         let loc = Location::caller();
@@ -208,7 +225,7 @@ impl Memory {
             return;
         }
         let enable = self.check("the write enable", enable, uint((self.width / self.granule).max(1)), loc);
-        let address = self.check("the write address", address, self.address_type(), loc);
+        let address = self.check_address("the write address", address, loc);
         let data = self.check("the write data", data, uint(self.width), loc);
         if let (Some(enable), Some(address), Some(data)) = (enable, address, data) {
             with(|e| e.top().ir.memories[self.id as usize].writes.push(MemoryWrite { enable, address, data }));
@@ -235,7 +252,7 @@ impl Memory {
             return build(loc, ty, |e| e.poison(ty));
         }
         let enable = enable.map(|s| self.check("the read enable", s, bit(), loc));
-        let address = self.check("the read address", address, self.address_type(), loc);
+        let address = self.check_address("the read address", address, loc);
         build(loc, ty, |e| {
             let (Some(address), Some(enable)) = (address, enable.map_or(Some(None), |e| e.map(Some))) else {
                 return e.poison(ty);

@@ -1,4 +1,5 @@
-//! Combinational loops through memories: an asynchronous read passes its address on within the cycle, nothing else does.
+//! Memories: combinational loops through them (an asynchronous read passes its address on within the cycle, nothing else does), and
+//! addresses that they do not have.
 
 use hdl::lang::*;
 
@@ -42,6 +43,16 @@ refuses!(no_loop_through_a_clock_edge { a_i: In = bit(), y_o: Out = uint(4), z_o
     m.connect(file.read_address_i, file.later_o);
     m.connect(io.z_o, file.now_o);
 } "no error");
+
+refuses!(a_constant_address_past_the_end { a_i: In = bit(), y_o: Out = uint(4) } |m, io| {
+    let ram = m.memory("ram", 5, 4, 4);
+    ram.write(io.a_i, uint(3).lit(4), uint(4).lit(1));
+    let data = ram.read_async("data", uint(3).lit(5));
+    m.connect(io.y_o, data);
+} r#"
+    error: the read address 5 is outside of memory `ram`; its words are 0 to 4
+      --> let data = ram.read_async("data", uint(3).lit(5));, in module bad
+"#);
 
 parameters! {
     /// A memory that is read both ways.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::guard::Guard;
 use super::plan::Plan;
 use super::sites::{Loop, SiteId, Sites, scope_loops};
 use super::steps::{Kind, Step, StepId};
@@ -195,6 +196,15 @@ impl<'a> Code<'a> {
             let ty = self.store.array(*array).ty;
             self.line(format!("{} {name} = 0;", if is_wide(ty) { "u64" } else { stored_type(ty) }));
         }
+        let guard = group.first().and_then(|&step| self.steps[step as usize].guard.clone());
+        let (outer, heads) = heads.split_at(guard.as_ref().map_or(0, Guard::depth));
+        if let Some(guard) = &guard {
+            self.line(format!("{} {{", outer.join(" ")));
+            self.names.push(BTreeMap::new());
+            let enable = self.enable(guard.register);
+            self.names.pop();
+            self.line(format!("if (!({enable})) continue;"));
+        }
         // A short loop that is unrolled is not made a vector.
         match heads.split_last() {
             Some((inner, outer)) => {
@@ -206,6 +216,9 @@ impl<'a> Code<'a> {
         }
         self.lines.extend(body);
         self.line("}");
+        if guard.is_some() {
+            self.line("}");
+        }
         for (name, array) in noted {
             let wakes = self.wakes(array);
             self.line(format!("if ({name}) {{ {wakes} }}"));
@@ -218,7 +231,7 @@ impl<'a> Code<'a> {
         self.plan.wakes[array as usize].iter().map(|f| format!("F[{f}] = 1;")).collect::<Vec<_>>().join(" ")
     }
 
-    /// The enable of a register, outside of all loops.
+    /// The enable of a register, outside of the loops that it does not depend on.
     pub fn enable(&mut self, id: StepId) -> String {
         let step = &self.steps[id as usize];
         (self.site, self.scope) = (step.site, step.scope);

@@ -5,10 +5,12 @@
 //! active-low reset works at once, and outputs follow inputs within the cycle.
 //!
 //! How it is made: [`sites`] walks the tree of instances, [`store`] gives every net its place in an array, [`steps`] lists
-//! what has to be computed, [`order`] and [`ripple`] find the order, [`plan`] what has to run when something has changed,
+//! what has to be computed, [`guard`] what of it only sometimes, [`order`] and [`ripple`] find the order, [`plan`] what has to run
+//! when something has changed,
 //! and [`program`] writes the C, with [`code`], [`state`], [`value`] and [`wide`].
 
 mod code;
+mod guard;
 mod observe;
 mod order;
 mod plan;
@@ -39,7 +41,16 @@ impl Design {
     /// # Errors
     /// Says what in the design has no C: modules whose Verilog comes from outside.
     pub fn native(&self) -> Result<Vec<SourceFile>, String> {
-        self.compact_c(false).map(|c| c.0)
+        self.compact_c(false, order::BLOCK).map(|c| c.0)
+    }
+
+    /// The same, where a part of the hierarchy is evaluated, or left alone, as one if it has at least so many steps: with small
+    /// parts more stands still, and more is asked whether it does.
+    ///
+    /// # Errors
+    /// Those of [`Design::native`].
+    pub fn native_in_parts(&self, steps: usize) -> Result<Vec<SourceFile>, String> {
+        self.compact_c(false, steps).map(|c| c.0)
     }
 
     /// The same, and the nets of the Verilog by name with the places where the C keeps their values. All nets have one, and
@@ -48,10 +59,10 @@ impl Design {
     /// # Errors
     /// Those of [`Design::native`].
     pub fn native_observed(&self) -> Result<(Vec<SourceFile>, Vec<Observed>), String> {
-        self.compact_c(true)
+        self.compact_c(true, order::BLOCK)
     }
 
-    fn compact_c(&self, observed: bool) -> Result<(Vec<SourceFile>, Vec<Observed>), String> {
+    fn compact_c(&self, observed: bool, part: usize) -> Result<(Vec<SourceFile>, Vec<Observed>), String> {
         let top = self.modules.last().ok_or("the design has no module")?;
         let sites = sites::Sites::new(top);
         if let Some((_, site)) = sites.iter().find(|(_, site)| site.module.external.is_some()) {
@@ -61,8 +72,9 @@ impl Design {
         if sites.has_twin() && store.arrays.iter().map(|a| a.len).sum::<u64>() > LARGEST_TWIN {
             return Err("what stands for Verilog from outside has more cells than C evaluates fast".into());
         }
-        let steps = steps::steps(&sites, &store);
-        let order = order::order(&sites, &store, &steps);
+        let mut steps = steps::steps(&sites, &store);
+        guard::guard(&sites, &store, &mut steps);
+        let order = order::order(&sites, &store, &steps, part);
         let plan = plan::plan(&sites, &mut store, &steps, &order);
         let parts = program::Parts { sites: &sites, store: &store, steps: &steps, order: &order, plan: &plan };
         let nets = if observed { observe::observe(&sites, &store) } else { vec![] };

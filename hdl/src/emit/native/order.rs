@@ -10,8 +10,8 @@ use super::sites::{Loop, Sites};
 use super::steps::{Kind, Step, StepId, outputs};
 use super::store::Store;
 
-/// A part of the tree of sites with at least so many steps is evaluated, or left alone, as one.
-const BLOCK: usize = 100;
+/// A part of the tree of sites with at least so many steps is evaluated, or left alone, as one, if nobody says otherwise.
+pub(super) const BLOCK: usize = 100;
 
 /// Most steps of a segment: the C compiler takes longer than proportional for long functions.
 const LONGEST: usize = 400;
@@ -65,8 +65,8 @@ enum Phase {
     Edge,
 }
 
-pub(super) fn order(sites: &Sites, store: &Store<'_>, steps: &[Step]) -> Order {
-    let blocks = blocks(sites, steps);
+pub(super) fn order(sites: &Sites, store: &Store<'_>, steps: &[Step], part: usize) -> Order {
+    let blocks = blocks(sites, steps, part);
     let edges = edges(store, steps);
     let groups = components(&edges);
     let mut group_of = vec![u32::MAX; steps.len()];
@@ -276,13 +276,13 @@ impl Ready {
 }
 
 /// For each site the number of its block: a part of the tree of sites.
-fn blocks(sites: &Sites, steps: &[Step]) -> Vec<u32> {
+fn blocks(sites: &Sites, steps: &[Step], part: usize) -> Vec<u32> {
     let mut size = vec![0; sites.len()];
     steps.iter().for_each(|step| size[step.site as usize] += 1);
     let mut root = vec![false; sites.len()];
     for id in (0..sites.len()).rev() {
         match sites.at(id as u32).parent {
-            Some((parent, _)) if size[id] < BLOCK => size[parent as usize] += size[id],
+            Some((parent, _)) if size[id] < part => size[parent as usize] += size[id],
             _ => root[id] = true,
         }
     }

@@ -92,7 +92,7 @@ fn guard(sites: &Sites, steps: &[Step], segment: &Segment) -> Option<StepId> {
 }
 
 /// Whether an expression has the value of a loop variable in it, other than as the index of a net.
-fn depends_on_loops(ir: &ModuleIr, root: NodeId) -> bool {
+pub(super) fn depends_on_loops(ir: &ModuleIr, root: NodeId) -> bool {
     let (mut todo, mut seen) = (vec![root], BTreeSet::new());
     while let Some(id) = todo.pop() {
         if matches!(ir.node(id).op, Op::LoopIndex(_) | Op::SliceAt(..) | Op::Element { .. }) {
@@ -114,7 +114,11 @@ pub(super) fn groups<'a>(segment: &'a Segment, steps: &'a [Step]) -> Vec<Group<'
             Piece::Step(id) => {
                 let step = &steps[*id as usize];
                 match groups.last_mut() {
-                    Some(Group::Loop(nest, members)) if *nest == step.nest && fits(steps, members, step) => {
+                    Some(Group::Loop(nest, members))
+                        if *nest == step.nest
+                            && steps[members[0] as usize].guard == step.guard
+                            && fits(steps, members, step) =>
+                    {
                         members.push(*id);
                     }
                     _ => groups.push(Group::Loop(&step.nest, vec![*id])),

@@ -1,5 +1,7 @@
 //! The whole C text: state, functions of segments, and the table of functions that a simulator calls.
 
+use std::collections::BTreeSet;
+
 use super::code::Code;
 use super::order::{Order, Segment};
 use super::plan::{Group, Plan, groups};
@@ -45,7 +47,7 @@ pub(super) fn program(parts: &Parts<'_>) -> Result<Vec<SourceFile>, String> {
         let flag = within.len() + k;
         if let Some(step) = parts.plan.guards[k] {
             let enable = code.enable(step);
-            code.line(format!("if (!({enable})) {{ F[{flag}] = 1; S->ran[{k}] = 0; return; }}"));
+            code.line(format!("if (!({enable})) {{ S->ran[{k}] = 0; return; }}"));
         }
         add(format!("s{flag}"), body(&mut code, segment, parts.steps));
         add(format!("k{flag}"), commit(parts, segment, flag));
@@ -283,14 +285,27 @@ fn reset(code: &mut Code<'_>, parts: &Parts<'_>) -> Vec<String> {
             }
         }
     }
-    code.line("memset(S->flags, 1, sizeof S->flags);");
-    code.take()
+    let mut lines = code.take();
+    lines.extend(kept(parts));
+    lines.push("memset(S->flags, 1, sizeof S->flags);".into());
+    lines
+}
+
+/// What a guard leaves alone keeps its value: its next one is that.
+fn kept(parts: &Parts<'_>) -> Vec<String> {
+    let guarded = parts.steps.iter().filter(|step| step.guard.is_some() && step.kind.at_edge());
+    let arrays: BTreeSet<ArrayId> = guarded.map(|step| step.writes.access.array).collect();
+    let copy = |array: ArrayId| {
+        let next = parts.plan.next[array as usize]?;
+        Some(format!("memcpy(S->a{next}, S->a{array}, sizeof S->a{array});"))
+    };
+    arrays.into_iter().filter_map(copy).collect()
 }
 
 /// State before anything is written to it.
 fn random(parts: &Parts<'_>) -> Vec<String> {
     let mut lines = vec!["u64 seed;".to_owned()];
-    let mut done = std::collections::BTreeSet::new();
+    let mut done = BTreeSet::new();
     for step in parts.steps.iter().filter(|s| s.kind.at_edge()) {
         let array = step.writes.access.array;
         if !done.insert(array) {
@@ -308,6 +323,7 @@ fn random(parts: &Parts<'_>) -> Vec<String> {
         }
     }
     lines.push("(void)seed;".into());
+    lines.extend(kept(parts));
     lines
 }
 

@@ -1,5 +1,6 @@
 //! What has to be computed: one step an item of a site, with what it reads and writes.
 
+use super::guard::Guard;
 use super::sites::{Loop, SiteId, Sites};
 use super::store::{Access, ArrayId, Store};
 use crate::lang::ir::{Direction, Item, ModuleIr, NetId, NodeId, ScopeId};
@@ -51,6 +52,8 @@ pub(super) struct Step {
     pub reads: Vec<Span>,
     /// Of a register with an enable what that reads.
     pub enables: Vec<Span>,
+    /// Without this nobody wants to know.
+    pub guard: Option<Guard>,
 }
 
 /// All steps that something depends on.
@@ -84,7 +87,7 @@ fn add_item(sites: &Sites, store: &Store<'_>, site: SiteId, scope: ScopeId, item
         }
         reads.sort_by(|a, b| (&a.access, a.count).cmp(&(&b.access, b.count)));
         reads.dedup_by(|a, b| a.access == b.access && a.count == b.count);
-        all.push(Step { site, scope, nest: sites.nest(site, scope), kind, net, writes, reads, enables });
+        all.push(Step { site, scope, nest: sites.nest(site, scope), kind, net, writes, reads, enables, guard: None });
     };
     let one = |net| Span { access: store.access(site, net, None, scope), count: 1, stride: 1 };
     match item {
