@@ -6,77 +6,18 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use rand::{RngExt, SeedableRng};
 use senbazuru::registry;
 use senbazuru::waveform::{Step, Value, Waveform};
-use sim::{Bits, BuildOptions, Design, Dir, Engine, Model, RunOptions, Sim, Trace};
+use sim::{BuildOptions, Design, Engine, Lockstep, Model, Opt, RunOptions, Sim, Trace};
 use support::on_all_cores;
 
-/// Both engines on one design.
-struct Pair {
-    native: Sim,
-    verilator: Sim,
-}
-
-fn model(design: &Design, engine: Engine, trace: Trace) -> Model {
-    Model::build(design, &BuildOptions { engine: Some(engine), trace, ..BuildOptions::default() }).unwrap()
-}
-
-impl Pair {
-    fn new(design: &Design, native: Trace, verilator: Trace) -> Self {
-        let instance = |engine, trace| model(design, engine, trace).instance().unwrap();
-        Self { native: instance(Engine::Native, native), verilator: instance(Engine::Verilator, verilator) }
-    }
-
-    fn both(&mut self, mut f: impl FnMut(&mut Sim)) {
-        f(&mut self.native);
-        f(&mut self.verilator);
-    }
-
-    fn compare(&self, name: &str, when: &str) {
-        for port in self.native.ports().iter().filter(|p| p.dir == Dir::Output) {
-            let value = |sim: &Sim| sim.peek(sim.output(&port.name).unwrap());
-            let (got, expected) = (value(&self.native), value(&self.verilator));
-            let cycle = self.native.cycle_count();
-            assert_eq!(got, expected, "{name}: `{}` in cycle {cycle}, {when}: native is left", port.name);
-        }
-    }
-}
-
-/// Random inputs for both, compared after each step.
-fn lockstep(name: &str, design: &Design, pair: &mut Pair, cycles: u32) {
-    let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(seeds::seed(1));
-    let has_reset = design.reset.is_some();
-    let clocks: Vec<&String> = design.clock.iter().chain(&design.reset).collect();
-    let inputs: Vec<_> =
-        design.ports.iter().filter(|p| p.dir == Dir::Input && !clocks.contains(&&p.name)).cloned().collect();
-    if has_reset {
-        pair.both(|sim| sim.reset(2).unwrap());
-    }
-    for cycle in 0..cycles {
-        for port in &inputs {
-            // Often all zero, often as before: much hardware does nothing else for long.
-            if rng.random_ratio(1, 3) {
-                continue;
-            }
-            let zero = rng.random_ratio(1, 4);
-            let words: Vec<u32> = (0..port.width.div_ceil(32)).map(|_| if zero { 0 } else { rng.random() }).collect();
-            let mut value = Bits::from_words(port.width, &words);
-            if port.width == 1 {
-                value = Bits::truncated(1, u64::from(rng.random_ratio(3, 4)));
-            }
-            pair.both(|sim| sim.poke(sim.input(&port.name).unwrap(), &value));
-        }
-        pair.both(|sim| sim.settle().unwrap());
-        pair.compare(name, "settled");
-        if design.clock.is_some() {
-            pair.both(|sim| sim.tick().unwrap());
-            pair.compare(name, "after the edge");
-        }
-        if has_reset && cycle % 97 == 96 {
-            pair.both(|sim| sim.reset(1).unwrap());
-        }
-    }
+/// Both engines on one design, each with a waveform or without.
+fn pair(design: &Design, native: Trace, verilator: Trace) -> Lockstep {
+    let instance = |engine, trace| {
+        let options = BuildOptions { engine: Some(engine), trace, opt: Opt::O0, ..BuildOptions::default() };
+        Model::build(design, &options).unwrap().instance().unwrap()
+    };
+    Lockstep::new(design, instance(Engine::Native, native), instance(Engine::Verilator, verilator))
 }
 
 /// Whether the design has C; what has none says why, and is Verilog from outside.
@@ -95,7 +36,7 @@ fn has_native(design: &hdl::lang::Design) -> bool {
 fn benches(entry: &dyn registry::Entry, params: &registry::Params, design: &Design) {
     let bench = entry.bench(params).unwrap();
     let [native, verilator] = [Engine::Native, Engine::Verilator].map(|engine| {
-        let build = BuildOptions { engine: Some(engine), ..BuildOptions::default() };
+        let build = BuildOptions { engine: Some(engine), opt: Opt::O0, ..BuildOptions::default() };
         let options = RunOptions { seed: seeds::seed(1), vectors: 12, build, ..RunOptions::default() };
         let report = sim::run(&*bench, design, &options).unwrap_or_else(|e| panic!("{engine:?}: {e}"));
         (report.compared, report.cycles)
@@ -119,7 +60,8 @@ fn blocks_do_the_same_in_both_engines() {
     }
     assert!(designs.len() > 90, "{} blocks are compared", designs.len());
     on_all_cores(designs, |(name, params, design)| {
-        lockstep(name, design, &mut Pair::new(design, Trace::Off, Trace::Off), 300);
+        let found = pair(design, Trace::Off, Trace::Off).run(seeds::seed(1), 300).unwrap();
+        assert_eq!(found, None, "{name}: native is first");
         benches(registry::find(name).unwrap().as_ref(), params, design);
         Ok(())
     });
@@ -162,11 +104,11 @@ fn same_waves(name: &str, design: &Design) {
     let folder = tempfile::tempdir().unwrap();
     for trace in [Trace::Vcd, Trace::Fst] {
         let [native, verilator] = ["native", "verilator"].map(|engine| folder.path().join(engine));
-        let mut pair = Pair::new(design, trace, Trace::Vcd);
-        pair.native.open_trace(&native).unwrap();
-        pair.verilator.open_trace(&verilator).unwrap();
-        lockstep(name, design, &mut pair, 120);
-        pair.both(|sim| sim.close_trace().unwrap());
+        let mut pair = pair(design, trace, Trace::Vcd);
+        pair.first.open_trace(&native).unwrap();
+        pair.second.open_trace(&verilator).unwrap();
+        assert_eq!(pair.run(seeds::seed(1), 120).unwrap(), None, "{name}: native is first");
+        pair.both(Sim::close_trace).unwrap();
         let (native, verilator) = (nets(&native), nets(&verilator));
         for (net, series) in &native {
             match verilator.get(net) {

@@ -39,6 +39,13 @@ impl Native {
         Some((files.into_iter().map(file).collect(), Nets::new(nets)))
     }
 
+    /// The same with other C: printed in another way, or wrong, for tests that must notice that.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_c(&self, files: Vec<hdl::emit::SourceFile>) -> Self {
+        Self { c: Arc::new(OnceLock::from(Some(files.into_iter().map(file).collect()))), ..self.clone() }
+    }
+
     fn stands_for(&self, design: &Design) -> bool {
         design.defines.is_empty() && self.verilog == fingerprint(&design.files)
     }

@@ -8,4 +8,5 @@ mod constructs;
 mod fuzz;
 mod lint;
 mod products;
+mod random;
 mod ripple;

@@ -112,13 +112,13 @@ fn evaluate(dag: &Dag, vector: &Vector, at: Option<[i64; 2]>, local: &[BigInt]) 
 
 #[derive(Debug)]
 pub struct FuzzPorts {
-    inputs: Vec<Signal>,
-    arrays: Vec<Array>,
-    outputs: Vec<Output>,
+    pub inputs: Vec<Signal>,
+    pub arrays: Vec<Array>,
+    pub outputs: Vec<Output>,
 }
 
 #[derive(Debug)]
-enum Output {
+pub enum Output {
     Scalar(Signal),
     Array(Array),
 }
@@ -198,8 +198,8 @@ impl Block for Fuzz {
     }
 }
 
-/// Builds an expression with the language.
-fn describe(
+/// Builds an expression with the language. Who reads a named part of it may be cut away.
+pub fn describe(
     dag: &Dag,
     m: &mut Module,
     io: &FuzzPorts,
@@ -246,7 +246,9 @@ fn describe(
             }
             Op::Lookup(index, values) => {
                 let values: Vec<_> = values.iter().map(|&v| s[v]).collect();
-                m.lookup(&format!("{name}_n{id}"), s[*index], &values)
+                let value = m.lookup(&format!("{name}_n{id}"), s[*index], &values);
+                m.unused(value);
+                value
             }
             Op::Cat(parts) => hdl::lang::cat(&parts.iter().map(|&p| s[p]).collect::<Vec<_>>()),
             Op::Repeat(a, n) => s[*a].repeat(*n),
@@ -265,7 +267,11 @@ fn describe(
             Op::Any(a) => s[*a].any(),
             Op::All(a) => s[*a].all(),
             Op::Parity(a) => s[*a].parity(),
-            Op::Wire(a) => m.wire(&format!("{name}_n{id}"), s[*a]),
+            Op::Wire(a) => {
+                let wire = m.wire(&format!("{name}_n{id}"), s[*a]);
+                m.unused(wire);
+                wire
+            }
         };
         assert_eq!(signal.ty(), *ty, "type of {op:?} in {dag:?}");
         s.push(signal);

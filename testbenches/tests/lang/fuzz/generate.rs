@@ -22,6 +22,30 @@ pub fn design(name: String, cases: usize, rng: &mut impl Rng) -> Fuzz {
     fuzz
 }
 
+/// An expression of a type over the inputs and arrays of `fuzz`; inside a loop over `count` elements also of its variable, and
+/// of a local value where there is one.
+pub fn expression(fuzz: &Fuzz, ty: Type, looped: Option<(u32, Option<Type>)>, size: usize, rng: &mut impl Rng) -> Dag {
+    let loops = looped.map(|(count, local)| Loops { rows: count, columns: 1, local });
+    let mut generator = Generator { fuzz, rng, dag: Dag::default(), loops };
+    for _ in 0..3 {
+        generator.new_leaf();
+    }
+    let mut last = 0;
+    for _ in 0..size {
+        last = generator.operation();
+        if generator.dag.ty(last).width > WIDEST {
+            last = generator.narrow(last);
+        }
+    }
+    if let Some((_, Some(local))) = looped {
+        let local = generator.dag.leaf(Op::Local, local);
+        last = generator.dag.push(Op::Cat(vec![local, last]));
+    }
+    let last = generator.with_sign(last, ty.signed);
+    let last = generator.with_width(last, ty.width);
+    generator.dag.rooted(last)
+}
+
 /// A value of a type: corners more often than not.
 pub fn value(ty: Type, rng: &mut impl Rng) -> BigInt {
     let pattern = match rng.random_range(0..4) {
@@ -45,7 +69,7 @@ fn random_width(rng: &mut impl Rng) -> u32 {
     }
 }
 
-fn random_type(rng: &mut impl Rng) -> Type {
+pub fn random_type(rng: &mut impl Rng) -> Type {
     Type { width: random_width(rng), signed: rng.random() }
 }
 

@@ -1,16 +1,17 @@
-//! What Verilator, Icarus and Yosys say the outputs of a design are, for a list of input vectors.
+//! What our engine, Verilator, Icarus and Yosys say the outputs of a design are, for a list of input vectors.
 
 use anyhow::{Context, Result, ensure};
 use hdl::lang::elaborate;
 use num_bigint::{BigInt, BigUint};
 use sim::process::Tool;
-use sim::{Bits, BuildOptions, Model};
+use sim::{Bits, BuildOptions, Engine, Model};
 
 use super::design::{ARRAY, Fuzz, Vector};
 use super::expr::bits;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Simulator {
+    Native,
     Verilator,
     Icarus,
     Yosys,
@@ -21,7 +22,8 @@ pub fn outputs(fuzz: &Fuzz, vectors: &[Vector], simulator: Simulator) -> Result<
     let design = elaborate(fuzz)?;
     let design = sim::Design::from(&design);
     match simulator {
-        Simulator::Verilator => verilator(fuzz, &design, vectors),
+        Simulator::Native => modelled(fuzz, &design, vectors, Engine::Native),
+        Simulator::Verilator => modelled(fuzz, &design, vectors, Engine::Verilator),
         Simulator::Icarus => icarus(fuzz, &design, vectors),
         Simulator::Yosys => yosys(fuzz, &design, vectors),
     }
@@ -44,8 +46,13 @@ fn output_width(fuzz: &Fuzz, case: usize) -> u32 {
     fuzz.cases[case].result().width * fuzz.cases[case].elements().unwrap_or(1)
 }
 
-fn verilator(fuzz: &Fuzz, design: &sim::Design, vectors: &[Vector]) -> Result<Vec<Vec<Option<BigUint>>>> {
-    let model = Model::build(design, &BuildOptions::default())?;
+fn modelled(
+    fuzz: &Fuzz,
+    design: &sim::Design,
+    vectors: &[Vector],
+    engine: Engine,
+) -> Result<Vec<Vec<Option<BigUint>>>> {
+    let model = Model::build(design, &BuildOptions { engine: Some(engine), ..BuildOptions::default() })?;
     let mut sim = model.instance()?;
     let mut outputs = Vec::new();
     for k in 0..fuzz.cases.len() {
