@@ -113,14 +113,15 @@ class Bench:
             elif part._name in registers.get(module, ()) + memories.get(module, ()):
                 self.fill(part)
             elif module == FOREIGN:
-                self.fill(part, "GPI_REGISTER")
+                # cocotb 2 does not tell registers from wires. A wire takes the value of its driver as soon as that has one.
+                self.fill(part, ("GPI_REGISTER", "GPI_PACKED", "GPI_LOGIC"))
 
     def fill(self, part, only=None):
-        """Random bits in place of an X: in a register, or in all words of an array; of one type only, if that is given."""
+        """Random bits in place of an X: in a register, or in all words of an array; of some types only, if they are given."""
         if part._type == "GPI_ARRAY":
             for word in part:
                 self.fill(word, only)
-        elif only in (None, part._type):
+        elif only is None or part._type in only:
             bits = str(part.value)
             if not set(bits) <= set("01"):
                 part.value = self.powered.getrandbits(len(bits))
