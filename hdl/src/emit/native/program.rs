@@ -9,7 +9,7 @@ use super::ripple::{Plan as RipplePlan, Ripple};
 use super::sites::Sites;
 use super::steps::{Kind, Step};
 use super::store::{ArrayId, Store};
-use super::value::{c_type, canonical, is_wide, stored_type, words};
+use super::value::{c_type, canonical, is_wide, stored_bytes, stored_type, words};
 use crate::emit::SourceFile;
 use crate::lang::Type;
 use crate::lang::ir::{Direction, NetKind};
@@ -348,6 +348,17 @@ fn ports(parts: &Parts<'_>) -> (Vec<String>, Vec<String>) {
         let e = total.div_ceil(64);
         let bytes = total.div_ceil(32) * 4;
         match (top.direction(position), total > 64) {
+            (Direction::Input, true) if is_packed(ty, stride) => {
+                let to = pointer(array, first, ty);
+                let (to, from, bytes) = (format!("({to})"), format!("S->p_{name}"), total / 8);
+                load.push(format!("if (memcmp({to}, {from}, {bytes})) {{ memcpy({to}, {from}, {bytes}); {wakes} }}"));
+            }
+            (Direction::Output, true) if is_packed(ty, stride) => {
+                let flag = parts.plan.outputs[&position];
+                let from = pointer(array, first, ty);
+                let bytes = total / 8;
+                store.push(format!("if (F[{flag}]) {{ F[{flag}] = 0; memcpy(S->p_{name}, {from}, {bytes}); }}"));
+            }
             (Direction::Input, true) => {
                 load.push(format!("if (memcmp(S->p_{name}, S->q_{name}, {bytes})) {{ memcpy(S->q_{name}, S->p_{name}, {bytes}); u64 e[{e}] = {{0}}; memcpy(e, S->p_{name}, {bytes});"));
                 load.push(format!("for (u32 k = 0; k < {count}; k++) {{ {} }} {wakes} }}", take(&element, "e", ty)));
@@ -377,6 +388,17 @@ fn ports(parts: &Parts<'_>) -> (Vec<String>, Vec<String>) {
         }
     }
     (load, store)
+}
+
+/// Whether the elements of an array lie as its bits do in a port: without anything between them.
+fn is_packed(ty: Type, stride: i64) -> bool {
+    stride == 1
+        && cfg!(target_endian = "little")
+        && if is_wide(ty) { ty.width.is_multiple_of(64) } else { ty.width == 8 * stored_bytes(ty) }
+}
+
+fn pointer(array: ArrayId, first: i64, ty: Type) -> String {
+    format!("S->a{array} + {first} * {}", if is_wide(ty) { words(ty) } else { 1 })
 }
 
 fn take(element: &str, from: &str, ty: Type) -> String {
