@@ -97,7 +97,7 @@ impl Lockstep {
         for cycle in 1..=cycles {
             // What happens while no input changes is what the state alone brings about.
             let is_quiet = rng.random_ratio(1, 3);
-            for port in self.inputs.iter().filter(|_| !is_quiet).cloned().collect::<Vec<_>>() {
+            for port in self.inputs.iter().filter(|_| !is_quiet) {
                 // Often all zero, often as before: much hardware does nothing else for long.
                 if rng.random_ratio(1, 3) {
                     continue;
@@ -109,10 +109,9 @@ impl Lockstep {
                     1 => Bits::truncated(1, u64::from(rng.random_ratio(3, 4))),
                     width => Bits::from_words(width, &words),
                 };
-                self.both(|sim| {
+                for sim in [&mut self.first, &mut self.second] {
                     sim.poke(sim.input(&port.name)?, &value);
-                    Ok(())
-                })?;
+                }
             }
             self.both(Sim::settle)?;
             let mut difference = self.compare(false)?;

@@ -45,12 +45,15 @@ struct Reader {
     as_enable: bool,
 }
 
-/// Finds the guards, and makes steps read what their guards read: it has to be there before them.
-pub(super) fn guard(sites: &Sites, store: &Store<'_>, steps: &mut [Step]) {
+/// Finds the guards, and makes steps read what their guards read: it has to be there before them. A guard has at least `least` turns
+/// inside, or as many as pay.
+pub(super) fn guard(sites: &Sites, store: &Store<'_>, steps: &mut [Step], least: u64) {
     if store.observed {
         return;
     }
-    let mut guards: Vec<Option<Guard>> = (0..steps.len() as StepId).map(|id| of_register(sites, steps, id)).collect();
+    let inside = INSIDE.min(least);
+    let mut guards: Vec<Option<Guard>> =
+        (0..steps.len() as StepId).map(|id| of_register(sites, steps, id, inside)).collect();
     let mut readers: BTreeMap<ArrayId, Vec<Reader>> = BTreeMap::new();
     for (id, step) in steps.iter().enumerate() {
         for read in &step.reads {
@@ -78,7 +81,7 @@ pub(super) fn guard(sites: &Sites, store: &Store<'_>, steps: &mut [Step]) {
                     reads.all(|read| same_turn(step, &steps[reader.step as usize], read, first.depth()))
                 }
             };
-            if of_readers.all(fits) && is_inside(step, &first.outer) {
+            if of_readers.all(fits) && is_inside(step, &first.outer, inside) {
                 guards[id] = Some(first.clone());
                 found = true;
             }
@@ -98,7 +101,7 @@ pub(super) fn guard(sites: &Sites, store: &Store<'_>, steps: &mut [Step]) {
 }
 
 /// A register's own enable, where that is one for many of its elements.
-fn of_register(sites: &Sites, steps: &[Step], id: StepId) -> Option<Guard> {
+fn of_register(sites: &Sites, steps: &[Step], id: StepId, inside: u64) -> Option<Guard> {
     let step = &steps[id as usize];
     let Kind::Register { enable: Some(enable), .. } = step.kind else { return None };
     if depends_on_loops(sites.ir(step.site), enable) {
@@ -108,13 +111,13 @@ fn of_register(sites: &Sites, steps: &[Step], id: StepId) -> Option<Guard> {
     let depth = step.enables.iter().map(deepest).max()?;
     let outer = step.nest.get(..depth)?.to_vec();
     let guard = Guard { register: id, enable, site: step.site, outer };
-    (depth > 0 && is_inside(step, &guard.outer)).then_some(guard)
+    (depth > 0 && is_inside(step, &guard.outer, inside)).then_some(guard)
 }
 
 /// Whether a step has these loops outermost, and enough turns inside them.
-fn is_inside(step: &Step, outer: &[Loop]) -> bool {
+fn is_inside(step: &Step, outer: &[Loop], least: u64) -> bool {
     let inner = step.nest.strip_prefix(outer);
-    inner.is_some_and(|inner| inner.iter().map(|l| u64::from(l.count)).product::<u64>() >= INSIDE)
+    inner.is_some_and(|inner| inner.iter().map(|l| u64::from(l.count)).product::<u64>() >= least)
 }
 
 /// Whether in each turn of the outer loops a reader reads what `writer` writes in that turn.

@@ -73,7 +73,7 @@ impl Design {
             return Err("what stands for Verilog from outside has more cells than C evaluates fast".into());
         }
         let mut steps = steps::steps(&sites, &store);
-        guard::guard(&sites, &store, &mut steps);
+        guard::guard(&sites, &store, &mut steps, part as u64);
         let order = order::order(&sites, &store, &steps, part);
         let plan = plan::plan(&sites, &mut store, &steps, &order);
         let parts = program::Parts { sites: &sites, store: &store, steps: &steps, order: &order, plan: &plan };

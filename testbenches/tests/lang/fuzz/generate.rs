@@ -27,16 +27,7 @@ pub fn design(name: String, cases: usize, rng: &mut impl Rng) -> Fuzz {
 pub fn expression(fuzz: &Fuzz, ty: Type, looped: Option<(u32, Option<Type>)>, size: usize, rng: &mut impl Rng) -> Dag {
     let loops = looped.map(|(count, local)| Loops { rows: count, columns: 1, local });
     let mut generator = Generator { fuzz, rng, dag: Dag::default(), loops };
-    for _ in 0..3 {
-        generator.new_leaf();
-    }
-    let mut last = 0;
-    for _ in 0..size {
-        last = generator.operation();
-        if generator.dag.ty(last).width > WIDEST {
-            last = generator.narrow(last);
-        }
-    }
+    let mut last = generator.grow(size);
     if let Some((_, Some(local))) = looped {
         let local = generator.dag.leaf(Op::Local, local);
         last = generator.dag.push(Op::Cat(vec![local, last]));
@@ -115,6 +106,12 @@ struct Generator<'a, R: Rng> {
 impl<R: Rng> Generator<'_, R> {
     fn expression(mut self, size: Option<usize>) -> Dag {
         let size = size.unwrap_or_else(|| self.rng.random_range(2..16));
+        let last = self.grow(size);
+        self.dag.rooted(last)
+    }
+
+    /// Some leaves and so many operations; the last one.
+    fn grow(&mut self, size: usize) -> Id {
         for _ in 0..3 {
             self.new_leaf();
         }
@@ -125,7 +122,7 @@ impl<R: Rng> Generator<'_, R> {
                 last = self.narrow(last);
             }
         }
-        self.dag.rooted(last)
+        last
     }
 
     fn narrow(&mut self, id: Id) -> Id {

@@ -28,24 +28,37 @@ pub struct RandomPorts {
     pub seen: Signal,
 }
 
+impl Random {
+    /// Types of its inputs, and of its outputs; of each the last one is that of an array's elements.
+    fn types(&self) -> [Vec<Type>; 2] {
+        let mut rng = rng(self.seed);
+        [(); 2].map(|()| (0..4).map(|_| ty(&mut rng)).collect())
+    }
+}
+
+impl RandomPorts {
+    /// The ports of a random module, each with `prefix` before its name.
+    pub fn with_prefix(b: &mut PortBuilder, p: &Random, prefix: &str) -> Self {
+        let [inputs, outputs] = p.types();
+        let mut scalars = |types: &[Type], direction, name: &str, side: &str| {
+            let scalar = |(k, &ty): (usize, &Type)| b.scalar(&format!("{prefix}{name}{k}_{side}"), direction, ty);
+            types[..3].iter().enumerate().map(scalar).collect()
+        };
+        let [x, y] = [(&inputs, Direction::Input, "x", "i"), (&outputs, Direction::Output, "y", "o")]
+            .map(|(types, direction, name, side)| scalars(types, direction, name, side));
+        Self {
+            inputs: x,
+            array: b.array(&format!("{prefix}v_i"), Direction::Input, inputs[3].array(ARRAY)),
+            outputs: y,
+            row: b.array(&format!("{prefix}w_o"), Direction::Output, outputs[3].array(ARRAY)),
+            seen: b.scalar(&format!("{prefix}seen_o"), Direction::Output, uint(SEEN)),
+        }
+    }
+}
+
 impl Ports<Random> for RandomPorts {
     fn declare(b: &mut PortBuilder, p: &Random) -> Self {
-        let mut rng = rng(p.seed);
-        let mut scalars = |b: &mut PortBuilder, count: usize, direction, suffix: &str| {
-            let scalar = |k| {
-                b.scalar(&format!("{}{k}_{suffix}", if suffix == "i" { 'x' } else { 'y' }), direction, ty(&mut rng))
-            };
-            (0..count).map(scalar).collect()
-        };
-        let inputs = scalars(b, 3, Direction::Input, "i");
-        let outputs = scalars(b, 3, Direction::Output, "o");
-        Self {
-            inputs,
-            array: b.array("v_i", Direction::Input, ty(&mut rng).array(ARRAY)),
-            outputs,
-            row: b.array("w_o", Direction::Output, ty(&mut rng).array(ARRAY)),
-            seen: b.scalar("seen_o", Direction::Output, uint(SEEN)),
-        }
+        Self::with_prefix(b, p, "")
     }
 }
 
@@ -240,7 +253,6 @@ impl Draw<'_> {
         let kind = self.rng.random_range(0..3);
         let common = (kind == 0).then(|| self.value(bit()));
         self.for_each(ARRAY, |draw, i| {
-            // A shift register as often as not: an element reads the one after it, and the last one the first.
             let next = draw.at(ty, Some((i, Some(row.q.at(i)))));
             match (kind, common) {
                 (0, Some(enable)) => row.next_when(draw.m, i, enable, next),
@@ -272,7 +284,9 @@ impl Draw<'_> {
     fn connect_row(&mut self, nets: Array) {
         let ty = nets.ty().element;
         self.for_each(ARRAY, |draw, i| {
-            let value = draw.at(ty, Some((i, None)));
+            // No constants: Verilator 5.006 compares those wrongly.
+            let moving = draw.values.inputs[0].as_uint().bit(0).repeat(ty.width).cast(ty);
+            let value = draw.at(ty, Some((i, None))) ^ moving;
             draw.m.connect(nets.at(i), value);
         });
     }
@@ -380,17 +394,12 @@ impl Draw<'_> {
     fn instances(&mut self) {
         let child = self.child();
         let name = self.name("u_c");
-        let types: Vec<Type> = {
-            let mut rng = rng(child.seed);
-            (0..6).map(|_| ty(&mut rng)).skip(3).collect()
+        let [_, outputs] = child.types();
+        let array = |&ty: &Type| {
+            let name = self.name("a");
+            self.m.nets(&name, ty, ARRAY)
         };
-        let results: Vec<Array> = types
-            .into_iter()
-            .map(|ty| {
-                let name = self.name("a");
-                self.m.nets(&name, ty, ARRAY)
-            })
-            .collect();
+        let results: Vec<Array> = outputs[..3].iter().map(array).collect();
         let seen = self.name("a");
         let seen = self.m.nets(&seen, uint(SEEN), ARRAY);
         self.for_each(ARRAY, |draw, i| {
@@ -413,103 +422,5 @@ impl Draw<'_> {
         for result in results.into_iter().chain([seen]) {
             self.keep_all(result);
         }
-    }
-}
-
-/// Many random modules side by side: one model for all of them. Each has inputs of its own.
-#[derive(Clone, Debug)]
-pub struct Pack {
-    pub seeds: Vec<u64>,
-}
-
-#[derive(Debug)]
-pub struct PackPorts(Vec<RandomPorts>);
-
-impl Pack {
-    fn parts(&self) -> impl Iterator<Item = (usize, Random)> {
-        self.seeds.iter().enumerate().map(|(k, &seed)| (k, Random { seed, depth: [0, 0, 1, 2][(seed % 4) as usize] }))
-    }
-}
-
-impl Ports<Pack> for PackPorts {
-    fn declare(b: &mut PortBuilder, p: &Pack) -> Self {
-        let part = |(k, part): (usize, Random)| {
-            let mut rng = rng(part.seed);
-            let mut scalar = |n: usize, direction| {
-                let side = if direction == Direction::Input { "i" } else { "o" };
-                b.scalar(&format!("r{k}_{n}_{side}"), direction, ty(&mut rng))
-            };
-            let inputs = (0..3).map(|n| scalar(n, Direction::Input)).collect();
-            let outputs = (0..3).map(|n| scalar(n, Direction::Output)).collect();
-            let array = b.array(&format!("r{k}_v_i"), Direction::Input, ty(&mut rng).array(ARRAY));
-            let row = b.array(&format!("r{k}_w_o"), Direction::Output, ty(&mut rng).array(ARRAY));
-            let seen = b.scalar(&format!("r{k}_seen_o"), Direction::Output, uint(SEEN));
-            RandomPorts { inputs, array, outputs, row, seen }
-        };
-        Self(p.parts().map(part).collect())
-    }
-}
-
-impl Parameters for Pack {
-    const SOURCE: &'static str = file!();
-
-    fn values(&self) -> serde_json::Value {
-        format!("{:?}", self.seeds).into()
-    }
-}
-
-impl Block for Pack {
-    type Ports = PackPorts;
-    const ABOUT: About =
-        About { name: "pack", summary: "random hardware", contract: "whatever the simulators agree on", reference: "" };
-
-    fn module_name(&self) -> String {
-        format!("pack_{:x}", self.seeds.first().copied().unwrap_or_default())
-    }
-
-    fn build(&self, m: &mut Module, io: &PackPorts) {
-        for ((k, part), outside) in self.parts().zip(&io.0) {
-            let inside = m.instance(&format!("u_p{k}"), part);
-            inside.inputs.iter().zip(&outside.inputs).for_each(|(&to, &from)| m.connect(to, from));
-            outside.outputs.iter().zip(&inside.outputs).for_each(|(&to, &from)| m.connect(to, from));
-            m.connect(outside.seen, inside.seen);
-            m.connect_each(&format!("v{k}"), inside.array, outside.array);
-            m.connect_each(&format!("w{k}"), outside.row, inside.row);
-        }
-    }
-}
-
-parameters! {
-    /// A memory of two words, of which one bit after the other is written.
-    pub struct Granules {
-        /// Bits of a word.
-        count: u32 = 20, in 2..=64, tag "n";
-    }
-}
-
-ports! {
-    /// Ports of [`Granules`].
-    pub struct GranulesPorts(p: &Granules) {
-        /// The bit.
-        place_i: In = uint(8),
-        /// The word.
-        address_i: In = bit(),
-        /// What is written.
-        data_i: In = bit(),
-        /// The word.
-        word_o: Out = uint(p.count),
-    }
-}
-
-impl Block for Granules {
-    type Ports = GranulesPorts;
-    const ABOUT: About =
-        About { name: "granules", summary: "a memory of bits", contract: "one bit is written", reference: "" };
-
-    fn build(&self, m: &mut Module, io: &GranulesPorts) {
-        let words = m.memory("words", 2, self.count, 1);
-        words.write(uint(self.count).lit(1).shl_by(io.place_i), io.address_i, io.data_i.repeat(self.count));
-        let word = words.read_async("word", io.address_i);
-        m.connect(io.word_o, word);
     }
 }

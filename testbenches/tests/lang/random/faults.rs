@@ -5,7 +5,7 @@ use hdl::lang::elaborate;
 use regex::Regex;
 use sim::{Design, Lockstep, OutOfStep};
 
-use super::design::Pack;
+use super::pack::Pack;
 use super::{CYCLES, native_instance, pack};
 
 /// Designs in one model: most faults show in the first.
@@ -14,7 +14,7 @@ const DESIGNS: usize = 20;
 /// What would be wrong, what of the C it concerns, and what would stand there.
 type Fault = (&'static str, &'static str, &'static str);
 
-const FAULTS: [Fault; 25] = [
+const FAULTS: [Fault; 26] = [
     // When something is evaluated.
     ("outputs are as old as the edge", r"(reset_state\(S\);\n)  outputs\(S\);", "$1"),
     ("a reset waits for the edge", r"if \(RESET_LOW && S->was_high\) reset_state\(S\);", ""),
@@ -27,6 +27,7 @@ const FAULTS: [Fault; 25] = [
     ("a loop wakes nobody", r"if \(c\d+\) \{ [^{}]*\}", ";"),
     ("a written memory wakes nobody", r"(if \(w->on\) \{.*?)(F\[\d+\] = 1; ?)+", "$1"),
     ("registers change one after the other", r"(F\[\d+\] = 0; s)(\d+)(\(S\);) \}(\n  S->ran)", "$1$2$3 k$2$3 }$4"),
+    ("what a guard leaves alone forgets a reset", r"memcpy\(S->a\d+, S->a\d+, sizeof[^;]*;", ""),
     ("ripples downwards run upwards", r"v(\d) = (\d+); v\d >= 0; v\d--", "v$1 = 0; v$1 <= $2; v$1++"),
     // Memories and tables.
     ("a masked write writes all", r"(\.mask), 0, ", "$1, 0xff, "),

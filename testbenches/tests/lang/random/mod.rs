@@ -3,11 +3,12 @@
 
 mod design;
 mod faults;
+mod pack;
 
 use anyhow::{Context, Result, ensure};
-use design::Pack;
 use hdl::emit::SourceFile;
 use hdl::lang::elaborate;
+use pack::Pack;
 use sim::{BuildOptions, Design, Engine, Lockstep, Model, Sim};
 
 /// Designs in one model.
@@ -73,7 +74,7 @@ fn release_random_designs_do_the_same_in_both_engines() {
 /// Some ways to read and write a memory that random designs meet too rarely: a write of any one of many granules.
 #[test]
 fn each_granule_of_a_wide_memory_is_written() {
-    let elaborated = elaborate(&design::Granules { count: 20 }).unwrap();
+    let elaborated = elaborate(&pack::Granules { count: 20 }).unwrap();
     let found = Lockstep::of_engines(&Design::from(&elaborated)).unwrap().run(1, CYCLES).unwrap();
     assert_eq!(found, None, "native is first");
 }
