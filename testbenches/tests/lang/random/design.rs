@@ -284,9 +284,7 @@ impl Draw<'_> {
     fn connect_row(&mut self, nets: Array) {
         let ty = nets.ty().element;
         self.for_each(ARRAY, |draw, i| {
-            // No constants: Verilator 5.006 compares those wrongly.
-            let moving = draw.values.inputs[0].as_uint().bit(0).repeat(ty.width).cast(ty);
-            let value = draw.at(ty, Some((i, None))) ^ moving;
+            let value = draw.at(ty, Some((i, None)));
             draw.m.connect(nets.at(i), value);
         });
     }
