@@ -24,7 +24,7 @@ fn documented_block(page: &Path) -> io::Result<()> {
         ("hdl::blocks::common::SatAccumulator", "super::hardware::SatAccumulator"),
         ("golden::common::sat_accumulator::", "super::model::"),
         ("testbenches::common::sat_accumulator::bench", "super::testbench::bench"),
-        (" crate::bench(", " testbenches::bench("),
+        (" crate::bench(", " sim::kit::bench("),
     ];
     println!("cargo::rerun-if-changed={}", page.display());
     let folder = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default()).join("adding-a-block");

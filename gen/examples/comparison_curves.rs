@@ -2,8 +2,8 @@
 //! of `testbenches` writes.
 //!
 //! ```sh
-//! cargo run -p testbenches --example comparison -- docs/comparison.md target/comparison.json
-//! cargo run -p gen --example comparison_curves -- target/comparison.json docs/images/comparison.svg
+//! cargo run -p senbazuru-testbenches --example comparison -- docs/comparison.md target/comparison.json
+//! cargo run -p senbazuru --example comparison_curves -- target/comparison.json docs/images/comparison.svg
 //! ```
 
 use senbazuru::error::{Failure, Result};

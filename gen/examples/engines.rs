@@ -1,7 +1,7 @@
 //! Compares the engines: how long a model takes to build from nothing, and how many cycles a second the block's bench
 //! simulates.
 //!
-//! `cargo run --release -p gen --example engines -- BLOCK [VECTORS] [PARAMETER=VALUE ..]`
+//! `cargo run --release -p senbazuru --example engines -- BLOCK [VECTORS] [PARAMETER=VALUE ..]`
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let name = words.first().context("usage: engines BLOCK [VECTORS] [PARAMETER=VALUE ..]")?;
     let vectors: u64 = words.get(1).map_or(Ok(1000), |n| n.parse())?;
-    let entry = senbazuru::registry::find(name).map_err(|e| anyhow!("{e}"))?;
+    let entry = senbazuru::Catalogue::standard().find(name).cloned().map_err(|e| anyhow!("{e}"))?;
     let set: Vec<String> = words.iter().skip(2).cloned().collect();
     let params = ParamArgs { set, ..ParamArgs::default() }.resolve(entry.as_ref()).map_err(|e| anyhow!("{e}"))?;
     let elaborated = entry.elaborate(&params).map_err(|e| anyhow!("{e}"))?;

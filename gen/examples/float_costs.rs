@@ -1,13 +1,13 @@
-//! The cost tables of `docs/blocks/float.md`, as Markdown: `cargo run --release -p gen --example float_costs`.
+//! The cost tables of `docs/blocks/float.md`, as Markdown: `cargo run --release -p senbazuru --example float_costs`.
 
+use senbazuru::Catalogue;
 use senbazuru::error::{Failure, Result};
 use senbazuru::flows::lint::Sources;
 use senbazuru::flows::synth::{Options, synthesise};
-use senbazuru::registry::find;
 use serde_json::{Value, json};
 
 fn row(what: &str, block: &str, set: Value) -> Result<()> {
-    let entry = find(block)?;
+    let entry = Catalogue::standard().find(block).cloned()?;
     let mut params = entry.defaults();
     params.extend(set.as_object().cloned().unwrap_or_default());
     let design = entry.elaborate(&params)?;

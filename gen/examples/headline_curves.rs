@@ -1,7 +1,7 @@
 //! Draws docs/images/energy-over-dram.svg: energy efficiencies over that of a bit of DRAM, each beside what its paper prints.
 //!
 //! ```sh
-//! cargo run -p gen --example headline_curves -- docs/images/energy-over-dram.svg
+//! cargo run -p senbazuru --example headline_curves -- docs/images/energy-over-dram.svg
 //! ```
 
 use models::headlines::energy::curves;

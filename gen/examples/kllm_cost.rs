@@ -1,7 +1,7 @@
 //! Cost of the blocks of KLLM's index-based MatMul, as Markdown; `docs/papers.md` has their shares beside the paper's.
 //!
 //! ```sh
-//! cargo run --release -p gen --example kllm_cost -- osu018
+//! cargo run --release -p senbazuru --example kllm_cost -- osu018
 //! ```
 //!
 //! The library (a name or a Liberty file) gives areas. It takes some minutes.

@@ -3,7 +3,7 @@
 //! keeps and none inside.
 //!
 //! ```sh
-//! cargo run --release -p gen --example kllm_ways -- osu018
+//! cargo run --release -p senbazuru --example kllm_ways -- osu018
 //! ```
 //!
 //! The library (a name or a Liberty file) gives areas. It takes some minutes.

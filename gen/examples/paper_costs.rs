@@ -1,7 +1,7 @@
 //! Area and energy of the parts whose shares the papers print, at the papers' sizes: what `docs/papers.md` compares.
 //!
 //! ```sh
-//! cargo run --release -p gen --example paper_costs -- osu018
+//! cargo run --release -p senbazuru --example paper_costs -- osu018
 //! ```
 //!
 //! The library (a name or a Liberty file) gives areas (its unit: square micrometres in osu018) and energies, those of a
@@ -9,11 +9,11 @@
 
 use std::path::{Path, PathBuf};
 
+use senbazuru::Catalogue;
 use senbazuru::error::{Failure, Result};
 use senbazuru::flows::energy::measure;
 use senbazuru::flows::lint::Sources;
 use senbazuru::flows::synth::{Options, synthesise};
-use senbazuru::registry::find;
 use serde_json::{Value, json};
 use sim::RunOptions;
 use sim::facts::Facts;
@@ -58,7 +58,7 @@ fn parts() -> Vec<Part> {
 
 fn cost(part: &Part, liberty: &Path, facts: &mut Facts) -> Result<()> {
     eprintln!("{} ...", part.name);
-    let entry = find(part.block)?;
+    let entry = Catalogue::standard().find(part.block).cloned()?;
     let mut params = entry.defaults();
     params.extend(part.set.as_object().cloned().unwrap_or_default());
     let design = entry.elaborate(&params)?;

@@ -1,7 +1,7 @@
 //! Draws the curves of docs/perplexity.md from its tables.
 //!
 //! ```sh
-//! cargo run -p gen --example perplexity_curves -- docs/perplexity.md docs/images
+//! cargo run -p senbazuru --example perplexity_curves -- docs/perplexity.md docs/images
 //! ```
 
 use senbazuru::error::{Failure, Result};

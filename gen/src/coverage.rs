@@ -3,9 +3,9 @@
 
 use sim::{Coverage, Design, RunOptions};
 
+use crate::catalogue::{Entry, Params};
 use crate::error::{Failure, Result};
 use crate::mutation;
-use crate::registry::{Entry, Params};
 
 /// Jobs of an accelerator. They are long, and its blocks have benches of their own.
 const JOBS: u64 = 60;
@@ -17,7 +17,7 @@ const JOBS: u64 = 60;
 pub fn measure(entry: &dyn Entry, params: &Params, design: &Design, vectors: Option<u64>) -> Result<(u64, Coverage)> {
     let bench = entry.bench(params)?;
     let run = |vectors| sim::run(&*bench, design, &RunOptions { vectors, coverage: true, ..RunOptions::default() });
-    let vectors = match vectors.or(mutation::is_accelerator(entry).then_some(JOBS)) {
+    let vectors = match vectors.or(entry.is_accelerator().then_some(JOBS)) {
         Some(vectors) => vectors,
         None => mutation::vectors(entry, |vectors| Ok(run(vectors).map(|r| (r.cycles, r.compared))?))?,
     };

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use senbazuru::Catalogue;
+
 fn main() -> ExitCode {
-    senbazuru::main()
+    Catalogue::standard().cli()
 }

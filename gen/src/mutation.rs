@@ -1,11 +1,14 @@
 //! Mutants of a block: which of them its bench notices. Those of a small configuration; of an accelerator, those of its controller
 //! and of what joins its blocks.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use hdl::emit::ManifestModule;
 use sim::mutate::{self, Limits, Mutations, Report, Sample};
 use sim::{BuildOptions, Design, Engine, RunOptions};
 
+use crate::catalogue::{Catalogue, Entry, Params};
 use crate::error::{Failure, Result};
-use crate::registry::{Entry, Params};
 
 /// Cycles, or fours of compared values where there are more of them, that a run on the design as it is may take: a sample of mutants
 /// is then run in a second or two.
@@ -84,88 +87,6 @@ const SMALL_DMA: &[(&str, u32)] = &[
     ("buffer_beats", 8),
 ];
 
-/// Modules of accelerators that have no bench of their own, by what their names begin with: controllers, and what joins blocks.
-const GLUE: &[&str] = &[
-    "activation_memory_",
-    "append_controller_",
-    "append_engine_",
-    "attention_controller_",
-    "attention_engine_",
-    "attention_sequencer_",
-    "attention_sums_",
-    "axi_watch_",
-    "block_mover_",
-    "cache_controller_",
-    "cache_engine_",
-    "codebook_loader_",
-    "column_constants_",
-    "command_list_",
-    "constant_table_",
-    "context_products_",
-    "dma_bank_",
-    "factor_ring_",
-    "gain_reader_",
-    "head_reader_",
-    "head_wiper_",
-    "importance_unit_",
-    "integer_lanes_",
-    "job_shell_",
-    "job_walker_",
-    "kelle_engines_",
-    "kelle_registers_",
-    "kelle_top_",
-    "kllm_controller_",
-    "kllm_engine_",
-    "kllm_engines_",
-    "kllm_registers_",
-    "kllm_results_",
-    "kllm_top_",
-    "lane_bank_",
-    "linear_controller_",
-    "linear_engine_",
-    "linear_results_",
-    "operand_list_",
-    "outlier_finder_",
-    "panel_buffer_",
-    "panel_pages_",
-    "part_sums_",
-    "probability_lanes_",
-    "product_walk_",
-    "quantize_controller_",
-    "quantize_engine_",
-    "recompute_slots_",
-    "result_stage_",
-    "row_packer_",
-    "shared_array_",
-    "strip_walker_",
-    "sum_buffer_",
-    "sum_lanes_",
-    "tender_controller_",
-    "tender_engine_",
-    "tender_lane_",
-    "tender_registers_",
-    "tender_top_",
-    "threshold_unit_",
-    "tile_rows_",
-    "titanus_chain_",
-    "titanus_core_",
-    "titanus_engines_",
-    "titanus_registers_",
-    "token_list_",
-    "token_loader_",
-    "token_quantizer_",
-    "token_reader_",
-    "token_saver_",
-    "token_scanner_",
-    "token_tiles_",
-    "turn_buffer_",
-    "vector_controller_",
-    "vector_engine_",
-    "vector_registers_",
-    "vector_top_",
-    "weight_loader_",
-];
-
 /// The configuration whose mutants are tested: the smallest registered one, or one as small that uses what the block has.
 ///
 /// # Errors
@@ -206,30 +127,51 @@ fn smallest(entry: &dyn Entry) -> Result<(Params, Design)> {
     });
     for (params, design) in designs {
         // There is always something in an accelerator, and to list it takes minutes.
-        if is_accelerator(entry) || mutations(entry, &params, &design, Sample { count: 1, seed: 1 })?.available > 0 {
+        if entry.is_accelerator() || has_mutations(entry, &params, &design)? {
             return Ok((params, design));
         }
     }
     Err(Failure::Check(format!("no configuration of `{}` has anything to mutate", entry.about().name)))
 }
 
-/// Whether a block is made of blocks that have samples of their own.
-#[must_use]
-pub fn is_accelerator(entry: &dyn Entry) -> bool {
-    entry.family() == "systems" && ["_top", "_core", "_chain"].iter().any(|end| entry.about().name.ends_with(end))
+/// The modules of an accelerator that no block of the catalogue contains: its controllers, and what joins blocks.
+fn glue(catalogue: &Catalogue, design: &hdl::lang::Design) -> BTreeSet<String> {
+    let manifest = design.manifest();
+    let modules: BTreeMap<&str, &ManifestModule> = manifest.modules.iter().map(|m| (m.name.as_str(), m)).collect();
+    let (mut found, mut left) = (BTreeSet::new(), vec![manifest.top.as_str()]);
+    while let Some(name) = left.pop() {
+        if found.insert(name.to_owned()) {
+            let children = modules[name].children.keys().map(String::as_str);
+            left.extend(children.filter(|child| catalogue.get(&modules[child].block).is_none()));
+        }
+    }
+    found
 }
 
-/// A sample of the mutations of a configuration; of an accelerator those of [`GLUE`]: its blocks have their own. A design
+/// Whether there is anything to mutate in a block that is no accelerator.
+fn has_mutations(entry: &dyn Entry, params: &Params, design: &Design) -> Result<bool> {
+    Ok(mutations(&Catalogue::empty(), entry, params, design, Sample { count: 1, seed: 1 })?.available > 0)
+}
+
+/// A sample of the mutations of a configuration; of an accelerator those of its [`glue`]: its blocks have their own. A design
 /// without C has those of its netlist, and so has each where `SENBAZURU_ENGINE` names Verilator.
-fn mutations(entry: &dyn Entry, params: &Params, design: &Design, sample: Sample) -> Result<Mutations> {
-    let is_wanted = |module: &str| !is_accelerator(entry) || GLUE.iter().any(|glue| module.starts_with(glue));
+fn mutations(
+    catalogue: &Catalogue,
+    entry: &dyn Entry,
+    params: &Params,
+    design: &Design,
+    sample: Sample,
+) -> Result<Mutations> {
+    let elaborated = entry.elaborate(params)?;
+    let glue = entry.is_accelerator().then(|| glue(catalogue, &elaborated));
+    let is_wanted = |module: &str| glue.as_ref().is_none_or(|glue| glue.contains(module));
     if design.native.is_some() && Engine::usual()? == Engine::Native {
-        let mutations = mutate::list_ir(&entry.elaborate(params)?, sample, is_wanted);
+        let mutations = mutate::list_ir(&elaborated, sample, is_wanted);
         if mutations.available > 0 {
             return Ok(mutations);
         }
     }
-    if !is_accelerator(entry) {
+    if glue.is_none() {
         return Ok(mutate::list(design, sample)?);
     }
     let mut mutations = mutate::list(design, Sample { count: usize::MAX, ..sample })?;
@@ -244,6 +186,7 @@ fn mutations(entry: &dyn Entry, params: &Params, design: &Design, sample: Sample
 /// # Errors
 /// A tool that dies; a bench that fails on the design as it is.
 pub fn test(
+    catalogue: &Catalogue,
     entry: &dyn Entry,
     params: &Params,
     design: &Design,
@@ -251,7 +194,7 @@ pub fn test(
     vectors: Option<u64>,
     proof: Option<Limits>,
 ) -> Result<(u64, Report)> {
-    let mutations = mutations(entry, params, design, sample)?;
+    let mutations = mutations(catalogue, entry, params, design, sample)?;
     let mutants = mutate::build(mutations, &BuildOptions::default())?;
     let bench = entry.bench(params)?;
     let options = |vectors| RunOptions { vectors, patience: 3000, ..RunOptions::default() };

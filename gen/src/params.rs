@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use hdl::lang::ParamError;
 use serde_json::Value;
 use toml::Spanned;
 
+use crate::catalogue::{Entry, Params, similar};
 use crate::error::{Failure, Result};
-use crate::registry::{Entry, Params, similar};
 
 /// How a user gives parameters.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -128,10 +129,11 @@ pub(crate) fn assign(entry: &dyn Entry, name: &str, value: Value, params: &mut P
     let mut alone = entry.defaults();
     let Some(slot) = alone.get_mut(name) else { return Err(unknown(entry, name)) };
     *slot = value.clone();
-    if let Err(expected) = entry.accepts(&alone) {
+    if let Err(refused) = entry.accepts(&alone) {
+        // What `info` shows of it is narrower than its type.
         let docs = entry.parameters().into_iter().find(|p| p.name == name);
-        let allowed = docs.map(|p| format!("; allowed: {}", p.allowed)).unwrap_or_default();
-        return Err(format!("parameter `{name}` is `{}`: {expected}{allowed}", plain(&value)));
+        let shown = Some(plain(&value)).filter(|text| !text.is_empty()).unwrap_or_else(|| "empty".into());
+        return Err(docs.map_or(refused, |p| ParamError::new(name, shown, p.allowed).to_string()));
     }
     params.insert(name.to_owned(), value);
     Ok(())

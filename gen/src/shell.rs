@@ -1,5 +1,24 @@
 //! Command lines for people to copy, and for schedulers.
 
+use std::sync::OnceLock;
+
+/// The program that runs, in commands that are told to people.
+static PROGRAM: OnceLock<String> = OnceLock::new();
+
+/// Remembers the name of this program: of its file.
+pub(crate) fn remember_program() {
+    let path = std::env::current_exe().ok();
+    if let Some(name) = path.as_deref().and_then(|path| path.file_name()?.to_str()) {
+        PROGRAM.get_or_init(|| name.to_owned());
+    }
+}
+
+/// Name of this program, of which [`Catalogue::cli`](crate::Catalogue::cli) makes a command line.
+#[must_use]
+pub fn program() -> &'static str {
+    PROGRAM.get().map_or("senbazuru", String::as_str)
+}
+
 /// Words as a line that a shell reads back.
 #[must_use]
 pub fn line(words: &[String]) -> String {

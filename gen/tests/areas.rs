@@ -1,12 +1,12 @@
 //! The areas that docs/headlines.md computes with are those of the blocks.
 //!
-//! `SNAPSHOTS=overwrite cargo test -p gen --test areas -- --ignored` renews them.
+//! `SNAPSHOTS=overwrite cargo test -p senbazuru --test areas -- --ignored` renews them.
 
 use std::path::Path;
 
+use senbazuru::Catalogue;
 use senbazuru::flows::lint::Sources;
 use senbazuru::flows::synth::{Options, synthesise};
-use senbazuru::registry::find;
 use serde_json::{Value, json};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../sim/models/src/headlines/areas.json");
@@ -17,7 +17,7 @@ fn entries() -> Vec<Value> {
 
 /// Area in osu018, in its unit, without wires.
 fn area(entry: &Value) -> u64 {
-    let block = find(entry["block"].as_str().unwrap()).unwrap();
+    let block = Catalogue::standard().find(entry["block"].as_str().unwrap()).unwrap().clone();
     let mut params = block.defaults();
     params.extend(entry["set"].as_object().cloned().unwrap());
     let design = block.elaborate(&params).unwrap();

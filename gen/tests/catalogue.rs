@@ -5,10 +5,10 @@ mod support;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use senbazuru::catalogue::{Catalogue, Entry, Known, Params};
 use senbazuru::flows::lint::{Check, Sources, distinct_modules, lint_without_yosys, yosys_lint};
 use senbazuru::output::{Bundle, Earlier, Layout};
 use senbazuru::params::show;
-use senbazuru::registry::{self, Entry, Params};
 use sim::process::Tool;
 use support::on_all_cores;
 
@@ -18,12 +18,12 @@ fn root() -> PathBuf {
 
 /// Runs `check` on all blocks and parameter sets.
 fn every(check: impl Fn(&dyn Entry, &Params) -> Result<(), String> + Sync) {
-    let catalogue = registry::all();
+    let catalogue = Catalogue::standard().all().to_vec();
     on_all_cores(configurations(&catalogue).collect(), |(entry, params)| check(*entry, params));
 }
 
 /// All blocks with all parameter sets, with names for messages.
-fn configurations(catalogue: &[Box<dyn Entry>]) -> impl Iterator<Item = (String, (&dyn Entry, Params))> {
+fn configurations(catalogue: &[Known]) -> impl Iterator<Item = (String, (&dyn Entry, Params))> {
     let named = |entry: &dyn Entry, params: &Params| format!("{} with {}", entry.about().name, show(params));
     catalogue.iter().flat_map(move |entry| {
         let entry = &**entry;
@@ -34,7 +34,7 @@ fn configurations(catalogue: &[Box<dyn Entry>]) -> impl Iterator<Item = (String,
 #[test]
 fn blocks_say_what_they_are() {
     let mut names = BTreeSet::new();
-    for entry in registry::all() {
+    for entry in Catalogue::standard().all().to_vec() {
         let about = entry.about();
         let name = about.name;
         assert!(names.insert(name), "two blocks are called {name}");
@@ -54,7 +54,7 @@ fn blocks_say_what_they_are() {
 #[test]
 fn files_of_every_block_are_where_the_pattern_says() {
     let mut wrong = String::new();
-    for entry in registry::all() {
+    for entry in Catalogue::standard().all().to_vec() {
         let name = entry.about().name;
         // What an accelerator is made of has a folder; outside of `hdl` it is one thing.
         let system = entry.source().strip_prefix("hdl/src/accelerators/");
@@ -86,7 +86,7 @@ fn files_of_every_block_are_where_the_pattern_says() {
 
 #[test]
 fn parameters_are_documented_in_order() {
-    for entry in registry::all() {
+    for entry in Catalogue::standard().all().to_vec() {
         let defaults = entry.defaults();
         let fields: Vec<_> = defaults.keys().map(String::as_str).collect();
         let parameters = entry.parameters();
@@ -137,7 +137,7 @@ fn modules_are_short_and_have_no_series() {
 
 #[test]
 fn elaboration_is_deterministic() {
-    let catalogue = registry::all();
+    let catalogue = Catalogue::standard().all().to_vec();
     let all = configurations(&catalogue).collect::<Vec<_>>();
     let some = seeds::some(&all, all.len() / 6).into_iter().cloned().collect();
     on_all_cores(some, |(entry, params): &(&dyn Entry, Params)| {
@@ -156,17 +156,17 @@ fn elaboration_is_deterministic() {
 /// default; in an ordinary run a sixteenth of that: the rest takes longer than all of this.
 #[test]
 fn verilog_is_clean_in_all_tools() {
-    let catalogue = registry::all();
+    let catalogue = Catalogue::standard().all().to_vec();
     clean_without_yosys(&catalogue, is_of_a_full_run);
     clean_in_yosys(&defaults(&catalogue), |module| !is_slow(module));
 }
 
-fn defaults(catalogue: &[Box<dyn Entry>]) -> Vec<Sources> {
+fn defaults(catalogue: &[Known]) -> Vec<Sources> {
     let designs = catalogue.iter().map(|entry| entry.elaborate(&entry.defaults()).unwrap());
     designs.map(|design| Sources::from(&design)).collect()
 }
 
-fn of_all_configurations(catalogue: &[Box<dyn Entry>]) -> Vec<Sources> {
+fn of_all_configurations(catalogue: &[Known]) -> Vec<Sources> {
     let designs = configurations(catalogue).map(|(_, (entry, params))| entry.elaborate(&params).unwrap());
     designs.map(|design| Sources::from(&design)).collect()
 }
@@ -193,7 +193,7 @@ fn is_slow(module: &str) -> bool {
 
 /// Of accelerators the smallest configuration, which is the first, of other blocks also each second one, but what takes minutes.
 fn is_of_a_full_run(name: &str, entry: &dyn Entry, params: &Params) -> bool {
-    let top = senbazuru::mutation::is_accelerator(entry);
+    let top = entry.is_accelerator();
     let number = entry.configurations().iter().position(|one| one == params);
     number == Some(0) || (number.is_some_and(|k| k % 2 == 1) && !top && !name.starts_with("orizuru with n = 4096"))
 }
@@ -202,20 +202,22 @@ fn is_of_a_full_run(name: &str, entry: &dyn Entry, params: &Params) -> bool {
 #[test]
 #[ignore = "minutes: accelerators, Orizuru of 273 units, and half of all others"]
 fn release_verilog_is_clean_without_yosys() {
-    clean_without_yosys(&registry::all(), |name, entry, params| !is_of_a_full_run(name, entry, params));
+    clean_without_yosys(&Catalogue::standard().all().to_vec(), |name, entry, params| {
+        !is_of_a_full_run(name, entry, params)
+    });
 }
 
 /// What it does not show Yosys.
 #[test]
 #[ignore = "many minutes: Yosys on all configurations"]
 fn release_modules_of_all_configurations_are_clean_in_yosys() {
-    let catalogue = registry::all();
+    let catalogue = Catalogue::standard().all().to_vec();
     let seen = distinct_modules(&defaults(&catalogue)).unwrap();
     let seen: BTreeSet<&str> = seen.iter().map(|module| module.name()).collect();
     clean_in_yosys(&of_all_configurations(&catalogue), |module| is_slow(module) || !seen.contains(module));
 }
 
-fn clean_without_yosys(catalogue: &[Box<dyn Entry>], wanted: impl Fn(&str, &dyn Entry, &Params) -> bool) {
+fn clean_without_yosys(catalogue: &[Known], wanted: impl Fn(&str, &dyn Entry, &Params) -> bool) {
     let wanted: Vec<_> =
         configurations(catalogue).filter(|(name, (entry, params))| wanted(name, *entry, params)).collect();
     assert!(!wanted.is_empty());
@@ -249,7 +251,7 @@ fn clean(checks: &[Check]) -> Result<(), String> {
 /// All blocks with their default parameters.
 fn library() -> Bundle {
     let mut bundle = Bundle::new(Layout::Library);
-    for entry in registry::all() {
+    for entry in Catalogue::standard().all().to_vec() {
         bundle.add(entry.family(), entry.about().name, &entry.elaborate(&entry.defaults()).unwrap()).unwrap();
     }
     bundle

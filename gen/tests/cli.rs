@@ -15,12 +15,12 @@ use support::{MESH, in_folder, senbazuru};
 fn list_names_every_block_and_prints_json() {
     let run = senbazuru(&["list"]).assert().code(0).stderr_eq("");
     let text = String::from_utf8(run.get_output().stdout.clone()).unwrap();
-    for entry in senbazuru::registry::all() {
+    for entry in senbazuru::Catalogue::standard().all() {
         assert!(text.contains(entry.about().name), "{text}");
     }
     let run = senbazuru(&["list", "--json"]).assert().code(0);
     let lines: serde_json::Value = serde_json::from_slice(&run.get_output().stdout).unwrap();
-    assert_eq!(lines.as_array().unwrap().len(), senbazuru::registry::all().len());
+    assert_eq!(lines.as_array().unwrap().len(), senbazuru::Catalogue::standard().all().len());
 }
 
 /// In a terminal a table is as wide as that; elsewhere one block is one line.
@@ -32,13 +32,13 @@ fn list_fits_the_terminal() {
         let output = Tool::new("script").args(["-qec", &script, "/dev/null"]).run().unwrap();
         let widest = output.stdout.lines().map(|l| l.trim_end().chars().count()).max();
         assert!(widest.is_some_and(|w| w > 60 && w <= columns), "{widest:?}\n{}", output.stdout);
-        for entry in senbazuru::registry::all() {
+        for entry in senbazuru::Catalogue::standard().all() {
             assert!(output.stdout.contains(entry.about().name), "{}", output.stdout);
         }
     }
     let run = senbazuru(&["list"]).assert().code(0);
     let lines = run.get_output().stdout.iter().filter(|b| **b == b'\n').count();
-    assert_eq!(lines, 2 + senbazuru::registry::all().len());
+    assert_eq!(lines, 2 + senbazuru::Catalogue::standard().all().len());
 }
 
 /// What the table of commands in the README needs, a command above has made.

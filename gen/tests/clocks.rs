@@ -8,9 +8,9 @@ mod support;
 use hdl::blocks::kllm::{Orizuru, PeLane, TreeStyle};
 use hdl::blocks::tender::{Drain, MultiScaleArray, Multiplier, TenderPe};
 use hdl::lang::{Block, Design, elaborate};
+use senbazuru::Catalogue;
 use senbazuru::flows::lint::Sources;
 use senbazuru::flows::synth::{Options, synthesise};
-use senbazuru::registry::find;
 use serde_json::{Value, json};
 use support::on_all_cores;
 
@@ -32,7 +32,7 @@ fn short(cases: &[(&str, Value)]) {
     let some = seeds::some(cases, cases.len().div_ceil(3)).into_iter();
     let work = some.map(|(block, set)| (format!("{block} with {set}"), (*block, set)));
     on_all_cores(work.collect(), |(block, set)| {
-        let entry = find(block).unwrap();
+        let entry = Catalogue::standard().find(block).cloned().unwrap();
         let mut params = entry.defaults();
         params.extend(set.as_object().unwrap().clone());
         let levels = levels_of(&entry.elaborate(&params).unwrap(), |text| text);
@@ -70,7 +70,7 @@ fn floating_point() {
 
 /// Lanes stand beside each other, and their trees have a rank of registers a level: few of them show all paths.
 fn few_lanes(block: &str, mut set: Value) -> Design {
-    let entry = find(block).unwrap();
+    let entry = Catalogue::standard().find(block).cloned().unwrap();
     let mut params = entry.defaults();
     let few = json!({ "lanes": 2, "max_beats": 4, "buffer": 4 });
     let known: Vec<_> = few.as_object().unwrap().iter().filter(|(name, _)| params.contains_key(*name)).collect();

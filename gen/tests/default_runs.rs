@@ -2,16 +2,16 @@
 
 mod support;
 
-use senbazuru::registry;
+use senbazuru::catalogue::{Catalogue, Entry, Params};
 use sim::{Design, RunOptions};
 use support::on_all_cores;
 
 /// A block, its parameters, and the runs of its bench: seed and vectors of each.
-type Runs = (&'static str, registry::Params, Vec<(u64, u64)>);
+type Runs = (&'static str, Params, Vec<(u64, u64)>);
 
 /// Runs a bench; what is wrong with it, if anything is.
 fn run((block, params, runs): &Runs) -> Result<(), String> {
-    let entry = registry::find(block).map_err(|e| e.to_string())?;
+    let entry = Catalogue::standard().find(block).cloned().map_err(|e| e.to_string())?;
     let design = Design::from(&entry.elaborate(params).map_err(|e| e.to_string())?);
     let bench = entry.bench(params).map_err(|e| e.to_string())?;
     for &(seed, vectors) in runs {
@@ -40,16 +40,20 @@ fn all(work: Vec<Runs>) {
 #[test]
 fn every_block_runs_at_its_defaults() {
     let runs = [(seeds::seed(1), 1), (seeds::seed(2), 6)];
-    all(registry::all().iter().map(|entry| (entry.about().name, entry.defaults(), runs.to_vec())).collect());
+    all(Catalogue::standard()
+        .all()
+        .iter()
+        .map(|entry| (entry.about().name, entry.defaults(), runs.to_vec()))
+        .collect());
 }
 
 #[test]
 #[ignore = "minutes: every listed configuration with 20 seeds"]
 fn large_every_configuration_runs_with_twenty_seeds() {
     let runs: Vec<(u64, u64)> = (1..=20).map(|seed| (seeds::seed(seed), 6)).collect();
-    let of = |entry: &dyn registry::Entry| {
+    let of = |entry: &dyn Entry| {
         let name = entry.about().name;
         entry.configurations().into_iter().map(|params| (name, params, runs.clone())).collect::<Vec<_>>()
     };
-    all(registry::all().iter().flat_map(|entry| of(entry.as_ref())).collect());
+    all(Catalogue::standard().all().iter().flat_map(|entry| of(entry.as_ref())).collect());
 }

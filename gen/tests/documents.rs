@@ -36,7 +36,7 @@ fn the_cell_is_the_one_of_the_sources() {
 #[test]
 fn curves_are_those_of_their_tables() {
     for (name, drawing) in perplexity_curves::drawings(&read("docs/perplexity.md")).unwrap() {
-        let command = "cargo run -p gen --example perplexity_curves -- docs/perplexity.md docs/images";
+        let command = "cargo run -p senbazuru --example perplexity_curves -- docs/perplexity.md docs/images";
         assert!(read(&format!("docs/images/{name}")) == drawing, "{name}: {command}");
     }
 }

@@ -1,12 +1,12 @@
 //! What `docs/blocks/float.md` says of the cost of the floating-point units.
 
+use senbazuru::Catalogue;
 use senbazuru::flows::lint::Sources;
 use senbazuru::flows::synth::{Aig, Options, synthesise};
-use senbazuru::registry::find;
 use serde_json::{Value, json};
 
 fn aig(block: &str, set: &Value) -> Aig {
-    let entry = find(block).unwrap();
+    let entry = Catalogue::standard().find(block).cloned().unwrap();
     let mut params = entry.defaults();
     params.extend(set.as_object().unwrap().clone());
     let design = entry.elaborate(&params).unwrap();

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use senbazuru::registry;
+use senbazuru::catalogue::{Catalogue, Entry, Params};
 use senbazuru::waveform::{Step, Value, Waveform};
 use sim::{BuildOptions, Design, Engine, Lockstep, Model, Opt, RunOptions, Sim, Trace};
 use support::on_all_cores;
@@ -33,7 +33,7 @@ fn has_native(design: &hdl::lang::Design) -> bool {
 }
 
 /// A block's bench passes in both, with as many comparisons in as many cycles.
-fn benches(entry: &dyn registry::Entry, params: &registry::Params, design: &Design) {
+fn benches(entry: &dyn Entry, params: &Params, design: &Design) {
     let bench = entry.bench(params).unwrap();
     let [native, verilator] = [Engine::Native, Engine::Verilator].map(|engine| {
         let build = BuildOptions { engine: Some(engine), opt: Opt::O0, ..BuildOptions::default() };
@@ -48,7 +48,7 @@ fn benches(entry: &dyn registry::Entry, params: &registry::Params, design: &Desi
 #[test]
 fn blocks_do_the_same_in_both_engines() {
     let mut designs = Vec::new();
-    for entry in registry::all() {
+    for entry in Catalogue::standard().all().to_vec() {
         let configurations = entry.configurations();
         for params in seeds::some(&configurations, 1) {
             let elaborated = entry.elaborate(params).unwrap();
@@ -62,7 +62,7 @@ fn blocks_do_the_same_in_both_engines() {
     on_all_cores(designs, |(name, params, design)| {
         let found = pair(design, Trace::Off, Trace::Off).run(seeds::seed(1), 300).unwrap();
         assert_eq!(found, None, "{name}: native is first");
-        benches(registry::find(name).unwrap().as_ref(), params, design);
+        benches(Catalogue::standard().find(name).cloned().unwrap().as_ref(), params, design);
         Ok(())
     });
 }
@@ -129,8 +129,8 @@ fn same_waves(name: &str, design: &Design) {
 /// that a smaller one does not.
 #[test]
 fn waveforms_show_the_same_in_both_engines() {
-    let all = registry::all();
-    let smallest = |entry: &dyn registry::Entry| {
+    let all = Catalogue::standard().all().to_vec();
+    let smallest = |entry: &dyn Entry| {
         let designs = entry.configurations().into_iter().map(|params| entry.elaborate(&params).unwrap());
         let text =
             |design: &hdl::lang::Design| design.native().unwrap().iter().map(|file| file.text.len()).sum::<usize>();

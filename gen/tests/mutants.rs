@@ -6,7 +6,7 @@ mod support;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rand::{RngExt, SeedableRng};
-use senbazuru::{mutation, registry};
+use senbazuru::{Catalogue, mutation};
 use sim::mutate::{self, Sample};
 use sim::{Bits, BuildOptions, Design, Dir, Engine, Model, Sim};
 use support::on_all_cores;
@@ -86,7 +86,7 @@ fn outputs(model: &Model, design: &Design, number: usize) -> Vec<Bits> {
 }
 
 fn judge(block: &str) -> (usize, usize) {
-    let entry = registry::all().into_iter().find(|entry| entry.about().name == block).unwrap();
+    let entry = Catalogue::standard().find(block).unwrap().clone();
     let (params, plain) = mutation::configuration(&*entry).unwrap();
     let elaborated = entry.elaborate(&params).unwrap();
     let mutations = mutate::list_ir(&elaborated, Sample { count: MUTANTS, seed: 1 }, |_| true);

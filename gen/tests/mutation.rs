@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Mutex;
 
-use senbazuru::mutation;
+use senbazuru::{Catalogue, mutation};
 use sim::mutate::{Limits, Report, Sample};
 use support::trust::{BELOW, GOAL, NOT_PROVED, chosen, floor, may_live, mutants_below, renew, renews};
 
@@ -37,7 +37,8 @@ fn table(name: &str, count: usize, spare: usize, proof: Limits, whole: bool) {
             None => may_live(block, judged, spare),
         };
         let (vectors, report) =
-            mutation::test(&***entry, &params, &design, sample, None, proof).map_err(|e| e.to_string())?;
+            mutation::test(&Catalogue::standard(), &***entry, &params, &design, sample, None, proof)
+                .map_err(|e| e.to_string())?;
         let verdict = check(block, &report, sample.count, allowed(report.judged()));
         let mut rows = rows.lock().unwrap();
         if whole && renews() {

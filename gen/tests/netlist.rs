@@ -17,8 +17,8 @@ use senbazuru::flows::lint::Sources;
 use senbazuru::flows::{liberty, synth};
 use sim::Design;
 use sim::bus::AxiConfig;
+use sim::kit::options;
 use sim::stimulus::Stall;
-use testbenches::options;
 use testbenches::systems::c_program::{CEnd, CProgram};
 use testbenches::systems::hardware::Hardware;
 use testbenches::systems::kelle_top::bench as kelle_bench;
@@ -58,7 +58,7 @@ fn release_vector_top_runs_jobs_in_cells() {
     let (design, cells) = mapped(&block);
     println!("{cells} cells");
     assert!(cells > 10_000, "{cells} cells are no accelerator");
-    let session = testbenches::bench(&block, |sim, run| {
+    let session = sim::kit::bench(&block, |sim, run| {
         let config = AxiConfig::rough(Stall::Random { num: 1, den: 4 });
         let mut hardware = Hardware::new(sim, &config, run.seed())?;
         let end = CProgram::build().unwrap().demo(&mut hardware, 0x2000, 2000).unwrap_or_else(|e| panic!("{e}"));

@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use senbazuru::registry::{self, Params};
+use senbazuru::catalogue::{Catalogue, Params};
 use sim::Design;
 use sim::fault::{self, Fault};
 use sim::process::{Output, Tool};
@@ -72,7 +72,7 @@ fn cocotb(environment: &str, folder: &Path, simulator: &str, cycles: &str) -> Ou
 
 /// Puts the block with a fault in the place of the block, which is a single module.
 fn break_it(folder: &Path, top: &str, (block, set): (&str, &[&str]), fault: &Fault) {
-    let entry = registry::find(block).unwrap();
+    let entry = Catalogue::standard().find(block).cloned().unwrap();
     let mut params: Params = entry.defaults();
     for (name, value) in set.iter().map(|s| s.split_once('=').unwrap()) {
         params.insert(name.into(), serde_json::from_str(value).unwrap());
@@ -375,7 +375,9 @@ fn the_harness_of_each_kind_of_block_passes() {
         |design| design.manifest().clock.is_none(),
         |design| design.manifest().modules.len() > 8,
     ];
-    let designs: Vec<_> = registry::all()
+    let designs: Vec<_> = Catalogue::standard()
+        .all()
+        .to_vec()
         .iter()
         .map(|entry| (entry.about().name, entry.elaborate(&entry.defaults()).unwrap()))
         .map(|(name, design)| (design.verilog().iter().map(|file| file.text.len()).sum::<usize>(), name, design))
@@ -387,7 +389,7 @@ fn the_harness_of_each_kind_of_block_passes() {
 #[test]
 #[ignore = "simulates every block"]
 fn release_the_harness_of_every_block_passes() {
-    harnesses_pass(registry::all().iter().map(|entry| entry.about().name));
+    harnesses_pass(Catalogue::standard().all().iter().map(|entry| entry.about().name));
 }
 
 #[test]

@@ -7,10 +7,10 @@ use std::time::Duration;
 use hdl::blocks::common::bus::DmaSpec;
 use hdl::blocks::common::{AxiReadDma, AxiSpec, AxiWriteDma, RamImplementation};
 use hdl::lang::{Design, elaborate};
+use senbazuru::catalogue::{Catalogue, Entry, ProofRun};
 use senbazuru::flows::lint::Sources;
 use senbazuru::flows::prove::{Kind, Options, Property, prove};
 use senbazuru::params::show;
-use senbazuru::registry::{self, Entry, ProofRun};
 use support::on_all_cores;
 use support::parts::{self, Part};
 
@@ -71,7 +71,7 @@ fn registered_proofs_hold() {
 #[test]
 #[ignore = "minutes: proofs of ten seconds and more"]
 fn large_registered_proofs_hold() {
-    let catalogue = registry::all();
+    let catalogue = Catalogue::standard().all().to_vec();
     let names: Vec<String> =
         catalogue.iter().flat_map(|entry| entry.proofs().into_iter().map(|p| name(&**entry, &p))).collect();
     let unknown: Vec<_> = LONG.iter().filter(|long| !names.iter().any(|name| name.starts_with(**long))).collect();
@@ -95,7 +95,7 @@ fn name(entry: &dyn Entry, proof: &ProofRun) -> String {
 }
 
 fn all_hold(wanted: impl Fn(&str) -> bool) {
-    let catalogue = registry::all();
+    let catalogue = Catalogue::standard().all().to_vec();
     let mut work = Vec::new();
     for entry in &catalogue {
         let proofs: Vec<_> = entry.proofs().into_iter().filter(|proof| wanted(&name(&**entry, proof))).collect();

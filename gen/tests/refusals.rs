@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use senbazuru::registry::{self, Entry, Params};
+use senbazuru::catalogue::{Catalogue, Entry, Params};
 use serde_json::Value;
 use support::on_all_cores;
 
@@ -45,7 +45,7 @@ fn wrong(entry: &dyn Entry, params: &Params) -> Vec<String> {
 fn messages_name_what_the_user_has_set() {
     let mut rng = ChaCha8Rng::seed_from_u64(seeds::seed(1));
     let (mut told, mut refused) = (BTreeSet::new(), 0);
-    for entry in registry::all() {
+    for entry in Catalogue::standard().all().to_vec() {
         let defaults = entry.defaults();
         // Each parameter alone, then several at once: what a rule of a part compares may be two of them.
         for turn in 0..defaults.len() * 8 + 150 {
@@ -68,12 +68,12 @@ fn messages_name_what_the_user_has_set() {
 
 /// Elaborates each block at changed parameters that its rules let pass, `turns` times.
 fn what_passes_elaborates(turns: u64) {
-    let work = registry::all().into_iter().map(|entry| {
+    let work = Catalogue::standard().all().to_vec().into_iter().map(|entry| {
         let name = entry.about().name;
         (name.to_owned(), name)
     });
     on_all_cores(work.collect(), |&name| {
-        let entry = registry::find(name).map_err(|e| e.to_string())?;
+        let entry = Catalogue::standard().find(name).cloned().map_err(|e| e.to_string())?;
         let mut rng = ChaCha8Rng::seed_from_u64(seeds::seed(2));
         let configurations = entry.configurations();
         let mut problems = BTreeSet::new();

@@ -5,15 +5,15 @@ use std::fs;
 use std::path::Path;
 
 use hdl::lang::registers::{Access, Register, RegisterMap};
+use senbazuru::catalogue::Catalogue;
 use senbazuru::output::{Bundle, Earlier, Layout};
-use senbazuru::registry;
 use serde_json::{Value, json};
 use sim::process::Tool;
 
 /// Every block with registers: its map, and its files by extension, in a folder.
 fn described() -> Vec<(String, RegisterMap, tempfile::TempDir)> {
     let mut found = Vec::new();
-    for entry in registry::all() {
+    for entry in Catalogue::standard().all().to_vec() {
         let design = entry.elaborate(&entry.defaults()).unwrap();
         let Some(map) = design.manifest().registers else { continue };
         let folder = tempfile::tempdir().unwrap();

@@ -6,10 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use senbazuru::catalogue::{Catalogue, Params};
 use senbazuru::flows::tools::Versions;
 use senbazuru::point::{Point, Stage, StageResult, Status};
 use senbazuru::present::page;
-use senbazuru::registry::{self, Params};
 use senbazuru::sweep::{Plot, PointResult, Results};
 use serde_json::{Map, Value, json};
 use sim::process::Tool;
@@ -24,10 +24,10 @@ fn meshes() -> Results {
     let mut points = Vec::new();
     for width in [4, 8] {
         for rows in [1u32, 4, 16, 64] {
-            let mut params: Params = registry::find("mac_mesh").unwrap().defaults();
+            let mut params: Params = Catalogue::standard().find("mac_mesh").cloned().unwrap().defaults();
             params.insert("rows".into(), json!(rows));
             params.insert("operand_width".into(), json!(width));
-            let point = Point::new("mac_mesh", params.clone()).unwrap();
+            let point = Point::new(Catalogue::standard().find("mac_mesh").unwrap(), params.clone()).unwrap();
             let failed = rows == 64 && width == 8;
             let stage = |stage, metrics: Value, details, message: Option<&str>| StageResult {
                 stage,
@@ -93,7 +93,7 @@ fn folder_of(results: &Results) -> TempDir {
 fn page_of(results: &Results) -> (TempDir, PathBuf) {
     let folder = folder_of(results);
     let file = folder.path().join("report.html");
-    page::write(&[folder.path().to_owned()], &file).unwrap();
+    page::write(&[folder.path().to_owned()], &file, &Catalogue::standard()).unwrap();
     (folder, file)
 }
 
@@ -162,7 +162,7 @@ fn laws_fronts_and_failures_are_shown() {
     results.plots = vec![plot("levels", "and_nodes"), plot("rows", "no_such_number")];
     fs::write(folder.path().join("results.json"), serde_json::to_string(&results).unwrap()).unwrap();
     fs::write(folder.path().join("plots/mine.svg"), "kept").unwrap();
-    page::write(&[folder.path().to_owned()], &file).unwrap();
+    page::write(&[folder.path().to_owned()], &file, &Catalogue::standard()).unwrap();
     let page = fs::read_to_string(&file).unwrap();
     assert!(
         page.contains("Chosen &lt;by hand&gt;")

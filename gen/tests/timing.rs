@@ -7,17 +7,17 @@ use std::path::Path;
 use std::time::Duration;
 
 use hdl::emit::Manifest;
+use senbazuru::Catalogue;
 use senbazuru::flows::equal::How;
 use senbazuru::flows::lint::Sources;
 use senbazuru::flows::synth::{Options, prove_netlist, synthesise};
 use senbazuru::flows::{liberty, timing};
-use senbazuru::registry::find;
 use serde_json::{Value, json};
 use support::library::tiny_library;
 use support::{MESH, in_folder, senbazuru};
 
 fn design(block: &str, set: &Value) -> (Sources, Manifest) {
-    let entry = find(block).unwrap();
+    let entry = Catalogue::standard().find(block).cloned().unwrap();
     let mut params = entry.defaults();
     params.extend(set.as_object().unwrap().clone());
     let design = entry.elaborate(&params).unwrap();

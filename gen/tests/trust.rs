@@ -1,13 +1,13 @@
 //! The table of docs/trust.md is whole, above its floors, and true.
 //!
-//! `SNAPSHOTS=overwrite cargo test -p gen --test trust -- --ignored release_` counts lines and toggles of all blocks again, the same
+//! `SNAPSHOTS=overwrite cargo test -p senbazuru --test trust -- --ignored release_` counts lines and toggles of all blocks again, the same
 //! with `--test mutation` their mutants; of some alone with `SENBAZURU_BLOCKS=softmax,kv_packer`.
 
 mod support;
 
 use std::sync::Mutex;
 
-use senbazuru::registry::Entry;
+use senbazuru::catalogue::Entry;
 use senbazuru::{coverage, mutation};
 use sim::Ratio;
 use support::on_all_cores;

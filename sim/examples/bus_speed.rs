@@ -2,7 +2,7 @@
 //! are constant and unchecked.
 //!
 //! Time is that of the processor, since other load on the machine would disturb the shorter runs more.
-//! `cargo run --release -p sim --example bus_speed -- [JOBS]` (default 20, of 2,000 bursts each).
+//! `cargo run --release -p senbazuru-sim --example bus_speed -- [JOBS]` (default 20, of 2,000 bursts each).
 
 use std::error::Error;
 

@@ -1,7 +1,7 @@
 //! Measures build time and simulation speed on an int8 MAC array, beside a hand-written C++ loop over the same model.
 //!
 //! Speed is that of the processor, since other load on the machine would disturb one side or the other.
-//! `cargo run --release -p sim --example speed -- [SIZE] [CYCLES]` (default 16 and 100000).
+//! `cargo run --release -p senbazuru-sim --example speed -- [SIZE] [CYCLES]` (default 16 and 100000).
 
 use std::error::Error;
 use std::time::Instant;

@@ -39,6 +39,7 @@ pub mod fault;
 pub mod files;
 mod from_hdl;
 pub mod held;
+pub mod kit;
 pub mod lint;
 mod lockstep;
 mod mismatch;

@@ -1,6 +1,6 @@
 //! Fills in the tables of docs/comparison.md: accelerators on the same layer at equal area (`models::cycles::comparison`).
 //!
-//! `cargo run -p testbenches --example comparison -- docs/comparison.md`; with a second file, the points of its curves as JSON.
+//! `cargo run -p senbazuru-testbenches --example comparison -- docs/comparison.md`; with a second file, the points of its curves as JSON.
 
 use anyhow::{Context, bail};
 use hdl::accelerators::kelle::{AttentionSpec, KelleSpec, KelleTop};

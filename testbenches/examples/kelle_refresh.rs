@@ -1,6 +1,6 @@
 //! Refreshes and stalls of the refresh controller at the paper's intervals, and what two-dimensional refresh saves.
 //!
-//! `cargo run --release -p testbenches --example kelle_refresh`; `--facts FILE` writes the sums and ranges as JSON.
+//! `cargo run --release -p senbazuru-testbenches --example kelle_refresh`; `--facts FILE` writes the sums and ranges as JSON.
 
 use anyhow::Result;
 use golden::kelle::refresh_controller::Intervals;

@@ -1,6 +1,6 @@
 //! Co-simulation speed of Orizuru beside a hand-written C++ loop over the same Verilog, compiled with the same flags.
 //!
-//! `cargo run --release -p testbenches --example orizuru_speed -- [N] [CYCLES]` (default 256 and 40000).
+//! `cargo run --release -p senbazuru-testbenches --example orizuru_speed -- [N] [CYCLES]` (default 256 and 40000).
 
 use std::path::Path;
 use std::time::Instant;

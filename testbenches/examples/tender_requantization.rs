@@ -1,7 +1,7 @@
 //! The table of docs/blocks/tender.md: cycles of implicit and explicit requantization on the real model's projections,
 //! measured with 16 x 16 PEs, and by the formula (which those measurements must equal) with 64 x 64.
 //!
-//! `cargo run --release -p testbenches --example tender_requantization`; `--facts FILE` writes the largest ratios as JSON.
+//! `cargo run --release -p senbazuru-testbenches --example tender_requantization`; `--facts FILE` writes the largest ratios as JSON.
 
 use hdl::blocks::tender::{Drain, MultiScaleArray, TenderPe};
 use models::tender::projection::projection;

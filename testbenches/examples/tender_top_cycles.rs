@@ -1,7 +1,7 @@
 //! The table of docs/blocks/tender-top.md: cycles of a slice of a real layer in arrays of several sizes, by the recurrence which
 //! the benches hold the hardware to.
 //!
-//! `cargo run --release -p testbenches --example tender_top_cycles`; `--facts FILE` writes the cycles as JSON.
+//! `cargo run --release -p senbazuru-testbenches --example tender_top_cycles`; `--facts FILE` writes the cycles as JSON.
 
 use golden::common::shell::job_controller::Limits;
 use golden::systems::cycles::Turns;

@@ -2,7 +2,7 @@
 //! [`AxiMemory`] and before answers that are constant and unchecked.
 //!
 //! Time is that of the processor, since other load on the machine would disturb the shorter runs more.
-//! `cargo run --release -p testbenches --example vector_speed -- [ROWS]` (default 256, of 1 KiB).
+//! `cargo run --release -p senbazuru-testbenches --example vector_speed -- [ROWS]` (default 256, of 1 KiB).
 
 use std::collections::VecDeque;
 use std::error::Error;

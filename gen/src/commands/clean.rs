@@ -70,7 +70,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
 fn sizes(store: &Store, json: bool) -> Result<()> {
     let cache = Folder { folder: Cache::User.root(), limit: limit(CACHE_LIMIT)?, sections: Cache::User.held()? };
     let store = Folder { folder: store.root().to_owned(), limit: limit(STORE_LIMIT)?, sections: store.held()? };
-    let weights = fs::metadata(models::smollm2::path()).map_or(0, |file| file.len());
+    let weights = crate::weights().and_then(|path| fs::metadata(path).ok()).map_or(0, |file| file.len());
     if json {
         return report::json(&serde_json::json!({ "cache": cache, "store": store, "weights": weights }));
     }

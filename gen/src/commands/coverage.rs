@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use sim::Coverage;
 
 use super::Target;
+use crate::catalogue::Catalogue;
 use crate::error::Result;
 use crate::params::show;
 use crate::present::progress::Progress;
@@ -22,8 +23,8 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args) -> Result<()> {
-    let (entry, params) = args.target.resolve()?;
+pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
+    let (entry, params) = args.target.resolve(catalogue)?;
     let (params, design) = mutation::resolved(&*entry, params, args.target.params.is_default())?;
     let progress = Progress::new(1, format!("coverage of {}", design.top));
     let measured = coverage::measure(&*entry, &params, &design, args.vectors);

@@ -111,8 +111,12 @@ fn look() -> Found {
     for (name, device) in [(ECP5, Device::Ecp5), (ICE40, Device::Ice40)] {
         things.push(program(name, device.program().ok(), true));
     }
-    things.push(file(WEIGHTS, &models::smollm2::path(), "`scripts/setup full` in the sources of senbazuru"));
-    let commands = COMMANDS.iter().map(|&(command, needs)| {
+    let weights = crate::weights();
+    let package = "`scripts/setup full` in the sources of senbazuru";
+    things.extend(weights.iter().map(|path| file(WEIGHTS, path, package)));
+    // Without models there are no commands of models.
+    let commands = COMMANDS.iter().filter(|(_, needs)| weights.is_some() || !needs.contains(&WEIGHTS));
+    let commands = commands.map(|&(command, needs)| {
         let is_missing = |need: &&str| things.iter().any(|thing| thing.name == *need && thing.found.is_none());
         let missing: Vec<_> = needs.iter().copied().filter(is_missing).collect();
         Ability { command, works: missing.is_empty(), needs, missing }

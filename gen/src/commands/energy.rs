@@ -6,6 +6,7 @@ use serde_json::json;
 use sim::RunOptions;
 
 use super::Target;
+use crate::catalogue::{Catalogue, Params};
 use crate::error::{Failure, Result};
 use crate::flows::energy::{Report, measure};
 use crate::flows::liberty::NAMED;
@@ -14,7 +15,6 @@ use crate::present::numbers::{significant, watts};
 use crate::present::progress::Progress;
 use crate::present::report;
 use crate::present::table::Table;
-use crate::registry::Params;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -34,12 +34,12 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args) -> Result<()> {
+pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     if args.liberty.iter().any(|library| library == Path::new("none")) {
         let known = NAMED.join(", ");
         return Err(Failure::Usage(format!("--liberty none: energy needs a cell library, a Liberty file or {known}")));
     }
-    let (entry, params) = args.target.resolve()?;
+    let (entry, params) = args.target.resolve(catalogue)?;
     let design = sim::Design::from(&entry.elaborate(&params)?);
     let bench = entry.bench(&params)?;
     let options = RunOptions { seed: args.seed, vectors: args.vectors, ..RunOptions::default() };

@@ -10,6 +10,7 @@ use models::explore::{Objectives, Point};
 use models::smollm2::{Model, Precision, Tokenizer, open, texts};
 use models::titanus::exploration::{Exploration, Step, limits};
 
+use crate::catalogue::similar;
 use crate::error::{Failure, Result};
 use crate::output::replace;
 use crate::present::numbers::decimal;
@@ -17,7 +18,6 @@ use crate::present::page;
 use crate::present::progress::Progress;
 use crate::present::report;
 use crate::present::table::Table;
-use crate::registry::similar;
 
 /// What can be explored.
 const SUBJECTS: [&str; 1] = ["titanus"];

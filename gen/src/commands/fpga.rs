@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::Targets;
+use crate::catalogue::Catalogue;
 use crate::error::Result;
 use crate::flows::fpga::{Device, Options, Ports, build};
 use crate::flows::lint::Sources;
@@ -38,7 +39,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args) -> Result<()> {
+pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     let options = Options {
         device: args.device,
         freq: args.freq.into(),
@@ -47,7 +48,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
         hierarchical: args.hierarchical,
         place: !args.parts,
     };
-    let targets = args.targets.resolve()?;
+    let targets = args.targets.resolve(catalogue)?;
     let progress = Progress::new(targets.len(), "building");
     let mut done = Vec::new();
     for (entry, params) in targets {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::Targets;
+use crate::catalogue::Catalogue;
 use crate::error::{Failure, Result, tell};
 use crate::output::{Bundle, Earlier, Layout, Package};
 use crate::point;
@@ -38,8 +39,8 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args) -> Result<()> {
-    let targets = args.targets.resolve()?;
+pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
+    let targets = args.targets.resolve(catalogue)?;
     let layout = if args.targets.all && !args.stdout { Layout::Library } else { Layout::Flat };
     let mut bundle = Bundle::new(layout);
     if args.package && targets.len() > 1 {

@@ -5,11 +5,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Target;
+use crate::catalogue::{Catalogue, Entry, Params};
 use crate::error::Result;
 use crate::params::{plain, show};
 use crate::present::table::Table;
 use crate::present::{page, report};
-use crate::registry::{Entry, Params};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -59,8 +59,8 @@ struct ModuleInfo {
     instances: u64,
 }
 
-pub(super) fn run(args: &Args) -> Result<()> {
-    let (entry, params) = args.target.resolve()?;
+pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
+    let (entry, params) = args.target.resolve(catalogue)?;
     if args.svg {
         return report::print(&page::diagram(&entry.elaborate(&params)?.manifest()));
     }

@@ -3,13 +3,13 @@
 use serde::Serialize;
 
 use super::Targets;
+use crate::catalogue::{Catalogue, Params};
 use crate::error::{Failure, Result};
 use crate::flows::lint::{Check, Sources, lint};
 use crate::params::show_changes;
 use crate::present::progress::Progress;
 use crate::present::report;
 use crate::present::table::Table;
-use crate::registry::Params;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -33,9 +33,9 @@ struct Linted {
     checks: Vec<Check>,
 }
 
-pub(super) fn run(args: &Args) -> Result<()> {
+pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     let mut work = Vec::new();
-    for (entry, params) in args.targets.resolve()? {
+    for (entry, params) in args.targets.resolve(catalogue)? {
         let sets = if args.configurations { entry.configurations() } else { vec![params] };
         for params in sets {
             let sources = Sources::from(&entry.elaborate(&params)?);

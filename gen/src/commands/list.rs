@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
+use crate::catalogue::Catalogue;
 use crate::error::Result;
 use crate::present::report;
 use crate::present::table::Table;
-use crate::registry;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -25,8 +25,9 @@ struct Line {
     reference: &'static str,
 }
 
-pub(super) fn run(args: &Args) -> Result<()> {
-    let lines: Vec<_> = registry::all()
+pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
+    let lines: Vec<_> = catalogue
+        .all()
         .iter()
         .map(|e| (e.family(), e.about()))
         .map(|(family, a)| Line { block: a.name, family, summary: a.summary, reference: a.reference })

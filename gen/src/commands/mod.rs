@@ -5,6 +5,7 @@ mod coverage;
 mod diff;
 mod doctor;
 mod energy;
+#[cfg(feature = "standard")]
 mod explore;
 mod fpga;
 mod generate;
@@ -16,22 +17,26 @@ mod point;
 mod prove;
 mod render;
 mod report;
+#[cfg(feature = "standard")]
 mod run;
 mod sim;
 mod sweep;
 mod synth;
 mod wave;
 
+use std::process::ExitCode;
+
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::error::{Failure, Result};
+use crate::catalogue::{Catalogue, Known, Params};
+use crate::error::{self, Failure, Result};
 use crate::params::ParamArgs;
-use crate::registry::{self, Entry, Params};
+use crate::shell;
 
 /// Hardware blocks of LLM accelerators: Verilog, co-simulation, synthesis, proofs.
 #[derive(Debug, Parser)]
 #[command(name = "senbazuru", version, arg_required_else_help = true)]
-pub struct Cli {
+struct Cli {
     #[command(subcommand)]
     command: Command,
 }
@@ -53,6 +58,7 @@ enum Command {
     /// Count lines, branches and bits of the block's Verilog that its bench reaches
     Coverage(coverage::Args),
     /// Let a language model write text on an accelerator in simulation
+    #[cfg(feature = "standard")]
     Run(run::Args),
     /// Synthesise with Yosys: cells, flip-flops, AND nodes and levels, area
     Synth(synth::Args),
@@ -69,6 +75,7 @@ enum Command {
     /// Run the stages of a sweep on one set of parameters
     Point(point::Args),
     /// Search for settings of an algorithm that are best in two ways at once, on a language model
+    #[cfg(feature = "standard")]
     Explore(explore::Args),
     /// Draw signals of a waveform file as a timing diagram, in SVG
     Wave(wave::Args),
@@ -97,8 +104,8 @@ struct Target {
 }
 
 impl Target {
-    fn resolve(&self) -> Result<(Box<dyn Entry>, Params)> {
-        let entry = registry::find(&self.block)?;
+    fn resolve(&self, catalogue: &Catalogue) -> Result<(Known, Params)> {
+        let entry = catalogue.find(&self.block)?.clone();
         let params = self.params.resolve(&*entry)?;
         Ok((entry, params))
     }
@@ -118,9 +125,9 @@ struct Targets {
 }
 
 impl Targets {
-    fn resolve(&self) -> Result<Vec<(Box<dyn Entry>, Params)>> {
+    fn resolve(&self, catalogue: &Catalogue) -> Result<Vec<(Known, Params)>> {
         if self.all {
-            return Ok(registry::all().into_iter().map(|e| (e.defaults(), e)).map(|(p, e)| (e, p)).collect());
+            return Ok(catalogue.all().iter().map(|e| (e.clone(), e.defaults())).collect());
         }
         if let Some((_, twice)) = self.blocks.iter().enumerate().find(|(n, b)| self.blocks[..*n].contains(b)) {
             return Err(Failure::Usage(format!("block `{twice}` is named twice")));
@@ -129,7 +136,7 @@ impl Targets {
             return Err(Failure::Usage("--set and --config go with one block: name one, or leave them out".into()));
         }
         let resolve = |block: &String| {
-            let entry = registry::find(block)?;
+            let entry = catalogue.find(block)?.clone();
             let params = self.params.resolve(&*entry)?;
             Ok((entry, params))
         };
@@ -137,33 +144,50 @@ impl Targets {
     }
 }
 
+/// Runs the command line of this process; `wrong` is what is wrong with the catalogue.
+pub(crate) fn main(catalogue: &Catalogue, wrong: &[String]) -> ExitCode {
+    shell::remember_program();
+    let refused = (!wrong.is_empty()).then(|| Failure::Usage(format!("the catalogue: {}", wrong.join("; "))));
+    match refused.map_or_else(|| run(Cli::parse(), catalogue), Err) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if !matches!(failure, Failure::Reported) {
+                error::tell(&failure.told());
+            }
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
 /// Runs a command.
-pub fn run(cli: Cli) -> Result<()> {
+fn run(cli: Cli, catalogue: &Catalogue) -> Result<()> {
     match cli.command {
-        Command::List(args) => list::run(&args),
-        Command::Info(args) => info::run(&args),
-        Command::Gen(args) => generate::run(&args),
-        Command::Lint(args) => lint::run(&args),
-        Command::Sim(args) => sim::run(&args),
-        Command::Mutate(args) => mutate::run(&args),
-        Command::Coverage(args) => coverage::run(&args),
+        Command::List(args) => list::run(&args, catalogue),
+        Command::Info(args) => info::run(&args, catalogue),
+        Command::Gen(args) => generate::run(&args, catalogue),
+        Command::Lint(args) => lint::run(&args, catalogue),
+        Command::Sim(args) => sim::run(&args, catalogue),
+        Command::Mutate(args) => mutate::run(&args, catalogue),
+        Command::Coverage(args) => coverage::run(&args, catalogue),
+        #[cfg(feature = "standard")]
         Command::Run(args) => run::run(&args),
-        Command::Synth(args) => synth::run(&args),
-        Command::Fpga(args) => fpga::run(&args),
-        Command::Energy(args) => energy::run(&args),
+        Command::Synth(args) => synth::run(&args, catalogue),
+        Command::Fpga(args) => fpga::run(&args, catalogue),
+        Command::Energy(args) => energy::run(&args, catalogue),
         Command::Diff(args) => diff::run(&args),
-        Command::Prove(args) => prove::run(&args),
-        Command::Sweep(args) => sweep::run(&args),
-        Command::Point(args) => point::run(&args),
+        Command::Prove(args) => prove::run(&args, catalogue),
+        Command::Sweep(args) => sweep::run(&args, catalogue),
+        Command::Point(args) => point::run(&args, catalogue),
+        #[cfg(feature = "standard")]
         Command::Explore(args) => explore::run(&args),
         Command::Wave(args) => wave::run(&args),
         Command::Render(args) => render::run(&args),
-        Command::Report(args) => report::run(&args),
+        Command::Report(args) => report::run(&args, catalogue),
         Command::Doctor(args) => doctor::run(&args),
         Command::Clean(args) => clean::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "senbazuru", &mut script);
+            clap_complete::generate(shell, &mut Cli::command(), shell::program(), &mut script);
             let script = String::from_utf8(script).map_err(|e| Failure::Check(e.to_string()))?;
             crate::present::report::print(&script)
         }

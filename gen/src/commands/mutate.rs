@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 use sim::mutate::{Limits, Outcome, Report, Sample, Tested};
 
 use super::Target;
+use crate::catalogue::{Catalogue, Params};
 use crate::error::{Failure, Result};
 use crate::mutation;
 use crate::params::show;
 use crate::present::progress::Progress;
 use crate::present::report;
-use crate::registry::Params;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -48,13 +48,13 @@ fn share(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "a number from 0 to 1".to_owned())
 }
 
-pub(super) fn run(args: &Args) -> Result<()> {
-    let (entry, params) = args.target.resolve()?;
+pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
+    let (entry, params) = args.target.resolve(catalogue)?;
     let (params, design) = mutation::resolved(&*entry, params, args.target.params.is_default())?;
     let progress = Progress::new(1, format!("mutants of {}", design.top));
     let sample = Sample { count: args.count, seed: args.seed };
     let proof = (!args.no_proofs).then(Limits::default);
-    let tested = mutation::test(&*entry, &params, &design, sample, args.vectors, proof);
+    let tested = mutation::test(catalogue, &*entry, &params, &design, sample, args.vectors, proof);
     drop(progress);
     let (vectors, found) = tested?;
     if args.json {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::Target;
+use crate::catalogue::Catalogue;
 use crate::error::{Failure, Result};
 use crate::params::{plain, show};
 use crate::point::{self, Options, Point, Stage, StageResult, Status, Store};
@@ -29,11 +30,11 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args) -> Result<()> {
-    let (entry, params) = args.target.resolve()?;
+pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
+    let (entry, params) = args.target.resolve(catalogue)?;
     let stages = point::in_order(&args.stages)?;
     let options = args.options.clone().checked(&stages)?;
-    let point = Point::new(entry.about().name, params)?;
+    let point = Point::new(&entry, params)?;
     for expected in &args.keys {
         let Some((stage, key)) =
             stages.iter().find_map(|s| Some((*s, expected.strip_prefix(s.name())?.strip_prefix('=')?)))
@@ -71,5 +72,5 @@ fn text(point: &Point, results: &[StageResult]) -> String {
             complaints += &format!("{} failed: {}\n", result.stage, message.lines().next().unwrap_or_default());
         }
     }
-    format!("{}: {}\n\n{}{complaints}", point.block, show(&point.params), report::table(&table))
+    format!("{}: {}\n\n{}{complaints}", point.block(), show(&point.params), report::table(&table))
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::Targets;
+use crate::catalogue::{Catalogue, Entry, Params, ProofRun};
 use crate::error::{Failure, Result};
 use crate::flows::lint::Sources;
 use crate::flows::prove::{Kind, Options, Property, SOLVERS, Verdict, prove};
@@ -14,7 +15,6 @@ use crate::point::MOST_CYCLES;
 use crate::present::progress::Progress;
 use crate::present::report;
 use crate::present::table::Table;
-use crate::registry::{Entry, Params, ProofRun};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -55,9 +55,9 @@ struct Proved {
     properties: Vec<Property>,
 }
 
-pub(super) fn run(args: &Args) -> Result<()> {
+pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     let mut work = Vec::new();
-    for (entry, params) in args.targets.resolve()? {
+    for (entry, params) in args.targets.resolve(catalogue)? {
         for run in runs(args, &*entry, params)? {
             let sources = Sources::from(&entry.elaborate(&run.params)?);
             work.push((entry.about().name, run, sources));

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::catalogue::Catalogue;
 use crate::error::{Failure, Result};
 use crate::present::{page, report};
 
@@ -15,12 +16,12 @@ pub(super) struct Args {
     output: Option<PathBuf>,
 }
 
-pub(super) fn run(args: &Args) -> Result<()> {
+pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     let file = match (&args.output, &args.dirs[..]) {
         (Some(file), _) => file.clone(),
         (None, [dir]) => dir.join("report.html"),
         (None, _) => return Err(Failure::Usage("several folders make one page: say where with `-o FILE`".into())),
     };
-    page::write(&args.dirs, &file)?;
+    page::write(&args.dirs, &file, catalogue)?;
     report::print(&format!("{}\n", file.display()))
 }

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use sim::{BuildOptions, Mismatch, RunOptions, RunReport, SourceFile, Trace};
 
 use super::{Target, coverage};
+use crate::catalogue::{Catalogue, Params};
 use crate::error::{Failure, Result};
 use crate::params::{plain, show};
 use crate::present::progress::Progress;
 use crate::present::report;
-use crate::registry::Params;
 use crate::shell;
 
 #[derive(Debug, clap::Args)]
@@ -42,8 +42,8 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args) -> Result<()> {
-    let (entry, params) = args.target.resolve()?;
+pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
+    let (entry, params) = args.target.resolve(catalogue)?;
     if args.engine == Some(sim::Engine::Native) && (args.coverage || args.verilog.is_some()) {
         let what = "`--engine native` measures no coverage and reads no Verilog: leave it out";
         return Err(Failure::Usage(what.into()));
@@ -167,7 +167,7 @@ fn read_verilog(folder: &Path) -> Result<Vec<SourceFile>> {
 
 /// The command that repeats a run on the user's own Verilog.
 fn repeat(args: &Args, params: &Params, folder: &Path) -> String {
-    let mut words = vec!["senbazuru".to_owned(), "sim".into(), args.target.block.clone()];
+    let mut words = vec![shell::program().to_owned(), "sim".into(), args.target.block.clone()];
     words.extend(params.iter().flat_map(|(name, value)| ["--set".into(), format!("{name}={}", plain(value))]));
     words.extend(["--seed".into(), args.seed.to_string(), "--vectors".into(), args.vectors.to_string()]);
     words.extend(["--verilog".into(), folder.display().to_string(), "--trace".into()]);

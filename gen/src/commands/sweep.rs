@@ -8,13 +8,13 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use sim::held::limit;
 
+use crate::catalogue::Catalogue;
 use crate::engine::{Engine, Job, Local, Lost, Slurm};
 use crate::error::{Failure, Result};
 use crate::params::show_changes;
 use crate::point::{STORE, STORE_LIMIT, Store};
 use crate::present::progress::Progress;
 use crate::present::report;
-use crate::registry;
 use crate::shell;
 use crate::sweep::{self, Plan, PointResult, Results, Spec, arguments, collect};
 
@@ -65,7 +65,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args) -> Result<()> {
+pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     // These become words of other commands.
     for (what, path) in
         [("the file", Some(&args.file)), ("--store", Some(&args.store)), ("--output", args.output.as_ref())]
@@ -74,14 +74,14 @@ pub(super) fn run(args: &Args) -> Result<()> {
             return Err(Failure::Usage(format!("{what} {}: the name is not UTF-8", odd.display())));
         }
     }
-    let spec = Spec::read(&args.file, args.small)?;
+    let spec = Spec::read(&args.file, args.small, catalogue)?;
     let plan = Plan::new(&spec)?;
     refuse_illegal(args, &spec, &plan)?;
     let store = Store::new(&args.store);
     let limit = limit(STORE_LIMIT)?;
     let output = args.folder(&spec)?;
     if args.engine == EngineName::Print {
-        let program = "senbazuru".to_owned();
+        let program = shell::program().to_owned();
         let lines: String =
             jobs(args, &spec, &plan, &store, &program)?.iter().map(|j| shell::line(&j.words) + "\n").collect();
         return report::print(&lines);
@@ -114,7 +114,7 @@ impl Args {
 
     /// The command that makes the same sweep again, as far as its results depend on it.
     fn again(&self) -> String {
-        let mut words = vec!["senbazuru".to_owned(), "sweep".into(), self.file.display().to_string()];
+        let mut words = vec![shell::program().to_owned(), "sweep".into(), self.file.display().to_string()];
         words.extend(self.small.then(|| "--small".into()));
         words.extend(self.skip_illegal.then(|| "--skip-illegal".into()));
         words.extend(self.output.iter().flat_map(|dir| ["--output".into(), dir.display().to_string()]));
@@ -128,7 +128,7 @@ fn refuse_illegal(args: &Args, spec: &Spec, plan: &Plan) -> Result<()> {
         return Ok(());
     }
     const SHOWN: usize = 10;
-    let defaults = registry::find(&spec.block)?.defaults();
+    let defaults = spec.block.defaults();
     let total = plan.illegal.len() + plan.points.len();
     let mut text = format!("{} of {total} combinations are illegal:\n", plan.illegal.len());
     for (params, reason) in plan.illegal.iter().take(SHOWN) {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::Targets;
+use crate::catalogue::{Catalogue, Params};
 use crate::error::{Failure, Result};
 use crate::flows::equal::How;
 use crate::flows::lint::Sources;
@@ -16,7 +17,6 @@ use crate::point;
 use crate::present::progress::Progress;
 use crate::present::report;
 use crate::present::table::Table;
-use crate::registry::Params;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -45,8 +45,8 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args) -> Result<()> {
-    let targets = args.targets.resolve()?;
+pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
+    let targets = args.targets.resolve(catalogue)?;
     let liberty = point::Options { liberty: args.liberty.clone(), ..Default::default() }.checked(&[])?.liberty;
     let jobs = std::thread::available_parallelism().ok();
     let checked = args.netlist.is_some() || args.period.is_some();

@@ -10,7 +10,6 @@ use serde_json::Value;
 use super::bundle::MODULES;
 use super::{Bundle, Layout, package, registers};
 use crate::error::{Failure, Result};
-use crate::registry;
 
 /// Files in the folder of a bundle that are not part of it; paths are relative to the folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -103,16 +102,10 @@ fn folders(dir: &Path, layout: Layout) -> Result<Vec<PathBuf>> {
     if layout == Layout::Flat {
         return Ok(vec![PathBuf::new()]);
     }
-    let families: BTreeSet<_> = registry::all().iter().map(|e| e.family()).collect();
     let mut found = vec![PathBuf::from(MODULES)];
     for (name, _) in entries(dir)?.into_iter().filter(|(name, is_dir)| *is_dir && name != MODULES) {
         let folder = PathBuf::from(&name);
-        if families.contains(name.as_str()) {
-            // Until 0.1 each block had a folder of its own.
-            let inner = entries(&dir.join(&folder))?;
-            found.extend(inner.into_iter().filter(|(_, is_dir)| *is_dir).map(|(inner, _)| folder.join(inner)));
-            found.push(folder);
-        } else if leads_to_modules(&dir.join(&folder))? {
+        if leads_to_modules(&dir.join(&folder))? {
             found.push(folder);
         }
     }

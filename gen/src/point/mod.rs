@@ -10,10 +10,12 @@ pub use store::{STORE, STORE_LIMIT, StageResult, Status, Store};
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::catalogue::{Known, Params};
 use crate::error::{Failure, Result};
 use crate::flows::fpga::Device;
 use crate::flows::liberty;
@@ -21,7 +23,6 @@ use crate::flows::lint::Sources;
 use crate::flows::synth::Memories;
 use crate::flows::tools::{self, Versions};
 use crate::output::Package;
-use crate::registry::{self, Params};
 
 /// What can be done with a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
@@ -258,7 +259,7 @@ impl Options {
 /// A point that is ready to run: its Verilog is known.
 pub struct Point {
     /// Block.
-    pub block: String,
+    pub entry: Known,
     /// All parameters.
     pub params: Params,
     /// Verilog and name of the top module.
@@ -271,10 +272,16 @@ impl Point {
     /// Elaborates the block.
     ///
     /// # Errors
-    /// An unknown block, parameters that it refuses, errors in its description.
-    pub fn new(block: &str, params: Params) -> Result<Self> {
-        let design = registry::find(block)?.elaborate(&params)?;
-        Ok(Self { block: block.to_owned(), params, sources: Sources::from(&design), manifest: design.manifest() })
+    /// Parameters that the block refuses, errors in its description.
+    pub fn new(entry: &Known, params: Params) -> Result<Self> {
+        let design = entry.elaborate(&params)?;
+        Ok(Self { entry: entry.clone(), params, sources: Sources::from(&design), manifest: design.manifest() })
+    }
+
+    /// Name of the block.
+    #[must_use]
+    pub fn block(&self) -> &'static str {
+        self.entry.about().name
     }
 
     /// The names of the numbers that the stages leave at this point, when they pass.
@@ -311,15 +318,15 @@ impl Point {
                 "device": options.device, "seed": options.seed, "out_of_context": options.out_of_context,
                 "hierarchical": options.hierarchical,
             }),
-            // A testbench sees the parameters, and is code that may change.
+            // A bench sees the parameters, and is code that may change, in any crate that is linked here.
             Stage::Sim | Stage::Energy => {
                 let library = match stage {
                     Stage::Energy => Some(liberty::fingerprint(&options.library())?),
                     _ => None,
                 };
                 json!({
-                    "block": self.block, "parameters": self.params, "vectors": options.vectors, "seed": options.seed,
-                    "testbenches": testbenches::SOURCE_HASH, "library": library,
+                    "block": self.block(), "parameters": self.params, "vectors": options.vectors, "seed": options.seed,
+                    "program": program()?, "library": library,
                 })
             }
             Stage::Synth => {
@@ -328,7 +335,7 @@ impl Point {
                 json!({ "hierarchical": options.hierarchical, "memories": options.memories, "library": library, "period": options.period })
             }
             Stage::Cycles => {
-                json!({ "block": self.block, "parameters": self.params, "testbenches": testbenches::SOURCE_HASH })
+                json!({ "block": self.block(), "parameters": self.params, "program": program()? })
             }
             Stage::Prove => json!({ "depth": options.depth, "cover_depth": options.cover_depth }),
         };
@@ -351,6 +358,19 @@ impl Point {
         }
         Ok(Key { stage, hash: hasher.finalize().to_hex()[..32].to_owned(), tools })
     }
+}
+
+/// A hash of this program, with all benches and golden models in it.
+fn program() -> Result<&'static str> {
+    static HASH: OnceLock<String> = OnceLock::new();
+    if let Some(hash) = HASH.get() {
+        return Ok(hash);
+    }
+    let path = std::env::current_exe().map_err(|e| Failure::io(format!("cannot find this program: {e}"), &e))?;
+    let mut hasher = blake3::Hasher::new();
+    let read = std::fs::File::open(&path).and_then(|mut file| std::io::copy(&mut file, &mut hasher));
+    read.map_err(|e| Failure::file("read", &path, &e))?;
+    Ok(HASH.get_or_init(|| hasher.finalize().to_hex().to_string()))
 }
 
 /// The code of the stages: a result holds for the scripts that made it.

@@ -10,7 +10,6 @@ use crate::error::{Failure, Result};
 use crate::flows::prove::Verdict;
 use crate::flows::workspace::Workspace;
 use crate::flows::{energy, fpga, lint, prove, synth};
-use crate::registry;
 
 /// Numbers, the rest, and why it failed.
 struct Found {
@@ -42,7 +41,7 @@ pub(super) fn run(point: &Point, key: &Key, options: &Options) -> Result<StageRe
     Ok(StageResult {
         stage: key.stage,
         key: key.hash.clone(),
-        block: point.block.clone(),
+        block: point.block().to_owned(),
         parameters: point.params.clone(),
         top: point.sources.top.clone(),
         status: if found.message.is_none() { Status::Passed } else { Status::Failed },
@@ -71,7 +70,7 @@ pub(super) fn names(stage: Stage, point: &Point, options: &Options) -> Vec<Strin
         }
         Stage::Fpga => of(&["fpga_luts", "fpga_flip_flops", "fpga_dsps", "fpga_block_rams", "fpga_mhz"]),
         Stage::Energy => of(&["energy_pj_per_cycle", "energy_pj_per_vector", "clock_energy_share", "leakage_nw"]),
-        Stage::Cycles => of(registry::find(&point.block).map(|entry| entry.work_columns()).unwrap_or_default()),
+        Stage::Cycles => of(point.entry.work_columns()),
         Stage::Prove => of(&["properties", "properties_held"]),
     }
 }
@@ -107,11 +106,10 @@ fn check(point: &Point) -> Result<Found> {
 }
 
 fn simulate(point: &Point, options: &Options) -> Result<Found> {
-    let entry = registry::find(&point.block)?;
-    let design = sim::Design::from(&entry.elaborate(&point.params)?);
+    let design = sim::Design::from(&point.entry.elaborate(&point.params)?);
     debug_assert!(design.files.iter().map(|f: &SourceFile| &f.text).eq(point.sources.files.iter().map(|f| &f.text)));
     let run = RunOptions { seed: options.seed, vectors: options.vectors, ..RunOptions::default() };
-    let report = sim::run(&*entry.bench(&point.params)?, &design, &run)?;
+    let report = sim::run(&*point.entry.bench(&point.params)?, &design, &run)?;
     let metrics = numbers(json!({
         "sim_cycles": report.cycles,
         "sim_compared": report.compared,
@@ -154,10 +152,9 @@ fn synthesise(point: &Point, options: &Options) -> Result<Found> {
 }
 
 fn energy(point: &Point, options: &Options) -> Result<Found> {
-    let entry = registry::find(&point.block)?;
-    let design = sim::Design::from(&entry.elaborate(&point.params)?);
+    let design = sim::Design::from(&point.entry.elaborate(&point.params)?);
     let run = RunOptions { seed: options.seed, vectors: options.vectors, ..RunOptions::default() };
-    let report = energy::measure(&design, &*entry.bench(&point.params)?, &options.library(), &run)?;
+    let report = energy::measure(&design, &*point.entry.bench(&point.params)?, &options.library(), &run)?;
     let picojoules = report.energy.total() * 1e12;
     let metrics = numbers(json!({
         "energy_pj_per_cycle": picojoules / report.cycles as f64,
@@ -189,7 +186,7 @@ fn on_fpga(point: &Point, options: &Options) -> Result<Found> {
 }
 
 fn work(point: &Point) -> Result<Found> {
-    let found = registry::find(&point.block)?.work(&point.params)?;
+    let found = point.entry.work(&point.params)?;
     let metrics = found.into_iter().map(|(name, value)| (name.to_owned(), Value::from(value))).collect();
     Ok(Found { metrics, details: Value::Null, message: None })
 }
@@ -205,7 +202,7 @@ fn properties(point: &Point, options: &Options) -> Result<Found> {
         traces: traces.path("."),
     };
     if !point.sources.has_formal() {
-        return Err(Failure::Check(format!("{} has no properties at these parameters", point.block)));
+        return Err(Failure::Check(format!("{} has no properties at these parameters", point.block())));
     }
     let properties = prove::prove(&point.sources, &how)?;
     let silent: Vec<_> = properties.iter().filter(|p| p.verdict == Verdict::Unknown).map(|p| p.name.as_str()).collect();

@@ -13,10 +13,10 @@ use serde_json::{Map, Value};
 use sim::held::{Aged, Held, Left, keep_newest};
 
 use super::{Key, Stage};
+use crate::catalogue::Params;
 use crate::error::{Failure, Result};
 use crate::flows::tools::Versions;
 use crate::output::replace;
-use crate::registry::Params;
 
 /// How a stage ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

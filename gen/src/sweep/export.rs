@@ -6,10 +6,10 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::{Plan, Results, Spec, database};
+use crate::catalogue::Params;
 use crate::error::{Failure, Result};
 use crate::output::{Bundle, Earlier, Layout, remove_stale, replace};
 use crate::params::plain;
-use crate::registry::{self, Params};
 use crate::shell;
 
 /// The command that runs one point alone.
@@ -20,8 +20,8 @@ pub fn command(spec: &Spec, params: &Params) -> String {
 
 /// The words of that command.
 pub(crate) fn arguments(spec: &Spec, params: &Params) -> Vec<String> {
-    let mut words = vec!["senbazuru".to_owned(), "point".into(), spec.block.clone()];
-    let defaults = registry::find(&spec.block).map(|e| e.defaults()).unwrap_or_default();
+    let mut words = vec![shell::program().to_owned(), "point".into(), spec.block.about().name.into()];
+    let defaults = spec.block.defaults();
     for (name, value) in params.iter().filter(|(name, value)| defaults.get(*name) != Some(*value)) {
         words.extend(["--set".into(), format!("{name}={}", plain(value))]);
     }
@@ -41,11 +41,10 @@ pub fn write(dir: &Path, spec: &Spec, plan: &Plan, results: &Results) -> Result<
     let verilog = dir.join("verilog");
     let mut tops = BTreeSet::new();
     for planned in plan.points.iter().filter(|p| p.design.is_ok()) {
-        let entry = registry::find(&spec.block)?;
-        let design = entry.elaborate(&planned.params)?;
+        let design = spec.block.elaborate(&planned.params)?;
         let folder = verilog.join(design.top_name());
         let mut bundle = Bundle::new(Layout::Flat);
-        bundle.add(entry.family(), &spec.block, &design)?;
+        bundle.add(spec.block.family(), spec.block.about().name, &design)?;
         bundle.write(&folder, &Earlier::default())?;
         Earlier::find(&folder, &bundle)?.remove(&folder)?;
         tops.insert(design.top_name().to_owned());

@@ -5,7 +5,7 @@ use std::fmt;
 use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior, Value, context};
 
-use crate::registry::Params;
+use crate::catalogue::Params;
 
 /// An expression that was parsed once.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use proptest::test_runner::{TestCaseError, TestRunner};
 use serde_json::Value;
 
 use super::Spec;
+use crate::Catalogue;
 use crate::damage::{damaged, damages};
-use crate::registry;
 
 /// What a sweep may hold where it should not.
 const ODD: &[&str] = &[
@@ -45,14 +45,14 @@ fn flaw(spec: &Spec) -> Option<String> {
     if let Some(value) = axes.chain(spec.fixed.values()).find(|value| !sound(value)) {
         return Some(format!("a value is {value}"));
     }
-    let params = registry::find(&spec.block).ok()?.defaults();
+    let params = spec.block.defaults();
     let values = spec.derived.iter().filter_map(|(name, expression)| Some((name, expression.compute(&params).ok()?)));
     values.filter(|(_, value)| !sound(value)).map(|(name, value)| format!("{name} is {value}")).next()
 }
 
 #[test]
 fn damaged_files() {
-    let folder = tempfile::tempdir().unwrap();
+    let (folder, catalogue) = (tempfile::tempdir().unwrap(), Catalogue::standard());
     let path = folder.path().join("s.toml");
     let sweeps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sweeps");
     let files = fs::read_dir(sweeps).unwrap().map(|entry| entry.unwrap().path());
@@ -65,7 +65,7 @@ fn damaged_files() {
         let outcome = TestRunner::new(seeds::proptest(40)).run(&damages(ODD), |damages| {
             fs::write(&path, damaged(&text, &damages)).unwrap();
             let start = Instant::now();
-            let result = Spec::read(&path, false);
+            let result = Spec::read(&path, false, &catalogue);
             let fail = |what: String| Err(TestCaseError::fail(what));
             // A hundred times what it takes here.
             if start.elapsed() > Duration::from_secs(20) {

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::Spec;
+use crate::catalogue::{Params, similar};
 use crate::error::{Failure, Result};
 use crate::params::{assign, show_changes};
 use crate::point::{Key, Options, Point, Stage};
-use crate::registry::{self, Params, similar};
 
 /// More points than this are refused: the file does not mean what its author thinks.
 const MOST: usize = 100_000;
@@ -49,7 +49,7 @@ impl Plan {
     /// # Errors
     /// An expression that cannot be evaluated, too many points, a missing tool.
     pub fn new(spec: &Spec) -> Result<Self> {
-        let entry = registry::find(&spec.block)?;
+        let entry = &spec.block;
         let size: usize =
             spec.axes.iter().map(|a| a.values.len()).try_fold(1, usize::checked_mul).unwrap_or(usize::MAX);
         let blame = |what: String| Failure::Usage(format!("{}: {what}", spec.path.display()));
@@ -69,7 +69,7 @@ impl Plan {
             params.extend(combination(spec, number));
             for (name, expression) in &spec.derived {
                 let value = expression.compute(&params).map_err(&blame)?;
-                assign(&*entry, name, value, &mut params).map_err(&blame)?;
+                assign(&**entry, name, value, &mut params).map_err(&blame)?;
             }
             let mut kept = true;
             for (condition, held) in spec.conditions.iter().zip(&mut held) {
@@ -84,7 +84,7 @@ impl Plan {
             let shown: Vec<bool> =
                 spec.plots.iter().map(|plot| plot.shows(&params).map_err(&blame)).collect::<Result<_>>()?;
             let label = show_changes(&entry.defaults(), &params);
-            match Point::new(&spec.block, params.clone()) {
+            match Point::new(entry, params.clone()) {
                 Ok(point) => {
                     plots.see(&point, spec, &shown);
                     let keys =
@@ -183,7 +183,7 @@ impl Plots {
                 return Err(format!(
                     "plot {}: {key} = \"{name}\" is no parameter of {}, nor a number of {stages} with these options; {hint}",
                     number + 1,
-                    spec.block
+                    spec.block.about().name
                 ));
             }
             // The few values of a quick look need not show everything.

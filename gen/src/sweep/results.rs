@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Plan, Plot, Spec};
+use crate::catalogue::Params;
 use crate::error::{Failure, Result};
 use crate::flows::tools::Versions;
 use crate::point::{StageResult, Status, Store};
-use crate::registry::Params;
 
 /// A finished sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -137,7 +137,7 @@ pub fn collect(
         name: spec.name.clone(),
         title: spec.title.clone(),
         about: spec.about.clone(),
-        block: spec.block.clone(),
+        block: spec.block.about().name.to_owned(),
         generator: concat!("senbazuru ", env!("CARGO_PKG_VERSION")).into(),
         file: spec.path.display().to_string(),
         small: spec.small,

@@ -10,10 +10,10 @@ use toml::Spanned;
 
 use super::axis::Axis;
 use super::expression::Expression;
+use crate::catalogue::{Catalogue, Known, Params};
 use crate::error::{Failure, Result};
 use crate::params::{assign, from_toml};
 use crate::point::{self, Options, Stage};
-use crate::registry::{self, Params};
 
 /// A sweep that is understood: names and types fit the block.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub struct Spec {
     /// What it asks, in a sentence or two.
     pub about: String,
     /// Block.
-    pub block: String,
+    pub block: Known,
     /// Stages, in running order.
     pub stages: Vec<Stage>,
     /// Options of the stages.
@@ -110,7 +110,7 @@ impl Spec {
     ///
     /// # Errors
     /// Says in which line what is wrong, and what would be right.
-    pub fn read(path: &Path, small: bool) -> Result<Self> {
+    pub fn read(path: &Path, small: bool, catalogue: &Catalogue) -> Result<Self> {
         let text = fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))?;
         let file: File = toml::from_str(&text)
             .map_err(|e| Failure::Usage(format!("{}: {}", path.display(), e.to_string().trim_end())))?;
@@ -118,7 +118,8 @@ impl Spec {
             let line = 1 + text[..start].matches('\n').count();
             Failure::Usage(format!("{}:{line}: {what}", path.display()))
         };
-        let entry = registry::find(file.block.get_ref()).map_err(|e| at(file.block.span().start, e.to_string()))?;
+        let found = catalogue.find(file.block.get_ref());
+        let entry = found.map_err(|e| at(file.block.span().start, e.to_string()))?.clone();
         let set = |name: &Spanned<String>, value: Value, params: &mut Params| {
             assign(&*entry, name.get_ref(), value, params).map_err(|e| at(name.span().start, e))
         };
@@ -212,7 +213,7 @@ impl Spec {
                 + if small { " (few values)" } else { "" },
             name,
             about: file.about,
-            block: file.block.into_inner(),
+            block: entry,
             stages,
             options,
             fixed,

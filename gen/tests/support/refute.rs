@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use senbazuru::catalogue::Catalogue;
 use senbazuru::flows::lint::Sources;
 use senbazuru::flows::prove::{Options, Verdict, prove};
-use senbazuru::registry;
 use sim::Design;
 use sim::fault::{self, Fault};
 
@@ -49,7 +49,7 @@ fn refuted(broken: &Refutation) -> Result<Vec<(String, u32)>, String> {
     let (hardware, depth) = match part {
         Some(part) => ((part.design)(), part.depth),
         None => {
-            let entry = registry::find(broken.block).map_err(|e| e.to_string())?;
+            let entry = Catalogue::standard().find(broken.block).cloned().map_err(|e| e.to_string())?;
             let proof = entry.proofs().into_iter().nth(broken.proof).ok_or("there is no such proof")?;
             (entry.elaborate(&proof.params).map_err(|e| e.to_string())?, proof.depth)
         }

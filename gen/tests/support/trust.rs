@@ -4,17 +4,16 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use senbazuru::mutation;
-use senbazuru::registry::{self, Entry};
+use senbazuru::catalogue::{Catalogue, Known};
 use sim::Ratio;
 
 /// What the table is about: accelerators are made of blocks that are here.
-pub fn blocks() -> Vec<Box<dyn Entry>> {
-    registry::all().into_iter().filter(|entry| !mutation::is_accelerator(&**entry)).collect()
+pub fn blocks() -> Vec<Known> {
+    Catalogue::standard().all().to_vec().into_iter().filter(|entry| !entry.is_accelerator()).collect()
 }
 
 /// Those of `SENBAZURU_BLOCKS=softmax,kv_packer`, or all.
-pub fn chosen() -> Vec<Box<dyn Entry>> {
+pub fn chosen() -> Vec<Known> {
     let Ok(names) = std::env::var("SENBAZURU_BLOCKS") else { return blocks() };
     let names: Vec<&str> = names.split(',').collect();
     let chosen: Vec<_> = blocks().into_iter().filter(|entry| names.contains(&entry.about().name)).collect();

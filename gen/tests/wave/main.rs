@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use senbazuru::catalogue::{Catalogue, Entry, Known, Params};
 use senbazuru::params::plain;
-use senbazuru::registry::{self, Entry, Params};
 use sim::process::Tool;
 use snapbox::str;
 use support::{in_folder, on_all_cores, senbazuru};
@@ -177,7 +177,12 @@ fn smallest(entry: &dyn Entry) -> Params {
 fn a_block_of_each_family_traces() {
     let mut families = BTreeMap::new();
     // Of accelerators the parts are quick.
-    for entry in registry::find("execution_controller").into_iter().chain(registry::all()) {
+    for entry in Catalogue::standard()
+        .find("execution_controller")
+        .cloned()
+        .into_iter()
+        .chain(Catalogue::standard().all().to_vec())
+    {
         families.entry(entry.family()).or_insert(entry);
     }
     trace(families.into_values().collect());
@@ -186,10 +191,10 @@ fn a_block_of_each_family_traces() {
 #[test]
 #[ignore = "minutes: a model of each block"]
 fn release_every_block_traces() {
-    trace(registry::all());
+    trace(Catalogue::standard().all().to_vec());
 }
 
-fn trace(entries: Vec<Box<dyn Entry>>) {
+fn trace(entries: Vec<Known>) {
     let folder = tempfile::tempdir().unwrap();
     let work = entries.into_iter().map(|entry| (entry.about().name.to_owned(), entry)).collect();
     on_all_cores(work, |entry| {
@@ -230,12 +235,12 @@ fn the_documents_show_a_waveform_of_every_family() {
     let drawings: Vec<(&str, &str)> =
         lines.map(|(name, rest)| (name, rest.split([' ', '"']).next().unwrap())).collect();
     for (name, block) in &drawings {
-        registry::find(block).unwrap();
+        Catalogue::standard().find(block).cloned().unwrap();
         assert!(pages.contains(&format!("images/waves-{name}.svg)")), "no page shows waves-{name}.svg");
     }
-    for entry in registry::all() {
+    for entry in Catalogue::standard().all().to_vec() {
         let family = entry.family();
-        let of_family = |block: &str| registry::find(block).is_ok_and(|e| e.family() == family);
+        let of_family = |block: &str| Catalogue::standard().find(block).cloned().is_ok_and(|e| e.family() == family);
         assert!(
             drawings.iter().any(|(_, block)| of_family(block)),
             "family {family}: add a line for one of its blocks to scripts/drawings, and the drawing to its page"

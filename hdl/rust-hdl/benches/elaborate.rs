@@ -1,4 +1,4 @@
-//! Time and size of generation: `cargo bench -p rust-hdl-bridge --bench elaborate`.
+//! Time and size of generation: `cargo bench -p senbazuru-rust-hdl --bench elaborate`.
 //!
 //! Our mesh against the same mesh in rust-hdl 0.46 (see `tests/support/mesh.rs`), 16-bit operands and 32-bit
 //! accumulators. Each time is the fastest of several runs, since other load on the machine only adds to it; compare the

@@ -1,11 +1,13 @@
 //! What a block adds to stand in the catalogue: defaults, the parameter sets it is checked with, its proofs.
 
-use serde::de::DeserializeOwned;
-
 use super::block::Block;
 
 /// A block that the CLI, the sweeps and the checks over all blocks know.
-pub trait CatalogBlock: Block + Default + Clone + DeserializeOwned {
+pub trait CatalogBlock: Block + Default + Clone {
+    /// Whether it is made of blocks that are in the catalogue, too. Mutants and coverage are then those of the modules that no
+    /// other block contains.
+    const IS_ACCELERATOR: bool = false;
+
     /// Parameter sets every check runs on: the smallest, odd ones, every mode. The default is always checked too.
     fn configurations() -> Vec<Self>;
 

@@ -61,7 +61,6 @@ pub use unreset::UnresetRegister;
 /// What the macros of this module name.
 #[doc(hidden)]
 pub mod private {
-    pub use super::parameters::{names_of, values_of};
-    pub use serde::{self, Deserialize, Serialize};
+    pub use super::parameters::read::{Fields, names, object, position, snake_case};
     pub use serde_json::Value;
 }

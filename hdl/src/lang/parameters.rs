@@ -4,6 +4,7 @@
 //! serde form, its `Default`, the check of ranges, what `info` shows, dotted names for `--set`, and the module's name.
 
 mod macros;
+pub(crate) mod read;
 
 use std::fmt;
 
@@ -18,6 +19,14 @@ pub trait Parameters: Clone + 'static {
 
     /// The values as a JSON object, nested structs as objects in it.
     fn values(&self) -> Value;
+
+    /// The parameters with the values of such an object.
+    ///
+    /// # Errors
+    /// A field that is missing, unknown or of another type. A struct without [`parameters!`](crate::parameters) reads nothing.
+    fn from_values(values: &Value) -> Result<Self, ParamError> {
+        Err(ParamError::new("", text(values), "nothing: this struct is not read from values"))
+    }
 
     /// The values where none are given, likewise.
     fn defaults() -> Value {
@@ -236,6 +245,14 @@ pub trait ParameterValue: fmt::Debug {
     /// The value in JSON.
     fn json(&self) -> Value;
 
+    /// The value that such JSON stands for.
+    ///
+    /// # Errors
+    /// JSON of another type or out of its range. The name of the parameter is that within the value, so mostly empty.
+    fn from_json(value: &Value) -> Result<Self, ParamError>
+    where
+        Self: Sized;
+
     /// The value as an integer, where ranges apply.
     fn number(&self) -> Option<i64> {
         None
@@ -343,6 +360,10 @@ impl<P: Parameters + fmt::Debug> ParameterValue for P {
         self.values()
     }
 
+    fn from_json(value: &Value) -> Result<Self, ParamError> {
+        P::from_values(value)
+    }
+
     fn choices(&self) -> String {
         String::new()
     }
@@ -380,6 +401,13 @@ macro_rules! integer {
                 (*self).into()
             }
 
+            fn from_json(value: &Value) -> Result<Self, ParamError> {
+                let number = value.as_i64().and_then(|n| n.try_into().ok());
+                number
+                    .or_else(|| value.as_u64()?.try_into().ok())
+                    .ok_or_else(|| ParamError::new("", text(value), format!("{} to {}", <$t>::MIN, <$t>::MAX)))
+            }
+
             fn number(&self) -> Option<i64> {
                 Some(i64::try_from(*self).unwrap_or(i64::MAX))
             }
@@ -397,6 +425,10 @@ impl ParameterValue for String {
         self.clone().into()
     }
 
+    fn from_json(value: &Value) -> Result<Self, ParamError> {
+        value.as_str().map(str::to_owned).ok_or_else(|| ParamError::new("", value, "text"))
+    }
+
     fn choices(&self) -> String {
         "text".into()
     }
@@ -405,6 +437,10 @@ impl ParameterValue for String {
 impl ParameterValue for bool {
     fn json(&self) -> Value {
         (*self).into()
+    }
+
+    fn from_json(value: &Value) -> Result<Self, ParamError> {
+        value.as_bool().ok_or_else(|| ParamError::new("", text(value), "true, false"))
     }
 
     fn choices(&self) -> String {
@@ -451,19 +487,6 @@ pub fn nest<'a>(flat: impl IntoIterator<Item = (&'a String, &'a Value)>) -> Valu
 pub(crate) fn one_line(doc: &str) -> String {
     let text = doc.split_whitespace().collect::<Vec<_>>().join(" ");
     text.strip_suffix('.').map_or(text.clone(), str::to_string)
-}
-
-/// The JSON object of a struct that [`parameters!`](crate::parameters) made.
-#[doc(hidden)]
-pub fn values_of<T: serde::Serialize>(parameters: &T) -> Value {
-    serde_json::to_value(parameters).unwrap_or(Value::Null)
-}
-
-/// Names of the variants of an enumeration, as serde writes them.
-#[doc(hidden)]
-pub fn names_of<T: serde::Serialize>(variants: &[T]) -> String {
-    let name = |v: &T| values_of(v).as_str().map(str::to_string);
-    variants.iter().filter_map(name).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use host::{Descriptor, ErrorCode};
 #[test]
 fn the_c_header_is_the_committed_one() {
     let committed = include_str!("../include/snbz_descriptors.h");
-    let remedy = "run `cargo run -p host --example c_header >sim/host/include/snbz_descriptors.h`";
+    let remedy = "run `cargo run -p senbazuru-host --example c_header >sim/host/include/snbz_descriptors.h`";
     assert!(committed == c_header(), "the header does not say what the table does: {remedy}");
 }
 

@@ -1,5 +1,5 @@
 //! Decoding on the golden model of `kelle_top`: error against the full cache, by layer, budget and shift of the importance, as a
-//! table. `cargo run --release -p models --example kelle_accelerator`
+//! table. `cargo run --release -p senbazuru-models --example kelle_accelerator`
 
 use golden::kelle::decode::Numbers;
 use host::kelle::Policy;

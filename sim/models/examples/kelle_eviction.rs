@@ -1,6 +1,6 @@
 //! Attention-output error of small KV caches against a full one, on real queries, keys and values.
 //!
-//! `cargo run --release -p models --example kelle_eviction`; further numbers as `score_width,amount_width,shift`;
+//! `cargo run --release -p senbazuru-models --example kelle_eviction`; further numbers as `score_width,amount_width,shift`;
 //! `--facts FILE` writes the means as JSON.
 
 use anyhow::{Result, anyhow, bail};

@@ -1,6 +1,6 @@
 //! Prints the tables of `docs/blocks/kllm-quantization.md`: KLLM's quantization on projections of a real decoder.
 //!
-//! `cargo run --release -p models --example kllm_quantization`. Nothing is random but the seeded start of K-Means.
+//! `cargo run --release -p senbazuru-models --example kllm_quantization`. Nothing is random but the seeded start of K-Means.
 //! `--facts FILE` writes the errors of schemes and outlier shares, and the mean drifts, as JSON.
 
 use anyhow::Result;

@@ -1,6 +1,6 @@
 //! Perplexity of SmolLM2-135M in floats and in the numbers of each accelerator: the tables of docs/perplexity.md.
 //!
-//! `cargo run --release -p models --example perplexity`, or with some of `tender kllm titanus kelle retention intervals integers combination longer` for these parts
+//! `cargo run --release -p senbazuru-models --example perplexity`, or with some of `tender kllm titanus kelle retention intervals integers combination longer` for these parts
 //! alone (`longer` is some rows of each on the longer text; beside others, of these alone: `longer tender kllm`); `--facts FILE` writes the numbers as JSON. Needs the weights, which `scripts/setup full` fetches. Seeds are fixed.
 
 use anyhow::{Result, bail};

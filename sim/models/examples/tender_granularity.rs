@@ -1,7 +1,7 @@
 //! The table of docs/blocks/tender-quantization.md: error of the real model's projections under Tender's groups, and under one
 //! scale for a tensor, a row, or a column of activations.
 //!
-//! `cargo run --release -p models --example tender_granularity`; `--facts FILE` writes the ratios to Tender with most groups as JSON.
+//! `cargo run --release -p senbazuru-models --example tender_granularity`; `--facts FILE` writes the ratios to Tender with most groups as JSON.
 
 use anyhow::Result;
 use models::tender::granularity::{GROUPS, Line, table};

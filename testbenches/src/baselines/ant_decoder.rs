@@ -10,7 +10,7 @@ use hdl::blocks::baselines::ant_decoder::Sign;
 /// Parameters that the block refuses.
 pub fn bench(p: &AntDecoder) -> anyhow::Result<Box<dyn sim::Bench>> {
     let signed = p.sign == Sign::Signed;
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         let (type_i, code_i) = (sim.input("type_i")?, sim.input("code_i")?);
         let (integer_o, exponent_o) = (sim.output("integer_o")?, sim.output("exponent_o")?);
         for (number, of) in [Type::Int, Type::PowerOfTwo, Type::Flint, Type::Flint].into_iter().enumerate() {

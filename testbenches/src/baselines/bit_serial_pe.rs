@@ -20,7 +20,7 @@ pub fn bench(p: &BitSerialPe) -> anyhow::Result<Box<dyn sim::Bench>> {
     };
     let fresh = Golden::new(widths).map_err(anyhow::Error::msg)?;
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| random(&p, &fresh, sim, run))
+    sim::kit::bench(&p.clone(), move |sim, run| random(&p, &fresh, sim, run))
 }
 
 /// What activations of a group are like.

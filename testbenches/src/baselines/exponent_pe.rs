@@ -15,7 +15,7 @@ use sim::{In, Out, Run, Sim};
 /// Parameters that the block refuses.
 pub fn bench(p: &ExponentPe) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = Bench::new(p)?;
-    crate::bench(p, move |sim, run| bench.random(sim, run))
+    sim::kit::bench(p, move |sim, run| bench.random(sim, run))
 }
 
 /// Every product of two operands within the limit, a tile each; it takes all, however many vectors there are.
@@ -24,7 +24,7 @@ pub fn bench(p: &ExponentPe) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// Parameters that the block refuses.
 pub fn every_product(p: &ExponentPe) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = Bench::new(p)?;
-    crate::bench(p, move |sim, run| bench.every_product(sim, run))
+    sim::kit::bench(p, move |sim, run| bench.every_product(sim, run))
 }
 
 struct Bench {

@@ -10,7 +10,7 @@ use rand::RngExt;
 /// Parameters that the block refuses.
 pub fn bench(p: &OliveDecoder) -> anyhow::Result<Box<dyn sim::Bench>> {
     let pairs = p.pairs as usize;
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         let mut rng = run.rng("pairs");
         let (flint_i, pairs_i) = (sim.input("flint_i")?, sim.input("pairs_i")?);
         let invalid_o = sim.output("invalid_o")?;

@@ -14,7 +14,7 @@ use sim::{Bits, In, Out, Run, Sim};
 pub fn bench(p: &OutlierPeGroup) -> anyhow::Result<Box<dyn sim::Bench>> {
     let fresh = Golden::new(p.lanes as usize, p.weight_width, p.accumulator_width).map_err(anyhow::Error::msg)?;
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| random(&p, &fresh, sim, run))
+    sim::kit::bench(&p.clone(), move |sim, run| random(&p, &fresh, sim, run))
 }
 
 /// Weights of a step, and the second step that some of them need.

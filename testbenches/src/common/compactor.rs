@@ -11,7 +11,7 @@ use sim::{Bits, Run, Sim};
 /// Parameters that the block refuses.
 pub fn bench(p: &Compactor) -> anyhow::Result<Box<dyn sim::Bench>> {
     let (lanes, width) = (p.lanes, p.width);
-    crate::bench(p, move |sim, run| masks(sim, run, lanes as usize, width, compact))
+    sim::kit::bench(p, move |sim, run| masks(sim, run, lanes as usize, width, compact))
 }
 
 /// Masks and elements in, what `move_lanes` makes of them out, and their number.

@@ -11,7 +11,7 @@ use sim::Bits;
 /// Parameters that the block refuses.
 pub fn bench(p: &Crc32) -> anyhow::Result<Box<dyn sim::Bench>> {
     let count = p.bytes as usize;
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         let mut rng = run.rng("bytes");
         let (crc_i, data_i, crc_o) = (sim.input("crc_i")?, sim.input("data_i")?, sim.output("crc_o")?);
         let mut crc = 0;

@@ -11,5 +11,5 @@ use super::compactor::masks;
 /// Parameters that the block refuses.
 pub fn bench(p: &Expander) -> anyhow::Result<Box<dyn sim::Bench>> {
     let (lanes, width) = (p.lanes, p.width);
-    crate::bench(p, move |sim, run| masks(sim, run, lanes as usize, width, expand))
+    sim::kit::bench(p, move |sim, run| masks(sim, run, lanes as usize, width, expand))
 }

@@ -77,7 +77,7 @@ pub struct Unit {
 impl Unit {
     /// The bench of block `p`.
     fn bench<B: Block>(self, p: &B) -> anyhow::Result<Box<dyn sim::Bench>> {
-        crate::bench(p, move |sim, run| self.run(sim, run))
+        sim::kit::bench(p, move |sim, run| self.run(sim, run))
     }
 
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {

@@ -20,7 +20,7 @@ use sim::{Bits, Error, Run, Sim};
 /// Parameters that the block refuses.
 pub fn bench(p: &MacMesh) -> anyhow::Result<Box<dyn sim::Bench>> {
     let block = p.clone();
-    crate::bench(p, move |sim, run| products(&block, sim, run))
+    sim::kit::bench(p, move |sim, run| products(&block, sim, run))
 }
 
 fn products(p: &MacMesh, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {

@@ -10,7 +10,7 @@ use sim::{Bits, Run, Sim};
 /// Parameters that the block refuses.
 pub fn bench(p: &SkewLines) -> anyhow::Result<Box<dyn sim::Bench>> {
     let block = p.clone();
-    crate::bench(p, move |sim, run| values(&block, sim, run))
+    sim::kit::bench(p, move |sim, run| values(&block, sim, run))
 }
 
 fn values(p: &SkewLines, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {

@@ -42,7 +42,7 @@ pub fn bench(text: Text, tokens: usize, numbers: Numbers) -> anyhow::Result<Box<
     let file = Design::from(&hdl::lang::elaborate(&file)?);
     let evictor = Design::from(&hdl::lang::elaborate(&evictor)?);
     let bench = Bench { text, tokens, numbers, file, evictor };
-    crate::bench(&EvictionController { slots: tokens as u32 }, move |sim, run| bench.run(sim, run))
+    sim::kit::bench(&EvictionController { slots: tokens as u32 }, move |sim, run| bench.run(sim, run))
 }
 
 struct Bench {

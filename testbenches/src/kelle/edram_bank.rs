@@ -15,7 +15,7 @@ use sim::{Bits, Run, Sim};
 /// Parameters that the block refuses.
 pub fn bench(p: &EdramBank) -> anyhow::Result<Box<dyn sim::Bench>> {
     let block = p.clone();
-    crate::bench(p, move |sim, run| operations(&block, sim, run))
+    sim::kit::bench(p, move |sim, run| operations(&block, sim, run))
 }
 
 /// Sets the times of all cells of a bank; the ports are those of the bank, or of the group around it.

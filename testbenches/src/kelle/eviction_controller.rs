@@ -17,7 +17,7 @@ use sim::{Out, Run, Sim};
 /// Parameters that the block refuses.
 pub fn bench(p: &EvictionController) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = Bench { p: p.clone() };
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         bench.run(sim, run)?;
         storm::Storm::new(&bench.p, sim, run)?.run(sim, run)
     })

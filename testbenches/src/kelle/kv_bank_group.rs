@@ -44,7 +44,7 @@ pub fn bench(p: &KvBankGroup) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// Parameters that the block refuses.
 pub fn attack(p: &KvBankGroup, modes: Vec<Mode>) -> anyhow::Result<Box<dyn sim::Bench>> {
     let block = p.clone();
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         for &mode in &modes {
             let vectors = run.vectors() / modes.len() as u64;
             Attack::new(&block, mode, sim, run)?.run(sim, run, vectors)?;

@@ -20,7 +20,7 @@ const CYCLES: u64 = 16;
 /// Parameters that the block refuses.
 pub fn bench(p: &KvCache) -> anyhow::Result<Box<dyn sim::Bench>> {
     let block = p.clone();
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         let vectors = run.vectors() / 2;
         Cache::new(&block, true, sim, run)?.run(sim, run, vectors)?;
         Cache::new(&block, !block.retention_model, sim, run)?.run(sim, run, vectors)

@@ -22,7 +22,7 @@ pub fn bench(p: &ReconfigurableArray) -> anyhow::Result<Box<dyn sim::Bench>> {
     let (rows, columns, depth) = (p.rows as usize, p.columns as usize, p.depth as usize);
     let golden = Array::new((rows, columns), p.operand_width, p.accumulator_width, depth);
     let golden = golden.map_err(anyhow::Error::msg)?;
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         let mut player = Player::new(&block, golden.clone(), sim, run)?;
         run.reset(sim, 2)?;
         for number in 0..run.vectors() {

@@ -22,7 +22,7 @@ const CYCLES: u64 = 16;
 /// Parameters that the block refuses.
 pub fn bench(p: &RefreshController) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = Bench { p: p.clone(), limits: limits(p) };
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         bench.run(sim, run)?;
         alone::Alone::new(&bench, sim, run)?.run(sim, run)
     })

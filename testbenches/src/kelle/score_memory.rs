@@ -14,7 +14,7 @@ use sim::{Bits, Run, Sim};
 pub fn bench(p: &ScoreMemory) -> anyhow::Result<Box<dyn sim::Bench>> {
     let golden = ScoreFile::new(p.rows as usize, p.score_width).map_err(anyhow::Error::msg)?;
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| {
+    sim::kit::bench(&p.clone(), move |sim, run| {
         let ports = Ports::find(sim)?;
         let rng = run.rng("scores");
         let rows = p.rows as usize;

@@ -12,7 +12,7 @@ use sim::{Bits, Run, Sim};
 pub fn bench(p: &ScoreRegisterFile) -> anyhow::Result<Box<dyn sim::Bench>> {
     let golden = ScoreFile::new(p.rows as usize, p.score_width).map_err(anyhow::Error::msg)?;
     let bench = Bench { p: p.clone(), golden };
-    crate::bench(p, move |sim, run| bench.run(sim, run))
+    sim::kit::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 struct Bench {

@@ -17,7 +17,7 @@ use sim::{Bits, Run, Sim};
 /// Parameters that the block refuses.
 pub fn bench(p: &SystolicEvictor) -> anyhow::Result<Box<dyn sim::Bench>> {
     let block = p.clone();
-    crate::bench(p, move |sim, run| Evictor::new(&block, sim, run)?.run(sim, run))
+    sim::kit::bench(p, move |sim, run| Evictor::new(&block, sim, run)?.run(sim, run))
 }
 
 /// How often things happen, and to what values; drawn anew from time to time.

@@ -38,7 +38,7 @@ pub fn bench_of(p: &ClusteringUnit, given: Vec<Task>) -> anyhow::Result<Box<dyn 
     let midpoints = (1 << p.bits) - 1;
     anyhow::ensure!(given.iter().all(|t| t.midpoints.len() == midpoints), "a task needs {midpoints} midpoints");
     let bench = ClusteringBench { bits: p.bits, lanes: p.lanes as usize, pipelined: p.pipelined, given };
-    crate::bench(p, move |sim, run| bench.run(sim, run))
+    sim::kit::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 struct ClusteringBench {

@@ -12,7 +12,7 @@ use sim::{Run, Sim};
 /// Parameters that the block refuses.
 pub fn bench(p: &ConcatUnit) -> anyhow::Result<Box<dyn sim::Bench>> {
     let (a_bits, b_bits) = (p.a_bits, p.b_bits);
-    crate::bench(p, move |sim, run| check(sim, run, a_bits, b_bits))
+    sim::kit::bench(p, move |sim, run| check(sim, run, a_bits, b_bits))
 }
 
 fn check(sim: &mut Sim, run: &mut Run, a_bits: u32, b_bits: u32) -> sim::Result<()> {

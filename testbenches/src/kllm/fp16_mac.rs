@@ -16,7 +16,7 @@ use super::floats::{factors, mac};
 /// Parameters that the block refuses.
 pub fn bench(p: &Fp16Mac) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = Bench { golden: mac(p), stages: p.stages };
-    crate::bench(p, move |sim, run| bench.run(sim, run))
+    sim::kit::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 struct Bench {

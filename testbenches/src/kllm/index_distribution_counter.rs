@@ -29,7 +29,7 @@ pub fn bench(p: &IndexDistributionCounter) -> anyhow::Result<Box<dyn sim::Bench>
     let shape = Shape { a_bits: p.a_bits, b_bits: p.b_bits };
     let largest = u64::from(p.k) * ((1 << p.b_bits) - 1);
     let bench = CounterBench { p: p.clone(), shape, count_width: 64 - largest.leading_zeros() };
-    crate::bench(p, move |sim, run| bench.run(sim, run))
+    sim::kit::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 struct CounterBench {

@@ -40,7 +40,7 @@ pub fn bench_of(p: &IndexMatmulColumn, given: Vec<Task>) -> anyhow::Result<Box<d
     let shape = Shape { a_bits: p.counter.a_bits, b_bits: p.counter.b_bits };
     let golden = Golden { shape, mac: mac(&p.mac) };
     let bench = ColumnBench { p: p.counter.clone(), stages: p.mac.stages.into(), golden, given };
-    crate::bench(p, move |sim, run| bench.run(sim, run))
+    sim::kit::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 struct ColumnBench {

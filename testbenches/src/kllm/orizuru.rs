@@ -29,7 +29,7 @@ pub fn bench_of(p: &Orizuru, given: Vec<Vec<u64>>) -> anyhow::Result<Box<dyn sim
         anyhow::bail!("a given vector has {} values; n is {}", wrong.len(), p.n);
     }
     let bench = OrizuruBench { p: p.clone(), format: number_format(p.format), given };
-    crate::bench(p, move |sim, run| bench.run(sim, run))
+    sim::kit::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 /// The golden result of one vector, for the maxima and minima asked for.

@@ -20,7 +20,7 @@ pub fn bench(p: &OrizuruUnit) -> anyhow::Result<Box<dyn sim::Bench>> {
     let format = Format::Uint { bits: p.key_width };
     format.check().map_err(|e| anyhow::anyhow!("key_width: {e}"))?;
     let bench = Bench { p: p.clone(), format };
-    crate::bench(p, move |sim, run| bench.run(sim, run))
+    sim::kit::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 struct Bench {

@@ -78,7 +78,7 @@ pub fn bench(p: &PeLane) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// Parameters that the block refuses.
 pub fn bench_of(p: &PeLane, given: Vec<Task>) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = LaneBench { p: p.clone(), given };
-    crate::bench(p, move |sim, run| bench.run(sim, run))
+    sim::kit::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 struct LaneBench {

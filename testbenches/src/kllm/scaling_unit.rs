@@ -35,7 +35,7 @@ pub struct Beat {
 /// Parameters that the block refuses.
 pub fn bench(p: &ScalingUnit) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| play(&p, sim, run))
+    sim::kit::bench(&p.clone(), move |sim, run| play(&p, sim, run))
 }
 
 impl Beat {

@@ -21,7 +21,7 @@ use crate::common::float::Operands;
 /// Parameters that the block refuses.
 pub fn bench(p: &WeightedSum) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = Bench { golden: mac(&p.mac), largest: p.largest_count.into() };
-    crate::bench(p, move |sim, run| bench.run(sim, run))
+    sim::kit::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 struct Bench {

@@ -17,7 +17,7 @@ use crate::kllm::vectors::vector;
 /// Parameters that the block refuses.
 pub fn bench(p: &DenseSparseProduct) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| {
+    sim::kit::bench(&p.clone(), move |sim, run| {
         let mut rng = run.rng("blocks");
         let clear = sim.input("clear_i")?;
         sim.poke_u64(clear, 0);
@@ -49,7 +49,7 @@ pub fn bench(p: &DenseSparseProduct) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// Parameters that the block refuses.
 pub fn bench_of(p: &DenseSparseProduct, blocks: Vec<Block>) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| {
+    sim::kit::bench(&p.clone(), move |sim, run| {
         let clear = sim.input("clear_i")?;
         sim.poke_u64(clear, 0);
         run.reset(sim, 2)?;

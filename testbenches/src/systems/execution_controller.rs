@@ -12,7 +12,7 @@ use sim::{In, Out, Run, Sim};
 /// Parameters that the block refuses.
 pub fn bench(p: &ExecutionController) -> anyhow::Result<Box<dyn sim::Bench>> {
     let block = p.clone();
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         let mut rng = run.rng("products");
         let ports = Ports::new(&block, sim)?;
         ports.quiet(sim);

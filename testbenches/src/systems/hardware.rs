@@ -27,14 +27,14 @@ const LONGEST: u64 = 200_000_000;
 /// # Panics
 /// The block cannot be built, a rule of the bus is broken, or the interrupt is high at the end.
 pub fn on_hardware<B: CatalogBlock>(block: &B, config: &AxiConfig, work: impl Fn(&mut Hardware<'_>)) {
-    let bench = crate::bench(block, |sim, run| {
+    let bench = sim::kit::bench(block, |sim, run| {
         work(&mut Hardware::new(sim, config, run.seed())?);
         let irq = sim.output("irq_o")?;
         run.expect_u64(sim, irq, 0)
     });
     let design = hdl::lang::elaborate(block).unwrap_or_else(|e| panic!("{e}"));
     let bench = bench.unwrap_or_else(|e| panic!("{e:#}"));
-    sim::run(&*bench, &sim::Design::from(&design), &crate::options(1)).unwrap_or_else(|e| panic!("{e}"));
+    sim::run(&*bench, &sim::Design::from(&design), &sim::kit::options(1)).unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// Makes a device ready: jobs of up to so many descriptors may touch `window`.

@@ -23,7 +23,7 @@ use super::vector_top::{bus_of, function_register, rows_of, shape_of};
 /// Parameters that the block refuses.
 pub fn bench(p: &KllmTop) -> anyhow::Result<Box<dyn sim::Bench>> {
     let (block, golden) = (p.clone(), golden_of(p)?);
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         sim.reset(2)?;
         let mut player = Player::new(golden.clone(), facts(&block), sim, run)?;
         let shape = *golden.shape();

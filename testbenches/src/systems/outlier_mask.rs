@@ -10,7 +10,7 @@ use rand::RngExt;
 /// Parameters that the block refuses.
 pub fn bench(p: &OutlierMask) -> anyhow::Result<Box<dyn sim::Bench>> {
     let (depth, lanes) = (p.depth as usize, p.lanes);
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         let mut rng = run.rng("rows");
         let names =
             ["clear_i", "blank_i", "mark_i", "word_i", "lane_i", "fill_last_i", "read_i", "read_word_i", "use_last_i"];

@@ -10,7 +10,7 @@ use rand::RngExt;
 /// Parameters that the block refuses.
 pub fn bench(p: &OutlierShare) -> anyhow::Result<Box<dyn sim::Bench>> {
     let (most, segments_most) = ((1u64 << p.count_width) - 1, (1u64 << p.segment_width) - 1);
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         let mut rng = run.rng("rows");
         let (clear, next) = (sim.input("clear_i")?, sim.input("next_i")?);
         let (count_i, segments_i) = (sim.input("count_i")?, sim.input("segments_i")?);

@@ -13,7 +13,7 @@ use sim::{Bits, Run, Sim};
 /// Parameters that the block refuses.
 pub fn bench(p: &PartSums) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| {
+    sim::kit::bench(&p.clone(), move |sim, run| {
         let mut rng = run.rng("tiles");
         run.only_while("column_valid_o", &["column_sums_o", "column_overflow_o"]);
         let mut sums = Sums { p: &p, kept: BTreeMap::new(), expected: VecDeque::new(), writes: None };

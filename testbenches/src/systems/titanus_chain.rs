@@ -32,7 +32,7 @@ const MANY: usize = 20_000;
 /// Parameters that the block refuses.
 pub fn bench(p: &TitanusChain) -> anyhow::Result<Box<dyn sim::Bench>> {
     let (cores, golden) = (p.cores as usize, golden_of(&p.core)?);
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         sim.reset(2)?;
         let mut player = Player { fresh: golden.clone(), models: vec![golden.clone(); cores], rng: run.rng("jobs") };
         for number in 0..run.vectors() {

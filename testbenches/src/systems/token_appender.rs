@@ -15,7 +15,7 @@ use sim::{Bits, Run, Sim, Values};
 /// Parameters that the block refuses.
 pub fn bench(p: &TokenAppender) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| {
+    sim::kit::bench(&p.clone(), move |sim, run| {
         let mut rng = run.rng("tokens");
         let clear = sim.input("clear_i")?;
         sim.poke_u64(clear, 0);

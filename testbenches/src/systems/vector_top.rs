@@ -28,7 +28,7 @@ const READERS: usize = 4;
 /// Parameters that the block refuses.
 pub fn bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
     let block = p.clone();
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         sim.reset(2)?;
         let mut player = Player::new(golden_of(&block), facts(&block), sim, run)?;
         let shape = shape_of(&block.engine(), &block.axi);
@@ -55,7 +55,7 @@ pub fn timing(block: &VectorTop, latency: u32) -> Timing {
 /// Parameters that the block refuses.
 pub fn cycles_bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
     let (block, golden) = (p.clone(), golden_of(p));
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         compare(
             (sim, run),
             (&golden, &[]),

@@ -45,7 +45,7 @@ pub fn session<'a>(
     work: impl Fn(&mut Controller<'_>) -> sim::Result<()> + 'a,
 ) -> anyhow::Result<Box<dyn sim::Bench + 'a>> {
     let block = p.clone();
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         run.reset(sim, 2)?;
         let mut controller = Controller::new(block.clone(), sim, run)?;
         work(&mut controller)?;

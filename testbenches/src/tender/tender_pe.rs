@@ -17,7 +17,7 @@ pub fn bench(p: &TenderPe) -> anyhow::Result<Box<dyn sim::Bench>> {
     let golden = Pe::new(p.accumulator_width, policy(p.overflow), drain(p.drain)).map_err(anyhow::Error::msg)?;
     let golden = if p.pipelined { golden.pipelined() } else { golden };
     let bench = Bench { p: p.clone(), golden };
-    crate::bench(p, move |sim, run| bench.run(sim, run))
+    sim::kit::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 /// The golden model's name of it.

@@ -20,7 +20,7 @@ pub fn bench(p: &WeightStationaryArray) -> anyhow::Result<Box<dyn sim::Bench>> {
     let (rows, columns, depth) = (p.rows as usize, p.columns as usize, p.depth as usize);
     let golden = Stationary::new(rows, columns, depth, p.pe.accumulator_width).map_err(anyhow::Error::msg)?;
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| {
+    sim::kit::bench(&p.clone(), move |sim, run| {
         let mut feeder = Feeder::new(&p, &golden, sim, run)?;
         feeder.run.reset(feeder.sim, 2)?;
         products(&mut feeder)

@@ -18,7 +18,7 @@ use super::tiles::{bytes, flag};
 /// Parameters that the block refuses.
 pub fn bench(p: &CacheReader) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| {
+    sim::kit::bench(&p.clone(), move |sim, run| {
         let mut rng = run.rng("reads");
         let clear = sim.input("clear_i")?;
         sim.poke_u64(clear, 0);

@@ -21,7 +21,7 @@ const PATIENCE: u64 = 3000;
 /// Parameters that the block refuses.
 pub fn bench(p: &CacheWriter) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| {
+    sim::kit::bench(&p.clone(), move |sim, run| {
         let ports = Ports::find(sim)?;
         let mut rng = run.rng("sequences");
         sim.poke_u64(ports.clear, 0);

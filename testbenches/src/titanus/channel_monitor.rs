@@ -16,7 +16,7 @@ use super::tiles::{at_full_speed, broken_off, bytes, flag, levels, mask};
 /// Parameters that the block refuses.
 pub fn bench(p: &ChannelMonitor) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = Bench { p: p.clone() };
-    crate::bench(p, move |sim, run| bench.run(sim, run))
+    sim::kit::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 struct Bench {

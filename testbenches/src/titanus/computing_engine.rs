@@ -16,7 +16,7 @@ use super::tiles::{at_full_speed, broken_off, flag};
 /// Parameters that the block refuses.
 pub fn bench(p: &ComputingEngine) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| {
+    sim::kit::bench(&p.clone(), move |sim, run| {
         let mut rng = run.rng("vectors");
         run.reset(sim, 2)?;
         for (input, output) in STALLS {

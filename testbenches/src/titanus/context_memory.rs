@@ -13,7 +13,7 @@ use super::tiles::bytes;
 /// Parameters that the block refuses.
 pub fn bench(p: &ContextMemory) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| {
+    sim::kit::bench(&p.clone(), move |sim, run| {
         let (lanes, tiles, tokens) = (p.lanes as usize, p.tiles as usize, p.tokens as usize);
         let mut golden = Golden::new(lanes, tiles, tokens);
         let mut rng = run.rng("tiles");

@@ -18,7 +18,7 @@ use super::tiles::flag;
 /// Parameters that the block refuses.
 pub fn bench(p: &DcimLinear) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| {
+    sim::kit::bench(&p.clone(), move |sim, run| {
         let mut rng = run.rng("vectors");
         let mut store = Store::new(&p);
         run.reset(sim, 2)?;

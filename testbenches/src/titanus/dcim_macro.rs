@@ -13,7 +13,7 @@ use sim::{Bits, In, Out, Run, Sim};
 /// Parameters that the block refuses.
 pub fn bench(p: &DcimMacro) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| {
+    sim::kit::bench(&p.clone(), move |sim, run| {
         let mut player = Player::new(&p, sim)?;
         run.reset(sim, 2)?;
         let mut rng = run.rng("cycles");

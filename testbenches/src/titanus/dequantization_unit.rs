@@ -22,7 +22,7 @@ const DAMAGED: u64 = 7;
 /// Parameters that the block refuses.
 pub fn bench(p: &DequantizationUnit) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = Bench { p: p.clone() };
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         run.reset(sim, 2)?;
         bench.good(sim, run)?;
         bench.damaged(sim, run)?;

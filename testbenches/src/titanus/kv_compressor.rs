@@ -30,7 +30,7 @@ pub fn bench(p: &KvCompressor) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// Parameters that the block refuses.
 pub fn bench_of(p: &KvCompressor, given: Vec<RawCase>) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = CompressorBench { p: p.clone(), given };
-    crate::bench(p, move |sim, run| bench.run(sim, run))
+    sim::kit::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 /// Keys and values of a sequence as they come from the projections, not yet pruned.

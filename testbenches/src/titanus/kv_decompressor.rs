@@ -28,7 +28,7 @@ pub fn bench(p: &KvDecompressor) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// Parameters that the block refuses.
 pub fn bench_of(p: &KvDecompressor, given: Vec<Sequence>) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = Bench { p: p.clone(), given };
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         run.reset(sim, 2)?;
         bench.good(sim, run)?;
         bench.damaged(sim, run)?;

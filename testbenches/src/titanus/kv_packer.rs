@@ -17,7 +17,7 @@ use super::tiles::{blocks, quantized_tile};
 /// Parameters that the block refuses.
 pub fn bench(p: &KvPacker) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = Bench { p: p.clone() };
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         run.reset(sim, 2)?;
         bench.good(sim, run)?;
         bench.open(sim, run)?;

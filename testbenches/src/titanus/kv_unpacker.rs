@@ -23,7 +23,7 @@ const DAMAGED: u64 = 7;
 pub fn bench(p: &KvUnpacker) -> anyhow::Result<Box<dyn sim::Bench>> {
     let sizes = Sizes { lanes: p.lanes, tiles: 2, levels: 6, block_bytes: p.block_bytes };
     let bench = Bench { sizes, checksum: p.checksum };
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         run.reset(sim, 2)?;
         bench.good(sim, run)?;
         bench.damaged(sim, run)?;

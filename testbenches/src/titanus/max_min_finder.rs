@@ -14,7 +14,7 @@ use super::tiles::{bytes, mask};
 /// Parameters that the block refuses.
 pub fn bench(p: &MaxMinFinder) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = Bench { p: p.clone() };
-    crate::bench(p, move |sim, run| bench.run(sim, run))
+    sim::kit::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 struct Bench {

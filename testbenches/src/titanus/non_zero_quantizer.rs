@@ -25,7 +25,7 @@ pub fn bench(p: &NonZeroQuantizer) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// Parameters that the block refuses.
 pub fn quantizer_bench(p: &NonZeroQuantizer, exhaustive: bool) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = QuantizerBench { p: p.clone(), exhaustive };
-    crate::bench(p, move |sim, run| bench.run(sim, run))
+    sim::kit::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 /// Drives a quantizer with random tiles, or with every distance, range and width.

@@ -17,7 +17,7 @@ use super::tiles::{at_full_speed, broken_off, bytes, flag, pruned};
 /// Parameters that the block refuses.
 pub fn bench(p: &PruningUnit) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = Bench { p: p.clone() };
-    crate::bench(p, move |sim, run| bench.run(sim, run))
+    sim::kit::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 /// The tile with some elements of exactly the threshold's magnitude, or one less.

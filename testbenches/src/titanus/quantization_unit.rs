@@ -25,7 +25,7 @@ pub fn bench(p: &QuantizationUnit) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// Parameters that the block refuses.
 pub fn bench_of(p: &QuantizationUnit, given: Vec<Case>) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = UnitBench { p: p.clone(), given };
-    crate::bench(p, move |sim, run| bench.run(sim, run))
+    sim::kit::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 /// A sequence of at least one tile, perhaps cut within its last token.

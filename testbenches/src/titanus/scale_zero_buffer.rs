@@ -13,7 +13,7 @@ use super::tiles::mask;
 /// Parameters that the block refuses.
 pub fn bench(p: &ScaleZeroBuffer) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = Bench { p: p.clone() };
-    crate::bench(p, move |sim, run| bench.run(sim, run))
+    sim::kit::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 struct Bench {

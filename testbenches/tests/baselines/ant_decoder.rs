@@ -2,13 +2,13 @@
 
 use hdl::blocks::baselines::AntDecoder;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::baselines::ant_decoder::bench;
-use testbenches::faults::must_be_noticed;
-use testbenches::options;
 
 #[test]
 fn both_signs() {
-    let reports = testbenches::run_all(bench, &options(1)).unwrap_or_else(|e| panic!("{e:#}"));
+    let reports = sim::kit::run_all(bench, &options(1)).unwrap_or_else(|e| panic!("{e:#}"));
     let compared: Vec<u64> = reports.iter().map(|report| report.compared).collect();
     // All codes, and the exponents of zeros, of which some types have two with a sign.
     assert_eq!(compared, [64 + 7, 64 + 4]);

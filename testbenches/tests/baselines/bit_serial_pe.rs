@@ -2,13 +2,13 @@
 
 use hdl::blocks::baselines::BitSerialPe;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::baselines::bit_serial_pe::bench;
-use testbenches::faults::must_be_noticed;
-use testbenches::options;
 
 #[test]
 fn configurations() {
-    for report in testbenches::run_all(bench, &options(10_000)).unwrap_or_else(|e| panic!("{e:#}")) {
+    for report in sim::kit::run_all(bench, &options(10_000)).unwrap_or_else(|e| panic!("{e:#}")) {
         assert!(report.compared > 20_000, "{report:?}");
     }
 }

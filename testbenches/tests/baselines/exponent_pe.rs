@@ -2,13 +2,13 @@
 
 use hdl::blocks::baselines::ExponentPe;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::{options, run};
 use testbenches::baselines::exponent_pe::{bench, every_product};
-use testbenches::faults::must_be_noticed;
-use testbenches::{options, run};
 
 #[test]
 fn configurations() {
-    for report in testbenches::run_all(bench, &options(10_000)).unwrap_or_else(|e| panic!("{e:#}")) {
+    for report in sim::kit::run_all(bench, &options(10_000)).unwrap_or_else(|e| panic!("{e:#}")) {
         assert!(report.compared > 60_000, "{report:?}");
     }
 }

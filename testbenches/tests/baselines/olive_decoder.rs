@@ -2,13 +2,13 @@
 
 use hdl::blocks::baselines::OliveDecoder;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::baselines::olive_decoder::bench;
-use testbenches::faults::must_be_noticed;
-use testbenches::options;
 
 #[test]
 fn all_pairs() {
-    for report in testbenches::run_all(bench, &options(1)).unwrap_or_else(|e| panic!("{e:#}")) {
+    for report in sim::kit::run_all(bench, &options(1)).unwrap_or_else(|e| panic!("{e:#}")) {
         assert!(report.compared >= 512 * 3, "{report:?}");
     }
 }

@@ -2,13 +2,13 @@
 
 use hdl::blocks::baselines::OutlierPeGroup;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::baselines::outlier_pe_group::bench;
-use testbenches::faults::must_be_noticed;
-use testbenches::options;
 
 #[test]
 fn configurations() {
-    for report in testbenches::run_all(bench, &options(10_000)).unwrap_or_else(|e| panic!("{e:#}")) {
+    for report in sim::kit::run_all(bench, &options(10_000)).unwrap_or_else(|e| panic!("{e:#}")) {
         assert!(report.compared > 15_000, "{report:?}");
     }
 }

@@ -2,13 +2,13 @@
 
 use hdl::blocks::common::Compactor;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::common::compactor::bench;
-use testbenches::faults::must_be_noticed;
-use testbenches::options;
 
 #[test]
 fn all_configurations() {
-    for report in testbenches::run_all(bench, &options(600)).unwrap_or_else(|e| panic!("{e}")) {
+    for report in sim::kit::run_all(bench, &options(600)).unwrap_or_else(|e| panic!("{e}")) {
         assert!(report.compared >= 1200, "{report:?}");
     }
 }

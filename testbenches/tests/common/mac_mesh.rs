@@ -4,13 +4,13 @@ use hdl::blocks::common::MacMesh;
 use sim::RunOptions;
 use sim::fault;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::common::mac_mesh::bench;
-use testbenches::faults::must_be_noticed;
-use testbenches::options;
 
 #[test]
 fn all_configurations() {
-    for report in testbenches::run_all(bench, &options(200)).unwrap() {
+    for report in sim::kit::run_all(bench, &options(200)).unwrap() {
         assert!(report.compared >= 200 && report.cycles > 200, "{report:?}");
     }
 }

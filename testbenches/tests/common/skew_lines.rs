@@ -2,13 +2,13 @@
 
 use hdl::blocks::common::SkewLines;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::common::skew_lines::bench;
-use testbenches::faults::must_be_noticed;
-use testbenches::options;
 
 #[test]
 fn configurations() {
-    for report in testbenches::run_all(bench, &options(200)).unwrap() {
+    for report in sim::kit::run_all(bench, &options(200)).unwrap() {
         assert_eq!(report.compared, 200 + 1, "{report:?}");
     }
 }

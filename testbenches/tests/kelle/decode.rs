@@ -4,8 +4,8 @@ use golden::kelle::decode::Numbers;
 use hdl::blocks::kelle::EvictionController;
 use models::kelle::decode::{RECORDED, Trace};
 use sim::Design;
+use sim::kit::options;
 use testbenches::kelle::decode_hardware::{Text, bench};
-use testbenches::options;
 
 fn text(layer: u32, head: usize) -> Text {
     let (queries, keys) = Trace::read(layer, head).unwrap_or_else(|e| panic!("{e}")).quantized();

@@ -3,13 +3,13 @@
 use hdl::blocks::common::RamImplementation;
 use hdl::blocks::kelle::EdramBank;
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::kelle::edram_bank::bench;
-use testbenches::options;
 
 #[test]
 fn all_configurations() {
-    for report in testbenches::run_all(bench, &options(20_000)).unwrap() {
+    for report in sim::kit::run_all(bench, &options(20_000)).unwrap() {
         assert!(report.compared >= 2000, "{report:?}");
     }
 }

@@ -3,14 +3,14 @@
 use hdl::blocks::kelle::KvBankGroup;
 use hdl::lang::CatalogBlock;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use sim::{Design, RunOptions};
-use testbenches::faults::must_be_noticed;
 use testbenches::kelle::kv_bank_group::{CYCLES, Mode, attack, bench};
-use testbenches::options;
 
 #[test]
 fn all_configurations() {
-    for report in testbenches::run_all(bench, &options(1500)).unwrap() {
+    for report in sim::kit::run_all(bench, &options(1500)).unwrap() {
         assert!(report.compared >= 50_000, "{report:?}");
     }
 }

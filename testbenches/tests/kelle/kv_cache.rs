@@ -3,14 +3,14 @@
 use hdl::blocks::kelle::KvCache;
 use hdl::lang::CatalogBlock;
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::kelle::kv_cache::bench;
-use testbenches::options;
 
 #[test]
 fn configurations() {
     for block in seeds::some(&KvCache::configurations(), 2) {
-        let report = testbenches::run(block, bench, &options(3000)).unwrap_or_else(|e| panic!("{e}"));
+        let report = sim::kit::run(block, bench, &options(3000)).unwrap_or_else(|e| panic!("{e}"));
         assert!(report.compared >= 100_000, "{report:?}");
     }
 }

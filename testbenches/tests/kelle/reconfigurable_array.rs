@@ -3,14 +3,14 @@
 use hdl::blocks::kelle::ReconfigurableArray;
 use hdl::lang::CatalogBlock;
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::kelle::reconfigurable_array::bench;
-use testbenches::options;
 
 #[test]
 fn configurations() {
     for block in seeds::some(&ReconfigurableArray::configurations(), 2) {
-        testbenches::run(block, bench, &options(60)).unwrap_or_else(|e| panic!("{e}"));
+        sim::kit::run(block, bench, &options(60)).unwrap_or_else(|e| panic!("{e}"));
     }
 }
 
@@ -18,7 +18,7 @@ fn configurations() {
 #[ignore = "the paper's size takes a minute to build"]
 fn large_array_of_the_paper() {
     let block = ReconfigurableArray { rows: 32, columns: 32, ..ReconfigurableArray::default() };
-    testbenches::run(&block, bench, &options(30)).unwrap_or_else(|e| panic!("{e}"));
+    sim::kit::run(&block, bench, &options(30)).unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]

@@ -5,14 +5,14 @@ use hdl::lang::CatalogBlock;
 use models::kelle::refresh::PAPER;
 use sim::RunOptions;
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::kelle::refresh_controller::{bench, limits};
 use testbenches::kelle::refresh_runs::{Counts, bursts, quiet};
-use testbenches::options;
 
 #[test]
 fn all_configurations() {
-    for report in testbenches::run_all(bench, &options(20_000)).unwrap() {
+    for report in sim::kit::run_all(bench, &options(20_000)).unwrap() {
         assert!(report.compared >= 3 * 16 * 20_000, "{report:?}");
     }
 }
@@ -21,7 +21,7 @@ fn all_configurations() {
 #[ignore = "a hundred million cycles"]
 fn release_many_cycles() {
     for seed in 2..8 {
-        testbenches::run_all(bench, &RunOptions { seed: seeds::seed(seed), ..options(300_000) }).unwrap();
+        sim::kit::run_all(bench, &RunOptions { seed: seeds::seed(seed), ..options(300_000) }).unwrap();
     }
 }
 
@@ -40,14 +40,14 @@ const PAPERS_CACHE: RefreshController = RefreshController {
 #[test]
 fn rows_of_the_papers_cache() {
     assert!((44_500..45_000).contains(&(PAPERS_CACHE.slack() + u64::from(PAPERS_CACHE.interval))));
-    testbenches::run(&PAPERS_CACHE, bench, &options(16_000)).unwrap_or_else(|e| panic!("{e}"));
+    sim::kit::run(&PAPERS_CACHE, bench, &options(16_000)).unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// The same, longer; and with the paper's intervals a refresh for each row and interval, whatever the bursts.
 #[test]
 #[ignore = "millions of cycles"]
 fn large_rows_of_the_papers_cache() {
-    testbenches::run(&PAPERS_CACHE, bench, &options(200_000)).unwrap_or_else(|e| panic!("{e}"));
+    sim::kit::run(&PAPERS_CACHE, bench, &options(200_000)).unwrap_or_else(|e| panic!("{e}"));
     let (_, intervals) = PAPER[0];
     // Long enough for the last ones, which wait for the ends of bursts.
     let cycles = 2_400_000;

@@ -2,13 +2,13 @@
 
 use hdl::blocks::kelle::ScoreMemory;
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::kelle::score_memory::bench;
-use testbenches::options;
 
 #[test]
 fn all_configurations() {
-    for report in testbenches::run_all(bench, &options(8000)).unwrap() {
+    for report in sim::kit::run_all(bench, &options(8000)).unwrap() {
         assert!(report.compared >= 20_000, "{report:?}");
     }
 }
@@ -17,7 +17,7 @@ fn all_configurations() {
 #[test]
 fn rows_of_the_papers_cache() {
     let block = ScoreMemory { rows: 8192, heads: 32, ..ScoreMemory::default() };
-    let report = testbenches::run(&block, bench, &options(60_000)).unwrap_or_else(|e| panic!("{e}"));
+    let report = sim::kit::run(&block, bench, &options(60_000)).unwrap_or_else(|e| panic!("{e}"));
     assert!(report.compared >= 100_000, "{report:?}");
 }
 

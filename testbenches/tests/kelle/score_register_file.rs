@@ -2,13 +2,13 @@
 
 use hdl::blocks::kelle::ScoreRegisterFile;
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::kelle::score_register_file::bench;
-use testbenches::options;
 
 #[test]
 fn all_configurations() {
-    for report in testbenches::run_all(bench, &options(5000)).unwrap() {
+    for report in sim::kit::run_all(bench, &options(5000)).unwrap() {
         assert!(report.compared >= 20_000, "{report:?}");
     }
 }

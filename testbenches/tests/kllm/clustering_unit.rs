@@ -3,7 +3,7 @@
 use golden::kllm::index_matmul::Accumulator;
 use hdl::blocks::kllm::{ClusteringUnit, Search};
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
+use sim::kit::faults::must_be_noticed;
 use testbenches::kllm::clustering_unit::{Task, bench, bench_of};
 
 use crate::real::Real;

@@ -2,9 +2,9 @@
 
 use hdl::blocks::kllm::Fp16Mac;
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::{options, run_all};
 use testbenches::kllm::fp16_mac::bench;
-use testbenches::{options, run_all};
 
 #[test]
 fn all_configurations() {

@@ -2,9 +2,9 @@
 
 use hdl::blocks::kllm::{BinStyle, IndexDistributionCounter};
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::{options, run};
 use testbenches::kllm::index_distribution_counter::bench;
-use testbenches::{options, run};
 
 use crate::configurations;
 

@@ -4,9 +4,9 @@ use golden::kllm::index_matmul::Accumulator;
 use hdl::blocks::common::FloatFormat;
 use hdl::blocks::kllm::{Fp16Mac, IndexDistributionCounter, IndexMatmulColumn};
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::{options, run};
 use testbenches::kllm::index_matmul_column::{Task, bench, bench_of};
-use testbenches::{options, run};
 
 use crate::real::Real;
 use crate::{configurations, run_with};

@@ -13,8 +13,8 @@ mod scaling_unit;
 mod weighted_sum;
 
 use hdl::lang::{Block, CatalogBlock, elaborate};
+use sim::kit::{MakeBench, options, run};
 use sim::{Bench, Design, RunReport};
-use testbenches::{MakeBench, options, run};
 
 /// Registered configurations, in a full run all of them.
 fn configurations<B: CatalogBlock>(make: MakeBench<B>, number: u64) {

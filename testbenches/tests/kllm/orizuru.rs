@@ -4,16 +4,16 @@ use hdl::blocks::kllm::{Orizuru, TreeStyle};
 use hdl::lang::CatalogBlock;
 use sim::Design;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use sim::stimulus::real_rows;
-use testbenches::faults::must_be_noticed;
 use testbenches::kllm::orizuru::{bench, bench_of, timing};
-use testbenches::options;
 
 #[test]
 fn configurations() {
     for block in seeds::some(&Orizuru::configurations(), 4) {
         let options = options(60);
-        testbenches::run(block, bench, &options).unwrap_or_else(|e| panic!("{e}"));
+        sim::kit::run(block, bench, &options).unwrap_or_else(|e| panic!("{e}"));
     }
 }
 
@@ -22,7 +22,7 @@ fn configurations() {
 #[ignore = "minutes: a model of 273 units"]
 fn large_default_size() {
     let options = options(20);
-    testbenches::run(&Orizuru::default(), bench, &options).unwrap_or_else(|e| panic!("{e}"));
+    sim::kit::run(&Orizuru::default(), bench, &options).unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// Rows of tensors of the model of so many channels, with as many outliers a side.

@@ -1,7 +1,7 @@
 //! The unit of Orizuru in all its configurations.
 
+use sim::kit::{options, run_all};
 use testbenches::kllm::orizuru_unit::bench;
-use testbenches::{options, run_all};
 
 #[test]
 fn all_configurations() {

@@ -6,9 +6,9 @@ use golden::kllm::pe_lane::{Centroids, FixedCodebook, Position};
 use golden::kllm::quantize::Quantized;
 use hdl::blocks::kllm::{PairProducts, PeLane};
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::{options, run};
 use testbenches::kllm::pe_lane::{Bank, Inputs, Pass, Task, bench, bench_of};
-use testbenches::{options, run};
 
 use crate::real::Real;
 use crate::{configurations, run_with};

@@ -2,9 +2,9 @@
 
 use hdl::blocks::kllm::ScalingUnit;
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::{options, run};
 use testbenches::kllm::scaling_unit::bench;
-use testbenches::{options, run};
 
 use crate::configurations;
 

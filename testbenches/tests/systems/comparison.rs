@@ -20,7 +20,7 @@ fn page_is_fresh() {
     let [_, tables, _] = example::parts(PAGE).unwrap();
     assert!(
         tables == fresh,
-        "`cargo run -p testbenches --example comparison -- docs/comparison.md target/comparison.json` fills in:\n{fresh}"
+        "`cargo run -p senbazuru-testbenches --example comparison -- docs/comparison.md target/comparison.json` fills in:\n{fresh}"
     );
 }
 

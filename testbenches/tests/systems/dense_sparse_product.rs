@@ -9,9 +9,9 @@ use hdl::lang::CatalogBlock;
 use models::tender::projection::projection;
 use sim::Design;
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::{options, run_all};
 use testbenches::systems::dense_sparse_product::{bench, bench_of, cycles};
-use testbenches::{options, run_all};
 
 #[test]
 fn all_configurations() {

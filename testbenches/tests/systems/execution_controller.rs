@@ -2,9 +2,9 @@
 
 use hdl::accelerators::tender::ExecutionController;
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::{options, run_all};
 use testbenches::systems::execution_controller::bench;
-use testbenches::{options, run_all};
 
 #[test]
 fn all_configurations() {

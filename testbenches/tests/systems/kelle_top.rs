@@ -8,10 +8,10 @@ use host::vector::Operand;
 use host::{Bus, Chain, Descriptor, Device, DeviceError, Settings, Window};
 use rand::RngExt;
 use sim::bus::{AxiConfig, Silence};
+use sim::kit::{options, run};
 use sim::stimulus::rng_for;
 use testbenches::systems::hardware::{Hardware, on_hardware};
 use testbenches::systems::kelle_top::{bench, timing};
-use testbenches::{options, run};
 
 #[test]
 fn all_small_configurations() {

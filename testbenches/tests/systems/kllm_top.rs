@@ -10,12 +10,12 @@ use host::kllm::{self, Bits, Caps};
 use host::{Bus, Counters, Device, Window};
 use sim::bus::AxiConfig;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::{options, run};
 use sim::stimulus::Stall;
-use testbenches::faults::must_be_noticed;
 use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::kllm_top::real::{Projection, RealTokens, projection, quantization, real_size, with_orizuru};
 use testbenches::systems::kllm_top::{bench, golden_of, timing};
-use testbenches::{options, run};
 
 /// The last one has all operations; it is the one of an ordinary run.
 #[test]

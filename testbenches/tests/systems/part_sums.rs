@@ -3,8 +3,8 @@
 use hdl::accelerators::tender::PartSums;
 use hdl::blocks::common::RamImplementation;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed_by;
 use sim::{Design, RunOptions};
-use testbenches::faults::must_be_noticed_by;
 use testbenches::systems::part_sums::bench;
 
 fn block(rows: u32, columns: u32, width: u32) -> PartSums {

@@ -7,11 +7,11 @@ use hdl::lang::CatalogBlock;
 use host::{Bus, BusCaps, Device, DeviceError, Settings, Window};
 use sim::bus::{Access, AxiConfig, BusError, Place, PortStats, Rate, Response, Silence};
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::{options, run};
 use testbenches::systems::hardware::{Hardware, on_hardware};
 use testbenches::systems::vector_top::Descriptor;
 use testbenches::systems::{tender_top, vector_top};
-use testbenches::{options, run};
 
 /// Four DMAs that read, one that writes.
 const MOST: u32 = 5;

@@ -7,10 +7,10 @@ use golden::common::shell::job_controller::Limits;
 use golden::systems::memory::SparseMemory;
 use hdl::accelerators::vector::VectorTop;
 use sim::bus::{self, AxiConfig, AxiMemory};
+use sim::kit::options;
 use sim::process::Tool;
 use sim::stimulus::Stall;
 use sim::{Design, SourceFile};
-use testbenches::options;
 use testbenches::systems::c_program::DEMO_BYTES;
 use testbenches::systems::vector_top::golden_of;
 
@@ -81,7 +81,7 @@ fn soc(block: &VectorTop) -> Design {
 fn large_a_cpu_takes_the_interrupt() {
     let block = VectorTop::default();
     let image = program();
-    let bench = testbenches::bench(&block, |sim, run| {
+    let bench = sim::kit::bench(&block, |sim, run| {
         sim.reset(2)?;
         let mut memory = AxiMemory::new();
         for port in ["cpu", "mem"] {

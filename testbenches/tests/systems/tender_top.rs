@@ -15,8 +15,9 @@ use host::vector::Integer;
 use host::{Bus, Counters, Device, Window};
 use sim::bus::AxiConfig;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::{options, run, run_some};
 use sim::stimulus::{Stall, real_numbers};
-use testbenches::faults::must_be_noticed;
 use testbenches::systems::float_layer::Exact;
 use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::tender_top::attention::real_head;
@@ -26,7 +27,6 @@ use testbenches::systems::tender_top::layer::real_layer;
 use testbenches::systems::tender_top::real::{GROUPS, Real, explicit_q_projection, layer_size, q_projection, scores};
 use testbenches::systems::tender_top::work::WORK;
 use testbenches::systems::tender_top::{bench, golden_of, timing};
-use testbenches::{options, run, run_some};
 
 use crate::layer_14::layer_14;
 

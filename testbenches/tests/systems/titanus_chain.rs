@@ -9,8 +9,9 @@ use host::{Chain, Device, DeviceError, Settings, Window};
 use rand::SeedableRng;
 use sim::bus::{AxiConfig, AxiMemory};
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::{options, run};
 use sim::stimulus::{Stall, StimulusRng, rng_for};
-use testbenches::faults::must_be_noticed;
 use testbenches::systems::titanus_chain::cores::{Core, Cores, LINK};
 use testbenches::systems::titanus_chain::layers::{Starts, run_jobs};
 use testbenches::systems::titanus_chain::{bench, draw, timing};
@@ -18,7 +19,6 @@ use testbenches::systems::titanus_core::float_decoder::{Decoder, Shape, Sizes};
 use testbenches::systems::titanus_core::layer::linked::{Linked, Split, linked};
 use testbenches::systems::titanus_core::layer::{Compression, Prompt, chains};
 use testbenches::systems::titanus_core::{caps_of, golden_of, small_layer_core};
-use testbenches::{options, run};
 
 const WINDOW: Window = Window { base: 0x1_0000, limit: 0x1fff_ffff, address_width: 40 };
 const SIZES: Sizes = Sizes { width: 128, heads: [4, 2], inner: 192 };
@@ -79,7 +79,7 @@ fn what_is_drawn() {
 #[test]
 fn a_link_waits_no_longer_than_the_host_says() {
     let block = &TitanusChain::configurations()[0];
-    let bench = testbenches::bench(block, |sim, run| {
+    let bench = sim::kit::bench(block, |sim, run| {
         sim.reset(2)?;
         let mut memory = AxiMemory::new();
         memory.serve_all(sim, "mem", &AxiConfig::ideal(3), run.seed())?;

@@ -11,11 +11,11 @@ use host::Window;
 use host::titanus::{Caps, Counts};
 use rand::SeedableRng;
 use sim::bus::AxiConfig;
+use sim::kit::{options, run};
 use sim::stimulus::{Stall, StimulusRng};
 use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::titanus_core::head::{Head, Keeping, real_head};
 use testbenches::systems::titanus_core::{bench, caps_of, golden_of, head_core, program, timing, traffic};
-use testbenches::{options, run};
 
 const WINDOW: Window = Window { base: 0x1_0000, limit: 0x7f_ffff, address_width: 40 };
 

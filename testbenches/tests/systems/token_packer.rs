@@ -3,9 +3,9 @@
 use hdl::accelerators::kllm::TokenPacker;
 use hdl::lang::CatalogBlock;
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::{options, run_all};
 use testbenches::systems::token_packer::bench;
-use testbenches::{options, run_all};
 
 #[test]
 fn all_configurations() {

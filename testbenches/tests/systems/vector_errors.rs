@@ -4,10 +4,10 @@ use hdl::accelerators::vector::VectorTop;
 use host::{Bus, Device, DeviceError, Settings, Window};
 use sim::bus::{Access, AxiConfig, BusError, Misrouted, Place, Response};
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use sim::{Bench, Run, Sim};
 use testbenches::common::bus::memory::rule;
-use testbenches::faults::must_be_noticed;
-use testbenches::options;
 use testbenches::systems::hardware::{Hardware, HardwareError, on_hardware};
 use testbenches::systems::vector_top::Descriptor;
 
@@ -218,12 +218,12 @@ fn wrong_ids(block: &VectorTop, sim: &mut Sim, run: &mut Run) -> sim::Result<()>
 #[test]
 fn answers_with_a_wrong_id_are_an_error() {
     let block = VectorTop::default();
-    testbenches::run(&block, wrong_ids_bench, &options(1)).unwrap_or_else(|e| panic!("{e:#}"));
+    sim::kit::run(&block, wrong_ids_bench, &options(1)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
 fn wrong_ids_bench(block: &VectorTop) -> anyhow::Result<Box<dyn Bench>> {
     let spec = block.clone();
-    testbenches::bench(block, move |sim, run| wrong_ids(&spec, sim, run))
+    sim::kit::bench(block, move |sim, run| wrong_ids(&spec, sim, run))
 }
 
 #[test]

@@ -8,12 +8,12 @@ use host::vector::{Caps, Epsilon, Integer, Operand, VectorJob};
 use host::{Allocator, Bus, Chain, Device, Format, Link, Rows, Settings, Window};
 use sim::bus::AxiConfig;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::{options, run, run_some};
 use sim::stimulus::{Stall, Tensor, data_folder, real_rows};
-use testbenches::faults::must_be_noticed;
 use testbenches::systems::c_program::{CEnd, CProgram};
 use testbenches::systems::hardware::{Hardware, on_hardware};
 use testbenches::systems::vector_top::{Job, bench, cycles_bench, shape_of};
-use testbenches::{options, run, run_some};
 
 /// 10^-5 in units of 2^-48.
 const EPSILON: u64 = 2_814_749_767;

@@ -14,8 +14,8 @@ use models::tender::requantization::Passes;
 use rand::RngExt;
 use sim::Design;
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
-use testbenches::options;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::tender::controller::{Controller, Fed, Tile, session};
 use testbenches::tender::multi_scale_array::bench;
 use testbenches::tender::product::{Product, predicted};
@@ -30,7 +30,7 @@ fn run<F: Fn(&mut Controller<'_>) -> sim::Result<()>>(p: &MultiScaleArray, work:
 fn configurations() {
     for block in std::iter::once(MultiScaleArray::default()).chain(MultiScaleArray::configurations()) {
         let options = options(150);
-        testbenches::run(&block, bench, &options).unwrap_or_else(|e| panic!("{e}"));
+        sim::kit::run(&block, bench, &options).unwrap_or_else(|e| panic!("{e}"));
     }
 }
 

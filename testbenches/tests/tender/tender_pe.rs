@@ -3,15 +3,15 @@
 use hdl::blocks::tender::{Drain, Multiplier, Rescale, TenderPe};
 use hdl::lang::CatalogBlock;
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
-use testbenches::options;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::tender::tender_pe::bench;
 
 #[test]
 fn configurations() {
     for block in std::iter::once(TenderPe::default()).chain(TenderPe::configurations()) {
         let options = options(20_000);
-        testbenches::run(&block, bench, &options).unwrap_or_else(|e| panic!("{e}"));
+        sim::kit::run(&block, bench, &options).unwrap_or_else(|e| panic!("{e}"));
     }
 }
 

@@ -3,15 +3,15 @@
 use hdl::blocks::tender::{WeightStationaryArray, WsPe};
 use hdl::lang::CatalogBlock;
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
-use testbenches::options;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::tender::weight_stationary_array::bench;
 
 #[test]
 fn configurations() {
     for block in std::iter::once(WeightStationaryArray::default()).chain(WeightStationaryArray::configurations()) {
         let options = options(60);
-        testbenches::run(&block, bench, &options).unwrap_or_else(|e| panic!("{e}"));
+        sim::kit::run(&block, bench, &options).unwrap_or_else(|e| panic!("{e}"));
     }
 }
 

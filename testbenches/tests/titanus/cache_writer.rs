@@ -2,7 +2,7 @@
 
 use hdl::blocks::titanus::CacheWriter;
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
+use sim::kit::faults::must_be_noticed;
 use testbenches::titanus::cache_writer::bench;
 
 use crate::configurations;

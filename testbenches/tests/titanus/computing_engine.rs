@@ -2,8 +2,8 @@
 
 use hdl::blocks::titanus::ComputingEngine;
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
-use testbenches::options;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::titanus::computing_engine::bench;
 
 use crate::configurations;
@@ -16,7 +16,7 @@ fn all_configurations() {
 #[test]
 #[ignore = "a model of 256 multipliers"]
 fn large_default_parameters() {
-    testbenches::run(&ComputingEngine::default(), bench, &options(500)).unwrap();
+    sim::kit::run(&ComputingEngine::default(), bench, &options(500)).unwrap();
 }
 
 #[test]

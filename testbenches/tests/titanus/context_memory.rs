@@ -2,7 +2,7 @@
 
 use hdl::blocks::titanus::ContextMemory;
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
+use sim::kit::faults::must_be_noticed;
 use testbenches::titanus::context_memory::bench;
 
 use crate::configurations;

@@ -2,9 +2,9 @@
 
 use hdl::blocks::titanus::{DcimCells, DcimImplementation, DcimLinear, DcimMacro};
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use sim::stimulus::real_numbers;
-use testbenches::faults::must_be_noticed;
-use testbenches::options;
 use testbenches::titanus::dcim_linear::{bench, cycles, products};
 
 use super::dcim_macro::integers;
@@ -53,7 +53,7 @@ fn real(p: &DcimLinear, inputs: usize, outputs: usize, count: usize) {
     let vectors = integers(&x[..count].iter().map(|row| &row[..inputs]).collect::<Vec<_>>());
     let wanted = cycles(p, count as u64, inputs, outputs);
     let block = p.clone();
-    let bench = testbenches::bench(p, move |sim, run| {
+    let bench = sim::kit::bench(p, move |sim, run| {
         let cycles = products(&block, (&mut *sim, &mut *run), &matrix, &vectors)?;
         run.expect_equal(sim, "cycles", "all vectors", wanted, cycles)
     });

@@ -2,10 +2,10 @@
 
 use hdl::blocks::titanus::{DcimCells, DcimImplementation, DcimMacro};
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::{options, run};
 use sim::stimulus::real_numbers;
-use testbenches::faults::must_be_noticed;
 use testbenches::titanus::dcim_macro::{bench, products};
-use testbenches::{options, run};
 
 use crate::configurations;
 
@@ -52,7 +52,7 @@ fn real_products(cells: &DcimCells) {
         let p = DcimMacro { cells: DcimCells { implementation, ..cells.clone() }, ..DcimMacro::default() };
         let bench = |p: &DcimMacro| {
             let (block, matrix, vectors) = (p.clone(), matrix.clone(), vectors.clone());
-            testbenches::bench(p, move |sim, run| {
+            sim::kit::bench(p, move |sim, run| {
                 let cycles = products(&block, (&mut *sim, &mut *run), &matrix, &vectors)?;
                 run.expect_equal(sim, "cycles", "12 vectors", 10 + 8 * 11, cycles)
             })

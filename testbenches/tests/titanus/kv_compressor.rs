@@ -3,14 +3,14 @@
 use hdl::blocks::titanus::KvCompressor;
 use hdl::lang::CatalogBlock;
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
-use testbenches::options;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::titanus::kv_compressor::bench;
 
 #[test]
 fn odd_sizes() {
     for block in seeds::some(&KvCompressor::configurations(), 1) {
-        testbenches::run(block, bench, &options(80)).unwrap_or_else(|e| panic!("{e}"));
+        sim::kit::run(block, bench, &options(80)).unwrap_or_else(|e| panic!("{e}"));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use hdl::blocks::titanus::KvUnpacker;
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
+use sim::kit::faults::must_be_noticed;
 use testbenches::titanus::kv_unpacker::bench;
 
 use crate::configurations;

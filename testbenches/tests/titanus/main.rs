@@ -20,7 +20,7 @@ mod quantization_unit;
 mod scale_zero_buffer;
 
 use hdl::lang::CatalogBlock;
-use testbenches::{MakeBench, options, run};
+use sim::kit::{MakeBench, options, run};
 
 /// Registered configurations, in a full run all of them, and the default where it has something to show: 32 lanes at the stated latency.
 fn configurations<B: CatalogBlock>(make: MakeBench<B>, vectors: u64, default: bool) {

@@ -2,7 +2,7 @@
 
 use hdl::blocks::titanus::MaxMinFinder;
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
+use sim::kit::faults::must_be_noticed;
 use testbenches::titanus::max_min_finder::bench;
 
 use crate::configurations;

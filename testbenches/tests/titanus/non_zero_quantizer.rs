@@ -3,8 +3,8 @@
 use hdl::blocks::titanus::NonZeroQuantizer;
 use sim::Design;
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
-use testbenches::options;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::titanus::non_zero_quantizer::{bench, quantizer_bench};
 
 use crate::configurations;

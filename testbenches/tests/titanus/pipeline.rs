@@ -4,7 +4,7 @@ use golden::titanus::cpq::{Config, Sequence};
 use hdl::blocks::titanus::{KvCompressor, KvDecompressor};
 use models::titanus::key_values::{KeyValues, LAYERS, key_values, threshold_for};
 use sim::Design;
-use testbenches::options;
+use sim::kit::options;
 use testbenches::titanus::kv_compressor::{RawCase, bench_of};
 use testbenches::titanus::kv_decompressor;
 

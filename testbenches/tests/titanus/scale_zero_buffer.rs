@@ -2,7 +2,7 @@
 
 use hdl::blocks::titanus::ScaleZeroBuffer;
 use sim::fault::Fault;
-use testbenches::faults::must_be_noticed;
+use sim::kit::faults::must_be_noticed;
 use testbenches::titanus::scale_zero_buffer::bench;
 
 use crate::configurations;

@@ -15,11 +15,11 @@ use testbenches::systems::kelle_top::layer::decoding::OnKelle;
 use testbenches::systems::kllm_top::layer::decoding::OnKllm;
 use testbenches::systems::titanus_core::layer::decoding::OnTitanus;
 
+use crate::catalogue::similar;
 use crate::error::{Failure, Result};
 use crate::present::numbers::decimal;
 use crate::present::progress::Progress;
 use crate::present::report;
-use crate::registry::similar;
 use text::{Text, to_terminal};
 
 /// Accelerators that a model runs on.

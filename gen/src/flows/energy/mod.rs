@@ -141,7 +141,7 @@ fn blame(error: sim::Error, design: &Design, bench: &dyn Bench, library: &str, o
 
 /// The command that measures again.
 fn repeat(bench: &dyn Bench, library: &[PathBuf], options: &RunOptions) -> String {
-    let mut words = vec!["senbazuru".to_owned(), "energy".into(), bench.block().into()];
+    let mut words = vec![shell::program().to_owned(), "energy".into(), bench.block().into()];
     for (name, value) in bench.parameters().as_object().into_iter().flatten() {
         words.extend(["--set".into(), format!("{name}={}", plain(value))]);
     }

@@ -98,11 +98,12 @@ pub(super) fn of(manifest: &Manifest) -> Vec<Stream<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::find;
+    use crate::Catalogue;
 
     /// `into`, name, fields, and what is answered.
     fn lines(block: &str) -> Vec<String> {
-        let entry = find(block).unwrap();
+        let catalogue = Catalogue::standard();
+        let entry = catalogue.find(block).unwrap();
         let manifest = entry.elaborate(&entry.defaults()).unwrap().manifest();
         let line = |s: &Stream| {
             let fields: Vec<_> = s.data.iter().map(|p| &p.name[..]).collect();

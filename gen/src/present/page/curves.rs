@@ -65,8 +65,9 @@ impl Curves {
                 let title = format!("{}, {}", significant(x, 4), significant(y, 4));
                 Dot { point, x, y, title }
             };
-            let dots = points.iter().enumerate().map(dot).collect();
-            Series { name: name.into(), points: dots, fit: None, front: models::explore::front::best(&points) }
+            let dots: Vec<Dot> = points.iter().enumerate().map(dot).collect();
+            let front = front(dots.iter());
+            Series { name: name.into(), points: dots, fit: None, front }
         };
         let series = series.iter().map(|(name, points)| of(name, points)).collect();
         Self {

@@ -19,13 +19,13 @@ use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context, escape_formatter};
 use serde::Serialize;
 
+use crate::catalogue::Catalogue;
 use crate::error::{Failure, Result};
 use crate::flows::tools::Versions;
 use crate::output::replace;
 use crate::params::show;
 use crate::point::Stage;
 use crate::present::palette;
-use crate::registry;
 use crate::sweep::{Plot, Results};
 use curves::Curves;
 use table::Table;
@@ -115,11 +115,11 @@ struct Refused {
 ///
 /// # Errors
 /// A folder that holds no sweep, or cannot be written.
-pub fn write(dirs: &[PathBuf], file: &Path) -> Result<()> {
+pub fn write(dirs: &[PathBuf], file: &Path, catalogue: &Catalogue) -> Result<()> {
     let mut sections = Vec::new();
     for dir in dirs {
         let results = read(dir)?;
-        let mut section = section(dir, file, &results)?;
+        let mut section = section(dir, file, &results, catalogue)?;
         let same = sections.iter().filter(|s: &&Section| s.title == section.title).count();
         section.id = format!("sweep-{}", sections.len() + 1);
         if same > 0 {
@@ -181,7 +181,7 @@ fn remove_others(folder: &Path, section: &Section) -> Result<()> {
     Ok(())
 }
 
-fn section(dir: &Path, page: &Path, results: &Results) -> Result<Section> {
+fn section(dir: &Path, page: &Path, results: &Results, catalogue: &Catalogue) -> Result<Section> {
     let folder = path_between(page.parent().unwrap_or(Path::new("")), dir)?;
     let (mut curves, mut missing) = (Vec::new(), Vec::new());
     for found in curves::all(results) {
@@ -202,7 +202,7 @@ fn section(dir: &Path, page: &Path, results: &Results) -> Result<Section> {
         about: results.about.clone(),
         block: results.block.clone(),
         // The catalogue may have changed since.
-        summary: registry::find(&results.block).map(|e| e.about().summary.to_owned()).unwrap_or_default(),
+        summary: catalogue.find(&results.block).map(|e| e.about().summary.to_owned()).unwrap_or_default(),
         file: results.file.clone(),
         generator: results.generator.clone(),
         points: results.points.len(),

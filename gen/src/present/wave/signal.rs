@@ -1,7 +1,7 @@
 //! What a user asks to see: names, bits of them, and how values are written.
 
 use super::samples::Sample;
-use crate::registry::similar;
+use crate::catalogue::similar;
 use crate::waveform::{Kind as Holds, Variable};
 
 /// How values of a bus are written.

@@ -212,6 +212,8 @@ impl Block for KelleTop {
 }
 
 impl CatalogBlock for KelleTop {
+    const IS_ACCELERATOR: bool = true;
+
     fn configurations() -> Vec<Self> {
         let set = |axi: (u32, u32), burst_beats, [rows, columns, tokens, inner]: [u32; 4], sizes: [u32; 5]| {
             let spec = KelleSpec {

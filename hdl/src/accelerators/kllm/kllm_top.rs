@@ -205,6 +205,8 @@ impl Block for KllmTop {
 }
 
 impl CatalogBlock for KllmTop {
+    const IS_ACCELERATOR: bool = true;
+
     fn configurations() -> Vec<Self> {
         let set = |data_width, address_width, burst_beats, product| Self {
             axi: AxiSpec { address_width, data_width, id_width: 1 },

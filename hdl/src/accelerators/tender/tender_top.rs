@@ -208,6 +208,8 @@ impl Block for TenderTop {
 }
 
 impl CatalogBlock for TenderTop {
+    const IS_ACCELERATOR: bool = true;
+
     fn configurations() -> Vec<Self> {
         let set = |data_width, address_width, (rows, columns), (depth, steps), burst_beats| Self {
             axi: AxiSpec { address_width, data_width, id_width: 1 },

@@ -87,6 +87,8 @@ impl Block for TitanusChain {
 }
 
 impl CatalogBlock for TitanusChain {
+    const IS_ACCELERATOR: bool = true;
+
     fn configurations() -> Vec<Self> {
         let cells = DcimCells { inputs: 8, outputs: 4, ..DcimCells::default() };
         let tile = DcimMacro { cells, ..DcimMacro::default() };

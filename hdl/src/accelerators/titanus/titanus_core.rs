@@ -266,6 +266,8 @@ impl TitanusCore {
 }
 
 impl CatalogBlock for TitanusCore {
+    const IS_ACCELERATOR: bool = true;
+
     fn configurations() -> Vec<Self> {
         let store = |(inputs, outputs), (rows, columns), (load, drain)| {
             let cells = DcimCells { inputs, outputs, ..DcimCells::default() };

@@ -132,6 +132,8 @@ impl Block for VectorTop {
 }
 
 impl CatalogBlock for VectorTop {
+    const IS_ACCELERATOR: bool = true;
+
     fn configurations() -> Vec<Self> {
         let set = |data_width, address_width, max_beats, burst_beats, units| Self {
             axi: AxiSpec { address_width, data_width, id_width: 1 },

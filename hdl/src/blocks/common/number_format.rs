@@ -6,15 +6,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::float::FloatFormat;
 use crate::lang::{ParamError, ParameterValue, Signal, Type, bit, cat, choices, mux, sint, uint};
 
 /// Format of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberFormat {
     /// Floating point.
     Float(FloatFormat),
@@ -50,12 +48,6 @@ impl fmt::Display for NumberFormat {
     }
 }
 
-impl From<NumberFormat> for String {
-    fn from(format: NumberFormat) -> String {
-        format.to_string()
-    }
-}
-
 impl FromStr for NumberFormat {
     type Err = ParamError;
 
@@ -72,17 +64,14 @@ impl FromStr for NumberFormat {
     }
 }
 
-impl TryFrom<String> for NumberFormat {
-    type Error = ParamError;
-
-    fn try_from(text: String) -> Result<Self, ParamError> {
-        text.parse()
-    }
-}
-
 impl ParameterValue for NumberFormat {
     fn json(&self) -> Value {
         self.to_string().into()
+    }
+
+    fn from_json(value: &Value) -> Result<Self, ParamError> {
+        let format = value.as_str().and_then(|text| text.parse().ok());
+        format.ok_or_else(|| ParamError::new("", value, Self::ALLOWED))
     }
 
     fn choices(&self) -> String {

@@ -43,8 +43,7 @@ macro_rules! parameters {
     }
     $(rules = $rules:expr;)?) => {
         $(#[$meta])*
-        #[derive(Clone, Debug, PartialEq, Eq, $crate::lang::private::Serialize, $crate::lang::private::Deserialize)]
-        #[serde(crate = "hdl::lang::private::serde", deny_unknown_fields)]
+        #[derive(Clone, Debug, PartialEq, Eq)]
         $vis struct $name {
             $($(#[doc = $doc])+ pub $field: $ty,)*
         }
@@ -59,11 +58,22 @@ macro_rules! parameters {
             const SOURCE: &'static str = file!();
 
             fn values(&self) -> $crate::lang::private::Value {
-                $crate::lang::private::values_of(self)
+                $crate::lang::private::object([$((
+                    stringify!($field),
+                    $crate::lang::ParameterValue::json(&self.$field),
+                )),*])
+            }
+
+            fn from_values(values: &$crate::lang::private::Value) -> Result<Self, $crate::lang::ParamError> {
+                #[allow(unused_mut, reason = "there may be no field")]
+                let mut fields = $crate::lang::private::Fields::of(values)?;
+                let read = Self { $($field: fields.take(stringify!($field))?,)* };
+                fields.end()?;
+                Ok(read)
             }
 
             fn defaults() -> $crate::lang::private::Value {
-                $crate::lang::private::values_of(&Self::default())
+                $crate::lang::Parameters::values(&Self::default())
             }
 
             fn visit(&self, visitor: &mut dyn FnMut(&$crate::lang::ParameterField, &dyn $crate::lang::ParameterValue)) {
@@ -115,9 +125,7 @@ macro_rules! choices {
         $($(#[$variant_meta:meta])* $variant:ident),* $(,)?
     }) => {
         $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord,
-            $crate::lang::private::Serialize, $crate::lang::private::Deserialize)]
-        #[serde(crate = "hdl::lang::private::serde", rename_all = "snake_case")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         $vis enum $name {
             $($(#[$variant_meta])* $variant,)*
         }
@@ -125,15 +133,21 @@ macro_rules! choices {
         impl $name {
             /// All choices, in order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            const NAMES: &'static [&'static str] = &[$(stringify!($variant)),*];
         }
 
         impl $crate::lang::ParameterValue for $name {
             fn json(&self) -> $crate::lang::private::Value {
-                $crate::lang::private::values_of(self)
+                $crate::lang::private::snake_case(Self::NAMES[*self as usize]).into()
+            }
+
+            fn from_json(value: &$crate::lang::private::Value) -> Result<Self, $crate::lang::ParamError> {
+                Ok(Self::ALL[$crate::lang::private::position(Self::NAMES, value)?])
             }
 
             fn choices(&self) -> String {
-                $crate::lang::private::names_of(Self::ALL)
+                $crate::lang::private::names(Self::NAMES)
             }
         }
     };

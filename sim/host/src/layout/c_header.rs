@@ -72,7 +72,7 @@ const ACCELERATORS: [Accelerator; 4] = [
 pub fn c_header() -> String {
     let mut text = String::from(
         "/* Descriptors of jobs, as they lie in memory: little endian, at multiples of 64.\n \
-         * Made by `cargo run -p host --example c_header`. Do not edit. */\n\
+         * Made by `cargo run -p senbazuru-host --example c_header`. Do not edit. */\n\
          #ifndef SNBZ_DESCRIPTORS_H\n#define SNBZ_DESCRIPTORS_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n\
          #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__\n\
          #error \"these structures are little endian\"\n#endif\n\n",

@@ -177,7 +177,7 @@ mod tests {
         assert!((bits() / 1e9 - 412.3).abs() < 0.1, "{}", bits());
     }
 
-    /// `cargo run -p gen --example headline_curves` draws it again.
+    /// `cargo run -p senbazuru --example headline_curves` draws it again.
     #[test]
     fn all_curves_are_drawn() {
         let drawing = include_str!("../../../../docs/images/energy-over-dram.svg");

@@ -177,6 +177,9 @@ mod tests {
         let (_, tables) = page.split_once("<!-- headlines -->\n").unwrap();
         let (tables, _) = tables.split_once("<!-- /headlines -->").unwrap();
         let fresh = markdown();
-        assert!(tables == fresh, "`cargo run -p models --example headlines` prints what belongs there:\n{fresh}");
+        assert!(
+            tables == fresh,
+            "`cargo run -p senbazuru-models --example headlines` prints what belongs there:\n{fresh}"
+        );
     }
 }

@@ -9,7 +9,7 @@ use hdl::blocks::common::Popcount;
 /// Parameters that the block refuses.
 pub fn bench(p: &Popcount) -> anyhow::Result<Box<dyn sim::Bench>> {
     let width = p.width;
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         let (data_i, count_o) = (sim.input("data_i")?, sim.output("count_o")?);
         for word in super::words(width, run.vectors(), &mut run.rng("words")) {
             sim.poke(data_i, &word);

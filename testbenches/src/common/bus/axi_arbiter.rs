@@ -20,7 +20,7 @@ use super::memory::{bits_of, rule};
 /// Parameters that the block refuses.
 pub fn bench(p: &AxiArbiter) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| work(&p, sim, run))
+    sim::kit::bench(&p.clone(), move |sim, run| work(&p, sim, run))
 }
 
 /// What a manager sends on a channel: fields by port, beat by beat.

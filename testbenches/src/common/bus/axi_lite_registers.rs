@@ -15,7 +15,7 @@ use sim::{In, Out, Run, Sim};
 /// Parameters that the block refuses.
 pub fn bench(p: &AxiLiteRegisters) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| {
+    sim::kit::bench(&p.clone(), move |sim, run| {
         let fields = words(p.controls, p.statuses, p.events, p.counters);
         let mut ports = Vec::new();
         let numbered = |name: &str, count: u32| (0..count).map(|i| format!("{name}_{i}")).collect::<Vec<_>>();

@@ -21,7 +21,7 @@ use super::{Commands, Shape};
 /// Parameters that the block refuses.
 pub fn bench(p: &AxiReadDma) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| work(&p, sim, run))
+    sim::kit::bench(&p.clone(), move |sim, run| work(&p, sim, run))
 }
 
 /// A DMA, its memory, and who takes its beats.

@@ -12,7 +12,7 @@ use sim::{Bits, Run, Sim};
 /// Parameters that the block refuses.
 pub fn bench(p: &BankedMemory) -> anyhow::Result<Box<dyn sim::Bench>> {
     let block = p.clone();
-    crate::bench(p, move |sim, run| requests(&block, sim, run))
+    sim::kit::bench(p, move |sim, run| requests(&block, sim, run))
 }
 
 fn requests(p: &BankedMemory, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {

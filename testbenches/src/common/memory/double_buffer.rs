@@ -11,7 +11,7 @@ use sim::{Bits, Run, Sim};
 /// Parameters that the block refuses.
 pub fn bench(p: &DoubleBuffer) -> anyhow::Result<Box<dyn sim::Bench>> {
     let block = p.clone();
-    crate::bench(p, move |sim, run| turns(&block, sim, run))
+    sim::kit::bench(p, move |sim, run| turns(&block, sim, run))
 }
 
 fn turns(p: &DoubleBuffer, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {

@@ -11,7 +11,7 @@ use sim::{Bits, Run, Sim};
 /// Parameters that the block refuses.
 pub fn bench(p: &Ram) -> anyhow::Result<Box<dyn sim::Bench>> {
     let block = p.clone();
-    crate::bench(p, move |sim, run| accesses(&block, sim, run))
+    sim::kit::bench(p, move |sim, run| accesses(&block, sim, run))
 }
 
 fn accesses(p: &Ram, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {

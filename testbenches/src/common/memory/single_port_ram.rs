@@ -11,7 +11,7 @@ use sim::Bits;
 /// Parameters that the block refuses.
 pub fn bench(p: &SinglePortRam) -> anyhow::Result<Box<dyn sim::Bench>> {
     let (width, granule, depth, places) = (p.width, p.granule, p.depth as usize, 1u64 << p.address().width);
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         let mut rng = run.rng("accesses");
         let granules = (width / granule) as usize;
         let mut golden = Golden::new(depth, granules);

@@ -81,7 +81,7 @@ struct Expected {
 impl RowUnit {
     /// The bench of block `p`; a vector is a row.
     pub fn bench<B: Block>(self, p: &B) -> anyhow::Result<Box<dyn sim::Bench>> {
-        crate::bench(p, move |sim, run| self.run(sim, run))
+        sim::kit::bench(p, move |sim, run| self.run(sim, run))
     }
 
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {

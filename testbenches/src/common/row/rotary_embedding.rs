@@ -18,7 +18,7 @@ use super::rms_norm::numbers;
 /// Parameters that the block refuses.
 pub fn bench(p: &RotaryEmbedding) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| play(&p, sim, run))
+    sim::kit::bench(&p.clone(), move |sim, run| play(&p, sim, run))
 }
 
 /// A beat, its cosines and sines, and whether it ends a row.

@@ -23,7 +23,7 @@ pub fn bench(p: &RowFrame) -> anyhow::Result<Box<dyn sim::Bench>> {
         p.result_width
     );
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| Frame::new(&p).run(sim, run))
+    sim::kit::bench(&p.clone(), move |sim, run| Frame::new(&p).run(sim, run))
 }
 
 type Data = (Vec<u16>, u64);

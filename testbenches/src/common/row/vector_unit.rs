@@ -19,7 +19,7 @@ use super::rms_norm::{epsilon, gains, numbers};
 /// Parameters that the block refuses.
 pub fn bench(p: &VectorUnit) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| Player::new(&p, sim, run)?.play(sim, run))
+    sim::kit::bench(&p.clone(), move |sim, run| Player::new(&p, sim, run)?.play(sim, run))
 }
 
 fn function(function: FloatFunction) -> Function {

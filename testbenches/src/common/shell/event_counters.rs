@@ -11,7 +11,7 @@ use sim::Bits;
 /// Parameters that the block refuses.
 pub fn bench(p: &EventCounters) -> anyhow::Result<Box<dyn sim::Bench>> {
     let (counters, width, segment, most) = (p.counters as usize, p.width, p.segment, p.most);
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         let mut rng = run.rng("events");
         let event_width = u32::BITS - most.leading_zeros();
         let mut golden = vec![EventCounter::new(width, segment); counters];

@@ -27,7 +27,7 @@ pub fn bench(p: &JobController) -> anyhow::Result<Box<dyn sim::Bench>> {
         opcodes: p.opcodes as u8,
     };
     let (beat_bytes, ports) = (p.axi.data_width / 8, p.ports as usize);
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         let mut player = Player::new(sim, run, shape, (beat_bytes as usize, ports))?;
         sim.reset(1)?;
         for number in 0..run.vectors() {

@@ -16,7 +16,7 @@ use sim::{Bits, In, Out, Run, Sim};
 /// Parameters that the block refuses.
 pub fn bench(p: &JobLink) -> anyhow::Result<Box<dyn sim::Bench>> {
     let block = p.clone();
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         let mut player = Player::new(&block, sim, run)?;
         sim.reset(1)?;
         for _ in 0..run.vectors() {

@@ -16,7 +16,7 @@ use sim::{Bits, Run, Sim, Values};
 /// Parameters that the block refuses.
 pub fn bench(p: &OperandCheck) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| work(&p, sim, run))
+    sim::kit::bench(&p.clone(), move |sim, run| work(&p, sim, run))
 }
 
 /// The lowest `width` bits.

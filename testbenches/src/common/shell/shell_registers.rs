@@ -14,7 +14,7 @@ pub fn bench(p: &ShellRegisters) -> anyhow::Result<Box<dyn sim::Bench>> {
     let BusCaps { address_width, data_width, ports } = p.bus;
     let bus = Bus { address_width, data_width, ports };
     let fields = fields(p.accelerator.into(), p.max_descriptors.into(), bus);
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         let pins =
             fields.iter().map(|(name, field)| FieldPins::find(sim, name, field)).collect::<sim::Result<Vec<_>>>()?;
         let irq_o = sim.output("irq_o")?;

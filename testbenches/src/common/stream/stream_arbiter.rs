@@ -13,7 +13,7 @@ use sim::Bits;
 pub fn bench(p: &StreamArbiter) -> anyhow::Result<Box<dyn sim::Bench>> {
     let rules = Rules { round_robin: p.arbitration == Arbitration::RoundRobin, packets: p.packets };
     let (width, inputs) = (p.width, p.inputs as usize);
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         let mut rng = run.rng("arbiter");
         let mut model = Golden::new(inputs, rules);
         let (clear_i, valid_i, data_i) =

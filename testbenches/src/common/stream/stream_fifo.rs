@@ -12,7 +12,7 @@ use sim::Bits;
 /// Parameters that the block refuses.
 pub fn bench(p: &StreamFifo) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| {
+    sim::kit::bench(&p.clone(), move |sim, run| {
         let memory = p.storage != FifoStorage::Registers;
         let mut model = Golden::new(p.depth as usize, memory);
         super::queue(sim, run, p.width, &mut model, true)?;

@@ -11,7 +11,7 @@ use sim::Bits;
 /// Parameters that the block refuses.
 pub fn bench(p: &StreamFork) -> anyhow::Result<Box<dyn sim::Bench>> {
     let (width, outputs) = (p.width, p.outputs as usize);
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         let mut rng = run.rng("fork");
         let mut model = Golden::new(outputs);
         let (clear_i, valid_i, data_i) =

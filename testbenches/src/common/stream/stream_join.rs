@@ -11,7 +11,7 @@ use sim::Bits;
 /// Parameters that the block refuses.
 pub fn bench(p: &StreamJoin) -> anyhow::Result<Box<dyn sim::Bench>> {
     let (width, inputs) = (p.width, p.inputs);
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         let mut rng = run.rng("join");
         let (valid_i, data_i) = (sim.input("input_valid_i")?, sim.input("input_data_i")?);
         let (ready_i, ready_o) = (sim.input("output_ready_i")?, sim.output("input_ready_o")?);

@@ -15,5 +15,5 @@ pub fn bench(p: &StreamRegister) -> anyhow::Result<Box<dyn sim::Bench>> {
         Cut::Backward => GoldenCut::Backward,
         Cut::Both => GoldenCut::Both,
     };
-    crate::bench(p, move |sim, run| super::queue(sim, run, width, &mut Golden::new(cut), false))
+    sim::kit::bench(p, move |sim, run| super::queue(sim, run, width, &mut Golden::new(cut), false))
 }

@@ -13,7 +13,7 @@ use sim::{Bits, Run, Sim, Values};
 /// Parameters that the block refuses.
 pub fn bench(p: &StreamWidthConverter) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
-    crate::bench(&p.clone(), move |sim, run| work(&p, sim, run))
+    sim::kit::bench(&p.clone(), move |sim, run| work(&p, sim, run))
 }
 
 /// A packet: full beats, then one with any number of granules, also none.

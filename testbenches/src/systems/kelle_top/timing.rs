@@ -54,7 +54,7 @@ pub fn clock((block, latency): (&KelleTop, u32), window: &Window) -> anyhow::Res
 /// Parameters that the block refuses.
 pub fn bench(p: &KelleTop) -> anyhow::Result<Box<dyn sim::Bench>> {
     let (block, golden) = (p.clone(), golden_of(p)?);
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         let shape = *golden.shape();
         // What its heads hold.
         let golden = golden.clone();

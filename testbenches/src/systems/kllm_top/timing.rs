@@ -52,7 +52,7 @@ pub fn clock((block, latency): (&KllmTop, u32), window: &Window) -> anyhow::Resu
 /// Parameters that the block refuses.
 pub fn bench(p: &KllmTop) -> anyhow::Result<Box<dyn sim::Bench>> {
     let (block, golden) = (p.clone(), golden_of(p)?);
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         let shape = *golden.shape();
         compare(
             (sim, run),

@@ -44,7 +44,7 @@ pub fn clock((block, latency): (&TenderTop, u32), window: &Window) -> anyhow::Re
 /// Parameters that the block refuses.
 pub fn bench(p: &TenderTop) -> anyhow::Result<Box<dyn sim::Bench>> {
     let (block, golden) = (p.clone(), golden_of(p)?);
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         let shape = *golden.shape();
         compare(
             (sim, run),

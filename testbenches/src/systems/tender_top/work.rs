@@ -10,7 +10,7 @@ use host::vector::Integer;
 use rand::RngExt;
 use sim::stimulus::{StimulusRng, rng_for};
 
-use crate::Work;
+use sim::kit::Work;
 
 use super::super::float_layer::Layer;
 use super::layer::real_layer;

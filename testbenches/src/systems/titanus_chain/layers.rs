@@ -43,7 +43,7 @@ pub fn run_jobs(
     starts: Starts,
 ) -> Ran {
     let ran = std::sync::Mutex::new(Ran::default());
-    let bench = crate::bench(block, |sim, run| {
+    let bench = sim::kit::bench(block, |sim, run| {
         sim.reset(2)?;
         let mut memory = AxiMemory::new();
         memory.serve_all(sim, "mem", config, run.seed())?;
@@ -95,7 +95,7 @@ pub fn run_jobs(
     });
     let design = hdl::lang::elaborate(block).unwrap_or_else(|e| panic!("{e}"));
     let bench = bench.unwrap_or_else(|e| panic!("{e:#}"));
-    sim::run(&*bench, &sim::Design::from(&design), &crate::options(1)).unwrap_or_else(|e| panic!("{e}"));
+    sim::run(&*bench, &sim::Design::from(&design), &sim::kit::options(1)).unwrap_or_else(|e| panic!("{e}"));
     drop(bench);
     ran.into_inner().expect("nobody panicked with it")
 }

@@ -21,7 +21,7 @@ use super::{Drawn, draw};
 /// Parameters that the block refuses.
 pub fn bench(p: &TitanusChain) -> anyhow::Result<Box<dyn sim::Bench>> {
     let (block, golden) = (p.clone(), golden_of(&p.core)?);
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         sim.reset(2)?;
         let mut rng = run.rng("jobs");
         let mut models = vec![golden.clone(); block.cores as usize];

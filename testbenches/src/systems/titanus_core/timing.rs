@@ -56,7 +56,7 @@ pub fn cycles_of(of: (&TitanusCore, u32), window: &Window, jobs: &[Job]) -> anyh
 /// Parameters that the block refuses.
 pub fn bench(p: &TitanusCore) -> anyhow::Result<Box<dyn sim::Bench>> {
     let (block, golden) = (p.clone(), golden_of(p)?);
-    crate::bench(p, move |sim, run| {
+    sim::kit::bench(p, move |sim, run| {
         compare(
             (sim, run),
             (&golden, &[]),

@@ -1,9 +1,9 @@
 //! The population count in all its configurations.
 
+use sim::kit::options;
 use testbenches::common::arith::popcount::bench;
-use testbenches::options;
 
 #[test]
 fn all_configurations() {
-    testbenches::run_all(bench, &options(2000)).unwrap_or_else(|e| panic!("{e:#}"));
+    sim::kit::run_all(bench, &options(2000)).unwrap_or_else(|e| panic!("{e:#}"));
 }

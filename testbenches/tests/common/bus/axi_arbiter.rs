@@ -1,7 +1,7 @@
 //! The arbiter before a memory with pauses, errors and silence.
 
+use sim::kit::{options, run_all};
 use testbenches::common::bus::axi_arbiter::bench;
-use testbenches::{options, run_all};
 
 #[test]
 fn all_configurations() {

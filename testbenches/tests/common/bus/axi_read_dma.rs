@@ -1,8 +1,8 @@
 //! The read DMA before a memory with pauses, errors and silence, and how much of its bandwidth is used.
 
 use hdl::blocks::common::AxiReadDma;
+use sim::kit::{options, run_all};
 use testbenches::common::bus::axi_read_dma::{bench, share};
-use testbenches::{options, run_all};
 
 #[test]
 fn all_configurations() {
@@ -15,7 +15,7 @@ fn reaches_the_bandwidth() {
     let p = AxiReadDma::default();
     assert_eq!((p.dma.outstanding, p.dma.burst_beats), (8, 16));
     let shares = std::cell::RefCell::new(Vec::new());
-    let bench = testbenches::bench(&p, |sim, run| {
+    let bench = sim::kit::bench(&p, |sim, run| {
         shares.borrow_mut().push(share(&p, sim, run, 100, 4096)?);
         Ok(())
     });

@@ -1,7 +1,7 @@
 //! The write DMA before a memory with pauses, errors and silence.
 
+use sim::kit::{options, run_all};
 use testbenches::common::bus::axi_write_dma::bench;
-use testbenches::{options, run_all};
 
 #[test]
 fn all_configurations() {

@@ -2,8 +2,8 @@
 
 use hdl::blocks::common::FloatDivide;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
 use testbenches::common::float::divide::bench;
-use testbenches::faults::must_be_noticed;
 
 use super::{all, many};
 

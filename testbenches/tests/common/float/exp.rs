@@ -2,8 +2,8 @@
 
 use hdl::blocks::common::FloatExp;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
 use testbenches::common::float::exp::bench;
-use testbenches::faults::must_be_noticed;
 
 use super::all;
 

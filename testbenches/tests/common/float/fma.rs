@@ -3,9 +3,9 @@
 use hdl::blocks::common::{FloatFma, FloatFormat};
 use sim::Design;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::common::float::fma::{at_the_limit, bench, dot_products};
-use testbenches::faults::must_be_noticed;
-use testbenches::options;
 
 use super::{AT_THE_LIMIT, all, many};
 

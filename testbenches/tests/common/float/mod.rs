@@ -20,21 +20,21 @@ use hdl::blocks::common::{
     FloatReciprocal, FloatRsqrt, FloatSigmoid, FloatSqrt, FloatTable, FloatToInt,
 };
 use hdl::lang::{CatalogBlock, Parameters};
-use testbenches::MakeBench;
+use sim::kit::MakeBench;
+use sim::kit::options;
 use testbenches::common::float;
-use testbenches::options;
 
 /// Products around the smallest normal number in fp16: of 31,743 positive numbers with eight factors each.
 const AT_THE_LIMIT: u64 = 8 * 31_743;
 
 fn all<B: CatalogBlock>(bench: MakeBench<B>, vectors: u64) {
-    for report in testbenches::run_all(bench, &options(vectors)).unwrap() {
+    for report in sim::kit::run_all(bench, &options(vectors)).unwrap() {
         assert!(report.compared >= 2 * vectors, "{report:?}");
     }
 }
 
 fn many<B: CatalogBlock>(bench: MakeBench<B>, block: &B, vectors: u64) {
-    let report = testbenches::run(block, bench, &options(vectors)).unwrap();
+    let report = sim::kit::run(block, bench, &options(vectors)).unwrap();
     assert!(report.compared >= 2 * vectors, "{report:?}");
 }
 

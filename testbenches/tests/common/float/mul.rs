@@ -2,8 +2,8 @@
 
 use hdl::blocks::common::{FloatFormat, FloatMul, RoundingDirection, Subnormals};
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
 use testbenches::common::float::mul::{at_the_limit, bench};
-use testbenches::faults::must_be_noticed;
 
 use super::{AT_THE_LIMIT, all, many};
 

@@ -2,8 +2,8 @@
 
 use hdl::blocks::common::FloatReciprocal;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
 use testbenches::common::float::reciprocal::bench;
-use testbenches::faults::must_be_noticed;
 
 use super::all;
 

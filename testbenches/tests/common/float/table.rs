@@ -3,8 +3,8 @@
 use hdl::blocks::common::{FloatFormat, FloatFunction, FloatTable};
 use hdl::lang::Parameters;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
 use testbenches::common::float::table::bench;
-use testbenches::faults::must_be_noticed;
 
 use super::{all, many};
 

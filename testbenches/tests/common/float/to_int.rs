@@ -2,8 +2,8 @@
 
 use hdl::blocks::common::{FloatToInt, RoundingDirection};
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
 use testbenches::common::float::to_int::bench;
-use testbenches::faults::must_be_noticed;
 
 use super::{all, many};
 

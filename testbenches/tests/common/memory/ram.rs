@@ -2,13 +2,13 @@
 
 use hdl::blocks::common::{Ram, RamImplementation};
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::common::memory::ram::bench;
-use testbenches::faults::must_be_noticed;
-use testbenches::options;
 
 #[test]
 fn all_configurations() {
-    for report in testbenches::run_all(bench, &options(4000)).unwrap() {
+    for report in sim::kit::run_all(bench, &options(4000)).unwrap() {
         assert!(report.compared >= 500, "{report:?}");
     }
 }

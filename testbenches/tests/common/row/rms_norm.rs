@@ -4,9 +4,9 @@ use golden::common::row::{Distance, exact_rms_norm, rms_norm};
 use hdl::blocks::common::RmsNorm;
 use hdl::blocks::common::stream::FifoStorage;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::{options, run_all};
 use testbenches::common::row::rms_norm::bench;
-use testbenches::faults::must_be_noticed;
-use testbenches::{options, run_all};
 
 use super::{EPSILON, gains, largest, rows};
 

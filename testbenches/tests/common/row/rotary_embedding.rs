@@ -3,9 +3,9 @@
 use hdl::blocks::common::RotaryEmbedding;
 use hdl::blocks::common::row::RotaryPairs;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::{options, run_all};
 use testbenches::common::row::rotary_embedding::bench;
-use testbenches::faults::must_be_noticed;
-use testbenches::{options, run_all};
 
 #[test]
 fn all_configurations() {

@@ -3,9 +3,9 @@
 use hdl::blocks::common::RowFrame;
 use hdl::blocks::common::stream::FifoStorage;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::{options, run_all};
 use testbenches::common::row::row_frame::bench;
-use testbenches::faults::must_be_noticed;
-use testbenches::{options, run_all};
 
 #[test]
 fn all_configurations() {

@@ -5,9 +5,9 @@ use hdl::blocks::common::Softmax;
 use hdl::blocks::common::stream::FifoStorage;
 use num_bigint::BigInt;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::{options, run_all};
 use testbenches::common::row::softmax::bench;
-use testbenches::faults::must_be_noticed;
-use testbenches::{options, run_all};
 
 use super::{largest, rows};
 

@@ -2,9 +2,9 @@
 
 use hdl::blocks::common::VectorUnit;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::{options, run_all};
 use testbenches::common::row::vector_unit::bench;
-use testbenches::faults::must_be_noticed;
-use testbenches::{options, run_all};
 
 #[test]
 fn all_configurations() {

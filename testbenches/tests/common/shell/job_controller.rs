@@ -2,13 +2,13 @@
 
 use hdl::blocks::common::JobController;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::common::shell::job_controller::bench;
-use testbenches::faults::must_be_noticed;
-use testbenches::options;
 
 #[test]
 fn all_configurations() {
-    testbenches::run_all(bench, &options(2000)).unwrap_or_else(|e| panic!("{e:#}"));
+    sim::kit::run_all(bench, &options(2000)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
 /// Nobody need copy an operation: a controller that changes it before its end breaks its contract.

@@ -3,13 +3,13 @@
 use hdl::blocks::common::JobLink;
 use hdl::lang::CatalogBlock;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::common::shell::job_link::bench;
-use testbenches::faults::must_be_noticed;
-use testbenches::options;
 
 #[test]
 fn all_configurations() {
-    testbenches::run_all(bench, &options(2000)).unwrap_or_else(|e| panic!("{e:#}"));
+    sim::kit::run_all(bench, &options(2000)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
 /// What a wrong link would do to the work of a chain.

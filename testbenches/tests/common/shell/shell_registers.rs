@@ -2,13 +2,13 @@
 
 use hdl::blocks::common::ShellRegisters;
 use sim::fault::Fault;
+use sim::kit::faults::must_be_noticed;
+use sim::kit::options;
 use testbenches::common::shell::shell_registers::bench;
-use testbenches::faults::must_be_noticed;
-use testbenches::options;
 
 #[test]
 fn all_configurations() {
-    testbenches::run_all(bench, &options(20_000)).unwrap_or_else(|e| panic!("{e:#}"));
+    sim::kit::run_all(bench, &options(20_000)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
 /// Numbers of two words whose low word is read first.

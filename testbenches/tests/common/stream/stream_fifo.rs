@@ -1,9 +1,9 @@
 //! The FIFO in all its configurations.
 
+use sim::kit::options;
 use testbenches::common::stream::stream_fifo::bench;
-use testbenches::options;
 
 #[test]
 fn all_configurations() {
-    testbenches::run_all(bench, &options(2000)).unwrap_or_else(|e| panic!("{e:#}"));
+    sim::kit::run_all(bench, &options(2000)).unwrap_or_else(|e| panic!("{e:#}"));
 }

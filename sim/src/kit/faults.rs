@@ -1,10 +1,10 @@
 //! Hardware that is broken on purpose: a bench that has not been seen to fail proves nothing.
 
 use hdl::lang::CatalogBlock;
-use sim::fault::{self, Fault};
-use sim::{Bench, Design, Kill, RunOptions};
 
-use crate::MakeBench;
+use super::MakeBench;
+use crate::fault::{self, Fault};
+use crate::{Bench, Design, Kill, RunOptions};
 
 /// Breaks `block` by name, one fault at a time, (what, fault), and demands that its bench notices each: all of them in a
 /// full run, else some ([`seeds::some`]). The seed is fixed: most faults are noticed by most random numbers only.

@@ -1,0 +1,271 @@
+//! The catalogue: the blocks that the commands know.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
+use serde_json::{Map, Value};
+use sim::kit::{MakeBench, Work};
+
+use crate::error::{Failure, Result};
+
+/// Parameters of a block by name, in the order of its struct.
+pub type Params = Map<String, Value>;
+
+/// A block of a catalogue.
+pub type Known = Arc<dyn Entry>;
+
+/// Blocks, with how each is tested.
+#[derive(Clone, Debug, Default)]
+pub struct Catalogue {
+    entries: Vec<Known>,
+    /// What is wrong with lines that were added.
+    wrong: Vec<String>,
+}
+
+impl Catalogue {
+    /// No block.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self::default()
+    }
+
+    /// Adds a block. `family` groups blocks in lists and folders: letters, digits, `_` and `-`. A name that is there already
+    /// is an error of [`cli`](Self::cli).
+    #[must_use]
+    pub fn block<B: CatalogBlock>(self, family: &'static str, bench: MakeBench<B>) -> Self {
+        self.line(Line::new(family, bench))
+    }
+
+    /// Adds a block of which there is more to say.
+    #[must_use]
+    pub fn line<B: CatalogBlock>(mut self, line: Line<B>) -> Self {
+        let (name, family) = (B::ABOUT.name, line.family);
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+        if family.is_empty() || !family.chars().all(is_plain) {
+            self.wrong.push(format!("family `{family}` of block `{name}`, allowed: letters, digits, `_` and `-`"));
+        }
+        if self.get(name).is_some() {
+            self.wrong.push(format!("two blocks are called `{name}`: give one of them another name in its `ABOUT`"));
+        }
+        self.entries.push(Arc::new(line));
+        self
+    }
+
+    /// All blocks, in the order in which they were added.
+    #[must_use]
+    pub fn all(&self) -> &[Known] {
+        &self.entries
+    }
+
+    /// The block called `name`, if there is one.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Known> {
+        self.entries.iter().find(|e| e.about().name == name)
+    }
+
+    /// The block called `name`.
+    ///
+    /// # Errors
+    /// Names similar blocks, or all of them.
+    pub fn find(&self, name: &str) -> Result<&Known> {
+        self.get(name).ok_or_else(|| {
+            let names: Vec<_> = self.entries.iter().map(|e| e.about().name).collect();
+            let near = similar(name, &names);
+            let hint = match (near.is_empty(), names.is_empty()) {
+                (_, true) => "the catalogue is empty".to_owned(),
+                (true, _) => format!("the blocks are: {}", names.join(", ")),
+                _ => format!("did you mean {}? `{} list` shows all blocks", near.join(" or "), crate::shell::program()),
+            };
+            Failure::Usage(format!("unknown block `{name}`; {hint}"))
+        })
+    }
+
+    /// Runs the command line of this process on these blocks.
+    #[must_use]
+    pub fn cli(self) -> ExitCode {
+        crate::commands::main(&self, &self.wrong)
+    }
+}
+
+/// A block without its Rust type: parameters are JSON.
+pub trait Entry: Send + Sync {
+    /// Paper or collection, the folder of the block.
+    fn family(&self) -> &'static str;
+    /// Name, contract, source.
+    fn about(&self) -> About;
+    /// Whether it is made of blocks that have benches of their own ([`CatalogBlock::IS_ACCELERATOR`]).
+    fn is_accelerator(&self) -> bool;
+    /// Documentation of the parameters.
+    fn parameters(&self) -> Vec<Parameter>;
+    /// Where the block is described.
+    fn source(&self) -> &'static str;
+    /// What is legal in these parameters but hardly meant, in sentences.
+    fn warnings(&self, params: &Params) -> Vec<String>;
+    /// Default parameters.
+    fn defaults(&self) -> Params;
+    /// The parameter sets that every check runs on, the default first.
+    fn configurations(&self) -> Vec<Params>;
+    /// What `prove` runs.
+    fn proofs(&self) -> Vec<ProofRun>;
+    /// Whether the parameters have the types of the block's struct; the text says what is expected.
+    fn accepts(&self, params: &Params) -> Result<(), String>;
+    /// What the block's rules say of parameters that it accepts.
+    fn check(&self, params: &Params) -> Vec<hdl::lang::ParamError>;
+    /// The hardware.
+    ///
+    /// # Errors
+    /// A refused parameter, or errors in the description of the block.
+    fn elaborate(&self, params: &Params) -> Result<Design>;
+    /// The testbench.
+    ///
+    /// # Errors
+    /// A refused parameter.
+    fn bench(&self, params: &Params) -> Result<Box<dyn sim::Bench>>;
+    /// Names of the numbers of [`work`](Self::work); none where there is no such work.
+    fn work_columns(&self) -> &'static [&'static str];
+    /// Cycles of a fixed piece of work, by the block's recurrence.
+    ///
+    /// # Errors
+    /// A block without such work, or parameters that it does not fit on.
+    fn work(&self, params: &Params) -> Result<Vec<(&'static str, f64)>>;
+}
+
+/// One run of the prover.
+#[derive(Clone, Debug)]
+pub struct ProofRun {
+    /// Parameters.
+    pub params: Params,
+    /// Cycles that are checked exhaustively.
+    pub depth: u32,
+    /// Cycles within which covers must be reached.
+    pub cover_depth: u32,
+    /// Prove for all time as well.
+    pub induction: bool,
+}
+
+/// The names close to `wanted`, closest first.
+pub(crate) fn similar<'a>(wanted: &str, names: &[&'a str]) -> Vec<&'a str> {
+    let score = |name: &str| strsim::jaro_winkler(&wanted.to_lowercase().replace('-', "_"), name);
+    let mut near: Vec<_> = names.iter().map(|&n| (score(n), n)).filter(|(s, _)| *s > 0.8).collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    near.into_iter().take(3).map(|(_, n)| n).collect()
+}
+
+/// A block, and how it is tested.
+pub struct Line<B> {
+    family: &'static str,
+    bench: MakeBench<B>,
+    work: Option<Work<B>>,
+    block: PhantomData<fn() -> B>,
+}
+
+impl<B: CatalogBlock> Line<B> {
+    /// A block that is tested by this bench.
+    #[must_use]
+    pub fn new(family: &'static str, bench: MakeBench<B>) -> Self {
+        Self { family, bench, work: None, block: PhantomData }
+    }
+
+    /// Work whose cycles sweeps count.
+    #[must_use]
+    pub fn work(self, work: Work<B>) -> Self {
+        Self { work: Some(work), ..self }
+    }
+}
+
+impl fmt::Debug for dyn Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.about().name)
+    }
+}
+
+impl<B: CatalogBlock> Entry for Line<B> {
+    fn family(&self) -> &'static str {
+        self.family
+    }
+
+    fn about(&self) -> About {
+        B::ABOUT
+    }
+
+    fn is_accelerator(&self) -> bool {
+        B::IS_ACCELERATOR
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        B::default().list()
+    }
+
+    fn source(&self) -> &'static str {
+        B::SOURCE
+    }
+
+    fn warnings(&self, params: &Params) -> Vec<String> {
+        from_params::<B>(params).map(|b| b.warnings()).unwrap_or_default()
+    }
+
+    fn defaults(&self) -> Params {
+        to_params(&B::default())
+    }
+
+    fn configurations(&self) -> Vec<Params> {
+        std::iter::once(B::default()).chain(B::configurations()).map(|b| to_params(&b)).collect()
+    }
+
+    fn proofs(&self) -> Vec<ProofRun> {
+        let run = |p: hdl::lang::Proof<B>| ProofRun {
+            params: to_params(&p.block),
+            depth: p.depth,
+            cover_depth: p.cover_depth,
+            induction: p.induction,
+        };
+        B::proofs().into_iter().map(run).collect()
+    }
+
+    fn accepts(&self, params: &Params) -> Result<(), String> {
+        from_params::<B>(params).map(|_| ())
+    }
+
+    fn check(&self, params: &Params) -> Vec<hdl::lang::ParamError> {
+        let checked = from_params::<B>(params).map(|block| block.check());
+        checked.ok().and_then(Result::err).map(|errors| errors.0).unwrap_or_default()
+    }
+
+    fn elaborate(&self, params: &Params) -> Result<Design> {
+        let block = from_params::<B>(params).map_err(Failure::Usage)?;
+        Ok(hdl::lang::elaborate(&block)?)
+    }
+
+    fn bench(&self, params: &Params) -> Result<Box<dyn sim::Bench>> {
+        let block = from_params::<B>(params).map_err(Failure::Usage)?;
+        (self.bench)(&block).map_err(|e| Failure::Usage(format!("{}: {e:#}", B::ABOUT.name)))
+    }
+
+    fn work_columns(&self) -> &'static [&'static str] {
+        self.work.as_ref().map(|work| work.columns).unwrap_or_default()
+    }
+
+    fn work(&self, params: &Params) -> Result<Vec<(&'static str, f64)>> {
+        let name = B::ABOUT.name;
+        let Some(work) = &self.work else {
+            return Err(Failure::Check(format!(
+                "{name} has no work to count the cycles of; complete accelerators have"
+            )));
+        };
+        let block = from_params::<B>(params).map_err(Failure::Usage)?;
+        let cycles = (work.cycles)(&block).map_err(|e| Failure::Check(format!("{name}: {e:#}")))?;
+        Ok(work.columns.iter().copied().zip(cycles).collect())
+    }
+}
+
+/// Parameters by name, those of nested structs with dotted names.
+fn to_params<B: Block>(block: &B) -> Params {
+    hdl::lang::flatten(&block.values()).into_iter().collect()
+}
+
+fn from_params<B: CatalogBlock>(params: &Params) -> Result<B, String> {
+    B::from_values(&hdl::lang::nest(params)).map_err(|e| e.to_string())
+}

@@ -1,0 +1,72 @@
+//! What the macros are made of: fields of a JSON object, and names of choices.
+
+use serde_json::{Map, Value};
+
+use super::{ParameterValue, text};
+use crate::lang::ParamError;
+
+/// The JSON object of these fields, in this order.
+pub fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>().into()
+}
+
+/// The fields of a JSON object that are not read yet.
+pub struct Fields<'a> {
+    object: &'a Map<String, Value>,
+    read: Vec<&'static str>,
+}
+
+impl<'a> Fields<'a> {
+    /// # Errors
+    /// What is no object.
+    pub fn of(values: &'a Value) -> Result<Self, ParamError> {
+        let object = values.as_object().ok_or_else(|| ParamError::new("", text(values), "an object"))?;
+        Ok(Self { object, read: Vec::new() })
+    }
+
+    /// # Errors
+    /// A field that is missing, or has another type.
+    pub fn take<T: ParameterValue>(&mut self, name: &'static str) -> Result<T, ParamError> {
+        self.read.push(name);
+        let value = self.object.get(name).ok_or_else(|| ParamError::new(name, "missing", "a value"))?;
+        T::from_json(value).map_err(|e| {
+            let within = if e.parameter.is_empty() { name.to_owned() } else { format!("{name}.{}", e.parameter) };
+            ParamError::new(&within, &e.value, &e.allowed)
+        })
+    }
+
+    /// # Errors
+    /// A field that nobody has taken.
+    pub fn end(self) -> Result<(), ParamError> {
+        let unknown = self.object.iter().find(|(name, _)| !self.read.contains(&name.as_str()));
+        unknown.map_or(Ok(()), |(name, value)| {
+            Err(ParamError::new(name, text(value), format!("nothing: the parameters are {}", self.read.join(", "))))
+        })
+    }
+}
+
+/// `DoubleBuffered` as `double_buffered`.
+pub fn snake_case(name: &str) -> String {
+    let mut snake = String::new();
+    for (at, c) in name.char_indices() {
+        if c.is_uppercase() && at > 0 {
+            snake.push('_');
+        }
+        snake.extend(c.to_lowercase());
+    }
+    snake
+}
+
+/// All choices in words.
+pub fn names(names: &[&str]) -> String {
+    names.iter().map(|name| snake_case(name)).collect::<Vec<_>>().join(", ")
+}
+
+/// Which of the choices a value names.
+///
+/// # Errors
+/// What is none of them.
+pub fn position(names: &[&str], value: &Value) -> Result<usize, ParamError> {
+    let found = value.as_str().and_then(|text| names.iter().position(|name| snake_case(name) == text));
+    found.ok_or_else(|| ParamError::new("", text(value), self::names(names)))
+}
