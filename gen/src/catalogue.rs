@@ -43,8 +43,7 @@ impl Catalogue {
     #[must_use]
     pub fn line<B: CatalogBlock>(mut self, line: Line<B>) -> Self {
         let (name, family) = (B::ABOUT.name, line.family);
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
-        if family.is_empty() || !family.chars().all(is_plain) {
+        if !is_family(family) {
             self.wrong.push(format!("family `{family}` of block `{name}`, allowed: letters, digits, `_` and `-`"));
         }
         if self.get(name).is_some() {
@@ -144,6 +143,11 @@ pub struct ProofRun {
     pub cover_depth: u32,
     /// Prove for all time as well.
     pub induction: bool,
+}
+
+/// Whether a family can be the name of a folder.
+pub(crate) fn is_family(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
 }
 
 /// The names close to `wanted`, closest first.

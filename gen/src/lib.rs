@@ -34,7 +34,7 @@ fn weights() -> Option<std::path::PathBuf> {
 }
 
 pub use catalogue::{Catalogue, Line};
-pub use {hdl, sim};
+pub use {anyhow, hdl, rand, sim};
 
 /// All that a block, its bench and its tests need.
 pub mod prelude {
@@ -43,6 +43,7 @@ pub mod prelude {
     pub use sim::kit::faults::must_be_noticed;
     pub use sim::kit::{MakeBench, bench, options, run_all};
     pub use sim::{Bench, Bits, Run, RunOptions, Sim};
+    pub use {anyhow, rand, rand::RngExt, sim};
 
     pub use crate::{Catalogue, Line};
 }

@@ -13,6 +13,7 @@ mod info;
 mod lint;
 mod list;
 mod mutate;
+mod new;
 mod point;
 mod prove;
 mod render;
@@ -43,6 +44,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Make a crate for a block of your own: hardware, golden model, bench and tests in one file
+    New(new::Args),
     /// Show all blocks
     List(list::Args),
     /// Show what a block does, its parameters, ports and modules
@@ -162,6 +165,7 @@ pub(crate) fn main(catalogue: &Catalogue, wrong: &[String]) -> ExitCode {
 /// Runs a command.
 fn run(cli: Cli, catalogue: &Catalogue) -> Result<()> {
     match cli.command {
+        Command::New(args) => new::run(&args),
         Command::List(args) => list::run(&args, catalogue),
         Command::Info(args) => info::run(&args, catalogue),
         Command::Gen(args) => generate::run(&args, catalogue),

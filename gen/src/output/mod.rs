@@ -8,6 +8,7 @@ mod earlier;
 mod package;
 mod registers;
 mod templates;
+pub(crate) use templates::{bug, environment};
 
 pub use bundle::{Bundle, Design, Layout};
 pub use earlier::{Earlier, remove_stale};

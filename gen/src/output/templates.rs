@@ -9,7 +9,7 @@ use crate::error::Failure;
 ///
 /// # Errors
 /// None that a user can cause.
-pub(super) fn environment() -> Result<Environment<'static>, Error> {
+pub(crate) fn environment() -> Result<Environment<'static>, Error> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     let mut syntax = SyntaxConfig::builder();
@@ -18,6 +18,6 @@ pub(super) fn environment() -> Result<Environment<'static>, Error> {
 }
 
 /// A template that does not fit its data: a bug, kept from being a panic.
-pub(super) fn bug(what: &str) -> impl Fn(Error) -> Failure + '_ {
+pub(crate) fn bug(what: &str) -> impl Fn(Error) -> Failure + '_ {
     move |e| Failure::Check(format!("templates of {what}: {e:#}"))
 }

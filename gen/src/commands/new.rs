@@ -1,0 +1,118 @@
+//! `new`: a crate for blocks of one's own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use minijinja::context;
+
+use crate::error::{Failure, Result};
+use crate::output::{bug, environment};
+use crate::present::report;
+use crate::shell;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Name of its block, in snake case
+    name: String,
+    /// Folder to make, which must not exist [default: the name with `-` for `_`]
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// Family of the block: it groups blocks in lists and folders
+    #[arg(long, value_name = "NAME", default_value = "mine")]
+    family: String,
+    /// Folder of the toolkit's sources, for a toolkit that is not published [default: those that this program was built from]
+    #[arg(long, value_name = "DIR")]
+    toolkit: Option<PathBuf>,
+}
+
+/// Files of the crate by name, as templates; `block.rs` takes the name of the block.
+const FILES: [(&str, &str); 6] = [
+    ("Cargo.toml", include_str!("../../templates/new/block/Cargo.toml")),
+    ("README.md", include_str!("../../templates/new/block/README.md")),
+    (".gitignore", include_str!("../../templates/new/block/gitignore")),
+    (".github/workflows/test.yml", include_str!("../../templates/new/block/ci.yml")),
+    ("src/main.rs", include_str!("../../templates/new/block/main.rs")),
+    ("src/block.rs", include_str!("../../templates/new/block/block.rs")),
+];
+
+/// Words that name no module of a Rust crate: the language's own, and crates that each file names.
+const RESERVED: &str = "abstract anyhow as async await become box break const continue core crate do dyn else enum extern \
+false final fn for gen if impl in let loop macro main match mod move mut override priv proc_macro pub ref return self \
+senbazuru sim static std struct super test trait true try type typeof unsafe unsized use virtual where while yield";
+
+pub(super) fn run(args: &Args) -> Result<()> {
+    let name = &args.name;
+    let refuse = |why: String| Err(Failure::Usage(why));
+    if let Err(why) = hdl::lang::check_name(name) {
+        return refuse(why);
+    }
+    if RESERVED.split_whitespace().any(|word| word == name) {
+        return refuse(format!("`{name}` is a reserved word of Rust, or a crate's name; choose another name"));
+    }
+    if !crate::catalogue::is_family(&args.family) {
+        return refuse(format!("family `{}`, allowed: letters, digits, `_` and `-`", args.family));
+    }
+    let package = name.replace('_', "-");
+    let folder = args.folder.clone().unwrap_or_else(|| PathBuf::from(&package));
+    if fs::symlink_metadata(&folder).is_ok() {
+        return refuse(format!("{} is there already: choose another folder with --folder", folder.display()));
+    }
+    let toolkit = toolkit(args.toolkit.as_deref())?;
+    let values = context! { name, package, family => &args.family, type => camel_case(name), toolkit };
+    let templates = environment().map_err(bug("a new crate"))?;
+    let files = FILES.map(|(file, template)| {
+        let text = templates.render_str(template, &values).map_err(bug(file))?;
+        Ok((file.replace("block.rs", &format!("{name}.rs")), text))
+    });
+    write(&folder, files.into_iter().collect::<Result<Vec<_>>>()?)?;
+    let there = shell::line(&["cd".to_owned(), folder.display().to_string()]);
+    report::print(&format!(
+        "{} is a crate with the block `{name}`. Simulate it and compare it with its golden model:\n\n  {there}\n  cargo run -- sim {name}\n",
+        folder.display()
+    ))
+}
+
+/// All files, or no folder.
+fn write(folder: &Path, files: Vec<(String, String)>) -> Result<()> {
+    let failed = |path: &Path, e: std::io::Error| Failure::file("write", path, &e);
+    let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).map_err(|e| failed(parent, e))?;
+    let draft = tempfile::Builder::new().prefix(".new-").tempdir_in(parent).map_err(|e| failed(parent, e))?;
+    // A name of its own: the folder that is kept has the permissions of any other one.
+    let inside = draft.path().join("crate");
+    for (file, text) in files {
+        let path = inside.join(file);
+        let within = path.parent().unwrap_or(&inside);
+        fs::create_dir_all(within).and_then(|()| fs::write(&path, text)).map_err(|e| failed(&path, e))?;
+    }
+    fs::rename(&inside, folder).map_err(|e| failed(folder, e))
+}
+
+/// What stands in `Cargo.toml`: a path, where there are sources, else the version of this program.
+fn toolkit(given: Option<&Path>) -> Result<String> {
+    let built_from = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = match given {
+        Some(folder) => folder.join("gen"),
+        None if built_from.join("Cargo.toml").is_file() => built_from.to_owned(),
+        None => return Ok(format!("version = \"{}\"", env!("CARGO_PKG_VERSION"))),
+    };
+    let manifest = path.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).map_err(|e| Failure::file("read", &manifest, &e))?;
+    if !text.contains("name = \"senbazuru\"") {
+        return Err(Failure::Usage(format!("{} is not the package `senbazuru`", manifest.display())));
+    }
+    let path = fs::canonicalize(&path).map_err(|e| Failure::file("read", &path, &e))?;
+    let Some(text) = path.to_str() else {
+        return Err(Failure::Usage(format!("{}: the name is not UTF-8", path.display())));
+    };
+    Ok(format!("path = {}", toml::Value::from(text)))
+}
+
+/// `sat_accumulator` as `SatAccumulator`.
+fn camel_case(name: &str) -> String {
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect::<String>()
+    };
+    name.split('_').map(capital).collect()
+}
