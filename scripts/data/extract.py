@@ -141,7 +141,7 @@ def main():
         raise SystemExit(__doc__)
     path, licence = find_package()
     model = Model(path)
-    text = Path(__file__).with_name("text.txt").read_text()
+    text = (Path(__file__).parents[2] / "sim/models/texts/pride.txt").read_text()
     ids = model.tokenizer.encode(text)
     if len(ids) < TEXT_TOKENS:
         raise SystemExit(f"the text has {len(ids)} tokens, {TEXT_TOKENS} are needed")

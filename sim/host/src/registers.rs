@@ -2,5 +2,5 @@
 
 /// Registers that all accelerators have. The file is the generated one itself, which a test of the generator keeps equal to
 /// the hardware.
-#[path = "../../../verilog-out/common/shell_registers.rs"]
+#[path = "generated/shell_registers.rs"]
 pub mod shell;

@@ -9,7 +9,7 @@ pub mod layout;
 mod panels;
 /// Registers, those of the shell included. The file is the generated one of the default configuration itself, which a test of
 /// the generator keeps equal to the hardware; what the registers of its parameters read as is that configuration's.
-#[path = "../../../verilog-out/systems/tender_top.rs"]
+#[path = "generated/tender_top.rs"]
 pub mod registers;
 mod table;
 

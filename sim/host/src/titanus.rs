@@ -10,7 +10,7 @@ mod job;
 pub mod layout;
 /// Registers, those of the shell included. The file is the generated one of the default configuration itself, which a test of
 /// the generator keeps equal to the hardware; what the registers of its parameters read as is that configuration's.
-#[path = "../../../verilog-out/systems/titanus_core.rs"]
+#[path = "generated/titanus_core.rs"]
 pub mod registers;
 
 pub use caps::{Caps, Counts, Damage, Overflow};

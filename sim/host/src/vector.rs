@@ -6,7 +6,7 @@ mod job;
 pub mod layout;
 /// Registers, those of the shell included. The file is the generated one of the default configuration itself, which a test of
 /// the generator keeps equal to the hardware; what `CAPS` and `FUNCTION` read as is that configuration's.
-#[path = "../../../verilog-out/systems/vector_top.rs"]
+#[path = "generated/vector_top.rs"]
 pub mod registers;
 
 pub use caps::{Caps, Function, Units, overflows};

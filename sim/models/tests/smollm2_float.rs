@@ -66,7 +66,7 @@ fn operations_link_the_committed_tensors() {
 }
 
 fn text() -> String {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/data/text.txt");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/texts/pride.txt");
     fs::read_to_string(path).unwrap()
 }
 

@@ -10,7 +10,7 @@ use crate::Result;
 /// The folder with the tensors.
 #[must_use]
 pub fn data_folder() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testbenches/data"))
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/data"))
 }
 
 /// A float16 tensor, by the name of its file without `.npy`: `l14_down_in`.

@@ -165,19 +165,17 @@ impl CProgram {
     /// # Errors
     /// There is no C compiler, it finds something to complain of, or the library cannot be loaded.
     pub fn build() -> anyhow::Result<Self> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/systems");
         let folder = scratch()?;
         let file = folder.path().join("vector_job.so");
         let warnings = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"];
         let output = Tool::new("cc")
             .args(warnings)
             .args(["-shared", "-fPIC", "-I"])
-            .arg(root.join("verilog-out/systems"))
-            .arg("-I")
-            .arg(root.join("sim/host/include"))
+            .arg(sources.join("include"))
             .arg("-o")
             .arg(&file)
-            .arg(root.join("testbenches/src/systems/vector_job.c"))
+            .arg(sources.join("vector_job.c"))
             .run()?;
         ensure!(output.success(), "vector_job.c does not compile:\n{}", output.log());
         // SAFETY: the library was compiled from our own source, which has no initialisers.

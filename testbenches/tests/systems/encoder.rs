@@ -124,7 +124,7 @@ fn made_up(sees: Sees) -> (Layer, Exact) {
 fn real(number: usize, tokens: usize, sees: Sees) -> (Layer, Exact) {
     let (tensors, pieces) = minilm::open().unwrap_or_else(|e| panic!("{e}"));
     let encoder = Encoder::read(&tensors).unwrap();
-    let text = include_str!("../../../scripts/data/text.txt");
+    let text = include_str!("../../../sim/models/texts/pride.txt");
     let tokens = pieces.encode(text).unwrap()[..tokens].to_vec();
     given(encoder.layer(number).unwrap(), encoder.input(number, &tokens).unwrap(), sees)
 }

@@ -20,7 +20,7 @@ pub struct Text {
 pub fn committed(tokenizer: &Tokenizer) -> Result<Text> {
     Ok(Text {
         name: "Pride and Prejudice",
-        windows: windows(tokenizer, include_str!("../../../../scripts/data/text.txt"), 384, 384, 1)?,
+        windows: windows(tokenizer, include_str!("../../texts/pride.txt"), 384, 384, 1)?,
     })
 }
 

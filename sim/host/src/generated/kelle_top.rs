@@ -1,0 +1,1 @@
+../../../../verilog-out/systems/kelle_top.rs

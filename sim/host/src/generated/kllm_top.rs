@@ -1,0 +1,1 @@
+../../../../verilog-out/systems/kllm_top.rs

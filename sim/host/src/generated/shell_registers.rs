@@ -1,0 +1,1 @@
+../../../../verilog-out/common/shell_registers.rs

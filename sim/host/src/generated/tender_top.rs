@@ -1,0 +1,1 @@
+../../../../verilog-out/systems/tender_top.rs

@@ -1,0 +1,1 @@
+../../../../verilog-out/systems/titanus_core.rs

@@ -1,0 +1,1 @@
+../../../../sim/host/include/snbz_descriptors.h

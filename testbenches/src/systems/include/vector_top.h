@@ -1,0 +1,1 @@
+../../../../verilog-out/systems/vector_top.h
