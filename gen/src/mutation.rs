@@ -24,16 +24,8 @@ const CHANGED: &[(&str, &[(&str, u32)])] = &[
     ("axi_read_dma", SMALL_DMA),
     ("axi_write_dma", SMALL_DMA),
     // Two rows without patience are refreshed all the time, and counters of 32 bits do not get far.
-    (
-        "kv_bank_group",
-        &[
-            ("refresh.rows", 5),
-            ("refresh.interval_width", 6),
-            ("refresh.interval", 20),
-            ("refresh.patience", 8),
-            ("refresh.counter_width", 6),
-        ],
-    ),
+    ("kv_bank_group", SMALL_REFRESH),
+    ("kv_cache", SMALL_REFRESH),
     // Two rows without patience are refreshed all the time.
     (
         "refresh_controller",
@@ -72,10 +64,22 @@ const CHANGED: &[(&str, &[(&str, u32)])] = &[
         ],
     ),
     ("computing_engine", &[("vpus", 2), ("units", 2), ("lanes", 2), ("operand_width", 3), ("max_beats", 2)]),
+    // Of two tokens one is the first or the last.
+    ("eviction_controller", &[("slots", 3)]),
+    // One row is the victim of each pass.
+    ("systolic_evictor", &[("rows", 2), ("score_width", 2), ("amount_width", 3), ("passes", 2)]),
     // Columns of one pair give counts of one.
     ("index_matmul_column", &[("counter.b_bits", 2), ("counter.k", 6)]),
     // With one tile, one level and one token in the buffer most counters stand still.
     ("quantization_unit", &[("tiles", 2), ("levels", 2), ("buffer_tokens", 2)]),
+];
+
+const SMALL_REFRESH: &[(&str, u32)] = &[
+    ("refresh.rows", 5),
+    ("refresh.interval_width", 6),
+    ("refresh.interval", 20),
+    ("refresh.patience", 8),
+    ("refresh.counter_width", 6),
 ];
 
 const SMALL_DMA: &[(&str, u32)] = &[
