@@ -66,6 +66,10 @@ const CHANGED: &[(&str, &[(&str, u32)])] = &[
     ("computing_engine", &[("vpus", 2), ("units", 2), ("lanes", 2), ("operand_width", 3), ("max_beats", 2)]),
     // Of two tokens one is the first or the last.
     ("eviction_controller", &[("slots", 3)]),
+    // A word of one bit has no parts.
+    ("double_buffer", &[("ram.depth", 3), ("ram.width", 4), ("ram.granule", 2)]),
+    // One layer needs no number.
+    ("pruning_unit", &[("layers", 2)]),
     // One row is the victim of each pass.
     ("systolic_evictor", &[("rows", 2), ("score_width", 2), ("amount_width", 3), ("passes", 2)]),
     // Columns of one pair give counts of one.

@@ -50,7 +50,7 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { cycles: 40, conflicts: 10_000, time: Duration::from_secs(20) }
+        Self { cycles: 40, conflicts: 10_000, time: Duration::from_secs(10) }
     }
 }
 
@@ -163,7 +163,7 @@ const IN_ONE_STATE: &str = "read_aiger shared.aig; fold; orpos; strash; scleanup
 const IN_ANY_STATE: &str = "read_aiger any.aig; strash; iprove -C 2000";
 
 /// Gates of both beyond which a proof that looks at more than one cycle takes minutes: it is not tried.
-const LARGE: usize = 30_000;
+const LARGE: usize = 15_000;
 
 /// Times that registers are told apart.
 const ROUNDS: usize = 3;

@@ -21,7 +21,7 @@ use crate::{Design, Result};
 pub(super) const RULES: &str = "parts 1";
 
 /// Time for a question about a part: one that takes longer is asked about the whole.
-const TIME: Duration = Duration::from_secs(10);
+const TIME: Duration = Duration::from_secs(5);
 
 /// For each mutant whether it is proved to do the same in each module that it is in, or in modules around them.
 pub(super) fn proved(ir: &Elaborated, mutations: &[&Mutation], limits: &Limits) -> Result<Vec<bool>> {
