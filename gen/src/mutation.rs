@@ -24,8 +24,16 @@ const CHANGED: &[(&str, &[(&str, u32)])] = &[
     ("axi_read_dma", SMALL_DMA),
     ("axi_write_dma", SMALL_DMA),
     // Two rows without patience are refreshed all the time, and counters of 32 bits do not get far.
-    ("kv_bank_group", SMALL_REFRESH),
-    ("kv_cache", SMALL_REFRESH),
+    (
+        "kv_bank_group",
+        &[
+            ("refresh.rows", 5),
+            ("refresh.interval_width", 6),
+            ("refresh.interval", 20),
+            ("refresh.patience", 8),
+            ("refresh.counter_width", 6),
+        ],
+    ),
     // Two rows without patience are refreshed all the time.
     (
         "refresh_controller",
@@ -76,14 +84,6 @@ const CHANGED: &[(&str, &[(&str, u32)])] = &[
     ("index_matmul_column", &[("counter.b_bits", 2), ("counter.k", 6)]),
     // With one tile, one level and one token in the buffer most counters stand still.
     ("quantization_unit", &[("tiles", 2), ("levels", 2), ("buffer_tokens", 2)]),
-];
-
-const SMALL_REFRESH: &[(&str, u32)] = &[
-    ("refresh.rows", 5),
-    ("refresh.interval_width", 6),
-    ("refresh.interval", 20),
-    ("refresh.patience", 8),
-    ("refresh.counter_width", 6),
 ];
 
 const SMALL_DMA: &[(&str, u32)] = &[

@@ -26,10 +26,10 @@ use super::report::Outcome;
 use super::run::{SELECT, select_width, with_faults};
 use super::{Mutants, Mutation};
 use crate::aig::Aig;
+use crate::files::Scratch;
 use crate::lint::{folder_of, is_verilog, open_boxes, yosys_in};
 use crate::process::{ProcessError, Tool};
 use crate::runner::Contract;
-use crate::files::Scratch;
 use crate::{Cache, Design, Error, Result, files};
 
 /// How hard to try to decide about a mutant. All but the time is the same on all machines.

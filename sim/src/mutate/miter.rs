@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use super::Mutation;
 use super::list::Source;
 use super::run::{SELECT, commands};
-use super::Mutation;
 use crate::lint::read_script;
 use crate::runner::Contract;
 use crate::{Design, Dir, Port, SourceFile};

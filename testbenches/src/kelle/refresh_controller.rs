@@ -159,10 +159,9 @@ impl Bench {
             held = if ready { 0 } else { held + 1 };
             if held > REFRESH_CYCLES {
                 let problem = format!("low for more than {REFRESH_CYCLES} cycles");
-                return Err(run.fail(
-                    sim.cycle_count(),
-                    Difference::Protocol { port: "access_ready_o".into(), problem },
-                ));
+                return Err(
+                    run.fail(sim.cycle_count(), Difference::Protocol { port: "access_ready_o".into(), problem })
+                );
             }
             let broken = |v| run.fail(sim.cycle_count(), violation(&v));
             scene.checker.cycle(&operations).map_err(broken)?;

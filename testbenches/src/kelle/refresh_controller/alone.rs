@@ -66,14 +66,7 @@ impl Alone {
     }
 
     /// Only `row` is valid, of this class; it is written in the last cycle.
-    fn begin(
-        &mut self,
-        sim: &mut Sim,
-        run: &Run,
-        row: usize,
-        high: bool,
-        intervals: Intervals,
-    ) -> sim::Result<()> {
+    fn begin(&mut self, sim: &mut Sim, run: &Run, row: usize, high: bool, intervals: Intervals) -> sim::Result<()> {
         // What was under way ends first, and the patience is renewed.
         self.valid.fill(false);
         for _ in 0..3 * self.rows + 4 + self.rng.random_range(0..2 * self.rows) {
