@@ -49,6 +49,10 @@ const CHANGED: &[(&str, &[(&str, u32)])] = &[
             ("counter_width", 6),
         ],
     ),
+    // Of a group of two tokens with one token half of all elements are never written: they are undefined.
+    ("context_memory", &[("tiles", 2), ("tokens", 4)]),
+    // One row has no distance to another one.
+    ("operand_check", &[("row_width", 3), ("rows_width", 3), ("stride_width", 9)]),
     // With one level nothing is ever extended, and no level opens at its top.
     ("axi_arbiter", &[("axi.address_width", 17)]),
     ("channel_monitor", &[("levels", 2)]),
@@ -71,6 +75,14 @@ const CHANGED: &[(&str, &[(&str, u32)])] = &[
         ],
     ),
     ("computing_engine", &[("vpus", 2), ("units", 2), ("lanes", 2), ("operand_width", 3), ("max_beats", 2)]),
+    // Of two tokens one is the first or the last.
+    ("eviction_controller", &[("slots", 3)]),
+    // A word of one bit has no parts.
+    ("double_buffer", &[("ram.depth", 3), ("ram.width", 4), ("ram.granule", 2)]),
+    // One layer needs no number.
+    ("pruning_unit", &[("layers", 2)]),
+    // One row is the victim of each pass.
+    ("systolic_evictor", &[("rows", 2), ("score_width", 2), ("amount_width", 3), ("passes", 2)]),
     // Columns of one pair give counts of one.
     ("index_matmul_column", &[("counter.b_bits", 2), ("counter.k", 6)]),
     // With one tile, one level and one token in the buffer most counters stand still.

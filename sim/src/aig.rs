@@ -34,7 +34,7 @@ impl Aig {
     }
 
     /// Gates.
-    #[cfg(test)]
+    #[must_use]
     pub fn gates(&self) -> usize {
         self.gates.len()
     }

@@ -171,6 +171,31 @@ impl Design {
         Design { modules }
     }
 
+    /// Its modules, those within a module before it; the last one is the top.
+    #[must_use]
+    pub fn module_names(&self) -> Vec<&str> {
+        self.modules.iter().map(|m| m.name.as_str()).collect()
+    }
+
+    /// The design of one of its modules, with what stands in it.
+    #[must_use]
+    pub fn part(&self, module: &str) -> Option<Design> {
+        let top = self.modules.iter().find(|m| m.name == module)?;
+        let mut inside = BTreeSet::new();
+        below(top, &mut inside);
+        let modules = self.modules.iter().filter(|m| inside.contains(m.name.as_str())).cloned().collect();
+        Some(Design { modules })
+    }
+
+    /// Modules in which a module stands as part of the hardware, without those around them.
+    #[must_use]
+    pub fn parents(&self, module: &str) -> Vec<&str> {
+        let placed = self.placed();
+        let holds = |m: &ModuleIr| m.instances.iter().any(|i| i.module.name == module && !in_formal(m, i.scope));
+        let parents = self.modules.iter().filter(|m| placed.contains(m.name.as_str()) && holds(m));
+        parents.map(|m| m.name.as_str()).collect()
+    }
+
     /// Modules that are part of the hardware, not of its proofs alone.
     fn placed(&self) -> BTreeSet<&str> {
         let mut placed = BTreeSet::new();

@@ -80,6 +80,30 @@ impl Aig {
         Self { inputs, latches: Vec::new(), bad, constraints, gates: hashed.gates }.needed()
     }
 
+    /// The graph without a state: all latches are inputs. Bad, in one property, is what was while all that is assumed holds. If
+    /// that cannot happen, no property fails in any state.
+    #[must_use]
+    pub fn in_any_state(&self) -> Self {
+        let mut hashed = Builder::default();
+        let mut map: Vec<Literal> = vec![0];
+        map.extend((0..self.inputs).map(|_| hashed.leaf()));
+        map.extend(self.latches.iter().map(|_| hashed.leaf()));
+        for &(a, b) in &self.gates {
+            let gate = hashed.and(through(&map, a), through(&map, b));
+            map.push(gate);
+        }
+        let mut none = 1;
+        for &bad in &self.bad {
+            none = hashed.and(none, through(&map, bad) ^ 1);
+        }
+        let mut bad = none ^ 1;
+        for &assumed in &self.constraints {
+            bad = hashed.and(bad, through(&map, assumed));
+        }
+        let inputs = self.inputs + self.latches.len() as u32;
+        Self { inputs, latches: vec![], bad: vec![bad], constraints: vec![], gates: hashed.gates }.needed()
+    }
+
     /// A graph without a state as a circuit whose outputs are what is bad: what `cec` reads.
     #[must_use]
     pub fn write_outputs(&self) -> Vec<u8> {
@@ -112,6 +136,19 @@ mod tests {
         assert_eq!([6, 7, 10, 11, 0, 1].map(|l| aig.state_behind(l, None)), [6, 7, 8, 9, 0, 1].map(Some));
         assert_eq!(aig.state_behind(16, None), None, "of two latches");
         assert_eq!([8, 9].map(|l| aig.latch_of(l)), [Some(1); 2]);
+    }
+
+    #[test]
+    fn what_no_state_shows() {
+        // Both latches are free: they may differ.
+        let free = example().in_any_state();
+        assert_eq!((free.inputs, free.latches.len(), free.bad.len(), free.is_proved()), (4, 0, 1, false));
+        // Not where what they show is assumed to be equal, or nothing is.
+        for assumed in [16, 0] {
+            let mut aig = example();
+            aig.constraints = vec![assumed];
+            assert!(aig.in_any_state().is_proved(), "{assumed}");
+        }
     }
 
     #[test]

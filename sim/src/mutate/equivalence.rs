@@ -20,11 +20,13 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::list::Source;
-use super::miter::{STARTED, at_once, miter, script};
+use super::miter::{STARTED, Subject, at_once, miter, script};
+use super::parts;
 use super::report::Outcome;
 use super::run::{SELECT, select_width, with_faults};
 use super::{Mutants, Mutation};
 use crate::aig::Aig;
+use crate::files::Scratch;
 use crate::lint::{folder_of, is_verilog, open_boxes, yosys_in};
 use crate::process::{ProcessError, Tool};
 use crate::runner::Contract;
@@ -48,7 +50,7 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { cycles: 40, conflicts: 10_000, time: Duration::from_secs(60) }
+        Self { cycles: 40, conflicts: 10_000, time: Duration::from_secs(10) }
     }
 }
 
@@ -59,19 +61,28 @@ pub(super) fn decide(
     indices: &[usize],
     limits: &Limits,
 ) -> Result<Vec<Outcome>> {
-    let keys = keys(mutants, contract, indices, limits)?;
+    let ports = mutants.model.ports();
+    let whole = Subject { design: &mutants.design, ports, source: &mutants.source, contract, is_whole: true };
+    let mutations: Vec<&Mutation> = indices.iter().map(|&index| &mutants.list[index]).collect();
+    let keys = keys(&whole, &mutations, limits)?;
     let mut outcomes: Vec<Option<Outcome>> = keys.iter().map(|key| known(&mutants.cache, key)).collect();
-    let open: Vec<usize> = (0..indices.len()).filter(|&i| outcomes[i].is_none()).collect();
-    if !open.is_empty() {
-        let folder = folder_of(&at_once(&mutants.design.files))?;
-        let mutations: Vec<&Mutation> = open.iter().map(|&i| &mutants.list[indices[i]]).collect();
-        let Miter { both, select, pairs } = side_by_side(mutants, contract, &mutations, folder.path())?;
-        for (number, &i) in open.iter().enumerate() {
-            let bits: BTreeMap<u32, bool> =
-                select.iter().map(|&(bit, input)| (input, (number + 1) >> bit & 1 == 1)).collect();
-            let outcome = match stay_equal(&both, &pairs, &bits, folder.path(), limits)? {
+    let open = |outcomes: &[Option<Outcome>]| (0..indices.len()).filter(|&i| outcomes[i].is_none()).collect::<Vec<_>>();
+    if let Source::Ir(ir) = &mutants.source {
+        let left = open(&outcomes);
+        let proved = parts::proved(ir, &left.iter().map(|&i| mutations[i]).collect::<Vec<_>>(), limits)?;
+        for i in left.into_iter().zip(proved).filter(|(_, proved)| *proved).map(|(i, _)| i) {
+            store(&mutants.cache, &keys[i], &Outcome::Equivalent)?;
+            outcomes[i] = Some(Outcome::Equivalent);
+        }
+    }
+    let left = open(&outcomes);
+    if !left.is_empty() {
+        let miter = side_by_side(&whole, &left.iter().map(|&i| mutations[i]).collect::<Vec<_>>())?;
+        for (number, &i) in left.iter().enumerate() {
+            let bits = miter.select(number);
+            let outcome = match stay_equal(&miter, &bits, limits.time)? {
                 true => Outcome::Equivalent,
-                false => decide_one(&both.with_constants(&bits), folder.path(), limits)?,
+                false => decide_one(&miter.both.with_constants(&bits), miter.folder.path(), limits)?,
             };
             store(&mutants.cache, &keys[i], &outcome)?;
             outcomes[i] = Some(outcome);
@@ -81,7 +92,7 @@ pub(super) fn decide(
 }
 
 /// What is equivalent does not depend on the sample: the design, the mutation, and what is asked of both.
-fn keys(mutants: &Mutants, contract: &Contract, indices: &[usize], limits: &Limits) -> Result<Vec<String>> {
+fn keys(whole: &Subject, mutations: &[&Mutation], limits: &Limits) -> Result<Vec<String>> {
     let version = Tool::new("yosys").arg("-V").run()?.log();
     let mut common = blake3::Hasher::new();
     let mut add = |text: &str| {
@@ -89,19 +100,19 @@ fn keys(mutants: &Mutants, contract: &Contract, indices: &[usize], limits: &Limi
     };
     for text in [
         &version,
-        &format!("{ROUNDS} {IN_ONE_STATE} {QUESTIONS:?} {limits:?}"),
-        &script(mutants, &[]),
-        &miter(mutants, contract, 1),
+        &format!("{ROUNDS} {LARGE} {IN_ANY_STATE} {IN_ONE_STATE} {QUESTIONS:?} {limits:?} {}", parts::RULES),
+        &script(whole, &[]),
+        &miter(whole, 1),
     ] {
         add(text);
     }
-    at_once(&mutants.design.files).iter().for_each(|file| add(&file.text));
-    let key = |index: &usize| {
+    at_once(&whole.design.files).iter().for_each(|file| add(&file.text));
+    let key = |mutation: &&Mutation| {
         let mut own = common.clone();
-        own.update(mutants.list[*index].options.as_bytes());
+        own.update(mutation.options.as_bytes());
         own.finalize().to_hex()[..32].to_owned()
     };
-    Ok(indices.iter().map(key).collect())
+    Ok(mutations.iter().map(key).collect())
 }
 
 const ANSWER: &str = "answer.json";
@@ -148,26 +159,27 @@ const QUESTIONS: [&str; 2] = [
 const IN_ONE_STATE: &str = "read_aiger shared.aig; fold; orpos; strash; scleanup; dc2; write_aiger shared.aig; \
      pdr -F 20 -C 5000 -D 2000; iprove -C 5000";
 
+/// What ABC is asked first about both in one state: whether any state shows a difference, one that never occurs, too.
+const IN_ANY_STATE: &str = "read_aiger any.aig; strash; iprove -C 2000";
+
+/// Gates of both beyond which a proof that looks at more than one cycle takes minutes: it is not tried.
+const LARGE: usize = 15_000;
+
 /// Times that registers are told apart.
 const ROUNDS: usize = 3;
 
 /// Both are proved to stay in one state, or in states that differ only where nobody looks: registers that may get other values
 /// are told apart in the next round. Otherwise nothing is known.
-fn stay_equal(
-    both: &Aig,
-    pairs: &[(u32, u32)],
-    bits: &BTreeMap<u32, bool>,
-    folder: &Path,
-    limits: &Limits,
-) -> Result<bool> {
-    let mut pairs = pairs.to_vec();
-    for _ in 0..ROUNDS {
-        let shared = both.in_one_state(&pairs).with_constants(bits);
+pub(super) fn stay_equal(miter: &Miter, bits: &BTreeMap<u32, bool>, time: Duration) -> Result<bool> {
+    let mut pairs = miter.pairs.clone();
+    let is_large = miter.both.gates() > LARGE;
+    for _ in 0..if is_large { 1 } else { ROUNDS } {
+        let shared = miter.both.in_one_state(&pairs).with_constants(bits);
         // Properties of the graph come before those of the pairs.
         let known: Vec<bool> = shared.known().collect();
         let own = known.len() - pairs.len();
         let kept: Pairs = pairs.iter().zip(&known[own..]).filter(|(_, known)| **known).map(|(pair, _)| *pair).collect();
-        if is_proved(&shared.with_open_properties(), folder, limits)? {
+        if is_proved(&shared.with_open_properties(), miter.folder.path(), time, is_large)? {
             return Ok(true);
         }
         if kept.len() == pairs.len() {
@@ -178,23 +190,30 @@ fn stay_equal(
     Ok(false)
 }
 
-fn is_proved(shared: &Aig, folder: &Path, limits: &Limits) -> Result<bool> {
+fn is_proved(shared: &Aig, folder: &Path, time: Duration, is_large: bool) -> Result<bool> {
     if shared.is_proved() {
         return Ok(true);
     }
-    let path = folder.join("shared.aig");
-    std::fs::write(&path, shared.write()).map_err(Error::io(&path))?;
-    let tool = Tool::new("yosys-abc").args(["-c", IN_ONE_STATE]).dir(folder).timeout(limits.time);
-    match tool.run() {
-        Ok(output) => Ok(output.log().lines().find_map(answer) == Some(Outcome::Equivalent)),
-        Err(ProcessError::Timeout { .. } | ProcessError::Died { .. }) => Ok(false),
-        Err(other) => Err(other.into()),
+    let asked = [("any.aig", shared.in_any_state(), IN_ANY_STATE), ("shared.aig", shared.clone(), IN_ONE_STATE)];
+    for (name, graph, commands) in &asked[..if is_large { 1 } else { 2 }] {
+        let path = folder.join(name);
+        std::fs::write(&path, graph.write()).map_err(Error::io(&path))?;
+        let tool = Tool::new("yosys-abc").args(["-c", commands]).dir(folder).timeout(time);
+        match tool.run() {
+            Ok(output) if output.log().lines().find_map(answer) == Some(Outcome::Equivalent) => return Ok(true),
+            Ok(_) | Err(ProcessError::Timeout { .. } | ProcessError::Died { .. }) => {}
+            Err(other) => return Err(other.into()),
+        }
     }
+    Ok(false)
 }
 
 fn decide_one(graph: &Aig, folder: &Path, limits: &Limits) -> Result<Outcome> {
     if graph.is_proved() {
         return Ok(Outcome::Equivalent);
+    }
+    if graph.gates() > LARGE {
+        return Ok(Outcome::Survived { differs_in: None });
     }
     let path = folder.join("open.aig");
     std::fs::write(&path, graph.write()).map_err(Error::io(&path))?;
@@ -238,21 +257,30 @@ fn answer(line: &str) -> Option<Outcome> {
 type Pairs = Vec<(u32, u32)>;
 
 /// Both in one graph.
-struct Miter {
+pub(super) struct Miter {
     both: Aig,
     /// The inputs that choose the mutant: the bit in its number, and the input.
     select: Pairs,
     /// Latches of the design, each with that of the mutants.
     pairs: Pairs,
+    folder: Scratch,
 }
 
-fn side_by_side(mutants: &Mutants, contract: &Contract, mutations: &[&Mutation], folder: &Path) -> Result<Miter> {
-    let miter = miter(mutants, contract, select_width(mutations.len()));
+impl Miter {
+    /// The inputs that choose the mutant at this place of the list.
+    pub fn select(&self, at: usize) -> BTreeMap<u32, bool> {
+        self.select.iter().map(|&(bit, input)| (input, (at + 1) >> bit & 1 == 1)).collect()
+    }
+}
+
+pub(super) fn side_by_side(subject: &Subject, mutations: &[&Mutation]) -> Result<Miter> {
+    let folder = folder_of(&at_once(&subject.design.files))?;
+    let miter = miter(subject, select_width(mutations.len()));
     let write = |name: &str, text: &str| {
-        let path = folder.join(name);
+        let path = folder.path().join(name);
         std::fs::write(&path, text).map_err(Error::io(&path))
     };
-    match &mutants.source {
+    match subject.source {
         Source::Netlist(netlist) => write("netlist.il", netlist)?,
         Source::Ir(ir) => {
             let mutated = open_boxes(&Design::from(&with_faults(ir, mutations.iter().copied())));
@@ -261,15 +289,15 @@ fn side_by_side(mutants: &Mutants, contract: &Contract, mutations: &[&Mutation],
         }
     }
     write("senbazuru_miter.v", &miter)?;
-    yosys_in(folder, &script(mutants, mutations))?;
+    yosys_in(folder.path(), &script(subject, mutations))?;
     let read = |name: &str| {
-        let path = folder.join(name);
+        let path = folder.path().join(name);
         files::read_regular(&path).map_err(Error::io(path))
     };
     let both = Aig::read(&read("both.aig")?)?;
     let map = String::from_utf8_lossy(&read("both.map")?).into_owned();
     let (select, pairs) = select_and_pairs(&both, &map);
-    Ok(Miter { both, select, pairs })
+    Ok(Miter { both, select, pairs, folder })
 }
 
 /// `input 12 0 senbazuru_select_i`: number of the input, bit, name. `wire 24 0 u_right.count_q`: literal, bit, name.

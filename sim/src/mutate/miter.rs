@@ -2,17 +2,29 @@
 
 use std::fmt::Write as _;
 
+use super::Mutation;
 use super::list::Source;
 use super::run::{SELECT, commands};
-use super::{Mutants, Mutation};
 use crate::lint::read_script;
 use crate::runner::Contract;
-use crate::{Dir, Port, SourceFile};
+use crate::{Design, Dir, Port, SourceFile};
+
+/// What is put beside its mutants: a design, or a module of one.
+pub(super) struct Subject<'a> {
+    pub design: &'a Design,
+    pub ports: &'a [Port],
+    pub source: &'a Source,
+    /// What is known of its ports; of a module nothing.
+    pub contract: &'a Contract,
+    /// A whole design: its inputs obey the assumptions of the formal sections, and its outputs mean nothing during reset. What
+    /// a module does during reset may be kept around it.
+    pub is_whole: bool,
+}
 
 /// The Yosys commands for that.
-pub(super) fn script(mutants: &Mutants, mutations: &[&Mutation]) -> String {
-    let top = &mutants.design.top;
-    let mutated = match &mutants.source {
+pub(super) fn script(subject: &Subject, mutations: &[&Mutation]) -> String {
+    let top = &subject.design.top;
+    let mutated = match subject.source {
         Source::Netlist(_) => format!("read_rtlil netlist.il\n{}", commands(mutations.iter().copied())),
         Source::Ir(_) => "read_verilog mutated.v\n".to_owned(),
     };
@@ -45,7 +57,7 @@ aigmap
 clean
 write_aiger -zinit -vmap both.map both.aig
 ",
-        read_script(&mutants.design, " -formal -DFORMAL")
+        read_script(subject.design, if subject.is_whole { " -formal -DFORMAL" } else { " -sv" })
     )
 }
 
@@ -53,9 +65,9 @@ write_aiger -zinit -vmap both.map both.aig
 pub(super) const STARTED: &str = "senbazuru_started";
 
 /// Verilog that places both and compares them.
-pub(super) fn miter(mutants: &Mutants, contract: &Contract, select_width: u32) -> String {
-    let design = &mutants.design;
-    let ports = || mutants.model.ports().iter().filter(|p| p.name != SELECT);
+pub(super) fn miter(subject: &Subject, select_width: u32) -> String {
+    let Subject { design, contract, .. } = subject;
+    let ports = || subject.ports.iter().filter(|p| p.name != SELECT);
     let range = |port: &Port| format!("[{}:0]", port.width - 1);
     let mut header = format!("input wire [{}:0] {SELECT}", select_width - 1);
     let (mut nets, mut right, mut same) = (String::new(), String::new(), Vec::new());
@@ -84,12 +96,14 @@ pub(super) fn miter(mutants: &Mutants, contract: &Contract, select_width: u32) -
         let names = ports().filter(|p| p.dir == Dir::Output).map(|p| format!(".{0}({which}_{0})", p.name));
         names.collect::<Vec<_>>().join(", ")
     };
-    // Reset in the first cycle, and later whenever the inputs want it. Outputs during reset mean nothing.
+    // Reset in the first cycle, and later whenever the inputs want it.
     let mut reset = String::new();
     if let (Some(clock), Some(name)) = (&design.clock, &design.reset) {
         let _ = writeln!(reset, "  reg {STARTED} = 1'b0;\n  always @(posedge {clock}) {STARTED} <= 1'b1;");
         let _ = writeln!(reset, "  wire senbazuru_reset = {name} & {STARTED};");
-        same = vec![format!("(!senbazuru_reset | ({}))", same.join(" & "))];
+        if subject.is_whole {
+            same = vec![format!("(!senbazuru_reset | ({}))", same.join(" & "))];
+        }
     }
     let given: String = contract.given.iter().map(|rule| format!("  always @* assume ({rule});\n")).collect();
     format!(

@@ -23,6 +23,7 @@ mod equivalence;
 mod ir;
 mod list;
 mod miter;
+mod parts;
 mod report;
 mod run;
 

@@ -18,6 +18,12 @@ pub const SELECT: &str = "senbazuru_select_i";
 /// in half of them.
 const STARTS: u64 = 8;
 
+/// Runs before a proof is tried: most of what is noticed at all is noticed soon, and a proof takes longer than a run.
+const BEFORE_PROOFS: u64 = 3;
+
+/// Later runs, of what is not proved equivalent, have so many times as many vectors.
+const LONGER: u64 = 8;
+
 /// A compiled model of a design with a sample of its mutations.
 #[derive(Clone, Debug)]
 pub struct Mutants {
@@ -132,7 +138,8 @@ pub fn run(bench: &dyn Bench, mutants: &Mutants, options: &Options) -> Result<Re
     let mut cycles = 0;
     for more in 0..STARTS {
         let start = Instant::now();
-        let run = RunOptions { seed: options.run.seed + more, ..options.run.clone() };
+        let vectors = options.run.vectors * if more < BEFORE_PROOFS { 1 } else { LONGER };
+        let run = RunOptions { seed: options.run.seed + more, vectors, ..options.run.clone() };
         let judge = Judge::new(bench, &mutants.model, &run)?;
         let mut left = Vec::new();
         for index in open {
@@ -144,13 +151,15 @@ pub fn run(bench: &dyn Bench, mutants: &Mutants, options: &Options) -> Result<Re
         seconds[0] += start.elapsed().as_secs_f64();
         if more == 0 {
             cycles = judge.effort.cycles;
-            if let (Some(limits), false) = (&options.proof, left.is_empty()) {
-                let start = Instant::now();
-                let outcomes = equivalence::decide(mutants, &judge.contract, &left, limits)?;
-                left.iter().zip(outcomes).for_each(|(index, outcome)| tested[*index].outcome = outcome);
-                left.retain(|index| tested[*index].outcome != Outcome::Equivalent);
-                seconds[1] = start.elapsed().as_secs_f64();
-            }
+        }
+        if more + 1 == BEFORE_PROOFS
+            && let (Some(limits), false) = (&options.proof, left.is_empty())
+        {
+            let start = Instant::now();
+            let outcomes = equivalence::decide(mutants, &judge.contract, &left, limits)?;
+            left.iter().zip(outcomes).for_each(|(index, outcome)| tested[*index].outcome = outcome);
+            left.retain(|index| tested[*index].outcome != Outcome::Equivalent);
+            seconds[1] = start.elapsed().as_secs_f64();
         }
         open = left;
         if open.is_empty() {

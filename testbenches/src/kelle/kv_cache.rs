@@ -276,6 +276,9 @@ impl Cache {
         let busy = sim.peek_u64(self.ports.busy) != 0;
         if busy {
             run.expect_u64(sim, self.ports.ready, 0)?;
+        } else if !access.write && access.bytes == [false; 2] {
+            // It needs no bank.
+            run.expect_u64(sim, self.ports.ready, 1)?;
         }
         let made = wanted && ready;
         run.expect_u64(sim, self.ports.stalls, (wanted && !ready).into())?;
@@ -369,7 +372,9 @@ impl Cache {
             }
             if bit(self.ports.refresh_write) {
                 let words = &self.buffers[group];
-                self.banks[group].iter_mut().zip(words).for_each(|(b, word)| b.write(row, now, word));
+                // A row that was never read is written back by a wrong controller, which its checker says.
+                let read = self.banks[group].iter_mut().zip(words).filter(|(_, word)| !word.is_empty());
+                read.for_each(|(b, word)| b.write(row, now, word));
             }
         }
         if bit(self.ports.refresh_read) {

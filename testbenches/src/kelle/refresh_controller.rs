@@ -9,6 +9,7 @@ mod alone;
 
 use golden::kelle::refresh_controller::{Checker, Intervals, Limits, Operation};
 use hdl::blocks::kelle::RefreshController;
+use hdl::blocks::kelle::refresh_controller::REFRESH_CYCLES;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 use sim::{Difference, Run, Sim};
@@ -94,6 +95,8 @@ impl Bench {
         let mask = if p.counter_width == 64 { u64::MAX } else { (1 << p.counter_width) - 1 };
         let (mut traffic, mut left, mut odd) = (Traffic::Writes, 4 * p.rows, false);
         let (mut refreshes, mut stalls, mut refused) = (0u64, 0u64, false);
+        // Cycles for which the banks have been nobody's but the controller's.
+        let mut held = 0u32;
         run.reset(sim, 2)?;
         for cycle in 0..run.vectors() * CYCLES {
             if rng.random_range(0..(100 * p.rows).max(2000)) == 0 {
@@ -102,6 +105,7 @@ impl Bench {
                 scene = self.scene()?;
                 (traffic, left) = (Traffic::Writes, 4 * p.rows);
                 (refreshes, stalls, refused) = (0, 0, false);
+                held = 0;
             }
             if left == 0 {
                 traffic = Traffic::ALL[rng.random_range(0..Traffic::ALL.len())];
@@ -152,6 +156,13 @@ impl Bench {
                 refreshes += 1;
             }
             stalls += u64::from(wanted && !ready);
+            held = if ready { 0 } else { held + 1 };
+            if held > REFRESH_CYCLES {
+                let problem = format!("low for more than {REFRESH_CYCLES} cycles");
+                return Err(
+                    run.fail(sim.cycle_count(), Difference::Protocol { port: "access_ready_o".into(), problem })
+                );
+            }
             let broken = |v| run.fail(sim.cycle_count(), violation(&v));
             scene.checker.cycle(&operations).map_err(broken)?;
             if operations.contains(&Operation::Write(row)) && !scene.valid[row] {

@@ -78,7 +78,7 @@ impl Beat {
                 }
             }
         };
-        let (sums, mut factors): (Vec<_>, Vec<_>) = (0..p.columns).map(|_| one(rng)).unzip();
+        let (mut sums, mut factors): (Vec<(i64, i64)>, Vec<_>) = (0..p.columns).map(|_| one(rng)).unzip();
         let mut scale = scale;
         // Other formats are so small that any numbers will do.
         let (wide, narrow) = (p.wide.width(), p.narrow.width());
@@ -86,6 +86,17 @@ impl Beat {
             let any = |rng: &mut StimulusRng| rng.random::<u32>() & ((1 << wide) - 1);
             factors = factors.iter().map(|_| (any(rng), any(rng))).collect();
             scale &= (1 << narrow) - 1;
+            if kind == 1 || kind == 2 {
+                // What is left of two equal numbers, however small they are.
+                let bias = (1u16 << (p.narrow.exponent_bits() - 1)) - 1;
+                scale = bias << p.narrow.fraction_bits();
+                let most = i64::MAX >> (64 - p.dense_width.min(p.outlier_width));
+                for ((dense, outliers), factors) in sums.iter_mut().zip(&mut factors) {
+                    *dense = (*dense).clamp(-most, most);
+                    *outliers = -*dense;
+                    factors.1 = factors.0;
+                }
+            }
         }
         let mut flag = |of: u8| rng.random_range(0..of) == 0;
         Self { sums, factors, scale, special: flag(16), error: flag(8), last: flag(4) }

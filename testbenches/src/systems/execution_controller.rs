@@ -110,7 +110,8 @@ fn draw(p: &ExecutionController, rng: &mut StimulusRng) -> Tiles {
     if rng.random_range(0..8u8) == 0 {
         let at = rng.random_range(0..table.len());
         let bit = 1 << rng.random_range(0..15u8);
-        table[at] = [channels as u16, 0x7fff, RESCALE | bit][rng.random_range(0..3usize)];
+        let one = bit.max(channels as u16);
+        table[at] = [channels as u16, 0x7fff, one, one, RESCALE | bit][rng.random_range(0..5usize)];
     }
     let some = |rng: &mut StimulusRng| rng.random_range(1..=4);
     Tiles { row_tiles: some(rng), column_tiles: some(rng), channels, table, explicit: p.explicit && rng.random() }
@@ -145,6 +146,9 @@ fn product(
     let mut freed = [0; 3];
     let (mut taken, mut tiles_taken, mut room) = (0, 0, eager);
     let (mut done, mut entry, mut channel) = (0, rng.random_range(0..1 << 16), 0);
+    // The place of the entry that was read and is no step yet, the entries that will still be read, whether a step waits.
+    let (mut held, mut offered) = (None::<usize>, false);
+    let mut to_read = u64::from(tiles.row_tiles * tiles.column_tiles) * tiles.table.len() as u64;
     let mut cycle = 0;
     loop {
         let mut comes = |k: usize| rng.random_range(0..16u8) < pace[k];
@@ -166,6 +170,7 @@ fn product(
         let high = |sim: &Sim, port: Out| sim.peek_u64(port) == 1;
         run.expect_equal(sim, "busy_o", "while there are steps", cycle > 0, high(sim, ports.busy))?;
         let [valid, first, last, rescale] = ports.step.map(|port| high(sim, port));
+        run.expect_equal(sim, "step_valid_o", "in the cycle after its entry", offered, valid)?;
         if valid && ready {
             let Some(&step) = steps.get(done) else {
                 return run.expect_equal(sim, "step_valid_o", "a step too many", false, true);
@@ -178,15 +183,18 @@ fn product(
             }
             done += 1;
         }
-        let error = high(sim, ports.error);
-        run.expect_equal(sim, "error_o", "only at a wrong entry", false, error && !wrong)?;
-        let reads = high(sim, ports.read);
-        run.expect_equal(sim, "read_o", "without panels", false, reads && !(there[1] && there[2]))?;
+        let of = |at: usize| tiles.table[at];
+        let (error, reads, takes) = (high(sim, ports.error), high(sim, ports.read), high(sim, ports.take));
+        let is_wrong = |at| of(at) > RESCALE || of(at) < RESCALE && u32::from(of(at)) >= tiles.channels;
+        run.expect_equal(sim, "error_o", "at a wrong entry", held.is_some_and(is_wrong), error)?;
+        let leaves = held.is_some_and(|at| at + 1 == tiles.table.len() || tiles.explicit && of(at) == RESCALE);
+        let goes = held.is_some() && !error && there[1] && there[2] && (room || !leaves) && (ready || !valid) && !clear;
+        let channel_is_read = goes && held.is_some_and(|at| of(at) != RESCALE);
+        run.expect_equal(sim, "read_o", "as soon as all is there", channel_is_read, reads)?;
+        run.expect_equal(sim, "take_o", "as soon as all is there", goes && leaves, takes)?;
         if reads {
             channel = sim.peek_u64(ports.channel);
         }
-        let takes = high(sim, ports.take);
-        run.expect_equal(sim, "take_o", "without room", false, takes && !room)?;
         if takes {
             let Some(part) = parts.get(taken) else {
                 return run.expect_equal(sim, "take_o", "a part too many", false, true);
@@ -208,14 +216,22 @@ fn product(
         let all = tiles.row_tiles * tiles.column_tiles;
         run.expect_equal(sim, "index_free_o", "behind all tiles", u32::from(tiles_taken == all), freed[0])?;
         let index = high(sim, ports.index_read);
-        run.expect_equal(sim, "index_read_o", "without indices", false, index && !there[0])?;
-        let next = index.then(|| tiles.table.get(sim.peek_u64(ports.index_address) as usize).copied());
+        let wants = cycle > 0 && to_read > 0 && there[0] && (held.is_none() || goes) && !clear;
+        run.expect_equal(sim, "index_read_o", "as soon as there is a place", wants, index)?;
+        let address = sim.peek_u64(ports.index_address) as usize;
+        let next = index.then(|| tiles.table.get(address).copied());
         sim.tick()?;
         cycle += 1;
         if let Some(read) = next {
             run.expect_equal(sim, "index_address_o", "inside of the table", true, read.is_some())?;
             entry = read.unwrap_or(0).into();
         }
+        if index {
+            (held, to_read) = (Some(address), to_read - 1);
+        } else if goes {
+            held = None;
+        }
+        offered = goes || valid && !ready;
         for k in 0..3 {
             there[k] &= !frees[k] || eager;
         }

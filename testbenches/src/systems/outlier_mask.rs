@@ -30,7 +30,9 @@ pub fn bench(p: &OutlierMask) -> anyhow::Result<Box<dyn sim::Bench>> {
             let (blank, mark) = (fills && kind < 2, fills && (2..4).contains(&kind));
             let fill_last = fills && rng.random_range(0..12u8) == 0;
             let (read, use_last) = (uses && rng.random(), uses && rng.random_range(0..12u8) == 0);
-            let bits = [clear, blank, mark].map(u64::from);
+            // A mark that comes with a clear is none.
+            let dropped = clear && golden.fills() && rng.random();
+            let bits = [clear, blank, mark || dropped].map(u64::from);
             let values = [
                 bits[0],
                 bits[1],

@@ -95,6 +95,7 @@ impl<'a> Controller<'a> {
         let [result_valid, result, overflow] =
             ["result_valid_o", "result_o", "overflow_o"].map(|name| sim.output(name));
         let (result_valid, result, overflow) = (result_valid?, result?, overflow?);
+        run.only_while("result_valid_o", &["result_o", "overflow_o"]);
         let garbage = run.rng("garbage");
         let (expected, sums) = (BTreeMap::new(), Vec::new());
         Ok(Self { p, sim, run, steps, result_valid, result, overflow, garbage, cycle: 0, expected, sums, overflows: 0 })

@@ -285,8 +285,19 @@ impl Store {
             streams.cycle(sim, run)?;
         }
         streams.cycle(sim, run)?;
-        // A row of each of its macros.
         let inputs = u64::from(self.p.tile.cells.inputs);
+        // A row of a macro that it does not use is taken at once.
+        let is_used = |&(row, column): &(usize, usize)| vector.rows.contains(&row) && vector.columns.contains(&column);
+        let all =
+            (0..self.p.rows as usize).flat_map(|row| (0..self.p.columns as usize).map(move |column| (row, column)));
+        let rests: Vec<(usize, usize)> = all.filter(|place| !is_used(place)).collect();
+        if let Some(&(row, column)) = rests.get(rng.random_range(0..rests.len().max(1))) {
+            let weights = self.weights(rng);
+            self.write((row as u64 * inputs, column as u64), weights, &mut streams)?;
+            streams.cycle(sim, run)?;
+            run.expect_equal(sim, "write_ready_o", "a row of a macro that rests", true, streams.write.is_done())?;
+        }
+        // A row of each of its macros.
         for (row, column) in vector.rows.clone().flat_map(|r| vector.columns.clone().map(move |c| (r as u64, c as u64)))
         {
             let weights = self.weights(rng);

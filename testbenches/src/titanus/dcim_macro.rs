@@ -15,6 +15,7 @@ pub fn bench(p: &DcimMacro) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
     sim::kit::bench(&p.clone(), move |sim, run| {
         let mut player = Player::new(&p, sim)?;
+        run.only_while("output_valid_o", &["output_sums_o"]);
         run.reset(sim, 2)?;
         let mut rng = run.rng("cycles");
         for cycle in 0..run.vectors() {

@@ -155,6 +155,10 @@ pub fn accesses(
             run.expect_u64(sim, rresp, if answer.is_some() { 0 } else { 2 })?;
             run.expect_u64(sim, rdata, answer.unwrap_or(0).into())?;
         }
+        // One of each waits at most.
+        run.expect_u64(sim, ar.ready, read.is_none().into())?;
+        run.expect_u64(sim, aw.ready, addresses.is_empty().into())?;
+        run.expect_u64(sim, w.ready, data.is_empty().into())?;
         // A read shows what the registers hold before this cycle's write.
         match ar.taken(sim) {
             Some(address) => read = Some(registers.read(address, &shown).ok()),

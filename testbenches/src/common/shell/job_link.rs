@@ -248,9 +248,10 @@ impl Player {
         sim.poke_u64(self.pins.operation.valid, 0);
         sim.poke_u64(self.pins.other_end.valid, 0);
         for _ in 0..self.rng.random_range(1..4u8) {
-            let coming = self.coming.len();
+            let (coming, given) = (self.coming.len(), self.given.len());
             self.cycle(sim, Pace::Quick, (true, false))?;
             run.expect_equal(sim, "prior_ready_o", "tokens taken in a clear", coming, self.coming.len())?;
+            run.expect_equal(sim, "next_valid_o", "tokens given in a clear", given, self.given.len())?;
         }
         sim.poke_u64(self.pins.clear, 0);
         sim.poke_u64(self.pins.prior.valid, 0);

@@ -76,7 +76,7 @@ fn draw(p: &OperandCheck, rng: &mut StimulusRng) -> (Command, Limits) {
 fn work(p: &OperandCheck, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     let mut rng = run.rng("operands");
     let [clear_i, base_i, limit_i] = ["clear_i", "window_base_i", "window_limit_i"].map(|name| sim.input(name));
-    let (clear_i, base_i, limit_i) = (clear_i?, base_i?, limit_i?);
+    let (clear_i, base_i, limit_i, ready_o) = (clear_i?, base_i?, limit_i?, sim.output("operand_ready_o")?);
     sim.poke_u64(clear_i, 0);
     run.reset(sim, 2)?;
     for k in 0..run.vectors() {
@@ -103,6 +103,11 @@ fn work(p: &OperandCheck, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         }
         let begin = sim.cycle_count();
         while !monitor.is_done() && sim.cycle_count() - begin < 300 {
+            if driver.sent() > 0 {
+                // One operand at a time.
+                sim.settle()?;
+                run.expect_u64(sim, ready_o, 0)?;
+            }
             run.cycle(sim, &mut [driver.as_mut()], &mut [monitor.as_mut()])?;
         }
         let cycles = sim.cycle_count() - begin;
