@@ -5,7 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 fn main() -> io::Result<()> {
-    let page = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../docs/adding-a-block.md");
+    let page =
+        PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../docs/adding-a-block.md");
     // The page is not part of the package.
     if page.is_file() { documented_block(&page) } else { Ok(()) }
 }

@@ -97,6 +97,10 @@ pub trait Entry: Send + Sync {
     fn about(&self) -> About;
     /// Whether it is made of blocks that have benches of their own ([`CatalogBlock::IS_ACCELERATOR`]).
     fn is_accelerator(&self) -> bool;
+    /// Parameters that are measured in place of the smallest ones ([`CatalogBlock::SAMPLE`]).
+    fn sample(&self) -> &'static [(&'static str, u32)];
+    /// Vectors of such a measurement ([`CatalogBlock::SAMPLE_VECTORS`]).
+    fn sample_vectors(&self) -> Option<u64>;
     /// Documentation of the parameters.
     fn parameters(&self) -> Vec<Parameter>;
     /// Where the block is described.
@@ -197,6 +201,14 @@ impl<B: CatalogBlock> Entry for Line<B> {
 
     fn is_accelerator(&self) -> bool {
         B::IS_ACCELERATOR
+    }
+
+    fn sample(&self) -> &'static [(&'static str, u32)] {
+        B::SAMPLE
+    }
+
+    fn sample_vectors(&self) -> Option<u64> {
+        B::SAMPLE_VECTORS
     }
 
     fn parameters(&self) -> Vec<Parameter> {

@@ -17,98 +17,16 @@ const WORK: u64 = 60_000;
 /// Vectors are doubled from here on as long as they fit into [`WORK`], and halved if these do not.
 const VECTORS: u64 = 1000;
 
-/// Vectors of blocks of which a few are far longer than others.
-const FIXED: &[(&str, u64)] = &[("execution_controller", 400)];
-
-/// Blocks whose smallest configuration hardly uses what it has, so that most faults are none there, which takes long to
-/// prove; with what is changed in it.
-const CHANGED: &[(&str, &[(&str, u32)])] = &[
-    // Counters of 24 bits do not get far, and proofs take large buffers apart, bit by bit.
-    ("axi_read_dma", SMALL_DMA),
-    ("axi_write_dma", SMALL_DMA),
-    // Two rows without patience are refreshed all the time, and counters of 32 bits do not get far.
-    (
-        "kv_bank_group",
-        &[
-            ("refresh.rows", 5),
-            ("refresh.interval_width", 6),
-            ("refresh.interval", 20),
-            ("refresh.patience", 8),
-            ("refresh.counter_width", 6),
-        ],
-    ),
-    // Two rows without patience are refreshed all the time.
-    (
-        "refresh_controller",
-        &[
-            ("rows", 5),
-            ("interval_width", 6),
-            ("interval", 20),
-            ("patience", 8),
-            ("tick_log2", 0),
-            ("counter_width", 6),
-        ],
-    ),
-    // Of a group of two tokens with one token half of all elements are never written: they are undefined.
-    ("context_memory", &[("tiles", 2), ("tokens", 4)]),
-    // One row has no distance to another one.
-    ("operand_check", &[("row_width", 3), ("rows_width", 3), ("stride_width", 9)]),
-    // With one level nothing is ever extended, and no level opens at its top.
-    ("axi_arbiter", &[("axi.address_width", 17)]),
-    ("channel_monitor", &[("levels", 2)]),
-    ("dequantization_unit", &[("levels", 2)]),
-    // With two tiles a word is never read while it is written.
-    ("kv_decompressor", &[("tiles", 1), ("levels", 2)]),
-    // One input and one output have no tree, and one MU no other that rests.
-    ("dcim_macro", &[("input_width", 3), ("cells.inputs", 3), ("cells.outputs", 2), ("cells.weight_width", 3)]),
-    (
-        "dcim_linear",
-        &[
-            ("tile.input_width", 2),
-            ("tile.cells.inputs", 2),
-            ("tile.cells.outputs", 2),
-            ("tile.cells.weight_width", 2),
-            ("rows", 2),
-            ("columns", 3),
-            ("load", 1),
-            ("drain", 1),
-        ],
-    ),
-    ("computing_engine", &[("vpus", 2), ("units", 2), ("lanes", 2), ("operand_width", 3), ("max_beats", 2)]),
-    // Of two tokens one is the first or the last.
-    ("eviction_controller", &[("slots", 3)]),
-    // A word of one bit has no parts.
-    ("double_buffer", &[("ram.depth", 3), ("ram.width", 4), ("ram.granule", 2)]),
-    // One layer needs no number.
-    ("pruning_unit", &[("layers", 2)]),
-    // One row is the victim of each pass.
-    ("systolic_evictor", &[("rows", 2), ("score_width", 2), ("amount_width", 3), ("passes", 2)]),
-    // Columns of one pair give counts of one.
-    ("index_matmul_column", &[("counter.b_bits", 2), ("counter.k", 6)]),
-    // With one tile, one level and one token in the buffer most counters stand still.
-    ("quantization_unit", &[("tiles", 2), ("levels", 2), ("buffer_tokens", 2)]),
-];
-
-const SMALL_DMA: &[(&str, u32)] = &[
-    ("axi.address_width", 16),
-    ("dma.burst_beats", 4),
-    ("dma.outstanding", 2),
-    ("dma.row_width", 7),
-    ("dma.rows_width", 3),
-    ("dma.stride_width", 11),
-    ("buffer_beats", 8),
-];
-
 /// The configuration whose mutants are tested: the smallest registered one, or one as small that uses what the block has.
 ///
 /// # Errors
 /// A block in which there is nothing to mutate.
 pub fn configuration(entry: &dyn Entry) -> Result<(Params, Design)> {
     let (mut params, design) = smallest(entry)?;
-    let Some((_, changes)) = CHANGED.iter().find(|(block, _)| *block == entry.about().name) else {
+    if entry.sample().is_empty() {
         return Ok((params, design));
-    };
-    for (name, value) in *changes {
+    }
+    for (name, value) in entry.sample() {
         let old = params.insert((*name).to_owned(), (*value).into());
         old.ok_or_else(|| Failure::Check(format!("`{}` has no parameter `{name}`", entry.about().name)))?;
     }
@@ -223,8 +141,8 @@ pub fn test(
 
 /// As many vectors as fit into [`WORK`]; `run` tells the cycles and the compared values of a run with so many.
 pub(crate) fn vectors(entry: &dyn Entry, run: impl Fn(u64) -> Result<(u64, u64)>) -> Result<u64> {
-    if let Some((_, fixed)) = FIXED.iter().find(|(block, _)| *block == entry.about().name) {
-        return Ok(*fixed);
+    if let Some(fixed) = entry.sample_vectors() {
+        return Ok(fixed);
     }
     let fits = |vectors| run(vectors).map(|(cycles, compared)| cycles.max(compared / 4) <= WORK);
     let mut vectors = VECTORS;

@@ -35,11 +35,15 @@ running-sum is a crate with the block `running_sum`. Simulate it and compare it 
 fn what_cannot_be_a_crate_is_refused() {
     let folder = in_folder(&[("there/file", ""), ("toolkit/gen/Cargo.toml", "[package]\nname = \"other\"\n")]);
     let refused = |args: &[&str]| {
-        let output = senbazuru(&[&["new"], args].concat()).current_dir(folder.path()).assert().code(2).get_output().clone();
+        let output =
+            senbazuru(&[&["new"], args].concat()).current_dir(folder.path()).assert().code(2).get_output().clone();
         String::from_utf8(output.stderr).unwrap()
     };
     for (args, why) in [
-        (&["Sum"][..], "error: `Sum` is not a good name: use lower-case letters, digits and `_`, starting with a letter\n"),
+        (
+            &["Sum"][..],
+            "error: `Sum` is not a good name: use lower-case letters, digits and `_`, starting with a letter\n",
+        ),
         (&["module"], "error: `module` is a reserved word of Verilog or SystemVerilog; choose another name\n"),
         (&["match"], "error: `match` is a reserved word of Rust, or a crate's name; choose another name\n"),
         (&["there"], "error: there is there already: choose another folder with --folder\n"),

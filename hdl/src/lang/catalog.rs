@@ -8,6 +8,13 @@ pub trait CatalogBlock: Block + Default + Clone {
     /// other block contains.
     const IS_ACCELERATOR: bool = false;
 
+    /// What is different, by name, in the parameters whose mutants and coverage are measured. They are otherwise those of the
+    /// smallest registered configuration, which may hardly use what the block has.
+    const SAMPLE: &'static [(&'static str, u32)] = &[];
+
+    /// Vectors of such a measurement; without a number, as many as are run in a moment.
+    const SAMPLE_VECTORS: Option<u64> = None;
+
     /// Parameter sets every check runs on: the smallest, odd ones, every mode. The default is always checked too.
     fn configurations() -> Vec<Self>;
 

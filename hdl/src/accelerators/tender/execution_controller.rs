@@ -298,6 +298,9 @@ fn properties(m: &mut Module, io: &ExecutionControllerPorts, behind_part: Option
 }
 
 impl CatalogBlock for ExecutionController {
+    // A few vectors are far longer than the others.
+    const SAMPLE_VECTORS: Option<u64> = Some(400);
+
     fn configurations() -> Vec<Self> {
         let set = |depth, steps, explicit| Self { depth, steps, explicit };
         vec![set(2, 2, false), set(33, 70, false), set(5, 9, true)]

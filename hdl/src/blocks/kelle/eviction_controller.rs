@@ -222,6 +222,9 @@ impl Block for EvictionController {
 }
 
 impl CatalogBlock for EvictionController {
+    // Of two tokens one is the first or the last.
+    const SAMPLE: &'static [(&'static str, u32)] = &[("slots", 3)];
+
     fn configurations() -> Vec<Self> {
         [2, 5, 64].map(|slots| Self { slots }).into()
     }

@@ -226,6 +226,15 @@ impl Block for KvBankGroup {
 }
 
 impl CatalogBlock for KvBankGroup {
+    // Two rows without patience are refreshed all the time, and counters of 32 bits do not get far.
+    const SAMPLE: &'static [(&'static str, u32)] = &[
+        ("refresh.rows", 5),
+        ("refresh.interval_width", 6),
+        ("refresh.interval", 20),
+        ("refresh.patience", 8),
+        ("refresh.counter_width", 6),
+    ];
+
     fn configurations() -> Vec<Self> {
         let refresh = |rows, interval_width, interval, patience, tick_log2| RefreshController {
             rows,

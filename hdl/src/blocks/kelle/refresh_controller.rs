@@ -294,6 +294,16 @@ impl Block for RefreshController {
 }
 
 impl CatalogBlock for RefreshController {
+    // Two rows without patience are refreshed all the time.
+    const SAMPLE: &'static [(&'static str, u32)] = &[
+        ("rows", 5),
+        ("interval_width", 6),
+        ("interval", 20),
+        ("patience", 8),
+        ("tick_log2", 0),
+        ("counter_width", 6),
+    ];
+
     fn configurations() -> Vec<Self> {
         let set = |rows, interval_width, interval, patience, tick_log2, counter_width| Self {
             rows,

@@ -182,6 +182,10 @@ impl Block for SystolicEvictor {
 }
 
 impl CatalogBlock for SystolicEvictor {
+    // One row is the victim of each pass.
+    const SAMPLE: &'static [(&'static str, u32)] =
+        &[("rows", 2), ("score_width", 2), ("amount_width", 3), ("passes", 2)];
+
     fn configurations() -> Vec<Self> {
         let set = |rows, score_width, amount_width, passes| Self { rows, score_width, amount_width, passes };
         vec![set(1, 1, 2, 1), set(5, 3, 4, 3), set(8, 24, 20, 1)]

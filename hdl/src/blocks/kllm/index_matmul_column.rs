@@ -229,6 +229,9 @@ impl IndexMatmulColumn {
 }
 
 impl CatalogBlock for IndexMatmulColumn {
+    // Columns of one pair give counts of one.
+    const SAMPLE: &'static [(&'static str, u32)] = &[("counter.b_bits", 2), ("counter.k", 6)];
+
     fn configurations() -> Vec<Self> {
         use FloatFormat::{Fp16, Fp32};
         use Subnormals::{Flush, Ieee};

@@ -230,6 +230,9 @@ impl ChannelMonitor {
 }
 
 impl CatalogBlock for ChannelMonitor {
+    // With one level nothing is ever extended, and no level opens at its top.
+    const SAMPLE: &'static [(&'static str, u32)] = &[("levels", 2)];
+
     fn configurations() -> Vec<Self> {
         let set = |lanes, tiles, levels, tag_width| Self { lanes, tiles, levels, tag_width };
         vec![set(1, 1, 1, 1), set(5, 3, 5, 3)]

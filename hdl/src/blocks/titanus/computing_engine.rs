@@ -299,6 +299,9 @@ impl ComputingEngine {
 }
 
 impl CatalogBlock for ComputingEngine {
+    const SAMPLE: &'static [(&'static str, u32)] =
+        &[("vpus", 2), ("units", 2), ("lanes", 2), ("operand_width", 3), ("max_beats", 2)];
+
     fn configurations() -> Vec<Self> {
         let set = |vpus, units, lanes, operand_width, max_beats| Self { vpus, units, lanes, operand_width, max_beats };
         vec![set(1, 1, 1, 2, 1), set(2, 3, 2, 8, 3), set(3, 1, 4, 5, 5), set(4, 2, 4, 8, 16)]

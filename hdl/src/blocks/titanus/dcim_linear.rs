@@ -457,6 +457,17 @@ impl DcimLinear {
 }
 
 impl CatalogBlock for DcimLinear {
+    const SAMPLE: &'static [(&'static str, u32)] = &[
+        ("tile.input_width", 2),
+        ("tile.cells.inputs", 2),
+        ("tile.cells.outputs", 2),
+        ("tile.cells.weight_width", 2),
+        ("rows", 2),
+        ("columns", 3),
+        ("load", 1),
+        ("drain", 1),
+    ];
+
     fn configurations() -> Vec<Self> {
         let set = |(inputs, outputs, input_width), (rows, columns), (load, drain)| {
             let cells = DcimCells { inputs, outputs, ..DcimCells::default() };

@@ -227,6 +227,10 @@ impl DcimMacro {
 }
 
 impl CatalogBlock for DcimMacro {
+    // One input and one output have no tree, and one MU no other that rests.
+    const SAMPLE: &'static [(&'static str, u32)] =
+        &[("input_width", 3), ("cells.inputs", 3), ("cells.outputs", 2), ("cells.weight_width", 3)];
+
     fn configurations() -> Vec<Self> {
         use DcimImplementation::{BlackBox, Registers};
         let set = |inputs, outputs, weight_width, input_width, implementation| {

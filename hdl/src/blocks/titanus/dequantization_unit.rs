@@ -321,6 +321,9 @@ impl DequantizationUnit {
 }
 
 impl CatalogBlock for DequantizationUnit {
+    // With one level nothing is ever extended, and no level opens at its top.
+    const SAMPLE: &'static [(&'static str, u32)] = &[("levels", 2)];
+
     fn configurations() -> Vec<Self> {
         let set = |lanes, tiles, levels, count_skips| Self { lanes, tiles, levels, count_skips };
         vec![set(2, 1, 1, false), set(5, 3, 4, true)]

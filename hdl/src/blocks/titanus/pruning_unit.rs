@@ -146,6 +146,9 @@ impl PruningUnit {
 }
 
 impl CatalogBlock for PruningUnit {
+    // One layer needs no number.
+    const SAMPLE: &'static [(&'static str, u32)] = &[("layers", 2)];
+
     fn configurations() -> Vec<Self> {
         [(2, 1), (5, 3), (16, 12)].map(|(lanes, layers)| Self { lanes, layers }).into()
     }

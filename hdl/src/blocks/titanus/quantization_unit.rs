@@ -343,6 +343,9 @@ impl QuantizationUnit {
 }
 
 impl CatalogBlock for QuantizationUnit {
+    // With one tile, one level and one token in the buffer most counters stand still.
+    const SAMPLE: &'static [(&'static str, u32)] = &[("tiles", 2), ("levels", 2), ("buffer_tokens", 2)];
+
     fn configurations() -> Vec<Self> {
         let set = |lanes, tiles, levels, buffer_tokens, layers| Self { lanes, tiles, levels, buffer_tokens, layers };
         vec![set(2, 1, 1, 1, 1), set(5, 3, 4, 6, 3)]

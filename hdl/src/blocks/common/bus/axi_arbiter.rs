@@ -180,6 +180,9 @@ impl AxiArbiter {
 }
 
 impl CatalogBlock for AxiArbiter {
+    // With one level nothing is ever extended, and no level opens at its top.
+    const SAMPLE: &'static [(&'static str, u32)] = &[("axi.address_width", 17)];
+
     fn configurations() -> Vec<Self> {
         let set = |data_width, address_width, id_width, managers, outstanding| Self {
             axi: AxiSpec { address_width, data_width, id_width },

@@ -143,6 +143,9 @@ impl DoubleBuffer {
 }
 
 impl CatalogBlock for DoubleBuffer {
+    // A word of one bit has no parts.
+    const SAMPLE: &'static [(&'static str, u32)] = &[("ram.depth", 3), ("ram.width", 4), ("ram.granule", 2)];
+
     fn configurations() -> Vec<Self> {
         use RamImplementation::{BlackBox, Inferred};
         let set =

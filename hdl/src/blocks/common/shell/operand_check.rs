@@ -178,6 +178,9 @@ impl Block for OperandCheck {
 }
 
 impl CatalogBlock for OperandCheck {
+    // One row has no distance to another one.
+    const SAMPLE: &'static [(&'static str, u32)] = &[("row_width", 3), ("rows_width", 3), ("stride_width", 9)];
+
     fn configurations() -> Vec<Self> {
         let set = |address_width, row_width, rows_width, stride_width| Self {
             address_width,
