@@ -160,11 +160,11 @@ fn a_library_is_renewed_and_nothing_of_others_is_touched() {
         fs::read_to_string(out.join("common/mac_mesh.f")).unwrap(),
         "../modules/mac_pe_w8_a32.v\n../modules/mac_mesh_r16_c16_w8_a32.v\n"
     );
-    // A module of another version, a family that is gone, and a block's folder as 0.1 had it.
+    // A module of another version, and a family that is gone.
     let text = fs::read_to_string(out.join("modules/mac_pe_w8_a32.v")).unwrap();
     let manifest = fs::read_to_string(out.join("common/mac_mesh.json")).unwrap();
-    let old = ["modules/old.v", "gone/old.f", "gone/old.json", "common/mac_mesh/old.v", "common/mac_mesh/old.json"];
-    let texts = [&text, "../modules/old.v\n", &manifest, &text, &manifest];
+    let old = ["modules/old.v", "gone/old.f", "gone/old.json"];
+    let texts = [&text, "../modules/old.v\n", &manifest];
     for (name, text) in old.iter().zip(texts) {
         fs::create_dir_all(out.join(name).parent().unwrap()).unwrap();
         fs::write(out.join(name), text).unwrap();
@@ -173,8 +173,6 @@ fn a_library_is_renewed_and_nothing_of_others_is_touched() {
     fs::write(out.join("modules/edited.v"), "module edited; endmodule\n").unwrap();
     run(&["--check"]).assert().code(1).stderr_eq(str![[r#"
 error: the generated files are stale; run `senbazuru gen --all`:
-  verilog-out/common/mac_mesh/old.json is not generated any more
-  verilog-out/common/mac_mesh/old.v is not generated any more
   verilog-out/gone/old.f is not generated any more
   verilog-out/gone/old.json is not generated any more
   verilog-out/modules/old.v is not generated any more

@@ -21,7 +21,7 @@ fn mistakes_in_the_file() {
     for (text, part) in [
         (change("\"mac_mesh\"", "\"mac_mash\""), "s.toml:3: unknown block `mac_mash`; did you mean mac_mesh?"),
         (change("rows = {", "row = {"), "s.toml:9: mac_mesh has no parameter `row`; did you mean rows?"),
-        (change("[1, 2]", "['a']"), "s.toml:10: parameter `columns` is `a`"),
+        (change("[1, 2]", "['a']"), "s.toml:10: parameter `columns` is a, allowed: 1 to 1024"),
         (change("from = 1", "form = 1"), "s.toml:9: axis `rows`: `form` is unknown; write"),
         (change("\"synth\"", "\"synthesis\""), "unknown variant `synthesis`, expected one of `gen`, `lint`"),
         (change("\"synth\"", "\"gen\""), "stage `gen` is listed twice"),
