@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use hdl::lang::Design;
 use serde_json::json;
 
 use super::Targets;
@@ -31,6 +32,12 @@ pub(super) struct Args {
     /// Also write what other flows take: FuseSoC core, EDAM, cocotb test with Makefile, SDC; of one block
     #[arg(long, conflicts_with_all = ["all", "stdout"])]
     package: bool,
+    /// Name of the top module, in place of one that follows from the parameters; of one block
+    #[arg(long, value_name = "NAME", conflicts_with = "all")]
+    top: Option<String>,
+    /// Text before the names of all modules, so that they stand beside those of another generator
+    #[arg(long, value_name = "TEXT")]
+    prefix: Option<String>,
     /// Clock period of the package, in ns
     #[arg(long, value_name = "NS", requires = "package", default_value = "10", value_parser = point::period)]
     period: f64,
@@ -46,11 +53,14 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     if args.package && targets.len() > 1 {
         return Err(Failure::Usage("--package goes with one block, as its Makefile and tests do: name one".into()));
     }
+    if args.top.is_some() && targets.len() > 1 {
+        return Err(Failure::Usage("--top goes with one block: name one, or give all modules a --prefix".into()));
+    }
     let progress = Progress::new(targets.len(), "generating");
     for (entry, params) in &targets {
         let block = entry.about().name;
         progress.message(block);
-        let design = entry.elaborate(params)?;
+        let design = args.named(entry.elaborate(params)?)?;
         bundle.add(entry.family(), block, &design)?;
         if args.package {
             let package = Package { period: args.period };
@@ -85,6 +95,17 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
 }
 
 impl Args {
+    /// With the names that the user gives.
+    fn named(&self, mut design: Design) -> Result<Design> {
+        if let Some(prefix) = &self.prefix {
+            design = design.with_prefix(prefix).map_err(|e| Failure::Usage(format!("--prefix: {e}")))?;
+        }
+        if let Some(top) = &self.top {
+            design = design.with_top_name(top).map_err(|e| Failure::Usage(format!("--top: {e}")))?;
+        }
+        Ok(design)
+    }
+
     fn folder(&self, bundle: &Bundle) -> Result<PathBuf> {
         match (&self.output, bundle.layout(), bundle.designs()) {
             (Some(folder), ..) => Ok(folder.clone()),

@@ -20,6 +20,7 @@ mod operand;
 mod parameters;
 mod ports;
 pub mod registers;
+mod rename;
 mod signal;
 mod state;
 mod stream;
