@@ -285,3 +285,31 @@ fn to_params<B: Block>(block: &B) -> Params {
 fn from_params<B: CatalogBlock>(params: &Params) -> Result<B, String> {
     B::from_values(&hdl::lang::nest(params)).map_err(|e| e.to_string())
 }
+
+#[cfg(all(test, feature = "standard"))]
+mod tests {
+    use hdl::blocks::common::Ram;
+    use testbenches::common::memory::ram::bench;
+
+    use super::*;
+
+    #[test]
+    fn a_catalogue_that_cannot_be() {
+        assert!(Catalogue::standard().wrong.is_empty());
+        let twice = Catalogue::empty().block::<Ram>("a-b_3", bench).block::<Ram>("mine", bench);
+        assert_eq!(twice.wrong, ["two blocks are called `ram`: give one of them another name in its `ABOUT`"]);
+        let odd = Catalogue::empty().block::<Ram>("../mine", bench);
+        assert_eq!(odd.wrong, ["family `../mine` of block `ram`, allowed: letters, digits, `_` and `-`"]);
+        assert_eq!(format!("{:?}", odd.cli()), format!("{:?}", ExitCode::from(2)));
+    }
+
+    #[test]
+    fn names_that_are_not_there() {
+        let told = |catalogue: &Catalogue, name| catalogue.find(name).unwrap_err().to_string();
+        assert_eq!(told(&Catalogue::empty(), "ram"), "unknown block `ram`; the catalogue is empty");
+        let one = Catalogue::empty().block::<Ram>("mine", bench);
+        assert_eq!(told(&one, "fifo"), "unknown block `fifo`; the blocks are: ram");
+        assert_eq!(told(&one, "rams"), "unknown block `rams`; did you mean ram? `senbazuru list` shows all blocks");
+        assert!(one.find("ram").is_ok());
+    }
+}

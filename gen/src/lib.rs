@@ -1,4 +1,70 @@
-//! The command line: lists, generates, checks, simulates, synthesises and proves the blocks of the catalogue.
+//! Hardware blocks in Rust: Verilog comes out, and a golden model checks it.
+//!
+//! A block states its parameters, ports and contract, and builds its hardware. Its bench drives it and compares it with a golden
+//! model. A catalogue of such blocks is a command line: `senbazuru new my_block` writes a crate with one.
+//!
+//! ```
+//! use senbazuru::prelude::*;
+//!
+//! parameters! {
+//!     /// Elaboration parameters.
+//!     pub struct Doubler {
+//!         /// Width of the input in bits.
+//!         width: u32 = 8, in 1..=32, tag "w";
+//!     }
+//! }
+//!
+//! ports! {
+//!     /// Ports of [`Doubler`].
+//!     pub struct DoublerPorts(p: &Doubler) {
+//!         /// A number.
+//!         data_i: In = uint(p.width),
+//!         /// Twice the number.
+//!         double_o: Out = uint(p.width + 1),
+//!     }
+//! }
+//!
+//! impl Block for Doubler {
+//!     type Ports = DoublerPorts;
+//!     const ABOUT: About =
+//!         About { name: "doubler", summary: "twice a number", contract: "double_o = 2 data_i.", reference: "" };
+//!
+//!     fn build(&self, m: &mut Module, io: &DoublerPorts) {
+//!         m.connect(io.double_o, io.data_i + io.data_i);
+//!     }
+//! }
+//!
+//! impl CatalogBlock for Doubler {
+//!     fn configurations() -> Vec<Self> {
+//!         vec![Doubler { width: 1 }]
+//!     }
+//! }
+//!
+//! /// The golden model is `2 * x`.
+//! fn bench(p: &Doubler) -> anyhow::Result<Box<dyn Bench>> {
+//!     let width = p.width;
+//!     sim::kit::bench(p, move |sim, run| {
+//!         let mut rng = run.rng("numbers");
+//!         let (data_i, double_o) = (sim.input("data_i")?, sim.output("double_o")?);
+//!         for _ in 0..run.vectors() {
+//!             let x = rng.random_range(0..1u64 << width);
+//!             sim.poke_u64(data_i, x);
+//!             sim.settle()?;
+//!             run.expect_u64(sim, double_o, 2 * x)?;
+//!         }
+//!         Ok(())
+//!     })
+//! }
+//!
+//! // In a `main`, `.cli()` runs the command line on these blocks.
+//! let catalogue = Catalogue::empty().block::<Doubler>("mine", bench);
+//! let block = catalogue.find("doubler")?;
+//! assert!(block.elaborate(&block.defaults())?.verilog()[0].text.contains("assign double_o = data_i + data_i;"));
+//! for report in run_all(bench, &options(1000))? {
+//!     assert_eq!(report.compared, 1000);
+//! }
+//! # Ok::<(), anyhow::Error>(())
+//! ```
 //!
 //! A [`Catalogue`] knows all blocks; each command is one file of `commands`. [`flows`] holds what external tools do with a
 //! design; [`point`] runs such stages on one set of parameters and files the results, [`sweep`] makes the points from a

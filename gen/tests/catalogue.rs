@@ -202,9 +202,7 @@ fn is_of_a_full_run(name: &str, entry: &dyn Entry, params: &Params) -> bool {
 #[test]
 #[ignore = "minutes: accelerators, Orizuru of 273 units, and half of all others"]
 fn release_verilog_is_clean_without_yosys() {
-    clean_without_yosys(&Catalogue::standard().all().to_vec(), |name, entry, params| {
-        !is_of_a_full_run(name, entry, params)
-    });
+    clean_without_yosys(Catalogue::standard().all(), |name, entry, params| !is_of_a_full_run(name, entry, params));
 }
 
 /// What it does not show Yosys.

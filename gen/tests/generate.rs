@@ -198,3 +198,31 @@ fn gen_to_standard_output() {
     assert_eq!(text.matches("\nendmodule\n").count(), 2);
     assert!(text.find("module mac_pe_w4_a8").unwrap() < text.find("module mac_mesh_r2_c2_w4_a8").unwrap());
 }
+
+/// What a system instantiates has one name, whatever the parameters are.
+#[test]
+fn names_that_a_system_chooses() {
+    let folder = in_folder(&[]);
+    let run = |more: &[&str]| {
+        senbazuru(&[&["gen", "mac_mesh"], &MESH[..], more].concat()).current_dir(folder.path()).assert()
+    };
+    run(&["--top", "array", "--prefix", "npu_"]).code(0);
+    let files = ["array.f", "array.json", "array.v", "npu_mac_pe_w4_a8.v"];
+    assert_eq!(names(&folder.path().join("array")), files);
+    let text = fs::read_to_string(folder.path().join("array/array.v")).unwrap();
+    assert!(text.contains("\nmodule array (") && text.contains("npu_mac_pe_w4_a8 u_"), "{text}");
+    run(&["--top", "array", "--prefix", "npu_", "--check"]).code(0);
+    run(&["--top", "mac_pe_w4_a8"]).code(2).stderr_eq(str![[r#"
+error: --top: `mac_pe_w4_a8` is a module within the design; choose another name
+
+"#]]);
+    run(&["--prefix", "2"]).code(2);
+    senbazuru(&["gen", "mac_mesh", "ram", "--top", "x", "-o", "out"])
+        .current_dir(folder.path())
+        .assert()
+        .code(2)
+        .stderr_eq(str![[r#"
+error: --top goes with one block: name one, or give all modules a --prefix
+
+"#]]);
+}

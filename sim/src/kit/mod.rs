@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use hdl::lang::*;
-//! use sim::kit::{MakeBench, bench};
+//! use rand::RngExt;
 //! # parameters! {
 //! #     /// Elaboration parameters.
 //! #     pub struct Doubler {
@@ -11,14 +11,18 @@
 //! #     }
 //! # }
 //! # ports! {
+//! #     /// Ports.
 //! #     pub struct DoublerPorts(p: &Doubler) {
+//! #         /// A number.
 //! #         data_i: In = uint(p.width),
+//! #         /// Twice the number.
 //! #         double_o: Out = uint(p.width + 1),
 //! #     }
 //! # }
 //! # impl Block for Doubler {
 //! #     type Ports = DoublerPorts;
-//! #     const ABOUT: About = About { name: "doubler", summary: "twice a number", contract: "`double_o` is twice `data_i`." };
+//! #     const ABOUT: About =
+//! #         About { name: "doubler", summary: "twice a number", contract: "double_o = 2 data_i.", reference: "" };
 //! #     fn build(&self, m: &mut Module, io: &DoublerPorts) {
 //! #         m.connect(io.double_o, io.data_i + io.data_i);
 //! #     }
@@ -26,21 +30,24 @@
 //! # impl CatalogBlock for Doubler {
 //! #     fn configurations() -> Vec<Self> { vec![Doubler { width: 1 }] }
 //! # }
+//!
 //! /// Compares a `Doubler` with `2 * x` in Rust.
-//! fn doubler(p: &Doubler) -> anyhow::Result<Box<dyn sim::Bench>> {
+//! fn bench(p: &Doubler) -> anyhow::Result<Box<dyn sim::Bench>> {
 //!     let width = p.width;
-//!     bench(p, move |sim, run| {
-//!         let (data, double) = (sim.input("data_i")?, sim.output("double_o")?);
+//!     sim::kit::bench(p, move |sim, run| {
+//!         let mut rng = run.rng("numbers");
+//!         let (data_i, double_o) = (sim.input("data_i")?, sim.output("double_o")?);
 //!         for _ in 0..run.vectors() {
-//!             let x = run.below(1 << width);
-//!             sim.poke_u64(data, x);
-//!             run.check(sim, double, 2 * x)?;
+//!             let x = rng.random_range(0..1u64 << width);
+//!             sim.poke_u64(data_i, x);
+//!             sim.settle()?;
+//!             run.expect_u64(sim, double_o, 2 * x)?;
 //!         }
 //!         Ok(())
 //!     })
 //! }
-//! let make: MakeBench<Doubler> = doubler;
-//! for report in sim::kit::run_all(make, &sim::kit::options(1000))? {
+//!
+//! for report in sim::kit::run_all(bench, &sim::kit::options(1000))? {
 //!     assert_eq!(report.compared, 1000);
 //! }
 //! # Ok::<(), anyhow::Error>(())
