@@ -1,5 +1,16 @@
 //! [rust-hdl](https://rust-hdl.org) 0.46, both ways: its blocks inside our designs, our modules inside its designs.
 //!
+//! ```
+//! use rust_hdl::prelude::*;
+//! use rust_hdl_bridge::import;
+//!
+//! // A FIFO of rust-hdl's widgets as a module that `Module::external` places in a design of ours.
+//! declare_sync_fifo!(Fifo, Bits<9>, 8, 2);
+//! let fifo = import("rh_fifo", Fifo::default())?;
+//! assert_eq!(fifo.name, "rh_fifo");
+//! # Ok::<(), rust_hdl_bridge::InteropError>(())
+//! ```
+//!
 //! - [`import`] makes an [`ExternalModule`](hdl::lang::ExternalModule) of a rust-hdl block, with checked ports.
 //! - [`export`] makes a rust-hdl block of one of our designs: a black box with run-time ports. The macro
 //!   [`black_box!`] gives such a box typed fields, so that `#[hdl_gen]` kernels can connect it.

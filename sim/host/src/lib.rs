@@ -1,5 +1,28 @@
 //! The software side of accelerators behind the shell: what a driver and the programs above it need.
 //!
+//! ```
+//! use half::f16;
+//! use host::vector::{Caps, Integer, Operand, Units, VectorJob};
+//! use host::{Allocator, Chain, Format, Link, Rows, Window};
+//!
+//! // Three rows of five numbers are doubled and become int8.
+//! let units = Units { softmax: true, layer_norm: false, rotary: false };
+//! let caps = Caps { opcode: 1, lanes: 4, max_beats: 8, function: 2, units };
+//! let window = Window { base: 0x1000, limit: 0xffff, address_width: 32 };
+//! let (rows, results) = (Rows::dense(Format::Fp16, 3, 5)?, Rows::dense(Format::Int8, 3, 5)?);
+//! let mut memory = Allocator::new(&window);
+//! let (x, out) = (memory.take(rows.bytes() as u64)?, memory.take(results.bytes() as u64)?);
+//! let operand = |address, rows: &Rows| Operand { address, stride: rows.stride() as u32 };
+//! let job = VectorJob::new(3, 5, operand(x, &rows), operand(out, &results))
+//!     .scale(f16::from_f32(2.0))
+//!     .quantize(Integer::Int8, f16::ONE);
+//! // What the device reads; `Device::run` starts it and waits.
+//! let chain = Chain::new().then(Link::from(job.build(&caps, &window)?).tag(42));
+//! let image = chain.place(memory.take(chain.bytes())?, &window, 4)?;
+//! # let _ = image;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! - [`Bus`]: the way to a device, of four methods; a co-simulation and a real device implement it.
 //! - [`Device`]: identifies, starts, waits, resets.
 //! - [`vector`]: jobs of `vector_top`, refused here as the hardware would refuse them, with the field's name.

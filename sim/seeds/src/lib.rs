@@ -1,5 +1,14 @@
 //! Seeds of random tests.
 //!
+//! ```
+//! // In an ordinary run the fixed seed, in a soak run one that follows from it.
+//! let seed = seeds::seed(7);
+//! // In a full run all of a list, else some of it.
+//! let widths = seeds::some(&[1, 2, 8, 33], 2);
+//! assert!(widths.len() >= 2);
+//! # let _ = seed;
+//! ```
+//!
 //! An ordinary run is a fixed function of the tree: every random test has a fixed seed. `scripts/test --soak` draws other
 //! ones: it sets [`VARIABLE`], and each seed that a test asks for becomes one that follows from both. So a failure is
 //! repeated by the same value of the variable; the case that it found then becomes a fixed test.
