@@ -2,11 +2,13 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 use serde_json::{Map, Value};
+use sim::kit::tensors::{FromTensors, Tensors, Wanted};
 use sim::kit::{MakeBench, Work};
 
 use crate::error::{Failure, Result};
@@ -127,6 +129,16 @@ pub trait Entry: Send + Sync {
     /// # Errors
     /// A refused parameter.
     fn bench(&self, params: &Params) -> Result<Box<dyn sim::Bench>>;
+    /// The tensors that [`bench_of_tensors`](Self::bench_of_tensors) takes; none where the bench takes no tensors.
+    ///
+    /// # Errors
+    /// A refused parameter.
+    fn tensors(&self, params: &Params) -> Result<Vec<Wanted>>;
+    /// The testbench on the tensors of a folder, and the number of its vectors.
+    ///
+    /// # Errors
+    /// A block whose bench takes no tensors, a refused parameter, a tensor that is not as it should be.
+    fn bench_of_tensors(&self, params: &Params, folder: &Path) -> Result<(Box<dyn sim::Bench>, u64)>;
     /// Names of the numbers of [`work`](Self::work); none where there is no such work.
     fn work_columns(&self) -> &'static [&'static str];
     /// Cycles of a fixed piece of work, by the block's recurrence.
@@ -167,6 +179,7 @@ pub struct Line<B> {
     family: &'static str,
     bench: MakeBench<B>,
     work: Option<Work<B>>,
+    tensors: Option<FromTensors<B>>,
     block: PhantomData<fn() -> B>,
 }
 
@@ -174,7 +187,13 @@ impl<B: CatalogBlock> Line<B> {
     /// A block that is tested by this bench.
     #[must_use]
     pub fn new(family: &'static str, bench: MakeBench<B>) -> Self {
-        Self { family, bench, work: None, block: PhantomData }
+        Self { family, bench, work: None, tensors: None, block: PhantomData }
+    }
+
+    /// The bench takes tensors of a user as well.
+    #[must_use]
+    pub fn tensors(self, tensors: FromTensors<B>) -> Self {
+        Self { tensors: Some(tensors), ..self }
     }
 
     /// Work whose cycles sweeps count.
@@ -258,6 +277,23 @@ impl<B: CatalogBlock> Entry for Line<B> {
     fn bench(&self, params: &Params) -> Result<Box<dyn sim::Bench>> {
         let block = from_params::<B>(params).map_err(Failure::Usage)?;
         (self.bench)(&block).map_err(|e| Failure::Usage(format!("{}: {e:#}", B::ABOUT.name)))
+    }
+
+    fn tensors(&self, params: &Params) -> Result<Vec<Wanted>> {
+        let block = from_params::<B>(params).map_err(Failure::Usage)?;
+        let Some(tensors) = &self.tensors else { return Ok(Vec::new()) };
+        (tensors.wanted)(&block).map_err(|e| Failure::Usage(format!("{}: {e:#}", B::ABOUT.name)))
+    }
+
+    fn bench_of_tensors(&self, params: &Params, folder: &Path) -> Result<(Box<dyn sim::Bench>, u64)> {
+        let block = from_params::<B>(params).map_err(Failure::Usage)?;
+        let refused = |e| Failure::Usage(format!("{}: {e:#}", B::ABOUT.name));
+        let Some(tensors) = &self.tensors else {
+            return Err(Failure::Usage(format!("the bench of {} takes no tensors", B::ABOUT.name)));
+        };
+        let wanted = (tensors.wanted)(&block).map_err(refused)?;
+        let given = Tensors::read(folder, &wanted).map_err(|e| Failure::Usage(e.to_string()))?;
+        (tensors.bench)(&block, &given).map_err(refused)
     }
 
     fn work_columns(&self) -> &'static [&'static str] {

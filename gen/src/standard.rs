@@ -64,7 +64,7 @@ impl Catalogue {
             .block::<JobLink>("common", common::shell::job_link::bench)
             .block::<OperandCheck>("common", common::shell::operand_check::bench)
             .block::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench)
-            .block::<Orizuru>("kllm", kllm::orizuru::bench)
+            .line(Line::<Orizuru>::new("kllm", kllm::orizuru::bench).tensors(kllm::orizuru::TENSORS))
             .block::<ConcatUnit>("kllm", kllm::concat_unit::bench)
             .block::<IndexDistributionCounter>("kllm", kllm::index_distribution_counter::bench)
             .block::<Fp16Mac>("kllm", kllm::fp16_mac::bench)

@@ -41,6 +41,8 @@ struct Info {
     timing: Vec<hdl::lang::Phase>,
     modules: Vec<ModuleInfo>,
     warnings: Vec<String>,
+    /// Files of `sim --tensors`.
+    tensors: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -107,6 +109,8 @@ fn describe(entry: &dyn Entry, params: &Params) -> Result<Info> {
         modules: manifest.modules.iter().rev().map(module).collect(),
         timing: timing_rows(&manifest.timing),
         warnings: entry.warnings(params),
+        // Numbers that NumPy has no type for are no tensors.
+        tensors: entry.tensors(params).unwrap_or_default().iter().map(ToString::to_string).collect(),
         top: manifest.top,
     })
 }

@@ -37,6 +37,9 @@ pub(super) struct Args {
     /// Simulate the Verilog files (*.v) of this folder instead of the generated ones: an edited design, a netlist
     #[arg(long, value_name = "DIR")]
     verilog: Option<PathBuf>,
+    /// Drive the tensors (*.npy) of this folder instead of the bench's own vectors; `info` says which ones a block takes
+    #[arg(long, value_name = "DIR", conflicts_with = "vectors")]
+    tensors: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -53,16 +56,19 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     if let Some(folder) = &args.verilog {
         design.files = read_verilog(folder)?;
     }
+    let (bench, vectors) = match &args.tensors {
+        Some(folder) => entry.bench_of_tensors(&params, folder)?,
+        None => (entry.bench(&params)?, args.vectors),
+    };
     let options = RunOptions {
         seed: args.seed,
-        vectors: args.vectors,
+        vectors,
         coverage: args.coverage,
         trace,
         command: args.verilog.as_ref().map(|folder| repeat(args, &params, folder)),
         build: BuildOptions { engine: args.engine, ..BuildOptions::default() },
         ..RunOptions::default()
     };
-    let bench = entry.bench(&params)?;
     let progress = Progress::new(1, format!("simulating {}", design.top));
     let result = sim::run(&*bench, &design, &options);
     drop(progress);

@@ -54,6 +54,7 @@
 //! ```
 
 pub mod faults;
+pub mod tensors;
 
 use hdl::lang::{Block, CatalogBlock};
 use serde_json::Value;

@@ -3,9 +3,11 @@
 
 use golden::format::Format;
 use golden::kllm::orizuru::{Beat, Timing, Trace, comparison_bound};
+use hdl::blocks::common::{FloatFormat, NumberFormat};
 use hdl::blocks::kllm::orizuru_tree::Comparators;
 use hdl::blocks::kllm::{Orizuru, Pop, VectorBeat};
 use rand::RngExt;
+use sim::kit::tensors::{Elements, FromTensors, Wanted};
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Difference, Driver, Error, In, Monitor, Out, Run, Sim, Values};
 
@@ -19,6 +21,28 @@ use crate::common::formats::{nan_policy, number_format};
 pub fn bench(p: &Orizuru) -> anyhow::Result<Box<dyn sim::Bench>> {
     bench_of(p, Vec::new())
 }
+
+/// Vectors of a user, one a row, each with the full k.
+pub const TENSORS: FromTensors<Orizuru> = FromTensors {
+    wanted: |p| {
+        let elements = match p.format {
+            NumberFormat::Float(FloatFormat::Fp16) => Elements::Float16,
+            NumberFormat::Int { bits: 8 } => Elements::Int8,
+            NumberFormat::Uint { bits: 8 } => Elements::Uint8,
+            NumberFormat::Int { bits: 16 } => Elements::Int16,
+            NumberFormat::Int { bits: 32 } => Elements::Int32,
+            other => anyhow::bail!("no tensor has elements of {other}: fp16, int8, uint8, int16 and int32 are taken"),
+        };
+        let shape = vec![None, Some(p.n as usize)];
+        Ok(vec![Wanted { name: "vectors", meaning: "vectors, one a row", elements, shape }])
+    },
+    bench: |p, tensors| {
+        let mask = u64::MAX >> (64 - p.format.width());
+        let rows: Vec<Vec<u64>> = tensors.rows("vectors").map(|row| row.iter().map(|x| x & mask).collect()).collect();
+        let count = rows.len() as u64;
+        Ok((bench_of(p, rows)?, count))
+    },
+};
 
 /// A bench that starts with the vectors `given`, each of n raw values.
 ///

@@ -1,0 +1,100 @@
+//! A user's tensors in place of a bench's own vectors: `.npy` files of a folder, with the shapes that the bench wants.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use half::f16;
+
+use crate::stimulus::Tensor;
+use crate::{Bench, Error, Result};
+
+/// Type of a tensor's elements, as NumPy names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Elements {
+    /// `float16`.
+    Float16,
+    /// `int8`.
+    Int8,
+    /// `uint8`.
+    Uint8,
+    /// `int16`.
+    Int16,
+    /// `int32`.
+    Int32,
+}
+
+/// A tensor that a bench takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Name of its file, without `.npy`.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub meaning: &'static str,
+    /// Type of its elements.
+    pub elements: Elements,
+    /// Extents, outermost first; `None`: any but 0.
+    pub shape: Vec<Option<usize>>,
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let extent = |n: &Option<usize>| n.map_or("any".to_owned(), |n| n.to_string());
+        let shape: Vec<_> = self.shape.iter().map(extent).collect();
+        let elements = format!("{:?}", self.elements).to_lowercase();
+        write!(f, "{}.npy: {}; {elements}, shape [{}]", self.name, self.meaning, shape.join(", "))
+    }
+}
+
+/// How the bench of a block is made of tensors.
+pub struct FromTensors<B> {
+    /// The tensors that it takes at these parameters.
+    pub wanted: fn(&B) -> anyhow::Result<Vec<Wanted>>,
+    /// The bench that drives them, and the number of its vectors.
+    pub bench: fn(&B, &Tensors) -> anyhow::Result<(Box<dyn Bench>, u64)>,
+}
+
+/// The tensors of a folder.
+#[derive(Clone, Debug, Default)]
+pub struct Tensors {
+    by_name: BTreeMap<&'static str, Tensor<u64>>,
+}
+
+impl Tensors {
+    /// Reads each wanted tensor.
+    ///
+    /// # Errors
+    /// A missing or damaged file, elements of another type, another shape: with the file and what is wanted.
+    pub fn read(folder: &Path, wanted: &[Wanted]) -> Result<Self> {
+        let mut by_name = BTreeMap::new();
+        for one in wanted {
+            let path = folder.join(format!("{}.npy", one.name));
+            let tensor = match one.elements {
+                Elements::Float16 => bits(Tensor::<f16>::read(&path)?, |x| x.to_bits().into()),
+                Elements::Int8 => bits(Tensor::<i8>::read(&path)?, |x| i64::from(x) as u64),
+                Elements::Uint8 => bits(Tensor::<u8>::read(&path)?, u64::from),
+                Elements::Int16 => bits(Tensor::<i16>::read(&path)?, |x| i64::from(x) as u64),
+                Elements::Int32 => bits(Tensor::<i32>::read(&path)?, |x| i64::from(x) as u64),
+            };
+            let fits = |(found, wanted): (&usize, &Option<usize>)| *found > 0 && wanted.is_none_or(|n| n == *found);
+            if tensor.shape.len() != one.shape.len() || !tensor.shape.iter().zip(&one.shape).all(fits) {
+                return Err(Error::Data { path, problem: format!("has shape {:?}; wanted: {one}", tensor.shape) });
+            }
+            by_name.insert(one.name, tensor);
+        }
+        Ok(Self { by_name })
+    }
+
+    /// The rows of a tensor of two dimensions: floats as bit patterns, integers as two's complement of 64 bits.
+    ///
+    /// # Panics
+    /// The bench did not want a tensor of this name.
+    pub fn rows(&self, name: &str) -> impl Iterator<Item = &[u64]> {
+        let tensor = self.by_name.get(name).unwrap_or_else(|| panic!("the bench wants no tensor `{name}`"));
+        tensor.data.chunks(tensor.shape.last().copied().unwrap_or(1).max(1))
+    }
+}
+
+fn bits<T>(tensor: Tensor<T>, of: impl FnMut(T) -> u64) -> Tensor<u64> {
+    Tensor { shape: tensor.shape, data: tensor.data.into_iter().map(of).collect() }
+}
