@@ -1,5 +1,5 @@
 /* Descriptors of jobs, as they lie in memory: little endian, at multiples of 64.
- * Made by `cargo run -p host --example c_header`. Do not edit. */
+ * Made by `cargo run -p senbazuru-host --example c_header`. Do not edit. */
 #ifndef SNBZ_DESCRIPTORS_H
 #define SNBZ_DESCRIPTORS_H
 
