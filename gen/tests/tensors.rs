@@ -16,16 +16,20 @@ fn npy(path: &Path, descr: &str, shape: &str, data: &[u8]) {
     fs::write(path, [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), data].concat()).unwrap();
 }
 
-const SMALL: [&str; 7] = ["sim", "orizuru", "--set", "n=4", "--set", "format=int8", "--tensors"];
+const SMALL: [&str; 11] =
+    ["orizuru", "--set", "n=4", "--set", "k_max=2", "--set", "k_min=2", "--set", "lanes=2", "--set", "format=int8"];
 
 #[test]
 fn vectors_of_a_user() {
     let folder = in_folder(&[]);
     npy(&folder.path().join("mine/vectors.npy"), "|i1", "(3, 4)", &[1, 255, 128, 127, 0, 0, 0, 0, 9, 8, 7, 6]);
-    let run = senbazuru(&[&SMALL[..], &["mine", "--json"]].concat()).current_dir(folder.path()).assert().code(0);
+    let run = senbazuru(&[&["sim"], &SMALL[..], &["--tensors", "mine", "--json"]].concat())
+        .current_dir(folder.path())
+        .assert()
+        .code(0);
     let text = String::from_utf8(run.get_output().stdout.clone()).unwrap();
     assert!(text.contains("\"passed\": true") && text.contains("\"vectors\": 3"), "{text}");
-    let info = senbazuru(&["info", "orizuru", "--set", "n=4", "--set", "format=int8"]).assert().code(0);
+    let info = senbazuru(&[&["info"], &SMALL[..]].concat()).assert().code(0);
     let text = String::from_utf8(info.get_output().stdout.clone()).unwrap();
     assert!(text.contains("sim --tensors takes vectors.npy: vectors, one a row; int8, shape [any, 4]\n"), "{text}");
 }
@@ -40,7 +44,10 @@ fn tensors_that_are_refused() {
     npy(&file("float"), "<f2", "(1, 4)", &[0; 8]);
     npy(&file("short"), "|i1", "(2, 4)", &[0; 7]);
     let refused = |name: &str| {
-        let run = senbazuru(&[&SMALL[..], &[name]].concat()).current_dir(folder.path()).assert().code(2);
+        let run = senbazuru(&[&["sim"], &SMALL[..], &["--tensors", name]].concat())
+            .current_dir(folder.path())
+            .assert()
+            .code(2);
         String::from_utf8(run.get_output().stderr.clone()).unwrap()
     };
     for (name, why) in [
