@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 use serde_json::{Map, Value};
-use sim::kit::tensors::{FromTensors, Tensors, Wanted};
+use sim::kit::tensors::{Counted, FromTensors, Tensors, Wanted};
 use sim::kit::{MakeBench, Work};
 
 use crate::error::{Failure, Result};
@@ -134,11 +134,11 @@ pub trait Entry: Send + Sync {
     /// # Errors
     /// A refused parameter.
     fn tensors(&self, params: &Params) -> Result<Vec<Wanted>>;
-    /// The testbench on the tensors of a folder, and the number of its vectors.
+    /// The testbench on the tensors of a folder.
     ///
     /// # Errors
     /// A block whose bench takes no tensors, a refused parameter, a tensor that is not as it should be.
-    fn bench_of_tensors(&self, params: &Params, folder: &Path) -> Result<(Box<dyn sim::Bench>, u64)>;
+    fn bench_of_tensors(&self, params: &Params, folder: &Path) -> Result<Counted>;
     /// Names of the numbers of [`work`](Self::work); none where there is no such work.
     fn work_columns(&self) -> &'static [&'static str];
     /// Cycles of a fixed piece of work, by the block's recurrence.
@@ -285,7 +285,7 @@ impl<B: CatalogBlock> Entry for Line<B> {
         (tensors.wanted)(&block).map_err(|e| Failure::Usage(format!("{}: {e:#}", B::ABOUT.name)))
     }
 
-    fn bench_of_tensors(&self, params: &Params, folder: &Path) -> Result<(Box<dyn sim::Bench>, u64)> {
+    fn bench_of_tensors(&self, params: &Params, folder: &Path) -> Result<Counted> {
         let block = from_params::<B>(params).map_err(Failure::Usage)?;
         let refused = |e| Failure::Usage(format!("{}: {e:#}", B::ABOUT.name));
         let Some(tensors) = &self.tensors else {

@@ -46,12 +46,15 @@ impl fmt::Display for Wanted {
     }
 }
 
+/// A bench, and the number of vectors that it has.
+pub type Counted = (Box<dyn Bench>, u64);
+
 /// How the bench of a block is made of tensors.
 pub struct FromTensors<B> {
     /// The tensors that it takes at these parameters.
     pub wanted: fn(&B) -> anyhow::Result<Vec<Wanted>>,
-    /// The bench that drives them, and the number of its vectors.
-    pub bench: fn(&B, &Tensors) -> anyhow::Result<(Box<dyn Bench>, u64)>,
+    /// The bench that drives them.
+    pub bench: fn(&B, &Tensors) -> anyhow::Result<Counted>,
 }
 
 /// The tensors of a folder.
