@@ -25,9 +25,10 @@ pub(super) struct Args {
     toolkit: Option<PathBuf>,
 }
 
-/// Files of the crate by name, as templates; `block.rs` takes the name of the block.
+/// Files of the crate by name, as templates; `block.rs` takes the name of the block. None of them is called `Cargo.toml`: a
+/// folder with such a file is no part of a package.
 const FILES: [(&str, &str); 6] = [
-    ("Cargo.toml", include_str!("../../templates/new/block/Cargo.toml")),
+    ("Cargo.toml", include_str!("../../templates/new/block/manifest.toml")),
     ("README.md", include_str!("../../templates/new/block/README.md")),
     (".gitignore", include_str!("../../templates/new/block/gitignore")),
     (".github/workflows/test.yml", include_str!("../../templates/new/block/ci.yml")),
