@@ -238,17 +238,19 @@ pub(super) fn drive_address(
     m.connect(channel.prot, prot);
 }
 
+/// A small DMA for mutants: counters of 24 bits do not get far, and proofs take large buffers apart, bit by bit.
+pub(super) const SAMPLE: &[(&str, u32)] = &[
+    ("axi.address_width", 16),
+    ("dma.burst_beats", 4),
+    ("dma.outstanding", 2),
+    ("dma.row_width", 7),
+    ("dma.rows_width", 3),
+    ("dma.stride_width", 11),
+    ("buffer_beats", 8),
+];
+
 impl CatalogBlock for AxiReadDma {
-    // Counters of 24 bits do not get far, and proofs take large buffers apart, bit by bit.
-    const SAMPLE: &'static [(&'static str, u32)] = &[
-        ("axi.address_width", 16),
-        ("dma.burst_beats", 4),
-        ("dma.outstanding", 2),
-        ("dma.row_width", 7),
-        ("dma.rows_width", 3),
-        ("dma.stride_width", 11),
-        ("buffer_beats", 8),
-    ];
+    const SAMPLE: &'static [(&'static str, u32)] = SAMPLE;
 
     fn configurations() -> Vec<Self> {
         let set = |data_width, address_width, burst_beats, outstanding, buffer_beats, storage| Self {
