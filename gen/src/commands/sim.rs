@@ -65,7 +65,7 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
         vectors,
         coverage: args.coverage,
         trace,
-        command: args.verilog.as_ref().map(|folder| repeat(args, &params, folder)),
+        command: Some(repeat(args, &params)),
         build: BuildOptions { engine: args.engine, ..BuildOptions::default() },
         ..RunOptions::default()
     };
@@ -171,11 +171,41 @@ fn read_verilog(folder: &Path) -> Result<Vec<SourceFile>> {
     Ok(files)
 }
 
-/// The command that repeats a run on the user's own Verilog.
-fn repeat(args: &Args, params: &Params, folder: &Path) -> String {
+/// The command that repeats a run, in this program and on the user's own files.
+fn repeat(args: &Args, params: &Params) -> String {
     let mut words = vec![shell::program().to_owned(), "sim".into(), args.target.block.clone()];
     words.extend(params.iter().flat_map(|(name, value)| ["--set".into(), format!("{name}={}", plain(value))]));
-    words.extend(["--seed".into(), args.seed.to_string(), "--vectors".into(), args.vectors.to_string()]);
-    words.extend(["--verilog".into(), folder.display().to_string(), "--trace".into()]);
+    words.extend(["--seed".into(), args.seed.to_string()]);
+    words.extend(match &args.tensors {
+        Some(folder) => ["--tensors".into(), folder.display().to_string()],
+        None => ["--vectors".into(), args.vectors.to_string()],
+    });
+    words.extend(args.verilog.iter().flat_map(|folder| ["--verilog".into(), folder.display().to_string()]));
+    words.push("--trace".into());
     shell::line(&words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What failed on a user's tensors is repeated on them.
+    #[test]
+    fn the_command_that_repeats_a_run() {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            args: Args,
+        }
+        let params = Params::from_iter([("n".to_owned(), Value::from(4))]);
+        let repeated = |words: &[&str]| {
+            let line = <Line as clap::Parser>::parse_from([&["sim", "orizuru"], words].concat());
+            repeat(&line.args, &params)
+        };
+        let sim = format!("{} sim orizuru --set n=4", shell::program());
+        let vectors = format!("{sim} --seed 3 --vectors 1000 --verilog rtl --trace");
+        assert_eq!(repeated(&["--seed", "3", "--verilog", "rtl"]), vectors);
+        let tensors = format!("{sim} --seed 1 --tensors 'my data' --trace");
+        assert_eq!(repeated(&["--tensors", "my data"]), tensors);
+    }
 }
