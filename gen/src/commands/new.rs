@@ -36,10 +36,11 @@ const FILES: [(&str, &str); 6] = [
     ("src/block.rs", include_str!("../../templates/new/block/block.rs")),
 ];
 
-/// Words that name no module of a Rust crate: the language's own, and crates that each file names.
-const RESERVED: &str = "abstract anyhow as async await become box break const continue core crate do dyn else enum extern \
-false final fn for gen if impl in let loop macro main match mod move mut override priv proc_macro pub ref return self \
-senbazuru sim static std struct super test trait true try type typeof unsafe unsized use virtual where while yield";
+/// Words that name no block of a new crate: those of Rust, and what the files of the crate name themselves.
+const RESERVED: &str = "about abstract anyhow as async await become bench block box break catalog_block catalogue const \
+continue core crate do dyn else enum err exit_code extern false fault final fn for gen golden if impl in let loop macro main \
+match mod move mut none ok override priv proc_macro proof pub ref return self senbazuru sim some static std struct super test \
+timing trait true try type typeof unsafe unsized use vec virtual where while yield";
 
 pub(super) fn run(args: &Args) -> Result<()> {
     let name = &args.name;
@@ -48,7 +49,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
         return refuse(why);
     }
     if RESERVED.split_whitespace().any(|word| word == name) {
-        return refuse(format!("`{name}` is a reserved word of Rust, or a crate's name; choose another name"));
+        return refuse(format!("`{name}` is a word of Rust or of the new crate itself; choose another name"));
     }
     if !crate::catalogue::is_family(&args.family) {
         return refuse(format!("family `{}`, allowed: letters, digits, `_` and `-`", args.family));
