@@ -100,11 +100,23 @@ pub(crate) fn open_boxes(design: &Design) -> Design {
     open
 }
 
-/// Yosys commands that read a design and find its top.
+/// Options with which Yosys reads formal sections.
+pub(crate) const FORMAL: &str = " -formal -DFORMAL";
+
+/// Options with which Yosys reads a file with its formal sections. What holds of the top alone is in the top only.
+#[must_use]
+pub fn formal_options(file: &str, top: &str) -> String {
+    let alone = if file.strip_suffix(".v") == Some(top) { " -DFORMAL_ALONE" } else { "" };
+    format!("{FORMAL}{alone}")
+}
+
+/// Yosys commands that read a design, each file with `options`, and find its top.
 pub(crate) fn read_script(design: &Design, options: &str) -> String {
     let defines: String = design.defines.iter().map(|d| format!(" -D{d}")).collect();
     let sources = design.files.iter().filter(|f| is_verilog(f));
-    let mut script: String = sources.map(|f| format!("read_verilog{options}{defines} \"{}\"\n", f.name)).collect();
+    let of = |file: &str| if options == FORMAL { formal_options(file, &design.top) } else { options.to_owned() };
+    let mut script: String =
+        sources.map(|f| format!("read_verilog{}{defines} \"{}\"\n", of(&f.name), f.name)).collect();
     script += &format!("hierarchy -check -top {}", design.top);
     script
 }

@@ -1,10 +1,10 @@
 ../modules/ram_d128_w774_g774_inferred.v
-../modules/stream_fifo_w774_d128_memory_x050aea24.v
+../modules/stream_fifo_w774_d128_memory.v
 ../modules/ram_d128_w90_g90_inferred.v
-../modules/stream_fifo_w90_d128_memory_x81c249d9.v
+../modules/stream_fifo_w90_d128_memory.v
 ../modules/ram_d29_w264_g264_inferred.v
-../modules/stream_fifo_w264_d29_memory_x291daffc.v
-../modules/row_frame_w768_l16_b48_k128_p0_a38_s25_memory_xc6eebc6b.v
+../modules/stream_fifo_w264_d29_memory.v
+../modules/row_frame_w768_l16_b48_k128_r40_f89_o257_p0_q1_a38_s25_memory.v
 ../modules/row_adder_w24.v
 ../modules/row_product_a11_b11.v
 ../modules/square_lane.v

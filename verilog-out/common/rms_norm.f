@@ -1,10 +1,10 @@
 ../modules/ram_d128_w518_g518_inferred.v
-../modules/stream_fifo_w518_d128_memory_x26d0a4c4.v
+../modules/stream_fifo_w518_d128_memory.v
 ../modules/ram_d128_w29_g29_inferred.v
-../modules/stream_fifo_w29_d128_memory_x2b4bb30d.v
+../modules/stream_fifo_w29_d128_memory.v
 ../modules/ram_d15_w264_g264_inferred.v
-../modules/stream_fifo_w264_d15_memory_x3b43ead9.v
-../modules/row_frame_w512_l16_b48_k128_p0_a32_s11_memory_x57ac24ec.v
+../modules/stream_fifo_w264_d15_memory.v
+../modules/row_frame_w512_l16_b48_k128_r40_f28_o257_p0_q1_a32_s11_memory.v
 ../modules/row_adder_w24.v
 ../modules/row_product_a11_b11.v
 ../modules/square_lane.v

@@ -1,7 +1,7 @@
 ../modules/ram_d32_w68_g68_inferred.v
-../modules/stream_fifo_w68_d32_memory_xb48d995e.v
+../modules/stream_fifo_w68_d32_memory.v
 ../modules/ram_d32_w17_g17_inferred.v
-../modules/stream_fifo_w17_d32_memory_x8b1a6594.v
+../modules/stream_fifo_w17_d32_memory.v
 ../modules/ram_d6_w69_g69_inferred.v
-../modules/stream_fifo_w69_d6_memory_x4674a730.v
+../modules/stream_fifo_w69_d6_memory.v
 ../modules/row_frame_w64_l4_b16_k32_p0_a3_s2_memory.v

@@ -1,10 +1,10 @@
 ../modules/ram_d128_w376_g376_inferred.v
-../modules/stream_fifo_w376_d128_memory_xf00da092.v
+../modules/stream_fifo_w376_d128_memory.v
 ../modules/ram_d128_w49_g49_inferred.v
-../modules/stream_fifo_w49_d128_memory_x7358b3c7.v
+../modules/stream_fifo_w49_d128_memory.v
 ../modules/ram_d14_w265_g265_inferred.v
-../modules/stream_fifo_w265_d14_memory_xcef9b35b.v
-../modules/row_frame_w256_l16_b64_k128_p11_a24_s10_memory_xdb644f59.v
+../modules/stream_fifo_w265_d14_memory.v
+../modules/row_frame_w256_l16_b64_k128_r11_f48_o258_p11_q370_a24_s10_memory.v
 ../modules/row_adder_w40.v
 ../modules/row_product_a27_b11.v
 ../modules/row_adder_w24.v

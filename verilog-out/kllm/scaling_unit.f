@@ -1,4 +1,4 @@
-../modules/stream_fifo_w18_d23_registers_xf7b99fe8.v
+../modules/stream_fifo_w18_d23_registers.v
 ../modules/float_convert_fp16_fp32_s2_ieee.v
 ../modules/float_mul_fp32_s4_ieee.v
 ../modules/float_from_int_fp32_w40_signed_s2.v

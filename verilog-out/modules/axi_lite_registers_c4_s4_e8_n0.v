@@ -98,38 +98,38 @@ module axi_lite_registers_c4_s4_e8_n0 (
   end
   assign events_o = events_q;
   wire write_enables = write & (write_word == 4'd1);
-  wire [7:0] enables_and = write_mask[7:0] & {8{write_enables}};
+  wire [7:0] enables_mask = write_mask[7:0] & {8{write_enables}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) enables_q <= 8'd0;
-    else         enables_q <= (write_data_q[7:0] & enables_and) | (enables_q & ~enables_and);
+    else         enables_q <= (write_data_q[7:0] & enables_mask) | (enables_q & ~enables_mask);
   end
   assign enables_o = enables_q;
   wire write_control_0 = write & (write_word == 4'd2);
-  wire [31:0] control_0_and = write_mask & {32{write_control_0}};
+  wire [31:0] control_0_mask = write_mask & {32{write_control_0}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) control_0_q <= 32'd0;
-    else         control_0_q <= (write_data_q & control_0_and) | (control_0_q & ~control_0_and);
+    else         control_0_q <= (write_data_q & control_0_mask) | (control_0_q & ~control_0_mask);
   end
   assign control_0_o = control_0_q;
   wire write_control_1 = write & (write_word == 4'd3);
-  wire [31:0] control_1_and = write_mask & {32{write_control_1}};
+  wire [31:0] control_1_mask = write_mask & {32{write_control_1}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) control_1_q <= 32'd0;
-    else         control_1_q <= (write_data_q & control_1_and) | (control_1_q & ~control_1_and);
+    else         control_1_q <= (write_data_q & control_1_mask) | (control_1_q & ~control_1_mask);
   end
   assign control_1_o = control_1_q;
   wire write_control_2 = write & (write_word == 4'd4);
-  wire [31:0] control_2_and = write_mask & {32{write_control_2}};
+  wire [31:0] control_2_mask = write_mask & {32{write_control_2}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) control_2_q <= 32'd0;
-    else         control_2_q <= (write_data_q & control_2_and) | (control_2_q & ~control_2_and);
+    else         control_2_q <= (write_data_q & control_2_mask) | (control_2_q & ~control_2_mask);
   end
   assign control_2_o = control_2_q;
   wire write_control_3 = write & (write_word == 4'd5);
-  wire [31:0] control_3_and = write_mask & {32{write_control_3}};
+  wire [31:0] control_3_mask = write_mask & {32{write_control_3}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) control_3_q <= 32'd0;
-    else         control_3_q <= (write_data_q & control_3_and) | (control_3_q & ~control_3_and);
+    else         control_3_q <= (write_data_q & control_3_mask) | (control_3_q & ~control_3_mask);
   end
   assign control_3_o = control_3_q;
   assign ctrl_arready_o = !read_answered_q;

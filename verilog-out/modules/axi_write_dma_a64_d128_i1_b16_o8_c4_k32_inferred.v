@@ -554,8 +554,8 @@ module axi_write_dma_a64_d128_i1_b16_o8_c4_k32_inferred (
       == (formal_write_head_q + {2'd0, formal_ends}));
   always @(posedge clk_i) if (rst_ni) last_record: assert (tail_q
       == (formal_write_tail_q + {2'd0, formal_write_tail_and}));
-  always @(posedge clk_i) if (rst_ni) beats_of_a_record: assert (beat_q
-      == (formal_ends ? 4'd0 : formal_write_beat_q + {3'd0, mem_wvalid_o}));
+  wire [3:0] beats_of_a_record_choice = formal_ends ? 4'd0 : formal_write_beat_q + {3'd0, mem_wvalid_o};
+  always @(posedge clk_i) if (rst_ni) beats_of_a_record: assert (beat_q == beats_of_a_record_choice);
   always @(posedge clk_i) if (rst_ni) write_record_0: assert (!({2'd0, 3'd0 - formal_write_head_q}
       < formal_write_number_q)
       | (record[0][67:64] == formal_write_len[0]));

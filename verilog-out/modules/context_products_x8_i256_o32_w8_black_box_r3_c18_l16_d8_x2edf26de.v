@@ -165,7 +165,7 @@ module context_products_x8_i256_o32_w8_black_box_r3_c18_l16_d8_x2edf26de (
 
   wire [31:0] gather_input_data_in = $unsigned($signed({{8{engine_output_sum[23]}}, engine_output_sum}));
 
-  stream_width_converter_i32_o256_xef6ee84f u_gather (
+  stream_width_converter_i32_o256_g32 u_gather (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),

@@ -146,7 +146,7 @@ module dcim_linear_x8_i256_o32_w8_black_box_r3_c18_l16_d8 (
   wire [12:0] commands_input_data_in = {{row_used[2], row_used[1], row_used[0]}, column_first_q,
       column_last_q};
 
-  stream_fifo_w13_d4_registers_xc1df9602 u_commands (
+  stream_fifo_w13_d4_registers u_commands (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),

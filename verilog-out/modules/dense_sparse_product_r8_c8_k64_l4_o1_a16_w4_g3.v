@@ -229,16 +229,22 @@ module dense_sparse_product_r8_c8_k64_l4_o1_a16_w4_g3 (
       marked[0]}
       & ~served_q;
   wire serves = channel_here & |pending;
-  wire served_row_or_2 = pending[0] | pending[1];
-  wire served_row_or_3 = pending[2] | pending[3];
-  wire served_row_or = served_row_or_2 | served_row_or_3;
-  wire served_row_or_4 = pending[4] | pending[5];
-  wire served_row_or_5 = pending[6] | pending[7];
-  wire [2:0] served_row = {!served_row_or & (served_row_or_4 | served_row_or_5), served_row_or
-      ? {!served_row_or_2 & served_row_or_3, served_row_or_2 ? !pending[0] & pending[1] : !pending[2]
-          & pending[3]}
-      : {!served_row_or_4 & served_row_or_5, served_row_or_4 ? !pending[4] & pending[5] : !pending[6]
-          & pending[7]}};
+  wire pending_row_0_to_1_found = pending[0] | pending[1];
+  wire pending_row_0_to_1 = !pending[0] & pending[1];
+  wire pending_row_2_to_3_found = pending[2] | pending[3];
+  wire pending_row_2_to_3 = !pending[2] & pending[3];
+  wire pending_row_0_to_3_found = pending_row_0_to_1_found | pending_row_2_to_3_found;
+  wire [1:0] pending_row_0_to_3 = {!pending_row_0_to_1_found & pending_row_2_to_3_found,
+      pending_row_0_to_1_found ? pending_row_0_to_1 : pending_row_2_to_3};
+  wire pending_row_4_to_5_found = pending[4] | pending[5];
+  wire pending_row_4_to_5 = !pending[4] & pending[5];
+  wire pending_row_6_to_7_found = pending[6] | pending[7];
+  wire pending_row_6_to_7 = !pending[6] & pending[7];
+  wire pending_row_4_to_7_found = pending_row_4_to_5_found | pending_row_6_to_7_found;
+  wire [1:0] pending_row_4_to_7 = {!pending_row_4_to_5_found & pending_row_6_to_7_found,
+      pending_row_4_to_5_found ? pending_row_4_to_5 : pending_row_6_to_7};
+  wire [2:0] served_row = {!pending_row_0_to_3_found & pending_row_4_to_7_found, pending_row_0_to_3_found
+      ? pending_row_0_to_3 : pending_row_4_to_7};
   wire [7:0] chosen = (8'd1 << served_row) & {8{serves}};
   wire rest = |(pending & ~chosen);
   wire sends = channel_here & !doubles & !rest;

@@ -211,6 +211,8 @@ module dma_bank_a64_d128_i1_b16_o8_c4_r6_w1_k64_l32 (
   wire         writer_owes [0:0];
   wire         unused_write_write_beat;
   wire         unused_write_waits;
+  wire         read_beats;
+  wire         written_beats;
 
   assign arbiter_mgr_arvalid_in[0] = other_read_arvalid_i;
   assign other_read_arready_o = arbiter_mgr_arready[0];
@@ -440,7 +442,7 @@ module dma_bank_a64_d128_i1_b16_o8_c4_r6_w1_k64_l32 (
   wire watch_awaited_in = reader_owes[0] | reader_owes[1] | reader_owes[2] | reader_owes[3] | reader_owes[4]
       | reader_owes[5] | writer_owes[0] | other_awaits_i;
 
-  axi_watch_n896_m56 u_watch (
+  axi_watch_n10_m6 u_watch (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .ar_valid_i(arbiter_mem_arvalid),
@@ -456,11 +458,13 @@ module dma_bank_a64_d128_i1_b16_o8_c4_r6_w1_k64_l32 (
     .waiting_o(waiting_o),
     .answered_o(answered_o),
     .idle_o(watch_idle),
-    .read_o(read_beat_o),
-    .written_o(write_beat_o),
+    .read_o(read_beats),
+    .written_o(written_beats),
     .write_waits_o(write_waits_o)
   );
 
+  assign read_beat_o = read_beats;
+  assign write_beat_o = written_beats;
   assign idle_o = readers_idle & writers_idle & watch_idle;
   wire [4:0] unused_arbiter_mgr_awready = arbiter_mgr_awready[6:2];
   wire [4:0] unused_arbiter_mgr_wready = arbiter_mgr_wready[6:2];

@@ -85,8 +85,8 @@ module head_reader_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad (
   // Positions.
   wire [1:0] tiles = values_i ? panels_i : slices_i;
   wire walk_last_tile = (walk_tile_q + 2'd1) == tiles;
-  wire walk_last = (walk_place_q + 6'd1)
-      == ((values_i ? walk_last_tile : walk_groups_q == 16'd1) ? rest_i : 6'd32);
+  wire [5:0] walk_last_choice = (values_i ? walk_last_tile : walk_groups_q == 16'd1) ? rest_i : 6'd32;
+  wire walk_last = (walk_place_q + 6'd1) == walk_last_choice;
   wire walk_bytes_end = reads & walk_last;
   always @(posedge clk_i) walk_low_q <= begin_i ? 1'b0 : walk_bytes_end ? !walk_low_q : walk_low_q;
   wire walk_low_weights = walk_low_q;
@@ -146,7 +146,7 @@ module head_reader_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad (
       weight[9], weight[8], weight[7], weight[6], weight[5], weight[4], weight[3], weight[2], weight[1],
       weight[0]};
 
-  stream_fifo_w256_d5_registers_xee9e2f3c u_fifo (
+  stream_fifo_w256_d5_registers u_fifo (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),

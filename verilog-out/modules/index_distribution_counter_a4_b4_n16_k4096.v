@@ -97,21 +97,21 @@ module index_distribution_counter_a4_b4_n16_k4096 (
   end
 
   always @(posedge clk_i) if (fire) half_q <= indices_half_i;
-  wire [1:0] present_now_sum_3 = indices_present_i[0] + indices_present_i[1];
-  wire [1:0] present_now_sum_4 = indices_present_i[2] + indices_present_i[3];
-  wire [2:0] present_now_sum_2 = present_now_sum_3 + present_now_sum_4;
-  wire [1:0] present_now_sum_6 = indices_present_i[4] + indices_present_i[5];
-  wire [1:0] present_now_sum_7 = indices_present_i[6] + indices_present_i[7];
-  wire [2:0] present_now_sum_5 = present_now_sum_6 + present_now_sum_7;
-  wire [3:0] present_now_sum = present_now_sum_2 + present_now_sum_5;
-  wire [1:0] present_now_sum_10 = indices_present_i[8] + indices_present_i[9];
-  wire [1:0] present_now_sum_11 = indices_present_i[10] + indices_present_i[11];
-  wire [2:0] present_now_sum_9 = present_now_sum_10 + present_now_sum_11;
-  wire [1:0] present_now_sum_13 = indices_present_i[12] + indices_present_i[13];
-  wire [1:0] present_now_sum_14 = indices_present_i[14] + indices_present_i[15];
-  wire [2:0] present_now_sum_12 = present_now_sum_13 + present_now_sum_14;
-  wire [3:0] present_now_sum_8 = present_now_sum_9 + present_now_sum_12;
-  wire [4:0] present_now = present_now_sum + present_now_sum_8;
+  wire [1:0] present_now_0_to_1 = indices_present_i[0] + indices_present_i[1];
+  wire [1:0] present_now_2_to_3 = indices_present_i[2] + indices_present_i[3];
+  wire [2:0] present_now_0_to_3 = present_now_0_to_1 + present_now_2_to_3;
+  wire [1:0] present_now_4_to_5 = indices_present_i[4] + indices_present_i[5];
+  wire [1:0] present_now_6_to_7 = indices_present_i[6] + indices_present_i[7];
+  wire [2:0] present_now_4_to_7 = present_now_4_to_5 + present_now_6_to_7;
+  wire [3:0] present_now_0_to_7 = present_now_0_to_3 + present_now_4_to_7;
+  wire [1:0] present_now_8_to_9 = indices_present_i[8] + indices_present_i[9];
+  wire [1:0] present_now_10_to_11 = indices_present_i[10] + indices_present_i[11];
+  wire [2:0] present_now_8_to_11 = present_now_8_to_9 + present_now_10_to_11;
+  wire [1:0] present_now_12_to_13 = indices_present_i[12] + indices_present_i[13];
+  wire [1:0] present_now_14_to_15 = indices_present_i[14] + indices_present_i[15];
+  wire [2:0] present_now_12_to_15 = present_now_12_to_13 + present_now_14_to_15;
+  wire [3:0] present_now_8_to_15 = present_now_8_to_11 + present_now_12_to_15;
+  wire [4:0] present_now = present_now_0_to_7 + present_now_8_to_15;
   wire [12:0] inputs = (open_q ? inputs_q : 13'd0) + {8'd0, present_now};
   always @(posedge clk_i) if (fire) begin
     inputs_q <= inputs;
@@ -298,21 +298,21 @@ module index_distribution_counter_a4_b4_n16_k4096 (
     assign drained_logged[i] = (snapshot_log[i] == drained_index) & snapshot_log_used[i];
   end
 
-  wire [1:0] drained_overflows_sum_3 = drained_logged[0] + drained_logged[1];
-  wire [1:0] drained_overflows_sum_4 = drained_logged[2] + drained_logged[3];
-  wire [2:0] drained_overflows_sum_2 = drained_overflows_sum_3 + drained_overflows_sum_4;
-  wire [1:0] drained_overflows_sum_6 = drained_logged[4] + drained_logged[5];
-  wire [1:0] drained_overflows_sum_7 = drained_logged[6] + drained_logged[7];
-  wire [2:0] drained_overflows_sum_5 = drained_overflows_sum_6 + drained_overflows_sum_7;
-  wire [3:0] drained_overflows_sum = drained_overflows_sum_2 + drained_overflows_sum_5;
-  wire [1:0] drained_overflows_sum_10 = drained_logged[8] + drained_logged[9];
-  wire [1:0] drained_overflows_sum_11 = drained_logged[10] + drained_logged[11];
-  wire [2:0] drained_overflows_sum_9 = drained_overflows_sum_10 + drained_overflows_sum_11;
-  wire [1:0] drained_overflows_sum_13 = drained_logged[12] + drained_logged[13];
-  wire [1:0] drained_overflows_sum_14 = drained_logged[14] + drained_logged[15];
-  wire [2:0] drained_overflows_sum_12 = drained_overflows_sum_13 + drained_overflows_sum_14;
-  wire [3:0] drained_overflows_sum_8 = drained_overflows_sum_9 + drained_overflows_sum_12;
-  wire [4:0] drained_overflows = drained_overflows_sum + drained_overflows_sum_8;
+  wire [1:0] drained_overflows_0_to_1 = drained_logged[0] + drained_logged[1];
+  wire [1:0] drained_overflows_2_to_3 = drained_logged[2] + drained_logged[3];
+  wire [2:0] drained_overflows_0_to_3 = drained_overflows_0_to_1 + drained_overflows_2_to_3;
+  wire [1:0] drained_overflows_4_to_5 = drained_logged[4] + drained_logged[5];
+  wire [1:0] drained_overflows_6_to_7 = drained_logged[6] + drained_logged[7];
+  wire [2:0] drained_overflows_4_to_7 = drained_overflows_4_to_5 + drained_overflows_6_to_7;
+  wire [3:0] drained_overflows_0_to_7 = drained_overflows_0_to_3 + drained_overflows_4_to_7;
+  wire [1:0] drained_overflows_8_to_9 = drained_logged[8] + drained_logged[9];
+  wire [1:0] drained_overflows_10_to_11 = drained_logged[10] + drained_logged[11];
+  wire [2:0] drained_overflows_8_to_11 = drained_overflows_8_to_9 + drained_overflows_10_to_11;
+  wire [1:0] drained_overflows_12_to_13 = drained_logged[12] + drained_logged[13];
+  wire [1:0] drained_overflows_14_to_15 = drained_logged[14] + drained_logged[15];
+  wire [2:0] drained_overflows_12_to_15 = drained_overflows_12_to_13 + drained_overflows_14_to_15;
+  wire [3:0] drained_overflows_8_to_15 = drained_overflows_8_to_11 + drained_overflows_12_to_15;
+  wire [4:0] drained_overflows = drained_overflows_0_to_7 + drained_overflows_8_to_15;
 
   for (i = 0; i < 4; i = i + 1) begin : g_drained_ones
     assign drained_ones[i] = {{drained_plane[4][i + 4], drained_plane[3][i + 4], drained_plane[2][i + 4],
@@ -451,24 +451,24 @@ module index_distribution_counter_a4_b4_n16_k4096 (
                   + ((indices_present_i[14] ? shadow_choice_15 : 16'd0)
                       + (indices_present_i[15] ? shadow_choice_16 : 16'd0)))));
   always @(posedge clk_i) if (shadow_fire) shadow_total_q <= shadow_total;
+  wire [1:0] shadow_present_0_to_1 = indices_present_i[0] + indices_present_i[1];
+  wire [1:0] shadow_present_2_to_3 = indices_present_i[2] + indices_present_i[3];
+  wire [2:0] shadow_present_0_to_3 = shadow_present_0_to_1 + shadow_present_2_to_3;
+  wire [1:0] shadow_present_4_to_5 = indices_present_i[4] + indices_present_i[5];
+  wire [1:0] shadow_present_6_to_7 = indices_present_i[6] + indices_present_i[7];
+  wire [2:0] shadow_present_4_to_7 = shadow_present_4_to_5 + shadow_present_6_to_7;
+  wire [3:0] shadow_present_0_to_7 = shadow_present_0_to_3 + shadow_present_4_to_7;
+  wire [1:0] shadow_present_8_to_9 = indices_present_i[8] + indices_present_i[9];
+  wire [1:0] shadow_present_10_to_11 = indices_present_i[10] + indices_present_i[11];
+  wire [2:0] shadow_present_8_to_11 = shadow_present_8_to_9 + shadow_present_10_to_11;
+  wire [1:0] shadow_present_12_to_13 = indices_present_i[12] + indices_present_i[13];
+  wire [1:0] shadow_present_14_to_15 = indices_present_i[14] + indices_present_i[15];
+  wire [2:0] shadow_present_12_to_15 = shadow_present_12_to_13 + shadow_present_14_to_15;
+  wire [3:0] shadow_present_8_to_15 = shadow_present_8_to_11 + shadow_present_12_to_15;
+  wire [4:0] shadow_present = shadow_present_0_to_7 + shadow_present_8_to_15;
   wire shadow_too_many = shadow_open_q & (shadow_inputs_q > 13'd4096);
-  wire [1:0] shadow_inputs_sum_4 = indices_present_i[0] + indices_present_i[1];
-  wire [1:0] shadow_inputs_sum_5 = indices_present_i[2] + indices_present_i[3];
-  wire [2:0] shadow_inputs_sum_3 = shadow_inputs_sum_4 + shadow_inputs_sum_5;
-  wire [1:0] shadow_inputs_sum_7 = indices_present_i[4] + indices_present_i[5];
-  wire [1:0] shadow_inputs_sum_8 = indices_present_i[6] + indices_present_i[7];
-  wire [2:0] shadow_inputs_sum_6 = shadow_inputs_sum_7 + shadow_inputs_sum_8;
-  wire [3:0] shadow_inputs_sum_2 = shadow_inputs_sum_3 + shadow_inputs_sum_6;
-  wire [1:0] shadow_inputs_sum_11 = indices_present_i[8] + indices_present_i[9];
-  wire [1:0] shadow_inputs_sum_12 = indices_present_i[10] + indices_present_i[11];
-  wire [2:0] shadow_inputs_sum_10 = shadow_inputs_sum_11 + shadow_inputs_sum_12;
-  wire [1:0] shadow_inputs_sum_14 = indices_present_i[12] + indices_present_i[13];
-  wire [1:0] shadow_inputs_sum_15 = indices_present_i[14] + indices_present_i[15];
-  wire [2:0] shadow_inputs_sum_13 = shadow_inputs_sum_14 + shadow_inputs_sum_15;
-  wire [3:0] shadow_inputs_sum_9 = shadow_inputs_sum_10 + shadow_inputs_sum_13;
-  wire [4:0] shadow_inputs_sum = shadow_inputs_sum_2 + shadow_inputs_sum_9;
   wire [12:0] shadow_inputs = shadow_too_many ? shadow_inputs_q : (shadow_open_q ? shadow_inputs_q : 13'd0)
-      + {8'd0, shadow_inputs_sum};
+      + {8'd0, shadow_present};
   always @(posedge clk_i) if (shadow_fire) shadow_inputs_q <= shadow_inputs;
   wire drain_ends = bins_valid_o & bins_ready_i & bins_last_o;
   wire columns_in_line_and = shadow_fire & indices_last_i;
@@ -539,21 +539,21 @@ module index_distribution_counter_a4_b4_n16_k4096 (
   for (i = 0; i < 16; i = i + 1) begin : g_watched_logged
     assign watched_logged[i] = (log[i] == watched_index) & log_used[i];
   end
-  wire [1:0] watched_overflows_sum_3 = watched_logged[0] + watched_logged[1];
-  wire [1:0] watched_overflows_sum_4 = watched_logged[2] + watched_logged[3];
-  wire [2:0] watched_overflows_sum_2 = watched_overflows_sum_3 + watched_overflows_sum_4;
-  wire [1:0] watched_overflows_sum_6 = watched_logged[4] + watched_logged[5];
-  wire [1:0] watched_overflows_sum_7 = watched_logged[6] + watched_logged[7];
-  wire [2:0] watched_overflows_sum_5 = watched_overflows_sum_6 + watched_overflows_sum_7;
-  wire [3:0] watched_overflows_sum = watched_overflows_sum_2 + watched_overflows_sum_5;
-  wire [1:0] watched_overflows_sum_10 = watched_logged[8] + watched_logged[9];
-  wire [1:0] watched_overflows_sum_11 = watched_logged[10] + watched_logged[11];
-  wire [2:0] watched_overflows_sum_9 = watched_overflows_sum_10 + watched_overflows_sum_11;
-  wire [1:0] watched_overflows_sum_13 = watched_logged[12] + watched_logged[13];
-  wire [1:0] watched_overflows_sum_14 = watched_logged[14] + watched_logged[15];
-  wire [2:0] watched_overflows_sum_12 = watched_overflows_sum_13 + watched_overflows_sum_14;
-  wire [3:0] watched_overflows_sum_8 = watched_overflows_sum_9 + watched_overflows_sum_12;
-  wire [4:0] watched_overflows = watched_overflows_sum + watched_overflows_sum_8;
+  wire [1:0] watched_overflows_0_to_1 = watched_logged[0] + watched_logged[1];
+  wire [1:0] watched_overflows_2_to_3 = watched_logged[2] + watched_logged[3];
+  wire [2:0] watched_overflows_0_to_3 = watched_overflows_0_to_1 + watched_overflows_2_to_3;
+  wire [1:0] watched_overflows_4_to_5 = watched_logged[4] + watched_logged[5];
+  wire [1:0] watched_overflows_6_to_7 = watched_logged[6] + watched_logged[7];
+  wire [2:0] watched_overflows_4_to_7 = watched_overflows_4_to_5 + watched_overflows_6_to_7;
+  wire [3:0] watched_overflows_0_to_7 = watched_overflows_0_to_3 + watched_overflows_4_to_7;
+  wire [1:0] watched_overflows_8_to_9 = watched_logged[8] + watched_logged[9];
+  wire [1:0] watched_overflows_10_to_11 = watched_logged[10] + watched_logged[11];
+  wire [2:0] watched_overflows_8_to_11 = watched_overflows_8_to_9 + watched_overflows_10_to_11;
+  wire [1:0] watched_overflows_12_to_13 = watched_logged[12] + watched_logged[13];
+  wire [1:0] watched_overflows_14_to_15 = watched_logged[14] + watched_logged[15];
+  wire [2:0] watched_overflows_12_to_15 = watched_overflows_12_to_13 + watched_overflows_14_to_15;
+  wire [3:0] watched_overflows_8_to_15 = watched_overflows_8_to_11 + watched_overflows_12_to_15;
+  wire [4:0] watched_overflows = watched_overflows_0_to_7 + watched_overflows_8_to_15;
   for (i = 0; i < 4; i = i + 1) begin : g_watched_ones
     assign watched_ones[i] = {{watched_plane[4][i + 4], watched_plane[3][i + 4], watched_plane[2][i + 4],
         watched_plane[1][i + 4], watched_plane[0][i + 4]},

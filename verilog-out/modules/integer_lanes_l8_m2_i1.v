@@ -68,7 +68,7 @@ module integer_lanes_l8_m2_i1 (
       flag[0]},
       beside, {whole[7], whole[6], whole[5], whole[4], whole[3], whole[2], whole[1], whole[0]}};
 
-  stream_fifo_w141_d5_registers_x6f180fad u_end_fifo (
+  stream_fifo_w141_d5_registers u_end_fifo (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),
@@ -96,12 +96,12 @@ module integer_lanes_l8_m2_i1 (
 
   assign output_used_o = word[131:128];
   assign output_last_o = word[132];
-  wire [1:0] saturations_sum_3 = word[133] + word[134];
-  wire [1:0] saturations_sum_4 = word[135] + word[136];
-  wire [2:0] saturations_sum_2 = saturations_sum_3 + saturations_sum_4;
-  wire [1:0] saturations_sum_6 = word[137] + word[138];
-  wire [1:0] saturations_sum_7 = word[139] + word[140];
-  wire [2:0] saturations_sum_5 = saturations_sum_6 + saturations_sum_7;
-  wire [3:0] saturations_sum = saturations_sum_2 + saturations_sum_5;
-  assign saturations_o = saturations_sum & {4{leaves}};
+  wire [1:0] saturations_0_to_1 = word[133] + word[134];
+  wire [1:0] saturations_2_to_3 = word[135] + word[136];
+  wire [2:0] saturations_0_to_3 = saturations_0_to_1 + saturations_2_to_3;
+  wire [1:0] saturations_4_to_5 = word[137] + word[138];
+  wire [1:0] saturations_6_to_7 = word[139] + word[140];
+  wire [2:0] saturations_4_to_7 = saturations_4_to_5 + saturations_6_to_7;
+  wire [3:0] saturations = saturations_0_to_3 + saturations_4_to_7;
+  assign saturations_o = saturations & {4{leaves}};
 endmodule

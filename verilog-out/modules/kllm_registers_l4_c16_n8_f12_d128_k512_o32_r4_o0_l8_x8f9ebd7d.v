@@ -169,88 +169,89 @@ module kllm_registers_l4_c16_n8_f12_d128_k512_o32_r4_o0_l8_x8f9ebd7d (
   end
   assign refused_o = refused_q;
   wire write_irq_enable = write & (write_word == 7'd4);
-  wire irq_done_and = write_mask[1] & write_irq_enable;
+  wire irq_done_mask = write_mask[1] & write_irq_enable;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) irq_done_q <= 1'b0;
-    else         irq_done_q <= (write_data_q[1] & irq_done_and) | (irq_done_q & !irq_done_and);
+    else         irq_done_q <= (write_data_q[1] & irq_done_mask) | (irq_done_q & !irq_done_mask);
   end
   assign irq_done_o = irq_done_q;
-  wire irq_error_and = write_mask[2] & write_irq_enable;
+  wire irq_error_mask = write_mask[2] & write_irq_enable;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) irq_error_q <= 1'b0;
-    else         irq_error_q <= (write_data_q[2] & irq_error_and) | (irq_error_q & !irq_error_and);
+    else         irq_error_q <= (write_data_q[2] & irq_error_mask) | (irq_error_q & !irq_error_mask);
   end
   assign irq_error_o = irq_error_q;
-  wire irq_refused_and = write_mask[3] & write_irq_enable;
+  wire irq_refused_mask = write_mask[3] & write_irq_enable;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) irq_refused_q <= 1'b0;
-    else         irq_refused_q <= (write_data_q[3] & irq_refused_and) | (irq_refused_q & !irq_refused_and);
+    else         irq_refused_q <= (write_data_q[3] & irq_refused_mask) | (irq_refused_q & !irq_refused_mask);
   end
   assign irq_refused_o = irq_refused_q;
   wire write_timeout = write & (write_word == 7'd5);
-  wire [31:0] timeout_and = write_mask & {32{write_timeout}};
+  wire [31:0] timeout_mask = write_mask & {32{write_timeout}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) timeout_q <= 32'd0;
-    else         timeout_q <= (write_data_q & timeout_and) | (timeout_q & ~timeout_and);
+    else         timeout_q <= (write_data_q & timeout_mask) | (timeout_q & ~timeout_mask);
   end
   assign timeout_o = timeout_q;
   wire write_max_descriptors = write & (write_word == 7'd6);
-  wire [31:0] max_descriptors_and = write_mask & {32{write_max_descriptors}};
+  wire [31:0] max_descriptors_mask = write_mask & {32{write_max_descriptors}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) max_descriptors_q <= 32'd65536;
-    else         max_descriptors_q <= (write_data_q & max_descriptors_and)
-        | (max_descriptors_q & ~max_descriptors_and);
+    else         max_descriptors_q <= (write_data_q & max_descriptors_mask)
+        | (max_descriptors_q & ~max_descriptors_mask);
   end
   assign max_descriptors_o = max_descriptors_q;
   wire write_job_low = write & (write_word == 7'd10);
   wire write_job_high = write & (write_word == 7'd11);
-  wire [31:0] job_and = write_mask & {32{write_job_high}};
-  wire [31:0] job_and_2 = write_mask & {32{write_job_low}};
+  wire [31:0] job_mask_low = write_mask & {32{write_job_low}};
+  wire [31:0] job_mask_high = write_mask & {32{write_job_high}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) job_q <= 64'd0;
-    else         job_q <= {(write_data_q & job_and) | (job_q[63:32] & ~job_and), (write_data_q & job_and_2)
-        | (job_q[31:0] & ~job_and_2)};
+    else         job_q <= {(write_data_q & job_mask_high) | (job_q[63:32] & ~job_mask_high),
+        (write_data_q & job_mask_low) | (job_q[31:0] & ~job_mask_low)};
   end
   assign job_o = job_q;
   wire write_window_base_low = write & (write_word == 7'd12);
   wire write_window_base_high = write & (write_word == 7'd13);
-  wire [31:0] window_base_and = write_mask & {32{write_window_base_high}};
-  wire [31:0] window_base_and_2 = write_mask & {32{write_window_base_low}};
+  wire [31:0] window_base_mask_low = write_mask & {32{write_window_base_low}};
+  wire [31:0] window_base_mask_high = write_mask & {32{write_window_base_high}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) window_base_q <= 64'd0;
-    else         window_base_q <= {(write_data_q & window_base_and)
-        | (window_base_q[63:32] & ~window_base_and), (write_data_q & window_base_and_2)
-        | (window_base_q[31:0] & ~window_base_and_2)};
+    else         window_base_q <= {(write_data_q & window_base_mask_high)
+        | (window_base_q[63:32] & ~window_base_mask_high), (write_data_q & window_base_mask_low)
+        | (window_base_q[31:0] & ~window_base_mask_low)};
   end
   assign window_base_o = window_base_q;
   wire write_window_limit_low = write & (write_word == 7'd14);
   wire write_window_limit_high = write & (write_word == 7'd15);
-  wire [31:0] window_limit_and = write_mask & {32{write_window_limit_high}};
-  wire [31:0] window_limit_and_2 = write_mask & {32{write_window_limit_low}};
+  wire [31:0] window_limit_mask_low = write_mask & {32{write_window_limit_low}};
+  wire [31:0] window_limit_mask_high = write_mask & {32{write_window_limit_high}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) window_limit_q <= 64'hffffffffffffffff;
-    else         window_limit_q <= {(write_data_q & window_limit_and)
-        | (window_limit_q[63:32] & ~window_limit_and), (write_data_q & window_limit_and_2)
-        | (window_limit_q[31:0] & ~window_limit_and_2)};
+    else         window_limit_q <= {(write_data_q & window_limit_mask_high)
+        | (window_limit_q[63:32] & ~window_limit_mask_high), (write_data_q & window_limit_mask_low)
+        | (window_limit_q[31:0] & ~window_limit_mask_low)};
   end
   assign window_limit_o = window_limit_q;
   wire write_bus = write & (write_word == 7'd18);
-  wire [3:0] read_cache_and = write_mask[3:0] & {4{write_bus}};
+  wire [3:0] read_cache_mask = write_mask[3:0] & {4{write_bus}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) read_cache_q <= 4'd3;
-    else         read_cache_q <= (write_data_q[3:0] & read_cache_and) | (read_cache_q & ~read_cache_and);
+    else         read_cache_q <= (write_data_q[3:0] & read_cache_mask) | (read_cache_q & ~read_cache_mask);
   end
   assign read_cache_o = read_cache_q;
-  wire [3:0] write_cache_and = write_mask[7:4] & {4{write_bus}};
+  wire [3:0] write_cache_mask = write_mask[7:4] & {4{write_bus}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) write_cache_q <= 4'd3;
-    else         write_cache_q <= (write_data_q[7:4] & write_cache_and) | (write_cache_q & ~write_cache_and);
+    else         write_cache_q <= (write_data_q[7:4] & write_cache_mask)
+        | (write_cache_q & ~write_cache_mask);
   end
   assign write_cache_o = write_cache_q;
-  wire [2:0] prot_and = write_mask[10:8] & {3{write_bus}};
+  wire [2:0] prot_mask = write_mask[10:8] & {3{write_bus}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) prot_q <= 3'd0;
-    else         prot_q <= (write_data_q[10:8] & prot_and) | (prot_q & ~prot_and);
+    else         prot_q <= (write_data_q[10:8] & prot_mask) | (prot_q & ~prot_mask);
   end
   assign prot_o = prot_q;
   assign ctrl_arready_o = !read_answered_q;

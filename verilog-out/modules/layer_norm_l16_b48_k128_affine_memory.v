@@ -334,7 +334,7 @@ module layer_norm_l16_b48_k128_affine_memory (
   wire [256:0] frame_lane_in = {undefined_25_q[24],
       {y[15], y[14], y[13], y[12], y[11], y[10], y[9], y[8], y[7], y[6], y[5], y[4], y[3], y[2], y[1], y[0]}};
 
-  row_frame_w768_l16_b48_k128_p0_a38_s25_memory_xc6eebc6b u_frame (
+  row_frame_w768_l16_b48_k128_r40_f89_o257_p0_q1_a38_s25_memory u_frame (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),

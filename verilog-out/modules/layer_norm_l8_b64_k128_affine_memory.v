@@ -305,7 +305,7 @@ module layer_norm_l8_b64_k128_affine_memory (
       count_answer_29_q[289:280], $unsigned(root_exponent), root_digits};
   wire [128:0] frame_lane_in = {undefined_25_q[24], {y[7], y[6], y[5], y[4], y[3], y[2], y[1], y[0]}};
 
-  row_frame_w384_l8_b64_k128_p0_a37_s25_memory_xe551da97 u_frame (
+  row_frame_w384_l8_b64_k128_r40_f89_o129_p0_q1_a37_s25_memory u_frame (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),

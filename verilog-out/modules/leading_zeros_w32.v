@@ -7,61 +7,83 @@ module leading_zeros_w32 (
   input  wire [31:0] data_i,  // The word
   output wire  [5:0] count_o  // Zeros above its highest one, in the same cycle; the width where it has none
 );
-  wire count_or_4 = data_i[31] | data_i[30];
-  wire count_or_5 = data_i[29] | data_i[28];
-  wire count_or_3 = count_or_4 | count_or_5;
-  wire count_or_7 = data_i[27] | data_i[26];
-  wire count_or_8 = data_i[25] | data_i[24];
-  wire count_or_6 = count_or_7 | count_or_8;
-  wire count_or_2 = count_or_3 | count_or_6;
-  wire count_or_11 = data_i[23] | data_i[22];
-  wire count_or_12 = data_i[21] | data_i[20];
-  wire count_or_10 = count_or_11 | count_or_12;
-  wire count_or_14 = data_i[19] | data_i[18];
-  wire count_or_15 = data_i[17] | data_i[16];
-  wire count_or_13 = count_or_14 | count_or_15;
-  wire count_or_9 = count_or_10 | count_or_13;
-  wire count_or = count_or_2 | count_or_9;
-  wire count_or_19 = data_i[15] | data_i[14];
-  wire count_or_20 = data_i[13] | data_i[12];
-  wire count_or_18 = count_or_19 | count_or_20;
-  wire count_or_22 = data_i[11] | data_i[10];
-  wire count_or_23 = data_i[9] | data_i[8];
-  wire count_or_21 = count_or_22 | count_or_23;
-  wire count_or_17 = count_or_18 | count_or_21;
-  wire count_or_26 = data_i[7] | data_i[6];
-  wire count_or_27 = data_i[5] | data_i[4];
-  wire count_or_25 = count_or_26 | count_or_27;
-  wire count_or_29 = data_i[3] | data_i[2];
-  wire count_or_30 = data_i[1] | data_i[0];
-  wire count_or_28 = count_or_29 | count_or_30;
-  wire count_or_24 = count_or_25 | count_or_28;
-  wire count_or_16 = count_or_17 | count_or_24;
-  assign count_o = count_or | count_or_16
+  wire zeros_0_to_1_found = data_i[31] | data_i[30];
+  wire zeros_0_to_1 = !data_i[31] & data_i[30];
+  wire zeros_2_to_3_found = data_i[29] | data_i[28];
+  wire zeros_2_to_3 = !data_i[29] & data_i[28];
+  wire zeros_0_to_3_found = zeros_0_to_1_found | zeros_2_to_3_found;
+  wire [1:0] zeros_0_to_3 = {!zeros_0_to_1_found & zeros_2_to_3_found, zeros_0_to_1_found ? zeros_0_to_1
+      : zeros_2_to_3};
+  wire zeros_4_to_5_found = data_i[27] | data_i[26];
+  wire zeros_4_to_5 = !data_i[27] & data_i[26];
+  wire zeros_6_to_7_found = data_i[25] | data_i[24];
+  wire zeros_6_to_7 = !data_i[25] & data_i[24];
+  wire zeros_4_to_7_found = zeros_4_to_5_found | zeros_6_to_7_found;
+  wire [1:0] zeros_4_to_7 = {!zeros_4_to_5_found & zeros_6_to_7_found, zeros_4_to_5_found ? zeros_4_to_5
+      : zeros_6_to_7};
+  wire zeros_0_to_7_found = zeros_0_to_3_found | zeros_4_to_7_found;
+  wire [2:0] zeros_0_to_7 = {!zeros_0_to_3_found & zeros_4_to_7_found, zeros_0_to_3_found ? zeros_0_to_3
+      : zeros_4_to_7};
+  wire zeros_8_to_9_found = data_i[23] | data_i[22];
+  wire zeros_8_to_9 = !data_i[23] & data_i[22];
+  wire zeros_10_to_11_found = data_i[21] | data_i[20];
+  wire zeros_10_to_11 = !data_i[21] & data_i[20];
+  wire zeros_8_to_11_found = zeros_8_to_9_found | zeros_10_to_11_found;
+  wire [1:0] zeros_8_to_11 = {!zeros_8_to_9_found & zeros_10_to_11_found, zeros_8_to_9_found ? zeros_8_to_9
+      : zeros_10_to_11};
+  wire zeros_12_to_13_found = data_i[19] | data_i[18];
+  wire zeros_12_to_13 = !data_i[19] & data_i[18];
+  wire zeros_14_to_15_found = data_i[17] | data_i[16];
+  wire zeros_14_to_15 = !data_i[17] & data_i[16];
+  wire zeros_12_to_15_found = zeros_12_to_13_found | zeros_14_to_15_found;
+  wire [1:0] zeros_12_to_15 = {!zeros_12_to_13_found & zeros_14_to_15_found, zeros_12_to_13_found
+      ? zeros_12_to_13 : zeros_14_to_15};
+  wire zeros_8_to_15_found = zeros_8_to_11_found | zeros_12_to_15_found;
+  wire [2:0] zeros_8_to_15 = {!zeros_8_to_11_found & zeros_12_to_15_found, zeros_8_to_11_found ? zeros_8_to_11
+      : zeros_12_to_15};
+  wire zeros_0_to_15_found = zeros_0_to_7_found | zeros_8_to_15_found;
+  wire [3:0] zeros_0_to_15 = {!zeros_0_to_7_found & zeros_8_to_15_found, zeros_0_to_7_found ? zeros_0_to_7
+      : zeros_8_to_15};
+  wire zeros_16_to_17_found = data_i[15] | data_i[14];
+  wire zeros_16_to_17 = !data_i[15] & data_i[14];
+  wire zeros_18_to_19_found = data_i[13] | data_i[12];
+  wire zeros_18_to_19 = !data_i[13] & data_i[12];
+  wire zeros_16_to_19_found = zeros_16_to_17_found | zeros_18_to_19_found;
+  wire [1:0] zeros_16_to_19 = {!zeros_16_to_17_found & zeros_18_to_19_found, zeros_16_to_17_found
+      ? zeros_16_to_17 : zeros_18_to_19};
+  wire zeros_20_to_21_found = data_i[11] | data_i[10];
+  wire zeros_20_to_21 = !data_i[11] & data_i[10];
+  wire zeros_22_to_23_found = data_i[9] | data_i[8];
+  wire zeros_22_to_23 = !data_i[9] & data_i[8];
+  wire zeros_20_to_23_found = zeros_20_to_21_found | zeros_22_to_23_found;
+  wire [1:0] zeros_20_to_23 = {!zeros_20_to_21_found & zeros_22_to_23_found, zeros_20_to_21_found
+      ? zeros_20_to_21 : zeros_22_to_23};
+  wire zeros_16_to_23_found = zeros_16_to_19_found | zeros_20_to_23_found;
+  wire [2:0] zeros_16_to_23 = {!zeros_16_to_19_found & zeros_20_to_23_found, zeros_16_to_19_found
+      ? zeros_16_to_19 : zeros_20_to_23};
+  wire zeros_24_to_25_found = data_i[7] | data_i[6];
+  wire zeros_24_to_25 = !data_i[7] & data_i[6];
+  wire zeros_26_to_27_found = data_i[5] | data_i[4];
+  wire zeros_26_to_27 = !data_i[5] & data_i[4];
+  wire zeros_24_to_27_found = zeros_24_to_25_found | zeros_26_to_27_found;
+  wire [1:0] zeros_24_to_27 = {!zeros_24_to_25_found & zeros_26_to_27_found, zeros_24_to_25_found
+      ? zeros_24_to_25 : zeros_26_to_27};
+  wire zeros_28_to_29_found = data_i[3] | data_i[2];
+  wire zeros_28_to_29 = !data_i[3] & data_i[2];
+  wire zeros_30_to_31_found = data_i[1] | data_i[0];
+  wire zeros_30_to_31 = !data_i[1] & data_i[0];
+  wire zeros_28_to_31_found = zeros_28_to_29_found | zeros_30_to_31_found;
+  wire [1:0] zeros_28_to_31 = {!zeros_28_to_29_found & zeros_30_to_31_found, zeros_28_to_29_found
+      ? zeros_28_to_29 : zeros_30_to_31};
+  wire zeros_24_to_31_found = zeros_24_to_27_found | zeros_28_to_31_found;
+  wire [2:0] zeros_24_to_31 = {!zeros_24_to_27_found & zeros_28_to_31_found, zeros_24_to_27_found
+      ? zeros_24_to_27 : zeros_28_to_31};
+  wire zeros_16_to_31_found = zeros_16_to_23_found | zeros_24_to_31_found;
+  wire [3:0] zeros_16_to_31 = {!zeros_16_to_23_found & zeros_24_to_31_found, zeros_16_to_23_found
+      ? zeros_16_to_23 : zeros_24_to_31};
+  assign count_o = zeros_0_to_15_found | zeros_16_to_31_found
       ? {1'b0,
-          {!count_or & count_or_16, count_or
-              ? {!count_or_2 & count_or_9, count_or_2
-                  ? {!count_or_3 & count_or_6, count_or_3
-                      ? {!count_or_4 & count_or_5, count_or_4 ? !data_i[31] & data_i[30] : !data_i[29]
-                          & data_i[28]}
-                      : {!count_or_7 & count_or_8, count_or_7 ? !data_i[27] & data_i[26] : !data_i[25]
-                          & data_i[24]}}
-                  : {!count_or_10 & count_or_13, count_or_10
-                      ? {!count_or_11 & count_or_12, count_or_11 ? !data_i[23] & data_i[22] : !data_i[21]
-                          & data_i[20]}
-                      : {!count_or_14 & count_or_15, count_or_14 ? !data_i[19] & data_i[18] : !data_i[17]
-                          & data_i[16]}}}
-              : {!count_or_17 & count_or_24, count_or_17
-                  ? {!count_or_18 & count_or_21, count_or_18
-                      ? {!count_or_19 & count_or_20, count_or_19 ? !data_i[15] & data_i[14] : !data_i[13]
-                          & data_i[12]}
-                      : {!count_or_22 & count_or_23, count_or_22 ? !data_i[11] & data_i[10] : !data_i[9]
-                          & data_i[8]}}
-                  : {!count_or_25 & count_or_28, count_or_25
-                      ? {!count_or_26 & count_or_27, count_or_26 ? !data_i[7] & data_i[6] : !data_i[5]
-                          & data_i[4]}
-                      : {!count_or_29 & count_or_30, count_or_29 ? !data_i[3] & data_i[2] : !data_i[1]
-                          & data_i[0]}}}}}
+          {!zeros_0_to_15_found & zeros_16_to_31_found, zeros_0_to_15_found ? zeros_0_to_15 : zeros_16_to_31}}
       : 6'd32;
 
 `ifdef FORMAL

@@ -133,18 +133,18 @@ module linear_results_x8_i256_o32_w8_black_box_r3_c18_l16_d8_x2edf26de (
     else         end_valid_11_q <= {end_valid_11_q[9:0], begins} & {11{!clear_i}};
   end
   assign end_fifo_input_valid_in = end_valid_11_q[10];
-  wire [1:0] overflows_sum_2 = wrong[0] + wrong[1];
-  wire [1:0] overflows_sum_3 = wrong[2] + wrong[3];
-  wire [2:0] overflows_sum = overflows_sum_2 + overflows_sum_3;
-  wire [1:0] overflows_sum_5 = wrong[4] + wrong[5];
-  wire [1:0] overflows_sum_6 = wrong[6] + wrong[7];
-  wire [2:0] overflows_sum_4 = overflows_sum_5 + overflows_sum_6;
-  wire [3:0] overflows = overflows_sum + overflows_sum_4;
+  wire [1:0] overflows_0_to_1 = wrong[0] + wrong[1];
+  wire [1:0] overflows_2_to_3 = wrong[2] + wrong[3];
+  wire [2:0] overflows_0_to_3 = overflows_0_to_1 + overflows_2_to_3;
+  wire [1:0] overflows_4_to_5 = wrong[4] + wrong[5];
+  wire [1:0] overflows_6_to_7 = wrong[6] + wrong[7];
+  wire [2:0] overflows_4_to_7 = overflows_4_to_5 + overflows_6_to_7;
+  wire [3:0] overflows = overflows_0_to_3 + overflows_4_to_7;
   assign overflows_o = overflows & {4{end_fifo_input_valid_in}};
   wire [132:0] end_fifo_input_data_in = {late_last_11_q[10], used_now,
       {value[7], value[6], value[5], value[4], value[3], value[2], value[1], value[0]}};
 
-  stream_fifo_w133_d13_registers_xd4092e33 u_end_fifo (
+  stream_fifo_w133_d13_registers u_end_fifo (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),

@@ -171,10 +171,10 @@ module pe_lane_c8_n4_a4_w4_f12_d4_k4096_o1_lookup (
   end
 
   // Present pairs of a column; those of high beats count 16.
-  wire [1:0] pairs_now_sum_2 = present[0] + present[1];
-  wire [1:0] pairs_now_sum_3 = present[2] + present[3];
-  wire [2:0] pairs_now_sum = pairs_now_sum_2 + pairs_now_sum_3;
-  wire [16:0] pairs_now_wide = {14'd0, pairs_now_sum};
+  wire [1:0] pairs_present_0_to_1 = present[0] + present[1];
+  wire [1:0] pairs_present_2_to_3 = present[2] + present[3];
+  wire [2:0] pairs_present = pairs_present_0_to_1 + pairs_present_2_to_3;
+  wire [16:0] pairs_now_wide = {14'd0, pairs_present};
   wire [20:0] pairs_now_bits = {pairs_now_wide, 4'd0};
   always @(posedge clk_i) if (enable) pairs_now_q <= high_q ? pairs_now_bits[16:0] : pairs_now_wide;
   always @(posedge clk_i or negedge rst_ni) begin

@@ -8,57 +8,83 @@ module priority_encoder_w32 (
   output wire        found_o,  // Some bit is one
   output wire  [4:0] index_o   // Place of the lowest one; 0 without one
 );
-  wire index_or_4 = data_i[0] | data_i[1];
-  wire index_or_5 = data_i[2] | data_i[3];
-  wire index_or_3 = index_or_4 | index_or_5;
-  wire index_or_7 = data_i[4] | data_i[5];
-  wire index_or_8 = data_i[6] | data_i[7];
-  wire index_or_6 = index_or_7 | index_or_8;
-  wire index_or_2 = index_or_3 | index_or_6;
-  wire index_or_11 = data_i[8] | data_i[9];
-  wire index_or_12 = data_i[10] | data_i[11];
-  wire index_or_10 = index_or_11 | index_or_12;
-  wire index_or_14 = data_i[12] | data_i[13];
-  wire index_or_15 = data_i[14] | data_i[15];
-  wire index_or_13 = index_or_14 | index_or_15;
-  wire index_or_9 = index_or_10 | index_or_13;
-  wire index_or = index_or_2 | index_or_9;
-  wire index_or_19 = data_i[16] | data_i[17];
-  wire index_or_20 = data_i[18] | data_i[19];
-  wire index_or_18 = index_or_19 | index_or_20;
-  wire index_or_22 = data_i[20] | data_i[21];
-  wire index_or_23 = data_i[22] | data_i[23];
-  wire index_or_21 = index_or_22 | index_or_23;
-  wire index_or_17 = index_or_18 | index_or_21;
-  wire index_or_26 = data_i[24] | data_i[25];
-  wire index_or_27 = data_i[26] | data_i[27];
-  wire index_or_25 = index_or_26 | index_or_27;
-  wire index_or_29 = data_i[28] | data_i[29];
-  wire index_or_30 = data_i[30] | data_i[31];
-  wire index_or_28 = index_or_29 | index_or_30;
-  wire index_or_24 = index_or_25 | index_or_28;
-  wire index_or_16 = index_or_17 | index_or_24;
-  wire [4:0] index = {!index_or & index_or_16, index_or
-      ? {!index_or_2 & index_or_9, index_or_2
-          ? {!index_or_3 & index_or_6, index_or_3
-              ? {!index_or_4 & index_or_5, index_or_4 ? !data_i[0] & data_i[1] : !data_i[2] & data_i[3]}
-              : {!index_or_7 & index_or_8, index_or_7 ? !data_i[4] & data_i[5] : !data_i[6] & data_i[7]}}
-          : {!index_or_10 & index_or_13, index_or_10
-              ? {!index_or_11 & index_or_12, index_or_11 ? !data_i[8] & data_i[9] : !data_i[10] & data_i[11]}
-              : {!index_or_14 & index_or_15, index_or_14 ? !data_i[12] & data_i[13] : !data_i[14]
-                  & data_i[15]}}}
-      : {!index_or_17 & index_or_24, index_or_17
-          ? {!index_or_18 & index_or_21, index_or_18
-              ? {!index_or_19 & index_or_20, index_or_19 ? !data_i[16] & data_i[17] : !data_i[18]
-                  & data_i[19]}
-              : {!index_or_22 & index_or_23, index_or_22 ? !data_i[20] & data_i[21] : !data_i[22]
-                  & data_i[23]}}
-          : {!index_or_25 & index_or_28, index_or_25
-              ? {!index_or_26 & index_or_27, index_or_26 ? !data_i[24] & data_i[25] : !data_i[26]
-                  & data_i[27]}
-              : {!index_or_29 & index_or_30, index_or_29 ? !data_i[28] & data_i[29] : !data_i[30]
-                  & data_i[31]}}}};
-  assign found_o = index_or | index_or_16;
+  wire index_0_to_1_found = data_i[0] | data_i[1];
+  wire index_0_to_1 = !data_i[0] & data_i[1];
+  wire index_2_to_3_found = data_i[2] | data_i[3];
+  wire index_2_to_3 = !data_i[2] & data_i[3];
+  wire index_0_to_3_found = index_0_to_1_found | index_2_to_3_found;
+  wire [1:0] index_0_to_3 = {!index_0_to_1_found & index_2_to_3_found, index_0_to_1_found ? index_0_to_1
+      : index_2_to_3};
+  wire index_4_to_5_found = data_i[4] | data_i[5];
+  wire index_4_to_5 = !data_i[4] & data_i[5];
+  wire index_6_to_7_found = data_i[6] | data_i[7];
+  wire index_6_to_7 = !data_i[6] & data_i[7];
+  wire index_4_to_7_found = index_4_to_5_found | index_6_to_7_found;
+  wire [1:0] index_4_to_7 = {!index_4_to_5_found & index_6_to_7_found, index_4_to_5_found ? index_4_to_5
+      : index_6_to_7};
+  wire index_0_to_7_found = index_0_to_3_found | index_4_to_7_found;
+  wire [2:0] index_0_to_7 = {!index_0_to_3_found & index_4_to_7_found, index_0_to_3_found ? index_0_to_3
+      : index_4_to_7};
+  wire index_8_to_9_found = data_i[8] | data_i[9];
+  wire index_8_to_9 = !data_i[8] & data_i[9];
+  wire index_10_to_11_found = data_i[10] | data_i[11];
+  wire index_10_to_11 = !data_i[10] & data_i[11];
+  wire index_8_to_11_found = index_8_to_9_found | index_10_to_11_found;
+  wire [1:0] index_8_to_11 = {!index_8_to_9_found & index_10_to_11_found, index_8_to_9_found ? index_8_to_9
+      : index_10_to_11};
+  wire index_12_to_13_found = data_i[12] | data_i[13];
+  wire index_12_to_13 = !data_i[12] & data_i[13];
+  wire index_14_to_15_found = data_i[14] | data_i[15];
+  wire index_14_to_15 = !data_i[14] & data_i[15];
+  wire index_12_to_15_found = index_12_to_13_found | index_14_to_15_found;
+  wire [1:0] index_12_to_15 = {!index_12_to_13_found & index_14_to_15_found, index_12_to_13_found
+      ? index_12_to_13 : index_14_to_15};
+  wire index_8_to_15_found = index_8_to_11_found | index_12_to_15_found;
+  wire [2:0] index_8_to_15 = {!index_8_to_11_found & index_12_to_15_found, index_8_to_11_found ? index_8_to_11
+      : index_12_to_15};
+  wire index_0_to_15_found = index_0_to_7_found | index_8_to_15_found;
+  wire [3:0] index_0_to_15 = {!index_0_to_7_found & index_8_to_15_found, index_0_to_7_found ? index_0_to_7
+      : index_8_to_15};
+  wire index_16_to_17_found = data_i[16] | data_i[17];
+  wire index_16_to_17 = !data_i[16] & data_i[17];
+  wire index_18_to_19_found = data_i[18] | data_i[19];
+  wire index_18_to_19 = !data_i[18] & data_i[19];
+  wire index_16_to_19_found = index_16_to_17_found | index_18_to_19_found;
+  wire [1:0] index_16_to_19 = {!index_16_to_17_found & index_18_to_19_found, index_16_to_17_found
+      ? index_16_to_17 : index_18_to_19};
+  wire index_20_to_21_found = data_i[20] | data_i[21];
+  wire index_20_to_21 = !data_i[20] & data_i[21];
+  wire index_22_to_23_found = data_i[22] | data_i[23];
+  wire index_22_to_23 = !data_i[22] & data_i[23];
+  wire index_20_to_23_found = index_20_to_21_found | index_22_to_23_found;
+  wire [1:0] index_20_to_23 = {!index_20_to_21_found & index_22_to_23_found, index_20_to_21_found
+      ? index_20_to_21 : index_22_to_23};
+  wire index_16_to_23_found = index_16_to_19_found | index_20_to_23_found;
+  wire [2:0] index_16_to_23 = {!index_16_to_19_found & index_20_to_23_found, index_16_to_19_found
+      ? index_16_to_19 : index_20_to_23};
+  wire index_24_to_25_found = data_i[24] | data_i[25];
+  wire index_24_to_25 = !data_i[24] & data_i[25];
+  wire index_26_to_27_found = data_i[26] | data_i[27];
+  wire index_26_to_27 = !data_i[26] & data_i[27];
+  wire index_24_to_27_found = index_24_to_25_found | index_26_to_27_found;
+  wire [1:0] index_24_to_27 = {!index_24_to_25_found & index_26_to_27_found, index_24_to_25_found
+      ? index_24_to_25 : index_26_to_27};
+  wire index_28_to_29_found = data_i[28] | data_i[29];
+  wire index_28_to_29 = !data_i[28] & data_i[29];
+  wire index_30_to_31_found = data_i[30] | data_i[31];
+  wire index_30_to_31 = !data_i[30] & data_i[31];
+  wire index_28_to_31_found = index_28_to_29_found | index_30_to_31_found;
+  wire [1:0] index_28_to_31 = {!index_28_to_29_found & index_30_to_31_found, index_28_to_29_found
+      ? index_28_to_29 : index_30_to_31};
+  wire index_24_to_31_found = index_24_to_27_found | index_28_to_31_found;
+  wire [2:0] index_24_to_31 = {!index_24_to_27_found & index_28_to_31_found, index_24_to_27_found
+      ? index_24_to_27 : index_28_to_31};
+  wire index_16_to_31_found = index_16_to_23_found | index_24_to_31_found;
+  wire [3:0] index_16_to_31 = {!index_16_to_23_found & index_24_to_31_found, index_16_to_23_found
+      ? index_16_to_23 : index_24_to_31};
+  wire [4:0] index = {!index_0_to_15_found & index_16_to_31_found, index_0_to_15_found ? index_0_to_15
+      : index_16_to_31};
+  assign found_o = index_0_to_15_found | index_16_to_31_found;
   assign index_o = index;
 
 `ifdef FORMAL

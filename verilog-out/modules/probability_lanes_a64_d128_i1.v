@@ -90,18 +90,18 @@ module probability_lanes_a64_d128_i1 (
     else         end_valid_3_q <= {end_valid_3_q[1:0], begins} & {3{!clear_i}};
   end
   assign end_fifo_input_valid_in = end_valid_3_q[2];
-  wire [1:0] overflows_sum_2 = wrong[0] + wrong[1];
-  wire [1:0] overflows_sum_3 = wrong[2] + wrong[3];
-  wire [2:0] overflows_sum = overflows_sum_2 + overflows_sum_3;
-  wire [1:0] overflows_sum_5 = wrong[4] + wrong[5];
-  wire [1:0] overflows_sum_6 = wrong[6] + wrong[7];
-  wire [2:0] overflows_sum_4 = overflows_sum_5 + overflows_sum_6;
-  wire [3:0] overflows = overflows_sum + overflows_sum_4;
+  wire [1:0] overflows_0_to_1 = wrong[0] + wrong[1];
+  wire [1:0] overflows_2_to_3 = wrong[2] + wrong[3];
+  wire [2:0] overflows_0_to_3 = overflows_0_to_1 + overflows_2_to_3;
+  wire [1:0] overflows_4_to_5 = wrong[4] + wrong[5];
+  wire [1:0] overflows_6_to_7 = wrong[6] + wrong[7];
+  wire [2:0] overflows_4_to_7 = overflows_4_to_5 + overflows_6_to_7;
+  wire [3:0] overflows = overflows_0_to_3 + overflows_4_to_7;
   assign overflows_o = overflows & {4{end_fifo_input_valid_in}};
   wire [68:0] end_fifo_input_data_in = {late_last_3_q[2], used_now,
       {value[7], value[6], value[5], value[4], value[3], value[2], value[1], value[0]}};
 
-  stream_fifo_w69_d5_registers_x1e24f008 u_end_fifo (
+  stream_fifo_w69_d5_registers u_end_fifo (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),

@@ -203,7 +203,7 @@ module result_stage_r16_c16_w41_f1_m2_a2_i1 (
       lane_result[11], lane_result[10], lane_result[9], lane_result[8], lane_result[7], lane_result[6],
       lane_result[5], lane_result[4], lane_result[3], lane_result[2], lane_result[1], lane_result[0]};
 
-  stream_fifo_w256_d11_registers_xa45d40dd u_end_fifo (
+  stream_fifo_w256_d11_registers u_end_fifo (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),

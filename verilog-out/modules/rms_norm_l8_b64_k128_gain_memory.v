@@ -199,7 +199,7 @@ module rms_norm_l8_b64_k128_gain_memory (
   wire [27:0] frame_result_in = {bad_late_23_q[22] | root_zero, $unsigned(root_exponent), root_digits};
   wire [128:0] frame_lane_in = {undefined_11_q[10], {y[7], y[6], y[5], y[4], y[3], y[2], y[1], y[0]}};
 
-  row_frame_w256_l8_b64_k128_p0_a31_s11_memory_x9a693e61 u_frame (
+  row_frame_w256_l8_b64_k128_r40_f28_o129_p0_q1_a31_s11_memory u_frame (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),

@@ -127,7 +127,7 @@ module rotary_embedding_l8_neighbours_m2_f4 (
   end
   wire [132:0] turn_fifo_input_data_in = {rest_7_q[34:30], {y[7], y[6], y[5], y[4], y[3], y[2], y[1], y[0]}};
 
-  stream_fifo_w133_d9_registers_x47ff8834 u_turn_fifo (
+  stream_fifo_w133_d9_registers u_turn_fifo (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),

@@ -127,7 +127,7 @@ module rotary_embedding_l8_neighbours_m2_f5 (
   end
   wire [132:0] turn_fifo_input_data_in = {rest_8_q[39:35], {y[7], y[6], y[5], y[4], y[3], y[2], y[1], y[0]}};
 
-  stream_fifo_w133_d10_registers_x7c5223da u_turn_fifo (
+  stream_fifo_w133_d10_registers u_turn_fifo (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),

@@ -156,7 +156,7 @@ module row_frame_w64_l4_b16_k32_p0_a3_s2_memory (
   wire ends_row = kept_output_data[67];
   wire [67:0] kept_input_data_in = {{beat_last_1_q, beat_used_1_q}, beat_data_1_q};
 
-  stream_fifo_w68_d32_memory_xb48d995e u_kept (
+  stream_fifo_w68_d32_memory u_kept (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),
@@ -173,7 +173,7 @@ module row_frame_w64_l4_b16_k32_p0_a3_s2_memory (
   wire [16:0] answers_input_data_in = {error_3_q[2], result_i};
   wire answers_output_ready_in = start & ends_row;
 
-  stream_fifo_w17_d32_memory_x8b1a6594 u_answers (
+  stream_fifo_w17_d32_memory u_answers (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),
@@ -204,7 +204,7 @@ module row_frame_w64_l4_b16_k32_p0_a3_s2_memory (
       {answers_output_data[16], ends_row, kept_output_data[66:64]}};
   wire [68:0] output_input_data_in = {beside_3_q[14:10], lane_i};
 
-  stream_fifo_w69_d6_memory_x4674a730 u_output (
+  stream_fifo_w69_d6_memory u_output (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),

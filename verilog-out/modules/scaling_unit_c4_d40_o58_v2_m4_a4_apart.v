@@ -200,7 +200,7 @@ module scaling_unit_c4_d40_o58_v2_m4_a4_apart (
   end
   wire [65:0] scale_fifo_input_data_in = {marks_21_q[41:40], {value[3], value[2], value[1], value[0]}};
 
-  stream_fifo_w66_d23_registers_x71d19533 u_scale_fifo (
+  stream_fifo_w66_d23_registers u_scale_fifo (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),

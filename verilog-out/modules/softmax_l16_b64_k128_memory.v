@@ -316,7 +316,7 @@ module softmax_l16_b64_k128_memory (
   wire [257:0] frame_lane_in = {flags_late_9_q[17:16],
       {y[15], y[14], y[13], y[12], y[11], y[10], y[9], y[8], y[7], y[6], y[5], y[4], y[3], y[2], y[1], y[0]}};
 
-  row_frame_w256_l16_b64_k128_p11_a24_s10_memory_xdb644f59 u_frame (
+  row_frame_w256_l16_b64_k128_r11_f48_o258_p11_q370_a24_s10_memory u_frame (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),

@@ -296,7 +296,7 @@ module softmax_l8_b64_k128_memory (
       {3'd0, reciprocal_count} + 9'd468, reciprocal_digits & {19{!reciprocal_zero}}};
   wire [129:0] frame_lane_in = {flags_late_9_q[17:16], {y[7], y[6], y[5], y[4], y[3], y[2], y[1], y[0]}};
 
-  row_frame_w128_l8_b64_k128_p10_a22_s10_memory_x9c99c4a7 u_frame (
+  row_frame_w128_l8_b64_k128_r10_f48_o130_p10_q194_a22_s10_memory u_frame (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),

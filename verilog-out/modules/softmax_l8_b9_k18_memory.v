@@ -294,7 +294,7 @@ module softmax_l8_b9_k18_memory (
       {4'd0, reciprocal_count} + 9'd471, reciprocal_digits & {19{!reciprocal_zero}}};
   wire [129:0] frame_lane_in = {flags_late_9_q[17:16], {y[7], y[6], y[5], y[4], y[3], y[2], y[1], y[0]}};
 
-  row_frame_w128_l8_b9_k18_p10_a22_s10_memory_x9d7339de u_frame (
+  row_frame_w128_l8_b9_k18_r7_f48_o130_p10_q194_a22_s10_memory u_frame (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),

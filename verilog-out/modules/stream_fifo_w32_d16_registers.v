@@ -1,5 +1,5 @@
 // stream_fifo_w32_d16_registers: FIFO of a ready/valid stream, in registers or in a memory
-// Parameters: width = 32, depth = 16, storage = registers, slack = 0, proved = true
+// Parameters: width = 32, depth = 16, storage = registers, slack = 0
 // Contract: output is input, in order; up to depth beats are inside. input_ready_o is high while there is
 //     room and clear_i is low; it does not depend on output_ready_i, so that a FIFO of depth 1 takes a beat
 //     in every second cycle, and every other one in each.
@@ -58,7 +58,7 @@ module stream_fifo_w32_d16_registers (
 
   assign output_data_o = word[read_q];
 
-`ifdef FORMAL
+`ifdef FORMAL_ALONE
   reg formal_started = 1'b0;
   always @(posedge clk_i) formal_started <= 1'b1;
   always @* if (!formal_started) assume (!rst_ni);

@@ -89,7 +89,7 @@ module sum_lanes_l8_w48_f1_m2_a2_h1 (
       flag[0]},
       {half[7], half[6], half[5], half[4], half[3], half[2], half[1], half[0]}};
 
-  stream_fifo_w136_d8_registers_xa439fa74 u_end_fifo (
+  stream_fifo_w136_d8_registers u_end_fifo (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),
@@ -115,12 +115,12 @@ module sum_lanes_l8_w48_f1_m2_a2_h1 (
     assign output_values_o[16*i +: 16] = values[i];
   end
 
-  wire [1:0] overflows_sum_3 = word[128] + word[129];
-  wire [1:0] overflows_sum_4 = word[130] + word[131];
-  wire [2:0] overflows_sum_2 = overflows_sum_3 + overflows_sum_4;
-  wire [1:0] overflows_sum_6 = word[132] + word[133];
-  wire [1:0] overflows_sum_7 = word[134] + word[135];
-  wire [2:0] overflows_sum_5 = overflows_sum_6 + overflows_sum_7;
-  wire [3:0] overflows_sum = overflows_sum_2 + overflows_sum_5;
-  assign overflows_o = overflows_sum & {4{leaves}};
+  wire [1:0] overflows_0_to_1 = word[128] + word[129];
+  wire [1:0] overflows_2_to_3 = word[130] + word[131];
+  wire [2:0] overflows_0_to_3 = overflows_0_to_1 + overflows_2_to_3;
+  wire [1:0] overflows_4_to_5 = word[132] + word[133];
+  wire [1:0] overflows_6_to_7 = word[134] + word[135];
+  wire [2:0] overflows_4_to_7 = overflows_4_to_5 + overflows_6_to_7;
+  wire [3:0] overflows = overflows_0_to_3 + overflows_4_to_7;
+  assign overflows_o = overflows & {4{leaves}};
 endmodule

@@ -76,7 +76,7 @@ module token_packer_a64_d128_i1_z4096_o32_k4096_l4 (
   assign records_input_valid_in = kept_output_valid & some_due;
   wire kept_output_ready_in = records_input_ready & some_due;
 
-  stream_fifo_w32_d64_memory_xee439270 u_kept (
+  stream_fifo_w32_d64_memory u_kept (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),
@@ -108,7 +108,7 @@ module token_packer_a64_d128_i1_z4096_o32_k4096_l4 (
       ? indices_output_data : of_records ? records_output_data : 128'd0;
   wire indices_output_ready_in = of_indices & write_ready_i;
 
-  stream_width_converter_i32_o128_x0267ef7f u_indices (
+  stream_width_converter_i32_o128_g32 u_indices (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),
@@ -127,7 +127,7 @@ module token_packer_a64_d128_i1_z4096_o32_k4096_l4 (
   wire records_input_last_in = due_q == 16'd1;
   wire records_output_ready_in = of_records & write_ready_i;
 
-  stream_width_converter_i32_o128_x0267ef7f u_records (
+  stream_width_converter_i32_o128_g32 u_records (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),

@@ -188,13 +188,14 @@ module vector_controller_a64_d128_i1_b16_o8_c4_c512 (
   end
   wire operands_start_in = (state_q == StateFields) & !(|wrong_field);
 
-  operand_list_o5_a64_r24_n16_s32 u_operands (
+  operand_list_i3_a64_r24_n16_s32 u_operands (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(abort_i),
     .window_base_i(window_base_i),
     .window_limit_i(window_limit_i),
     .start_i(operands_start_in),
+    .last_i(3'd4),
     .index_o(operands_index),
     .used_i(operand_used),
     .operand_address_i(operand_address),

@@ -157,7 +157,7 @@ module vector_unit_l8_b64_k128_silu_m2_a2_t5_m2_i2 (
   wire [132:0] begin_fifo_input_data_in = {begin_rest_12_q[59:55],
       {y[7], y[6], y[5], y[4], y[3], y[2], y[1], y[0]}};
 
-  stream_fifo_w133_d14_registers_x3ecdab7e u_begin_fifo (
+  stream_fifo_w133_d14_registers u_begin_fifo (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),
@@ -238,7 +238,7 @@ module vector_unit_l8_b64_k128_silu_m2_a2_t5_m2_i2 (
   wire [134:0] end_fifo_input_data_in = {end_last_5_q[9:8], used_now, some_overflow,
       {z[7], z[6], z[5], z[4], z[3], z[2], z[1], z[0]}};
 
-  stream_fifo_w135_d7_registers_xb6590e2c u_end_fifo (
+  stream_fifo_w135_d7_registers u_end_fifo (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),

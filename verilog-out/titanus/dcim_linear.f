@@ -1,4 +1,4 @@
-../modules/stream_fifo_w13_d4_registers_xc1df9602.v
+../modules/stream_fifo_w13_d4_registers.v
 ../modules/dcim_256x32_w8.v
 ../modules/dcim_cells_i256_o32_w8_black_box.v
 ../modules/dcim_macro_x8_i256_o32_w8_black_box.v

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hdl::lang::Design;
 use serde::Serialize;
 use sim::SourceFile;
-use sim::lint::{Report, iverilog_check, verilator_lint};
+use sim::lint::{Report, formal_options, iverilog_check, verilator_lint};
 
 use crate::error::{Failure, Result};
 use crate::flows::yosys;
@@ -59,7 +59,8 @@ impl Sources {
     /// Yosys commands that read the design with its properties and make one module of it, and the files that they read. What the top
     /// leaves free in proofs is not part of it.
     pub(crate) fn with_properties(&self) -> (String, &[SourceFile]) {
-        let verilog = || self.files.iter().map(|f| format!("read_verilog -formal -DFORMAL {}\n", f.name)).collect();
+        let read = |f: &SourceFile| format!("read_verilog{} {}\n", formal_options(&f.name, &self.top), f.name);
+        let verilog = || self.files.iter().map(read).collect();
         let (mut script, files): (String, &[SourceFile]) = match &self.netlist {
             Some(netlist) => (format!("read_rtlil {}\n", netlist.name), std::slice::from_ref(netlist)),
             None => (verilog(), &self.files),
@@ -118,7 +119,10 @@ pub fn lint_without_yosys(sources: &Sources) -> Result<Vec<Check>> {
         let mut files = sources.files.clone();
         if formal {
             // Macros hold for the files that follow on the command line.
-            files.insert(0, SourceFile { name: "formal.vh".into(), text: "`define FORMAL\n".into() });
+            files.insert(
+                0,
+                SourceFile { name: "formal.vh".into(), text: "`define FORMAL\n`define FORMAL_ALONE\n".into() },
+            );
         }
         checked(tool, verilator_lint(&files, &sources.top))
     };
@@ -193,7 +197,7 @@ pub fn yosys_lint(module: &ModuleSources) -> Result<Vec<Check>> {
 
 /// The first of `files`, with empty modules of the others.
 fn yosys_gate(files: &[SourceFile], formal: bool) -> Result<Check> {
-    let (tool, define) = if formal { ("yosys FORMAL", "-formal -DFORMAL ") } else { ("yosys", "") };
+    let (tool, define) = if formal { ("yosys FORMAL", "-formal -DFORMAL -DFORMAL_ALONE ") } else { ("yosys", "") };
     let (whole, empty) = (&files[0].name, &files[1..]);
     // Ahead of it: Yosys 0.23 stops at a signed port of a module that it does not know yet.
     let mut script: String = empty.iter().map(|f| format!("read_verilog -lib {}\n", f.name)).collect();

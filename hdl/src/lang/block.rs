@@ -282,6 +282,7 @@ fn empty_module(name: String, header: Vec<String>, block: &str, parameters: serd
         memories: vec![],
         fsms: vec![],
         clocked: false,
+        formal_alone: false,
         reset: false,
         names,
         comb: vec![],
@@ -366,6 +367,20 @@ impl Module {
     /// A section that exists for formal verification only (`ifdef FORMAL`): put checks and helper registers in it.
     #[track_caller]
     pub fn formal(&mut self, body: impl FnOnce(&mut Module)) {
+        self.formal_section(body);
+    }
+
+    /// A formal section that exists only where this module is the top of the proof (`ifdef FORMAL_ALONE`). For checks that
+    /// assume more of the environment than the contract does, such as beats that carry their numbers: inside another
+    /// block the assumption would be false, and would make its proof worthless.
+    #[track_caller]
+    pub fn formal_alone(&mut self, body: impl FnOnce(&mut Module)) {
+        with(|e| e.top().ir.formal_alone = true);
+        self.formal_section(body);
+    }
+
+    #[track_caller]
+    fn formal_section(&mut self, body: impl FnOnce(&mut Module)) {
         let loc = Location::caller();
         let opened = with(|e| {
             let b = e.top();

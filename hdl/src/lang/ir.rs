@@ -299,6 +299,8 @@ pub(crate) struct ModuleIr {
     pub fsms: Vec<FsmIr>,
     pub clocked: bool,
     pub reset: bool,
+    /// The formal section is there only in proofs of this module by itself.
+    pub formal_alone: bool,
     /// Named values of the module, for the names of its own nets and of the printer's.
     pub names: std::collections::BTreeMap<String, Loc>,
     /// `comb[output port] = input ports it depends on within the cycle` (positions in `ports`).

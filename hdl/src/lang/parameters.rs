@@ -285,6 +285,9 @@ pub trait ParameterValue: fmt::Debug {
     /// Adds the parts of a module's name, and what they leave untold.
     fn name_parts(&self, field: &ParameterField, default: Option<&Value>, name: &mut NameParts) {
         let value = self.json();
+        if field.when_set && default == Some(&value) {
+            return;
+        }
         match (field.tag, &value) {
             (Some(tag), Value::Bool(on)) => {
                 if *on {
@@ -306,8 +309,10 @@ pub struct NameParts {
     untold: bool,
 }
 
-/// Longest part of a module's name that tells parameters apart, in characters.
-const LONGEST_SUFFIX: usize = 40;
+/// Longest part of a module's name that tells parameters apart, in characters: of one that tells all of them.
+const LONGEST_SUFFIX: usize = 60;
+/// The same of one that ends in a hash.
+const LONGEST_BEFORE_HASH: usize = 40;
 
 /// `<block>_<tag><value>..`: tagged parameters in order, as far as they fit. What they leave untold (parameters without a
 /// tag that are not at their defaults, tags that do not fit) is in a hash of all parameters behind them.
@@ -315,18 +320,18 @@ pub(crate) fn module_name<P: Parameters>(block: &str, parameters: &P) -> String 
     let mut name = NameParts::default();
     let defaults = P::defaults();
     parameters.visit(&mut |field, value| value.name_parts(field, defaults.get(field.name), &mut name));
+    let whole: String = name.parts.iter().map(|part| format!("_{part}")).collect();
+    if !name.untold && whole.len() <= LONGEST_SUFFIX {
+        return format!("{block}{whole}");
+    }
     let mut text = String::new();
     for part in &name.parts {
-        if text.len() + part.len() + 1 > LONGEST_SUFFIX {
-            name.untold = true;
+        if text.len() + part.len() + 1 > LONGEST_BEFORE_HASH {
             break;
         }
         text += &format!("_{part}");
     }
-    if name.untold {
-        text += &format!("_x{:08x}", fnv(&named_values(parameters).to_string()));
-    }
-    format!("{block}{text}")
+    format!("{block}{text}_x{:08x}", fnv(&named_values(parameters).to_string()))
 }
 
 /// The values that a name tells apart.

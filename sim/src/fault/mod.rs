@@ -26,7 +26,7 @@ use std::fmt;
 
 use crate::broken::Judge;
 use crate::files::Scratch;
-use crate::lint::{folder_of, incomplete, is_verilog, open_boxes, output, read_script, yosys_in};
+use crate::lint::{FORMAL, folder_of, incomplete, is_verilog, open_boxes, output, read_script, yosys_in};
 use crate::{Bench, Design, Error, Kill, Model, Result, RunOptions, SourceFile};
 use netlist::{Module, Netlist};
 
@@ -125,7 +125,7 @@ pub fn design(design: &Design, fault: &Fault) -> Result<Design> {
 /// # Errors
 /// Those of [`design()`].
 pub fn netlist(design: &Design, fault: &Fault) -> Result<SourceFile> {
-    let text = broken(&mut open_boxes(design), fault, " -formal -DFORMAL", "write_rtlil faulty.il")?;
+    let text = broken(&mut open_boxes(design), fault, FORMAL, "write_rtlil faulty.il")?;
     if !text.trim_end().ends_with("end") {
         return Err(incomplete(design));
     }

@@ -270,8 +270,8 @@ impl Sim {
                 return Err(is_open());
             }
             let mut places = vec![std::ptr::null_mut(); nets.arrays()];
-            // SAFETY: the instance is alive; there is room for all of its arrays.
-            unsafe { (self.model.api.arrays)(self.instance, places.as_mut_ptr()) };
+            // SAFETY: the instance is alive; it writes as many places as there are. It may have arrays after the last one that nets show.
+            unsafe { (self.model.api.arrays)(self.instance, places.as_mut_ptr(), places.len() as u64) };
             self.wave = Some(Wave::create(path, self.model.trace, nets, &places)?);
             return Ok(());
         }

@@ -24,7 +24,7 @@ pub(super) struct Api {
     pub trace_open: unsafe extern "C" fn(*mut c_void, *const c_char) -> i32,
     pub trace_close: unsafe extern "C" fn(*mut c_void),
     pub coverage_write: unsafe extern "C" fn(*mut c_void, *const c_char) -> i32,
-    pub arrays: unsafe extern "C" fn(*mut c_void, *mut *mut c_void),
+    pub arrays: unsafe extern "C" fn(*mut c_void, *mut *mut c_void, u64),
 }
 
 /// Values of registers and memories before anything is written to them.

@@ -187,15 +187,13 @@ impl Block for AttentionController {
         self.work(m, io);
 
         m.comment("One operand after the other: queries, keys, values, results.");
-        let list = m.instance(
-            "u_operands",
-            OperandList { operands: 4, check: OperandCheck::of(&self.spec.spec.axi, &self.dma) },
-        );
+        let list = m.instance("u_operands", OperandList::of(4, OperandCheck::of(&self.spec.spec.axi, &self.dma)));
         m.connect(list.clear_i, io.abort_i);
         m.connect(list.window_base_i, io.window_base_i);
         m.connect(list.window_limit_i, io.window_limit_i);
         let moves = m.wire("moves", attends | saves);
         m.connect(list.start_i, state.is("Fields") & moves & !wrong.any());
+        m.connect(list.last_i, 3);
         m.connect(list.used_i, attends | list.index_o.eq(READERS));
         let wide = |k: u32| cat(&[word(k + 1), word(k)]);
         let width = self.dma.row_width;

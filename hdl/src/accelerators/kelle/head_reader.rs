@@ -65,7 +65,7 @@ impl Block for HeadReader {
     fn build(&self, m: &mut Module, io: &HeadReaderPorts) {
         let spec = &self.spec;
         let columns = spec.spec.columns;
-        let fifo = m.instance("u_fifo", StreamFifo { proved: false, ..StreamFifo::registers(8 * columns, INSIDE) });
+        let fifo = m.instance("u_fifo", StreamFifo::registers(8 * columns, INSIDE));
         m.connect(fifo.clear_i, io.clear_i);
         m.connect_stream(&io.weights, &fifo.output);
         m.unused(fifo.input.ready);

@@ -1,11 +1,12 @@
 //! fp16 numbers become integers of 16 bits.
 
 use super::kelle_spec::Numbers;
+use crate::blocks::common::arith::popcount;
 use crate::blocks::common::row::{Section, later};
 use crate::blocks::common::{FloatConvert, FloatFormat, FloatMul, FloatToInt};
 use crate::lang::{
     About, Block, Bundle, In, InStream, Module, Out, OutStream, Signal, Timing, bit, bits_for, cat, parameters, ports,
-    reduce, uint,
+    uint,
 };
 
 parameters! {
@@ -162,7 +163,7 @@ impl Block for IntegerLanes {
         io.output.data.drive(m, "output", &parts);
         let shown = word.slice(width - lanes..width);
         let ones: Vec<Signal> = (0..lanes).map(|i| shown.bit(i)).collect();
-        let count = reduce(&ones, |a, b| a + b).unwrap_or(bit().lit(0));
+        let count = popcount::ones(m, "saturations", &ones);
         let most = io.saturations_o.width();
         let count = if count.width() > most { count.truncate(most) } else { count.extend(most) };
         m.connect(io.saturations_o, count & leaves.repeat(most));

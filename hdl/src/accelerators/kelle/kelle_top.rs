@@ -75,7 +75,6 @@ impl KelleTop {
             read_beats: self.read_beats,
             write_beats: self.write_beats,
             descriptor_bytes: 128,
-            opcodes: OPCODES[usize::from(self.attention.recompute > 0)],
         }
     }
 
@@ -154,6 +153,7 @@ impl Block for KelleTop {
     fn build(&self, m: &mut Module, io: &KelleTopPorts) {
         let registers = m.instance("u_registers", self.registers());
         let shell = m.instance("u_shell", self.shell());
+        m.connect(shell.opcodes_i, OPCODES[usize::from(self.attention.recompute > 0)]);
         let engines = m.instance("u_engines", KelleEngines { top: self.clone() });
         m.connect(io.irq_o, registers.irq_o);
         io.retention.connect(m, &engines.retention);

@@ -37,7 +37,7 @@ parameters! {
 
 impl LinearController {
     fn operands(&self) -> OperandList {
-        OperandList { operands: READERS + 1, check: OperandCheck::of(&self.spec.axi, &self.dma) }
+        OperandList::of(READERS + 1, OperandCheck::of(&self.spec.axi, &self.dma))
     }
 
     /// What the array is led by.
@@ -127,6 +127,7 @@ impl Block for LinearController {
         m.connect(list.window_base_i, io.window_base_i);
         m.connect(list.window_limit_i, io.window_limit_i);
         m.connect(list.start_i, state.is("Fields") & !wrong.any());
+        m.connect(list.last_i, READERS);
         m.connect(list.used_i, 1);
         let of =
             |m: &mut Module, name: &str, value: fn(Place) -> Signal| m.lookup(name, list.index_o, &places.map(value));

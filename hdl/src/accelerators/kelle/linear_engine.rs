@@ -163,7 +163,7 @@ impl Block for LinearEngine {
         m.connect(words.clear_i, clear);
         rows_to_words(m, "weights", &io.read.at(1), &words);
         let width = 8 * spec.columns;
-        let fifo = StreamFifo { width, depth: spec.weights, storage: FifoStorage::Memory, slack: 0, proved: false };
+        let fifo = StreamFifo { width, depth: spec.weights, storage: FifoStorage::Memory, slack: 0 };
         let weights = m.instance("u_weights", fifo);
         m.connect(weights.clear_i, clear);
         m.connect(weights.input.valid, words.output.valid);

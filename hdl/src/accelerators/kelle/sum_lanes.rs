@@ -1,10 +1,11 @@
 //! Sums become fp16 numbers.
 
+use crate::blocks::common::arith::popcount;
 use crate::blocks::common::row::{Section, later};
 use crate::blocks::common::{FloatAdd, FloatConvert, FloatFormat, FloatFromInt, FloatMul};
 use crate::lang::{
     About, Block, Field, FieldArray, In, InStream, Module, Out, OutStream, Signal, Timing, bit, bits_for, bundle, cat,
-    parameters, ports, reduce, sint, uint,
+    parameters, ports, sint, uint,
 };
 
 parameters! {
@@ -200,7 +201,7 @@ impl Block for SumLanes {
         m.connect_each("output_values", io.output.values, values);
         let shown = word.slice(16 * lanes..width);
         let ones: Vec<Signal> = (0..lanes).map(|i| shown.bit(i)).collect();
-        let count = reduce(&ones, |a, b| a + b).unwrap_or(bit().lit(0));
+        let count = popcount::ones(m, "overflows", &ones);
         let most = io.overflows_o.width();
         let count = if count.width() > most { count.truncate(most) } else { count.extend(most) };
         m.connect(io.overflows_o, count & leaves.repeat(most));

@@ -42,7 +42,7 @@ parameters! {
 
 impl AppendController {
     fn operands(&self) -> OperandList {
-        OperandList { operands: OPERANDS, check: OperandCheck::of(&self.spec.axi, &self.dma) }
+        OperandList::of(OPERANDS, OperandCheck::of(&self.spec.axi, &self.dma))
     }
 
     fn command_list(&self) -> CommandList {
@@ -130,6 +130,7 @@ impl Block for AppendController {
         m.connect(list.window_base_i, io.window_base_i);
         m.connect(list.window_limit_i, io.window_limit_i);
         m.connect(list.start_i, state.is("Fields") & !wrong.any());
+        m.connect(list.last_i, OPERANDS - 1);
         m.connect(list.used_i, 1);
         let of = |m: &mut Module, name: &str, value: fn(Place) -> Signal| {
             m.lookup(name, list.index_o, &places.checked.map(value))

@@ -68,7 +68,7 @@ impl Block for CodebookLoader {
         starts_to_words(m, "row", &io.rows, (uint(BYTES).lit(2 * NUMBERS), clear), &numbers);
         m.unused(numbers.output.strobe);
         m.unused(numbers.output.last);
-        let block = StreamFifo { proved: false, ..StreamFifo::registers(bits, ENTRIES) };
+        let block = StreamFifo::registers(bits, ENTRIES);
         let kept = m.instance("u_activations", block);
         m.connect(kept.clear_i, clear);
         m.unused(kept.level_o);

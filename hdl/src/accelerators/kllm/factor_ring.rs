@@ -67,11 +67,7 @@ impl Block for FactorRing {
         m.unused(records.output.strobe);
         m.unused(records.output.last);
         // A place more than a panel has beats: what goes round finds room.
-        let block = StreamFifo {
-            storage: FifoStorage::Memory,
-            proved: false,
-            ..StreamFifo::registers(self.width(), most.max(1) + 1)
-        };
+        let block = StreamFifo { storage: FifoStorage::Memory, ..StreamFifo::registers(self.width(), most.max(1) + 1) };
         let ring = m.instance("u_ring", block);
         m.connect(ring.clear_i, clear);
         m.unused(ring.almost_full_o);

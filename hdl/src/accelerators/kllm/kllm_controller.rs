@@ -67,7 +67,7 @@ impl KllmController {
     }
 
     fn operands(&self) -> OperandList {
-        OperandList { operands: OPERANDS, check: OperandCheck::of(&self.axi, &self.dma) }
+        OperandList::of(OPERANDS, OperandCheck::of(&self.axi, &self.dma))
     }
 
     /// Tokens are read for each panel, and a codebook ahead of the heads.
@@ -216,6 +216,7 @@ impl Block for KllmController {
         m.connect(list.window_base_i, io.window_base_i);
         m.connect(list.window_limit_i, io.window_limit_i);
         m.connect(list.start_i, state.is("Fields") & !wrong.any());
+        m.connect(list.last_i, OPERANDS - 1);
         let of = |m: &mut Module, name: &str, value: fn(Place) -> Signal| {
             let values: Vec<Signal> = places.all().into_iter().map(value).collect();
             m.lookup(name, list.index_o, &values)

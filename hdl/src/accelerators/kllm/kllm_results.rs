@@ -103,7 +103,7 @@ impl Block for KllmResults {
         m.connect(rows.input.data.data, word.slice(0..self.bits()));
         m.connect(rows.input.strobe, strobe.packed());
         m.connect(rows.input.last, row_last);
-        let count = m.wire("specials", popcount::ones(&special.elements()));
+        let count = popcount::ones(m, "specials", &special.elements());
         m.connect(io.overflows_o, count & results.fire().repeat(count.width()));
         m.connect(io.write.valid, rows.output.valid);
         m.connect(rows.output.ready, io.write.ready);
@@ -124,7 +124,7 @@ impl KllmResults {
     fn scaled(&self, m: &mut Module, io: &KllmResultsPorts) -> Stream<ScaledResults> {
         let (clear, outputs) = (io.clear_i, self.spec.outputs);
         m.comment("Scales of tokens on their way.");
-        let scales = m.instance("u_scales", StreamFifo { proved: false, ..StreamFifo::registers(16, TOKENS) });
+        let scales = m.instance("u_scales", StreamFifo::registers(16, TOKENS));
         m.connect(scales.clear_i, clear);
         m.connect_stream(&scales.input, &io.scale);
         m.unused(scales.level_o);

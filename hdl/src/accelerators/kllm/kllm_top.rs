@@ -72,7 +72,6 @@ impl KllmTop {
             read_beats: self.read_beats,
             write_beats: self.write_beats,
             descriptor_bytes: 128,
-            opcodes: OPCODES,
         }
     }
 
@@ -160,6 +159,7 @@ impl Block for KllmTop {
     fn build(&self, m: &mut Module, io: &KllmTopPorts) {
         let registers = m.instance("u_registers", self.registers());
         let shell = m.instance("u_shell", self.shell());
+        m.connect(shell.opcodes_i, OPCODES);
         let engines = m.instance("u_engines", KllmEngines { top: self.clone() });
         m.connect(io.irq_o, registers.irq_o);
         for (to, from) in io.mem.iter().zip(&shell.mem) {

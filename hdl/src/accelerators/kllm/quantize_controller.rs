@@ -37,7 +37,7 @@ parameters! {
 
 impl QuantizeController {
     fn operands(&self) -> OperandList {
-        OperandList { operands: READERS + 1, check: OperandCheck::of(&self.spec.axi, &self.dma) }
+        OperandList::of(READERS + 1, OperandCheck::of(&self.spec.axi, &self.dma))
     }
 
     fn command_list(&self) -> CommandList {
@@ -116,6 +116,7 @@ impl Block for QuantizeController {
         m.connect(list.window_base_i, io.window_base_i);
         m.connect(list.window_limit_i, io.window_limit_i);
         m.connect(list.start_i, state.is("Fields") & !wrong.any());
+        m.connect(list.last_i, READERS);
         m.connect(list.used_i, 1);
         let of = |m: &mut Module, name: &str, value: fn(Place) -> Signal| {
             let values: Vec<Signal> = [1, 0, 2].into_iter().map(|k: usize| value(places[k])).collect();

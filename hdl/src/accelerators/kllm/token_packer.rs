@@ -48,7 +48,7 @@ impl TokenPacker {
     /// All outliers of a row: its indices leave ahead of them.
     fn fifo(&self) -> StreamFifo {
         let depth = (2 * self.spec.kmax).min(self.spec.inner).max(2);
-        StreamFifo { width: RECORD, depth, storage: FifoStorage::Memory, slack: 0, proved: false }
+        StreamFifo { width: RECORD, depth, storage: FifoStorage::Memory, slack: 0 }
     }
 
     fn head_beats(&self) -> u32 {

@@ -115,7 +115,7 @@ impl Block for TokenQuantizer {
         m.comment("Its head goes ahead of it.");
         let width = TokenHead::width(&());
         let [scales, heads] = [("u_scales", 16), ("u_heads", width)].map(|(name, width)| {
-            let fifo = m.instance(name, StreamFifo { proved: false, ..StreamFifo::registers(width, TOKENS) });
+            let fifo = m.instance(name, StreamFifo::registers(width, TOKENS));
             m.connect(fifo.clear_i, clear);
             m.unused(fifo.level_o);
             m.unused(fifo.almost_full_o);

@@ -157,7 +157,7 @@ impl Block for TokenScanner {
             let value = io.values_i.at(i);
             m.connect(special.at(i), inside.at(i) & !masked.at(i) & value.slice(10..15).all());
         });
-        let count = m.wire("specials", popcount::ones(&special.elements()));
+        let count = popcount::ones(m, "specials", &special.elements());
         m.connect(io.specials_o, count & beat.leaves.repeat(count.width()));
         m.connect(io.moves_o, beat.leaves);
     }

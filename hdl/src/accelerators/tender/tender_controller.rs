@@ -62,7 +62,7 @@ impl TenderController {
     }
 
     fn operands(&self) -> OperandList {
-        OperandList { operands: READERS + 1, check: OperandCheck::of(&self.axi, &self.dma) }
+        OperandList::of(READERS + 1, OperandCheck::of(&self.axi, &self.dma))
     }
 
     /// The right matrix is read for each row of tiles.
@@ -222,6 +222,7 @@ impl Block for TenderController {
         m.connect(list.window_base_i, io.window_base_i);
         m.connect(list.window_limit_i, io.window_limit_i);
         m.connect(list.start_i, state.is("Fields") & !wrong.any());
+        m.connect(list.last_i, READERS);
         let of = |m: &mut Module, name: &str, value: fn(&Place) -> Signal| {
             let values: Vec<Signal> = places.iter().map(value).collect();
             m.lookup(name, list.index_o, &values)

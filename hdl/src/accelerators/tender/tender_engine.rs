@@ -398,7 +398,7 @@ impl TenderEngine {
         rows_to_words(m, "record", &io.read.at(3), &records);
         m.unused(records.output.strobe);
         m.unused(records.output.last);
-        let kept = StreamFifo { proved: false, ..StreamFifo::registers(96, 4) };
+        let kept = StreamFifo::registers(96, 4);
         let fifo = m.instance("u_record_fifo", kept);
         m.connect(fifo.clear_i, io.abort_i);
         m.connect(fifo.input.valid, records.output.valid);

@@ -73,7 +73,6 @@ impl TenderTop {
             read_beats: self.read_beats,
             write_beats: self.write_beats,
             descriptor_bytes: 128,
-            opcodes: VECTOR,
         }
     }
 
@@ -141,7 +140,7 @@ impl Block for TenderTop {
         name: "tender_top",
         summary: "accelerator for quantized matrix products with channel groups, and for the rows between them, from memory to memory",
         contract: "A job is a chain of descriptors of 128 bytes: 1 a product of panels, 2 rows of fp16 numbers become panels, 3 rows through the\n\
-            steps of vector_unit. Descriptors, errors and registers: docs/blocks/tender-top.md. No input in memory hangs it or makes it\n\
+            steps of vector_unit. Descriptors, errors and registers: docs/blocks/tender-top-reference.md. No input in memory hangs it or makes it\n\
             write outside of the rows that a right descriptor names.",
         reference: "Tender, section IV-A, figure 6(a)",
     };
@@ -149,6 +148,7 @@ impl Block for TenderTop {
     fn build(&self, m: &mut Module, io: &TenderTopPorts) {
         let registers = m.instance("u_registers", self.registers());
         let shell = m.instance("u_shell", self.shell());
+        m.connect(shell.opcodes_i, VECTOR);
         let engine = m.instance("u_engine", self.engine());
         let vector = m.instance("u_vector", self.vector());
         m.connect(io.irq_o, registers.irq_o);

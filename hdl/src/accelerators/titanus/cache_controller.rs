@@ -145,7 +145,7 @@ impl Fields {
 
 impl CacheController {
     fn operands(&self) -> OperandList {
-        OperandList { operands: OPERANDS, check: OperandCheck::of(&self.axi, &self.dma) }
+        OperandList::of(OPERANDS, OperandCheck::of(&self.axi, &self.dma))
     }
 
     fn command_list(&self) -> CommandList {
@@ -183,6 +183,7 @@ impl Block for CacheController {
         m.connect(list.window_base_i, io.window_base_i);
         m.connect(list.window_limit_i, io.window_limit_i);
         m.connect(list.start_i, state.is("Fields") & !wrong.any());
+        m.connect(list.last_i, OPERANDS - 1);
         self.operand(m, io, &fields, &list);
         let begins = m.wire("begins", list.passed_o);
         m.connect(io.begin_o, begins);

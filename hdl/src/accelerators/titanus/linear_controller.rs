@@ -103,7 +103,7 @@ impl Fields {
 
 impl LinearController {
     fn operands(&self) -> OperandList {
-        OperandList { operands: OPERANDS, check: OperandCheck::of(&self.axi, &self.dma) }
+        OperandList::of(OPERANDS, OperandCheck::of(&self.axi, &self.dma))
     }
 
     fn command_list(&self) -> CommandList {
@@ -141,6 +141,7 @@ impl Block for LinearController {
         m.connect(list.window_base_i, io.window_base_i);
         m.connect(list.window_limit_i, io.window_limit_i);
         m.connect(list.start_i, state.is("Fields") & !wrong.any());
+        m.connect(list.last_i, OPERANDS - 1);
         let second = m.wire("second", list.index_o.eq(1));
         m.connect(list.used_i, !second | !fields.load);
         let places = self.places(m, io, &fields);

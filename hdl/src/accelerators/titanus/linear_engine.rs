@@ -355,7 +355,8 @@ impl LinearEngine {
         let values = m.split("beat_values", from.data.data, uint(16).array(self.lanes()));
         m.connect_each("beat_value", to.values, values);
         let strobes: Vec<Signal> = (0..self.lanes()).map(|k| from.strobe.bit(k)).collect();
-        m.connect(to.used, popcount::ones(&strobes));
+        let used = popcount::ones(m, "used", &strobes);
+        m.connect(to.used, used);
         m.connect(to.last, from.last);
         m.connect(to.error, 0);
         m.connect(to.overflow, 0);

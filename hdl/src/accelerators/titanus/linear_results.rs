@@ -145,7 +145,7 @@ impl Block for LinearResults {
         m.comment("Results that leave.");
         let word = cat(&[late_last, late_used, values.packed()]);
         end.catch(m, "end", begins, word, io.clear_i);
-        let overflows = m.wire("overflows", popcount::ones(&wrong.elements()));
+        let overflows = popcount::ones(m, "overflows", &wrong.elements());
         m.connect(io.overflows_o, overflows & end.fifo.input.valid.repeat(used_ty.width));
         m.connect(io.result.valid, end.fifo.output.valid);
         m.connect(end.fifo.output.ready, io.result.ready);

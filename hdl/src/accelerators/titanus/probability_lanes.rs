@@ -107,7 +107,7 @@ impl Block for ProbabilityLanes {
             m.connect(wrong.at(l), integer.invalid_o.unwrap_or(bit().lit(0)) & mine);
         });
         end.catch(m, "end", begins, cat(&[late_last, late_used, values.packed()]), io.clear_i);
-        let overflows = m.wire("overflows", popcount::ones(&wrong.elements()));
+        let overflows = popcount::ones(m, "overflows", &wrong.elements());
         m.connect(io.overflows_o, overflows & end.fifo.input.valid.repeat(used_ty.width));
         m.connect(io.output.valid, end.fifo.output.valid);
         m.connect(end.fifo.output.ready, io.output.ready);

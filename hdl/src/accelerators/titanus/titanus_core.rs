@@ -69,7 +69,6 @@ impl TitanusCore {
             read_beats: self.read_beats,
             write_beats: self.write_beats,
             descriptor_bytes: 128,
-            opcodes: if self.is_linked() { LINK } else { OPCODES },
         }
     }
 
@@ -122,7 +121,6 @@ impl TitanusCore {
             max_beats: self.max_beats,
             function: self.lane.function as u32,
             units: self.units.clone(),
-            links: self.links,
             bus: BusCaps::of(&self.axi, self.ports),
         }
     }
@@ -159,13 +157,14 @@ impl Block for TitanusCore {
         summary: "accelerator with weights in compute-in-memory macros and a pruned, quantized cache of keys and values, from memory to memory",
         contract: "A job is a chain of descriptors of 128 bytes: 1 loads weights or constants, 2 multiplies rows with weights or with the context, 3 takes\n\
             rows through the steps of vector_unit, 4 appends tokens to the cache, 5 restores them. Descriptors, errors and registers:\n\
-            docs/blocks/titanus-core.md. No input in memory hangs it or makes it write outside of the rows that a right descriptor names.",
+            docs/blocks/titanus-core-reference.md. No input in memory hangs it or makes it write outside of the rows that a right descriptor names.",
         reference: "Titanus, section 4",
     };
 
     fn build(&self, m: &mut Module, io: &TitanusCorePorts) {
         let registers = m.instance("u_registers", self.registers());
         let shell = m.instance("u_shell", self.shell());
+        m.connect(shell.opcodes_i, if self.is_linked() { LINK } else { OPCODES });
         // They know nothing of links.
         let engines = m.instance("u_engines", TitanusEngines { top: Self { links: 0, ..self.clone() } });
         m.connect(io.irq_o, registers.irq_o);
@@ -189,6 +188,7 @@ impl Block for TitanusCore {
         ] {
             m.connect(to, from);
         }
+        m.connect(own.linked, self.links);
         self.link(m, io, (&registers, &shell, &engines));
         shell.dmas.read_command.connect(m, &engines.read_command);
         engines.read.connect(m, &shell.dmas.read);

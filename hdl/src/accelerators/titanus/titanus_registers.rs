@@ -21,8 +21,6 @@ parameters! {
         function: u32 = 2, in 0..=255, tag "f";
         /// What the vector unit has for whole rows.
         units: RowUnits = RowUnits::default();
-        /// Links to the core before and to the one behind.
-        links: u32 = 0, in 0..=1, named "when set";
         /// How it reaches memory.
         bus: BusCaps = BusCaps::default(), named "when set";
     }
@@ -137,7 +135,7 @@ registers! {
             /// The newest of them is a last one.
             ended: ReadOnly = 1 at 16,
             /// There are links.
-            linked: Constant = (1, p.links.into()) at 31,
+            linked: ReadOnly = 1 at 31,
         }
     }
 }

@@ -45,7 +45,7 @@ impl VectorController {
     }
 
     fn operands(&self) -> OperandList {
-        OperandList { operands: READERS + 1, check: OperandCheck::of(&self.axi, &self.dma) }
+        OperandList::of(READERS + 1, OperandCheck::of(&self.axi, &self.dma))
     }
 
     fn command_list(&self) -> CommandList {
@@ -186,6 +186,7 @@ impl Block for VectorController {
         m.connect(list.window_base_i, io.window_base_i);
         m.connect(list.window_limit_i, io.window_limit_i);
         m.connect(list.start_i, state.is("Fields") & !wrong.any());
+        m.connect(list.last_i, READERS);
         let of = |m: &mut Module, name: &str, values: Vec<Signal>| m.lookup(name, list.index_o, &values);
         let (addresses, strides): (Vec<_>, Vec<_>) = fields.places.iter().copied().unzip();
         let address = of(m, "operand_address", addresses);

@@ -48,7 +48,6 @@ impl VectorTop {
             read_beats: self.read_beats,
             write_beats: self.write_beats,
             descriptor_bytes: 128,
-            opcodes: 1,
         }
     }
 
@@ -99,6 +98,7 @@ impl Block for VectorTop {
         };
         let registers = m.instance("u_registers", block);
         let shell = m.instance("u_shell", self.shell());
+        m.connect(shell.opcodes_i, 1);
         let engine = m.instance("u_engine", self.engine());
 
         m.connect(io.irq_o, registers.irq_o);

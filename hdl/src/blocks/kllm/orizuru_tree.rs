@@ -309,7 +309,7 @@ impl OrizuruTree {
             }
         });
         if let Some(hits) = hits {
-            compared.push(m.wire(&name("compared_count"), popcount::ones(&hits.elements())));
+            compared.push(popcount::ones(m, &name("compared_count"), &hits.elements()));
         } else if counted {
             let array = below.available;
             let both = match step.node.filter(|_| count > 1) {

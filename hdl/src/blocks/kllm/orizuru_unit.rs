@@ -215,7 +215,7 @@ impl OrizuruUnit {
                 m.connect(right_smaller.at(i), right.lt(left));
             });
             let compared = both.map(|both| {
-                let count = m.wire("pairs_available", popcount::ones(&both.elements()));
+                let count = popcount::ones(m, "pairs_available", &both.elements());
                 mux(start, count, count.ty().lit(0))
             });
             return LeafPairResults { right_greater, right_smaller, done: start, compared };

@@ -69,9 +69,9 @@ parameters! {
         /// Where activations and weights are multiplied.
         products: PairProducts = PairProducts::Lookup, tag "";
         /// Levels of gates between registers that are aimed at.
-        levels: u32 = 20, in 12..=255;
+        levels: u32 = 20, in 12..=255, tag "l", named "when set";
         /// Largest number of outliers of a column; 0: none, and no hardware for them.
-        outliers: u32 = 0, in 0..=65_536;
+        outliers: u32 = 0, in 0..=65_536, tag "x", named "when set";
     }
     rules = |p, rules| {
         let divides = p.outputs > 0 && p.columns.is_multiple_of(p.outputs);

@@ -257,7 +257,7 @@ impl DcimLinear {
 
     /// Where vectors inside are. It is part of what is proved here.
     fn commands(&self) -> StreamFifo {
-        StreamFifo { proved: false, ..StreamFifo::registers(self.command_bits(), INSIDE) }
+        StreamFifo::registers(self.command_bits(), INSIDE)
     }
 
     /// The rectangle of the vector that comes.

@@ -311,7 +311,7 @@ impl DequantizationUnit {
         for (i, (port, name)) in ports.into_iter().zip(names).enumerate() {
             let Some(port) = port else { continue };
             let bits: Vec<_> = work.elements().iter().map(|w| w.bit(i as u32)).collect();
-            let now = m.wire(&format!("{name}_now"), ones(&bits));
+            let now = ones(m, &format!("{name}_now"), &bits);
             let total = m.reg_init(&format!("{name}_q"), uint(32), 0);
             let counts = if i == 0 { finish } else { finish & !initial };
             total.next_when(counts, total.q.wrapping_add(now));

@@ -232,13 +232,7 @@ impl KvCompressor {
     /// Blocks that wait to be taken.
     fn spare(&self, m: &mut Module, side: &Side<'_>, packer: &KvPackerPorts) {
         let word = packer.block.data.pack();
-        let fifo = StreamFifo {
-            width: word.width(),
-            depth: self.spare_blocks,
-            storage: self.storage(),
-            slack: 0,
-            proved: true,
-        };
+        let fifo = StreamFifo { width: word.width(), depth: self.spare_blocks, storage: self.storage(), slack: 0 };
         let fifo: StreamFifoPorts = m.instance(&format!("u_{}_blocks", side.name), fifo);
         m.connect(fifo.clear_i, 0);
         m.unused(fifo.level_o);

@@ -1,6 +1,5 @@
 //! Blocks of Titanus: key-value caches pruned and quantized on the fly.
 
-pub(crate) use crate::blocks::common::arith::popcount::ones as ones_among;
 use crate::blocks::common::{Popcount, PopcountPorts};
 use crate::lang::{Module, Signal, Type, bits_for, index_width, uint};
 

@@ -74,7 +74,7 @@ struct Api {
   i32 (*trace_open)(void *, const char *);
   void (*trace_close)(void *);
   i32 (*coverage_write)(void *, const char *);
-  void (*arrays)(void *, void **);
+  void (*arrays)(void *, void **, u64);
 };
 
 __attribute__((visibility("default"))) const struct Api *senbazuru_api(void) {

@@ -49,6 +49,15 @@ impl Printer<'_> {
         if strength < min { format!("({text})") } else { text }
     }
 
+    /// A side of a comparison. A choice in it gets a name: few readers see where one in brackets ends.
+    fn compared(&mut self, id: NodeId) -> String {
+        if matches!(self.ir.node(id).op, Op::Mux(..)) && self.hoisted(id).is_none() {
+            self.prepare(id);
+            self.hoist(id);
+        }
+        self.expr(id, Slot::Inner, UNARY)
+    }
+
     pub(super) fn must_hoist(&self, id: NodeId, slot: Slot) -> bool {
         let shared = self.uses[id as usize] > 1 && !self.cheap(id);
         match &self.ir.node(id).op {
@@ -153,7 +162,7 @@ impl Printer<'_> {
                 };
                 let right = match self.state_name(*a, *b) {
                     Some(name) => name,
-                    None => self.expr(*b, Slot::Inner, UNARY),
+                    None => self.compared(*b),
                 };
                 if matches!(self.ir.node(*a).op, Op::Literal(_)) {
                     // `x > 3` reads better than `3 < x`.
@@ -162,9 +171,9 @@ impl Printer<'_> {
                         Compare::Le => ">=",
                         _ => sign,
                     };
-                    return (format!("{right} {sign} {}", self.expr(*a, Slot::Inner, UNARY)), strength);
+                    return (format!("{right} {sign} {}", self.compared(*a)), strength);
                 }
-                (format!("{} {sign} {right}", self.expr(*a, Slot::Inner, UNARY)), strength)
+                (format!("{} {sign} {right}", self.compared(*a)), strength)
             }
             Op::Mux(s, a, b) => {
                 let [s, a] = [*s, *a].map(|x| self.expr(x, Slot::Inner, 15));

@@ -1,4 +1,4 @@
-//! What is for the prover: checks and registers under `ifdef FORMAL`.
+//! What is for the prover: checks and registers under `ifdef FORMAL` or `ifdef FORMAL_ALONE`.
 
 use super::expr::Slot;
 use super::items::{Printer, Section};
@@ -10,7 +10,7 @@ impl Printer<'_> {
         let body = self.scope(scope);
         self.formal = false;
         self.section(Section::Loop);
-        self.line("`ifdef FORMAL");
+        self.line(if self.ir.formal_alone { "`ifdef FORMAL_ALONE" } else { "`ifdef FORMAL" });
         if self.ir.reset && self.frames.len() == 1 {
             self.line("reg formal_started = 1'b0;");
             self.line("always @(posedge clk_i) formal_started <= 1'b1;");

@@ -21,11 +21,9 @@ use pins::Pins;
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &JobController) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let shape = Shape {
-        address_width: p.axi.address_width,
-        descriptor_bytes: p.descriptor_bytes.into(),
-        opcodes: p.opcodes as u8,
-    };
+    // Each job draws how many operations there are.
+    let shape =
+        Shape { address_width: p.axi.address_width, descriptor_bytes: p.descriptor_bytes.into(), opcodes: u8::MAX };
     let (beat_bytes, ports) = (p.axi.data_width / 8, p.ports as usize);
     sim::kit::bench(p, move |sim, run| {
         let mut player = Player::new(sim, run, shape, (beat_bytes as usize, ports))?;
@@ -109,6 +107,7 @@ impl Player {
 
     fn job(&mut self, sim: &mut Sim, run: &mut Run, number: u64) -> sim::Result<()> {
         let quick = number.is_multiple_of(8);
+        self.shape.opcodes = [1, 2, 255, self.rng.random_range(1..=255)][self.rng.random_range(0..4)];
         let (limits, job, mut world) = self.draw(quick);
         let (actions, end) = model::run(self.shape, limits, job, &mut world);
         let disturbance = match self.rng.random_range(0..4u8) {
@@ -122,6 +121,7 @@ impl Player {
             _ => [0, self.rng.random_range(4..20)][usize::from(self.rng.random::<bool>())],
         };
         let p = self.pins;
+        sim.poke_u64(p.opcodes_i, self.shape.opcodes.into());
         sim.poke_u64(p.job_i, job);
         sim.poke_u64(p.window_base_i, limits.base);
         sim.poke_u64(p.window_limit_i, limits.limit);

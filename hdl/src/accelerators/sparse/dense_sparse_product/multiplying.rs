@@ -63,7 +63,8 @@ impl DenseSparseProduct {
         let pending = m.wire("pending", marked.packed() & !served.q);
         let serves = m.wire("serves", here & pending.any());
         let bits: Vec<Signal> = (0..self.rows).map(|r| pending.bit(r)).collect();
-        let row = m.wire("served_row", lowest(&bits).1.extend(self.row_type().width));
+        let (_, row) = lowest(m, "pending_row", &bits);
+        let row = m.wire("served_row", row.extend(self.row_type().width));
         let chosen = m.wire("chosen", uint(self.rows).lit(1).shl_by(row) & serves.repeat(self.rows));
         let rest = m.wire("rest", (pending & !chosen).any());
         let sends = m.wire("sends", here & !doubles & !rest);

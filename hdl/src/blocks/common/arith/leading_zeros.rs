@@ -32,7 +32,7 @@ impl Block for LeadingZeros {
 
     fn build(&self, m: &mut Module, io: &LeadingZerosPorts) {
         let ty = uint(bits_for(self.width.into()));
-        let (found, index) = lowest(&(0..self.width).rev().map(|k| io.data_i.bit(k)).collect::<Vec<_>>());
+        let (found, index) = lowest(m, "zeros", &(0..self.width).rev().map(|k| io.data_i.bit(k)).collect::<Vec<_>>());
         m.connect(io.count_o, mux(found, index.extend(ty.width), ty.lit(self.width)));
         m.formal(|m| {
             let shifted = io.data_i.shl_by(io.count_o);

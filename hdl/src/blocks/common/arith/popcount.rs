@@ -1,7 +1,7 @@
 //! Number of ones in a word.
 
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, Proof, Signal, Timing, bit, bits_for, parameters, ports, reduce, uint,
+    About, Block, CatalogBlock, In, Module, Out, Proof, Signal, Timing, bit, bits_for, parameters, ports, uint,
 };
 
 parameters! {
@@ -33,7 +33,8 @@ impl Block for Popcount {
 
     fn build(&self, m: &mut Module, io: &PopcountPorts) {
         let bits: Vec<Signal> = (0..self.width).map(|k| io.data_i.bit(k)).collect();
-        m.connect(io.count_o, ones(&bits));
+        let count = ones(m, "count", &bits);
+        m.connect(io.count_o, count);
         if self.width > 1 {
             m.formal(|m| {
                 // Without a clock: against the plain sum, bit after bit.
@@ -60,10 +61,27 @@ impl CatalogBlock for Popcount {
     }
 }
 
-/// Number of ones among `bits`, as wide as it needs to be: a balanced tree of sums.
+/// Number of ones among `bits`, as wide as it needs to be: a balanced tree of sums. The net `name` has it; `<name>_4_to_7`
+/// are the ones among four of them.
 #[track_caller]
-#[must_use]
-pub fn ones(bits: &[Signal]) -> Signal {
-    let sum = reduce(bits, |a, b| a + b).unwrap_or_else(|| bit().lit(0));
-    sum.truncate(bits_for(bits.len() as u64))
+pub fn ones(m: &mut Module, name: &str, bits: &[Signal]) -> Signal {
+    let sum = sum_of(m, name, bits, 0).truncate(bits_for(bits.len() as u64));
+    m.wire(name, sum)
+}
+
+/// The ones among `bits`, of which the first has this number. Sums of parts get names.
+#[track_caller]
+fn sum_of(m: &mut Module, name: &str, bits: &[Signal], first: usize) -> Signal {
+    match bits {
+        [] => bit().lit(0),
+        [one] => *one,
+        many => {
+            let (left, right) = many.split_at(many.len() / 2);
+            let mut part = |bits: &[Signal], first: usize| {
+                let sum = sum_of(m, name, bits, first);
+                if bits.len() < 2 { sum } else { m.wire(&format!("{name}_{first}_to_{}", first + bits.len() - 1), sum) }
+            };
+            part(left, first) + part(right, first + left.len())
+        }
+    }
 }

@@ -35,7 +35,7 @@ impl Block for PriorityEncoder {
 
     fn build(&self, m: &mut Module, io: &PriorityEncoderPorts) {
         let width = index_width(self.width.into());
-        let (found, index) = lowest(&(0..self.width).map(|k| io.data_i.bit(k)).collect::<Vec<_>>());
+        let (found, index) = lowest(m, "index", &(0..self.width).map(|k| io.data_i.bit(k)).collect::<Vec<_>>());
         let index = m.wire("index", index.extend(width));
         m.connect(io.found_o, found);
         m.connect(io.index_o, index);
@@ -55,16 +55,30 @@ impl Block for PriorityEncoder {
 }
 
 /// Whether there is a one among `bits`, and the place of the first, 0 without one.
+/// Nets for parts are `<name>_4_to_7_found` and `<name>_4_to_7`: the same of bits 4 to 7.
 #[track_caller]
-pub(crate) fn lowest(bits: &[Signal]) -> (Signal, Signal) {
+pub(crate) fn lowest(m: &mut Module, name: &str, bits: &[Signal]) -> (Signal, Signal) {
+    lowest_of(m, name, bits, 0)
+}
+
+#[track_caller]
+fn lowest_of(m: &mut Module, name: &str, bits: &[Signal], first: usize) -> (Signal, Signal) {
     match bits {
         [one] => (*one, uint(1).lit(0)),
         [low, high] => (*low | *high, !*low & *high),
         many => {
             // The lower half is a power of two, so that its number is one bit of the index.
             let half = 1 << (usize::BITS - (many.len() - 1).leading_zeros() - 1);
-            let (low_found, low) = lowest(&many[..half]);
-            let (high_found, high) = lowest(&many[half..]);
+            let mut part = |bits: &[Signal], first: usize| {
+                let (found, index) = lowest_of(m, name, bits, first);
+                if bits.len() < 2 {
+                    return (found, index);
+                }
+                let part = format!("{name}_{first}_to_{}", first + bits.len() - 1);
+                (m.wire(&format!("{part}_found"), found), m.wire(&part, index))
+            };
+            let (low_found, low) = part(&many[..half], first);
+            let (high_found, high) = part(&many[half..], first + half);
             let width = low.width();
             let high = if high.width() < width { high.extend(width) } else { high };
             let upper = !low_found & high_found;

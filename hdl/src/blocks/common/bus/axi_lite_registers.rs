@@ -339,6 +339,8 @@ fn field_hardware(m: &mut Module, hits: &[Signal], field: &RegisterField, ports:
                 let high = (field.low + field.width).min(32 * (part + 1));
                 let hit = hit(part);
                 let (mask, data) = write.bits(hit, low - 32 * part, high - low);
+                let tail = if hits.len() == 2 { ["_low", "_high"][part as usize] } else { "" };
+                let mask = m.wire(&format!("{name}_mask{tail}"), mask);
                 let old = held.q.slice(low - field.low..high - field.low);
                 parts.push((data & mask) | (old & !mask));
             }

@@ -1,14 +1,14 @@
 //! Watch on a port of the bus: is anything under way, and does it move.
 
-use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, bits_for, mux, parameters, ports, uint};
+use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, mux, parameters, ports, uint};
 
 parameters! {
     /// Elaboration parameters.
     pub struct AxiWatch {
-        /// Most beats that are owed at once.
-        beats: u32 = 256, in 1..=1_048_576, tag "n";
-        /// Most write responses that are owed at once.
-        responses: u32 = 32, in 1..=65536, tag "m";
+        /// Bits that count the beats that are owed at once.
+        beats_width: u32 = 9, in 1..=21, tag "n";
+        /// Bits that count the write responses that are owed at once.
+        responses_width: u32 = 6, in 1..=17, tag "m";
     }
 }
 
@@ -62,13 +62,13 @@ impl Block for AxiWatch {
 
     fn build(&self, m: &mut Module, io: &AxiWatchPorts) {
         let asks = m.wire("asks", io.ar_valid_i & io.ar_ready_i);
-        let owed_ty = uint(bits_for(self.beats.into()));
+        let owed_ty = uint(self.beats_width);
         let owed = m.reg_init("owed_q", owed_ty, 0);
         let beats = m.wire("beats", io.ar_len_i + 1);
         let more = mux(asks, fit(beats, owed_ty.width), 0);
         owed.next(owed.q.wrapping_add(more).wrapping_sub(io.r_valid_i.extend(owed_ty.width)));
         let promises = m.wire("promises", io.aw_valid_i & io.aw_ready_i);
-        let ty = uint(bits_for(self.responses.into()));
+        let ty = uint(self.responses_width);
         let responses = m.reg_init("responses_q", ty, 0);
         let up = promises.extend(ty.width);
         responses.next(responses.q.wrapping_add(up).wrapping_sub(io.b_valid_i.extend(ty.width)));

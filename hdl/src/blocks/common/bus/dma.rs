@@ -34,11 +34,11 @@ parameters! {
         /// Most commands that were accepted and are not completed.
         commands: u32 = 4, in 2..=16, tag "c";
         /// Bits of row_bytes.
-        row_width: u32 = 24, in 1..=32;
+        row_width: u32 = 24, in 1..=32, tag "rb", named "when set";
         /// Bits of rows.
-        rows_width: u32 = 16, in 1..=32;
+        rows_width: u32 = 16, in 1..=32, tag "rn", named "when set";
         /// Bits of stride.
-        stride_width: u32 = 32, in 7..=64;
+        stride_width: u32 = 32, in 7..=64, tag "rs", named "when set";
     }
 }
 

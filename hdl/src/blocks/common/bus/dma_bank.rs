@@ -129,10 +129,11 @@ impl DmaBank {
     }
 
     fn watch(&self) -> AxiWatch {
+        let bursts = self.managers() * self.dma.outstanding;
         AxiWatch {
             // The other manager may ask for 16 beats at once.
-            beats: self.managers() * self.dma.outstanding * self.dma.burst_beats.max(16),
-            responses: self.managers() * self.dma.outstanding,
+            beats_width: bits_for((bursts * self.dma.burst_beats.max(16)).into()),
+            responses_width: bits_for(bursts.into()),
         }
     }
 
@@ -246,8 +247,10 @@ impl Block for DmaBank {
         let each = |signals: Vec<Signal>| cat(&signals.into_iter().rev().collect::<Vec<_>>());
         m.connect(io.waiting_o, each(of(|watch| watch.waiting_o)));
         m.connect(io.answered_o, each(of(|watch| watch.answered_o)));
-        m.connect(io.read_beat_o, ones(&of(|watch| watch.read_o)));
-        m.connect(io.write_beat_o, ones(&of(|watch| watch.written_o)));
+        let read = ones(m, "read_beats", &of(|watch| watch.read_o));
+        m.connect(io.read_beat_o, read);
+        let written = ones(m, "written_beats", &of(|watch| watch.written_o));
+        m.connect(io.write_beat_o, written);
         m.connect(io.write_waits_o, or_all(bit(), &of(|watch| watch.write_waits_o)));
         let ports_idle = reduce(&of(|watch| watch.idle_o), |a, b| a & b);
         m.connect(io.idle_o, readers.idle & writers.idle & ports_idle.unwrap_or_else(|| bit().lit(1)));

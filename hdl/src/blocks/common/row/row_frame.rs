@@ -26,15 +26,15 @@ parameters! {
         /// Beats that are kept; twice max_beats let a row enter while another one leaves.
         buffer: u32 = 32, in 1..=65_536, note "at least max_beats", tag "k";
         /// Bits that come beside the first beat of a row, and are the row's.
-        row_width: u32 = 0, in 0..=256;
+        row_width: u32 = 0, in 0..=256, tag "r", named "when set";
         /// Bits of the answer to a row.
-        result_width: u32 = 16, in 1..=256;
+        result_width: u32 = 16, in 1..=256, tag "f", named "when set";
         /// Bits of a beat that leaves.
-        output_width: u32 = 64, in 1..=65536;
+        output_width: u32 = 64, in 1..=65536, tag "o", named "when set";
         /// Cycles from a beat at the analysis to what is kept of it; 0 keeps it as it is.
         preparation: u32 = 0, in 0..=255, tag "p";
         /// Bits that are kept of a prepared beat.
-        kept_width: u32 = 64, in 1..=65536;
+        kept_width: u32 = 64, in 1..=65536, tag "q", named "when set";
         /// Cycles from the last beat of a row at the analysis to the answer.
         analysis: u32 = 3, in 1..=255, tag "a";
         /// Cycles from a beat at the lanes to the changed beat.
@@ -140,7 +140,7 @@ impl RowFrame {
     }
 
     fn fifo(&self, width: u32, depth: u32) -> StreamFifo {
-        StreamFifo { width, depth: depth.max(2), storage: self.storage, slack: 0, proved: false }
+        StreamFifo { width, depth: depth.max(2), storage: self.storage, slack: 0 }
     }
 
     /// Places of the output: one for each cycle from a start to the end of its reservation.

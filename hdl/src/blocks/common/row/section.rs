@@ -20,7 +20,7 @@ impl Section {
     pub fn new(m: &mut Module, name: &str, (latency, width): (u32, u32), clear: Signal) -> Self {
         // One more for the cycle in which a beat is seen to have left.
         let depth = latency + 2;
-        let block = StreamFifo { proved: false, ..StreamFifo::registers(width, depth) };
+        let block = StreamFifo::registers(width, depth);
         let fifo = m.instance(&format!("u_{name}_fifo"), block);
         m.connect(fifo.clear_i, clear);
         m.unused(fifo.input.ready);

@@ -15,7 +15,7 @@ parameters! {
         /// Bits that are added in one cycle.
         segment: u32 = 16, in 1..=64, tag "s";
         /// Most events of a counter in one cycle.
-        most: u32 = 1, in 1..=65535, note "they fit in a segment", named "when set";
+        most: u32 = 1, in 1..=65535, note "they fit in a segment", tag "m", named "when set";
     }
     rules = |p, rules| {
         // All segments but the last one are whole; one that is not has the bits of the counter that are left.

@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | 0..4 | magic, the bytes `SNBZ` |
 //! | 4 | version, 1 |
-//! | 5 | opcode, 1 to `opcodes` |
+//! | 5 | opcode, 1 to `opcodes_i` |
 //! | 6..8 | flags: bit 0 writes the tag, bit 1 says that the descriptor does not depend on the one before; others 0 |
 //! | 8..16 | address of the next descriptor, 0 for none |
 //! | 16..20 | tag |
@@ -71,10 +71,8 @@ parameters! {
         dma: DmaSpec = DmaSpec::default();
         /// Bytes of a descriptor.
         descriptor_bytes: u32 = 128, in multiple_of(64, 64..=1024), tag "b";
-        /// Operations there are, numbered from 1.
-        opcodes: u32 = 4, in 1..=255, tag "o";
         /// Ports of the bus, each of which has to answer in time.
-        ports: u32 = 1, in 1..=32, named "when set";
+        ports: u32 = 1, in 1..=32, tag "p", named "when set";
     }
     rules = |p, rules| {
         let fits = p.dma.row_width >= bits_for(p.descriptor_bytes.into());
@@ -119,6 +117,8 @@ ports! {
     pub struct JobControllerPorts(p: &JobController) {
         /// The host.
         host: Group<JobHostPorts> = (),
+        /// Operations there are, numbered from 1; a constant of the accelerator.
+        opcodes_i: In = uint(8),
         /// Each port of the bus waits: something is asked for or offered and not done.
         waiting_i: In = uint(p.ports),
         /// Each port of the bus answered: some channel moved.
@@ -200,7 +200,7 @@ impl Block for JobController {
             &[
                 (header.magic.ne(ID as u32), code(job_error::MAGIC)),
                 (header.version.ne(VERSION as u32), code(job_error::VERSION)),
-                (!header.opcode.any() | header.opcode.gt(self.opcodes), code(job_error::OPCODE)),
+                (!header.opcode.any() | header.opcode.gt(io.opcodes_i), code(job_error::OPCODE)),
                 (header.reserved, code(job_error::RESERVED)),
                 (!tag_placed, code(job_error::TAG)),
             ],
@@ -449,23 +449,17 @@ impl JobController {
 
 impl CatalogBlock for JobController {
     fn configurations() -> Vec<Self> {
-        let set = |data_width, address_width, descriptor_bytes, opcodes| Self {
+        let set = |data_width, address_width, descriptor_bytes| Self {
             axi: AxiSpec { address_width, data_width, id_width: 1 },
             descriptor_bytes,
-            opcodes,
             ..Self::default()
         };
-        vec![
-            set(32, 32, 64, 1),
-            set(1024, 64, 64, 255),
-            set(512, 40, 320, 3),
-            Self { ports: 3, ..set(128, 48, 128, 2) },
-        ]
+        vec![set(32, 32, 64), set(1024, 64, 64), set(512, 40, 320), Self { ports: 3, ..set(128, 48, 128) }]
     }
 
     fn proofs() -> Vec<Proof<Self>> {
         let axi = AxiSpec { address_width: 32, data_width: 512, id_width: 1 };
-        let block = Self { axi, descriptor_bytes: 64, opcodes: 2, ..Self::default() };
+        let block = Self { axi, descriptor_bytes: 64, ..Self::default() };
         let two = Self { ports: 2, ..block.clone() };
         [block, two].map(|block| Proof { block, depth: 14, cover_depth: 24, induction: true }).into()
     }

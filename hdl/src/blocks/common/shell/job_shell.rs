@@ -21,7 +21,7 @@ parameters! {
         /// Commands of the DMAs.
         dma: DmaSpec = DmaSpec::default();
         /// Ports to memory.
-        ports: u32 = 1, in 1..=32, note "at most one for each DMA", named "when set";
+        ports: u32 = 1, in 1..=32, note "at most one for each DMA", tag "p", named "when set";
         /// Read DMAs of the accelerator.
         readers: u32 = 1, in 1..=64, note "at most 16 a port, 15 on the first one", tag "r";
         /// Write DMAs of the accelerator.
@@ -32,8 +32,6 @@ parameters! {
         write_beats: u32 = 32, in 2..=65536, note "at least dma.burst_beats", tag "l";
         /// Bytes of a descriptor.
         descriptor_bytes: u32 = 128, in multiple_of(64, 64..=1024), tag "b";
-        /// Operations there are, numbered from 1.
-        opcodes: u32 = 1, in 1..=255, tag "o";
     }
     rules = |p, rules| {
         rules.same(&p.bank());
@@ -43,12 +41,7 @@ parameters! {
 
 impl JobShell {
     fn walker(&self) -> JobWalker {
-        JobWalker {
-            axi: self.axi.clone(),
-            descriptor_bytes: self.descriptor_bytes,
-            opcodes: self.opcodes,
-            ports: self.ports,
-        }
+        JobWalker { axi: self.axi.clone(), descriptor_bytes: self.descriptor_bytes, ports: self.ports }
     }
 
     fn bank(&self) -> DmaBank {
@@ -75,6 +68,8 @@ ports! {
     pub struct JobShellPorts(p: &JobShell) {
         /// The host.
         host: Group<JobHostPorts> = (),
+        /// Operations there are, numbered from 1; a constant of the accelerator.
+        opcodes_i: In = uint(8),
         /// Attributes of requests.
         attributes: Group<AttributePorts> = (),
         /// Cycles of the job or the last one; with settled_o valid, as all counters.
@@ -126,6 +121,7 @@ impl Block for JobShell {
         io.attributes.hand_on(m, &walker.attributes);
         io.attributes.hand_on(m, &bank.attributes);
         for (to, from) in [
+            (walker.opcodes_i, io.opcodes_i),
             (walker.waiting_i, bank.waiting_o),
             (walker.answered_i, bank.answered_o),
             (io.abort_o, walker.abort_o),

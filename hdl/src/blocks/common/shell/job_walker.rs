@@ -16,10 +16,8 @@ parameters! {
         axi: AxiSpec = AxiSpec::default();
         /// Bytes of a descriptor.
         descriptor_bytes: u32 = 128, in multiple_of(64, 64..=1024), tag "b";
-        /// Operations there are, numbered from 1.
-        opcodes: u32 = 1, in 1..=255, tag "o";
         /// Ports of the bus, each of which has to answer in time.
-        ports: u32 = 1, in 1..=32, named "when set";
+        ports: u32 = 1, in 1..=32, tag "p", named "when set";
     }
 }
 
@@ -42,7 +40,6 @@ impl JobWalker {
             axi: self.axi.clone(),
             dma: self.dma(),
             descriptor_bytes: self.descriptor_bytes,
-            opcodes: self.opcodes,
             ports: self.ports,
         }
     }
@@ -69,6 +66,8 @@ ports! {
     pub struct JobWalkerPorts(p: &JobWalker) {
         /// The host.
         host: Group<JobHostPorts> = (),
+        /// Operations there are, numbered from 1; a constant of the accelerator.
+        opcodes_i: In = uint(8),
         /// Attributes of requests.
         attributes: Group<AttributePorts> = (),
         /// Each port of the bus waits: something is asked for or offered and not done.
@@ -109,6 +108,7 @@ impl Block for JobWalker {
         io.host.connect(m, &controller.host);
         let attributes = &io.attributes;
         for (to, from) in [
+            (controller.opcodes_i, io.opcodes_i),
             (controller.waiting_i, io.waiting_i),
             (controller.answered_i, io.answered_i),
             (io.abort_o, abort),

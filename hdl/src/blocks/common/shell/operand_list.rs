@@ -6,8 +6,8 @@ use crate::lang::{About, Block, In, InBundle, Module, Out, Timing, bit, index_wi
 parameters! {
     /// Elaboration parameters.
     pub struct OperandList {
-        /// How many there are.
-        operands: u32 = 5, in 1..=16, tag "o";
+        /// Bits of the number of an operand.
+        index_width: u32 = 3, in 1..=4, tag "i";
         /// What an operand is.
         check: OperandCheck = OperandCheck::default();
     }
@@ -24,8 +24,10 @@ ports! {
         window_limit_i: In = uint(64),
         /// Begins with operand 0; means something while nothing is in hand.
         start_i: In = bit(),
+        /// The last operand; steady from start_i to the end.
+        last_i: In = uint(p.index_width),
         /// The operand that is looked at; steady until that is over.
-        index_o: Out = uint(index_width(p.operands.into())),
+        index_o: Out = uint(p.index_width),
         /// Operand index_o is used; the others are right. Follows index_o in the same cycle.
         used_i: In = bit(),
         /// Operand index_o. Follows it in the same cycle.
@@ -34,6 +36,13 @@ ports! {
         passed_o: Out = bit(),
         /// Not 0 for one cycle: operand index_o is wrong, by this number of `job_error`, and those behind it are not looked at.
         error_o: Out = uint(8),
+    }
+}
+
+impl OperandList {
+    /// A list of up to so many operands.
+    pub fn of(operands: u32, check: OperandCheck) -> Self {
+        Self { index_width: index_width(operands.into()), check }
     }
 }
 
@@ -49,7 +58,7 @@ impl Block for OperandList {
 
     fn build(&self, m: &mut Module, io: &OperandListPorts) {
         let state = m.fsm("state", &["Idle", "Ask", "Verdict"]);
-        let ty = uint(index_width(self.operands.into()));
+        let ty = uint(self.index_width);
         let at = m.reg("index_q", ty);
         m.connect(io.index_o, at.q);
         let check = m.instance("u_check", self.check.clone());
@@ -70,7 +79,7 @@ impl Block for OperandList {
         let wrong = m.wire("wrong", check.verdict.error.any());
         let passes = m.wire("passes", (state.is("Ask") & !io.used_i) | (judged & !wrong));
         at.next(mux(state.is("Idle"), ty.lit(0), mux(passes, at.q.wrapping_add(1), at.q)));
-        let passed = m.wire("passed", passes & at.q.eq(self.operands - 1));
+        let passed = m.wire("passed", passes & at.q.eq(io.last_i));
         m.connect(io.passed_o, passed);
         m.connect(io.error_o, check.verdict.error & judged.repeat(8));
 

@@ -30,10 +30,7 @@ parameters! {
         /// Where they are kept.
         storage: FifoStorage = FifoStorage::Registers, tag "";
         /// Places that are still free when almost_full_o rises.
-        slack: u32 = 0, in 0..=65535, note "below depth";
-        /// It is proved by itself. Off where it is part of a block that is proved as a whole: what its section assumes of its
-        /// beats would be assumed there.
-        proved: bool = true;
+        slack: u32 = 0, in 0..=65535, note "below depth", tag "slack", named "when set";
     }
     rules = |p, rules| {
         let least = if p.storage == FifoStorage::Registers { 1 } else { 2 };
@@ -46,7 +43,7 @@ impl StreamFifo {
     /// A FIFO of registers.
     #[must_use]
     pub fn registers(width: u32, depth: u32) -> Self {
-        Self { width, depth, storage: FifoStorage::Registers, slack: 0, proved: true }
+        Self { width, depth, storage: FifoStorage::Registers, slack: 0 }
     }
 }
 
@@ -94,8 +91,8 @@ impl Block for StreamFifo {
             FifoStorage::Memory => self.memory(m, io, push, RamImplementation::Inferred),
             FifoStorage::BlackBox => self.memory(m, io, push, RamImplementation::BlackBox),
         }
-        if self.proved && self.width > bits_for(self.depth.into()) && self.storage != FifoStorage::BlackBox {
-            m.formal(|m| {
+        if self.width > bits_for(self.depth.into()) && self.storage != FifoStorage::BlackBox {
+            m.formal_alone(|m| {
                 assert_queue(m, self.width, &io.input, &io.output, io.clear_i, level.q);
                 // Where the counter reaches further.
                 if !(self.depth + 1).is_power_of_two() {
@@ -169,7 +166,7 @@ impl StreamFifo {
 
 impl CatalogBlock for StreamFifo {
     fn configurations() -> Vec<Self> {
-        let set = |width, depth, storage, slack| Self { width, depth, storage, slack, proved: true };
+        let set = |width, depth, storage, slack| Self { width, depth, storage, slack };
         vec![
             set(1, 1, FifoStorage::Registers, 0),
             set(9, 2, FifoStorage::Registers, 0),
@@ -182,7 +179,7 @@ impl CatalogBlock for StreamFifo {
 
     fn proofs() -> Vec<Proof<Self>> {
         let proof = |depth, storage| Proof {
-            block: Self { width: 4, depth, storage, slack: 0, proved: true },
+            block: Self { width: 4, depth, storage, slack: 0 },
             depth: 8,
             cover_depth: 14,
             induction: true,

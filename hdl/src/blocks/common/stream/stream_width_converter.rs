@@ -13,7 +13,7 @@ parameters! {
         /// Bits of a beat that goes; one of the two widths is a multiple of the other.
         output_width: u32 = 128, in 1..=4096, tag "o";
         /// Bits that share a strobe.
-        granule: u32 = 8, in 1..=4096, note "a divisor of both widths";
+        granule: u32 = 8, in 1..=4096, note "a divisor of both widths", tag "g", named "when set";
     }
     rules = |p, rules| {
         let (low, high) = (p.input_width.min(p.output_width), p.input_width.max(p.output_width));

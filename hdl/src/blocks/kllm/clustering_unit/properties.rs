@@ -46,7 +46,8 @@ impl ClusteringUnit {
             }
             let below: Vec<Signal> = midpoints.iter().map(|m| m.lt(value_key(value))).collect();
             let number = m.reg("number_below_q", uint(self.bits));
-            number.next_when(enable, popcount::ones(&below));
+            let below = popcount::ones(m, "formal_number_below", &below);
+            number.next_when(enable, below);
             let is_nan = m.reg("value_is_nan_q", bit());
             is_nan.next_when(enable, FORMAT.is_nan(value));
             let index = io.indices.index.at(0);

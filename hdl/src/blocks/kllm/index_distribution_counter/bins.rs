@@ -66,7 +66,7 @@ impl IndexDistributionCounter {
         // Up to the beat that exceeds k the sum does not wrap; afterwards it does not matter.
         let ty = uint(bits_for(u64::from(self.k) + u64::from(self.inputs)));
         let (inputs, error) = (m.reg("inputs_q", ty), m.reg("error_q", bit()));
-        let now = m.wire("present_now", popcount::ones(&io.indices.present.elements()));
+        let now = popcount::ones(m, "present_now", &io.indices.present.elements());
         let before = mux(control.open, inputs.q, ty.lit(0));
         let sum = m.wire("inputs", before.wrapping_add(now));
         inputs.next_when(control.fire, sum);

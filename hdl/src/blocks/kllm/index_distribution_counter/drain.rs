@@ -124,7 +124,7 @@ impl IndexDistributionCounter {
                 m.for_each(&format!("{name}_logged"), log.bins.count(), |m, e| {
                     m.connect(same.at(e), log.bins.at(e).eq(index) & log.used.at(e));
                 });
-                let overflows = m.wire(&format!("{name}_overflows"), popcount::ones(&same.elements()));
+                let overflows = popcount::ones(m, &format!("{name}_overflows"), &same.elements());
                 let bits = overflows.width();
                 let overflows =
                     if bits > high_bits { overflows.truncate(high_bits) } else { overflows.extend(high_bits) };

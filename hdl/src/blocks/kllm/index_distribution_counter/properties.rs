@@ -126,7 +126,7 @@ impl IndexDistributionCounter {
         let (total_before, total) = sum("shadow_total", add(&all));
         // Present inputs: more than k stay more than k.
         let ty = uint(bits_for(u64::from(self.k) + u64::from(self.inputs)));
-        let present = popcount::ones(&io.indices.present.elements());
+        let present = popcount::ones(m, "shadow_present", &io.indices.present.elements());
         let inputs = m.reg("shadow_inputs_q", ty);
         let many = m.wire("shadow_too_many", open.q & inputs.q.gt(self.k));
         let counted = mux(open.q, inputs.q, ty.lit(0)).wrapping_add(present);

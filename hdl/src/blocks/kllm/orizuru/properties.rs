@@ -76,7 +76,7 @@ impl Orizuru {
             let asked = m.reg(&name("seen_asked_q"), ty);
             asked.next_when(load.first, wanted.extend(ty.width));
             let there = m.reg(&name("seen_there_q"), ty);
-            let now = popcount::ones(&load.present.elements()).extend(ty.width);
+            let now = popcount::ones(m, &name("seen_now"), &load.present.elements()).extend(ty.width);
             let before = mux(load.first, ty.lit(0), there.q);
             there.next_when(load.fire, before.wrapping_add(now));
             m.wire(&name("seen_due"), mux(asked.q.gt(there.q), there.q, asked.q))

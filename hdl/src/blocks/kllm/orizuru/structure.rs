@@ -73,7 +73,7 @@ impl Orizuru {
         if self.nan == NanPolicy::TotalOrder && !self.masked {
             return uint(width).lit(self.n);
         }
-        let now = m.wire("present_count", popcount::ones(&load.present.elements()));
+        let now = popcount::ones(m, "present_count", &load.present.elements());
         let count = m.reg("taking_part_q", uint(width));
         let sum = mux(load.first, uint(width).lit(0), count.q) + now;
         count.next_when(load.fire, sum.truncate(width));

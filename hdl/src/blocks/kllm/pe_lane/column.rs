@@ -25,7 +25,7 @@ parameters! {
         /// Levels between registers that are aimed at.
         levels: u32 = 20, in 12..=255, tag "l";
         /// Width of the sum of outliers in bits, signed; 0: there are none.
-        outlier_width: u32 = 0, in 0..=128;
+        outlier_width: u32 = 0, in 0..=128, tag "x", named "when set";
     }
     rules = |p, rules| {
         let looked_up = p.outlier_width == 0 || p.products == PairProducts::Lookup;

@@ -104,7 +104,7 @@ impl PeLane {
         m.comment("Present pairs of a column; those of high beats count 16.");
         let limit = 17 * self.k;
         let ty = uint(bits_for(u64::from(limit) + 16 * u64::from(self.inputs)));
-        let present = popcount::ones(&front.present.elements()).extend(ty.width);
+        let present = popcount::ones(m, "pairs_present", &front.present.elements()).extend(ty.width);
         let now = m.reg("pairs_now_q", ty);
         now.next_when(enable, mux(front.mark.high, present.shl(4).truncate(ty.width), present));
         let pairs = m.reg("pairs_q", ty);

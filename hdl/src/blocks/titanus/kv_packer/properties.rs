@@ -1,9 +1,10 @@
 //! What is proved of the packer: its blocks are what a reference writes, one field after the other, into a queue of bits
 //! that knows of no chunks. A tile enters the queue when it is offered.
 
+use super::super::RECORD_BITS;
 use super::super::format::{HEADER_BITS, VERSION, first_records};
-use super::super::{RECORD_BITS, ones_among};
 use super::{Chunk, KvPacker, KvPackerPorts};
+use crate::blocks::common::arith::popcount::ones;
 use crate::lang::{Bundle, Fsm, Module, Signal, Stream, Type, bit, bits_for, cat, mux, select, uint};
 
 /// Blocks that fit the queue: more than the design and a tile hold together.
@@ -112,7 +113,7 @@ impl KvPacker {
             let open = m.wire(&format!("formal_open_here_{lane}"), levels & tile.open.at(lane));
             if lane >= first_records(self.lanes) {
                 // The records that do not go along with the mask begin here.
-                let begins = ones_among(&earlier).eq(first_records(self.lanes));
+                let begins = ones(m, "formal_earlier", &earlier).eq(first_records(self.lanes));
                 before_more = mux(begins & open, queue.length, before_more);
             }
             queue = self.put(m, &format!("record_{lane}"), queue, record, uint(5).lit(RECORD_BITS), open);
@@ -132,7 +133,7 @@ impl KvPacker {
         m.assume("known_width", width.ge(2) & width.le(8));
         let counted = m.wire("formal_counted", tile.label.packed() & tile.index.packed());
         let counted: Vec<_> = (0..self.lanes).map(|lane| counted.bit(lane)).collect();
-        let nonzero = m.wire("formal_nonzero", ones_among(&counted));
+        let nonzero = ones(m, "formal_nonzero", &counted);
         m.for_each("formal_lanes", self.lanes, |m, lane| {
             let value = tile.values.at(lane);
             m.assume("value_has_label", nonzero.gt(lane.value(nonzero.width())) | !value.any());
@@ -194,7 +195,7 @@ impl KvPacker {
         // A chunk that there is not is never waited in.
         let levels = !inside.fsm.is("Levels") | io.tile.initial | io.tile.open.packed().any();
         m.assert_always("levels_are_there", !seen.q | levels);
-        let more = ones_among(&io.tile.open.elements()).gt(first_records(self.lanes));
+        let more = ones(m, "formal_open", &io.tile.open.elements()).gt(first_records(self.lanes));
         m.assert_always("more_levels_are_there", !(seen.q & inside.fsm.is("MoreLevels")) | more);
         let header = uint(HEADER_BITS).lit(self.lanes << 8 | VERSION << 4 | 3);
         let whole = io.block.valid & io.block.last & io.block.data.data.slice(0..HEADER_BITS).eq(header);

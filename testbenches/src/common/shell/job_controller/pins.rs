@@ -16,7 +16,7 @@ macro_rules! pins {
     (@find $sim:ident $name:ident Out) => { $sim.output(stringify!($name))? };
 }
 pins! {
-    start_i: In, soft_reset_i: In, soft_reset_busy_o: Out, job_i: In, window_base_i: In, window_limit_i: In,
+    opcodes_i: In, start_i: In, soft_reset_i: In, soft_reset_busy_o: Out, job_i: In, window_base_i: In, window_limit_i: In,
     timeout_i: In, max_descriptors_i: In, waiting_i: In, answered_i: In, idle_i: In, abort_o: Out, busy_o: Out,
     began_o: Out, done_o: Out, error_o: Out, refused_o: Out, error_code_o: Out, error_where_o: Out, tag_o: Out,
     descriptors_o: Out, fetch_valid_o: Out, fetch_ready_i: In, fetch_address_o: Out, fetch_row_bytes_o: Out,

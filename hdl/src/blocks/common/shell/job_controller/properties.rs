@@ -18,6 +18,11 @@ impl JobController {
             let working = open(m, "working", io.operation.fire(), io.operation_end.valid);
             let writing = open(m, "writing", io.write.fire(), io.write_end.valid);
             m.assume("operations_are_taken_while_nothing_is_open", !io.fetched.valid | fetching);
+            let begun = m.reg_init("formal_begun_q", bit(), 0);
+            begun.next(1);
+            let opcodes = m.reg("formal_opcodes_q", io.opcodes_i.ty());
+            opcodes.next(io.opcodes_i);
+            m.assume("opcodes_stay", !begun.q | io.opcodes_i.eq(opcodes.q));
             let asks = m.wire("formal_asks", io.write.valid | io.written.valid);
             let busy = |a: Signal, b: Signal, c: Signal| (a & b) | (a & c) | (b & c);
             m.assert_always(
@@ -30,7 +35,7 @@ impl JobController {
             m.assert_always("begins_when_idle", !io.host.began_o | !(io.host.busy_o | io.abort_o));
             m.assert_always("starts_are_answered", io.host.start_i.eq(io.host.began_o ^ io.host.refused_o));
             let right = header.magic.eq(ID as u32) & header.version.eq(VERSION as u32);
-            let known = header.opcode.any() & header.opcode.le(self.opcodes) & !header.reserved;
+            let known = header.opcode.any() & header.opcode.le(io.opcodes_i) & !header.reserved;
             m.assert_always(
                 "only_good_headers_work",
                 !(io.operation.valid | working | asks | writing) | (right & known),
