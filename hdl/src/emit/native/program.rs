@@ -93,7 +93,8 @@ fn frame(parts: &Parts<'_>) -> String {
     let addresses = addresses.join("\n  ");
     text += &format!("static void ports(void *instance, void **out) {{\n  St *S = instance;\n  {addresses}\n}}\n");
     let observed = used(parts).into_iter().filter(|_| parts.store.observed);
-    let arrays: Vec<String> = observed.map(|array| format!("if (count > {array}) out[{array}] = S->a{array};")).collect();
+    let arrays: Vec<String> =
+        observed.map(|array| format!("if (count > {array}) out[{array}] = S->a{array};")).collect();
     let arrays = arrays.join("\n  ");
     text += &format!(
         "static void arrays(void *instance, void **out, u64 count) {{\n  St *S = instance;\n  (void)S, (void)out, (void)count;\n  {arrays}\n}}\n"

@@ -40,6 +40,17 @@ impl Loaded {
         self.bytes.chunks(PIECE).zip(&self.good).filter_map(|(piece, &good)| good.then_some(piece))
     }
 
+    /// The bytes up to the first piece that is not there.
+    pub(super) fn first_bytes(&self) -> usize {
+        let pieces = self.good.iter().take_while(|&&good| good).count();
+        self.bytes.len().min(pieces * PIECE)
+    }
+
+    /// All bytes, with something in place of pieces that are not there.
+    pub(super) fn any(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// All of the bytes, if they are there.
     pub(super) fn whole(&self) -> Option<&[u8]> {
         self.get(0..self.bytes.len())

@@ -14,6 +14,7 @@ use crate::common::shell::job_controller::{Limits, code};
 
 use super::job::{self, Codes, Fields};
 use super::memory::Memory;
+use super::pieces::Loaded;
 pub use operation::{Operation, STEP_BITS, Units};
 
 /// How the accelerator was built.
@@ -79,38 +80,54 @@ impl VectorTop {
     pub(super) fn execute(&self, operation: Operation, memory: &mut dyn Memory) -> Executed {
         let mut codes = Codes::default();
         let mut overflows = 0;
-        let mut gains = None;
+        let gains = operation.gains.as_ref().map(|rows| Loaded::row(rows, 0, memory, &mut codes));
         for row in 0..operation.x.rows {
-            let mut load = |operand: Option<&Command>| -> Option<Vec<u16>> {
-                let Some(rows) = operand else { return Some(Vec::new()) };
-                let mut bytes = vec![0; rows.row_bytes as usize];
-                codes.bus(memory.read(rows.address + row * rows.stride, &mut bytes))?;
-                Some(bytes.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect())
-            };
-            let gains = gains
-                .get_or_insert_with(|| load(operation.gains.as_ref()).map(|read| apart(operation.steps.kind, read)));
-            let (x, addends) = (load(Some(&operation.x)), load(operation.addends.as_ref()));
-            let factors = load(operation.factors.as_ref());
-            let (Some(x), Some(addends), Some(factors), Some((gains, biases))) = (&x, &addends, &factors, &*gains)
-            else {
-                continue;
-            };
+            let mut load = |rows: &Command| Loaded::row(rows, row, memory, &mut codes);
+            let x = load(&operation.x);
+            let [addends, factors] = [&operation.addends, &operation.factors].map(|rows| rows.as_ref().map(&mut load));
+            let known = known(&operation, &x, [&addends, &factors, &gains]);
+            let halves = |loaded: &Option<Loaded>| loaded.as_ref().map_or_else(Vec::new, |l| halves(l.any()));
+            let (x, addends, factors) = (&halves(&Some(x)), &halves(&addends), &halves(&factors));
+            let (gains, biases) = &apart(operation.steps.kind, halves(&gains));
             let length = operation.length_of(row) as usize;
             let elements = Elements { x, addends, factors, gains, biases, length };
             let done = self.unit.row(operation.steps, operation.scalars, elements);
-            let beats = done.beats(self.shape.lanes as usize).iter().filter(|&&overflow| overflow).count();
-            overflows += beats as u64;
+            // What comes ahead of an error of the bus may be told instead of it.
+            let lanes = self.shape.lanes as usize;
+            let whole = known == x.len();
+            let shown = if whole { known.div_ceil(lanes) } else { known / lanes };
+            let beats = done.beats(lanes).iter().take(shown).filter(|&&overflow| overflow).count();
+            if whole {
+                overflows += beats as u64;
+            }
             if operation.exact && beats > 0 {
                 codes.note(code::OVERFLOW);
             }
-            let address = operation.out.address + row * operation.out.stride;
-            codes.bus(memory.write(address, &packed(operation.steps.output, &done)));
+            if whole {
+                let address = operation.out.address + row * operation.out.stride;
+                codes.bus(memory.write(address, &packed(operation.steps.output, &done)));
+            }
         }
         let codes = codes.all();
         let apart = operation.is_defined();
         let (defined, certain) = (codes.is_empty() && apart, apart || !operation.exact);
         Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 }
     }
+}
+
+/// Elements of a row of which all operands are there, the first ones; of a norm, which looks at the whole row first, all or none.
+fn known(operation: &Operation, x: &Loaded, others: [&Option<Loaded>; 3]) -> usize {
+    let all = x.any().len() / 2;
+    let elements = |loaded: &Loaded| loaded.first_bytes() * all / loaded.any().len();
+    let known = elements(x);
+    if operation.steps.norm && known < all {
+        return 0;
+    }
+    others.into_iter().flatten().map(elements).fold(known, usize::min)
+}
+
+fn halves(bytes: &[u8]) -> Vec<u16> {
+    bytes.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect()
 }
 
 /// Gains and biases as they are read: a layer norm has pairs of both.

@@ -326,6 +326,24 @@ fn exact_results() {
     }
 }
 
+/// An overflow in what was read before an error of the bus may be told in place of the error, one after it cannot.
+#[test]
+fn overflows_ahead_of_an_error() {
+    let long = VectorTop::new(Shape { max_beats: 64, ..SHAPE });
+    let both = vec![code::DECERR, code::OVERFLOW];
+    for (fails, element, codes) in
+        [(0x2040, 3, both), (0x2040, 35, vec![code::DECERR]), (0x2000, 35, vec![code::DECERR])]
+    {
+        let row = Descriptor::new(0x1100).word(32, 1).word(36, 40).word(44, 0x4c00 << 16);
+        let mut memory = SparseMemory::new();
+        memory.store(0x1000, &row.0);
+        memory.store(0x2000 + 2 * element, &f16::from_f32(15.0).to_bits().to_le_bytes());
+        memory.fail(fails..=fails, BusError::Decode);
+        let report = long.run(LIMITS, 0x1000, &mut memory);
+        assert_eq!((&report.executed[0].codes, report.executed[0].overflows), (&codes, 0), "{fails:#x} {element}");
+    }
+}
+
 #[test]
 fn in_place_or_not() {
     let defined = |descriptor: Descriptor| {
