@@ -129,7 +129,8 @@ impl Reader {
                 self.commands += 1;
                 self.run(&words)
             };
-            let got = if known(&got) == known(answer) { answer } else { got.trim_end() };
+            let got = without_ends(&got);
+            let got = if known(&got) == known(answer) { answer } else { &got };
             assert!(self.overwrite || got == answer, "{}: {words}\nanswers\n{got}\nand not\n{answer}", self.page);
             let space = &answer[answer.trim_end().len()..];
             after.push(format!("$ {command}\n{}", got.trim_end()).trim_end().to_owned() + space);
@@ -172,6 +173,11 @@ fn command_and_answer(shown: &str) -> (&str, &str) {
         }
     }
     (shown[..end].trim_end_matches('\n'), &shown[end..])
+}
+
+/// Without spaces at the ends of lines.
+fn without_ends(text: &str) -> String {
+    text.trim_end().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
 /// An answer without times and speeds: `1234 a second` and `0.2 s` as `# a second` and `# s`.
