@@ -282,7 +282,7 @@ fn blocks_can_be_used_together() {
     for design in designs.iter().filter(|design| design.block == both || some.iter().any(|one| one.top == design.top)) {
         let list = design.files.iter().find(|p| p.extension().is_some_and(|e| e == "f")).unwrap();
         let place = folder.path().join(list.parent().unwrap());
-        // As the README says: Icarus takes the names from where it runs, Verilator's -F from where the list is.
+        // As docs/commands.md says: Icarus takes the names from where it runs, Verilator's -F from where the list is.
         let (name, path) = (list.file_name().unwrap(), folder.path().join(list));
         let icarus = Tool::new("iverilog").args(["-g2005", "-t", "null", "-s", &design.top, "-c"]).arg(name).dir(place);
         let verilator = Tool::new("verilator").args(["--lint-only", "--top-module", &design.top, "-F"]).arg(path);

@@ -41,11 +41,11 @@ fn list_fits_the_terminal() {
     assert_eq!(lines, 2 + senbazuru::Catalogue::standard().all().len());
 }
 
-/// What the table of commands in the README needs, a command above has made.
+/// What the tables of commands need, a command above has made.
 #[test]
-fn commands_of_the_readme_follow_from_one_another() {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
-    let lines = readme.lines().filter_map(|l| l.strip_prefix("| `senbazuru ")?.split_once('`'));
+fn commands_of_the_page_follow_from_one_another() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/commands.md")).unwrap();
+    let lines = page.lines().filter_map(|l| l.strip_prefix("| `senbazuru ")?.split_once('`'));
     let commands: Vec<&str> = lines.map(|(command, _)| command).collect();
     assert!(commands.len() > 10, "{commands:?}");
     let mut made = vec![String::new()];
@@ -64,7 +64,7 @@ fn commands_of_the_readme_follow_from_one_another() {
             _ => made.extend(option("--trace")),
         }
     }
-    assert!(readme.contains("SENBAZURU_CACHE"));
+    assert!(page.contains("SENBAZURU_CACHE"));
 }
 
 #[test]

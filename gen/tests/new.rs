@@ -7,7 +7,7 @@ use std::path::Path;
 
 use sim::process::Tool;
 use snapbox::str;
-use support::{in_folder, senbazuru};
+use support::{in_folder, outside, senbazuru};
 
 #[test]
 fn a_crate_is_written_whole() {
@@ -68,10 +68,9 @@ fn large_every_command_works_in_a_new_crate() {
     senbazuru(&["new", "running_sum"]).current_dir(folder.path()).assert().code(0);
     // The versions of all crates are those that are tested here.
     fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.lock"), root.join("Cargo.lock")).unwrap();
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("outside");
     let cargo = |args: &[&str]| {
-        let tool = Tool::new("cargo").args(args).dir(&root).env("CARGO_TARGET_DIR", &target);
-        let tool = tool.env("CARGO_INCREMENTAL", "0").env("SENBAZURU_CACHE", &home);
+        let tool = Tool::new("cargo").args(args).dir(&root).env("SENBAZURU_CACHE", &home);
+        let tool = outside().iter().fold(tool, |tool, (name, value)| tool.env(*name, value));
         let output = tool.run().unwrap_or_else(|e| panic!("{e}"));
         assert!(output.success(), "{args:?}\n{}", output.log());
         output.stdout

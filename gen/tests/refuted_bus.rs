@@ -55,7 +55,7 @@ fn faults_of_the_bus_are_refuted() {
             4,
         ),
         outside("the window has no end", "beyond | below", "what_passes_lies_inside"),
-        outside("addresses go on behind the bus", "above | below", "what_passes_lies_inside"),
+        outside("addresses go on past the bus", "above | below", "what_passes_lies_inside"),
         outside(
             "the last byte of the window is outside",
             "beyond | below | (window_limit_i <= end_q)",
@@ -63,7 +63,7 @@ fn faults_of_the_bus_are_refuted() {
         ),
         fault(
             LINK,
-            "a token ahead of those that it awaits",
+            "a token ahead of the tokens that it awaits",
             net("all_taken", "state_q == 3'd2"),
             "given_behind_taken",
             5,

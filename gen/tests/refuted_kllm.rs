@@ -101,12 +101,7 @@ fn faults_of_the_quantizer_are_refuted() {
             5,
         ),
         mask("a mark marks its neighbour", Fault::net("one_hot", "2'b11"), "the_bit_of_its_row", 5),
-        share(
-            "what is left over is lost",
-            Fault::net("clear_i", "clear_i | next_i").into("rest_q"),
-            "what_is_left_over",
-            4,
-        ),
+        share("the rest is lost", Fault::net("clear_i", "clear_i | next_i").into("rest_q"), "what_is_left_over", 4),
         share("a share is one too small", Fault::net("more", "right & (share_q != 3'd1)"), "floor_of_what_is_due", 4),
     ]);
 }

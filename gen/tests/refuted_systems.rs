@@ -29,7 +29,7 @@ fn faults_of_the_execution_controller_are_refuted() {
         fault("a step is lost while the array waits", net("advance", "1'b1"), "two_ahead_at_most", 6),
         fault("a panel of A is given back with each tile", net("a_free_o", "ends"), "a_row_of_tiles", 4),
         fault("indices are given back with each row of tiles", net("index_free_o", "a_free_o"), "all_rows", 4),
-        fault("it goes on behind a wrong entry", net("bad", "1'b0").into("go"), "an_error_stays", 5),
+        fault("it goes on after a wrong entry", net("bad", "1'b0").into("go"), "an_error_stays", 5),
         explicit("a part does not begin anew", net("fresh_q", "1'b0"), "first_is_first", 6),
         explicit("the sums of a part stay", net("ends_part", "1'b0"), "last_is_last", 5),
         explicit("each part gives its panel back", net("b_free_o", "take_o"), "freed_with_its_place", 4),
@@ -59,7 +59,7 @@ fn faults_of_lists_and_importance_are_refuted() {
     let net = Fault::net;
     refute(vec![
         list("the victim's row is lost", net("victim_row_q", "2'd0"), "list_is_read", 9),
-        list("a token stays behind", net("after", "next"), "list_is_read", 11),
+        list("a token remains", net("after", "next"), "list_is_read", 11),
         list("moves end one early", net("at_end", "1'b1"), "takes_its_time", 8),
         slots("a token that goes keeps its slot", net("lost", "1'b0"), "slot_1_is_held", 8),
         slots("rows that are emptied keep theirs", net("writes", "freed_q | keep_i"), "a_token_that_has_a_slot", 6),

@@ -18,7 +18,7 @@ fn faults_of_tender_are_refuted() {
             "nothing_above_count",
             0,
         ),
-        fault("compactor", 1, "an element stays behind", Fault::net("moved[10]", "moved[5]"), "kept_in_order", 0),
+        fault("compactor", 1, "an element is not moved", Fault::net("moved[10]", "moved[5]"), "kept_in_order", 0),
         fault("compactor", 1, "a lane too many is counted", Fault::net("count", "3'd6 - gaps[19]"), "counts_lanes", 0),
         fault("expander", 1, "a lane is not cleared", Fault::net("expanded[0]", "returned[0]"), "placed_in_order", 0),
         fault(

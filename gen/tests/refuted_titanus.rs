@@ -60,7 +60,7 @@ fn faults_of_titanus_are_refuted() {
         ),
         fault(
             engine,
-            "sums begin from those before",
+            "sums begin from the sums before",
             Fault::net("begins_q", "1'b0").into("sum_q"),
             "sums_of_all_beats",
             5,
@@ -89,7 +89,7 @@ fn faults_of_titanus_are_refuted() {
         ),
         fault(
             reader,
-            "tiles behind the last one are given",
+            "tiles after the last one are given",
             Fault::net("tokens_wanted", "1'b1").into("shows"),
             "no_more_tiles_than_asked",
             5,

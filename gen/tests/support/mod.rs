@@ -75,6 +75,12 @@ pub fn in_folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
+/// The environment of cargo in a crate outside of the workspace: all of them share what is compiled.
+pub fn outside() -> [(&'static str, String); 2] {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("outside");
+    [("CARGO_TARGET_DIR", target.display().to_string()), ("CARGO_INCREMENTAL", "0".to_owned())]
+}
+
 /// Writes a shell script that can be run.
 pub fn program(path: &Path, script: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
