@@ -13,7 +13,7 @@ use hdl::lang::Design;
 /// boxes share appear once.
 ///
 /// `#[hdl_gen]` kernels name their ports as fields, which run-time ports cannot be: use [`black_box!`](crate::black_box)
-/// there. In a parent with a hand-written `Logic::hdl`, port `p` of field `f` is the Verilog name `f$p`, and
+/// there. In a parent with a hand-written `Logic::hdl`, port `p` of field `f` is the Verilog name `f$p`. There
 /// [`BlackBox::drive`] tells rust-hdl's check that an input is connected.
 ///
 /// # Errors
@@ -175,9 +175,9 @@ fn fnv1a(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// A struct of rust-hdl signals around an exported design: its fields are connected in `#[hdl_gen]` kernels like those
-/// of any rust-hdl block. `new(&Design)` fails unless the fields are the design's ports: `Clock` for `clk_i`, `Bit` or
-/// `Bits<1>` for a bit, `Bits<N>` for unsigned and array ports, `Signed<N>` for signed ones.
+/// A struct of rust-hdl signals around an exported design: `#[hdl_gen]` kernels connect its fields as they connect the
+/// fields of any rust-hdl block. `new(&Design)` fails unless the fields are the design's ports: `Clock` for `clk_i`,
+/// `Bit` or `Bits<1>` for a bit, `Bits<N>` for unsigned and array ports, `Signed<N>` for signed ones.
 ///
 /// ```
 /// use hdl::blocks::common::MacPe;

@@ -69,7 +69,7 @@ impl Import {
     ///
     /// # Errors
     /// A bad name; no ports; an inout port; more than one clock, or a clock output; ports whose names become equal;
-    /// a reset that is not there; what rust-hdl's own check finds (which also prints it); a product inside
+    /// a reset that is not there; errors of rust-hdl's own check (which also prints them); a product inside
     /// `$signed` or `$unsigned`, which rust-hdl prints with lost bits.
     pub fn block<B: Block>(&self, mut block: B) -> Result<ExternalModule, InteropError> {
         let fail = |problem: String| InteropError::new(&self.name, problem);
@@ -180,7 +180,7 @@ fn our_name(port: &str) -> String {
 
 fn check_text(error: &CheckError) -> String {
     let places = |names: &mut dyn Iterator<Item = &PathedName>| {
-        // The map behind it has no order.
+        // rust-hdl keeps them in a map without an order.
         let mut list: Vec<_> = names.map(|n| format!("{}${}", n.path, n.name)).collect();
         list.sort();
         list.join(", ")

@@ -16,8 +16,8 @@
 //!   [`black_box!`] gives such a box typed fields, so that `#[hdl_gen]` kernels can connect it.
 //!
 //! # What to know of imported Verilog
-//! - It is not lint-clean (width and unused warnings of `verilator -Wall`): that is rust-hdl's doing and nothing here
-//!   hides it. A design that holds an imported block does not pass our lint gate.
+//! - It is not lint-clean: rust-hdl's text causes width and unused warnings of `verilator -Wall`, and nothing here
+//!   hides them. A design that holds an imported block does not pass our lint gate.
 //! - It checks eight reserved words of Verilog only. Port names are checked here; names inside a block are not.
 //! - rust-hdl's flip-flops start from `initial` values and have no reset; our `rst_ni` does not reach them.
 //! - rust-hdl's Verilog can differ from its own simulator. The known case, `$signed` of a product (which Verilog

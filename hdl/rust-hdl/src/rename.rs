@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-/// Puts `prefix` and `$` ahead of every module that `text` declares (declarations and instances), except those that
-/// have the prefix already and those marked `(* blackbox *)`, whose names belong to a vendor. Macros that the text
-/// defines get the prefix too: an include guard must not hide the renamed copy of another text. Returns the new text
-/// and the modules' new names by old name.
+/// Puts `prefix` and `$` in front of the name of every module that `text` declares, in declarations and instances.
+/// Modules that have the prefix already keep their names. So do modules marked `(* blackbox *)`: their names belong to
+/// a vendor. Macros that the text defines get the prefix too: an include guard must not hide the renamed copy of
+/// another text. Returns the new text and the modules' new names by old name.
 pub(super) fn prefix_modules(text: &str, prefix: &str) -> (String, BTreeMap<String, String>) {
     let tokens = tokens(text);
     let solid: Vec<usize> = (0..tokens.len()).filter(|&i| tokens[i].0 != Kind::Blank).collect();
@@ -35,7 +35,7 @@ pub(super) fn prefix_modules(text: &str, prefix: &str) -> (String, BTreeMap<Stri
     for (at, &i) in solid.iter().enumerate() {
         let (kind, token) = tokens[i];
         let (before, after) = (word(at.checked_sub(1)), solid.get(at + 1).map(|&n| tokens[n]));
-        // A name stands for a module where it is declared, and ahead of an instance's name or parameters.
+        // A name means a module in its declaration, and in front of an instance's name or parameters.
         let placed = after.is_some_and(|(k, t)| t == "#" || (k == Kind::Word && t != "or"));
         if kind == Kind::Word
             && (before == "module" || placed)

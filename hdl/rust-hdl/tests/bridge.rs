@@ -178,7 +178,7 @@ fn imported_fifo_behaves_as_a_queue() {
     assert!(queue.is_empty() && filled && moved > 100, "{} left, {moved} moved", queue.len());
 }
 
-/// What `Pair` computes: the sum of both accumulators, ahead of each edge, once both have been cleared.
+/// The output of `Pair`: the sum of both accumulators before each edge, once both have been cleared.
 struct PairModel {
     left: Option<i64>,
     right: Option<i64>,

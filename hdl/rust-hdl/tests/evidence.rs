@@ -1,5 +1,5 @@
-//! Why rust-hdl 0.46 is not our core: each observation of decision 0001 as a test, beside what ours does. A failing test
-//! here means that rust-hdl changed; the decision should then be read again.
+//! Why rust-hdl 0.46 is not our core: each observation of decision 0001 as a test, next to the same in our language. A
+//! failing test here means that rust-hdl changed; the decision should then be read again.
 
 mod support;
 

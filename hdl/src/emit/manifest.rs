@@ -1,4 +1,4 @@
-//! The JSON manifest beside the Verilog: what a script or a testbench needs to know of a design.
+//! The JSON manifest next to the Verilog: what a script or a testbench needs to know of a design.
 
 use std::collections::BTreeMap;
 

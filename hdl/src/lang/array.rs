@@ -30,7 +30,7 @@ pub enum Coordinate {
     Run(Signal),
 }
 
-/// What can be a coordinate: integers, loop variables and what is computed of them, unsigned signals.
+/// What can be a coordinate: integers, loop variables and sums and products of them, unsigned signals.
 pub trait ToCoordinate {
     /// The coordinate.
     #[doc(hidden)]
@@ -213,7 +213,7 @@ pub(crate) fn declare(name: &str, ty: ArrayType, kind: NetKind, layout: Layout, 
     let declared = with(|e| {
         let net = e.net(name, ty.element, kind, Some((ty.count, layout)), loc);
         let n = e.top().ir.net(net);
-        // What could not be declared as asked has been reported, and stands for something small.
+        // An array that could not be declared as asked has been reported. It is replaced by a small one.
         let ty = ArrayType { element: n.ty, count: n.array.map_or(1, |a| a.0) };
         (net, e.top().serial, ty)
     });
@@ -366,7 +366,7 @@ impl Regs {
         self.register(m, place.into()).next_when(enable, value);
     }
 
-    /// The register behind the element: `<name>_q` inside of a loop, `<name>_<place>_q` outside.
+    /// The register of the element: `<name>_q` inside of a loop, `<name>_<place>_q` outside.
     #[track_caller]
     fn register(self, m: &mut Module, place: Index) -> Reg {
         let found = with(|e| e.current().register_arrays.get(self.name).cloned()).flatten();

@@ -136,7 +136,7 @@ impl Design {
         self.modules.last().expect("elaboration ends with the top module")
     }
 
-    /// The registers that a host of the design reaches: those of its top or of the module closest to it.
+    /// The registers that a host of the design reaches. The top has them, or the module closest to the top.
     #[must_use]
     pub fn register_map(&self) -> Option<&super::registers::RegisterMap> {
         self.modules.iter().rev().find_map(|m| m.registers.as_ref())
@@ -322,8 +322,8 @@ impl Module {
         ExternalInstance { module: external.name.clone(), ports }
     }
 
-    /// This module, which places Verilog from outside, does what `block` does, with the same ports: simulators that read no
-    /// Verilog take that instead. The Verilog of the design stays as it is.
+    /// This module places Verilog from outside; `block` does the same, with the same ports. Simulators that read no
+    /// Verilog take `block` instead. The Verilog of the design stays as it is.
     ///
     /// A block with other ports is an error.
     #[track_caller]
@@ -332,7 +332,7 @@ impl Module {
         let twin = match elaborate(block) {
             Ok(design) => design.modules.last().cloned(),
             Err(error) => {
-                with(|e| e.error(loc, format!("what it simulates as cannot be built: {error}")));
+                with(|e| e.error(loc, format!("its replacement in simulation cannot be built: {error}")));
                 return;
             }
         };
@@ -353,8 +353,8 @@ impl Module {
         });
     }
 
-    /// Proofs of this module leave the outputs of an instance free: what is proved holds for every module that does as the formal section
-    /// assumes. That the one that is placed does so is a property of that module.
+    /// Proofs of this module leave the outputs of an instance free: they hold for every module that does what the
+    /// formal section assumes. A proof of the placed module has to show that it does so.
     #[track_caller]
     pub fn free_in_proofs(&mut self, instance: &str) {
         let loc = Location::caller();
@@ -370,9 +370,9 @@ impl Module {
         self.formal_section(body);
     }
 
-    /// A formal section that exists only where this module is the top of the proof (`ifdef FORMAL_ALONE`). For checks that
-    /// assume more of the environment than the contract does, such as beats that carry their numbers: inside another
-    /// block the assumption would be false, and would make its proof worthless.
+    /// A formal section that exists only where this module is the top of the proof (`ifdef FORMAL_ALONE`). It is for
+    /// checks that assume more of the environment than the contract does, such as beats that carry their numbers.
+    /// Inside another block such an assumption would be false, and would make that block's proof worthless.
     #[track_caller]
     pub fn formal_alone(&mut self, body: impl FnOnce(&mut Module)) {
         with(|e| e.top().ir.formal_alone = true);

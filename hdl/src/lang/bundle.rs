@@ -1,7 +1,7 @@
 //! Bundles: groups of signals that belong together, declared once as a struct.
 //!
-//! The struct is generic in how its fields are seen: as signals in a block and its parent, as values in a testbench. So
-//! a beat that a testbench sends has the fields of the stream it is sent to, by name, and a wrong field does not compile.
+//! The struct is generic in how its fields are seen: as signals in a block and its parent, as values in a testbench. A
+//! beat that a testbench sends therefore has the fields of its stream, by name. A wrong field does not compile.
 
 use std::fmt::Debug;
 
@@ -334,9 +334,9 @@ impl Signal {
 /// assert_eq!(Tile::width(&4), 1 + 4 * 8 + 8);
 /// ```
 ///
-/// `lanes` is what the types depend on, here a `u32`, in the expressions a reference; a port gives it behind its `=`:
-/// `row: InStream<Tile> = p.lanes`. In a block and its parent the fields are signals; `Tile<V>` has them as another
-/// [`View`] shows them.
+/// The types depend on `lanes`, here a `u32`; in the expressions it is a reference. A port gives its value after the
+/// `=`: `row: InStream<Tile> = p.lanes`. In a block and its parent the fields are signals; `Tile<V>` has them as
+/// another [`View`] shows them.
 #[macro_export]
 macro_rules! bundle {
     ($(#[$meta:meta])* $vis:vis struct $name:ident ($p:ident : $spec:ty) {

@@ -4,15 +4,15 @@ use super::block::Block;
 
 /// A block that the CLI, the sweeps and the checks over all blocks know.
 pub trait CatalogBlock: Block + Default + Clone {
-    /// Whether it is made of blocks that are in the catalogue, too. Mutants and coverage are then those of the modules that no
-    /// other block contains.
+    /// Whether it is made of blocks that are in the catalogue, too. Mutants and coverage then count only modules that
+    /// no other block contains.
     const IS_ACCELERATOR: bool = false;
 
-    /// What is different, by name, in the parameters whose mutants and coverage are measured. They are otherwise those of the
-    /// smallest registered configuration, which may hardly use what the block has.
+    /// Mutants and coverage are measured with the smallest registered configuration, which may hardly use what the
+    /// block has. These parameters, by name, get other values for the measurement.
     const SAMPLE: &'static [(&'static str, u32)] = &[];
 
-    /// Vectors of such a measurement; without a number, as many as are run in a moment.
+    /// Vectors of such a measurement; without a number, as many as run in a moment.
     const SAMPLE_VECTORS: Option<u64> = None;
 
     /// Parameter sets every check runs on: the smallest, odd ones, every mode. The default is always checked too.

@@ -23,7 +23,7 @@ use super::types::{MAX_ELEMENTS, MAX_WIDTH, Type};
 pub(crate) struct Builder {
     pub ir: ModuleIr,
     pub scope: ScopeId,
-    /// Tells handles of this module from those of others.
+    /// Tells handles of this module from handles of others.
     pub serial: u32,
     /// Name and reset value of each array of registers.
     pub register_arrays: Vec<(String, Option<BigInt>)>,
@@ -169,8 +169,8 @@ impl Elaboration {
         Signal { serial: b.serial, node: b.ir.nodes.len() as NodeId - 1, ty }
     }
 
-    /// Expressions that folding may have dropped. The author did use the nets in them: whether these parameters need
-    /// them is no mistake of the description.
+    /// Expressions that folding may have dropped. The author did use the nets in them: it is no mistake of the
+    /// description that these parameters do not need them.
     pub(crate) fn mentioned(&mut self, nodes: impl IntoIterator<Item = NodeId>) {
         for net in self.nets_read(nodes) {
             self.top().ir.nets[net as usize].unused_ok = true;
@@ -193,7 +193,7 @@ impl Elaboration {
         self.push(Op::Poison, ty)
     }
 
-    /// Whether `signal` means something in scope `home`, where the thing that reads it was declared.
+    /// Whether `signal` means something in scope `home`, where its reader was declared.
     pub(crate) fn reaches(&mut self, signal: Signal, home: ScopeId, what: &str, loc: Loc) -> bool {
         let b = self.current();
         let reaches = b.ir.encloses(b.ir.node(signal.node).scope, home);
@@ -326,7 +326,7 @@ impl Elaboration {
     }
 }
 
-/// The innermost loop scope among those of `index`'s loop variables and `scope`.
+/// The innermost of `scope` and the loop scopes of `index`'s loop variables.
 fn innermost(ir: &ModuleIr, scope: ScopeId, index: &Index) -> ScopeId {
     let mut best = scope;
     for (id, s) in ir.scopes.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Constant folding at construction: parametric code leaves literals behind, and linters dislike constant comparisons.
+//! Constant folding at construction: parametric code makes many literals, and linters dislike constant comparisons.
 
 use num_bigint::BigInt;
 use num_traits::{One, ToPrimitive, Zero};

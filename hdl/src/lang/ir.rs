@@ -1,4 +1,4 @@
-//! What elaboration leaves behind: modules of nets, expression nodes and items.
+//! The result of elaboration: modules of nets, expression nodes and items.
 //!
 //! Everything is an index into a vector of its module, so that handles are `Copy` and printing order is creation order.
 
@@ -308,7 +308,7 @@ pub(crate) struct ModuleIr {
     /// Per net: an array of nets in which values ripple from element to element within the cycle.
     pub ripples: Vec<bool>,
     pub external: Option<External>,
-    /// Does the same with the same ports, without Verilog from outside.
+    /// A module that does the same with the same ports, without Verilog from outside.
     pub twin: Option<Arc<ModuleIr>>,
     pub timing: super::timing::Timing,
     /// Registers that a host reaches through the module's bus.

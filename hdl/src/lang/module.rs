@@ -84,7 +84,7 @@ impl Module {
         with(|e| e.error(loc, message));
     }
 
-    /// A comment line in the Verilog, ahead of what follows.
+    /// A comment line in the Verilog, above the next item.
     pub fn comment(&mut self, text: &str) {
         with(|e| e.item(Item::Comment(text.into())));
     }
@@ -293,7 +293,7 @@ pub fn select(choices: &[(Signal, Signal)], default: Signal) -> Signal {
     value
 }
 
-/// OR of one-bit (or equally wide) signals; `default` type's zero for none.
+/// OR of one-bit (or equally wide) signals; without any, the zero of `default`'s type.
 #[track_caller]
 #[must_use]
 pub fn or_all(ty: Type, signals: &[Signal]) -> Signal {

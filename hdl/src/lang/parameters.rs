@@ -1,7 +1,8 @@
 //! Parameters of blocks, stated once: the `parameters!` and `choices!` macros and what follows from them.
 //!
-//! A field has a type, a default, a documentation comment, legal values and a tag. From these follow the struct with its
-//! serde form, its `Default`, the check of ranges, what `info` shows, dotted names for `--set`, and the module's name.
+//! A field has a type, a default, a documentation comment, legal values and a tag. From them the macro makes the struct
+//! with its serde form, its `Default`, the check of ranges, the text of `info`, dotted names for `--set`, and the
+//! module's name.
 
 mod macros;
 pub(crate) mod read;
@@ -43,7 +44,7 @@ pub trait Parameters: Clone + 'static {
         let _ = rules;
     }
 
-    /// Checks ranges and rules, those of nested structs too.
+    /// Checks ranges and rules, also in nested structs.
     ///
     /// # Errors
     /// Everything that is wrong, each with the parameter, its value and what is allowed.
@@ -53,7 +54,7 @@ pub trait Parameters: Clone + 'static {
         if rules.errors.is_empty() { Ok(()) } else { Err(ParamErrors(rules.errors)) }
     }
 
-    /// What is legal but hardly meant, in sentences.
+    /// Values that are legal but hardly meant, in sentences.
     fn warnings(&self) -> Vec<String> {
         let mut rules = Rules::default();
         check_all(self, &mut rules);
@@ -103,7 +104,7 @@ pub struct ParameterField {
     pub note: Option<&'static str>,
     /// Stands before the value in names of modules.
     pub tag: Option<&'static str>,
-    /// Its default is no part of names of modules: it came later than they did.
+    /// Its default is no part of names of modules: the parameter is newer than the names.
     pub when_set: bool,
 }
 
@@ -157,14 +158,14 @@ impl fmt::Display for Allowed {
     }
 }
 
-/// Collects what is wrong with parameters, or doubtful.
+/// Collects wrong and doubtful parameters.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     errors: Vec<ParamError>,
     warnings: Vec<String>,
-    /// Path of the nested struct that is being checked, with a dot behind it.
+    /// Path of the nested struct that is being checked, with a dot at its end.
     within: String,
-    /// Names and values of what is being checked, without that path.
+    /// Names and values of the struct that is being checked, without that path.
     own: Vec<(String, Value)>,
 }
 
@@ -193,9 +194,9 @@ impl Rules {
         }
     }
 
-    /// The rules of another block that is built with parameters derived from these. A parameter that the user has under the
-    /// same name, or as a field of a nested struct, with the same value, is told by that name; of any other one `parameter` is
-    /// what the user can change.
+    /// The rules of another block that is built with parameters derived from these. The user may have the wrong
+    /// parameter too, with the same value: under the same name or as a field of a nested struct. Then the error has
+    /// that name; otherwise it has the name `parameter`, which the user can change.
     pub fn part<P: Parameters>(&mut self, parameter: &str, part: &P) {
         let mut inner = Rules::default();
         check_all(part, &mut inner);
@@ -222,7 +223,7 @@ impl Rules {
         of(&|name| name == error.parameter).or_else(|| of(&|name| name.ends_with(&field)))
     }
 
-    /// An error of what a part computes from `parameter`.
+    /// An error of a value that a part computes from `parameter`.
     fn derived(&self, parameter: &str, error: &ParamError) -> ParamError {
         // What a derived parameter demands of another derived one is said once.
         let demand = match error.allowed.starts_with("what makes ") {
@@ -248,7 +249,8 @@ pub trait ParameterValue: fmt::Debug {
     /// The value that such JSON stands for.
     ///
     /// # Errors
-    /// JSON of another type or out of its range. The name of the parameter is that within the value, so mostly empty.
+    /// JSON of another type or out of its range. The name of the parameter is its name within the value, so mostly
+    /// empty.
     fn from_json(value: &Value) -> Result<Self, ParamError>
     where
         Self: Sized;
@@ -282,7 +284,7 @@ pub trait ParameterValue: fmt::Debug {
         let _ = values;
     }
 
-    /// Adds the parts of a module's name, and what they leave untold.
+    /// Adds the parts of a module's name, and notes whether they tell all values.
     fn name_parts(&self, field: &ParameterField, default: Option<&Value>, name: &mut NameParts) {
         let value = self.json();
         if field.when_set && default == Some(&value) {
@@ -309,13 +311,13 @@ pub struct NameParts {
     untold: bool,
 }
 
-/// Longest part of a module's name that tells parameters apart, in characters: of one that tells all of them.
+/// Longest part of a module's name that tells parameters apart, in characters, if it tells all of them.
 const LONGEST_SUFFIX: usize = 60;
-/// The same of one that ends in a hash.
+/// Longest such part in front of a hash.
 const LONGEST_BEFORE_HASH: usize = 40;
 
-/// `<block>_<tag><value>..`: tagged parameters in order, as far as they fit. What they leave untold (parameters without a
-/// tag that are not at their defaults, tags that do not fit) is in a hash of all parameters behind them.
+/// `<block>_<tag><value>..`: tagged parameters in order, as far as they fit. A hash of all parameters follows if that
+/// does not tell them all: if tags do not fit, or parameters without a tag are not at their defaults.
 pub(crate) fn module_name<P: Parameters>(block: &str, parameters: &P) -> String {
     let mut name = NameParts::default();
     let defaults = P::defaults();

@@ -1,7 +1,7 @@
 //! Register maps: the `registers!` macro, and what follows from one description of registers.
 //!
-//! From it come the ports of the hardware side, the hardware behind the bus (`blocks::common::bus::serve`),
-//! and, in `gen`, a C header, Rust constants, a table and SystemRDL.
+//! From it come the ports of the hardware side and the hardware that answers the bus (`blocks::common::bus::serve`). In
+//! `gen` a C header, Rust constants, a table and SystemRDL come from it too.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -24,7 +24,7 @@ pub const MAP_BYTES: u32 = 4096;
 pub enum Access {
     /// Reads as this value.
     Constant(u64),
-    /// The bus reads and writes it, the hardware sees its value; this one after reset.
+    /// The bus reads and writes it, and the hardware sees its value. After reset it has this value.
     ReadWrite(u64),
     /// The bus reads what the hardware shows.
     ReadOnly,
@@ -80,7 +80,7 @@ impl Register {
     }
 }
 
-/// The registers behind a bus.
+/// The registers that a host reaches over a bus.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegisterMap {
     /// All registers, in any order.
@@ -143,7 +143,7 @@ impl RegisterMap {
         wrong
     }
 
-    /// This map and `other` behind one bus.
+    /// This map and `other` on one bus.
     #[must_use]
     pub fn with(mut self, other: Self) -> Self {
         self.registers.extend(other.registers);
@@ -152,7 +152,7 @@ impl RegisterMap {
 }
 
 impl Module {
-    /// Notes that the module serves these registers: the manifest and the files beside it describe them. Mistakes of
+    /// Notes that the module serves these registers: the manifest and the files next to it describe them. Mistakes of
     /// the map are errors of elaboration.
     #[track_caller]
     pub fn serves(&mut self, map: RegisterMap) {

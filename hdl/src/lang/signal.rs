@@ -101,8 +101,8 @@ impl Signal {
                 e.error(loc, format!("a bit index is unsigned, not {}; cast it with as_uint", i.ty));
                 return e.poison(bit());
             }
-            // The select itself never leaves the vector, which is padded to a power of two; what an index has
-            // beyond that must be zero.
+            // The select itself never leaves the vector, which is padded to a power of two. Higher bits of an index
+            // must be zero.
             let a = e.cast(a, false);
             let needed = index_width(u64::from(a.ty.width));
             let (a, low) = (e.extend(a, 1 << needed), e.low(i, needed));
@@ -213,7 +213,7 @@ impl Signal {
     /// Product with 2^`amount`: `amount` bits wider.
     #[track_caller]
     #[must_use]
-    #[expect(clippy::should_implement_trait, reason = "`<<` and `>>` keep the width of what they shift; these do not")]
+    #[expect(clippy::should_implement_trait, reason = "`<<` and `>>` keep the width of their operand; these do not")]
     pub fn shl(self, amount: u32) -> Signal {
         if amount == 0 {
             return self;
@@ -225,7 +225,7 @@ impl Signal {
     /// Quotient by 2^`amount` rounded down: `amount` bits narrower, at least one bit.
     #[track_caller]
     #[must_use]
-    #[expect(clippy::should_implement_trait, reason = "`<<` and `>>` keep the width of what they shift; these do not")]
+    #[expect(clippy::should_implement_trait, reason = "`<<` and `>>` keep the width of their operand; these do not")]
     pub fn shr(self, amount: u32) -> Signal {
         let low = amount.min(if self.ty.signed { self.ty.width.saturating_sub(1) } else { self.ty.width });
         if low == self.ty.width {

@@ -187,7 +187,7 @@ impl Memory {
         .flatten()
     }
 
-    /// The node of an address. A constant one past the end is nobody's.
+    /// The node of an address. A constant past the end is a mistake.
     fn check_address(self, what: &str, signal: Signal, loc: Loc) -> Option<u32> {
         let node = self.check(what, signal, self.address_type(), loc)?;
         with(|e| {
@@ -215,9 +215,9 @@ impl Memory {
         admitted == Some(true)
     }
 
-    /// Writes `data` at `address` on rising clock edges, each granule where its bit of `enable` is high. What is past the end of the
-    /// memory is not written. Two ports must not write one granule in the same cycle: each stands in an `always` block of its own, and
-    /// which one comes last is the simulator's choice.
+    /// Writes `data` at `address` on rising clock edges, each granule where its bit of `enable` is high. Addresses past
+    /// the end of the memory are not written. Two ports must not write one granule in the same cycle: each port has an
+    /// `always` block of its own, and the simulator chooses which one runs last.
     #[track_caller]
     pub fn write(self, enable: Signal, address: Signal, data: Signal) {
         let loc = Location::caller();

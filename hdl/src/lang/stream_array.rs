@@ -17,7 +17,7 @@ use super::types::bit;
 pub struct StreamArray<B> {
     valid: Array,
     ready: Array,
-    /// By field; none of one that these parameters leave out.
+    /// By field; empty for a field that these parameters leave out.
     fields: Vec<Option<Array>>,
     name: String,
     bundle: PhantomData<B>,

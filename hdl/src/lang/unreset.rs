@@ -1,4 +1,4 @@
-//! State without a reset, which holds anything when power comes.
+//! State without a reset, which has any value after power-up.
 
 use super::block::Design;
 use super::ir::{Layout, ModuleIr, NetKind};

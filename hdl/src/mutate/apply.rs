@@ -24,7 +24,7 @@ struct Broken<'a> {
     select: NodeId,
 }
 
-/// `done` are the modules below it, as far as they are done; `select` is the name of the input and its width.
+/// `done` are the finished modules below it; `select` is the name of the input and its width.
 pub(super) fn module(
     old: &ModuleIr,
     faults: &[(usize, &Fault)],
@@ -69,7 +69,7 @@ impl Broken<'_> {
         self.push(Op::Literal(value.into()), ty, 0)
     }
 
-    /// The new node of an old one, its operands and its value wrong where they have to be.
+    /// The new node of an old one, with faults at its operands and its value where they have places.
     fn node(&mut self, id: NodeId) -> NodeId {
         let Node { op, ty, scope } = self.old.node(id).clone();
         let mut operands: Vec<NodeId> = Vec::new();
@@ -105,7 +105,7 @@ impl Broken<'_> {
         all.map(|(number, fault)| (*number, (*fault).clone())).collect()
     }
 
-    /// A value with the faults of a place: those bits of it change that belong to the one that is chosen.
+    /// A value with the faults of a place: the bits of the chosen fault change.
     fn wrong(&mut self, slot: Slot, value: NodeId, scope: ScopeId) -> NodeId {
         let faults: Vec<(usize, Fault)> = self.of(slot).into_iter().filter(|f| f.1.kind != Kind::Exchanged).collect();
         if faults.is_empty() {

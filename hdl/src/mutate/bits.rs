@@ -78,7 +78,7 @@ pub(super) fn is_place(ir: &ModuleIr, net: NetId, tables: &[bool]) -> bool {
     kind && n.array.is_none() && !in_formal(ir, n.scope)
 }
 
-/// Where a bit of a value comes from; `place` says of which nets the reads are places.
+/// Where a bit of a value comes from; `place` says which nets have reads that are places.
 pub(super) fn origin(ir: &ModuleIr, uses: &Uses, place: &[bool], mut id: NodeId, mut bit: u32) -> Origin {
     let mut alone = true;
     loop {

@@ -2,12 +2,13 @@
 //!
 //! A *place* is a value of a module: the result of an operation, one of its operands, what a register takes, what a port
 //! of a memory or of an instance carries. A [`Fault`] is one bit of a place, in one turn of the loops around it, in all
-//! instances of the module. [`Design::with_faults`] makes a design that has any number of them, each behind a value of an
-//! added input; with 0 there it is the design as it was. It is a design like any other: the printers know nothing of it.
+//! instances of the module. [`Design::with_faults`] makes a design that has any number of faults. An added input
+//! chooses one of them by its number; with 0 the design works as before. It is a design like any other: the printers
+//! know nothing of faults.
 //!
 //! Literals and wiring (concatenations, slices, extensions) are no places, and neither are bits that they make constant.
-//! A value that only one operation uses is one place, not two. Modules that have a twin, and what stands in them, have no
-//! places: their Verilog and their C come from different descriptions.
+//! A value that only one operation uses is one place, not two. Modules that have a twin, and modules inside them, have
+//! no places: their Verilog and their C come from different descriptions.
 
 mod apply;
 mod bits;
@@ -31,7 +32,7 @@ pub enum Kind {
     Stuck1,
     /// It has the other value while the next bit of the value, or the first one after the last, is 0.
     InvertedAt0,
-    /// It has the other value while that bit is 1.
+    /// It has the other value while the next bit of the value, or the first one after the last, is 1.
     InvertedAt1,
     /// The operation is another one: `+` for `-`, `&` for `|`, `<` for `<=`, and the reverse. All bits take part.
     Exchanged,
@@ -72,7 +73,7 @@ pub struct FaultPlace {
     pub module: String,
     /// Names the place within the module: the net or memory that it is for, and its number there.
     pub key: String,
-    /// What it is to what it belongs to: `result`, `operand 0`, `next`, `enable`, `address`, ..
+    /// Its role in the statement or operation: `result`, `operand 0`, `next`, `enable`, `address`, ..
     pub role: String,
     /// The net that the statement drives, or that is read.
     pub net: String,
@@ -86,7 +87,7 @@ pub struct FaultPlace {
     pub bits: Vec<u32>,
     /// Loops around it, outermost first: the loop variable, and its number of turns.
     pub(crate) loops: Vec<(u32, u32)>,
-    /// Whether the operation has another one to be taken for.
+    /// Whether the operation has another one that can replace it.
     pub exchanged: bool,
     pub(crate) slot: Slot,
 }
@@ -145,7 +146,7 @@ impl Design {
         found
     }
 
-    /// The design with these faults, each behind its number, from 1, at an added input of the name `select`.
+    /// The design with these faults. An added input of the name `select` chooses one of them by its number, from 1.
     #[must_use]
     pub fn with_faults(&self, select: &str, faults: &[Fault]) -> Design {
         let mut by_module: BTreeMap<&str, Vec<(usize, &Fault)>> = BTreeMap::new();
@@ -171,13 +172,13 @@ impl Design {
         Design { modules }
     }
 
-    /// Its modules, those within a module before it; the last one is the top.
+    /// Its modules, children before parents; the last one is the top.
     #[must_use]
     pub fn module_names(&self) -> Vec<&str> {
         self.modules.iter().map(|m| m.name.as_str()).collect()
     }
 
-    /// The design of one of its modules, with what stands in it.
+    /// The design of one of its modules, with the modules inside it.
     #[must_use]
     pub fn part(&self, module: &str) -> Option<Design> {
         let top = self.modules.iter().find(|m| m.name == module)?;
@@ -187,7 +188,7 @@ impl Design {
         Some(Design { modules })
     }
 
-    /// Modules in which a module stands as part of the hardware, without those around them.
+    /// Modules that place a module directly as part of the hardware.
     #[must_use]
     pub fn parents(&self, module: &str) -> Vec<&str> {
         let placed = self.placed();
@@ -203,7 +204,7 @@ impl Design {
         placed
     }
 
-    /// Modules from outside, and those that are simulated as another one, with all that stands in both.
+    /// Modules from outside and modules with a twin, with all modules inside both.
     fn without_faults(&self) -> BTreeSet<&str> {
         let mut names = BTreeSet::new();
         for module in &self.modules {
@@ -219,7 +220,7 @@ impl Design {
     }
 }
 
-/// A module, and what stands in it.
+/// A module, and the modules inside it.
 fn below<'a>(top: &'a ModuleIr, names: &mut BTreeSet<&'a str>) {
     let mut todo = vec![top];
     while let Some(module) = todo.pop() {

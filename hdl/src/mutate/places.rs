@@ -10,7 +10,7 @@ use crate::lang::{in_formal, item_nodes};
 struct Lister<'a> {
     ir: &'a ModuleIr,
     uses: Uses,
-    /// Of which nets the reads are places.
+    /// Nets whose reads are places.
     nets: Vec<bool>,
     seen: Vec<bool>,
     found: Vec<FaultPlace>,
@@ -74,7 +74,7 @@ fn named(ir: &ModuleIr, item: &Item) -> Option<(String, String, crate::lang::Loc
     }
 }
 
-/// What the expressions of an item are to it, in the order of `item_nodes`; `None` for what is no place of its own.
+/// The roles of the expressions of an item, in the order of `item_nodes`; `None` for one that is no place of its own.
 fn roles(ir: &ModuleIr, item: &Item) -> Vec<Option<&'static str>> {
     match item {
         Item::Drive { target, .. } => {
@@ -131,7 +131,8 @@ impl Lister<'_> {
     fn operation(&mut self, id: NodeId, operands: &[NodeId], key: &str, around: &Around) {
         let node = self.ir.node(id);
         for (k, &operand) in operands.iter().enumerate() {
-            // What indexes an array is limited to its elements: the operand is not free, what it is made of is.
+            // The index of an array is limited to its elements. The operand is not free, but the values it is computed
+            // from are.
             if !matches!(node.op, Op::Element { .. }) {
                 let place = self.place(Slot::Operand(id, k as u32), operand, node.scope, around);
                 let text = label::text(self.ir, id);
@@ -189,7 +190,7 @@ impl Lister<'_> {
     }
 }
 
-/// The operation that one is taken for.
+/// The operation that replaces this one.
 pub(super) fn exchanged(op: &Op) -> Option<Op> {
     use crate::lang::ir::Logic;
     Some(match *op {

@@ -9,7 +9,7 @@ use sim::process::Tool;
 use sim::{BuildOptions, Design, Model, SourceFile};
 
 /// One value per named input, then per named output, for each clock cycle. Outputs are sampled with the cycle's inputs
-/// applied, ahead of its rising edge.
+/// applied, before its rising edge.
 #[derive(Clone, Debug)]
 pub struct Vectors {
     pub inputs: Vec<String>,

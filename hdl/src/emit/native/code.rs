@@ -226,7 +226,7 @@ impl<'a> Code<'a> {
         self.line("}");
     }
 
-    /// Sets the flags of what reads an array.
+    /// Sets the flags of everything that reads an array.
     pub fn wakes(&self, array: ArrayId) -> String {
         self.plan.wakes[array as usize].iter().map(|f| format!("F[{f}] = 1;")).collect::<Vec<_>>().join(" ")
     }

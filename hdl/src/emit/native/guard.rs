@@ -1,7 +1,7 @@
-//! Guards: what nothing but registers with one enable reads is evaluated where that enable is high, and left alone elsewhere.
+//! Guards: logic that only registers with one enable read is evaluated only where that enable is high.
 //!
-//! Memory that is made of registers is the example: of 54 macros one takes a row, and the others have nothing to do. A guard belongs to
-//! outer loops (macros, rows), so that the loops inside them stay what a compiler makes vectors of.
+//! Memory that is made of registers is the example: of 54 macros one takes a row, and the others have nothing to do. A
+//! guard belongs to outer loops (macros, rows), so that a compiler still makes vectors of the loops inside them.
 
 use std::collections::BTreeMap;
 

@@ -4,10 +4,14 @@
 //! Verilog does in a two-state simulator: registers and memories take their new values at the rising edge, an
 //! active-low reset works at once, and outputs follow inputs within the cycle.
 //!
-//! How it is made: [`sites`] walks the tree of instances, [`store`] gives every net its place in an array, [`steps`] lists
-//! what has to be computed, [`guard`] what of it only sometimes, [`order`] and [`ripple`] find the order, [`plan`] what has to run
-//! when something has changed,
-//! and [`program`] writes the C, with [`code`], [`state`], [`value`] and [`wide`].
+//! How it is made:
+//!
+//! - [`sites`] walks the tree of instances.
+//! - [`store`] gives every net its place in an array.
+//! - [`steps`] lists what has to be computed, and [`guard`] which of these steps run only under an enable.
+//! - [`order`] and [`ripple`] find the order.
+//! - [`plan`] finds what has to run when something has changed.
+//! - [`program`] writes the C, with [`code`], [`state`], [`value`] and [`wide`].
 
 mod code;
 mod guard;
@@ -31,8 +35,8 @@ use crate::lang::Design;
 /// Words of the widest memory that can be read past its end.
 const ZERO_WORDS: u32 = 4096;
 
-/// Values of a design with a twin ([`Module::simulates_as`](crate::lang::Module::simulates_as)) up to which its C is
-/// the faster one: the Verilog of a macro is written for simulation, its twin is hardware.
+/// The C of a design with a twin ([`Module::simulates_as`](crate::lang::Module::simulates_as)) is faster than its
+/// Verilog up to so many values: the Verilog of a macro is written for simulation, its twin is hardware.
 const LARGEST_TWIN: u64 = 1 << 23;
 
 impl Design {
@@ -44,20 +48,20 @@ impl Design {
         self.compact_c(false, order::BLOCK).map(|c| c.0)
     }
 
-    /// The same, where a part of the hierarchy is evaluated, or left alone, as one if it has at least so many steps: with small
-    /// parts more stands still, and more is asked whether it does.
+    /// The same C, in which a part of the hierarchy is evaluated, or left alone, as one if it has at least so many
+    /// steps. With smaller parts more of the design is left alone, but more flags are tested.
     ///
     /// # Errors
-    /// Those of [`Design::native`].
+    /// As [`Design::native`].
     pub fn native_in_parts(&self, steps: usize) -> Result<Vec<SourceFile>, String> {
         self.compact_c(false, steps).map(|c| c.0)
     }
 
-    /// The same, and the nets of the Verilog by name with the places where the C keeps their values. All nets have one, and
-    /// all values are right after inputs and after the edge, so this C is slower.
+    /// The C, and the nets of the Verilog by name with the places where the C keeps their values. All nets have a
+    /// place, and all values are right after inputs and after the edge, so this C is slower.
     ///
     /// # Errors
-    /// Those of [`Design::native`].
+    /// As [`Design::native`].
     pub fn native_observed(&self) -> Result<(Vec<SourceFile>, Vec<Observed>), String> {
         self.compact_c(true, order::BLOCK)
     }
@@ -70,7 +74,7 @@ impl Design {
         }
         let mut store = store::Store::new(&sites, observed);
         if sites.has_twin() && store.arrays.iter().map(|a| a.len).sum::<u64>() > LARGEST_TWIN {
-            return Err("what stands for Verilog from outside has more cells than C evaluates fast".into());
+            return Err("the block that stands for Verilog from outside has more cells than C evaluates fast".into());
         }
         let mut steps = steps::steps(&sites, &store);
         guard::guard(&sites, &store, &mut steps, part as u64);

@@ -1,4 +1,4 @@
-//! What a waveform shows: the nets of the Verilog by the names that they have there, and where a model keeps their values.
+//! What a waveform shows: the nets of the Verilog by their names in the Verilog, and where a model keeps their values.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -41,7 +41,7 @@ impl Segment {
     }
 }
 
-/// Segments of the logic within the cycle in their order, then those of the edge.
+/// Segments of the logic within the cycle in their order, then segments of the edge.
 pub(super) struct Order {
     pub within: Vec<Segment>,
     pub edge: Vec<Segment>,

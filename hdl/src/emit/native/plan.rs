@@ -17,7 +17,8 @@ pub(super) struct Plan {
     pub local: Vec<bool>,
     /// For registers that wait for the end of the edge: the array with their next values.
     pub next: Vec<Option<ArrayId>>,
-    /// For each segment of the edge what has to hold for anything of it to happen: a step, whose enable is that of all.
+    /// For each segment of the edge whose registers share one enable: a step with that enable. While it is low, nothing
+    /// of the segment has to be evaluated.
     pub guards: Vec<Option<StepId>>,
     /// Flags of the outputs of the top, by position of the port.
     pub outputs: BTreeMap<usize, u32>,
@@ -25,7 +26,7 @@ pub(super) struct Plan {
     pub flags: u32,
 }
 
-/// Steps in one loop nest, or what has its own order.
+/// Steps in one loop nest, or steps with their own order.
 pub(super) enum Group<'a> {
     Loop(&'a [Loop], Vec<StepId>),
     Ripple(&'a Ripple),
@@ -69,8 +70,8 @@ pub(super) fn plan(sites: &Sites, store: &mut Store<'_>, steps: &[Step], order: 
     Plan { wakes, local, next, guards, outputs, flags }
 }
 
-/// A register of a segment, where all of them have one enable that does not depend on loops or on the segment's own logic:
-/// without it nothing of the segment has to be evaluated.
+/// A register of a segment whose registers share one enable, if the enable depends neither on loops nor on the
+/// segment's own logic. While it is low, nothing of the segment has to be evaluated.
 fn guard(sites: &Sites, steps: &[Step], segment: &Segment) -> Option<StepId> {
     let enable = |id: StepId| match steps[id as usize].kind {
         Kind::Register { enable: Some(enable), .. } => Some((steps[id as usize].site, enable)),

@@ -1,4 +1,4 @@
-//! C of what keeps a state: registers, memories, state machines.
+//! C of everything that keeps a state: registers, memories, state machines.
 
 use super::code::{Code, index_text, turn_text};
 use super::steps::StepId;

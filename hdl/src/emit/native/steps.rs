@@ -50,9 +50,9 @@ pub(super) struct Step {
     pub net: NetId,
     pub writes: Span,
     pub reads: Vec<Span>,
-    /// Of a register with an enable what that reads.
+    /// The reads of the enable, for a register that has one.
     pub enables: Vec<Span>,
-    /// Without this nobody wants to know.
+    /// The step is needed only where this is high.
     pub guard: Option<Guard>,
 }
 
@@ -164,7 +164,7 @@ fn live(sites: &Sites, store: &Store<'_>, all: Vec<Step>) -> Vec<Step> {
     all.into_iter().zip(alive).filter(|(_, alive)| *alive).map(|(step, _)| step).collect()
 }
 
-/// Arrays that somebody outside looks at: those of the outputs of the top, or all.
+/// Arrays that are read from outside: the outputs of the top, or all.
 pub(super) fn outputs(sites: &Sites, store: &Store<'_>) -> Vec<ArrayId> {
     if store.observed {
         return (0..store.arrays.len() as ArrayId).collect();

@@ -62,7 +62,7 @@ pub(super) struct Store<'a> {
     pub arrays: Vec<Storage>,
     nets: Vec<Vec<Option<Place>>>,
     memories: Vec<Vec<Option<Place>>>,
-    /// For each module name: what a net is another name of.
+    /// For each module name: the nets that are another name of a net.
     aliases: BTreeMap<String, BTreeMap<NetId, Alias>>,
 }
 
@@ -151,7 +151,7 @@ impl<'a> Store<'a> {
         let here = self.sites.at(site);
         let ir = &here.module;
         match &ir.net(net).kind {
-            // The loops around the instance are those around the child.
+            // The loops around the instance are also around the child.
             NetKind::Input => {
                 Place { site: source.site.iter().chain(&source.scope).copied().collect(), scope: vec![], ..source }
             }

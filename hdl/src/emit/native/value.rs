@@ -1,5 +1,5 @@
 //! Expressions of up to 64 bits. A value is kept in the C type that its Verilog type names: unsigned ones with zeros above
-//! their bits, signed ones with copies of their sign. So sums, products and comparisons are those of C.
+//! their bits, signed ones with copies of their sign. So C's own sums, products and comparisons are right.
 
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;

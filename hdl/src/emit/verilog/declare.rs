@@ -71,7 +71,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Variables of the loops of the design, or of those that only formal sections have.
+    /// Variables of the loops of the design, or of loops that only formal sections have.
     pub(super) fn loop_variables(&self, formal: bool) -> BTreeSet<String> {
         let of = |wanted: bool| {
             let mut names = BTreeSet::new();

@@ -57,7 +57,7 @@ pub(super) struct Printer<'a> {
     /// Outputs of instances whose only reader is an assignment: they drive its target directly.
     pub(super) direct: BTreeMap<NetId, Target>,
     pub(super) direct_targets: BTreeSet<Target>,
-    /// Name of what is being assigned; unnamed parts take theirs from it.
+    /// Name of the net that is being assigned; names of unnamed parts begin with it.
     pub(super) context: String,
     pub(super) formal: bool,
     /// The loop variables of formal sections have been declared.
@@ -104,7 +104,7 @@ impl<'a> Printer<'a> {
         printer
     }
 
-    /// Decides what becomes of the nets at instances.
+    /// Decides how the nets at instances are printed.
     fn plan(&mut self) {
         for (scope, s) in self.ir.scopes.iter().enumerate() {
             for item in &s.items {

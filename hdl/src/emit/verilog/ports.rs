@@ -1,4 +1,4 @@
-//! The port list: one port a line in columns, its meaning behind it.
+//! The port list: one port a line in columns, followed by its meaning.
 
 use super::comment::{paragraph, width};
 use super::wrap::LINE;
@@ -26,7 +26,7 @@ pub(super) fn ports(ir: &ModuleIr) -> Vec<String> {
     with_docs(&declare::aligned(&rows), &docs)
 }
 
-/// Declarations with a comma behind all but the last, and their meanings in a column.
+/// Declarations, with a comma after each but the last, and their meanings in a column.
 fn with_docs(rows: &[String], docs: &[&str]) -> Vec<String> {
     let comma = |i: usize| if i + 1 == rows.len() { "" } else { "," };
     let rows: Vec<String> = rows.iter().enumerate().map(|(i, row)| format!("  {row}{}", comma(i))).collect();

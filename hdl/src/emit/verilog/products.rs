@@ -1,9 +1,14 @@
 //! Products: Verilog may extend their factors, and Yosys must not make one cell of a signed product and a sum.
 //!
 //! Yosys' `alumacc` turns a sum and the products that nothing else reads into one `$macc` cell. With signed products that
-//! extends every partial product to the width of the sum: a multiply-accumulate of 8 x 8 bits into 32 has 1,367 AND nodes
-//! as `$macc` and 797 as a multiplier in front of an adder, in the cells of osu018 43,681 and 25,215 square micrometres.
-//! (Yosys 0.23, then `dc2` three times. Unsigned products need no extension; there it makes no difference.)
+//! extends every partial product to the width of the sum. For a multiply-accumulate of 8 x 8 bits into 32 it costs:
+//!
+//! | | `$macc` | a multiplier in front of an adder |
+//! | --- | --- | --- |
+//! | AND nodes | 1,367 | 797 |
+//! | area in cells of osu018, square micrometres | 43,681 | 25,215 |
+//!
+//! (Yosys 0.23, then `dc2` three times. Unsigned products need no extension, so a `$macc` makes no difference.)
 //! A sum of such a product is therefore printed without a sign: it has an operand that is extended by concatenation.
 
 use super::expr::{PRIMARY, Slot, UNARY};

@@ -142,12 +142,12 @@ impl Printer<'_> {
                 let text = condition.map(|c| self.expr(c, Slot::Inner, 0));
                 let guard = text.map_or(String::new(), |c| format!("if ({c}) "));
                 branches.push(format!("{guard}{next} = {};", constant(*to)));
-                // What comes behind an unconditional one never happens.
+                // A transition after an unconditional one never happens.
                 if condition.is_none() {
                     break;
                 }
             }
-            // A state without transitions stays; only what is no state goes to the first one.
+            // A state without transitions stays; only a value that is no state goes to the first one.
             if branches.is_empty() {
                 branches.push(format!("{next} = {};", constant(from)));
             }

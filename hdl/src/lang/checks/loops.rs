@@ -45,7 +45,7 @@ pub(super) fn rippling(ir: &ModuleIr) -> Vec<bool> {
             edges.extend(inputs.iter().map(|&input| (instance.nets[input], instance.nets[output])));
         }
     }
-    // On a cycle: behind one and ahead of one.
+    // A net is on a cycle if a cycle leads to it and it leads to a cycle.
     let ahead = Graph::new(ir.nets.len(), &edges).stuck();
     let backwards: Vec<_> = edges.iter().map(|&(from, to)| (to, from)).collect();
     let behind = Graph::new(ir.nets.len(), &backwards).stuck();
@@ -176,7 +176,7 @@ impl Graph {
         self.targets[range].iter().copied()
     }
 
-    /// Vertices, sources first; those on or behind a loop are missing.
+    /// Vertices, sources first; vertices on a loop, or reached from one, are missing.
     fn order(&self) -> Vec<u32> {
         let mut waiting = vec![0_u32; self.len()];
         for &to in &self.targets {

@@ -1,5 +1,5 @@
-//! What is described is also used: an input, wire or register that nothing reads is a mistake until the author says
-//! `m.unused(..)`. Unread outputs of instances are fine (the printer gives them a sink).
+//! An input, wire or register that nothing reads is a mistake, unless the author says `m.unused(..)`. Unread outputs of
+//! instances are fine (the printer gives them a sink).
 
 use std::collections::BTreeSet;
 

@@ -33,7 +33,7 @@
 /// A field's type is an integer, `bool`, an enumeration made by [`choices!`](crate::choices), or another struct made
 /// here: nested parameters are set as `outer.inner` and checked and named with the rest. `in` takes a range,
 /// [`power_of_two`] or [`multiple_of`]; `note` says in words what `rules` demand; `tag` puts the value into the names of
-/// modules; `named "when set"` keeps a default out of them, so that a parameter that comes later renames no module.
+/// modules; `named "when set"` keeps a default out of these names, so that a new parameter renames no module.
 /// Ports, contract and hardware follow in [`Block`](super::Block).
 #[macro_export]
 macro_rules! parameters {
@@ -113,7 +113,7 @@ macro_rules! parameters {
 ///     pub enum Drain {
 ///         /// At once.
 ///         Single,
-///         /// Behind a second register.
+///         /// Through a second register.
 ///         Double,
 ///     }
 /// }

@@ -85,7 +85,7 @@ fn names_of_modules() {
     assert_ne!(name(&p), told);
 }
 
-/// Neither the name nor the hash in it tells of a parameter that came later, unless it is set.
+/// A parameter that came later changes neither the name nor the hash in it, unless it is set.
 #[test]
 fn what_came_later_renames_nothing() {
     let mut p = Outer { inner: Inner { slack: 1, ..Inner::default() }, ..Outer::default() };
