@@ -1,12 +1,13 @@
 //! Clustering unit: fp16 values become indices of their nearest centroids.
 //!
-//! KLLM sections III-A and IV-A. The index of a value is the number of midpoints below it, found by binary search: one
-//! midpoint of 2^n - 1 in the first level, one of two candidates' next ... n levels. The token's scale has been multiplied
-//! into the midpoints, so that no value is divided.
+//! KLLM sections III-A and IV-A. The index of a value is the number of midpoints below it, found by binary search. The
+//! first of n levels looks at one midpoint of 2^n - 1, the second at one of two candidates, and so on. The token's
+//! scale has been multiplied into the midpoints, so that no value is divided.
 //!
-//! Values are compared as integer keys. A midpoint of -0 becomes +0, and a NaN the smallest key of all, so that the result
-//! is IEEE 754's "number of midpoints less than the value": index 0 for a NaN. A midpoint that is a NaN gets the largest
-//! key and is below nothing, like an infinite one: this fills the table for fewer centroids.
+//! Values are compared as integer keys. A midpoint of -0 becomes +0, and a NaN gets the smallest key of all. So the
+//! result is IEEE 754's "number of midpoints less than the value": index 0 for a NaN. A midpoint that is a NaN gets the
+//! largest key and is below nothing, like an infinite one. Such midpoints fill the table when there are fewer
+//! centroids.
 
 mod properties;
 
@@ -89,7 +90,7 @@ fn value_key(value: Signal) -> Signal {
     mux(FORMAT.is_nan(value), uint(16).lit(0), FORMAT.to_key(value))
 }
 
-/// Key of a midpoint: that of +0 for -0, so that no midpoint lies between the keys of the two; the largest for a NaN.
+/// Key of a midpoint. -0 gets the key of +0, so that no midpoint lies between the two; a NaN gets the largest key.
 fn midpoint_key(value: Signal) -> Signal {
     let key = mux(value.eq(0x8000), uint(16).lit(0x8000), FORMAT.to_key(value));
     mux(FORMAT.is_nan(value), uint(16).lit(0xffff), key)
@@ -100,12 +101,12 @@ impl Block for ClusteringUnit {
     const ABOUT: About = About {
         name: "clustering_unit",
         summary: "index of the nearest centroid, by binary search over midpoints",
-        contract: "index = number of midpoints less than the value: a value on a midpoint belongs to the lower centroid;\n\
-            -0 = +0; a NaN gets index 0. Midpoints ascend; NaNs and infinities at the end stand for none. In a table\n\
-            that does not ascend, the index is that of some centroid, of a binary search the one it leads to. A value taken at the edge of a write or before\n\
-            it, and still inside, is found with the old midpoint or the new one. A beat a cycle; the first comes out 1\n\
-            cycle later, n with pipelined. Reset and clear_i drop all values inside at any time and keep the midpoints;\n\
-            they are unknown until written.",
+        contract: "index = number of midpoints less than the value: a value on a midpoint belongs to the lower\n\
+            centroid. -0 = +0; a NaN gets index 0. Midpoints ascend; NaNs and infinities at the end stand for none.\n\
+            In a table that does not ascend, the index names some centroid; a binary search gives the one it ends\n\
+            at. A value that is inside at a write, or is taken at its edge, is found with the old midpoint or the\n\
+            new one. A beat a cycle; the first comes out 1 cycle later, n with pipelined. Reset and clear_i drop\n\
+            all values inside at any time and keep the midpoints; they are unknown until written.",
         reference: "KLLM, sections III-A and IV-A",
     };
 
@@ -154,7 +155,7 @@ impl ClusteringUnit {
         midpoints
     }
 
-    /// The midpoint in the middle of the part that is left after `level` levels: the bits found, 0, ones.
+    /// The midpoint in the middle of the part that `level` levels have left: the bits found, 0, ones.
     fn middle(&self, midpoints: Array, level: u32, found: Option<Signal>) -> Signal {
         let below = self.bits - level - 1;
         let Some(found) = found else { return midpoints.at((1 << below) - 1) };
@@ -165,7 +166,7 @@ impl ClusteringUnit {
         midpoints.at(cat(&number))
     }
 
-    /// Adds the bit that `level` found to those before it; a register where one stands.
+    /// Adds the bit that `level` found to the bits before it; with a register, if this level has one.
     fn keep(&self, m: &mut Module, level: u32, found: Option<Signal>, higher: Signal, enable: Signal) -> Signal {
         let found = found.map_or(higher, |found| cat(&[found, higher]));
         if !self.pipelined && level + 1 < self.bits {
@@ -197,7 +198,7 @@ impl ClusteringUnit {
         m.connect(below.at((0, all - 1)), 0);
         let mut found = None;
         for level in 0..self.bits {
-            // With registers, row p has what lies within part p; otherwise all stays in place.
+            // With registers, row p has the midpoints within part p; otherwise all midpoints stay in place.
             let middle = (1 << (self.bits - level - 1)) - 1;
             let higher = match found {
                 Some(part) if self.pipelined => below.at((part, middle)),
@@ -212,7 +213,7 @@ impl ClusteringUnit {
         found.unwrap_or_else(|| uint(self.bits).lit(0))
     }
 
-    /// Registers for what later levels look at: of each part the halves beside its middle, as parts of their own.
+    /// Registers for later levels: of each part the halves beside its middle, as parts of their own.
     fn halves(m: &mut Module, level: u32, below: Array, middle: u32, enable: Signal) -> Array {
         let kept = m.grid(&format!("below_{level}"), bit(), 2 << level, middle);
         m.for_each(&format!("parts_{level}"), 1 << level, |m, part| {

@@ -108,10 +108,10 @@ impl Block for Fp16Mac {
     const ABOUT: About = About {
         name: "fp16_mac",
         summary: "fp16 multiply-add with its own register",
-        contract: "Each enabled cycle with valid_i: sum = (start_i ? +0 : sum) + a_i * b_i, in the order of entry, visible\n\
-            `stages` enabled cycles later. One rounding a step with fused or in fp32, otherwise two; to nearest even.\n\
-            One product a cycle at any depth. Without enable_i everything holds. Reset drops what is inside at any time;\n\
-            before the first product with start_i the sum is unknown.",
+        contract: "Each enabled cycle with valid_i: sum = (start_i ? +0 : sum) + a_i * b_i, in the order of entry,\n\
+            visible `stages` enabled cycles later. One rounding a step with fused or in fp32, otherwise two; to\n\
+            nearest even. One product a cycle at any depth. Without enable_i everything holds. Reset drops all\n\
+            products inside at any time; before the first product with start_i the sum is unknown.",
         reference: "KLLM, section IV-A",
     };
 

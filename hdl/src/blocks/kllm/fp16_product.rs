@@ -1,8 +1,8 @@
 //! The product of two fp16 numbers in fp32: always exact, so there is nothing to round.
 //!
-//! Significands of 11 bits have a product of 22, and the smallest of all products, 2^-48, is a normal number of fp32. So
-//! the unit is a multiplier of 11 bits, a shift that brings the leading one of the product to its place (a place or none
-//! where subnormal numbers are flushed), and the sum of the exponents.
+//! Significands of 11 bits have a product of 22, and the smallest of all products, 2^-48, is a normal number of fp32.
+//! So the unit is a multiplier of 11 bits, a shift that brings the product's leading one to its place, and the sum of
+//! the exponents. The shift is by one place or none where subnormal numbers are flushed.
 
 use crate::blocks::common::{FloatFormat, NumberFormat, Subnormals};
 use crate::lang::{About, Block, In, Module, Out, Signal, cat, mux, parameters, ports, uint};
@@ -35,7 +35,7 @@ struct Factor {
     special: Signal,
 }
 
-/// What lies between the exponent fields of factors and product where the product is 2.x: the biases, 127 - 2 * 15, and
+/// Offset between the exponent fields of factors and product where the product is 2.x: the biases, 127 - 2 * 15, and
 /// one for 2.
 const OFFSET: u32 = 127 - 30 + 1;
 

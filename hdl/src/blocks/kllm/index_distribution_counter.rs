@@ -1,21 +1,21 @@
 //! Index distribution counter: how often each of 2^(nA + nB) indices occurs in a column, 16 indices a cycle.
 //!
-//! KLLM section IV-B. A beat's indices are decoded one-hot, by halves: input i is in bin (r, c) when its activation part
-//! is r and its weight part is c. The ones of a bin are added to the bin's register in the same cycle.
+//! KLLM section IV-B. A beat's indices are decoded one-hot, by halves: input i is in bin (r, c) when its activation
+//! part is r and its weight part is c. The ones of a bin are added to the bin's register in the same cycle.
 //!
 //! **Columns follow each other without a dead cycle.** When a column is complete, all bins are copied to a snapshot, from
 //! which they are drained one a cycle, while the registers start again from zero with the next beat.
 //!
 //! **Integers (mode 2) use the same counters.** The weighted sum of a bin, sum n_i, is sum_j 2^j x (inputs whose bit j
-//! is set): column j of row r counts bit j, and the drain puts the columns of a row together. No adder is there for this
-//! mode alone but those of the drain.
+//! is set). Column j of row r counts bit j, and the drain puts the columns of a row together. Only the drain's adders
+//! are there for this mode alone.
 //!
-//! **Short registers** ([`BinStyle::OverflowLog`]). All counts of a column add up to at most K. So few bins can be large:
-//! with s-bit registers there are at most K / 2^s overflows in a column. A register has one more bit that says "overflowed";
-//! one such bin a cycle is found, its bit is cleared and its number is entered in a log, of which the drain counts the
-//! entries. With 2^(2s) >= K x inputs no bin can overflow again before its turn: at most K / 2^s wait, and a bin needs
-//! 2^s / inputs cycles for its next overflow. K = 4096 with 16 inputs takes s = 8: 9 bits a bin instead of 13, and 16
-//! entries.
+//! **Short registers** ([`BinStyle::OverflowLog`]). All counts of a column add up to at most K. So few bins can be
+//! large: with s-bit registers there are at most K / 2^s overflows in a column. A register has one more bit that says
+//! "overflowed". One such bin a cycle is found, its bit is cleared and its number is entered in a log; the drain counts
+//! the log's entries. With 2^(2s) >= K x inputs no bin can overflow again before its turn: at most K / 2^s wait, and a
+//! bin needs 2^s / inputs cycles for its next overflow. K = 4096 with 16 inputs takes s = 8: 9 bits a bin instead of
+//! 13, and 16 entries.
 
 mod bins;
 mod drain;
@@ -73,7 +73,7 @@ bundle! {
 bundle! {
     /// A bin of the distribution.
     pub struct BinCount(p: IndexDistributionCounter) {
-        /// Number of the bin: the index; of an integer column the activation index.
+        /// Number of the bin: the index, or the activation index of an integer column.
         bin: Field = uint(p.a_bits + p.b_bits),
         /// How many present inputs have the index; of an integer column the sum of their integers.
         count: Field = uint(p.count_width()),
@@ -182,13 +182,13 @@ impl Block for IndexDistributionCounter {
     const ABOUT: About = About {
         name: "index_distribution_counter",
         summary: "distribution of the concatenated indices of a column",
-        contract: "For each column (beats up to one with last) bins delivers, in order, how many present inputs have each\n\
-            index. With integer there is a bin for each activation index: the sum of the integers in the low bits of\n\
-            the inputs that have it. With half only the bins of the lower half of the activation indices come.\n\
-            Counts are exact up to k present inputs; a column with more delivers wrong ones with error in each bin,\n\
-            and harms no other column. First bin: two edges after the last beat (one without ping-pong). With\n\
-            ping-pong and without pauses, a column every max(beats, bins) cycles. Reset drops all columns that are\n\
-            inside at any time; the next beat begins a column.",
+        contract: "For each column (beats up to one with last) bins delivers, in order, how many present inputs\n\
+            have each index. With integer there is a bin for each activation index: the sum of the integers in the\n\
+            low bits of the inputs that have it. With half only the bins of the lower half of the activation\n\
+            indices come. Counts are exact up to k present inputs. A column with more delivers wrong counts with\n\
+            error in each bin, and harms no other column. First bin: two edges after the last beat (one without\n\
+            ping-pong). With ping-pong and without pauses, a column every max(beats, bins) cycles. Reset drops all\n\
+            columns that are inside at any time; the next beat begins a column.",
         reference: "KLLM, section IV-B",
     };
 

@@ -1,7 +1,7 @@
 //! Orizuru: the k largest and the k smallest of N values, popped one by one.
 //!
 //! A tree of units of `radix` inputs (N = 4096, radix 16: 256 + 16 + 1 = 273 units). Values enter `lanes` at a time as
-//! ordered keys; the leaf units initialise while later values still arrive. Then each side pops on its own: index and
+//! ordered keys; the leaf units initialise while later values still arrive. Then each side pops on its own. Index and
 //! value are there as soon as the tree is ready, and the maintenance afterwards climbs one level group a cycle.
 
 use super::orizuru_tree::{Comparators, NodeState, Side, TreeStyle};
@@ -38,8 +38,8 @@ parameters! {
         lanes: u32 = 16, in power_of_two(1..=4096), note "at most radix and n rounded up to a power of two", tag "p";
         /// How the trees of its units are built.
         tree: TreeStyle = TreeStyle::default();
-        /// Vectors may be shorter than n, or have holes: each value comes with a bit that says whether it takes part, and the last
-        /// beat is marked.
+        /// Vectors may be shorter than n, or have holes. Each value comes with a bit that says whether it takes part,
+        /// and the last beat is marked.
         masked: bool = false, named "when set";
     }
     rules = |p, rules| {
@@ -170,12 +170,13 @@ impl Block for Orizuru {
     const ABOUT: About = About {
         name: "orizuru",
         summary: "the k largest and k smallest of N values, in order",
-        contract: "After n values have entered, or with masked those up to last, max and min deliver the k_max_i largest and k_min_i smallest values, each with\n\
-            its index, best first, the lower index first among equal values; last marks the final one.\n\
-            When fewer values take part than were asked for (with nan = never_selected NaNs do not, with masked those without present),\n\
-            the stream ends early; with none it delivers nothing.\n\
-            done_o rises when both sides have delivered; outlier_o then holds one bit per value. A vector enters\n\
-            after the one before is done. clear_i or reset drops a vector at any time; the next one may enter at once.",
+        contract: "After n values have entered (with masked, the values up to last), max delivers the k_max_i\n\
+            largest and min the k_min_i smallest values. Each comes with its index, best first, the lower index\n\
+            first among equal values; last marks the final one. A value does not take part if it comes without\n\
+            present (masked), or is a NaN with nan = never_selected. If fewer values take part than were asked for,\n\
+            the stream ends early; with none it delivers nothing. done_o rises when both sides have delivered;\n\
+            outlier_o then holds one bit per value. A vector enters after the one before is done. clear_i or reset\n\
+            drops a vector at any time; the next one may enter at once.",
         reference: "KLLM, section IV-C and table I",
     };
 

@@ -1,8 +1,9 @@
 //! One tournament tree of Orizuru: the winner among the available leaves, and the path to it.
 //!
-//! A node picks the better of its two children: the larger key in a max tree, the smaller in a min tree, the lower leaf
-//! on a tie, the available one if only one is. A node without available leaves below is unavailable: that is how the
-//! infinity of a popped leaf travels up without being stored. Two ways to keep the result of a node:
+//! A node picks the better of its two children: the larger key in a max tree, the smaller in a min tree. On a tie it
+//! picks the lower leaf, and if only one child is available, that one. A node without available leaves below is
+//! unavailable: that is how the infinity of a popped leaf travels up without being stored. Two ways to keep the result
+//! of a node:
 //!
 //! - [`NodeState::Pointer`] (the paper): one bit a node; the winners are read again through the multiplexers.
 //! - [`NodeState::Value`]: the winner itself, registered once in `levels_per_cycle` levels; shorter paths, fewer
@@ -123,7 +124,7 @@ ports! {
         index_i: InArrayOption = (p.index_width > 0).then(|| uint(p.index_width).array(p.radix)),
         /// Per leaf pair: the right leaf beats the left one.
         right_wins_i: InArrayOption = p.pairs_given.then(|| bit().array(p.radix / 2)),
-        /// Drops what is being decided at this edge: no done comes of it.
+        /// Drops the decisions in progress at this edge: no done follows for them.
         clear_i: In = bit(),
         /// Decide every node anew, from the leaves up.
         init_i: In = bit(),
@@ -184,9 +185,10 @@ impl Block for OrizuruTree {
     const ABOUT: About = About {
         name: "orizuru_tree",
         summary: "tournament tree: the largest or smallest available leaf",
-        contract: "After init_done_o (update_done_o), key_o and index_o are those of the best available leaf, the lowest on a\n\
-            tie; leaves may change between a done and the next init_i, or update_i when only the winner became\n\
-            unavailable. clear_i or reset drops what is being decided at any time; the next init_i makes all right.",
+        contract: "After init_done_o (update_done_o), key_o and index_o show the best available leaf, the lowest on\n\
+            a tie. Leaves may change between a done and the next init_i, or update_i when only the winner became\n\
+            unavailable. clear_i or reset drops the decisions in progress at any time; the next init_i makes all\n\
+            right.",
         reference: "KLLM, section IV-C",
     };
 

@@ -2,8 +2,8 @@
 //!
 //! The leaves' keys are stored once; each tree has its own availability bit per leaf, so that a leaf popped from one
 //! tree stays in the other. The leaf pairs are compared once for both trees. The paper takes the max tree's result
-//! inverted for the min tree; with equal keys that would hand the higher index to the min tree, so the comparison here
-//! tells "right greater" from "right smaller" (numerics: a tie goes to the lower index).
+//! inverted for the min tree. With equal keys that would hand the higher index to the min tree. So the comparison here
+//! tells "right greater" from "right smaller": a tie goes to the lower index.
 
 use super::orizuru_tree::{Comparators, NodeState, OrizuruTree, Side, TreeStyle};
 use super::winner::{OutWinner, Winner, WinnerType};
@@ -34,8 +34,8 @@ parameters! {
 ports! {
     /// Ports of [`OrizuruUnit`].
     pub struct OrizuruUnitPorts(p: &OrizuruUnit) {
-        /// Takes all leaves out of both trees at this edge, those being written excepted, and drops what the trees are
-        /// deciding: no done comes of it. May come at any time.
+        /// Takes all leaves out of both trees at this edge, except the leaves being written. Drops the decisions in
+        /// progress: no done follows for them. May come at any time.
         clear_i: In = bit(),
         /// Per group of `lanes` leaves: write it at this edge, all at once or in any order. Not between `start_i` and the
         /// last pop.
@@ -98,11 +98,12 @@ impl Block for OrizuruUnit {
     const ABOUT: About = About {
         name: "orizuru_unit",
         summary: "largest and smallest of a few leaves, popped one by one from two tournament trees",
-        contract: "Write the leaves, pulse start_i, wait for init_done_o; then max_* and min_* show the best available leaf.\n\
-            A pop takes the shown leaf out of its tree; wait for its done before the next pop of that tree.\n\
-            Ties go to the lower index. Keys are unsigned. A pop too early, or of an empty tree, or a write too late\n\
-            makes what is shown meaningless up to the next start. clear_i, start_i and reset are right at any time:\n\
-            they drop what the trees are deciding, and after clear_i, writes and start_i all is as after reset.",
+        contract: "Write the leaves, pulse start_i, wait for init_done_o; then max_* and min_* show the best\n\
+            available leaf. A pop takes the shown leaf out of its tree; wait for its done before the next pop of\n\
+            that tree. Ties go to the lower index. Keys are unsigned. A pop too early, or of an empty tree, or a\n\
+            write too late makes the outputs meaningless up to the next start. clear_i, start_i and reset are right\n\
+            at any time: they drop the trees' decisions in progress. After clear_i, writes and start_i all is as\n\
+            after reset.",
         reference: "KLLM, section IV-C and figure 7",
     };
 

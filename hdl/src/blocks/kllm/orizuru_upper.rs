@@ -24,7 +24,7 @@ parameters! {
 ports! {
     /// Ports of [`OrizuruUpper`]: for each side, the winners of the units below, and the winner among them.
     pub struct OrizuruUpperPorts(p: &OrizuruUpper) {
-        /// Drops what is being decided at this edge: no done comes of it.
+        /// Drops the decisions in progress at this edge: no done follows for them.
         clear_i: In = bit(),
         /// All units below are initialised.
         init_i: In = bit(),
@@ -74,8 +74,8 @@ impl Block for OrizuruUpper {
     const ABOUT: About = About {
         name: "orizuru_upper",
         summary: "largest and smallest winner of the units below",
-        contract: "As orizuru_unit, with the winners of the units below in place of leaves; a pop goes down to the unit it comes\n\
-            from, whose done starts the maintenance here.",
+        contract: "As orizuru_unit, with the winners of the units below in place of leaves. A pop goes down to the\n\
+            unit that the winner comes from; that unit's done starts the maintenance here.",
         reference: "KLLM, section IV-C and table I (273 units of 16 inputs)",
     };
 

@@ -1,17 +1,20 @@
 //! A lane: weight indices from a buffer, activation indices as they come, exact sums of the products of their centroids.
 //!
-//! KLLM sections III-B and IV-A. The paper counts how often each pair of indices occurs, in 256 counters a column, and sums
-//! the counts times the Cartesian product of the codebooks afterwards. Here the Cartesian product is looked up, not its
-//! index counted: an activation index chooses a row of 16 products, *once for all columns*, and in each column the weight
-//! index chooses one of the row, which is added. Nothing is left to be drained but one number a column, and an adder for
-//! each pair is less than 256 counters that can all take 16 pairs in a cycle (docs/blocks/kllm-lane.md has the figures).
+//! KLLM sections III-B and IV-A. The paper counts how often each pair of indices occurs, in 256 counters a column, and
+//! sums the counts times the Cartesian product of the codebooks afterwards. Here the Cartesian product is looked up
+//! instead: an activation index chooses a row of 16 products, *once for all columns*. In each column the weight index
+//! chooses one product of the row, and the column adds it. Only one number a column remains to be drained. An adder for
+//! each pair is smaller than 256 counters that can all take 16 pairs in a cycle (docs/blocks/kllm-lane.md has the
+//! figures).
 //!
 //! **Sums are exact**, so they have no order. Centroids are integers of `centroid_bits`; a codebook of fp16 values is
 //! scaled by a power of two and rounded once, offline.
 //!
-//! **Nothing stops but all of it.** All ranks move on together, unless a complete column waits for the one before it to leave.
+//! **The lane stops as a whole.** All ranks move on together, unless a complete column waits for the one before it to
+//! leave.
 //!
-//! **Outliers** are fp16 numbers beside the indices, one a beat; a beat with more of them is sent again. Their sum is exact as well.
+//! **Outliers** are fp16 numbers beside the indices, one a beat; a beat with more of them is sent again. Their sum is
+//! exact as well.
 //!
 //! **Integers** of 8 bits are two nibbles: a beat of high ones counts 16 times, with the codebook 0 to 15.
 
@@ -62,7 +65,7 @@ parameters! {
         centroid_bits: u32 = 12, in 2..=16, tag "f";
         /// Words of a bank of the weight buffer; a word has the indices of a beat for all columns.
         buffer: u32 = 4, in 2..=65_536, tag "d";
-        /// Largest number of present pairs of a column; 17 times as many where those of high beats count 16.
+        /// Largest number of present pairs of a column. It is 17 k where pairs of high beats count 16.
         k: u32 = 4096, in 1..=1 << 20, tag "k";
         /// Sums that leave in a cycle.
         outputs: u32 = 1, in 1..=1024, note "a divisor of columns", tag "o";
@@ -133,8 +136,8 @@ impl PeLane {
         1 + self.column().latency() + 2
     }
 
-    /// Cycles from the one in which the first beat is taken to the one in which the last sums leave, both counted, of groups of
-    /// `beats` beats, one after the other and without pauses: all weights are there in time.
+    /// Cycles of groups of `beats` beats, one after the other and without pauses, if all weights are there in time.
+    /// From the cycle in which the first beat is taken to the one in which the last sums leave, both counted.
     #[must_use]
     pub fn cycles(&self, beats: &[u64]) -> u64 {
         let drain = u64::from(self.drain());
@@ -157,16 +160,18 @@ impl Block for PeLane {
     const ABOUT: About = About {
         name: "pe_lane",
         summary: "lane of an index-based MatMul: weight buffer, products of centroids by index, exact sums of many columns",
-        contract: "For the columns of a group (beats up to one with last), sum = the sum over all present pairs of activation centroid x weight\n\
-            centroid, 16 times that in beats with high: exact, whatever the order. Sums leave in the order of columns, `outputs` at once.\n\
-            Beat t of a bank meets word t of it. Banks are filled and used in turn; one that is kept is begun again, else it is free. A bank\n\
-            ends with last on the one side, with end or last on the other, after `buffer` words on both.\n\
-            error tells that sums are wrong: more pairs than k (with pairs of high beats counting 16, more than 17 k), or a bank in which both\n\
-            sides did not end together. Such a group harms no other one, and nothing hangs.\n\
-            A beat is multiplied with all entries that were taken before it, and with none after it. After a weight's entry all entries of\n\
-            activations must be written again: products are made when these come.\n\
-            Without pauses, with weights in time: sums `latency` cycles after the last beat, groups every max(beats, columns / outputs) cycles.\n\
-            clear_i may come at any time; it keeps the codebooks, also entries on their way. Reset drops these too.",
+        contract: "For the columns of a group (beats up to one with last), sum = the sum over all present pairs of\n\
+            activation centroid x weight centroid, 16 times that in beats with high: exact, whatever the order.\n\
+            Sums leave in the order of columns, `outputs` at once. Beat t of a bank meets word t of it. Banks are\n\
+            filled and used in turn. A bank that is kept is begun again; otherwise it is free. The words of a bank\n\
+            end with last, the beats with end or last, and both after `buffer` words. error tells that sums are\n\
+            wrong: more pairs than k (with pairs of high beats counting 16, more than 17 k), or a bank whose words\n\
+            and beats did not end together. Such a group harms no other one, and nothing hangs. A beat is\n\
+            multiplied with all entries that were taken before it, and with no later one. After a weight's entry\n\
+            all entries of activations must be written again: products are made when these come. Without pauses,\n\
+            with weights in time: sums come `latency` cycles after the last beat, groups every max(beats, columns /\n\
+            outputs) cycles. clear_i may come at any time; it keeps the codebooks, also entries on their way. Reset\n\
+            drops these too.",
         reference: "KLLM, sections III-B and IV-A",
     };
 
@@ -259,7 +264,7 @@ impl PeLane {
         m.connect(io.sums.last, leaving.eq(1));
     }
 
-    /// A copy of the columns, of which the next ones are returned.
+    /// A copy of the columns. Returns the sums that leave next.
     fn copied(&self, m: &mut Module, name: &str, (copy, leaves): (Signal, Signal), sums: Array) -> Array {
         let (columns, outputs, width) = (self.columns, self.outputs, sums.ty().element.width);
         let u = m.instance(&format!("u_{name}"), LaneDrain { columns, width, outputs });

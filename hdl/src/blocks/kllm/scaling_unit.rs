@@ -1,10 +1,10 @@
 //! Scaling unit: exact sums of columns become fp16 results.
 //!
-//! KLLM section III-D: sums of centroids times both scales, plus sums of outliers times the weights' scale. The scale of a token
-//! is multiplied into a channel's factor first, so that a sum is multiplied once. Sums become fp32 with one rounding; each step
-//! behind them rounds once, and the last one to fp16.
+//! KLLM section III-D: sums of centroids times both scales, plus sums of outliers times the weights' scale. The scale
+//! of a token is multiplied into a channel's factor first, so that a sum is multiplied once. Sums become fp32 with one
+//! rounding. Each later step rounds once, and the last one to fp16.
 //!
-//! Nothing inside is held up: a beat begins when there is a place for it behind the arithmetic.
+//! Nothing inside is held up: a beat begins when there is a place for its results.
 
 mod properties;
 
@@ -32,7 +32,7 @@ parameters! {
         add_stages: u32 = 4, in 0..=32, tag "a";
         /// Registers between the units too, so that no path goes through two of them.
         apart: bool = true, tag "apart";
-        /// Format of factors and of what is computed on the way.
+        /// Format of factors and of intermediate results.
         wide: FloatFormat = FloatFormat::Fp32;
         /// Format of scales and results.
         narrow: FloatFormat = FloatFormat::Fp16;
@@ -47,13 +47,13 @@ parameters! {
 bundle! {
     /// Sums of columns of one token.
     pub struct ScaledSums(p: ScalingUnit) {
-        /// Those of centroids.
+        /// Sums of centroids.
         dense: FieldArray = sint(p.dense_width).array(p.columns),
-        /// Those of outliers, in units of 2^-24.
+        /// Sums of outliers, in units of 2^-24.
         outliers: FieldArray = sint(p.outlier_width).array(p.columns),
         /// The token's scale: fp16, or `narrow`.
         scale: Field = p.narrow.ty(),
-        /// An outlier had no value: neither have the results.
+        /// An outlier had no value, so the results have none.
         special: Field = bit(),
         /// Goes along.
         error: Field = bit(),
@@ -122,7 +122,7 @@ impl ScalingUnit {
         u32::from(self.apart)
     }
 
-    /// Cycles in the arithmetic: scale, its product with a factor, that with a sum, the sum of both, the result.
+    /// Cycles in the arithmetic: scale, its product with a factor, the product with a sum, the sum of both, the result.
     fn arithmetic(&self) -> u32 {
         2 * (self.convert_stages + self.mul_stages) + self.add_stages + 4 * self.between() + 1
     }
@@ -154,7 +154,7 @@ impl ScalingUnit {
         later(m, name, u.result_o, self.between())
     }
 
-    /// What is infinite or no number.
+    /// Whether x is infinite or no number.
     fn is_special(&self, x: Signal) -> Signal {
         let f = self.narrow.fraction_bits();
         x.slice(f..f + self.narrow.exponent_bits()).all()
@@ -166,7 +166,7 @@ impl ScalingUnit {
         (2 * exponent + 1) << (self.narrow.fraction_bits() - 1)
     }
 
-    /// The result of column `c`, without its last register, and without what has no value.
+    /// The result of column `c`, without its last register; values without a meaning are not replaced yet.
     fn column(&self, m: &mut Module, io: &ScalingUnitPorts, scale: Signal, c: Index) -> Signal {
         let (converted, multiplied) = (self.convert_stages + self.between(), self.mul_stages + self.between());
         let factor = later(m, "factor", io.factors.dense.at(c), converted);
@@ -201,11 +201,12 @@ impl Block for ScalingUnit {
     const ABOUT: About = About {
         name: "scaling_unit",
         summary: "exact sums of columns to fp16, with the scale of a token and the factors of channels",
-        contract: "value = fp16(single(dense) * (scale * factors.dense) + single(outliers) * factors.outliers), in fp32, each step rounded to\n\
-            nearest, ties to even; single is the fp32 number nearest to an integer. 0x7e00 where special is high or the scale is infinite\n\
-            or no number, as every NaN is. (Other formats by parameter.) overflow tells of an infinity or a NaN; error and last go along.\n\
-            Beats of sums and of factors are taken together, a beat a cycle, and leave in order, the first one `latency` cycles later.\n\
-            clear_i drops all that is inside, and may come at any time.",
+        contract: "value = fp16(single(dense) * (scale * factors.dense) + single(outliers) * factors.outliers), in\n\
+            fp32, each step rounded to nearest, ties to even; single is the fp32 number nearest to an integer. The\n\
+            value is 0x7e00, as every NaN is, where special is high or the scale is infinite or no number. (Other\n\
+            formats by parameter.) overflow tells of an infinity or a NaN; error and last go along. Beats of sums\n\
+            and of factors are taken together, a beat a cycle, and leave in order, the first one `latency` cycles\n\
+            later. clear_i drops all that is inside, and may come at any time.",
         reference: "KLLM, section III-D",
     };
 
@@ -219,7 +220,7 @@ impl Block for ScalingUnit {
         m.connect(io.factors.ready, io.sums.valid & section.room);
         m.connect(section.enters, begins);
 
-        m.comment("The token's scale in fp32, and what has no value.");
+        m.comment("The token's scale in fp32, and whether the results have a value.");
         let single = m.instance("u_scale", self.convert(self.narrow, self.wide));
         m.connect(single.valid_i, 1);
         m.connect(single.a_i, io.sums.scale);

@@ -79,11 +79,11 @@ impl Block for WeightedSum {
     const ABOUT: About = About {
         name: "weighted_sum",
         summary: "sum of counts times centroids, in bin order",
-        contract: "For each column (bins up to one with last): value = the sum of fp16(count) * centroid in order, from +0,\n\
-            valid `stages` cycles after the last bin is taken. Counts are exact in fp16 up to 2048, rounded to nearest\n\
-            even above, and infinite from 65,520 on: error tells that a column had such a count, or a bin with error.\n\
-            A bin a cycle; it waits only while a sum is not taken. Reset drops the column that is inside at any time;\n\
-            the next bin begins a column.",
+        contract: "For each column (bins up to one with last): value = the sum of fp16(count) * centroid in order,\n\
+            from +0, valid `stages` cycles after the last bin is taken. Counts are exact in fp16 up to 2048,\n\
+            rounded to nearest even above, and infinite from 65,520 on. error tells that a column had such a count,\n\
+            or a bin with error. A bin a cycle; it waits only while a sum is not taken. Reset drops the column that\n\
+            is inside at any time; the next bin begins a column.",
         reference: "KLLM, sections III-B and IV-A",
     };
 

@@ -2,7 +2,7 @@
 
 use crate::lang::{Array, Direction, PortBuilder, PortKind, Signal, bit, uint};
 
-/// What a winner is made of.
+/// Widths of a winner.
 #[derive(Clone, Copy, Debug)]
 pub struct WinnerType {
     /// Width of a key in bits.

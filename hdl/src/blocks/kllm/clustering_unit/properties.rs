@@ -1,8 +1,9 @@
-//! What is proved of the clustering unit (`ifdef FORMAL`), without registers between the levels.
+//! Proofs of the clustering unit (`ifdef FORMAL`), without registers between the levels.
 //!
-//! Three steps, which together say that the index is the number of written midpoints below the value. Keys are in the order
-//! of the numbers: compared with IEEE 754's order by sign and magnitude. The table holds the keys of what was written: a
-//! shadow follows any one place of it. And the search finds the number of keys in the table below that of the value.
+//! Three steps, which together say that the index is the number of written midpoints below the value. Keys are in the
+//! order of the numbers: compared with IEEE 754's order by sign and magnitude. The table holds the keys of the
+//! midpoints that were written: a shadow follows any one place of it. And the search finds the number of keys in the
+//! table below the value's key.
 
 use super::{ClusteringUnit, ClusteringUnitPorts, FORMAT, midpoint_key, value_key};
 use crate::blocks::common::arith::popcount;

@@ -39,7 +39,7 @@ impl IndexDistributionCounter {
                 let here = m.wire("here", decoded.present.at(i) & decoded.row.at(i).eq(number));
                 m.connect(ones.at(i), decoded.column.at(i) & here.repeat(columns));
             });
-            // What the bins keep: nothing when a column begins, no overflow that is accounted for.
+            // The bins keep nothing when a column begins, and no overflow that is accounted for.
             let base = m.nets("base", uint(columns), width);
             let keep = m.wire("keep", (!control.clear).repeat(columns));
             let short = width - u32::from(overflow.is_some());
@@ -109,7 +109,8 @@ impl IndexDistributionCounter {
         let places: Vec<_> = (0..columns).map(|c| in_row.bit(c)).collect();
         let column = m.wire("served_column", first(&places, self.b_bits));
         let served = m.wire("served_in_row", one_hot(column, columns));
-        // What waits when the column is complete goes along with the counts; what is logged then, is cleared.
+        // Overflows that wait when the column is complete go along with the counts. An overflow that is logged then is
+        // cleared.
         let serve = m.wire("serve", any.packed().any() & !frozen & !integer);
         let (carry, settled) = (m.nets("carry", uint(columns), rows), m.nets("settled", uint(columns), rows));
         let adds = m.wire("adds_overflows", integer & !control.clear & !frozen);

@@ -142,7 +142,7 @@ impl IndexDistributionCounter {
                 m.connect(ones.at(j), of_counts);
                 return;
             }
-            // Of the overflows, as many bits as a count has beyond the short ones.
+            // Of the overflows, as many bits as a count has above the short registers.
             let overflows = of_bit(self.b_bits, high_bits.min(self.bin_width()));
             m.connect(ones.at(j), overflows.extend(high_bits).shl(short).wrapping_add(of_counts));
         });

@@ -1,10 +1,10 @@
-//! What is proved of the counter (`ifdef FORMAL`), for any one bin and for all of them together.
+//! Proofs of the counter (`ifdef FORMAL`), for any one bin and for all of them together.
 //!
-//! `watched` is any bin, chosen once. A shadow counts the inputs that belong to it by comparing, as they come; when the
-//! column ends, the shadow waits in line, of which the drain takes the head. Beats begin and end columns as the ports
-//! show it: nothing of the shadow comes from the counter's own control. The count that is drained must be the shadow's.
-//! And all drained counts add up to the number of present inputs (in integer mode, to the sum of their integers): nothing
-//! is lost, and nothing is counted twice, also by beats that come in the cycle of the swap.
+//! `watched` is any bin, chosen once. A shadow counts the inputs that belong to it by comparing, as they come. When the
+//! column ends, the shadow waits in line, and the drain takes the head of the line. Beats begin and end columns as the
+//! ports show it: nothing of the shadow comes from the counter's own control. The count that is drained must be the
+//! shadow's. And all drained counts add up to the number of present inputs (in integer mode, to the sum of their
+//! integers). So nothing is lost and nothing is counted twice, also by beats that come in the cycle of the swap.
 
 use super::drain::Row;
 use super::{Control, Counting, IndexDistributionCounter, IndexDistributionCounterPorts};
@@ -103,7 +103,7 @@ impl IndexDistributionCounter {
         let mode = m.reg("shadow_integer_q", bit());
         let integer = m.wire("shadow_integer", mux(open.q, mode.q, io.indices.integer));
         mode.next_when(fire, integer);
-        // What a beat adds: to the watched bin, and in all.
+        // The count that a beat adds: to the watched bin, and in all.
         let part = |index: Signal| index.slice(self.b_bits..self.a_bits + self.b_bits);
         let (mut here, mut all) = (vec![], vec![]);
         for i in 0..self.inputs {
@@ -138,7 +138,7 @@ impl IndexDistributionCounter {
         (before, (fire & io.indices.last, with))
     }
 
-    /// Complete columns in line: the one that is drained at the head, and one behind it. Also whether there is one.
+    /// Complete columns in line: the one that is drained at the head, and the next one. Also whether there is one.
     fn line(m: &mut Module, ends: (Signal, Shadow), finishes: Signal) -> (Shadow, Signal) {
         let (ends, column) = ends;
         let length = m.reg_init("columns_in_line_q", uint(2), 0);

@@ -1,7 +1,7 @@
-//! What is proved of Orizuru (`ifdef FORMAL`), against a shadow copy of the vector.
+//! Proofs of Orizuru (`ifdef FORMAL`), against a shadow copy of the vector.
 //!
-//! While a side offers a value: it is available, the best, the lowest index among equals, no better than the one before;
-//! so no index leaves twice, the sentinel never leaves, and all N pops in a row are sorted.
+//! While a side offers a value, the value is available, the best, the lowest index among equals, and no better than the
+//! value before. So no index leaves twice, the sentinel never leaves, and all N pops in a row are sorted.
 
 use super::structure::Load;
 use super::{Orizuru, OrizuruPorts, Pop};

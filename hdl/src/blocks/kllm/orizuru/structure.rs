@@ -13,7 +13,7 @@ use crate::lang::{Array, Module, Signal, Stream, Type, bit, bits_for, mux, reduc
 #[derive(Clone, Copy)]
 pub(super) struct Load {
     pub(super) fire: Signal,
-    /// The leaves and all that is being decided are of no use any more: with the first beat, or without any.
+    /// The leaves and all decisions in progress are void: with the first beat, or without any.
     pub(super) clear: Signal,
     pub(super) first: Signal,
     pub(super) last: Signal,
@@ -145,7 +145,7 @@ impl Orizuru {
             });
             m.connect_each("unit_keys", leaf.key_i, load.keys);
             m.connect_each("unit_present", leaf.present_i, load.present);
-            // A vector that ends early leaves the units behind it empty: they start together with its last one.
+            // A vector that ends early leaves the units after its end empty: they start together with its last one.
             let starts = unit_beat.filter(|_| self.masked).map_or(selected, |beat| {
                 // A bit more, so that the comparison is a constant for no unit.
                 let width = beat.width() + 1;
@@ -202,7 +202,7 @@ impl Orizuru {
         this
     }
 
-    /// Nets between a tier and the one above, which has `places` inputs; those without a unit are tied off.
+    /// Nets between a tier and the one above, which has `places` inputs. Inputs without a unit are tied off.
     fn tier(&self, m: &mut Module, tier: usize, units: u32, places: u32) -> Tier {
         let index_width = self.tiers()[..=tier].iter().map(|t| t.0.ilog2()).sum();
         let sides = [Side::Max, Side::Min].map(|side| {

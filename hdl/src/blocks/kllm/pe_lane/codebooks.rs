@@ -1,4 +1,4 @@
-//! Codebooks, and what the columns get of them: for each input of a beat a row of products, or the activation's centroid.
+//! Codebooks, and what they give the columns: for each input of a beat a row of products, or the activation's centroid.
 
 use super::column::{any_of, product_width};
 use super::front::{Front, Mark};
@@ -15,7 +15,7 @@ pub(super) struct Choices {
     pub outliers: Option<OutlierRows>,
 }
 
-/// An outlier's product with each weight centroid: sign, magnitude above it; and the power of two that belongs to them.
+/// An outlier's product with each weight centroid: sign, magnitude above it; and the power of two for all of them.
 pub(super) struct OutlierRows {
     pub rows: Array,
     pub shift: Signal,
@@ -25,7 +25,7 @@ pub(super) struct OutlierRows {
 struct Entry {
     /// It is taken.
     comes: Signal,
-    /// It is one of the activations, or of the weights.
+    /// It is an activation's entry; otherwise a weight's.
     activation: Signal,
     weight: Signal,
     index: Signal,
@@ -98,14 +98,14 @@ impl PeLane {
         }
     }
 
-    /// The Cartesian product: an activation's entry is multiplied with all of the weights. So are outliers, by the same multipliers.
+    /// The Cartesian product: an activation's entry is multiplied with all weights. The same multipliers take outliers.
     fn table(&self, m: &mut Module, front: &Front, entry: &Entry, enable: Signal) -> (Array, Option<OutlierRows>) {
         let (rows, codes, bits) = (1u32 << self.a_bits, 1u32 << self.w_bits, self.centroid_bits - 1);
         let weights = m.regs("weight_centroid", uint(bits + 1), codes);
         write(m, "weight_centroids", self.w_bits, (entry.weight, entry.index), |m, here, place| {
             weights.next_when(m, place, here, cat(&[entry.negative, entry.magnitude]));
         });
-        m.comment("Products of an activation's centroid with all of the weights.");
+        m.comment("Products of an activation's centroid with all weights.");
         let latency = self.multiplication();
         let line = m.reg_init("row_comes_q", uint(latency), 0);
         line.next(if latency == 1 { entry.activation } else { cat(&[line.q.slice(0..latency - 1), entry.activation]) });
@@ -143,8 +143,8 @@ impl PeLane {
         (table.q, outliers)
     }
 
-    /// For each input of a beat, what its index chooses of `values`, or 0 if it is absent; one after the other, if there are
-    /// several values an index.
+    /// For each input of a beat, the one of `values` that its index chooses, or 0 if the input is absent. One after the
+    /// other, if there are several values an index.
     fn look_up(
         &self,
         m: &mut Module,
@@ -171,7 +171,7 @@ impl PeLane {
     }
 }
 
-/// Writes the one of 2^`bits` registers that `index` names; what the index has beyond those bits does not count.
+/// Writes the one of 2^`bits` registers that `index` names. Higher bits of the index do not count.
 fn write(
     m: &mut Module,
     name: &str,

@@ -1,5 +1,5 @@
-//! One output column of a lane: its weight indices, their products, the sum of a beat, the sum of the column; and the sum of its
-//! outliers.
+//! One output column of a lane: its weight indices, their products, the sum of a beat, the sum of the column, and the
+//! sum of its outliers.
 
 use super::PairProducts;
 use crate::blocks::common::arith::carry_save::RowSum;
@@ -46,12 +46,12 @@ ports! {
         factors_i: InArrayOption = p.factors(),
         /// Weight centroids.
         centroids_i: InArrayOption = p.centroids(),
-        /// One cycle after w_i: where the outlier is, one bit of them.
+        /// One cycle after w_i: the place of the outlier, one-hot.
         place_i: InOption = uint(p.inputs).when(p.outlier_width > 0),
-        /// A cycle before the beat is added: signs, and magnitudes above them, of the outlier's significand times all weight
-        /// centroids; 0 where there is no outlier.
+        /// A cycle before the beat is added: the outlier's significand times each weight centroid, as a sign with the
+        /// magnitude above it; 0 where there is no outlier.
         outlier_rows_i: InArrayOption = p.outlier_rows(),
-        /// With them, the power of two that belongs to them: 29 at most, or what is added means nothing.
+        /// With them, the power of two for all of them: 29 at most, or the addend means nothing.
         shift_i: InOption = uint(5).when(p.outlier_width > 0),
         /// The beat's sum is added.
         add_i: In = bit(),
@@ -68,7 +68,7 @@ ports! {
 
 /// Bits of an outlier's significand: fp16.
 pub(super) const SIGNIFICAND: u32 = 11;
-/// Places that the significand of the largest fp16 number is above that of the smallest one.
+/// Places by which the significand of the largest fp16 number is above the smallest one's.
 pub(super) const LARGEST_SHIFT: u32 = 29;
 /// Levels of a register that can hold.
 const ENABLE: u32 = 2;
@@ -104,7 +104,8 @@ impl LaneColumn {
         self.product().width + self.inputs.next_power_of_two().trailing_zeros()
     }
 
-    /// Rows that an input gives: its product, or multiples of a centroid and what makes a complement a negative number.
+    /// Rows that an input gives: its product; or multiples of a centroid and the addend that makes a complement a
+    /// negative number.
     fn rows_of_input(&self) -> u32 {
         match self.products {
             PairProducts::Lookup => 1,
@@ -174,9 +175,9 @@ impl Block for LaneColumn {
     const ABOUT: About = About {
         name: "lane_column",
         summary: "a column of a lane: chooses, adds up, keeps the sum",
-        contract: "Where add_i is high, sum_o after the edge = (start_i ? 0 : sum_o) + (high_i ? 16 : 1) * the sum of the products\n\
-            of the beat whose weight indices came `latency` enabled cycles ago.\n\
-            outlier_sum_o the same of the beat's outlier times its weight's centroid, never 16 times.",
+        contract: "Where add_i is high, sum_o after the edge = (start_i ? 0 : sum_o) + (high_i ? 16 : 1) * the sum\n\
+            of the products of the beat whose weight indices came `latency` enabled cycles ago. outlier_sum_o adds\n\
+            the product of the beat's outlier and its weight's centroid in the same way, never 16 times.",
         reference: "KLLM, sections III-B and IV-A",
     };
 
@@ -239,7 +240,7 @@ impl LaneColumn {
             let same = magnitude.extend(shifted.width());
             magnitude = m.wire(&format!("shifted_{bit}"), mux(shift.bit(bit), shifted, same));
         }
-        // What is finite has no more bits.
+        // A finite value has no more bits.
         let magnitude = magnitude.truncate(self.outlier_product() + LARGEST_SHIFT);
         let magnitude = held(m, "outlier", magnitude, 1, io.enable_i);
         let negative = held(m, "outlier_negative", product.bit(0), 1, io.enable_i);
@@ -266,8 +267,8 @@ impl LaneColumn {
         terms
     }
 
-    /// Magnitude x centroid, a row for each bit of the magnitude; of a negative activation, the complement of the centroid,
-    /// and the magnitude once more: -x c = x (-c - 1) + x.
+    /// Magnitude x centroid, a row for each bit of the magnitude. A negative activation takes the complement of the
+    /// centroid, and the magnitude once more: -x c = x (-c - 1) + x.
     fn multiples(&self, m: &mut Module, factors: Array, centroids: Array, w: Array) -> Array {
         let (ty, bits, each) = (uint(self.beat_width()), self.centroid_bits - 1, self.rows_of_input());
         let terms = m.nets("multiple", ty, self.inputs * each);

@@ -19,9 +19,9 @@ ports! {
     pub struct LaneDrainPorts(p: &LaneDrain) {
         /// The sums of all columns are copied.
         copy_i: In = bit(),
-        /// The first ones leave; not in a cycle with copy_i but for the last ones.
+        /// The first ones leave. Not in a cycle with copy_i, unless these are the last ones.
         leaves_i: In = bit(),
-        /// Those of all columns.
+        /// The sums of all columns.
         sums_i: InArray = sint(p.width).array(p.columns),
         /// The next ones of the copy.
         next_o: OutArray = sint(p.width).array(p.outputs),
@@ -33,14 +33,15 @@ impl Block for LaneDrain {
     const ABOUT: About = About {
         name: "lane_drain",
         summary: "a copy of the sums of a lane's columns, which moves down as sums leave",
-        contract: "From the cycle after copy_i on next_o has the sums of the first columns; with each leaves_i those of the next ones, and 0 behind the last.",
+        contract: "From the cycle after copy_i on next_o has the sums of the first columns. Each leaves_i brings\n\
+            the sums of the next columns, and 0 after the last.",
         reference: "",
     };
 
     fn build(&self, m: &mut Module, io: &LaneDrainPorts) {
         let ty = sint(self.width);
         let kept = m.regs("kept", ty, self.columns);
-        // Zeros come in from behind.
+        // Zeros follow the last sums.
         let all = m.nets("behind", ty, self.columns + self.outputs);
         m.for_each("kept", self.columns, |m, c| m.connect(all.at(c), kept.q.at(c)));
         m.for_each("zeros", self.outputs, |m, o| m.connect(all.at(o + self.columns), 0));

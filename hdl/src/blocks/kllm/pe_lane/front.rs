@@ -1,4 +1,4 @@
-//! How beats of activations meet their weights, and what is known of each beat on its way to the columns.
+//! How beats of activations meet their weights, and the marks of each beat on its way to the columns.
 
 use super::banks::LaneBanks;
 use super::outliers::Taken;
@@ -7,16 +7,16 @@ use crate::blocks::common::arith::popcount;
 use crate::blocks::common::row::held;
 use crate::lang::{Array, Module, Signal, bit, bits_for, cat, mux, uint};
 
-/// What a beat is, beside its indices.
+/// Properties of a beat beside its indices.
 #[derive(Clone, Copy)]
 pub(super) struct Mark {
     pub valid: Signal,
     pub start: Signal,
     pub high: Signal,
     pub last: Signal,
-    /// Up to here, something was wrong.
+    /// An error occurred up to this beat.
     pub error: Signal,
-    /// Up to here, an outlier had no value; not known of beats just taken.
+    /// An outlier without a value occurred up to this beat; not known of beats just taken.
     pub special: Option<Signal>,
 }
 
@@ -64,7 +64,7 @@ impl PeLane {
 
         let apart = m.wire("apart", ends & at.q.ne(banks.end_o));
         let outlier = self.take_outlier(m, io, take);
-        // A position that there is not.
+        // A position that does not exist.
         let nowhere =
             io.activations.position.filter(|_| self.inputs < 1 << self.position_width()).map(|p| p.ge(self.inputs));
         let nowhere =
@@ -97,11 +97,11 @@ impl PeLane {
         Front { take, word, mark, building, index: index.q, present: present.q, outlier }
     }
 
-    /// The beats on their way, from the one that was taken last to the one that is added to the columns; errors are told of all
-    /// beats behind them.
+    /// The beats on their way, from the one that was taken last to the one that is added to the columns. An error marks
+    /// all later beats too.
     pub(super) fn marks(&self, m: &mut Module, io: &PeLanePorts, front: &Front, enable: Signal) -> Vec<Mark> {
         let mut marks = vec![front.mark];
-        m.comment("Present pairs of a column; those of high beats count 16.");
+        m.comment("Present pairs of a column; pairs of high beats count 16.");
         let limit = 17 * self.k;
         let ty = uint(bits_for(u64::from(limit) + 16 * u64::from(self.inputs)));
         let present = popcount::ones(m, "pairs_present", &front.present.elements()).extend(ty.width);

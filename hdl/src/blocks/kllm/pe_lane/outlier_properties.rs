@@ -1,5 +1,6 @@
-//! What is proved of outliers (`ifdef FORMAL`): each is multiplied with the weight that its position meets, by what the codebook
-//! held when its beat was taken, and added once; sums of them leave complete; what has no value is told, as are too many.
+//! Proofs of outliers (`ifdef FORMAL`). Each is multiplied with the weight that its position meets, by the codebook at
+//! the time when its beat was taken, and is added once. Sums of outliers leave complete. An outlier without a value is
+//! told, as are too many.
 //!
 //! As in [`properties`](super::properties): the section keeps value and centroid of each beat from the ports, moves them along
 //! with the beat and multiplies them only where the beat is added.
@@ -73,7 +74,7 @@ impl PeLane {
         let (value, outlier, beat_known) = (beat.q.slice(0..16), beat.q.bit(16), beat.q.bit(17));
         let exponent = value.slice(10..15);
 
-        // What has no value spoils what its group adds up.
+        // An outlier without a value spoils the sums of its group.
         let seen = m.reg("formal_special_q", bit());
         let has_none = m.wire("formal_has_no_value", outlier & exponent.all());
         seen.next_when(inside.add, has_none | (!now.start & seen.q));

@@ -1,8 +1,9 @@
 //! Outliers of a lane (KLLM section III-D): fp16 numbers that are multiplied with weight centroids, exactly.
 //!
-//! A beat brings at most one. Its significand goes through the multipliers that make rows of products when codebooks come, so it
-//! costs no multiplier of its own; each column chooses one of 16 products, shifts it by the exponent and adds it to a sum of
-//! its own, which has room for all places of fp16 (a sum of Kulisch's kind) and so no rounding and no order.
+//! A beat brings at most one. Its significand goes through the multipliers that make rows of products when codebooks
+//! come, so it costs no multiplier of its own. Each column chooses one of 16 products, shifts it by the exponent and
+//! adds it to a sum of its own. That sum has room for all places of fp16 (a sum of Kulisch's kind) and so no rounding
+//! and no order.
 
 use super::column::SIGNIFICAND;
 use super::front::Front;
@@ -21,17 +22,17 @@ pub(super) struct Taken {
     pub value: Signal,
 }
 
-/// What the multipliers get of an outlier, and what must go along with it.
+/// Input of the multipliers for an outlier, and the fields that go along with it.
 pub(super) struct Factor {
-    /// Goes in: the significand; or an entry of a codebook.
+    /// Goes in: the significand, or an entry of a codebook.
     pub factor: Signal,
-    /// With what comes out: it is negative.
+    /// With the product that comes out: it is negative.
     pub negative: Signal,
-    /// With what comes out: places to be shifted.
+    /// With the product that comes out: places to be shifted.
     pub shift: Signal,
 }
 
-/// What is told of the outliers of a group, beat by beat.
+/// The errors of a group's outliers, beat by beat.
 pub(super) struct Told {
     /// There are more than there may be.
     pub too_many: Signal,
@@ -53,7 +54,7 @@ impl PeLane {
         index_width(self.inputs.into())
     }
 
-    /// Cycles of the products of the codebooks: no beat is taken for so long behind the last entry.
+    /// Cycles of the products of the codebooks: no beat is taken for so long after the last entry.
     #[must_use]
     pub fn multiplication(&self) -> u32 {
         let bits = self.centroid_bits - 1;

@@ -1,9 +1,9 @@
-//! What is proved of a lane (`ifdef FORMAL`): beat by beat, from the ports to the sums.
+//! Proofs of a lane (`ifdef FORMAL`): beat by beat, from the ports to the sums.
 //!
-//! The section keeps its own banks, codebooks and counts of pairs, from what the ports take. Each beat that is taken gets a
-//! number and what it must add to each column; both move along with the beat. Beats are added in the order of their numbers,
-//! none twice and none left out, each where its columns begin and end; what a beat adds is right; what leaves is what was
-//! added up.
+//! The section keeps its own banks, codebooks and counts of pairs, taken from the ports. Each beat that is taken gets a
+//! number and the value that it must add to each column; both move along with the beat. Beats are added in the order of
+//! their numbers, none twice and none left out, each where its columns begin and end. Each beat adds the right value,
+//! and the sums that leave are the sums that were added up.
 
 use super::column::product_width;
 use super::front::{Front, Mark};
@@ -25,7 +25,7 @@ pub(super) struct Inside<'a> {
     /// Beats of sums that have not left.
     pub leaving: Signal,
     pub sums: Array,
-    /// Those of outliers.
+    /// The sums of outliers.
     pub outlier_sums: Option<Array>,
 }
 
@@ -100,7 +100,7 @@ impl PeLane {
         let word = m.wire("formal_word_now", words.q.at(cat(&[using.q, at.q])));
         let met = m.reg("formal_met_q", word_ty);
         met.next_when(take, word);
-        // Behind the last word there is anything; such a group is wrong.
+        // After the last word there is anything; such a group is wrong.
         let known = m.wire("formal_within", !at.q | ends_at.q.at(using.q));
         let known_word = m.reg("formal_known_word_q", bit());
         known_word.next_when(take, known);
@@ -136,7 +136,7 @@ impl PeLane {
         let weights_known = known & both.q.all();
         let known = m.wire("formal_known", known & rows.q.all());
 
-        // What a beat must add, and its number.
+        // The value that a beat must add, and its number.
         let counted = m.reg_init("formal_taken_q", number, 0);
         counted.next(mux(clear, number.lit(0), up(counted.q, take)));
         let open = m.reg_init("formal_open_q", bit(), 0);

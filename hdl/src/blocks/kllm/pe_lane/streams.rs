@@ -1,4 +1,4 @@
-//! What goes into a lane, and what leaves it.
+//! The streams into a lane and out of it.
 
 use super::PeLane;
 use crate::lang::{Field, FieldArray, FieldArrayOption, FieldOption, bit, bundle, sint, uint};
@@ -6,7 +6,7 @@ use crate::lang::{Field, FieldArray, FieldArrayOption, FieldOption, bit, bundle,
 bundle! {
     /// An entry of a codebook.
     pub struct CodebookEntry(p: PeLane) {
-        /// It is one of the activations.
+        /// It is an activation's entry; otherwise a weight's.
         activation: Field = bit(),
         /// Its index.
         index: Field = uint(p.a_bits.max(p.w_bits)),
@@ -18,7 +18,7 @@ bundle! {
 bundle! {
     /// Weight indices for a beat of activations.
     pub struct WeightWord(p: PeLane) {
-        /// Those of column c at c * inputs.
+        /// Indices of column c start at c * inputs.
         index: FieldArray = uint(p.w_bits).array(p.columns * p.inputs),
         /// The bank ends here; it does so after `buffer` words anyway.
         last: Field = bit(),
@@ -54,9 +54,10 @@ bundle! {
 bundle! {
     /// Sums of columns.
     pub struct ColumnSums(p: PeLane) {
-        /// Those of the next columns in order.
+        /// Sums of the next columns in order.
         sum: FieldArray = sint(p.sum_width()).array(p.outputs),
-        /// The sums are wrong: too many pairs or outliers, or banks that did not end where the activations said. The same for all columns.
+        /// The sums are wrong: too many pairs or outliers, or banks that did not end where the activations said. The
+        /// same for all columns.
         error: Field = bit(),
         /// These are the last columns.
         last: Field = bit(),

@@ -1,11 +1,11 @@
-//! What is proved of the unit (`ifdef FORMAL`): beats and what goes along with them, not the arithmetic, whose units have
-//! proofs of their own.
+//! Proofs of the unit (`ifdef FORMAL`): beats and the fields that go along with them. The arithmetic is not proved
+//! here: its units have proofs of their own.
 
 use super::{ScalingUnit, ScalingUnitPorts};
 use crate::lang::{Module, Signal, bit, bits_for, cat, mux, uint};
 
 impl ScalingUnit {
-    /// All that is inside as a queue of the section's own: what a beat must show when it leaves.
+    /// All beats inside as a queue of the section's own: the values that a beat must show when it leaves.
     pub(super) fn properties(&self, m: &mut Module, io: &ScalingUnitPorts, begins: Signal) {
         // Small enough for a solver.
         if self.columns > 1 || self.dense_width > 2 || self.arithmetic() > 5 {
@@ -24,7 +24,7 @@ impl ScalingUnit {
 
             // Places: one for each beat inside, the oldest one first.
             let places = self.arithmetic() + 2;
-            // One bit more than they need: that there are never more is to be seen.
+            // One bit more than they need, to show that there are never more.
             let ty = uint(bits_for(places.into()) + 1);
             let count = m.reg_init("formal_count_q", ty, 0);
             let leaves = m.wire("formal_leaves", io.results.fire());
