@@ -1,4 +1,5 @@
-//! Draws docs/images/energy-over-dram.svg: energy efficiencies over that of a bit of DRAM, each beside what its paper prints.
+//! Draws docs/images/energy-over-dram.svg: energy efficiency over the energy of a DRAM bit, each curve next to the
+//! figure that its paper prints.
 //!
 //! ```sh
 //! cargo run -p senbazuru --example headline_curves -- docs/images/energy-over-dram.svg

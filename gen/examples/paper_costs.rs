@@ -4,8 +4,8 @@
 //! cargo run --release -p senbazuru --example paper_costs -- osu018
 //! ```
 //!
-//! The library (a name or a Liberty file) gives areas (its unit: square micrometres in osu018) and energies, those of a
-//! cycle of the block's own testbench. `--facts FILE` writes the numbers as JSON. It takes some minutes.
+//! The library (a name or a Liberty file) gives areas in its unit, which is square micrometres in osu018. Energies are
+//! per cycle of the block's own testbench. `--facts FILE` writes the numbers as JSON. It takes some minutes.
 
 use std::path::{Path, PathBuf};
 

@@ -17,7 +17,7 @@ struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// The first table behind the mark `<!-- name -->`.
+    /// The first table after the mark `<!-- name -->`.
     fn of(page: &'a str, name: &str) -> Result<Self> {
         let cells = |line: &'a str| line.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>();
         let (_, behind) = page
@@ -28,7 +28,8 @@ impl<'a> Table<'a> {
         Ok(Self { heads, rows: lines.skip(1).collect() })
     }
 
-    /// The numbers of the row that begins with these cells, over those that `x` finds in the heads of their columns.
+    /// The numbers of the row that begins with these cells, over the x values that `x` finds in the heads of their
+    /// columns.
     fn row(&self, begin: &[&str], x: impl Fn(&str) -> Option<f64>) -> Result<Points> {
         let row = self.rows.iter().find(|row| row.starts_with(begin));
         let row = row.ok_or_else(|| Failure::Check(format!("no row `{}`", begin.join(" | "))))?;
@@ -36,7 +37,7 @@ impl<'a> Table<'a> {
         Ok(points.filter_map(|(head, cell)| Some([x(head)?, number(cell)?])).collect())
     }
 
-    /// The numbers below this head, over those that `x` finds in the first cells of their rows.
+    /// The numbers below this head, over the x values that `x` finds in the first cells of their rows.
     fn column(&self, head: &str, x: impl Fn(&str) -> Option<f64>) -> Result<Points> {
         let at = self.heads.iter().position(|&cell| cell == head);
         let at = at.ok_or_else(|| Failure::Check(format!("no column `{head}`")))?;

@@ -313,7 +313,7 @@ impl<B: CatalogBlock> Entry for Line<B> {
     }
 }
 
-/// Parameters by name, those of nested structs with dotted names.
+/// Parameters by name. Parameters of nested structs have dotted names.
 fn to_params<B: Block>(block: &B) -> Params {
     hdl::lang::flatten(&block.values()).into_iter().collect()
 }

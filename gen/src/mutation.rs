@@ -1,5 +1,5 @@
-//! Mutants of a block: which of them its bench notices. Those of a small configuration; of an accelerator, those of its controller
-//! and of what joins its blocks.
+//! Mutants of a block: which of them does its bench notice? The mutants are drawn from a small configuration. An
+//! accelerator has mutants only in its controller and in the glue logic between its blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +10,8 @@ use sim::{BuildOptions, Design, Engine, RunOptions};
 use crate::catalogue::{Catalogue, Entry, Params};
 use crate::error::{Failure, Result};
 
-/// Cycles, or fours of compared values where there are more of them, that a run on the design as it is may take: a sample of mutants
-/// is then run in a second or two.
+/// The most cycles of a run on the unchanged design, or a quarter of the compared values where that is more. A sample
+/// of mutants then runs in a second or two.
 const WORK: u64 = 60_000;
 
 /// Vectors are doubled from here on as long as they fit into [`WORK`], and halved if these do not.
@@ -83,8 +83,9 @@ fn has_mutations(entry: &dyn Entry, params: &Params, design: &Design) -> Result<
     Ok(mutations(&Catalogue::empty(), entry, params, design, Sample { count: 1, seed: 1 })?.available > 0)
 }
 
-/// A sample of the mutations of a configuration; of an accelerator those of its [`glue`]: its blocks have their own. A design
-/// without C has those of its netlist, and so has each where `SENBAZURU_ENGINE` names Verilator.
+/// A sample of the mutations of a configuration. An accelerator has mutations in its [`glue`] only, since its blocks
+/// have their own. A design without C has mutations of its netlist, and so has each design where `SENBAZURU_ENGINE`
+/// names Verilator.
 fn mutations(
     catalogue: &Catalogue,
     entry: &dyn Entry,

@@ -1,4 +1,4 @@
-//! The areas that docs/headlines.md computes with are those of the blocks.
+//! The areas that docs/headlines.md computes with are the areas of the blocks.
 //!
 //! `SNAPSHOTS=overwrite cargo test -p senbazuru --test areas -- --ignored` renews them.
 

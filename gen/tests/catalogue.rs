@@ -152,8 +152,9 @@ fn elaboration_is_deterministic() {
     });
 }
 
-/// In a full run Verilator and Icarus see the first configuration of each block and half of the others, and Yosys what `gen` writes by
-/// default; in an ordinary run a sixteenth of that: the rest takes longer than all of this.
+/// A full run gives Verilator and Icarus the first configuration of each block and half of the others. Yosys gets the
+/// designs that `gen` writes by default. An ordinary run takes a sixteenth of that, since the rest takes longer than
+/// all of this.
 #[test]
 fn verilog_is_clean_in_all_tools() {
     let catalogue = Catalogue::standard().all().to_vec();

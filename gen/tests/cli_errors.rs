@@ -341,7 +341,7 @@ For more information, try '--help'.
 "#]]);
 }
 
-/// What `run` does not do, of what it has options for: all of it is refused before the weights are read.
+/// Options that `run` cannot combine: it refuses all of them before it reads the weights.
 #[test]
 fn layers_to_run() {
     let refused = |args: &[&str]| {

@@ -42,7 +42,7 @@ fn the_catalogue_has_all_blocks() {
     assert!(table == String::from_utf8(list.stdout).unwrap(), "docs/catalogue.md: take `senbazuru list --markdown`");
 }
 
-/// The curves of perplexities are those of the tables beside them.
+/// The curves of perplexities show the numbers of the tables next to them.
 #[test]
 fn curves_are_those_of_their_tables() {
     for (name, drawing) in perplexity_curves::drawings(&read("docs/perplexity.md")).unwrap() {
@@ -66,7 +66,7 @@ const FOREIGN: [[&str; 2]; 11] = [
     ["maxim", "iz"],
 ];
 
-/// All files with one of these extensions, but for those in folders of these names.
+/// All files with one of these extensions, except files in folders of these names.
 fn files(extensions: &[&str], skipped: &[&str]) -> Vec<PathBuf> {
     let (mut files, mut folders) = (Vec::new(), vec![PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")]);
     while let Some(folder) = folders.pop() {

@@ -46,7 +46,7 @@ fn sweep_and_report() {
     chapter("04-sweep-and-report");
 }
 
-/// The commands of other pages, but for those that take hours or need more than the tools.
+/// The commands of other pages, except commands that take hours or need more than the tools.
 #[test]
 fn commands_answer_as_shown() {
     let folder = in_folder(&[]);

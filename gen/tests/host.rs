@@ -14,7 +14,7 @@ use hdl::blocks::common::shell::shell_registers::{ID, OWN_REGISTERS, VERSION};
 use host::{ErrorCode, layout, registers, vector};
 use senbazuru::output::{Bundle, Earlier, Layout};
 
-/// The registers are committed files of the generator: those of the blocks as they are now.
+/// The committed registers equal the registers that the generator writes for the blocks now.
 #[test]
 fn registers_are_generated() {
     generated("common", "shell_registers", &hdl::lang::elaborate(&ShellRegisters::default()).unwrap(), "registers.rs");
@@ -24,7 +24,7 @@ fn registers_are_generated() {
     generated("systems", "kelle_top", &hdl::lang::elaborate(&KelleTop::default()).unwrap(), "kelle.rs");
     generated("systems", "titanus_core", &hdl::lang::elaborate(&TitanusCore::default()).unwrap(), "titanus.rs");
     assert_eq!(u64::from(registers::shell::ID_ID_VALUE), ID);
-    const { assert!(vector::registers::CAPS >= OWN_REGISTERS, "those of the shell are below") };
+    const { assert!(vector::registers::CAPS >= OWN_REGISTERS, "the shell's registers are below") };
     const { assert!(vector::registers::DESCRIPTORS == registers::shell::DESCRIPTORS, "and are the shell's") };
 }
 

@@ -33,7 +33,8 @@ fn doctor_names_versions_and_what_works() {
     assert!(found("yosys-abc").contains("ABC"), "{all}");
     assert!(found("osu018").ends_with("osu018_stdcells.lib"), "{all}");
     assert_eq!(of(&all["commands"], "command", "prove")["works"], true);
-    // A machine with nothing: every tool is missing, with the package that has it; the exit code is that of a missing tool.
+    // A machine with nothing: every tool is missing, with the package that has it; the exit code says that a tool is
+    // missing.
     let empty = tempfile::tempdir().unwrap();
     let alone = |args: &[&str]| senbazuru(args).env("PATH", empty.path()).env("SENBAZURU_CACHE", empty.path());
     let none = json(alone(&["doctor", "--json"]), 3);

@@ -98,8 +98,8 @@ fn nets(path: &Path) -> BTreeMap<String, Series> {
     names.into_iter().map(|(code, name)| (name, by_code.get(&code).cloned().unwrap_or_default())).collect()
 }
 
-/// Both engines write the same waveform: each net of one is a net of the other, but for those that the printer of Verilog adds
-/// (parts of expressions, bits that nobody reads), and has the same values at the same times.
+/// Both engines write the same waveform: each net of one is a net of the other, with the same values at the same times.
+/// Exceptions are the nets that the printer of Verilog adds: parts of expressions, and bits that nobody reads.
 fn same_waves(name: &str, design: &Design) {
     let folder = tempfile::tempdir().unwrap();
     for trace in [Trace::Vcd, Trace::Fst] {

@@ -13,9 +13,9 @@ use senbazuru::{Catalogue, mutation};
 use sim::mutate::{Limits, Report, Sample};
 use support::trust::{BELOW, GOAL, NOT_PROVED, chosen, floor, may_live, mutants_below, renew, renews};
 
-/// Tests `count` mutants of all blocks, demands their shares, and leaves a table, `target/tmp/<name>`, with the share of all
-/// in its last line. `spare` mutants of a block may live beyond its share, twice as many where what is equivalent is not proved;
-/// `whole`: also of those that take long.
+/// Tests `count` mutants of all blocks, demands their shares, and leaves a table, `target/tmp/<name>`, with the share
+/// of all in its last line. `spare` mutants of a block may live beyond its share, and twice as many where equivalence
+/// is not proved. `whole`: also the blocks that take long.
 fn table(name: &str, count: usize, spare: usize, proof: Limits, whole: bool) {
     let sample = Sample { count, seed: 1 };
     let (old, rows) = (support::trust::rows(), Mutex::new(BTreeMap::new()));
@@ -107,7 +107,7 @@ fn sample_of_mutants() {
     table("mutation.txt", 1, 1, Limits::QUICK, false);
 }
 
-/// Those of docs/trust.md, with proofs that take longer. `senbazuru mutate BLOCK --count all` does one block.
+/// The mutants of docs/trust.md, with proofs that take longer. `senbazuru mutate BLOCK --count all` does one block.
 #[test]
 #[ignore = "hours: 200 mutants of each block"]
 fn release_sample_of_mutants() {

@@ -153,8 +153,8 @@ fn release_kelle_top_runs_jobs_in_cells() {
     println!("{} cycles in {:.0} s", report.cycles, report.seconds);
 }
 
-/// Two macros of 4 x 2, a cache of 2 tiles of 2 channels and a context of 4 tokens on a bus of 4 bytes, with no row unit but RMS norm:
-/// jobs of the bench.
+/// Jobs of the bench on a small core. It has two macros of 4 x 2, a cache of 2 tiles of 2 channels, and a context of 4
+/// tokens. Its bus has 4 bytes, and RMS norm is its only row unit.
 #[test]
 #[ignore = "minutes: synthesis and simulation of a whole accelerator in cells"]
 fn release_titanus_core_runs_jobs_in_cells() {

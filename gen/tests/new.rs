@@ -66,7 +66,7 @@ fn large_every_command_works_in_a_new_crate() {
     let folder = in_folder(&[("sweep.toml", SWEEP)]);
     let (root, home) = (folder.path().join("running-sum"), folder.path().join("home"));
     senbazuru(&["new", "running_sum"]).current_dir(folder.path()).assert().code(0);
-    // The versions of all crates are those that are tested here.
+    // All crates have the versions that are tested here.
     fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.lock"), root.join("Cargo.lock")).unwrap();
     let cargo = |args: &[&str]| {
         let tool = Tool::new("cargo").args(args).dir(&root).env("SENBAZURU_CACHE", &home);

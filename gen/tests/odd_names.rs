@@ -28,7 +28,7 @@ fn temporary_folders_and_libraries_may_have_any_name() {
     let prove = ["prove", "compactor", "--set", "lanes=2", "--set", "width=1", "--depth", "2", "-o", &proofs];
     assert!(run(&prove).contains("holds for 2 cycles"));
     assert!(run(&[&prove[..], &["--induction"]].concat()).contains("proved for all time"));
-    // Nothing stays behind.
+    // Nothing else is left in the folder.
     assert_eq!(fs::read_dir(folder.path().join(ODD)).unwrap().count(), 1);
 }
 

@@ -1,4 +1,4 @@
-//! `gen --package`, read by those it is for: FuseSoC, Edalize, cocotb in two simulators, OpenSTA.
+//! `gen --package`, read by the tools that it is for: FuseSoC, Edalize, cocotb in two simulators, OpenSTA.
 
 mod support;
 
@@ -122,7 +122,7 @@ mac_mesh: 4 files written in out
 "#]]);
     let left = names(&out);
     assert!(packaged.iter().all(|name| !left.contains(name)) && left.contains("my_tests.py"), "{left:?}");
-    // A Makefile of the user's, and that of another design.
+    // A Makefile of the user's, and the Makefile of another design.
     fs::write(out.join("Makefile"), "all:\n\techo mine\n").unwrap();
     run(&["--package"]).code(2).stderr_eq(str![[r#"
 error: out/Makefile is there already and not from senbazuru: write to another folder

@@ -155,7 +155,7 @@ fn parts_hold(wanted: impl Fn(&Part) -> bool) {
     });
 }
 
-/// DMAs with beats of 64 bytes: bursts reach the boundary of 4 KiB within the depth, and go on behind it.
+/// DMAs with beats of 64 bytes: bursts reach the boundary of 4 KiB within the depth, and go on after it.
 #[test]
 #[ignore = "minutes: proofs of beats of 64 bytes"]
 fn large_dmas_split_at_4_kib() {

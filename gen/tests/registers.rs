@@ -129,7 +129,7 @@ fn the_rust_constants_compile_without_a_warning() {
 fn the_table_has_every_field() {
     for (top, map, folder) in described() {
         let text = fs::read_to_string(folder.path().join(format!("{top}.md"))).unwrap();
-        // A line behind a table belongs to it where none is empty between them.
+        // A line after a table belongs to it where no empty line is between them.
         let outside = text.split("\n\n").last().is_some_and(|last| last.contains(": ") && !last.contains('|'));
         assert!(outside, "{top}: the legend is in the table");
         for r in &map.registers {

@@ -277,7 +277,7 @@ const shown = (name) => {
 #[test]
 fn the_address_sorts_and_filters() {
     let (_folder, file) = page_of(&meshes());
-    // The first view is that of the address at loading; then the address changes.
+    // The first view follows the address at loading; then the address changes.
     let script = "const seen = []; const see = () => seen.push(shown('and_nodes') + ' / ' + shown('rows')); see();
         for (const hash of ['#sort=and_nodes&filter=operand_width%3D8%20rows%3E1', '#']) { go(hash); see(); }
         return seen.join('; ');";

@@ -35,7 +35,7 @@ fn looked_at(page: &Path, script: &str) -> String {
     title.to_owned()
 }
 
-/// Drawings, and those of them that are not there.
+/// The number of drawings, and the number of drawings that are missing.
 const IMAGES: &str = "const all = [...document.querySelectorAll('main img')];
     return all.length + ' ' + all.filter((image) => image.naturalWidth === 0).length;";
 

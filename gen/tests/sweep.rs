@@ -194,7 +194,7 @@ fn killed_at_any_moment_nothing_is_half_written() {
         }
         assert!(store.len() >= stored, "results were lost");
         stored = store.len();
-        // The output comes file by file, the results behind the Verilog, each file whole.
+        // The output comes file by file, each file whole: first the Verilog, then the results.
         let out = place.path("out");
         for file in files_below(&out).iter().filter(|file| !hidden(&out, file)) {
             let text = fs::read(file).unwrap();
@@ -260,7 +260,7 @@ fn one_command_a_line() {
     assert_eq!(place.run(&["--engine", "print"]).1.lines().count(), 3);
 }
 
-/// The sweeps that come with the toolkit, but for those of gen/tests/fpga.rs.
+/// The sweeps that come with the toolkit, except the ones in gen/tests/fpga.rs.
 fn shipped() -> Vec<PathBuf> {
     let sweeps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sweeps");
     let mut files: Vec<_> = fs::read_dir(&sweeps).unwrap().map(|e| e.unwrap().path()).collect();
@@ -295,12 +295,12 @@ fn shipped_sweeps_work() {
 
 #[test]
 fn jobs_that_leave_no_result() {
-    // A machine with other tools would make other results than those that were planned.
+    // A machine with other tools would not make the results that were planned.
     let run = senbazuru(&["point", "mac_mesh", "--stages", "gen", "--keys", "gen=0123", "--store", "unused"])
         .assert()
         .code(2);
     let text = String::from_utf8(run.get_output().stderr.clone()).unwrap();
-    assert!(text.contains("differ from those of the machine that planned the sweep"), "{text}");
+    assert!(text.contains("differ from the machine that planned the sweep"), "{text}");
 }
 
 #[test]
@@ -331,8 +331,8 @@ fn documents_are_filled_with_results() {
         ("{{ table('out', ['rows', 'watts']) }}", "no number or parameter `watts`"),
         ("{{ facts.error.int8 }}", "undefined"),
         ("{{ 1.5 | digits(70000) }}", "line 1: "),
-        ("{{ 1.5 | digits(70000) }}", "70000 digits behind the point, at most 30"),
-        ("{{ 1.5 | percent(70000) }}", "70000 digits behind the point, at most 30"),
+        ("{{ 1.5 | digits(70000) }}", "70000 digits after the point, at most 30"),
+        ("{{ 1.5 | percent(70000) }}", "70000 digits after the point, at most 30"),
     ] {
         let (code, text) = render(template);
         assert!(code == Some(2) && text.contains(part), "{template}: {text}");

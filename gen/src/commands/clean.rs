@@ -1,4 +1,4 @@
-//! `clean`: what compiled models and stored results take, and less of it.
+//! `clean`: shows the sizes of the cache of models and of the store of results, and removes from them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,14 +15,14 @@ use crate::present::table::Table;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Remove results of sweeps instead: those in DIR
+    /// Remove results of sweeps instead of models: the results in the store DIR
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = STORE)]
     store: Option<PathBuf>,
-    /// Keep so many MiB of what was used last [default: SENBAZURU_CACHE_LIMIT or, of results, SENBAZURU_STORE_LIMIT; without that
-    /// setting 0]
+    /// Keep what was used last, up to MIB mebibytes [default: SENBAZURU_CACHE_LIMIT, or SENBAZURU_STORE_LIMIT for
+    /// results; 0 without that setting]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(..=1 << 40))]
     keep: Option<u64>,
-    /// Show sizes of the cache and of stored results, remove nothing
+    /// Show the sizes of the cache and of the store; remove nothing
     #[arg(long, conflicts_with = "keep")]
     sizes: bool,
     /// Print JSON

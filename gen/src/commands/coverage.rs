@@ -42,10 +42,10 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     report::print(&(text.join("\n") + "\n"))
 }
 
-/// Points that are named; all of them in JSON.
+/// How many points are named; JSON names all of them.
 const NAMED: usize = 20;
 
-/// The shares, and some of what was missed.
+/// The shares, and some of the points that were missed.
 pub(super) fn lines(found: &Coverage) -> Vec<String> {
     let missed = found.missed();
     let shares =

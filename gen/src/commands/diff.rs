@@ -15,15 +15,15 @@ use crate::present::table::Table;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Folder of Verilog that `gen` wrote, or of one design without a manifest
+    /// Folder with the older version: Verilog that `gen` wrote, or one design without a manifest
     old: PathBuf,
-    /// The same, newer
+    /// Folder with the newer version
     new: PathBuf,
-    /// Blocks that may do something else: a file with a name and the reason on each line. Any other that does is a failure,
-    /// and so is one in the file that does what it did
+    /// File of the blocks whose behaviour may change: a name and the reason on each line. Any other block that changes
+    /// is a failure, and so is a block of the file that did not change
     #[arg(long, value_name = "FILE")]
     changed: Option<PathBuf>,
-    /// Cycles in which a difference is looked for
+    /// Cycles in which to look for a difference
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     cycles: u32,
     /// Seconds for each question about a design

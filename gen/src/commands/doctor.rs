@@ -1,4 +1,4 @@
-//! `doctor`: what is installed, which commands work with it, and what the others miss.
+//! `doctor`: which tools are installed, which commands work with them, and which tools the others miss.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -18,7 +18,8 @@ const PROGRAMS: [&str; 9] = ["cc", "verilator", "g++", "ar", "iverilog", "yosys"
 /// Programs for one option of a command.
 const OPTIONAL: [&str; 2] = ["sbatch", "sta"];
 
-/// Commands, or some of their options, and what they need. What needs nothing is here too: it is what always works.
+/// Commands, or some of their options, and the tools that they need. Commands that need none are here too, since they
+/// always work.
 const COMMANDS: [(&str, &[&str]); 21] = [
     ("list, info, gen, wave, render, report, clean, completions", &[]),
     ("lint", &["verilator", "iverilog", "yosys"]),
@@ -63,7 +64,7 @@ struct Thing {
     found: Option<String>,
     /// Why it does not work, where it is there and does not.
     problem: Option<String>,
-    /// What has it: a Debian package, or what fetches it.
+    /// The Debian package that has it, or the command that fetches it.
     package: String,
     /// Commands have other ways without it.
     optional: bool,
@@ -125,7 +126,7 @@ fn look() -> Found {
     Found { version: env!("CARGO_PKG_VERSION"), things, commands }
 }
 
-/// A program, as whatever of its names is there: what it says of itself, that it is missing, or why it does not work.
+/// A program under any of its names: its version, or that it is missing, or why it does not work.
 fn program(name: &'static str, called: Option<&str>, optional: bool) -> Thing {
     let (found, problem) = match called.map(tools::ask) {
         Some(Ok(version)) => (Some(version), None),
@@ -180,7 +181,7 @@ fn text(found: &Found) -> String {
     format!("senbazuru {}\n\n{things}\n{commands}{}", found.version, advice(&found.things))
 }
 
-/// How to get what is missing, as far as Debian has it.
+/// How to install missing tools, as far as Debian has them.
 fn advice(things: &[Thing]) -> String {
     let mut packages: Vec<&str> = Vec::new();
     for thing in things.iter().filter(|thing| thing.found.is_none() && thing.problem.is_none()) {

@@ -21,12 +21,13 @@ use crate::present::table::Table;
 
 /// What can be explored.
 const SUBJECTS: [&str; 1] = ["titanus"];
-/// Hypervolumes are shares of what lies below twice the perplexity of int8 and below the bytes that it takes with indices.
+/// Hypervolumes are shares of the area below this point: twice the perplexity of int8, and the bytes of int8 with
+/// indices.
 const WORST: Objectives = [2.0, 1.125];
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// What to explore: titanus, its thresholds of each layer (perplexity against bytes of keys and values)
+    /// What to explore: `titanus` is its thresholds of each layer (perplexity against bytes of keys and values)
     subject: String,
     /// Tokens of the text that are read, half of them as prefill
     #[arg(long, value_name = "N", default_value_t = 96, value_parser = clap::value_parser!(u64).range(2..=384))]
@@ -40,17 +41,17 @@ pub(super) struct Args {
     /// Seed of all random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Search with so many seeds, from --seed on, and at random beside: median hypervolumes
+    /// Search with N seeds, from --seed on, and at random as well; print median hypervolumes
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
     seeds: u64,
     /// Search at random as well, with the same number of settings
     #[arg(long)]
     random: bool,
-    /// Then choose widths of numbers, from the setting with the fewest bytes whose perplexity is at most this share higher than
-    /// that of int8; widths may make it higher by the same share once more
+    /// Then choose widths of numbers. The start is the setting with the fewest bytes whose perplexity exceeds the one
+    /// of int8 by at most this share; widths may add the same share once more
     #[arg(long, value_name = "SHARE")]
     widths: Option<f64>,
-    /// Keep what was computed in a file; the same command goes on where it was stopped
+    /// Keep computed settings in a file, so that the same command goes on after a stop
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
     /// Write the front with all thresholds as CSV
@@ -59,7 +60,7 @@ pub(super) struct Args {
     /// Draw all settings and the front, as SVG
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Settings that are computed side by side [default: processors]
+    /// Settings that are computed in parallel [default: number of processors]
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
 }
@@ -237,7 +238,7 @@ fn objectives(points: &[Point]) -> Vec<Objectives> {
     points.iter().map(|point| point.objectives).collect()
 }
 
-/// A line a setting: what it is worth, and the thresholds of keys and values layer by layer.
+/// A line for each setting: its two figures, and the thresholds of keys and values layer by layer.
 fn csv(front: &[&Point]) -> String {
     let layers = front.first().map_or(0, |point| point.genes.len() / 2);
     let names = (0..layers).flat_map(|layer| [format!("threshold_k_{layer}"), format!("threshold_v_{layer}")]);

@@ -25,7 +25,7 @@ pub(super) struct Args {
     /// Seed of the placement
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Place the block without registers at its ports: paths from and to ports are not looked at
+    /// Place the block without registers at its ports: paths from and to ports do not count
     #[arg(long)]
     out_of_context: bool,
     /// Map each module once, then put them together: quicker for an accelerator, and a little larger

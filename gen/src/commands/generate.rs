@@ -17,25 +17,25 @@ use crate::present::report;
 pub(super) struct Args {
     #[command(flatten)]
     targets: Targets,
-    /// Folder to write to [default: <top module> of a single block; with --all verilog-out, modules in one folder there]
+    /// Folder to write to [default: the name of the top module; with --all verilog-out, with all modules in one folder]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Print the Verilog instead of writing files
     #[arg(long, conflicts_with_all = ["output", "check", "prune"])]
     stdout: bool,
-    /// Write nothing; fail when the files there are not what would be written
+    /// Write nothing; fail when the files in the folder differ from the ones that would be written
     #[arg(long, conflicts_with = "prune")]
     check: bool,
-    /// Remove from the folder what earlier runs wrote there and this one does not
+    /// Remove files from the folder that earlier runs wrote and this run does not write
     #[arg(long)]
     prune: bool,
-    /// Also write what other flows take: FuseSoC core, EDAM, cocotb test with Makefile, SDC; of one block
+    /// Also write files for other flows: FuseSoC core, EDAM, cocotb test with Makefile, SDC; only for one block
     #[arg(long, conflicts_with_all = ["all", "stdout"])]
     package: bool,
-    /// Name of the top module, in place of one that follows from the parameters; of one block
+    /// Name of the top module, instead of the one that follows from the parameters; only for one block
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
     top: Option<String>,
-    /// Text before the names of all modules, so that they stand beside those of another generator
+    /// Prefix of all module names, so that they cannot clash with modules of another generator
     #[arg(long, value_name = "TEXT")]
     prefix: Option<String>,
     /// Clock period of the package, in ns
@@ -95,7 +95,7 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
 }
 
 impl Args {
-    /// With the names that the user gives.
+    /// The design with the names that the user gives.
     fn named(&self, mut design: Design) -> Result<Design> {
         if let Some(prefix) = &self.prefix {
             design = design.with_prefix(prefix).map_err(|e| Failure::Usage(format!("--prefix: {e}")))?;
@@ -158,7 +158,7 @@ fn finish(
     Ok(())
 }
 
-/// What an earlier run left is no fault, and may be meant to be there; but it must not stay unseen.
+/// Files that an earlier run left are no error, and a user may want them. The command tells of them.
 fn mention(folder: &Path, earlier: &Earlier) {
     let orphans = earlier.orphans();
     let names = |list: &mut dyn Iterator<Item = String>| list.collect::<Vec<_>>().join(", ");

@@ -45,6 +45,8 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Make a crate for a block of your own: hardware, golden model, bench and tests in one file
+    ///
+    /// The first build of the new crate compiles the toolkit as well, and takes some minutes.
     New(new::Args),
     /// Show all blocks
     List(list::Args),
@@ -54,9 +56,9 @@ enum Command {
     Gen(generate::Args),
     /// Check the Verilog with Verilator, Icarus Verilog and Yosys; any message is a failure
     Lint(lint::Args),
-    /// Co-simulate with the golden model in Verilator
+    /// Simulate the block and compare it with its golden model, in the native engine or in Verilator
     Sim(sim::Args),
-    /// Break the block's netlist in many small ways and count those that its bench notices
+    /// Break the block in many small ways and count the breaks that its bench notices
     Mutate(mutate::Args),
     /// Count lines, branches and bits of the block's Verilog that its bench reaches
     Coverage(coverage::Args),
@@ -67,9 +69,9 @@ enum Command {
     Synth(synth::Args),
     /// Build a block for an FPGA: lookup tables, flip-flops, multipliers, block RAMs, clock
     Fpga(fpga::Args),
-    /// Energy of a testbench's run in the cells of a library
+    /// Sum up the energy of a testbench's run, with the block in cells of a library
     Energy(energy::Args),
-    /// Prove that two versions of some designs do the same, or show a run that tells them apart
+    /// Prove that two versions of a design do the same, or show a run in which they differ
     Diff(diff::Args),
     /// Prove the block's properties with yosys-smtbmc
     Prove(prove::Args),
@@ -86,9 +88,9 @@ enum Command {
     Render(render::Args),
     /// Make the HTML page of a sweep: table, curves, diagrams
     Report(report::Args),
-    /// Show which tools are installed, in which versions, and what does not work without those that are missing
+    /// Show which tools are installed, their versions, and which commands do not work because a tool is missing
     Doctor(doctor::Args),
-    /// Remove compiled models from the cache, or those that were not used for the longest time
+    /// Remove all compiled models from the cache, or the ones that nobody used for the longest time
     Clean(clean::Args),
     /// Print the completion script of a shell
     Completions {
@@ -114,7 +116,7 @@ impl Target {
     }
 }
 
-/// A block with its parameters, several with their defaults, or all.
+/// One block with its parameters, several blocks with their defaults, or all blocks.
 #[derive(Debug, clap::Args)]
 struct Targets {
     /// Blocks, see `senbazuru list`; `--set` and `--config` go with one block

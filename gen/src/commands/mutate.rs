@@ -15,19 +15,19 @@ use crate::present::report;
 pub(super) struct Args {
     #[command(flatten)]
     target: Target,
-    /// Mutants to test, drawn among those of the design, or `all`
+    /// Number of mutants to test, drawn at random, or `all` mutants of the design
     #[arg(long, value_name = "N|all", default_value = "200", value_parser = count)]
     count: usize,
-    /// Seed of what is drawn
+    /// Seed of the draw
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Number of test vectors of a run [default: as many as take a moment]
+    /// Number of test vectors of a run [default: as many as run in a moment]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     vectors: Option<u64>,
-    /// Do not ask whether what is not noticed could be noticed: equivalent mutants count as not noticed
+    /// Skip the proof that a survivor is equivalent: equivalent mutants count as not noticed
     #[arg(long)]
     no_proofs: bool,
-    /// Fail when a smaller share is noticed, for example 0.99
+    /// Fail when the bench notices a smaller share, for example 0.99
     #[arg(long, value_name = "SHARE", value_parser = share)]
     floor: Option<f64>,
     /// Print JSON

@@ -12,7 +12,7 @@ use crate::shell;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Name of its block, in snake case
+    /// Name of the block, in snake case
     name: String,
     /// Folder to make, which must not exist [default: the name with `-` for `_`]
     #[arg(long, value_name = "DIR")]
@@ -20,7 +20,7 @@ pub(super) struct Args {
     /// Family of the block: it groups blocks in lists and folders
     #[arg(long, value_name = "NAME", default_value = "mine")]
     family: String,
-    /// Folder of the toolkit's sources, for a toolkit that is not published [default: those that this program was built from]
+    /// Folder of the toolkit's sources, for a toolkit that is not published [default: the sources of this program]
     #[arg(long, value_name = "DIR")]
     toolkit: Option<PathBuf>,
 }
@@ -36,7 +36,7 @@ const FILES: [(&str, &str); 6] = [
     ("src/block.rs", include_str!("../../templates/new/block/block.rs")),
 ];
 
-/// Words that name no block of a new crate: those of Rust, and what the files of the crate name themselves.
+/// Words that cannot be the name of a block: keywords of Rust, and names that the files of the crate use.
 const RESERVED: &str = "about abstract anyhow as async await become bench block box break catalog_block catalogue const \
 continue core crate do dyn else enum err exit_code extern false fault final fn for gen golden if impl in let loop macro main \
 match mod move mut none ok override priv proc_macro proof pub ref return self senbazuru sim some static std struct super test \
@@ -90,7 +90,7 @@ fn write(folder: &Path, files: Vec<(String, String)>) -> Result<()> {
     fs::rename(&inside, folder).map_err(|e| failed(folder, e))
 }
 
-/// What stands in `Cargo.toml`: a path, where there are sources, else the version of this program.
+/// The dependency in `Cargo.toml`: a path where there are sources, else the version of this program.
 fn toolkit(given: Option<&Path>) -> Result<String> {
     let built_from = Path::new(env!("CARGO_MANIFEST_DIR"));
     let path = match given {

@@ -19,10 +19,11 @@ pub(super) struct Args {
     stages: Vec<Stage>,
     #[command(flatten)]
     options: Options,
-    /// Folder of stored results: what is there is not run again
+    /// Folder of stored results; stages whose results are there do not run again
     #[arg(long, value_name = "DIR", default_value = point::STORE)]
     store: PathBuf,
-    /// The keys that the results must have: of a submitting machine, whose tools may differ from those here
+    /// The keys that the results must have, from the machine that planned the sweep. Its tools may differ from the
+    /// tools here
     #[arg(long, value_name = "STAGE=KEY,..", value_delimiter = ',', hide = true)]
     keys: Vec<String>,
     /// Print JSON
@@ -45,7 +46,7 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
         if here.hash != key {
             let tools: Vec<_> = here.tools.values().map(String::as_str).collect();
             return Err(Failure::Usage(format!(
-                "senbazuru or the tools of {stage} differ from those of the machine that planned the sweep; here: senbazuru {}, {}",
+                "senbazuru or the tools of {stage} differ from the machine that planned the sweep; here: senbazuru {}, {}",
                 env!("CARGO_PKG_VERSION"),
                 tools.join(", ")
             )));

@@ -18,14 +18,14 @@ use crate::shell;
 pub(super) struct Args {
     #[command(flatten)]
     target: Target,
-    /// Number of test vectors; what a vector is, the block's testbench says
+    /// Number of test vectors; the block's testbench decides what a vector is
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     vectors: u64,
     /// Seed of all random numbers; the same seed gives the same run
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// What simulates: native (C of the design) or verilator (its Verilog) [default: SENBAZURU_ENGINE, else native;
-    /// coverage and Verilog from outside go to Verilator]
+    /// Engine: native (compiled C of the design) or verilator (its Verilog) [default: SENBAZURU_ENGINE, else native;
+    /// coverage and Verilog from outside run in Verilator]
     #[arg(long, value_name = "ENGINE")]
     engine: Option<sim::Engine>,
     /// Write a waveform of the run, to FILE.vcd or FILE.fst, or to a name of its own under target/waves

@@ -9,11 +9,12 @@ use crate::present::wave::{self, Request};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Waveform in VCD, FST or GHW, of `senbazuru sim --trace` or of another simulator
+    /// Waveform in VCD, FST or GHW, from `senbazuru sim --trace` or from another simulator
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Signals, top to bottom: `name`, `inner.name`, `name[7:0]`, each with `:hex`, `:dec`, `:signed`, `:bin`, `:fp16`,
-    /// `:bf16` or `:fp32` if you like, and `@valid_i` to show it only while that is 1 [default: all ports of the top module]
+    /// Signals, top to bottom: `name`, `inner.name`, `name[7:0]`. A suffix `:hex`, `:dec`, `:signed`, `:bin`, `:fp16`,
+    /// `:bf16` or `:fp32` sets the format; `@valid_i` shows the signal only while `valid_i` is 1 [default: all ports of
+    /// the top module]
     #[arg(long, value_name = "NAME,..", value_delimiter = ',')]
     signals: Vec<String>,
     /// First cycle
@@ -22,8 +23,7 @@ pub(super) struct Args {
     /// Last cycle [default: 32 cycles in all]
     #[arg(long, value_name = "CYCLE")]
     to: Option<u64>,
-    /// Clock, or `none`: then there is a column for every moment at which something changes [default: clk_i, if there
-    /// is one]
+    /// Clock, or `none` for a column at every moment at which a signal changes [default: clk_i, if there is one]
     #[arg(long, value_name = "NAME")]
     clock: Option<String>,
     /// Heading of the drawing

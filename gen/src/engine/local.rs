@@ -1,5 +1,5 @@
-//! On this machine: as many jobs at a time as it has cores, each a process of its own, so that not even a crash in one
-//! point reaches another.
+//! On this machine: as many jobs at a time as it has cores. Each is a process of its own, so a crash in one point does
+//! not reach another.
 
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};

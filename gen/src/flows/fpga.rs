@@ -1,8 +1,8 @@
 //! A block on an FPGA: Yosys and nextpnr.
 //!
-//! The parts are counted by Yosys for the block alone. For the clock it is placed and routed between two shift registers, from
-//! which all inputs but clock and reset come, and into which all outputs go: so every path begins and ends in a register, and
-//! a block may have more ports than the device has pins.
+//! Yosys counts the parts of the block alone. For the clock, the block is placed and routed between two shift
+//! registers. All inputs except clock and reset come from one, and all outputs go into the other. So every path begins
+//! and ends in a register, and a block may have more ports than the device has pins.
 
 use hdl::emit::Manifest;
 use serde::{Deserialize, Serialize};
@@ -125,7 +125,7 @@ pub struct Options {
 /// What a block takes, and how fast it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
-    /// Lookup tables of four inputs, those of carry chains and of small memories included.
+    /// Lookup tables of four inputs, including the ones in carry chains and in small memories.
     pub luts: u64,
     /// Flip-flops.
     pub flip_flops: u64,

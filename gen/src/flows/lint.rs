@@ -133,7 +133,7 @@ pub fn lint_without_yosys(sources: &Sources) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// A module with those that it instantiates, which are looked at by themselves.
+/// A module with the modules that it instantiates, which are checked by themselves.
 #[derive(Clone, Debug)]
 pub struct ModuleSources {
     /// The module.
@@ -149,7 +149,7 @@ impl ModuleSources {
         self.file.name.trim_end_matches(".v")
     }
 
-    /// It, then those that it instantiates.
+    /// The module, then the modules that it instantiates.
     #[must_use]
     pub fn files(&self) -> Vec<SourceFile> {
         [std::slice::from_ref(&self.file), &self.children].concat()

@@ -1,8 +1,8 @@
-//! What is done with Verilog: the external tools, what they are told, and what is made of their answers.
+//! Flows on Verilog: they run external tools and read their answers.
 //!
-//! A flow takes text and a manifest, not a block, and returns a value; it prints nothing. [`lint`] is the gate, [`synth`]
-//! counts cells, [`prove`] and [`pdr`] ask about properties, [`equal`] and [`diff`] whether two designs do the same, [`energy`]
-//! sums over a netlist in cells of a library, which [`liberty`] reads.
+//! A flow takes text and a manifest, not a block, and returns a value; it prints nothing. [`lint`] is the gate,
+//! [`synth`] counts cells, [`prove`] and [`pdr`] ask about properties. [`equal`] and [`diff`] ask whether two designs
+//! do the same. [`energy`] sums over a netlist in cells of a library, which [`liberty`] reads.
 
 pub mod diff;
 pub mod energy;

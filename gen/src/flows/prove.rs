@@ -158,8 +158,8 @@ fn check_solver(name: &str) -> Result<()> {
 
 /// The properties that `write_smt2` lists in its comments: `; yosys-smt2-assert 0 name file.v:6.42-6.61`.
 ///
-/// A property in a generate loop has no label, since Yosys would take it for the same one in each round. It is called as
-/// the net that it checks or the comment behind it, or else by its place, and gets a number.
+/// A property in a generate loop has no label, since Yosys would take it for the same one in each round. Its name is
+/// the comment at its end, or the net that it checks, or else its place; a number follows.
 fn properties_of(model: &str, sources: &Sources) -> Vec<Property> {
     let mut found: Vec<Property> = Vec::new();
     for line in model.lines() {
@@ -182,7 +182,8 @@ fn properties_of(model: &str, sources: &Sources) -> Vec<Property> {
     found
 }
 
-/// What the property at `file.v:6.42-7.61` is called: `assert (name);`, a comment behind it, or else file and line.
+/// The name of the property at `file.v:6.42-7.61`: the comment at its end, or the net in `assert (name);`, or else file
+/// and line.
 fn name_at(sources: &Sources, place: &str) -> String {
     let name = || {
         let (file, range) = place.rsplit_once(':')?;

@@ -5,9 +5,10 @@
 //! - AND nodes and levels: then `dffunmap; aigmap; write_aiger`, and in ABC `strash`, and `dc2` three times. Levels are
 //!   counted between registers and ports. An asynchronous reset is part of the flip-flop and counts nothing; enables and
 //!   synchronous resets are logic in front of it and count;
-//! - area and delay: `dfflibmap; abc -liberty; stat -liberty` on the same gates, in the unit of the library. The delay is ABC's
-//!   estimate of the longest path between registers and ports: pin-to-pin delays at a load of 10 fF on every output,
-//!   inputs driven by the library's weakest buffer, buffered and sized, without wires, set-up and clock-to-output times.
+//! - area and delay: `dfflibmap; abc -liberty; stat -liberty` on the same gates, in the unit of the library. The delay
+//!   is ABC's estimate of the longest path between registers and ports, after buffering and sizing. It sums pin-to-pin
+//!   delays. Every output has a load of 10 fF, and the library's weakest buffer drives the inputs. Wires, set-up and
+//!   clock-to-output times are not included.
 //!
 //! Memories are mapped to flip-flops, and their bits counted apart; or, by option, modules with a memory are left out, and their
 //! bits are all that is counted. Black boxes count as cells of their own.
@@ -99,7 +100,7 @@ pub struct ModuleReport {
     pub name: String,
     /// Times it is placed in the whole design.
     pub instances: u64,
-    /// Its own logic, without that of the modules inside it.
+    /// Its own logic, without the modules inside it.
     pub own: Counts,
     /// Its own logic in cells of the library, when one was given.
     pub mapped: Option<Mapped>,
@@ -112,7 +113,7 @@ pub struct ModuleReport {
 pub struct Counts {
     /// Cells of all types but flip-flops.
     pub gates: u64,
-    /// Flip-flops, those of memories included.
+    /// Flip-flops, including the ones of memories.
     pub flip_flops: u64,
     /// Bits of memories.
     pub memory_bits: u64,

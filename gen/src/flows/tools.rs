@@ -1,4 +1,4 @@
-//! Which versions of the external tools are installed: part of what a result is filed under.
+//! The installed versions of the external tools. They are part of a result's key.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,8 +1,8 @@
 //! The folder in which a tool works.
 //!
-//! Names that a user or the system chose, of the temporary folder or of a library, may hold blanks, quotes and
-//! semicolons, and Yosys hands names on to ABC through a shell and through scripts. So a tool runs *in* its folder, and is
-//! told names in it only, which we choose; its own temporary files go there as well.
+//! The names of the temporary folder and of a library come from the user or the system. They may hold blanks, quotes
+//! and semicolons, and Yosys hands names on to ABC through a shell and through scripts. So a tool runs *in* its folder
+//! and gets only names of files there, which we choose. Its own temporary files go there as well.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -112,7 +112,7 @@ fn folders(dir: &Path, layout: Layout) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Whether a folder holds file lists of a library: that of a family which is not in the catalogue any more.
+/// Whether a folder holds file lists of a library. Its family is not in the catalogue any more.
 fn leads_to_modules(folder: &Path) -> Result<bool> {
     let prefix = format!("../{MODULES}/");
     let is_list = |name: &String| {

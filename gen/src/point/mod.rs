@@ -24,7 +24,7 @@ use crate::flows::synth::Memories;
 use crate::flows::tools::{self, Versions};
 use crate::output::Package;
 
-/// What can be done with a point.
+/// A stage of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
@@ -71,7 +71,7 @@ impl Stage {
         match self {
             Self::Gen | Self::Cycles => &[],
             Self::Lint => &["verilator", "iverilog", "yosys"],
-            // Those of the engine: see `Point::engine_tools`.
+            // The tools of the engine: see `Point::engine_tools`.
             Self::Sim => &[],
             // What places and routes depends on the device, and the timer on an option.
             Self::Synth | Self::Fpga => &["yosys"],
@@ -290,7 +290,7 @@ impl Point {
         stages.iter().flat_map(|&stage| stages::names(stage, self, options)).collect()
     }
 
-    /// Tools of what simulates the design: Verilog from outside goes to Verilator.
+    /// Tools of the engine that simulates the design: Verilog from outside needs Verilator.
     fn engine_tools(&self) -> Result<&'static [&'static str]> {
         let from_outside = self.manifest.modules.iter().any(|module| module.black_box);
         Ok(match sim::Engine::usual()? {
@@ -409,8 +409,8 @@ pub struct Key {
     pub tools: Versions,
 }
 
-/// Runs the stages on a point, those only whose results are not in the store yet. A failed stage does not stop the
-/// others: a design with a lint message can still be synthesised. Nor does one without an answer.
+/// Runs the stages on a point whose results are not in the store yet. A failed stage does not stop the others: a design
+/// with a lint message can still be synthesised. A stage without an answer does not stop them either.
 ///
 /// # Errors
 /// A missing tool, a stage without an answer, a store that cannot be written: nothing that would be a result.

@@ -1,7 +1,7 @@
 //! Results on disk, one file each, named by what they depend on.
 //!
-//! A file appears whole or not at all (written beside its place, then renamed), so any number of jobs on any number of
-//! machines share a folder, and a job that is killed leaves nothing half-written.
+//! A file appears whole or not at all: it is written next to its place, then renamed. So any number of jobs on any
+//! number of machines can share a folder, and a killed job leaves nothing half-written.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -129,7 +129,7 @@ impl Store {
         Ok(held)
     }
 
-    /// Removes results, those that were not read for the longest time first, until at most `most` bytes are left.
+    /// Removes results until at most `most` bytes are left. Results that nobody read for the longest time go first.
     ///
     /// # Errors
     /// A folder that cannot be read, a file that cannot be removed.
@@ -142,7 +142,7 @@ impl Store {
         })
     }
 
-    /// The files of results: those with the names that this store gives. A folder of anything else holds none.
+    /// The files of results: the files with names that this store gives. A folder of anything else holds none.
     fn results(&self) -> Result<Vec<(Stage, Aged<PathBuf>)>> {
         let mut all = Vec::new();
         for stage in Stage::ALL {

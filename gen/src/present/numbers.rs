@@ -8,7 +8,7 @@ use crate::params::plain;
 pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::Number(n) => match n.as_f64() {
-            // Two decimals would make nothing of what is small.
+            // Two decimals would show a small number as zero.
             Some(x) if n.is_f64() && x.abs() < 1.0 => significant(x, 3),
             Some(x) if n.is_f64() => decimal(x, if x.abs() < 1000.0 { 2 } else { 0 }),
             _ => grouped(&n.to_string()),

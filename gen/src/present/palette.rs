@@ -62,7 +62,7 @@ pub(super) fn classes(svg: &str) -> String {
     svg.replace(" opacity=\"1\"", "").replace(" font-family=\"sans-serif\"", "").replace(" stroke=\"none\"", "")
 }
 
-/// A drawing as a file of its own: with its style sheet, and with paper behind it.
+/// A drawing as a file of its own: with its style sheet, and on a background of paper.
 pub(crate) fn standalone(svg: &str) -> String {
     let colours = include_str!("../../templates/colours.css");
     let rules = include_str!("../../templates/figure.css");

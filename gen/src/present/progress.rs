@@ -53,7 +53,7 @@ impl Progress {
         self.bar.suspend(|| crate::error::tell(text));
     }
 
-    /// Counts the steps that are done, for those who outlive the line.
+    /// Counts the steps that are done, for threads that outlive the line.
     pub(crate) fn counter(&self) -> ProgressBar {
         self.bar.clone()
     }

@@ -1,7 +1,7 @@
 //! Documents with numbers in them: a template is filled with the results of sweeps, so that no figure is typed.
 //!
 //! A template is text with minijinja in it. It may ask for points of a sweep by their parameters, for tables, and for
-//! facts, which are numbers that other programs measured and left as JSON files.
+//! facts. Facts are numbers that other programs measured and left as JSON files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -189,10 +189,10 @@ fn row(point: &PointResult) -> Value {
     Value::from(Serde(&row))
 }
 
-/// Digits behind the point, within what a number has.
+/// Digits after the point, at most as many as a number has.
 fn decimals(wanted: usize) -> Result<usize, Error> {
     const MOST: usize = 30;
-    if wanted > MOST { Err(wrong(format!("{wanted} digits behind the point, at most {MOST}"))) } else { Ok(wanted) }
+    if wanted > MOST { Err(wrong(format!("{wanted} digits after the point, at most {MOST}"))) } else { Ok(wanted) }
 }
 
 fn wrong(text: String) -> Error {

@@ -41,7 +41,7 @@ impl Expression {
         expression.eval(context! { ..Value::from(Serde(&nested)) }).map_err(failed)
     }
 
-    /// Names that its value depends on, those of nested structs with dots.
+    /// Names that its value depends on. Names in nested structs have dots.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         let environment = environment();
@@ -146,7 +146,7 @@ mod tests {
             let deep = word.repeat(100_000) + "true";
             let error = Expression::parse(&deep).unwrap_err();
             assert!(error.ends_with("bytes; 1000 are the most"), "{error}");
-            // As deep as there is room for: an answer, whichever.
+            // As deep as it can be: any answer will do.
             let _ = Expression::parse(&(word.repeat(990 / word.len()) + "true"));
         }
     }

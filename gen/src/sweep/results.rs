@@ -35,7 +35,7 @@ pub struct Results {
     /// The command that made the sweep.
     #[serde(default)]
     pub command: String,
-    /// Parameters with several values, in the order of the file, and those that follow from them.
+    /// Parameters with several values, in the order of the file, and the parameters that follow from them.
     pub axes: Vec<String>,
     /// Curves of the report.
     pub plots: Vec<Plot>,
@@ -112,7 +112,7 @@ impl Results {
     /// Reads `results.json` of a folder that a sweep wrote.
     ///
     /// # Errors
-    /// A folder without results, or with those of another version.
+    /// A folder without results, or with results of another version.
     pub fn read(dir: &Path) -> Result<Self> {
         let path = dir.join("results.json");
         let text = fs::read_to_string(&path).map_err(|e| Failure::file("read", &path, &e))?;

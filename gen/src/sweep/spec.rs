@@ -20,7 +20,7 @@ use crate::point::{self, Options, Stage};
 pub struct Spec {
     /// The file.
     pub path: PathBuf,
-    /// Name of the sweep: that of the file.
+    /// Name of the sweep: the name of the file.
     pub name: String,
     /// Heading of its report.
     pub title: String,

@@ -1,9 +1,9 @@
 //! Waveform files: their variables, and how these change.
 //!
 //! VCD is text, and is read here: every line is checked, and a fault is told with its line. FST and GHW are binary, and
-//! read by the crate `wellen`. That crate reads VCD as well, but does not check it: version 0.25.7 panics where a value does
-//! not fit its variable, drops values of identifiers that nothing declares, skips what follows a time that goes back, and
-//! allocates what a declared width asks for.
+//! read by the crate `wellen`. That crate reads VCD as well, but does not check it. Version 0.25.7 panics where a value
+//! does not fit its variable, and drops values of identifiers that nothing declares. It skips everything after a time
+//! that goes back, and allocates as much as a declared width asks for.
 
 mod binary;
 mod vcd;

@@ -9,8 +9,8 @@
 //! | `<!-- part of FILE -->` in front of a block | the file has these lines, in this order; `...` stands for any lines between |
 //! | `<!-- same as FILE -->` in front of an image | the image is this file |
 //!
-//! Files are those of the folder, or else of the repository. The folder is `/home/you/guide` in answers. Times and speeds may
-//! be any.
+//! Files are taken from the folder, or else from the repository. The folder is `/home/you/guide` in answers. Times and
+//! speeds may be any.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -214,7 +214,7 @@ fn edited(text: &str, difference: &str) -> Result<String, String> {
     }
 }
 
-/// Whether a text has all lines, but for those for which `...` stands.
+/// Whether a text has all lines; `...` stands for any lines.
 fn has(text: &str, lines: &str) -> Result<(), String> {
     let (text, lines) = (format!("\n{text}\n"), format!("\n{lines}\n").replace("\n...\n", "\n\u{0}\n"));
     let mut rest = text.as_str();

@@ -12,7 +12,7 @@ pub fn blocks() -> Vec<Known> {
     Catalogue::standard().all().to_vec().into_iter().filter(|entry| !entry.is_accelerator()).collect()
 }
 
-/// Those of `SENBAZURU_BLOCKS=softmax,kv_packer`, or all.
+/// The blocks that `SENBAZURU_BLOCKS=softmax,kv_packer` names, or all.
 pub fn chosen() -> Vec<Known> {
     let Ok(names) = std::env::var("SENBAZURU_BLOCKS") else { return blocks() };
     let names: Vec<&str> = names.split(',').collect();
@@ -21,15 +21,15 @@ pub fn chosen() -> Vec<Known> {
     chosen
 }
 
-/// The share of mutants that a bench must notice, among those that are not proved to do the same.
+/// The share that a bench must notice of all mutants that are not proved equivalent.
 pub const GOAL: f64 = 0.99;
 
-/// Blocks that are not there yet, with what they must reach and why. What gets better leaves the list.
+/// Blocks below the goal, with the share that they must reach and why. A block that reaches the goal leaves the list.
 pub const BELOW: &[(&str, f64, &str)] = &[
     ("operand_check", 0.98, "the low bits of a stride that is not aligned: its verdict is known, and no proof ends"),
     ("pe_lane", 0.98, "products that a weight's entry makes: by the contract, entries of activations write them again"),
     ("dense_sparse_product", 0.98, "two mutants of its parts of which no proof decides"),
-    ("fp16_mac", 0.97, "the leading one behind a multiplier, whose proofs do not end in time"),
+    ("fp16_mac", 0.97, "the leading one after a multiplier, whose proofs do not end in time"),
     ("dcim_linear", 0.97, "the top bits of partial sums, of which no proof decides"),
     ("quantization_unit", 0.98, "two mutants of which no proof decides"),
     ("softmax", 0.87, "low bits of products and sums, which only a tie of the last rounding shows"),
@@ -38,8 +38,8 @@ pub const BELOW: &[(&str, f64, &str)] = &[
     ("token_appender", 0.92, "bits of words of 512 that a later beat of the bus replaces: proofs of that do not end"),
 ];
 
-/// Blocks in which proofs of what cannot be noticed take many minutes, and the share that is noticed of all mutants: they are
-/// tested without proofs.
+/// Blocks that are tested without proofs of equivalence, since these take many minutes; and the share of all mutants
+/// that the bench notices.
 pub const NOT_PROVED: &[(&str, f64)] = &[("layer_norm", 0.67), ("rms_norm", 0.62), ("vector_unit", 0.63)];
 
 /// What the bench of a block must notice.
@@ -116,7 +116,7 @@ pub fn renews() -> bool {
     std::env::var("SNAPSHOTS").as_deref() == Ok("overwrite")
 }
 
-/// Writes the table again, with what was measured now in place of what was there: one row for each block of the catalogue.
+/// Writes the table again with the new measurements, one row for each block of the catalogue.
 pub fn renew(measured: impl Fn(&str, &mut Row)) {
     let (old, text) = (rows(), std::fs::read_to_string(page()).unwrap());
     let mut table = String::from(

@@ -1,4 +1,4 @@
-//! Waveforms: `sim --trace` on every block, drawings of files, and those of the documents.
+//! Waveforms: `sim --trace` on every block, drawings of files, and drawings of the documents.
 
 mod files;
 #[path = "../support/mod.rs"]

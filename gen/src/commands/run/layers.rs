@@ -81,7 +81,7 @@ fn told(
         let (simulated, further) = (asked.len() as u64, (took.tokens - text.prompt.len()) as u64);
         let [prompt, others] = all.cycles;
         let of_token =
-            others.checked_div(simulated * further).map(|each| format!(", {} a token behind it", count(each)));
+            others.checked_div(simulated * further).map(|each| format!(", {} for each token after it", count(each)));
         let speed = count(((prompt + others) as f64 / all.busy) as u64);
         lines.extend([
             format!("  simulation  {speed} cycles a second of processor time, {:.1} s a token", took.each(all.busy)),
@@ -101,7 +101,7 @@ fn told(
     if !asked.is_empty() {
         let bytes = count(all.bytes);
         lines.push(format!(
-            "  checked     {bytes} bytes of results and the cycles of each job, all those of the golden model"
+            "  checked     {bytes} bytes of results and the cycles of each job; all equal the golden model's"
         ));
     }
     lines.join("\n") + "\n"

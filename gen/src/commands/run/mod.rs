@@ -22,13 +22,13 @@ use crate::present::progress::Progress;
 use crate::present::report;
 use text::{Text, to_terminal};
 
-/// Accelerators that a model runs on.
+/// Accelerators that can run the model.
 const ACCELERATORS: [&str; 4] = ["tender", "kllm", "kelle", "titanus"];
-/// The layer that is simulated where nobody says which.
+/// The layer that is simulated when the user names none.
 const LAYER: usize = 14;
 /// Memory that an accelerator may touch: half a gigabyte, of which SmolLM2-135M takes 150 MB.
 const WINDOW: Window = Window { base: 0x10_0000, limit: 0x1fff_ffff, address_width: 32 };
-/// The same for accelerators with longer addresses.
+/// The same memory for accelerators with longer addresses.
 const WIDE: Window = Window { address_width: 40, ..WINDOW };
 /// Cycles until memory answers.
 const LATENCY: u32 = 20;
@@ -40,19 +40,19 @@ pub(super) struct Args {
     /// Accelerator: tender, kllm, kelle or titanus
     #[arg(long, value_name = "NAME")]
     on: String,
-    /// Tokens to write, at most: the model may end its text
+    /// Largest number of tokens to write; the model may end its text earlier
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=tender::CONTEXT as u64))]
     tokens: u64,
-    /// Layers to simulate, as in 0,14,29, or `all`; the others are computed in the golden model [default: 14; tender: all]
+    /// Layers to simulate, as in 0,14,29, or `all`; the golden model computes the others [default: 14; tender: all]
     #[arg(long, value_name = "LAYERS", conflicts_with = "golden")]
     layers: Option<Layers>,
-    /// Compute in the golden model alone, without a simulation: the same text, sooner
+    /// Compute in the golden model without a simulation: the same text in less time
     #[arg(long)]
     golden: bool,
     /// Accelerators side by side, which share the columns of each projection; tender only [default: 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=4))]
     tops: Option<u64>,
-    /// Simulate without the golden model beside it, which is compared with every result otherwise; tender only
+    /// Simulate without comparing every result with the golden model; tender only
     #[arg(long, conflicts_with = "golden")]
     no_check: bool,
 }
@@ -77,7 +77,7 @@ impl FromStr for Layers {
 }
 
 impl Layers {
-    /// Those of a model that has so many.
+    /// The chosen layers of a model that has so many.
     fn of(&self, layers: usize) -> Result<BTreeSet<usize>> {
         match self {
             Self::All => Ok((0..layers).collect()),
@@ -117,17 +117,17 @@ impl On {
                 Err(Failure::Usage("tender computes all layers: --layers is for kllm, kelle and titanus".into()))
             }
             Self::Layers(_) if args.tops.is_some() => Err(Failure::Usage(
-                "--tops is for tender; of the others each simulated layer has an accelerator of its own".into(),
+                "--tops is for tender; with the others each simulated layer has an accelerator of its own".into(),
             )),
             Self::Layers(_) if args.no_check => {
-                let why = "chains of the others are fitted to what the golden model computes, and compared with it";
+                let why = "the other accelerators need the golden model: their jobs are fitted to its results";
                 Err(Failure::Usage(format!("--no-check is for tender; {why}")))
             }
             on => Ok(on),
         }
     }
 
-    /// Tokens of a prompt, and of all that is read, at most.
+    /// The most tokens of a prompt, and of all that the model reads.
     fn most_tokens(&self) -> [usize; 2] {
         match self {
             Self::Tender => [tender::CONTEXT; 2],
@@ -157,10 +157,10 @@ pub(super) fn run(args: &Args) -> Result<()> {
     report::print(&format!("{rest}\n\n{told}"))
 }
 
-/// Tokens that are read in all.
+/// Number of tokens that the model reads in all.
 fn room(on: &On, prompt: usize, args: &Args) -> Result<usize> {
     let [at_once, in_all] = on.most_tokens();
-    // The last token that is written is not read any more.
+    // The model does not read the last token that it writes.
     let needed = prompt + args.tokens as usize - 1;
     let has = format!("the prompt has {prompt} tokens");
     if prompt > at_once && at_once < in_all {

@@ -97,7 +97,7 @@ impl<'a> Network<'a> {
         let Some((device, clock)) = self.devices.get_mut(&number) else { return Ok(pass.rows) };
         let cycles = clock.cycles(&pass.job).with_context(|| format!("layer {number}"))?;
         let start = processor_time();
-        let place = || format!("layer {number} behind {} tokens, on the hardware", self.tokens);
+        let place = || format!("layer {number} after {} tokens, on the hardware", self.tokens);
         let (rows, counters) = pass.run_on(device, cycles).with_context(place)?;
         let all = &mut self.simulated;
         all.busy += (processor_time() - start) as f64 * 1e-9;

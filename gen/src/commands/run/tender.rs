@@ -173,7 +173,7 @@ fn told(text: &Text<'_>, block: &TenderTop, (all, took): (&Spent, &Took), (tops,
     let each = |amount: u64| count(amount / took.tokens as u64);
     let (of_each, of_all, host) = match tops {
         1 => ("", "", ""),
-        _ => (", on each", ", those of what all do counted for each", ", brings shares of rows together"),
+        _ => (", on each", "; results that all compute count once for each", ", brings shares of rows together"),
     };
     lines.extend([
         format!("  cycles      {} a token", each(all.cycles)),
@@ -186,7 +186,7 @@ fn told(text: &Text<'_>, block: &TenderTop, (all, took): (&Spent, &Took), (tops,
     if !text.args.golden && !text.args.no_check {
         let bytes = count(did.bytes);
         lines.push(format!(
-            "  checked     {bytes} bytes of results and the cycles of each job, all those of the golden model"
+            "  checked     {bytes} bytes of results and the cycles of each job; all equal the golden model's"
         ));
     }
     lines.join("\n") + "\n"

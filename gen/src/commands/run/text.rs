@@ -17,7 +17,7 @@ pub(super) fn to_terminal() -> bool {
 
 /// A language model that has read some tokens.
 pub(super) trait Reader {
-    /// Reads tokens behind those before: the likeliest one behind them. `done` hears how far it is.
+    /// Reads more tokens and returns the likeliest next token. `done` hears how far it is.
     fn read(&mut self, tokens: &[u32], done: &mut dyn FnMut(Part)) -> anyhow::Result<u32>;
 }
 

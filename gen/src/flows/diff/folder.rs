@@ -72,8 +72,8 @@ impl Design {
     }
 }
 
-/// All designs of a folder by what they are known as: those that manifests name, in the folder and those inside it; without a
-/// manifest all Verilog of the folder is one design.
+/// All designs of a folder by name: every design that a manifest names, in the folder or in a folder inside it. Without
+/// a manifest, all Verilog of the folder is one design.
 ///
 /// # Errors
 /// A folder that cannot be read or holds no Verilog; a manifest whose files are missing.

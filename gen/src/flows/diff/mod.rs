@@ -1,8 +1,8 @@
 //! Two versions of the same designs: does each do what it did?
 //!
-//! What is the same text is not looked at. Else modules are compared from the leaves upwards, with those inside them left out as far
-//! as they are known to do the same: a change in one module of an accelerator is a question about that module. Where that
-//! does not decide, the whole design is compared.
+//! Modules with the same text are skipped. The others are compared from the leaves upwards. Modules inside them that
+//! are known to do the same are left out: a change in one module of an accelerator is a question about that module.
+//! Where that does not decide, the whole design is compared.
 
 mod folder;
 

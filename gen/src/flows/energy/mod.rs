@@ -4,12 +4,12 @@
 //! golden model on the way; the transitions of every net are counted. Then
 //!
 //! - a net takes C V^2 / 2 for each transition, C being the pins on it;
-//! - a cell takes its internal energy from the library's tables for each transition of its pins, at the load of the
-//!   output and the transition time that the library gives for the edge;
+//! - a cell takes its internal energy from the library's tables for each transition of its pins. The tables are read at
+//!   the load of the output and at the transition time that the library gives for the edge;
 //! - leakage is a power, and reported apart.
 //!
-//! What is not in it: wires, a clock tree, glitches (the simulation has no delays), and whatever memories a real design
-//! would have instead of flip-flops. So the figures compare designs; they are not those of a chip.
+//! Not included are wires, a clock tree, glitches (the simulation has no delays), and the memories that a real design
+//! would have instead of flip-flops. So the figures compare designs; they are not the energy of a chip.
 
 mod activity;
 mod library;
@@ -151,7 +151,7 @@ fn repeat(bench: &dyn Bench, library: &[PathBuf], options: &RunOptions) -> Strin
     shell::line(&words)
 }
 
-/// Transition time at the input ports: that of the library's weakest driver with four of its own inputs as load.
+/// Transition time at the input ports: the one of the library's weakest driver with four of its own inputs as load.
 #[must_use]
 pub fn input_transition(cells: &Cells, driver: Option<&str>) -> f64 {
     let Some(cell) = driver.and_then(|name| cells.cells.get(name)) else { return 0.0 };

@@ -43,8 +43,8 @@ fn is_zero(graph: &Aig, limit: Duration, work: &Workspace) -> Result<bool> {
     }
 }
 
-/// What a run of both is asked, from what is quick to what is not. The first looks for a short run in which they differ; then
-/// equal registers and signals become one, and what is left is searched for a difference, then for an invariant.
+/// Questions about a run of both designs, the quick one first. The first looks for a short run in which they differ.
+/// The second merges equal registers and signals, and searches the rest for a difference, then for an invariant.
 const QUESTIONS: [&str; 2] = [
     "read_aiger both.aig; fold; orpos; strash; scleanup; lcorr; &get; &scorr; &put; dc2; write_aiger reduced.aig; \
      bmc3 -F 20 -C 10000; iprove -C 10000",

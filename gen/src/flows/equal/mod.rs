@@ -2,11 +2,11 @@
 //!
 //! "The same" is strict: all outputs, in every cycle, reset included, for all inputs. Nothing is known of the state at the
 //! start, so registers are related by name:
-//! - first it is asked whether the same values in registers of the same name always lead to the same outputs and the same
-//!   next values ([`How::Registers`], by ABC's `cec`). That is so in most changes that change no function, and holds whatever
-//!   registers and memories without a reset begin with;
-//! - else both start in reset, with registers and memories that have none at zero, and ABC looks for a run in which an output
-//!   differs, and for a proof that there is none ([`How::Sequential`]).
+//! - first, ABC's `cec` is asked about equal values in registers of the same name: do they always lead to the same
+//!   outputs and the same next values ([`How::Registers`])? They do after most changes that change no function, and for
+//!   any start value of registers and memories without a reset;
+//! - else both start in reset; registers and memories without a reset start at zero. ABC looks for a run in which an
+//!   output differs, and for a proof that there is none ([`How::Sequential`]).
 //!
 //! A difference is simulated by Yosys on the design as it was read, before its waveform is handed out.
 

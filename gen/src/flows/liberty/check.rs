@@ -1,7 +1,7 @@
-//! What a library file says must be whole before anything is computed of it: a damaged number would be a wrong area or energy.
+//! Checks a library file before anything is computed from it: a damaged number would be a wrong area or energy.
 //!
-//! Yosys, ABC and OpenSTA read the same file later, each with its own idea of what it may leave out. So every number that an
-//! area, a delay or an energy is made of is looked at here, once, with its line and its cell.
+//! Yosys, ABC and OpenSTA read the same file later, and each of them skips other parts. So every number that goes into
+//! an area, a delay or an energy is checked here, once, with its line and its cell.
 
 use std::collections::BTreeMap;
 

@@ -8,7 +8,7 @@ use super::ast::Group;
 use super::parser::parse;
 use crate::error::{Failure, Result};
 
-/// All cells in one text: that of the first file, and the groups of the others.
+/// All cells in one text: the text of the first file, and the groups of the others.
 pub(super) fn join(files: &[(PathBuf, String)]) -> Result<String> {
     let ((first, text), others) = files.split_first().ok_or_else(|| Failure::Usage("no library is named".into()))?;
     let of = |path: &Path, what: String| Failure::Usage(format!("{}: {what}", path.display()));
@@ -43,7 +43,7 @@ pub(super) fn join(files: &[(PathBuf, String)]) -> Result<String> {
                     text = Cow::Owned(rename(&text, group.name(), &other_name));
                     renamed.push((group.name(), other_name));
                 }
-                // Conditions, wire loads: those of the first file hold.
+                // For conditions and wire loads, the first file holds.
                 Some(_) => continue,
                 None => drop(known.insert(key, (path, group.text.to_owned()))),
             }

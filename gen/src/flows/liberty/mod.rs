@@ -3,12 +3,13 @@
 //! Nothing is assumed of the names of cells or of the units: the driving cell that ABC wants for its timing is found by
 //! what it does.
 //!
-//! The reader is our own. We tried the crates liberty-db 0.17, liberty-parser 0.3 and liberty-parse 0.1 on osu018's file with 24
-//! damages. All three take `nan` for an area, an area below 0, a word for an area, falling indices, a table with a value too few,
-//! an unknown template and text after the library. liberty-db drops the second of two cells or pins, and all cells after a brace too
-//! many, and says `Ok`; liberty-parse keeps one of two as well. All three overflow the stack on nested groups. None keeps the
-//! line of what it has read, so a check after the reader could not say where a wrong number is; nor the text of a group, which
-//! [`open`] wants to join files. With a crate all of the checks here would remain, and the messages would lose their place.
+//! The reader is our own. We tried the crates liberty-db 0.17, liberty-parser 0.3 and liberty-parse 0.1 on osu018's
+//! file with 24 damages. All three accept `nan`, a word or a number below 0 as an area. They accept falling indices, a
+//! table with a value too few, an unknown template and text after the library. liberty-db drops the second of two cells
+//! or pins, and all cells after a brace too many, and says `Ok`; liberty-parse keeps one of two as well. All three
+//! overflow the stack on nested groups. None keeps line numbers, so a check after the reader could not say where a
+//! wrong number is. None keeps the text of a group, which [`open`] needs to join files. With a crate all of the checks
+//! here would remain, and the messages would lose their place.
 
 mod ast;
 mod check;
@@ -59,8 +60,8 @@ pub struct Library {
 /// Finds and reads a library by name or path: files that gzip packed too, and several that make a library together.
 ///
 /// # Errors
-/// A package that is not installed, a file that cannot be read or is no Liberty file, damage to what numbers are computed of; files
-/// that do not belong together.
+/// A package that is not installed; a file that cannot be read or is no Liberty file; damage to a number that results
+/// depend on; files that do not belong together.
 pub fn open<P: AsRef<Path>>(library: &[P]) -> Result<Library> {
     let files = library.iter().map(|file| locate(file.as_ref())).collect::<Result<Vec<_>>>()?;
     let read = |path: &PathBuf| {

@@ -26,7 +26,7 @@ const TABLES: [&str; 11] = [
 ];
 
 impl<'g, 'a> Templates<'g, 'a> {
-    /// Those of a library.
+    /// The templates of a library.
     #[must_use]
     pub fn new(library: &'g Group<'a>) -> Self {
         let templates = library.groups.iter().filter(|group| group.kind.ends_with("_template"));
@@ -44,7 +44,7 @@ impl<'g, 'a> Templates<'g, 'a> {
         of_kind(first).or_else(any)
     }
 
-    /// The values of an index: the table's own, or those of its template.
+    /// The values of an index: the table's own, or the values of its template.
     #[must_use]
     pub fn index<'t>(&'t self, table: &'t Group<'a>, number: usize) -> &'t [&'a str] {
         let name = format!("index_{number}");
@@ -163,7 +163,7 @@ mod tests {
         }
     }
 
-    /// Energies have templates of their own, which may be called as those of delays.
+    /// Energies have templates of their own, which may have the names of templates for delays.
     #[test]
     fn templates_by_kind() {
         let power = "power_lut_template (t) { index_1 (\"1, 2, 3, 4, 5, 6\"); } cell (a)";

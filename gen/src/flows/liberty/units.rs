@@ -2,7 +2,7 @@
 
 use super::Group;
 
-/// The units that something is computed with: name, what is behind the prefix, and an example.
+/// The units of the numbers that results depend on: name, the letter after the prefix, and an example.
 pub(super) const UNITS: [(&str, char, &str); 4] = [
     ("time_unit", 's', "`1ns`"),
     ("voltage_unit", 'V', "`1V`"),

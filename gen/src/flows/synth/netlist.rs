@@ -49,7 +49,7 @@ pub fn netlist_by_modules(sources: &Sources, library: &Library, jobs: NonZeroUsi
     flattened(&Workspace::new()?, script, &files, &sources.top)
 }
 
-/// A module in Yosys' own language; those inside it are instances.
+/// A module in Yosys' own language; the modules inside it are instances.
 fn module_in_cells(module: &ModuleSources, library: &Library) -> Result<SourceFile> {
     let (files, name) = (module.files(), module.name());
     let work = Workspace::new()?;

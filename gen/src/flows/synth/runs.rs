@@ -53,8 +53,8 @@ pub(super) fn whole(sources: &Sources, options: &Options, library: Option<&Libra
     Ok(found)
 }
 
-/// Each module by itself, as many at a time as the options say; those inside it are empty. Yosys repeats its passes on all
-/// modules as long as any of them gets smaller, so one run for all takes several times as long.
+/// Each module by itself, as many at a time as the options say; the modules inside it are empty. Yosys repeats its
+/// passes on all modules as long as any of them gets smaller, so one run for all takes several times as long.
 pub(super) fn apart(
     sources: &Sources,
     manifest: &Manifest,

@@ -86,8 +86,8 @@ struct Data<'a> {
     /// Modules whose Verilog is elsewhere.
     boxes: Vec<&'a str>,
     streams: Vec<StreamData<'a>>,
-    /// Ports of no stream: inputs; whether they are held at zero, or random; outputs that are never X, and those that
-    /// may be.
+    /// Ports of no stream: inputs, and whether they are held at zero or random; outputs that are never X, and outputs
+    /// that may be X.
     inputs: Vec<PortData<'a>>,
     held: bool,
     known: Vec<&'a str>,

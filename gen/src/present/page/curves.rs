@@ -44,8 +44,8 @@ pub(super) struct Dot {
     pub(super) title: String,
 }
 
-/// The charts of a sweep: those of its file, or a choice when it names none. A Pareto front is always among them when
-/// there is one to show.
+/// The charts of a sweep: the ones that its file names, or a choice when it names none. A Pareto front is always among
+/// them when there is one to show.
 pub(super) fn all(results: &Results) -> Vec<Result<Curves, String>> {
     let mut plots = if results.plots.is_empty() { choice(results) } else { results.plots.clone() };
     if !plots.iter().any(|p| p.pareto) {
@@ -177,8 +177,8 @@ impl Curves {
     }
 }
 
-/// What tells curves apart: the parameter that the plot names, and when a curve would still have several points above
-/// one another, the other axes too, unless that makes more curves than there are colours.
+/// The parameters that tell curves apart. The first is the one that the plot names. The other axes follow when a curve
+/// would still have several points above one another, unless that makes more curves than there are colours.
 fn separators(results: &Results, plot: &Plot) -> Vec<String> {
     let named: Vec<String> = plot.series.iter().cloned().collect();
     let mut all = named.clone();

@@ -130,7 +130,7 @@ fn port_line(port: &ManifestPort, side: Side, top_width: usize, y: usize) -> Str
         Side::Left => (SIDE - 26, SIDE - 34, "end"),
         Side::Right => (SIDE + top_width + 1, SIDE + top_width + 35, "start"),
     };
-    // The tip of an input touches the box; that of an output points away from it.
+    // The tip of an input touches the box; the tip of an output points away from it.
     format!(
         "<g><title>{}</title><path class=\"l-muted {width}\" d=\"M{from} {y}.5h20\"/>\
          <path class=\"f-muted\" d=\"M{} {}l7 4.5l-7 4.5z\"/>\

@@ -104,7 +104,7 @@ impl Table {
         stages.sort_by_key(|stage| group_of(*stage).0);
         for stage in stages {
             let mut names = metrics(results, stage);
-            // The figures after optimisation before those without.
+            // The figures after optimisation come before the figures without it.
             names.sort_by_key(|name| name.ends_with("_strash"));
             table.group(results, group_of(stage).1, names.into_iter(), &mut values);
         }

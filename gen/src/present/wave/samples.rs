@@ -55,7 +55,7 @@ struct Reader<'a> {
     /// Code of the clock, and whether it is low.
     clock: Option<usize>,
     clock_is_low: bool,
-    /// Code and kind of what is sampled, and what it is now.
+    /// Code and kind of each sampled variable, and its value now.
     slots: Vec<(usize, Kind)>,
     now: Vec<Sample>,
     /// Changes of one moment belong together: they are applied when the next moment begins.
@@ -183,7 +183,8 @@ fn unknown(kind: Kind) -> Sample {
     }
 }
 
-/// The bits of a signal out of those of its variable, of which a file leaves out leading zeros and all but one leading x.
+/// The bits of a signal, cut out of its variable. A file leaves out leading zeros of a variable, and all leading x but
+/// one.
 fn cut(bits: &str, signal: &Signal) -> String {
     let bits = bits.as_bytes();
     let lead = match bits.first() {

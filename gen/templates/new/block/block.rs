@@ -171,7 +171,8 @@ mod tests {
         }
     }
 
-    /// A bench that was never seen to fail proves nothing. `senbazuru mutate` asks the same of faults that nobody thought of.
+    /// A bench that was never seen to fail proves nothing. `senbazuru mutate` tests it with faults that nobody thought
+    /// of.
     #[test]
     fn broken_hardware_is_noticed() {
         let faults = [
