@@ -1,4 +1,5 @@
-//! Decoder at the edge of ANT's array: an operand of 4 bits of the tensor's type to an integer with an exponent.
+//! Decoder at the edge of ANT's array: turns an operand of 4 bits, of the tensor's type, into an integer with an
+//! exponent.
 
 use crate::lang::{
     About, Block, CatalogBlock, In, Module, Out, Proof, Timing, cat, choices, mux, parameters, ports, select, sint,
@@ -6,7 +7,7 @@ use crate::lang::{
 };
 
 choices! {
-    /// What the tensors of an array are.
+    /// Whether the tensors of an array have negative values.
     pub enum Sign {
         /// Weights, and activations of either sign.
         Signed,
@@ -55,9 +56,9 @@ impl Block for AntDecoder {
         summary: "decoder of ANT's types of 4 bits, int, power of two and flint, to integers with exponents",
         contract: "value = integer x 2^exponent, in the same cycle; 0 has the exponent 0.\n\
             signed: int is two's complement; power of two and flint are a sign and three bits, unsigned: four bits.\n\
-            power of two: 0 of the code 0, else 2^(code - 1).\n\
-            flint: the place of the highest one behind the first bit says how many bits of an integer are left: \
-            0, 1, 2, 3, 16, 8, 4, 6 of three bits; 0 to 7, 64, 32, 16, 24, 8, 10, 12, 14 of four.",
+            power of two: 0 for the code 0, else 2^(code - 1).\n\
+            flint: the highest one below the first bit tells by its place how many bits of the integer remain.\n\
+            Three bits: 0, 1, 2, 3, 16, 8, 4, 6. Four bits: 0 to 7, 64, 32, 16, 24, 8, 10, 12, 14.",
         reference: "ANT, flint and its int-based decoder",
     };
 

@@ -1,9 +1,10 @@
-//! Processing element of BitMoD: products of floating-point activations with weights that come as terms, a bit of their mantissa at a time.
+//! Processing element of BitMoD: products of floating-point activations and weights. Weights come as terms, a bit of
+//! their mantissa at a time.
 //!
-//! A term is plus or minus a power of two, or nothing. So a product is an activation's significand, shifted: the significands of
-//! all lanes are aligned to the largest exponent, added, counted 2^significance times, and added to the group's sum, which has
-//! an exponent of its own that only grows. When the group is complete its sum is kept, and multiplied by the group's scale a
-//! bit a cycle while the next group is summed.
+//! A term is plus or minus a power of two, or nothing. So a product is an activation's significand, shifted. The
+//! significands of all lanes are aligned to the largest exponent, added and counted 2^significance times. Their sum is
+//! added to the group's sum, which has an exponent of its own that only grows. When the group is complete its sum is
+//! kept, and multiplied by the group's scale a bit a cycle while the next group is summed.
 
 mod accumulate;
 mod align;
@@ -35,7 +36,7 @@ ports! {
     pub struct BitSerialPePorts(p: &BitSerialPe) {
         /// First step of a group, at any time: the sum starts from zero.
         first_i: In = bit(),
-        /// Last step of a group: the sum behind it is kept for its scale.
+        /// Last step of a group: the sum after it is kept for its scale.
         last_i: In = bit(),
         /// Activations: sign, exponent and fraction as in IEEE 754.
         acts_i: InArray = uint(1 + p.exponent_width + p.fraction_width).array(p.lanes),
@@ -72,18 +73,19 @@ impl Block for BitSerialPe {
     const ABOUT: About = About {
         name: "bit_serial_pe",
         summary: "sums of floating-point activations times terms of weights, and their product with a scale, the processing element of BitMoD",
-        contract: "A term is (-1)^sign x 2^exponent, or 0. Value of the group = result_o x 2^(exponent_o - bias - fraction_width - 3), \
-            bias = 2^(exponent_width - 1) - 1.\n\
-            Step: significands with three more bits are shifted right to the largest exponent among the terms that are not 0, \
-            rounded towards 0, and added; the sum and that of the group, of which the one with the smaller exponent is shifted \
-            right, rounded down, are added; if it does not fit accumulator_width bits it is halved until it does, rounded once to \
-            nearest, ties to even.\n\
-            With all terms 0 nothing changes. Infinities and NaNs in lanes whose term is not 0, and exponents that do not \
-            fit, set invalid_o with the group's result; first_i clears that.\n\
-            Scale: result' = (scale_first_i ? 0 : 2 result) + (scale_i ? sum : 0) in cycles with scale_valid_i, of the last group that \
-            was complete two cycles before; more than scale_width bits wrap. A group that ends while bits come spoils the result, \
-            up to the next scale_first_i, and nothing else.\n\
-            Reset drops a last_i on its way; the sum is unknown until first_i, the result until a group ends and scale_first_i.",
+        contract: "A term is (-1)^sign x 2^exponent, or 0. Value of the group = result_o x 2^(exponent_o - bias -\n\
+            fraction_width - 3), bias = 2^(exponent_width - 1) - 1.\n\
+            Step: significands with three more bits are shifted right to the largest exponent among the terms that\n\
+            are not 0, rounded towards 0, and added. This sum is added to the group's sum. Before that, the one of\n\
+            them with the smaller exponent is shifted right and rounded down. If the result does not fit\n\
+            accumulator_width bits it is halved until it does, rounded once to nearest, ties to even.\n\
+            With all terms 0 nothing changes. Infinities and NaNs in lanes whose term is not 0, and exponents that\n\
+            do not fit, set invalid_o with the group's result; first_i clears that.\n\
+            Scale: result' = (scale_first_i ? 0 : 2 result) + (scale_i ? sum : 0) in cycles with scale_valid_i. sum\n\
+            is the sum of the last group that was complete two cycles before. More than scale_width bits wrap. A\n\
+            group that ends while bits come spoils the result, up to the next scale_first_i, and nothing else.\n\
+            Reset drops a last_i on its way; the sum is unknown until first_i, the result until a group ends and\n\
+            scale_first_i.",
         reference: "BitMoD (HPCA 2025, arXiv 2411.11745), section IV-B and figure 5",
     };
 
@@ -111,7 +113,7 @@ struct Dot {
     special: Signal,
 }
 
-/// An exact sum, what is left of it, and how often it was halved.
+/// An exact sum, the rounded sum, and how often it was halved.
 #[derive(Clone, Copy)]
 struct Rounding {
     exact: Signal,
@@ -119,7 +121,7 @@ struct Rounding {
     halvings: Signal,
 }
 
-/// The sum that is kept, and what its scale has made of it.
+/// The sum that is kept, and its product with the scale so far.
 struct Scaled {
     kept: Signal,
     result: Signal,

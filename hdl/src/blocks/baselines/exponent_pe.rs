@@ -1,12 +1,12 @@
 //! Processing element of ANT's and OliVe's systolic arrays: operands are integers with an exponent of two.
 //!
-//! Decoders at the edges of the array turn every type into such pairs, so the PE knows none of them: it multiplies the
-//! integers, adds the exponents, and shifts the product by their sum into the accumulator. ANT and OliVe have the same PE;
-//! exponents of three bits are enough for all their signed types of 4 bits, those of four also for the halves of operands of
-//! 8 bits, a step each.
+//! Decoders at the edges of the array turn every type into such pairs, so the PE knows no type. It multiplies the
+//! integers, adds the exponents, and shifts the product by their sum into the accumulator. ANT and OliVe have the same
+//! PE. Exponents of three bits are enough for all their signed types of 4 bits. Exponents of four bits are enough for
+//! the halves of operands of 8 bits too, a step each.
 //!
 //! All else is as in `tender_pe` with the same `drain`: the registers that pass operands on, the accumulator, its flag,
-//! the register beside it. So the difference of their areas is that of their arithmetic.
+//! the register beside it. So the PEs' areas differ by their arithmetic alone.
 
 use crate::blocks::tender::Drain;
 use crate::blocks::tender::tender_pe::drain::RowOfSums;
@@ -39,7 +39,7 @@ ports! {
     pub struct ExponentPePorts(p: &ExponentPe) {
         /// First step of a tile, at any time: the accumulator starts from zero.
         first_i: In = bit(),
-        /// Last step of a tile: the sum behind it is kept for the drain.
+        /// Last step of a tile: the sum after it is kept for the drain.
         last_i: In = bit(),
         /// Activation from the left neighbour: its integer.
         act_i: In = sint(p.operand_width + 1),
@@ -80,12 +80,13 @@ impl Block for ExponentPe {
         name: "exponent_pe",
         summary: "multiply-accumulate of integers with exponents, the processing element of ANT and OliVe",
         contract: "acc' = (first_i ? 0 : acc) + (act_i x 2^act_exponent_i) x (weight_i x 2^weight_exponent_i).\n\
-            Integers are -2^(operand_width - 1) to 2^operand_width - 1, and an operand is at most 2^(accumulator_width / 2 - 1) in \
-            magnitude; one beyond spoils the sum and its flag up to the next first_i and nothing else.\n\
+            Integers are -2^(operand_width - 1) to 2^operand_width - 1, and an operand is at most\n\
+            2^(accumulator_width / 2 - 1) in magnitude. An operand beyond spoils the sum and its flag up to the\n\
+            next first_i and nothing else.\n\
             An acc' outside of accumulator_width bits wraps, and sets the flag until the next first_i.\n\
             single: result_o = acc; from drain_i until the next first_i, acc' = result_i.\n\
-            double: result_o = the sum from the cycle after it is complete until drain_i; from then on result_i, one cycle later. A \
-            second sum that completes before drain_i takes the place of the first one.\n\
+            double: result_o = the sum from the cycle after it is complete until drain_i; from then on result_i,\n\
+            one cycle later. A second sum that completes before drain_i takes the place of the first one.\n\
             Reset drops the controls on their way and sums that wait; the sum is unknown until the next first_i.",
         reference: "OliVe and ANT, the PE of their systolic arrays; Tender, section V-C",
     };
@@ -144,7 +145,7 @@ enum Leaving {
 }
 
 impl ExponentPe {
-    /// Operands and controls on their way to the neighbours; returns that of the last step.
+    /// Operands and controls on their way to the neighbours; returns the control of the last step.
     fn passed_on(&self, m: &mut Module, io: &ExponentPePorts) -> Signal {
         let mut control = |name: &str, input: Signal, output: Signal| {
             let passed = m.reg_init(name, bit(), 0);
@@ -171,7 +172,7 @@ impl ExponentPe {
     fn shifted_product(&self, m: &mut Module, io: &ExponentPePorts) -> Signal {
         let product = m.wire("product", (io.act_i * io.weight_i).truncate(2 * self.operand_width + 1));
         let exponent = m.wire("exponent", io.act_exponent_i + io.weight_exponent_i);
-        // No wider than the shift can make it: bits above are all the sign.
+        // No wider than the shift can make it: higher bits are all the sign.
         let most = 2 * ((1 << self.exponent_width) - 1);
         let width = self.accumulator_width.min(2 * self.operand_width + 1 + most);
         let addend = m.wire("addend", product.extend(width).shl_by(exponent));

@@ -1,4 +1,5 @@
-//! What the papers compare themselves with, as circuits of our own: processing elements and decoders of ANT, OliVe, OLAccel and BitMoD.
+//! The circuits with which the papers compare their own: processing elements and decoders of ANT, OliVe, OLAccel and
+//! BitMoD, built by us.
 
 pub mod ant_decoder;
 pub mod bit_serial_pe;

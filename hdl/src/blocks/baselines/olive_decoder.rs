@@ -35,9 +35,10 @@ impl Block for OliveDecoder {
         name: "olive_decoder",
         summary: "decoder of outlier-victim pairs: int4 or flint4 beside abfloat to integers with exponents",
         contract: "value = integer x 2^exponent, in the same cycle.\n\
-            int4: two's complement, -7 to 7. flint4: a sign, and 0, 1, 2, 3, 16, 8, 4, 6 of the codes 0 to 7.\n\
-            The code 1000 is the victim: 0 with the exponent 0, and the other value of its pair is an outlier, abfloat E2M1: a sign, 0 of the code 0, \
-            else (2 + lowest bit) x 2^(upper two bits + bias), bias 2 with int4, 3 with flint4.\n\
+            int4: two's complement, -7 to 7. flint4: a sign, and 0, 1, 2, 3, 16, 8, 4, 6 for the codes 0 to 7.\n\
+            The code 1000 is the victim: 0 with the exponent 0. The other value of its pair is an outlier, abfloat\n\
+            E2M1: a sign, 0 for the code 0, else (2 + lowest bit) x 2^(upper two bits + bias). The bias is 2 with\n\
+            int4, 3 with flint4.\n\
             A victim beside a victim: both 0, and invalid_o.",
         reference: "OliVe, outlier-victim pair encoding, abfloat and its decoder",
     };
@@ -58,7 +59,7 @@ impl Block for OliveDecoder {
         m.connect(io.invalid_o, invalid);
         m.formal(|m| {
             for pair in 0..self.pairs {
-                // At most one outlier a pair, and no exponent is 7: what the PE is dimensioned for.
+                // At most one outlier a pair, and no exponent is 7: the PE is dimensioned for this.
                 let [low, high] = [0, 1].map(|k| io.exponents_o.at(2 * pair + k).gt(4));
                 m.assert_always(&format!("one_outlier_of_pair_{pair}"), !(low & high));
                 for k in 2 * pair..2 * pair + 2 {

@@ -1,8 +1,10 @@
-//! PE group of OLAccel: lanes of narrow multiply-accumulates that share an activation, and one multiplier more for outlier weights.
+//! PE group of OLAccel: lanes of narrow multiply-accumulates that share an activation, and one more multiplier for
+//! outlier weights.
 //!
-//! A weight that does not fit a lane is cut in two: the lane multiplies its lower half, the extra multiplier its upper half, and
-//! the lane adds both products in the same step. Of several such weights in one step all but one need a second step, in which
-//! the lanes multiply upper halves. With wide activations it is the group for outlier activations.
+//! A weight that does not fit a lane is cut in two. The lane multiplies its lower half, the extra multiplier its upper
+//! half, and the lane adds both products in the same step. If one step has several such weights, all but one need a
+//! second step, in which the lanes multiply upper halves. With wide activations it is the group for outlier
+//! activations.
 //!
 //! Nothing is passed on: the activation goes to all lanes, and a lane's weight is its own. Sums, flags and the row of registers
 //! beside them are as in `tender_pe` with `drain = double`.
@@ -36,13 +38,13 @@ ports! {
     pub struct OutlierPeGroupPorts(p: &OutlierPeGroup) {
         /// First step of a tile, at any time: all sums start from zero.
         first_i: In = bit(),
-        /// Last step of a tile: the sums behind it are kept for the drain.
+        /// Last step of a tile: the sums after it are kept for the drain.
         last_i: In = bit(),
         /// The activation of all lanes.
         act_i: In = sint(p.act_width),
         /// The lanes' weights, or halves of them.
         weights_i: InArray = sint(p.weight_width).array(p.lanes),
-        /// What `weights_i` holds are upper halves: products count 2^weight_width times.
+        /// `weights_i` holds upper halves: products count 2^weight_width times.
         upper_i: In = bit(),
         /// Upper half of the outlier among the weights; 0 if there is none.
         outlier_i: In = sint(p.weight_width),
@@ -66,14 +68,14 @@ impl Block for OutlierPeGroup {
     const ABOUT: About = About {
         name: "outlier_pe_group",
         summary: "lanes of narrow multiply-accumulates with an extra multiplier for outlier weights, the PE group of OLAccel",
-        contract: "sum of lane k' = (first_i ? 0 : sum) + act_i x (weights_i[k] x (upper_i ? 2^weight_width : 1) \
-            + (outlier_lane_i = k ? outlier_i x 2^weight_width : 0)).\n\
+        contract: "sum of lane k' = (first_i ? 0 : sum) + act_i x (weights_i[k] x (upper_i ? 2^weight_width : 1) +\n\
+            (outlier_lane_i = k ? outlier_i x 2^weight_width : 0)).\n\
             A sum that does not fit wraps, and sets the lane's flag until the next first_i.\n\
-            The sums of a tile are in the row of registers from the cycle after they are complete until drain_i; from then on each \
-            register takes that of the lane before, the first one result_i, a place a cycle. Sums that are complete before drain_i \
-            take the place of those that wait.\n\
-            first_i may come in any cycle and drops the sums and flags. Reset drops sums that wait or move; sums are unknown \
-            until the next first_i.",
+            The sums of a tile are in the row of registers from the cycle after they are complete until drain_i.\n\
+            From then on each register takes the sum of the lane before, the first one result_i, a place a cycle.\n\
+            Sums that are complete before drain_i take the place of sums that wait.\n\
+            first_i may come in any cycle and drops the sums and flags. Reset drops sums that wait or move; sums\n\
+            are unknown until the next first_i.",
         reference: "OLAccel (Park, Kim and Yoo, ISCA 2018): lanes with an additional MAC; Tender, section V-A",
     };
 
@@ -115,7 +117,7 @@ struct Row {
 }
 
 impl OutlierPeGroup {
-    /// Width of what a lane adds in a step.
+    /// Width of a lane's addend in a step.
     fn addend_width(&self) -> u32 {
         self.act_width + 2 * self.weight_width
     }
@@ -124,7 +126,7 @@ impl OutlierPeGroup {
     fn row(&self, m: &mut Module, io: &OutlierPeGroupPorts, sums: Regs, flags: Regs) -> Row {
         let complete = m.reg_init("last_q", bit(), 0);
         complete.next(io.last_i);
-        // Who takes the sums may be busy still: they wait until all can move.
+        // The receiver of the sums may be busy still: they wait until all can move.
         let holds = m.reg_init("holds_q", bit(), 0);
         holds.next(complete.q | (holds.q & !io.drain_i));
         let moves = m.wire("moves", complete.q | io.drain_i | !holds.q);

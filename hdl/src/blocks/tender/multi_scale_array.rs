@@ -7,7 +7,7 @@
 //! In INT8 mode 2 x 2 PEs make one product of bytes: even rows hold the low nibble of an activation, odd ones the high
 //! nibble, and so do the columns for weights. Low nibbles are unsigned. The four sums meet where rows leave the array.
 //!
-//! Files: `edges.rs` is what surrounds the mesh, `drain.rs` how sums leave, `properties.rs` what is proved.
+//! Files: `edges.rs` has the circuits around the mesh, `drain.rs` the way of the sums out, `properties.rs` the proofs.
 
 use super::tender_pe::{Rescale, TenderPe};
 use crate::lang::{
@@ -88,7 +88,7 @@ impl MultiScaleArray {
         if self.int8 { sum + 2 * operand + 1 } else { sum }
     }
 
-    /// Cycles that registers between the ports and the accumulators add: at the edges, and behind each multiplier.
+    /// Cycles that registers between the ports and the accumulators add: at the edges, and after each multiplier.
     fn before(&self) -> u32 {
         if self.pe.pipelined { 2 } else { 0 }
     }
@@ -108,21 +108,21 @@ impl Block for MultiScaleArray {
     const ABOUT: About = About {
         name: "multi_scale_array",
         summary: "output-stationary systolic array with a rescale step between channel groups",
-        contract: "A tile is the steps from `first` to `last`. Sum (r, c) starts at 0; a step with rescale = n > 0 makes it \
-            sum x 2^n, any other adds act[r] x weight[c].\n\
+        contract: "A tile is the steps from `first` to `last`. Sum (r, c) starts at 0; a step with rescale = n > 0\n\
+            makes it sum x 2^n, any other adds act[r] x weight[c].\n\
             act_signed and weight_signed tell how to read the operands.\n\
             int8: logical operand i is element 2i (low) and 2i + 1 (high); sum (i, j) comes out of row 2i + 1.\n\
-            Row r shows its sums in consecutive cycles, last column first; a tile in int8 mode in every second cycle. The first \
-            one comes r + columns + 1 cycles after the step with `last`; with the parameter int8, r + columns + 2 cycles \
-            after it, and r + columns + 3 if the tile is in int8 mode. With pe.pipelined all that is 2 cycles later, 4 with \
-            the parameter int8.\n\
+            Row r shows its sums in consecutive cycles, last column first; a tile in int8 mode in every second\n\
+            cycle. The first one comes r + columns + 1 cycles after the step with `last`. With the parameter int8\n\
+            it comes r + columns + 2 cycles after it, and r + columns + 3 if the tile is in int8 mode. With\n\
+            pe.pipelined all that is 2 cycles later, 4 with the parameter int8.\n\
             overflow_o: an accumulator of this sum left its range at some step; the sum may be wrong.\n\
-            step_ready_o is low while a step would disturb sums that have not left: double drain holds back a step with `last` \
-            for columns - 1 cycles after the last one, single drain any step for columns + 1 cycles. Results must be taken when \
-            valid.\n\
-            A tile may be broken off at any time by a step with `first`: nothing of it is shown. Steps that no `first` begins, and \
-            tiles whose steps differ in int8, have sums without meaning, at the right time, and disturb no other tile. Reset \
-            drops tiles and sums on their way.",
+            step_ready_o is low while a step would disturb sums that have not left. Double drain holds back a step\n\
+            with `last` for columns - 1 cycles after the last one, single drain any step for columns + 1 cycles.\n\
+            Results must be taken when valid.\n\
+            A tile may be broken off at any time by a step with `first`: none of its sums is shown. Steps that no\n\
+            `first` begins, and tiles whose steps differ in int8, have sums without meaning, at the right time.\n\
+            They disturb no other tile. Reset drops tiles and sums on their way.",
         reference: "Tender, sections IV-B and VI-E, figures 6(b) and 7",
     };
 

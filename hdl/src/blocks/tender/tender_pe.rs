@@ -1,19 +1,20 @@
 //! Processing element of Tender's systolic arrays: one multiply-accumulate a cycle, and a rescale of the accumulator
 //! between two channel groups.
 //!
-//! Operands carry their sign: a signed nibble is sign-extended by one bit, an unsigned one (attention scores, the low
-//! half of an 8-bit operand) zero-extended, where it enters the array. So one multiplier serves all modes.
+//! Operands carry their sign, added where they enter the array. A signed nibble is sign-extended by one bit; an
+//! unsigned one (attention scores, the low half of an 8-bit operand) is zero-extended. So one multiplier serves all
+//! modes.
 //!
 //! A rescale takes the bubble that the controller puts between two groups. The product is zero there, and doubling is
 //! one more addition: the accumulator itself takes the place of the product. That is `rescale = adder`, which costs
 //! about one gate a product bit. `shifter` shifts by up to `max_shift` places in one bubble; `factor` multiplies by any
 //! integer that fits an operand, one digit of the accumulator a cycle, through the PE's multiplier.
 //!
-//! With `pipelined` a register stands between multiplier and adder. The controls of its step are those that are passed
-//! on to the right anyway, a cycle later.
+//! With `pipelined` a register stands between multiplier and adder. The step's controls come from the registers that
+//! pass them on to the right anyway, a cycle later.
 //!
 //! Drain: a row of PEs is a shift register to the right. With `drain = double` the sum moves to a register of its own,
-//! one cycle after the last step, and waits there for the rest of its row; the PE goes on with the next tile. With
+//! one cycle after the last step. There it waits for the rest of its row, and the PE goes on with the next tile. With
 //! `drain = single` the accumulators shift.
 
 use crate::blocks::common::arith::row_product::{RowFactor, row_product};
@@ -64,9 +65,9 @@ choices! {
 }
 
 choices! {
-    /// What the multiplier is made of, and with single drain how the neighbour's sum comes in.
+    /// Circuit of the multiplier, and with single drain the way of the neighbour's sum.
     pub enum Multiplier {
-        /// Verilog's `*`: the fastest to simulate, and what a synthesiser makes of it.
+        /// Verilog's `*`: the fastest to simulate; the synthesiser chooses the circuit.
         Operator,
         /// Rows that are added by pairs: fewer gates, fewest levels. A neighbour's sum comes through the adder.
         Tree,
@@ -121,7 +122,7 @@ ports! {
         rescale_i: InOption = uint(p.rescale_width()).when(p.rescale != Rescale::None),
         /// Last cycle of a multiplication by alpha.
         rescale_last_i: InOption = bit().when(p.rescale == Rescale::Factor),
-        /// Last step of a tile: with double drain the sum behind it is kept for the drain.
+        /// Last step of a tile: with double drain the sum after it is kept for the drain.
         last_i: In = bit(),
         /// Activation from the left neighbour, or alpha.
         act_i: In = sint(p.operand_width + 1),
@@ -179,20 +180,22 @@ impl Block for TenderPe {
     const ABOUT: About = About {
         name: "tender_pe",
         summary: "one multiply-accumulate a cycle, and a rescale of the accumulator between channel groups",
-        contract: "acc' = (first_i ? 0 : acc) x rescale + act_i x weight_i; in a rescale cycle the product must be 0.\n\
-            rescale = 2^rescale_i (adder, shifter). \
-            factor: accumulator_width / operand_width cycles in a row with rescale_i and act_i = alpha, \
-            0 to 2^operand_width - 1, the last one with rescale_last_i, give acc x alpha.\n\
+        contract: "acc' = (first_i ? 0 : acc) x rescale + act_i x weight_i; in a rescale cycle the product must be\n\
+            0.\n\
+            rescale = 2^rescale_i (adder, shifter). factor: accumulator_width / operand_width cycles in a row give\n\
+            acc x alpha, with rescale_i, act_i = alpha from 0 to 2^operand_width - 1, and rescale_last_i in the\n\
+            last cycle.\n\
             An acc' outside of accumulator_width bits wraps or saturates, and sets the flag until the next first_i.\n\
-            pipelined: a step reaches acc one cycle later than its operands come, first_i and last_i with it; drain_i, result_i \
-            and what is passed on to the neighbours do not wait.\n\
+            pipelined: a step reaches acc one cycle later than its operands come, first_i and last_i with it;\n\
+            drain_i, result_i and the outputs to the neighbours do not wait.\n\
             single: result_o = acc; from drain_i until the next first_i, acc' = result_i.\n\
-            double: result_o = the sum from the cycle after it is complete until drain_i; from then on result_i, \
+            double: result_o = the sum from the cycle after it is complete until drain_i; from then on result_i,\n\
             one cycle later. A second sum that completes before drain_i takes the place of the first one.\n\
-            first_i may come in any cycle: it drops the sum, its flag, and a multiplication by alpha that has not ended. A \
-            product in a rescale cycle, or a multiplication that breaks off otherwise, spoils the sum up to the next first_i \
-            and nothing else.\n\
-            Reset drops the controls on their way and sums that wait or move; the sum is unknown until the next first_i.",
+            first_i may come in any cycle: it drops the sum, its flag, and a multiplication by alpha that has not\n\
+            ended. A product in a rescale cycle, or a multiplication that breaks off otherwise, spoils the sum up\n\
+            to the next first_i and nothing else.\n\
+            Reset drops the controls on their way and sums that wait or move; the sum is unknown until the next\n\
+            first_i.",
         reference: "Tender, section IV-B and figure 6(c)",
     };
 

@@ -1,9 +1,10 @@
 //! Weight-stationary variant of the multi-scale array: weights stay, partial sums pass down the rows.
 //!
 //! A fold is as many channels as there are rows. Its weights move in from above, together with a bit for each row that
-//! says whether a channel group ends there; then any number of activation vectors pass. A row at the end of a group
-//! doubles the partial sums behind its product. Below each column an accumulator adds up the folds, and is doubled
-//! before as often as the rows of the fold double. An empty group is a row with weights of zero that doubles.
+//! says whether a channel group ends there. Then any number of activation vectors pass. A row at the end of a group
+//! doubles the partial sums after it has added its product. Below each column an accumulator adds up the folds. It is
+//! doubled before each fold, as often as the rows of the fold double. An empty group is a row with weights of zero that
+//! doubles.
 
 use super::ws_accumulator::WsAccumulator;
 use super::ws_pe::WsPe;
@@ -20,7 +21,7 @@ parameters! {
         rows: u32 = 16, in 1..=256, tag "r";
         /// Columns of PEs: outputs.
         columns: u32 = 16, in 1..=256, tag "c";
-        /// The PE; its accumulator width is that of the accumulators too.
+        /// The PE; the accumulators have its accumulator width too.
         pe: WsPe = WsPe::default();
         /// Accumulators of a column: activation vectors of a fold.
         depth: u32 = 64, in 2..=65_536, tag "d";
@@ -82,17 +83,17 @@ impl Block for WeightStationaryArray {
     const ABOUT: About = About {
         name: "weight_stationary_array",
         summary: "weight-stationary systolic array whose rows double partial sums at the end of channel groups",
-        contract: "The array holds the last `rows` beats of load, the last one in the top row: the first beat of a fold goes to \
-            the bottom row. A beat of step: partial(c) = 0; for each row r from the top: \
-            partial(c) += act[r] x weight[r][c], and is doubled where row r was loaded with `doubles`.\n\
-            sum[index](c) = (first ? 0 : sum[index](c) x 2^(doubling rows)) + partial(c). With `last`, column c shows it \
-            rows + c + 1 cycles after the step.\n\
-            overflow_o: some step of this sum was not exact in accumulator_width bits (sums wrap), or index is not below depth \
-            (the sum is not kept).\n\
-            load_ready_o is low until the last step has passed all rows; step_ready_o is low in a cycle of a load, and in the \
-            cycle after a step for the same index. Results must be taken when valid.\n\
-            A fold or a sum may be broken off at any time: by as many loads as there are rows, by `first`. Reset drops vectors on \
-            their way; all weights and sums are unknown until they are loaded and begun again.",
+        contract: "The array holds the last `rows` beats of load, the last one in the top row: the first beat of a\n\
+            fold goes to the bottom row. A beat of step: partial(c) = 0; for each row r from the top: partial(c) +=\n\
+            act[r] x weight[r][c], and is doubled where row r was loaded with `doubles`.\n\
+            sum[index](c) = (first ? 0 : sum[index](c) x 2^(doubling rows)) + partial(c). With `last`, column c\n\
+            shows it rows + c + 1 cycles after the step.\n\
+            overflow_o: some step of this sum was not exact in accumulator_width bits (sums wrap), or index is not\n\
+            below depth (the sum is not kept).\n\
+            load_ready_o is low until the last step has passed all rows; step_ready_o is low in a cycle of a load,\n\
+            and in the cycle after a step for the same index. Results must be taken when valid.\n\
+            A fold may be broken off at any time by as many loads as there are rows, a sum by `first`. Reset drops\n\
+            vectors on their way; all weights and sums are unknown until they are loaded and begun again.",
         reference: "Tender, sections IV-B and VI-D",
     };
 
@@ -195,7 +196,7 @@ impl WeightStationaryArray {
         let down = m.wire("shift_down", leaves & !now);
         let less = mux(down, count.q.wrapping_sub(1), count.q);
         count.next_when(load, mux(up, count.q.wrapping_add(1), less));
-        // What goes with a vector: to its accumulators a cycle before its partial sum.
+        // Fields that go with a vector: they reach its accumulators a cycle before its partial sum.
         let tag = [count.q, io.step.index, io.step.last, io.step.first, step];
         let tag = m.wire("tag", cat(&tag));
         let index = index_width(self.depth.into());

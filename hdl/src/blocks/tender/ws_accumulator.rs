@@ -1,5 +1,5 @@
 //! Accumulator below a column of the weight-stationary array: adds up the folds of a long reduction. Before a fold's
-//! partial sum comes in, what is there is doubled as often as the rows of that fold double.
+//! partial sum comes in, the sum so far is doubled as often as the rows of that fold double.
 
 use crate::lang::{
     About, Block, In, Module, Out, Timing, bit, bits_for, cat, index_width, mux, parameters, ports, sint, uint,
@@ -48,10 +48,10 @@ impl Block for WsAccumulator {
     const ABOUT: About = About {
         name: "ws_accumulator",
         summary: "sums over the folds of a reduction, doubled before each fold comes in",
-        contract: "sum[index] = (first ? 0 : sum[index] x 2^shift) + partial, modulo 2^accumulator_width; the flag stays up \
-            once a step was not exact, or a partial sum was flagged, and is up for an index that is not below depth, whose sum is \
-            not kept. The same index must not come in two neighbouring cycles. Reset drops what is on its way; a sum is unknown \
-            until its first fold.",
+        contract: "sum[index] = (first ? 0 : sum[index] x 2^shift) + partial, modulo 2^accumulator_width. The flag\n\
+            stays up once a step was not exact, or a partial sum was flagged. It is also up for an index that is\n\
+            not below depth; such a sum is not kept. The same index must not come in two neighbouring cycles. Reset\n\
+            drops sums on their way; a sum is unknown until its first fold.",
         reference: "Tender, section IV-B",
     };
 

@@ -12,7 +12,7 @@ impl BitSerialPe {
         m.for_each("exponents", self.lanes, |m, k| {
             let field = m.wire("field", io.acts_i.at(k).slice(fraction..fraction + exponent));
             let used = m.wire("used", io.term_mantissas_i.slice_at(k, 1));
-            m.comment("The least exponent is that of subnormals, too. A term that is 0 has none.");
+            m.comment("The least exponent is also the exponent of subnormals. A term that is 0 has none.");
             let of_act = cat(&[field.slice(1..exponent), field.bit(0) | !field.any()]);
             let sum = (of_act + io.term_exponents_i.at(k).extend(exponent.max(2))).truncate(sum_exponent);
             m.connect(exponents.at(k), mux(used, sum, uint(sum_exponent).lit(0)));

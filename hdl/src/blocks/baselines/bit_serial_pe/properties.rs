@@ -1,4 +1,5 @@
-//! What is proved at small sizes: each lane's alignment, the rounding of a sum, that the exponent only grows, and the scale's product.
+//! Proofs at small sizes: each lane's alignment, the rounding of a sum, that the exponent only grows, and the scale's
+//! product.
 
 use super::{BitSerialPe, BitSerialPePorts, Dot, EXTRA, Rounding, Scaled, Sum};
 use crate::lang::{Module, bit, cat, mux, sint, uint};
@@ -43,7 +44,7 @@ impl BitSerialPe {
         m.assert_always("the_exponent_is_that_of_a_lane", met);
     }
 
-    /// A sum is nowhere farther than half a place from what it was, a tie is even, and no halving is for nothing.
+    /// A rounded sum differs by at most half a place, a tie is even, and no halving is for nothing.
     fn rounded(&self, m: &mut Module, Rounding { exact, rounded, halvings }: Rounding) {
         let wide = exact.width() + 3;
         let back = m.wire("spec_back", rounded.extend(wide).shl_by(halvings));

@@ -4,7 +4,7 @@ use super::edges::Entry;
 use super::{MultiScaleArray, MultiScaleArrayPorts};
 use crate::lang::{Array, Module, Signal, bit, bits_for, cat, mux, sint, uint};
 
-/// What leaves the mesh: element (r, columns) comes out of row r.
+/// Sums that leave the mesh: element (r, columns) comes out of row r.
 pub(super) struct Leaving {
     pub(super) result: Array,
     pub(super) overflow: Array,
@@ -125,14 +125,14 @@ impl MultiScaleArray {
         });
     }
 
-    /// As late as what [`Self::combine_in_steps`] gives.
+    /// As late as the sums of [`Self::combine_in_steps`].
     fn as_late_as_bytes(&self, m: &mut Module, name: &str, signals: &[Signal]) -> Vec<Signal> {
         let steps = self.behind() - 1;
         let mut late = signals.to_vec();
         for step in 1..=steps {
             for (i, signal) in late.iter_mut().enumerate() {
                 let name = format!("{name}_{}_{step}_q", ["valid", "sum", "flag"][i]);
-                // Only what is valid has to be known after a reset.
+                // Only valid signals have to be known after a reset.
                 let register = if i == 0 { m.reg_init(&name, bit(), 0) } else { m.reg(&name, signal.ty()) };
                 register.next(*signal);
                 *signal = register.q;
@@ -141,8 +141,8 @@ impl MultiScaleArray {
         late
     }
 
-    /// The sum that a high row shows, an addition a cycle. A sum of its own takes the way of the low row's, with zeros
-    /// beside it: so no multiplexer stands behind an addition.
+    /// The sum that a high row shows, an addition a cycle. A sum of its own takes the way of the low row's sum, with
+    /// zeros beside it: so no multiplexer follows an addition.
     fn combine_in_steps(&self, m: &mut Module, parts: &Parts) -> (Signal, Signal) {
         let (nibble, wide) = (self.pe.operand_width, self.result_width());
         let kept = |m: &mut Module, name: &str, signal: Signal| {

@@ -14,7 +14,7 @@ pub(super) struct Mesh {
     pub(super) weight: Array,
 }
 
-/// What enters in this cycle, before it is skewed.
+/// A step that enters in this cycle, before it is skewed.
 pub(super) struct Entry {
     pub(super) first: Signal,
     pub(super) last: Signal,
@@ -119,9 +119,9 @@ impl MultiScaleArray {
         Entry { first, last, rescale, act, weight, int8 }
     }
 
-    /// The same a cycle later: between the port and the first multiplier there is no other register.
+    /// The same step a cycle later: between the port and the first multiplier there is no other register.
     fn registered(&self, m: &mut Module, entry: &Entry) -> Entry {
-        m.comment("What enters waits for a cycle.");
+        m.comment("A step that enters waits for a cycle.");
         let mut control = |name: &str, signal: Signal| {
             let register = m.reg_init(name, signal.ty(), 0);
             register.next(signal);

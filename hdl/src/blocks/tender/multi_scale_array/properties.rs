@@ -1,14 +1,14 @@
-//! What is proved of the array (`ifdef FORMAL`): PE (r, c) sees exactly the steps that entered, in their order, r + c
-//! cycles later: each rescale between the same two products as in the stream, and zeros in between. What a PE makes of
-//! them is proved in `tender_pe`. A row starts to move, and shows sums, exactly as long after a last step as the contract
-//! says, whatever else enters and whenever a reset comes; a sum of bytes is made of the right four.
+//! Proofs of the array (`ifdef FORMAL`). PE (r, c) sees exactly the steps that entered, in their order, r + c cycles
+//! later: each rescale between the same two products as in the stream, and zeros in between. The use that a PE makes of
+//! them is proved in `tender_pe`. A row starts to move, and shows sums, exactly as long after a last step as the
+//! contract says. This holds whatever else enters and whenever a reset comes. A sum of bytes is made of the right four.
 
 use super::drain::Leaving;
 use super::edges::Mesh;
 use super::{MultiScaleArray, MultiScaleArrayPorts};
 use crate::lang::{Array, Index, Module, Signal, bit, cat, or_all, uint};
 
-/// What entered in one cycle.
+/// Signals that entered in one cycle.
 struct Moment {
     /// Was after the reset.
     known: Signal,
@@ -28,7 +28,7 @@ impl MultiScaleArray {
         mesh: &Mesh,
         (leaving, drain): (&Leaving, Array),
     ) {
-        // Not together with the properties of the PE: what those assume is asserted here.
+        // Not together with the properties of the PE: their assumptions are assertions here.
         if self.rows * self.columns > 9 || self.pe.operand_width > 4 || self.pe.has_properties() {
             return;
         }
@@ -72,7 +72,7 @@ impl MultiScaleArray {
         });
     }
 
-    /// When rows move and show sums; bit d of a history is what happened d + 1 cycles ago.
+    /// When rows move and show sums; bit d of a history is the event d + 1 cycles ago.
     fn sums_leave(&self, m: &mut Module, io: &MultiScaleArrayPorts, leaving: &Leaving, drain: Array) {
         let (rows, columns) = (self.rows, self.columns);
         let ends = m.wire("spec_ends", io.step.fire() & io.step.last);
@@ -112,7 +112,8 @@ impl MultiScaleArray {
             let bytes_shown = m.wire("spec_bytes_shown", pairs.any());
             m.assert_always("low_shows", io.result_valid_o.at(low).eq(low_shown));
             m.assert_always("high_shows", io.result_valid_o.at(high).eq(high_shown | bytes_shown));
-            // What left the mesh some cycles ago: the flag, and above the first cycle as many bits as are looked at.
+            // Sums that left the mesh some cycles ago: the flag, and above the first cycle as many bits as are looked
+            // at.
             let past = |m: &mut Module, name: &str, row: Index, kept: &[u32]| {
                 let now = cat(&[leaving.overflow.at((row, columns)), leaving.result.at((row, columns))]);
                 let mut past = vec![now];
@@ -152,7 +153,7 @@ impl MultiScaleArray {
         });
     }
 
-    /// What entered, by the ports alone.
+    /// Steps that entered, by the ports alone.
     fn history(&self, m: &mut Module, io: &MultiScaleArrayPorts, entry: u32) -> Vec<Moment> {
         let step = &io.step;
         let fire = step.fire();

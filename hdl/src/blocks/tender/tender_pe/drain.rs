@@ -23,7 +23,7 @@ impl RowOfSums {
         }
     }
 
-    /// Takes the sum of a tile in the cycle in which it is complete, then those of the row.
+    /// Takes the sum of a tile in the cycle in which it is complete, then the sums of the row.
     pub(in crate::blocks) fn register(&self, m: &mut Module, complete: Signal, (acc, overflow): (Signal, Signal)) {
         // The rest of the row may be working still: a sum waits until all can move.
         let holds = m.reg_init("holds_q", bit(), 0);
@@ -37,7 +37,7 @@ impl RowOfSums {
         m.connect(self.overflow_o, result_overflow.q);
     }
 
-    /// What is proved of it: the sum of a tile stays until the row moves. `last` is a cycle before the sum is complete.
+    /// Proofs: the sum of a tile stays until the row moves. `last` is a cycle before the sum is complete.
     pub(in crate::blocks) fn properties(&self, m: &mut Module, last: Signal, (acc, overflow): (Signal, Signal)) {
         let [complete, waits, moved] =
             ["ended", "waits", "moved"].map(|name| m.reg_init(&format!("spec_row_{name}_q"), bit(), 0));

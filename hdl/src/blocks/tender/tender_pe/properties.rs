@@ -1,4 +1,4 @@
-//! What is proved of the PE (`ifdef FORMAL`): each step against exact arithmetic, written without the PE's short cuts.
+//! Proofs of the PE (`ifdef FORMAL`): each step against exact arithmetic, written without the PE's short cuts.
 
 use super::drain::RowOfSums;
 use super::{Drain, Overflow, Rescale, TenderPe, TenderPePorts};
@@ -59,7 +59,7 @@ impl TenderPe {
         });
     }
 
-    /// With a register behind the multiplier a step arrives a cycle after it was at the ports.
+    /// With a register after the multiplier a step arrives a cycle after it was at the ports.
     fn arrives(&self, m: &mut Module, io: &TenderPePorts, kept: Option<Signal>) -> Arrives {
         if let Some(amount) = io.rescale_i.filter(|_| self.rescale != Rescale::Factor) {
             m.assume("bubble", amount.eq(0) | io.act_i.eq(0) | io.weight_i.eq(0));
@@ -87,7 +87,7 @@ impl TenderPe {
         let same = kept.extend(step.product.width()).eq(step.product);
         m.assert_always("product_is_kept", !step.known | same);
         if let Some(amount) = step.rescale {
-            // What is assumed of the ports, a cycle later.
+            // The assumptions about the ports, a cycle later.
             m.assert_always("bubble_arrives", amount.eq(0) | step.product.eq(0));
         }
         step

@@ -1,4 +1,4 @@
-//! What becomes of the accumulator in a cycle.
+//! The next value of the accumulator.
 
 use super::{Overflow, Rescale, TenderPe, TenderPePorts};
 use crate::lang::{Module, Signal, cat, mux, uint};
@@ -17,7 +17,7 @@ impl Step {
     }
 }
 
-/// What reaches the accumulator in this cycle.
+/// The addend that reaches the accumulator in this cycle.
 pub(super) struct Arriving {
     pub(super) rescale: Option<Signal>,
     /// act x weight.
@@ -57,7 +57,7 @@ impl TenderPe {
         Step { acc: self.fit(overflows, base.msb(), sum), overflows }
     }
 
-    /// The same, and base x alpha digit by digit: the lowest digit times alpha, plus what the digit before carried,
+    /// The same, and base x alpha digit by digit. The lowest digit times alpha, plus the carry of the digit before,
     /// gives a digit that enters at the top while the accumulator moves down. After all digits each is back in place.
     pub(super) fn multiply(
         &self,
@@ -73,7 +73,7 @@ impl TenderPe {
         let factor = m.wire("factor", mux(rescale, digit, io.weight_i));
         let product = self.product(m, io.act_i, factor);
         let carry = m.reg_init("carry_q", uint(digit_width), 0);
-        // What an aborted multiplication left over must not reach the next one.
+        // The carry of an aborted multiplication must not reach the next one.
         let carried = m.wire("carried", mux(!io.first_i, carry.q, 0));
         let part = m.wire("part", product.wrapping_add(carried.extend(2 * digit_width + 1).as_sint()));
         carry.next(mux(rescale & !ends, part.slice(digit_width..2 * digit_width), 0));
