@@ -1,7 +1,8 @@
-//! Cache reader: what a side of the cache holds, from whole blocks in memory and the tail that is still on chip.
+//! Cache reader: rebuilds the tokens of a side of the cache, from whole blocks in memory and the tail that is still on
+//! chip.
 //!
-//! Memory is not trusted. Whatever comes, there is one end, all blocks that were asked for have been taken by then, and no
-//! more tiles were given than there are tokens.
+//! Memory is not trusted. Whatever comes, there is one end, and by then all blocks that were asked for have been taken.
+//! Never are more tiles given than there are tokens.
 
 use super::cache_writer::{BLOCKS, TOKENS};
 use super::format::demand_chunk_fits;
@@ -61,14 +62,14 @@ bundle! {
 ports! {
     /// Ports of [`CacheReader`].
     pub struct CacheReaderPorts(p: &CacheReader) {
-        /// Gives up what is being read: nothing is taken in this cycle, and from the next one on no tile and no end is
-        /// offered until another read began.
+        /// Gives up the read: nothing is taken in this cycle, and from the next one on no tile and no end is offered
+        /// until another read began.
         clear_i: In = bit(),
         /// Nothing is being read, or given up: a read that is offered is taken at once.
         idle_o: Out = bit(),
         /// What to read.
         read: InStream<CacheRead> = (),
-        /// What follows the blocks; steady from the read to its end.
+        /// The tail that follows the blocks; steady from the read to its end.
         tail: InBundle<OpenTail> = (p.block_bytes, true),
         /// Blocks from memory: as many as the read says.
         block: InStream<Word> = 8 * p.block_bytes,
@@ -93,10 +94,11 @@ impl Block for CacheReader {
     const ABOUT: About = About {
         name: "cache_reader",
         summary: "rebuilds the tiles of a side of the cache from blocks in memory and the tail on chip",
-        contract: "The tiles of kv_decompressor for the blocks and, unless it has no bits, the tail, whose checksum is that of the whole.\n\
-            damaged: what kv_decompressor finds, or another number of tokens than the read says; tiles ahead of what is found\n\
-            are given, at most those of so many tokens. The end comes when all blocks were taken, with or without damage.\n\
-            A read of no blocks with an empty tail, or of no tokens, is damaged at once. Clear at any time.",
+        contract: "The tiles of kv_decompressor for the blocks and, unless it has no bits, the tail. The tail's\n\
+            checksum is the checksum of the whole stream. damaged: kv_decompressor finds damage, or the stream has\n\
+            another number of tokens than the read says. Tiles before the damage are given, at most as many as\n\
+            these tokens have. The end comes when all blocks were taken, with or without damage. A read of no\n\
+            blocks with an empty tail, or of no tokens, is damaged at once. Clear at any time.",
         reference: "Titanus, section 4.4",
     };
 
@@ -189,7 +191,7 @@ impl Block for CacheReader {
     }
 }
 
-/// What the properties look at.
+/// Signals for the properties.
 struct Inside {
     begins: Signal,
     /// The first block of a stream goes in; the last beat of one comes out; one is inside.
@@ -200,8 +202,9 @@ struct Inside {
 }
 
 impl CacheReader {
-    /// Every tile that was rebuilt is given once, in order, up to so many tokens; all blocks are taken ahead of the one end; and a read that
-    /// is given up gives nothing more. That of a decompressor that gives each stream one last beat, and holds beats until they are taken.
+    /// Every tile that was rebuilt is given once, in order, up to the number of tokens. All blocks are taken before the
+    /// one end. A read that is given up gives nothing more. This is proved for a decompressor that gives each stream
+    /// one last beat, and holds beats until they are taken.
     fn properties(
         &self,
         m: &mut Module,

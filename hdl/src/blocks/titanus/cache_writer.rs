@@ -1,8 +1,8 @@
-//! Cache writer: the one open pair of streams of a layer, keys and values, as whole blocks and where they belong.
+//! Cache writer: the one open pair of streams of a layer, keys and values, as whole blocks with their places.
 //!
-//! The streams stay open while a text goes on: what they have of levels, and the bits that do not fill a block, stay in the
-//! compressor. A sequence that is to be given up is ended with a tile of zeros and all its blocks are thrown away, so that
-//! nothing of it is left anywhere.
+//! The streams stay open while a text goes on: their levels, and the bits that do not fill a block, stay in the
+//! compressor. To give a sequence up, the writer ends it with a tile of zeros and throws all its blocks away. So
+//! nothing of the sequence remains anywhere.
 
 use super::format::demand_chunk_fits;
 use super::{ByteBlock, KvCompressor, KvCompressorPorts, OpenTail, bits_type};
@@ -43,9 +43,9 @@ bundle! {
     pub struct CacheStart(_unit: ()) {
         /// Tokens of the prefill.
         prefill: Field = uint(TOKENS),
-        /// Keys whose magnitude is below become 0.
+        /// Keys with a magnitude below this become 0.
         threshold_k: Field = uint(8),
-        /// Values whose magnitude is below become 0.
+        /// Values with a magnitude below this become 0.
         threshold_v: Field = uint(8),
         /// Width of quantized keys, 2 to 8.
         bits_k: Field = bits_type(),
@@ -67,7 +67,7 @@ bundle! {
 bundle! {
     /// A block for memory, of so many bytes.
     pub struct CacheBlock(block_bytes: u32) {
-        /// It is one of values.
+        /// It is a block of values.
         values: Field = bit(),
         /// Its number in its stream, from 0.
         number: Field = uint(BLOCKS),
@@ -81,9 +81,10 @@ ports! {
     pub struct CacheWriterPorts(p: &CacheWriter) {
         /// Gives the sequence up: no tile is taken in this cycle, and from the next one on no block of it is offered.
         clear_i: In = bit(),
-        /// No sequence is being given up, by clear_i in this cycle neither: a start is taken in the cycle in which it is offered.
+        /// No sequence is being given up, also not by clear_i in this cycle: a start is taken in the cycle in which it
+        /// is offered.
         idle_o: Out = bit(),
-        /// Begins a sequence; one that is open is given up first. Taken at once, or when that is done.
+        /// Begins a sequence. An open sequence is given up first. The start is taken at once, or when that is done.
         start: InStream<CacheStart> = (),
         /// Tiles of the sequence, token after token.
         tile: InStream<CacheTile> = p.lanes,
@@ -99,13 +100,13 @@ ports! {
         blocks_k_o: Out = uint(BLOCKS),
         /// Blocks of values that left.
         blocks_v_o: Out = uint(BLOCKS),
-        /// What of the keys is in no block; means something with settled_o.
+        /// The part of the keys that is in no block; it means something with settled_o.
         tail_k: OutBundle<OpenTail> = (p.block_bytes, true),
-        /// The same of values.
+        /// The part of the values that is in no block.
         tail_v: OutBundle<OpenTail> = (p.block_bytes, true),
         /// A key of the open sequence was out of tolerance when its channel had no level left.
         overflow_k_o: Out = bit(),
-        /// The same of values.
+        /// A value of the open sequence was out of tolerance when its channel had no level left.
         overflow_v_o: Out = bit(),
     }
 }
@@ -124,11 +125,12 @@ impl Block for CacheWriter {
     const ABOUT: About = About {
         name: "cache_writer",
         summary: "keeps the open streams of keys and values of a layer and gives whole blocks with their numbers",
-        contract: "The blocks of kv_compressor, with checksums, of a sequence that is never ended: keys and values in the order in which they\n\
-            become full, each side's in its own order. settled_o comes a few cycles after the last tile of a token, and, in a\n\
-            sequence with a prefill, not before all tokens of the prefill came; with it, blocks and tail of a side are a whole\n\
-            stream. clear_i at any time, also beside a start, which then begins nothing. Tiles wait until a sequence is open.\n\
-            A start with a width outside of 2 to 8 begins a sequence with the widths and thresholds of the one before: who gives it has checked it.",
+        contract: "The blocks of kv_compressor, with checksums, of a sequence that is never ended. Keys and values\n\
+            come in the order in which they become full, each side's in its own order. settled_o comes a few cycles\n\
+            after the last tile of a token, and, in a sequence with a prefill, not before all tokens of the prefill\n\
+            came. With it, blocks and tail of a side are a whole stream. clear_i at any time, also beside a start,\n\
+            which then begins nothing. Tiles wait until a sequence is open. A start with a width outside of 2 to 8\n\
+            begins a sequence with the widths and thresholds of the one before: the sender of the start checks it.",
         reference: "Titanus, section 4.3",
     };
 
@@ -221,7 +223,7 @@ impl CacheWriter {
         (tokens.q, tile.q)
     }
 
-    /// Blocks of both sides, those of keys first, one that is shown until it is taken. Returns whether there is one.
+    /// Blocks of both sides, keys first; a block that is shown stays until it is taken. Returns whether there is one.
     fn blocks(
         &self,
         m: &mut Module,
@@ -260,7 +262,7 @@ impl CacheWriter {
     }
 }
 
-/// Blocks of a side, and what is known of them: whose they are, what number they must have, what is due.
+/// Blocks of a side, and their known properties: whose they are, which number they must have, which block is due.
 struct Watched<'a> {
     name: &'static str,
     blocks: &'a Stream<ByteBlock>,
@@ -269,8 +271,9 @@ struct Watched<'a> {
 }
 
 impl CacheWriter {
-    /// Every tile that is taken goes to the compressor once, in order, and nothing else but what ends a sequence; every block of it gets the
-    /// next number of its side and stays until it is taken; and a sequence that is given up offers nothing.
+    /// Every tile that is taken goes to the compressor once, in order, and nothing else does but the tile that ends a
+    /// sequence. Every block of a sequence gets the next number of its side and stays until it is taken. A sequence
+    /// that is given up offers nothing.
     fn properties(
         &self,
         m: &mut Module,
@@ -322,8 +325,8 @@ impl CacheWriter {
         });
     }
 
-    /// Of one side, of a compressor that offers blocks in a sequence only, holds them until they are taken, and ends each with one that is
-    /// the last, behind the last tile. Returns whether a sequence of it is open.
+    /// The blocks of one side. Assumed is a compressor that offers blocks in a sequence only, holds them until they are
+    /// taken, and ends each sequence with a last block, after the last tile. Returns whether a sequence of it is open.
     fn blocks_of(
         &self,
         m: &mut Module,

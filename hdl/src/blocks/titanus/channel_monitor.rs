@@ -97,15 +97,17 @@ impl Block for ChannelMonitor {
     const ABOUT: About = About {
         name: "channel_monitor",
         summary: "tolerance test and level extension of each channel",
-        contract: "tiles come in order, token after token. load: a channel with rmax >= rmin gets level 0 with lo = rmin and\n\
-            range = max(rmax - rmin, L), L = 2^bits - 1; open is 1 there and index is passed on as 0. first, with either\n\
-            kind of tile and at any time: the tile is the first of a token, wherever the one before ended, and this token\n\
-            finds all channels empty. A lane of a token a lane with index 1 opens a level when its channel has\n\
-            none (lo = x, range = L) or when x < lo - range / 2L or x > lo + range + range / 2L (lo and lo + range extended to\n\
-            x), unless all levels are used: then overflow is 1 and the level stays. lo, range and level are those after the\n\
+        contract: "tiles come in order, token after token.\n\
+            load: a channel with rmax >= rmin gets level 0 with lo = rmin and range = max(rmax - rmin, L), L =\n\
+            2^bits - 1; open is 1 there and index is passed on as 0.\n\
+            first, with either kind of tile and at any time: the tile is the first of a token, wherever the token\n\
+            before ended, and this token finds all channels empty.\n\
+            A lane of a token with index 1 opens a level when its channel has none: lo = x, range = L. It also\n\
+            opens one when x < lo - range / 2L or x > lo + range + range / 2L: lo and lo + range are extended to x.\n\
+            If all levels are used, the level stays and overflow is 1. lo, range and level are the values after the\n\
             tile, level counts from 0; all three are 0 for channels without level. Latency 1, one tile a cycle.\n\
-            The first tile after reset has first. Reset at any time drops the tile inside. Bits outside 2 to 8 give undefined\n\
-            levels, in this sequence only.",
+            The first tile after reset has first. Reset at any time drops the tile inside. Bits outside 2 to 8 give\n\
+            undefined levels, in this sequence only.",
         reference: "Titanus, sections 3.2 and 4.4 (CM, HierQuant)",
     };
 
@@ -140,7 +142,7 @@ impl Block for ChannelMonitor {
     }
 }
 
-/// What all lanes use.
+/// Signals that all lanes use.
 #[derive(Clone, Copy)]
 struct Shared {
     step: Signal,

@@ -1,8 +1,8 @@
 //! Computing engine: dot products of vectors of any length, in which multiplications by zero are skipped.
 //!
-//! Elements go round the vector processing units (VPUs), so each has its share of a vector of any length. Within a VPU they
-//! fill one multiplication unit (MU) after the other; those that have none stand still. A lane whose product is zero keeps the operands it had.
-//! That saves energy and no time: a beat is a cycle whatever it holds.
+//! Elements go round the vector processing units (VPUs), so each has its share of a vector of any length. Within a VPU
+//! they fill one multiplication unit (MU) after the other; units without elements stand still. A lane whose product is
+//! zero keeps the operands it had. That saves energy and no time: a beat is a cycle whatever it holds.
 
 use crate::blocks::common::arith::adder_tree;
 use crate::lang::{
@@ -31,7 +31,7 @@ parameters! {
 }
 
 bundle! {
-    /// A full vector, or what there is of it.
+    /// A full vector, or a part of one.
     pub struct DotBeat(p: ComputingEngine) {
         /// Elements in use; more than there are: all.
         length: Field = uint(bits_for(p.capability().into())),
@@ -47,7 +47,7 @@ bundle! {
 }
 
 bundle! {
-    /// What two vectors come to.
+    /// The result of two vectors.
     pub struct DotResult(p: ComputingEngine) {
         /// Their dot product.
         sum: Field = p.sum(),
@@ -61,7 +61,7 @@ bundle! {
 ports! {
     /// Ports of [`ComputingEngine`].
     pub struct ComputingEnginePorts(p: &ComputingEngine) {
-        /// Drops what is inside, with vectors that have begun, and a result that waits; nothing is taken in this cycle.
+        /// Drops all beats inside, vectors that have begun, and a result that waits; nothing is taken in this cycle.
         clear_i: In = bit(),
         /// The next elements of two vectors.
         input: InStream<DotBeat> = p.clone(),
@@ -77,7 +77,8 @@ impl ComputingEngine {
         self.vpus * self.units * self.lanes
     }
 
-    /// Type of a dot product of so many elements, exact: the largest of (2^w - 1) x -2^(w - 1) is of unsigned `a`.
+    /// Type of a dot product of so many elements, exact: the largest of (2^w - 1) x -2^(w - 1) comes from an unsigned
+    /// `a`.
     fn sum_of(&self, elements: u64) -> Type {
         let width = self.operand_width;
         sint(bits_for(elements * (((1 << width) - 1) << (width - 1))) + 1)
@@ -105,10 +106,11 @@ impl Block for ComputingEngine {
     const ABOUT: About = About {
         name: "computing_engine",
         summary: "dot products of vectors of any length that skip zeros",
-        contract: "sum = sum of a[i] x b[i] over the elements in use of all beats up to `last`, exact for up to max_beats beats; skipped = how many of\n\
-            these have a zero on either side. Element i is of VPU i mod vpus, and of its MU i / (vpus x lanes).\n\
-            A beat a cycle; a result comes 3 cycles after its last beat was taken. While a result waits, all stands still.\n\
-            Vectors of more beats come out with overlong, and the next ones are right.",
+        contract: "sum = sum of a[i] x b[i] over the elements in use of all beats up to `last`, exact for up to\n\
+            max_beats beats. skipped = how many of these elements have a zero on either side. Element i belongs to\n\
+            VPU i mod vpus, and to its MU i / (vpus x lanes). A beat a cycle; a result comes 3 cycles after its\n\
+            last beat was taken. While a result waits, all stands still. Vectors of more beats come out with\n\
+            overlong, and the next ones are right.",
         reference: "Titanus, section 4.2, figure 5",
     };
 
@@ -236,7 +238,7 @@ impl ComputingEngine {
         }
     }
 
-    /// What a beat comes to, in one step, beside what the stages make of it: skipping changes no sum, and no beat is lost,
+    /// The result of a beat in one step, beside the result of the stages. Skipping changes no sum, and no beat is lost,
     /// doubled, or added to other vectors.
     fn properties(
         &self,

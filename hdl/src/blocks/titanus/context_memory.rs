@@ -83,11 +83,11 @@ ports! {
         read_token_i: In = p.token(),
         /// Group of tokens of the values: group g has tokens g lanes to (g + 1) lanes - 1.
         read_group_i: In = p.group(),
-        /// Tile of the keys, or that of the values' channel.
+        /// Tile of the keys, or tile of the values' channel.
         read_tile_i: In = p.tile(),
         /// Channel of the values within its tile.
         read_channel_i: In = p.channel(),
-        /// What was read last, from the cycle after read_i on.
+        /// The data of the last read, from the cycle after read_i on.
         data_o: OutArray = sint(8).array(p.lanes),
     }
 }
@@ -97,9 +97,10 @@ impl Block for ContextMemory {
     const ABOUT: About = About {
         name: "context_memory",
         summary: "keys by tokens and values by channels, a tile or a column a cycle",
-        contract: "At an edge, write_k_i and write_v_i store tiles; with read_i, data_o takes a tile of keys or a column of values, in order of\n\
-            channels or of tokens, as they were before this edge, and keeps it until the next read. Elements are undefined until\n\
-            written. A token, group or tile that is not there reads as undefined; to write one is not allowed. No reset.",
+        contract: "At an edge, write_k_i and write_v_i store tiles. With read_i, data_o takes a tile of keys in\n\
+            order of channels, or a column of values in order of tokens, as they were before this edge. It keeps\n\
+            them until the next read. Elements are undefined until written. A token, group or tile that does not\n\
+            exist reads as undefined; to write one is not allowed. No reset.",
         reference: "Titanus, section 4.1 (global buffer)",
     };
 
@@ -151,7 +152,7 @@ impl Block for ContextMemory {
     }
 }
 
-/// `value` in exactly `width` bits: what is cut off is known to be zero, or not to be there.
+/// `value` in exactly `width` bits: bits that are cut off are known to be zero, or do not exist.
 #[track_caller]
 fn fitted(value: Signal, width: u32) -> Signal {
     if value.width() > width { value.truncate(width) } else { value.extend(width) }

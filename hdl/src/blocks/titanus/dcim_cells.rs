@@ -1,5 +1,5 @@
-//! Cells of digital compute-in-memory: weights held in place, one bit of each input against all of them, an adder tree a
-//! column.
+//! Cells of digital compute-in-memory: weights held in place, one bit of each input against all of them, an adder tree
+//! for each column.
 //!
 //! As Verilog with registers, or a black box: a macro of a foundry with these ports, and a model to simulate with.
 
@@ -60,7 +60,7 @@ impl DcimCells {
         sint(bits_for((u64::from(weights) << (self.weight_width - 1)) - 1) + 1)
     }
 
-    /// Type of what an adder tree has.
+    /// Type of the sum of an adder tree.
     #[must_use]
     pub fn partial(&self) -> Type {
         self.sum_of(self.inputs)
@@ -72,7 +72,7 @@ ports! {
     pub struct DcimCellsPorts(p: &DcimCells) {
         /// Writes the weights of a row at the coming edge.
         write_i: In = bit(),
-        /// That row; one that is not there changes nothing.
+        /// That row; a row that does not exist changes nothing.
         row_i: In = p.row(),
         /// Its weights, one an output.
         data_i: InArray = sint(p.weight_width).array(p.outputs),
@@ -90,8 +90,9 @@ impl Block for DcimCells {
     const ABOUT: About = About {
         name: "dcim_cells",
         summary: "weights in place, and sums of those whose rows have a bit",
-        contract: "partial_o after an edge with step_i = per output the sum of the weights of the rows with a bit, as they were before the edge,\n\
-            exact; otherwise it stays. After an edge with write_i row_i has the weights data_i. Unknown until written.",
+        contract: "partial_o after an edge with step_i = per output the sum of the weights of the rows with a bit,\n\
+            exact, with the weights as they were before the edge; otherwise it stays. After an edge with write_i\n\
+            row_i has the weights data_i. Unknown until written.",
         reference: "Titanus, section 4.2",
     };
 

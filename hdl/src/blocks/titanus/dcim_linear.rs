@@ -1,7 +1,7 @@
 //! A store of matrices in compute-in-memory macros: rows of macros are added up, columns of macros are side by side.
 //!
 //! A matrix is a rectangle of macros, so several live in one store, and a vector goes to the rectangle that it names.
-//! What lies outside of it stands still.
+//! Macros outside of the rectangle stand still.
 
 use super::dcim_cells::{DcimCells, DcimImplementation};
 use super::dcim_macro::DcimMacro;
@@ -48,9 +48,9 @@ parameters! {
 bundle! {
     /// Weights of one input in one column of macros.
     pub struct StoredRow(p: DcimLinear) {
-        /// Which input, counted over all rows of macros; one that is not there changes nothing.
+        /// Which input, counted over all rows of macros; an input that does not exist changes nothing.
         row: Field = p.input(),
-        /// Which column of macros; one that is not there changes nothing.
+        /// Which column of macros; a column that does not exist changes nothing.
         column: Field = p.column(),
         /// Its weight for each output of the macro.
         weights: FieldArray = sint(p.tile.cells.weight_width).array(p.tile.cells.outputs),
@@ -58,7 +58,8 @@ bundle! {
 }
 
 bundle! {
-    /// The macros that a vector goes to. A last one before the first is the first one, and one that is not there the last one.
+    /// The macros that a vector goes to. A last row before the first one counts as the first one, and a row that does
+    /// not exist as the last one of the store. Columns likewise.
     pub struct Rectangle(p: DcimLinear) {
         /// First row of macros.
         first_row: Field = p.row(),
@@ -74,7 +75,7 @@ bundle! {
 bundle! {
     /// The next inputs of a vector.
     pub struct LinearBeat(p: DcimLinear) {
-        /// The vector's inputs, in order; those behind the rectangle's last row mean nothing.
+        /// The vector's inputs, in order; inputs after the rectangle's last row mean nothing.
         x: FieldArray = sint(p.tile.input_width).array(p.load),
         /// The vector ends; inputs that it does not have are zeros.
         last: Field = bit(),
@@ -84,7 +85,7 @@ bundle! {
 bundle! {
     /// The next sums of a vector.
     pub struct LinearSums(p: DcimLinear) {
-        /// One an output, from that of the rectangle's first column on.
+        /// One for each output, from the first output of the rectangle's first column on.
         sums: FieldArray = sint(SUM).array(p.drain),
         /// The last ones of the vector.
         last: Field = bit(),
@@ -94,7 +95,7 @@ bundle! {
 ports! {
     /// Ports of [`DcimLinear`].
     pub struct DcimLinearPorts(p: &DcimLinear) {
-        /// Drops all vectors, and sums that wait; of streams but `write` nothing is taken in this cycle, and weights stay.
+        /// Drops all vectors, and sums that wait. Only `write` is taken in this cycle, and weights stay.
         clear_i: In = bit(),
         /// Weights; they wait for the vector at work in their macro, and vectors wait for them.
         write: InStream<StoredRow> = p.clone(),
@@ -145,7 +146,7 @@ struct Macros {
     sums: Array,
 }
 
-/// A rectangle, and what is in it.
+/// A rectangle, and the vectors in it.
 struct Place {
     first_row: Signal,
     first_column: Signal,
@@ -159,11 +160,11 @@ impl Block for DcimLinear {
     const ABOUT: About = About {
         name: "dcim_linear",
         summary: "store of matrices in compute-in-memory macros: a vector times one of them",
-        contract: "sum of output k of column c = sum over the rectangle's rows of macros and their inputs of x[r] x weight[r][c][k], exact,\n\
-            with the weights at the time the macros take the vector: up to the last beat of it, later ones wait for it.\n\
-            A beat of inputs a cycle; the first sums come tile.input_width + 5 cycles after the last beat was taken, then a beat a cycle.\n\
-            Vectors leave in order; up to four are inside.\n\
-            Weights are unknown until written; reset and clear_i leave them.",
+        contract: "sum of output k of column c = sum over the rectangle's rows of macros and their inputs of x[r] x\n\
+            weight[r][c][k], exact. The weights count as they are when the macros take the vector: writes before\n\
+            its last beat count, later ones wait for the vector. A beat of inputs a cycle; the first sums come\n\
+            tile.input_width + 5 cycles after the last beat was taken, then a beat a cycle. Vectors leave in order;\n\
+            up to four are inside. Weights are unknown until written; reset and clear_i leave them.",
         reference: "Titanus, section 4.2",
     };
 
@@ -250,12 +251,12 @@ impl DcimLinear {
         uint(index_width(u64::from(self.columns) * u64::from(self.column_beats())))
     }
 
-    /// Bits of what is to be known of a vector inside: rows of macros, first and last column.
+    /// Bits that must be known of a vector inside: rows of macros, first and last column.
     fn command_bits(&self) -> u32 {
         self.rows + 2 * self.column().width
     }
 
-    /// Where vectors inside are. It is part of what is proved here.
+    /// Places of the vectors inside. It is part of the proofs here.
     fn commands(&self) -> StreamFifo {
         StreamFifo::registers(self.command_bits(), INSIDE)
     }
@@ -288,14 +289,15 @@ impl DcimLinear {
 
     fn columns_of(&self, m: &mut Module, name: &str, place: &Place) {
         let width = self.column().width;
-        // As far behind the first one as the last one is, at most; those before it are far behind it.
+        // The distance after the first one, at most the distance of the last one; columns before the first have a large
+        // one.
         let more = m.wire(&format!("{name}_more"), place.last_column.wrapping_sub(place.first_column));
         m.for_each(&format!("{name}_columns"), self.columns, |m, c| {
             m.connect(place.columns.at(c), c.value(width).wrapping_sub(place.first_column).le(more));
         });
     }
 
-    /// Inputs of the vector that comes, one a row of all macros: those before it are zeros.
+    /// Inputs of the vector that comes, one for each row of all macros: inputs before them are zeros.
     fn inputs(&self, m: &mut Module, io: &DcimLinearPorts, (placed, comes): (Signal, Signal), first: Signal) -> Array {
         let beats = self.rows * self.row_beats();
         let count = uint(bits_for(beats.into()));
@@ -388,8 +390,8 @@ impl DcimLinear {
         beats
     }
 
-    /// Of macros of one input and one output: sums are what the weights of the time of taking make of the inputs, vectors are in
-    /// order, and none is lost or doubled.
+    /// For macros of one input and one output: sums are the product of the inputs with the weights at the time of
+    /// taking, vectors are in order, and none is lost or doubled.
     fn properties(
         &self,
         m: &mut Module,
@@ -416,7 +418,7 @@ impl DcimLinear {
                 weights.push((weight.q, known.q));
             }
             let of = |r: u32, c: u32| weights[(r * self.columns + c) as usize];
-            m.comment("What vectors inside come to: the oldest one first.");
+            m.comment("The results of the vectors inside: the oldest one first.");
             let count = uint(3);
             let inside = m.reg_init("formal_inside_q", count, 0);
             let left = inside.q.wrapping_sub(captures.extend(3));

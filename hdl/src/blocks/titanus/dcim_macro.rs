@@ -1,7 +1,7 @@
 //! Digital compute-in-memory: a matrix of weights that stays, and vectors that come bit by bit.
 //!
-//! Bits go to all cells from the sign on. Each cycle the trees have the sum of the weights whose input has this bit;
-//! behind them, what was added up before is doubled. The sum of the signs is subtracted.
+//! Bits go to all cells from the sign on. Each cycle the trees have the sum of the weights whose input has this bit.
+//! The registers after the trees double the sum so far and add the new one. The sum of the signs is subtracted.
 
 use super::dcim_cells::{DcimCells, DcimImplementation};
 use crate::lang::{
@@ -22,7 +22,7 @@ parameters! {
 bundle! {
     /// The weights of one input.
     pub struct WeightRow(p: DcimCells) {
-        /// Which input; one that is not there changes nothing.
+        /// Which input; an input that does not exist changes nothing.
         row: Field = p.row(),
         /// Its weight for each output.
         weights: FieldArray = sint(p.weight_width).array(p.outputs),
@@ -32,15 +32,15 @@ bundle! {
 bundle! {
     /// A vector of inputs.
     pub struct DcimVector(p: DcimMacro) {
-        /// One an input.
+        /// One for each input.
         x: FieldArray = sint(p.input_width).array(p.cells.inputs),
     }
 }
 
 bundle! {
-    /// What a vector comes to.
+    /// The result of a vector.
     pub struct DcimResult(p: DcimMacro) {
-        /// One an output.
+        /// One for each output.
         sums: FieldArray = p.sum().array(p.cells.outputs),
     }
 }
@@ -73,11 +73,11 @@ impl Block for DcimMacro {
     const ABOUT: About = About {
         name: "dcim_macro",
         summary: "digital compute-in-memory: a vector times weights that stay, bit by bit",
-        contract: "sums[k] = sum over the inputs of x[r] x weight[r][k], exact, with the weights at the time of taking the vector.\n\
-            A result comes input_width + 2 cycles after its vector was taken; vectors are taken every input_width cycles. While a\n\
-            result waits, vectors inside stand still.\n\
-            write_ready_o is low while bits of a vector are left, so weights never change under one; a row that is offered goes\n\
-            before the next vector. Weights are unknown until written; reset and clear_i leave them.",
+        contract: "sums[k] = sum over the inputs of x[r] x weight[r][k], exact, with the weights at the time of\n\
+            taking the vector. A result comes input_width + 2 cycles after its vector was taken; vectors are taken\n\
+            every input_width cycles. While a result waits, vectors inside stand still. write_ready_o is low until\n\
+            all bits of a vector are used, so weights never change under one; a row that is offered goes before the\n\
+            next vector. Weights are unknown until written; reset and clear_i leave them.",
         reference: "Titanus, section 4.2",
     };
 
@@ -112,7 +112,7 @@ impl Block for DcimMacro {
             m.connect(u.bits_i.at(r), x.msb());
         });
 
-        m.comment("What goes with the sums of a bit.");
+        m.comment("Marks that go with the sums of a bit.");
         let added = m.reg_init("added_q", bit(), 0);
         let (sign, end) = (m.reg("sign_q", bit()), m.reg("end_q", bit()));
         added.next(mux(moves, busy, added.q) & going);
@@ -151,7 +151,7 @@ impl Block for DcimMacro {
     }
 }
 
-/// What properties speak of: of inputs and outputs the first one.
+/// State for the properties: the first input and the first output.
 struct State {
     left: Signal,
     step: Signal,
@@ -166,8 +166,8 @@ struct State {
 }
 
 impl DcimMacro {
-    /// The cells see the bits of the vector that was taken, from its sign on, with weights that stay; each sum of theirs is worth its
-    /// bit; and no vector is lost or doubled. What the cells do with bits and weights is theirs to prove.
+    /// The cells see the bits of the vector that was taken, from its sign on, with weights that stay. Each of their
+    /// sums has the weight of its bit, and no vector is lost or doubled. The cells' own proofs cover their sums.
     fn properties(&self, m: &mut Module, io: &DcimMacroPorts, state: &State) {
         let width = self.input_width;
         // Shifts below are written out.
@@ -188,7 +188,7 @@ impl DcimMacro {
             }
             m.assert_always("weights_stay", !io.write.fire() | left.eq(0) | (step & left.eq(1)));
 
-            // The place of the bit in the trees' sums, and of the one that was added last.
+            // The place of the bit in the trees' sums, and the place of the bit that was added last.
             let at = m.reg("formal_at_q", left.ty());
             at.next_when(!(done & !io.output.ready), place);
             let reached = m.reg("formal_reached_q", left.ty());

@@ -3,9 +3,10 @@
 //! A value is range (q - zero) / L, rounded. L is odd, so that there are no ties and rounding is the same on both sides of
 //! zero: |range (q - zero)| + floor(L / 2) is divided by L = 2^b - 1 in eight compare-and-subtract steps.
 //!
-//! The multiplier rests where index is 0 (the value is 0), where q is the zero point (0 too), and where label is 0: that
-//! value is a constant of the level, computed once, when the level arrives, and kept. What opens a level is at its low end
-//! (that constant) or at its top (that constant plus the range), so that the multiplier is free for the constant then.
+//! The multiplier rests where index is 0 (the value is 0), where q is the zero point (0 too), and where label is 0.
+//! With label 0 the value is a constant of the level, computed once, when the level arrives, and kept. An element that
+//! opens a level is at its low end (that constant) or at its top (that constant plus the range). So the multiplier is
+//! free for the constant then.
 
 mod order;
 mod properties;
@@ -32,20 +33,20 @@ parameters! {
         tiles: u32 = 2, in 1..=4096, tag "t";
         /// Levels that a channel may have.
         levels: u32 = 16, in 1..=256, tag "n";
-        /// Adds counters of multiplications and of what was saved.
+        /// Adds counters of multiplications and of skipped ones.
         count_skips: bool = false, tag "c";
     }
 }
 
 ports! {
-    /// Ports of [`DequantizationUnit`].
+    /// Quantized tiles of streams, one stream after the other.
     pub struct DequantizationUnitPorts(p: &DequantizationUnit) {
         /// Quantized tiles of streams, one stream behind the other.
         tile: InStream<StoredTile> = p.lanes,
         /// Values, and the level of each channel.
         result: OutStream<RebuiltTile> = (p.lanes, p.levels),
-        /// Products computed since reset, those for constants of levels included; wraps around. Beats with error do not
-        /// count, here and in the others.
+        /// Products computed since reset, including products for constants of levels; wraps around. Beats with error do
+        /// not count, here and in the other counters.
         multiplications_o: OutOption = uint(32).when(p.count_skips),
         /// Elements with index 0 since reset; wraps around.
         index_skips_o: OutOption = uint(32).when(p.count_skips),
@@ -61,15 +62,24 @@ impl Block for DequantizationUnit {
     const ABOUT: About = About {
         name: "dequantization_unit",
         summary: "rebuilds int8 tiles from index, label and quantized values",
-        contract: "x is 0 where index is 0, else saturate(floor((2 range (q - zero) + L) / (2 L))) with L = 2^bits - 1 and range and\n\
-            zero of the channel's level; q is the next of values where label is 1, else 0. open with range and zero opens the\n\
-            next level of a channel, for this tile already. level counts from 0. Latency 2 cycles, one tile a cycle.\n\
-            Tiles come in order, token after token; first begins a stream with its first tile, and so does the tile\n\
-            behind last or reset; it finds all channels without level, whatever came before. A stream begins with levels only (initial, one tile for each tile of a token) or with a\n\
-            token. Tiles with initial give no beat. error flags, from the first such tile to the last one of the stream: error\n\
-            at the input, a width outside of 2 to 8, a level more than there are, an element of a channel without level, one\n\
-            that opens a level and is neither 0 nor L, a level whose low end, range zero / L, is beyond -255 to 255, initial\n\
-            elsewhere, too few or too many of them, last within a token or without a token. Reset drops what is inside.",
+        contract: "x is 0 where index is 0, else saturate(floor((2 range (q - zero) + L) / (2 L))) with L = 2^bits\n\
+            - 1 and range and zero of the channel's level. q is the next of values where label is 1, else 0. open\n\
+            with range and zero opens the next level of a channel, for this tile already. level counts from 0.\n\
+            Latency 2 cycles, one tile a cycle.\n\
+            Tiles come in order, token after token. first begins a stream with its first tile, and so does the tile\n\
+            after last or reset; it finds all channels without level, whatever came before. A stream begins with\n\
+            levels only (initial, one tile for each tile of a token) or with a token. Tiles with initial give no\n\
+            beat.\n\
+            error flags damage, from the first such tile to the last one of the stream:\n\
+            - error at the input\n\
+            - a width outside of 2 to 8\n\
+            - more levels than there are\n\
+            - an element of a channel without level\n\
+            - an element that opens a level and is neither 0 nor L\n\
+            - a level whose low end, range zero / L, is beyond -255 to 255\n\
+            - initial elsewhere, or too few or too many tiles with initial\n\
+            - last within a token or without a token.\n\
+            Reset drops all tiles inside.",
         reference: "Titanus, section 4.4 (DQU)",
     };
 
@@ -180,13 +190,13 @@ fn held(m: &mut Module, name: &str, load: Signal, value: Signal) -> Signal {
     register.q
 }
 
-/// What all lanes use.
+/// Signals that all lanes use.
 #[derive(Clone, Copy)]
 struct Shared {
     step: Signal,
     finish: Signal,
     fresh: Signal,
-    /// L at the input, and behind the first stage.
+    /// L at the input, and after the first stage.
     steps: Signal,
     product_steps: Signal,
     /// The beat in the first stage is of no meaning.
@@ -204,7 +214,7 @@ struct Nets {
     counted: Option<Array>,
     /// A level too many, an element without level, and one within the level that it opens.
     wrong_levels: [Array; 3],
-    /// Behind the first stage: a level that opens is far beyond eight bits, so that its top is not known.
+    /// After the first stage: a level that opens is far beyond eight bits, so that its top is not known.
     beyond: Array,
 }
 

@@ -1,4 +1,5 @@
-//! What packer and unpacker know of the bytes off chip; the whole of it is in docs/blocks/titanus-format.md.
+//! The part of the format of bytes off chip that packer and unpacker share. The whole format is in
+//! docs/blocks/titanus-format.md.
 
 use super::{RECORD_BITS, bits_type};
 use crate::lang::{Module, Rules, Signal, Type, bits_for, uint};
@@ -37,13 +38,13 @@ pub(super) fn demand_chunk_fits(lanes: u32, block_bytes: u32, rules: &mut Rules)
     );
 }
 
-/// `value` in exactly `width` bits; what is cut off is known to be zero.
+/// `value` in exactly `width` bits; bits that are cut off are known to be zero.
 #[track_caller]
 pub(super) fn resized(value: Signal, width: u32) -> Signal {
     if value.width() > width { value.truncate(width) } else { value.extend(width) }
 }
 
-/// What `of` gives for the width of a value that stands in `bits`, 2 to 8.
+/// The result of `of` for the width of a value in `bits`, 2 to 8.
 #[track_caller]
 pub(super) fn by_width(m: &mut Module, name: &str, bits: Signal, of: impl Fn(u32) -> Signal) -> Signal {
     debug_assert_eq!(bits.ty(), bits_type());

@@ -33,7 +33,8 @@ parameters! {
             note "8 block_bytes at least 2 + 10 lanes and lanes + 18 ceil(lanes / 2)", tag "k";
         /// Adds the CRC-32 of the stream to its blocks and to its open part.
         checksum: bool = false, tag "crc";
-        /// Blocks of each side that wait behind its packer: one side's whole stream, where the other's is taken first.
+        /// Blocks of each side that can wait after its packer: one side's whole stream, if the consumer takes the other
+        /// side first.
         spare_blocks: u32 = 0, in 0..=65_535;
     }
     rules = |p, rules| {
@@ -90,11 +91,11 @@ ports! {
         bits_k_i: In = bits_type(),
         /// Width of quantized values, 2 to 8.
         bits_v_i: In = bits_type(),
-        /// The last write had a width outside 2 to 8 or a layer that is not there: nothing of it was written. Valid from the
-        /// cycle after a write to the next one; low after reset.
+        /// The last write had a width outside 2 to 8 or a layer that does not exist: the write changed nothing. Valid
+        /// from the cycle after a write to the next one; low after reset.
         config_refused_o: Out = bit(),
-        /// Starts a sequence: its layer, and how many of its tokens are prefill. Taken when the final blocks of both sides of
-        /// the sequence before have left; one that is offered earlier waits.
+        /// Starts a sequence: its layer, and how many of its tokens are prefill. A start is taken when the final blocks
+        /// of both sides of the sequence before have left; an earlier start waits.
         start: InStream<SequenceStart> = p.layers,
         /// Tiles of keys and values; `last` ends the sequence.
         tile: InStream<KvTile> = p.pruning(),
@@ -102,15 +103,15 @@ ports! {
         k: OutStream<ByteBlock> = (p.block_bytes, p.checksum),
         /// Blocks of values.
         v: OutStream<ByteBlock> = (p.block_bytes, p.checksum),
-        /// What of the open stream of keys is in no block yet. Valid only while all tiles that were taken are in this part and
-        /// in the blocks that left or are offered: not while tiles wait for the end of the prefill.
+        /// The part of the open stream of keys that is in no block yet. Valid only while all tiles that were taken are
+        /// in this part and in the blocks that left or are offered: not while tiles wait for the end of the prefill.
         tail_k: OutBundle<OpenTail> = (p.block_bytes, p.checksum),
-        /// The same of values.
+        /// The part of the open stream of values that is in no block yet, likewise.
         tail_v: OutBundle<OpenTail> = (p.block_bytes, p.checksum),
-        /// A key was out of tolerance when its channel had no level left. It is the whole stream's when the final block of
-        /// keys is offered, and stays until the next start is taken, thus at least until that block has left.
+        /// A key was out of tolerance when its channel had no level left. It covers the whole stream when the final
+        /// block of keys is offered. It stays until the next start is taken, thus at least until that block has left.
         overflow_k_o: Out = bit(),
-        /// The same of values, and of their final block.
+        /// A value was; it covers the whole stream when the final block of values is offered.
         overflow_v_o: Out = bit(),
     }
 }
@@ -120,13 +121,14 @@ impl Block for KvCompressor {
     const ABOUT: About = About {
         name: "kv_compressor",
         summary: "from int8 keys and values to pruned, quantized, packed bytes",
-        contract: "pruning_unit, then for keys and for values quantization_unit and kv_packer. The two sides start together and share\n\
-            the input; each has a stream of blocks of its own. A side whose blocks are not taken holds up the input, and so the\n\
-            other side, once spare_blocks and the pipeline are full: nothing is lost, and all goes on when they are taken. A\n\
-            consumer that takes the whole stream of one side before the other needs spare_blocks for the longest stream. Of m\n\
-            tokens that is (16 + tiles ((2 + 19 lanes) + m (2 + 11 lanes) + 18 n lanes)) / (8 block_bytes), rounded up, n the\n\
-            most levels that a channel opens after the prefill. A sequence cannot be broken off but by reset, at any time: it\n\
-            drops all that is inside, and a stream without final block is all that is left; thresholds and widths stay.",
+        contract: "pruning_unit, then for keys and for values quantization_unit and kv_packer. The two sides start\n\
+            together and share the input; each has a stream of blocks of its own. A side whose blocks are not taken\n\
+            holds up the input, and so the other side, once spare_blocks and the pipeline are full. Nothing is\n\
+            lost, and all goes on when they are taken. A consumer that takes the whole stream of one side before\n\
+            the other needs spare_blocks for the longest stream. A stream of m tokens has at most (16 + tiles ((2 +\n\
+            19 lanes) + m (2 + 11 lanes) + 18 n lanes)) / (8 block_bytes) blocks, rounded up. n is the most levels\n\
+            that a channel opens after the prefill. Only reset breaks off a sequence, at any time. It drops all\n\
+            tiles inside and leaves a stream without final block; thresholds and widths stay.",
         reference: "Titanus, figure 4",
     };
 
@@ -165,7 +167,7 @@ impl Block for KvCompressor {
     }
 }
 
-/// Tiles in the stages of pruning and quantization, besides those of the buffer: two and three.
+/// Tiles in the stages of pruning and quantization, without the tiles in the buffer: two and three.
 const PIPELINE_TILES: u64 = 5;
 
 /// Keys or values.
@@ -178,7 +180,7 @@ struct Side<'a> {
     overflow: Signal,
 }
 
-/// What both sides use.
+/// Signals that both sides use.
 #[derive(Clone, Copy)]
 struct Shared {
     write: Signal,

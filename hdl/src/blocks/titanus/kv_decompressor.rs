@@ -25,7 +25,7 @@ parameters! {
 ports! {
     /// Ports of [`KvDecompressor`].
     pub struct KvDecompressorPorts(p: &KvDecompressor) {
-        /// Blocks of streams, one stream behind the other.
+        /// Blocks of streams, one stream after the other.
         block: InStream<ByteBlock> = (p.block_bytes, p.checksum),
         /// Values, and the level of each channel.
         result: OutStream<RebuiltTile> = (p.lanes, p.levels),
@@ -37,10 +37,11 @@ impl Block for KvDecompressor {
     const ABOUT: About = About {
         name: "kv_decompressor",
         summary: "from packed bytes to int8 keys or values",
-        contract: "kv_unpacker, then dequantization_unit: the tiles of a stream of blocks, in order. Each stream, whatever its bytes,\n\
-            gives one beat with last, and error with it if the stream is damaged in any of the ways that\n\
-            docs/blocks/titanus-format.md lists; without checksum, damage that leaves a stream in form passes. What follows\n\
-            block_last is in step again. Reset drops what is inside: the next block begins a new stream.",
+        contract: "kv_unpacker, then dequantization_unit: the tiles of a stream of blocks, in order. Each stream,\n\
+            whatever its bytes, gives one beat with last. It has error if the stream is damaged in any of the ways\n\
+            that docs/blocks/titanus-format.md lists. Without checksum, damage that keeps a stream well-formed\n\
+            passes. The block after block_last is in step again. Reset drops all blocks inside: the next block\n\
+            begins a new stream.",
         reference: "Titanus, figure 4 and section 4.4",
     };
 

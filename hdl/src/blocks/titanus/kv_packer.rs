@@ -1,8 +1,9 @@
 //! KV packer: quantized tiles become a stream of bits in whole blocks for off-chip memory.
 //!
-//! A tile is cut into chunks of at most one block: the token's index, labels and values; when levels open, the mask of their
-//! lanes and the first half of the records; and the other records. The first stage builds one chunk a cycle, without gaps;
-//! the second shifts it behind what waits in the open block. The format is in docs/blocks/titanus-format.md.
+//! A tile is cut into chunks of at most one block: the token's index, labels and values; when levels open, the mask of
+//! their lanes and the first half of the records; and the other records. The first stage builds one chunk a cycle,
+//! without gaps. The second shifts it up to the first free bit of the open block. The format is in
+//! docs/blocks/titanus-format.md.
 
 mod properties;
 
@@ -34,11 +35,13 @@ parameters! {
 ports! {
     /// Ports of [`KvPacker`].
     pub struct KvPackerPorts(p: &KvPacker) {
-        /// Quantized tiles; `last` ends the stream of bits. The width of the first tile of a stream is that of all.
+        /// Quantized tiles; `last` ends the stream of bits. The first tile of a stream sets the width for all its
+        /// tiles.
         tile: InStream<QuantizedTile> = p.lanes,
         /// Blocks; `last` marks the final one of a stream, filled up with zeros.
         block: OutStream<ByteBlock> = (p.block_bytes, p.checksum),
-        /// What of the open stream has not left, in every cycle: with the blocks that left it can be read back.
+        /// The part of the open stream that has not left, in every cycle: together with the blocks that left it can be
+        /// read back.
         tail: OutBundle<OpenTail> = (p.block_bytes, p.checksum),
     }
 }
@@ -50,7 +53,7 @@ bundle! {
         data: Field = uint(chunk_bits(*lanes)),
         /// How many they are.
         length: Field = length_type(*lanes),
-        /// Nothing of the tile is left; behind the chunk register: nothing of the stream.
+        /// The tile has no further chunk; in the chunk register: the stream has none.
         ends: Field = bit(),
     }
 }
@@ -60,13 +63,14 @@ impl Block for KvPacker {
     const ABOUT: About = About {
         name: "kv_packer",
         summary: "packs quantized tiles into blocks of bytes without gaps",
-        contract: "the blocks, byte 0 in the low bits, are the stream of docs/blocks/titanus-format.md. A tile takes 1 cycle, one more\n\
-            when it opens levels, and one more when it opens more than half of its lanes (rounded up); the first tile of a\n\
-            stream takes one more for the header. No other cycle is lost while blocks are taken.\n\
-            While tail.valid is high, the blocks that left and tail.data are a whole stream of the tiles taken so far.\n\
-            A label counts where index is 1. A width outside of 2 to 8 goes into the header as it is, so that kv_unpacker\n\
-            refuses the stream; the stream of a tile with more values than labels, or wider ones, has undefined bytes, up\n\
-            to its last block; the next one is right. Reset drops the stream: the next tile begins a new one.",
+        contract: "the blocks, byte 0 in the low bits, are the stream of docs/blocks/titanus-format.md. A tile\n\
+            takes 1 cycle, one more when it opens levels, and one more when it opens more than half of its lanes\n\
+            (rounded up). The first tile of a stream takes one more for the header. No other cycle is lost while\n\
+            blocks are taken. While tail.valid is high, the blocks that left and tail.data are a whole stream of\n\
+            the tiles taken so far. A label counts where index is 1. A width outside of 2 to 8 goes into the header\n\
+            as it is, so that kv_unpacker refuses the stream. A tile with more values than labels, or wider ones,\n\
+            makes the bytes of its stream undefined, up to the last block; the next stream is right. Reset drops\n\
+            the stream: the next tile begins a new one.",
         reference: "Titanus, section 3.1 (transferred data); this project's byte format",
     };
 
@@ -110,9 +114,9 @@ impl KvPacker {
         let fit_length = |length: Signal| resized(length, length_type.width);
 
         let bits = m.reg("bits_q", bits_type());
-        // The last value that it takes is that of the first tile.
+        // The last value that it takes is the first tile's.
         bits.next_when(fsm.is("Header"), tile.bits);
-        m.comment("Labels of the lanes with index 1, then values, behind each other.");
+        m.comment("Labels of the lanes with index 1, then values, one after the other.");
         let labels: CompactorPorts = m.instance("u_labels", Compactor { lanes, width: 1 });
         m.connect_each("label_mask", labels.mask_i, tile.index);
         let label = m.wire("label", tile.label.packed() & tile.index.packed());
@@ -171,7 +175,7 @@ impl KvPacker {
         Chunk { data: m.wire("chunk", data), length: m.wire("length", length), ends: m.wire("ends_tile", ends) }
     }
 
-    /// The values with as many bits each as the stream has for one, without gaps. Eight values of b bits are b bytes:
+    /// The values, each with as many bits as the stream has for one, without gaps. Eight values of b bits are b bytes:
     /// groups of eight are equal.
     fn dense_values(&self, m: &mut Module, io: &KvPackerPorts, bits: Signal) -> Signal {
         let groups = self.lanes.div_ceil(8);
@@ -246,9 +250,9 @@ impl KvPacker {
 
 /// CRC-32 of the blocks of a stream.
 struct Checksum {
-    /// Of those that left.
+    /// Of the blocks that left.
     before: Signal,
-    /// And of the one that is next.
+    /// And of the next block.
     next: Signal,
 }
 

@@ -1,12 +1,12 @@
 //! KV unpacker: blocks from off-chip memory become quantized tiles again.
 //!
-//! Two blocks are held; a window of one chunk slides over them. The length of a chunk follows from the chunk itself (ones of
-//! the index, of the labels, of the mask of opened levels), so that one chunk a cycle is cut off. The first stage keeps
-//! chunks as they came, until a tile is complete and it is known whether another beat follows it; the second brings its
-//! parts back to their lanes.
+//! Two blocks are held; a window of one chunk slides over them. The length of a chunk follows from the chunk itself
+//! (ones of the index, of the labels, of the mask of opened levels), so that one chunk a cycle is cut off. The first
+//! stage keeps chunks as they came, until a tile is complete and it is known whether another beat follows it. The
+//! second stage brings the tile's parts back to their lanes.
 //!
-//! The bytes are not trusted. The first damage that is met ends the stream for the consumer, with a beat of its own; the
-//! rest is thrown away, up to the stream's last block.
+//! The bytes are not trusted. The first damage that is met ends the stream for the consumer, with a beat of its own.
+//! The rest is thrown away, up to the stream's last block.
 
 mod chunk;
 mod properties;
@@ -38,7 +38,7 @@ parameters! {
 ports! {
     /// Ports of [`KvUnpacker`].
     pub struct KvUnpackerPorts(p: &KvUnpacker) {
-        /// Blocks of streams, one stream behind the other.
+        /// Blocks of streams, one stream after the other.
         block: InStream<ByteBlock> = (p.block_bytes, p.checksum),
         /// Tiles of the same streams.
         tile: OutStream<StoredTile> = p.lanes,
@@ -50,14 +50,15 @@ impl Block for KvUnpacker {
     const ABOUT: About = About {
         name: "kv_unpacker",
         summary: "cuts blocks of bytes into quantized tiles, and flags damaged streams",
-        contract: "the tiles of the stream of docs/blocks/titanus-format.md, in order; values from lane 0 on and 0 above, all else in\n\
-            its lane, range and zero 0 where open is 0. A stream that is damaged in one of the ways that the format's page lists\n\
-            (those that a reader can see without levels and sizes of tokens) gives the tiles ahead of the damage, then one beat\n\
-            with error. So each stream, whatever its bytes, gives one beat with last. What follows block_last is in step again.\n\
-            A tile takes 1 cycle, one more when it opens levels, and one more when it opens more than half of its lanes (rounded\n\
-            up); a stream takes one more for its header and one for each window of padding begun (2 + 10 lanes or\n\
-            lanes + 18 ceil(lanes / 2) bits). Latency 3 cycles from the block that holds the two bits behind a tile. Reset drops\n\
-            the stream: the next block begins a new one.",
+        contract: "the tiles of the stream of docs/blocks/titanus-format.md, in order; values from lane 0 on and 0\n\
+            above, all else in its lane, range and zero 0 where open is 0. The format's page lists the ways in\n\
+            which a stream can be damaged. A reader sees some of them without levels and sizes of tokens. A stream\n\
+            with such damage gives the tiles before the damage, then one beat with error. So each stream, whatever\n\
+            its bytes, gives one beat with last. The block after block_last is in step again. A tile takes 1 cycle,\n\
+            one more when it opens levels, and one more when it opens more than half of its lanes (rounded up). A\n\
+            stream takes one more for its header and one for each window of padding begun (2 + 10 lanes or lanes +\n\
+            18 ceil(lanes / 2) bits). Latency 3 cycles from the block that holds the two bits after a tile. Reset\n\
+            drops the stream: the next block begins a new one.",
         reference: "Titanus, section 4.4 (DQU reconstruction); this project's byte format",
     };
 
@@ -79,7 +80,7 @@ impl Block for KvUnpacker {
     }
 }
 
-/// What happens in a cycle, and the state of the stream.
+/// Events of a cycle, and the state of the stream.
 struct Control {
     /// The chunk is taken.
     cut: Signal,
@@ -124,7 +125,7 @@ impl Control {
         let done = m.wire("tile_done", cut & chunk.completes);
         let over = m.wire("stream_over", window.over);
 
-        m.comment("A beat for damage: found in a chunk, or, when the stream ends with its last tile, behind that.");
+        m.comment("A beat for damage: found in a chunk, or, when the stream ends with its last tile, after that tile.");
         let bad_end = m.wire("bad_end", done & over & chunk.bad_end);
         let close = m.wire("close", closes.q & free);
         closes.next(damaged | bad_end | (closes.q & !close));

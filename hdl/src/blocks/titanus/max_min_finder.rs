@@ -43,11 +43,11 @@ impl Block for MaxMinFinder {
     const ABOUT: About = About {
         name: "max_min_finder",
         summary: "running maximum and minimum of each channel",
-        contract: "rmax_o and rmin_o are the extremes of the present tile's channels over the tokens since first_i, the present tile\n\
-            not included; -128 and 127 without any element. At an edge with step_i, the lanes with index_i are taken in if\n\
-            update_i is high, and the next tile of the token becomes the present one. One tile a cycle. first_i may come in any\n\
-            cycle; without step_i it shows empty extremes and changes nothing. After reset, tile 0 of a token is the present\n\
-            one; its extremes are undefined until first_i.",
+        contract: "rmax_o and rmin_o are the extremes of the present tile's channels over the tokens since first_i,\n\
+            without the present tile; -128 and 127 without any element. At an edge with step_i, the lanes with\n\
+            index_i are taken in if update_i is high, and the next tile of the token becomes the present one. One\n\
+            tile a cycle. first_i may come in any cycle; without step_i it shows empty extremes and changes\n\
+            nothing. After reset, tile 0 of a token is the present one; its extremes are undefined until first_i.",
         reference: "Titanus, section 4.4 (MMF)",
     };
 

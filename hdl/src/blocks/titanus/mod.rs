@@ -51,7 +51,7 @@ pub const RANGE_BITS: u32 = 9;
 /// Width of a zero point, signed.
 pub const ZERO_BITS: u32 = 9;
 
-/// Width of what is stored of a level: range, then zero point.
+/// Width of the record of a level: range, then zero point.
 pub const RECORD_BITS: u32 = RANGE_BITS + ZERO_BITS;
 
 /// Type of a run-time width of quantized values, 2 to 8.

@@ -4,9 +4,9 @@
 //! Halved, that is floor((L d + floor(range / 2)) / range), and L d = (d << b) - d: no multiplier and no divider, but eight
 //! compare-and-subtract steps of nine bits, three of them in the first stage and five in the second.
 //!
-//! The zero point is the same quotient with d = -lo. When lo is positive it is -floor((L lo + floor((range - 1) / 2)) / range),
-//! so that the same steps serve both. An element that opens a level stands at one of its ends, where its quantized value is
-//! known to be 0 or L; the steps are then free for the zero point, and one divider a lane is enough.
+//! The zero point is the same quotient with d = -lo. When lo is positive it is -floor((L lo + floor((range - 1) / 2)) /
+//! range), so that the same steps serve both. An element that opens a level is at one of its ends, where its quantized
+//! value is known to be 0 or L. The steps are then free for the zero point, and one divider a lane is enough.
 
 use super::{RANGE_BITS, ZERO_BITS, bits_type, steps_of};
 use crate::blocks::common::Pipeline;
@@ -85,12 +85,12 @@ impl Block for NonZeroQuantizer {
     const ABOUT: About = About {
         name: "non_zero_quantizer",
         summary: "exactly rounded b-bit quantizer, b from 2 to 8 at run time",
-        contract: "with L = 2^bits - 1: q = clamp(floor((2 L (x - lo) + range) / (2 range)), 0, L) where index is 1 and open is 0;\n\
-            where both are 1, x is lo or lo + range and q is 0 or L; q is 0 where index is 0. label = (q != 0).\n\
-            Where open is 1, zero = floor((-2 L lo + range) / (2 range)) and range is passed on; both are 0 elsewhere.\n\
-            bits is 2 to 8 and range L to 510; with others, and where an opening lane's x is at no end, q and zero of that tile\n\
-            are undefined. Nothing is kept from tile to tile; reset at any time drops those inside. Latency 2 cycles, one tile\n\
-            a cycle.",
+        contract: "with L = 2^bits - 1: q = clamp(floor((2 L (x - lo) + range) / (2 range)), 0, L) where index is 1\n\
+            and open is 0. Where both are 1, x is lo or lo + range and q is 0 or L; q is 0 where index is 0. label\n\
+            = (q != 0). Where open is 1, zero = floor((-2 L lo + range) / (2 range)) and range is passed on; both\n\
+            are 0 elsewhere. bits is 2 to 8 and range L to 510. With others, and where an opening lane's x is at no\n\
+            end, q and zero of that tile are undefined. Nothing is kept from tile to tile; reset at any time drops\n\
+            the tiles inside. Latency 2 cycles, one tile a cycle.",
         reference: "Titanus, section 4.4 (NZQ)",
     };
 
@@ -156,7 +156,7 @@ impl NonZeroQuantizer {
         let distance = m.wire("distance", x - lo);
         let below = m.wire("below", distance.msb());
         let above = m.wire("above", distance.as_uint().truncate(8).gt(range));
-        // What opens a level stands at one of its ends.
+        // An element that opens a level is at one of its ends.
         let at_top = m.wire("at_top", x.ne(lo));
         // 0 counts as positive: its zero point is 0 either way.
         let positive = m.wire("positive", !lo.msb());

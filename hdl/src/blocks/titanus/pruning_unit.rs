@@ -1,4 +1,4 @@
-//! Pruning unit: small elements of a key and a value tile become zero, what is left moves together.
+//! Pruning unit: small elements of a key and a value tile become zero, the other elements move together.
 //!
 //! Two comparators side by side, one for keys and one for values, each with its threshold of the layer. Stage 1 compares,
 //! stage 2 compacts. The two sides leave on streams of their own and hold each other up only at the common input.
@@ -25,7 +25,7 @@ bundle! {
     pub struct KvTile(p: PruningUnit) {
         /// Layer whose thresholds hold.
         layer: Field = uint(index_width(u64::from(p.layers))),
-        /// Lanes in use; those from here on are taken as 0. More than there are lanes: all.
+        /// Lanes in use; lanes from here on are taken as 0. More than there are lanes: all.
         length: Field = uint(bits_for(u64::from(p.lanes))),
         /// Keys.
         k: FieldArray = sint(8).array(p.lanes),
@@ -43,9 +43,9 @@ ports! {
         threshold_write_i: In = bit(),
         /// That layer.
         threshold_layer_i: In = uint(index_width(u64::from(p.layers))),
-        /// Keys whose magnitude is below become 0; without sign, 129 and more prune all.
+        /// Keys with a magnitude below this become 0. Without sign; 129 and more prune all.
         threshold_k_i: In = uint(8),
-        /// Values whose magnitude is below become 0.
+        /// Values with a magnitude below this become 0.
         threshold_v_i: In = uint(8),
         /// A tile of keys and one of values; lanes from `length` on are taken as 0.
         tile: InStream<KvTile> = p.clone(),
@@ -61,11 +61,11 @@ impl Block for PruningUnit {
     const ABOUT: About = About {
         name: "pruning_unit",
         summary: "prunes key and value tiles by magnitude and extracts what is not zero",
-        contract: "per side: index[i] = i < length and |x[i]| >= threshold of the layer and x[i] != 0; values are the elements with\n\
-            index 1, in order from lane 0 on, 0 above; count is their number. Thresholds are unsigned, |-128| is 128.\n\
-            Latency 2 cycles, one tile a cycle. A tile has the thresholds written before it was\n\
-            taken; those of a layer that is not there are undefined. Reset at any time drops the tiles inside and leaves the\n\
-            thresholds; they are undefined until written.",
+        contract: "per side: index[i] = i < length and |x[i]| >= threshold of the layer and x[i] != 0. values are\n\
+            the elements with index 1, in order from lane 0 on, 0 above; count is their number. Thresholds are\n\
+            unsigned, |-128| is 128. Latency 2 cycles, one tile a cycle. A tile has the thresholds written before\n\
+            it was taken; thresholds of a layer that does not exist are undefined. Reset at any time drops the\n\
+            tiles inside and leaves the thresholds; they are undefined until written.",
         reference: "Titanus, section 4.3",
     };
 

@@ -1,8 +1,9 @@
 //! Quantization unit: hierarchical quantization of pruned tiles, tokens of the prefill first.
 //!
-//! Four states. Prefill: tiles go to the quantization buffer and, back at their channels, to the max-min finder. Quant.: the
-//! extremes become level 0 of each channel (one tile a cycle), then the buffered tiles are quantized. Decode: tiles pass
-//! through channel monitor (1 cycle) and non-zero quantizer (2 cycles) as they come. Idle: a new sequence may start.
+//! Four states. Prefill: tiles go to the quantization buffer and, back at their channels, to the max-min finder.
+//! Quant.: the extremes become level 0 of each channel (one tile a cycle), then the buffered tiles are quantized.
+//! Decode: tiles pass through channel monitor (1 cycle) and non-zero quantizer (2 cycles) as they come. Idle: a new
+//! sequence may start.
 
 use super::tile_state::TileCounter;
 use super::tiles::PrunedTile;
@@ -50,7 +51,7 @@ bundle! {
     pub struct HierarchicalTile(p: QuantizationUnit) {
         /// Width of a quantized value in this sequence, 2 to 8.
         bits: Field = bits_type(),
-        /// The tile carries levels only: those after the prefill.
+        /// The tile carries levels only: the levels after the prefill.
         initial: Field = bit(),
         /// Per lane: the element is not zero.
         index: FieldArray = bit().array(p.lanes),
@@ -86,7 +87,7 @@ impl QuantizationUnit {
         self.buffer_tokens * self.tiles
     }
 
-    /// Levels, overflow, initial, last: what passes by the quantizer.
+    /// Fields that pass by the quantizer: levels, overflow, initial, last.
     fn tag_width(&self) -> u32 {
         self.lanes * level_bits(self.levels) + 3
     }
@@ -99,20 +100,21 @@ ports! {
         bits_write_i: In = bit(),
         /// That layer.
         bits_layer_i: In = uint(index_width(u64::from(p.layers))),
-        /// Width, 2 to 8. A sequence has the one that was written before its start was taken.
+        /// Width, 2 to 8. A sequence has the width that was written before its start was taken.
         bits_i: In = bits_type(),
-        /// The last write was of a width outside 2 to 8 or of a layer that is not there: nothing was written. Valid from the
-        /// cycle after a write to the next one; low after reset.
+        /// The last write had a width outside 2 to 8 or a layer that does not exist: nothing was written. Valid from
+        /// the cycle after a write to the next one; low after reset.
         bits_refused_o: Out = bit(),
-        /// Starts a sequence: its layer, and how many of its tokens are prefill. Taken when nothing of the sequence before is
-        /// inside; one that is offered earlier waits.
+        /// Starts a sequence: its layer, and how many of its tokens are prefill. A start is taken when no tile of the
+        /// sequence before is inside; an earlier start waits.
         start: InStream<SequenceStart> = p.layers,
         /// Pruned tiles; `last` ends the sequence.
         tile: InStream<PrunedTile> = p.lanes,
         /// Quantized tiles, with the level of each channel.
         result: OutStream<HierarchicalTile> = p.clone(),
-        /// A value of the sequence was out of tolerance when its channel had no level left. High from the cycle in which its
-        /// tile is offered on, so that it is the whole sequence's from the offer of its last tile until the next start is taken.
+        /// A value of the sequence was out of tolerance when its channel had no level left. High from the cycle in
+        /// which its tile is offered. So it covers the whole sequence from the offer of its last tile until the next
+        /// start is taken.
         overflow_o: Out = bit(),
     }
 }
@@ -122,15 +124,17 @@ impl Block for QuantizationUnit {
     const ABOUT: About = About {
         name: "quantization_unit",
         summary: "per-channel quantization in which every token is quantized once (HQE)",
-        contract: "start takes the width b of the layer. The first min(prefill, buffer_tokens) tokens give each channel its level 0;\n\
-            then come one tile with initial = 1 for each tile of a token, whose open lanes carry the ranges and zero points of\n\
-            these levels (none if prefill is 0), and all tiles in order, quantized as in channel_monitor and non_zero_quantizer.\n\
-            values are the q that are not 0, in order from lane 0 on, 0 above; range and zero are 0 where open is 0.\n\
-            In decode: latency 3 cycles, one tile a cycle. A new start is taken after the tile with last has left.\n\
-            last within a token ends the sequence there: the tiles that came leave as those of a token that lacks nothing\n\
-            but elements, none is added, and the next sequence is right. Tiles are taken after a start only. A sequence cannot\n\
-            be broken off but by reset, at any time: it drops all tiles and waits for a start; the widths of layers stay. They\n\
-            are undefined until written, and so are the values of a sequence of such a layer; it has its tiles all the same.",
+        contract: "start takes the width b of the layer. The first min(prefill, buffer_tokens) tokens give each\n\
+            channel its level 0. Then comes one tile with initial = 1 for each tile of a token, whose open lanes\n\
+            carry the ranges and zero points of these levels (none if prefill is 0). Then come all tiles in order,\n\
+            quantized as in channel_monitor and non_zero_quantizer. values are the q that are not 0, in order from\n\
+            lane 0 on, 0 above; range and zero are 0 where open is 0. In decode: latency 3 cycles, one tile a\n\
+            cycle. A new start is taken after the tile with last has left.\n\
+            last within a token ends the sequence there. The tiles that came leave as if the rest of the token had\n\
+            no elements; none is added, and the next sequence is right. Tiles are taken after a start only. Only\n\
+            reset breaks off a sequence, at any time: it drops all tiles and waits for a start; the widths of\n\
+            layers stay. They are undefined until written. A sequence of a layer without a written width has\n\
+            undefined values, but all its tiles.",
         reference: "Titanus, sections 3.2 and 4.4, figure 7",
     };
 
@@ -161,7 +165,7 @@ impl Block for QuantizationUnit {
         let count_type = uint(bits_for(u64::from(self.buffer_tiles())));
         let written = m.reg_init("written_q", count_type, 0);
         let left = m.reg("tokens_left_q", uint(TOKEN_BITS));
-        // What the last token lacks goes by without elements.
+        // The missing part of the last token goes by without elements.
         let padding = m.reg_init("padding_q", bit(), 0);
         let store = m.wire("store", prefill & io.tile.valid & !padding.q);
         let pad = m.wire("pad", prefill & padding.q);
@@ -203,7 +207,7 @@ impl Block for QuantizationUnit {
         buffer.write(store, written.q.truncate(address.min(written.q.width())).extend(address), word);
         let word = buffer.read("word", fetch, read.q.truncate(address.min(read.q.width())).extend(address));
 
-        // Decode, and what all states share: elements back at their channels.
+        // Decode, and the part for all states: elements back at their channels.
         let accept = m.wire("accept", decode & io.tile.valid & monitor.tile.ready);
         m.connect(io.tile.ready, (prefill & !padding.q) | (decode & monitor.tile.ready));
         position.step_or_clear(store | pad | accept, start);
@@ -303,7 +307,7 @@ impl QuantizationUnit {
         m.connect(io.overflow_o, overflow.q | (to.valid & tag.bit(2)));
     }
 
-    /// Tiles leave complete and in order: as many as entered, with initial ones ahead of those of a prefill.
+    /// Tiles leave complete and in order: as many as entered, with the initial tiles before the tiles of a prefill.
     fn properties(&self, m: &mut Module, io: &QuantizationUnitPorts) {
         m.formal(|m| {
             let ty = uint(4);

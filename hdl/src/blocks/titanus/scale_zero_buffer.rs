@@ -1,7 +1,7 @@
-//! Scale-zero buffer: what is stored of every level of every channel, a bank for each lane.
+//! Scale-zero buffer: the record of every level of every channel, a bank for each lane.
 //!
-//! All lanes are written and read in the same cycle, each at a level of its own. A word written while it is read is the one
-//! that is read: a level is in use from the token on that opens it.
+//! All lanes are written and read in the same cycle, each at a level of its own. A read at the edge of a write to the
+//! same word returns the new word: a level is in use from the token on that opens it.
 
 use super::{RECORD_BITS, level_bits};
 use crate::lang::{
@@ -50,11 +50,12 @@ impl Block for ScaleZeroBuffer {
     const ABOUT: About = About {
         name: "scale_zero_buffer",
         summary: "range and zero point of every level of every channel",
-        contract: "a bank for each lane, addressed by tile and level. At an edge, lanes with write_i store write_data_i; with read_i,\n\
-            data_o takes the words at read_tile_i and read_level_i, a word written at the same edge included, and keeps them\n\
-            until the next read. Words are undefined until written. There is no reset and nothing in flight: what is asked for\n\
-            in a cycle is done at its edge. A tile that is not there reads as undefined, and to write it changes no other word;\n\
-            a token of one tile does not look at the number.",
+        contract: "a bank for each lane, addressed by tile and level. At an edge, lanes with write_i store\n\
+            write_data_i. With read_i, data_o takes the words at read_tile_i and read_level_i, a word written at\n\
+            the same edge included, and keeps them until the next read. Words are undefined until written. There is\n\
+            no reset and nothing in flight: each request is done at the edge of its cycle. A tile that does not\n\
+            exist reads as undefined, and to write it changes no other word; a token of one tile does not look at\n\
+            the number.",
         reference: "Titanus, section 4.1 (SZ buffer)",
     };
 

@@ -1,6 +1,6 @@
 //! State per channel that is read and updated as tiles pass in order: a word for each tile of a token.
 //!
-//! The tile that comes next is known, so that its word is fetched while the present one is worked on: a memory with
+//! The tile that comes next is known. So its word is fetched while the present one is worked on: a memory with
 //! synchronous read serves a read and a write every cycle without a bypass. A token of one tile needs registers only.
 
 use crate::lang::{Module, Reg, Signal, Type, bit, index_width, mux, uint};

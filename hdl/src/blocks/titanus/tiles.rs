@@ -22,7 +22,7 @@ bundle! {
     pub struct QuantizedTile(lanes: u32) {
         /// Width of a quantized value in this sequence, 2 to 8.
         bits: Field = bits_type(),
-        /// The tile carries levels only: those after the prefill.
+        /// The tile carries levels only: the levels after the prefill.
         initial: Field = bit(),
         /// Per lane: the element is not zero.
         index: FieldArray = bit().array(*lanes),
@@ -52,7 +52,7 @@ bundle! {
         error: Field = bit(),
         /// Width of a quantized value in this stream, 2 to 8.
         bits: Field = bits_type(),
-        /// The tile carries levels only: those after the prefill.
+        /// The tile carries levels only: the levels after the prefill.
         initial: Field = bit(),
         /// Per lane: the element is not zero.
         index: FieldArray = bit().array(*lanes),
@@ -93,7 +93,7 @@ bundle! {
     pub struct ByteBlock(size: (u32, bool)) {
         /// Bytes, byte 0 in the low bits.
         data: Field = uint(8 * size.0),
-        /// The block is the final one of its stream, or of what is read of it.
+        /// The block is the final one of its stream, or of the part of it that is read.
         last: Field = bit(),
         /// CRC-32 of the bytes of the stream up to this block, itself included; when read, looked at with `last` only.
         crc: FieldOption = uint(32).when(size.1),
@@ -107,9 +107,10 @@ bundle! {
         valid: Field = bit(),
         /// Bits of this part; 0: the blocks that left hold everything.
         used: Field = uint(index_width(8 * u64::from(size.0))),
-        /// The bits, zeros behind them: as the final block behind those that left it ends what can be read of the stream.
+        /// The bits, then zeros. As the final block, after the blocks that left, it ends the readable part of the
+        /// stream.
         data: Field = uint(8 * size.0),
-        /// CRC-32 of the bytes of the stream so far, this part as a whole block included unless it has no bits.
+        /// CRC-32 of the bytes of the stream so far. Unless this part has no bits, it is included as a whole block.
         crc: FieldOption = uint(32).when(size.1),
     }
 }

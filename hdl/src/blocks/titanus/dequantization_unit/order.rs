@@ -1,4 +1,4 @@
-//! The order of tiles in a stream: which tile of a token it is, and what is wrong with the order.
+//! The order of tiles in a stream: the place of a tile in its token, and errors of the order.
 
 use super::DequantizationUnitPorts;
 use crate::lang::{Module, Signal, bit, index_width, mux, uint};
@@ -12,7 +12,7 @@ pub(super) struct Order {
     pub(super) fresh: Signal,
     /// It is out of order, or its stream is damaged.
     pub(super) wrong: Signal,
-    /// Behind the first stage: the first beat that the stream gives.
+    /// After the first stage: the first beat that the stream gives.
     pub(super) first: Signal,
     begins: Signal,
 }
@@ -22,7 +22,7 @@ impl Order {
         let tile = &io.tile;
         let ty = uint(index_width(u64::from(tiles)));
         m.comment(
-            "A stream begins with first, wherever the one before broke off, and behind last and reset without it.",
+            "A stream begins with first, wherever the one before broke off, and after last and reset without it.",
         );
         let between = m.reg_init("between_q", bit(), 1);
         between.next_when(step, tile.last);
@@ -53,7 +53,7 @@ impl Order {
         Self { tile: number, next, fresh, wrong, first: first.q, begins }
     }
 
-    /// Behind the first stage: the stream has met what is `wrong` at the input or `late`, which is known here only.
+    /// After the first stage: the stream has met an error, `wrong` at the input or `late`, which is known here only.
     pub(super) fn failed(&self, m: &mut Module, step: Signal, wrong: Signal, late: Signal) -> Signal {
         let register = m.reg_init("failed_q", bit(), 0);
         // The first stage keeps the tile before, even when it has left.

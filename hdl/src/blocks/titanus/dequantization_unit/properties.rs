@@ -1,4 +1,4 @@
-//! What is proved of the dequantization unit: beats carry the end and the levels of the tiles that they come from.
+//! Proofs of the dequantization unit: beats carry the end and the levels of the tiles that they come from.
 
 use super::{DequantizationUnit, DequantizationUnitPorts};
 use crate::lang::{Module, Signal, bit, mux, uint};
@@ -64,7 +64,7 @@ impl DequantizationUnit {
         let result = &io.result;
         m.assert_always("beats_come_from_tiles", !result.valid | waiting.q.any());
         m.assert_always("last_as_it_came", !result.valid | result.last.eq(last));
-        // Lane 1 may find more that is wrong.
+        // Lane 1 may find more errors.
         m.assert_always("what_is_wrong_is_flagged", !(result.valid & fails) | result.error);
         let carries = result.valid & !result.error;
         m.assert_always("level_as_counted", !carries | result.level.at(0).bit(0).eq(low));

@@ -1,5 +1,5 @@
-//! What is proved of the packer: its blocks are what a reference writes, one field after the other, into a queue of bits
-//! that knows of no chunks. A tile enters the queue when it is offered.
+//! Proofs of the packer: its blocks are equal to a reference's, which writes one field after the other into a queue of
+//! bits and knows of no chunks. A tile enters the queue when it is offered.
 
 use super::super::RECORD_BITS;
 use super::super::format::{HEADER_BITS, VERSION, first_records};
@@ -10,7 +10,7 @@ use crate::lang::{Bundle, Fsm, Module, Signal, Stream, Type, bit, bits_for, cat,
 /// Blocks that fit the queue: more than the design and a tile hold together.
 const PLACES: u32 = 8;
 
-/// What the design holds, from the oldest bit on, for the induction.
+/// Bits that the design holds, from the oldest one on, for the induction.
 pub(super) struct Inside<'a> {
     pub(super) fsm: &'a Fsm,
     pub(super) open: Signal,
@@ -43,7 +43,7 @@ impl KvPacker {
         Queue { bits, length: self.length_type().lit(0), ends: uint(PLACES).lit(0) }
     }
 
-    /// The queue with the low `length` bits of `field` behind it, where `enable` is high.
+    /// The queue with the low `length` bits of `field` after it, where `enable` is high.
     fn put(&self, m: &mut Module, name: &str, queue: Queue, field: Signal, length: Signal, enable: Signal) -> Queue {
         let field = (field & enable.repeat(field.width())).extend(queue.bits.width());
         let bits = m.wire(&format!("formal_{name}"), queue.bits | field.shl_by(queue.length));
@@ -69,7 +69,7 @@ impl KvPacker {
         Queue { length: m.wire(&format!("formal_{name}_closed"), mux(enable, whole, queue.length)), ends, ..queue }
     }
 
-    /// The bits of the offered tile, and how many stand ahead of each of its chunks: header, token, levels, other levels.
+    /// The bits of the offered tile, and how many come before each of its chunks: header, token, levels, other levels.
     fn reference(&self, m: &mut Module, io: &KvPackerPorts, [first, width]: [Signal; 2]) -> (Queue, [Signal; 4]) {
         let (tile, yes) = (&io.tile.data, bit().lit(1));
         let one = uint(1).lit(1);
@@ -171,7 +171,7 @@ impl KvPacker {
         m.assert_always("block_is_what_the_reference_wrote", !io.block.valid | there);
         m.assert_always("last_as_the_reference_says", !io.block.valid | io.block.last.eq(ends.q.bit(0)));
 
-        // For the induction: the same bits from what the design holds, and the rest of the tile that is offered.
+        // For the induction: the same bits from the design's registers, and the rest of the tile that is offered.
         let one_block = self.length_type().lit(block);
         let held = self.put(m, "held_block", self.empty(), io.block.data.data, one_block, io.block.valid);
         let held = Queue { ends: (io.block.valid & io.block.last).extend(PLACES), ..held };
@@ -192,7 +192,7 @@ impl KvPacker {
         let between = begins | inside.fsm.is("Token");
         m.assert_always("header_comes_first", !begins | first);
         m.assert_always("tiles_are_whole", seen.q | (between & begins.eq(first)));
-        // A chunk that there is not is never waited in.
+        // The state machine never waits in a chunk that does not exist.
         let levels = !inside.fsm.is("Levels") | io.tile.initial | io.tile.open.packed().any();
         m.assert_always("levels_are_there", !seen.q | levels);
         let more = ones(m, "formal_open", &io.tile.open.elements()).gt(first_records(self.lanes));
@@ -203,7 +203,7 @@ impl KvPacker {
     }
 }
 
-/// The producer keeps to the protocol: what is offered stays until it is taken.
+/// The producer keeps to the protocol: an offered beat stays until it is taken.
 fn assume_stable(m: &mut Module, io: &KvPackerPorts, waits: Signal) {
     let Stream { valid, data, .. } = &io.tile;
     let packed = m.wire("formal_tile", data.pack());

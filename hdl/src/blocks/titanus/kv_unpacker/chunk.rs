@@ -1,4 +1,4 @@
-//! What the window holds: kind and length of a chunk, and what is wrong with it.
+//! The chunk in the window: its kind, its length, and its errors.
 
 use super::super::format::{HEADER_BITS, VERSION, by_width, chunk_bits, first_records, length_type, resized};
 use super::super::{RANGE_BITS, RECORD_BITS, bits_type, ones_in, steps_of};
@@ -6,7 +6,7 @@ use super::KvUnpacker;
 use super::window::Window;
 use crate::lang::{Fsm, Module, Signal, bit, mux, select, uint};
 
-/// The chunk at the start of the window; all of it is of meaning when the window has enough.
+/// The chunk at the start of the window. Its fields have a meaning when the window has enough bits.
 pub(super) struct Chunk {
     pub(super) length: Signal,
     /// Of a tile: bit 0 a token, bit 1 levels.
@@ -44,7 +44,7 @@ impl KvUnpacker {
         let labels = m.wire("labels", window.slice(2 + lanes..2 + 2 * lanes) & inside);
         let nonzero = ones_in(m, "nonzero", labels);
         let bits = m.reg("bits_q", bits_type());
-        // The header lasts until it is there, so that the last value that is seen is the right one.
+        // The header lasts until it is complete, so that the last value seen is the right one.
         bits.next_when(is_header, window.slice(0..4));
         let value_bits = by_width(m, "value_bits", bits.q, |b| fit((nonzero * b).extend(nonzero.width() + 4)));
         let token_length = fit(elements).wrapping_add(value_bits).wrapping_add(2 + lanes);
@@ -70,7 +70,7 @@ impl KvUnpacker {
         let completes = (is_token & kind.eq(1)) | (is_levels & !more) | is_more;
         let completes = m.wire("completes", completes);
 
-        m.comment("What is wrong with the chunk, whatever it is.");
+        m.comment("Errors of the chunk, whatever it is.");
         let token_seen = m.reg_init("token_seen_q", bit(), 0);
         let has_token = m.wire("has_token", token_seen.q | (is_token & kind.bit(0)));
         token_seen.next(!view.over & mux(view.cut, has_token, token_seen.q));
@@ -84,7 +84,7 @@ impl KvUnpacker {
         let low = low_range(m, "low", (window, lanes), first, shown, steps);
         let more_low = low_range(m, "more_low", (window, 0), lanes - first, left.q, steps);
         let low_range = m.wire("low_range", (is_levels & low) | (is_more & more_low));
-        // Whatever is not whole at the end: header, tile, or the tiles without their levels.
+        // Parts that are not whole at the end: header, tile, or the tiles without their levels.
         let cut_short = m.wire("cut_short", view.last & !padding & (view.beyond | (view.reaches & !completes)));
         let bad_end = m.wire("ends_badly", !has_token | view.bad_checksum);
         let padding_bad = window.any() | !view.last | (view.reaches & bad_end);
@@ -104,8 +104,8 @@ impl KvUnpacker {
     }
 }
 
-/// Whether any of the first `count` of `most` records has a range below the number of steps; they stand in a vector, from a
-/// bit on.
+/// Whether any of the first `count` of `most` records has a range below the number of steps. The records are in a
+/// vector, from a given bit on.
 fn low_range(
     m: &mut Module,
     name: &str,

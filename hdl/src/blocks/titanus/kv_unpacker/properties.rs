@@ -1,4 +1,4 @@
-//! What is proved of the unpacker: no block is lost, and each stream ends exactly once at the output, whatever its bytes.
+//! Proofs of the unpacker: no block is lost, and each stream ends exactly once at the output, whatever its bytes.
 
 use super::window::Window;
 use super::{Control, KvUnpacker, KvUnpackerPorts};

@@ -37,7 +37,7 @@ impl KvUnpacker {
             .map(|s| m.wire(&format!("cut_{}", s.to_lowercase()), control.cut & chunk.of_tile & fsm.is(s)));
         let is_token = chunk.kind.bit(0);
         let begins = m.wire("begins_beat", token | control.close);
-        // What a beat that carries no tile has instead of one.
+        // The fields of a beat that carries no tile.
         let tile = m.wire("is_tile", !control.close);
         let first = held(m, "first_q", begins, mux(control.close, control.close_first, control.fresh));
         let initial = held(m, "initial_q", begins, !is_token & tile);

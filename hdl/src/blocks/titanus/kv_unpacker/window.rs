@@ -7,7 +7,7 @@ use crate::lang::{Module, Signal, bit, cat, index_width, mux, select, uint};
 
 /// The bits that come next.
 pub(super) struct Window {
-    /// As many as the longest chunk has; zeros behind the stream's last block.
+    /// As many as the longest chunk has; zeros after the stream's last block.
     pub(super) bits: Signal,
     /// A whole chunk is there, as far as the stream has one.
     pub(super) enough: Signal,
@@ -15,13 +15,13 @@ pub(super) struct Window {
     pub(super) two: Signal,
     /// A block is there.
     pub(super) present: Signal,
-    /// And the one behind it.
+    /// And the next one.
     pub(super) next: Signal,
     /// The block that is there is the stream's last.
     pub(super) last: Signal,
-    /// And the one behind it.
+    /// And the next one is.
     pub(super) next_last: Signal,
-    /// The blocks up to it have another checksum than the one that came with it.
+    /// The checksum of the blocks up to it differs from the checksum that came with it.
     pub(super) bad_checksum: Signal,
     /// A chunk of `length` reaches the end of the block, or goes beyond it.
     pub(super) reaches: Signal,
@@ -47,7 +47,7 @@ impl KvUnpacker {
         let cut = m.net("cut_now", bit());
         let skip = m.net("skip_now", bit());
 
-        m.comment("Behind its last block a stream goes on with zeros.");
+        m.comment("After its last block a stream goes on with zeros.");
         let behind = m.wire("behind", next.q.slice(0..width) & (!present_last.q).repeat(width));
         let bits = m.wire("window", cat(&[behind, present.q]).shr_by(at.q).slice(0..width));
         let more = m.wire("more_bits", has_next.q | present_last.q);
@@ -101,7 +101,7 @@ impl KvUnpacker {
         }
     }
 
-    /// Whether the checksum beside the block is not that of the stream up to it.
+    /// Whether the checksum beside the block differs from the checksum of the stream up to it.
     fn wrong_checksum(&self, m: &mut Module, io: &KvUnpackerPorts, arrives: Signal) -> Option<Signal> {
         let expected = io.block.crc?;
         let register = m.reg_init("crc_q", uint(32), 0);
