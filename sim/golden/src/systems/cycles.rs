@@ -1,15 +1,16 @@
 //! Cycles of jobs before a memory that never pauses, as recurrences of times.
 //!
-//! Every event of an operation has a number: beat n of an operand is taken from its DMA, word n of a panel is written, tile n
-//! has its sums, column n of results leaves the lanes. Its time is the latest of a few times before it, each with the cycles
-//! in between: what it needs is there, the event before it of the same kind is over, and so is the one that leaves it room.
-//! The recurrences stand beside what they describe:
+//! Every event of an operation has a number: beat n of an operand is taken from its DMA, word n of a panel is written,
+//! tile n has its sums, column n of results leaves the lanes. Its time is the latest of a few earlier times, each plus
+//! a number of cycles. The event waits for its inputs, for the event before it of the same kind, and for the event that
+//! frees its place. The table says which file has which recurrences:
 //!
 //! | file | times of |
 //! | --- | --- |
 //! | `cycles.rs` | descriptors, checks, tags |
 //! | `cycles/bus.rs` | commands, bursts, beats and answers of the DMAs; whose burst is next |
-//! | `cycles/stream.rs` | beats that become wider or narrower, of whole rows or of their beginnings; arithmetic with a FIFO behind it |
+//! | `cycles/stream.rs` | beats that become wider or narrower, of whole rows or of their beginnings; arithmetic and the
+//! FIFO after it |
 //! | `cycles/rows.rs` | beats of the vector unit |
 //! | `kllm_top/cycles/tokens.rs`, `lanes.rs` | codebook, heads, indices, outliers; words and banks of weights, sums |
 //! | `kllm_top/cycles/results.rs`, `products.rs` | factors, addends, results; a product from its commands to their ends |
@@ -25,8 +26,9 @@
 //! | `kelle_top/cycles/linear.rs` | a product from its commands to their ends |
 //! | `kelle_top/cycles/token.rs`, `attention.rs` | a token up to its results; tokens one after the other, victims, saved tokens |
 //!
-//! Two things are no latest of others: DMAs that wait for the port have it in turn, the first one first; and of two blocks of
-//! streams that wait the key's leaves first. All that follows from the turns so far is worked out before the next one is given.
+//! Two decisions are not the latest of earlier times. DMAs that wait for the port have it in turn, the first one first.
+//! Of two blocks of streams that wait, the key's block leaves first. All that follows from the turns so far is worked
+//! out before the next turn is given.
 
 mod bus;
 mod flow;
@@ -48,12 +50,12 @@ pub use rows::{Frame, Unit};
 pub(super) use stream::{Converter, Packets, Way, Words};
 pub(super) use times::{Times, extend, latest};
 
-/// Operands of an operation on rows: those that are read, and the results.
+/// Operands of an operation on rows: four that are read, and the results.
 const ROW_OPERANDS: u64 = 5;
-/// Bytes that a bus has at most: no row begins within a beat.
+/// The most bytes that a beat of the bus has. A row never begins within a beat.
 const MOST_BYTES: u64 = 64;
 
-/// What is between the operations of an accelerator and memory, which answers after so many cycles.
+/// The path between the operations of an accelerator and memory. Memory answers after a fixed number of cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shell {
     /// Bytes of a beat of the bus, 4 to 64.
@@ -72,12 +74,12 @@ pub struct Shell {
     pub address_width: u32,
 }
 
-/// What a descriptor is, and how long it takes, with its place in the chain.
+/// An operation of a descriptor, and how long it took at its place in the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spent<O> {
-    /// What it does.
+    /// The operation.
     pub operation: O,
-    /// From the end of the one before.
+    /// Cycles from the end of the operation before.
     pub cycles: u64,
 }
 
@@ -86,19 +88,20 @@ pub(super) trait Timed {
     /// An operation.
     type Operation;
 
-    /// How many there are, from 1 on.
+    /// How many opcodes there are. They count from 1.
     fn opcodes(&self) -> u8;
 
     /// Checks an operation.
     fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Self::Operation, u8>;
 
-    /// When the last command of an operation ends that is handed over in cycle `now`.
+    /// The cycle in which the last command of an operation ends, if the operation is handed over in cycle `now`.
     fn end(&self, operation: &Self::Operation, now: u64, turns: &mut Turns, memory: &mut dyn Memory) -> u64;
 }
 
 impl Shell {
-    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is what the register CYCLES has: from the cycle behind its
-    /// start to its last one. `turns` are left from job to job. What operations write is not looked at, so a chain must not change itself.
+    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is the value of the register CYCLES: it counts
+    /// from the cycle after the start to the last cycle of the job. `turns` stay from job to job. The results of
+    /// operations are not computed here, so a chain must not change itself.
     pub(super) fn job<T: Timed>(
         &self,
         timed: &T,
@@ -125,7 +128,7 @@ impl Shell {
                 Action::Fetch(address) => now = self.fetched(address, now, turns),
                 Action::Operation { .. } => {
                     let Some(operation) = operations.next() else { continue };
-                    // Its end is told two cycles later; then comes the next one.
+                    // The engine reports the end two cycles later. Then comes the next operation.
                     now = timed.end(&operation, now, turns, memory) + 3;
                     spent.push(Spent { operation, cycles: now - before });
                     before = now;
@@ -141,7 +144,8 @@ impl Shell {
         Ok(spent)
     }
 
-    /// When the operation of a descriptor is handed over, that the controller looks at in cycle `now`.
+    /// The cycle in which the operation of a descriptor is handed over, if the controller looks at the descriptor in
+    /// cycle `now`.
     fn fetched(&self, address: u64, now: u64, turns: &mut Turns) -> u64 {
         let beats = (DESCRIPTOR_BYTES / self.bus_bytes).next_power_of_two().min(16);
         let mut reader =
@@ -151,31 +155,31 @@ impl Shell {
         end(Fetch { readers: [reader], ports: Ports::of_descriptors(self.latency) }, turns) + 2
     }
 
-    /// Cycles from an operation to the first cycle behind its checks: one for the fields, 19 for an operand, one for an operand
-    /// that is not used.
+    /// Cycles from an operation to the first cycle after its checks: one for the fields, 19 for an operand, one for an
+    /// operand that is not used.
     pub(super) fn checks(used: u64, operands: u64) -> u64 {
         1 + 19 * used + (operands - used)
     }
 
-    /// The DMAs that read, before they have a command.
+    /// The read DMAs, before they have a command.
     pub(super) fn readers(&self, turns: &Turns) -> (Vec<Reader>, Ports) {
         let readers = vec![Reader::new(self.reads, self.bus_bytes); self.readers];
         (readers, Ports::new(self.latency, self.ports, self.readers, turns))
     }
 
-    /// The DMA that writes.
+    /// The write DMA.
     pub(super) fn writer(&self) -> Writer {
         Writer::new(self.writes, self.bus_bytes, self.latency)
     }
 
-    /// When the last command of steps on rows ends that are handed over in cycle `now`.
+    /// The cycle in which the last command of steps on rows ends, if the steps are handed over in cycle `now`.
     pub(super) fn rows(&self, unit: &Unit, operation: &RowsOperation, now: u64, turns: &mut Turns) -> u64 {
         let used = operation.sources().count() as u64 + 1;
         end(Rows::new((self, unit), operation, now + Self::checks(used, ROW_OPERANDS), turns), turns)
     }
 }
 
-/// A descriptor is read.
+/// The read of a descriptor.
 struct Fetch {
     readers: [Reader; 1],
     ports: Ports,
@@ -201,7 +205,7 @@ impl Flow for Fetch {
     }
 }
 
-/// A chain that is only looked at.
+/// A chain whose operations are checked, but not done.
 struct Chain<'a, T: Timed> {
     timed: &'a T,
     limits: Limits,
@@ -212,7 +216,7 @@ struct Chain<'a, T: Timed> {
 impl<T: Timed> World for Chain<'_, T> {
     fn descriptor(&mut self, address: u64) -> Vec<u8> {
         let mut bytes = vec![0; DESCRIPTOR_BYTES as usize];
-        // What the bus answers was told before.
+        // The outcome of the fetch has reported the answer of the bus already.
         let _ = self.memory.read(address, &mut bytes);
         bytes
     }

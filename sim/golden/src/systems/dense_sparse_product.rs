@@ -1,34 +1,35 @@
-//! A matrix product in channel groups whose outliers are multiplied apart, and how long the hardware takes for it.
+//! A matrix product in channel groups whose outliers are multiplied separately, and how long the hardware takes for it.
 //!
-//! Values are integers in units of the finest group. What is no outlier is known in the unit of its group only; what is one, exactly.
+//! Values are integers in units of the finest group. A value that is no outlier is rounded to the unit of its group. An
+//! outlier is exact.
 
 use crate::kllm::orizuru::Timing;
 
 /// A tile of weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tile {
-    /// Per channel: its group's unit is 2^shift of the finest one's.
+    /// For each channel: the unit of its group is 2^shift units of the finest group.
     pub shifts: Vec<u32>,
-    /// Per channel and column.
+    /// Weights by channel and column.
     pub weights: Vec<Vec<i64>>,
 }
 
-/// Rows, and the tiles that they are multiplied by.
+/// Rows, and the tiles of weights to multiply them by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
     /// Values of a row by channel.
     pub rows: Vec<Vec<i64>>,
-    /// Outliers of each row: the largest and the smallest.
+    /// How many outliers each row has: the largest and the smallest values.
     pub outliers: Vec<(usize, usize)>,
-    /// One after the other.
+    /// Tiles, one after the other.
     pub tiles: Vec<Tile>,
 }
 
-/// The places of the `largest` largest and `smallest` smallest of `values`; among equal ones the lower places go first. All where more are
-/// asked for.
+/// The places of the `largest` largest and the `smallest` smallest of `values`, in ascending order. Of equal values the
+/// lower places go first. If there are fewer values, all places.
 #[must_use]
 pub fn outliers(values: &[i64], (largest, smallest): (usize, usize)) -> Vec<bool> {
-    // How many of the others go before a value says whether it is one of the first.
+    // A value is one of the first if few enough of the others go before it.
     let rank = |k: usize, before: &dyn Fn(i64, i64) -> bool| {
         let first = |&(i, &other): &(usize, &i64)| before(other, values[k]) || (other == values[k] && i < k);
         values.iter().enumerate().filter(first).count()
@@ -37,7 +38,7 @@ pub fn outliers(values: &[i64], (largest, smallest): (usize, usize)) -> Vec<bool
     (0..values.len()).map(is_one).collect()
 }
 
-/// `value` in units of 2^`shift`, rounded to nearest, ties to even, as far as `width` bits go.
+/// `value` in units of 2^`shift`, rounded to nearest, ties to even, and saturated to `width` bits.
 #[must_use]
 pub fn quantized(value: i64, shift: u32, width: u32) -> i64 {
     let unit = 1i64 << shift;
@@ -48,7 +49,7 @@ pub fn quantized(value: i64, shift: u32, width: u32) -> i64 {
 }
 
 impl Tile {
-    /// The shifts as they count: none is larger than one before it.
+    /// The shifts that the hardware uses: no shift is larger than the shift before it.
     #[must_use]
     pub fn scales(&self) -> Vec<u32> {
         let least = |least: &mut u32, &shift: &u32| {
@@ -58,13 +59,13 @@ impl Tile {
         self.shifts.iter().scan(u32::MAX, least).collect()
     }
 
-    /// A shift is larger than what counts of the one before it.
+    /// Whether a shift is larger than the shift that the channel before it uses.
     #[must_use]
     pub fn is_out_of_order(&self) -> bool {
         self.scales() != self.shifts
     }
 
-    /// Sums by row and column, in units of the finest group; integers of groups have `width` bits.
+    /// Sums by row and column, in units of the finest group. Integers of groups have `width` bits.
     #[must_use]
     pub fn product(&self, rows: &[Vec<i64>], apart: &[Vec<bool>], width: u32) -> Vec<Vec<i64>> {
         let scales = self.scales();
@@ -93,7 +94,7 @@ impl Block {
     }
 }
 
-/// How long it takes while nobody makes it wait.
+/// How long the block takes while nothing stalls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cycles {
     /// The finder of outliers.
@@ -105,11 +106,11 @@ pub struct Cycles {
 }
 
 impl Cycles {
-    /// From the first beat of a row to that of the next one.
+    /// From the first beat of a row to the first beat of the next row.
     #[must_use]
     pub fn row(&self, (largest, smallest): (usize, usize)) -> u64 {
         let pops = |wanted: usize| (wanted as u64).min(self.finder.n) * self.finder.next_pop();
-        // One is taken at a time, and maxima go first: all minima are a cycle late.
+        // One outlier is taken at a time, and maxima go first, so all minima are a cycle late.
         let late = u64::from(largest > 0 && smallest > 0);
         self.finder.vector(0) + pops(largest).max(pops(smallest) + late) + 2
     }
@@ -127,17 +128,17 @@ impl Cycles {
         [channels, channels + scales.last().map_or(0, |&left| u64::from(left))]
     }
 
-    /// A tile: its steps, one cycle ahead of them, then its sums leave the array and the block.
+    /// Cycles of a tile: its steps, one cycle before them, then its sums leave the array and the block.
     #[must_use]
     pub fn tile(&self, tile: &Tile, apart: &[Vec<bool>]) -> u64 {
         self.steps(tile, apart)[1] + 2 * (self.rows + self.columns) + 1
     }
 
-    /// Of each tile, the cycles from the one in which the first beat of the first row is taken to the one in which the last row of its results is.
+    /// For each tile, the cycles from taking the first beat of the first row to taking the last row of its results.
     #[must_use]
     pub fn ends(&self, blocks: &[Block]) -> Vec<u64> {
         let (mut ends, mut begins) = (Vec::new(), 0);
-        // When the banks are free again, the older one first; when the last tile is over.
+        // When each bank is free again, the older bank first; and when the last tile ends.
         let (mut free, mut over) = ([0, 0], 0);
         for block in blocks {
             let apart = block.apart();
@@ -166,7 +167,7 @@ mod tests {
         };
         assert_eq!(marked(&[3, -7, 100, 4, -9], (1, 1)), [2, 4]);
         assert_eq!(marked(&[3, -7, 100, 4, -9], (2, 0)), [2, 3]);
-        // The first of equal ones; both sides may have the same.
+        // Of equal values the first count. Both sides may have the same values.
         assert_eq!(marked(&[5, 5, 5], (1, 2)), [0, 1]);
         assert_eq!(marked(&[1, 2], (0, 0)), [] as [usize; 0]);
         assert_eq!(marked(&[1, 2], (9, 0)), [0, 1]);
@@ -186,9 +187,9 @@ mod tests {
     #[test]
     fn a_product_by_hand() {
         let block = Block { rows: vec![vec![21, 100, -3]], outliers: vec![(1, 0)], tiles: vec![tile([2, 1, 0])] };
-        // 21 / 4 = 5.25 is 5 units of 4; 100 is apart; -3 is itself: 20 + 300 + 6, 40 - 100 - 15.
+        // 21 / 4 = 5.25 becomes 5 units of 4; 100 is an outlier; -3 is exact: 20 + 300 + 6, 40 - 100 - 15.
         assert_eq!(block.products(4), [[[326, -75]]]);
-        // Without outliers 100 / 2 is saturated at 7: 20 + 42 + 6, 40 - 14 - 15.
+        // Without outliers 100 / 2 saturates at 7: 20 + 42 + 6, 40 - 14 - 15.
         let block = Block { outliers: vec![(0, 0)], ..block };
         assert_eq!(block.products(4), [[[68, 11]]]);
     }
@@ -203,10 +204,11 @@ mod tests {
     fn cycles_by_hand() {
         let finder = Timing { n: 3, lanes: 2, radix: 16, levels_per_cycle: 4, shared: false };
         let cycles = Cycles { finder, rows: 2, columns: 2 };
-        // Two beats, a unit of 4: three cycles to the first pop, two more to the next; a cycle more with both sides.
+        // Two beats, a unit of 4: three cycles to the first pop, two more to the next. With both sides it takes a cycle
+        // more.
         assert_eq!((finder.load(), finder.first_pop(), finder.next_pop()), (2, 3, 2));
         assert_eq!([(0, 0), (1, 0), (1, 1), (9, 0)].map(|wanted| cycles.row(wanted)), [6, 8, 9, 12]);
-        // The last channel is an outlier of both rows, in the cycle of its doubling; one doubling is left.
+        // The last channel is an outlier of both rows, in the cycle of its doubling; one doubling remains.
         let apart = vec![vec![false, false, true]; 2];
         assert_eq!(cycles.steps(&tile([3, 2, 1]), &apart), [1 + 2 + 2, 6]);
         assert_eq!(cycles.tile(&tile([3, 2, 1]), &apart), 6 + 8 + 1);

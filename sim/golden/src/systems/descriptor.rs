@@ -5,7 +5,7 @@
 pub struct Descriptor(pub Vec<u8>);
 
 impl Descriptor {
-    /// One with a good header and nothing behind it.
+    /// A descriptor with a valid header and zeros after it.
     pub fn of(opcode: u8) -> Self {
         Self(vec![0; 128]).word(0, u32::from_le_bytes(*b"SNBZ")).byte(4, 1).byte(5, opcode)
     }

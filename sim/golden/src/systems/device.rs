@@ -1,4 +1,4 @@
-//! The accelerator as a driver sees it: registers, memory, and jobs that take a while.
+//! The accelerator as a driver sees it: registers, memory, and jobs that take some time.
 
 use crate::common::bus::axi_lite_registers::{Field, Refused, Registers};
 use crate::common::shell::job_controller::{End, Limits};
@@ -12,27 +12,27 @@ pub trait Registered: Accelerator {
     /// Bits of a beat of the bus.
     fn data_width(&self) -> u32;
 
-    /// Names and fields of its own registers: constants, and what jobs leave behind.
+    /// Names and fields of the accelerator's own registers: constants, and values that jobs leave.
     fn own(&self) -> Vec<(&'static str, Field)>;
 
-    /// What a job leaves in those that are no constants; they are 0 before its end.
+    /// The values that a job leaves in registers that are not constant. Until its end they read as 0.
     fn counts(&self, report: &Report<Self::Operation>) -> Vec<(&'static str, u64)>;
 
-    /// A soft reset: what it does to all that the accelerator remembers.
+    /// Applies a soft reset to the state of the accelerator that stays from job to job.
     fn soft_reset(&self) {}
 
-    /// What stays from job to job in those that say how the accelerator stands.
+    /// Values of registers that show state which stays from job to job.
     fn live(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
 }
 
-/// How long things take, in accesses to registers.
+/// How long jobs and resets take, counted in accesses to registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delays {
-    /// A job; `None` never ends.
+    /// A job; `None`: it never ends.
     pub job: Option<u32>,
-    /// A soft reset; `None` never ends.
+    /// A soft reset; `None`: it never ends.
     pub reset: Option<u32>,
 }
 
@@ -43,25 +43,26 @@ enum State {
     Resets(Option<u32>),
 }
 
-/// Registers, and jobs that change memory at their end. Counters of cycles and beats read as 0: a model has no time.
+/// Registers, and jobs that change memory at their end. Counters of cycles and beats read as 0, because a model has no
+/// time.
 #[derive(Clone, Debug)]
 pub struct Device<A, M> {
     top: A,
-    /// What the jobs work on.
+    /// The memory of the jobs.
     pub memory: M,
-    /// How long things take from now on.
+    /// How long jobs and resets take from now on.
     pub delays: Delays,
     registers: Registers,
     names: Vec<&'static str>,
     state: State,
     end: End,
-    /// Where the last job that ended with an error did.
+    /// Where the last job failed, if it ended with an error.
     place: u64,
     counts: Vec<(&'static str, u64)>,
 }
 
 impl<A: Registered, M: Memory> Device<A, M> {
-    /// A device after reset: what is started is done at once.
+    /// A device after reset. Jobs and resets end at once.
     #[must_use]
     pub fn new(top: A, accelerator: u16, max_descriptors: u32, memory: M) -> Self {
         let bus = shell_registers::Bus { address_width: top.address_width(), data_width: top.data_width(), ports: 1 };
@@ -84,7 +85,7 @@ impl<A: Registered, M: Memory> Device<A, M> {
     /// Reads the register at an offset.
     ///
     /// # Errors
-    /// There is none.
+    /// The offset has no register.
     pub fn read(&mut self, offset: u32) -> Result<u32, Refused> {
         self.pass();
         let shown: Vec<u64> = self.names.iter().map(|name| self.shown(name)).collect();
@@ -94,7 +95,7 @@ impl<A: Registered, M: Memory> Device<A, M> {
     /// Writes all bytes of the register at an offset.
     ///
     /// # Errors
-    /// There is none that can be written.
+    /// The offset has no register that can be written.
     pub fn write(&mut self, offset: u32, value: u32) -> Result<(), Refused> {
         self.pass();
         let pulses = self.registers.write(offset, value, 0xf)?;
@@ -124,7 +125,7 @@ impl<A: Registered, M: Memory> Device<A, M> {
             .any(|(status, enable)| self.value(status) & self.value(enable) != 0)
     }
 
-    /// Lets time pass up to the end of a job or a reset that has one.
+    /// Lets time pass until the job or the reset ends, if it ends at all.
     pub fn finish(&mut self) {
         self.state = match self.state {
             State::Runs(Some(_)) => State::Runs(Some(0)),
@@ -162,7 +163,7 @@ impl<A: Registered, M: Memory> Device<A, M> {
         }
     }
 
-    /// An access goes by.
+    /// Lets the time of one access pass.
     fn pass(&mut self) {
         if let State::Runs(Some(left)) | State::Resets(Some(left)) = &mut self.state {
             *left = left.saturating_sub(1);
@@ -170,7 +171,7 @@ impl<A: Registered, M: Memory> Device<A, M> {
         self.settle();
     }
 
-    /// What has come to its end ends.
+    /// Ends the job or the reset whose time has come.
     fn settle(&mut self) {
         match self.state {
             State::Runs(Some(0)) => {

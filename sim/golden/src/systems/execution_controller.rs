@@ -1,22 +1,22 @@
 //! The steps of the tiles of a product.
 
-/// Entry of an index table that doubles all sums.
+/// The entry of an index table that doubles all sums.
 pub const RESCALE: u16 = 0x8000;
 
 /// A step of the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// First one of its tile, or of a part of it.
+    /// The first step of its tile, or of a part of it.
     pub first: bool,
-    /// Last one of its tile, or of a part of it: its sums leave.
+    /// The last step of its tile, or of a part of it: its sums leave.
     pub last: bool,
-    /// Last one of its tile.
+    /// The last step of its tile.
     pub ends: bool,
     /// The channel of a product; a rescale has none.
     pub channel: Option<u16>,
-    /// The panel of A that it uses, counted from 0 on.
+    /// The panel of A that the step uses, counted from 0.
     pub row_tile: u32,
-    /// The panel of B, counted over all tiles: each tile has one of its own.
+    /// The panel of B that the step uses, counted over all tiles. Each tile has its own panel.
     pub tile: u32,
 }
 
@@ -36,7 +36,7 @@ pub struct Tiles {
 }
 
 impl Tiles {
-    /// All steps in order, and whether they end with an entry that is neither a channel nor a rescale.
+    /// All steps in order, and whether an entry that is neither a channel nor a rescale ends them.
     #[must_use]
     pub fn steps(&self) -> (Vec<Step>, bool) {
         let mut steps = Vec::new();
@@ -64,7 +64,7 @@ impl Tiles {
         (steps, false)
     }
 
-    /// Cycles from the beginning to the last step, when nothing waits.
+    /// Cycles from the beginning to the last step, when nothing stalls.
     #[must_use]
     pub fn cycles(&self) -> u64 {
         u64::from(self.row_tiles) * u64::from(self.column_tiles) * self.table.len() as u64 + 2

@@ -1,4 +1,4 @@
-//! A job of an accelerator: its chain from descriptor to descriptor, and what was done to memory.
+//! A job of an accelerator: its chain of descriptors, and how it changes memory.
 
 use std::ops::RangeInclusive;
 
@@ -12,23 +12,23 @@ pub const DESCRIPTOR_BYTES: u64 = 128;
 /// Bytes of the header, which are not among the words of an operation.
 const HEADER: usize = 32;
 
-/// An operation whose fields are all right.
+/// An operation whose fields are valid.
 pub trait Operation {
     /// Where the results go.
     fn out(&self) -> &Command;
 
-    /// Where anything is written: the results, and what else there is.
+    /// All rows that the operation writes: the results, and possibly others.
     fn outs(&self) -> Vec<&Command> {
         vec![self.out()]
     }
 
-    /// Whether it is over at once, and doing it again right behind it changes nothing.
+    /// Whether the operation ends at once, and a repetition right after it changes nothing.
     fn repeats(&self) -> bool {
         false
     }
 }
 
-/// What does the operations of a chain.
+/// The accelerator that does the operations of a chain.
 pub trait Accelerator {
     /// An operation.
     type Operation: Operation;
@@ -36,13 +36,13 @@ pub trait Accelerator {
     /// Bits of an address on the bus.
     fn address_width(&self) -> u32;
 
-    /// Operations there are, numbered from 1 on.
+    /// Number of operations. Opcodes count from 1.
     fn opcodes(&self) -> u8;
 
     /// Checks an operation, and does it.
     ///
     /// # Errors
-    /// The code of the first check that fails: memory is untouched.
+    /// The code of the first check that fails. Memory is then untouched.
     fn perform(
         &self,
         opcode: u8,
@@ -51,37 +51,37 @@ pub trait Accelerator {
         memory: &mut dyn Memory,
     ) -> Result<Executed<Self::Operation>, u8>;
 
-    /// What the operation has left in the accelerator, if anything, is not known: it ended with an error or was dropped, or depends
-    /// on bytes that are not defined.
+    /// State that the operation has left in the accelerator, if any, becomes unknown. The operation ended with an
+    /// error, was dropped, or depends on bytes that are not defined.
     fn forget(&self, _operation: &Self::Operation) {}
 
-    /// Whether anything stays in it from job to job.
+    /// Whether the accelerator has state that stays from job to job.
     fn remembers(&self) -> bool {
         false
     }
 
-    /// A job ended with an error.
+    /// Called when a job has ended with an error.
     fn failed(&self) {}
 
-    /// A soft reset while a job was at one of these operations or behind them: what then stays of the state before the job. `false`: what
-    /// stays is not known.
+    /// A soft reset came while a job was at one of these operations or at a later one. The accelerator updates the
+    /// state that stays. `false`: the state is unknown.
     fn dropped(&self, _operations: &[Executed<Self::Operation>]) -> bool {
         false
     }
 
-    /// An error of time while a job was at one of these operations or ahead of them: what then stays of the state before the job. `false`:
-    /// what stays is not known.
+    /// A timeout came while a job was at one of these operations or at an earlier one. The accelerator updates the
+    /// state that stays. `false`: the state is unknown.
     fn timed_out(&self, _operations: &[Executed<Self::Operation>]) -> bool {
         !self.remembers()
     }
 
-    /// Registers that say more of how a job ended with an error: offsets, and what they read as.
+    /// Registers with details of a job that ended with an error: offsets and values.
     fn details(&self, _report: &Report<Self::Operation>) -> Vec<(u64, u64)> {
         Vec::new()
     }
 }
 
-/// A descriptor behind its header, with the offsets of the whole.
+/// The fields of a descriptor after its header. Offsets count from the beginning of the descriptor.
 #[derive(Clone, Copy, Debug)]
 pub struct Fields<'a>(pub &'a [u32]);
 
@@ -89,7 +89,7 @@ impl Fields<'_> {
     /// The 4 bytes at an offset from the beginning of the descriptor.
     ///
     /// # Panics
-    /// There are none.
+    /// The descriptor has no such field.
     #[must_use]
     pub fn word(&self, at: usize) -> u32 {
         self.0[(at - HEADER) / 4]
@@ -98,7 +98,7 @@ impl Fields<'_> {
     /// The 8 bytes at an offset.
     ///
     /// # Panics
-    /// There are fewer.
+    /// The descriptor has no 8 bytes there.
     #[must_use]
     pub fn long(&self, at: usize) -> u64 {
         u64::from(self.word(at)) | u64::from(self.word(at + 4)) << 32
@@ -107,7 +107,7 @@ impl Fields<'_> {
     /// Whether the words at all these offsets are 0.
     ///
     /// # Panics
-    /// One is not there.
+    /// One of the offsets is outside the descriptor.
     pub fn are_zero(&self, mut at: impl Iterator<Item = usize>) -> bool {
         at.all(|at| self.word(at) == 0)
     }
@@ -116,31 +116,32 @@ impl Fields<'_> {
 /// An operation that touched memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Executed<O> {
-    /// What it was.
+    /// The operation.
     pub operation: O,
-    /// All codes with which it may end: more than one where several things go wrong, in the order in which the model finds
-    /// them; none where it ends well.
+    /// All codes with which it may end; none if it ends well. There are several if several things go wrong, in the
+    /// order in which the model finds them.
     pub codes: Vec<u8>,
-    /// The contract says what every byte of the results is.
+    /// Whether the contract defines every byte of the results.
     pub defined: bool,
-    /// How it ends does not depend on when results are written. It does where it looks at what it overwrites, or at bytes
-    /// that are not defined: for overflows that are errors, or for entries that have no meaning.
+    /// Whether the end is independent of when results are written. The end depends on it if the operation checks bytes
+    /// that it overwrites, or bytes that are not defined. It checks them for overflows that are errors, or for entries
+    /// that have no meaning.
     pub certain: bool,
     /// Beats or words of results with an overflow.
     pub overflows: u64,
-    /// Words in which a sum has an overflow; 0 where there are no sums.
+    /// Words in which a sum has an overflow; 0 for an operation without sums.
     pub sum_overflows: u64,
 }
 
 impl<O> Executed<O> {
-    /// The same for the operation as a part of another type.
+    /// The same record, with the operation as a part of another type.
     pub fn map<P>(self, into: impl FnOnce(O) -> P) -> Executed<P> {
         let Self { operation, codes, defined, certain, overflows, sum_overflows } = self;
         Executed { operation: into(operation), codes, defined, certain, overflows, sum_overflows }
     }
 }
 
-/// Codes of all that goes wrong, each once.
+/// The codes of all errors, each once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Codes(Vec<u8>);
 
@@ -151,7 +152,7 @@ impl Codes {
         }
     }
 
-    /// Notes what the bus answers, if it is an error.
+    /// Notes the answer of the bus, if it is an error.
     pub fn bus<T>(&mut self, result: Result<T, BusError>) -> Option<T> {
         match result {
             Ok(value) => return Some(value),
@@ -166,28 +167,28 @@ impl Codes {
     }
 }
 
-/// What a job did.
+/// The results of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report<O> {
     /// How it ended.
     pub end: End,
-    /// Its operations; without a last one that a check refused.
+    /// Its operations, except a last operation that a check refused.
     pub executed: Vec<Executed<O>>,
-    /// Addresses and values of tags that were written.
+    /// Addresses and values of the tags that were written.
     pub tags: Vec<(u64, u32)>,
-    /// A descriptor lies where undefined results are.
+    /// Whether a descriptor lies where results are undefined.
     pub lost: bool,
 }
 
 impl<O: Operation> Report<O> {
-    /// Beats or words of results with an overflow in the whole job; undefined after an error of the bus or an overflow that
-    /// is an error.
+    /// Beats or words of results with an overflow in the whole job. The number is undefined after an error of the bus,
+    /// or after an overflow that is an error.
     #[must_use]
     pub fn overflows(&self) -> u64 {
         self.executed.iter().map(|e| e.overflows).sum()
     }
 
-    /// Words with an overflow of a sum in the whole job; undefined after the same errors.
+    /// Words with an overflow of a sum in the whole job. The number is undefined after the same errors.
     #[must_use]
     pub fn sum_overflows(&self) -> u64 {
         self.executed.iter().map(|e| e.sum_overflows).sum()
@@ -200,14 +201,14 @@ impl<O: Operation> Report<O> {
         merged(self.executed.iter().flat_map(|e| e.operation.outs()).flat_map(rows).chain(tags).collect())
     }
 
-    /// Whether the job must end as it does here. Else it ends in some way, in its window.
+    /// Whether the job must end as it does here. Otherwise it may end in another way, but writes only where it may.
     #[must_use]
     pub fn is_certain(&self) -> bool {
         !self.lost && self.executed.iter().all(|e| e.certain)
     }
 
-    /// Bytes that may hold anything that the model's memory does not, as ascending ranges that do not touch: results that are not
-    /// defined, and what later operations make of them.
+    /// Bytes that may differ from the model's memory, as ascending ranges that do not touch: undefined results, and
+    /// what later operations make of them.
     #[must_use]
     pub fn undefined(&self) -> Vec<RangeInclusive<u64>> {
         let open = self.executed.iter().filter(|e| !e.defined);
@@ -220,7 +221,7 @@ fn rows(rows: &Command) -> impl Iterator<Item = RangeInclusive<u64>> + use<> {
     rows.row_addresses().map(move |first| first..=first + (bytes - 1))
 }
 
-/// The same addresses as ascending ranges that do not touch.
+/// The same addresses, as ascending ranges that do not touch.
 #[must_use]
 pub fn merged(mut ranges: Vec<RangeInclusive<u64>>) -> Vec<RangeInclusive<u64>> {
     ranges.sort_by_key(|range| *range.start());
@@ -252,7 +253,7 @@ pub fn run<A: Accelerator>(accelerator: &A, limits: Limits, job: u64, memory: &m
     Report { end, ..world.report }
 }
 
-/// Memory that notices when somebody reads what is not defined.
+/// Memory that notices reads of undefined bytes.
 struct Touched<'a> {
     memory: &'a mut dyn Memory,
     undefined: Vec<RangeInclusive<u64>>,

@@ -1,9 +1,10 @@
-//! `kelle_top`: products of 16-bit activations and 8-bit weights, attention of heads whose keys and values stay on chip and whose
-//! least important tokens make room, and the steps of [`vector_top`](super::vector_top) on rows.
+//! `kelle_top`: products of 16-bit activations and 8-bit weights, and the steps of [`vector_top`](super::vector_top) on
+//! rows. It also computes attention of heads whose keys and values stay on chip; the least important tokens are
+//! evicted.
 //!
-//! Sums are integers and lose nothing, so the order of tiles and passes is no part of this model; each step behind them rounds
-//! once, to nearest, ties to even. Heads outlive a job: a [`KelleTop`] holds them, and a clone of it has heads of its own. What
-//! depends on bytes that the bus did not give is not computed, so it is no overflow either.
+//! Sums are exact integers, so the order of tiles and passes is no part of this model. Each step after the sums rounds
+//! once, to nearest, ties to even. Heads outlive a job: a [`KelleTop`] holds them, and its clone has its own heads. A
+//! result that depends on bytes which the bus did not deliver is not computed, so it counts as no overflow either.
 
 mod attention;
 mod cache;
@@ -28,14 +29,14 @@ pub use operation::{Attention, Clear, Linear, Operation, Recompute, Save};
 pub use registers::Device;
 pub use replay::{Event, GROUPS, Read, Replay, Shown};
 
-/// Least columns of a panel: rows of results begin at multiples of 64 bytes.
+/// Least columns of a panel, so that rows of results begin at multiples of 64 bytes.
 const LEAST_PANEL: u32 = 32;
 /// Bytes of the constants of a column.
 pub const CONSTANT_BYTES: u64 = 8;
-/// Bytes ahead of the keys of a token in memory.
+/// Bytes before the key of a token in memory.
 pub const HEAD_BYTES: u64 = 64;
 
-/// How the accelerator was built.
+/// The parameters of the accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Rows of the array.
@@ -48,7 +49,7 @@ pub struct Shape {
     pub inner: u32,
     /// Heads that the cache holds.
     pub heads: u32,
-    /// Tokens of a head behind a step, at most.
+    /// Tokens of a head after a step, at most.
     pub slots: u32,
     /// Elements of a vector in the cache: a multiple of the columns.
     pub width: u32,
@@ -58,15 +59,15 @@ pub struct Shape {
     pub score_lanes: u32,
     /// Bits of an importance.
     pub score_bits: u32,
-    /// Bits of what is added to it, signed.
+    /// Bits of the signed amount that is added to an importance.
     pub amount_bits: u32,
     /// Bits of a refresh interval.
     pub interval_bits: u32,
     /// Rows of a bank.
     pub cache_rows: u32,
-    /// Cached tokens can be written to memory.
+    /// Whether cached tokens can be written to memory.
     pub save: bool,
-    /// Tokens of a head that may be kept as x; 0: there is no such operation.
+    /// Tokens of a head that may be kept as inputs and recomputed; 0: there is no such operation.
     pub recompute: u32,
     /// Its vector unit, and the bus.
     pub vector: vector_top::Shape,
@@ -85,7 +86,7 @@ impl Shape {
         (1 << self.score_bits) - 1
     }
 
-    /// Places behind the point of the sums of the softmax of scores: 16, and as many as the longest row has bits.
+    /// Fraction bits of the sums of the softmax of scores: 16, plus the bits of the length of the longest row.
     #[must_use]
     pub fn places(&self) -> u32 {
         let longest = u64::from(self.slots + 1).next_multiple_of(self.score_lanes.into());
@@ -93,7 +94,7 @@ impl Shape {
     }
 }
 
-/// The accelerator, and what it remembers.
+/// The accelerator and its state.
 #[derive(Clone, Debug)]
 pub struct KelleTop {
     shape: Shape,
@@ -103,21 +104,21 @@ pub struct KelleTop {
     replay: RefCell<Option<Replay>>,
 }
 
-/// What an operation counts beside its overflows; undefined after an error.
+/// Counts of an operation other than overflows; undefined after an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Activations that were saturated, or no numbers.
+    /// Activations that saturated, or that are no numbers.
     pub saturations: u64,
-    /// Tokens that had to go.
+    /// Evicted tokens.
     pub evictions: u64,
 }
 
-/// An operation that was done, and what it counted.
+/// An operation that was done, and its counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
     /// The operation.
     pub operation: Operation,
-    /// What it counted.
+    /// Its counts.
     pub counts: Counts,
 }
 
@@ -137,11 +138,11 @@ impl job::Operation for Work {
 
 /// An operation that was done.
 pub type Executed = job::Executed<Work>;
-/// What a job did.
+/// The results of a job.
 pub type Report = job::Report<Work>;
 
 impl Report {
-    /// What the whole job counted; undefined after an error.
+    /// Counts of the whole job; undefined after an error.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.executed.iter().map(|executed| executed.operation.counts).fold(Counts::default(), |sum, one| Counts {
@@ -152,10 +153,10 @@ impl Report {
 }
 
 impl KelleTop {
-    /// The accelerator of a shape, all of its heads empty.
+    /// An accelerator of this shape. All of its heads are empty.
     ///
     /// # Errors
-    /// Names what is out of its range.
+    /// Names the parameter that is out of its range.
     pub fn new(shape: Shape) -> Result<Self, String> {
         for (name, size, least, most) in [
             ("rows", shape.rows, 1, 65_535),
@@ -192,16 +193,16 @@ impl KelleTop {
         })
     }
 
-    /// The same, with cells that decay: from here on accesses and refreshes are those of `replay`.
+    /// The same accelerator with cells that decay. From here on `replay` has the accesses and refreshes.
     #[must_use]
     pub fn replaying(self, replay: Replay) -> Self {
         Self { replay: RefCell::new(Some(replay)), ..self }
     }
 
-    /// Flipped bits that were read in a replay; 0 without one.
+    /// Flipped bits that were read in a replay; 0 without a replay.
     ///
     /// # Errors
-    /// The accesses were not those of the jobs: which one first.
+    /// Names the first access that differs from the accesses of the jobs.
     pub fn replayed(&self) -> Result<u64, String> {
         self.replay.borrow().as_ref().map_or(Ok(0), Replay::end)
     }
@@ -212,7 +213,7 @@ impl KelleTop {
         &self.shape
     }
 
-    /// What a head holds now.
+    /// The current content of a head.
     ///
     /// # Panics
     /// There is no such head.
@@ -221,7 +222,7 @@ impl KelleTop {
         self.cache.borrow().heads[head].clone()
     }
 
-    /// Intervals and threshold, where an operation has set them.
+    /// Intervals and threshold, if an operation has set them.
     #[must_use]
     pub fn refresh(&self) -> Option<Refresh> {
         self.cache.borrow().refresh
@@ -233,7 +234,7 @@ impl KelleTop {
         heads.iter_mut().for_each(|head| *head = Head::default());
     }
 
-    /// Checks an operation on heads that hold what they hold now.
+    /// Checks an operation against the current content of the heads.
     ///
     /// # Errors
     /// The code of the first check that fails.
@@ -262,7 +263,7 @@ impl KelleTop {
                 let refused = !slots_unknown && (taken || tokens[recompute.position].slot.is_some());
                 if refused { Err(code::FIELD) } else { Ok(Operation::Recompute(recompute)) }
             }
-            // Not built.
+            // The unit is not built in.
             _ => Err(code::FIELD),
         }
     }
@@ -301,7 +302,7 @@ fn done(operation: Operation) -> Executed {
     Executed { operation, codes: Vec::new(), defined: true, certain: true, overflows: 0, sum_overflows: 0 }
 }
 
-/// Largest number of an operation, and of one where tokens come again.
+/// Largest opcode: without recomputation, and with it.
 const OPCODES: [u8; 2] = [6, 8];
 const LINEAR: u8 = 1;
 const ATTENTION: u8 = 2;
@@ -334,7 +335,7 @@ impl job::Accelerator for KelleTop {
 
     fn forget(&self, work: &Work) {
         if let Operation::Attention(attention) = &work.operation {
-            // One that an error has emptied is known.
+            // A head that an error has emptied is known.
             self.cache.borrow_mut().heads[attention.head].doubt();
         }
     }
@@ -343,7 +344,7 @@ impl job::Accelerator for KelleTop {
         true
     }
 
-    /// Heads stay as they are where no operation is one on them.
+    /// Heads stay as they are if no operation changes heads.
     fn timed_out(&self, operations: &[Executed]) -> bool {
         let reads = |e: &Executed| {
             matches!(e.operation.operation, Operation::Linear(_) | Operation::Vector(_) | Operation::Save(_))

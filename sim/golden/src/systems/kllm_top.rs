@@ -1,10 +1,10 @@
-//! `kllm_top`: products of tokens and weights that are both indices of centroids, with outliers beside; products of 8-bit
-//! integers and such weights; rows of fp16 numbers that become tokens; tokens that are put into panels of weights; and the
-//! steps of [`vector_top`](super::vector_top) on rows.
+//! `kllm_top`. Its products multiply tokens and weights that are both indices of centroids, and treat outliers
+//! separately. It also multiplies 8-bit integers by such weights, quantizes rows of fp16 numbers into tokens, appends
+//! tokens to panels of weights, and runs the steps of [`vector_top`](super::vector_top) on rows.
 //!
-//! Sums are integers and lose nothing, so the order of beats and of panels is no part of this model; each step behind them
-//! rounds once, to nearest, ties to even. What depends on bytes that the bus did not give is not computed, so it is no
-//! overflow either.
+//! Sums are exact integers, so the order of beats and of panels is no part of this model. Each step after the sums
+//! rounds once, to nearest, ties to even. A result that depends on bytes which the bus did not deliver is not computed,
+//! so it counts as no overflow either.
 
 mod append;
 pub mod cycles;
@@ -25,24 +25,24 @@ pub use operation::{MatMul, Operation, Quantize};
 pub use quantize::thresholds;
 pub use registers::Device;
 
-/// How the accelerator was built.
+/// The parameters of the accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Lanes.
     pub lanes: u32,
     /// Channels of a lane.
     pub columns: u32,
-    /// Groups of lanes: as many panels in memory, one of each, are one of all lanes.
+    /// Groups of lanes. Each group has its own panels in memory; a panel of each group makes a panel of all lanes.
     pub groups: u32,
-    /// Positions of a beat: even.
+    /// Positions of a beat; an even number.
     pub inputs: u32,
     /// Bits of a centroid.
     pub centroid_bits: u32,
-    /// Words of a bank of weights: only the registers say so.
+    /// Words of a bank of weights. Only registers and cycles depend on it.
     pub buffer: u32,
     /// Beats of the longest token.
     pub depth: u32,
-    /// Values among which outliers are found at once; 0: nothing makes tokens.
+    /// Values among which outliers are found at once; 0: the accelerator makes no tokens.
     pub orizuru: u32,
     /// Outliers of a token on each side, at most.
     pub kmax: u32,
@@ -57,7 +57,7 @@ impl Shape {
         u64::from(self.lanes) * u64::from(self.columns)
     }
 
-    /// A group of lanes, whose panels are those in memory.
+    /// The shape of one group of lanes. A panel in memory is a panel of one group.
     #[must_use]
     pub fn group(&self) -> Self {
         Self { lanes: self.lanes / self.groups, groups: 1, ..*self }
@@ -80,13 +80,14 @@ pub struct KllmTop {
 /// Beats of activations that the lanes take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Beats {
-    /// All of them: for each panel and token those of the token, and the repeated ones; of integers two for all nibbles.
+    /// All beats: for each panel and token the beats of the token, and the repeated beats. A beat of integers counts
+    /// twice, once for high and once for low nibbles.
     pub taken: u64,
-    /// Those that are sent again because a beat has more than one outlier.
+    /// Beats that are sent again because a beat has more than one outlier.
     pub repeated: u64,
 }
 
-/// An operation that was done, and what it took.
+/// An operation that was done, and how many beats it took.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
     /// The operation.
@@ -107,7 +108,7 @@ impl job::Operation for Work {
 
 /// An operation that touched memory.
 pub type Executed = job::Executed<Work>;
-/// What a job did.
+/// The results of a job.
 pub type Report = job::Report<Work>;
 
 impl Report {
@@ -123,10 +124,10 @@ impl Report {
 }
 
 impl KllmTop {
-    /// The accelerator of a shape.
+    /// An accelerator of this shape.
     ///
     /// # Errors
-    /// Names what is out of its range.
+    /// Names the parameter that is out of its range.
     pub fn new(shape: Shape) -> Result<Self, String> {
         for (name, size, least, most) in [
             ("lanes", shape.lanes, 1, 255),
@@ -172,7 +173,7 @@ impl KllmTop {
             APPEND if append::is_built(&self.shape.group()) => {
                 Append::check(&self.shape.group(), limits, fields).map(Operation::Append)
             }
-            // Not built.
+            // The unit is not built in.
             _ => Err(code::FIELD),
         }
     }
@@ -183,7 +184,7 @@ impl KllmTop {
     }
 }
 
-/// Largest number of an operation.
+/// Largest opcode.
 const OPCODES: u8 = 5;
 const MATMUL: u8 = 1;
 const SCORES: u8 = 2;

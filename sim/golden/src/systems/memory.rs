@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 
-/// What a bus answers instead of data.
+/// The error that a bus answers instead of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BusError {
     /// SLVERR.
@@ -23,18 +23,18 @@ impl BusError {
     }
 }
 
-/// Memory behind a bus. Areas end at the last byte of the address space at the latest. The hardware moves whole beats: whoever
-/// injects errors beside the bytes that are asked for rounds the area himself.
+/// Memory at the other end of a bus. Areas end at the last byte of the address space at the latest. The hardware moves
+/// whole beats, so a caller that injects errors next to the requested bytes rounds the area to beats.
 pub trait Memory {
     /// Reads bytes from `address` on.
     ///
     /// # Errors
-    /// What the bus answers.
+    /// The error that the bus answers.
     fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), BusError>;
     /// Writes bytes from `address` on.
     ///
     /// # Errors
-    /// What the bus answers.
+    /// The error that the bus answers.
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), BusError>;
 }
 
@@ -50,7 +50,7 @@ impl<M: Memory> Memory for &mut M {
 
 const PAGE: u64 = 4096;
 
-/// The parts of an area that lie in a page each: the address, and which bytes of the area.
+/// The parts of an area, page by page: the address, and the range of bytes within the area.
 fn parts(address: u64, count: usize) -> impl Iterator<Item = (u64, Range<usize>)> {
     let mut done = 0;
     std::iter::from_fn(move || {
@@ -62,7 +62,7 @@ fn parts(address: u64, count: usize) -> impl Iterator<Item = (u64, Range<usize>)
     })
 }
 
-/// Bytes at 64-bit addresses, zero until written; some areas may answer with errors.
+/// Bytes at 64-bit addresses, zero until written. Some areas may answer with errors.
 #[derive(Clone, Debug, Default)]
 pub struct SparseMemory {
     pages: BTreeMap<u64, Vec<u8>>,
@@ -70,7 +70,7 @@ pub struct SparseMemory {
 }
 
 impl SparseMemory {
-    /// All zero.
+    /// Memory of zeros.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -81,12 +81,12 @@ impl SparseMemory {
         self.broken.push((area, error));
     }
 
-    /// No area fails any more.
+    /// From now on no area fails.
     pub fn mend(&mut self) {
         self.broken.clear();
     }
 
-    /// `count` bytes from `address` on, past all errors.
+    /// `count` bytes from `address` on. Errors of areas have no effect here.
     #[must_use]
     pub fn bytes(&self, address: u64, count: usize) -> Vec<u8> {
         let mut bytes = vec![0; count];
@@ -99,7 +99,7 @@ impl SparseMemory {
         bytes
     }
 
-    /// Stores bytes from `address` on, past all errors.
+    /// Stores bytes from `address` on. Errors of areas have no effect here.
     pub fn store(&mut self, address: u64, bytes: &[u8]) {
         for (at, part) in parts(address, bytes.len()) {
             let page = self.pages.entry(at / PAGE).or_insert_with(|| vec![0; PAGE as usize]);

@@ -1,4 +1,4 @@
-//! Complete accelerators behind the shell: what a job does to memory, and what the registers say of it.
+//! Complete accelerators with their shell: how a job changes memory, and how registers report it.
 
 pub mod cycles;
 pub mod dense_sparse_product;

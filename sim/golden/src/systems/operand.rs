@@ -1,11 +1,11 @@
-//! Rows in memory that an operation reads or writes: where they may be, and whether they meet.
+//! Rows in memory that an operation reads or writes: where they may be, and whether they overlap.
 
 use crate::common::bus::Command;
 use crate::common::shell::job_controller::code;
 pub(super) use crate::common::shell::operand_check::check;
 use crate::common::shell::operand_check::reach;
 
-/// Sizes that are checked before anything that depends on them.
+/// Checks the sizes on which later checks depend.
 pub(super) fn sizes(sizes: &[(u32, u32)]) -> Result<(), u8> {
     let right = sizes.iter().all(|&(size, most)| (1..=most).contains(&size));
     if right { Ok(()) } else { Err(code::SIZE) }
@@ -30,7 +30,7 @@ pub(super) fn overlap(a: &Command, b: &Command) -> bool {
     let bytes = u128::from(b.row_bytes);
     a.row_addresses().map(u128::from).any(|first| {
         let last = first + u128::from(a.row_bytes) - 1;
-        // The first row of b that ends at or behind the beginning of this one; those behind it begin later.
+        // The first row of b that ends at or after the beginning of this row. Later rows of b begin later.
         let missing = (first + 1).saturating_sub(b_first + bytes);
         let row = if b.stride == 0 { 0 } else { missing.div_ceil(b.stride.into()) };
         let begin = b_first + row * u128::from(b.stride);

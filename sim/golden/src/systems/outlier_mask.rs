@@ -1,11 +1,11 @@
-//! Which elements of a row are outliers, in two rows: one is filled while the one before is used.
+//! Marks of the outliers of a row, for two rows: one is filled while the row before is used.
 
 use std::collections::VecDeque;
 
-/// A row: of each word the bits, if it was made blank.
+/// A row: for each word its bits, if the word was made blank.
 type Row = Vec<Option<u64>>;
 
-/// The rows, word by word; what was not made blank since its row began is not known.
+/// The rows, word by word. A word is unknown until it was made blank for its row.
 #[derive(Clone, Debug)]
 pub struct OutlierMask {
     filled: Row,
@@ -19,46 +19,46 @@ impl OutlierMask {
         Self { filled: vec![None; depth], full: VecDeque::new() }
     }
 
-    /// A row may be filled: no two of them wait.
+    /// Whether a row may be filled: fewer than two rows wait.
     #[must_use]
     pub fn fills(&self) -> bool {
         self.full.len() < 2
     }
 
-    /// There is a row to be used.
+    /// Whether there is a row to use.
     #[must_use]
     pub fn uses(&self) -> bool {
         !self.full.is_empty()
     }
 
-    /// No element of a word is an outlier.
+    /// Marks no element of a word.
     pub fn blank(&mut self, word: usize) {
         self.filled[word] = Some(0);
     }
 
-    /// An element is an outlier; returns whether it was none before, if that is known.
+    /// Marks an element as an outlier. Returns whether it had no mark before, if that is known.
     pub fn mark(&mut self, word: usize, lane: u32) -> Option<bool> {
         let bits = self.filled[word]?;
         self.filled[word] = Some(bits | 1 << lane);
         Some(bits >> lane & 1 == 0)
     }
 
-    /// The row that was filled is to be used. The next one begins where nothing is known.
+    /// Hands over the row that was filled. The next row begins with unknown words.
     pub fn fill_last(&mut self) {
         let blank = vec![None; self.filled.len()];
         self.full.push_back(std::mem::replace(&mut self.filled, blank));
     }
 
-    /// A word of the row in use, if it is known.
+    /// A word of the row in use, if the word is known.
     ///
     /// # Panics
-    /// There is none.
+    /// There is no row in use.
     #[must_use]
     pub fn read(&self, word: usize) -> Option<u64> {
         self.full[0][word]
     }
 
-    /// The row in use is over.
+    /// Ends the row in use.
     pub fn use_last(&mut self) {
         self.full.pop_front();
     }

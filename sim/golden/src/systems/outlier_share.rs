@@ -1,4 +1,4 @@
-//! How outliers of a row are shared among the segments in which they are sought.
+//! How the outliers of a row are shared among the segments that search for them.
 
 /// How many of `k` outliers segment `segment` of `segments` looks for.
 #[must_use]

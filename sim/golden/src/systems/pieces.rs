@@ -1,22 +1,22 @@
-//! Rows in memory, moved piece by piece, so that an error of the bus says as little as possible of its neighbours.
+//! Rows in memory, moved piece by piece, so that an error of the bus affects as few neighbours as possible.
 
 use crate::common::bus::Command;
 
 use super::job::Codes;
 use super::memory::Memory;
 
-/// Bytes that are moved on their own.
+/// Bytes of a piece.
 pub(super) const PIECE: usize = 64;
 
-/// Bytes of a row, as far as the bus gave them.
+/// The bytes of a row that the bus delivered.
 pub(super) struct Loaded {
     bytes: Vec<u8>,
-    /// By piece.
+    /// For each piece, whether it is there.
     good: Vec<bool>,
 }
 
 impl Loaded {
-    /// A row of an operand, which begins at a multiple of the piece.
+    /// Reads a row of an operand. The row begins at a multiple of the piece.
     pub(super) fn row(rows: &Command, row: u64, memory: &mut dyn Memory, codes: &mut Codes) -> Self {
         let mut address = rows.address + row * rows.stride;
         let mut bytes = vec![0; rows.row_bytes as usize];
@@ -40,18 +40,18 @@ impl Loaded {
         self.bytes.chunks(PIECE).zip(&self.good).filter_map(|(piece, &good)| good.then_some(piece))
     }
 
-    /// The bytes up to the first piece that is not there.
+    /// How many bytes come before the first missing piece.
     pub(super) fn first_bytes(&self) -> usize {
         let pieces = self.good.iter().take_while(|&&good| good).count();
         self.bytes.len().min(pieces * PIECE)
     }
 
-    /// All bytes, with something in place of pieces that are not there.
+    /// All bytes, with arbitrary values for missing pieces.
     pub(super) fn any(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// All of the bytes, if they are there.
+    /// All of the bytes, if none is missing.
     pub(super) fn whole(&self) -> Option<&[u8]> {
         self.get(0..self.bytes.len())
     }

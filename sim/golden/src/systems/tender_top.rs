@@ -1,11 +1,11 @@
-//! `tender_top`: products of integer matrices with channel groups, fp16 numbers that become their operands, and the steps of
-//! [`vector_top`](super::vector_top) on rows.
+//! `tender_top`: products of integer matrices with channel groups, fp16 numbers that become operands of such products,
+//! and the steps of [`vector_top`](super::vector_top) on rows.
 //!
-//! A product takes channels in the order of a table, which also says when all sums are doubled; sums become numbers of fp32,
-//! are multiplied, added to, and leave as fp16 or as integers, each step rounded to nearest, ties to even. The operations of a
-//! chain are done one after the other, panels of rows in order: what the contract leaves open happens here in one of its ways,
-//! and [`Executed::defined`](job::Executed::defined) says so. What depends on bytes that the bus did not give is not computed,
-//! so it is no overflow either.
+//! A product takes channels in the order of a table. The table also says when all sums are doubled. Sums become fp32
+//! numbers, are scaled and biased, and leave as fp16 or as integers. Each step rounds to nearest, ties to even. The
+//! operations of a chain run one after the other, and panels of rows in order. The contract leaves some results open;
+//! the model has one of the allowed values there, and [`Executed::defined`](job::Executed::defined) says so. A result
+//! that depends on bytes which the bus did not deliver is not computed, so it counts as no overflow either.
 
 pub mod cycles;
 mod execute;
@@ -24,31 +24,31 @@ use super::vector_top::{self, VectorTop};
 pub use layout::{Layout, OPERAND_WIDTH};
 pub use operation::{Finish, MatMul, Operation, Output, Pack};
 
-/// How the accelerator was built.
+/// The parameters of the accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Rows of PEs: a power of two, 4 to 64.
     pub rows: u32,
     /// Columns of PEs: a power of two, 4 to 64.
     pub columns: u32,
-    /// Four PEs can work as one of twice the width.
+    /// Whether four PEs can work as one PE of twice the width.
     pub int8: bool,
     /// Bits of an accumulator, 2 to 64.
     pub accumulator_width: u32,
-    /// What an accumulator does with a sum that does not fit.
+    /// How an accumulator handles a sum that does not fit.
     pub overflow: Overflow,
     /// Channels of a panel.
     pub depth: u32,
     /// Entries of a table.
     pub steps: u32,
-    /// There is explicit requantization.
+    /// Whether explicit requantization is built in.
     pub explicit: bool,
     /// Its vector unit, and the bus.
     pub vector: vector_top::Shape,
 }
 
 impl Shape {
-    /// How panels are laid out in a mode.
+    /// The layout of panels in a mode.
     #[must_use]
     pub fn layout(&self, int8: bool) -> Layout {
         let share = if int8 { 2 } else { 1 };
@@ -74,14 +74,14 @@ pub struct TenderTop {
 
 /// An operation that touched memory.
 pub type Executed = job::Executed<Operation>;
-/// What a job did.
+/// The results of a job.
 pub type Report = job::Report<Operation>;
 
 impl TenderTop {
-    /// The accelerator of a shape.
+    /// An accelerator of this shape.
     ///
     /// # Errors
-    /// Names what is out of its range.
+    /// Names the parameter that is out of its range.
     pub fn new(shape: Shape) -> Result<Self, String> {
         for (name, size, least) in [("rows", shape.rows, 2), ("columns", shape.columns, 4)] {
             if !size.is_power_of_two() || !(least..=256).contains(&size) {
@@ -116,7 +116,7 @@ impl TenderTop {
     }
 }
 
-/// Operations there are.
+/// Number of operations.
 const OPCODES: u8 = 3;
 const MATMUL: u8 = 1;
 const PACK: u8 = 2;

@@ -1,5 +1,5 @@
-//! Titanus cores one behind the other: when the jobs of all of them end. What each of them does is its own
-//! [`TitanusCore`]'s, to which the core before it gives tokens.
+//! Titanus cores in a chain: when all of their jobs end. Each core has its own [`TitanusCore`], to which the core
+//! before gives tokens.
 
 use crate::common::shell::job_controller::Limits;
 use crate::systems::cycles::{Spent, Turns};
@@ -7,27 +7,27 @@ use crate::systems::memory::Memory;
 use crate::systems::titanus_core::cycles::Timing;
 use crate::systems::titanus_core::{Operation, TitanusCore};
 
-/// Ahead of any job.
+/// Earlier than any job.
 const EARLY: i64 = i64::MIN / 2;
 
 /// A job of one of the cores.
 pub struct ChainedJob<'a> {
-    /// The core ahead of the job, with all tokens that come during it.
+    /// The core before the job, with all tokens that come during it.
     pub core: &'a TitanusCore,
     /// Where the job may read and write, and how long its chain may be.
     pub limits: Limits,
     /// Its first descriptor.
     pub job: u64,
-    /// The cycle in which it is started, of a clock that all cores have in common.
+    /// The cycle in which the job starts, on a clock that all cores share.
     pub start: i64,
 }
 
-/// Cycles of the jobs, first core first: where a core waits for tokens, it does so until the core before has given them. Tokens that
-/// no job gives were there ahead, those of the first core among them. Memories and turns are those of each core, as
-/// [`Timing::job`] has them.
+/// Cycles of the jobs, first core first. A core that waits for tokens waits until the core before has given them.
+/// Tokens that no job gives were there from the beginning, such as all tokens of the first core. Each core has its own
+/// memory and turns, as in [`Timing::job`].
 ///
 /// # Errors
-/// The number of the first core whose job ends with an error, and the code.
+/// The number of the first core whose job ends with an error, and its code.
 ///
 /// # Panics
 /// The bus is wider than 64 bytes, or the numbers of jobs, memories and turns differ.
@@ -39,7 +39,7 @@ pub fn cycles<M: Memory>(
 ) -> Result<Vec<Vec<Spent<Operation>>>, (usize, u8)> {
     assert!(jobs.len() == memories.len() && jobs.len() == turns.len(), "a memory and turns for each job");
     let mut all = Vec::new();
-    // When the core before handed its tokens over.
+    // The cycles in which the core before handed its tokens over.
     let mut given: Vec<i64> = Vec::new();
     for (number, (job, (memory, turns))) in jobs.iter().zip(memories.iter_mut().zip(turns)).enumerate() {
         let there = job.core.waiting().0 - given.len();
@@ -82,17 +82,18 @@ mod tests {
         Ok([0, 1].map(|at| spent[at].iter().map(|one| one.cycles).sum()))
     }
 
-    /// A core that begins behind the one before it does not wait; one that begins ahead of it waits for as long as it is ahead.
+    /// A core that begins after the core before does not wait. A core that begins earlier waits for as long as it is
+    /// early.
     #[test]
     fn a_core_waits_for_the_one_before() {
         let free = all([0, 3], [0, 10_000], [(0, 3), (3, 0)]).unwrap();
-        // A token a cycle on both sides, none given: alike but for what the first one has to wait for.
+        // A token a cycle on both sides, none given: the runs are alike except for the wait of the first core.
         assert_eq!(free[0], free[1]);
         let ahead = all([0, 3], [5000, 0], [(0, 3), (3, 0)]).unwrap();
         assert_eq!(ahead[0], free[0]);
         let later = all([0, 3], [6000, 0], [(0, 3), (3, 0)]).unwrap();
         assert_eq!(later[1], ahead[1] + 1000);
-        // Tokens that were there ahead do not wait for the core before.
+        // Tokens that were there from the beginning do not wait for the core before.
         assert_eq!(all([0, 6], [6000, 0], [(0, 3), (3, 0)]).unwrap()[1], free[1]);
     }
 

@@ -1,4 +1,4 @@
-//! A token that is put into lines of panels and of their constants.
+//! A token that is written into lines of panels and into their constants.
 
 use crate::common::float::single;
 use crate::kllm::fp16::FP32;
@@ -6,29 +6,30 @@ use crate::kllm::fp16::FP32;
 /// Bytes of a line.
 pub const LINE: usize = 64;
 
-/// A token, the lines that it goes to, and how they are to become.
+/// A token, and the lines that it changes.
 #[derive(Clone, Debug)]
 pub struct Appended {
-    /// Which channel of its panel, or position, the token is.
+    /// The number of the token: a channel of its panel, or a position.
     pub number: usize,
-    /// It is a position of each channel.
+    /// Whether the token is a position of each channel.
     pub position: bool,
-    /// What its scale is multiplied with for the constants of a channel, fp32.
+    /// The factors of its scale for the constants of a channel, fp32.
     pub factors: [u32; 2],
     /// Head and indices.
     pub token: Vec<u8>,
-    /// Lines of panels, then that of constants or scales.
+    /// Lines of panels, then the line of constants or scales.
     pub lines: Vec<u8>,
 }
 
 impl Appended {
-    /// Its head is that of a token without outliers.
+    /// Whether its head says that the token has no outliers.
     #[must_use]
     pub fn is_right(&self) -> bool {
         self.token[2..4] == [0; 2] && (3..=4).contains(&self.token[4])
     }
 
-    /// The lines as they become, for so many positions of a beat: counted index by index, without the hardware's groups and masks.
+    /// The lines with the token, for so many positions of a beat. The model counts index by index, without the
+    /// hardware's groups and masks.
     #[must_use]
     pub fn expected(&self, inputs: usize) -> Vec<u8> {
         let mut lines = self.lines.clone();
@@ -37,7 +38,7 @@ impl Appended {
         let indices = &self.token[LINE..];
         let mut next = 0;
         for at in 0..nibbles {
-            // Runs follow each other; a line has some of them.
+            // Runs follow each other. A line has some of the runs.
             let (run, place) = (at / inputs, at % inputs);
             let changes = if self.position {
                 place == self.number % inputs
@@ -68,7 +69,8 @@ impl Appended {
 mod tests {
     use super::*;
 
-    /// Runs of 8 positions, by hand: the position 2 of each run of the line, then the scale 34, the third of its line.
+    /// Runs of 8 positions, by hand: position 2 of each run of the line. Then the scale, number 34, the third of its
+    /// line.
     #[test]
     fn a_position_by_hand() {
         let mut token = vec![0; 2 * LINE];

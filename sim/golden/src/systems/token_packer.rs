@@ -1,4 +1,4 @@
-//! A token as it lies in memory, of what is told of it.
+//! The bytes of a token in memory.
 
 use super::kllm_top::{HEAD_BYTES, OUTLIER_BYTES, token_bytes};
 
@@ -13,22 +13,22 @@ pub struct Token {
     pub outliers: Vec<(u16, u16)>,
 }
 
-/// What tokens of a job have in common.
+/// The sizes that all tokens of a job share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// Positions.
     pub columns: u32,
-    /// Outliers that there is room for.
+    /// Outliers that have room.
     pub room: u32,
-    /// Indices have 3 bits.
+    /// Whether indices have 3 bits.
     pub three: bool,
 }
 
 impl Token {
-    /// As it lies in memory.
+    /// The token as it lies in memory.
     ///
     /// # Panics
-    /// There are more positions or outliers than `size` says.
+    /// There are more positions or outliers than `size` allows.
     #[must_use]
     pub fn bytes(&self, size: Size) -> Vec<u8> {
         let mut bytes = vec![0; token_bytes(size.columns.into(), size.room.into()) as usize];

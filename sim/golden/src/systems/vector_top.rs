@@ -1,7 +1,8 @@
-//! `vector_top`: a chain of descriptors that each run the steps of a [`VectorUnit`] over rows in memory.
+//! `vector_top`: a chain of descriptors. Each descriptor runs the steps of a [`VectorUnit`] over rows in memory.
 //!
-//! The operations of a chain are done one after the other, and rows in order: what the contract leaves open (results on top
-//! of operands, what is written before an error) happens here in one of its ways, and [`job::Executed::defined`] says so.
+//! The operations of a chain run one after the other, and rows in order. The contract leaves some results open, such as
+//! results that overwrite operands, or results before an error. The model has one of the allowed values there, and
+//! [`job::Executed::defined`] says so.
 
 pub mod cycles;
 pub mod device;
@@ -17,7 +18,7 @@ use super::memory::Memory;
 use super::pieces::Loaded;
 pub use operation::{Operation, STEP_BITS, Units};
 
-/// How the accelerator was built.
+/// The parameters of the accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Elements of a beat.
@@ -28,7 +29,8 @@ pub struct Shape {
     pub function: Function,
     /// Bits of an address on the bus.
     pub address_width: u32,
-    /// Bits of the steps that it can do; all are [`STEP_BITS`], those of an accelerator [`Units::steps`].
+    /// Bits of the steps that the accelerator supports. With all units they are [`STEP_BITS`], otherwise
+    /// [`Units::steps`].
     pub steps: u32,
 }
 
@@ -39,7 +41,7 @@ impl Shape {
         16 * self.lanes
     }
 
-    /// What the model of its unit has to know.
+    /// The parameters for the model of the vector unit.
     #[must_use]
     pub fn unit(&self) -> vector_unit::Shape {
         vector_unit::Shape { lanes: self.lanes, max_beats: self.max_beats, function: self.function }
@@ -55,11 +57,11 @@ pub struct VectorTop {
 
 /// An operation that touched memory.
 pub type Executed = job::Executed<Operation>;
-/// What a job did.
+/// The results of a job.
 pub type Report = job::Report<Operation>;
 
 impl VectorTop {
-    /// The accelerator of a shape.
+    /// An accelerator of this shape.
     #[must_use]
     pub fn new(shape: Shape) -> Self {
         Self { shape, unit: VectorUnit::new(shape.unit()) }
@@ -76,7 +78,7 @@ impl VectorTop {
         job::run(self, limits, job, memory)
     }
 
-    /// Does an operation row by row, also behind an error, to find all that goes wrong.
+    /// Does an operation row by row. It goes on after an error, to find all errors.
     pub(super) fn execute(&self, operation: Operation, memory: &mut dyn Memory) -> Executed {
         let mut codes = Codes::default();
         let mut overflows = 0;
@@ -92,7 +94,7 @@ impl VectorTop {
             let length = operation.length_of(row) as usize;
             let elements = Elements { x, addends, factors, gains, biases, length };
             let done = self.unit.row(operation.steps, operation.scalars, elements);
-            // What comes ahead of an error of the bus may be told instead of it.
+            // The hardware may report an overflow that comes before an error of the bus instead of the error.
             let lanes = self.shape.lanes as usize;
             let whole = known == x.len();
             let shown = if whole { known.div_ceil(lanes) } else { known / lanes };
@@ -115,7 +117,8 @@ impl VectorTop {
     }
 }
 
-/// Elements of a row of which all operands are there, the first ones; of a norm, which looks at the whole row first, all or none.
+/// The number of elements of a row, from the first on, whose operands are all there. A norm needs the whole row: all
+/// elements or none.
 fn known(operation: &Operation, x: &Loaded, others: [&Option<Loaded>; 3]) -> usize {
     let all = x.any().len() / 2;
     let elements = |loaded: &Loaded| loaded.first_bytes() * all / loaded.any().len();
@@ -130,7 +133,7 @@ fn halves(bytes: &[u8]) -> Vec<u16> {
     bytes.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect()
 }
 
-/// Gains and biases as they are read: a layer norm has pairs of both.
+/// Gains and biases in the order of memory: a layer norm has pairs of both.
 fn apart(kind: Norm, read: Vec<u16>) -> (Vec<u16>, Vec<u16>) {
     if kind == Norm::LayerNorm { read.chunks(2).map(|pair| (pair[0], pair[1])).unzip() } else { (read, Vec::new()) }
 }

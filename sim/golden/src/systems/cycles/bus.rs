@@ -1,10 +1,10 @@
-//! The bus: DMAs ask for bursts, which share one port in turn, and beats come back in the order of the bursts.
+//! The bus: DMAs ask for bursts and share one port in turn. Beats come back in the order of the bursts.
 
 use crate::common::bus::Command;
 
 use super::times::{Times, extend, latest};
 
-/// What a DMA may have under way.
+/// How much a DMA may have in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dma {
     /// Most beats of a burst.
@@ -13,11 +13,11 @@ pub struct Dma {
     pub outstanding: u64,
     /// Most commands that have not ended.
     pub commands: u64,
-    /// Beats that it keeps.
+    /// Beats that its buffer keeps.
     pub beats: u64,
 }
 
-/// Commands of a DMA as bursts and beats, and how far they are.
+/// Commands of a DMA as bursts and beats, and how far they have come.
 #[derive(Clone, Debug)]
 struct Bursts {
     dma: Dma,
@@ -26,9 +26,9 @@ struct Bursts {
     offered: Times,
     taken: Times,
     entered: Times,
-    /// Of each command: its bursts and beats with all before it.
+    /// For each command: bursts and beats up to its end, counted over all commands.
     ends: Vec<(i64, i64)>,
-    /// Of each burst: its command, and its beats with all before it.
+    /// For each burst: its command, and the beats up to its end, counted over all commands.
     bursts: Vec<(i64, i64)>,
     /// When each burst was asked for.
     asked: Times,
@@ -63,8 +63,9 @@ impl Bursts {
         self.offered.push(time);
     }
 
-    /// The check of a command takes two cycles, one command at a time; it waits for the last burst of the one before, and for
-    /// a place, which is free two cycles behind the end of what is `done`.
+    /// The check of a command takes two cycles, and one command is checked at a time. The check waits for the last
+    /// burst of the command before, and for a place. A place is free two cycles after the end of the oldest command:
+    /// after the last of its beats that are `done`.
     fn check(&mut self, done: &Times) -> bool {
         let mut moved = false;
         extend!(moved, self.taken, {
@@ -79,7 +80,7 @@ impl Bursts {
         moved
     }
 
-    /// When burst `n` is known, behind its command and the burst before.
+    /// The cycle in which burst `n` is known: after its command and after the burst before.
     fn known(&self, n: i64) -> Option<u64> {
         let (command, _) = *self.bursts.get(n as usize)?;
         latest([self.entered.behind(command, 1), self.asked.behind(n - 1, 1)])
@@ -90,12 +91,12 @@ impl Bursts {
 #[derive(Clone, Debug)]
 pub(in crate::systems) struct Reader {
     bursts: Bursts,
-    /// When each burst was in the arbiter, and had its turn.
+    /// When each burst reached the arbiter, and when it had its turn.
     waiting: Times,
     turns: Times,
     /// When each beat came.
     came: Times,
-    /// When it was taken from the output; whoever takes it says so.
+    /// When each beat was taken from the output. The caller that takes it adds the time.
     pub left: Times,
 }
 
@@ -105,7 +106,7 @@ impl Reader {
         Self { bursts: Bursts::new(dma, bus_bytes), waiting, turns, came, left }
     }
 
-    /// A command that is offered from this cycle on.
+    /// Offers a command from this cycle on.
     pub fn offer(&mut self, command: &Command, time: u64) {
         self.bursts.offer(command, time);
     }
@@ -134,14 +135,14 @@ impl Reader {
         let mut moved = self.bursts.check(&self.left);
         extend!(moved, self.bursts.asked, self.next_asked());
         extend!(moved, self.waiting, {
-            // Two places.
+            // The request register has two places.
             let n = self.waiting.known();
             latest([self.bursts.asked.behind(n, 1), self.turns.behind(n - 2, 1)])
         });
         moved
     }
 
-    /// A burst is asked for when all of its beats have room, and the address before it has gone on.
+    /// A burst is asked for when all of its beats have room and the address before has gone on.
     fn next_asked(&self) -> Option<u64> {
         let bursts = &self.bursts;
         let n = bursts.asked.known();
@@ -163,7 +164,7 @@ impl Reader {
     }
 }
 
-/// Whose turn is next on each port; of a port behind those that are known, that of its first manager.
+/// Whose turn is next on each port. A port without an entry begins with its first manager.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Turns(Vec<usize>);
 
@@ -209,7 +210,7 @@ impl Port {
         let reader = &mut readers[chosen];
         let n = reader.turns.known();
         reader.turns.push(now);
-        // On the bus a cycle later; a beat is a cycle in the arbiter.
+        // The burst is on the bus a cycle later. A beat spends a cycle in the arbiter.
         let first = (now + 1 + latency).max(self.last_beat + 1);
         let beats = (reader.bursts.through(n) - reader.bursts.through(n - 1)) as u64;
         (first..first + beats).for_each(|beat| reader.came.push(beat + 1));
@@ -217,8 +218,8 @@ impl Port {
     }
 }
 
-/// The read halves of the ports: reader k is on port k modulo their number. On the first one is what reads descriptors, ahead
-/// of them.
+/// The read halves of the ports: reader k is on port k modulo their number. The reader of descriptors is the first
+/// manager of the first port.
 #[derive(Clone, Debug)]
 pub(in crate::systems) struct Ports {
     latency: u64,
@@ -226,7 +227,7 @@ pub(in crate::systems) struct Ports {
 }
 
 impl Ports {
-    /// Ports for so many readers; where `turns` says who is next.
+    /// Ports for so many readers. `turns` says whose turn is next.
     pub fn new(latency: u64, count: usize, readers: usize, turns: &Turns) -> Self {
         let port = |port: usize| {
             let other = (port == 0).then_some(None);
@@ -236,16 +237,16 @@ impl Ports {
         Self { latency, ports: (0..count).map(port).collect() }
     }
 
-    /// The first one, for who reads descriptors.
+    /// The first port, with the reader of descriptors as its only manager.
     pub fn of_descriptors(latency: u64) -> Self {
         Self { latency, ports: vec![Port { managers: vec![Some(0)], next: 0, last_turn: 0, last_beat: 0 }] }
     }
 
-    /// Gives the next turn: on each port to whoever waits first, of several in turn. This is the one place where times are not
-    /// the latest of others.
+    /// Gives the next turn, on the port where a reader waits first. If several wait on that port, they take turns. This
+    /// is the one place where a time is not the latest of earlier times.
     ///
     /// # Panics
-    /// Nobody waits.
+    /// No reader waits.
     pub fn turn(&mut self, readers: &mut [Reader]) {
         let waiting = self.ports.iter_mut().filter_map(|port| Some((port.when(readers)?, port)));
         let next = waiting.min_by_key(|(now, _)| *now);
@@ -253,12 +254,12 @@ impl Ports {
         port.turn(readers, now, self.latency);
     }
 
-    /// The first cycle in which anybody can have a turn; `None`: nobody waits for one.
+    /// The first cycle in which a reader can have a turn. `None`: no reader waits for a turn.
     pub fn next(&self, readers: &[Reader]) -> Option<u64> {
         self.ports.iter().filter_map(|port| port.when(readers)).min()
     }
 
-    /// Who is next now.
+    /// Stores whose turn is next.
     pub fn leave(&self, turns: &mut Turns) {
         (0..).zip(&self.ports).for_each(|(number, port)| turns.set(number, port.next));
     }
@@ -269,11 +270,11 @@ impl Ports {
 pub(in crate::systems) struct Writer {
     bursts: Bursts,
     latency: u64,
-    /// When each beat came; whoever brings it says so.
+    /// When each beat came. The caller that brings it adds the time.
     pub came: Times,
-    /// When it was on its way to the port.
+    /// When each beat was on its way to the port.
     sent: Times,
-    /// Of each beat of a burst that was answered, when that was.
+    /// For each beat of an answered burst: when the answer came.
     answered: Times,
 }
 
@@ -283,7 +284,7 @@ impl Writer {
         Self { bursts: Bursts::new(dma, bus_bytes), latency, came, sent, answered }
     }
 
-    /// A command that is offered from this cycle on.
+    /// Offers a command from this cycle on.
     pub fn offer(&mut self, command: &Command, time: u64) {
         self.bursts.offer(command, time);
     }
@@ -298,7 +299,7 @@ impl Writer {
         self.bursts.taken.behind(command, 0)
     }
 
-    /// When beat `n` can be taken: its command is there, and so is a place.
+    /// When beat `n` can be taken: its command is there, and it has a place.
     pub fn free(&self, n: i64) -> Option<u64> {
         let bursts = &self.bursts;
         let command = bursts.ends.partition_point(|end| end.1 <= n) as i64;
@@ -330,7 +331,8 @@ impl Writer {
         latest([Some(known), self.came.behind(bursts.through(n) - 1, 1), self.answered.behind(open, 1)])
     }
 
-    /// Its beats follow each other; the last one is on the bus 3 cycles later, and the answer is a cycle in the arbiter.
+    /// The beats of a burst follow each other. The last beat is on the bus 3 cycles later, and the answer spends a
+    /// cycle in the arbiter.
     fn send(&mut self, asked: u64) {
         let n = self.bursts.asked.known() - 1;
         let beats = self.bursts.through(n) - self.sent.known();

@@ -2,20 +2,20 @@
 
 use super::bus::{Ports, Reader, Turns};
 
-/// An operation whose times are found out.
+/// An operation whose times are computed.
 pub(in crate::systems) trait Flow {
-    /// Finds all times that follow from known ones; whether there were any.
+    /// Finds all times that follow from known times. Returns whether there were any.
     fn advance(&mut self) -> bool;
 
-    /// The read halves of the ports, and who reads.
+    /// The read halves of the ports, and their readers.
     fn ports(&mut self) -> (&mut Ports, &mut [Reader]);
 
     /// When its last command ended, if all have.
     fn end(&self) -> Option<u64>;
 }
 
-/// When the last command of an operation ends, and whose turn it is then. All that follows from the turns so far is known before
-/// the next turn is given: what is not known yet happens behind it.
+/// The cycle in which the last command of an operation ends; `turns` then has whose turn it is. All that follows from
+/// the turns so far is known before the next turn is given. Events that are not known yet happen after that turn.
 pub(in crate::systems) fn end(mut flow: impl Flow, turns: &mut Turns) -> u64 {
     loop {
         while flow.advance() {}

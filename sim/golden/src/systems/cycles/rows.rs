@@ -1,4 +1,4 @@
-//! Steps on rows: a line of ways, one behind the other, each with a number of places.
+//! Steps on rows: a line of ways, one after the other, each with a number of places.
 
 use super::Shell;
 use super::bus::{Ports, Reader, Turns, Writer};
@@ -14,16 +14,16 @@ const ADDENDS: usize = 1;
 const FACTORS: usize = 2;
 const GAINS: usize = 3;
 
-/// Where a row waits until it was looked at as a whole.
+/// The frame of a norm: a row waits here until the analysis has seen all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Beats that wait.
+    /// Beats that have room.
     pub beats: u64,
-    /// Cycles from a beat to what is kept of it.
+    /// Cycles from a beat to the memory that keeps it.
     pub preparation: u64,
     /// Cycles from the last beat of a row to the answer.
     pub analysis: u64,
-    /// Cycles of a beat in the lanes behind the answer.
+    /// Cycles of a beat in the lanes after the answer.
     pub scaling: u64,
 }
 
@@ -31,17 +31,17 @@ pub struct Frame {
 const FIFO: u64 = 2;
 
 impl Frame {
-    /// Where a beat is up to the answer.
+    /// The way of a beat up to the answer.
     pub(in crate::systems) fn kept(&self) -> Way {
         Way { cycles: 1 + self.preparation + FIFO, places: self.beats as i64 }
     }
 
-    /// And where behind it.
+    /// The way of a beat after the answer.
     pub(in crate::systems) fn lanes(&self) -> Way {
         Way { cycles: 1 + self.scaling + FIFO, places: (self.scaling + FIFO + 2) as i64 }
     }
 
-    /// From the last beat of a row to the first one that leaves with the answer.
+    /// Cycles from the last beat of a row to its first beat that leaves with the answer.
     pub(in crate::systems) fn answer(&self) -> u64 {
         1 + self.analysis + FIFO
     }
@@ -52,17 +52,17 @@ impl Frame {
 pub struct Unit {
     /// Cycles of the steps on elements.
     pub steps: u64,
-    /// A register of two places behind them.
+    /// Whether a register of two places follows the steps.
     pub apart: bool,
-    /// Cycles of the arithmetic that turns pairs.
+    /// Cycles of the rotation of pairs.
     pub rotary: u64,
-    /// The norm by the root mean square, softmax, layer norm.
+    /// The frames of RMS norm, softmax and layer norm.
     pub frames: [Frame; 3],
     /// Cycles of the last step.
     pub requantize: u64,
 }
 
-/// An operation on rows under way.
+/// An operation on rows, in flight.
 #[derive(Clone, Debug)]
 pub(in crate::systems) struct Rows {
     readers: Vec<Reader>,
@@ -71,19 +71,20 @@ pub(in crate::systems) struct Rows {
     /// Beats of a row.
     beats: i64,
     ways: Vec<Way>,
-    /// When a beat goes from each way to the next one.
+    /// When each beat passes from each way to the next way.
     passed: Vec<Times>,
-    /// With which pass an operand is taken.
+    /// At which pass each operand is taken.
     takes: Vec<(usize, usize)>,
-    /// Which pass the answer to its row holds up, and by how much behind the last beat at the pass before.
+    /// The pass that waits for the answer to its row, and the cycles from the last beat at the pass before to the
+    /// answer.
     answer: Option<(usize, u64)>,
-    /// With which pass gains are taken that come as pairs with biases.
+    /// The pass at which gains are taken that come as pairs with biases.
     pairs: Option<usize>,
     packer: Converter,
 }
 
 impl Rows {
-    /// An operation whose commands are offered the cycle behind `begin`.
+    /// An operation whose commands are offered in the cycle after `begin`.
     pub fn new((shell, unit): (&Shell, &Unit), operation: &Operation, begin: u64, turns: &Turns) -> Self {
         let steps = &operation.steps;
         let (mut readers, ports) = shell.readers(turns);
@@ -126,7 +127,7 @@ impl Rows {
         ways.push(Way::section(unit.requantize));
         let bus = 8 * shell.bus_bytes;
         let beats = (16 * operation.columns).div_ceil(bus);
-        // A row of narrow results comes in as many beats as one of fp16.
+        // A row of narrow results comes in as many beats as a row of fp16.
         let share = match steps.output {
             Output::Fp16 => 1,
             Output::Int8 => 2,
@@ -142,13 +143,14 @@ impl Rows {
         self.readers[operand].shown(n)
     }
 
-    /// The beat of pairs that the gains of beat `n` end with.
+    /// The beat of pairs that holds the last gains for beat `n`.
     fn pair_end(&self, n: i64) -> i64 {
         let per_row = self.readers[GAINS].beats() / (self.readers[X].beats() / self.beats);
         n / self.beats * per_row + (2 * (n % self.beats) + 1).min(per_row - 1)
     }
 
-    /// A beat passes when it has gone the way up to here, what goes with it is there, and there is a place ahead.
+    /// A beat passes when three things hold: it has gone through the way before, its operands are there, and the next
+    /// way has a place.
     fn next(&self, pass: usize) -> Option<u64> {
         let n = self.passed[pass].known();
         let mut time = match pass.checked_sub(1) {
@@ -161,7 +163,7 @@ impl Rows {
             }
         }
         if self.pairs == Some(pass) {
-            // The first half of a pair is taken when it comes.
+            // The first half of the pairs is taken when it comes.
             let last = self.pair_end(n);
             if self.readers[GAINS].left.known() < last {
                 return None;
@@ -180,14 +182,14 @@ impl Rows {
         latest([Some(time), self.passed[pass].behind(n - 1, 1), free])
     }
 
-    /// First halves of pairs.
+    /// Takes the first halves of pairs.
     fn halves(&mut self) -> bool {
         let Some(pass) = self.pairs else { return false };
         let mut moved = false;
         loop {
             let n = self.readers[GAINS].left.known();
             let beat = self.passed[pass].known();
-            // Where the gains of the next beat end with the next half, the beat takes it.
+            // If the next half completes the gains of the next beat, the beat itself takes it.
             match self.shown(GAINS, n) {
                 Some(time) if n < self.pair_end(beat) => self.readers[GAINS].left.push(time),
                 _ => return moved,

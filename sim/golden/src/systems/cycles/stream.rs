@@ -1,15 +1,15 @@
-//! What stands between two streams: beats that become wider or narrower, and pipelines with a FIFO behind them.
+//! Units between two streams: beats that become wider or narrower, and pipelines with a FIFO after them.
 
 use super::bus::Reader;
 use super::times::{Times, latest};
 
-/// `stream_width_converter` on packets of equal length; also what packs the rows of the vector unit.
+/// `stream_width_converter` on packets of equal length; also the packer of rows of the vector unit.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::systems) struct Converter {
-    /// Narrow beats of a wide one.
+    /// Narrow beats of a wide beat.
     ratio: i64,
     narrows: bool,
-    /// Beats of a packet that come, and that go.
+    /// Beats of a packet that come in, and that go out.
     comes: i64,
     goes: i64,
 }
@@ -21,19 +21,19 @@ impl Converter {
         Self { ratio, narrows: from >= to, comes: packet.div_ceil(from) as i64, goes: packet.div_ceil(to) as i64 }
     }
 
-    /// Beats of a packet that go.
+    /// Beats of a packet that go out.
     pub fn goes(&self) -> i64 {
         self.goes
     }
 
-    /// Which beat must have left as a whole when beat `n` is taken.
+    /// The outgoing beat that must have left as a whole when beat `n` is taken.
     fn room(&self, n: i64) -> i64 {
         let (packet, place) = (n / self.comes, n % self.comes);
         let first = if self.narrows { place * self.ratio } else { place / self.ratio };
         packet * self.goes + first - 1
     }
 
-    /// The last one of what beat `n` is made of.
+    /// The last incoming beat that outgoing beat `n` needs.
     fn source(&self, n: i64) -> i64 {
         let (packet, place) = (n / self.goes, n % self.goes);
         let last = if self.narrows { place / self.ratio } else { ((place + 1) * self.ratio).min(self.comes) - 1 };
@@ -45,17 +45,17 @@ impl Converter {
         gone.behind(self.room(n), 0)
     }
 
-    /// When beat `n` is there: one cycle behind the last of what it is made of.
+    /// When beat `n` is there: one cycle after the last beat that it needs.
     pub fn shown(&self, n: i64, taken: &Times) -> Option<u64> {
         taken.behind(self.source(n), 1)
     }
 }
 
-/// One converter, and packets of several lengths through it, one after the other.
+/// One converter for packets of several lengths, one after the other.
 #[derive(Clone, Debug)]
 pub(in crate::systems) struct Packets(Vec<Group>);
 
-/// Packets of one length, behind so many beats that come, and that go.
+/// Packets of one length. `comes` and `goes` count the beats of the packets before them.
 #[derive(Clone, Copy, Debug)]
 struct Group {
     converter: Converter,
@@ -64,7 +64,7 @@ struct Group {
 }
 
 impl Packets {
-    /// Packets of so many bits, so many of each length.
+    /// Pairs of the bits of a packet and the number of packets of that length.
     pub fn new(from: u64, to: u64, lengths: impl IntoIterator<Item = (u64, i64)>) -> Self {
         let (mut comes, mut goes) = (0, 0);
         let group = |(bits, packets)| {
@@ -97,13 +97,14 @@ impl Packets {
 #[derive(Clone, Debug)]
 pub(in crate::systems) struct Words {
     packets: Packets,
-    /// Beats of the DMA ahead of these rows, of a row, and those of a row that are words; others are dropped.
+    /// Beats of the DMA before these rows, beats of a row, and beats of a row that become words. All other beats are
+    /// dropped.
     before: i64,
     row: i64,
     used: i64,
     /// When each beat that is not dropped was taken.
     taken: Times,
-    /// When each word left; whoever takes it says so.
+    /// When each word left. The caller that takes it adds the time.
     pub left: Times,
 }
 
@@ -113,14 +114,14 @@ impl Words {
         Self { packets, before: 0, row: 1, used: 1, taken: Times::default(), left: Times::default() }
     }
 
-    /// The first bits of rows of so many bytes, behind so many beats of other rows.
+    /// The first bits of rows of so many bytes, after so many beats of other rows.
     pub fn of_starts(bus_bytes: u64, (to, bits): (u64, u64), row_bytes: u64, before: i64) -> Self {
         let packets = Packets::new(8 * bus_bytes, to, [(bits, 0)]);
         let used = packets.0[0].converter.comes;
         Self { before, row: row_bytes.div_ceil(bus_bytes) as i64, used, ..Self::of_rows(packets) }
     }
 
-    /// Takes the next beat of the DMA, if it is known when.
+    /// Takes the next beat of the DMA, if its time is known.
     pub fn take(&mut self, reader: &mut Reader) -> bool {
         let n = reader.left.known();
         let uses = (n - self.before) % self.row < self.used;
@@ -139,7 +140,7 @@ impl Words {
     }
 }
 
-/// A way of so many cycles on which so many beats have room.
+/// A way of so many cycles, with room for so many beats.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::systems) struct Way {
     pub cycles: u64,
@@ -147,7 +148,7 @@ pub(in crate::systems) struct Way {
 }
 
 impl Way {
-    /// Arithmetic that nothing stops, with a FIFO behind it for all that is inside.
+    /// Arithmetic that never stalls, and after it a FIFO with room for all beats in flight.
     pub fn section(latency: u64) -> Self {
         Self { cycles: latency + 1, places: latency as i64 + 2 }
     }

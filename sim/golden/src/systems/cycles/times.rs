@@ -5,17 +5,17 @@
 pub(in crate::systems) struct Times(Vec<u64>);
 
 impl Times {
-    /// How many are known.
+    /// How many times are known.
     pub fn known(&self) -> i64 {
         self.0.len() as i64
     }
 
-    /// `cycles` behind event `n`; an event before the first one holds up nothing.
+    /// The time `cycles` after event `n`. An event before the first one is no reason to wait.
     pub fn behind(&self, n: i64, cycles: u64) -> Option<u64> {
         if n < 0 { Some(0) } else { self.0.get(n as usize).map(|time| time + cycles) }
     }
 
-    /// The next one.
+    /// Adds the next time.
     pub fn push(&mut self, time: u64) {
         self.0.push(time);
     }
@@ -26,7 +26,7 @@ pub(in crate::systems) fn latest<const N: usize>(times: [Option<u64>; N]) -> Opt
     times.into_iter().try_fold(0, |latest, time| Some(latest.max(time?)))
 }
 
-/// Adds the times of events to those that are known, as long as the next one is.
+/// Adds times of events to the known times, as long as the next one is known.
 macro_rules! extend {
     ($moved:ident, $times:expr, $next:expr) => {
         while let Some(time) = $next {

@@ -1,4 +1,4 @@
-//! Tokens enter a head, one after the other, and their queries attend to it.
+//! Tokens enter a head, one after the other, and their queries attend to the head.
 
 use crate::common::row::is_special;
 use crate::common::shell::job_controller::code;
@@ -13,7 +13,7 @@ use super::{Attention, Counts, Executed, KelleTop, Operation, Shown, Work};
 /// A bias of +0.
 const NO_BIAS: u32 = 0;
 
-/// A token on its way.
+/// A token that arrives.
 struct Arrival {
     /// Its queries, of all query heads.
     queries: Vec<Vec<i64>>,
@@ -21,19 +21,20 @@ struct Arrival {
     value: Vec<i64>,
 }
 
-/// What a query gives.
+/// The results of a query.
 struct Attended {
     results: Vec<u16>,
     overflows: u64,
 }
 
 impl KelleTop {
-    /// Attention of all tokens; what is read is looked at behind an error, too.
+    /// Attention of all tokens. Operands are checked after an error, too.
     pub(super) fn attend(&self, operation: Attention, memory: &mut dyn Memory) -> Executed {
         self.watched(operation, memory, &mut Vec::new())
     }
 
-    /// The same; `evicted` has of each token the distances of those that it drives out, each at its time.
+    /// The same. `evicted` gets for each token the distances of the tokens that it evicts, each distance at its
+    /// eviction.
     pub(super) fn watched(
         &self,
         operation: Attention,
@@ -44,7 +45,7 @@ impl KelleTop {
         let (mut overflows, mut counts) = (0, Counts::default());
         let mut cache = self.cache.borrow_mut();
         let head = &mut cache.heads[operation.head];
-        // Behind a token that could not be read nothing is known of the head.
+        // After a token that could not be read nothing is known of the head.
         let mut whole = self.come_again(&operation, head, &mut counts, memory, &mut codes);
         for row in 0..operation.queries.rows {
             let arrival = self.arrival(&operation, row, &mut counts, memory, &mut codes);
@@ -78,8 +79,8 @@ impl KelleTop {
         Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 }
     }
 
-    /// Keys and values of tokens with a slot come again; whether all that were needed could be read. Numbers of a slot without a token
-    /// do not count.
+    /// Loads recomputed keys and values of tokens with a slot. Returns whether all rows could be read. The values of a
+    /// slot without a token do not count.
     fn come_again(
         &self,
         operation: &Attention,
@@ -144,7 +145,8 @@ impl KelleTop {
         Some(Arrival { queries, key: key?, value: value? })
     }
 
-    /// A token attends to those before it and to itself, and enters. Also how far those were from it that it drove out.
+    /// A token attends to the tokens before it and to itself, and enters the head. Also returns the distances of the
+    /// tokens that it evicts.
     fn step(&self, operation: &Attention, head: &mut Head, arrival: Arrival) -> (Vec<Attended>, Vec<u64>) {
         let Arrival { queries, key, value } = arrival;
         let whole = |mut vector: Vec<i64>| {
@@ -160,7 +162,7 @@ impl KelleTop {
         let mut exceeded = false;
         let mut attended = Vec::new();
         for query in &queries {
-            // That of the new token, the last one, is no importance.
+            // The last product, with the new token itself, is not added to an importance.
             let products: Vec<i64> = shown.keys.iter().map(|key| product(query, key)).collect();
             exceeded |= head.attend(&products, operation, &self.shape);
             attended.push(self.query(operation, &shown.values, &products));
@@ -170,7 +172,7 @@ impl KelleTop {
         (attended, evicted)
     }
 
-    /// From a query's products with all tokens to its results.
+    /// The results of a query, from its products with all tokens.
     fn query(&self, operation: &Attention, values: &[Vec<i64>], products: &[i64]) -> Attended {
         let scores: Vec<u16> = products.iter().map(|&sum| result(sum, operation.score_scale, NO_BIAS)).collect();
         let (lanes, places) = (self.shape.score_lanes as usize, self.shape.places());

@@ -1,4 +1,4 @@
-//! What outlives a job: the tokens of each head.
+//! State that outlives a job: the tokens of each head.
 
 use crate::common::shell::job_controller::code;
 use crate::kelle::systolic_evictor::{Candidate, updated, victim};
@@ -11,14 +11,14 @@ use super::{
     Attention, Clear, Counts, Executed, HEAD_BYTES, KelleTop, Operation, Recompute, Save, Shape, Shown, Work, done,
 };
 
-/// Intervals in cycles, of high bytes and of low bytes; and which scores are high.
+/// Intervals in cycles for high bytes and for low bytes, and the threshold of high scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refresh {
     /// Lowest high score.
     pub threshold: u32,
-    /// Of rows with a high score.
+    /// Intervals of rows with a high score.
     pub high: [u32; 2],
-    /// Of rows with a low one.
+    /// Intervals of rows with a low score.
     pub low: [u32; 2],
 }
 
@@ -31,9 +31,9 @@ pub struct Token {
     pub value: Vec<i64>,
     /// Its importance.
     pub score: i64,
-    /// How many tokens came to its head before it, modulo 2^16.
+    /// The number of tokens that entered its head before it, modulo 2^16.
     pub number: u16,
-    /// It is kept as the input that it came from: key and value come again with each operation, at this place.
+    /// The slot, if the token is kept as its input. Key and value are then recomputed for each operation.
     pub slot: Option<u32>,
 }
 
@@ -42,11 +42,11 @@ pub struct Token {
 pub struct Head {
     /// Its tokens, the oldest first.
     pub tokens: Vec<Token>,
-    /// Nothing of its tokens is known but how many they are.
+    /// Only the number of its tokens is known.
     pub unknown: bool,
-    /// Nor which of them have a slot.
+    /// It is also unknown which tokens have a slot.
     pub slots_unknown: bool,
-    /// Tokens that came to it, modulo 2^16.
+    /// Tokens that entered the head, modulo 2^16.
     pub entered: u16,
 }
 
@@ -58,17 +58,17 @@ impl Head {
         self.slots_unknown = self.unknown && (self.slots_unknown || any);
     }
 
-    /// The token of each slot comes again, if there is one.
+    /// The token of a slot, if there is one.
     pub(super) fn token_of(&mut self, slot: u32) -> Option<&mut Token> {
         self.tokens.iter_mut().find(|token| token.slot == Some(slot))
     }
 
-    /// A slot with a token that does not come again when those of so many do.
+    /// Whether a token has a slot outside the first `slots` slots, so its key and value do not come.
     pub(super) fn stays_away(&self, slots: u32) -> bool {
         !self.slots_unknown && self.tokens.iter().any(|token| token.slot.is_some_and(|slot| slot >= slots))
     }
 
-    /// A query has these products with all tokens: they count as importance. Whether a sum exceeded the top.
+    /// Adds the products of a query with all tokens to their importance. Returns whether a sum exceeded the top.
     pub(super) fn attend(&mut self, products: &[i64], operation: &Attention, shape: &Shape) -> bool {
         let half = 1i64 << (shape.amount_bits - 1);
         let mut exceeded = false;
@@ -80,7 +80,7 @@ impl Head {
         exceeded
     }
 
-    /// Tokens go until there is room for one more: of each its distance from the new one.
+    /// Evicts tokens until one more has room. Returns the distance of each evicted token from the new one.
     pub(super) fn evict(&mut self, operation: &Attention) -> Vec<u64> {
         let mut evicted = Vec::new();
         while self.tokens.len() >= operation.budget {
@@ -89,7 +89,7 @@ impl Head {
             let candidates = self.tokens.iter().enumerate();
             let candidates: Vec<Candidate> =
                 candidates.map(|(k, token)| Candidate { score: token.score, protected: protected(k) }).collect();
-            // There is one: sink and window together are below the budget.
+            // There is a candidate: sink and window together are below the budget.
             let Some(position) = victim(&candidates) else { break };
             evicted.push((self.tokens.len() - position) as u64);
             self.tokens.remove(position);
@@ -125,7 +125,7 @@ impl Cache {
 }
 
 impl KelleTop {
-    /// A token gets a slot.
+    /// Gives a token a slot.
     pub(super) fn keep(&self, operation: Recompute) -> Executed {
         let mut cache = self.cache.borrow_mut();
         let head = &mut cache.heads[operation.head];
@@ -135,7 +135,7 @@ impl KelleTop {
         Executed { certain, ..done(Operation::Recompute(operation)) }
     }
 
-    /// Cached tokens are written to memory.
+    /// Writes cached tokens to memory.
     pub(super) fn save(&self, operation: Save, memory: &mut dyn Memory) -> Executed {
         let mut codes = Codes::default();
         let cache = self.cache.borrow();

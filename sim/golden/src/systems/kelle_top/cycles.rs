@@ -1,6 +1,6 @@
-//! Cycles of a job before a memory that never pauses; what that means is in [`crate::systems::cycles`].
+//! Cycles of a job before a memory that never pauses. [`crate::systems::cycles`] explains how they are computed.
 //!
-//! Accesses to the cache are taken not to wait for refreshes: that is so as long as REFRESH_STALLS is 0.
+//! The model assumes that accesses to the cache do not wait for refreshes. This holds as long as REFRESH_STALLS is 0.
 
 mod attention;
 mod linear;
@@ -20,13 +20,13 @@ use attention::{Saved, Tokens};
 use linear::Product;
 pub use steps::Array;
 
-/// Operands of a product, of attention, or of tokens that are written, used or not.
+/// Operands of a product, of attention, or of a save, used or not.
 const OPERANDS: u64 = 4;
 
-/// What the cycles depend on, beside the job.
+/// The parameters of the cycles, besides the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// The way to memory.
+    /// The path to memory.
     pub shell: Shell,
     /// The array.
     pub array: Array,
@@ -43,12 +43,14 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is what the register CYCLES has: from the cycle behind its
-    /// start to its last one. `turns` are left from job to job; they are the default after a reset.
+    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is the value of the register CYCLES: it counts
+    /// from the cycle after the start to the last cycle of the job. `turns` stay from job to job; after a reset they
+    /// are the default.
     ///
     /// # Errors
-    /// The code with which the job ends, where a descriptor or an operation is not right. Operations are done, so heads hold
-    /// afterwards what they hold after the job; but descriptors are those of the beginning, so a chain must not change itself.
+    /// The code with which the job ends, if a descriptor or an operation is not valid. Operations are done, so heads
+    /// then have the same content as after the job. Descriptors are read as they were at the beginning, so a chain must
+    /// not change itself.
     ///
     /// # Panics
     /// The bus is wider than 64 bytes.
@@ -69,7 +71,7 @@ impl Timing {
 struct Work<'a> {
     timing: &'a Timing,
     accelerator: &'a KelleTop,
-    /// Tokens of each head behind the operations that were checked: those are done later.
+    /// Tokens of each head after the operations that were checked so far. The operations are done later.
     tokens: RefCell<Vec<u64>>,
 }
 
@@ -84,7 +86,7 @@ impl Timed for Work<'_> {
         let (shape, mut tokens) = (self.accelerator.shape(), self.tokens.borrow_mut());
         let operation = match opcode {
             SAVE if shape.save => Save::check(shape, limits, fields, |head| tokens[head]).map(Operation::Save)?,
-            // Which tokens have a slot by then is not known: chains are right.
+            // Which tokens will have a slot is unknown here. Chains are assumed to be valid.
             ATTENTION => Attention::check(shape, limits, fields).map(Operation::Attention)?,
             RECOMPUTE if shape.recompute > 0 => {
                 Recompute::check(shape, fields, |head| tokens[head]).map(Operation::Recompute)?
@@ -121,10 +123,10 @@ impl Timed for Work<'_> {
             }
             Operation::Vector(rows) => timing.shell.rows(&timing.unit, rows, now, turns),
             Operation::Save(save) => end(Saved::new(timing, save, (begin(1), turns)), turns),
-            // A row of the cache is forgotten in each cycle.
+            // A row of the cache is cleared in each cycle.
             Operation::Clear(clear) => now + 1 + clear.heads as u64 * u64::from(shape.slots + 1),
             Operation::Refresh(_) => now + 1,
-            // Its row, its score and its slot are looked for.
+            // The row, the score and the slot of the token are looked up.
             Operation::Recompute(_) => now + 3,
         };
         accelerator.execute(operation.clone(), memory);

@@ -14,7 +14,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 }
 
 impl KelleTop {
-    /// A product, also behind an error, to find all that goes wrong.
+    /// A product. It goes on after an error, to find all errors.
     pub(super) fn multiply(&self, operation: Linear, memory: &mut dyn Memory) -> Executed {
         let mut codes = Codes::default();
         let (mut overflows, mut counts) = (0, Counts::default());
@@ -24,7 +24,8 @@ impl KelleTop {
         let constants = Loaded::row(&operation.constants, 0, memory, &mut codes);
         for (row, x) in (0..).zip(&x) {
             let Some(bytes) = x.whole() else {
-                // What comes ahead of an error, or beside it, may be told instead.
+                // The hardware may report an overflow that comes before an error of the bus, or at the same time,
+                // instead of the error.
                 if operation.exact && some_saturate(x, operation.quantizer) {
                     codes.note(code::OVERFLOW);
                 }
@@ -55,7 +56,7 @@ impl KelleTop {
         Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 }
     }
 
-    /// The weights of each column, where they could be read.
+    /// The weights of each column; `None` if they could not be read.
     fn weights(&self, operation: &Linear, memory: &mut dyn Memory, codes: &mut Codes) -> Vec<Option<Vec<i64>>> {
         let (in_panel, in_group) = (self.shape.panel(), self.shape.columns as usize);
         let channels = operation.channels as usize;

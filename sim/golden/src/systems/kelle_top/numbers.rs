@@ -3,25 +3,25 @@
 use crate::common::float::single;
 use crate::systems::pieces::Loaded;
 
-/// Ends of an activation.
+/// Least and largest activation.
 const ACTIVATION: (i32, i32) = (i16::MIN as i32, i16::MAX as i32);
-/// What a probability of 1 becomes.
+/// The integer of a probability of 1.
 const ONE: i32 = 1 << 15;
 
-/// The integer of 16 bits nearest to a number of fp16 times a quantizer, fp32, and whether it is saturated or comes from a NaN.
+/// The 16-bit integer nearest to an fp16 number times an fp32 quantizer, and whether it saturates or comes from a NaN.
 pub fn integer(number: u16, quantizer: u32) -> (i64, bool) {
     let (integer, outside) = single::to_int(single::mul(single::from_fp16(number), quantizer), ACTIVATION);
     (integer.into(), outside)
 }
 
-/// Integers of a row, and how many of them are saturated or come from NaNs.
+/// Integers of a row, and how many of them saturate or come from NaNs.
 pub fn integers(bytes: &[u8], quantizer: u32) -> (Vec<i64>, u64) {
     let integers = bytes.chunks(2).map(|pair| integer(u16::from_le_bytes([pair[0], pair[1]]), quantizer));
     let (integers, outside): (Vec<i64>, Vec<bool>) = integers.unzip();
     (integers, outside.into_iter().filter(|&outside| outside).count() as u64)
 }
 
-/// Whether some number of a row, as far as it could be read, is saturated or a NaN.
+/// Whether some number of a row saturates or is a NaN, among the numbers that could be read.
 pub(super) fn some_saturate(row: &Loaded, quantizer: u32) -> bool {
     row.pieces().any(|piece| integers(piece, quantizer).1 > 0)
 }
@@ -31,9 +31,9 @@ pub fn result(sum: i64, scale: u32, bias: u32) -> u16 {
     single::to_fp16(single::add(single::mul(single::from_int(sum.into()), scale), bias))
 }
 
-/// The integer nearest to a probability in units of 2^-15; of a NaN 0.
+/// The integer nearest to a probability in units of 2^-15; 0 for a NaN.
 pub fn weight(probability: u16) -> i64 {
-    // 2^15 is exact, so is the product.
+    // 2^15 is exact, and so is the product.
     let units = single::mul(single::from_fp16(probability), single::from_int(ONE.into()));
     single::to_int(units, (0, ONE)).0.into()
 }

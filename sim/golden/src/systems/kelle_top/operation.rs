@@ -1,4 +1,4 @@
-//! Descriptors of `kelle_top` behind their header: fields, and the checks in their order.
+//! The fields of descriptors of `kelle_top` after their header, and their checks in order.
 
 use crate::common::bus::Command;
 use crate::common::shell::job_controller::{Limits, code};
@@ -11,7 +11,7 @@ use super::{CONSTANT_BYTES, HEAD_BYTES, Refresh, Shape};
 /// Bits of the options.
 const LATE: u32 = 1 << 1;
 const EXACT: u32 = 1 << 12;
-/// Most that an importance is shifted by.
+/// The largest shift of an importance.
 const MOST_SHIFT: u32 = 47;
 
 /// Rows of fp16 times a matrix of weights.
@@ -21,9 +21,9 @@ pub struct Linear {
     pub columns: u64,
     /// Elements of a row.
     pub channels: u64,
-    /// A saturated activation, or a result that is infinite or no number, is an error.
+    /// Whether a saturated activation, or a result that is infinite or no number, is an error.
     pub exact: bool,
-    /// What an activation is multiplied by, fp32.
+    /// The factor of activations, fp32.
     pub quantizer: u32,
     /// The rows.
     pub x: Command,
@@ -40,74 +40,75 @@ pub struct Linear {
 pub struct Attention {
     /// The head.
     pub head: usize,
-    /// Query heads of it.
+    /// Its query heads.
     pub group: u64,
     /// Elements of a vector.
     pub elements: u64,
-    /// Values come behind the scores.
+    /// Whether values are late: they are read only while the products with keys run.
     pub late: bool,
-    /// Slots whose tokens come again: as many rows of keys and values ahead of the others.
+    /// Slots with recomputed tokens. Keys and values have as many rows before the rows of the new tokens.
     pub again: u32,
-    /// A saturated activation, or a score or result that is infinite or no number, is an error.
+    /// Whether a saturated activation, or a score or result that is infinite or no number, is an error.
     pub exact: bool,
-    /// Tokens behind a step, at most.
+    /// Tokens of the head after a step, at most.
     pub budget: usize,
     /// First tokens that stay.
     pub sink: usize,
-    /// Most recent tokens that stay, the new one not counted.
+    /// Most recent tokens that stay. The new token does not count.
     pub window: usize,
-    /// Bits that a product loses before it counts as importance.
+    /// Low bits that a product loses before it is added to an importance.
     pub shift: u32,
-    /// What queries, keys and values are multiplied by, fp32.
+    /// The factors of queries, keys and values, fp32.
     pub quantizers: [u32; 3],
-    /// Times a product a score, fp32.
+    /// The factor from a product to a score, fp32.
     pub score_scale: u32,
-    /// Times a sum of values a result, fp32.
+    /// The factor from a sum of values to a result, fp32.
     pub result_scale: u32,
-    /// Queries, all of a token side by side.
+    /// Queries; all queries of a token are in one row.
     pub queries: Command,
     /// Keys.
     pub keys: Command,
     /// Values.
     pub values: Command,
-    /// Where the results go, as the queries lie.
+    /// Where the results go, in the layout of the queries.
     pub out: Command,
 }
 
-/// Heads that are emptied.
+/// Heads to empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clear {
-    /// The first one.
+    /// The first head.
     pub first: usize,
-    /// How many.
+    /// Number of heads.
     pub heads: usize,
 }
 
-/// A token that gets a slot: its key and its value go, and come again with each operation of attention.
+/// A token to give a slot: its key and its value are no longer kept, and are recomputed for each operation of
+/// attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recompute {
     /// Its head.
     pub head: usize,
-    /// Its position, the oldest token's being 0.
+    /// Its position. The oldest token has position 0.
     pub position: usize,
     /// The slot.
     pub slot: u32,
 }
 
-/// Cached tokens that are written to memory.
+/// Cached tokens to write to memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Save {
     /// Their head.
     pub head: usize,
-    /// Position of the first one, the oldest being 0.
+    /// Position of the first token. The oldest token has position 0.
     pub first: usize,
     /// Elements of a vector.
     pub elements: u64,
-    /// Where they go.
+    /// Where the tokens go.
     pub out: Command,
 }
 
-/// An operation whose fields are all right.
+/// An operation whose fields are valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Rows times a matrix of weights.
@@ -116,13 +117,13 @@ pub enum Operation {
     Attention(Attention),
     /// Steps on rows of fp16 numbers.
     Vector(vector_top::Operation),
-    /// Heads that are emptied.
+    /// Heads to empty.
     Clear(Clear),
-    /// Refresh intervals, and which scores are high.
+    /// Refresh intervals, and the threshold of high scores.
     Refresh(Refresh),
-    /// Cached tokens that are written to memory.
+    /// Cached tokens to write to memory.
     Save(Save),
-    /// A token that gets a slot.
+    /// A token to give a slot.
     Recompute(Recompute),
 }
 
@@ -152,7 +153,7 @@ impl job::Operation for Operation {
     }
 }
 
-/// Checks where operands are, in this order.
+/// Checks the places of operands, in this order.
 fn place(operands: &[&Command], shape: &Shape, limits: &Limits) -> Result<(), u8> {
     operands.iter().try_for_each(|rows| operand::check(rows, limits, shape.vector.address_width))
 }
@@ -171,7 +172,7 @@ fn zeros(right: bool) -> Result<(), u8> {
 }
 
 impl Linear {
-    /// The operation in the fields behind a header.
+    /// The operation in the fields after a header.
     ///
     /// # Errors
     /// The code of the first check that fails.
@@ -212,7 +213,7 @@ impl Linear {
 }
 
 impl Attention {
-    /// The operation in the fields behind a header.
+    /// The operation in the fields after a header.
     ///
     /// # Errors
     /// The code of the first check that fails.
@@ -260,8 +261,8 @@ impl Attention {
         Ok(operation)
     }
 
-    /// Whether results, and what the head then holds, do not depend on when results are written. They may take the place of
-    /// the queries.
+    /// Whether results, and the head's content after the operation, do not depend on when results are written. Results
+    /// may replace the queries.
     #[must_use]
     pub fn is_defined(&self) -> bool {
         let (queries, out) = (&self.queries, &self.out);
@@ -272,7 +273,7 @@ impl Attention {
 }
 
 impl Clear {
-    /// The operation in the fields behind a header.
+    /// The operation in the fields after a header.
     ///
     /// # Errors
     /// The code of the first check that fails.
@@ -288,7 +289,7 @@ impl Clear {
 }
 
 impl Refresh {
-    /// The operation in the fields behind a header.
+    /// The operation in the fields after a header.
     ///
     /// # Errors
     /// The code of the first check that fails.
@@ -307,7 +308,7 @@ impl Refresh {
 }
 
 impl Recompute {
-    /// The operation in the fields behind a header, where heads have so many tokens.
+    /// The operation in the fields after a header, if heads have so many tokens.
     ///
     /// # Errors
     /// The code of the first check that fails.
@@ -324,7 +325,7 @@ impl Recompute {
 }
 
 impl Save {
-    /// The operation in the fields behind a header, where heads have so many tokens.
+    /// The operation in the fields after a header, if heads have so many tokens.
     ///
     /// # Errors
     /// The code of the first check that fails.

@@ -37,7 +37,7 @@ impl Registered for KelleTop {
             ("overflows", count(0x120)),
             ("saturations", count(0x128)),
             ("evictions", count(0x130)),
-            // A model has no time: both stay 0.
+            // A model has no time, so both stay 0.
             ("refreshes", count(0x138)),
             ("refresh_stalls", count(0x140)),
         ];

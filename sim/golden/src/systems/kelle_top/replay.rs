@@ -1,7 +1,8 @@
-//! A run whose cells decay: what was done to the rows of the cache is replayed in cells that forget as those of the hardware, and the
-//! keys and values that operations see are the ones that these show.
+//! A run with cells that decay. The recorded accesses to rows of the cache are replayed in model cells, which forget
+//! like the hardware's cells. Operations see the keys and values that these cells have.
 //!
-//! Which rows are read when is given; that they are those of the tokens in question, in the order of the contract, is checked.
+//! The recording says which row is read in which cycle. The replay checks that the rows belong to the tokens of the
+//! operation, in the order of the contract.
 
 use std::collections::VecDeque;
 
@@ -9,37 +10,37 @@ use crate::kelle::edram_bank::{Bank, Distribution};
 
 use super::{Shape, Token};
 
-/// Groups of banks: high bytes of keys, low ones, then those of values.
+/// Groups of banks: high bytes of keys, low bytes of keys, then the same for values.
 pub const GROUPS: usize = 4;
 
-/// What is read.
+/// A read of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Read {
-    /// The value, not the key.
+    /// Whether the value is read, not the key.
     pub value: bool,
-    /// High bytes, low bytes.
+    /// Whether high bytes, and whether low bytes, are read.
     pub bytes: [bool; 2],
     /// Row.
     pub row: usize,
 }
 
-/// What is done to a row of the cache.
+/// An access to a row of the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A token is written; one whose value is late twice.
+    /// A token is written. A token with a late value is written twice.
     Write(usize),
     /// A row is read.
     Read(Read),
     /// Banks of high bytes (0) or of low bytes (1) read a row for a refresh.
     RefreshRead {
-        /// Which bytes.
+        /// High bytes (0) or low bytes (1).
         byte: usize,
         /// Row.
         row: usize,
     },
-    /// They write it back.
+    /// The banks write the row back.
     RefreshWrite {
-        /// Which bytes.
+        /// High bytes (0) or low bytes (1).
         byte: usize,
         /// Row.
         row: usize,
@@ -49,14 +50,14 @@ pub enum Event {
 /// Keys and values of tokens as they are read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
-    /// Keys, the oldest token's first.
+    /// Keys, the oldest token's key first.
     pub keys: Vec<Vec<i64>>,
     /// Values.
     pub values: Vec<Vec<i64>>,
 }
 
 impl Shown {
-    /// What was written.
+    /// Keys and values as they were written.
     #[must_use]
     pub fn of<'a>(tokens: impl IntoIterator<Item = &'a Token>) -> Self {
         let (keys, values) = tokens.into_iter().map(|token| (token.key.clone(), token.value.clone())).unzip();
@@ -64,12 +65,12 @@ impl Shown {
     }
 }
 
-/// Cells, and what is yet to be done to them.
+/// Cells, and the accesses that are still to come.
 #[derive(Clone, Debug)]
 pub struct Replay {
     /// Rows and columns of the array.
     array: [usize; 2],
-    /// By group and number.
+    /// Banks by group and number.
     banks: Vec<Vec<Bank>>,
     buffers: Vec<Vec<Vec<bool>>>,
     /// Key and value that were written to a row.
@@ -79,7 +80,8 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Cells of an accelerator whose groups have `banks` banks; each cell's time is drawn from `distribution`, a cycle being a nanosecond.
+    /// Cells of an accelerator whose groups have `banks` banks. Each cell's time is drawn from `distribution`; a cycle
+    /// is a nanosecond.
     #[must_use]
     pub fn new(shape: &Shape, banks: u32, seed: u64, distribution: &Distribution) -> Self {
         let (rows, bits) = (shape.cache_rows as usize, 8 * (shape.width / banks) as usize);
@@ -103,7 +105,7 @@ impl Replay {
         &self.banks
     }
 
-    /// What happens, and in which cycles.
+    /// Accesses, and their cycles.
     #[must_use]
     pub fn with_events(self, events: Vec<(u64, Event)>) -> Self {
         Self { events: events.into(), ..self }
@@ -121,8 +123,8 @@ impl Replay {
         }
     }
 
-    /// A token enters behind others and its queries attend to all of them: what they see. A late value is zeros up to the first value that
-    /// is read. Behind a fault it is what was written.
+    /// A token enters after others, and its queries attend to all of them. Returns the keys and values that they see. A
+    /// late value is zeros until the first value is read. After a fault, keys and values are as they were written.
     pub(super) fn step(&mut self, old: &[Token], new: &Token, elements: usize, late: bool) -> Shown {
         let tokens: Vec<&Token> = old.iter().chain([new]).collect();
         self.shown(&tokens, |replay| {
@@ -143,7 +145,7 @@ impl Replay {
         })
     }
 
-    /// Key and value of a token come again, in place of those that were `before`.
+    /// Recomputed key and value of a token replace its earlier ones, `before`.
     pub(super) fn come_again(&mut self, before: &[Vec<i64>; 2], token: &Token) {
         self.shown(&[token], |replay| {
             let held = replay.written.clone();
@@ -155,7 +157,7 @@ impl Replay {
         });
     }
 
-    /// Tokens are written to memory: as what.
+    /// Tokens are saved to memory. Returns their keys and values as the cells have them.
     pub(super) fn save(&mut self, tokens: &[Token]) -> Shown {
         let tokens: Vec<&Token> = tokens.iter().collect();
         self.shown(&tokens, |replay| {
@@ -197,7 +199,7 @@ impl Replay {
         Ok(all.iter().map(|vector| integers(vector)).collect())
     }
 
-    /// The next access; refreshes before it are done.
+    /// The next access. Refreshes before it are done.
     fn access(&mut self) -> Result<(u64, Event), String> {
         while let Some((now, event)) = self.events.pop_front() {
             match event {
@@ -218,7 +220,7 @@ impl Replay {
         Err("the recorded accesses end before the jobs".into())
     }
 
-    /// Returns the row.
+    /// Does the write of a token, and returns its row.
     fn write(&mut self, token: &Token) -> Result<usize, String> {
         let (now, event) = self.access()?;
         let Event::Write(row) = event else {
@@ -237,7 +239,7 @@ impl Replay {
         Ok(row)
     }
 
-    /// What a read of a token shows: bytes in their places, zeros elsewhere.
+    /// The bytes that a read of a token shows, in their places, and zeros elsewhere.
     fn read(&mut self, token: &Token, value: bool, bytes: [bool; 2]) -> Result<Vec<u16>, String> {
         let (now, event) = self.access()?;
         let right = match event {

@@ -14,7 +14,7 @@ mod registers;
 mod replay;
 mod steps;
 
-/// Panels of 32 columns in groups of 4; heads of up to 5 tokens behind a step, vectors of up to 8 elements.
+/// Panels of 32 columns in groups of 4; heads of up to 5 tokens after a step, vectors of up to 8 elements.
 const SHAPE: Shape = Shape {
     rows: 4,
     columns: 4,
@@ -44,14 +44,14 @@ const EXACT: u32 = 1 << 12;
 const ONE: u32 = 0x3f80_0000;
 
 impl Descriptor {
-    /// 2 rows of 3 channels from 0x2000, 6 columns in a panel at 0x3000, constants at 0x4000, to 0x6000.
+    /// 2 rows of 3 channels from 0x2000, 6 columns in a panel at 0x3000, constants at 0x4000, results at 0x6000.
     fn linear() -> Self {
         let words = [(32, 2), (36, 6), (40, 3), (48, ONE), (52, 64), (56, 128), (60, 64)];
         Self::of(1).words(&words).longs(&[(64, 0x2000), (72, 0x3000), (80, 0x4000), (88, 0x6000)])
     }
 
-    /// 2 tokens of head 1, of 4 elements, with 2 query heads: queries from 0x2000, keys from 0x3000, values from 0x4000, results
-    /// to 0x6000. Up to 3 tokens, of which the first one and the last old one stay.
+    /// 2 tokens of head 1, of 4 elements, with 2 query heads. Queries are at 0x2000, keys at 0x3000, values at 0x4000,
+    /// results at 0x6000. The budget is 3 tokens. The first token and the most recent old token stay.
     fn attention() -> Self {
         let words = [(32, 1), (36, 2), (40, 2), (44, 4), (52, 3 | 1 << 16), (56, 1)];
         let strides = [(80, 64), (84, 64), (88, 64), (92, 64)];
@@ -77,7 +77,7 @@ impl Descriptor {
 }
 
 thread_local! {
-    /// Tables take a while to make.
+    /// The tables take long to make.
     static TOP: KelleTop = KelleTop::new(SHAPE).unwrap();
 }
 
@@ -109,7 +109,7 @@ fn linear_memory(descriptor: &Descriptor) -> SparseMemory {
     memory.store(0x1000, &descriptor.0);
     memory.store(0x2000, &halves(&[1.0, 2.0, 3.0]));
     memory.store(0x2040, &halves(&[-0.5, 1.5, 100.0]));
-    // Groups of 4 columns, of each channel after channel; the second group has two columns that are.
+    // Groups of 4 columns, channel after channel. The second group has two columns in use.
     for column in 0..6u64 {
         for channel in 0..3u64 {
             let weight = (column as i8 - 2) * (channel as i8 + 1);
@@ -121,8 +121,8 @@ fn linear_memory(descriptor: &Descriptor) -> SparseMemory {
     memory
 }
 
-/// Two tokens whose keys are orthogonal; queries of the first query head look for the first token, those of the second one
-/// for the second token, with products of 20.
+/// Two tokens whose keys are orthogonal. Queries of the first query head match the first token, and queries of the
+/// second head match the second token, with products of 20.
 fn attention_memory(descriptor: &Descriptor) -> SparseMemory {
     let mut memory = SparseMemory::new();
     memory.store(0x1000, &descriptor.0);
@@ -177,7 +177,7 @@ fn attention_by_hand() {
     assert_eq!((top.head(0), report.counts()), (Head::default(), Counts::default()));
 }
 
-/// Equal scores: all have a part.
+/// Equal scores: all tokens have an equal part.
 #[test]
 fn attention_is_a_mean() {
     let descriptor = Descriptor::attention().word(72, 0);
@@ -186,7 +186,7 @@ fn attention_is_a_mean() {
     assert_eq!(floats(&memory, 0x6040, 4), [3.0, 2.0, -2.0, 0.0]);
 }
 
-/// Figure 6 of the paper: four places, the fifth token arrives, and the third one has the least importance.
+/// Figure 6 of the paper: four places. The fifth token arrives, and the third has the least importance.
 #[test]
 fn figure_6() {
     let top = top();
@@ -194,7 +194,7 @@ fn figure_6() {
     let mut memory = attention_memory(&descriptor);
     for (token, key) in [9.0, 7.0, 2.0, 8.0, 4.0].into_iter().enumerate() {
         memory.store(0x3000, &halves(&[key, 0.0, 0.0, token as f64]));
-        // Only the fifth query looks at anything.
+        // Only the fifth query is not 0.
         memory.store(0x2000, &halves(&[if token == 4 { 1.0 } else { 0.0 }, 0.0, 0.0, 0.0]));
         let report = run(&top, &mut memory);
         assert_eq!((report.end.code, report.counts().evictions), (0, u64::from(token == 4)));
@@ -259,6 +259,6 @@ fn shapes_that_cannot_be() {
     assert_eq!(said(Shape { columns: 6, ..SHAPE }), "columns is 6, allowed: powers of two");
     assert_eq!(said(Shape { width: 10, ..SHAPE }), "width is 10, allowed: multiples of columns, 4");
     assert_eq!(said(Shape { score_bits: 33, ..SHAPE }), "score_bits is 33, allowed: 1 to 32");
-    // Six elements in two beats of 4, and of one.
+    // Six elements in two beats of 4, and in beats of one.
     assert_eq!((SHAPE.places(), Shape { score_lanes: 1, ..SHAPE }.places(), SHAPE.panel()), (20, 19, 32));
 }

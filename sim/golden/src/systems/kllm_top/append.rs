@@ -1,4 +1,4 @@
-//! A token that is put into panels of weights: the cache of keys and values grows by one of them.
+//! Appends a token to panels of weights: the cache of keys and values grows by one token.
 
 use crate::common::bus::Command;
 use crate::common::float::single;
@@ -13,9 +13,9 @@ use super::layout::{CONSTANT_BYTES, HEAD_BYTES, half, index_bytes, nibble, place
 use super::operation::{most_inner, place as check_places};
 use super::{Beats, Executed, KllmTop, Operation, Shape, Work};
 
-/// Bit of the options: the token is a position of each channel, otherwise a channel of its own.
+/// Bit of the options: the token is a position of each channel. Otherwise it is a channel of its own.
 const POSITION: u32 = 1 << 0;
-/// What is read and written at once.
+/// Bytes that are read and written at once.
 pub(super) const LINE: u64 = 64;
 
 /// Bytes of the indices of a beat for all channels of a panel.
@@ -23,26 +23,27 @@ fn beat_bytes(shape: &Shape) -> u64 {
     shape.channels() * u64::from(shape.inputs) / 2
 }
 
-/// Whether the device has what puts tokens into panels: a beat of a panel is whole lines, and a line is whole beats of the bus.
+/// Whether the device has the unit that appends tokens. A beat of a panel must be whole lines, and a line whole beats
+/// of the bus.
 pub(super) fn is_built(shape: &Shape) -> bool {
     beat_bytes(shape).is_multiple_of(LINE) && shape.vector.data_width() <= 512
 }
 
-/// The lines that a part of a row is in.
+/// The lines that hold a range of bytes of a row.
 fn lines(bytes: std::ops::Range<u64>) -> std::ops::Range<u64> {
     bytes.start / LINE * LINE..bytes.end.next_multiple_of(LINE)
 }
 
-/// A token that is put into panels.
+/// A token to append to panels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Append {
-    /// Which channel of its panel, or which position of all channels, the token is.
+    /// The number of the token: a channel of its panel, or a position of all channels.
     pub number: u64,
     /// Elements of the token.
     pub elements: u64,
-    /// It is a position.
+    /// Whether the token is a position of each channel.
     pub position: bool,
-    /// What its scale is multiplied with for the two constants of a channel, fp32.
+    /// The factors of its scale for the two constants of a channel, fp32.
     pub factors: [u32; 2],
     /// The token, without outliers.
     pub token: Command,
@@ -53,7 +54,7 @@ pub struct Append {
 }
 
 impl Append {
-    /// The operation in the fields behind a header.
+    /// The operation in the fields after a header.
     ///
     /// # Errors
     /// The code of the first check that fails.
@@ -78,7 +79,7 @@ impl Append {
         let (panels, scales, stride) = (long(72), long(80), u64::from(word(48)));
         let token = row(long(64), HEAD_BYTES + index_bytes(elements));
         let each = if position { 2 } else { CONSTANT_BYTES };
-        // Up to what changes.
+        // All rows and scales up to the changed part.
         let (all, count) = if position {
             let all = Command {
                 address: panels,
@@ -110,7 +111,7 @@ impl Append {
         })
     }
 
-    /// What is written.
+    /// The rows that are written.
     #[must_use]
     pub fn outs(&self) -> Vec<&Command> {
         vec![&self.lines, &self.scales]
@@ -124,7 +125,7 @@ impl Append {
             && !self.outs().into_iter().any(|out| overlap(&self.token, out))
     }
 
-    /// Where in a row of `lines` an index of the token is: the row, and the nibble in it.
+    /// The place of an index of the token in `lines`: the row, and the nibble in it.
     fn nibble_of(&self, shape: &Shape, index: usize) -> (usize, usize) {
         let (inputs, channels) = (shape.inputs as usize, shape.channels() as usize);
         let beat = 2 * beat_bytes(shape) as usize;
@@ -137,7 +138,7 @@ impl Append {
         }
     }
 
-    /// What stands for the scale of the token.
+    /// The bytes for the scale of the token: the scale itself, or two constants.
     fn scale(&self, scale: u16) -> Vec<u8> {
         if self.position {
             return scale.to_le_bytes().to_vec();
@@ -149,13 +150,13 @@ impl Append {
 }
 
 impl KllmTop {
-    /// Puts a token into panels, also behind an error, to find all that goes wrong.
+    /// Appends a token to panels. It goes on after an error, to find all errors.
     pub(super) fn append(&self, operation: Append, memory: &mut dyn Memory) -> Executed {
         let (mut codes, shape) = (Codes::default(), &self.shape.group());
         let token = Loaded::row(&operation.token, 0, memory, &mut codes);
         let mut load = |rows: &Command, row: u64| {
             let loaded = Loaded::row(rows, row, memory, &mut codes);
-            // What changes a line that did not come is not defined.
+            // The result is undefined for a line that the bus did not deliver.
             loaded.whole().map_or_else(|| vec![0; rows.row_bytes as usize], <[u8]>::to_vec)
         };
         let mut rows: Vec<Vec<u8>> = (0..operation.lines.rows).map(|row| load(&operation.lines, row)).collect();
@@ -190,7 +191,7 @@ impl KllmTop {
         let codes = codes.all();
         let defined = codes.is_empty() && operation.is_defined();
         let operation = Work { operation: Operation::Append(operation), beats: Beats::default() };
-        // Nothing is written before the head was looked at.
+        // Nothing is written before the head was checked.
         Executed { operation, codes, defined, certain: true, overflows: 0, sum_overflows: 0 }
     }
 }

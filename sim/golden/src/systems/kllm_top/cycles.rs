@@ -1,4 +1,4 @@
-//! Cycles of a job before a memory that never pauses; what that means is in [`crate::systems::cycles`].
+//! Cycles of a job before a memory that never pauses. [`crate::systems::cycles`] explains how they are computed.
 
 mod append;
 mod lanes;
@@ -21,46 +21,48 @@ use quantize::Quantized;
 
 /// Operands of a product, used or not.
 const OPERANDS: u64 = 6;
-/// Operands of a token that is put into panels: token, panels, constants or scales.
+/// Operands of an append: token, panels, constants or scales.
 const APPENDED: u64 = 3;
-/// Operands of rows that become tokens: rows, codebook, tokens.
+/// Operands of a quantizer: rows, codebook, tokens.
 const QUANTIZED: u64 = 3;
 
-/// What finds outliers.
+/// The finder of outliers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finder {
     /// From the last beat of a segment to the first pop.
     pub first_pop: u64,
-    /// From a pop to the next one of its side, 2 at least.
+    /// From a pop to the next pop of its side, 2 at least.
     pub next_pop: u64,
 }
 
-/// What the cycles depend on, beside the job.
+/// The parameters of the cycles, besides the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// The way to memory.
+    /// The path to memory.
     pub shell: Shell,
     /// Sums that leave the lanes in a cycle.
     pub outputs: u64,
     /// A lane.
     pub lane: Lane,
-    /// Cycles of a sum in the arithmetic that scales it, and of a result in the adder.
+    /// Cycles of a sum in the scaling arithmetic, and of a result in the adder.
     pub scaling: u64,
     /// See `scaling`.
     pub adding: u64,
     /// The vector unit.
     pub unit: Unit,
-    /// What finds outliers, where tokens are made.
+    /// The finder of outliers, if the accelerator makes tokens.
     pub finder: Option<Finder>,
 }
 
 impl Timing {
-    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is what the register CYCLES has: from the cycle behind its
-    /// start to its last one. `turns` are left from job to job; they are the default after a reset.
+    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is the value of the register CYCLES: it counts
+    /// from the cycle after the start to the last cycle of the job. `turns` stay from job to job; after a reset they
+    /// are the default.
     ///
     /// # Errors
-    /// The code with which the job ends, where a descriptor or an operation is not right. Operations are done, since a product may take
-    /// tokens that the chain has made; but descriptors are those of the beginning, so a chain must not change itself.
+    /// The code with which the job ends, if a descriptor or an operation is not valid. Operations are done, because a
+    /// product may take tokens that the chain has made. Descriptors are read as they were at the beginning, so a chain
+    /// must not change itself.
     ///
     /// # Panics
     /// The bus is wider than 64 bytes, or the accelerator makes tokens and there is no `finder`.

@@ -2,7 +2,7 @@
 
 use super::Shape;
 
-/// Bytes of a token ahead of its indices.
+/// Bytes of a token before its indices.
 pub const HEAD_BYTES: u64 = 64;
 /// Bytes of an outlier: position and value.
 pub const OUTLIER_BYTES: u64 = 4;
@@ -13,7 +13,7 @@ pub const CODEBOOK_BYTES: u64 = 192;
 /// Entries of a codebook.
 pub const ENTRIES: usize = 16;
 
-/// Bytes of the indices of a token, with the zeros behind them.
+/// Bytes of the indices of a token, with the zeros after them.
 #[must_use]
 pub fn index_bytes(inner: u64) -> u64 {
     inner.div_ceil(2).next_multiple_of(64)
@@ -25,7 +25,7 @@ pub fn token_bytes(inner: u64, outliers: u64) -> u64 {
     HEAD_BYTES + index_bytes(inner) + (OUTLIER_BYTES * outliers).next_multiple_of(64)
 }
 
-/// Bytes of a row of so many integers of 8 bits, with what is behind them.
+/// Bytes of a row of so many 8-bit integers, with its padding.
 #[must_use]
 pub fn integer_bytes(inner: u64) -> u64 {
     inner.next_multiple_of(64)
@@ -36,14 +36,14 @@ pub fn panel_bytes(shape: &Shape, inner: u64) -> u64 {
     inner.div_ceil(shape.inputs.into()) * shape.channels() * u64::from(shape.inputs) / 2
 }
 
-/// Which nibble of a panel is the index of a channel of it at a position.
+/// The nibble of a panel that holds the index of a channel at a position.
 pub fn place(shape: &Shape, channel: usize, position: usize) -> usize {
     let (inputs, channels) = (shape.inputs as usize, shape.channels() as usize);
-    // Lane l has channels l * columns and those behind it, and lanes come in order: together simply the channels in order.
+    // Lane l has the channels from l * columns on, and lanes come in order: together these are the channels in order.
     (position / inputs * channels + channel) * inputs + position % inputs
 }
 
-/// A nibble, the low one of a byte first.
+/// A nibble of bytes. The low nibble of a byte comes first.
 pub fn nibble(bytes: &[u8], at: usize) -> usize {
     usize::from(bytes[at / 2] >> (4 * (at % 2)) & 15)
 }
@@ -58,11 +58,11 @@ pub fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// What a product needs of a codebook: centroids as integers.
+/// The centroids of a codebook as integers. A product needs nothing else of it.
 pub struct Centroids {
-    /// Of activations.
+    /// Centroids of activations.
     pub activations: [i64; ENTRIES],
-    /// Of weights.
+    /// Centroids of weights.
     pub weights: [i64; ENTRIES],
 }
 
@@ -75,7 +75,7 @@ pub fn is_centroid(codebook: &[u8], at: usize, bits: u32) -> bool {
 }
 
 impl Centroids {
-    /// Those of a codebook, if all of them are integers of `bits` bits and none the most negative one.
+    /// The centroids of a codebook, if all of them are integers of `bits` bits and none is the most negative one.
     pub fn of(codebook: &[u8], bits: u32) -> Option<Self> {
         let centroid = |at: usize| i64::from(half(codebook, at) as i16);
         let activations = std::array::from_fn(|k| centroid(CENTROIDS.start + 2 * k));

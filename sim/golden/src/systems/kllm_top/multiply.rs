@@ -1,5 +1,5 @@
-//! Products of tokens and weights: y_n = s_a s_w (sum of centroids) + s_w (sum of outliers times centroids); and of integers
-//! and weights, where the sum of centroids alone is scaled.
+//! Products of tokens and weights: y_n = s_a s_w (sum of centroids) + s_w (sum of outliers times centroids). Products
+//! of integers and weights scale the sum of centroids alone.
 
 use crate::common::row::is_special;
 use crate::common::shell::job_controller::code;
@@ -19,7 +19,7 @@ use super::{Beats, Executed, KllmTop, MatMul, Operation, Work};
 /// The scale of integers: 1.
 const ONE: u16 = 0x3c00;
 
-/// A token, as far as a product needs it.
+/// The parts of a token that a product needs.
 struct Token {
     scale: u16,
     /// Centroids; 0 at the positions of outliers.
@@ -38,7 +38,7 @@ fn outliers(records: &[u8], inner: u64) -> Option<Vec<(usize, u16)>> {
     (ascend && inside).then_some(records)
 }
 
-/// Positions of the outliers of a token; none if it cannot be read, or means nothing.
+/// Positions of the outliers of a token; none if the token could not be read or is not valid.
 pub(super) fn positions(operation: &MatMul, row: u64, memory: &mut dyn Memory) -> Vec<usize> {
     if operation.integers {
         return Vec::new();
@@ -51,7 +51,7 @@ pub(super) fn positions(operation: &MatMul, row: u64, memory: &mut dyn Memory) -
 }
 
 impl Token {
-    /// A token, if all of it could be read and means something.
+    /// A token, if all of it could be read and is valid.
     fn of(
         operation: &MatMul,
         loaded: &Loaded,
@@ -77,14 +77,14 @@ impl Token {
         let mut repeated = 0;
         for (k, &(position, _)) in records.iter().enumerate() {
             of_inliers[position] = 0;
-            // Not the first one of its beat.
+            // It is not the first outlier of its beat.
             repeated += u64::from(k > 0 && records[k - 1].0 / inputs == position / inputs);
         }
         Some(Self { scale, centroids: of_inliers, outliers: records, repeated })
     }
 
-    /// Integers, if all of them could be read: the centroid of the high nibble 16 times, and that of the low one. With the codebook
-    /// 0 to 15 that is the integer.
+    /// A row of integers, if all of them could be read. An integer is 16 times the centroid of its high nibble plus the
+    /// centroid of its low nibble. With the codebook 0 to 15 this sum is the integer itself.
     fn of_integers(operation: &MatMul, loaded: &Loaded, centroids: &Centroids) -> Option<Self> {
         let bytes = loaded.get(0..operation.inner as usize)?;
         let centroid = |nibble: u8| centroids.activations[usize::from(nibble)];
@@ -92,7 +92,7 @@ impl Token {
         Some(Self { scale: ONE, centroids: integers, outliers: Vec::new(), repeated: 0 })
     }
 
-    /// A result without what is added.
+    /// A result before the addition.
     fn element(&self, weights: &[i64], (dense, sparse): (u32, u32)) -> u16 {
         let inliers: i64 = self.centroids.iter().zip(weights).map(|(a, w)| a * w).sum();
         let outliers = outlier_sum(self.outliers.iter().map(|&(position, value)| (value, weights[position])));
@@ -101,19 +101,19 @@ impl Token {
 }
 
 impl KllmTop {
-    /// A product, also behind an error, to find all that goes wrong.
+    /// A product. It goes on after an error, to find all errors.
     pub(super) fn multiply(&self, operation: MatMul, memory: &mut dyn Memory) -> Executed {
         let mut codes = Codes::default();
         let shape = &self.shape;
         let inputs = shape.inputs as usize;
         let codebook = Loaded::row(&operation.codebook, 0, memory, &mut codes);
-        // Those that came are looked at, whether the codebook comes as a whole or not.
+        // The centroids that came are checked, even if other parts of the codebook are missing.
         let wrong = |at: usize| codebook.get(at..at + 2).is_some_and(|n| !is_centroid(n, 0, shape.centroid_bits));
         if CENTROIDS.step_by(2).any(wrong) {
             codes.note(code::FIELD);
         }
         let centroids = codebook.whole().and_then(|bytes| Centroids::of(bytes, shape.centroid_bits));
-        // Heads are looked at all the same.
+        // Heads are checked even without centroids.
         let known = centroids.is_some();
         let centroids = centroids.unwrap_or(Centroids { activations: [0; ENTRIES], weights: [0; ENTRIES] });
         let weights = self.weights(&operation, &centroids, memory, &mut codes);
@@ -134,7 +134,7 @@ impl KllmTop {
             let result = |channel: usize| -> Option<u16> {
                 let record =
                     constants.get(CONSTANT_BYTES as usize * channel..CONSTANT_BYTES as usize * (channel + 1))?;
-                // Integers have no outliers, and no factor of them.
+                // Integers have no outliers, and thus no factor for them.
                 let sparse = if operation.integers { 0 } else { word(record, 4) };
                 let y = token.element(weights[channel].as_ref()?, (word(record, 0), sparse));
                 let Some(addends) = &addends else { return Some(y) };
@@ -159,7 +159,7 @@ impl KllmTop {
         Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 }
     }
 
-    /// The centroids of each channel, where they could be read.
+    /// The weights of each channel as centroids; `None` if they could not be read.
     fn weights(
         &self,
         operation: &MatMul,

@@ -1,4 +1,4 @@
-//! Descriptors of `kllm_top` behind their header: fields, and the checks in their order.
+//! The fields of descriptors of `kllm_top` after their header, and their checks in order.
 
 use crate::common::bus::Command;
 use crate::common::shell::job_controller::{Limits, code};
@@ -12,7 +12,7 @@ use super::{Append, Shape};
 /// Bits of the flags.
 const THREE_BITS: u32 = 1 << 0;
 const EXACT: u32 = 1 << 12;
-/// Bits of the word that says what is added.
+/// Bits of the word that chooses the addition.
 const ADD: u32 = 1 << 0;
 
 /// A product of tokens, or of integers, and weights.
@@ -22,17 +22,17 @@ pub struct MatMul {
     pub channels: u64,
     /// Positions of a token.
     pub inner: u64,
-    /// Tokens are rows of unsigned 8-bit integers, without heads and outliers.
+    /// Whether tokens are rows of unsigned 8-bit integers, without heads and outliers.
     pub integers: bool,
     /// Outliers of a token, at most.
     pub outliers: u64,
-    /// A result that is infinite or no number is an error.
+    /// Whether a result that is infinite or no number is an error.
     pub exact: bool,
     /// The tokens.
     pub tokens: Command,
     /// Panels of the weights.
     pub panels: Command,
-    /// Panels of all lanes: for each of them, all tokens are read.
+    /// Panels of all lanes. All tokens are read once for each of these panels.
     pub passes: u64,
     /// Two factors of each channel.
     pub constants: Command,
@@ -40,7 +40,7 @@ pub struct MatMul {
     pub codebook: Command,
     /// Where the results go: rows of fp16.
     pub out: Command,
-    /// What is added, if anything.
+    /// The addends, if any.
     pub addends: Option<Command>,
 }
 
@@ -49,13 +49,13 @@ pub struct MatMul {
 pub struct Quantize {
     /// Elements of a row.
     pub columns: u64,
-    /// Indices have 3 bits, otherwise 4.
+    /// Whether indices have 3 bits; otherwise 4.
     pub three_bits: bool,
-    /// An inlier that is infinite or no number is an error.
+    /// Whether an inlier that is infinite or no number is an error.
     pub exact: bool,
     /// How many of the largest elements are outliers.
     pub largest: u64,
-    /// How many of the smallest ones.
+    /// How many of the smallest elements are outliers.
     pub smallest: u64,
     /// The numbers.
     pub x: Command,
@@ -65,14 +65,14 @@ pub struct Quantize {
     pub out: Command,
 }
 
-/// An operation whose fields are all right.
+/// An operation whose fields are valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// A product of tokens, or of integers, and weights.
     MatMul(MatMul),
     /// Rows of fp16 that become tokens.
     Quantize(Quantize),
-    /// A token that is put into panels.
+    /// A token that is appended to panels.
     Append(Append),
     /// Steps on rows of fp16 numbers.
     Vector(vector_top::Operation),
@@ -96,19 +96,19 @@ impl job::Operation for Operation {
     }
 }
 
-/// Checks where operands are, in this order.
+/// Checks the places of operands, in this order.
 pub(super) fn place<'a>(operands: impl Iterator<Item = &'a Command>, shape: &Shape, limits: &Limits) -> Result<(), u8> {
     let mut operands = operands;
     operands.try_for_each(|rows| operand::check(rows, limits, shape.vector.address_width))
 }
 
-/// The longest token that there is room for.
+/// Positions of the longest token.
 pub(super) fn most_inner(shape: &Shape) -> u32 {
     shape.depth * shape.inputs
 }
 
 impl MatMul {
-    /// The operation in the fields behind a header, of tokens or of `integers`.
+    /// The operation in the fields after a header, for tokens or for `integers`.
     ///
     /// # Errors
     /// The code of the first check that fails.
@@ -168,12 +168,12 @@ impl MatMul {
         if self.integers { integer_bytes(self.inner) } else { index_bytes(self.inner) }
     }
 
-    /// What is read but for the addends, in the order of the checks.
+    /// The operands that are read, except the addends, in the order of the checks.
     fn sources(&self) -> [&Command; 4] {
         [&self.tokens, &self.panels, &self.constants, &self.codebook]
     }
 
-    /// Whether the addends are read where the results are written, element by element: the contract allows this.
+    /// Whether the results replace the addends, element by element. The contract allows this.
     fn in_place(&self) -> bool {
         let same = |rows: &Command| rows.address == self.out.address && rows.stride == self.out.stride;
         self.addends.as_ref().is_some_and(same)
@@ -186,7 +186,8 @@ impl MatMul {
         are_apart(&self.out) && !self.sources().into_iter().chain(addends).any(|source| overlap(source, &self.out))
     }
 
-    /// Whether how it ends does not depend on that: heads of tokens and centroids may have no meaning.
+    /// Whether the end does not depend on when results are written. Heads of tokens and centroids may be invalid after
+    /// a write.
     #[must_use]
     pub fn is_certain(&self) -> bool {
         let looked_at = [(!self.integers).then_some(&self.tokens), Some(&self.codebook)];
@@ -195,7 +196,7 @@ impl MatMul {
 }
 
 impl Quantize {
-    /// The operation in the fields behind a header.
+    /// The operation in the fields after a header.
     ///
     /// # Errors
     /// The code of the first check that fails.
@@ -233,7 +234,7 @@ impl Quantize {
         Ok(operation)
     }
 
-    /// What is read, in the order of the checks.
+    /// The operands that are read, in the order of the checks.
     fn sources(&self) -> [&Command; 2] {
         [&self.x, &self.codebook]
     }

@@ -1,4 +1,4 @@
-//! Rows of fp16 numbers that become tokens: outliers, the scale of what is left, and the index of each inlier.
+//! Rows of fp16 numbers that become tokens: outliers, the scale of the inliers, and the index of each inlier.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::systems::pieces::{self, Loaded};
 use super::layout::{HEAD_BYTES, OUTLIER_BYTES, half, index_bytes, midpoints};
 use super::{Beats, Executed, KllmTop, Operation, Quantize, Work};
 
-/// The middles between centroids of a token, fp16: midpoints times its scale, rounded down twice.
+/// The thresholds between the centroids of a token, fp16: midpoints times its scale, rounded down twice.
 #[must_use]
 pub fn thresholds(midpoints: &[u32], scale: u16) -> Vec<u64> {
     let threshold = |&midpoint: &u32| {
@@ -27,13 +27,13 @@ pub fn thresholds(midpoints: &[u32], scale: u16) -> Vec<u64> {
     midpoints.iter().map(threshold).collect()
 }
 
-/// The index of a value by a binary search for the number of thresholds below it: those that do not ascend, or are no
-/// numbers, lead where the search leads. All of them are as many as a power of two, less one.
+/// The index of a value: a binary search for the number of thresholds below it. If thresholds do not ascend or are no
+/// numbers, the result is the one that this search gives. The number of thresholds is a power of two, less one.
 fn index(thresholds: &[u64], value: u16) -> u8 {
     let mut index = 0;
     let mut step = thresholds.len().div_ceil(2);
     while step > 0 {
-        // Nothing is below a number that is none, and the other way round.
+        // A NaN is below nothing, and nothing is below a NaN.
         if fp16::value(thresholds[index + step - 1]) < fp16::value(value.into()) {
             index += step;
         }
@@ -42,26 +42,26 @@ fn index(thresholds: &[u64], value: u16) -> u8 {
     index as u8
 }
 
-/// What became of a row.
+/// A row after quantization.
 struct Token {
     bytes: Vec<u8>,
     overflows: u64,
 }
 
 impl Quantize {
-    /// Which elements are outliers.
+    /// Marks the outliers of a row.
     fn outliers(&self, values: &[u64], segment: usize) -> Vec<bool> {
         let segments = values.len().div_ceil(segment);
         let part = |(s, values): (usize, &[u64])| {
             let k = |k| share(k, s as u64, segments as u64) as usize;
             let selected = top_k(values, k(self.largest), k(self.smallest), Format::FP16, NanPolicy::TotalOrder);
-            // There is a value, and each is one of the format.
+            // `top_k` fails on no value here: there is at least one, and each is of the format.
             selected.map_or_else(|_| vec![false; values.len()], |selected| selected.mask)
         };
         values.chunks(segment).enumerate().flat_map(part).collect()
     }
 
-    /// Which elements of each row are outliers.
+    /// Marks the outliers of each row.
     pub(super) fn marked(&self, memory: &mut dyn Memory, segment: usize) -> Vec<Vec<bool>> {
         let mut row = |row| {
             let loaded = Loaded::row(&self.x, row, memory, &mut Codes::default());
@@ -104,7 +104,7 @@ fn put(bytes: &mut [u8], at: Range<usize>, value: u16) {
 }
 
 impl KllmTop {
-    /// Rows that become tokens, also behind an error, to find all that goes wrong.
+    /// Quantizes rows into tokens. It goes on after an error, to find all errors.
     pub(super) fn quantize(&self, operation: Quantize, memory: &mut dyn Memory) -> Executed {
         let mut codes = Codes::default();
         let codebook = Loaded::row(&operation.codebook, 0, memory, &mut codes);
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
     use crate::kllm::codebook::Codebook;
 
-    /// Thresholds and indices are those of the algorithm, as long as midpoints fit in fp32.
+    /// Thresholds and indices equal the algorithm's, as long as midpoints fit in fp32.
     #[test]
     fn thresholds_are_those_of_the_algorithm() {
         let centroids = [-1.0, -0.71, -0.4, -0.11, 0.07, 0.31, 0.66, 0.99];
@@ -176,7 +176,7 @@ mod tests {
         let table = of(&[-1.0, 0.0, f64::NAN]);
         let values = [-2.0, -1.0, -0.5, -0.0, 1.0, f64::INFINITY, f64::NAN];
         assert_eq!(values.map(|v| index(&table, fp16::from_f64(v) as u16)), [0, 0, 1, 1, 2, 2, 0]);
-        // Not ascending: 0 is asked for first.
+        // Not ascending: the search compares with 0 first.
         let table = of(&[5.0, 0.0, -5.0]);
         assert_eq!([-9.0, -1.0, 1.0, 9.0].map(|v| index(&table, fp16::from_f64(v) as u16)), [0, 0, 3, 3]);
     }

@@ -35,15 +35,16 @@ const LIMITS: Limits = Limits { base: 0x1000, limit: 0xffff, max_descriptors: 8 
 const EXACT: u32 = 1 << 12;
 
 impl Descriptor {
-    /// 2 tokens of 5 positions with up to 2 outliers from 0x2000, 5 channels in panels from 0x3000, constants at 0x4000,
-    /// the codebook at 0x5000, to 0x6000; addends, if they are asked for, from 0x7000.
+    /// A product of 2 tokens of 5 positions with up to 2 outliers from 0x2000 and 5 channels in panels from 0x3000.
+    /// Constants are at 0x4000, the codebook at 0x5000, results at 0x6000, and addends, if any, from 0x7000.
     fn product() -> Self {
         let words = [(32, 2), (36, 5), (40, 5), (52, 192), (56, 64), (60, 64), (112, 64), (116, 2)];
         let longs = [(64, 0x2000), (72, 0x3000), (80, 0x4000), (88, 0x5000), (96, 0x6000), (104, 0x7000)];
         Self::of(1).words(&words).longs(&longs)
     }
 
-    /// 2 rows of 6 numbers from 0x7000, with the codebook at 0x5000, to tokens at 0x2000; one outlier on each side.
+    /// A quantizer: 2 rows of 6 numbers from 0x7000, with the codebook at 0x5000, to tokens at 0x2000. One outlier on
+    /// each side.
     fn quantize() -> Self {
         let words = [(32, 2), (36, 6), (44, 1 | 1 << 16), (48, 64), (52, 192)];
         Self::of(4).words(&words).longs(&[(64, 0x7000), (72, 0x5000), (80, 0x2000)])
@@ -81,7 +82,7 @@ fn token(scale: f64, bits: u8, indices: &[u8], outliers: &[(u16, f64)]) -> Vec<u
     bytes
 }
 
-/// Midpoints, centroids of activations and weights; the values behind them are not looked at.
+/// Midpoints, centroids of activations and of weights. Nobody reads the centroid values after them.
 fn codebook(midpoints: &[f32], activations: &[i16], weights: &[i16]) -> Vec<u8> {
     let mut bytes = vec![0; 192];
     midpoints.iter().enumerate().for_each(|(k, m)| bytes[4 * k..][..4].copy_from_slice(&m.to_le_bytes()));
@@ -91,14 +92,14 @@ fn codebook(midpoints: &[f32], activations: &[i16], weights: &[i16]) -> Vec<u8> 
     bytes
 }
 
-/// Centroids of activations are 10 times their index, those of weights their index less 8. The channels' indices at the 5
-/// positions: 9, 10, 11, 12, 13 | 7 | 8 | 0 | 9, 7, 9, 7, 9.
+/// Centroids of activations are 10 times their index. Centroids of weights are their index less 8. The channels'
+/// indices at the 5 positions: 9, 10, 11, 12, 13 | 7 | 8 | 0 | 9, 7, 9, 7, 9.
 fn memory(descriptor: &Descriptor) -> SparseMemory {
     let mut memory = SparseMemory::new();
     memory.store(0x1000, &descriptor.0);
     memory.store(0x2000, &token(2.0, 4, &[1, 2, 3, 0, 5], &[(3, 0.5)]));
     memory.store(0x20c0, &token(0.25, 3, &[0, 0, 0, 0, 0], &[(0, 3.0), (1, -1.0)]));
-    // Beats of 4 positions, each of 4 channels of 2 bytes; then 1 position, and 3 that are none.
+    // Beats of 4 positions for 4 channels, 2 bytes each. The second beat has 1 position, and 3 unused ones.
     memory.store(0x3000, &[0xa9, 0xcb, 0x77, 0x77, 0x88, 0x88, 0x00, 0x00, 0xfd, 0xff, 0xf7, 0xff, 0x08, 0, 0, 0]);
     memory.store(0x3040, &[0x79, 0x79, 0, 0, 0, 0, 0, 0, 0x09, 0, 0, 0, 0, 0, 0, 0]);
     let constants = [[1.0f32, 1.0]; 5].concat();
@@ -121,10 +122,10 @@ fn a_product_by_hand() {
     assert_eq!(report.end, End { code: 0, place: 0, tag: 0, descriptors: 1 });
     // 2 (10 + 40 + 90 + 250) + 0.5 x 4; -2 (110) - 0.5; 0; -16 (110) - 4; 2 (10 - 20 + 30 + 50) - 0.5.
     assert_eq!(floats(&all, 0x6000, 6), [782.0, -220.5, 0.0, -1764.0, 139.5, 0.0]);
-    // No inlier is worth anything: 3 x 1 - 2; -3 + 1; 0; -24 + 8; 3 + 1.
+    // All inliers are 0: 3 x 1 - 2; -3 + 1; 0; -24 + 8; 3 + 1.
     assert_eq!(floats(&all, 0x6040, 6), [1.0, -2.0, 0.0, -16.0, 4.0, 0.0]);
     assert_eq!(report.written(), [0x6000..=0x6009, 0x6040..=0x6049]);
-    // Two panels: 2 beats of the first token, 3 of the second one.
+    // Two panels: 2 beats of the first token, 3 beats of the second.
     assert_eq!((report.beats(), report.overflows()), (Beats { taken: 10, repeated: 2 }, 0));
     let mut all = memory(&Descriptor::product().word(48, 1));
     top().run(LIMITS, 0x1000, &mut all);
@@ -150,7 +151,7 @@ fn integers_by_hand() {
     let rounded: Vec<f64> = sums.iter().map(|&sum| fp16::half(sum).to_f64()).collect();
     assert_eq!(floats(&all, 0x6000, 5), rounded);
     assert_eq!(floats(&all, 0x6040, 5), [15.0, -5.0, 0.0, -40.0, 1.0]);
-    // Nobody reads the second constant: it may be no number, infinite, or negative.
+    // Nobody reads the second constant, so it may be no number, infinite, or negative.
     for second in [f32::NAN, f32::INFINITY, -1.0] {
         let mut other = all.clone();
         for channel in 0..5 {
@@ -160,7 +161,7 @@ fn integers_by_hand() {
         assert_eq!(floats(&other, 0x6000, 5), rounded, "{second}");
         assert_eq!(floats(&other, 0x6040, 5), [15.0, -5.0, 0.0, -40.0, 1.0], "{second}");
     }
-    // Of outliers there are none.
+    // Integers have no outliers.
     let report = top().run(LIMITS, 0x1000, &mut memory(&descriptor.words(&[(116, 1)])));
     assert_eq!(report.end.code, code::RESERVED);
 }
@@ -177,10 +178,10 @@ fn rows_become_tokens() {
     let mut all = memory(&Descriptor::quantize());
     let report = top().run(LIMITS, 0x1000, &mut all);
     assert_eq!((report.end.code, report.overflows(), report.beats()), (0, 0, Beats::default()));
-    // 8 and -4 go; the scale is 1; -0.5, 0.25, 1, 0 are above 3, 9, 15, 7 midpoints.
+    // 8 and -4 are outliers. The scale is 1. -0.5, 0.25, 1, 0 are above 3, 9, 15, 7 midpoints.
     let expected = token(1.0, 4, &[0, 3, 9, 0, 15, 7], &[(0, 8.0), (3, -4.0)]);
     assert_eq!(all.bytes(0x2000, 192), expected);
-    // All are the same: both sides take the first one.
+    // All values are equal: both sides take the first one.
     assert_eq!(all.bytes(0x20c0, 192), token(3.0, 4, &[0, 15, 15, 15, 15, 15], &[(0, 3.0)]));
     assert_eq!(report.written(), [0x2000..=0x217f]);
     let mut all = memory(&Descriptor::quantize().word(40, 1).word(44, 0));
@@ -189,7 +190,7 @@ fn rows_become_tokens() {
     assert_eq!(all.bytes(0x2000, 128), token(8.0, 3, &[7, 7, 7, 3, 7, 7], &[])[..128]);
 }
 
-/// Tokens that one descriptor makes are those that the next one takes.
+/// The next descriptor takes the tokens that one descriptor makes.
 #[test]
 fn a_chain() {
     let first = Descriptor::quantize().next(0x1080);
@@ -203,7 +204,7 @@ fn a_chain() {
     assert_eq!(floats(&all, 0x6000, 1), [30.0 * 2.0 + 90.0 * 3.0 + 70.0 * 7.0 + 8.0 - 16.0]);
 }
 
-/// Rows longer than the finder of outliers is wide: 5 of 40 are 1, 2, 2 of 16, 16, 8.
+/// Rows longer than the finder of outliers is wide: of 5 outliers of 40 values, segments of 16, 16, 8 have 1, 2, 2.
 #[test]
 fn segments_share_outliers() {
     let wide = top_of(Shape { kmax: 5, depth: 10, ..SHAPE });

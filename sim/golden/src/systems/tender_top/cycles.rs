@@ -1,4 +1,4 @@
-//! Cycles of a job before a memory that never pauses; what that means is in [`crate::systems::cycles`].
+//! Cycles of a job before a memory that never pauses. [`crate::systems::cycles`] explains how they are computed.
 
 mod pages;
 mod panels;
@@ -18,16 +18,16 @@ use products::Columns;
 /// Operands of an operation, used or not.
 const OPERANDS: u64 = 5;
 
-/// What the cycles depend on, beside the job.
+/// The parameters of the cycles, besides the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// The way to memory.
+    /// The path to memory.
     pub shell: Shell,
     /// The array.
     pub array: Array,
-    /// Sums of parts are added behind the output buffer.
+    /// Whether the sums of parts are added after the output buffer.
     pub explicit: bool,
-    /// Cycles of a sum in the arithmetic on results.
+    /// Cycles of a sum in the arithmetic of results.
     pub result: u64,
     /// Columns of a page of the turn buffer.
     pub strip: u64,
@@ -36,12 +36,13 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is what the register CYCLES has: from the cycle behind its
-    /// start to its last one. `turns` are left from job to job; they are the default after a reset.
+    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is the value of the register CYCLES: it counts
+    /// from the cycle after the start to the last cycle of the job. `turns` stay from job to job; after a reset they
+    /// are the default.
     ///
     /// # Errors
-    /// The code with which the job ends, where a descriptor or an operation is not right. What operations write is not looked
-    /// at, so a chain must not change itself.
+    /// The code with which the job ends, if a descriptor or an operation is not valid. The results of operations are
+    /// not computed here, so a chain must not change itself.
     ///
     /// # Panics
     /// The bus is wider than 64 bytes.

@@ -1,4 +1,4 @@
-//! Operations on memory, panel of rows by panel of rows, also behind an error, to find all that goes wrong.
+//! Operations on memory, panel of rows by panel of rows. They go on after an error, to find all errors.
 
 use crate::common::float::single;
 use crate::common::shell::job_controller::code;
@@ -10,7 +10,7 @@ use super::finish::Finisher;
 use super::sums::{Entry, Parts, Right};
 use super::{Executed, MatMul, Operation, Pack, TenderTop};
 
-/// The entries of the table, if all could be read and mean something.
+/// The entries of the table, if all could be read and are valid.
 fn table(operation: &MatMul, memory: &mut dyn Memory, codes: &mut Codes) -> Option<Vec<Entry>> {
     let loaded = Loaded::row(&operation.table, 0, memory, codes);
     let entries = (0..operation.table.row_bytes as usize).step_by(2).map(|at| {
@@ -24,12 +24,12 @@ fn table(operation: &MatMul, memory: &mut dyn Memory, codes: &mut Codes) -> Opti
             }
         }
     });
-    // All of them are looked at.
+    // All entries are checked.
     let entries: Vec<Option<Entry>> = entries.collect();
     entries.into_iter().collect()
 }
 
-/// The right matrix, and which of its columns are known.
+/// The right matrix, and which of its columns could be read.
 fn right(operation: &MatMul, memory: &mut dyn Memory, codes: &mut Codes) -> (Right, Vec<bool>) {
     let (columns, layout) = (operation.finish.columns as usize, operation.finish.layout);
     let lines = layout.columns as usize;

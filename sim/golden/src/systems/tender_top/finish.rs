@@ -1,4 +1,4 @@
-//! From numbers of fp32 to results: the constants of a row or column, and the memory that results go to.
+//! From fp32 numbers to results: the constants of a row or column, and the memory for results.
 
 use crate::common::float::single;
 use crate::common::row::is_special;
@@ -9,14 +9,14 @@ use crate::systems::pieces::{self, Loaded};
 
 use super::{Finish, Output};
 
-/// What a row or column of numbers goes through, fp32.
+/// The constants of a row or column, fp32.
 #[derive(Clone, Copy, Debug)]
 pub struct Constants {
     /// Factor.
     pub scale: u32,
-    /// What is added.
+    /// Addend.
     pub bias: u32,
-    /// Factor ahead of the conversion to an integer.
+    /// Factor before the conversion to an integer.
     pub quantizer: u32,
 }
 
@@ -63,8 +63,8 @@ impl<'a> Finisher<'a> {
         Self { finish, constants, overflows: 0 }
     }
 
-    /// The numbers of panel `panel`, by row and column; `None`: it depends on what could not be read. What cannot be known is
-    /// written as 0, where anything is known of its row in memory.
+    /// The numbers of panel `panel`, by row and column; `None` for a number that depends on bytes that could not be
+    /// read. Its result is written as 0 if any number of its row in memory is known.
     pub fn panel(&mut self, panel: u64, numbers: &[Vec<Option<u32>>], memory: &mut dyn Memory, codes: &mut Codes) {
         let finish = self.finish;
         let (first, columns) = (panel * finish.layout.rows, finish.columns as usize);
@@ -95,7 +95,7 @@ impl<'a> Finisher<'a> {
                 }
             }
             Output::Integers { .. } if known.contains(&true) => {
-                // Lines behind the last row are zeros.
+                // Lines after the last row are zeros.
                 let line = |row: usize, column: usize| results.get(row).map_or(0, |row| row[column]);
                 let lines = finish.layout.rows as usize;
                 let words: Vec<i32> = (0..columns)

@@ -3,7 +3,7 @@
 /// Bits of an operand of a PE.
 pub const OPERAND_WIDTH: u32 = 4;
 
-/// How many lines a panel has, and how wide its integers are.
+/// The number of lines of a panel, and the width of its integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Bits of an integer.
@@ -33,7 +33,7 @@ impl Layout {
         if signed { (-1 << (self.bits - 1), (1 << (self.bits - 1)) - 1) } else { (0, (1 << self.bits) - 1) }
     }
 
-    /// The integers of words one behind the other, the first line in the low bits.
+    /// The integers of consecutive words, the first line in the low bits.
     #[must_use]
     pub fn integers(&self, words: &[u8], signed: bool) -> Vec<i16> {
         let unused = 16 - self.bits;
@@ -44,7 +44,7 @@ impl Layout {
         }
     }
 
-    /// Integers as words one behind the other; there are enough of them for whole words.
+    /// Integers as consecutive words. Their number must fill whole words.
     #[must_use]
     pub fn words(&self, integers: &[i32]) -> Vec<u8> {
         match self.bits {

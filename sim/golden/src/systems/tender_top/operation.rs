@@ -1,4 +1,4 @@
-//! Descriptors of `tender_top` behind their header: fields, and the checks in their order.
+//! The fields of descriptors of `tender_top` after their header, and their checks in order.
 
 use crate::common::bus::Command;
 use crate::common::shell::job_controller::{Limits, code};
@@ -19,7 +19,7 @@ const PER_ROW: u32 = 1 << 7;
 const EXPLICIT: u32 = 1 << 8;
 const EXACT: u32 = 1 << 12;
 
-/// What results are.
+/// The format of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// Rows of fp16 numbers.
@@ -31,22 +31,22 @@ pub enum Output {
     },
 }
 
-/// What is done to each number, and where it goes.
+/// How each number is processed, and where results go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finish {
     /// Rows of the matrix.
     pub rows: u64,
-    /// Its columns.
+    /// Columns of the matrix.
     pub columns: u64,
-    /// How panels are laid out.
+    /// The layout of panels.
     pub layout: Layout,
-    /// Negative numbers become 0.
+    /// Whether negative numbers become 0.
     pub relu: bool,
-    /// Each row has its constants, otherwise each column.
+    /// Whether each row has its constants; otherwise each column.
     pub per_row: bool,
-    /// What results are.
+    /// The format of results.
     pub output: Output,
-    /// An overflow is an error.
+    /// Whether an overflow is an error.
     pub exact: bool,
     /// Scale, bias and quantizer of each row or column.
     pub constants: Command,
@@ -63,17 +63,17 @@ pub struct MatMul {
     pub steps: u64,
     /// Panels of the rows.
     pub a: Command,
-    /// They are in two's complement.
+    /// Whether they are in two's complement.
     pub a_signed: bool,
     /// Panels of the columns.
     pub b: Command,
-    /// They are in two's complement.
+    /// Whether they are in two's complement.
     pub b_signed: bool,
     /// The order of the channels, and where sums are doubled.
     pub table: Command,
-    /// Each doubling ends a part of the sum, which is added behind the array.
+    /// Whether each doubling ends a part of the sum. Parts are then added after the array.
     pub explicit: bool,
-    /// What becomes of the sums.
+    /// How sums become results.
     pub finish: Finish,
 }
 
@@ -82,11 +82,11 @@ pub struct MatMul {
 pub struct Pack {
     /// The numbers.
     pub x: Command,
-    /// What becomes of them.
+    /// How numbers become results.
     pub finish: Finish,
 }
 
-/// An operation whose fields are all right.
+/// An operation whose fields are valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// A product of matrices.
@@ -98,7 +98,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Steps of the array that take products, where the table names each channel once: one for each channel of each tile.
+    /// Steps of the array with a product. If the table names each channel once, each channel of each tile has one.
     #[must_use]
     pub fn products(&self) -> u64 {
         match self {
@@ -118,7 +118,7 @@ impl job::Operation for Operation {
     }
 }
 
-/// `lines` in panels of `word` bytes for each of `inner` indices.
+/// The command for `lines` lines in panels, with `word` bytes for each of `inner` indices.
 fn panels(lines: u64, in_panel: u64, inner: u64, word: u64, address: u64, stride: u32) -> Command {
     Command { address, row_bytes: inner * word, rows: lines.div_ceil(in_panel), stride: stride.into() }
 }
@@ -146,7 +146,7 @@ impl Finish {
         }
     }
 
-    /// Whether no byte that is read is written, and none is written twice.
+    /// Whether no byte that is read is written, and no byte is written twice.
     fn is_apart(&self, sources: &[&Command]) -> bool {
         are_apart(&self.out) && !sources.iter().any(|source| overlap(source, &self.out))
     }
@@ -167,7 +167,7 @@ fn signed(flags: u32, bit: u32) -> bool {
 }
 
 impl MatMul {
-    /// The operation in the fields behind a header.
+    /// The operation in the fields after a header.
     ///
     /// # Errors
     /// The code of the first check that fails.
@@ -201,7 +201,7 @@ impl MatMul {
         Ok(operation)
     }
 
-    /// What is read, in the order of the checks.
+    /// The operands that are read, in the order of the checks.
     fn sources(&self) -> [&Command; 4] {
         [&self.a, &self.b, &self.table, &self.finish.constants]
     }
@@ -212,7 +212,7 @@ impl MatMul {
         self.finish.is_apart(&self.sources())
     }
 
-    /// Whether how it ends does not depend on that.
+    /// Whether the end does not depend on when results are written.
     #[must_use]
     pub fn is_certain(&self) -> bool {
         self.is_defined() || (!self.finish.exact && !overlap(&self.table, &self.finish.out))
@@ -220,7 +220,7 @@ impl MatMul {
 }
 
 impl Pack {
-    /// The operation in the fields behind a header.
+    /// The operation in the fields after a header.
     ///
     /// # Errors
     /// The code of the first check that fails.
@@ -241,7 +241,7 @@ impl Pack {
         Ok(operation)
     }
 
-    /// What is read, in the order of the checks.
+    /// The operands that are read, in the order of the checks.
     fn sources(&self) -> [&Command; 2] {
         [&self.x, &self.finish.constants]
     }

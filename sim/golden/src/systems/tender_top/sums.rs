@@ -1,4 +1,4 @@
-//! Sums of products: as the array's accumulators make them, and by a shorter way where no accumulator can overflow.
+//! Sums of products. The array's accumulators make them; a shorter computation serves if no accumulator can overflow.
 
 use std::cell::LazyCell;
 
@@ -11,7 +11,7 @@ use super::OPERAND_WIDTH;
 pub enum Entry {
     /// A product of this channel for each sum.
     Product(usize),
-    /// All sums times two.
+    /// All sums are doubled.
     Rescale,
 }
 
@@ -20,7 +20,7 @@ pub enum Entry {
 pub struct Right {
     /// Columns.
     pub columns: usize,
-    /// By channel, then by column.
+    /// Integers by channel, then by column.
     pub integers: Vec<i16>,
 }
 
@@ -35,14 +35,14 @@ impl Right {
 pub struct Products<'a> {
     entries: &'a [Entry],
     right: &'a Right,
-    /// Operands are of twice the width of a PE's.
+    /// Whether operands have twice the width of a PE's operands.
     wide: bool,
     accumulators: Accumulators,
-    /// Of each channel, the largest magnitudes of all columns.
+    /// For each channel, the largest magnitudes of all columns.
     largest: Vec<Magnitudes>,
 }
 
-/// Magnitudes of an operand's two halves, or of the whole and nothing.
+/// Magnitudes of an operand's two halves, or the magnitude of the whole operand and 0.
 #[derive(Clone, Copy, Debug, Default)]
 struct Magnitudes([u64; 2]);
 
@@ -61,8 +61,8 @@ impl Magnitudes {
     }
 }
 
-/// What the magnitudes of the sums in up to four accumulators do not exceed, in any order of signs: it never falls, so the
-/// last one holds for all that came before.
+/// Upper bounds for the magnitudes of the sums in up to four accumulators, whatever the signs. A bound never falls, so
+/// the last bound also holds for all earlier sums.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bounds([u64; 4]);
 
@@ -87,7 +87,7 @@ impl Bounds {
 }
 
 impl<'a> Products<'a> {
-    /// Products of the channels in the table's order; the width of the accumulators is a legal one.
+    /// Products of the channels in the table's order. The width of the accumulators must be legal.
     #[must_use]
     pub fn new(entries: &'a [Entry], right: &'a Right, wide: bool, accumulators: Accumulators) -> Self {
         let most = |integers: &[i16]| {
@@ -97,8 +97,8 @@ impl<'a> Products<'a> {
         Self { entries, right, wide, accumulators, largest }
     }
 
-    /// The sums of a row, whose integers are by channel, with all columns; and for each whether an accumulator had an
-    /// overflow.
+    /// The sums of a row with all columns, and for each sum whether an accumulator overflowed. `left` has the row's
+    /// integers by channel.
     #[must_use]
     pub fn row(&self, left: &[i16]) -> Vec<(i128, bool)> {
         let width = self.accumulators.width;
@@ -114,7 +114,7 @@ impl<'a> Products<'a> {
         plain.into_iter().enumerate().map(sum).collect()
     }
 
-    /// The sums as they are where nothing overflows, and anything elsewhere.
+    /// The exact sums if nothing overflows; otherwise arbitrary values.
     fn plain(&self, left: &[i16]) -> Vec<i64> {
         let mut sums = vec![0i64; self.right.columns];
         for entry in self.entries {
@@ -166,17 +166,17 @@ impl<'a> Products<'a> {
     }
 }
 
-/// Products with explicit requantization: a doubling ends a part of the entries, itself in it; the sums of the parts are added
-/// in a register of their own, which doubles when a part ends with a doubling.
+/// Products with explicit requantization. A doubling ends a part of the entries and belongs to it. The sums of the
+/// parts are added in a separate register, which doubles when a part ends with a doubling.
 #[derive(Clone, Debug)]
 pub struct Parts<'a> {
     parts: Vec<Products<'a>>,
-    /// Bits of that register.
+    /// Bits of this register.
     width: u32,
 }
 
 impl<'a> Parts<'a> {
-    /// Products of the channels in the table's order, in parts if the sums of parts have a width.
+    /// Products of the channels in the table's order. They are in parts if the sums of parts have a width.
     #[must_use]
     pub fn new(
         entries: &'a [Entry],
@@ -190,7 +190,7 @@ impl<'a> Parts<'a> {
         Self { parts, width: width.unwrap_or(128) }
     }
 
-    /// As [`Products::row`].
+    /// Same as [`Products::row`].
     #[must_use]
     pub fn row(&self, left: &[i16]) -> Vec<(i128, bool)> {
         let (first, others) = self.parts.split_first().expect("a table has an entry");
@@ -216,7 +216,7 @@ mod tests {
     use crate::tender::accumulator::Overflow;
 
     impl Products<'_> {
-        /// The same as [`Self::row`], all of it by accumulators.
+        /// Same as [`Self::row`], always by accumulators.
         fn by_accumulators(&self, left: &[i16]) -> Vec<(i128, bool)> {
             let beats = self.beats(left);
             (0..self.right.columns).map(|column| self.sum(&beats, column)).collect()
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn the_last_sum_that_fits() {
-        // 9 x 225 + 22 = 2047; with 1 more, or with one doubling more, the flag is up.
+        // 9 x 225 + 22 = 2047. With 1 more, or with one doubling more, the flag is set.
         let right = Right { columns: 3, integers: [[15, 15, 0], [2, 3, 0]].concat() };
         let mut entries = vec![Entry::Product(0); 9];
         entries.push(Entry::Product(1));
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_bound_that_is_too_large_is_no_overflow() {
-        // The sum comes back before it leaves; the bound does not know.
+        // The sum falls before it leaves. The bound does not see this.
         let right = Right { columns: 1, integers: vec![7] };
         let entries = [Entry::Product(0); 2];
         let products = Products::new(&entries, &right, false, accumulators(7, Overflow::Wrap));
@@ -268,7 +268,7 @@ mod tests {
             assert_eq!(products.row(&[1]), [(0, false), (most, true)]);
             assert_eq!(products.row(&[0]), [(0, false); 2]);
         }
-        // 40 doublings of a byte: each accumulator holds its part of it.
+        // 40 doublings of a byte: each accumulator holds a part of it.
         let products = Products::new(&entries[..41], &right, true, accumulators(64, Overflow::Wrap));
         assert_eq!(products.row(&[-77]), [(0, false), (-77 << 40, false)]);
     }
@@ -285,7 +285,7 @@ mod tests {
     proptest! {
         #![proptest_config(seeds::proptest(2000))]
 
-        /// What does not overflow is the same sum in parts and as a whole.
+        /// A sum without overflow is the same in parts and as a whole.
         #[test]
         fn parts_are_the_whole(
             (wide, left, right) in any::<bool>().prop_flat_map(|wide| (Just(wide), integers(wide, 5), integers(wide, 20))),
@@ -302,7 +302,7 @@ mod tests {
             }
         }
 
-        /// By either way, in accumulators that hold everything, something and hardly anything.
+        /// Both computations, in accumulators that hold all sums, some sums and hardly any.
         #[test]
         fn both_ways_are_one(
             (wide, left, right) in any::<bool>().prop_flat_map(|wide| (Just(wide), integers(wide, 5), integers(wide, 20))),

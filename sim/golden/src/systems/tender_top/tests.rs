@@ -33,8 +33,8 @@ const LIMITS: Limits = Limits { base: 0x1000, limit: 0xffff, max_descriptors: 8 
 const RESCALE: u16 = 0x8000;
 
 impl Descriptor {
-    /// m = 3, n = 2, k = 3 and as many steps as INT4 from 0x2000 (A), 0x3000 (B), 0x4000 (table), 0x5000 (constants) to fp16
-    /// at 0x6000, all with strides of 64.
+    /// m = 3, n = 2, k = 3 and as many steps, as INT4. A is at 0x2000, B at 0x3000, the table at 0x4000, constants at
+    /// 0x5000, fp16 results at 0x6000, all with strides of 64.
     fn matmul() -> Self {
         let words = [(32, 3), (36, 2), (40, 3), (44, 3), (56, 64), (60, 64), (96, 64)];
         let longs = [(64, 0x2000), (72, 0x3000), (80, 0x4000), (88, 0x5000), (104, 0x6000)];
@@ -65,7 +65,7 @@ fn entries(entries: &[u16]) -> Vec<u8> {
     entries.iter().flat_map(|entry| entry.to_le_bytes()).collect()
 }
 
-/// Records of scale, bias and quantizer, and bytes that mean nothing.
+/// Records of scale, bias and quantizer, and bytes without a meaning.
 fn records(records: &[[f32; 3]]) -> Vec<u8> {
     let record =
         |r: &[f32; 3]| r.iter().flat_map(|x| x.to_le_bytes()).chain([0xde, 0xad, 0xbe, 0xef]).collect::<Vec<u8>>();
@@ -80,8 +80,8 @@ fn floats(memory: &SparseMemory, at: u64, count: usize) -> Vec<f32> {
     memory.bytes(at, 2 * count).chunks(2).map(|b| half::f16::from_le_bytes([b[0], b[1]]).to_f32()).collect()
 }
 
-/// The data of [`Descriptor::matmul`]: rows (1, 2, 3), (-1, 0, 7), (-8, 5, 4) and, behind them, 6s; columns (1, -1, 2) and
-/// (3, 0, -2), and -1s behind them; channels 0, 1, 2; scale 1, no bias, quantizer 1/4.
+/// The data of [`Descriptor::matmul`]. Rows are (1, 2, 3), (-1, 0, 7), (-8, 5, 4), and 6s after them. Columns are (1,
+/// -1, 2) and (3, 0, -2), and -1s after them. Channels 0, 1, 2; scale 1, no bias, quantizer 1/4.
 fn memory(descriptor: &Descriptor) -> SparseMemory {
     let mut memory = SparseMemory::new();
     memory.store(0x1000, &descriptor.0);
@@ -113,7 +113,7 @@ fn a_product_of_bytes_by_hand() {
     memory.store(0x3000, &[1, 3, 9, 9, 0xff, 0, 9, 9, 2, 0xfe, 9, 9]);
     let report = top().run(LIMITS, 0x1000, &mut memory);
     assert_eq!((report.end.code, report.overflows()), (0, 0));
-    // Quarters of 5, 199; -3, -203; then of -125, -392 with zeros below.
+    // Quarters of 5, 199; -3, -203; then of -125, -392, with zeros below.
     assert_eq!(memory.bytes(0x6000, 5), [1, 50, 0xff, 0xcd, 0]);
     assert_eq!(memory.bytes(0x6040, 5), [0xe1, 0, 0x9e, 0, 0]);
     assert_eq!(report.written(), [0x6000..=0x6003, 0x6040..=0x6043]);
@@ -127,7 +127,7 @@ fn results_as_panels_by_hand() {
     assert_eq!((report.end.code, report.overflows()), (0, 0));
     assert_eq!(memory.bytes(0x6000, 5), [0x31, 0x0f, 0xcf, 0x08, 0]);
     assert_eq!(report.written(), [0x6000..=0x6003]);
-    // Unsigned, and negative ones are 0: an overflow in both columns without the relu.
+    // Unsigned, and the relu makes negative numbers 0. Without the relu both columns have an overflow.
     for (flags, overflows) in [(16 | 32, 2), (16 | 32 | 64, 0)] {
         memory.store(0x1000, &Descriptor::matmul().flags(flags).0);
         assert_eq!(top().run(LIMITS, 0x1000, &mut memory).overflows(), overflows);
@@ -137,7 +137,7 @@ fn results_as_panels_by_hand() {
 
 #[test]
 fn operands_without_a_sign() {
-    // The second row of A has 15 in the place of -1, the third 8 in that of -8.
+    // The second row of A has 15 instead of -1, the third has 8 instead of -8.
     let with = |flags| {
         let mut memory = memory(&Descriptor::matmul().flags(flags));
         assert_eq!(top().run(LIMITS, 0x1000, &mut memory).end.code, 0);
@@ -167,7 +167,7 @@ fn constants_of_rows_and_columns() {
     assert_eq!(with(128 | 16).bytes(0x6000, 4), [0x86, 0x0b, 0x7e, 0x08]);
 }
 
-/// Section III-B and figure 4: six channels in three groups; the sums are those of the text's scales.
+/// Section III-B and figure 4: six channels in three groups. The sums are as in the text's scales.
 #[test]
 fn the_walking_example_of_the_paper() {
     let c_max = [3.1, 22.4, 5.6, 8.0, 0.3, 11.2];
@@ -194,11 +194,11 @@ fn the_walking_example_of_the_paper() {
     assert_eq!([floats(&memory, 0x6000, 1), floats(&memory, 0x6040, 1)], [[63.0], [-63.0]]);
     memory.store(0x5000, &records(&[[calibration.scales[2] as f32, 0.0, 0.0]]));
     top().run(LIMITS, 0x1000, &mut memory);
-    // All channels together are 50.6; their sum is 63 x 0.8, in fp16.
+    // The sum over all channels is 50.6. In fp16, 63 x 0.8 is near it.
     assert_eq!(floats(&memory, 0x6000, 1), [50.40625]);
 }
 
-/// Channels may come twice, or never, and sums be doubled at any time.
+/// Channels may occur twice or never, and sums may be doubled at any time.
 #[test]
 fn any_table() {
     let with = |table: &[u16]| {
@@ -239,7 +239,7 @@ fn numbers_become_integers() {
     assert_eq!(overflows, 1);
 }
 
-/// A product, steps on its rows, and integers of these.
+/// A product, steps on its rows, and integers of the results.
 #[test]
 fn a_chain_of_all_three() {
     let mut memory = memory(&Descriptor::matmul().word(16, 1).next(0x1080));
@@ -278,7 +278,7 @@ fn shapes() {
     assert_eq!(SHAPE.layout(true), Layout { bits: 8, rows: 2, columns: 4 });
 }
 
-/// 64 tokens, 576 channels in 8 groups, 576 outputs, as bytes: the size of a layer, and too much work for sums that are made
+/// 64 tokens, 576 channels in 8 groups, 576 outputs, as bytes. This is the size of a layer, and too much work for sums
 /// step by step.
 #[test]
 fn a_layer_of_a_model() {

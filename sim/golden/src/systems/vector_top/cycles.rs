@@ -1,4 +1,4 @@
-//! Cycles of a job before a memory that never pauses; what that means is in [`crate::systems::cycles`].
+//! Cycles of a job before a memory that never pauses. [`crate::systems::cycles`] explains how they are computed.
 
 use crate::common::shell::job_controller::Limits;
 use crate::systems::cycles::{Shell, Spent, Timed, Turns, Unit};
@@ -7,22 +7,23 @@ use crate::systems::memory::Memory;
 
 use super::{Operation, VectorTop};
 
-/// What the cycles depend on, beside the job.
+/// The parameters of the cycles, besides the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// The way to memory.
+    /// The path to memory.
     pub shell: Shell,
     /// The vector unit.
     pub unit: Unit,
 }
 
 impl Timing {
-    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is what the register CYCLES has: from the cycle behind its
-    /// start to its last one. `turns` are left from job to job; they are the default after a reset.
+    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is the value of the register CYCLES: it counts
+    /// from the cycle after the start to the last cycle of the job. `turns` stay from job to job; after a reset they
+    /// are the default.
     ///
     /// # Errors
-    /// The code with which the job ends, where a descriptor or an operation is not right. What operations write is not looked
-    /// at, so a chain must not change itself.
+    /// The code with which the job ends, if a descriptor or an operation is not valid. The results of operations are
+    /// not computed here, so a chain must not change itself.
     ///
     /// # Panics
     /// The bus is wider than 64 bytes.

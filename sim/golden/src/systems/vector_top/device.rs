@@ -1,4 +1,4 @@
-//! The accelerator as a driver sees it: registers, memory, and jobs that take a while.
+//! The accelerator as a driver sees it: registers, memory, and jobs that take some time.
 
 use crate::common::bus::axi_lite_registers::{Field, Kind};
 use crate::common::float::Function;
@@ -17,12 +17,12 @@ pub(in crate::systems) fn constant(offset: u32, low: u32, width: u32, value: u64
     Field { offset, low, width, kind: Kind::Constant(value) }
 }
 
-/// A count of 64 bits that a job leaves behind.
+/// A count of 64 bits that a job leaves.
 pub(in crate::systems) fn count(offset: u32) -> Field {
     Field { offset, low: 0, width: 64, kind: Kind::ReadOnly }
 }
 
-/// What the two registers of a vector unit say, here and in an accelerator that has one among others.
+/// The two registers of a vector unit. An accelerator with a vector unit has the same two among its own.
 pub(in crate::systems) fn unit(shape: &Shape, caps: u32, functions: u32) -> [(&'static str, Field); 6] {
     let function = match shape.function {
         Function::GeluErf => 0,

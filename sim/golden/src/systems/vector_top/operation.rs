@@ -1,4 +1,4 @@
-//! A descriptor of `vector_top` behind its header: fields, and the checks in their order.
+//! The fields of a descriptor of `vector_top` after its header, and their checks in order.
 
 use crate::common::bus::Command;
 use crate::common::row::vector_unit::{Norm, Output, Scalars, Steps};
@@ -8,9 +8,9 @@ use crate::systems::operand::{self, are_apart, overlap};
 
 use super::Shape;
 
-/// Bits of the steps that are steps, or kinds of the norm other than the root mean square.
+/// Bits that choose steps, and bits that choose another norm than RMS norm.
 pub const STEP_BITS: u32 = 0x4ff;
-/// Bits of the steps that mean anything: steps, format, causal, exact.
+/// All bits with a meaning: steps, format, causal, exact.
 const KNOWN: u32 = STEP_BITS | 3 << 8 | 1 << CAUSAL | 1 << EXACT;
 const MULTIPLY: u32 = 3;
 const NORM: u32 = 4;
@@ -21,14 +21,14 @@ const ROTATE: u32 = 10;
 const CAUSAL: u32 = 11;
 const EXACT: u32 = 12;
 
-/// Steps that are built in or not; all others always are.
+/// Optional steps. All other steps are always built in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Units {
     /// Softmax.
     pub softmax: bool,
     /// Layer norm.
     pub layer_norm: bool,
-    /// Pairs that turn.
+    /// Rotation of pairs.
     pub rotary: bool,
 }
 
@@ -37,7 +37,7 @@ impl Units {
     const LAYER_NORM: u32 = 2 << KIND;
     const ROTARY: u32 = 1 << ROTATE;
 
-    /// Bits of the steps that an accelerator with these can do.
+    /// Bits of the steps that an accelerator with these units supports.
     #[must_use]
     pub const fn steps(self) -> u32 {
         let (softmax, layer_norm, rotary) = (self.softmax as u32, self.layer_norm as u32, self.rotary as u32);
@@ -45,7 +45,7 @@ impl Units {
         STEP_BITS & !optional | (softmax * Self::SOFTMAX) | (layer_norm * Self::LAYER_NORM) | (rotary * Self::ROTARY)
     }
 
-    /// Which of them are among bits of the steps.
+    /// The units that bits of the steps need.
     #[must_use]
     pub const fn of(steps: u32) -> Self {
         Self {
@@ -56,28 +56,28 @@ impl Units {
     }
 }
 
-/// An operation whose fields are all right.
+/// An operation whose fields are valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
     /// Elements of a row.
     pub columns: u64,
-    /// What is done.
+    /// The steps.
     pub steps: Steps,
-    /// An overflow is an error.
+    /// Whether an overflow is an error.
     pub exact: bool,
     /// Numbers that all rows share.
     pub scalars: Scalars,
     /// The numbers.
     pub x: Command,
-    /// What is added, if anything.
+    /// The addends, if any.
     pub addends: Option<Command>,
-    /// What the numbers are multiplied by or turned by, if anything.
+    /// The factors or rotations, if any.
     pub factors: Option<Command>,
-    /// The gains of all rows, if there are any; of a layer norm pairs of gain and bias.
+    /// The gains of all rows, if any. A layer norm has pairs of gain and bias.
     pub gains: Option<Command>,
     /// Elements of the first row that count in a softmax.
     pub length: u64,
-    /// In each row behind it there is one more.
+    /// Whether each next row counts one element more.
     pub causal: bool,
     /// Where the results go.
     pub out: Command,
@@ -92,7 +92,7 @@ fn has(steps: u32, bit: u32) -> bool {
     steps >> bit & 1 == 1
 }
 
-/// Whether all is 0 that must be, by itself or because a step that goes with it is not there.
+/// Whether all fields are 0 that must be: reserved fields, and fields of steps that are not used.
 fn reserved_are_zero(fields: Fields<'_>) -> bool {
     let (steps, length) = (fields.word(40), fields.word(112));
     let (norm, kind) = (has(steps, NORM), steps >> KIND & 3);
@@ -106,7 +106,7 @@ fn reserved_are_zero(fields: Fields<'_>) -> bool {
 }
 
 impl Operation {
-    /// The operation in the fields behind a header.
+    /// The operation in the fields after a header.
     ///
     /// # Errors
     /// The code of the first check that fails.
@@ -160,25 +160,25 @@ impl Operation {
         Ok(operation)
     }
 
-    /// Elements that count in the softmax of a row.
+    /// How many elements of a row the softmax counts.
     #[must_use]
     pub fn length_of(&self, row: u64) -> u64 {
         let more = if self.causal { row } else { 0 };
         (self.length + more).min(self.columns)
     }
 
-    /// What is read, in the order of the checks.
+    /// The operands that are read, in the order of the checks.
     pub fn sources(&self) -> impl Iterator<Item = &Command> {
         [Some(&self.x), self.addends.as_ref(), self.factors.as_ref(), self.gains.as_ref()].into_iter().flatten()
     }
 
-    /// Whether it works in place, as the contract allows it: on the rows of x, row by row.
+    /// Whether it works in place, as the contract allows: the results replace the rows of x, row by row.
     fn in_place(&self) -> bool {
         let same = self.x.address == self.out.address && self.x.stride == self.out.stride;
         same && are_apart(&self.out) && self.steps.output == Output::Fp16
     }
 
-    /// Whether what is read does not depend on when results are written.
+    /// Whether the data that is read does not depend on when results are written.
     #[must_use]
     pub fn is_defined(&self) -> bool {
         let others = self.sources().skip(usize::from(self.in_place()));

@@ -52,7 +52,7 @@ fn memory(descriptors: &[(u64, Descriptor)]) -> SparseMemory {
     memory
 }
 
-/// How the job of one descriptor ends; nothing but results may change.
+/// The code with which the job of one descriptor ends. Only results may change.
 fn code_of(descriptor: Descriptor) -> u8 {
     let mut memory = memory(&[(0x1000, descriptor)]);
     let before = memory.clone();
@@ -65,7 +65,7 @@ fn code_of(descriptor: Descriptor) -> u8 {
     report.end.code
 }
 
-/// Fields that the steps do not use may hold anything: the job ends as it does without, with the same results.
+/// Fields that the steps do not use may hold any value: the job ends with the same code and the same results.
 #[test]
 fn what_no_step_uses_has_no_say() {
     // Scale and quantizer, epsilon, the three operands with their strides.
@@ -116,7 +116,7 @@ fn what_no_step_uses_has_no_say() {
 
 #[test]
 fn a_job_by_hand() {
-    // (2 x + 8) * 1 as int8, tag behind it; then the same as int4, which saturates.
+    // (2 x + 8) * 1 as int8, and a tag after it. Then the same as int4, which saturates.
     let first = Descriptor::new(0x103).tagged(77, 0x7000).next(0x1080);
     let second = Descriptor::new(0x203).long(104, 0x3800);
     let mut memory = memory(&[(0x1000, first), (0x1080, second)]);
@@ -148,7 +148,7 @@ fn one_row_for_all() {
 
 #[test]
 fn reserved() {
-    // Kinds and causal are the norm's.
+    // Kind and causal belong to the norm.
     let mut unknown = vec![6, 7, 11];
     unknown.extend(13..32);
     for bit in unknown {
@@ -182,11 +182,11 @@ fn fields_and_sizes() {
     ] {
         assert_eq!(code_of(Descriptor::new(0).word(32, rows).word(36, columns)), expected, "{rows} {columns}");
     }
-    // All rows may be the same ones.
+    // All rows may be at the same address.
     assert_eq!(code_of(Descriptor::new(0).word(32, 65_535).word(36, 1).word(56, 0).word(92, 0)), 0);
 }
 
-/// Every operand, in order: its steps, where its address is, where its stride.
+/// All operands, in order: the steps that need it, the offset of its address, the offset of its stride.
 const OPERANDS: [(u32, usize, Option<usize>); 5] =
     [(0, 64, Some(56)), (2, 72, Some(60)), (8, 80, Some(88)), (48, 96, None), (0, 104, Some(92))];
 
@@ -202,7 +202,7 @@ fn alignment_and_window_of_each_operand() {
         assert_eq!(with(0x1_0000), code::WINDOW);
         assert_eq!(with(0x1000_0000_0000), code::WINDOW);
         assert_eq!(with(u64::MAX - 63), code::WINDOW);
-        // The last row is the last one that fits; gains have one row.
+        // The last address that still fits; gains have one row.
         let last = if stride.is_some() { 0xff40 } else { 0xffc0 };
         assert_eq!((with(last), with(last + 64)), (0, code::WINDOW));
         let Some(stride) = stride else { continue };
@@ -212,7 +212,7 @@ fn alignment_and_window_of_each_operand() {
     }
 }
 
-/// Each fault together with all that are looked at later: the first one counts.
+/// Each fault together with all faults that later checks find: the first check counts.
 #[test]
 fn checks_in_their_order() {
     type Fault = (u8, fn(Descriptor) -> Descriptor);
@@ -269,7 +269,7 @@ fn chains() {
     assert_eq!(looped(0), End { code: code::CHAIN, place: 0x1000, tag: 0, descriptors: 0 });
     assert_eq!(looped(1), End { code: code::CHAIN, place: 0x1080, tag: 5, descriptors: 1 });
     assert_eq!(looped(6), End { code: code::CHAIN, place: 0x1000, tag: 6, descriptors: 6 });
-    // The error is in the second one; the first has done its work.
+    // The error is in the second descriptor. The first has done its work.
     let mut memory =
         memory(&[(0x1000, Descriptor::new(0x100).word(16, 9).next(0x1080)), (0x1080, Descriptor::new(0x300))]);
     let report = top().run(LIMITS, 0x1000, &mut memory);
@@ -293,14 +293,14 @@ fn errors_of_the_bus() {
             assert_eq!(report.undefined(), [0x3000..=0x3009, 0x3040..=0x3049, 0x3080..=0x3089]);
         }
     }
-    // Several: the first row counts here, and all are told.
+    // Several errors: the first row has the error that counts here, and the model lists all.
     let mut memory = memory(&[(0x1000, Descriptor::new(0).word(16, 3).tagged(1, 0x7000))]);
     memory.fail(0x2080..=0x2080, BusError::Decode);
     memory.fail(0x3040..=0x3040, BusError::Subordinate);
     let report = top().run(LIMITS, 0x1000, &mut memory);
     assert_eq!((report.end.code, report.executed[0].codes.clone()), (code::SLVERR, vec![code::SLVERR, code::DECERR]));
     assert_eq!(memory.bytes(0x7000, 1), [0], "no tag");
-    // Of a descriptor, and of a tag.
+    // An error of a descriptor, and an error of a tag.
     memory.mend();
     memory.fail(0x7000..=0x7000, BusError::Decode);
     assert_eq!(
@@ -313,7 +313,7 @@ fn errors_of_the_bus() {
 
 #[test]
 fn exact_results() {
-    // 15 * 16 is more than 127; the same with half of it is not.
+    // 15 * 16 is more than 127. Half of it is not.
     for (steps, quantizer, expected) in [(0x1100, 0x4c00, code::OVERFLOW), (0x100, 0x4c00, 0), (0x1100, 0x3800, 0)] {
         let mut memory = memory(&[(0x1000, Descriptor::new(steps).word(44, quantizer << 16))]);
         let report = top().run(LIMITS, 0x1000, &mut memory);
@@ -326,7 +326,8 @@ fn exact_results() {
     }
 }
 
-/// An overflow in what was read before an error of the bus may be told in place of the error, one after it cannot.
+/// The hardware may report an overflow in data read before an error of the bus instead of the error. A later overflow
+/// it may not.
 #[test]
 fn overflows_ahead_of_an_error() {
     let long = VectorTop::new(Shape { max_beats: 64, ..SHAPE });
@@ -363,7 +364,7 @@ fn in_place_or_not() {
     assert!(defined(Descriptor::new(0).word(56, 128).word(92, 128).long(104, 0x2040)), "between the rows");
 }
 
-/// What looks at results of which nobody knows when they come has no certain end, nor has what is done with them.
+/// An operation that reads results while they are written has no certain end, nor do operations that use its results.
 #[test]
 fn ends_that_are_not_certain() {
     let run = |chain: &[(u64, Descriptor)]| {
@@ -377,7 +378,7 @@ fn ends_that_are_not_certain() {
     let next = || further(0).next(0x1080);
     assert_eq!(run(&[(0x1000, next()), (0x1080, Descriptor::new(0).long(64, 0x2080))]), (false, vec![false; 2]));
     assert_eq!(run(&[(0x1000, next()), (0x1080, Descriptor::new(0).long(64, 0x4000))]), (true, vec![false, true]));
-    // The second descriptor stands in the results of the first one.
+    // The second descriptor lies in the results of the first one.
     let over = Descriptor::new(0).next(0x2080).long(104, 0x2040);
     assert!(!run(&[(0x1000, over), (0x2080, Descriptor::new(0))]).0);
 }

@@ -1,4 +1,5 @@
-//! Tokens of a head, one after the other, and tokens that are written to memory: from the first command to the last answer.
+//! Tokens of a head, one after the other, and tokens that are saved to memory: from the first command to the last
+//! answer.
 
 use super::super::{Attention, HEAD_BYTES, Save};
 use super::Timing;
@@ -11,7 +12,7 @@ pub(super) const QUERIES: usize = 0;
 pub(super) const KEYS: usize = 1;
 pub(super) const VALUES: usize = 2;
 
-/// Attention under way.
+/// Attention in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Tokens<'a> {
     timing: &'a Timing,
@@ -19,26 +20,26 @@ pub(super) struct Tokens<'a> {
     ports: Ports,
     writer: Writer,
     counts: Counts,
-    /// Of each token the distances of those that it drives out.
+    /// For each token, the distances of the tokens that it evicts.
     evicted: &'a [Vec<u64>],
-    /// Of each slot that comes again whether it has a token; how many have come, and from when on the next one may.
+    /// For each recomputed slot, whether it has a token. How many slots have come, and when the next may come.
     again: &'a [bool],
     came: usize,
     begin: u64,
-    /// Tokens ahead of the one that is in hand.
+    /// Tokens of the head before the current token.
     old: u64,
     number: i64,
     token: Token,
-    /// The one behind it, where that is loaded already.
+    /// The next token, if it is loaded already.
     next: Option<Token>,
-    /// Values that are late and not yet asked for.
+    /// Late values that are not requested yet.
     late: Option<Command>,
-    /// When the last one had ended.
+    /// When the last token ended.
     pub ended: Option<u64>,
 }
 
 impl<'a> Tokens<'a> {
-    /// Attention of a head that has `old` tokens; commands are offered the cycle behind `begin`.
+    /// Attention of a head that has `old` tokens. Commands are offered in the cycle after `begin`.
     pub fn new(
         (timing, operation): (&'a Timing, &Attention),
         (old, evicted, again): (u64, &'a [Vec<u64>], &'a [bool]),
@@ -77,7 +78,8 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Keys and values of slots come again, one after the other, and are written where the slot has a token; then the first token comes.
+    /// Recomputed keys and values come slot by slot, and are written if the slot has a token. Then the first token
+    /// comes.
     fn come_again(&mut self) -> bool {
         let mut moved = false;
         while let Some(&held) = self.again.get(self.came) {
@@ -99,7 +101,7 @@ impl<'a> Tokens<'a> {
         moved
     }
 
-    /// Behind the first products with values key and queries of the next token come, where values are late.
+    /// If values are late, key and queries of the next token come once the products with values have begun.
     fn load_ahead(&mut self) -> bool {
         let following = (self.number + 1) as usize;
         if let Some(next) = &mut self.next {
@@ -116,8 +118,8 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// When a token has ended whose results have left: those that it drives out go one after the other, others move up, and
-    /// the next victim is looked for panel by panel.
+    /// When a token ends, after its results have left. The tokens that it evicts go one after the other, and others
+    /// move up. The next victim is searched panel by panel.
     fn close(&mut self, left: u64) -> u64 {
         let array = self.timing.array;
         let evicted = &self.evicted[self.number as usize];
@@ -181,20 +183,20 @@ impl Flow for Tokens<'_> {
     }
 }
 
-/// Tokens that are written to memory.
+/// Tokens that are saved to memory.
 #[derive(Clone, Debug)]
 pub(super) struct Saved {
     readers: Vec<Reader>,
     ports: Ports,
     writer: Writer,
     begin: u64,
-    /// Beats ahead of a key, and of a key or a value.
+    /// Beats before a key, and beats of a key or a value.
     head: i64,
     vector: i64,
 }
 
 impl Saved {
-    /// Tokens whose command is offered the cycle behind `begin`.
+    /// Tokens whose command is offered in the cycle after `begin`.
     pub fn new(timing: &Timing, operation: &Save, (begin, turns): (u64, &Turns)) -> Self {
         let (readers, ports) = timing.shell.readers(turns);
         let mut writer = timing.shell.writer();
@@ -203,7 +205,7 @@ impl Saved {
         Self { readers, ports, writer, begin, head: beats(HEAD_BYTES), vector: beats(2 * operation.elements) }
     }
 
-    /// A token is looked for, its key is read and leaves behind the score; then its value is read.
+    /// A token is looked up; its key is read and leaves after the score; then its value is read.
     fn next(&self) -> Option<u64> {
         let came = &self.writer.came;
         let n = came.known();

@@ -10,10 +10,10 @@ use crate::systems::cycles::{Flow, Packets, Ports, Reader, Turns, Words, Writer,
 /// Cycles that a row of weights is in a FIFO in a memory.
 const FIFO: u64 = 2;
 
-/// A product under way.
+/// A product in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Product {
-    /// Of rows, panels, constants.
+    /// Readers of rows, panels, constants.
     readers: Vec<Reader>,
     ports: Ports,
     writer: Writer,
@@ -22,10 +22,10 @@ pub(super) struct Product {
     /// Beats of weights become rows, which wait in a FIFO.
     weights: Words,
     waiting: i64,
-    /// Beats of constants become those of some columns.
+    /// Beats of constants become words of constants for some columns.
     constants: Words,
     columns: i64,
-    /// Columns of a group, and of such a word.
+    /// Columns of a group, and of a word of constants.
     group: i64,
     lanes: i64,
     /// Beats of results of a group.
@@ -35,7 +35,7 @@ pub(super) struct Product {
 }
 
 impl Product {
-    /// A product with panels of so many columns, whose commands are offered the cycle behind `begin`.
+    /// A product with panels of so many columns. Commands are offered in the cycle after `begin`.
     pub fn new((timing, panel): (&Timing, u64), operation: &Linear, (begin, turns): (u64, &Turns)) -> Self {
         let bus = 8 * timing.shell.bus_bytes;
         let (array, lanes) = (timing.array, bus / 16);
@@ -81,7 +81,7 @@ impl Product {
         }
     }
 
-    /// When all rows are here, and the first tile of them can be read.
+    /// When all rows are here and their first tile can be read.
     fn here(&self) -> Option<u64> {
         let x = &self.readers[0];
         latest([Some(self.begin + 1), x.left.behind(x.beats() - 1, self.integer + 2)])
@@ -109,7 +109,7 @@ impl Flow for Product {
         }
         extend!(moved, self.constants.left, {
             let n = self.constants.left.known();
-            // The next group's come when the last sum of the one before has gone.
+            // The constants of the next group come when the last sum of the group before has gone.
             let before = n * self.lanes / self.group;
             latest([self.constants.shown(n), self.steps.taken.behind(before * self.per_group - 1, 1)])
         });

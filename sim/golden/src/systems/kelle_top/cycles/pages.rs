@@ -1,18 +1,18 @@
-//! Results that come group by group and leave row by row: pages of them, of which two are there at once.
+//! Results that come group by group and leave row by row. They wait in pages, two at once.
 
 use crate::systems::cycles::{Times, extend, latest};
 
 /// The pages of a product.
 #[derive(Clone, Debug)]
 pub(super) struct Pages {
-    /// Beats that come, and words that go, up to the end of each page.
+    /// Beats that come in, and words that go out, up to the end of each page.
     ends: Vec<(i64, i64)>,
     /// When each word was read.
     fetched: Times,
 }
 
 impl Pages {
-    /// Pages of so many beats that come, and words that go.
+    /// Pages of so many incoming beats and outgoing words each.
     pub fn new(sizes: impl IntoIterator<Item = (i64, i64)>) -> Self {
         let mut end = (0, 0);
         let next = |(beats, words): (i64, i64)| {
@@ -39,8 +39,8 @@ impl Pages {
         self.fetched.behind(n, 1)
     }
 
-    /// A word is read when its page is whole, and in the cycle in which the word before it goes; `came` are the beats, `gone`
-    /// says when a word went.
+    /// A word is read when its page is whole, and in the cycle in which the word before it goes. `came` has the times
+    /// of the beats, `gone` the times of the words.
     pub fn advance(&mut self, came: &Times, gone: impl Fn(i64) -> Option<u64>) -> bool {
         let mut moved = false;
         extend!(moved, self.fetched, {

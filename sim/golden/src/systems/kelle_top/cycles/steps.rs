@@ -9,7 +9,7 @@ pub struct Array {
     pub rows: u64,
     /// Columns of PEs.
     pub columns: u64,
-    /// Results that can wait.
+    /// Results that have a place to wait.
     pub results: i64,
 }
 
@@ -20,20 +20,20 @@ impl Array {
     }
 }
 
-/// What a product is made of: groups of sums, of each some tiles of weights.
+/// The sizes of a product: groups of sums, and some tiles of weights for each group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
-    /// Vectors that meet each tile.
+    /// Vectors that each tile multiplies.
     pub vectors: i64,
-    /// Tiles of a group; weights of two bytes have two of each.
+    /// Tiles of a group. Weights of two bytes have two tiles each.
     pub per_group: i64,
     /// Beats of a result.
     pub beats: i64,
-    /// The least cycles from a last step to the next one.
+    /// The least cycles from the last step of a result to the last step of the next one.
     pub apart: u64,
 }
 
-/// A product under way, up to the fp16 numbers that its sums become.
+/// A product in flight, up to its sums as fp16 numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Steps {
     array: Array,
@@ -41,19 +41,19 @@ pub(super) struct Steps {
     /// Rows of weights up to the end of each tile.
     rows: Vec<i64>,
     lanes: Way,
-    /// When each row of weights was taken; those behind the last tile are dropped.
+    /// When each row of weights was taken. Rows after the last tile are dropped.
     pub loads: Times,
-    /// When each tile began to work: with the high bytes of its first vector.
+    /// When each tile was swapped in: with the high bytes of its first vector.
     swaps: Times,
     /// When each vector made its second step with a tile.
     stepped: Times,
-    /// When each beat of results was taken for the lanes, and left them.
+    /// When each beat of results entered the lanes, and left them.
     pub taken: Times,
     pub left: Times,
 }
 
 impl Steps {
-    /// A product whose tiles have so many rows of weights each; a sum is in the lanes for so many cycles.
+    /// A product whose tiles have so many rows of weights each. A sum is in the lanes for `sum` cycles.
     pub fn new(array: Array, sizes: Sizes, tiles: impl IntoIterator<Item = i64>, sum: u64) -> Self {
         let mut end = 0;
         let next = |rows: i64| {
@@ -70,8 +70,8 @@ impl Steps {
         self.rows.last().copied().unwrap_or(0)
     }
 
-    /// Rows of weights come when `weights` says, and the first vector can be read from `first` on; a beat of results is taken when
-    /// `wanted` lets it, and leaves the lanes when `free` does.
+    /// `weights`: when rows of weights come. `first`: from when on the first vector can be read. `wanted`: when a beat
+    /// of results may be taken. `free`: when it may leave the lanes.
     pub fn advance(
         &mut self,
         first: Option<u64>,
@@ -114,7 +114,7 @@ impl Steps {
         latest([weights(n), self.loads.behind(n - 1, 1), swap])
     }
 
-    /// A tile works when all of its rows are there.
+    /// A tile is swapped in when all of its rows are there.
     fn next_swap(&self, first: Option<u64>) -> Option<u64> {
         let tile = self.swaps.known();
         let &rows = self.rows.get(tile as usize)?;
@@ -122,7 +122,7 @@ impl Steps {
         latest([before.map(|time| time + 1), self.loads.behind(rows - 1, 1)])
     }
 
-    /// Two steps a vector; the second one of a last tile waits for a place for the result.
+    /// Each vector has two steps. In the last tile of a group, the second step waits for a place for the result.
     fn next_step(&self) -> Option<u64> {
         let Sizes { vectors, per_group, beats, apart } = self.sizes;
         let n = self.stepped.known();
@@ -137,7 +137,7 @@ impl Steps {
         latest([high.map(|time| time + 1), room, gap])
     }
 
-    /// Which of all steps ends a result; -1 of one ahead of all.
+    /// The number of the step that ends a result; -1 for a result before the first.
     fn last_step(&self, result: i64) -> i64 {
         let Sizes { vectors, per_group, .. } = self.sizes;
         if result < 0 { -1 } else { ((result / vectors + 1) * per_group - 1) * vectors + result % vectors }

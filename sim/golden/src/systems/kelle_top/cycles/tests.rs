@@ -1,11 +1,11 @@
-//! What the recurrence says where it can be said in closed form.
+//! The recurrence against closed forms, in cases that have one.
 
 use super::*;
 use crate::common::bus::Command;
 use crate::systems::cycles::{Dma, Flow};
 use crate::systems::kelle_top::{Attention, Linear};
 
-/// 32 x 32 PEs, or others, and a bus of so many bytes.
+/// An array of `rows` x `columns` PEs, and a bus of so many bytes.
 fn timing(rows: u64, columns: u64, bus_bytes: u64) -> Timing {
     let dma = |beats| Dma { burst_beats: 16, outstanding: 8, commands: 4, beats };
     let frame = Frame { beats: 1024, preparation: 12, analysis: 30, scaling: 8 };
@@ -32,8 +32,8 @@ fn rows(address: u64, row_bytes: u64, rows: u64) -> Command {
     Command { address, row_bytes, rows, stride: row_bytes.next_multiple_of(1024) }
 }
 
-/// When one or two tokens of a head with `old` ones have ended. Values may come behind the scores; slots come again, with a token or
-/// without one.
+/// When one or two tokens of a head with `old` tokens have ended. Values may be late. `again` says for each recomputed
+/// slot whether it has a token.
 fn ended(
     timing: &Timing,
     (group, elements): (u64, u64),
@@ -73,13 +73,13 @@ fn ended(
     }
 }
 
-/// Cycles of a step of a head with `old` tokens: from its beginning to that of the next one.
+/// Cycles of a step of a head with `old` tokens: from its beginning to the beginning of the next step.
 fn step(timing: &Timing, size: (u64, u64), old: u64, late: bool) -> u64 {
     let of = |tokens| ended(timing, size, (old, late), &[], tokens);
     of(2) - of(1)
 }
 
-/// What a further slot costs that comes again, once its rows come as fast as they are taken.
+/// The cost of one more recomputed slot, once its rows come as fast as they are taken.
 #[test]
 fn a_slot_that_comes_again() {
     for bus_bytes in [16, 64] {
@@ -96,14 +96,15 @@ fn a_slot_that_comes_again() {
     }
 }
 
-/// A step with all tokens in whole panels, two of them at least: keys and values pass the array a row a cycle, and the results of
-/// queries with a panel of keys are as many cycles apart as it has rows. Where values come behind the scores nothing waits for rows.
+/// A step with all tokens in whole panels, at least two. Keys and values pass the array a row a cycle. The results of
+/// queries with a panel of keys are as many cycles apart as the array has rows. If values are late, nothing waits for
+/// rows.
 fn closed(timing: &Timing, (group, elements): (u64, u64), old: u64, late: bool) -> u64 {
     let Array { rows, columns, .. } = timing.array;
     let lanes = timing.shell.bus_bytes / 2;
     let (panels, slices, row) = ((old + 1) / rows, elements / columns, (old + 1) / lanes);
     let tile = rows.max(2 * group);
-    // From a last step to the beginning of its number's way out of a page.
+    // From the last step of a result to the moment when its number leaves its page.
     let sum = 2 * rows.max(columns) + 2 + timing.sum + 2;
     let enters = if late { 7 } else { (group + 2) * elements / lanes + 3 * (timing.integer + 1) + 8 };
     let last_tiles = (panels - 1) * rows.max((group - 1) * rows + 2);
@@ -147,7 +148,7 @@ fn linear(timing: &Timing, tokens: u64, [channels, columns]: [u64; 2]) -> u64 {
     end(Product::new((timing, 32), &linear, (0, &Turns::default())), &mut Turns::default())
 }
 
-/// Few tokens wait for the bus: a further group of columns costs its weights and constants.
+/// Few tokens wait for the bus: one more group of columns costs its weights and constants.
 #[test]
 fn few_tokens_cost_their_weights() {
     let timing = timing(32, 32, 16);
@@ -157,8 +158,8 @@ fn few_tokens_cost_their_weights() {
     }
 }
 
-/// Many tokens wait for the array: two steps a tile each, and in the last tile for the four results that may be on their way, of
-/// 2 x 32 + 2 cycles and four beats.
+/// Many tokens wait for the array. Each tile costs two steps a token. In the last tile, the steps also wait for the
+/// four results that may be in flight, each for 2 x 32 + 2 cycles and four beats.
 #[test]
 fn many_tokens_cost_their_steps_and_their_results() {
     let timing = timing(32, 32, 16);

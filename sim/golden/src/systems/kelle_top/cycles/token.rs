@@ -6,9 +6,9 @@ use super::pages::Pages;
 use super::steps::{Sizes, Steps};
 use crate::systems::cycles::{Frame, Reader, Times, Way, Writer, extend, latest};
 
-/// Rows between the list and the array.
+/// Rows in flight between the list and the array.
 const INSIDE: i64 = 5;
-/// Cycles of a row between them.
+/// Cycles of a row from the list to the array.
 const READING: u64 = 3;
 
 /// Vectors of a token.
@@ -18,16 +18,16 @@ pub(super) struct Counts {
     pub queries: u64,
     /// Slices of a vector.
     pub slices: u64,
-    /// Values come behind the scores.
+    /// Whether values are late.
     pub late: bool,
-    /// Rows of keys and of values ahead of those of the first token.
+    /// Rows of keys and of values before the rows of the first token.
     pub ahead: i64,
 }
 
 /// Products with keys, or with values.
 #[derive(Clone, Debug)]
 struct Product {
-    /// When each row was looked for.
+    /// When each row was looked up.
     reads: Times,
     steps: Steps,
     pages: Pages,
@@ -38,7 +38,7 @@ impl Product {
         Self { reads: Times::default(), steps, pages }
     }
 
-    /// From the cycle in which they begin; words of pages go when `gone` says.
+    /// Products begin in the cycle `begin`. `gone` says when words of pages go.
     fn advance(&mut self, begin: Option<u64>, gone: impl Fn(i64) -> Option<u64>) -> bool {
         let first = begin.map(|time| time + 1);
         let mut moved = false;
@@ -59,14 +59,14 @@ impl Product {
     }
 }
 
-/// Scores become probabilities.
+/// The softmax, from scores to probabilities.
 #[derive(Clone, Debug)]
 struct Softmax {
     frame: Frame,
     integers: Way,
     /// Beats of a query's scores.
     row: i64,
-    /// When each beat came, went to the lanes behind the answer, left them, and was an integer.
+    /// When each beat came, entered the lanes after the answer, left them, and was an integer.
     entered: Times,
     answered: Times,
     shared: Times,
@@ -110,7 +110,8 @@ impl Softmax {
     }
 }
 
-/// Takes row `number` of a reader, of so many beats, whose first one can be taken `from` a cycle on; when all of it is an integer.
+/// Takes row `number` of a reader, with `row` beats. Its first beat can be taken from cycle `from` on. Returns when the
+/// whole row is converted to integers.
 pub(super) fn load(
     (reader, number, row): (&mut Reader, i64, i64),
     from: Option<u64>,
@@ -126,10 +127,10 @@ pub(super) fn load(
     reader.left.behind(end - 1, integer + 1)
 }
 
-/// A token under way.
+/// A token in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Token {
-    /// From when on its rows are wanted.
+    /// From when on its rows are requested.
     begin: u64,
     /// When the token before has ended.
     ready: Option<u64>,
@@ -137,12 +138,12 @@ pub(super) struct Token {
     number: i64,
     late: bool,
     ahead: i64,
-    /// When its products with keys begin, and those with values.
+    /// When its products with keys begin, and when its products with values begin.
     pub scores: Option<u64>,
     pub valued: Option<u64>,
     /// Beats of a key or a value.
     pub vector: i64,
-    /// From a number to its integer, which is kept.
+    /// Cycles from a number to its integer.
     integer: u64,
     keys: Product,
     softmax: Softmax,
@@ -150,8 +151,8 @@ pub(super) struct Token {
 }
 
 impl Token {
-    /// Token `number` of its operation, with `old` ones ahead of it in its head; its rows are wanted from `begin` on, its products from
-    /// `ready` on.
+    /// Token `number` of its operation, with `old` tokens before it in its head. Its rows are requested from `begin`
+    /// on. Its products begin from `ready` on.
     pub fn new(timing: &Timing, counts: Counts, (old, number): (u64, i64), (begin, ready): (u64, Option<u64>)) -> Self {
         let (array, lanes) = (timing.array, timing.shell.bus_bytes / 2);
         let Counts { queries, slices, late, ahead } = counts;
@@ -184,12 +185,13 @@ impl Token {
         Self { begin, ready, number, late, ahead, scores, valued, vector, integer, keys, softmax, values }
     }
 
-    /// The token before has ended.
+    /// The same token, once the token before has ended at `time`.
     pub fn ready(self, time: u64) -> Self {
         Self { ready: Some(time), ..self }
     }
 
-    /// Takes its row of a kind, of so many beats, whose first one can be taken `from` a cycle on; when all of it is an integer.
+    /// Takes a row of the token, with `row` beats. Its first beat can be taken from cycle `from` on. Returns when the
+    /// whole row is converted to integers.
     fn load(
         &self,
         readers: &mut [Reader],
@@ -201,7 +203,8 @@ impl Token {
         load((&mut readers[kind], number, row), from, self.integer, moved)
     }
 
-    /// Key, value, queries, each when the one before is there; then the products. A late value comes when the scores have begun.
+    /// Loads key, value and queries, each after the one before, and then makes the products. A late value comes when
+    /// the scores have begun.
     pub fn advance(&mut self, readers: &mut [Reader], writer: &mut Writer) -> bool {
         let mut moved = false;
         let mut from = Some(self.begin + 1);
@@ -211,7 +214,7 @@ impl Token {
         for (kind, row) in order.into_iter().filter(|&(kind, _)| kind != VALUES || !self.late) {
             from = self.load(readers, (kind, row), from, &mut moved).map(|last| last + 1);
         }
-        // The row of the token is looked for and written.
+        // The row of the token is looked up and written.
         self.scores = latest([from, self.ready]).map(|time| time + 3);
         let mut value = Some(0);
         if self.late {

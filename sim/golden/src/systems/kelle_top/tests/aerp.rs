@@ -1,10 +1,10 @@
-//! The tokens that stay are those of the algorithm and of the blocks.
+//! The same tokens stay as in the algorithm and in the models of the blocks.
 
 use super::*;
 use crate::kelle::aerp::{Budget, Head as Algorithm};
 use crate::kelle::decode::{Hardware, Numbers};
 
-/// Queries and keys of integers of 8 bits: one at a time, with quantizers of 1.
+/// Queries and keys are 8-bit integers, one token at a time, with quantizers of 1.
 struct Decode {
     top: KelleTop,
     memory: SparseMemory,
@@ -46,7 +46,7 @@ const BUDGETS: [Budget; 3] = [
     Budget { tokens: 16, sink: 4, window: 8 },
 ];
 
-/// Score file, evictor and map, put together as the models of the blocks are.
+/// Score file, evictor and map together, as the models of the blocks.
 #[test]
 fn tokens_are_those_of_the_blocks() {
     for (k, budget) in BUDGETS.into_iter().enumerate() {
@@ -70,7 +70,7 @@ fn tokens_are_those_of_the_blocks() {
 fn tokens_are_those_of_the_algorithm() {
     for (k, budget) in BUDGETS.into_iter().enumerate() {
         let (q, keys) = (vectors(k as u64 + 7, 40), vectors(k as u64 + 57, 40));
-        // All is positive, and a sum of 40 is below 256.
+        // All products are positive, and a sum of 40 is below 256.
         let positive = |vectors: &[Vec<i64>]| -> Vec<Vec<i64>> {
             vectors.iter().map(|v| v.iter().map(|x| (x + 127) / 200).collect()).collect()
         };
@@ -92,7 +92,7 @@ fn tokens_are_those_of_the_algorithm() {
     }
 }
 
-/// A prompt with a large budget, whose last token brings that of decoding: the selection of the algorithm.
+/// A prompt with a large budget. Its last token has the budget of decoding. The selection equals the algorithm's.
 #[test]
 fn a_prompt_is_selected_as_by_the_algorithm() {
     let budget = Budget { tokens: 8, sink: 2, window: 3 };

@@ -6,7 +6,8 @@ fn memory(descriptor: &Descriptor) -> SparseMemory {
     attention_memory(descriptor)
 }
 
-/// How the job of one descriptor ends on an accelerator whose head 1 has two tokens; what a check refuses touches nothing.
+/// The code with which the job of one descriptor ends, on an accelerator whose head 1 has two tokens. A refused
+/// operation touches nothing.
 fn code_on(top: &KelleTop, descriptor: &Descriptor) -> u8 {
     run(top, &mut memory(&Descriptor::attention()));
     let mut memory = memory(descriptor);
@@ -24,7 +25,7 @@ fn code_of(descriptor: Descriptor) -> u8 {
     code_on(&top(), &descriptor)
 }
 
-/// How the checks alone end, with two tokens in head 1.
+/// The code of the checks alone, with two tokens in head 1.
 fn checked(descriptor: Descriptor) -> u8 {
     let top = top();
     run(&top, &mut memory(&Descriptor::attention()));
@@ -60,7 +61,7 @@ fn operations_there_are() {
         assert_eq!(code_of(Descriptor::linear().byte(5, opcode)), expected, "{opcode}");
     }
     assert_eq!(code_on(&top_of(Shape { save: false, ..SHAPE }), &Descriptor::save(0, 1)), code::FIELD);
-    // Those of vector_top are its own.
+    // `vector_top` has its own tests of the vector operation.
     let vector = Descriptor::of(3).words(&[(32, 1), (36, 4), (56, 64), (92, 64)]);
     let vector = vector.longs(&[(64, 0x7000), (104, 0x6000)]);
     assert_eq!(code_of(vector.clone()), 0);
@@ -103,7 +104,8 @@ fn sizes() {
     assert_eq!([0, 4, 5, 8, 12].map(|elements| checked(Descriptor::save(0, 1).word(44, elements))), [9, 0, 9, 0, 9]);
 }
 
-/// Every operand, in order: where its address is, where its stride, and the bytes from its first to its last one.
+/// An operand, in the order of the checks: the offset of its address, the offset of its stride, and the bytes from its
+/// first to its last byte.
 type Place = (usize, Option<usize>, u64);
 
 #[test]
@@ -122,7 +124,7 @@ fn alignment_and_window_of_each_operand() {
             for outside in [0, 0xfc0, 0x1_0000, 0x1000_0000_0000, u64::MAX - 63] {
                 assert_eq!(with(outside), code::WINDOW, "operand at {address}");
             }
-            // The last place where it fits, and one further.
+            // The last place where it fits, and the next place.
             let last = (0x1_0000 - bytes) / 64 * 64;
             assert_eq!((with(last), with(last + 64)), (0, code::WINDOW), "operand at {address}");
             let Some(stride) = stride else { continue };
@@ -139,7 +141,7 @@ fn alignment_and_window_of_each_operand() {
 
 type Fault = (u8, fn(Descriptor) -> Descriptor);
 
-/// Each fault together with all that are looked at later: the first one counts.
+/// Each fault together with all faults that later checks find: the first check counts.
 fn in_order(good: &Descriptor, faults: &[Fault]) {
     assert_eq!(code_of(good.clone()), 0);
     for first in 0..faults.len() {
@@ -188,7 +190,7 @@ fn checks_in_their_order() {
     in_order(&Descriptor::refresh(), &[(code::RESERVED, |d| d.byte(127, 1)), (code::SIZE, |d| d.word(36, 9))]);
 }
 
-/// What a head has is looked at when it is the descriptor's turn.
+/// The content of a head is checked when it is the descriptor's turn.
 #[test]
 fn tokens_of_the_chain_count() {
     let chain = |tokens| {

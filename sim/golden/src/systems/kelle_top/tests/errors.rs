@@ -1,4 +1,5 @@
-//! What goes wrong while an operation runs: the bus, overflows, results on top of operands; and what that leaves in the heads.
+//! Errors while an operation runs: the bus, overflows, results that overwrite operands; and the state of heads after
+//! them.
 
 use super::*;
 
@@ -23,12 +24,12 @@ fn errors_of_the_bus() {
         memory.fail(place..=place, BusError::Decode);
         let report = run(&top, &mut memory);
         assert_eq!((report.end.code, report.executed[0].defined), (code::DECERR, false), "{place:#x}");
-        // Its head alone is empty.
+        // Only its head is empty.
         assert_eq!([1, 2].map(|head| top.head(head).tokens.len()), [2, 0]);
         memory.mend();
         assert_eq!((run(&top, &mut memory).end.code, top.head(2)), (0, top.head(1)));
     }
-    // Nothing is read or written beside what is named.
+    // Only bytes of the operands are read or written.
     let mut memory = attention_memory(&Descriptor::attention());
     for area in [0x1080..=0x1fff, 0x2010..=0x203f, 0x2050..=0x2fff, 0x3048..=0x3fff, 0x4048..=0x5fff, 0x6050..=0xffff] {
         memory.fail(area, BusError::Decode);
@@ -60,11 +61,11 @@ fn overflows_of_products() {
         assert_eq!(product_with(0x2042, &halves(&[special]), 0), (overflows, 1, 0), "{special}");
         assert_eq!(product_with(0x2042, &halves(&[special]), EXACT).2, code::OVERFLOW);
     }
-    // The constants of a column: both rows.
+    // The constants of a column affect both rows.
     assert_eq!(product_with(0x4008, &singles(&[f32::NAN]), 0), (2, 0, 0));
     assert_eq!(product_with(0x400c, &singles(&[f32::INFINITY]), 0), (2, 0, 0));
     assert_eq!(product_with(0x400c, &singles(&[f32::INFINITY]), EXACT).2, code::OVERFLOW);
-    // Sums of -304 / 2 are -152 for column 1, and the bias takes it behind the end.
+    // Sums of -304 / 2 are -152 for column 1, and the bias takes the result beyond the range.
     assert_eq!(product_with(0x400c, &singles(&[-65_400.0]), 0), (1, 0, 0));
     // A saturated activation is 32767.
     let mut memory = linear_memory(&Descriptor::linear().word(48, 1000f32.to_bits()));
@@ -95,10 +96,11 @@ fn overflows_of_attention() {
             |options| attention_with(|memory| memory.store(at, &infinite), Descriptor::attention().word(48, options));
         assert_eq!((with(0).1, with(0).2, with(EXACT).2), (1, 0, code::OVERFLOW), "{at:#x}");
     }
-    // A scale that is no number: scores of 1 and of 2 tokens, twice; their weights are 0, so the results are not.
+    // A scale that is no number affects scores of 1 and of 2 tokens, twice. Their weights are 0, so the results are
+    // numbers.
     let with = |options| attention_with(|_| (), Descriptor::attention().words(&[(48, options), (72, 0x7fc0_0000)]));
     assert_eq!((with(0), with(EXACT).2), ((6, 0, 0), code::OVERFLOW));
-    // A score of minus infinity: its token has no weight.
+    // A score of minus infinity gives its token no weight.
     let with =
         |options| attention_with(|_| (), Descriptor::attention().words(&[(48, options), (72, (-4000f32).to_bits())]));
     assert_eq!((with(0), with(EXACT).2), ((3, 0, 0), code::OVERFLOW));
@@ -134,13 +136,13 @@ fn results_on_operands() {
     let linear = |d: Descriptor| run(&top(), &mut linear_memory(&d)).executed[0].defined;
     assert!(linear(Descriptor::linear()) && !linear(Descriptor::linear().long(88, 0x2000)));
     assert!(!linear(Descriptor::linear().long(88, 0x3040)) && !linear(Descriptor::linear().long(88, 0x4000)));
-    // In place, results are what they are elsewhere.
+    // Results in place equal results at another address.
     let mut memory = attention_memory(&Descriptor::attention().long(120, 0x2000));
     run(&top(), &mut memory);
     assert_eq!(floats(&memory, 0x2040, 8), [1.0, -2.0, 3.0, 1000.0, 5.0, 6.0, -7.0, -1000.0]);
 }
 
-/// What is not known of a head makes what it is used for unknown, up to its end.
+/// Unknown content of a head makes the results of operations on the head unknown, until the head is emptied.
 #[test]
 fn doubts_stay_until_a_head_is_empty() {
     let top = top();
@@ -156,7 +158,7 @@ fn doubts_stay_until_a_head_is_empty() {
     assert_eq!(again(Descriptor::attention().word(32, 0)), (true, true), "another head");
     again(Descriptor::clear(1, 1));
     assert_eq!(again(Descriptor::attention()), (true, true));
-    // Keys that are the results of an operation whose results are not defined.
+    // Keys that are undefined results of an operation.
     let mut memory = attention_memory(&Descriptor::attention().long(120, 0x4000).next(0x1080));
     memory.store(0x1080, &Descriptor::attention().words(&[(32, 0), (36, 1)]).long(104, 0x4000).0);
     let report = run(&top, &mut memory);

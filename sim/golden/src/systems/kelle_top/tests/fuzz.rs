@@ -1,10 +1,11 @@
-//! No bytes in memory make a job panic, run for ever, or write where its descriptors do not say; heads keep to their limits.
+//! No bytes in memory make a job panic, run for ever, or write outside the rows of its descriptors. Heads keep to their
+//! limits.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// A descriptor that is right but for up to three fields.
+/// A valid descriptor with up to three fields changed.
 fn mutated() -> impl Strategy<Value = Descriptor> {
     let good = prop_oneof![
         2 => Just(Descriptor::linear()),
@@ -30,7 +31,7 @@ fn random() -> impl Strategy<Value = Descriptor> {
     prop::collection::vec(any::<u8>(), 128).prop_map(Descriptor)
 }
 
-/// Few tokens: the same row 65,535 times takes long in a test that counts on many cases.
+/// Few tokens: the same row 65,535 times takes too long for a test with many cases.
 fn short(d: Descriptor) -> Descriptor {
     if d.0[5] == 2 { d.byte(37, 0).byte(38, 0) } else { d }
 }

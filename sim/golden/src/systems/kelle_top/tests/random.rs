@@ -1,4 +1,4 @@
-//! Random tokens and operations that are right.
+//! Random tokens and valid operations.
 
 use super::*;
 use crate::common::row::is_special;
@@ -18,7 +18,7 @@ impl Random {
         (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 8) % end
     }
 
-    /// fp16 of mild size.
+    /// fp16 of moderate size.
     pub fn half(&mut self) -> u16 {
         (self.below(2) << 15 | (0x3000 + self.below(0x1600))) as u16
     }
@@ -35,7 +35,7 @@ pub const QUERIES: u64 = 0x1_0000;
 pub const KEYS: u64 = 0x2_0000;
 pub const VALUES: u64 = 0x3_0000;
 pub const OUT: u64 = 0x4_0000;
-/// From row to row of all of them.
+/// The stride of all rows.
 pub const STRIDE: u64 = 256;
 pub const WIDE: Limits = Limits { base: 0x1000, limit: 0xf_ffff, max_descriptors: 8 };
 
@@ -109,7 +109,7 @@ impl Case {
         floats(&self.memory, OUT + STRIDE * token, (self.group * self.elements) as usize)
     }
 
-    /// Numbers of a row as they are, times the quantizer.
+    /// Numbers of a row, times the quantizer.
     pub fn scaled(&self, place: u64, token: u64, quantizer: usize) -> Vec<f64> {
         let count = if quantizer == 0 { self.group } else { 1 } * self.elements;
         let quantizer = f64::from(f32::from_bits(self.quantizers[quantizer]));
@@ -121,7 +121,7 @@ impl Case {
     }
 }
 
-/// Nothing of these cases is out of range.
+/// No number of these cases is out of range.
 #[test]
 fn cases_are_mild() {
     for seed in 0..40 {

@@ -1,9 +1,10 @@
-//! Tokens that are kept as what they came from: nothing changes while keys and values come again as they were, and what is refused.
+//! Tokens that are kept as their inputs. While recomputed keys and values equal the old ones, nothing changes. Also the
+//! refused operations.
 
 use super::random::*;
 use super::*;
 
-/// Where rows are that come again, ahead of those of a token.
+/// The addresses of recomputed keys and values, before the rows of a token.
 const AGAIN: [u64; 2] = [0x5_0000, 0x6_0000];
 const SLOTS: u32 = 3;
 
@@ -16,11 +17,11 @@ fn code(top: &KelleTop, memory: &mut SparseMemory, descriptor: &Descriptor) -> u
     top.run(WIDE, 0x1000, memory).end.code
 }
 
-/// One token of a case, behind rows that come again for the tokens of these numbers.
+/// One token of a case, after recomputed rows for the tokens of these numbers.
 fn step(case: &mut Case, top: &KelleTop, token: u64, again: &[Option<u64>]) {
     let bytes = (2 * case.elements) as usize;
     for (from, to) in [(KEYS, AGAIN[0]), (VALUES, AGAIN[1])] {
-        // A slot that no token of the head has holds anything.
+        // A slot without a token may hold any values.
         let rows = again.iter().map(|&slot| slot.unwrap_or(0)).chain([token]);
         for (place, row) in (0..).zip(rows) {
             let row = case.memory.bytes(from + STRIDE * row, bytes);
@@ -75,7 +76,7 @@ fn what_comes_again_counts() {
     let mut memory = attention_memory(&Descriptor::attention());
     run(&top, &mut memory);
     assert_eq!(code(&top, &mut memory, &recompute(1, 0, 1)), 0);
-    // Slot 0 is free: its rows do not count, whatever they hold.
+    // Slot 0 is free, so the values of its rows do not count.
     let rows: [(u64, [f64; 4]); 3] = [(0, [f64::NAN; 4]), (1, [1e5, 0.0, 0.0, 3.0]), (2, [0.0, 1.0, 0.0, 0.0])];
     for (row, key) in rows {
         memory.store(0x3000 + 64 * row, &halves(&key));
@@ -103,7 +104,7 @@ fn checks() {
     assert_eq!([again(4, 0), again(255, 0), again(1, 2), again(3, 0)].map(&mut ends), [9, 9, 5, 0]);
     let many = Descriptor::attention().words(&[(36, 65_535), (80, 0), (84, 0), (88, 0), (92, 0)]);
     assert_eq!(ends(many.byte(59, 1)), code::SIZE);
-    // Three tokens by now.
+    // The head has three tokens now.
     let sizes =
         [recompute(3, 0, 0), recompute(1, 3, 0), recompute(0, 0, 0), recompute(1, 0, 3), recompute(1, u32::MAX, 0)];
     assert_eq!(sizes.map(&mut ends), [code::SIZE; 5]);
@@ -114,14 +115,14 @@ fn checks() {
         [recompute(1, 0, 2), recompute(1, 0, 1), recompute(1, 1, 2), Descriptor::of(7)].map(&mut ends),
         [0, 15, 15, 15]
     );
-    // The slot does not come; placement is looked at first.
+    // The slot does not come. Places of operands are checked first.
     assert_eq!([again(2, 0), again(0, 0), again(2, 0).long(112, 1), again(3, 0)].map(&mut ends), [15, 15, 8, 0]);
     assert_eq!(top.head(1).tokens.len(), 3, "a budget of three");
-    // A slot is free again when its token has gone.
+    // A slot is free again when its token is evicted.
     let gone = Descriptor::attention().words(&[(36, 1), (52, 1), (56, 0)]).byte(59, 3);
     assert_eq!((ends(gone), top.head(1).tokens.len()), (0, 1));
     assert_eq!([again(0, 0), recompute(1, 0, 2), Descriptor::clear(1, 1), again(0, 0)].map(&mut ends), [0; 4]);
-    // A build without.
+    // An accelerator without recomputation.
     assert_eq!(code(&super::top(), &mut memory, &recompute(1, 0, 0)), code::OPCODE);
 }
 
@@ -131,7 +132,7 @@ fn numbers_of_saved_tokens() {
     let mut memory = attention_memory(&Descriptor::attention());
     run(&top, &mut memory);
     run(&top, &mut memory);
-    // Four came, three are there.
+    // Four tokens came, three are there.
     assert_eq!(code(&top, &mut memory, &Descriptor::save(0, 3)), 0);
     let numbers: Vec<u8> = (0..3).map(|row| memory.bytes(0x7000 + 128 * row, 6)[4]).collect();
     let expected: Vec<u8> = top.head(1).tokens.iter().map(|token| token.number as u8).collect();
@@ -139,7 +140,7 @@ fn numbers_of_saved_tokens() {
     assert_eq!((numbers[0], numbers[2]), (0, 3));
 }
 
-/// A replay sees that a token comes again to the row that it has.
+/// A replay sees that a recomputed token is written to its own row.
 #[test]
 fn replayed() {
     let shape = Shape { recompute: 1, ..SHAPE };
@@ -156,7 +157,7 @@ fn replayed() {
     let events = |row| {
         let mut all = vec![(10, Event::Write(4))];
         read(&mut all, &[4]);
-        // Its cells have lost everything by then.
+        // Its cells have lost all bits by then.
         all.extend([(9000, Event::Write(row)), (9001, Event::Write(2))]);
         read(&mut all, &[4, 2]);
         all

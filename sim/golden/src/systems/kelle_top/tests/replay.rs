@@ -1,9 +1,10 @@
-//! Replays: cells that hold change nothing, what others lose is seen, and accesses that are not those of the jobs are refused.
+//! Replays. Cells that hold change nothing, lost bits are seen, and accesses that differ from the jobs' accesses are
+//! refused.
 
 use super::*;
 use crate::kelle::edram_bank::Distribution;
 
-/// Cells that lose their bit behind an age of 100 cycles, all of them within 200.
+/// Cells that lose their bit after 100 cycles at the earliest, and all within 200.
 fn cells() -> Replay {
     Replay::new(&SHAPE, 2, 1, &Distribution::new(&[(0, 100), (u32::MAX, 200)]).unwrap())
 }
@@ -38,7 +39,7 @@ impl Events {
         events
     }
 
-    /// The same with values that come behind the scores.
+    /// The same with late values.
     fn two_late_tokens() -> Self {
         let mut events = Self { now: 5, all: Vec::new() };
         for rows in [&[4][..], &[4, 2]] {
@@ -52,7 +53,7 @@ impl Events {
         events
     }
 
-    /// So many cycles later both rows are refreshed.
+    /// So many cycles later, both rows are refreshed.
     fn refreshed(mut self, later: u64) -> Self {
         self.now += later;
         for row in [4, 2] {
@@ -64,7 +65,7 @@ impl Events {
         self
     }
 
-    /// So many cycles later they are written to memory.
+    /// So many cycles later, both tokens are saved to memory.
     fn saved(mut self, later: u64) -> Self {
         self.now += later;
         for row in [4, 2] {
@@ -75,7 +76,7 @@ impl Events {
     }
 }
 
-/// Results of the attention of two tokens, and then scores, and keys with values, of the head.
+/// Results of the attention of two tokens, and then scores, keys and values of the head.
 fn both(top: &KelleTop) -> [Vec<u8>; 3] {
     both_of(top, &Descriptor::attention())
 }
@@ -101,20 +102,21 @@ fn what_cells_lose_is_seen() {
     for events in [tokens.clone().saved(50), tokens.clone().refreshed(50).saved(50)] {
         assert_eq!(replayed(events), (right.clone(), Ok(0)));
     }
-    // All bits, and those that the tokens do not use: of 2 tokens keys and values of 8 numbers. A refresh that is late keeps them lost.
+    // Bits are lost in all keys and values: 8 numbers of each token, also numbers that the tokens do not use. A late
+    // refresh keeps the bits lost.
     let lost = right[2].iter().map(|byte| !byte).collect();
     let wrong = [right[0].clone(), right[1].clone(), lost];
     for events in [tokens.clone().saved(300), tokens.clone().refreshed(300).saved(50)] {
         assert_eq!(replayed(events), (wrong.clone(), Ok(2 * 2 * 8 * 16)));
     }
-    // What attention reads is what it computes with.
+    // Attention computes with the values that it reads.
     let mut late = tokens.saved(1);
     late.all[6..].iter_mut().for_each(|event| event.0 += 300);
     let (results, flips) = replayed(late);
     assert!(results[0][..64] == right[0][..64] && results[0][64..] != right[0][64..] && flips.unwrap() > 1000);
 }
 
-/// A value that is late changes no number, and is written in time for all that read it: its row is young again.
+/// A late value changes no number. It is written in time for all reads, and its row is young again.
 #[test]
 fn late_values() {
     let late = Descriptor::attention().word(48, 2);
@@ -126,7 +128,7 @@ fn late_values() {
     };
     let tokens = Events::two_late_tokens();
     assert_eq!(replayed(tokens.clone().saved(50)), (right.clone(), Ok(0)));
-    // Scores of the second token that take a long time: the first one's bits are lost then.
+    // The scores of the second token take a long time, so the first token's bits are lost.
     let mut slow = tokens.clone().saved(50);
     slow.all[11..].iter_mut().for_each(|event| event.0 += 300);
     let [_, scores, saved] = replayed(slow).0;

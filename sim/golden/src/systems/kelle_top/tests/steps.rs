@@ -26,8 +26,8 @@ fn tokens_may_come_in_any_parts() {
     }
 }
 
-/// Softmax attention in real numbers over the tokens that the head has: roundings to integers, of scores and of probabilities are
-/// all there is between.
+/// Softmax attention in real numbers over the tokens of the head. The results differ only by roundings to integers, of
+/// scores and of probabilities.
 #[test]
 fn results_are_those_of_real_numbers() {
     let mut largest = 0f64;
@@ -49,7 +49,7 @@ fn results_are_those_of_real_numbers() {
             for (query, results) in queries.chunks(elements).zip(results.chunks(elements)) {
                 let score = |key: &Vec<f64>| query.iter().zip(key).map(|(q, k)| q * k).sum::<f64>() * case.scale(0);
                 let weights = crate::kelle::aerp::softmax(&keys.iter().map(score).collect::<Vec<_>>());
-                // Weights are integers, 1 is 2^15.
+                // Weights are integers; 1 is 2^15.
                 let scale = case.scale(1) * 32768.0;
                 let most = values.iter().flatten().map(|v| v.abs()).fold(0.0, f64::max) * scale;
                 for (d, result) in results.iter().enumerate() {
@@ -59,11 +59,12 @@ fn results_are_those_of_real_numbers() {
             }
         }
     }
-    // Scores of up to some tens, fp16: their error is 2^-6 at 32.
+    // Scores of up to some tens in fp16: their error is 2^-6 at 32.
     assert!((1e-4..2e-2).contains(&largest), "{largest}");
 }
 
-/// A lower budget: the first and the recent tokens stay, and of the others those with the highest scores, ties to the younger.
+/// A lower budget. The first and the recent tokens stay, and among the others the tokens with the highest scores; a tie
+/// keeps the younger.
 #[test]
 fn a_lower_budget_keeps_the_best() {
     let mut shrunk = 0;
@@ -78,7 +79,7 @@ fn a_lower_budget_keeps_the_best() {
         case.run(&top, 0, case.tokens - 1);
         let before = top.head(2).tokens;
         (case.budget, case.sink, case.window) = (budget, sink, window);
-        // Its products change the scores first: with a shift like this they are 0 or -1.
+        // Its products change the scores first. With this shift they are 0 or -1.
         case.shift = 47;
         let report = case.run(&top, case.tokens - 1, 1);
         let after = top.head(2).tokens;
@@ -109,9 +110,9 @@ fn the_largest_numbers() {
     let report = run(&top, &mut memory);
     assert_eq!((report.end.code, report.counts().saturations), (0, 48));
     assert_eq!(floats(&memory, 0x6040, 8), [-32768.0; 8]);
-    // 8 x 2^30 counts as 255, and is not above it.
+    // 8 x 2^30 counts as 255, which is not above the top.
     assert_eq!(top.head(1).tokens[0].score, 255);
     run(&top, &mut memory);
-    // 255 + 255 is.
+    // 255 + 255 is above it.
     assert_eq!(top.head(1).tokens.iter().map(|t| t.score).collect::<Vec<_>>()[0], 127);
 }

@@ -1,4 +1,4 @@
-//! A token that is put into panels: from the first command to the last answer.
+//! A token that is appended to panels: from the first command to the last answer.
 
 use super::super::append::LINE;
 use super::super::{Append, Shape};
@@ -9,16 +9,16 @@ use crate::systems::cycles::{Converter, Flow, Packets, Ports, Reader, Times, Tur
 const CONSTANTS: u64 = 6;
 const LINE_BITS: u64 = 8 * LINE;
 
-/// A token on its way into panels.
+/// An append in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Appended {
-    /// Of the token, of the lines that change.
+    /// Readers of the token, and of the lines that change.
     readers: Vec<Reader>,
     ports: Ports,
     writer: Writer,
     /// Head and indices, a line at a time.
     token: Words,
-    /// Lines of the token, the head one of them; lines of panels that a line of indices is for, and of all panels.
+    /// Lines of the token with its head; lines of panels that share a line of indices; lines of all panels.
     words: i64,
     groups: i64,
     panels: i64,
@@ -28,7 +28,7 @@ pub(super) struct Appended {
 }
 
 impl Appended {
-    /// A token whose commands are offered the cycle behind `begin`.
+    /// An append whose commands are offered in the cycle after `begin`.
     pub fn new((timing, shape): (&Timing, &Shape), operation: &Append, (begin, turns): (u64, &Turns)) -> Self {
         let bus_bytes = timing.shell.bus_bytes;
         let (mut readers, ports) = timing.shell.readers(turns);
@@ -40,7 +40,8 @@ impl Appended {
         }
         let lines = || Words::of_rows(Packets::new(8 * bus_bytes, LINE_BITS, [(LINE_BITS, 0)]));
         let panels = (operation.lines.rows * operation.lines.row_bytes / LINE) as i64;
-        // A line of a position has a run of positions for each of so many channels; one of a channel a run of its own.
+        // A line of a position has the positions of a beat for several channels. A line of a channel has one such run
+        // of its own.
         let inputs = i64::from(shape.inputs);
         let groups = if operation.position { inputs } else { 2 * LINE as i64 / inputs };
         Self {
@@ -57,18 +58,19 @@ impl Appended {
         }
     }
 
-    /// The head is taken when it comes, indices when those before have been used.
+    /// The head is taken when it comes. A line of indices is taken when the lines before it have been used.
     fn next_word(&self) -> Option<u64> {
         let n = self.token.left.known();
         if n == self.words {
             return None;
         }
-        // The last line of panels that takes of the indices before.
+        // The last line of panels that uses the indices before.
         let used = if n > 1 { (n - 1) * self.groups - 1 } else { -1 };
         latest([self.token.shown(n), self.old.left.behind(used, 1)])
     }
 
-    /// A line changes when its indices are there, or all that there are; that of scales when the head's scale is multiplied.
+    /// A line changes when its indices are there, or the last indices of the token. The line of scales changes when the
+    /// head's scale is multiplied.
     fn next_line(&self) -> Option<u64> {
         let n = self.old.left.known();
         if n > self.panels {

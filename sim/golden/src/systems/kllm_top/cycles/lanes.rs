@@ -19,10 +19,11 @@ struct Events {
     /// When each bank was full, and free again.
     filled: Times,
     freed: Times,
-    /// When each beat was taken, and the last one of each token.
+    /// When each beat was taken, and when the last beat of each token was.
     taken: Times,
     last: Times,
-    /// When the sums of each token were complete, and when they were copied to leave. Nothing moves in between.
+    /// When the sums of each token were complete, and when they were copied to leave. Between these two times the lane
+    /// stalls.
     done: Times,
     copied: Times,
 }
@@ -40,7 +41,7 @@ impl Events {
         Some(time)
     }
 
-    /// When the sums of the next token are complete: so many cycles in which the lane moves behind its last beat.
+    /// When the sums of the next token are complete. After its last beat the lane must move for so many cycles.
     fn next_done(&self, latency: u64) -> Option<u64> {
         let last = self.last.behind(self.done.known(), 0)?;
         let mut added = last + latency - 2;
@@ -62,18 +63,18 @@ impl Events {
 pub(super) struct Lanes {
     lane: Lane,
     lanes: Vec<Events>,
-    /// Of each group.
+    /// Words of weights of each group.
     words: Vec<Words>,
     /// Beats of a token, words of a bank.
     beats: i64,
     buffer: i64,
-    /// A bank holds all beats: it is kept for all tokens of a panel.
+    /// Whether a bank holds all beats. Then it is kept for all tokens of a panel.
     fits: bool,
     tokens: i64,
     panels: i64,
     /// Beats of the sums of a lane.
     drain: i64,
-    /// When all lanes had each beat of sums taken; the results say so.
+    /// When all lanes had each beat of sums taken. The unit of the results adds the times.
     pub summed: Times,
 }
 
@@ -106,7 +107,7 @@ impl Lanes {
         self.lanes.len() as i64 * self.drain
     }
 
-    /// The bank that a beat of a token meets, or that a word of a row of weights is written to.
+    /// The number of the bank that a beat of a token uses, or that a word of a row of weights is written to.
     fn bank(&self, row: i64, place: i64) -> i64 {
         row * ((self.beats - 1) / self.buffer + 1) + place / self.buffer
     }
@@ -122,7 +123,7 @@ impl Lanes {
         latest([lane.copied.behind(token, 1), self.summed.behind(n - 1, 1)])
     }
 
-    /// Words go to the lanes of a group in turn, each when the bank two before is free.
+    /// Words go to the lanes of a group in turn. A lane takes its word when the bank two before is free.
     fn fill(&mut self, group: usize) -> bool {
         let n = self.words[group].left.known();
         let rows = self.panels * if self.fits { 1 } else { self.tokens };
@@ -141,7 +142,8 @@ impl Lanes {
         true
     }
 
-    /// A lane takes a beat when its weights are there, all entries of the codebook are multiplied, and it moves.
+    /// A lane takes a beat when three things hold: its weights are there, all entries of the codebook are multiplied,
+    /// and the lane moves.
     fn take(&mut self, tokens: &mut Tokens, codebook: Option<u64>) -> bool {
         let n = tokens.taken.known();
         if n == tokens.count() {
@@ -171,13 +173,13 @@ impl Lanes {
                 lane.last.push(time);
             }
         }
-        // The next one is offered when all of them have it.
+        // The next beat is offered when all lanes have this one.
         let all = times.into_iter().max().unwrap_or(shown);
         tokens.took(n, all);
         true
     }
 
-    /// Sums are complete, and are copied when those of the token before have left.
+    /// Sums are complete. They are copied when the sums of the token before have left.
     fn sum(&mut self) -> bool {
         let (latency, drain, of_token) = (self.lane.latency, self.drain, self.of_token());
         let mut moved = false;
@@ -196,7 +198,7 @@ impl Lanes {
         moved
     }
 
-    /// `codebook`: when the last entry of it left.
+    /// `codebook`: when its last entry left.
     pub fn advance(
         &mut self,
         (first, further): (&mut Reader, &mut [Reader]),

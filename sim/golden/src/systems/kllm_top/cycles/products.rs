@@ -9,10 +9,10 @@ use crate::common::bus::Command;
 use crate::systems::cycles::{Flow, Ports, Reader, Turns, Writer};
 use crate::systems::memory::Memory;
 
-/// A product under way.
+/// A product in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Product {
-    /// Of codebook and heads, indices, outliers, panels, constants, addends, panels of further groups.
+    /// Readers of codebook and heads, indices, outliers, panels, constants, addends, panels of further groups.
     readers: Vec<Reader>,
     ports: Ports,
     writer: Writer,
@@ -23,7 +23,7 @@ pub(super) struct Product {
 }
 
 impl Product {
-    /// A product whose commands are offered the cycle behind `begin`.
+    /// A product whose commands are offered in the cycle after `begin`.
     pub fn new(
         (timing, shape): (&Timing, &Shape),
         operation: &MatMul,

@@ -1,5 +1,5 @@
-//! Rows that become tokens: from the first command to the last answer. Where outliers lie has a say: a beat with r of them takes
-//! r cycles. What the numbers are has none.
+//! Rows that become tokens: from the first command to the last answer. The places of outliers change the times: a beat
+//! with r outliers takes r cycles. The values of the numbers do not.
 
 use super::super::layout::{CODEBOOK_BYTES, HEAD_BYTES, OUTLIER_BYTES, index_bytes};
 use super::super::{Quantize, Shape};
@@ -15,7 +15,7 @@ const MIDPOINT: u64 = 32;
 const RECORD: u64 = 8 * OUTLIER_BYTES;
 /// Midpoints of a codebook.
 const MIDPOINTS: i64 = 15;
-/// Rows between what finds outliers and what packs tokens, and of these in memory.
+/// Rows between the finder of outliers and the packer of tokens, and rows among them that are in memory.
 const TOKENS: i64 = 3;
 const BANKS: i64 = 2;
 /// Cycles that an outlier is in a FIFO in a memory.
@@ -24,19 +24,19 @@ const MEMORY: u64 = 2;
 /// A segment of a row.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
-    /// Cycles in which it is known how many outliers it has a share of.
+    /// Cycles until the segment's share of the outliers is known.
     shared: u64,
     /// From its last beat to the last pop.
     popped: u64,
 }
 
-/// Places of a token in memory, in beats of the bus.
+/// The parts of a token in memory, in beats of the bus.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
     head: i64,
     indices: i64,
     outliers: i64,
-    /// Beats of indices that are not zeros behind the last one.
+    /// Beats of indices up to the last index; beats of zeros follow.
     indexed: i64,
 }
 
@@ -46,10 +46,10 @@ impl Layout {
     }
 }
 
-/// Rows on their way to tokens.
+/// Rows that become tokens, in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Quantized {
-    /// Of the codebook, of rows.
+    /// Readers of the codebook, and of rows.
     readers: Vec<Reader>,
     ports: Ports,
     writer: Writer,
@@ -57,12 +57,12 @@ pub(super) struct Quantized {
     finder: Finder,
     midpoints: Words,
     rows: i64,
-    /// Beats of a row, of a segment.
+    /// Beats of a row, and of a segment.
     beats: i64,
     segment: i64,
-    /// Of a row.
+    /// Segments of a row.
     segments: Vec<Segment>,
-    /// When what is known of each row was told.
+    /// When scale and count of each row were handed over.
     told: Times,
     scan: Scan,
     layout: Layout,
@@ -70,23 +70,23 @@ pub(super) struct Quantized {
     headed: Times,
     indices: Packets,
     records: Packets,
-    /// Outliers that have room, outliers and their beats up to the end of each token, and when each was taken.
+    /// Outliers that have room. Outliers and their beats up to the end of each token. When each outlier was taken.
     room: i64,
     through: Vec<(i64, i64)>,
     gathered: Times,
-    /// When each beat of indices and of outliers left that is not zeros.
+    /// When each beat of indices and of outliers left. Beats of zeros do not count.
     indices_left: Times,
     records_left: Times,
 }
 
 impl Quantized {
-    /// Rows whose commands are offered the cycle behind `begin`.
+    /// Rows whose commands are offered in the cycle after `begin`.
     pub fn new(
         (timing, shape): (&Timing, &Shape),
         (operation, memory): (&Quantize, &mut dyn Memory),
         (begin, turns): (u64, &Turns),
     ) -> Self {
-        // Operation 4 is refused where nothing makes tokens.
+        // The quantizing operation (opcode 4) is refused in an accelerator that makes no tokens.
         let finder = timing.finder.unwrap_or(Finder { first_pop: 0, next_pop: 0 });
         let bus_bytes = timing.shell.bus_bytes;
         let (mut readers, ports) = timing.shell.readers(turns);
@@ -102,7 +102,7 @@ impl Quantized {
         let count = columns.div_ceil(n);
         let segment = |s: u64| {
             let [largest, smallest] = [operation.largest, operation.smallest].map(|k| share(k, s, count));
-            // One more, for the scale; the smallest ones a cycle behind the largest.
+            // One pop more, for the scale. The smallest values pop a cycle after the largest.
             let last = |share: u64| (share + 1).min(n.min(columns - s * n)) - 1;
             let popped = finder.first_pop + (finder.next_pop * last(largest)).max(1 + finder.next_pop * last(smallest));
             Segment { shared: 1 + largest.max(smallest), popped }
@@ -152,14 +152,14 @@ impl Quantized {
         }
     }
 
-    /// The last beat of a segment, of all rows.
+    /// The last beat of a segment, counted over all rows.
     fn last_beat(&self, segment: i64) -> i64 {
         let of_row = self.segments.len() as i64;
         let (row, s) = (segment / of_row, segment % of_row);
         row * self.beats + ((s + 1) * self.segment).min(self.beats) - 1
     }
 
-    /// So many cycles behind the last pop of a segment.
+    /// The time so many cycles after the last pop of a segment.
     fn served(&self, segment: i64, cycles: u64) -> Option<u64> {
         if segment < 0 {
             return Some(0);
@@ -168,8 +168,8 @@ impl Quantized {
         self.readers[1].left.behind(self.last_beat(segment), popped + cycles)
     }
 
-    /// A beat of a row is taken: the first one of a segment when the segment before is done with and its own share is known, the first
-    /// one of a row when there is a bank for it.
+    /// When a beat of a row is taken. The first beat of a segment waits until the segment before is finished and its
+    /// own share is known. The first beat of a row also waits for a bank.
     fn next_row_beat(&self) -> Option<u64> {
         let n = self.readers[1].left.known();
         let shown = self.readers[1].shown(n)?;
@@ -186,7 +186,7 @@ impl Quantized {
             let first = (segment - 1) / of_row * self.beats + (segment - 1) % of_row * self.segment;
             self.readers[1].left.behind(first, shared)
         };
-        // What pops comes to rest, and roots are looked at.
+        // The pops come to rest, and the roots are read.
         let rest = self.served(segment - 1, (self.finder.next_pop + 1).max(3));
         let (told, bank) = if place == 0 {
             (self.told.behind(row - 1, 1), self.scan.left.behind((row - BANKS + 1) * self.beats - 1, 1))
@@ -196,7 +196,7 @@ impl Quantized {
         latest([Some(shown), shared, rest, told, bank])
     }
 
-    /// A row is complete when its last segment is; its head and its scale have places.
+    /// A row is complete when its last segment is. Its head and its scale need places.
     fn next_told(&self) -> Option<u64> {
         let row = self.told.known();
         if row == self.rows {
@@ -210,7 +210,7 @@ impl Quantized {
         if row < 0 { (0, 0) } else { self.through[row as usize] }
     }
 
-    /// An outlier goes to a beat of them when the head of its token has left.
+    /// An outlier enters a beat of outliers when the head of its token has left.
     fn next_gathered(&self) -> Option<u64> {
         let n = self.gathered.known();
         if n == self.through(self.rows - 1).0 {

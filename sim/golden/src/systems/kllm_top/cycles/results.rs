@@ -11,19 +11,19 @@ const FACTORS: u64 = 8 * CONSTANT_BYTES;
 /// Cycles that a word is in a FIFO in a memory.
 const MEMORY: u64 = 2;
 
-/// Which panel and token a beat of results is of.
+/// The panel and the token of a beat of results.
 #[derive(Clone, Copy, Debug)]
 struct At {
     panel: i64,
     token: i64,
 }
 
-/// Beats of results: of each panel, for each token those of the channels that there are.
+/// Beats of results, panel by panel and token by token. Only channels that exist have results.
 #[derive(Clone, Copy, Debug)]
 struct Walk {
     panels: i64,
     tokens: i64,
-    /// Beats of a whole panel, and of the last one.
+    /// Beats of a whole panel, and of the last panel.
     whole: i64,
     last: i64,
 }
@@ -37,7 +37,7 @@ impl Walk {
         self.first(self.panels - 1) + self.tokens * self.last
     }
 
-    /// The first one of a panel.
+    /// The first beat of a panel.
     fn first(&self, panel: i64) -> i64 {
         panel * self.tokens * self.whole
     }
@@ -48,27 +48,27 @@ impl Walk {
         At { panel, token: n / beats }
     }
 
-    /// The last one of a token, of all tokens.
+    /// The last beat of a token, counted over all tokens.
     fn last_of(&self, token: i64) -> i64 {
         let (panel, token) = (token / self.tokens, token % self.tokens);
         self.first(panel) + (token + 1) * self.of_panel(panel) - 1
     }
 }
 
-/// Results on their way.
+/// Results in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Results {
     walk: Walk,
     scaling: Way,
     adding: Way,
     add: bool,
-    /// Factors, those of a beat of results together, and when each of these went into the ring.
+    /// The factors for a beat of results each, and when each went into the ring.
     factors: Words,
     pushed: Times,
     addends: Words,
     rows: Packets,
     written: i64,
-    /// When each beat began to be scaled, to be added to, and left for its row.
+    /// When each beat entered the scaling, entered the addition, and left for its row.
     begun: Times,
     added: Times,
     left: Times,
@@ -104,13 +104,13 @@ impl Results {
         }
     }
 
-    /// When the last sums of a token, of all tokens, began to be scaled.
+    /// When the last sums of a token entered the scaling. Tokens are counted over all panels.
     pub fn scaled(&self, token: i64) -> Option<u64> {
         self.begun.behind(self.walk.last_of(token), 0)
     }
 
-    /// Factors of a panel come once and go round: into the ring goes what has just left it, but for the last token. Those of the next
-    /// panel come beside the last token of this one, as far as there is room.
+    /// Factors of a panel come once and go round in a ring: factors that leave the ring enter it again, except for the
+    /// last token. The factors of the next panel come during the last token of this panel, as far as there is room.
     fn push(&mut self) -> bool {
         let walk = self.walk;
         let n = self.pushed.known();
@@ -133,7 +133,8 @@ impl Results {
         true
     }
 
-    /// When factors for beat `n` of the results are there: with tokens to come, all of the panel.
+    /// When the factors for beat `n` of the results are there. If more tokens come, all factors of the panel must be
+    /// there.
     fn factors(&self, n: i64) -> Option<u64> {
         let At { panel, token } = self.walk.at(n);
         let all = if token + 1 < self.walk.tokens {
@@ -144,7 +145,7 @@ impl Results {
         latest([self.pushed.behind(n, MEMORY), self.begun.behind(n - 1, 1), all])
     }
 
-    /// Sums are scaled, or dropped behind the last channel.
+    /// Sums enter the scaling. Sums of channels that do not exist are dropped.
     fn sum(&mut self, lanes: &mut Lanes) -> bool {
         let n = lanes.summed.known();
         let (token, place) = (n / lanes.of_token(), n % lanes.of_token());

@@ -1,25 +1,26 @@
-//! A row whose outliers are known, beat by beat: its thresholds, its indices, its outliers.
+//! The second pass over a row whose outliers are known: thresholds, then beat by beat indices and outliers.
 
 use crate::systems::cycles::{Times, latest};
 
-/// Cycles from a scale to its last threshold, and until the first beat of its row is read.
+/// Cycles from the begin of a row's thresholds to the read of its first beat.
 const THRESHOLDS: u64 = 22;
-/// Cycles in which a beat goes from level to level of the search, all beats or none; at most so many are inside.
+/// Levels of the search, one cycle each. All beats in the search move together, and at most one is at each level.
 const LEVELS: u64 = 4;
 
-/// Rows on their way to indices and outliers.
+/// Rows in flight to indices and outliers.
 #[derive(Clone, Debug)]
 pub(super) struct Scan {
-    /// Beats of a row, and outliers up to the end of each beat of all rows.
+    /// Beats of a row, and outliers up to the end of each beat, counted over all rows.
     beats: i64,
     through: Vec<i64>,
     /// When the thresholds of each row began.
     pub begun: Times,
-    /// When each beat was read, went into the search, was done with.
+    /// When each beat was read, when it entered the search, and when it was finished.
     read: Times,
     entered: Times,
     pub left: Times,
-    /// When its indices were found, and went to a beat of the bus. Nothing moves in between.
+    /// When the indices of each beat were found, and when they went to a beat of the bus. Between these two times the
+    /// search stalls.
     found: Times,
     pub indexed: Times,
     /// When each outlier was sent.
@@ -27,7 +28,7 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    /// Rows of so many beats; of all beats, how many outliers are in each.
+    /// Rows of so many beats. `outliers` has the number of outliers of each beat of all rows.
     pub fn new(beats: i64, outliers: Vec<i64>) -> Self {
         let sum = |sum: &mut i64, count| {
             *sum += count;
@@ -48,8 +49,8 @@ impl Scan {
         if beat < 0 { 0 } else { self.through[beat as usize] }
     }
 
-    /// Thresholds of a row begin when its scale and the midpoints are there, and both indices and outliers of the row before
-    /// have left.
+    /// Thresholds of a row begin when its scale and the midpoints are there, and when both indices and outliers of the
+    /// row before have left.
     fn next_begun(&self, told: &Times, loaded: Option<u64>) -> Option<u64> {
         let row = self.begun.known();
         if row * self.beats == self.count() {
@@ -68,12 +69,12 @@ impl Scan {
         }
     }
 
-    /// Beats that may be in the search when beat `n` is.
+    /// Earlier beats that may be in the search at the same time as beat `n`.
     fn ahead(n: i64) -> std::ops::Range<i64> {
         (n - LEVELS as i64 - 2).max(0)..n
     }
 
-    /// A beat goes into the search in the first cycle in which this moves.
+    /// A beat enters the search in the first cycle in which the search moves.
     fn next_entered(&self) -> Option<u64> {
         let n = self.entered.known();
         if self.found.known() < n {
@@ -89,7 +90,7 @@ impl Scan {
         Some(time)
     }
 
-    /// Its indices are found behind so many cycles in which the search moves.
+    /// The indices of a beat are found after so many cycles in which the search moves.
     fn next_found(&self) -> Option<u64> {
         let n = self.found.known();
         let entered = self.entered.behind(n, 0)?;
@@ -106,7 +107,7 @@ impl Scan {
         Some(moved + 1)
     }
 
-    /// Outliers of a beat are sent one a cycle, as far as there is room for them.
+    /// Outliers of a beat are sent one a cycle, as far as they have room.
     fn next_sent(&self, (gathered, room): (&Times, i64)) -> Option<u64> {
         let n = self.sent.known();
         if n == self.through(self.count() - 1) {
@@ -116,7 +117,7 @@ impl Scan {
         latest([self.read.behind(beat, 1), self.sent.behind(n - 1, 1), gathered.behind(n - room, 1)])
     }
 
-    /// A beat is done with when it is in the search and its outliers are sent.
+    /// A beat is finished when it is in the search and its outliers are sent.
     fn next_left(&self) -> Option<u64> {
         let n = self.left.known();
         let sent = if n < self.count() && self.through(n) > self.through(n - 1) {
@@ -127,8 +128,8 @@ impl Scan {
         latest([self.entered.behind(n, 0), sent])
     }
 
-    /// `told`: what is known of each row; `loaded`: when midpoints are; `gathered`: outliers that have left the FIFO, which has room for
-    /// so many; `free(n)`: when the indices of beat `n` have room.
+    /// `told`: when scale and count of each row were handed over. `loaded`: when the midpoints are there. `outliers`:
+    /// when outliers left the FIFO, and for how many it has room. `free(n)`: when the indices of beat `n` have room.
     pub fn advance(
         &mut self,
         (told, loaded): (&Times, Option<u64>),

@@ -1,4 +1,4 @@
-//! Codebook and tokens, up to the beats that the lanes are offered.
+//! Codebook and tokens, up to the beats that are offered to the lanes.
 
 use super::super::MatMul;
 use super::super::layout::{CODEBOOK_BYTES, ENTRIES, HEAD_BYTES, OUTLIER_BYTES};
@@ -6,14 +6,15 @@ use super::super::multiply::positions;
 use crate::systems::cycles::{Reader, Times, Words, latest};
 use crate::systems::memory::Memory;
 
-/// Bits of a head that mean something.
+/// Bits of a head that have a meaning.
 const HEAD: u64 = 64;
-/// Numbers of a codebook up to the last one of the weights.
+/// Numbers of a codebook up to the last centroid of weights.
 const NUMBERS: i64 = 64;
-/// Tokens whose scales wait for their results.
+/// Tokens whose scales wait for their results, at most.
 const SCALES: i64 = 8;
 
-/// Centroids on their way to the lanes: those of weights as they come, then those of activations, one a cycle.
+/// The codebook on its way to the lanes: the centroids of weights as they come, then one centroid of activations a
+/// cycle.
 #[derive(Clone, Debug)]
 pub(super) struct Codebook {
     numbers: Words,
@@ -49,25 +50,25 @@ impl Codebook {
     }
 }
 
-/// What a beat waits for.
+/// A beat and its dependencies.
 #[derive(Clone, Copy, Debug)]
 struct Beat {
-    /// Its token, of all tokens of a panel.
+    /// Its token, counted over all tokens of a panel.
     token: i64,
-    /// Its indices, of all beats of a token.
+    /// The word of its indices within the token.
     word: i64,
-    /// The first outlier of its token that is not in a beat before it.
+    /// The first outlier of its token that no earlier beat brings.
     outlier: i64,
-    /// It brings that one.
+    /// Whether the beat brings this outlier.
     here: bool,
-    /// It comes again.
+    /// Whether the beat comes again.
     again: bool,
 }
 
 /// A beat as the lanes see it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offered {
-    /// Its token, of all panels.
+    /// Its token, counted over all panels.
     pub token: i64,
     /// Its place among the beats of the token.
     pub word: i64,
@@ -75,18 +76,18 @@ pub(super) struct Offered {
     pub last: bool,
 }
 
-/// Tokens, for each panel again.
+/// Tokens, once for each panel.
 #[derive(Clone, Debug)]
 pub(super) struct Tokens {
-    /// Beats of all tokens, and of how many outliers each token tells.
+    /// Beats of all tokens of a panel, and the number of outliers of each token.
     beats: Vec<Beat>,
     counts: Vec<i64>,
     panels: i64,
-    /// Tokens are rows of integers: a beat of high nibbles, one of low ones.
+    /// Whether tokens are rows of integers: for each word a beat of high nibbles and a beat of low ones.
     integers: bool,
-    /// Words of indices of a token, and of integers.
+    /// Words of indices, or of integers, of a token.
     indexed: i64,
-    /// Beats of a token without those that come again, and outliers that there is room for.
+    /// Beats of a token without repeated beats, and outliers that have room.
     words: i64,
     room: i64,
     heads: Words,
@@ -94,7 +95,7 @@ pub(super) struct Tokens {
     outliers: Words,
     /// When each token began.
     opened: Times,
-    /// When each beat was taken by the last lane; the lanes say so.
+    /// When the last lane took each beat. The lanes add the times.
     pub taken: Times,
 }
 
@@ -129,7 +130,7 @@ impl Tokens {
         let room = operation.outliers;
         let codebook = CODEBOOK_BYTES.div_ceil(bus_bytes) as i64;
         let records = OUTLIER_BYTES * room;
-        // A word has half the positions of a beat where these are bytes.
+        // A word of bytes has half the positions of a beat.
         let (bits, indexed) = match operation.integers {
             false => (8 * inner.div_ceil(2), words),
             true => (8 * inner, (2 * inner).div_ceil(inputs) as i64),
@@ -155,7 +156,7 @@ impl Tokens {
         }
     }
 
-    /// Tokens of a panel, and of all of them.
+    /// Tokens of a panel.
     fn in_panel(&self) -> i64 {
         self.counts.len() as i64
     }
@@ -181,7 +182,7 @@ impl Tokens {
         }
     }
 
-    /// Beats up to the end of a token, of all tokens.
+    /// Beats up to the end of a token, counted over all panels.
     fn through(&self, token: i64) -> i64 {
         if token < 0 {
             return 0;
@@ -190,8 +191,8 @@ impl Tokens {
         panel * self.beats.len() as i64 + self.beats.partition_point(|beat| beat.token <= token) as i64
     }
 
-    /// When beat `n` is offered to the lanes: its token has begun, its indices are there, it is known whether an outlier is in it,
-    /// and if so, whether the one behind that is in it too.
+    /// When beat `n` is offered to the lanes. Its token must have begun and its indices must be there. It must be known
+    /// whether an outlier is in the beat, and if so, whether the next outlier is in it too.
     pub fn shown(&self, n: i64) -> Option<u64> {
         let (panel, beat) = self.beat(n);
         let token = panel * self.in_panel() + beat.token;
@@ -212,7 +213,8 @@ impl Tokens {
         }
     }
 
-    /// The next token begins when the one before has ended, with all records that there is room for, and its scale has a place.
+    /// When the next token begins: the token before has ended, all of its records have been read, and the new scale has
+    /// a place.
     fn next_opened(&self, codebook: &Codebook, scaled: impl Fn(i64) -> Option<u64>) -> Option<u64> {
         let n = self.opened.known();
         if n == self.panels * self.in_panel() {
@@ -229,7 +231,8 @@ impl Tokens {
         ])
     }
 
-    /// A record is taken from when its token has begun: if it is one of its outliers, when the one before is used.
+    /// When the next record is taken. Its token must have begun. If the record is an outlier of the token, the outlier
+    /// before it must have been used.
     fn next_outlier(&self) -> Option<u64> {
         let n = self.outliers.left.known();
         if n == self.panels * self.in_panel() * self.room {
@@ -238,7 +241,7 @@ impl Tokens {
         let (token, outlier) = (n / self.room, n % self.room);
         let (panel, of_panel) = (token / self.in_panel(), token % self.in_panel());
         let used = if outlier > 0 && outlier < self.counts[of_panel as usize] {
-            // The beat that brings the one before.
+            // The beat that brings the outlier before.
             let in_panel = self.beats.partition_point(|beat| (beat.token, beat.outlier) < (of_panel, outlier));
             self.taken.behind(panel * self.beats.len() as i64 + in_panel as i64 - 1, 0)
         } else {
@@ -247,7 +250,7 @@ impl Tokens {
         latest([self.outliers.shown(n), self.opened.behind(token, 1), used])
     }
 
-    /// The first of two words of a beat of integers is kept, when the beat before it is over.
+    /// When the first of two words of a beat of integers is kept: after the beat before.
     fn next_kept(&self) -> Option<u64> {
         let n = self.indices.left.known();
         let (token, word) = (n / self.indexed, n % self.indexed);
@@ -258,7 +261,7 @@ impl Tokens {
         latest([self.indices.shown(n), self.opened.behind(token, 1), self.taken.behind(beat - 1, 1)])
     }
 
-    /// `scaled(token)`: when the last sums of a token began to be scaled.
+    /// `scaled(token)`: when the last sums of a token entered the scaling.
     pub fn advance(
         &mut self,
         [heads, indices, outliers]: [&mut Reader; 3],

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// How the job of one descriptor ends; what a check refuses touches nothing.
+/// The code with which the job of one descriptor ends. A refused operation touches nothing.
 fn code_on(top: &KllmTop, descriptor: &Descriptor) -> u8 {
     let mut memory = memory(descriptor);
     let before = memory.bytes(0, 0x1_0000);
@@ -19,7 +19,7 @@ fn code_of(descriptor: Descriptor) -> u8 {
     code_on(top(), &descriptor)
 }
 
-/// How the checks alone end.
+/// The code of the checks alone.
 fn checked(descriptor: Descriptor) -> u8 {
     let words: Vec<u32> = descriptor.0[32..].chunks(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
     top().check(descriptor.0[5], Fields(&words), &LIMITS).err().unwrap_or(0)
@@ -43,12 +43,12 @@ fn reserved() {
 
 #[test]
 fn operations_there_are() {
-    // Beats of these panels are less than a line: there is nothing that puts tokens into them.
+    // Beats of these panels are shorter than a line, so this accelerator cannot append tokens.
     let expected = [(0, code::OPCODE), (2, code::RESERVED), (5, code::FIELD), (6, code::OPCODE)];
     for (opcode, expected) in expected {
         assert_eq!(code_of(Descriptor::product().byte(5, opcode)), expected, "{opcode}");
     }
-    // Those of vector_top are its own.
+    // `vector_top` has its own tests of the vector operation.
     let vector = Descriptor::of(3).words(&[(32, 1), (36, 4), (56, 64), (92, 64)]);
     let vector = vector.longs(&[(64, 0x7000), (104, 0x6000)]);
     assert_eq!(code_of(vector.clone()), 0);
@@ -80,7 +80,8 @@ fn sizes() {
     assert_eq!(k(0xffff, 0xffff, 24), 9);
 }
 
-/// Every operand, in order: where its address is, where its stride, and the bytes from its first to its last one.
+/// An operand, in the order of the checks: the offset of its address, the offset of its stride, and the bytes from its
+/// first to its last byte.
 type Place = (usize, Option<usize>, u64);
 
 #[test]
@@ -104,7 +105,7 @@ fn alignment_and_window_of_each_operand() {
             for outside in [0, 0xfc0, 0x1_0000, 0x1000_0000_0000, u64::MAX - 63] {
                 assert_eq!(with(outside), code::WINDOW, "operand at {address}");
             }
-            // The last place where it fits, and one further.
+            // The last place where it fits, and the next place.
             let last = (0x1_0000 - bytes) / 64 * 64;
             assert_eq!((with(last), with(last + 64)), (0, code::WINDOW), "operand at {address}");
             let Some(stride) = stride else { continue };
@@ -113,13 +114,13 @@ fn alignment_and_window_of_each_operand() {
             assert_eq!(checked(good.clone().word(stride, u32::MAX)), code::ALIGNMENT, "both are wrong");
         }
     }
-    // What is not added may be anywhere.
+    // Unused addends may have any address.
     assert_eq!(code_of(Descriptor::product().long(104, 3).word(112, 5)), 0);
 }
 
 type Fault = (u8, fn(Descriptor) -> Descriptor);
 
-/// Each fault together with all that are looked at later: the first one counts.
+/// Each fault together with all faults that later checks find: the first check counts.
 fn in_order(good: &Descriptor, faults: &[Fault]) {
     for first in 0..faults.len() {
         let all = faults[first..].iter().rev().fold(good.clone(), |d, (_, fault)| fault(d));
@@ -161,7 +162,7 @@ fn checks_in_their_order() {
     in_order(&Descriptor::quantize(), &quantize);
 }
 
-/// Without what finds outliers nothing makes tokens.
+/// An accelerator without a finder of outliers makes no tokens.
 #[test]
 fn no_quantizer() {
     let without = top_of(Shape { orizuru: 0, ..SHAPE });

@@ -1,4 +1,4 @@
-//! What goes wrong while an operation runs: tokens, codebooks, the bus, overflows; and results on top of operands.
+//! Errors while an operation runs: tokens, codebooks, the bus, overflows; and results that overwrite operands.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn run(memory: &mut SparseMemory) -> Report {
     top().run(LIMITS, 0x1000, memory)
 }
 
-/// How a product ends with these bytes in memory.
+/// The report of a product with these bytes in memory.
 fn product_with(at: u64, bytes: &[u8]) -> Report {
     let mut memory = memory(&Descriptor::product());
     memory.store(at, bytes);
@@ -32,7 +32,7 @@ fn tokens_with_errors() {
         (132, &[4, 0], 0),
         (132, &[5, 0], code::FIELD),
         (133, &[1], code::FIELD),
-        // Nothing looks at the rest of the head.
+        // Nobody reads the rest of the head.
         (5, &[0xff; 59], 0),
     ];
     for (offset, bytes, expected) in cases {
@@ -51,7 +51,7 @@ fn codebooks_with_errors() {
             assert_eq!(report.end.code, expected, "{centroid} at {at}");
         }
     }
-    // Midpoints and values are not a product's; centroids are not the quantizer's.
+    // A product does not use midpoints and values. A quantizer does not use centroids.
     for at in (0..64).chain(128..192) {
         assert_eq!(product_with(0x5000 + at, &[0xff]).end.code, 0);
     }
@@ -82,7 +82,7 @@ fn errors_of_the_bus() {
         memory.fail(place..=place, BusError::Decode);
         assert_eq!(run(&mut memory).executed[0].codes, [code::DECERR], "{place:#x} of quantize");
     }
-    // Nothing is read or written beside what is named.
+    // Only bytes of the operands are read or written.
     let mut memory = memory(&Descriptor::product());
     for area in [0x1080..=0x1fff, 0x2180..=0x2fff, 0x3010..=0x303f, 0x3050..=0x3fff, 0x4028..=0x4fff, 0x50c0..=0x5fff] {
         memory.fail(area, BusError::Decode);
@@ -126,14 +126,14 @@ fn overflows() {
             assert_eq!(with(at, &halves(&[special]), EXACT).1, code::OVERFLOW);
         }
     }
-    // Behind the last outlier there is nothing.
+    // After the last outlier nothing is read.
     assert_eq!(with(0x2086, &halves(&[f64::NAN]), EXACT).0, 0);
-    // A constant of the first channel: both tokens; a scale at which two channels of the first token are too large.
+    // A constant of the first channel affects both tokens. A scale makes two channels of the first token too large.
     assert_eq!(with(0x4000, &f32::NAN.to_le_bytes(), 0).0, 2);
     assert_eq!(with(0x4004, &f32::INFINITY.to_le_bytes(), 0).0, 2);
     let (overflows, code, results) = with(0x2000, &halves(&[200.0]), 0);
     assert_eq!((overflows, code, results[0], results[3]), (2, 0, f64::INFINITY, f64::NEG_INFINITY));
-    // Of a quantizer, inliers only.
+    // A quantizer checks inliers only.
     let quantized = |values: &[f64], flags: u32| {
         let mut memory = memory(&Descriptor::quantize().word(40, flags));
         memory.store(0x7000, &halves(values));
@@ -142,7 +142,7 @@ fn overflows() {
     };
     let (inf, nan) = (f64::INFINITY, f64::NAN);
     assert_eq!(quantized(&[nan, 1.0, 0.5, -inf, 0.0, 0.25], EXACT).0, 0);
-    // The largest is one NaN; the scale is infinite: 7 thresholds are below all, one is no number.
+    // The largest inlier is a NaN. Then the scale is infinite: 7 thresholds are below all values, and one is no number.
     assert_eq!(quantized(&[nan, 1.0, inf, 0.0, inf, -1.0], 0), (2, 0, vec![0, 0x7c], vec![0x70, 0x77, 0x07]));
     assert_eq!(quantized(&[nan, nan, 1.0, 2.0, 0.0, 1.0], EXACT).1, code::OVERFLOW);
     assert_eq!(quantized(&[nan, nan, 1.0, 2.0, 0.0, 1.0], 0), (1, 0, vec![0, 0x7e], vec![0, 0, 0]));
@@ -159,19 +159,19 @@ fn results_on_operands() {
     assert!(defined(Descriptor::product().long(96, 0x7040)), "where nothing is added");
     assert!(defined(Descriptor::quantize()) && !defined(Descriptor::quantize().long(80, 0x7040)));
     assert!(!defined(Descriptor::quantize().word(52, 128)), "tokens of 192 bytes");
-    // In place, results are what they are elsewhere.
+    // Results in place equal results at another address.
     let mut memory = memory(&Descriptor::product().word(48, 1).long(96, 0x7000));
     run(&mut memory);
     assert_eq!(floats(&memory, 0x7000, 6), [790.0, -221.0, 0.25, -1768.0, 140.5, 0.0]);
 }
 
-/// Results on top of what has no wrong value leave the end alone, unless an overflow is an error.
+/// Results may overwrite operands whose values are all valid. The end is then certain, unless an overflow is an error.
 #[test]
 fn ends_that_are_not_certain() {
     let certain = |descriptor: Descriptor| run(&mut memory(&descriptor)).is_certain();
     let product = |at, flags| certain(Descriptor::product().words(&[(44, flags), (48, 1)]).long(96, at));
     assert!(product(0x6000, EXACT) && product(0x7000, EXACT), "nothing is overwritten, or in place");
-    // Addends and constants; tokens and codebooks can be wrong.
+    // Addends and constants have only valid values. Tokens and codebooks can be invalid.
     assert!(product(0x7040, 0) && product(0x4000, 0) && !product(0x2140, 0) && !product(0x5080, 0));
     assert!(!product(0x7040, EXACT) && !product(0x4000, EXACT));
     let quantize = |flags| certain(Descriptor::quantize().word(40, flags).long(80, 0x7040));

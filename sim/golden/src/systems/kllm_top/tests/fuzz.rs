@@ -1,10 +1,10 @@
-//! No bytes in memory make a job panic, run for ever, or write where its descriptors do not say.
+//! No bytes in memory make a job panic, run for ever, or write outside the rows of its descriptors.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// A descriptor that is right but for up to three fields.
+/// A valid descriptor with up to three fields changed.
 fn mutated() -> impl Strategy<Value = Descriptor> {
     let good = prop_oneof![3 => Just(Descriptor::product().word(48, 1)), 2 => Just(Descriptor::quantize())];
     let value = prop_oneof![
@@ -24,7 +24,7 @@ fn random() -> impl Strategy<Value = Descriptor> {
     prop::collection::vec(any::<u8>(), 128).prop_map(Descriptor)
 }
 
-/// Few rows: the same row 65,535 times takes long in a test that counts on many cases.
+/// Few rows: the same row 65,535 times takes too long for a test with many cases.
 fn short(d: Descriptor) -> Descriptor {
     let few = d.0[32] & 7;
     if d.0[33] == 0 { d } else { d.byte(32, few).byte(33, 0) }

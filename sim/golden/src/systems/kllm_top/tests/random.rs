@@ -1,4 +1,4 @@
-//! Random work: operands that are right, of many shapes, as bytes in memory.
+//! Random work: valid operands of many shapes, as bytes in memory.
 
 use super::*;
 
@@ -25,7 +25,7 @@ impl Random {
         self.below(many) == 0
     }
 
-    /// fp16: often mild, rarely anything.
+    /// fp16: often a moderate value, rarely any bits.
     pub fn half(&mut self) -> u16 {
         let sign = (self.below(2) as u16) << 15;
         match self.below(60) {
@@ -35,7 +35,7 @@ impl Random {
         }
     }
 
-    /// fp32: about 2^`exponent`, rarely anything.
+    /// fp32: about 2^`exponent`, rarely any bits.
     pub fn single(&mut self, exponent: i32) -> u32 {
         if self.one_in(100) {
             return self.next() as u32;
@@ -49,7 +49,7 @@ impl Random {
     }
 }
 
-/// Smallest, odd, in between, the paper's.
+/// Smallest, odd, medium, and the paper's shape.
 pub const SHAPES: [Shape; 4] = [
     Shape { lanes: 1, columns: 2, inputs: 4, centroid_bits: 12, depth: 5, kmax: 2, ..SHAPE },
     Shape { lanes: 3, columns: 5, inputs: 6, centroid_bits: 7, depth: 9, kmax: 9, ..SHAPE },
@@ -76,14 +76,14 @@ pub const OUT: u64 = 0x6_0000;
 pub const ADDENDS: u64 = 0x7_0000;
 pub const X: u64 = 0x8_0000;
 
-/// A product, or a quantizer, and all it needs.
+/// A product or a quantizer, with all of its operands.
 pub struct Case {
     pub shape: Shape,
     pub descriptor: Descriptor,
     pub memory: SparseMemory,
 }
 
-/// The codebook, with midpoints that ascend.
+/// A codebook whose midpoints ascend.
 fn codebook(random: &mut Random, bits: u32) -> Vec<u8> {
     let most = (1i64 << (bits - 1)) - 1;
     let mut centroids = |_| (random.below(2 * most as u64 + 1) as i64 - most) as i16;
@@ -94,7 +94,7 @@ fn codebook(random: &mut Random, bits: u32) -> Vec<u8> {
     super::codebook(&midpoints, &activations, &weights)
 }
 
-/// A token of `inner` positions in a row of `stride` bytes: no byte that has no meaning is 0.
+/// A token of `inner` positions in a row of `stride` bytes. Bytes without a meaning are not 0.
 fn token(random: &mut Random, inner: u64, most: u64, stride: u64) -> Vec<u8> {
     let mut bytes = random.bytes(stride);
     // Often close together.
@@ -181,7 +181,7 @@ pub fn quantize(seed: u64) -> Case {
     memory.store(TOKENS, &random.bytes(rows * stride));
     memory.store(CODEBOOK, &codebook(&mut random, shape.centroid_bits));
     for row in 0..rows {
-        // Few different ones: ties; or many.
+        // Few different values, which give ties; or many.
         let few = random.one_in(3);
         let mut value =
             || if few { [0x3c00, 0xbc00, 0, 0x8000, 0x4000][random.below(5) as usize] } else { random.half() };

@@ -1,4 +1,5 @@
-//! Random operations against a second computation from the bytes in memory: big integers, the library's floats, and f64.
+//! Random operations against a second computation from the bytes in memory: big integers, the library's floats, and
+//! f64.
 
 use num_bigint::BigInt;
 use proptest::prelude::*;
@@ -54,7 +55,7 @@ fn scaled(integer: &BigInt) -> f64 {
     integer.to_string().parse::<f64>().unwrap() * 2f64.powi(-24)
 }
 
-/// A result, and about what it should be, with how far it may be away from it.
+/// A result, the value that it should be near, and how far it may be from it.
 fn expected(case: &Case, row: u64, channel: u64) -> (u16, Option<(f64, f64)>) {
     let (token, inner) = (TOKENS + row * case.field(52), case.field(40));
     let (scale, count) = (case.half(token), u64::from(case.half(token + 2)));
@@ -116,7 +117,7 @@ proptest! {
         prop_assert!(report.executed[0].defined);
         let (rows, channels, inner) = (case.field(32), case.field(36), case.field(40));
         let mut overflows = 0;
-        // All of a small product, some of a large one.
+        // All results of a small product, some results of a large one.
         for row in 0..rows {
             for channel in 0..channels {
                 let at = OUT + row * case.field(60) + 2 * channel;
@@ -167,7 +168,7 @@ proptest! {
         let mut overflows = 0;
         for row in 0..rows {
             let x: Vec<u16> = (0..n).map(|k| case.half(X + row * case.field(48) + 2 * k)).collect();
-            // In the order of all numbers, as integers.
+            // All numbers in ascending order, as integers.
             let key = |x: u16| if x >> 15 == 1 { -1 - i32::from(x & 0x7fff) } else { x.into() };
             let mut outlier = vec![false; n as usize];
             for s in 0..segments {
@@ -204,7 +205,7 @@ proptest! {
             let at = TOKENS + row * case.field(52);
             let mut found = memory.bytes(at, token.len());
             if scale & 0x7c00 == 0x7c00 {
-                // Indices of a token that has no scale mean nothing; their tests are by hand.
+                // Indices of a token without a valid scale have no meaning. Tests by hand cover them.
                 found[64..first].fill(0);
             }
             prop_assert_eq!(found, token);

@@ -15,7 +15,7 @@ fn shape_and_counts() {
         [2, 0, 0, 10, 0, 2, 0]
     );
     assert_eq!(floats(&device.memory, 0x6000, 1), [782.0]);
-    // A token with a scale that is no number: all of its 5 results.
+    // A token whose scale is no number affects all of its 5 results.
     device.memory.store(0x2000, &halves(&[f64::NAN]));
     device.write(0x08, 1).unwrap();
     assert_eq!([0x118, 0x120, 0x128].map(|at| device.read(at).unwrap()), [5, 10, 2]);

@@ -1,4 +1,4 @@
-//! Rows of fp16 numbers through the turn buffer: strips of them, and the two pages that each takes one of.
+//! Rows of fp16 numbers in the turn buffer: the rows are cut into strips, and each of its two pages takes a strip.
 
 use crate::common::bus::Command;
 
@@ -7,7 +7,7 @@ use crate::systems::cycles::Times;
 /// A page of the turn buffer.
 #[derive(Clone, Copy, Debug)]
 struct Page {
-    /// Columns and beats of rows of all pages up to this one.
+    /// Columns and beats of rows of all pages up to the end of this one.
     columns: i64,
     beats: i64,
 }
@@ -16,18 +16,18 @@ struct Page {
 #[derive(Clone, Debug)]
 pub(super) struct Pages {
     pages: Vec<Page>,
-    /// What each is to a DMA.
+    /// The command of a DMA for each page.
     pub commands: Vec<Command>,
     per_panel: i64,
     strip: i64,
     columns: i64,
-    /// When each was opened, and when both it was and its command was taken.
+    /// When each page was opened; and when it was opened and its command was taken.
     pub opened: Times,
     pub walked: Times,
 }
 
 impl Pages {
-    /// The rows of `whole`, `panel` of them at a time, `strip` columns at a time, on a bus of so many bytes.
+    /// The rows of `whole`: `panel` rows at a time, `strip` columns at a time, on a bus of so many bytes.
     pub fn new(whole: &Command, panel: u64, strip: u64, bus_bytes: u64) -> Self {
         let columns = whole.row_bytes / 2;
         let (mut pages, mut commands) = (Vec::new(), Vec::new());
@@ -67,7 +67,7 @@ impl Pages {
         (before.columns, before.beats)
     }
 
-    /// The last column, and the last beat, of a page; -1 of one ahead of all.
+    /// The last column and the last beat of a page; -1 for a page before the first.
     pub fn last(&self, page: i64) -> (i64, i64) {
         let (columns, beats) = self.first(page + 1);
         (columns - 1, beats - 1)

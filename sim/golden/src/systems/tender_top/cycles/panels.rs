@@ -8,7 +8,7 @@ use crate::systems::cycles::{Converter, Reader, Times, extend, latest};
 pub(super) struct Buffer {
     words: Converter,
     written: Times,
-    /// When each row was given back; the user says so.
+    /// When each row was given back. The user of the buffer adds the times.
     pub freed: Times,
 }
 
@@ -17,7 +17,8 @@ impl Buffer {
         Self { words, written: Times::default(), freed: Times::default() }
     }
 
-    /// A beat is taken when the words of the one before are written; a word is written when the row two before is given back.
+    /// A beat is taken when the words of the beat before are written. A word is written when the row two before is
+    /// given back.
     pub fn advance(&mut self, reader: &mut Reader) -> bool {
         let mut all = false;
         loop {
@@ -53,9 +54,9 @@ pub struct Array {
     pub rows: u64,
     /// Columns of PEs.
     pub columns: u64,
-    /// Sums leave through the accumulators, not through registers of their own.
+    /// Whether sums leave through the accumulators, not through their own registers.
     pub single_drain: bool,
-    /// A register behind each multiplier, and at the edges.
+    /// Whether registers follow each multiplier and stand at the edges.
     pub pipelined: bool,
 }
 
@@ -73,13 +74,13 @@ pub(super) struct Tiles {
     parts: Parts,
     tiles: i64,
     begin: u64,
-    /// When the last entry of each part of a tile was looked at, and when the array took its last step.
+    /// When the last entry of each part of a tile was read, and when the array took its last step.
     ended: Times,
     last_step: Times,
 }
 
 impl Tiles {
-    /// The parts of each tile of `down` panels of A, from a cycle on.
+    /// The parts of each tile of `down` panels of A, from cycle `begin` on.
     pub fn new(array: Array, parts: Parts, down: i64, begin: u64) -> Self {
         let (ended, last_step) = Default::default();
         let tiles = down * parts.across();
@@ -91,7 +92,7 @@ impl Tiles {
         self.last_step.behind(part, self.array.last_sum())
     }
 
-    /// `read(part)`: when the last column of the part was read from the output buffer, which holds two.
+    /// `read(part)`: when the last column of the part was read from the output buffer. The buffer holds two parts.
     pub fn advance(&mut self, [index, a, b]: [&mut Buffer; 3], read: impl Fn(i64) -> Option<u64>) -> bool {
         let mut moved = false;
         while let Some((ended, last_step)) = self.next([index, a, b], &read) {
@@ -109,8 +110,8 @@ impl Tiles {
         moved
     }
 
-    /// A step for each entry, K + G - 1 of them in as many cycles, from when both panels are there; the last one waits for a
-    /// place for the sums, and until those of the tile before have left the PEs.
+    /// Each entry is a step: K + G - 1 steps in as many cycles, once both panels are there. The last step waits for a
+    /// place for the sums. It also waits until the sums of the tile before have left the PEs.
     fn next(&self, [index, a, b]: [&Buffer; 3], read: impl Fn(i64) -> Option<u64>) -> Option<(u64, u64)> {
         let part = self.ended.known();
         let tile = part / self.parts.of_tile();

@@ -1,10 +1,10 @@
-//! Parts of tiles, with explicit requantization; without it a tile is one part.
+//! Parts of tiles, with explicit requantization. Without it a tile is one part.
 
 use crate::systems::execution_controller::RESCALE;
 use crate::systems::memory::Memory;
 use crate::systems::tender_top::MatMul;
 
-/// How columns of sums leave the output buffer: panel by panel, tile by tile, part by part.
+/// The order in which columns of sums leave the output buffer: panel by panel, tile by tile, part by part.
 #[derive(Clone, Debug)]
 pub(super) struct Parts {
     /// Steps of each part of a tile.
@@ -17,18 +17,18 @@ pub(super) struct Parts {
 /// A column that leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Leaving {
-    /// Which part of which tile, counted over all of them.
+    /// The part of a tile, counted over all tiles.
     pub part: i64,
-    /// Which column of results.
+    /// The column of results.
     pub column: i64,
-    /// Which one of its tile.
+    /// The number of the column in its tile.
     pub place: i64,
-    /// It belongs to the last part.
+    /// Whether it belongs to the last part.
     pub ends: bool,
 }
 
 impl Parts {
-    /// Those of a product whose table is in memory.
+    /// The parts of a product whose table is in memory.
     pub fn of(operation: &MatMul, memory: &mut dyn Memory) -> Self {
         let (columns, width) = (operation.finish.columns as i64, operation.finish.layout.columns as i64);
         let mut table = vec![0; operation.table.row_bytes as usize];
@@ -41,12 +41,12 @@ impl Parts {
         Self { steps, columns, width }
     }
 
-    /// Columns of sums that a packing does not have.
+    /// A packing has no sums. Its columns are those of one part.
     pub fn none(columns: i64) -> Self {
         Self { steps: vec![1], columns, width: columns }
     }
 
-    /// How many parts a tile has.
+    /// Number of parts of a tile.
     pub fn of_tile(&self) -> i64 {
         self.steps.len() as i64
     }
@@ -56,23 +56,23 @@ impl Parts {
         self.steps[(part % self.of_tile()) as usize]
     }
 
-    /// Tiles beside each other.
+    /// Number of tiles next to each other.
     pub fn across(&self) -> i64 {
         (self.columns + self.width - 1) / self.width
     }
 
-    /// How many columns leave for each panel.
+    /// Number of columns that leave for each panel.
     pub fn of_panel(&self) -> i64 {
         self.columns * self.of_tile()
     }
 
-    /// First column of a tile in its panel, and how many it has.
+    /// First column of a tile in its panel, and the number of its columns.
     fn tile(&self, across: i64) -> (i64, i64) {
         let first = across * self.width;
         (first, self.width.min(self.columns - first))
     }
 
-    /// Column `n` of those that leave.
+    /// Leaving column `n`.
     pub fn leaving(&self, n: i64) -> Leaving {
         let (panel, within) = (n / self.of_panel(), n % self.of_panel());
         let across = within / (self.width * self.of_tile());
@@ -87,7 +87,7 @@ impl Parts {
         }
     }
 
-    /// Which of those that leave is the last one of a part; before the first part: one before the first.
+    /// The number of the leaving column that is the last one of a part; -1 for the part before the first.
     pub fn last(&self, part: i64) -> i64 {
         if part < 0 {
             return -1;
@@ -97,7 +97,7 @@ impl Parts {
         tile / self.across() * self.of_panel() + first * self.of_tile() + (part + 1) * columns - 1
     }
 
-    /// Which of those that leave ends a column of results.
+    /// The number of the leaving column that ends a column of results.
     pub fn end_of(&self, column: i64) -> i64 {
         let (panel, within) = (column / self.columns, column % self.columns);
         let (first, columns) = self.tile(within / self.width);

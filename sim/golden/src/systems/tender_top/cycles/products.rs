@@ -11,29 +11,29 @@ use crate::systems::tender_top::{Finish, MatMul, Output, Pack};
 
 /// Bits of a record of constants.
 const RECORD: u64 = 128;
-/// Records that wait.
+/// Records that can wait.
 const RECORDS: i64 = 4;
 
-/// What makes columns of sums.
+/// The source of columns of sums.
 #[derive(Clone, Debug)]
 struct Sums {
-    /// Index, A and B.
+    /// Buffers of index, A and B.
     buffers: [Buffer; 3],
     tiles: Tiles,
-    /// In builds that add the sums of parts: when each column was taken for that.
+    /// When each column was taken for the addition of parts, in accelerators that add the sums of parts.
     taken: Option<Times>,
 }
 
-/// A product or a packing under way.
+/// A product or a packing in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
     readers: Vec<Reader>,
     ports: Ports,
     writer: Writer,
     begin: u64,
-    /// None: columns are those of rows that are packed.
+    /// `None`: the columns come from rows to pack.
     sums: Option<Sums>,
-    /// The rows of fp16 that are packed, or that results are.
+    /// Rows of fp16: rows to pack, or results.
     pages: Option<Pages>,
     finish: Finish,
     lanes: Way,
@@ -41,9 +41,9 @@ pub(super) struct Columns {
     records: Converter,
     filed: Times,
     used: Times,
-    /// What leaves the output buffer.
+    /// The parts of the output buffer.
     parts: Parts,
-    /// When each column was read from its buffer, began in the lanes, and left them.
+    /// When each column was read from its buffer, entered the lanes, and left them.
     read: Times,
     begun: Times,
     left: Times,
@@ -54,7 +54,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// A product whose commands are offered the cycle behind `begin`.
+    /// A product whose commands are offered in the cycle after `begin`.
     pub fn product(timing: &Timing, operation: &MatMul, parts: Parts, (begin, turns): (u64, &Turns)) -> Self {
         let (finish, bus) = (&operation.finish, 8 * timing.shell.bus_bytes);
         let (a, b) = (8 * finish.layout.row_word_bytes(), 8 * finish.layout.column_word_bytes());
@@ -136,7 +136,7 @@ impl Columns {
         self.finish.output != Output::Fp16
     }
 
-    /// Pages are opened and asked for in turn; one is open at a time, and one is used meanwhile.
+    /// Opens pages and asks for them in turn. One page is open at a time, while another is in use.
     fn walk(&mut self) -> bool {
         let Some(pages) = &mut self.pages else { return false };
         let packs = self.sums.is_none();
@@ -156,7 +156,7 @@ impl Columns {
                     }
                 };
                 if let Some(opened) = latest([Some(offered), filled, used]) {
-                    // The command does not wait for the page.
+                    // The page and its command do not wait for each other.
                     pages.opened.push(opened);
                     moved = true;
                 }
@@ -180,7 +180,7 @@ impl Columns {
         }
     }
 
-    /// A column is read when the one before it has begun, of a tile that is there, or a page.
+    /// A column is read when the column before has been taken and its tile, or its page, is there.
     fn next_read(&self) -> Option<u64> {
         let n = self.read.known();
         if n == self.panels() * self.parts.of_panel() {
@@ -199,8 +199,8 @@ impl Columns {
         self.sums.as_ref().and_then(|sums| sums.taken.as_ref())
     }
 
-    /// A column is added to those of the parts before it: when the one before is written, or has begun in the lanes. A sum is not
-    /// read in the cycle in which it is written.
+    /// When a column is added to the same column of earlier parts. The column before must have been written, or must
+    /// have entered the lanes. A sum is not read in the cycle in which it is written.
     fn next_taken(&self) -> Option<u64> {
         let taken = self.taken()?;
         let n = taken.known();
@@ -219,7 +219,7 @@ impl Columns {
         latest([self.read.behind(n, 1), gone])
     }
 
-    /// When constants of rows were kept: one in each cycle, when the panel before has left the lanes.
+    /// When the constants of rows were kept: one in each cycle, after the panel before has left the lanes.
     fn next_kept(&self) -> Option<u64> {
         let n = self.used.known();
         if !self.finish.per_row {
@@ -234,7 +234,7 @@ impl Columns {
         ])
     }
 
-    /// A column begins when it is read, its constants are there, and there is room behind the lanes.
+    /// A column enters the lanes when it is read, its constants are there, and the FIFO after the lanes has room.
     fn next_begun(&self) -> Option<u64> {
         let n = self.begun.known();
         let constants = if self.finish.per_row {
@@ -252,7 +252,7 @@ impl Columns {
         latest([there, self.begun.behind(n - 1, 1), constants, self.left.behind(n - self.lanes.places, 1)])
     }
 
-    /// Results leave for the words of a panel, or a page.
+    /// Results leave for the words of a panel, or for a page.
     fn next_left(&self) -> Option<u64> {
         let n = self.left.known();
         let free = match (&self.pages, self.integers()) {

@@ -1,4 +1,4 @@
-//! What the recurrence says where it can be said in closed form.
+//! The recurrence against closed forms, in cases that have one.
 
 use super::*;
 use crate::common::bus::Command;
@@ -67,34 +67,35 @@ fn cycles(operation: &Operation) -> u64 {
     end(Columns::product(&timing, product, parts, (0, &Turns::default())), &mut Turns::default())
 }
 
-/// Tiles whose results are a burst of 16 beats: how many beats the last burst has makes a difference of some cycles.
+/// Tiles whose results are a burst of 16 beats. The number of beats of the last burst makes a difference of some
+/// cycles.
 const BURST: u64 = 4;
 
-/// Loads and results hide: what a tile more costs is its steps, K products and G - 1 rescales.
+/// Loads and results overlap with the products: one more tile costs only its steps, K products and G - 1 rescales.
 #[test]
 fn a_tile_costs_its_steps() {
     for (channels, steps) in [(64, 71), (576, 583), (1536, 1540), (40, 200)] {
-        // Constants of 64 columns and more: as many are on their way with the first panels.
+        // At least 64 columns: the constants of so many are in flight with the first panels.
         for across in 8..13 {
             let of = |across| cycles(&product(1, across, channels, steps));
             assert_eq!(of(across + BURST) - of(across), BURST * steps, "{channels} channels, {across} tiles");
         }
-        // From a panel of A to the next one a burst of B may be late, where tiles are short.
+        // From a panel of A to the next one a burst of B may be late, if tiles are short.
         let rows = |down| cycles(&product(down, 12, channels, steps));
         let late = rows(3) - rows(2) - 12 * steps;
         assert!(late <= if channels > 64 { 0 } else { 16 }, "{channels} channels: {late} cycles more");
     }
 }
 
-/// A short tile waits for a place for its sums: two tiles at a time are on their way through the array, R + 2 C cycles, and
-/// column by column out of the output buffer.
+/// A short tile waits for a place for its sums. Two tiles at a time are in flight: through the array for R + 2 C
+/// cycles, and column by column out of the output buffer.
 #[test]
 fn a_short_tile_waits_for_the_sums() {
     let of = |across| cycles(&product(1, across, 4, 4));
     assert_eq!(of(40 + BURST) - of(40), BURST / 2 * (16 + 2 * 16 + 8 + 2));
 }
 
-/// Before the first tile and behind the last one: what does not overlap is the same for any number of tiles.
+/// The part before the first tile and after the last one that does not overlap is the same for any number of tiles.
 #[test]
 fn the_rest_is_the_first_panels_and_the_last_results() {
     let rest = |across: u64| cycles(&product(1, across, 576, 583)) - across * 583;

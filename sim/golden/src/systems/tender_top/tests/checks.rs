@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// How the job of one descriptor ends; what a check refuses touches nothing.
+/// The code with which the job of one descriptor ends. A refused operation touches nothing.
 fn code_on(top: &TenderTop, descriptor: &Descriptor) -> u8 {
     let mut memory = memory(descriptor);
     let before = memory.bytes(0, 0x1_0000);
@@ -56,7 +56,7 @@ fn modes_that_were_not_built() {
 #[test]
 fn sizes() {
     for (at, most) in [(32, 65_535), (36, 65_535), (40, SHAPE.depth), (44, SHAPE.steps)] {
-        // All panels and rows may be the same ones; the table has nothing but channel 0.
+        // All panels and rows may be at the same address. The table has channel 0 only.
         let with = |value| {
             let of = Descriptor::matmul().words(&[(32, 1), (36, 1), (56, 0), (60, 0), (96, 0)]);
             code_of(of.long(80, 0x9000).word(at, value))
@@ -74,7 +74,8 @@ fn sizes() {
     assert_eq!(code_of(Descriptor::matmul().word(36, 2800).flags(128)), 0);
 }
 
-/// Every operand, in order: where its address is, where its stride, and the bytes from its first to its last one.
+/// An operand, in the order of the checks: the offset of its address, the offset of its stride, and the bytes from its
+/// first to its last byte.
 type Place = (usize, Option<usize>, u64);
 
 #[test]
@@ -103,7 +104,7 @@ fn alignment_and_window_of_each_operand() {
             for outside in [0, 0xfc0, 0x1_0000, 0x1000_0000_0000, u64::MAX - 63] {
                 assert_eq!(with(outside), code::WINDOW, "operand at {address}");
             }
-            // The last place where it fits, and one further.
+            // The last place where it fits, and the next place.
             let last = (0x1_0000 - bytes) / 64 * 64;
             assert_eq!((with(last), with(last + 64)), (0, code::WINDOW), "operand at {address}, flags {flags:#x}");
             let Some(stride) = stride else { continue };
@@ -126,7 +127,7 @@ fn the_bus_has_fewer_addresses_than_the_window() {
 
 type Fault = (u8, fn(Descriptor) -> Descriptor);
 
-/// Each fault together with all that are looked at later: the first one counts.
+/// Each fault together with all faults that later checks find: the first check counts.
 fn in_order(top: &TenderTop, good: &Descriptor, faults: &[Fault]) {
     for first in 0..faults.len() {
         let all = faults[first..].iter().rev().fold(good.clone(), |d, (_, fault)| fault(d));
@@ -170,7 +171,7 @@ fn checks_in_their_order() {
         (code::WINDOW, |d| d.long(104, 0)),
     ];
     in_order(&four, &Descriptor::pack(), &[&header[..], &pack].concat());
-    // Windows before the alignment of what comes later.
+    // The window of an operand is checked before the alignment of later operands.
     for at in [80, 88] {
         assert_eq!(code_of(Descriptor::matmul().long(at, 0).long(104, 1)), code::WINDOW);
     }

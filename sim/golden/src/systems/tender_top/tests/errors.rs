@@ -1,4 +1,4 @@
-//! What goes wrong while an operation runs: tables, the bus, overflows; and results on top of operands.
+//! Errors while an operation runs: tables, the bus, overflows; and results that overwrite operands.
 
 use super::*;
 
@@ -25,7 +25,7 @@ fn tables_with_errors() {
         let undefined = if expected == 0 { vec![] } else { vec![0x6000..=0x6003, 0x6040..=0x6043, 0x6080..=0x6083] };
         assert_eq!(report.undefined(), undefined);
     }
-    // What is behind the last step is no entry.
+    // Bytes after the last step are no entry.
     let mut memory = memory(&Descriptor::matmul());
     memory.store(0x4006, &[0xff; 2]);
     assert_eq!(run(top(), &mut memory).end.code, 0);
@@ -52,7 +52,7 @@ fn errors_of_the_bus() {
         memory.fail(place..=place, BusError::Decode);
         assert_eq!(run(top(), &mut memory).executed[0].codes, [code::DECERR], "{place:#x} of pack");
     }
-    // Nothing is read or written beside what is named.
+    // Only bytes of the operands are read or written.
     let mut memory = memory(&Descriptor::matmul());
     for area in [0x1080..=0x1fff, 0x2006..=0x2fff, 0x300c..=0x3fff, 0x4006..=0x4fff, 0x5020..=0x5fff, 0x6004..=0x603f] {
         memory.fail(area, BusError::Decode);
@@ -64,14 +64,14 @@ fn errors_of_the_bus() {
 #[test]
 fn several_errors_at_once() {
     let narrow = top_of(Shape { accumulator_width: 4, ..SHAPE });
-    // Sums of 4 bits overflow, and that is an error; so is the place of the results.
+    // Sums of 4 bits overflow, and that is an error. The place of the results has another.
     let mut broken = memory(&Descriptor::matmul().flags(1 << 12));
     broken.fail(0x6080..=0x6080, BusError::Decode);
     assert_eq!(run(&narrow, &mut broken).executed[0].codes, [code::OVERFLOW, code::DECERR]);
-    // The same sums, whose constants are missing.
+    // The same sums, without constants.
     broken.fail(0x5000..=0x5000, BusError::Subordinate);
     assert_eq!(run(&narrow, &mut broken).executed[0].codes, [code::SLVERR, code::OVERFLOW], "no results");
-    // There are no sums without a table, and nothing is written; what cannot be read is told nevertheless.
+    // Without a table there are no sums, and nothing is written. Errors of other reads are reported all the same.
     broken.store(0x4000, &entries(&[9]));
     broken.store(0x6000, &[0; 192]);
     assert_eq!(run(&narrow, &mut broken).executed[0].codes, [code::FIELD, code::SLVERR]);
@@ -80,18 +80,18 @@ fn several_errors_at_once() {
     assert_eq!(run(&narrow, &mut broken).executed[0].codes, [code::FIELD, code::SLVERR, code::DECERR]);
 }
 
-/// Words of a column in a panel, with as many overflows in it as there may be.
+/// Words of a column in a panel, with as many overflows as it can have.
 #[test]
 fn words_with_overflows_are_counted() {
-    // Magnitudes to 7: rows 5 | -3; 13 | -17; -5 | -32, all as they come: -1 + 14 is 13, one of the steps is too large.
+    // Magnitudes up to 7: rows 5 | -3; 13 | -17; -5 | -32, in this order. -1 + 14 is 13, so one step is too large.
     let narrow = top_of(Shape { accumulator_width: 4, ..SHAPE });
     let report = run(&narrow, &mut memory(&Descriptor::matmul()));
     assert_eq!((report.sum_overflows(), report.overflows()), (2, 0));
-    // The sums of the first column only: row 1 goes to 13, the second column is 0.
+    // Sums of the first column only: row 1 reaches 13. The second column is 0.
     let mut one = memory(&Descriptor::matmul());
     one.store(0x3000, &[0x01, 0, 0, 0, 0x0f, 0, 0, 0, 0x02, 0, 0, 0]);
     assert_eq!(run(&narrow, &mut one).sum_overflows(), 1);
-    // Lines behind the last row overflow as well; they do not count.
+    // Lines after the last row overflow as well. They do not count.
     one.store(0x2000, &[0x01, 0x70, 0x02, 0x70, 0x00, 0x70]);
     assert_eq!(run(&narrow, &mut one).sum_overflows(), 0);
     // Panels of two rows: bytes -1, 100, 5 in the rows of two panels.
@@ -119,7 +119,7 @@ fn results_with_overflows_are_counted() {
         (report.overflows(), report.end.code)
     };
     let huge = [[5e3, 0.0, 1.0], [1e3, 0.0, 1.0]];
-    // -17 x 1000 is a number of fp16, 13 x 5000 too; 65520 would not be.
+    // -17 x 1000 is a number of fp16, 13 x 5000 too. 65520 would not be.
     assert_eq!(with(&huge, 0), (0, 0));
     assert_eq!(with(&[[5.1e3, 0.0, 1.0], [1e3, 0.0, 1.0]], 0), (1, 0));
     assert_eq!(with(&[[f32::NAN, 0.0, 1.0], [f32::INFINITY, 0.0, 1.0]], 0), (2, 0));
@@ -134,7 +134,7 @@ fn results_with_overflows_are_counted() {
         assert_eq!(with(&[[scale, 0.0, 1.0]; 2], flags | 1 << 12), (overflows, code::OVERFLOW));
     }
     assert_eq!(with(&huge, 1 << 12), (0, 0));
-    // An exact job ends with the overflow of a sum too, though its results would be numbers.
+    // An exact job also ends with an error if a sum overflows, though its results would be numbers.
     let narrow = top_of(Shape { accumulator_width: 5, ..SHAPE });
     let report = run(&narrow, &mut memory(&Descriptor::matmul().flags(1 << 12)));
     assert_eq!((report.end.code, report.overflows(), report.executed[0].defined), (code::OVERFLOW, 0, false));
@@ -157,7 +157,7 @@ fn results_on_top_of_operands() {
     for at in [0x2000, 0x3000, 0x5000] {
         assert_eq!(defined(Descriptor::matmul().long(104, at)), (false, false), "{at:#x}");
         assert_eq!(defined(Descriptor::matmul().long(104, at - 0x80)), (false, false), "{at:#x}, the last row");
-        assert_eq!(defined(Descriptor::matmul().long(104, at + 0x40)), (true, true), "behind {at:#x}");
+        assert_eq!(defined(Descriptor::matmul().long(104, at + 0x40)), (true, true), "after {at:#x}");
     }
     assert_eq!(defined(Descriptor::matmul().long(104, 0x4000)), (false, false));
     assert_eq!(defined(Descriptor::matmul().word(96, 0)), (false, false), "rows on top of each other");

@@ -57,7 +57,7 @@ fn case() -> impl Strategy<Value = Case> {
         .prop_map(|((shape, pack, rows, columns, channels, flags, mut bytes), table)| {
             let (opcode, flags) = if pack { (2, flags & (1 | 32 | 64)) } else { (1, flags) };
             if pack {
-                // Numbers that are not too large for integers, most of the time.
+                // Numbers that mostly are not too large for integers.
                 let x = &mut bytes[(PLACES[0] - BASE) as usize..][..0x1000];
                 x.iter_mut()
                     .skip(1)
@@ -110,7 +110,7 @@ impl Case {
         sum.unwrap()
     }
 
-    /// Raw bits of a result, whether they are an overflow, and whether their sum has one.
+    /// Raw bits of a result, whether they are an overflow, and whether the sum overflows.
     fn element(&self, memory: &SparseMemory, place: (u32, u32)) -> (u64, bool, bool) {
         let float = Float::ieee(Fp32);
         let record = if self.has(7) { place.0 } else { place.1 };
@@ -182,7 +182,7 @@ proptest! {
                 sum_overflows += u64::from(sum_overflow);
             }
         }
-        // The vector unit's tables take a while.
+        // The vector unit's tables take long to make.
         let top = TenderTop { shape: case.shape, ..top().clone() };
         let report = top.run(LIMITS, BASE, &mut memory);
         prop_assert_eq!(report.end.code, 0);

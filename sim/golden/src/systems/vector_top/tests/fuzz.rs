@@ -1,8 +1,8 @@
-//! No bytes in memory make a job panic, run for ever, or write where its descriptors do not say.
+//! No bytes in memory make a job panic, run for ever, or write outside the rows of its descriptors.
 
 use super::*;
 
-/// A descriptor that is right but for up to three fields.
+/// A valid descriptor with up to three fields changed.
 fn mutated() -> impl Strategy<Value = Descriptor> {
     let words = [0, 0x103, 0x103f, 0x21a, 0x400, 0x850, 0x150, 0x0b7, 0xc57];
     let steps = prop_oneof![9 => prop::sample::select(words.to_vec()), 2 => any::<u32>()];
@@ -31,7 +31,7 @@ fn random() -> impl Strategy<Value = Descriptor> {
     prop::collection::vec(any::<u8>(), 128).prop_map(Descriptor)
 }
 
-/// Few rows: the same row 65,535 times takes long in a test that counts on many cases.
+/// Few rows: the same row 65,535 times takes too long for a test with many cases.
 fn short(d: Descriptor) -> Descriptor {
     let few = d.0[32] & 7;
     if d.0[33] == 0 { d } else { d.byte(32, few).byte(33, 0) }

@@ -40,7 +40,7 @@ fn a_good_and_a_bad_job() {
     assert_eq!(device.memory.bytes(0x3000, 2), [10, 12]);
     device.write(STATUS, 2).unwrap();
     assert_eq!((device.read(STATUS).unwrap(), device.irq()), (0, false));
-    // The same with overflows, then with an error.
+    // The same job with overflows, then with an error.
     device.memory.store(0x1000, &Descriptor::new(0x203).0);
     device.write(0x08, 1).unwrap();
     assert_eq!((device.read(0x108).unwrap(), device.read(0x10c).unwrap()), (6, 0));
@@ -66,7 +66,7 @@ fn starts_and_resets_while_busy() {
     device.write(0x08, 2).unwrap();
     assert_eq!([8, 8, 8].map(|at| device.read(at).unwrap()), [2, 2, 0]);
     assert_eq!((device.read(STATUS).unwrap(), device.memory.bytes(0x3000, 2)), (0, vec![0, 0]), "dropped");
-    // Both at once: the reset counts.
+    // Start and reset at once: the reset counts.
     device.write(0x08, 3).unwrap();
     assert_eq!((device.read(STATUS).unwrap(), device.read(8).unwrap()), (8, 2));
     device.finish();

@@ -1,4 +1,5 @@
-//! Rotate, softmax and layer norm: what must be 0, what must be built in, which sizes there are, and results in memory.
+//! Rotate, softmax and layer norm: fields that must be 0, units that must be built in, allowed sizes, and results in
+//! memory.
 
 use super::*;
 use crate::common::bus::Command;
@@ -93,7 +94,7 @@ fn sizes() {
     }
 }
 
-/// Angles are where factors are, and gains with biases are twice as many bytes.
+/// Angles lie where factors do. Gains with biases take twice as many bytes.
 #[test]
 fn places_of_operands() {
     let angles = |to| code_of(new(ROTATE).long(80, to));
@@ -104,7 +105,7 @@ fn places_of_operands() {
     assert_eq!([0xffc0, 0x1_0000].map(|to| gains(48, to)), [0, code::WINDOW]);
     assert_eq!([0xff80, 0xffc0, 0x6020].map(|to| gains(LAYER_NORM | 32, to)), [0, code::WINDOW, code::ALIGNMENT]);
     assert_eq!(gains(LAYER_NORM, u64::MAX), 0, "not looked at");
-    // The second half of the pairs is read too: results there are in the way.
+    // The second half of the pairs is read too: results that lie there overlap.
     let memory = || memory(&[(0x1000, new(LAYER_NORM | 32).word(36, 17).long(96, 0x2fc0))]);
     let report = top().run(LIMITS, 0x1000, &mut memory());
     assert!(report.end.code == 0 && !report.executed[0].defined);
@@ -160,7 +161,7 @@ fn each_row_may_count_one_more() {
     assert_eq!(of(1), floats(&[1.0, 0.0, 0.0, 0.0, 0.0, 0.0]));
 }
 
-/// More rows than any length: the last one does not count more than there are.
+/// More rows than lengths: the last row counts no more elements than it has.
 #[test]
 fn causal_in_many_rows() {
     let operation = Operation {
@@ -185,7 +186,7 @@ fn causal_in_many_rows() {
 
 #[test]
 fn pairs_turn_by_rows_of_angles() {
-    // Each row has angles of its own, and then all rows the same ones.
+    // First each row has its own angles, then all rows share the same ones.
     for stride in [64, 0] {
         let mut memory = memory(&[(0x1000, new(ROTATE).word(88, stride).long(104, 0x2000))]);
         let x = |row: usize| floats(&[1.0, 2.0, -3.0, 0.25, 8.0, 5.0].map(|x: f32| x + row as f32));
