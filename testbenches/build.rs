@@ -11,8 +11,9 @@ fn main() -> io::Result<()> {
     if page.is_file() { documented_block(&page) } else { Ok(()) }
 }
 
-/// The files of the documented block, for a test that builds and runs them (`tests/lang/adding_a_block.rs`). A file is a fence
-/// behind a line that ends with its name. What a file calls the crates that it would stand in becomes the test's modules.
+/// The files of the documented block, for a test that builds and runs them (`tests/lang/adding_a_block.rs`). A file is
+/// a fence after a line that ends with its name. Paths of the crates in which a file would stand become the test's
+/// modules.
 fn documented_block(page: &Path) -> io::Result<()> {
     const NAMES: [(&str, &str); 5] = [
         ("use crate::lang", "use hdl::lang"),

@@ -46,15 +46,15 @@ const COLUMNS: u32 = 128;
 /// Tokens of each window of the calibration text of the others.
 const WINDOW_TOKENS: usize = 32;
 
-/// Tokens behind the first ones that come together: weights are looked up once for them.
+/// After the first tokens, so many come together: weights are looked up once for them.
 const TOGETHER: usize = 32;
 
 /// Who computes.
 enum On {
     Float,
     Tender,
-    /// The first tokens come at once, so many. All others come as if one by one, which may be several together where that is the same:
-    /// `tests/systems/decoding.rs` says so.
+    /// So many first tokens come at once. All others come as if one by one. Several may come together where that gives
+    /// the same numbers: `tests/systems/decoding.rs` checks it.
     Layers(Box<dyn LayerAccelerator>, usize),
 }
 
@@ -62,7 +62,8 @@ enum On {
 struct Row {
     name: &'static str,
     on: On,
-    /// Scales and codebooks are those of the window itself, as the float model reads it: what another text costs is not there.
+    /// Scales and codebooks come from the window itself, as the float model reads it. So the cost of another text is
+    /// not included.
     on_itself: bool,
 }
 

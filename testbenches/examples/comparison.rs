@@ -73,7 +73,8 @@ fn kelle_block() -> KelleTop {
 /// Tokens of Titanus' context. The streams of 4,096 tokens would take more blocks than an area has.
 const CONTEXT: u32 = 1024;
 
-/// Macros for half of the inputs of a projection, twice as wide as the paper's, so that a row of weights is a beat of the bus of 64 bytes.
+/// Macros for half of the inputs of a projection. They are twice as wide as the paper's, so that a row of weights is
+/// one beat of the bus of 64 bytes.
 fn titanus_block() -> TitanusCore {
     let cells = DcimCells { outputs: 64, implementation: DcimImplementation::BlackBox, ..DcimCells::default() };
     let tile = DcimMacro { cells, ..DcimMacro::default() };
@@ -85,7 +86,7 @@ fn titanus_block() -> TitanusCore {
     TitanusCore { axi: axi(), dma, read_beats: BEATS, spec, max_beats: 256, ..TitanusCore::default() }
 }
 
-/// What is on the page between its marks, and the points of the curves.
+/// The tables between the marks of the page, and the points of the curves.
 ///
 /// # Errors
 /// Parameters that a block or its model refuses.
@@ -105,7 +106,7 @@ pub fn tables() -> anyhow::Result<(String, String)> {
     let block = titanus_block();
     let (golden, timing) = (titanus_core::golden_of(&block)?, titanus_core::timing::timing(&block, LATENCY));
     let titanus = titanus::Titanus::new(titanus_core::caps_of(&golden), (golden, timing), 4.3);
-    let of_tender = "64 x 64 PEs, [260 mm²](blocks/tender-top.md#the-papers-size) with 64 lanes of the vector unit, less 32 of 1.80 mm²; memories as there";
+    let of_tender = "64 x 64 PEs, [260 mm²](blocks/tender-top.md#the-papers-size) with 64 lanes of the vector unit, less 32 of 1.80 mm²; memories as in that design";
     let machines = [
         Machine {
             name: "Tender INT8",
@@ -163,7 +164,7 @@ pub fn tables() -> anyhow::Result<(String, String)> {
     Ok((costs.markdown(&machines), serde_json::to_string(&costs.curves(&machines))?))
 }
 
-/// The page ahead of its tables, they themselves, and what is behind them.
+/// The page before its tables, the tables, and the page after them.
 ///
 /// # Errors
 /// It has no marks.

@@ -1,5 +1,5 @@
-//! The table of docs/blocks/tender.md: cycles of implicit and explicit requantization on the real model's projections,
-//! measured with 16 x 16 PEs, and by the formula (which those measurements must equal) with 64 x 64.
+//! The table of docs/blocks/tender.md: cycles of implicit and explicit requantization on the real model's projections.
+//! They are measured with 16 x 16 PEs, where they must equal the formula. With 64 x 64 PEs, the formula gives them.
 //!
 //! `cargo run --release -p senbazuru-testbenches --example tender_requantization`; `--facts FILE` writes the largest ratios as JSON.
 

@@ -1,8 +1,8 @@
 //! What a checked AXI memory costs a whole accelerator: `vector_top`, which reads and writes 16 bytes a cycle, before
 //! [`AxiMemory`] and before answers that are constant and unchecked.
 //!
-//! Time is that of the processor, since other load on the machine would disturb the shorter runs more.
-//! `cargo run --release -p senbazuru-testbenches --example vector_speed -- [ROWS]` (default 256, of 1 KiB).
+//! Time is processor time, since other load on the machine would disturb the shorter runs more. `cargo run --release -p
+//! senbazuru-testbenches --example vector_speed -- [ROWS]` (default 256, of 1 KiB).
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -94,7 +94,7 @@ fn checked(model: &Model, rows: u32) -> sim::Result<f64> {
     Ok(speed)
 }
 
-/// The least that lets the design run: every request is counted, every answer behind the descriptor has the same data.
+/// The least that lets the design run: every request is counted, every answer after the descriptor has the same data.
 fn unchecked(model: &Model, rows: u32) -> sim::Result<f64> {
     let mut sim = model.instance()?;
     sim::handles! {

@@ -1,5 +1,6 @@
-//! [`BitSerialPe`] with groups of weights of six and eight bits and of FP4, term by term, with terms at random, activations of all
-//! exponents, of few, subnormal ones and none; scales while the next group is summed. Groups begin and resets come at any time.
+//! [`BitSerialPe`] with groups of weights of six and eight bits and of FP4, term by term, and with random terms.
+//! Activations have all exponents or few, are subnormal or zero. Scales come while the next group is summed. Groups
+//! begin and resets come at any time.
 
 use golden::baselines::bit_serial_pe::{BitSerialPe as Golden, Cycle, Term, Widths, halves_terms, integer_terms};
 use hdl::blocks::baselines::BitSerialPe;

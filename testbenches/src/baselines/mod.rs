@@ -1,4 +1,4 @@
-//! Testbenches of what the papers compare themselves with.
+//! Testbenches of the units that the papers compare themselves with.
 
 pub mod ant_decoder;
 pub mod bit_serial_pe;

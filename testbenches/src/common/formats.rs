@@ -1,4 +1,4 @@
-//! The golden models' names of what a block's parameters say. Every format has one; there is no fallback.
+//! The golden models' names of formats that a block's parameters name. Every format has one; there is no fallback.
 
 use golden::common::float::{Float, Subnormals};
 use golden::format::{FloatFormat, Format};

@@ -18,7 +18,7 @@ pub fn bench(p: &EdramBank) -> anyhow::Result<Box<dyn sim::Bench>> {
     sim::kit::bench(p, move |sim, run| operations(&block, sim, run))
 }
 
-/// Sets the times of all cells of a bank; the ports are those of the bank, or of the group around it.
+/// Sets the times of all cells of a bank. The ports belong to the bank, or to the group around it.
 ///
 /// # Errors
 /// A port that is not there.

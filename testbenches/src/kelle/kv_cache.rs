@@ -1,5 +1,5 @@
-//! [`KvCache`] under traffic of all kinds on banks that forget: each read is what the golden cells hold, each refresh is held
-//! against the checker of its controller, with intervals that are safe, and with such that lose bits.
+//! [`KvCache`] under traffic of all kinds on banks that forget. Each read must show the golden cells, and each refresh
+//! goes to the checker of its controller. Intervals are safe, or lose bits.
 
 use golden::kelle::kv_cache::{Bank, Checker, Distribution, Intervals, Operation, ScoreFile, Violation};
 use hdl::blocks::kelle::KvCache;
@@ -49,7 +49,7 @@ struct Cache {
     behind: Vec<bool>,
     /// The row whose score was asked for in the cycle before.
     asked: usize,
-    /// Cycles since a reset in which rows were emptied; unknown behind a while in which nobody looked.
+    /// Cycles since a reset in which rows were emptied; unknown after a while in which nobody looked.
     emptied: Option<u64>,
     threshold: i64,
     /// Of high bytes, of low bytes.

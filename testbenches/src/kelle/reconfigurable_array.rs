@@ -183,7 +183,7 @@ impl Player {
             }
         }
 
-        // A row of this cycle comes behind a swap of this cycle.
+        // A row of this cycle comes after a swap of this cycle.
         if let Some(step) = &step {
             self.take(step);
         }

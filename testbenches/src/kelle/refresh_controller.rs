@@ -71,7 +71,7 @@ struct Scene {
 }
 
 impl Bench {
-    /// Nothing is known after a reset, and both intervals are those of the parameter.
+    /// Nothing is known after a reset, and both intervals have the value of the parameter.
     fn scene(&self) -> sim::Result<Scene> {
         let (p, rows) = (&self.p, self.p.rows as usize);
         let reset = Intervals { high: p.interval.into(), low: p.interval.into() };

@@ -1,5 +1,5 @@
-//! [`ScoreMemory`] against a file of registers: one write a cycle, reads and looks in each, steps that age a head as soon as all its
-//! scores are renewed, and resets at any moment.
+//! [`ScoreMemory`] against a file of registers: one write a cycle, reads and looks in each cycle, resets at any moment.
+//! A step ages a head as soon as all its scores are renewed.
 
 use golden::kelle::score_memory::ScoreFile;
 use hdl::blocks::kelle::ScoreMemory;
@@ -32,7 +32,8 @@ struct File {
     behind: Vec<bool>,
     /// Rows that were emptied since the last reset.
     emptied: usize,
-    /// Rows that were asked for in the cycle before: the one to read, those to look at. None of a cycle before a reset.
+    /// Rows that were asked for in the cycle before: the row to read, then the rows to look at. None of a cycle before
+    /// a reset.
     asked: Vec<usize>,
     threshold: i64,
 }

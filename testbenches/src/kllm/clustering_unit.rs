@@ -88,7 +88,7 @@ impl ClusteringBench {
         let clear = sim.input("clear_i")?;
         sim.poke_u64(clear, 0);
         run.reset(sim, 2)?;
-        // As many tables as there are vectors for.
+        // One table for every `VALUES_A_TABLE` vectors.
         let tables = (run.vectors() / VALUES_A_TABLE).max(6);
         let share = run.vectors() / tables + 1;
         let made = (0..tables).map(|number| self.task(number, share, &mut rng));
@@ -190,7 +190,7 @@ impl ClusteringBench {
         self.values(sim, run, 1, task, table, rng)
     }
 
-    /// The table is written while values flow. Those that enter after the last write are found with the new table.
+    /// The table is written while values flow. Values that enter after the last write are found with the new table.
     fn rewritten(
         &self,
         sim: &mut Sim,

@@ -35,7 +35,7 @@ pub fn bench(p: &IndexDistributionCounter) -> anyhow::Result<Box<dyn sim::Bench>
 struct CounterBench {
     p: IndexDistributionCounter,
     shape: Shape,
-    /// Bits of the largest count: that of k integers of ones.
+    /// Bits of the largest count, which k integers of ones reach.
     count_width: u32,
 }
 

@@ -1,4 +1,4 @@
-//! [`IndexMatmulColumn`] against the golden column, bit by bit and cycle by cycle, with pauses on both sides,
+//! [`IndexMatmulColumn`] against the golden column, bit by bit and cycle by cycle. There are pauses on both sides,
 //! columns that are too long, and resets at random moments.
 
 use golden::kllm::index_distribution_counter::{Mode, Shape};
@@ -54,8 +54,8 @@ struct ColumnBench {
 /// Columns for which a codebook is written.
 const COLUMNS_A_CODEBOOK: u64 = 12;
 
-/// A finite value of either sign whose exponent and fraction are close to those of `base`: sums in which much cancels, or in
-/// which one product is just beyond the other.
+/// A finite value of either sign close to `base` in exponent and fraction: sums in which much cancels, or in which one
+/// product just exceeds the other.
 fn alike(base: u64, rng: &mut StimulusRng) -> u64 {
     let reach = [0, 1, 3, 13][rng.random_range(0..4usize)];
     let exponent = (base >> 10 & 0x1f) as i64 + rng.random_range(-reach..=reach);

@@ -124,7 +124,7 @@ impl OrizuruBench {
         let present = self.present(rng);
         let all = self.p.beats() as usize;
         let least = present.iter().rposition(|&here| here).map_or(1, |last| last / self.p.lanes as usize + 1);
-        // With nobody behind it, a vector may end there, or go on.
+        // After its last present element, a vector may end, or go on.
         let beats = if self.p.masked { rng.random_range(least..=all) } else { all };
         Ok(Vector { golden: masked(&self.p, &values, &present, k)?, values, present, beats, k })
     }
@@ -309,7 +309,7 @@ impl OrizuruBench {
         Ok(())
     }
 
-    /// Without pauses, the cycles from the edge that takes the first beat to the one that raises `done_o` are those of the
+    /// Without pauses, the cycles from the edge that takes the first beat to the edge that raises `done_o` follow the
     /// contract.
     fn check_cycles(&self, sim: &Sim, run: &mut Run, vector: &Vector, cycles: u64) -> sim::Result<()> {
         let pops = vector.golden.max.len().max(vector.golden.min.len()) as u64;

@@ -137,7 +137,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Writes after the last pop: they take the marks of what is written away, and what is shown stays.
+    /// Writes after the last pop: they remove the marks of the written leaves, and the outputs stay.
     fn written_again(
         &self,
         sim: &mut Sim,
@@ -237,7 +237,7 @@ impl Bench {
             sim.tick()?;
             sim.poke_u64(ports.clear, 0);
             sim.settle()?;
-            // Nothing of what was dropped is done later.
+            // The dropped vector never ends.
             self.expect_done(sim, run, ports, 0)?;
         }
         sim.poke(ports.load, &Bits::zero(groups as u32));

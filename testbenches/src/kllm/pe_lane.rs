@@ -17,13 +17,13 @@ use streams::{Streams, Sums};
 /// A bank of weights, and what it is used for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bank {
-    /// For each word the indices of all columns, those of column c at c * inputs.
+    /// For each word the indices of all columns. Column c begins at c * inputs.
     pub words: Vec<Vec<u64>>,
     /// Uses, one after the other; all but the last keep the bank.
     pub passes: Vec<Pass>,
 }
 
-/// One use of a bank: a beat for each word, besides those that are sent again; or the rule is broken.
+/// One use of a bank: a beat for each word, plus beats that are sent again; or the rule is broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pass {
     /// The beats.

@@ -1,5 +1,5 @@
-//! [`WeightedSum`] against the golden sum, with pauses on both sides, counts that fp16 cannot hold, bins that are wrong from
-//! the start, and resets at random moments.
+//! [`WeightedSum`] against the golden sum, with pauses on both sides and resets at random moments. Some counts do not
+//! fit fp16, and some bins are wrong from the start.
 
 use golden::common::float::FloatFormat;
 use golden::kllm::fp16_mac::Fp16Mac as GoldenMac;

@@ -35,8 +35,8 @@ pub struct Fed {
     pub last: u64,
 }
 
-/// A bench made of what a test wants the controller to do on an array that was just reset; sums that are outstanding at
-/// its end are awaited.
+/// A bench that lets a test drive the controller on an array that was just reset. At the end it waits for outstanding
+/// sums.
 ///
 /// # Errors
 /// Parameters that the block refuses.

@@ -1,5 +1,5 @@
-//! [`TenderPe`] in the place of any PE of a row: tiles with and without pauses, rescales alone and in a row, sums that
-//! overflow by products and by rescales and come back, a left neighbour with random sums. Tiles begin, rows shift and
+//! [`TenderPe`] in the place of any PE of a row: tiles with and without pauses, single and consecutive rescales, a left
+//! neighbour with random sums. Sums overflow by products and by rescales, and come back. Tiles begin, rows shift and
 //! resets come in any cycle, in the middle of a multiplication too.
 
 use golden::tender::accumulator::Overflow as Policy;

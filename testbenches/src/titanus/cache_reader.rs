@@ -1,5 +1,5 @@
-//! [`CacheReader`]: good and damaged streams, in blocks with and without a tail, of as many tokens as are wanted and of others,
-//! reads that are given up at any moment.
+//! [`CacheReader`]: good and damaged streams, in blocks with and without a tail. Some have as many tokens as are
+//! wanted, others do not. Reads are given up at any moment.
 
 use golden::titanus::cache_reader::read_back;
 use hdl::blocks::common::stream::Word;

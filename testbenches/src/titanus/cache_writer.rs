@@ -211,7 +211,7 @@ impl Session {
         ] {
             sim.poke_u64(port, value.into());
         }
-        // Blocks of what is given up are not shown from the next cycle on, whoever takes them.
+        // Blocks of a sequence that is given up do not show from the next cycle on, whoever takes them.
         sim.poke_u64(ports.block_ready, 0);
         for waited in 0..PATIENCE {
             sim.settle()?;
@@ -252,7 +252,7 @@ impl Session {
     }
 }
 
-/// Behind a clear: nothing is open, and nothing comes, for any number of cycles.
+/// After a clear, nothing is open and nothing comes, for any number of cycles.
 fn given_up(sim: &mut Sim, run: &mut Run, ports: &Ports, rng: &mut StimulusRng) -> sim::Result<()> {
     for _ in 0..rng.random_range(0..60) {
         sim.poke_u64(ports.block_ready, rng.random_range(0..2));

@@ -24,7 +24,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// Input and output beats of a sequence. Extremes are those of the prefill tokens.
+    /// Input and output beats of a sequence. Extremes come from the prefill tokens.
     fn beats(
         &self,
         case: &Case,

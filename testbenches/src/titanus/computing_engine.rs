@@ -1,5 +1,6 @@
-//! [`ComputingEngine`] against plain dot products: vectors of all lengths, among them those of the paper's three cases, dense ones and
-//! ones of zeros, ends of the ranges, too many beats, pauses of both sides; clears and resets at any time.
+//! [`ComputingEngine`] against plain dot products. Vectors have all lengths, also the lengths of the paper's three
+//! cases; they are dense or zero, or at the ends of the ranges. There are too many beats, pauses of both sides, and
+//! clears and resets at any time.
 
 use golden::titanus::computing_engine::{beats, dot};
 use hdl::blocks::titanus::{ComputingEngine, DotBeat, DotResult};

@@ -103,7 +103,7 @@ impl Sizes {
         (bits, all)
     }
 
-    /// A good stream, cut off behind each of its blocks but the last.
+    /// A good stream, cut off after each of its blocks but the last.
     pub fn cut_everywhere(self, rng: &mut StimulusRng) -> Vec<Damaged> {
         let (bits, tiles) = self.good(rng);
         let whole = self.written(bits, &tiles);

@@ -1,5 +1,6 @@
-//! [`DcimLinear`] against products of matrices: several matrices in one store, vectors of all lengths to all rectangles, one behind the
-//! other and into each other's columns, weights that change behind a vector, pauses of both sides; clears and resets at any time.
+//! [`DcimLinear`] against products of matrices. A store holds several matrices. Vectors of all lengths go to all
+//! rectangles, one after the other, also to columns of another matrix. Weights change after a vector. There are pauses
+//! of both sides, and clears and resets at any time.
 
 use std::ops::Range;
 

@@ -186,8 +186,8 @@ impl Bench {
         Ok(())
     }
 
-    /// Golden skips are those of elements. What opens a level costs the product for the level's constant, whatever it is
-    /// itself, and so does a level that the prefill gave.
+    /// The golden model counts skips of elements. An element that opens a level costs the product for the level's
+    /// constant, whatever its own value. So does a level from the prefill.
     fn add_work(&self, sequence: &Sequence, work: &mut [u64; 4]) {
         let elements = sequence.dequantizer_work();
         let mut opened = (0, 0);

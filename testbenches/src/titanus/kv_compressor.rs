@@ -221,8 +221,8 @@ impl CompressorBench {
         Ok(())
     }
 
-    /// Nobody takes the blocks of one side until the other has all of its own, or waits for ever: those whose stream fits
-    /// the spare blocks must not wait, and none may lose anything.
+    /// Nobody takes the blocks of one side until the other side has all of its blocks, or waits for ever. A side whose
+    /// stream fits the spare blocks must not wait, and no side may lose anything.
     fn one_side_first(
         &self,
         sim: &mut Sim,
@@ -253,8 +253,8 @@ impl CompressorBench {
         Ok(())
     }
 
-    /// Sequences behind each other, for `limit` cycles or to the end: starts wait, what must be refused is written all the
-    /// time, overflow holds as long as it is promised, and open streams can be read.
+    /// Sequences after each other, for `limit` cycles or to the end. Starts wait, writes that must be refused come all
+    /// the time, overflow holds as long as the contract says, and open streams can be read.
     fn together(
         &self,
         sim: &mut Sim,

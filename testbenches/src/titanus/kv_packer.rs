@@ -113,7 +113,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Streams that pause behind some of their tiles: what left and the tail are a whole stream so far.
+    /// Streams that pause after some of their tiles: the blocks that left and the tail make a whole stream so far.
     fn open(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("open streams");
         let (lanes, size) = (self.p.lanes as usize, self.p.block_bytes as usize);

@@ -54,7 +54,7 @@ impl Bench {
                 driver[0].extend(blocks(&bytes, self.size()))?;
                 monitor[0].expect(stored_tiles(&parsed, lanes as usize))?;
                 if i == 0 {
-                    // One cycle until the first block is in place, two stages behind the last tile.
+                    // One cycle until the first block is in place, two stages after the last tile.
                     let stated = stated_cycles(&tiles, lanes) + self.padding_cycles(bits, &tiles) + 3;
                     let streams = (driver[0].as_mut(), monitor[0].as_mut());
                     cycles(sim, run, streams, |_, tiles| tiles.is_done(), stated, "block")?;

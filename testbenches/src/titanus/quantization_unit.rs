@@ -1,5 +1,5 @@
-//! [`QuantizationUnit`] against the golden sequence: prefill shorter and longer than the buffer, none, sequences that end
-//! within it or within a token, levels that run out, starts while busy, widths that are refused, resets.
+//! [`QuantizationUnit`] against the golden sequence. The prefill is shorter or longer than the buffer, or empty;
+//! sequences end within it or within a token. Levels run out, starts come while busy, widths are refused, resets come.
 
 use golden::titanus::quantization_unit::{self as golden_unit, Tile};
 use hdl::blocks::titanus::quantization_unit::{HierarchicalTile, SequenceStart};
@@ -214,8 +214,8 @@ impl UnitBench {
         )
     }
 
-    /// Sequences behind each other, for `limit` cycles or to the end: starts wait while the unit is busy, widths come and
-    /// are refused all the time, and overflow is right in every cycle.
+    /// Sequences after each other, for `limit` cycles or to the end. Starts wait while the unit is busy, widths come
+    /// and are refused all the time, and overflow is right in every cycle.
     fn together(
         &self,
         sim: &mut Sim,
@@ -242,7 +242,7 @@ impl UnitBench {
             widths.noise(sim, &jobs[drivers[1].sent() as usize..]);
             run.cycle(sim, &mut drivers, &mut monitors)?;
             widths.check(sim, run)?;
-            // Tiles of the sequence that was started last: those that left, and the one that is offered.
+            // Tiles of the sequence that was started last: tiles that left, and the tile that is offered.
             let Some(now) = (drivers[1].sent() as usize).checked_sub(1) else { continue };
             let before: usize = overflows[..now].iter().map(Vec::len).sum();
             let Some(left) = monitors[0].beats().len().checked_sub(before) else {

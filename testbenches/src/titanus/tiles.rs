@@ -137,7 +137,7 @@ pub fn rebuilt(beats: &[Restored], levels: u32) -> Vec<RebuiltTile<Values>> {
     beats.iter().map(beat).collect()
 }
 
-/// The blocks of a stream of bytes; with checksums, each has that of the bytes up to it.
+/// The blocks of a stream of bytes; with checksums, each block has the checksum of all bytes up to its end.
 pub fn blocks(bytes: &[u8], (block_bytes, checksum): (u32, bool)) -> Vec<ByteBlock<Values>> {
     let size = block_bytes as usize;
     let count = bytes.len() / size;
@@ -169,8 +169,8 @@ pub fn broken_off(
     sim.reset(1)
 }
 
-/// Runs streams without pauses to their end and demands that the first beat of `monitor` comes `latency` cycles after the
-/// first of `driver`, and the others one a cycle after it.
+/// Runs streams without pauses to their end. The first beat of `monitor` must come `latency` cycles after the first
+/// beat of `driver`, and the others one a cycle after it.
 ///
 /// # Errors
 /// A mismatch of values or of cycles.

@@ -1,4 +1,4 @@
-//! Registers behind AXI4-Lite, signal by signal: addresses and data in any order, both answers held up, hardware that sets
+//! Registers on AXI4-Lite, signal by signal: addresses and data in any order, both answers stalled, hardware that sets
 //! and shows at the same time, resets.
 
 use std::collections::VecDeque;
@@ -201,7 +201,7 @@ pub fn accesses(
     Ok(())
 }
 
-/// Mostly a word of the map, sometimes one behind it, and any byte of it.
+/// Any byte of a word, mostly in the map, sometimes after its end.
 fn address(rng: &mut StimulusRng, span: u32) -> u32 {
     match rng.random_range(0..8u8) {
         0 => rng.random_range(0..4096),

@@ -136,7 +136,7 @@ impl Bench {
         self.expected.extend(output(&command, bytes, |a| self.contents.byte(a), failing));
         let taken = |b: &Burst| Taken { id: 0, address: b.address, beats: b.beats };
         if failing.is_some() {
-            // Bursts behind the one that fails may or may not have begun.
+            // Bursts after the failing one may or may not have begun.
             self.optional += 1;
             return;
         }
@@ -238,7 +238,7 @@ impl Bench {
     }
 }
 
-/// Bad beats among those of `command`: some position, or none.
+/// Puts a bad beat at a random position of `command`.
 fn spoil(bench: &mut Bench, command: &Command, rng: &mut StimulusRng) {
     let beats = command.bus_beats(bench.shape.bytes);
     let place = beats[rng.random_range(0..beats.len())];
@@ -284,7 +284,7 @@ fn work(p: &AxiReadDma, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
             }
             bench.commands.queue.push_back(command);
         }
-        // Bad beats of a later command are those of an earlier one, too.
+        // A bad beat of a later command may belong to an earlier command, too.
         let queued: Vec<Command> = bench.commands.queue.drain(..).collect();
         queued.into_iter().for_each(|c| bench.push(c));
         round += 1;

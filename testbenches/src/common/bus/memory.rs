@@ -24,7 +24,7 @@ impl Manners {
     }
 }
 
-/// What is in the memory: bytes that follow from their address, and those that were written.
+/// Contents of the memory: written bytes, and bytes that follow from their address elsewhere.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
     written: BTreeMap<u64, u8>,
@@ -116,7 +116,7 @@ fn address(
     (bytes, attributes): (u64, Attributes),
 ) -> sim::Result<Taken> {
     let v: Vec<u64> = fields.iter().map(value).collect();
-    rule(run, sim, port, (v[5], v[6]) == attributes, "other attributes than those at the input")?;
+    rule(run, sim, port, (v[5], v[6]) == attributes, "other attributes than at the input")?;
     let taken = Taken { id: v[0], address: v[1], beats: v[2] + 1 };
     rule(run, sim, port, 1 << v[3] == bytes, "a burst of narrow beats")?;
     rule(run, sim, port, v[4] == 1, "a burst that is not INCR")?;

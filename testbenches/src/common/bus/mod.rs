@@ -1,4 +1,4 @@
-//! Benches of what has an AXI4 port.
+//! Benches of blocks with an AXI4 port.
 
 pub mod axi_arbiter;
 pub mod axi_lite_registers;
@@ -32,7 +32,7 @@ pub struct Commands {
     takes: bool,
     /// In order.
     pub expected: VecDeque<End>,
-    /// Cycle in which the last command was taken, and the first that shows an end behind it.
+    /// Cycle in which the last command was taken, and the first cycle after it that shows an end.
     pub taken_at: u64,
     /// See `taken_at`.
     pub ended_at: u64,

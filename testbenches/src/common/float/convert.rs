@@ -8,8 +8,8 @@ use super::to_int::direction;
 use super::{Corners, Operands, Unit, expected, outputs};
 use crate::common::formats::{float, float_format};
 
-/// All values of a narrow format. Of fp32, all high halves, each with low halves of which the upper 4 bits take all
-/// values and the lower 12 those that rounding tells apart: nothing, the least, about half, the most.
+/// All values of a narrow format. Of fp32, all high halves. In the low halves the upper 4 bits take all values. The
+/// lower 12 bits take the values that matter to rounding: nothing, the least, about half, the most.
 fn corners(format: FloatFormat) -> Corners {
     let all = |width: u32| (0..1u64 << width).collect::<Vec<_>>();
     if format.width() <= 16 {

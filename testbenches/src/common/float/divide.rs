@@ -31,7 +31,7 @@ pub fn bench(p: &FloatDivide) -> anyhow::Result<Box<dyn sim::Bench>> {
     .bench(p)
 }
 
-/// Any two operands; or a product and one of its factors, so that the quotient is near a number, near the middle of two,
+/// Any two operands; or a product and one of its factors. Then the quotient is near a number, near the middle of two,
 /// or near an end of the range.
 fn quotient(operands: Operands, rng: &mut StimulusRng) -> [u64; 2] {
     let [a, b] = operands.factors(rng);

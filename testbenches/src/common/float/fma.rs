@@ -56,8 +56,8 @@ fn unit(p: &FloatFma) -> Unit {
     }
 }
 
-/// The bench of a multiply-add unit that begins with all numbers and the factors around those that make the smallest
-/// normal number of them, plus a zero; there are eight vectors a number.
+/// The bench of a multiply-add unit with factors around the smallest normal number. It begins with all numbers, each
+/// with the factors that bring the product near that number, plus a zero: eight vectors for each number.
 ///
 /// # Errors
 /// Parameters that the block refuses, a format of more than 16 bits.

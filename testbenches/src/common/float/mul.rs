@@ -14,8 +14,8 @@ pub fn bench(p: &FloatMul) -> anyhow::Result<Box<dyn sim::Bench>> {
     unit(p).bench(p)
 }
 
-/// The bench of a multiplier that begins with all numbers and the factors around those that make the smallest normal
-/// number of them; there are eight vectors a number.
+/// The bench of a multiplier with products around the smallest normal number. It begins with all numbers, each with the
+/// factors that bring the product near that number: eight vectors for each number.
 ///
 /// # Errors
 /// Parameters that the block refuses, a format of more than 16 bits.

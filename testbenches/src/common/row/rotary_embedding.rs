@@ -41,7 +41,7 @@ impl Beat {
         let mut values = numbers(rng, lanes);
         let [cosines, mut sines] = [0, 1].map(|_| (0..lanes / 2).map(|_| angle(rng)).collect::<Vec<u16>>());
         if rng.random_range(0..8u8) == 0 {
-            // Equal numbers turned by 45 degrees: what is left of one is what rounding took from a product.
+            // Equal numbers turned by 45 degrees: one result is the error of a product's rounding.
             for i in 0..lanes / 2 {
                 let sign = |rng: &mut StimulusRng| rng.random_range(0..2u16) << 15;
                 sines[i] = cosines[i] ^ sign(rng);

@@ -1,5 +1,5 @@
-//! [`RowFrame`] with an analysis and lanes that are made here: the answer is the exclusive or of a row's data and of what
-//! came beside it, and a lane adds the answer to its element. A prepared element is one more.
+//! [`RowFrame`] with an analysis and lanes that the bench plays. The answer is the exclusive or of a row's data and of
+//! the input next to it. A lane adds the answer to its element. A prepared element is one more.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use sim::{Bits, Run, Sim};
 /// The bench of a frame; a vector is a row.
 ///
 /// # Errors
-/// Parameters that the block refuses, and those whose beats are not made of 16-bit elements and an answer as wide.
+/// Parameters that the block refuses; beats that do not consist of 16-bit elements with an answer of 16 bits.
 pub fn bench(p: &RowFrame) -> anyhow::Result<Box<dyn sim::Bench>> {
     anyhow::ensure!(
         p.width == 16 * p.lanes && p.output_width == p.width && p.kept_width == p.width && p.result_width == 16,
@@ -40,7 +40,7 @@ struct Frame<'a> {
     count: u64,
     open: Vec<Beat<Data>>,
     dropping: bool,
-    /// Beats at the analysis, and those that leave.
+    /// Beats at the analysis, and beats that leave.
     inside: VecDeque<(Vec<u16>, u64, bool)>,
     /// Beats that went to the lanes and have not left.
     changed: usize,

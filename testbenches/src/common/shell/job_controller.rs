@@ -1,5 +1,5 @@
-//! [`JobController`] with memory and an accelerator that the bench plays: chains with wrong descriptors in them, answers
-//! late or never, errors of the bus and of operations, starts at any time, soft resets at any moment.
+//! [`JobController`] with memory and an accelerator that the bench plays. There are chains with wrong descriptors, late
+//! and missing answers, and errors of the bus and of operations. Starts and soft resets come at any time.
 
 use std::collections::VecDeque;
 

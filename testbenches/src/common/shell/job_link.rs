@@ -110,7 +110,7 @@ struct Drawn {
     /// Of its own kind: what the model says of it.
     checked: Option<Result<Link, u8>>,
     tokens: Vec<Token>,
-    /// The one behind takes nothing.
+    /// The next core takes nothing.
     refused: bool,
 }
 
@@ -182,7 +182,7 @@ impl Player {
             _ => {}
         }
         let mut checked = Link::check(&words, &self.most);
-        // As many as come: those that the block has already count.
+        // As many as come: tokens that the block already has count.
         let mut tokens = Vec::new();
         let mut refused = false;
         let mut limit = 0;
@@ -195,7 +195,7 @@ impl Player {
             let there = self.waiting.len() as u32;
             tokens = (there + 1..=link.awaited).map(|number| link.last_awaited && number == link.awaited).collect();
             match self.rng.random_range(0..10u8) {
-                // Another mark, which may be that of a token behind.
+                // Another mark, which a later token may have.
                 0 if !tokens.is_empty() => {
                     let at = self.rng.random_range(0..tokens.len());
                     tokens[at] = !tokens[at];
@@ -213,7 +213,8 @@ impl Player {
                 4 => tokens.push(self.rng.random()),
                 _ => {}
             }
-            // What waits too long is seen where nothing else waits. Half of what is patient has it of the host.
+            // A wait that is too long shows where nothing else waits. Half of the patient operations get their patience
+            // from the host.
             (words[2], limit) = match link.patience {
                 0 => (0, 0),
                 patience if self.often(2) => (0, patience),
@@ -284,7 +285,7 @@ impl Player {
         sim.poke_u64(self.pins.end.ready, 0);
         sim.poke_u64(self.pins.other.ready, 0);
         sim.poke_u64(self.pins.other_end.valid, 0);
-        // Tokens are there ahead of it, but for those behind a last one.
+        // Tokens are there before it, except tokens after a last one.
         let mut quiet = 0;
         while pace == Pace::Quick && !self.coming.is_empty() && quiet < 3 {
             let before = self.coming.len();
@@ -383,7 +384,7 @@ impl Player {
         if let (Pace::Quick, Ok(link)) = (pace, checked)
             && before >= used
         {
-            // A cycle for the check, one behind the last token, one behind the last that is given.
+            // A cycle for the check, one after the last token, one after the last token that is given.
             let due = match (taken, refused) {
                 (Ok(Taken::All), false) => link.cycles(),
                 (Ok(Taken::All), true) => 3 + u64::from(link.awaited) + u64::from(link.patience),

@@ -1,4 +1,4 @@
-//! Benches of what a complete accelerator is from outside.
+//! Benches of the blocks through which a host sees an accelerator.
 
 pub mod event_counters;
 pub mod job_controller;

@@ -1,5 +1,5 @@
-//! [`OperandCheck`]: operands whose last byte is about where the window or the bus ends, such that one bit of rows and stride
-//! takes far away, clears at any time.
+//! [`OperandCheck`]: operands whose last byte is near the end of the window or of the bus. In some, one bit of rows or
+//! stride moves the last byte far away. Clears come at any time.
 
 use golden::common::bus::Command;
 use golden::common::shell::job_controller::Limits;
@@ -120,7 +120,7 @@ fn work(p: &OperandCheck, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     Ok(())
 }
 
-/// Clears for some cycles: nothing of what was in hand is told, and the next operand is taken.
+/// Clears for some cycles: there is no verdict on the operand in hand, and the next operand is taken.
 fn drop_it(sim: &mut Sim, run: &mut Run, cycles: u8) -> sim::Result<()> {
     let [clear_i, valid_i, ready_i] = ["clear_i", "operand_valid_i", "verdict_ready_i"].map(|name| sim.input(name));
     let (clear_i, ready_o, valid_o) = (clear_i?, sim.output("operand_ready_o")?, sim.output("verdict_valid_o")?);

@@ -8,7 +8,7 @@ use sim::{Bits, Difference, Driver, Monitor, Run, Sim, Values};
 #[derive(Clone, Debug)]
 pub(super) struct Sums {
     pub sums: Vec<i128>,
-    /// Those of outliers, if there is hardware for them; none where one of them has no value.
+    /// Sums of outliers, if there is hardware for them; none where one of the outliers has no value.
     pub outliers: Option<Vec<Option<i128>>>,
     pub error: bool,
     pub last: bool,
