@@ -10,43 +10,43 @@
 #error "these structures are little endian"
 #endif
 
-/* What every descriptor begins with. */
+/* The first 4 bytes of every descriptor. */
 #define SNBZ_MAGIC 0x5a424e53u
 /* Version of descriptors. */
 #define SNBZ_DESCRIPTOR_VERSION 0x1u
 /* The tag is written to memory. */
 #define SNBZ_FLAG_TAG 0x1u
-/* Nothing is read that the descriptor before writes. */
+/* The operation reads nothing that the operation before it writes. */
 #define SNBZ_FLAG_INDEPENDENT 0x2u
 /* Address of the descriptor: no multiple of 64, or outside of the window or of the bus. */
 #define SNBZ_ERROR_DESCRIPTOR 0x1u
 /* The descriptor does not begin with the magic bytes. */
 #define SNBZ_ERROR_MAGIC 0x2u
-/* The descriptor's version is another one. */
+/* The descriptor has another version than the device. */
 #define SNBZ_ERROR_VERSION 0x3u
 /* There is no such operation. */
 #define SNBZ_ERROR_OPCODE 0x4u
 /* A flag or a field that must be 0 is not. */
 #define SNBZ_ERROR_RESERVED 0x5u
-/* Place of the tag: no multiple of 64, or outside of the window. */
+/* Address of the tag: no multiple of 64, or outside of the window. */
 #define SNBZ_ERROR_TAG 0x6u
 /* The chain is longer than MAX_DESCRIPTORS. */
 #define SNBZ_ERROR_CHAIN 0x7u
 /* An address or stride of the operation is no multiple of 64. */
 #define SNBZ_ERROR_ALIGNMENT 0x8u
-/* A size of the operation is 0, more than the buffers hold, or not what a step needs. */
+/* A size of the operation is 0, does not fit into the buffers, or does not suit a step. */
 #define SNBZ_ERROR_SIZE 0x9u
-/* Something of the operation lies outside of the window. */
+/* An operand or result of the operation lies outside of the window. */
 #define SNBZ_ERROR_WINDOW 0xau
 /* A subordinate answered a read or write with SLVERR. */
 #define SNBZ_ERROR_SLVERR 0xbu
 /* Nothing answered at an address. */
 #define SNBZ_ERROR_DECERR 0xcu
-/* Memory did not answer, or an accelerator that a link waits for, in time. */
+/* Memory, or an accelerator that a link waits for, did not answer in time. */
 #define SNBZ_ERROR_TIMEOUT 0xdu
-/* A result of the operation is not exact where the descriptor demands it. */
+/* A result of the operation is not exact, and the descriptor demands exact results. */
 #define SNBZ_ERROR_OVERFLOW 0xeu
-/* A field of the operation is not one of its values. */
+/* A field of the operation has a value that the device does not support. */
 #define SNBZ_ERROR_FIELD 0xfu
 /* Opcode of vector_top. */
 #define SNBZ_VECTOR_OPCODE 0x1u
@@ -62,9 +62,9 @@
 #define SNBZ_VECTOR_STEP_NORM 0x10u
 /* The norm multiplies by the gains; only with NORM, and not with a softmax. */
 #define SNBZ_VECTOR_STEP_GAIN 0x20u
-/* Turn pairs of neighbours by the angles; not with MULTIPLY. */
+/* Rotate pairs of neighbours by the angles; not with MULTIPLY. */
 #define SNBZ_VECTOR_STEP_ROTATE 0x400u
-/* In each row of a softmax one more element counts than in the one before. */
+/* In each row of a softmax one more element counts than in the row before. */
 #define SNBZ_VECTOR_STEP_CAUSAL 0x800u
 /* An overflow is an error. */
 #define SNBZ_VECTOR_STEP_EXACT 0x1000u
@@ -79,7 +79,7 @@
 #define SNBZ_VECTOR_FORMAT_INT4 0x200u
 /* Opcode of tender_top. A product of matrices. */
 #define SNBZ_TENDER_OPCODE_MATMUL 0x1u
-/* Opcode of tender_top. fp16 numbers that become integers. */
+/* Opcode of tender_top. Turns fp16 numbers into integers. */
 #define SNBZ_TENDER_OPCODE_PACK 0x2u
 /* Opcode of tender_top. Steps on rows: struct snbz_vector_descriptor with this opcode. */
 #define SNBZ_TENDER_OPCODE_VECTOR 0x3u
@@ -91,21 +91,21 @@
 #define SNBZ_TENDER_OPTION_B_UNSIGNED 0x4u
 /* Results are panels of integers, otherwise rows of fp16. */
 #define SNBZ_TENDER_OPTION_INTEGERS 0x10u
-/* Integers that are results are not in two's complement. */
+/* Integers of the results are not in two's complement. */
 #define SNBZ_TENDER_OPTION_OUT_UNSIGNED 0x20u
 /* Negative numbers become 0. */
 #define SNBZ_TENDER_OPTION_RELU 0x40u
 /* Each row has its constants, otherwise each column. */
 #define SNBZ_TENDER_OPTION_PER_ROW 0x80u
-/* Each doubling ends a part of the sum, which is added behind the array; only where CAPS has it. */
+/* Each doubling ends a partial sum, and partial sums are added outside the array; only if CAPS has it. */
 #define SNBZ_TENDER_OPTION_EXPLICIT 0x100u
 /* An overflow is an error. */
 #define SNBZ_TENDER_OPTION_EXACT 0x1000u
-/* Opcode of kllm_top. A product of tokens and weights. One of integers of 8 bits has opcode SNBZ_KLLM_OPCODE_SCORES. */
+/* Opcode of kllm_top. A product of tokens and weights. A product of integers of 8 bits has opcode SNBZ_KLLM_OPCODE_SCORES. */
 #define SNBZ_KLLM_OPCODE_MATMUL 0x1u
-/* Opcode of kllm_top. Rows of fp16 numbers that become tokens. */
+/* Opcode of kllm_top. Quantizes rows of fp16 numbers to tokens. */
 #define SNBZ_KLLM_OPCODE_QUANTIZE 0x4u
-/* Opcode of kllm_top. A token that is put into panels of weights. */
+/* Opcode of kllm_top. Puts a token into panels of weights. */
 #define SNBZ_KLLM_OPCODE_APPEND 0x5u
 /* Opcode of kllm_top. Steps on rows: struct snbz_vector_descriptor with this opcode. */
 #define SNBZ_KLLM_OPCODE_VECTOR 0x3u
@@ -113,19 +113,19 @@
 #define SNBZ_KLLM_OPCODE_SCORES 0x2u
 /* Of a quantizer: indices have 3 bits, otherwise 4. */
 #define SNBZ_KLLM_OPTION_THREE_BITS 0x1u
-/* Of a token that is put into panels: it becomes a position of each channel, otherwise a channel. */
+/* Of an append: the token becomes a position of each channel, otherwise a channel. */
 #define SNBZ_KLLM_OPTION_POSITION 0x1u
 /* An overflow is an error. */
 #define SNBZ_KLLM_OPTION_EXACT 0x1000u
-/* Opcode of titanus_core. Weights or constants that come from memory. */
+/* Opcode of titanus_core. Loads weights or constants from memory. */
 #define SNBZ_TITANUS_OPCODE_LOAD 0x1u
 /* Opcode of titanus_core. Products of rows and a matrix on the chip. */
 #define SNBZ_TITANUS_OPCODE_PRODUCT 0x2u
-/* Opcode of titanus_core. Tokens that go to the cache. */
+/* Opcode of titanus_core. Appends tokens to the cache. */
 #define SNBZ_TITANUS_OPCODE_APPEND 0x4u
-/* Opcode of titanus_core. Tokens that come back from the cache. */
+/* Opcode of titanus_core. Restores the tokens of the cache. */
 #define SNBZ_TITANUS_OPCODE_RESTORE 0x5u
-/* Opcode of titanus_core. Tokens of the core before this one that are taken, and tokens that are given to the one behind. */
+/* Opcode of titanus_core. Takes tokens of the core before this one, and gives tokens to the next core. */
 #define SNBZ_TITANUS_OPCODE_LINK 0x6u
 /* Opcode of titanus_core. Steps on rows: struct snbz_vector_descriptor with this opcode. */
 #define SNBZ_TITANUS_OPCODE_VECTOR 0x3u
@@ -137,13 +137,13 @@
 #define SNBZ_TITANUS_OPTION_RELU 0x2u
 /* Of a product: all results have the first constant. */
 #define SNBZ_TITANUS_OPTION_ONE_CONSTANT 0x4u
-/* Of an append: the pruned tokens become the context, or its next ones. */
+/* Of an append: the pruned tokens become the context, or follow its tokens. */
 #define SNBZ_TITANUS_OPTION_KEEP 0x1u
 /* Of a restore: tokens go to memory, otherwise to the context. */
 #define SNBZ_TITANUS_OPTION_ROWS 0x1u
-/* Of a link: the last token that is taken is the last one of a piece of work, the others are not. */
+/* Of a link: the last token that is taken is marked as last, the others are not. */
 #define SNBZ_TITANUS_OPTION_LAST_AWAITED 0x1u
-/* Of a link: so is the last one that is given. */
+/* Of a link: the last token that is given is marked as last. */
 #define SNBZ_TITANUS_OPTION_LAST_GIVEN 0x2u
 /* An overflow is an error. */
 #define SNBZ_TITANUS_OPTION_EXACT 0x1000u
@@ -151,40 +151,40 @@
 #define SNBZ_TITANUS_MATRIX_STORE 0x0u
 /* A product with keys of the context. */
 #define SNBZ_TITANUS_MATRIX_KEYS 0x1u
-/* A product with its values. */
+/* A product with values of the context. */
 #define SNBZ_TITANUS_MATRIX_VALUES 0x2u
 /* Opcode of kelle_top. Rows of fp16 times a matrix of weights. */
 #define SNBZ_KELLE_OPCODE_LINEAR 0x1u
-/* Opcode of kelle_top. Tokens that enter a head, whose queries attend to it. */
+/* Opcode of kelle_top. Tokens enter a head, and their queries attend to it. */
 #define SNBZ_KELLE_OPCODE_ATTENTION 0x2u
-/* Opcode of kelle_top. Heads that are emptied. */
+/* Opcode of kelle_top. Empties heads. */
 #define SNBZ_KELLE_OPCODE_CLEAR 0x4u
-/* Opcode of kelle_top. How often rows of the cache are refreshed. */
+/* Opcode of kelle_top. Sets how often rows of the cache are refreshed. */
 #define SNBZ_KELLE_OPCODE_REFRESH 0x5u
-/* Opcode of kelle_top. Cached tokens that are written to memory. */
+/* Opcode of kelle_top. Writes cached tokens to memory. */
 #define SNBZ_KELLE_OPCODE_SAVE 0x6u
-/* Opcode of kelle_top. A token that is kept as what it came from. */
+/* Opcode of kelle_top. Gives a token a slot: its key and value are recomputed instead of cached. */
 #define SNBZ_KELLE_OPCODE_RECOMPUTE 0x8u
 /* Opcode of kelle_top. Steps on rows: struct snbz_vector_descriptor with this opcode. */
 #define SNBZ_KELLE_OPCODE_VECTOR 0x3u
-/* Of attention: values come behind the scores. */
+/* Of attention: values are read after the scores have begun. */
 #define SNBZ_KELLE_OPTION_LATE 0x2u
-/* What is not exact is an error. */
+/* A result that is not exact is an error. */
 #define SNBZ_KELLE_OPTION_EXACT 0x1000u
 
-/* Descriptor of vector_top, and of steps on rows of the others. */
+/* Descriptor of vector_top, and of steps on rows in the other accelerators. */
 struct snbz_vector_descriptor {
   /* The bytes SNBZ. */
   uint32_t magic;
   /* Version of descriptors, 1. */
   uint8_t version;
-  /* What is to be done. */
+  /* The operation. */
   uint8_t opcode;
   /* Bits SNBZ_FLAG_...; others 0. */
   uint16_t flags;
   /* Address of the next descriptor, 0 for none. */
   uint64_t next;
-  /* What TAG shows when this is done. */
+  /* The value of TAG when the operation is done. */
   uint32_t tag;
   /* 0. */
   uint32_t reserved;
@@ -198,9 +198,9 @@ struct snbz_vector_descriptor {
   uint32_t steps;
   /* Factor of all elements, fp16. */
   uint16_t scale;
-  /* What results are multiplied by before they become integers, fp16. */
+  /* Factor of the results before they become integers, fp16. */
   uint16_t quantizer;
-  /* What is added to the mean square or the variance, in units of 2^-48, below 2^40. */
+  /* Addend to the mean square or the variance, in units of 2^-48, below 2^40. */
   uint64_t epsilon;
   /* Bytes from row to row of x. */
   uint32_t x_stride;
@@ -208,9 +208,9 @@ struct snbz_vector_descriptor {
   uint32_t addend_stride;
   /* Rows of fp16. */
   uint64_t x_address;
-  /* What is added: rows of fp16. */
+  /* The addends: rows of fp16. */
   uint64_t addend_address;
-  /* What is multiplied by: rows of fp16. Or angles: of each pair cosine and sine. */
+  /* The factors: rows of fp16. Or angles: cosine and sine of each pair. */
   uint64_t factor_address;
   /* Bytes from row to row of the factors or angles. */
   uint32_t factor_stride;
@@ -264,13 +264,13 @@ struct snbz_tender_matmul_descriptor {
   uint32_t magic;
   /* Version of descriptors, 1. */
   uint8_t version;
-  /* What is to be done. */
+  /* The operation. */
   uint8_t opcode;
   /* Bits SNBZ_FLAG_...; others 0. */
   uint16_t flags;
   /* Address of the next descriptor, 0 for none. */
   uint64_t next;
-  /* What TAG shows when this is done. */
+  /* The value of TAG when the operation is done. */
   uint32_t tag;
   /* 0. */
   uint32_t reserved;
@@ -341,19 +341,19 @@ _Static_assert(offsetof(struct snbz_tender_matmul_descriptor, zero_3) == 120, "z
 _Static_assert(sizeof(struct snbz_tender_matmul_descriptor) == 128, "snbz_tender_matmul_descriptor");
 #endif
 
-/* Descriptor of tender_top. fp16 numbers that become integers. */
+/* Descriptor of tender_top. Turns fp16 numbers into integers. */
 struct snbz_tender_pack_descriptor {
   /* The bytes SNBZ. */
   uint32_t magic;
   /* Version of descriptors, 1. */
   uint8_t version;
-  /* What is to be done. */
+  /* The operation. */
   uint8_t opcode;
   /* Bits SNBZ_FLAG_...; others 0. */
   uint16_t flags;
   /* Address of the next descriptor, 0 for none. */
   uint64_t next;
-  /* What TAG shows when this is done. */
+  /* The value of TAG when the operation is done. */
   uint32_t tag;
   /* 0. */
   uint32_t reserved;
@@ -421,19 +421,19 @@ _Static_assert(offsetof(struct snbz_tender_pack_descriptor, zero_7) == 120, "zer
 _Static_assert(sizeof(struct snbz_tender_pack_descriptor) == 128, "snbz_tender_pack_descriptor");
 #endif
 
-/* Descriptor of kllm_top. A product of tokens and weights. One of integers of 8 bits has opcode SNBZ_KLLM_OPCODE_SCORES. */
+/* Descriptor of kllm_top. A product of tokens and weights. A product of integers of 8 bits has opcode SNBZ_KLLM_OPCODE_SCORES. */
 struct snbz_kllm_matmul_descriptor {
   /* The bytes SNBZ. */
   uint32_t magic;
   /* Version of descriptors, 1. */
   uint8_t version;
-  /* What is to be done. */
+  /* The operation. */
   uint8_t opcode;
   /* Bits SNBZ_FLAG_...; others 0. */
   uint16_t flags;
   /* Address of the next descriptor, 0 for none. */
   uint64_t next;
-  /* What TAG shows when this is done. */
+  /* The value of TAG when the operation is done. */
   uint32_t tag;
   /* 0. */
   uint32_t reserved;
@@ -465,11 +465,11 @@ struct snbz_kllm_matmul_descriptor {
   uint64_t codebook_address;
   /* Where the results go: rows of fp16. */
   uint64_t out_address;
-  /* What is added: rows of fp16. */
+  /* The addends: rows of fp16. */
   uint64_t addend_address;
   /* Bytes from row to row of the addends. */
   uint32_t addend_stride;
-  /* Outliers that there is room for in a token, up to twice those of ORIZURU; of integers 0. */
+  /* Outliers that a token has room for, up to twice the number in ORIZURU; of integers 0. */
   uint32_t outliers;
   /* 0. */
   uint64_t zero_0;
@@ -504,19 +504,19 @@ _Static_assert(offsetof(struct snbz_kllm_matmul_descriptor, zero_0) == 120, "zer
 _Static_assert(sizeof(struct snbz_kllm_matmul_descriptor) == 128, "snbz_kllm_matmul_descriptor");
 #endif
 
-/* Descriptor of kllm_top. Rows of fp16 numbers that become tokens. */
+/* Descriptor of kllm_top. Quantizes rows of fp16 numbers to tokens. */
 struct snbz_kllm_quantize_descriptor {
   /* The bytes SNBZ. */
   uint32_t magic;
   /* Version of descriptors, 1. */
   uint8_t version;
-  /* What is to be done. */
+  /* The operation. */
   uint8_t opcode;
   /* Bits SNBZ_FLAG_...; others 0. */
   uint16_t flags;
   /* Address of the next descriptor, 0 for none. */
   uint64_t next;
-  /* What TAG shows when this is done. */
+  /* The value of TAG when the operation is done. */
   uint32_t tag;
   /* 0. */
   uint32_t reserved;
@@ -528,9 +528,9 @@ struct snbz_kllm_quantize_descriptor {
   uint32_t columns;
   /* Bits SNBZ_KLLM_OPTION_...: THREE_BITS, EXACT; others 0. */
   uint32_t options;
-  /* How many of the largest elements of a row stay as they are. */
+  /* How many of the largest elements of a row are outliers. */
   uint16_t largest;
-  /* How many of the smallest ones. */
+  /* How many of the smallest elements of a row are outliers. */
   uint16_t smallest;
   /* Bytes from row to row of x. */
   uint32_t x_stride;
@@ -584,19 +584,19 @@ _Static_assert(offsetof(struct snbz_kllm_quantize_descriptor, zero_5) == 120, "z
 _Static_assert(sizeof(struct snbz_kllm_quantize_descriptor) == 128, "snbz_kllm_quantize_descriptor");
 #endif
 
-/* Descriptor of kllm_top. A token that is put into panels of weights. */
+/* Descriptor of kllm_top. Puts a token into panels of weights. */
 struct snbz_kllm_append_descriptor {
   /* The bytes SNBZ. */
   uint32_t magic;
   /* Version of descriptors, 1. */
   uint8_t version;
-  /* What is to be done. */
+  /* The operation. */
   uint8_t opcode;
   /* Bits SNBZ_FLAG_...; others 0. */
   uint16_t flags;
   /* Address of the next descriptor, 0 for none. */
   uint64_t next;
-  /* What TAG shows when this is done. */
+  /* The value of TAG when the operation is done. */
   uint32_t tag;
   /* 0. */
   uint32_t reserved;
@@ -614,13 +614,13 @@ struct snbz_kllm_append_descriptor {
   uint32_t panel_stride;
   /* 0. */
   uint32_t zero_1;
-  /* Times the scale the first constant of a channel, fp32; of a position 0. */
+  /* Factor that turns the token's scale into the first constant of a channel, fp32; of a position 0. */
   uint32_t dense_factor;
-  /* The second one. */
+  /* Factor that turns the token's scale into the second constant of a channel, fp32; of a position 0. */
   uint32_t outlier_factor;
   /* The token. */
   uint64_t token_address;
-  /* The panels; of a channel its own. */
+  /* The panels; of a channel its own panel. */
   uint64_t panel_address;
   /* Constants of the channel's panel, or the row of scales. */
   uint64_t scales_address;
@@ -664,19 +664,19 @@ _Static_assert(offsetof(struct snbz_kllm_append_descriptor, zero_6) == 120, "zer
 _Static_assert(sizeof(struct snbz_kllm_append_descriptor) == 128, "snbz_kllm_append_descriptor");
 #endif
 
-/* Descriptor of titanus_core. Weights or constants that come from memory. */
+/* Descriptor of titanus_core. Loads weights or constants from memory. */
 struct snbz_titanus_load_descriptor {
   /* The bytes SNBZ. */
   uint32_t magic;
   /* Version of descriptors, 1. */
   uint8_t version;
-  /* What is to be done. */
+  /* The operation. */
   uint8_t opcode;
   /* Bits SNBZ_FLAG_...; others 0. */
   uint16_t flags;
   /* Address of the next descriptor, 0 for none. */
   uint64_t next;
-  /* What TAG shows when this is done. */
+  /* The value of TAG when the operation is done. */
   uint32_t tag;
   /* 0. */
   uint32_t reserved;
@@ -750,13 +750,13 @@ struct snbz_titanus_product_descriptor {
   uint32_t magic;
   /* Version of descriptors, 1. */
   uint8_t version;
-  /* What is to be done. */
+  /* The operation. */
   uint8_t opcode;
   /* Bits SNBZ_FLAG_...; others 0. */
   uint16_t flags;
   /* Address of the next descriptor, 0 for none. */
   uint64_t next;
-  /* What TAG shows when this is done. */
+  /* The value of TAG when the operation is done. */
   uint32_t tag;
   /* 0. */
   uint32_t reserved;
@@ -780,11 +780,11 @@ struct snbz_titanus_product_descriptor {
   uint32_t out_stride;
   /* The first constant. */
   uint32_t constant;
-  /* Rows of int8; ahead of values of fp16. */
+  /* Rows of int8; for values of the context rows of fp16. */
   uint64_t x_address;
   /* Where the results go: rows of fp16 or int8. */
   uint64_t out_address;
-  /* What x is multiplied by: 0 weights, 1 keys, 2 values. */
+  /* The matrix: 0 weights, 1 keys, 2 values. */
   uint32_t matrix;
   /* 0. */
   uint32_t zero_0;
@@ -830,19 +830,19 @@ _Static_assert(offsetof(struct snbz_titanus_product_descriptor, zero_5) == 120, 
 _Static_assert(sizeof(struct snbz_titanus_product_descriptor) == 128, "snbz_titanus_product_descriptor");
 #endif
 
-/* Descriptor of titanus_core. Tokens that go to the cache. */
+/* Descriptor of titanus_core. Appends tokens to the cache. */
 struct snbz_titanus_append_descriptor {
   /* The bytes SNBZ. */
   uint32_t magic;
   /* Version of descriptors, 1. */
   uint8_t version;
-  /* What is to be done. */
+  /* The operation. */
   uint8_t opcode;
   /* Bits SNBZ_FLAG_...; others 0. */
   uint16_t flags;
   /* Address of the next descriptor, 0 for none. */
   uint64_t next;
-  /* What TAG shows when this is done. */
+  /* The value of TAG when the operation is done. */
   uint32_t tag;
   /* 0. */
   uint32_t reserved;
@@ -852,11 +852,11 @@ struct snbz_titanus_append_descriptor {
   uint32_t tokens;
   /* Channels of a token. */
   uint32_t channels;
-  /* Tokens that are in the cache already; 0 begins a new one. */
+  /* Tokens that are in the cache already; 0 begins a new cache. */
   uint32_t position;
   /* Bits SNBZ_TITANUS_OPTION_...: KEEP, EXACT; others 0. */
   uint32_t options;
-  /* Tokens that give each channel its first level, these and those behind; 0 unless position is 0. */
+  /* Tokens of this and later appends that give each channel its first level; 0 unless position is 0. */
   uint16_t prefill;
   /* Lines of an area, 64 bytes each. */
   uint16_t lines;
@@ -922,19 +922,19 @@ _Static_assert(offsetof(struct snbz_titanus_append_descriptor, zero_3) == 120, "
 _Static_assert(sizeof(struct snbz_titanus_append_descriptor) == 128, "snbz_titanus_append_descriptor");
 #endif
 
-/* Descriptor of titanus_core. Tokens that come back from the cache. */
+/* Descriptor of titanus_core. Restores the tokens of the cache. */
 struct snbz_titanus_restore_descriptor {
   /* The bytes SNBZ. */
   uint32_t magic;
   /* Version of descriptors, 1. */
   uint8_t version;
-  /* What is to be done. */
+  /* The operation. */
   uint8_t opcode;
   /* Bits SNBZ_FLAG_...; others 0. */
   uint16_t flags;
   /* Address of the next descriptor, 0 for none. */
   uint64_t next;
-  /* What TAG shows when this is done. */
+  /* The value of TAG when the operation is done. */
   uint32_t tag;
   /* 0. */
   uint32_t reserved;
@@ -960,7 +960,7 @@ struct snbz_titanus_restore_descriptor {
   uint32_t value_stride;
   /* Where keys go: rows of int8; without ROWS 0. */
   uint64_t key_address;
-  /* Where values go; without ROWS 0. */
+  /* Where values go: rows of int8; without ROWS 0. */
   uint64_t value_address;
   /* Where the stream of keys is. */
   uint64_t key_area;
@@ -1005,19 +1005,19 @@ _Static_assert(offsetof(struct snbz_titanus_restore_descriptor, zero_6) == 120, 
 _Static_assert(sizeof(struct snbz_titanus_restore_descriptor) == 128, "snbz_titanus_restore_descriptor");
 #endif
 
-/* Descriptor of titanus_core. Tokens of the core before this one that are taken, and tokens that are given to the one behind. */
+/* Descriptor of titanus_core. Takes tokens of the core before this one, and gives tokens to the next core. */
 struct snbz_titanus_link_descriptor {
   /* The bytes SNBZ. */
   uint32_t magic;
   /* Version of descriptors, 1. */
   uint8_t version;
-  /* What is to be done. */
+  /* The operation. */
   uint8_t opcode;
   /* Bits SNBZ_FLAG_...; others 0. */
   uint16_t flags;
   /* Address of the next descriptor, 0 for none. */
   uint64_t next;
-  /* What TAG shows when this is done. */
+  /* The value of TAG when the operation is done. */
   uint32_t tag;
   /* 0. */
   uint32_t reserved;
@@ -1025,7 +1025,7 @@ struct snbz_titanus_link_descriptor {
   uint64_t tag_address;
   /* Tokens to take, 0 to 65535. */
   uint32_t awaited;
-  /* Tokens to give then, 0 to 65535; not both 0. */
+  /* Tokens to give afterwards, 0 to 65535; not both 0. */
   uint32_t given;
   /* Cycles to wait for each token at most; 0 for as many as TIMEOUT says. */
   uint32_t patience;
@@ -1085,13 +1085,13 @@ struct snbz_kelle_linear_descriptor {
   uint32_t magic;
   /* Version of descriptors, 1. */
   uint8_t version;
-  /* What is to be done. */
+  /* The operation. */
   uint8_t opcode;
   /* Bits SNBZ_FLAG_...; others 0. */
   uint16_t flags;
   /* Address of the next descriptor, 0 for none. */
   uint64_t next;
-  /* What TAG shows when this is done. */
+  /* The value of TAG when the operation is done. */
   uint32_t tag;
   /* 0. */
   uint32_t reserved;
@@ -1105,7 +1105,7 @@ struct snbz_kelle_linear_descriptor {
   uint32_t channels;
   /* Bit SNBZ_KELLE_OPTION_EXACT; others 0. */
   uint32_t options;
-  /* What an element is multiplied by to become an integer of 16 bits, fp32. */
+  /* Factor that turns an element into an integer of 16 bits, fp32. */
   uint32_t quantizer;
   /* Bytes from row to row of x. */
   uint32_t x_stride;
@@ -1159,19 +1159,19 @@ _Static_assert(offsetof(struct snbz_kelle_linear_descriptor, zero_3) == 120, "ze
 _Static_assert(sizeof(struct snbz_kelle_linear_descriptor) == 128, "snbz_kelle_linear_descriptor");
 #endif
 
-/* Descriptor of kelle_top. Tokens that enter a head, whose queries attend to it. */
+/* Descriptor of kelle_top. Tokens enter a head, and their queries attend to it. */
 struct snbz_kelle_attention_descriptor {
   /* The bytes SNBZ. */
   uint32_t magic;
   /* Version of descriptors, 1. */
   uint8_t version;
-  /* What is to be done. */
+  /* The operation. */
   uint8_t opcode;
   /* Bits SNBZ_FLAG_...; others 0. */
   uint16_t flags;
   /* Address of the next descriptor, 0 for none. */
   uint64_t next;
-  /* What TAG shows when this is done. */
+  /* The value of TAG when the operation is done. */
   uint32_t tag;
   /* 0. */
   uint32_t reserved;
@@ -1193,27 +1193,27 @@ struct snbz_kelle_attention_descriptor {
   uint16_t sink;
   /* Most recent tokens that stay beside the new one; SINK and WINDOW together are below BUDGET. */
   uint16_t window;
-  /* Bits that a product loses before it counts as importance, 0 to 47. */
+  /* Bits that a product of query and key loses before it counts as importance, 0 to 47. */
   uint8_t shift;
-  /* Slots whose tokens come again: as many rows of keys and of values ahead of those of the first token, up to RECOMPUTE of SCORES; 0 with late values. */
+  /* Slots whose tokens are recomputed, up to RECOMPUTE of SCORES; 0 with late values. As many rows of keys and of values precede the rows of the first token. */
   uint8_t again;
-  /* What an element of a query is multiplied by to become an integer of 16 bits, fp32. */
+  /* Factor that turns an element of a query into an integer of 16 bits, fp32. */
   uint32_t query_quantizer;
-  /* Of a key. */
+  /* Factor of an element of a key. */
   uint32_t key_quantizer;
-  /* Of a value. */
+  /* Factor of an element of a value. */
   uint32_t value_quantizer;
-  /* Times a product of integers a score, fp32. */
+  /* Factor that turns a product of integers into a score, fp32. */
   uint32_t score_scale;
-  /* Times a sum of values, whose weights are in units of 2^-15, a result, fp32. */
+  /* Factor that turns a sum of values into a result, fp32. The weights of the sum are in units of 2^-15. */
   uint32_t result_scale;
   /* Bytes from row to row of the queries. */
   uint32_t query_stride;
-  /* Of the keys. */
+  /* Bytes from row to row of the keys. */
   uint32_t key_stride;
-  /* Of the values. */
+  /* Bytes from row to row of the values. */
   uint32_t value_stride;
-  /* Of the results. */
+  /* Bytes from row to row of the results. */
   uint32_t out_stride;
   /* Rows of fp16: of each token the queries of all query heads. */
   uint64_t query_address;
@@ -1221,7 +1221,7 @@ struct snbz_kelle_attention_descriptor {
   uint64_t key_address;
   /* Rows of fp16: a value for each token. */
   uint64_t value_address;
-  /* Where the results go, as the queries lie; it may be their place. */
+  /* Where the results go, in the layout of the queries. They may overwrite the queries. */
   uint64_t out_address;
 };
 
@@ -1260,27 +1260,27 @@ _Static_assert(offsetof(struct snbz_kelle_attention_descriptor, out_address) == 
 _Static_assert(sizeof(struct snbz_kelle_attention_descriptor) == 128, "snbz_kelle_attention_descriptor");
 #endif
 
-/* Descriptor of kelle_top. Heads that are emptied. */
+/* Descriptor of kelle_top. Empties heads. */
 struct snbz_kelle_clear_descriptor {
   /* The bytes SNBZ. */
   uint32_t magic;
   /* Version of descriptors, 1. */
   uint8_t version;
-  /* What is to be done. */
+  /* The operation. */
   uint8_t opcode;
   /* Bits SNBZ_FLAG_...; others 0. */
   uint16_t flags;
   /* Address of the next descriptor, 0 for none. */
   uint64_t next;
-  /* What TAG shows when this is done. */
+  /* The value of TAG when the operation is done. */
   uint32_t tag;
   /* 0. */
   uint32_t reserved;
   /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
   uint64_t tag_address;
-  /* The first one. */
+  /* The first head. */
   uint32_t first;
-  /* How many, 1 or more; all of them below HEADS of HEADS. */
+  /* How many heads, 1 or more. All of them are below HEADS of HEADS. */
   uint32_t heads;
   /* 0. */
   uint64_t zero_0;
@@ -1331,19 +1331,19 @@ _Static_assert(offsetof(struct snbz_kelle_clear_descriptor, zero_10) == 120, "ze
 _Static_assert(sizeof(struct snbz_kelle_clear_descriptor) == 128, "snbz_kelle_clear_descriptor");
 #endif
 
-/* Descriptor of kelle_top. How often rows of the cache are refreshed. */
+/* Descriptor of kelle_top. Sets how often rows of the cache are refreshed. */
 struct snbz_kelle_refresh_descriptor {
   /* The bytes SNBZ. */
   uint32_t magic;
   /* Version of descriptors, 1. */
   uint8_t version;
-  /* What is to be done. */
+  /* The operation. */
   uint8_t opcode;
   /* Bits SNBZ_FLAG_...; others 0. */
   uint16_t flags;
   /* Address of the next descriptor, 0 for none. */
   uint64_t next;
-  /* What TAG shows when this is done. */
+  /* The value of TAG when the operation is done. */
   uint32_t tag;
   /* 0. */
   uint32_t reserved;
@@ -1353,11 +1353,11 @@ struct snbz_kelle_refresh_descriptor {
   uint32_t threshold;
   /* Cycles from refresh to refresh of the high bytes of tokens with high importance. */
   uint32_t high_msb;
-  /* Of their low bytes. */
+  /* Cycles from refresh to refresh of their low bytes. */
   uint32_t high_lsb;
-  /* Of the high bytes of all other tokens. */
+  /* Cycles from refresh to refresh of the high bytes of all other tokens. */
   uint32_t low_msb;
-  /* Of their low bytes. */
+  /* Cycles from refresh to refresh of their low bytes. */
   uint32_t low_lsb;
   /* 0. */
   uint32_t zero_0;
@@ -1408,29 +1408,29 @@ _Static_assert(offsetof(struct snbz_kelle_refresh_descriptor, zero_9) == 120, "z
 _Static_assert(sizeof(struct snbz_kelle_refresh_descriptor) == 128, "snbz_kelle_refresh_descriptor");
 #endif
 
-/* Descriptor of kelle_top. Cached tokens that are written to memory. */
+/* Descriptor of kelle_top. Writes cached tokens to memory. */
 struct snbz_kelle_save_descriptor {
   /* The bytes SNBZ. */
   uint32_t magic;
   /* Version of descriptors, 1. */
   uint8_t version;
-  /* What is to be done. */
+  /* The operation. */
   uint8_t opcode;
   /* Bits SNBZ_FLAG_...; others 0. */
   uint16_t flags;
   /* Address of the next descriptor, 0 for none. */
   uint64_t next;
-  /* What TAG shows when this is done. */
+  /* The value of TAG when the operation is done. */
   uint32_t tag;
   /* 0. */
   uint32_t reserved;
   /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
   uint64_t tag_address;
-  /* Their head, below HEADS of HEADS. */
+  /* The head of the tokens, below HEADS of HEADS. */
   uint32_t head;
-  /* Position of the first one, the oldest being 0. */
+  /* Position of the first token that is written; the oldest token has position 0. */
   uint32_t first;
-  /* How many, 1 or more, as the head has them. */
+  /* How many tokens, 1 or more. The head must have them. */
   uint32_t tokens;
   /* Elements of a vector: a multiple of COLUMNS of CAPS, up to WIDTH of VECTORS. */
   uint32_t elements;
@@ -1438,7 +1438,7 @@ struct snbz_kelle_save_descriptor {
   uint32_t out_stride;
   /* 0. */
   uint32_t zero_0;
-  /* Where they go: 64 bytes with the importance ahead, keys and values of 16 bits. */
+  /* Where the tokens go. A row has 64 bytes with the importance, then key and value, 16 bits an element. */
   uint64_t out_address;
   /* 0. */
   uint64_t zero_1;
@@ -1485,29 +1485,29 @@ _Static_assert(offsetof(struct snbz_kelle_save_descriptor, zero_8) == 120, "zero
 _Static_assert(sizeof(struct snbz_kelle_save_descriptor) == 128, "snbz_kelle_save_descriptor");
 #endif
 
-/* Descriptor of kelle_top. A token that is kept as what it came from. */
+/* Descriptor of kelle_top. Gives a token a slot: its key and value are recomputed instead of cached. */
 struct snbz_kelle_recompute_descriptor {
   /* The bytes SNBZ. */
   uint32_t magic;
   /* Version of descriptors, 1. */
   uint8_t version;
-  /* What is to be done. */
+  /* The operation. */
   uint8_t opcode;
   /* Bits SNBZ_FLAG_...; others 0. */
   uint16_t flags;
   /* Address of the next descriptor, 0 for none. */
   uint64_t next;
-  /* What TAG shows when this is done. */
+  /* The value of TAG when the operation is done. */
   uint32_t tag;
   /* 0. */
   uint32_t reserved;
   /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
   uint64_t tag_address;
-  /* Its head, below HEADS of HEADS. */
+  /* The head of the token, below HEADS of HEADS. */
   uint32_t head;
-  /* Its position, the oldest token's being 0. */
+  /* The position of the token; the oldest token has position 0. */
   uint32_t position;
-  /* Its slot from now on, below RECOMPUTE of SCORES. */
+  /* The slot of the token from now on, below RECOMPUTE of SCORES. */
   uint32_t slot;
   /* 0. */
   uint32_t zero_0;

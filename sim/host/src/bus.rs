@@ -1,6 +1,6 @@
 //! The way to a device and to its memory.
 
-/// Registers and memory of a device. Offsets and addresses are those that the device uses.
+/// Registers and memory of a device. Offsets and addresses are the device's own.
 pub trait Bus {
     /// What can go wrong.
     type Error: std::error::Error + Send + Sync + 'static;
@@ -11,13 +11,14 @@ pub trait Bus {
     /// No register answered.
     fn read32(&mut self, offset: u32) -> Result<u32, Self::Error>;
 
-    /// Writes the register at an offset from the device's base. Accesses happen in the order in which they are asked for.
+    /// Writes the register at an offset from the device's base. Accesses happen in the order in which they are asked
+    /// for.
     ///
     /// # Errors
     /// No register answered.
     fn write32(&mut self, offset: u32, value: u32) -> Result<(), Self::Error>;
 
-    /// Reads memory, as the device has left it: flushes or passes by whatever caches there are.
+    /// Reads memory as the device has left it. An implementation flushes or bypasses caches.
     ///
     /// # Errors
     /// There is no such memory.
@@ -53,17 +54,17 @@ impl<B: Bus> Bus for &mut B {
 /// Bytes that belong at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// Of the first byte.
+    /// Address of the first byte.
     pub address: u64,
-    /// All of them.
+    /// All bytes.
     pub bytes: Vec<u8>,
 }
 
 impl Image {
-    /// Writes it to memory.
+    /// Writes the bytes to memory.
     ///
     /// # Errors
-    /// Those of the bus.
+    /// The bus fails.
     pub fn store<B: Bus>(&self, bus: &mut B) -> Result<(), B::Error> {
         bus.write_memory(self.address, &self.bytes)
     }

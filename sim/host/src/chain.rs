@@ -6,13 +6,13 @@ use crate::{Descriptor, ErrorCode, Image, Refusal, Window};
 /// A descriptor in a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// What is to be done; next, tag and flags are set when the chain is placed.
+    /// The operation. Next, tag and flags are set when the chain is placed.
     pub descriptor: Descriptor,
-    /// What the register TAG shows when it is done.
+    /// The register TAG shows this value when the operation is done.
     pub tag: u32,
     /// Where the tag is written to memory, if anywhere.
     pub tag_address: Option<u64>,
-    /// It reads nothing that the one before writes.
+    /// The operation reads nothing that the operation before it writes.
     pub independent: bool,
 }
 
@@ -35,7 +35,7 @@ impl Link {
         Self { tag, tag_address: Some(address), ..self }
     }
 
-    /// Independent of the one before.
+    /// The operation is independent of the operation before it.
     #[must_use]
     pub fn independent(self) -> Self {
         Self { independent: true, ..self }
@@ -49,30 +49,30 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// An empty one.
+    /// An empty job.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// And then.
+    /// Appends a descriptor.
     #[must_use]
     pub fn then(mut self, link: impl Into<Link>) -> Self {
         self.links.push(link.into());
         self
     }
 
-    /// Bytes of memory that it takes.
+    /// Bytes of memory that the chain takes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         (self.links.len() * Descriptor::BYTES) as u64
     }
 
-    /// The chain at `address`, one descriptor behind the other.
+    /// The chain at `address`: the descriptors follow each other without gaps.
     ///
     /// # Errors
-    /// There is no descriptor, or more than `max_descriptors`; one of them, or its tag, would be outside of the window or at no
-    /// multiple of 64.
+    /// There is no descriptor, or more than `max_descriptors`. A descriptor or a tag would be outside of the window, or
+    /// at no multiple of 64.
     pub fn place(&self, address: u64, window: &Window, max_descriptors: u32) -> Result<Image, Refusal> {
         let count = self.links.len();
         if count == 0 || count as u64 > max_descriptors.into() {
@@ -84,7 +84,7 @@ impl Chain {
         for (k, link) in self.links.iter().enumerate() {
             Descriptor::check_place(at, window)?;
             let mut descriptor = link.descriptor.clone();
-            // The place behind the last one may have no address.
+            // The place after the last descriptor may have no address.
             let next = if k + 1 < count { at.wrapping_add(Descriptor::BYTES as u64) } else { 0 };
             let flag = |set: bool, flag: u16| if set { u64::from(flag) } else { 0 };
             let flags =

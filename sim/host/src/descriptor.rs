@@ -7,13 +7,13 @@ use crate::{ALIGNMENT, ErrorCode, Window};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} is {value}, must be {expected}; the hardware would end the job with {code}")]
 pub struct Refusal {
-    /// What `ERROR_CODE` would say.
+    /// The value that `ERROR_CODE` would have.
     pub code: ErrorCode,
     /// The field, or what it belongs to.
     pub field: &'static str,
-    /// What it is.
+    /// Its value.
     pub value: String,
-    /// What would be right.
+    /// Values that the hardware accepts.
     pub expected: String,
 }
 
@@ -35,10 +35,10 @@ pub struct Descriptor {
 }
 
 impl Descriptor {
-    /// Its bytes.
+    /// Bytes of a descriptor.
     pub const BYTES: usize = 128;
 
-    /// One that does nothing yet.
+    /// A descriptor with an opcode, and 0 in all fields of the operation.
     #[must_use]
     pub fn new(opcode: u8) -> Self {
         let mut new = Self { bytes: [0; Self::BYTES] };
@@ -48,13 +48,13 @@ impl Descriptor {
         new
     }
 
-    /// One that lies in memory, right or not.
+    /// A descriptor from memory, right or not.
     #[must_use]
     pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
         Self { bytes }
     }
 
-    /// As it lies in memory.
+    /// The bytes in memory.
     #[must_use]
     pub fn bytes(&self) -> &[u8; Self::BYTES] {
         &self.bytes
@@ -74,7 +74,7 @@ impl Descriptor {
         field.put(&mut self.bytes, value);
     }
 
-    /// Checks the header as the hardware does, where there are operations up to `opcodes`.
+    /// Checks the header as the hardware does. Opcodes go up to `opcodes`.
     ///
     /// # Errors
     /// The first check that fails.
@@ -141,17 +141,17 @@ impl Descriptor {
     /// Checks the place of a descriptor as the hardware does.
     ///
     /// # Errors
-    /// It is no multiple of 64, or outside of the window.
+    /// The address is no multiple of 64, or the descriptor is outside of the window.
     pub fn check_place(address: u64, window: &Window) -> Result<(), Refusal> {
         placed(window, "descriptor_address", address, Self::BYTES as u64, ErrorCode::Descriptor)
     }
 }
 
-/// Where an operand is: its fields, and what follows from others; there is a row and a byte in it.
+/// Where an operand is: its fields, and the size that other fields give. It has at least one row and one byte.
 pub(crate) struct Extent {
-    /// Of the first row.
+    /// Address of the first row.
     pub address: Field,
-    /// From row to row; none where there is one row only.
+    /// Bytes from row to row; none if there is one row only.
     pub stride: Option<Field>,
     /// Rows.
     pub rows: u64,
@@ -159,7 +159,7 @@ pub(crate) struct Extent {
     pub row_bytes: u64,
 }
 
-/// Whether `bytes` bytes at an address are aligned and in the window; else an error with `code`.
+/// An error with `code` unless `bytes` bytes at an address are aligned and in the window.
 fn placed(window: &Window, field: &'static str, address: u64, bytes: u64, code: ErrorCode) -> Result<(), Refusal> {
     if !address.is_multiple_of(ALIGNMENT) {
         return Err(Refusal::new(code, field, format!("{address:#x}"), format!("a multiple of {ALIGNMENT}")));
@@ -167,7 +167,7 @@ fn placed(window: &Window, field: &'static str, address: u64, bytes: u64, code: 
     in_window(window, field, address, u128::from(address) + u128::from(bytes) - 1, code)
 }
 
-/// Whether bytes from `first` to `last` are in the window; else an error with `code`.
+/// An error with `code` unless bytes from `first` to `last` are in the window.
 pub(crate) fn in_window(
     window: &Window,
     field: &'static str,

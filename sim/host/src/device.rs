@@ -1,4 +1,4 @@
-//! The driver: what it does to the registers, in which order.
+//! The driver: which registers it accesses, and in which order.
 
 use crate::registers::shell as r;
 use crate::{Bus, ErrorCode, Image, Window};
@@ -9,27 +9,27 @@ pub enum DeviceError<E: std::error::Error + 'static> {
     /// The bus failed.
     #[error("bus: {0}")]
     Bus(#[source] E),
-    /// Something else is there.
+    /// The device is no accelerator.
     #[error("ID is {found:#010x}, must be {:#010x}: no accelerator of this kind is here", r::ID_ID_VALUE)]
     WrongId {
-        /// What is there.
+        /// The register ID.
         found: u32,
     },
     /// Registers of another version.
     #[error("VERSION is {found}, must be {}: this driver knows no other one", r::VERSION_VERSION_VALUE)]
     WrongVersion {
-        /// What is there.
+        /// The version of the registers.
         found: u32,
     },
     /// Another accelerator is there.
     #[error("this is accelerator {found}, must be {expected}: its registers and descriptors are other ones")]
     WrongAccelerator {
-        /// What is there.
+        /// The number of the accelerator.
         found: u32,
-        /// What was asked for.
+        /// The number that the caller wants.
         expected: u32,
     },
-    /// Addresses of the window are wider than the device's: jobs would be built that it refuses.
+    /// Addresses of the window are wider than the device's. The device would refuse jobs for this window.
     #[error("the window has addresses of {given} bits, the device {has}: take what `Device::window` returns")]
     AddressWidth {
         /// Bits of an address in the window.
@@ -37,19 +37,19 @@ pub enum DeviceError<E: std::error::Error + 'static> {
         /// Bits of an address of the device.
         has: u32,
     },
-    /// It works on something.
+    /// A job runs.
     #[error("a job runs; wait for its end or reset the device")]
     Busy,
     /// A start was refused although no job ran: the bus was not idle.
     #[error("the start was refused: the bus is not idle; reset the device")]
     Refused,
-    /// Nothing was started, or it was dropped.
+    /// No job was started, or a reset dropped it.
     #[error("no job runs, and none has ended")]
     NoJob,
     /// The job ended with an error.
     #[error("{0}")]
     Job(JobFailure),
-    /// It takes too long.
+    /// The job takes too long.
     #[error("the job has not ended after {polls} looks at STATUS")]
     TooLong {
         /// How often STATUS was read.
@@ -68,11 +68,11 @@ pub enum DeviceError<E: std::error::Error + 'static> {
 /// How a job failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobFailure {
-    /// What `ERROR_CODE` says.
+    /// The value of `ERROR_CODE`.
     pub number: u32,
     /// Address of the descriptor.
     pub place: u64,
-    /// What was done before.
+    /// Progress before the error.
     pub before: Completion,
 }
 
@@ -106,7 +106,7 @@ pub struct Completion {
     pub descriptors: u32,
 }
 
-/// What a device says of itself.
+/// What the ID registers of a device say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Version of registers and descriptors.
@@ -126,31 +126,32 @@ pub struct BusCaps {
     pub data_width: u32,
 }
 
-/// What holds for all jobs.
+/// Settings for all jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Memory that they may touch.
+    /// Memory that jobs may touch.
     pub window: Window,
-    /// Cycles that a port of memory may take for an answer, and a link that names no patience for a token; 0 for any.
+    /// Cycles that a port of memory may take for an answer; 0 for no limit. It also limits the wait for a token, if a
+    /// link names no patience.
     pub timeout: u32,
     /// Descriptors of a job at most.
     pub max_descriptors: u32,
 }
 
-/// What was counted in the last job.
+/// Counters of the last job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counters {
-    /// From start to end.
+    /// Cycles from start to end.
     pub cycles: u64,
-    /// In which something was computed.
+    /// Cycles in which the engine computed.
     pub compute_cycles: u64,
-    /// Beats that were read, on all ports.
+    /// Beats read, on all ports.
     pub read_beats: u64,
-    /// Beats that were written, on all ports.
+    /// Beats written, on all ports.
     pub write_beats: u64,
-    /// In which some DMA of operands had no beat that would have been taken.
+    /// Cycles in which a DMA of operands had no beat although the engine would have taken one.
     pub read_waits: u64,
-    /// In which some port offered a beat that memory did not take.
+    /// Cycles in which a port offered a beat that memory did not take.
     pub write_waits: u64,
 }
 
@@ -161,14 +162,14 @@ fn field(register: u32, mask: u32) -> u32 {
     (register & mask) >> mask.trailing_zeros()
 }
 
-/// An accelerator behind a bus.
+/// An accelerator on a bus.
 #[derive(Debug)]
 pub struct Device<B: Bus> {
     bus: B,
 }
 
 impl<B: Bus> Device<B> {
-    /// The device at a bus; nothing is done to it.
+    /// The device on a bus. No register is accessed.
     pub fn new(bus: B) -> Self {
         Self { bus }
     }
@@ -178,7 +179,7 @@ impl<B: Bus> Device<B> {
         &mut self.bus
     }
 
-    /// The bus again.
+    /// Gives the bus back.
     pub fn into_bus(self) -> B {
         self.bus
     }
@@ -186,7 +187,7 @@ impl<B: Bus> Device<B> {
     /// A register.
     ///
     /// # Errors
-    /// Those of the bus.
+    /// The bus fails.
     pub fn read(&mut self, register: u32) -> Result<u32, B> {
         self.bus.read32(register).map_err(DeviceError::Bus)
     }
@@ -194,7 +195,7 @@ impl<B: Bus> Device<B> {
     /// Changes a register.
     ///
     /// # Errors
-    /// Those of the bus.
+    /// The bus fails.
     pub fn write(&mut self, register: u32, value: u32) -> Result<(), B> {
         self.bus.write32(register, value).map_err(DeviceError::Bus)
     }
@@ -202,7 +203,7 @@ impl<B: Bus> Device<B> {
     /// A register of two words. The low one is read first: the hardware keeps the high one for it.
     ///
     /// # Errors
-    /// Those of the bus.
+    /// The bus fails.
     pub fn read64(&mut self, register: u32) -> Result<u64, B> {
         let low = self.read(register)?;
         Ok(u64::from(self.read(register + 4)?) << 32 | u64::from(low))
@@ -211,16 +212,16 @@ impl<B: Bus> Device<B> {
     /// Changes a register of two words.
     ///
     /// # Errors
-    /// Those of the bus.
+    /// The bus fails.
     pub fn write64(&mut self, register: u32, value: u64) -> Result<(), B> {
         self.write(register, value as u32)?;
         self.write(register + 4, (value >> 32) as u32)
     }
 
-    /// Makes sure that an accelerator is there that this driver knows how to drive.
+    /// Reads the ID registers, and makes sure that this driver supports the accelerator.
     ///
     /// # Errors
-    /// Something else is there.
+    /// The bus fails, or another device is there.
     pub fn identify(&mut self) -> Result<Identity, B> {
         let found = self.read(r::ID)?;
         if found != r::ID_ID_VALUE {
@@ -234,10 +235,11 @@ impl<B: Bus> Device<B> {
         Ok(Identity { version, accelerator })
     }
 
-    /// The same of one accelerator; what reads its registers begins with this.
+    /// [`Self::identify`], and an error if it is not the accelerator with this number. A driver calls it before it
+    /// reads registers of this accelerator.
     ///
     /// # Errors
-    /// Something else is there.
+    /// The bus fails, or another device is there.
     pub fn identify_as(&mut self, accelerator: u32) -> Result<Identity, B> {
         let identity = self.identify()?;
         match identity.accelerator == accelerator {
@@ -246,10 +248,10 @@ impl<B: Bus> Device<B> {
         }
     }
 
-    /// How it reaches memory; it was identified before.
+    /// How the device reaches memory. Identify it first.
     ///
     /// # Errors
-    /// Those of the bus.
+    /// The bus fails.
     pub fn bus_caps(&mut self) -> Result<BusCaps, B> {
         let register = self.read(r::CAPS_BUS)?;
         Ok(BusCaps {
@@ -262,15 +264,15 @@ impl<B: Bus> Device<B> {
     /// Memory from `base` to `limit`, as far as the device can reach it.
     ///
     /// # Errors
-    /// Those of the bus.
+    /// The bus fails.
     pub fn window(&mut self, base: u64, limit: u64) -> Result<Window, B> {
         Ok(Window { base, limit, address_width: self.bus_caps()?.address_width })
     }
 
-    /// Sets what holds for all jobs from now on.
+    /// Sets the limits of all later jobs.
     ///
     /// # Errors
-    /// A job runs; the window has wider addresses than the device.
+    /// A job runs, or the window has wider addresses than the device.
     pub fn configure(&mut self, settings: &Settings) -> Result<(), B> {
         self.not_busy()?;
         let (given, has) = (settings.window.address_width, self.bus_caps()?.address_width);
@@ -286,7 +288,7 @@ impl<B: Bus> Device<B> {
     /// Starts the job whose first descriptor is at an address.
     ///
     /// # Errors
-    /// A job runs, which is left alone; the bus is not idle.
+    /// A job runs, and goes on undisturbed; or the bus is not idle.
     pub fn start(&mut self, job: u64) -> Result<(), B> {
         self.not_busy()?;
         self.write(r::STATUS, r::STATUS_DONE | r::STATUS_ERROR | r::STATUS_REFUSED)?;
@@ -299,11 +301,11 @@ impl<B: Bus> Device<B> {
         Ok(())
     }
 
-    /// How the job stands; `None` while it runs. The end of a job is told again and again up to [`Device::acknowledge`] or
-    /// the next start.
+    /// The progress of the job that has ended; `None` while the job runs. The end can be read until
+    /// [`Device::acknowledge`] or the next start.
     ///
     /// # Errors
-    /// It ended with an error; there is none.
+    /// The job ended with an error, or no job was started.
     pub fn poll(&mut self) -> Result<Option<Completion>, B> {
         let status = self.read(r::STATUS)?;
         if status & r::STATUS_BUSY != 0 {
@@ -323,10 +325,10 @@ impl<B: Bus> Device<B> {
         before(self).map(Some)
     }
 
-    /// Clears what STATUS says of the last job: the interrupt falls.
+    /// Clears the bits of STATUS about the last job. The interrupt falls.
     ///
     /// # Errors
-    /// Those of the bus.
+    /// The bus fails.
     pub fn acknowledge(&mut self) -> Result<(), B> {
         self.write(r::STATUS, r::STATUS_DONE | r::STATUS_ERROR)
     }
@@ -334,7 +336,7 @@ impl<B: Bus> Device<B> {
     /// Looks at STATUS up to `polls` times, until the job has ended.
     ///
     /// # Errors
-    /// It ended with an error, or not at all.
+    /// The job ended with an error, or did not end.
     pub fn wait(&mut self, polls: u32) -> Result<Completion, B> {
         for _ in 0..polls {
             if let Some(done) = self.poll()? {
@@ -344,11 +346,11 @@ impl<B: Bus> Device<B> {
         Err(DeviceError::TooLong { polls })
     }
 
-    /// Enables the interrupt and calls `sleep`, which returns when it is there, until the job has ended; `sleep` may return
-    /// for nothing `most` times. The interrupt is disabled and acknowledged afterwards, unless the bus fails.
+    /// Enables the interrupt and calls `sleep` until the job has ended. `sleep` waits for the interrupt, and may wake
+    /// up `most` times without one. Afterwards the interrupt is disabled and acknowledged, unless the bus fails.
     ///
     /// # Errors
-    /// The job ended with an error, or not at all.
+    /// The job ended with an error, or did not end.
     pub fn wait_for_interrupt(
         &mut self,
         most: u32,
@@ -356,9 +358,9 @@ impl<B: Bus> Device<B> {
     ) -> Result<Completion, B> {
         self.write(r::IRQ_ENABLE, r::IRQ_ENABLE_IRQ_DONE | r::IRQ_ENABLE_IRQ_ERROR)?;
         let mut end = Err(DeviceError::TooLong { polls: most });
-        // `most` wake-ups for nothing and the true one, and a look behind each.
+        // `most` spurious wake-ups and the true one, and a look at STATUS after each.
         for slept in 0..=u64::from(most) + 1 {
-            // The interrupt is a level: one that came before is not lost.
+            // The interrupt is a level, so an early one is not lost.
             match self.poll() {
                 Ok(None) if slept > u64::from(most) => break,
                 Ok(None) => sleep(&mut self.bus).map_err(DeviceError::Bus)?,
@@ -382,7 +384,7 @@ impl<B: Bus> Device<B> {
     /// Writes a chain to memory, starts it, and polls for its end.
     ///
     /// # Errors
-    /// Those of all three.
+    /// The bus fails, the start is refused, or the job ends with an error or not at all.
     pub fn run(&mut self, chain: &Image, polls: u32) -> Result<Completion, B> {
         self.not_busy()?;
         chain.store(&mut self.bus).map_err(DeviceError::Bus)?;
@@ -390,8 +392,8 @@ impl<B: Bus> Device<B> {
         self.wait(polls)
     }
 
-    /// Drops whatever runs, and looks at CONTROL up to `polls` times until that is done. Memory behind the results of the
-    /// dropped job is undefined.
+    /// Drops the running job, and looks at CONTROL up to `polls` times until the reset is done. The memory for results
+    /// of the dropped job is undefined.
     ///
     /// # Errors
     /// The bus does not become idle.
@@ -405,10 +407,10 @@ impl<B: Bus> Device<B> {
         Err(DeviceError::ResetTooLong { polls })
     }
 
-    /// What was counted.
+    /// Reads the counters of the last job.
     ///
     /// # Errors
-    /// Those of the bus.
+    /// The bus fails.
     pub fn counters(&mut self) -> Result<Counters, B> {
         Ok(Counters {
             cycles: self.read64(r::CYCLES)?,

@@ -4,7 +4,7 @@ use std::fmt;
 
 macro_rules! codes {
     ($($(#[doc = $meaning:literal])+ $name:ident = $number:literal, $c_name:literal;)*) => {
-        /// What `ERROR_CODE` says.
+        /// Values of `ERROR_CODE`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum ErrorCode {
@@ -12,10 +12,10 @@ macro_rules! codes {
         }
 
         impl ErrorCode {
-            /// All of them.
+            /// All codes.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// Its name in tables and in the C header.
+            /// The name in tables and in the C header.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -23,7 +23,7 @@ macro_rules! codes {
                 }
             }
 
-            /// What it means.
+            /// The meaning.
             #[must_use]
             pub fn meaning(self) -> &'static str {
                 match self {
@@ -39,42 +39,42 @@ codes! {
     Descriptor = 1, "DESCRIPTOR";
     /// The descriptor does not begin with the magic bytes.
     Magic = 2, "MAGIC";
-    /// The descriptor's version is another one.
+    /// The descriptor has another version than the device.
     Version = 3, "VERSION";
     /// There is no such operation.
     Opcode = 4, "OPCODE";
     /// A flag or a field that must be 0 is not.
     Reserved = 5, "RESERVED";
-    /// Place of the tag: no multiple of 64, or outside of the window.
+    /// Address of the tag: no multiple of 64, or outside of the window.
     Tag = 6, "TAG";
     /// The chain is longer than MAX_DESCRIPTORS.
     Chain = 7, "CHAIN";
     /// An address or stride of the operation is no multiple of 64.
     Alignment = 8, "ALIGNMENT";
-    /// A size of the operation is 0, more than the buffers hold, or not what a step needs.
+    /// A size of the operation is 0, does not fit into the buffers, or does not suit a step.
     Size = 9, "SIZE";
-    /// Something of the operation lies outside of the window.
+    /// An operand or result of the operation lies outside of the window.
     Window = 10, "WINDOW";
     /// A subordinate answered a read or write with SLVERR.
     Slverr = 11, "SLVERR";
     /// Nothing answered at an address.
     Decerr = 12, "DECERR";
-    /// Memory did not answer, or an accelerator that a link waits for, in time.
+    /// Memory, or an accelerator that a link waits for, did not answer in time.
     Timeout = 13, "TIMEOUT";
-    /// A result of the operation is not exact where the descriptor demands it.
+    /// A result of the operation is not exact, and the descriptor demands exact results.
     Overflow = 14, "OVERFLOW";
-    /// A field of the operation is not one of its values.
+    /// A field of the operation has a value that the device does not support.
     Field = 15, "FIELD";
 }
 
 impl ErrorCode {
-    /// The code of a number.
+    /// The code with this number.
     #[must_use]
     pub fn of(number: u32) -> Option<Self> {
         Self::ALL.iter().copied().find(|code| code.number() == number)
     }
 
-    /// Its number.
+    /// The number in `ERROR_CODE`.
     #[must_use]
     pub fn number(self) -> u32 {
         self as u32

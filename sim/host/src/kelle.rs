@@ -6,8 +6,8 @@ mod check;
 mod job;
 pub mod layout;
 mod panels;
-/// Registers, those of the shell included. The file is the generated one of the default configuration itself, which a test of
-/// the generator keeps equal to the hardware; what the registers of its parameters read as is that configuration's.
+/// Registers, the shell's included. The file is generated from the default configuration, and a test of the generator
+/// compares it with the hardware. Registers that show parameters have the values of that configuration.
 #[path = "generated/kelle_top.rs"]
 pub mod registers;
 

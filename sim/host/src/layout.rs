@@ -1,4 +1,4 @@
-//! What lies where in a descriptor: one table, of which the bytes, the C header and the checks are made.
+//! The fields of descriptors: one table, from which bytes, C header and checks are made.
 
 mod c_header;
 
@@ -13,7 +13,7 @@ pub struct Field {
     pub offset: usize,
     /// Its bytes: 1, 2, 4 or 8.
     pub bytes: usize,
-    /// What it is.
+    /// Its meaning.
     pub meaning: &'static str,
 }
 
@@ -24,7 +24,7 @@ impl Field {
         u64::MAX >> (64 - 8 * self.bytes)
     }
 
-    /// Reads it from a descriptor.
+    /// Reads the field from a descriptor.
     ///
     /// # Panics
     /// There are too few bytes.
@@ -49,11 +49,11 @@ impl Field {
 pub struct Operation {
     /// Its name in C.
     pub name: &'static str,
-    /// Its number.
+    /// Its opcode.
     pub opcode: u8,
-    /// What it is.
+    /// Its meaning.
     pub meaning: &'static str,
-    /// The fields behind the header, in order.
+    /// The fields that follow the header, in order.
     pub fields: &'static [Field],
 }
 
@@ -77,13 +77,13 @@ pub mod header {
         MAGIC, "magic", 4 at 0;
         /// Version of descriptors, 1.
         VERSION, "version", 1 at 4;
-        /// What is to be done.
+        /// The operation.
         OPCODE, "opcode", 1 at 5;
         /// Bits SNBZ_FLAG_...; others 0.
         FLAGS, "flags", 2 at 6;
         /// Address of the next descriptor, 0 for none.
         NEXT, "next", 8 at 8;
-        /// What TAG shows when this is done.
+        /// The value of TAG when the operation is done.
         TAG, "tag", 4 at 16;
         /// 0.
         RESERVED, "reserved", 4 at 20;
@@ -93,12 +93,12 @@ pub mod header {
 
     /// Bytes of the header.
     pub const BYTES: usize = 32;
-    /// What every descriptor begins with.
+    /// The first 4 bytes of every descriptor.
     pub const MAGIC_VALUE: u32 = u32::from_le_bytes(*b"SNBZ");
     /// The version that this crate knows.
     pub const VERSION_VALUE: u8 = 1;
     /// Flag: the tag is written to memory.
     pub const FLAG_TAG: u16 = 1;
-    /// Flag: nothing is read that the descriptor before writes.
+    /// Flag: the operation reads nothing that the operation before it writes.
     pub const FLAG_INDEPENDENT: u16 = 2;
 }

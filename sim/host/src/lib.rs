@@ -1,4 +1,4 @@
-//! The software side of accelerators behind the shell: what a driver and the programs above it need.
+//! The software side of the accelerators: a driver, and builders of jobs for the programs above it.
 //!
 //! ```
 //! use half::f16;
@@ -23,20 +23,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! - [`Bus`]: the way to a device, of four methods; a co-simulation and a real device implement it.
+//! - [`Bus`]: four methods that access a device. A co-simulation and a real device implement them.
 //! - [`Device`]: identifies, starts, waits, resets.
-//! - [`vector`]: jobs of `vector_top`, refused here as the hardware would refuse them, with the field's name.
-//! - [`tender`]: jobs of `tender_top`, the same way: products of integer matrices and what belongs to them.
+//! - [`vector`]: jobs of `vector_top`. The crate refuses a job if the hardware would, and names the field.
+//! - [`tender`]: jobs of `tender_top`: products of integer matrices, and rows that become integers.
 //! - [`kllm`]: jobs of `kllm_top`: products of tokens and weights that are indices, and rows that become tokens.
-//! - [`kelle`]: jobs of `kelle_top`: rows times 8-bit weights, attention of heads that the accelerator keeps.
-//! - [`titanus`]: jobs of `titanus_core`: weights and a compressed cache of keys and values that it keeps.
+//! - [`kelle`]: jobs of `kelle_top`: rows times 8-bit weights, and attention of heads that the accelerator keeps.
+//! - [`titanus`]: jobs of `titanus_core`: weights, and a compressed cache of keys and values that the core keeps.
 //! - [`Chain`]: descriptors one after the other, as an [`Image`] of memory.
 //! - [`Window`], [`Allocator`], [`Rows`]: where things are, and tensors as bytes.
 //!
 //! No hardware description is needed to use it: registers are constants that the generator made ([`registers`]).
 //!
-//! Accelerators are not coherent with caches. A [`Bus`] therefore promises that what was written to memory is there when it
-//! returns, and that what it reads is what the device wrote.
+//! Accelerators are not coherent with caches. A [`Bus`] therefore promises two things. A write to memory is visible to
+//! the device when the method returns, and a read returns the data that the device wrote.
 
 mod bus;
 mod chain;
@@ -61,5 +61,5 @@ pub use error_code::ErrorCode;
 pub use memory::{Allocator, NoRoom, Window};
 pub use tensor::{Format, Rows, TensorError};
 
-/// What every address and stride is a multiple of, in bytes.
+/// Every address and stride is a multiple of so many bytes.
 pub const ALIGNMENT: u64 = 64;

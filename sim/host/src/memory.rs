@@ -1,4 +1,4 @@
-//! Memory that jobs may touch, and who has which part of it.
+//! Memory that jobs may touch, and an allocator of its areas.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ pub struct Window {
     pub base: u64,
     /// Last byte.
     pub limit: u64,
-    /// Bits of an address on the device's bus: what is above has no address, whatever the limit says.
+    /// Bits of an address on the device's bus. Bytes beyond cannot be addressed, even if the limit is higher.
     pub address_width: u32,
 }
 
 impl Window {
-    /// The last byte that can be touched.
+    /// The last byte that a job may touch.
     #[must_use]
     pub fn last(&self) -> u64 {
         self.limit.min(u64::MAX.checked_shr(64 - self.address_width.min(64)).unwrap_or(0))
     }
 
-    /// Whether bytes from `first` to `last` may be touched; sums of addresses fit into `last`.
+    /// Whether a job may touch the bytes from `first` to `last`. `last` is wide enough for sums of addresses.
     #[must_use]
     pub fn holds(&self, first: u64, last: u128) -> bool {
         first >= self.base && last <= self.last().into()
@@ -33,7 +33,7 @@ impl Window {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no room for {wanted} bytes: the largest free area of the window has {largest}")]
 pub struct NoRoom {
-    /// Bytes that were asked for, rounded up.
+    /// Bytes that the caller wants, rounded up.
     pub wanted: u64,
     /// Bytes of the largest free area.
     pub largest: u64,
@@ -42,7 +42,7 @@ pub struct NoRoom {
 /// Hands out aligned areas of a window, the lowest one that fits.
 #[derive(Clone, Debug)]
 pub struct Allocator {
-    /// Free areas, by address; they do not touch.
+    /// Free areas by address. There is a gap between any two of them.
     free: BTreeMap<u64, u64>,
     taken: BTreeMap<u64, u64>,
 }

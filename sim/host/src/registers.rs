@@ -1,6 +1,6 @@
 //! Registers as constants, made by the project's generator.
 
-/// Registers that all accelerators have. The file is the generated one itself, which a test of the generator keeps equal to
-/// the hardware.
+/// Registers that all accelerators have. The file is generated, and a test of the generator compares it with the
+/// hardware.
 #[path = "generated/shell_registers.rs"]
 pub mod shell;

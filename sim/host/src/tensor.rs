@@ -4,7 +4,7 @@ use half::f16;
 
 use crate::ALIGNMENT;
 
-/// What an element is.
+/// The format of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// IEEE 754 binary16.
@@ -27,18 +27,18 @@ impl Format {
     }
 }
 
-/// Why a tensor cannot be made bytes, or the other way round.
+/// Why a tensor cannot be turned into bytes, or bytes into a tensor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TensorError {
     /// Numbers of another kind.
     #[error("the elements are {format:?}, must be {expected}")]
     Kind {
-        /// What they are.
+        /// The format of the elements.
         format: Format,
-        /// What the method is for.
+        /// The format that the method expects.
         expected: &'static str,
     },
-    /// Too many or too few.
+    /// Too many or too few elements.
     #[error("{given} elements were given, must be {expected}: {rows} rows of {columns}")]
     Count {
         /// Elements that there are.
@@ -53,9 +53,9 @@ pub enum TensorError {
     /// A number that the format does not have.
     #[error("element {index} is {value}, must be {least} to {most}")]
     Range {
-        /// Which one.
+        /// Its index.
         index: usize,
-        /// What it is.
+        /// Its value.
         value: i16,
         /// The least number.
         least: i16,
@@ -70,7 +70,7 @@ pub enum TensorError {
         /// Bytes of a row.
         row_bytes: usize,
     },
-    /// More than there can be.
+    /// More elements than fit into the address space.
     #[error("{rows} rows of {columns} elements have more bytes than there are addresses")]
     Large {
         /// Rows.
@@ -88,7 +88,7 @@ pub enum TensorError {
     },
 }
 
-/// How a tensor lies in memory.
+/// The layout of a tensor in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rows {
     format: Format,
@@ -98,7 +98,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Rows that begin at the next multiple of 64 behind the one before.
+    /// Rows without spare bytes: each row begins at the first multiple of 64 after the row before.
     ///
     /// # Errors
     /// There are too many.
@@ -110,7 +110,7 @@ impl Rows {
     /// Rows at a stride of bytes.
     ///
     /// # Errors
-    /// Rows would overlap or not be aligned; there are too many.
+    /// Rows would overlap or not be aligned, or there are too many.
     pub fn with_stride(format: Format, rows: usize, columns: usize, stride: u64) -> Result<Self, TensorError> {
         let large = TensorError::Large { rows, columns };
         let row_bytes = columns.checked_mul(format.bits()).ok_or(large.clone())?.div_ceil(8);
@@ -135,25 +135,25 @@ impl Rows {
         (self.columns * self.format.bits()).div_ceil(8)
     }
 
-    /// Bytes from the first one to the last one.
+    /// Bytes from the first byte to the last byte.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.rows.checked_sub(1).map_or(0, |before| before * self.stride as usize + self.row_bytes())
     }
 
-    /// fp16 numbers, row by row, as bytes; 0 between rows.
+    /// fp16 numbers, row by row, as bytes. Zeros lie between rows.
     ///
     /// # Errors
-    /// The format is another one; the number of elements is wrong.
+    /// The rows have another format, or the number of elements is wrong.
     pub fn pack_floats(&self, values: &[f16]) -> Result<Vec<u8>, TensorError> {
         self.is_float()?;
         self.pack(values, |row| row.iter().flat_map(|v| v.to_bits().to_le_bytes()).collect())
     }
 
-    /// Integers, row by row, as bytes; 0 between rows and above a last half byte.
+    /// Integers, row by row, as bytes. Zeros lie between rows, and above a last half byte.
     ///
     /// # Errors
-    /// The format is another one; the number of elements is wrong; one of them has too many bits.
+    /// The rows have another format, the number of elements is wrong, or an element has too many bits.
     pub fn pack_integers(&self, values: &[i8]) -> Result<Vec<u8>, TensorError> {
         self.is_integer()?;
         if self.format == Format::Int8 {
@@ -170,7 +170,7 @@ impl Rows {
     /// fp16 numbers from the bytes of all rows.
     ///
     /// # Errors
-    /// The format is another one; there are too few bytes.
+    /// The rows have another format, or there are too few bytes.
     pub fn unpack_floats(&self, bytes: &[u8]) -> Result<Vec<f16>, TensorError> {
         self.is_float()?;
         self.unpack(bytes, |row, k| f16::from_le_bytes([row[2 * k], row[2 * k + 1]]))
@@ -179,11 +179,11 @@ impl Rows {
     /// Integers from the bytes of all rows.
     ///
     /// # Errors
-    /// The format is another one; there are too few bytes.
+    /// The rows have another format, or there are too few bytes.
     pub fn unpack_integers(&self, bytes: &[u8]) -> Result<Vec<i8>, TensorError> {
         self.is_integer()?;
         let eight = self.format == Format::Int8;
-        // Up and down again: the sign comes along.
+        // The shifts up and down extend the sign.
         let half = |byte: u8, upper: bool| (if upper { byte } else { byte << 4 }) as i8 >> 4;
         self.unpack(bytes, |row, k| if eight { row[k] as i8 } else { half(row[k / 2], k % 2 == 1) })
     }

@@ -1,15 +1,15 @@
-//! Jobs of `titanus_core`: weights that stay, products with them and with cached keys and values, the cache, and the steps of
-//! [`vector`](crate::vector) on rows.
+//! Jobs of `titanus_core`: weights that stay, products with them and with cached keys and values, the cache, and the
+//! steps of [`vector`](crate::vector) on rows.
 //!
-//! The core remembers from job to job; what it must hold for an operation is in [`Held`].
+//! The core keeps state from job to job. [`Held`] is the part of the state that operations are checked against.
 
 mod caps;
 mod check;
 mod held;
 mod job;
 pub mod layout;
-/// Registers, those of the shell included. The file is the generated one of the default configuration itself, which a test of
-/// the generator keeps equal to the hardware; what the registers of its parameters read as is that configuration's.
+/// Registers, the shell's included. The file is generated from the default configuration, and a test of the generator
+/// compares it with the hardware. Registers that show parameters have the values of that configuration.
 #[path = "generated/titanus_core.rs"]
 pub mod registers;
 

@@ -4,8 +4,8 @@ mod caps;
 mod check;
 mod job;
 pub mod layout;
-/// Registers, those of the shell included. The file is the generated one of the default configuration itself, which a test of
-/// the generator keeps equal to the hardware; what `CAPS` and `FUNCTION` read as is that configuration's.
+/// Registers, the shell's included. The file is generated from the default configuration, and a test of the generator
+/// compares it with the hardware. `CAPS` and `FUNCTION` have the values of that configuration.
 #[path = "generated/vector_top.rs"]
 pub mod registers;
 

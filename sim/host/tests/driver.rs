@@ -127,7 +127,7 @@ fn interrupts() {
     device.bus().0.delays.job = Some(0);
     device.start(chain.address).unwrap();
     assert_eq!(device.wait_for_interrupt(0, |_| panic!("nobody has to sleep")).unwrap().tag, 42);
-    // Whoever allows no wake-up for nothing sees the end behind the true one.
+    // Without spurious wake-ups the end is seen after the true one.
     device.bus().0.delays.job = Some(1000);
     device.start(chain.address).unwrap();
     let done = device.wait_for_interrupt(0, |bus| {
@@ -190,7 +190,7 @@ fn busy_devices_and_resets() {
     assert!(matches!(device.poll(), Err(DeviceError::NoJob)), "the refusal is cleared");
 }
 
-/// What the device reaches is no more than what its addresses reach.
+/// The window ends at the last address that the device can express.
 #[test]
 fn windows_are_the_devices() {
     let mut device = Device::new(Software::new());

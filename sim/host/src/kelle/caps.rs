@@ -4,7 +4,7 @@ use super::{layout, registers};
 use crate::vector;
 use crate::{Bus, Device, DeviceError};
 
-/// How it was built.
+/// Parameters of the build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caps {
     /// Rows of the array.
@@ -27,7 +27,7 @@ pub struct Caps {
     pub score_lanes: u32,
     /// Bits of an importance.
     pub score_bits: u32,
-    /// Bits of what a query adds to it.
+    /// Bits of the importance that a query adds.
     pub amount_bits: u32,
     /// Bits of a refresh interval.
     pub interval_bits: u32,
@@ -35,7 +35,7 @@ pub struct Caps {
     pub cache_rows: u32,
     /// Cached tokens can be written to memory.
     pub save: bool,
-    /// Tokens of a head that may be kept as what they came from, at most.
+    /// Tokens of a head that may be recomputed instead of cached, at most.
     pub recompute: u32,
     /// Its vector unit: what [`VectorJob::build`](vector::VectorJob::build) takes, with opcode
     /// [`VECTOR_VALUE`](super::layout::VECTOR_VALUE).
@@ -43,10 +43,10 @@ pub struct Caps {
 }
 
 impl Caps {
-    /// Identifies a device, and reads them.
+    /// Identifies a device, and reads its capabilities.
     ///
     /// # Errors
-    /// Something else is there; those of the bus.
+    /// The bus fails, or another device is there.
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
         use registers as r;
         device.identify_as(r::VERSION_ACCELERATOR_VALUE)?;
@@ -81,7 +81,7 @@ impl Caps {
         })
     }
 
-    /// Largest number of an operation.
+    /// Largest opcode.
     pub(super) fn opcodes(&self) -> u8 {
         if self.recompute > 0 { layout::RECOMPUTE_VALUE } else { layout::SAVE_VALUE }
     }
@@ -93,12 +93,12 @@ impl Caps {
     }
 }
 
-/// What the last job counted.
+/// Counters of the last job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Results and scores that are infinite or no numbers, and beats of rows with an overflow.
+    /// Results and scores that are infinite or NaN, and beats of rows with an overflow.
     pub overflows: u64,
-    /// Activations that saturated, or were no numbers.
+    /// Activations that saturated or were NaN.
     pub saturations: u64,
     /// Tokens that were evicted.
     pub evictions: u64,
@@ -109,10 +109,10 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Reads them.
+    /// Reads the counters.
     ///
     /// # Errors
-    /// Those of the bus.
+    /// The bus fails.
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
         Ok(Self {
             overflows: device.read64(registers::OVERFLOWS)?,

@@ -7,8 +7,8 @@ use crate::layout::{Field, header};
 use crate::vector;
 use crate::{Descriptor, ErrorCode, Refusal, Window};
 
-/// Checks a descriptor behind its header as the hardware does, but for what it looks up in the head: how many tokens
-/// [`SaveJob`](super::SaveJob) and [`RecomputeJob`](super::RecomputeJob) find there, and which slots are in use.
+/// Checks the fields after the header as the hardware does. Only the hardware knows the state of a head: how many
+/// tokens [`SaveJob`](super::SaveJob) and [`RecomputeJob`](super::RecomputeJob) find there, and which slots are in use.
 ///
 /// # Errors
 /// The first check that fails.
@@ -150,7 +150,7 @@ fn check_save(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(
     use save as f;
     descriptor.check_zeros(f::ZEROS)?;
     check_head(descriptor, f::HEAD, caps)?;
-    // More than these no head has.
+    // No head has more tokens.
     check_range(descriptor, f::FIRST, 0, u64::from(caps.slots) - 1)?;
     check_range(descriptor, f::TOKENS, 1, u64::from(caps.slots) - descriptor.get(f::FIRST))?;
     check_elements(descriptor, f::ELEMENTS, caps)?;

@@ -1,4 +1,4 @@
-//! Jobs in terms of what they do; what no field could say cannot be written down.
+//! Builders of jobs, with a method for each choice. A value that no field can hold cannot be expressed.
 
 use super::layout::{self as l, attention, clear, linear, recompute, refresh, save};
 use super::{Caps, check};
@@ -19,8 +19,8 @@ pub struct LinearJob {
 }
 
 impl LinearJob {
-    /// Rows of `channels` numbers at `x`, weights as [`Panels`](super::Panels) make them, scale and bias of each column at
-    /// `constants`, results at `out`. The integer of an element is the one nearest to it times `quantizer`.
+    /// Rows of `channels` numbers at `x`, weights as [`Panels`](super::Panels) make them, scale and bias of each column
+    /// at `constants`, results at `out`. The integer of an element is the one nearest to it times `quantizer`.
     #[must_use]
     pub fn new(
         [rows, columns, channels]: [u32; 3],
@@ -32,7 +32,7 @@ impl LinearJob {
         Self { size: [rows, columns, channels], x, panels, constants, out, quantizer, exact: false }
     }
 
-    /// An element that saturates or is no number, and a result that is infinite or none, is an error.
+    /// An element that saturates or is NaN is an error, and so is a result that is infinite or NaN.
     #[must_use]
     pub fn exact(self) -> Self {
         Self { exact: true, ..self }
@@ -67,10 +67,10 @@ impl LinearJob {
     }
 }
 
-/// What a head keeps.
+/// Which tokens a head keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Tokens behind each step, at most.
+    /// Tokens after each step, at most.
     pub budget: u16,
     /// First tokens of the sequence, which stay.
     pub sink: u16,
@@ -81,38 +81,39 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// The paper's: half of the budget for recent tokens, 10 for the first ones; fewer where that would be all.
+    /// The paper's policy: half of the budget for recent tokens, 10 for the first ones. A small budget has fewer.
     #[must_use]
     pub fn of_budget(budget: u16, shift: u8) -> Self {
         Self { budget, sink: 10.min(budget / 4), window: budget / 2, shift }
     }
 
-    /// Everything stays, up to so many tokens: what a prompt is put in with.
+    /// All tokens stay, up to the budget. A prompt enters the head with this policy.
     #[must_use]
     pub fn keep(tokens: u16, shift: u8) -> Self {
         Self { budget: tokens, sink: 0, window: 0, shift }
     }
 }
 
-/// What numbers are multiplied by to become integers of 16 bits. Those of keys and values stay the same while a head has tokens.
+/// Factors that turn numbers into integers of 16 bits. The factors of keys and values must not change while a head has
+/// tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantizers {
-    /// Elements of queries.
+    /// Factor of queries.
     pub queries: f32,
-    /// Elements of keys.
+    /// Factor of keys.
     pub keys: f32,
-    /// Elements of values.
+    /// Factor of values.
     pub values: f32,
 }
 
 impl Quantizers {
-    /// Times a product of integers the product of query and key, times `scale`.
+    /// The factor that turns a product of integers into a score: the product of query and key times `scale`.
     #[must_use]
     pub fn score_scale(&self, scale: f32) -> f32 {
         (f64::from(scale) / (f64::from(self.queries) * f64::from(self.keys))) as f32
     }
 
-    /// Times a sum of values whose weights are in units of 2^-15 the result.
+    /// The factor that turns a sum of values into the result. The weights of the sum are in units of 2^-15.
     #[must_use]
     pub fn result_scale(&self) -> f32 {
         (2f64.powi(-15) / f64::from(self.values)) as f32
@@ -128,11 +129,11 @@ pub struct Rows {
     pub keys: Operand,
     /// Values.
     pub values: Operand,
-    /// Results, as the queries lie; it may be their place.
+    /// Results, in the layout of the queries. They may overwrite the queries.
     pub out: Operand,
 }
 
-/// Tokens that enter a head, one after the other, and whose queries attend to all that it has by then.
+/// Tokens enter a head one after the other. The queries of each token attend to all tokens that the head has by then.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttentionJob {
     head: u32,
@@ -149,8 +150,8 @@ pub struct AttentionJob {
 }
 
 impl AttentionJob {
-    /// `tokens` tokens enter head `head`, of `group` query heads and vectors of `elements`; scores are products of queries and
-    /// keys times `scale`, as 1 / sqrt(elements).
+    /// `tokens` tokens enter head `head`, of `group` query heads and vectors of `elements`; scores are products of
+    /// queries and keys times `scale`, as 1 / sqrt(elements).
     #[must_use]
     pub fn new(
         (head, tokens): (u32, u32),
@@ -174,21 +175,22 @@ impl AttentionJob {
         }
     }
 
-    /// An element that saturates or is no number, and a score or a result that is infinite or none, is an error.
+    /// An element that saturates or is NaN is an error, and so is a score or a result that is infinite or NaN.
     #[must_use]
     pub fn exact(self) -> Self {
         Self { exact: true, ..self }
     }
 
-    /// Values are read when the scores of the first token have begun, and each becomes an integer while its token's scores are made. The
-    /// results are the same, sooner.
+    /// Late values: they are read when the scores of the first token have begun. Each value becomes an integer while
+    /// the scores of its token are computed. The results are the same, and come sooner.
     #[must_use]
     pub fn late(self) -> Self {
         Self { late: true, ..self }
     }
 
-    /// Ahead of those of the tokens are as many rows of keys and of values: they come again for tokens of the head that are in the slots
-    /// 0, 1, .. ([`RecomputeJob`]), all of which must be among them; rows of other slots hold anything.
+    /// The first rows of keys and of values, as many as given, are recomputed. They belong to the tokens of the head in
+    /// the slots 0, 1, .. ([`RecomputeJob`]). All slots in use must be among them. Rows of unused slots may hold
+    /// anything.
     #[must_use]
     pub fn again(self, slots: u8) -> Self {
         Self { again: slots, ..self }
@@ -235,11 +237,11 @@ impl AttentionJob {
         Ok(d)
     }
 
-    /// The descriptors of a prompt that comes into an empty head: all of its tokens are kept until the last one is there, and from then
-    /// on the policy holds.
+    /// The descriptors of a prompt that enters an empty head. The head keeps all tokens until the last one is there,
+    /// and follows the policy from then on.
     ///
     /// # Errors
-    /// There are more tokens than a head keeps, or one of the descriptors would be refused.
+    /// There are more tokens than a head keeps, or the hardware would refuse one of the descriptors.
     pub fn build_prompt(&self, caps: &Caps, window: &Window) -> Result<Vec<Descriptor>, Refusal> {
         if self.again > 0 {
             let (field, expected) = (attention::AGAIN.name, "0: an empty head has no token that could come again");
@@ -262,10 +264,10 @@ impl AttentionJob {
     }
 }
 
-/// Heads that are emptied.
+/// Empties heads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClearJob {
-    /// The first one.
+    /// The first head.
     pub first: u32,
     /// How many.
     pub heads: u32,
@@ -288,25 +290,26 @@ impl ClearJob {
 /// Cycles from refresh to refresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Intervals {
-    /// Of bits 15 to 8.
+    /// Cycles of bits 15 to 8.
     pub msb: u32,
-    /// Of bits 7 to 0.
+    /// Cycles of bits 7 to 0.
     pub lsb: u32,
 }
 
-/// How often rows of the cache are refreshed.
+/// Sets how often rows of the cache are refreshed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RefreshJob {
     /// Lowest importance that is high.
     pub threshold: u32,
-    /// Of tokens whose importance is high.
+    /// Intervals of tokens whose importance is high.
     pub high: Intervals,
-    /// Of all others.
+    /// Intervals of all other tokens.
     pub low: Intervals,
 }
 
 impl RefreshJob {
-    /// The paper's intervals at so many cycles a microsecond: 0.36 and 5.4 ms for important tokens, 1.44 and 7.2 ms for others.
+    /// The paper's intervals at so many cycles a microsecond: 0.36 and 5.4 ms for important tokens, 1.44 and 7.2 ms for
+    /// others.
     #[must_use]
     pub fn of_paper(threshold: u32, cycles_a_microsecond: u32) -> Self {
         let [high_msb, high_lsb, low_msb, low_lsb] =
@@ -335,15 +338,16 @@ impl RefreshJob {
     }
 }
 
-/// A token that is kept as what it came from: its key and its value go, its score stays, and with each operation of attention they come
-/// [again](AttentionJob::again).
+/// Gives a token of a head a slot: its key and value go, its score stays. Key and value are computed again for each
+/// later attention operation ([`AttentionJob::again`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecomputeJob {
     /// Its head.
     pub head: u32,
-    /// Its position, the oldest token's being 0. That the head has as many is seen by the hardware only.
+    /// The position of the token; the oldest token has position 0. Only the hardware checks that the head has so many
+    /// tokens.
     pub position: u32,
-    /// Its slot, which no other token of the head has.
+    /// The slot of the token. No other token of the head may be in it.
     pub slot: u32,
 }
 
@@ -362,18 +366,18 @@ impl RecomputeJob {
     }
 }
 
-/// Cached tokens that are written to memory, the oldest first.
+/// Writes cached tokens to memory, the oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SaveJob {
     /// Their head.
     pub head: u32,
-    /// Position of the first one, the oldest being 0.
+    /// Position of the first token that is written; the oldest token has position 0.
     pub first: u32,
-    /// How many. That the head has as many is seen by the hardware only.
+    /// How many tokens. Only the hardware checks that the head has so many.
     pub tokens: u32,
     /// Elements of a vector.
     pub elements: u32,
-    /// Where they go.
+    /// Where the tokens go.
     pub out: Operand,
 }
 

@@ -1,4 +1,4 @@
-//! What lies where behind the header of a descriptor of `kelle_top`; steps on rows are those of
+//! Fields that follow the header in a descriptor of `kelle_top`. Steps on rows have the fields of
 //! [`vector::layout`](crate::vector::layout).
 
 use crate::layout::Operation;
@@ -8,7 +8,7 @@ pub mod linear {
     use crate::layout::fields;
 
     fields! {
-        /// All fields behind the header, in order.
+        /// All fields that follow the header, in order.
         FIELDS:
         /// Rows, 1 to TOKENS of LINEAR.
         ROWS, "rows", 4 at 32;
@@ -18,7 +18,7 @@ pub mod linear {
         CHANNELS, "channels", 4 at 40;
         /// Bit SNBZ_KELLE_OPTION_EXACT; others 0.
         OPTIONS, "options", 4 at 44;
-        /// What an element is multiplied by to become an integer of 16 bits, fp32.
+        /// Factor that turns an element into an integer of 16 bits, fp32.
         QUANTIZER, "quantizer", 4 at 48;
         /// Bytes from row to row of x.
         X_STRIDE, "x_stride", 4 at 52;
@@ -48,12 +48,12 @@ pub mod linear {
     pub const ZEROS: &[crate::layout::Field] = &[ZERO_0, ZERO_1, ZERO_2, ZERO_3];
 }
 
-/// Tokens that enter a head, whose queries attend to it.
+/// Tokens enter a head, and their queries attend to it.
 pub mod attention {
     use crate::layout::fields;
 
     fields! {
-        /// All fields behind the header, in order.
+        /// All fields that follow the header, in order.
         FIELDS:
         /// The head, below HEADS of HEADS.
         HEAD, "head", 4 at 32;
@@ -71,28 +71,28 @@ pub mod attention {
         SINK, "sink", 2 at 54;
         /// Most recent tokens that stay beside the new one; SINK and WINDOW together are below BUDGET.
         WINDOW, "window", 2 at 56;
-        /// Bits that a product loses before it counts as importance, 0 to 47.
+        /// Bits that a product of query and key loses before it counts as importance, 0 to 47.
         SHIFT, "shift", 1 at 58;
-        /// Slots whose tokens come again: as many rows of keys and of values ahead of those of the first token, up to RECOMPUTE of
-        /// SCORES; 0 with late values.
+        /// Slots whose tokens are recomputed, up to RECOMPUTE of SCORES; 0 with late values. As many rows of keys and
+        /// of values precede the rows of the first token.
         AGAIN, "again", 1 at 59;
-        /// What an element of a query is multiplied by to become an integer of 16 bits, fp32.
+        /// Factor that turns an element of a query into an integer of 16 bits, fp32.
         QUERY_QUANTIZER, "query_quantizer", 4 at 60;
-        /// Of a key.
+        /// Factor of an element of a key.
         KEY_QUANTIZER, "key_quantizer", 4 at 64;
-        /// Of a value.
+        /// Factor of an element of a value.
         VALUE_QUANTIZER, "value_quantizer", 4 at 68;
-        /// Times a product of integers a score, fp32.
+        /// Factor that turns a product of integers into a score, fp32.
         SCORE_SCALE, "score_scale", 4 at 72;
-        /// Times a sum of values, whose weights are in units of 2^-15, a result, fp32.
+        /// Factor that turns a sum of values into a result, fp32. The weights of the sum are in units of 2^-15.
         RESULT_SCALE, "result_scale", 4 at 76;
         /// Bytes from row to row of the queries.
         QUERY_STRIDE, "query_stride", 4 at 80;
-        /// Of the keys.
+        /// Bytes from row to row of the keys.
         KEY_STRIDE, "key_stride", 4 at 84;
-        /// Of the values.
+        /// Bytes from row to row of the values.
         VALUE_STRIDE, "value_stride", 4 at 88;
-        /// Of the results.
+        /// Bytes from row to row of the results.
         OUT_STRIDE, "out_stride", 4 at 92;
         /// Rows of fp16: of each token the queries of all query heads.
         QUERY_ADDRESS, "query_address", 8 at 96;
@@ -100,7 +100,7 @@ pub mod attention {
         KEY_ADDRESS, "key_address", 8 at 104;
         /// Rows of fp16: a value for each token.
         VALUE_ADDRESS, "value_address", 8 at 112;
-        /// Where the results go, as the queries lie; it may be their place.
+        /// Where the results go, in the layout of the queries. They may overwrite the queries.
         OUT_ADDRESS, "out_address", 8 at 120;
     }
 
@@ -108,16 +108,16 @@ pub mod attention {
     pub const ZEROS: &[crate::layout::Field] = &[];
 }
 
-/// Heads that are emptied.
+/// Empties heads.
 pub mod clear {
     use crate::layout::fields;
 
     fields! {
-        /// All fields behind the header, in order.
+        /// All fields that follow the header, in order.
         FIELDS:
-        /// The first one.
+        /// The first head.
         FIRST, "first", 4 at 32;
-        /// How many, 1 or more; all of them below HEADS of HEADS.
+        /// How many heads, 1 or more. All of them are below HEADS of HEADS.
         HEADS, "heads", 4 at 36;
         /// 0.
         ZERO_0, "zero_0", 8 at 40;
@@ -148,22 +148,22 @@ pub mod clear {
         &[ZERO_0, ZERO_1, ZERO_2, ZERO_3, ZERO_4, ZERO_5, ZERO_6, ZERO_7, ZERO_8, ZERO_9, ZERO_10];
 }
 
-/// How often rows of the cache are refreshed.
+/// Sets how often rows of the cache are refreshed.
 pub mod refresh {
     use crate::layout::fields;
 
     fields! {
-        /// All fields behind the header, in order.
+        /// All fields that follow the header, in order.
         FIELDS:
         /// Lowest high importance.
         THRESHOLD, "threshold", 4 at 32;
         /// Cycles from refresh to refresh of the high bytes of tokens with high importance.
         HIGH_MSB, "high_msb", 4 at 36;
-        /// Of their low bytes.
+        /// Cycles from refresh to refresh of their low bytes.
         HIGH_LSB, "high_lsb", 4 at 40;
-        /// Of the high bytes of all other tokens.
+        /// Cycles from refresh to refresh of the high bytes of all other tokens.
         LOW_MSB, "low_msb", 4 at 44;
-        /// Of their low bytes.
+        /// Cycles from refresh to refresh of their low bytes.
         LOW_LSB, "low_lsb", 4 at 48;
         /// 0.
         ZERO_0, "zero_0", 4 at 52;
@@ -192,18 +192,18 @@ pub mod refresh {
         &[ZERO_0, ZERO_1, ZERO_2, ZERO_3, ZERO_4, ZERO_5, ZERO_6, ZERO_7, ZERO_8, ZERO_9];
 }
 
-/// Cached tokens that are written to memory.
+/// Writes cached tokens to memory.
 pub mod save {
     use crate::layout::fields;
 
     fields! {
-        /// All fields behind the header, in order.
+        /// All fields that follow the header, in order.
         FIELDS:
-        /// Their head, below HEADS of HEADS.
+        /// The head of the tokens, below HEADS of HEADS.
         HEAD, "head", 4 at 32;
-        /// Position of the first one, the oldest being 0.
+        /// Position of the first token that is written; the oldest token has position 0.
         FIRST, "first", 4 at 36;
-        /// How many, 1 or more, as the head has them.
+        /// How many tokens, 1 or more. The head must have them.
         TOKENS, "tokens", 4 at 40;
         /// Elements of a vector: a multiple of COLUMNS of CAPS, up to WIDTH of VECTORS.
         ELEMENTS, "elements", 4 at 44;
@@ -211,7 +211,7 @@ pub mod save {
         OUT_STRIDE, "out_stride", 4 at 48;
         /// 0.
         ZERO_0, "zero_0", 4 at 52;
-        /// Where they go: 64 bytes with the importance ahead, keys and values of 16 bits.
+        /// Where the tokens go. A row has 64 bytes with the importance, then key and value, 16 bits an element.
         OUT_ADDRESS, "out_address", 8 at 56;
         /// 0.
         ZERO_1, "zero_1", 8 at 64;
@@ -236,18 +236,18 @@ pub mod save {
         &[ZERO_0, ZERO_1, ZERO_2, ZERO_3, ZERO_4, ZERO_5, ZERO_6, ZERO_7, ZERO_8];
 }
 
-/// A token that is kept as what it came from.
+/// Gives a token a slot: its key and value are recomputed instead of cached.
 pub mod recompute {
     use crate::layout::fields;
 
     fields! {
-        /// All fields behind the header, in order.
+        /// All fields that follow the header, in order.
         FIELDS:
-        /// Its head, below HEADS of HEADS.
+        /// The head of the token, below HEADS of HEADS.
         HEAD, "head", 4 at 32;
-        /// Its position, the oldest token's being 0.
+        /// The position of the token; the oldest token has position 0.
         POSITION, "position", 4 at 36;
-        /// Its slot from now on, below RECOMPUTE of SCORES.
+        /// The slot of the token from now on, below RECOMPUTE of SCORES.
         SLOT, "slot", 4 at 40;
         /// 0.
         ZERO_0, "zero_0", 4 at 44;
@@ -280,38 +280,38 @@ pub mod recompute {
 
 /// Rows times a matrix of weights.
 pub const LINEAR_VALUE: u8 = 1;
-/// Tokens that enter a head, whose queries attend to it.
+/// Tokens enter a head, and their queries attend to it.
 pub const ATTENTION_VALUE: u8 = 2;
 /// Steps on rows.
 pub const VECTOR_VALUE: u8 = 3;
-/// Heads that are emptied.
+/// Empties heads.
 pub const CLEAR_VALUE: u8 = 4;
 /// Refresh intervals, and which importance is high.
 pub const REFRESH_VALUE: u8 = 5;
-/// Cached tokens that are written to memory.
+/// Writes cached tokens to memory.
 pub const SAVE_VALUE: u8 = 6;
-/// A token that is kept as what it came from.
+/// Gives a token a slot: its key and value are recomputed instead of cached.
 pub const RECOMPUTE_VALUE: u8 = 8;
 
-/// Bit of the options of attention: values come behind the scores.
+/// Bit of the options of attention: values are read after the scores have begun.
 pub const LATE_BIT: u32 = 1;
-/// Bit of the options: what is not exact is an error.
+/// Bit of the options: a result that is not exact is an error.
 pub const EXACT_BIT: u32 = 12;
 
 /// Most bits that a product may lose.
 pub const MOST_SHIFT: u64 = 47;
 /// Bytes of the constants of a column.
 pub const CONSTANT_BYTES: u64 = 8;
-/// Bytes ahead of the key of a saved token.
+/// Bytes in front of the key of a saved token.
 pub const HEAD_BYTES: u64 = 64;
 
 /// Bits of the options: name, number, meaning.
 pub const OPTION_BITS: &[(&str, u32, &str)] = &[
-    ("LATE", LATE_BIT, "Of attention: values come behind the scores."),
-    ("EXACT", EXACT_BIT, "What is not exact is an error."),
+    ("LATE", LATE_BIT, "Of attention: values are read after the scores have begun."),
+    ("EXACT", EXACT_BIT, "A result that is not exact is an error."),
 ];
 
-/// The operations, but for steps on rows.
+/// The operations except steps on rows.
 pub const OPERATIONS: &[Operation] = &[
     Operation {
         name: "linear",
@@ -322,26 +322,21 @@ pub const OPERATIONS: &[Operation] = &[
     Operation {
         name: "attention",
         opcode: ATTENTION_VALUE,
-        meaning: "Tokens that enter a head, whose queries attend to it.",
+        meaning: "Tokens enter a head, and their queries attend to it.",
         fields: attention::FIELDS,
     },
-    Operation { name: "clear", opcode: CLEAR_VALUE, meaning: "Heads that are emptied.", fields: clear::FIELDS },
+    Operation { name: "clear", opcode: CLEAR_VALUE, meaning: "Empties heads.", fields: clear::FIELDS },
     Operation {
         name: "refresh",
         opcode: REFRESH_VALUE,
-        meaning: "How often rows of the cache are refreshed.",
+        meaning: "Sets how often rows of the cache are refreshed.",
         fields: refresh::FIELDS,
     },
-    Operation {
-        name: "save",
-        opcode: SAVE_VALUE,
-        meaning: "Cached tokens that are written to memory.",
-        fields: save::FIELDS,
-    },
+    Operation { name: "save", opcode: SAVE_VALUE, meaning: "Writes cached tokens to memory.", fields: save::FIELDS },
     Operation {
         name: "recompute",
         opcode: RECOMPUTE_VALUE,
-        meaning: "A token that is kept as what it came from.",
+        meaning: "Gives a token a slot: its key and value are recomputed instead of cached.",
         fields: recompute::FIELDS,
     },
 ];

@@ -3,8 +3,8 @@
 use super::Caps;
 use crate::{ALIGNMENT, TensorError};
 
-/// How a matrix lies in memory: of each panel for each group of columns, and of each group for each channel, the weights of its
-/// columns.
+/// The layout of a matrix in memory. The panels follow each other, in a panel the groups of columns, in a group the
+/// channels. A channel has the weights of the group's columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Panels {
     columns: usize,
@@ -15,7 +15,8 @@ pub struct Panels {
 }
 
 impl Panels {
-    /// `columns` columns of `channels` channels each; a panel begins at the next multiple of 64 behind the one before.
+    /// `columns` columns of `channels` channels each; a panel begins at the first multiple of 64 after the panel
+    /// before.
     ///
     /// # Errors
     /// There are too many.
@@ -47,13 +48,13 @@ impl Panels {
         self.channels * self.in_panel
     }
 
-    /// Bytes from the first one to the last one.
+    /// Bytes from the first byte to the last byte.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.panels().checked_sub(1).map_or(0, |before| before * self.stride as usize + self.panel_bytes())
     }
 
-    /// Weights channel by channel, as a product x w has them: zeros behind the last column and between panels.
+    /// Weights channel by channel, as in a product x w. Zeros follow the last column, and lie between panels.
     ///
     /// # Errors
     /// Their number is wrong.
@@ -97,7 +98,8 @@ mod tests {
 
     #[test]
     fn by_hand() {
-        // Panels of 32 columns in groups of 4, 3 channels: weight 100 at channel 1 of column 6, -1 at channel 2 of column 32.
+        // Panels of 32 columns in groups of 4, 3 channels: weight 100 at channel 1 of column 6, -1 at channel 2 of
+        // column 32.
         let panels = Panels::new(&CAPS, 33, 3).unwrap();
         assert_eq!((panels.panels(), panels.panel_bytes(), panels.stride(), panels.bytes()), (2, 96, 128, 224));
         let mut weights = vec![0; 99];

@@ -4,25 +4,25 @@ use super::{layout, registers};
 use crate::vector;
 use crate::{Bus, Device, DeviceError};
 
-/// How it was built.
+/// Parameters of the build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caps {
     /// Lanes.
     pub lanes: u32,
     /// Channels of a lane.
     pub columns: u32,
-    /// Groups of lanes: as many panels in memory, one of each, are one of all lanes.
+    /// Groups of lanes. One panel in memory for each group makes a panel for all lanes.
     pub groups: u32,
     /// Positions of a beat.
     pub inputs: u32,
     /// Bits of a centroid.
     pub centroid_bits: u32,
-    /// Words of a bank of weights: with no more beats than this, a token's weights are fetched once for several tokens.
+    /// Words of a bank of weights. If tokens have no more beats than this, weights are fetched once for several tokens.
     pub buffer: u32,
     /// Positions of the longest token.
     pub inner: u32,
-    /// Values among which outliers are found at once: longer rows are cut, and each part has its share of them. 0: the device
-    /// makes no tokens.
+    /// Values among which outliers are found at once. Longer rows are cut, and each part has its share of outliers. 0:
+    /// the device makes no tokens.
     pub segment: u32,
     /// Outliers of a token on each side, at most.
     pub outliers: u32,
@@ -32,10 +32,10 @@ pub struct Caps {
 }
 
 impl Caps {
-    /// Identifies a device, and reads them.
+    /// Identifies a device, and reads its capabilities.
     ///
     /// # Errors
-    /// Something else is there; those of the bus.
+    /// The bus fails, or another device is there.
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
         device.identify_as(registers::VERSION_ACCELERATOR_VALUE)?;
         let field = |word: u32, mask: u32| (word & mask) >> mask.trailing_zeros();
@@ -63,7 +63,7 @@ impl Caps {
         })
     }
 
-    /// Channels of a panel in memory: those of a group of lanes.
+    /// Channels of a panel in memory, which is for one group of lanes.
     #[must_use]
     pub fn panel_channels(&self) -> usize {
         self.channels() / self.groups.max(1) as usize
@@ -74,13 +74,14 @@ impl Caps {
         self.lanes as usize * self.columns as usize
     }
 
-    /// Panels of so many channels: those of all groups, whether the last ones have channels or not.
+    /// Panels of so many channels. Each group has a panel, even if no channel is left for it.
     #[must_use]
     pub fn panels(&self, channels: usize) -> usize {
         channels.div_ceil(self.channels()) * self.groups as usize
     }
 
-    /// Whether the device puts tokens into panels: a beat of a panel is whole lines of 64 bytes, and a beat of the bus 64 at most.
+    /// Whether the device puts tokens into panels. Then a beat of a panel is whole lines of 64 bytes, and a beat of the
+    /// bus has at most 64 bytes.
     #[must_use]
     pub fn appends(&self) -> bool {
         (self.panel_channels() * self.inputs as usize).is_multiple_of(128) && self.vector.lanes <= 32
@@ -90,27 +91,27 @@ impl Caps {
 /// Beats of activations of the last job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Beats {
-    /// All that the lanes took.
+    /// Beats that the lanes took.
     pub taken: u64,
-    /// Those that were sent again, as a beat takes one outlier at a time.
+    /// Beats that were sent again, because a beat takes one outlier at a time.
     pub repeated: u64,
 }
 
 impl Beats {
-    /// Reads them.
+    /// Reads the counters.
     ///
     /// # Errors
-    /// Those of the bus.
+    /// The bus fails.
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
         Ok(Self { taken: device.read64(registers::COMPUTE)?, repeated: device.read64(registers::REPEATS)? })
     }
 }
 
-/// Results of the last job that are infinite or no number, inliers that were so ahead of the quantizer, and beats of rows with
-/// an overflow.
+/// Overflows of the last job: results that are infinite or NaN, inliers that were so in front of the quantizer, and
+/// beats of rows with an overflow.
 ///
 /// # Errors
-/// Those of the bus.
+/// The bus fails.
 pub fn overflows<B: Bus>(device: &mut Device<B>) -> Result<u64, DeviceError<B::Error>> {
     device.read64(registers::OVERFLOWS)
 }

@@ -7,8 +7,8 @@ use crate::layout::{Field, header};
 use crate::vector;
 use crate::{ALIGNMENT, Descriptor, ErrorCode, Refusal, Window};
 
-/// Checks a descriptor behind its header as the hardware does. What is wrong in tokens and codebooks comes up while the
-/// operation runs.
+/// Checks the fields after the header as the hardware does. The hardware finds errors in tokens and codebooks only
+/// while the operation runs.
 ///
 /// # Errors
 /// The first check that fails.
@@ -97,7 +97,7 @@ fn check_quantize(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Resu
     let get = |field| descriptor.get(field);
     let (rows, columns) = (get(quantize::ROWS), get(quantize::COLUMNS));
     check_most(descriptor, quantize::LARGEST, caps.outliers.into())?;
-    // Together they are no more than there are elements.
+    // Both together are at most the number of elements.
     let left = columns.saturating_sub(get(quantize::LARGEST));
     check_most(descriptor, quantize::SMALLEST, left.min(caps.outliers.into()))?;
     if get(quantize::LARGEST) > columns {

@@ -1,4 +1,4 @@
-//! Centroids of both operands, as the hardware takes them, and the constants that go with them.
+//! Centroids of both operands in the format of the hardware, and their constants.
 
 use half::f16;
 
@@ -11,31 +11,31 @@ pub enum CodebookError {
     /// Too many or too few centroids.
     #[error("{what}: {given} centroids were given, must be {expected}")]
     Count {
-        /// Whose.
+        /// The operand.
         what: &'static str,
         /// How many there are.
         given: usize,
         /// How many there can be.
         expected: &'static str,
     },
-    /// A number that is infinite or none.
+    /// A number that is infinite or NaN.
     #[error("{what} {index} is {value}, must be finite")]
     NotFinite {
-        /// Of what it is one.
+        /// What the number is.
         what: &'static str,
-        /// Which one.
+        /// Its index.
         index: usize,
-        /// What it is.
+        /// Its value.
         value: f16,
     },
     /// There is no order in which to search.
     #[error("activation centroid {index} is {value}, must be at least {before}, the one before it")]
     Order {
-        /// Which one.
+        /// Its index.
         index: usize,
-        /// What it is.
+        /// Its value.
         value: f16,
-        /// The one before it.
+        /// The centroid before it.
         before: f16,
     },
     /// The device has another width.
@@ -50,15 +50,15 @@ pub enum CodebookError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Fixed {
     integers: Vec<i16>,
-    /// The power; what was multiplied is divided by it in the constants.
+    /// The exponent of the power. The constants divide by the power again.
     shift: i32,
 }
 
 impl Fixed {
-    /// The largest power with which all are integers of `bits` bits, and none the most negative one.
+    /// The largest power with which all centroids are integers of `bits` bits, and none is the most negative integer.
     fn of(values: &[f16], bits: u32) -> Self {
         let most = f64::from((1i32 << (bits - 1)) - 1);
-        // Exact: 11 bits, and any exponent.
+        // Exact: a number has 11 bits and any exponent.
         let rounded = |value: &f16, shift: i32| (value.to_f64() * 2f64.powi(shift)).round_ties_even();
         // All are multiples of 2^-24, and below 2^16.
         let fits = |&shift: &i32| values.iter().all(|value| rounded(value, shift).abs() <= most);
@@ -83,10 +83,12 @@ fn all_finite(what: &'static str, values: &[f16]) -> Result<(), CodebookError> {
 }
 
 impl Codebook {
-    /// 8 or 16 centroids of activations, which ascend, and 16 of weights, for a device whose centroids have `bits` bits.
+    /// 8 or 16 centroids of activations, which ascend, and 16 of weights, for a device whose centroids have `bits`
+    /// bits.
     ///
     /// # Errors
-    /// Another number of them; one that is not finite; activations that do not ascend; a width that no device has.
+    /// Another number of centroids, or one that is not finite; activations that do not ascend; a width that no device
+    /// has.
     pub fn new(activations: &[f16], weights: &[f16], bits: u32) -> Result<Self, CodebookError> {
         for (what, given, right, expected) in
             [("activations", activations.len(), [8, 16], "8 or 16"), ("weights", weights.len(), [16, 16], "16")]
@@ -110,11 +112,11 @@ impl Codebook {
         })
     }
 
-    /// Integers of 8 bits in place of activations: their nibbles are indices of 0 to 15. And 16 centroids of weights, for a device whose
-    /// centroids have `bits` bits.
+    /// A codebook for integers of 8 bits in place of activations: their nibbles are indices of the centroids 0 to 15.
+    /// Weights have 16 centroids. Centroids of the device have `bits` bits.
     ///
     /// # Errors
-    /// As [`new`](Self::new); a width below 5, in which there is no 15.
+    /// The errors of [`new`](Self::new), and a width below 5, which cannot hold 15.
     pub fn of_integers(weights: &[f16], bits: u32) -> Result<Self, CodebookError> {
         if bits < 5 {
             return Err(CodebookError::Integers(bits));
@@ -124,12 +126,13 @@ impl Codebook {
         Ok(Self { activations, ..Self::new(&values, weights, bits)? })
     }
 
-    /// The codebook of the same tokens behind a function of one number that commutes with a positive factor, f(s x) = s f(x), as ReLU does: only
-    /// centroids of activations are replaced (KLLM, section III-C1), for a device whose centroids have `bits` bits. Midpoints stay, so
-    /// tokens are made as before. Outliers do not go through the function: tokens must have none.
+    /// The codebook of the same tokens after a function f (KLLM, section III-C1). The function must commute with a
+    /// positive factor, f(s x) = s f(x), as ReLU does. Only centroids of activations are replaced, for a device whose
+    /// centroids have `bits` bits. Midpoints stay, so tokens are made as before. Outliers do not go through the
+    /// function: tokens must have none.
     ///
     /// # Errors
-    /// f makes a centroid infinite or no number; a width that no device has.
+    /// f makes a centroid infinite or NaN, or no device has the width.
     pub fn activated(&self, f: impl Fn(f16) -> f16, bits: u32) -> Result<Self, CodebookError> {
         if !(2..=16).contains(&bits) {
             return Err(CodebookError::Width(bits));
@@ -145,7 +148,7 @@ impl Codebook {
         if self.values.len() == 8 { Bits::Three } else { Bits::Four }
     }
 
-    /// As it lies in memory.
+    /// The bytes in memory.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = vec![0; CODEBOOK_BYTES as usize];
@@ -164,16 +167,17 @@ impl Codebook {
         bytes
     }
 
-    /// What the scale of a channel is multiplied with for its two constants, times `by`: the factors of an
-    /// [`AppendJob`](super::AppendJob). With 1, as those of the weights are, they are powers of two.
+    /// The factors of an [`AppendJob`](super::AppendJob), times `by`. The scale of a channel times these factors gives
+    /// its two constants. With `by` = 1, as for weights, the factors are powers of two.
     #[must_use]
     pub fn factors(&self, by: f32) -> [f32; 2] {
-        // Powers are from 2^-48 to 2^32: with any scale of fp16 a normal number, or 0, and nothing is rounded.
+        // Powers are from 2^-48 to 2^32. Times any scale of fp16 they give a normal number or 0, and nothing is
+        // rounded.
         let powers = [self.activations.shift + self.weights.shift, self.weights.shift + 24];
         powers.map(|power| by * 2f32.powi(-power))
     }
 
-    /// The constants of channels whose weights have these scales, as they lie in memory.
+    /// The constants of channels whose weights have these scales, as bytes in memory.
     ///
     /// # Errors
     /// A scale that is not finite.
@@ -191,8 +195,8 @@ impl Codebook {
     }
 }
 
-/// The middle of two centroids, rounded down: a number of fp16 that is above the one is above the other, unless the two are
-/// more than 2^13 times each other.
+/// The middle of two centroids, rounded down to fp32. An fp16 number above the rounded middle is also above the exact
+/// middle, unless one centroid is more than 2^13 times the other.
 fn middle(a: f16, b: f16) -> f32 {
     // Exact.
     let middle = f64::midpoint(a.to_f64(), b.to_f64());

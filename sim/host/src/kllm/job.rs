@@ -1,4 +1,4 @@
-//! Jobs in terms of what they do; what no field could say cannot be written down.
+//! Builders of jobs, with a method for each choice. A value that no field can hold cannot be expressed.
 
 use super::layout::{self as l, append, matmul, quantize};
 use super::{Bits, Caps, check};
@@ -43,20 +43,20 @@ impl MatMulJob {
         Self { product, out, addends: None, exact: false, integers: false }
     }
 
-    /// Adds rows of fp16 numbers, which may be those that the results go to.
+    /// Adds rows of fp16 numbers. The results may overwrite these rows.
     #[must_use]
     pub fn add_rows(self, addends: Operand) -> Self {
         Self { addends: Some(addends), ..self }
     }
 
-    /// A result that is infinite or no number is an error.
+    /// A result that is infinite or NaN is an error.
     #[must_use]
     pub fn exact(self) -> Self {
         Self { exact: true, ..self }
     }
 
-    /// Tokens are rows of unsigned 8-bit integers, without heads and outliers: attention scores. The codebook is one of
-    /// [`of_integers`](super::Codebook::of_integers).
+    /// Multiplies attention scores: tokens are rows of unsigned 8-bit integers, without heads and outliers. The
+    /// codebook comes from [`of_integers`](super::Codebook::of_integers).
     #[must_use]
     pub fn of_integers(self) -> Self {
         Self { integers: true, ..self }
@@ -110,8 +110,8 @@ pub struct QuantizeJob {
 }
 
 impl QuantizeJob {
-    /// Rows of fp16 numbers, the address of the codebook, and how many of the largest and of the smallest elements of a row
-    /// stay as they are: the tokens have room for all of these.
+    /// Rows of fp16 numbers, the address of the codebook, and how many of the largest and of the smallest elements of a
+    /// row are outliers. The tokens have room for all outliers.
     #[must_use]
     pub fn new(
         (rows, columns): (u32, u32),
@@ -124,7 +124,7 @@ impl QuantizeJob {
         Self { rows, columns, bits, largest, smallest, x, codebook, out, exact: false }
     }
 
-    /// An element that is infinite or no number, and no outlier, is an error.
+    /// An element that is infinite or NaN, and no outlier, is an error.
     #[must_use]
     pub fn exact(self) -> Self {
         Self { exact: true, ..self }
@@ -156,8 +156,8 @@ impl QuantizeJob {
     }
 }
 
-/// A token, made without outliers, that is put into panels of weights: a cache of keys or of values grows by one. The token
-/// may be one that the operation before has made.
+/// Puts a token without outliers into panels of weights: a cache of keys or of values grows by one token. The operation
+/// before may have made the token.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AppendJob {
     number: usize,
@@ -170,9 +170,10 @@ pub struct AppendJob {
 }
 
 impl AppendJob {
-    /// The token at `token` becomes a channel of panels whose channels are as long as it is, as the keys of attention are:
-    /// at `panels` are all panels, at `constants` those of all channels. Both constants of the channel become the token's scale
-    /// times a factor: of the sum of centroids and of that of outliers.
+    /// The token at `token` becomes a channel of panels whose channels are as long as the token, as for keys of
+    /// attention. All panels are at `panels`, and the constants of all channels at `constants`. Each of the channel's
+    /// two constants becomes the token's scale times a factor: one for the sum of centroids, one for the sum of
+    /// outliers.
     #[must_use]
     pub fn channel(
         (channel, elements): (usize, u32),
@@ -184,8 +185,8 @@ impl AppendJob {
         Self { number: channel, elements, position: false, token, panels, scales: constants, factors }
     }
 
-    /// The token at `token` becomes a position of panels with a channel for each of its elements, as the values of attention
-    /// are. Its scale becomes that element of the row of fp16 at `scales`.
+    /// The token at `token` becomes a position of panels with a channel for each of its elements, as for values of
+    /// attention. The element of that position, in the row of fp16 at `scales`, becomes the scale of the token.
     #[must_use]
     pub fn position((position, elements): (usize, u32), token: u64, panels: Operand, scales: u64) -> Self {
         Self { number: position, elements, position: true, token, panels, scales, factors: [0.0; 2] }
@@ -197,8 +198,8 @@ impl AppendJob {
     /// The hardware would refuse it: which field is wrong, and what would be right.
     pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
         let in_panel = caps.panel_channels();
-        // The hardware gets the address of a channel's own panel, and need not multiply. What is behind all addresses is
-        // behind the window too.
+        // The hardware gets the address of a channel's own panel, and need not multiply. A place beyond all addresses
+        // is beyond the window too.
         let (number, panel) =
             if self.position { (self.number, 0) } else { (self.number % in_panel, self.number / in_panel) };
         let step = |base: u64, bytes: u64| base.saturating_add(bytes.saturating_mul(panel as u64));

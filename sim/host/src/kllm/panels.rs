@@ -3,7 +3,8 @@
 use super::Caps;
 use crate::{ALIGNMENT, TensorError};
 
-/// How a matrix lies in memory: of each panel for each beat, and of each beat for each channel, the indices of a beat.
+/// The layout of a matrix in memory. The panels follow each other, in a panel the beats, in a beat the channels. A
+/// channel has the indices of the beat's positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Panels {
     channels: usize,
@@ -15,7 +16,8 @@ pub struct Panels {
 }
 
 impl Panels {
-    /// `channels` channels of `inner` positions each; a panel begins at the next multiple of 64 behind the one before.
+    /// `channels` channels of `inner` positions each; a panel begins at the first multiple of 64 after the panel
+    /// before.
     ///
     /// # Errors
     /// There are too many.
@@ -45,7 +47,7 @@ impl Panels {
         self.stride
     }
 
-    /// Panels: those of all groups, whether the last ones have channels or not.
+    /// Panels of all groups, even if no channel is left for the last groups.
     #[must_use]
     pub fn panels(&self) -> usize {
         self.panels
@@ -57,16 +59,17 @@ impl Panels {
         self.inner.div_ceil(self.inputs) * self.in_panel * self.inputs / 2
     }
 
-    /// Bytes from the first one to the last one.
+    /// Bytes from the first byte to the last byte.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.panels().checked_sub(1).map_or(0, |before| before * self.stride as usize + self.panel_bytes())
     }
 
-    /// Indices channel by channel, as bytes; zeros behind the last position, behind the last channel and between panels.
+    /// Indices channel by channel, as bytes. Zeros follow the last position and the last channel, and lie between
+    /// panels.
     ///
     /// # Errors
-    /// Their number is wrong; one of them has more than 4 bits.
+    /// The number of indices is wrong, or one of them has more than 4 bits.
     pub fn pack(&self, indices: &[u8]) -> Result<Vec<u8>, TensorError> {
         let (rows, columns) = (self.channels, self.inner);
         let expected = rows * columns;
@@ -114,7 +117,8 @@ mod tests {
 
     #[test]
     fn by_hand() {
-        // 2 lanes of 2 channels, 4 positions a beat: the first channel has 1, 2, 3, 4, 5, the last one of the second panel 15.
+        // 2 lanes of 2 channels, 4 positions a beat: the first channel has 1, 2, 3, 4, 5, the last one of the second
+        // panel 15.
         let panels = Panels::new(&CAPS, 8, 5).unwrap();
         assert_eq!((panels.panels(), panels.panel_bytes(), panels.stride(), panels.bytes()), (2, 16, 64, 80));
         let mut indices = vec![0; 40];
@@ -140,7 +144,7 @@ mod tests {
         }
     }
 
-    /// Two groups of a lane: channels 2 and 3 of all lanes are in a panel of their own, and so are those that are not there.
+    /// Two groups of a lane: channels 2 and 3 of all lanes are in a panel of their own, and so are missing channels.
     #[test]
     fn of_groups() {
         let panels = Panels::new(&Caps { groups: 2, ..CAPS }, 3, 5).unwrap();

@@ -26,28 +26,28 @@ impl Bits {
 /// A quantized vector.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Token {
-    /// What its centroids are multiplied by.
+    /// Factor of its centroids.
     pub scale: f16,
     /// Bits of an index.
     pub bits: Bits,
-    /// An index for each position; that of an outlier means nothing, and is 0.
+    /// An index for each position. The index of an outlier means nothing, and is 0.
     pub indices: Vec<u8>,
-    /// Positions, which ascend, and values.
+    /// Positions and values of the outliers. Positions ascend.
     pub outliers: Vec<(u16, f16)>,
 }
 
-/// Why tokens cannot be made bytes, or the other way round.
+/// Why tokens cannot be turned into bytes, or bytes into tokens.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TokenError {
-    /// A token of another length, with a wrong index; too few bytes.
+    /// A token has another length or a wrong index, or there are too few bytes.
     #[error("token {token}: {error}")]
     Tensor {
         /// Which one.
         token: usize,
-        /// What is wrong with it.
+        /// The error in it.
         error: TensorError,
     },
-    /// Outliers that there is no room for.
+    /// There is no room for the outliers.
     #[error("token {token}: {given} outliers, must be 0 to {most}")]
     Outliers {
         /// Which one.
@@ -66,7 +66,7 @@ pub enum TokenError {
         outlier: usize,
         /// Its position.
         position: u16,
-        /// The position behind the outlier before it.
+        /// The first position after the outlier before it.
         least: usize,
         /// The last position.
         most: usize,
@@ -76,7 +76,7 @@ pub enum TokenError {
     Bits {
         /// Which one.
         token: usize,
-        /// What its head says.
+        /// The width that its head says.
         bits: u8,
     },
 }
@@ -90,7 +90,8 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// `count` tokens of `inner` positions, with room for `outliers` outliers in each, one directly behind the other.
+    /// `count` tokens of `inner` positions, with room for `outliers` outliers in each. The tokens follow each other
+    /// without gaps.
     ///
     /// # Errors
     /// There are too many.
@@ -126,8 +127,8 @@ impl Tokens {
     /// Tokens as bytes.
     ///
     /// # Errors
-    /// There are others than these; one of another length, or with an index of too many bits; outliers that are too many, or
-    /// at positions that do not ascend.
+    /// Another number of tokens; a token of another length, or an index of too many bits; too many outliers, or
+    /// outliers whose positions do not ascend.
     pub fn pack(&self, tokens: &[Token]) -> Result<Vec<u8>, TokenError> {
         let (rows, columns) = (self.count, self.inner);
         if tokens.len() != rows {
@@ -179,7 +180,7 @@ impl Tokens {
             record[..2].copy_from_slice(&position.to_le_bytes());
             record[2..].copy_from_slice(&value.to_le_bytes());
         }
-        // What stands for an outlier is 0.
+        // The index of an outlier is 0.
         for &(position, _) in &token.outliers {
             let position = usize::from(position);
             row[HEAD_BYTES as usize + position / 2] &= 0xf0 >> (4 * (position % 2));
@@ -190,7 +191,7 @@ impl Tokens {
     /// Tokens from their bytes.
     ///
     /// # Errors
-    /// There are too few bytes; a head that says what cannot be, or outliers that cannot be.
+    /// There are too few bytes, or a head or an outlier is impossible.
     pub fn unpack(&self, bytes: &[u8]) -> Result<Vec<Token>, TokenError> {
         let stride = self.stride() as usize;
         (0..self.count)
@@ -273,8 +274,8 @@ mod tests {
         assert_eq!(said(token(&[0; 3], &three)), "token 0: 3 outliers, must be 0 to 2");
         let twice = token(&[0; 3], &[(1, 1.0), (1, 1.0)]);
         assert_eq!(said(twice), "token 0: outlier 1 is at position 1, must be 2 to 2");
-        let behind = token(&[0; 3], &[(3, 1.0)]);
-        assert_eq!(said(behind), "token 0: outlier 0 is at position 3, must be 0 to 2");
+        let beyond = token(&[0; 3], &[(3, 1.0)]);
+        assert_eq!(said(beyond), "token 0: outlier 0 is at position 3, must be 0 to 2");
         assert_eq!(tokens.pack(&[]).unwrap_err().to_string(), "token 0: 0 elements were given, must be 1: 1 rows of 1");
         let mut bytes = tokens.pack(&[token(&[0; 3], &[])]).unwrap();
         let said = |bytes: &[u8]| tokens.unpack(bytes).unwrap_err().to_string();

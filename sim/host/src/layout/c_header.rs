@@ -10,9 +10,9 @@ use crate::tender::layout as tender;
 use crate::titanus::layout as titanus;
 use crate::vector::layout as vector;
 
-/// An accelerator that does steps on rows among others.
+/// An accelerator that has steps on rows among other operations.
 struct Accelerator {
-    /// Its top, and what its names begin with.
+    /// Its top, and the prefix of its names.
     top: &'static str,
     prefix: &'static str,
     operations: &'static [Operation],
@@ -54,7 +54,7 @@ const ACCELERATORS: [Accelerator; 4] = [
         values: &[
             ("MATRIX_STORE", titanus::STORE, "A product with weights."),
             ("MATRIX_KEYS", titanus::KEYS, "A product with keys of the context."),
-            ("MATRIX_VALUES", titanus::VALUES, "A product with its values."),
+            ("MATRIX_VALUES", titanus::VALUES, "A product with values of the context."),
         ],
     },
     Accelerator {
@@ -83,10 +83,14 @@ pub fn c_header() -> String {
         }
         let _ = writeln!(text, "#define SNBZ_{name} {value:#x}u");
     };
-    define("What every descriptor begins with.", "MAGIC", header::MAGIC_VALUE.into());
+    define("The first 4 bytes of every descriptor.", "MAGIC", header::MAGIC_VALUE.into());
     define("Version of descriptors.", "DESCRIPTOR_VERSION", header::VERSION_VALUE.into());
     define("The tag is written to memory.", "FLAG_TAG", header::FLAG_TAG.into());
-    define("Nothing is read that the descriptor before writes.", "FLAG_INDEPENDENT", header::FLAG_INDEPENDENT.into());
+    define(
+        "The operation reads nothing that the operation before it writes.",
+        "FLAG_INDEPENDENT",
+        header::FLAG_INDEPENDENT.into(),
+    );
     for code in ErrorCode::ALL {
         define(code.meaning(), &format!("ERROR_{}", code.name()), code.number().into());
     }
@@ -118,7 +122,7 @@ pub fn c_header() -> String {
         let fields: Vec<&Field> = header::FIELDS.iter().chain(fields).collect();
         structure(&mut text, meaning, &format!("snbz_{name}_descriptor"), &fields, vector::BYTES);
     };
-    descriptor("Descriptor of vector_top, and of steps on rows of the others.", "vector", vector::FIELDS);
+    descriptor("Descriptor of vector_top, and of steps on rows in the other accelerators.", "vector", vector::FIELDS);
     for accelerator in &ACCELERATORS {
         for operation in accelerator.operations {
             let meaning = format!("Descriptor of {}. {}", accelerator.top, operation.meaning);

@@ -5,14 +5,14 @@ use crate::vector;
 use crate::vector::Integer;
 use crate::{Bus, Device, DeviceError};
 
-/// How it was built.
+/// Parameters of the build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caps {
     /// Rows of PEs.
     pub rows: u32,
     /// Columns of PEs.
     pub columns: u32,
-    /// It multiplies bytes too.
+    /// The array multiplies bytes too.
     pub int8: bool,
     /// There is explicit requantization.
     pub explicit: bool,
@@ -26,10 +26,10 @@ pub struct Caps {
 }
 
 impl Caps {
-    /// Identifies a device, and reads them.
+    /// Identifies a device, and reads its capabilities.
     ///
     /// # Errors
-    /// Something else is there; those of the bus.
+    /// The bus fails, or another device is there.
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
         device.identify_as(registers::VERSION_ACCELERATOR_VALUE)?;
         let field = |word: u32, mask: u32| (word & mask) >> mask.trailing_zeros();
@@ -66,20 +66,20 @@ impl Caps {
     }
 }
 
-/// What did not fit in the last job.
+/// Counts of numbers that did not fit in the last job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overflows {
-    /// Columns of a panel of results with a sum that left its accumulator.
+    /// Columns of a panel of results in which a sum overflowed its accumulator.
     pub sums: u64,
-    /// Columns of a panel, or beats of a row, with a result that is saturated, infinite or no number.
+    /// Columns of a panel, or beats of a row, with a result that is saturated, infinite or NaN.
     pub results: u64,
 }
 
 impl Overflows {
-    /// Reads them.
+    /// Reads the counters.
     ///
     /// # Errors
-    /// Those of the bus.
+    /// The bus fails.
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
         Ok(Self { sums: device.read64(registers::SUM_OVERFLOWS)?, results: device.read64(registers::OVERFLOWS)? })
     }

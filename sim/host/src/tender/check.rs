@@ -7,7 +7,8 @@ use crate::layout::{Field, header};
 use crate::vector::{self, Integer};
 use crate::{Descriptor, ErrorCode, Refusal, Window};
 
-/// Checks a descriptor behind its header as the hardware does. What is wrong in a table comes up while the operation runs.
+/// Checks the fields after the header as the hardware does. The hardware finds errors in a table only while the
+/// operation runs.
 ///
 /// # Errors
 /// The first check that fails.

@@ -1,28 +1,28 @@
-//! What the numbers of a row or column go through.
+//! Constants of a row or column.
 
 use super::layout::RECORD_BYTES;
 
-/// Constants of a row or column: a number becomes number x scale + bias; where results are integers, that times quantizer is
-/// rounded.
+/// Constants of a row or column. A number becomes number x scale + bias. If results are integers, the number is then
+/// multiplied by the quantizer and rounded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Constants {
     /// Factor.
     pub scale: f32,
-    /// What is added.
+    /// Addend.
     pub bias: f32,
-    /// Factor ahead of the conversion to integers; nothing looks at it where there is none.
+    /// Factor before the conversion to integers. Without a conversion it is ignored.
     pub quantizer: f32,
 }
 
 impl Default for Constants {
-    /// What changes nothing.
+    /// Constants that change nothing.
     fn default() -> Self {
         Self { scale: 1.0, bias: 0.0, quantizer: 1.0 }
     }
 }
 
 impl Constants {
-    /// Records as they lie in memory.
+    /// Records as bytes in memory.
     #[must_use]
     pub fn bytes(records: &[Self]) -> Vec<u8> {
         let record = |one: &Self| {

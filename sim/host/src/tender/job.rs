@@ -1,11 +1,11 @@
-//! Jobs in terms of what they do; what no field could say cannot be written down.
+//! Builders of jobs, with a method for each choice. A value that no field can hold cannot be expressed.
 
 use super::layout::{self as l, matmul, pack};
 use super::{Caps, Sign, check};
 use crate::vector::{Integer, Operand};
 use crate::{Descriptor, Refusal, Window};
 
-/// A product of matrices: what is multiplied, and where it is.
+/// A product of matrices: its operands, and where they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Product {
     /// Rows of the left matrix.
@@ -45,14 +45,14 @@ impl MatMulJob {
         Self { product, out, integers: None, relu: false, per_row: false, explicit: false, exact: false }
     }
 
-    /// The constants are those of rows.
+    /// The constants belong to rows, not to columns.
     #[must_use]
     pub fn constants_per_row(self) -> Self {
         Self { per_row: true, ..self }
     }
 
-    /// Explicit requantization: the sums of each group of channels leave the array on their own, and are added behind it. The
-    /// results are the same; it takes longer.
+    /// Explicit requantization: the sums of each group of channels leave the array on their own, and are added outside.
+    /// The results are the same; the operation takes longer.
     #[must_use]
     pub fn explicit(self) -> Self {
         Self { explicit: true, ..self }
@@ -70,7 +70,7 @@ impl MatMulJob {
         Self { integers: Some(sign), ..self }
     }
 
-    /// A sum that is not exact, and a result that saturates, is infinite or no number, is an error.
+    /// A sum that is not exact is an error, and so is a result that saturates, is infinite or NaN.
     #[must_use]
     pub fn exact(self) -> Self {
         Self { exact: true, ..self }
@@ -144,13 +144,13 @@ impl PackJob {
         Self { rows, columns, integer, sign, x, constants, out, relu: false, exact: false }
     }
 
-    /// Negative numbers become 0 ahead of the quantizer.
+    /// Negative numbers become 0 before they are quantized.
     #[must_use]
     pub fn relu(self) -> Self {
         Self { relu: true, ..self }
     }
 
-    /// A result that saturates or is no number is an error.
+    /// A result that saturates or is NaN is an error.
     #[must_use]
     pub fn exact(self) -> Self {
         Self { exact: true, ..self }

@@ -1,4 +1,4 @@
-//! What lies where behind the header of a descriptor of `tender_top`; steps on rows are those of
+//! Fields that follow the header in a descriptor of `tender_top`. Steps on rows have the fields of
 //! [`vector::layout`](crate::vector::layout).
 
 use crate::layout::Operation;
@@ -8,7 +8,7 @@ pub mod matmul {
     use crate::layout::fields;
 
     fields! {
-        /// All fields behind the header, in order.
+        /// All fields that follow the header, in order.
         FIELDS:
         /// Rows of the left matrix and of the results, 1 to 65535.
         ROWS, "rows", 4 at 32;
@@ -50,12 +50,12 @@ pub mod matmul {
     pub const ZEROS: &[crate::layout::Field] = &[ZERO_0, ZERO_1, ZERO_2, ZERO_3];
 }
 
-/// fp16 numbers that become integers.
+/// Turns fp16 numbers into integers.
 pub mod pack {
     use crate::layout::fields;
 
     fields! {
-        /// All fields behind the header, in order.
+        /// All fields that follow the header, in order.
         FIELDS:
         /// Rows, 1 to 65535.
         ROWS, "rows", 4 at 32;
@@ -97,7 +97,7 @@ pub mod pack {
 
 /// A product of matrices.
 pub const MATMUL_VALUE: u8 = 1;
-/// fp16 numbers that become integers.
+/// Turns fp16 numbers into integers.
 pub const PACK_VALUE: u8 = 2;
 /// Steps on rows.
 pub const VECTOR_VALUE: u8 = 3;
@@ -110,13 +110,13 @@ pub const OPTION_BITS: &[(&str, u32, &str)] = &[
     ("A_UNSIGNED", A_UNSIGNED_BIT, "The left matrix is not in two's complement."),
     ("B_UNSIGNED", B_UNSIGNED_BIT, "The right matrix is not in two's complement."),
     ("INTEGERS", INTEGERS_BIT, "Results are panels of integers, otherwise rows of fp16."),
-    ("OUT_UNSIGNED", OUT_UNSIGNED_BIT, "Integers that are results are not in two's complement."),
+    ("OUT_UNSIGNED", OUT_UNSIGNED_BIT, "Integers of the results are not in two's complement."),
     ("RELU", RELU_BIT, "Negative numbers become 0."),
     ("PER_ROW", PER_ROW_BIT, "Each row has its constants, otherwise each column."),
     (
         "EXPLICIT",
         EXPLICIT_BIT,
-        "Each doubling ends a part of the sum, which is added behind the array; only where CAPS has it.",
+        "Each doubling ends a partial sum, and partial sums are added outside the array; only if CAPS has it.",
     ),
     ("EXACT", EXACT_BIT, "An overflow is an error."),
 ];
@@ -149,8 +149,8 @@ pub const RESCALE: u16 = 0x8000;
 /// Bytes of the constants of a row or column.
 pub const RECORD_BYTES: u64 = 16;
 
-/// The operations, but for steps on rows.
+/// The operations except steps on rows.
 pub const OPERATIONS: &[Operation] = &[
     Operation { name: "matmul", opcode: MATMUL_VALUE, meaning: "A product of matrices.", fields: matmul::FIELDS },
-    Operation { name: "pack", opcode: PACK_VALUE, meaning: "fp16 numbers that become integers.", fields: pack::FIELDS },
+    Operation { name: "pack", opcode: PACK_VALUE, meaning: "Turns fp16 numbers into integers.", fields: pack::FIELDS },
 ];

@@ -13,7 +13,8 @@ pub enum Sign {
     Unsigned,
 }
 
-/// How a matrix lies in memory: a word has the integers of a panel's lines at one inner index, the first line in the low bits.
+/// The layout of a matrix in memory. A word has the integers of a panel's lines at one inner index, the first line in
+/// the low bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Panels {
     integer: Integer,
@@ -51,10 +52,10 @@ impl Panels {
         Self::of(integer, sign, (lines, inner), caps.panel_columns(integer))
     }
 
-    /// With this stride in the place of the least one.
+    /// The same panels with this stride instead of the smallest one.
     ///
     /// # Errors
-    /// It is no multiple of 64, or panels would overlap; there are too many.
+    /// The stride is no multiple of 64, or panels would overlap, or there are too many.
     pub fn with_stride(self, stride: u64) -> Result<Self, TensorError> {
         let panel_bytes = self.panel_bytes();
         if !stride.is_multiple_of(ALIGNMENT) || (self.panels() > 1 && stride < panel_bytes as u64) {
@@ -96,25 +97,25 @@ impl Panels {
         self.inner * Self::word_bytes(self.integer, self.in_panel)
     }
 
-    /// Bytes from the first one to the last one.
+    /// Bytes from the first byte to the last byte.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.panels().checked_sub(1).map_or(0, |before| before * self.stride as usize + self.panel_bytes())
     }
 
-    /// Integers line by line, as bytes; zeros behind the last line and between panels.
+    /// Integers line by line, as bytes. Zeros follow the last line, and lie between panels.
     ///
     /// # Errors
-    /// Their number is wrong; one of them has too many bits.
+    /// The number of integers is wrong, or one of them has too many bits.
     pub fn pack(&self, values: &[i16]) -> Result<Vec<u8>, TensorError> {
         self.packed(values, |line, inner| line * self.inner + inner)
     }
 
-    /// The same, where the integers come the other way round: for each inner index those of all lines, as the rows of a right
-    /// matrix are.
+    /// As [`Self::pack`], but the integers are transposed: for each inner index the integers of all lines. The rows of
+    /// a right matrix have this order.
     ///
     /// # Errors
-    /// As [`Self::pack`].
+    /// The errors of [`Self::pack`].
     pub fn pack_transposed(&self, values: &[i16]) -> Result<Vec<u8>, TensorError> {
         self.packed(values, |line, inner| inner * self.lines + line)
     }
@@ -132,7 +133,7 @@ impl Panels {
             let width = bits(self.integer);
             let raw = u16::from(bytes[byte]) >> low << (16 - width);
             match self.sign {
-                // Down again: the sign comes along.
+                // The shift down extends the sign.
                 Sign::Signed => raw as i16 >> (16 - width),
                 Sign::Unsigned => (raw >> (16 - width)) as i16,
             }

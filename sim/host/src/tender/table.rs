@@ -5,10 +5,10 @@ use super::layout::RESCALE;
 /// Why there is no table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
-    /// A channel in a group that there is not.
+    /// A channel is in a group that does not exist.
     #[error("the group of channel {channel} is {group}, must be below {groups}")]
     Group {
-        /// Which one.
+        /// The channel.
         channel: usize,
         /// Its group.
         group: usize,
@@ -18,7 +18,7 @@ pub enum TableError {
     /// Channels have 15 bits.
     #[error("a channel is {0}, must be 0 to 32767")]
     Channel(usize),
-    /// More entries than a descriptor can say.
+    /// More entries than fit into the field of a descriptor.
     #[error("the table has {0} entries, must be 1 to 4294967295")]
     Entries(usize),
 }
@@ -30,12 +30,12 @@ pub struct Table {
 }
 
 impl Table {
-    /// Channels of groups whose scales are a power of two apart: `group` says for each channel its group, from 0 with the
-    /// largest scale on; there are `groups` of them, some of them empty perhaps. All sums are doubled between groups, so that
-    /// the last group's scale is theirs.
+    /// Channels of groups whose scales are a power of two apart. `group` is the group of each channel; group 0 has the
+    /// largest scale. There are `groups` groups, and some may be empty. All sums are doubled between groups, so that in
+    /// the end they have the scale of the last group.
     ///
     /// # Errors
-    /// A group that there is not; no or too many channels.
+    /// A group does not exist, or there are no channels or too many.
     pub fn of_groups(group: &[usize], groups: usize) -> Result<Self, TableError> {
         if let Some((channel, &group)) = group.iter().enumerate().find(|(_, group)| **group >= groups) {
             return Err(TableError::Group { channel, group, groups });
@@ -48,10 +48,10 @@ impl Table {
         Self::of_passes(&passes)
     }
 
-    /// Channels in any order, as often as one likes; all sums are doubled between two lists.
+    /// Channels in any order; a channel may come several times. All sums are doubled between two lists.
     ///
     /// # Errors
-    /// A channel of more than 15 bits; no or too many entries.
+    /// A channel has more than 15 bits, or there are no entries or too many.
     pub fn of_passes(passes: &[Vec<usize>]) -> Result<Self, TableError> {
         if let Some(&channel) = passes.iter().flatten().find(|&&channel| channel >= RESCALE.into()) {
             return Err(TableError::Channel(channel));
@@ -75,7 +75,7 @@ impl Table {
         self.entries.len() as u32
     }
 
-    /// As it lies in memory.
+    /// The bytes in memory.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         self.entries.iter().flat_map(|entry| entry.to_le_bytes()).collect()

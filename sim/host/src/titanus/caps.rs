@@ -4,10 +4,10 @@ use super::{layout, registers as r};
 use crate::vector;
 use crate::{Bus, Device, DeviceError};
 
-/// How it was built.
+/// Parameters of the build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caps {
-    /// Rows of macros; 0: no weights stay.
+    /// Rows of macros; 0: the core has no store of weights.
     pub rows: u32,
     /// Columns of macros.
     pub columns: u32,
@@ -27,7 +27,7 @@ pub struct Caps {
     pub context: u32,
     /// Tokens of the longest prefill.
     pub buffer: u32,
-    /// It has links to the core before and to the one behind.
+    /// The core has links to the core before and to the next core.
     pub links: bool,
     /// Its vector unit: what [`VectorJob::build`](vector::VectorJob::build) takes, with opcode
     /// [`VECTOR_VALUE`](layout::VECTOR_VALUE).
@@ -39,10 +39,10 @@ fn field(word: u32, mask: u32) -> u32 {
 }
 
 impl Caps {
-    /// Identifies a device, and reads them.
+    /// Identifies a device, and reads its capabilities.
     ///
     /// # Errors
-    /// Something else is there; those of the bus.
+    /// The bus fails, or another device is there.
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
         device.identify_as(r::VERSION_ACCELERATOR_VALUE)?;
         let (store, cells) = (device.read(r::CAPS_STORE)?, device.read(r::CAPS_MACRO)?);
@@ -81,8 +81,8 @@ impl Caps {
     #[must_use]
     pub fn most_lines(&self, tokens: u32, bits: u32) -> u64 {
         let (lanes, tiles, tokens) = (u64::from(self.lanes), u64::from(self.tiles), u64::from(tokens));
-        // Kind, index, labels and values of each token; initial levels, whose kind and mask a tile may have; a mask with each token that opens
-        // a level, and a record for each of a channel's levels.
+        // Each token has kind, index, labels and values. A tile may have kind and mask of initial levels. Each token
+        // that opens a level adds a mask, and each level of a channel a record.
         let token = 2 + lanes * (2 + u64::from(bits));
         let levels = u64::from(self.levels).min(tokens + 1);
         let opening = tokens.min(lanes * levels);
@@ -91,26 +91,26 @@ impl Caps {
     }
 }
 
-/// What the last job counted.
+/// Counters of the last job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Multiplications with keys and values, skipped ones among them.
+    /// Multiplications with keys and values, including skipped ones.
     pub multiplications: u64,
-    /// Those with a zero on either side.
+    /// Multiplications that were skipped because an operand is zero.
     pub skipped: u64,
-    /// Blocks of streams that were read.
+    /// Blocks of streams that the job read.
     pub blocks_read: u64,
-    /// Blocks that were written.
+    /// Blocks of streams that the job wrote.
     pub blocks_written: u64,
-    /// Results that are saturated, infinite or no number, and beats of rows with one.
+    /// Results that are saturated, infinite or NaN, and beats of rows with such a result.
     pub overflows: u64,
 }
 
 impl Counts {
-    /// Reads them.
+    /// Reads the counters.
     ///
     /// # Errors
-    /// Those of the bus.
+    /// The bus fails.
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
         Ok(Self {
             multiplications: device.read64(r::MULTIPLICATIONS)?,
@@ -122,7 +122,7 @@ impl Counts {
     }
 }
 
-/// Whether elements of the cache were out of tolerance, and their channels had no level left.
+/// Whether elements of the cache were out of tolerance while their channels had no level left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overflow {
     /// Keys.
@@ -132,10 +132,10 @@ pub struct Overflow {
 }
 
 impl Overflow {
-    /// Reads it, while no job runs.
+    /// Reads the flags. No job may run.
     ///
     /// # Errors
-    /// Those of the bus.
+    /// The bus fails.
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
         let cache = device.read(r::CACHE)?;
         Ok(Self { keys: cache & r::CACHE_BEYOND_K != 0, values: cache & r::CACHE_BEYOND_V != 0 })
@@ -145,19 +145,19 @@ impl Overflow {
 /// Which stream ended the last job with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// There was no room for it; otherwise it is not what was written.
+    /// The area has no room for the stream; otherwise the stream is damaged.
     pub no_room: bool,
-    /// It is one of values, otherwise of keys.
+    /// The stream has values, otherwise keys.
     pub values: bool,
     /// Address of its area.
     pub area: u64,
 }
 
 impl Damage {
-    /// Reads it: `None` where the last job had none.
+    /// Reads the registers; `None` if no stream ended the last job.
     ///
     /// # Errors
-    /// Those of the bus.
+    /// The bus fails.
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Option<Self>, DeviceError<B::Error>> {
         let damage = device.read(r::DAMAGE)?;
         let kind = damage & r::DAMAGE_KIND;

@@ -7,8 +7,8 @@ use crate::layout::{Field, header};
 use crate::vector;
 use crate::{Descriptor, ErrorCode, Refusal, Window};
 
-/// Checks a descriptor behind its header as the hardware does that holds `held`. Whether a restore has lines for all blocks is
-/// the hardware's to say, as what is wrong in streams.
+/// Checks the fields after the header as the hardware does if it holds `held`. Only the hardware finds errors in
+/// streams, and sees whether a restore has lines for all blocks.
 ///
 /// # Errors
 /// The first check that fails.
@@ -39,7 +39,7 @@ fn check_options(descriptor: &Descriptor, field: Field, known: &[u32]) -> Result
     Err(Refusal::new(ErrorCode::Reserved, field.name, format!("{value:#x}"), expected))
 }
 
-/// Checks that what is asked for was built.
+/// Checks that the device has the part that the operation needs.
 fn check_built(descriptor: &Descriptor, what: &str, built: bool) -> Result<(), Refusal> {
     if built {
         Ok(())
@@ -56,7 +56,7 @@ fn check_most(descriptor: &Descriptor, field: Field, most: u64) -> Result<(), Re
     wrong(ErrorCode::Size, field, descriptor, format!("0 to {most}"))
 }
 
-/// Checks a number that must be another one.
+/// Checks that a field has the expected value.
 fn check_is(descriptor: &Descriptor, field: Field, expected: u64, why: &str) -> Result<(), Refusal> {
     if descriptor.get(field) == expected {
         return Ok(());
@@ -166,7 +166,7 @@ fn check_append(d: &Descriptor, caps: &Caps, held: &Held, window: &Window) -> Re
     check_most(d, append::PREFILL, caps.buffer.into())?;
     if keep {
         if !first {
-            check_is(d, append::POSITION, held.context.into(), "tokens are kept behind those of the context")?;
+            check_is(d, append::POSITION, held.context.into(), "new tokens follow the tokens of the context")?;
         }
         d.check_size(append::TOKENS, u64::from(caps.context).saturating_sub(get(append::POSITION)))?;
     }
@@ -187,11 +187,11 @@ fn check_restore(d: &Descriptor, caps: &Caps, held: &Held, window: &Window) -> R
     check_built(d, "cache", caps.lanes > 0)?;
     check_built(d, "context", to_rows || caps.context > 0)?;
     if held.cache == 0 {
-        return wrong(ErrorCode::Size, restore::TOKENS, d, "those of a cache, and there is none");
+        return wrong(ErrorCode::Size, restore::TOKENS, d, "the tokens of a cache, and there is no cache");
     }
     check_is(d, restore::TOKENS, held.cache.into(), "the tokens of the cache")?;
     if held.cache < held.prefill {
-        let expected = format!("those of a cache whose prefill of {} tokens has come", held.prefill);
+        let expected = format!("the tokens of a cache whose prefill of {} tokens is complete", held.prefill);
         return wrong(ErrorCode::Size, restore::TOKENS, d, expected);
     }
     if !to_rows {

@@ -1,24 +1,24 @@
-//! What a core holds between operations.
+//! The state that a core keeps between operations.
 
 use super::layout::{self as l, append, restore};
 use super::registers as r;
 use crate::layout::header;
 use crate::{Bus, Descriptor, Device, DeviceError};
 
-/// Tokens of cache and context, which a core checks operations by. Whoever builds a chain lets each descriptor change it;
-/// after an error or a soft reset it is empty.
+/// Numbers of tokens in cache and context. A core checks operations against them. Software that builds a chain updates
+/// them after each descriptor. After an error or a soft reset they are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held {
     /// Tokens of the cache; 0: there is none.
     pub cache: u32,
     /// Tokens of the context; 0: there is none.
     pub context: u32,
-    /// Tokens of the cache's prefill: as long as the cache has fewer, it cannot come back.
+    /// Tokens of the cache's prefill. A cache with fewer tokens cannot be restored.
     pub prefill: u32,
 }
 
 impl Held {
-    /// Behind a good end of an operation.
+    /// The state after an operation that ended without error.
     #[must_use]
     pub fn after(self, descriptor: &Descriptor) -> Self {
         let word = |field| descriptor.get(field) as u32;
@@ -43,10 +43,11 @@ impl Held {
         }
     }
 
-    /// What a device says, while no job runs: its cache. A context is not known there, nor whether a prefill lacks tokens.
+    /// Reads the tokens of the cache from a device on which no job runs. Registers do not show the context, nor whether
+    /// a prefill lacks tokens.
     ///
     /// # Errors
-    /// Those of the bus.
+    /// The bus fails.
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
         Ok(Self { cache: device.read(r::CACHE)? & r::CACHE_CACHED, ..Self::default() })
     }

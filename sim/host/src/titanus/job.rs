@@ -1,4 +1,4 @@
-//! Jobs in terms of what they do; what no field could say cannot be written down.
+//! Builders of jobs, with a method for each choice. A value that no field can hold cannot be expressed.
 
 use super::layout::{self as l, append, link, load, product, restore};
 use super::{Caps, Held, check};
@@ -6,16 +6,17 @@ use crate::layout::Field;
 use crate::vector::Operand;
 use crate::{Descriptor, Refusal, Window};
 
-/// What a sum becomes a result by.
+/// The constants that turn a sum into a result: (sum + bias) x scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Constant {
-    /// Times this, behind the bias: what a unit of x, a unit of the matrix and, of int8, one over a unit of the results are worth.
+    /// Factor after the bias: the value of a unit of x times the value of a unit of the matrix. For results of int8 it
+    /// is divided by the value of a unit of the results.
     pub scale: f32,
-    /// Added to the sum, in its units.
+    /// Addend, in the units of the sum.
     pub bias: i32,
 }
 
-/// Constants as they lie in memory.
+/// Constants as bytes in memory.
 #[must_use]
 pub fn constants(constants: &[Constant]) -> Vec<u8> {
     constants.iter().flat_map(|one| [one.scale.to_le_bytes(), one.bias.to_le_bytes()].concat()).collect()
@@ -27,7 +28,7 @@ fn descriptor(opcode: u8, fields: &[(Field, u64)]) -> Descriptor {
     d
 }
 
-/// Weights or constants that come to stay.
+/// Loads weights or constants, which stay in the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadJob {
     constants: bool,
@@ -38,13 +39,14 @@ pub struct LoadJob {
 }
 
 impl LoadJob {
-    /// A matrix of so many inputs and outputs, a row of int8 for each input, to the row and column of macros `place`.
+    /// Loads a matrix of so many inputs and outputs to the row and column of macros `place`. Each input has a row of
+    /// int8.
     #[must_use]
     pub fn weights(inputs: u32, outputs: u32, rows: Operand, place: (u16, u16)) -> Self {
         Self { constants: false, sizes: (inputs, outputs), first: 0, place, rows }
     }
 
-    /// So many constants from an address, `first` and those behind it.
+    /// Loads `count` constants from an address. `first` is the number of the first one.
     #[must_use]
     pub fn constants(count: u32, address: u64, first: u32) -> Self {
         Self { constants: true, sizes: (1, count), first, place: (0, 0), rows: Operand { address, stride: 0 } }
@@ -73,7 +75,7 @@ impl LoadJob {
     }
 }
 
-/// What rows are multiplied by.
+/// The right operand of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Matrix {
     /// Weights, from a row and a column of macros on.
@@ -88,7 +90,7 @@ pub enum Matrix {
         /// The first tile of the head.
         tile: u16,
     },
-    /// Its values: rows are probabilities, with a result for each channel.
+    /// Values of the context: rows are probabilities, with a result for each channel.
     Values {
         /// The first tile of the head.
         tile: u16,
@@ -107,7 +109,8 @@ pub struct ProductJob {
 }
 
 impl ProductJob {
-    /// So many rows of so many elements, results of a row; the results, fp16, each have a constant from `constant` on.
+    /// `sizes`: rows, elements of a row, results of a row. Results are fp16. The first result of a row has the constant
+    /// `constant`, and each further result the next one.
     #[must_use]
     pub fn new(sizes: [u32; 3], matrix: Matrix, x: Operand, out: Operand, constant: u32) -> Self {
         Self { sizes, matrix, x, out, constant, options: 0 }
@@ -135,7 +138,7 @@ impl ProductJob {
         self.with(l::ONE_CONSTANT_BIT)
     }
 
-    /// A result that is saturated, infinite or no number is an error.
+    /// A result that is saturated, infinite or NaN is an error.
     #[must_use]
     pub fn exact(self) -> Self {
         self.with(l::EXACT_BIT)
@@ -173,7 +176,7 @@ impl ProductJob {
     }
 }
 
-/// Tokens that go to the cache. Keys and values of all heads are side by side.
+/// Appends tokens to the cache. Keys and values of all heads are side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AppendJob {
     sizes: (u32, u32),
@@ -188,14 +191,14 @@ pub struct AppendJob {
 }
 
 impl AppendJob {
-    /// So many tokens and channels, rows of keys and of values, behind `position` tokens that the cache has.
+    /// Appends tokens after the `position` tokens that the cache has. `sizes`: tokens, channels. `rows`: keys, values.
     #[must_use]
     pub fn behind(position: u32, sizes: (u32, u32), rows: [Operand; 2], areas: [u64; 2], lines: u16) -> Self {
         Self { sizes, position, prefill: 0, thresholds: [0; 2], bits: [0; 2], rows, areas, lines, options: 0 }
     }
 
-    /// The first ones of a new cache, with which the context of the one before ends: `prefill` tokens, these and those of the next appends, give each channel its first level together;
-    /// thresholds and widths of keys and of values stay those of the cache.
+    /// Begins a new cache; cache and context from before end. The first `prefill` tokens, of this append and the next
+    /// ones, give each channel its first level. Thresholds and widths of keys and of values hold for the whole cache.
     #[must_use]
     pub fn first(
         sizes: (u32, u32),
@@ -207,13 +210,13 @@ impl AppendJob {
         Self { prefill, thresholds, bits, ..Self::behind(0, sizes, rows, areas, lines) }
     }
 
-    /// The pruned tokens become the context, or its next ones behind others.
+    /// The pruned tokens become the context, or follow the tokens of the context.
     #[must_use]
     pub fn keep(self) -> Self {
         Self { options: self.options | 1 << l::KEEP_BIT, ..self }
     }
 
-    /// An element out of tolerance whose channel has no level left is an error.
+    /// It is an error if an element is out of tolerance and its channel has no level left.
     #[must_use]
     pub fn exact(self) -> Self {
         Self { options: self.options | 1 << l::EXACT_BIT, ..self }
@@ -250,7 +253,7 @@ impl AppendJob {
     }
 }
 
-/// All tokens of the cache, read back and checked.
+/// Restores all tokens of the cache, and checks them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RestoreJob {
     sizes: (u32, u32),
@@ -260,13 +263,13 @@ pub struct RestoreJob {
 }
 
 impl RestoreJob {
-    /// So many tokens and channels become the context.
+    /// The tokens become the context. `sizes`: tokens, channels.
     #[must_use]
     pub fn to_context(sizes: (u32, u32), areas: [u64; 2], lines: u16) -> Self {
         Self { sizes, rows: None, areas, lines }
     }
 
-    /// They go to rows of keys and of values.
+    /// The tokens go to rows of keys and of values.
     #[must_use]
     pub fn to_rows(sizes: (u32, u32), rows: [Operand; 2], areas: [u64; 2], lines: u16) -> Self {
         Self { sizes, rows: Some(rows), areas, lines }
@@ -299,7 +302,7 @@ impl RestoreJob {
     }
 }
 
-/// Tokens of the core before this one that are waited for, and tokens that are given to the one behind.
+/// Waits for tokens of the core before this one, and gives tokens to the next core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkJob {
     awaited: u32,
@@ -309,26 +312,26 @@ pub struct LinkJob {
 }
 
 impl LinkJob {
-    /// Waits for so many tokens; `last`: the last of them ends a piece of work.
+    /// Waits for so many tokens. With `last`, the last token is marked: it ends a piece of work.
     #[must_use]
     pub fn wait(awaited: u32, last: bool) -> Self {
         Self { awaited, options: u64::from(last) << l::LAST_AWAITED_BIT, ..Self::default() }
     }
 
-    /// Gives so many; `last`: the last of them ends a piece of work.
+    /// Gives so many tokens. With `last`, the last token is marked: it ends a piece of work.
     #[must_use]
     pub fn give(given: u32, last: bool) -> Self {
         Self::default().then_give(given, last)
     }
 
-    /// Then gives so many.
+    /// Gives so many tokens after the wait.
     #[must_use]
     pub fn then_give(self, given: u32, last: bool) -> Self {
         Self { given, options: self.options | u64::from(last) << l::LAST_GIVEN_BIT, ..self }
     }
 
-    /// A token that does not come, or is not taken, in so many cycles ends the job with an error; with 0, and without this, in as many
-    /// as TIMEOUT says.
+    /// Ends the job with an error if a token does not come, or is not taken, in so many cycles. With 0, the default,
+    /// the limit is TIMEOUT.
     #[must_use]
     pub fn patience(self, cycles: u32) -> Self {
         Self { patience: cycles, ..self }

@@ -1,14 +1,14 @@
-//! What lies where behind the header of a descriptor of `titanus_core`; steps on rows are those of
+//! Fields that follow the header in a descriptor of `titanus_core`. Steps on rows have the fields of
 //! [`vector::layout`](crate::vector::layout).
 
 use crate::layout::Operation;
 
-/// Weights or constants that come from memory.
+/// Loads weights or constants from memory.
 pub mod load {
     use crate::layout::fields;
 
     fields! {
-        /// All fields behind the header, in order.
+        /// All fields that follow the header, in order.
         FIELDS:
         /// Rows: inputs of the matrix; of constants 1.
         ROWS, "rows", 4 at 32;
@@ -53,7 +53,7 @@ pub mod product {
     use crate::layout::fields;
 
     fields! {
-        /// All fields behind the header, in order.
+        /// All fields that follow the header, in order.
         FIELDS:
         /// Rows of x, 1 to 65535.
         ROWS, "rows", 4 at 32;
@@ -73,11 +73,11 @@ pub mod product {
         OUT_STRIDE, "out_stride", 4 at 56;
         /// The first constant.
         CONSTANT, "constant", 4 at 60;
-        /// Rows of int8; ahead of values of fp16.
+        /// Rows of int8; for values of the context rows of fp16.
         X_ADDRESS, "x_address", 8 at 64;
         /// Where the results go: rows of fp16 or int8.
         OUT_ADDRESS, "out_address", 8 at 72;
-        /// What x is multiplied by: 0 weights, 1 keys, 2 values.
+        /// The matrix: 0 weights, 1 keys, 2 values.
         MATRIX, "matrix", 4 at 80;
         /// 0.
         ZERO_0, "zero_0", 4 at 84;
@@ -97,22 +97,22 @@ pub mod product {
     pub const ZEROS: &[crate::layout::Field] = &[ZERO_0, ZERO_1, ZERO_2, ZERO_3, ZERO_4, ZERO_5];
 }
 
-/// Tokens that go to the cache.
+/// Appends tokens to the cache.
 pub mod append {
     use crate::layout::fields;
 
     fields! {
-        /// All fields behind the header, in order.
+        /// All fields that follow the header, in order.
         FIELDS:
         /// Tokens, 1 to 65535.
         TOKENS, "tokens", 4 at 32;
         /// Channels of a token.
         CHANNELS, "channels", 4 at 36;
-        /// Tokens that are in the cache already; 0 begins a new one.
+        /// Tokens that are in the cache already; 0 begins a new cache.
         POSITION, "position", 4 at 40;
         /// Bits SNBZ_TITANUS_OPTION_...: KEEP, EXACT; others 0.
         OPTIONS, "options", 4 at 44;
-        /// Tokens that give each channel its first level, these and those behind; 0 unless position is 0.
+        /// Tokens of this and later appends that give each channel its first level; 0 unless position is 0.
         PREFILL, "prefill", 2 at 48;
         /// Lines of an area, 64 bytes each.
         LINES, "lines", 2 at 50;
@@ -150,12 +150,12 @@ pub mod append {
     pub const ZEROS: &[crate::layout::Field] = &[ZERO_0, ZERO_1, ZERO_2, ZERO_3];
 }
 
-/// Tokens that come back from the cache.
+/// Restores the tokens of the cache.
 pub mod restore {
     use crate::layout::fields;
 
     fields! {
-        /// All fields behind the header, in order.
+        /// All fields that follow the header, in order.
         FIELDS:
         /// Tokens of the cache.
         TOKENS, "tokens", 4 at 32;
@@ -177,7 +177,7 @@ pub mod restore {
         VALUE_STRIDE, "value_stride", 4 at 60;
         /// Where keys go: rows of int8; without ROWS 0.
         KEY_ADDRESS, "key_address", 8 at 64;
-        /// Where values go; without ROWS 0.
+        /// Where values go: rows of int8; without ROWS 0.
         VALUE_ADDRESS, "value_address", 8 at 72;
         /// Where the stream of keys is.
         KEY_AREA, "key_area", 8 at 80;
@@ -197,16 +197,16 @@ pub mod restore {
     pub const ZEROS: &[crate::layout::Field] = &[ZERO_0, ZERO_1, ZERO_2, ZERO_3, ZERO_4, ZERO_5, ZERO_6];
 }
 
-/// Tokens of the core before this one that are taken, and tokens that are given to the one behind.
+/// Takes tokens of the core before this one, and gives tokens to the next core.
 pub mod link {
     use crate::layout::fields;
 
     fields! {
-        /// All fields behind the header, in order.
+        /// All fields that follow the header, in order.
         FIELDS:
         /// Tokens to take, 0 to 65535.
         AWAITED, "awaited", 4 at 32;
-        /// Tokens to give then, 0 to 65535; not both 0.
+        /// Tokens to give afterwards, 0 to 65535; not both 0.
         GIVEN, "given", 4 at 36;
         /// Cycles to wait for each token at most; 0 for as many as TIMEOUT says.
         PATIENCE, "patience", 4 at 40;
@@ -239,19 +239,19 @@ pub mod link {
         &[ZERO_0, ZERO_1, ZERO_2, ZERO_3, ZERO_4, ZERO_5, ZERO_6, ZERO_7, ZERO_8, ZERO_9];
 }
 
-/// Weights or constants come.
+/// Loads weights or constants.
 pub const LOAD_VALUE: u8 = 1;
 /// A product.
 pub const PRODUCT_VALUE: u8 = 2;
 /// Steps on rows.
 pub const VECTOR_VALUE: u8 = 3;
-/// Tokens go to the cache.
+/// Appends tokens to the cache.
 pub const APPEND_VALUE: u8 = 4;
-/// Tokens come back.
+/// Restores tokens.
 pub const RESTORE_VALUE: u8 = 5;
-/// Tokens are taken and given.
+/// Takes and gives tokens.
 pub const LINK_VALUE: u8 = 6;
-/// Largest number of an operation, of a core without links.
+/// Largest opcode of a core without links.
 pub const OPCODES: u8 = 5;
 
 /// Bit of the options of a load: constants, not weights.
@@ -262,22 +262,22 @@ pub const INTEGERS_BIT: u32 = 0;
 pub const RELU_BIT: u32 = 1;
 /// Bit of the options of a product: all results have the first constant.
 pub const ONE_CONSTANT_BIT: u32 = 2;
-/// Bit of the options of an append: the pruned tokens become the context, or its next ones.
+/// Bit of the options of an append: the pruned tokens become the context, or follow its tokens.
 pub const KEEP_BIT: u32 = 0;
 /// Bit of the options of a restore: tokens go to memory, otherwise to the context.
 pub const ROWS_BIT: u32 = 0;
 /// Bit of the options: an overflow is an error.
 pub const EXACT_BIT: u32 = 12;
-/// Bit of the options of a link: the last token that is taken is the last one of a piece of work, the others are not.
+/// Bit of the options of a link: the last token that is taken is marked as last, the others are not.
 pub const LAST_AWAITED_BIT: u32 = 0;
-/// Bit of the options of a link: so is the last one that is given.
+/// Bit of the options of a link: the last token that is given is marked as last.
 pub const LAST_GIVEN_BIT: u32 = 1;
 
 /// Weights.
 pub const STORE: u32 = 0;
 /// Keys of the context.
 pub const KEYS: u32 = 1;
-/// Its values.
+/// Values of the context.
 pub const VALUES: u32 = 2;
 
 /// Bytes of a constant: scale and bias.
@@ -293,23 +293,23 @@ pub const OPTION_BITS: &[(&str, u32, &str)] = &[
     ("INTEGERS", INTEGERS_BIT, "Of a product: results are int8, otherwise fp16."),
     ("RELU", RELU_BIT, "Of a product: negative results are 0."),
     ("ONE_CONSTANT", ONE_CONSTANT_BIT, "Of a product: all results have the first constant."),
-    ("KEEP", KEEP_BIT, "Of an append: the pruned tokens become the context, or its next ones."),
+    ("KEEP", KEEP_BIT, "Of an append: the pruned tokens become the context, or follow its tokens."),
     ("ROWS", ROWS_BIT, "Of a restore: tokens go to memory, otherwise to the context."),
     (
         "LAST_AWAITED",
         LAST_AWAITED_BIT,
-        "Of a link: the last token that is taken is the last one of a piece of work, the others are not.",
+        "Of a link: the last token that is taken is marked as last, the others are not.",
     ),
-    ("LAST_GIVEN", LAST_GIVEN_BIT, "Of a link: so is the last one that is given."),
+    ("LAST_GIVEN", LAST_GIVEN_BIT, "Of a link: the last token that is given is marked as last."),
     ("EXACT", EXACT_BIT, "An overflow is an error."),
 ];
 
-/// The operations, but for steps on rows.
+/// The operations except steps on rows.
 pub const OPERATIONS: &[Operation] = &[
     Operation {
         name: "load",
         opcode: LOAD_VALUE,
-        meaning: "Weights or constants that come from memory.",
+        meaning: "Loads weights or constants from memory.",
         fields: load::FIELDS,
     },
     Operation {
@@ -318,17 +318,17 @@ pub const OPERATIONS: &[Operation] = &[
         meaning: "Products of rows and a matrix on the chip.",
         fields: product::FIELDS,
     },
-    Operation { name: "append", opcode: APPEND_VALUE, meaning: "Tokens that go to the cache.", fields: append::FIELDS },
+    Operation { name: "append", opcode: APPEND_VALUE, meaning: "Appends tokens to the cache.", fields: append::FIELDS },
     Operation {
         name: "restore",
         opcode: RESTORE_VALUE,
-        meaning: "Tokens that come back from the cache.",
+        meaning: "Restores the tokens of the cache.",
         fields: restore::FIELDS,
     },
     Operation {
         name: "link",
         opcode: LINK_VALUE,
-        meaning: "Tokens of the core before this one that are taken, and tokens that are given to the one behind.",
+        meaning: "Takes tokens of the core before this one, and gives tokens to the next core.",
         fields: link::FIELDS,
     },
 ];

@@ -3,7 +3,7 @@
 use super::registers;
 use crate::{Bus, Device, DeviceError};
 
-/// What the step activate is.
+/// The function of the step activate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
     /// GELU by the error function.
@@ -16,19 +16,19 @@ pub enum Function {
     Tanh,
 }
 
-/// Steps that are built in or not; all others always are.
+/// Steps that a build may lack. All builds have the other steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Units {
     /// Softmax.
     pub softmax: bool,
     /// Layer norm.
     pub layer_norm: bool,
-    /// Pairs that turn.
+    /// Rotation of pairs.
     pub rotary: bool,
 }
 
 impl Units {
-    /// Those that register FUNCTION names, here and in an accelerator that has the unit among others.
+    /// The steps that register FUNCTION names, in `vector_top` or in an accelerator with a vector unit.
     pub(crate) fn of(function: u32) -> Self {
         let has = |bit: u32| function & bit != 0;
         Self {
@@ -39,11 +39,11 @@ impl Units {
     }
 }
 
-/// How it was built.
+/// Parameters of the build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caps {
-    /// Number of the operation: [`OPCODE_VALUE`](super::layout::OPCODE_VALUE) in `vector_top`, another one where it is one of
-    /// several.
+    /// Opcode of the operation: [`OPCODE_VALUE`](super::layout::OPCODE_VALUE) in `vector_top`, another one in other
+    /// accelerators.
     pub opcode: u8,
     /// Elements of a beat.
     pub lanes: u32,
@@ -56,10 +56,10 @@ pub struct Caps {
 }
 
 impl Caps {
-    /// Identifies a device, and reads them.
+    /// Identifies a device, and reads its capabilities.
     ///
     /// # Errors
-    /// Something else is there; those of the bus.
+    /// The bus fails, or another device is there.
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
         device.identify_as(registers::VERSION_ACCELERATOR_VALUE)?;
         let caps = device.read(registers::CAPS)?;
@@ -87,10 +87,10 @@ impl Caps {
     }
 }
 
-/// Beats of results of the last job in which an element was saturated, infinite or no number.
+/// Beats of results of the last job in which an element is saturated, infinite or NaN.
 ///
 /// # Errors
-/// Those of the bus.
+/// The bus fails.
 pub fn overflows<B: Bus>(device: &mut Device<B>) -> Result<u64, DeviceError<B::Error>> {
     device.read64(registers::OVERFLOWS)
 }

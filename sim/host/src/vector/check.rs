@@ -24,7 +24,7 @@ impl Steps {
     }
 }
 
-/// Checks a descriptor behind its header as the hardware does.
+/// Checks the fields after the header as the hardware does.
 ///
 /// # Errors
 /// The first check that fails.
@@ -62,7 +62,7 @@ fn wrong(code: ErrorCode, descriptor: &Descriptor, field: Field, expected: &str)
     Refusal::new(code, field.name, format!("{:#x}", descriptor.get(field)), expected)
 }
 
-/// What must be 0, by itself or because a step that goes with it is not there.
+/// Checks fields that must be 0 always, or because their step is not asked for.
 fn check_reserved(descriptor: &Descriptor, steps: Steps) -> Result<(), Refusal> {
     let (has, softmax) = (|bit| steps.has(bit), steps.norms(l::SOFTMAX));
     let fields = 3 << l::FORMAT_BIT | 3 << l::KIND_BIT;
@@ -73,7 +73,7 @@ fn check_reserved(descriptor: &Descriptor, steps: Steps) -> Result<(), Refusal> 
         (has(l::GAIN_BIT) && !has(l::NORM_BIT), l::STEPS, "without GAIN, or with NORM"),
         (steps.kind() != 0 && !has(l::NORM_BIT), l::STEPS, "with 0 in its bits 6 and 7, or with NORM"),
         (has(l::GAIN_BIT) && softmax, l::STEPS, "without GAIN, as a softmax has none"),
-        (has(l::ROTATE_BIT) && softmax, l::STEPS, "without ROTATE, as what goes into a softmax is not turned"),
+        (has(l::ROTATE_BIT) && softmax, l::STEPS, "without ROTATE, as a softmax does not rotate its input"),
         (has(l::CAUSAL_BIT) && !softmax, l::STEPS, "without CAUSAL, or with a softmax"),
         (has(l::ROTATE_BIT) && has(l::MULTIPLY_BIT), l::STEPS, "without MULTIPLY or without ROTATE"),
         (descriptor.get(l::LENGTH) != 0 && !softmax, l::LENGTH, "0x0, or with a softmax"),
@@ -86,7 +86,7 @@ fn check_reserved(descriptor: &Descriptor, steps: Steps) -> Result<(), Refusal> 
     descriptor.check_zeros(&[l::ZERO_0, l::ZERO_1])
 }
 
-/// What the device can do at all; the bits of a result.
+/// Checks that the device has the steps. Returns the bits of a result.
 fn check_built_in(descriptor: &Descriptor, steps: Steps, caps: &Caps) -> Result<u64, Refusal> {
     let refused = |expected| Err(wrong(ErrorCode::Field, descriptor, l::STEPS, expected));
     let width = match steps.0 >> l::FORMAT_BIT & 3 {
@@ -97,9 +97,9 @@ fn check_built_in(descriptor: &Descriptor, steps: Steps, caps: &Caps) -> Result<
     };
     for (is_wrong, expected) in [
         (steps.kind() > l::LAYER_NORM, "with a norm of 0, 1 or 2 in its bits 6 and 7"),
-        (steps.norms(l::SOFTMAX) && !caps.units.softmax, "without a softmax, which the device has not"),
-        (steps.norms(l::LAYER_NORM) && !caps.units.layer_norm, "without a layer norm, which the device has not"),
-        (steps.has(l::ROTATE_BIT) && !caps.units.rotary, "without ROTATE, which the device has not"),
+        (steps.norms(l::SOFTMAX) && !caps.units.softmax, "without a softmax, which the device lacks"),
+        (steps.norms(l::LAYER_NORM) && !caps.units.layer_norm, "without a layer norm, which the device lacks"),
+        (steps.has(l::ROTATE_BIT) && !caps.units.rotary, "without ROTATE, which the device lacks"),
     ] {
         if is_wrong {
             return refused(expected);

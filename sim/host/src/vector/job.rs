@@ -1,4 +1,4 @@
-//! Jobs in terms of what they do; what no field could say cannot be written down.
+//! Builders of jobs, with a method for each choice. A value that no field can hold cannot be expressed.
 
 use half::f16;
 
@@ -8,13 +8,13 @@ use crate::{Descriptor, ErrorCode, Refusal, Window};
 /// Where rows are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operand {
-    /// Of the first one: a multiple of 64.
+    /// Address of the first row: a multiple of 64.
     pub address: u64,
-    /// Bytes from row to row, a multiple of 64; 0: it is the same row each time.
+    /// Bytes from row to row, a multiple of 64. With 0 it is the same row each time.
     pub stride: u32,
 }
 
-/// What is added to a mean square or a variance, in units of 2^-48.
+/// The epsilon that a norm adds to a mean square or a variance, in units of 2^-48.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epsilon(u64);
 
@@ -22,7 +22,7 @@ impl Epsilon {
     /// Units of 2^-48.
     ///
     /// # Errors
-    /// There are 2^40 or more.
+    /// The number of units is 2^40 or more.
     pub fn units(units: u64) -> Result<Self, Refusal> {
         if units >> 40 == 0 {
             return Ok(Self(units));
@@ -34,7 +34,7 @@ impl Epsilon {
     /// The multiple of 2^-48 that is nearest to a number.
     ///
     /// # Errors
-    /// It is negative, NaN, or 2^-8 or more.
+    /// The number is negative, NaN, or 2^-8 or more.
     pub fn new(value: f64) -> Result<Self, Refusal> {
         let units = (value * 2f64.powi(48)).round_ties_even();
         if (0.0..2f64.powi(40)).contains(&units) && value >= 0.0 {
@@ -44,7 +44,7 @@ impl Epsilon {
     }
 }
 
-/// Integers that results may be.
+/// Formats of integer results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Integer {
     /// 8 bits.
@@ -53,19 +53,19 @@ pub enum Integer {
     Int4,
 }
 
-/// What becomes of a row as a whole.
+/// Steps that need the whole row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Norm {
     /// With gains at an address.
     Rms(Epsilon, Option<u64>),
-    /// Elements that count in the first row, and whether there is one more in each row behind it.
+    /// Elements that count in the first row, and whether each further row counts one more.
     Softmax(u32, bool),
     /// With pairs at an address.
     Layer(Epsilon, Option<u64>),
 }
 
-/// A list of steps over rows. Steps are done in the order of the methods here, whatever order these are called in. There is
-/// one norm: each method that asks for one replaces what was asked for before.
+/// A list of steps over rows. The hardware does the steps in the order of the methods below, also if they are called in
+/// another order. A job has one norm: the last call counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VectorJob {
     rows: u32,
@@ -126,9 +126,9 @@ impl VectorJob {
         Self { factors: Some(factors), ..self }
     }
 
-    /// Turns neighbours by rows of angles, fp16 numbers: of the elements 2i and 2i + 1, a and b, the cosine c and the sine s are
-    /// the angles' elements 2i and 2i + 1, and a c - b s and b c + a s are the results. Not together with
-    /// [`multiply_rows`](Self::multiply_rows); there is an even number of columns.
+    /// Rotates pairs of neighbours by rows of angles, fp16 numbers. The elements 2i and 2i + 1 of a row, a and b,
+    /// become a c - b s and b c + a s. The elements 2i and 2i + 1 of the angles are the cosine c and the sine s. Not
+    /// together with [`multiply_rows`](Self::multiply_rows). The number of columns is even.
     #[must_use]
     pub fn rotate(self, angles: Operand) -> Self {
         Self { angles: Some(angles), ..self }
@@ -152,21 +152,21 @@ impl VectorJob {
         Self { norm: Some(Norm::Softmax(length, false)), ..self }
     }
 
-    /// Softmax of the first elements of each row: `first_length` of them in the first row and one more in each row behind it,
-    /// as far as there are columns.
+    /// Softmax of the first elements of each row: `first_length` elements in the first row, and one more in each
+    /// further row, up to the number of columns.
     #[must_use]
     pub fn causal_softmax(self, first_length: u32) -> Self {
         Self { norm: Some(Norm::Softmax(first_length, true)), ..self }
     }
 
-    /// Takes from each row its mean, and divides it by its standard deviation.
+    /// Layer norm: subtracts the mean of each row, and divides the row by its standard deviation.
     #[must_use]
     pub fn layer_norm(self, epsilon: Epsilon) -> Self {
         Self { norm: Some(Norm::Layer(epsilon, None)), ..self }
     }
 
-    /// The same, times a gain and plus a bias for each column: the fp16 numbers at an address, gain and bias of the first
-    /// column, then of the second one, and so on.
+    /// Layer norm, times a gain and plus a bias for each column. The fp16 numbers at an address are gain and bias of
+    /// the first column, then of the second one, and so on.
     #[must_use]
     pub fn layer_norm_with_gains(self, epsilon: Epsilon, pairs: u64) -> Self {
         Self { norm: Some(Norm::Layer(epsilon, Some(pairs))), ..self }
@@ -178,7 +178,7 @@ impl VectorJob {
         Self { quantize: Some((to, quantizer)), ..self }
     }
 
-    /// An element that saturates, is infinite or no number is an error.
+    /// An element that saturates, is infinite or NaN is an error.
     #[must_use]
     pub fn exact(self) -> Self {
         Self { exact: true, ..self }

@@ -1,9 +1,9 @@
-//! What lies where behind the header of a descriptor of `vector_top`.
+//! Fields that follow the header in a descriptor of `vector_top`.
 
 use crate::layout::fields;
 
 fields! {
-    /// All fields behind the header, in order.
+    /// All fields that follow the header, in order.
     FIELDS:
     /// Rows, 1 to 65535.
     ROWS, "rows", 4 at 32;
@@ -13,9 +13,9 @@ fields! {
     STEPS, "steps", 4 at 40;
     /// Factor of all elements, fp16.
     SCALE, "scale", 2 at 44;
-    /// What results are multiplied by before they become integers, fp16.
+    /// Factor of the results before they become integers, fp16.
     QUANTIZER, "quantizer", 2 at 46;
-    /// What is added to the mean square or the variance, in units of 2^-48, below 2^40.
+    /// Addend to the mean square or the variance, in units of 2^-48, below 2^40.
     EPSILON, "epsilon", 8 at 48;
     /// Bytes from row to row of x.
     X_STRIDE, "x_stride", 4 at 56;
@@ -23,9 +23,9 @@ fields! {
     ADDEND_STRIDE, "addend_stride", 4 at 60;
     /// Rows of fp16.
     X_ADDRESS, "x_address", 8 at 64;
-    /// What is added: rows of fp16.
+    /// The addends: rows of fp16.
     ADDEND_ADDRESS, "addend_address", 8 at 72;
-    /// What is multiplied by: rows of fp16. Or angles: of each pair cosine and sine.
+    /// The factors: rows of fp16. Or angles: cosine and sine of each pair.
     FACTOR_ADDRESS, "factor_address", 8 at 80;
     /// Bytes from row to row of the factors or angles.
     FACTOR_STRIDE, "factor_stride", 4 at 88;
@@ -57,8 +57,8 @@ pub const STEP_BITS: &[(&str, u32, &str)] = &[
     ("MULTIPLY", MULTIPLY_BIT, "Multiply by the factors."),
     ("NORM", NORM_BIT, "Norm the row, as one of SNBZ_VECTOR_NORM_... says."),
     ("GAIN", GAIN_BIT, "The norm multiplies by the gains; only with NORM, and not with a softmax."),
-    ("ROTATE", ROTATE_BIT, "Turn pairs of neighbours by the angles; not with MULTIPLY."),
-    ("CAUSAL", CAUSAL_BIT, "In each row of a softmax one more element counts than in the one before."),
+    ("ROTATE", ROTATE_BIT, "Rotate pairs of neighbours by the angles; not with MULTIPLY."),
+    ("CAUSAL", CAUSAL_BIT, "In each row of a softmax one more element counts than in the row before."),
     ("EXACT", EXACT_BIT, "An overflow is an error."),
 ];
 

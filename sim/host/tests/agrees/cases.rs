@@ -49,7 +49,7 @@ pub fn operand() -> impl Strategy<Value = Operand> {
     (address(), stride()).prop_map(|(address, stride)| Operand { address, stride })
 }
 
-/// A descriptor as the table says, written here a second time.
+/// The fields of a descriptor as its table says, written here a second time.
 #[derive(Debug, Default, Clone)]
 pub struct Raw(pub Vec<u8>);
 

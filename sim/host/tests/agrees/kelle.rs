@@ -161,7 +161,7 @@ fn job() -> impl Strategy<Value = Job> {
     let rows = (wide(), operand(), operand(), wide());
     let rows = rows.prop_map(|(queries, keys, values, out)| Rows { queries, keys, values, out });
     let head = (number(6), prop_oneof![20 => 1..20u32, 1 => select(vec![0, 65_535, 65_536])]);
-    // Some come again, or values are late; seldom both.
+    // Some tokens come again, or values are late; seldom both.
     let order =
         prop_oneof![8 => (any::<bool>(), Just(0)), 8 => (Just(false), 0..6u8), 1 => (any::<bool>(), any::<u8>())];
     let attention = (head, (size(3), elements()), policy(), quantizers, rows, any::<bool>(), order);
@@ -432,7 +432,7 @@ fn prompts() {
     assert!(message.starts_with("budget is 41, must be 1 to 40"), "{message}");
 }
 
-/// The model behind the bus of a driver.
+/// The model as the bus of a driver.
 struct Software(Model<SparseMemory>);
 
 impl Bus for Software {
@@ -466,7 +466,7 @@ fn a_driver_and_the_model() {
     let settings = Settings { window: WINDOW, timeout: 0, max_descriptors: 4 };
     device.identify().unwrap();
     device.configure(&settings).unwrap();
-    // Five tokens; behind the last one there are two.
+    // Five tokens; two remain after the last one.
     let prompt = attention(Policy::keep(2, 0)).build_prompt(&CAPS, &WINDOW).unwrap();
     let chain = prompt.into_iter().fold(Chain::new(), Chain::then).place(0x8000, &WINDOW, 4).unwrap();
     device.run(&chain, 4).unwrap();

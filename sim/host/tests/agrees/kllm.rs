@@ -186,7 +186,7 @@ fn built(job: &Job) -> Result<Descriptor, Refusal> {
 
 #[test]
 fn builder_and_hardware() {
-    // What the types do not let anybody write down: 15.
+    // The types exclude FIELD (15).
     every(job(), &[0, 5, 8, 9, 10], |job| {
         let (built, raw) = (built(&job), raw(&job));
         let expected = golden(&*CHECKS, 0x1000, &raw.0);
@@ -221,7 +221,7 @@ fn any_bytes() {
         Raw(bytes)
     });
     let places = prop_oneof![4 => Just(0x1000), 1 => place()];
-    // Steps on rows, all kinds of them: those that there are not, too.
+    // Steps on rows, all kinds of them, also steps that do not exist.
     let steps = any::<u32>().prop_map(|steps| {
         let mut raw = Raw::of(3);
         [(32, 3), (36, 5), (40, steps & STEP_BITS)].into_iter().for_each(|(at, word)| raw.put(at, &word.to_le_bytes()));
@@ -311,7 +311,7 @@ fn refusals_name_field_value_and_what_is_right() {
     assert_eq!(said(5), format!("{message}{end} FIELD (15)"));
 }
 
-/// What the constants of the registers' module find is what the model's registers say.
+/// The constants of the registers' module find the values of the model's registers.
 #[test]
 fn registers_of_the_model() {
     let mut model = Model::new(CHECKS.0.clone(), 3, 16, SparseMemory::new());
@@ -350,7 +350,7 @@ fn ascending() -> impl Strategy<Value = Vec<f16>> {
 proptest! {
     #![proptest_config(seeds::proptest(500))]
 
-    /// Integers and their powers are those of the golden library; midpoints put numbers where its thresholds do.
+    /// Integers and their powers equal the golden library's. Midpoints separate numbers as its thresholds do.
     #[test]
     fn codebooks(activations in ascending(), weights in ascending(), bits in 2..17u32, scale in any::<u16>()) {
         let weights: Vec<f16> = weights.iter().cycle().take(16).copied().collect();

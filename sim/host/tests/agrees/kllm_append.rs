@@ -85,7 +85,7 @@ fn built(job: &Job) -> Result<Descriptor, Refusal> {
 fn raw(job: &Job) -> Raw {
     let mut raw = Raw::of(5);
     let panel = job.number as u64 / 32;
-    // Behind all addresses there is no window.
+    // No window is beyond all addresses.
     let step = |at: u64, bytes: u64| at.saturating_add(bytes.saturating_mul(panel));
     let (number, panels, scales) = match job.position {
         true => (job.number.min(u32::MAX as usize) as u32, job.panels.address, job.scales),

@@ -208,7 +208,7 @@ fn built(job: &Job, caps: &Caps) -> Result<Descriptor, Refusal> {
 
 #[test]
 fn builder_and_hardware() {
-    // What the types do not let anybody write down: 5.
+    // The types exclude RESERVED (5).
     every((job(), prop::bool::weighted(0.2)), &[0, 5, 8, 9, 10, 15], |(job, narrow)| {
         let (caps, checks) = device(narrow);
         let (built, raw) = (built(&job, caps), raw(&job));

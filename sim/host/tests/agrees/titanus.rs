@@ -36,7 +36,7 @@ const ROWS: [Operand; 2] = [Operand { address: 0x1000, stride: 0 }, Operand { ad
 const AREAS: [u64; 2] = [0x2000, 0x3000];
 
 thread_local! {
-    /// The accelerator; its tables take a while.
+    /// The accelerator. It is made once, because its tables take a while.
     static CORE: TitanusCore = TitanusCore::new(shape_of(&CAPS)).unwrap();
 }
 
@@ -62,7 +62,7 @@ fn golden(held: &Held, bytes: &[u8]) -> u32 {
             let done = core.perform(bytes[5], Fields(&words(bytes)), &LIMITS, &mut memory);
             assert!(done.is_ok_and(|done| done.codes.is_empty()));
         };
-        // The context is that of the cache, or there is none.
+        // The context belongs to the cache, or there is none.
         let kept = if held.context > 0 { held.context } else { held.cache };
         if kept > 0 {
             let first = AppendJob::first((kept, 24), held.prefill as u16, ([0; 2], [2; 2]), ROWS, (AREAS, LINES));
@@ -398,7 +398,7 @@ fn what_is_held() {
         then(&|_| LoadJob::constants(9, 0x9000, 4).build(&CAPS, &WINDOW));
         then(&|held| AppendJob::behind(5, (1, 24), rows, AREAS, LINES).build(&CAPS, held, &WINDOW));
         then(&|held| RestoreJob::to_context((6, 24), AREAS, LINES).build(&CAPS, held, &WINDOW));
-        // A prompt in two parts, and a token behind it.
+        // A prompt in two parts, and a token after it.
         let part = AppendJob::first((2, 24), 4, ([1, 2], [3, 2]), rows, (AREAS, LINES)).keep();
         then(&|held| part.build(&CAPS, held, &WINDOW));
         then(&|held| {

@@ -191,7 +191,7 @@ fn alone_and_short(mut raw: Raw) -> Raw {
 
 #[test]
 fn builder_and_hardware() {
-    // What the types do not let anybody write down: 15, and 5 but for two steps with factors.
+    // The types exclude FIELD (15), and RESERVED (5) except for two steps with factors.
     every(drawn(), &[0, 5, 8, 9, 10], |drawn| {
         let (built, raw) = (built(&drawn), raw(&drawn));
         let expected = golden(0x1000, &raw.0);
@@ -249,7 +249,8 @@ proptest! {
             prop_assert_eq!((image.address, &image.bytes), (at, &memory.bytes(at, 128 * count)));
             prop_assert_eq!(chain.bytes(), 128 * count as u64);
         }
-        // A tag may lie on a descriptor that is still to come; the host does not look at that, as little as the hardware.
+        // A tag may lie on a descriptor that is still to come; the host does not look at that, as little as the
+        // hardware.
         let spoils = |tag: &Option<u64>| tag.is_some_and(|tag| (at..at.saturating_add(640)).contains(&tag));
         prop_assume!(!tags.iter().any(spoils));
         let limits = Limits { base: WINDOW.base, limit: WINDOW.limit, max_descriptors: most };
@@ -275,7 +276,7 @@ fn every_bit() {
     let epsilon = Epsilon::new(1e-5).unwrap();
     let multiplied = job.clone().multiply_rows(operand(0x5000));
     let turned = job.rotate(operand(0x5000));
-    // Steps that nobody knows; and alone where they are, or where they are not, of those that are known.
+    // Unknown steps; and known steps that are wrong on their own, present or missing.
     let unknown = 32 - 13;
     for (job, end, steps) in [
         // The norm; softmax, rotate, causal.
@@ -369,7 +370,7 @@ fn refusals_name_field_value_and_what_is_right() {
         let said = job.build(&plain, &WINDOW).unwrap_err().to_string();
         assert_eq!(
             said,
-            format!("steps is {steps}, must be without {has_not}, which the device has not{end} FIELD (15)")
+            format!("steps is {steps}, must be without {has_not}, which the device lacks{end} FIELD (15)")
         );
     }
     for (value, right) in

@@ -18,5 +18,5 @@ pub const SHAPE: Shape = Shape {
     steps: STEP_BITS,
 };
 
-/// The accelerator; its tables take a while.
+/// The accelerator. It is made once, because its tables take a while.
 pub static TOP: LazyLock<VectorTop> = LazyLock::new(|| VectorTop::new(SHAPE));

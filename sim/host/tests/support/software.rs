@@ -1,4 +1,4 @@
-//! A device of software: the golden model behind [`Bus`].
+//! A device in software: the golden model as a [`Bus`].
 
 use std::fmt;
 

@@ -6,7 +6,7 @@ use host::titanus::registers as r;
 
 use super::{CAPS, CORE};
 
-/// The offsets and masks of the registers are those of the model.
+/// Registers have the same offsets and masks as in the model.
 #[test]
 fn registers_of_the_model() {
     let mut model = Model::new(CORE.with(Clone::clone), 4, 16, SparseMemory::new());
