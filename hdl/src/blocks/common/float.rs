@@ -1,18 +1,20 @@
 //! Floating-point units: add, multiply, multiply-add, divide, roots, compare, conversions.
 //!
-//! All of them round to nearest, ties to even (multiplication and conversions to integers in other directions by parameter),
-//! and give one canonical quiet NaN (sign 0,
-//! exponent all ones, only the top bit of the fraction set). All have the same interface: operands enter with `valid_i`, the result leaves with
-//! `valid_o` exactly `stages` cycles later, one operation a cycle, without backpressure. With `stages` = 0 there is no
-//! clock, and `valid_o` is `valid_i`. Operands and result belong to `valid` of the same cycle; what they are in other
-//! cycles does not matter.
+//! All of them round to nearest, ties to even. Multiplication and conversions can round in other directions by
+//! parameter. Every NaN result is one canonical quiet NaN: sign 0, exponent all ones, only the top bit of the fraction
+//! set.
 //!
-//! `stages` counts ranks of registers *inside* of the unit: they cut it into `stages` + 1 parts of about equal depth
-//! between the registers of the parent that hold the operands and take the result.
+//! All have the same interface: operands enter with `valid_i`, the result leaves with `valid_o` exactly `stages` cycles
+//! later, one operation a cycle, without back-pressure. With `stages` = 0 there is no clock, and `valid_o` is
+//! `valid_i`. Operands and result belong to `valid` of the same cycle; their values in other cycles do not matter.
+//!
+//! `stages` counts ranks of registers *inside* of the unit. They cut it into `stages` + 1 parts of about equal depth.
+//! The registers that hold the operands and take the result are the parent's.
 //!
 //! With `flags`, there are outputs for IEEE 754's exceptions of this operation. Tininess is detected before rounding (7.5 b):
-//! `underflow_o` is high when the result is inexact and the exact one lies between the smallest normal numbers of both
-//! signs, even if it is rounded up to one of them. Of two roundings, an exception of either is one of the operation.
+//! `underflow_o` is high when the result is inexact and the magnitude of the exact result is below the smallest normal
+//! number. It is high even if the result is rounded up to that number. If a unit rounds twice, an exception of either
+//! rounding is an exception of the operation.
 
 pub mod add;
 pub mod compare;

@@ -1,7 +1,8 @@
 //! AXI4 as ports: `<prefix>_awaddr_o` and so on, the names of the AMBA specification (IHI 0022) in lower case with the
 //! suffixes of all ports here. A channel is a [`Stream`]: valid, ready and the bundle of its other signals.
 //!
-//! What no block here uses is left out, as the specification allows: locks (no exclusives), QoS, regions, user signals.
+//! Signals that no block here uses are left out, as the specification allows: locks (no exclusives), QoS, regions, user
+//! signals.
 
 use crate::lang::{
     Bundle, Direction, Field, FieldType, FieldValue, In, Index, Module, PortBuilder, PortKind, Signal, Stream,
@@ -220,11 +221,11 @@ kinds! {
     };
     /// The half of a manager that reads: AR and R.
     AxiReadManager(AxiRead) = |b, name, spec| read(b, name, &spec, true);
-    /// The half of a subordinate that is read.
+    /// The half of a subordinate that answers reads: AR and R.
     AxiReadSubordinate(AxiRead) = |b, name, spec| read(b, name, &spec, false);
     /// The half of a manager that writes: AW, W and B.
     AxiWriteManager(AxiWrite) = |b, name, spec| write(b, name, &spec, true);
-    /// The half of a subordinate that is written.
+    /// The half of a subordinate that answers writes: AW, W and B.
     AxiWriteSubordinate(AxiWrite) = |b, name, spec| write(b, name, &spec, false);
 }
 
@@ -250,8 +251,8 @@ impl AttributePorts {
     }
 }
 
-/// The ports of one manager or of several: `mem: AxiManagers = (p.ports, p.axi.clone())` has the names of `mem` when there
-/// is one, else those of `mem0`, `mem1` and so on.
+/// The ports of one manager or of several: `mem: AxiManagers = (p.ports, p.axi.clone())`. One manager has the prefix
+/// `mem`, several have `mem0`, `mem1` and so on.
 #[derive(Debug)]
 pub struct AxiManagers;
 

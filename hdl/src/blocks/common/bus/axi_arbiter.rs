@@ -17,7 +17,7 @@ parameters! {
         axi: AxiSpec = AxiSpec::default();
         /// Managers.
         managers: u32 = 2, in 2..=16, tag "n";
-        /// Write bursts whose address may be ahead of their data.
+        /// Write bursts whose address may be on the port before their data.
         outstanding: u32 = 8, in 1..=256, tag "o";
     }
 }
@@ -61,14 +61,20 @@ impl Block for AxiArbiter {
     const ABOUT: About = About {
         name: "axi_arbiter",
         summary: "several AXI4 managers share one port, burst by burst, in turn",
-        contract: "Each address of a manager appears once on the port, unchanged and in its order, with the manager's number above its ID;\n\
-            responses go to the manager whose number they carry, with its ID. Reads and writes do not wait for each other.\n\
-            A manager that offers an address waits for at most managers - 1 of others, on each of the two address channels.\n\
-            Write data follows in the order of the write addresses, and does not wait for mem_awready_i; a manager's data waits until\n\
-            its address has its turn. A manager that keeps its data back, or does not take responses, holds up the others.\n\
+        contract: "Each address of a manager appears once on the port, unchanged and in order, with the manager's\n\
+            number above its ID.\n\
+            Responses go to the manager whose number they carry, with its ID. Reads and writes do not wait for each\n\
+            other.\n\
+            A manager that offers an address waits for at most managers - 1 addresses of others, on each of the two\n\
+            address channels.\n\
+            Write data follows in the order of the write addresses, and does not wait for mem_awready_i; a manager's\n\
+            data waits until its address has its turn. A manager that keeps its data back, or does not take\n\
+            responses, holds up the others.\n\
             Every output comes from registers: no path leads from an input to an output within a cycle.\n\
-            While abort_i is high, write data goes on without strobes: what managers handed over before it is not written.\n\
-            A response whose number is that of no manager is taken and dropped. Atomics and exclusives are not passed.",
+            While abort_i is high, write data goes on without strobes: data that managers handed over earlier is not\n\
+            written.\n\
+            A response whose number belongs to no manager is taken and dropped. Atomics and exclusives are not\n\
+            passed.",
         reference: "AMBA AXI and ACE Protocol Specification, ARM IHI 0022",
     };
 
@@ -106,7 +112,8 @@ impl Block for AxiArbiter {
 }
 
 impl AxiArbiter {
-    /// The beats of the manager `turn`, where one has a turn; `ends` is driven with the end of it. Returns all managers'.
+    /// The beats of the manager `turn`, where one has a turn; `ends` is driven with the end of its burst. Returns the
+    /// beats of all managers.
     fn data(
         &self,
         m: &mut Module,
@@ -173,7 +180,7 @@ impl AxiArbiter {
         (answers, data)
     }
 
-    /// The number of no manager.
+    /// A number that no manager has.
     fn nobody(&self, number: Signal) -> Signal {
         if self.managers.is_power_of_two() { bit().lit(0) } else { number.ge(self.managers) }
     }

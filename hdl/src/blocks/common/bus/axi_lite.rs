@@ -44,7 +44,7 @@ impl AxiLite {
         self.connect_held(m, from, bit().lit(1));
     }
 
-    /// The same, but addresses of reads wait while `go` is low.
+    /// Connects it likewise, but addresses of reads wait while `go` is low.
     #[track_caller]
     pub(in crate::blocks::common) fn connect_held(&self, m: &mut Module, from: &Self, go: Signal) {
         for (to, from) in [

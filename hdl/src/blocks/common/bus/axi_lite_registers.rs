@@ -1,4 +1,4 @@
-//! Registers behind AXI4-Lite: the hardware of any register map, and a block with plain words for users without one.
+//! Registers on AXI4-Lite: the hardware of any register map, and a block with plain words for users without a map.
 
 use num_bigint::BigUint;
 
@@ -23,7 +23,7 @@ parameters! {
     }
 }
 
-/// The fields of [`AxiLiteRegisters`] that the interrupt is made of.
+/// The fields of [`AxiLiteRegisters`] that the interrupt depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct EventFields {
     raised: Option<Signal>,
@@ -46,7 +46,7 @@ impl RegisterFields for EventFields {
             });
         };
         if p.events > 0 {
-            add("events", p.events, Access::Sticky, "What happened, an event a bit.");
+            add("events", p.events, Access::Sticky, "Events that happened, one a bit.");
             add("enables", p.events, Access::ReadWrite(0), "Events that interrupt.");
         }
         for i in 0..p.controls {
@@ -74,7 +74,7 @@ ports! {
     pub struct AxiLiteRegistersPorts(p: &AxiLiteRegisters) {
         /// Bus of the host.
         ctrl: AxiLiteSubordinate = 12,
-        /// What the registers hold and show.
+        /// The ports of the registers' fields.
         registers: RegisterPorts<EventFields> = p.clone(),
         /// Level: some event is up whose enable bit is set.
         irq_o: Out = bit(),
@@ -86,12 +86,15 @@ impl Block for AxiLiteRegisters {
     const ABOUT: About = About {
         name: "axi_lite_registers",
         summary: "control, status, event and counter registers on AXI4-Lite",
-        contract: "Words of 32 bits from address 0 on: EVENTS (write 1 to clear; a set in the same cycle wins) and ENABLES where there are events, control\n\
-            words, status words, counters of two words, the low one first. Bytes without strobe keep their value; bits that mean nothing read as 0.\n\
-            Addresses between or behind the words, and writes to words that cannot be written, are answered with SLVERR and change nothing.\n\
+        contract: "Words of 32 bits from address 0 on: EVENTS (write 1 to clear; a set in the same cycle wins) and\n\
+            ENABLES where there are events, control words, status words, counters of two words, the low one\n\
+            first. Bytes without strobe keep their value; unused bits read as 0.\n\
+            An address without a word, or a write to a word that cannot be written, is answered with SLVERR and\n\
+            changes nothing.\n\
             The low word of a counter, when read, keeps the high word for the next read of that counter's high word.\n\
-            Address and data of a write come in any order; a write shows in the outputs one cycle after the later of both was taken. One access each\n\
-            of reads and writes is under way at a time. Reset drops what was under way and clears events, enables and control words.",
+            Address and data of a write come in any order; a write shows in the outputs one cycle after the later of\n\
+            both was taken. One read and one write are in flight at a time. Reset drops accesses in flight and\n\
+            clears events, enables and control words.",
         reference: "AMBA AXI and ACE Protocol Specification, ARM IHI 0022, part B",
     };
 
@@ -106,7 +109,7 @@ impl Block for AxiLiteRegisters {
     }
 }
 
-/// A part of a field in one word: what the word shows there, and what a write does.
+/// A part of a field in one word: the value that a read shows, and the effect of a write.
 struct Part {
     /// Place in the word.
     low: u32,
@@ -121,18 +124,19 @@ struct Write {
     now: Signal,
     word: Signal,
     data: Signal,
-    /// Bits of the data that count: those of bytes with a strobe.
+    /// Bits of the data that count: bits of bytes with a strobe.
     mask: Signal,
 }
 
 impl Write {
-    /// Bits of a field that are written, and what with; `hit` says that its word is.
+    /// Bits of a field that are written, and their new values; `hit` says that the field's word is written.
     fn bits(self, hit: Signal, low: u32, width: u32) -> (Signal, Signal) {
         (self.mask.slice(low..low + width) & hit.repeat(width), self.data.slice(low..low + width))
     }
 }
 
-/// The registers of `served` behind `ctrl`: all maps share the addresses. Mistakes of the map are errors of elaboration.
+/// The registers of `served` on the bus `ctrl`: all maps share the addresses. Mistakes of a map are errors of
+/// elaboration.
 #[track_caller]
 pub fn serve(m: &mut Module, ctrl: &AxiLite, served: &[&Served]) {
     let whole = served.iter().fold(RegisterMap::default(), |all, s| all.with(s.map.clone()));
@@ -209,7 +213,7 @@ fn writable(map: &RegisterMap, words: u32) -> Vec<bool> {
     writable
 }
 
-/// The word that an address names; the last place stands for all that is behind the map.
+/// The word that an address names; the last place stands for all addresses past the map.
 fn word_index(m: &mut Module, name: &str, address: Signal, index_width: u32) -> Signal {
     let word = address.slice(2..address.width());
     if word.width() <= index_width {
@@ -248,7 +252,7 @@ fn write_side(m: &mut Module, ctrl: &AxiLite, index_width: u32, map: &RegisterMa
     Write { now, word, data: data.q, mask }
 }
 
-/// Whether the word is one of those that may be accessed.
+/// Whether the word may be accessed.
 fn allowed(m: &mut Module, name: &str, word: Signal, words: &[bool]) -> Signal {
     let set = words.iter().rev().fold(BigUint::ZERO, |set, &w| (set << 1u8) | BigUint::from(u8::from(w)));
     let set = m.wire(&format!("{name}_words"), uint(words.len() as u32).lit(set));
@@ -305,7 +309,7 @@ fn read_side(
     m.connect(ctrl.rresp, response.q);
 }
 
-/// Whether the words of a register are written; none of one that cannot be.
+/// Whether each word of a register is written; empty for a register that cannot be written.
 fn hits(m: &mut Module, register: &Register, write: Write) -> Vec<Signal> {
     if !register.fields.iter().any(|f| f.access.is_writable()) {
         return Vec::new();
@@ -354,7 +358,7 @@ fn field_hardware(m: &mut Module, hits: &[Signal], field: &RegisterField, ports:
             let hit = hit(0);
             let (mask, data) = write.bits(hit, field.low, field.width);
             let set = ports.back.unwrap_or_else(|| ty.lit(0));
-            // What happens in the cycle of the clearing is not lost.
+            // An event in the cycle of the clearing is not lost.
             held.next((held.q & !(data & mask)) | set);
             connect_out(m, held.q);
             held.q
@@ -406,7 +410,7 @@ fn properties(m: &mut Module, ctrl: &AxiLite) {
         m.assert_always("answers_follow_address_and_data", !ctrl.bvalid | (addresses.any() & words.any()));
         m.assert_always("at_most_two_writes", addresses.le(2) & words.le(2));
         m.assert_always("one_answer_for_each_read", reads.eq(ctrl.rvalid.extend(3)));
-        // A write that is all there is answered in the next cycle, unless the answer before it waits.
+        // A write is answered in the cycle after its address and data are there, unless the answer before it waits.
         let waiting = |owed: Signal| owed.gt(ctrl.bvalid.extend(3));
         let due = m.reg_init("formal_due_q", bit(), 0);
         due.next(waiting(addresses) & waiting(words) & (!ctrl.bvalid | ctrl.bready));

@@ -45,7 +45,7 @@ bundle! {
     pub struct RowBeat(axi: AxiSpec) {
         /// The bytes, the first one lowest.
         data: Field = uint(axi.data_width),
-        /// Bytes that mean something, from the lowest on; all but in the last beat of a row.
+        /// Bytes of the row, from the lowest on; all bytes, except in the last beat of a row.
         bytes: Field = uint(bits_for(axi.bytes().into())),
         /// The beat is the last one of its row.
         row_last: Field = bit(),
@@ -57,7 +57,8 @@ bundle! {
 ports! {
     /// Ports of [`AxiReadDma`].
     pub struct AxiReadDmaPorts(p: &AxiReadDma) {
-        /// Soft reset: forgets all commands. It may stay high, up to idle_o and longer; nothing is taken up to the cycle after it and the last owed beat.
+        /// Soft reset: forgets all commands. It may stay high, up to idle_o and longer. Nothing is taken until the
+        /// cycle after its end and after the last owed beat.
         abort_i: In = bit(),
         /// AxCACHE of bursts that begin.
         cache_i: In = uint(4),
@@ -71,13 +72,13 @@ ports! {
         completion: OutStream<DmaCompletion> = p.axi.clone(),
         /// The bus.
         mem: AxiReadManager = p.axi.clone(),
-        /// No command is in hand and no beat is owed.
+        /// No command is in flight and no beat is owed.
         idle_o: Out = bit(),
         /// A burst is asked for, and its last beat has not come.
         owes_o: Out = bit(),
         /// A beat came from the bus in the cycle before.
         read_beat_o: Out = bit(),
-        /// In the cycle before, a command was in hand, and the output would have been taken and had no beat.
+        /// In the cycle before, a command was in flight and the output was ready, but there was no beat.
         waits_o: Out = bit(),
     }
 }
@@ -87,14 +88,20 @@ impl Block for AxiReadDma {
     const ABOUT: About = About {
         name: "axi_read_dma",
         summary: "AXI4 read DMA: rows of memory become a stream of packed beats",
-        contract: "output is the rows of the commands, in order, each from a new beat on, as if memory were read with one access a byte.\n\
-            Reads are of whole beats at multiples of the bus width, so bytes around a row are read as well, none of another beat.\n\
-            A burst is asked for only when there is room for all of its beats: mem_rready_o is high while a beat is owed. All IDs are 0.\n\
+        contract: "output has the rows of the commands, in order, each from a new beat on, as if memory were read\n\
+            byte by byte.\n\
+            Reads are of whole beats at multiples of the bus width. Bytes next to a row in its beats are read as\n\
+            well, no other beats.\n\
+            A burst is asked for only when there is room for all of its beats: mem_rready_o is high while a beat is\n\
+            owed. All IDs are 0.\n\
             Commands that break a rule are refused by their completion, without use of the bus.\n\
-            An error of the bus ends its command: beats from the failing one on are not shown, last neither, no burst of it is begun\n\
-            any more, and the next command is unharmed. The completion tells the first error and the address of its burst.\n\
-            abort_i drops commands, beats and completions; a read address that is offered stays, and owed beats are taken and dropped.\n\
-            Memory that does not answer leaves idle_o low; only reset forgets beats that are owed. mem_rlast_i is not looked at.",
+            An error of the bus ends its command: neither the failing beat nor later ones are shown, nor last; no\n\
+            more of its bursts are requested. The next command is unharmed. The completion tells the first error and\n\
+            the address of its burst.\n\
+            abort_i drops commands, beats and completions; a read address that is offered stays, and owed beats are\n\
+            taken and dropped.\n\
+            Memory that does not answer leaves idle_o low; only reset forgets beats that are owed. mem_rlast_i is\n\
+            not looked at.",
         reference: "AMBA AXI and ACE Protocol Specification, ARM IHI 0022",
     };
 
@@ -111,7 +118,7 @@ impl Block for AxiReadDma {
         m.connect_stream(&bursts.command, &io.command);
         m.connect_stream(&slots.checked, &bursts.checked);
         m.connect_stream(&io.completion, &slots.completion);
-        // Place of the command whose bursts are shown: what is refused leaves it alone.
+        // Place of the command whose bursts are shown: a refused command leaves it alone.
         let walked = m.reg("walked_q", slots.next_o.ty());
         let enters = m.wire("enters", bursts.checked.fire() & !bursts.checked.refusal.any());
         walked.next_when(enters, slots.next_o);
@@ -134,7 +141,7 @@ impl Block for AxiReadDma {
         m.connect(ar.valid, ar_valid.q);
         drive_address(m, axi, (ar, issue), (burst.address, burst.len), (io.cache_i, io.prot_i));
 
-        // What comes back, in the order of the addresses.
+        // The read data, in the order of the addresses.
         let r = &io.mem.r;
         m.unused(r.id);
         m.unused(r.last);
@@ -238,7 +245,7 @@ pub(super) fn drive_address(
     m.connect(channel.prot, prot);
 }
 
-/// A small DMA for mutants: counters of 24 bits do not get far, and proofs take large buffers apart, bit by bit.
+/// A small DMA for mutants: counters of 24 bits do not get far, and a prover splits large buffers into bits.
 pub(super) const SAMPLE: &[(&str, u32)] = &[
     ("axi.address_width", 16),
     ("dma.burst_beats", 4),

@@ -1,7 +1,7 @@
 //! A register of two places for one AXI channel, as a module of its own.
 //!
-//! [`StreamRegister`](crate::blocks::common::StreamRegister) does the same; what its formal section assumes of data would
-//! be assumed of the bus in the proofs here.
+//! [`StreamRegister`](crate::blocks::common::StreamRegister) does the same. It is not used here because proofs of the
+//! bus would then assume of the bus's data what its formal section assumes.
 
 use super::axi::either;
 use crate::blocks::common::stream::Word;
@@ -30,8 +30,8 @@ impl Block for AxiSlice {
     const ABOUT: About = About {
         name: "axi_slice",
         summary: "register of two places for a channel, both ways cut",
-        contract: "output is input, in order, one cycle later; valid, ready and what a beat carries come from registers; a beat moves in every\n\
-            cycle. Reset drops what is inside.",
+        contract: "output is input, in order, one cycle later. valid, ready and the data of a beat come from\n\
+            registers. A beat moves in every cycle. Reset drops all beats inside.",
         reference: "",
     };
 

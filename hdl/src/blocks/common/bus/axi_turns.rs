@@ -1,4 +1,4 @@
-//! Whose address comes next: one address channel of several managers onto one, in turn.
+//! Which address comes next: the address channels of several managers onto one, in turn.
 
 use super::axi::{AxiAddress, AxiAddresses, AxiSpec};
 use super::axi_slice::slice;
@@ -34,11 +34,11 @@ ports! {
     pub struct AxiTurnsPorts(p: &AxiTurns) {
         /// Addresses of the managers.
         from: AxiAddresses = (p.managers, p.axi.clone()),
-        /// The same, one after the other, with the manager's number above its ID.
+        /// The same addresses, one after the other, with the manager's number above its ID.
         to: OutStream<AxiAddress> = p.port(),
         /// An address may go to the port.
         room_i: In = bit(),
-        /// Whose turn it is.
+        /// Number of the manager that has the turn.
         turn_o: Out = p.number(),
         /// An address goes to the port at the coming edge.
         load_o: Out = bit(),
@@ -49,8 +49,9 @@ impl Block for AxiTurns {
     type Ports = AxiTurnsPorts;
     const ABOUT: About = About {
         name: "axi_turns",
-        summary: "one address channel of several managers onto one, in turn",
-        contract: "Round robin: a manager that offers waits for at most managers - 1 of others. All outputs of to and from come from registers.",
+        summary: "the address channels of several managers onto one, in turn",
+        contract: "Round robin: a manager that offers an address waits for at most managers - 1 others. All outputs\n\
+            of to and from come from registers.",
         reference: "",
     };
 
@@ -98,7 +99,7 @@ impl Block for AxiTurns {
     }
 }
 
-/// What the manager `turn` offers.
+/// The address that the manager `turn` offers.
 #[track_caller]
 pub(super) fn chosen<B: Bundle>(m: &mut Module, part: &str, turn: Signal, from: &[Stream<B>]) -> B {
     let all: Vec<Vec<FieldValue<Signals>>> = from.iter().map(|s| s.data.clone().into_values()).collect();

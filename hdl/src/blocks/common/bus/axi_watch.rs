@@ -1,4 +1,4 @@
-//! Watch on a port of the bus: is anything under way, and does it move.
+//! Watch on a port of the bus: is anything in flight, and does it move?
 
 use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, mux, parameters, ports, uint};
 
@@ -33,7 +33,7 @@ ports! {
         w_ready_i: In = bit(),
         /// A write response is offered, and is always taken.
         b_valid_i: In = bit(),
-        /// A manager of the port waits for an answer, whatever came on the port.
+        /// A manager of the port waits for an answer, even if the port has had all answers.
         awaited_i: In = bit(),
         /// In the cycle before, something was asked for or offered and not done, or a manager waited for an answer.
         waiting_o: Out = bit(),

@@ -44,7 +44,8 @@ impl AxiWriteDma {
 ports! {
     /// Ports of [`AxiWriteDma`].
     pub struct AxiWriteDmaPorts(p: &AxiWriteDma) {
-        /// Soft reset: forgets all commands. It may stay high, up to idle_o and longer; nothing is taken up to the cycle after it and the last owed answer.
+        /// Soft reset: forgets all commands. It may stay high, up to idle_o and longer. Nothing is taken until the
+        /// cycle after its end and after the last owed answer.
         abort_i: In = bit(),
         /// AxCACHE of bursts that begin.
         cache_i: In = uint(4),
@@ -52,19 +53,19 @@ ports! {
         prot_i: In = uint(3),
         /// What to write.
         command: InStream<DmaCommand> = p.spec(),
-        /// The rows, packed: each begins a beat, the first byte lowest; bytes behind its end are ignored.
+        /// The rows, packed: each begins a beat, the first byte lowest; bytes after the end of a row are ignored.
         input: InStream<Word> = p.axi.data_width,
         /// Ends of commands, each after the last response.
         completion: OutStream<DmaCompletion> = p.axi.clone(),
         /// The bus.
         mem: AxiWriteManager = p.axi.clone(),
-        /// No command is in hand and no response is owed.
+        /// No command is in flight and no response is owed.
         idle_o: Out = bit(),
         /// A burst has begun, and its response has not come.
         owes_o: Out = bit(),
         /// A beat left to the bus in the cycle before.
         write_beat_o: Out = bit(),
-        /// In the cycle before, a command was in hand, and a beat was offered and not taken.
+        /// In the cycle before, a command was in flight, and a beat was offered and not taken.
         waits_o: Out = bit(),
     }
 }
@@ -74,16 +75,18 @@ impl Block for AxiWriteDma {
     const ABOUT: About = About {
         name: "axi_write_dma",
         summary: "AXI4 write DMA: a stream of packed beats becomes rows of memory",
-        contract: "The bytes of the rows of the commands become those of input, in order, and no others: strobes are off at both ends.\n\
-            Bursts are of whole beats at multiples of the bus width. One begins only when all of its data is here: its beats follow its\n\
-            address from the cycle after it is shown on, without a break of ours, and do not wait for mem_awready_i. mem_bready_o is high\n\
-            while a response is owed. All IDs are 0.\n\
-            Commands that break a rule are refused by their completion, without use of the bus; they take no beat of input.\n\
-            After an error of the bus the rest of its command is written all the same; the completion tells the first error and the\n\
-            address of its burst.\n\
-            abort_i drops commands, data and completions; a write address or beat that is offered stays, beats that are promised\n\
-            follow with strobes off, and responses are taken and dropped.\n\
-            Memory that does not answer leaves idle_o low; only reset forgets what is owed.",
+        contract: "The bytes of input are written to the rows of the commands, in order. No other byte\n\
+            changes: strobes are off at both ends.\n\
+            Bursts are of whole beats at multiples of the bus width. A burst begins only when all of its data is\n\
+            here. Its first beat is offered in the cycle after its address; the DMA makes no pause, and beats do not\n\
+            wait for mem_awready_i. mem_bready_o is high while a response is owed. All IDs are 0.\n\
+            Commands that break a rule are refused by their completion, without use of the bus; they take no beat of\n\
+            input.\n\
+            After an error of the bus the rest of its command is still written; the completion tells the first error\n\
+            and the address of its burst.\n\
+            abort_i drops commands, data and completions; a write address or beat that is offered stays, beats that\n\
+            are promised follow with strobes off, and responses are taken and dropped.\n\
+            Memory that does not answer leaves idle_o low; only reset forgets owed responses.",
         reference: "AMBA AXI and ACE Protocol Specification, ARM IHI 0022",
     };
 
@@ -138,7 +141,7 @@ impl Block for AxiWriteDma {
         m.connect(aw.valid, aw_valid.q);
         drive_address(m, axi, (aw, issue), (burst.address, burst.len), (io.cache_i, io.prot_i));
 
-        // What is owed, in the order of the addresses: beats, then responses.
+        // Owed beats and responses, in the order of the addresses.
         let (w, b) = (&io.mem.w, &io.mem.b);
         let ends_burst = m.net("ends_burst", bit());
         let tail = pointer(m, "tail_q", dma.outstanding, issue);

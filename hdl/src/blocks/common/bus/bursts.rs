@@ -30,7 +30,7 @@ ports! {
     pub struct AxiBurstsPorts(p: &AxiBursts) {
         /// Forgets all commands at the coming edge; nothing is taken in this cycle.
         clear_i: In = bit(),
-        /// Forgets what is left of the command whose bursts are shown.
+        /// Drops the remaining bursts of the command whose bursts are shown.
         stop_i: In = bit(),
         /// Commands.
         command: InStream<DmaCommand> = p.spec(),
@@ -48,8 +48,8 @@ impl Block for AxiBursts {
     const ABOUT: About = About {
         name: "axi_bursts",
         summary: "the bursts of a DMA's commands",
-        contract: "checked shows a command two cycles after it was taken, when its bursts can begin or it is refused; its first burst is shown\n\
-            in the cycle after checked was taken, one burst a cycle from there on.\n\
+        contract: "checked shows a command two cycles after it was taken, when its bursts can begin or it is\n\
+            refused. Its first burst is shown in the cycle after checked was taken; then comes one burst a cycle.\n\
             Bursts are INCR, as long as possible, and end at multiples of burst_beats beats and at the ends of rows.",
         reference: "",
     };
@@ -101,7 +101,7 @@ impl AxiBursts {
         let distance = m.reg("distance_q", uint(self.dma.rows_width + units.width()));
         distance.next(held.rows.wrapping_sub(1) * units);
         let span_end = m.wire("span_end", held.address + distance.q.shl(6) + held.row_bytes);
-        // The byte behind the last one may be the first one that has no address.
+        // The byte after the last one may be the first byte without an address.
         let whole = num_bigint::BigInt::from(1) << self.axi.address_width;
         let beyond = span_end.gt(whole);
         let code = |code: u32| ty.lit(code);
@@ -120,7 +120,7 @@ impl AxiBursts {
         let most = (1u64 << self.dma.row_width) - 1 + if bytes > UNIT { u64::from(UNIT) } else { 0 };
         let width = bits_for(most.div_ceil(bytes.into())).max(self.dma.beats_width());
         let sum = if bytes > UNIT {
-            // The unit ahead of the row in its first beat counts.
+            // The unit in front of the row in its first beat counts.
             row_bytes + cat(&[odd, uint(6).lit(0)]) + (bytes - 1)
         } else {
             row_bytes + (bytes - 1)
@@ -135,7 +135,8 @@ impl AxiBursts {
         if size > 6 { row.shr(size - 6) } else { row.shl(6 - size) }
     }
 
-    /// Shows the bursts of the command that `load` takes; returns what `work` says is left of them, and that it is something.
+    /// Shows the bursts of the command that `load` takes. Returns how many of their beats remain by `work`, and whether
+    /// any do.
     fn walk(
         &self,
         m: &mut Module,

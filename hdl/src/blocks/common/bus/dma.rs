@@ -1,4 +1,4 @@
-//! What both DMAs have in common: commands, their ends, and how much of them is under way.
+//! The common part of both DMAs: commands, their ends, and how many are in flight.
 
 use super::axi::{AxiSpec, BOUNDARY};
 use crate::lang::{Field, Rules, bit, bits_for, bundle, index_width, parameters, power_of_two, uint};
@@ -17,7 +17,7 @@ pub mod dma_error {
     pub const EMPTY: u32 = 5;
     /// Refused: the stride is no multiple of 64.
     pub const STRIDE: u32 = 6;
-    /// Refused: the last byte lies behind the last address.
+    /// Refused: the last byte lies past the last address.
     pub const OVERFLOW: u32 = 7;
 }
 
@@ -25,7 +25,7 @@ pub mod dma_error {
 pub const UNIT: u32 = 64;
 
 parameters! {
-    /// What a DMA can be asked for, and how much of it is under way at once.
+    /// What a DMA can be asked for, and how much of it is in flight at once.
     pub struct DmaSpec {
         /// Most beats of a burst; bursts end at multiples of as many beats, so none crosses 4 KiB.
         burst_beats: u32 = 16, in power_of_two(1..=256), note "at most 4096 bytes", tag "b";
@@ -42,7 +42,7 @@ parameters! {
     }
 }
 
-/// What concerns the bus as well.
+/// Rules that concern the bus as well.
 pub(super) fn demand_bursts(axi: &AxiSpec, dma: &DmaSpec, rules: &mut Rules) {
     let most = BOUNDARY / axi.bytes().max(1);
     let allowed = format!("at most {most} beats of {} bytes: a burst stays within {BOUNDARY} bytes", axi.bytes());
@@ -66,10 +66,10 @@ bundle! {
 bundle! {
     /// The end of a command; commands end in order.
     pub struct DmaCompletion(axi: AxiSpec) {
-        /// 0 none; 2 SLVERR, 3 DECERR, of the first beat that failed; refused without use of the bus: 4 address, 5 empty,
-        /// 6 stride, 7 overflow.
+        /// 0: none. From the first beat that failed: 2 SLVERR, 3 DECERR. Refused without use of the bus: 4 address, 5
+        /// empty, 6 stride, 7 overflow.
         error: Field = uint(3),
-        /// With 2 and 3 the address of the burst that failed, else that of the command.
+        /// After SLVERR (2) and DECERR (3) the address of the burst that failed, else the address of the command.
         address: Field = uint(axi.address_width),
     }
 }
@@ -81,7 +81,7 @@ bundle! {
         refusal: Field = uint(3),
         /// Its address.
         address: Field = uint(p.0.address_width),
-        /// What its rows are.
+        /// Its rows.
         rows: Field = uint(rows_bits(&p.1)),
     }
 }
@@ -92,7 +92,7 @@ pub(super) fn rows_bits(dma: &DmaSpec) -> u32 {
 }
 
 bundle! {
-    /// The rows of a command, as whoever counts their bytes sees them.
+    /// The rows of a command, as a counter of their bytes sees them.
     pub struct Rows(dma: DmaSpec) {
         /// Bytes of a row.
         row_bytes: Field = uint(dma.row_width),
@@ -100,7 +100,7 @@ bundle! {
         rows: Field = uint(dma.rows_width),
         /// The first row begins in an odd unit of 64 bytes.
         odd: Field = bit(),
-        /// So does every second one, the others do not.
+        /// Every second row begins like the first one, the others do not.
         alternates: Field = bit(),
     }
 }
@@ -120,7 +120,7 @@ bundle! {
 }
 
 bundle! {
-    /// What is kept of a burst until its last answer.
+    /// The record of a burst, kept until its last answer.
     pub struct Record(p: (AxiSpec, DmaSpec)) {
         /// Its address.
         address: Field = uint(p.0.address_width),

@@ -1,4 +1,4 @@
-//! Several DMAs, and one more manager, on one port of the bus or on several, each of which is watched.
+//! Several DMAs and one more manager, on one or more ports of the bus. Each port is watched.
 //!
 //! The read DMAs, then the write DMAs, take turns: DMA n is on port n modulo `ports`. The other manager is on port 0.
 
@@ -46,7 +46,7 @@ parameters! {
     };
 }
 
-/// The DMAs of one kind on a port: the first one, and how many; from one to the next are as many as there are ports.
+/// The DMAs of one kind on a port: number of the first one, and how many. Numbers rise in steps of the number of ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Share {
     first: u32,
@@ -61,7 +61,7 @@ impl Share {
 }
 
 impl DmaBank {
-    /// Those of `count` DMAs, in front of which are `before`, that are on a port.
+    /// The DMAs on a port, of `count` DMAs that follow `before` others.
     fn share(&self, port: u32, before: u32, count: u32) -> Share {
         let first = (port + self.ports - before % self.ports) % self.ports;
         Share { first, count: count.saturating_sub(first).div_ceil(self.ports) }
@@ -89,8 +89,8 @@ impl DmaBank {
         (0..self.ports).map(|port| Self::others_on(port) + self.writers_on(port).count).max().unwrap_or(0)
     }
 
-    /// Managers that a port has room for: the other one, then the DMAs, read and write in pairs. All ports are alike, so that
-    /// IDs are equally wide and cycles the same.
+    /// Managers that a port has room for: the other one, then the DMAs, read and write in pairs. All ports have the
+    /// same number, so that IDs are equally wide and cycles the same.
     fn managers(&self) -> u32 {
         self.most_readers().max(self.most_writers()).max(2)
     }
@@ -105,7 +105,7 @@ impl DmaBank {
         self.arbiter().port()
     }
 
-    /// Something of a port: its name alone where there is but one.
+    /// The name of an object of a port: `name` alone if there is one port.
     fn named(&self, name: &str, port: u32) -> String {
         if self.ports == 1 { name.into() } else { format!("{name}_{port}") }
     }
@@ -131,7 +131,7 @@ impl DmaBank {
     fn watch(&self) -> AxiWatch {
         let bursts = self.managers() * self.dma.outstanding;
         AxiWatch {
-            // The other manager may ask for 16 beats at once.
+            // The other manager may request 16 beats at once.
             beats_width: bits_for((bursts * self.dma.burst_beats.max(16)).into()),
             responses_width: bits_for(bursts.into()),
         }
@@ -190,17 +190,18 @@ ports! {
         dmas: Group<DmaStreamPorts, DmaBank> = p.clone(),
         /// Memory.
         mem: AxiManagers = (p.ports, p.port()),
-        /// Of each port: in the cycle before, something was asked for or offered and not done, or a manager waited for an answer.
+        /// Per port: in the cycle before, something was requested or offered and not done, or a manager waited for an
+        /// answer.
         waiting_o: Out = uint(p.ports),
-        /// Of each port: in the cycle before, some channel moved.
+        /// Per port: in the cycle before, some channel moved.
         answered_o: Out = uint(p.ports),
-        /// No command is in hand, and nothing is offered or owed on any port.
+        /// No command is in flight, and nothing is offered or owed on any port.
         idle_o: Out = bit(),
         /// Beats that were read in the cycle before, on all ports.
         read_beat_o: Out = uint(bits_for(p.ports.into())),
         /// Beats that were written in the cycle before, on all ports.
         write_beat_o: Out = uint(bits_for(p.ports.into())),
-        /// In the cycle before, some read DMA had a command and no beat where one would have been taken.
+        /// In the cycle before, some read DMA had a command and no beat, although its output was ready.
         read_waits_o: Out = bit(),
         /// In the cycle before, some port offered a beat of write data, and it was not taken.
         write_waits_o: Out = bit(),
@@ -212,8 +213,9 @@ impl Block for DmaBank {
     const ABOUT: About = About {
         name: "dma_bank",
         summary: "read and write DMAs on ports of the bus, with a watch on each",
-        contract: "The DMAs are axi_read_dma and axi_write_dma, a port is that of axi_arbiter. DMA n, those that read first, is on port\n\
-            n modulo ports; the other manager is on the first one.",
+        contract: "The DMAs are axi_read_dma and axi_write_dma; each port comes from an axi_arbiter. Numbers count\n\
+            the read DMAs first, then the write DMAs. DMA n is on port n modulo ports. The other manager is on port\n\
+            0.",
         reference: "AMBA AXI and ACE Protocol Specification, ARM IHI 0022",
     };
 
@@ -335,14 +337,14 @@ impl DmaBank {
                 m.connect(idle.at(k), dma.idle_o);
                 m.connect(owes.at(k), dma.owes_o);
                 m.unused(dma.write_beat_o);
-                // What waits is counted where it would leave.
+                // Waits of writes are counted at the ports.
                 m.unused(dma.waits_o);
             });
         }
         Dmas { idle: m.wire("writers_idle", idle.packed().all()), owes }
     }
 
-    /// Halves of an arbiter's managers that no DMA has.
+    /// Halves of an arbiter's managers without a DMA.
     fn nobody(&self, m: &mut Module, port: u32, mgr: &AxiSeveral) {
         let readers = Self::others_on(port) + self.readers_on(port).count;
         let writers = Self::others_on(port) + self.writers_on(port).count;

@@ -31,8 +31,8 @@ pub(super) fn counter(m: &mut Module, name: &str, most: u32, up: Signal, down: S
     count.q
 }
 
-/// A ring of registers: `value` is put at `at` where `put` is high. Returns what is at the places that are
-/// `looked_at`, and all words.
+/// A ring of registers: `value` is put at `at` where `put` is high. Returns the words at the places `looked_at`, and
+/// all words.
 #[track_caller]
 pub(super) fn ring<B: Bundle, const N: usize>(
     m: &mut Module,
@@ -87,7 +87,8 @@ impl Block for AxiBuffer {
     const ABOUT: About = About {
         name: "axi_buffer",
         summary: "beats in a memory whose places were promised beforehand",
-        contract: "output is what was pushed, in order, from two cycles after it came on. Nobody pushes into a full buffer.",
+        contract: "output has the pushed beats, in order, each from two cycles after its push on. Nobody pushes into\n\
+            a full buffer.",
         reference: "",
     };
 

@@ -1,6 +1,7 @@
 //! From beats of the bus to packed beats of rows, and back.
 //!
-//! Rows begin at multiples of 64 bytes: on buses up to so wide in a beat of their own, on one of 128 bytes in either half.
+//! Rows begin at multiples of 64 bytes. On buses of up to 64 bytes each row begins in a beat of its own; on a bus of
+//! 128 bytes it begins in either half of a beat.
 
 use super::axi::{AxiSpec, AxiWriteData};
 use super::axi_read_dma::RowBeat;
@@ -30,11 +31,11 @@ struct Place {
     beats: Option<Signal>,
     /// The row began in the upper half of a beat.
     odd: Signal,
-    /// Its first half is behind us.
+    /// The first half beat of that row is done.
     primed: Signal,
 }
 
-/// What moves the place; nets that are driven later.
+/// Events that move the place; nets that are driven later.
 struct Moves {
     /// A beat of the row is done.
     step: Signal,
@@ -76,7 +77,7 @@ impl RowWalk<'_> {
         Moves { step: net("step"), half: net("half"), breaks: net("breaks") }
     }
 
-    /// `step_bytes` of a row end with a step, seen `odd` and `primed`.
+    /// `step_bytes` gives, from `odd` and `primed`, the bytes of a row that end with a step.
     fn walk(
         &self,
         m: &mut Module,
@@ -135,7 +136,8 @@ impl RowWalk<'_> {
         (place, ends)
     }
 
-    /// Beats of a row from those of the bus; the highest bit of a word says that it is none, and the command ends.
+    /// Beats of a row from beats of the bus. The highest bit of a word says that it is no beat but the end of the
+    /// command.
     pub fn unpack(&self, m: &mut Module, from: &Stream<Word>, job: &Stream<Job>, to: &Stream<RowBeat>) -> RowsEnd {
         let (bytes, data_width) = (self.axi.bytes(), self.axi.data_width);
         let count_ty = uint(bits_for(bytes.into()));
@@ -143,7 +145,7 @@ impl RowWalk<'_> {
         let (at, ends) = self.walk(m, job, &moves, |_, _| count_ty.lit(bytes));
         let entry = m.wire("entry", from.data.data.slice(0..data_width));
         let bad = from.data.data.bit(data_width);
-        // An odd row that ends in the half that is known needs no beat; one that goes on needs two for its first one.
+        // An odd row that ends in the half that is kept needs no beat. A longer odd row needs two for its first one.
         let (data, flush, absorb) = if self.wide() {
             let half = UNIT * 8;
             let near = m.wire("near", at.left.le(UNIT));
@@ -169,7 +171,8 @@ impl RowWalk<'_> {
         RowsEnd { ends, slot: at.slot, has_work: at.has_work, beats: at.beats }
     }
 
-    /// Beats of the bus from those of a row; `room` says that one more may be pushed. Returns the beat, and when it comes.
+    /// Beats of the bus from beats of a row; `room` says that one more may be pushed. Returns the beat, and when it
+    /// comes.
     pub fn pack(
         &self,
         m: &mut Module,
@@ -188,7 +191,7 @@ impl RowWalk<'_> {
             let half = UNIT * 8;
             let carry = m.reg("carry_q", uint(half));
             carry.next_when(from.fire(), input.slice(half..2 * half));
-            // The half before the row's first bytes is nobody's, but no simulator shall show it as unknown.
+            // The half in front of the row's first bytes has no meaning, but no simulator shall show it as unknown.
             let low = carry.q & at.primed.repeat(half);
             let data = mux(at.odd, cat(&[input.slice(0..half), low]), input);
             (data, m.wire("flush", at.odd & at.primed & at.left.le(UNIT)))

@@ -60,9 +60,9 @@ ports! {
         clear_i: In = bit(),
         /// Commands as they are checked.
         checked: InStream<Checked> = p.spec(),
-        /// Place that the next one of them takes.
+        /// Place that the next checked command takes.
         next_o: Out = p.index(),
-        /// Commands whose data moves, in order; without those that were refused.
+        /// Commands whose data moves, in order, without refused commands.
         job: OutStream<Job> = p.dma.clone(),
         /// An error, at most one a command.
         fault: crate::lang::InBundle<Fault> = p.spec(),
@@ -82,7 +82,8 @@ impl Block for AxiSlots {
     const ABOUT: About = About {
         name: "axi_slots",
         summary: "places of a DMA's commands, from check to completion",
-        contract: "job shows a command from the cycle after it was checked on, completion from the cycle after its end on, each in order.\n\
+        contract: "job shows a command from the cycle after its check on, completion from the cycle after its end\n\
+            on. Both are in order.\n\
             With at_once, job is taken in the first cycle in which it is shown.",
         reference: "",
     };
@@ -110,7 +111,7 @@ impl Block for AxiSlots {
         let start_at = pointer(m, "start_q", start);
         let leave_at = pointer(m, "leave_q", leave);
         let used = counter(m, "used_q", enter, leave);
-        // Of them, those whose data does not move yet.
+        // Places with commands whose data does not move yet.
         let waiting = counter(m, "waiting_q", enter, start);
         m.connect(io.checked.ready, used.lt(places) & !io.clear_i);
         m.connect(io.next_o, enter_at);

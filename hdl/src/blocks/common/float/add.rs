@@ -1,8 +1,9 @@
 //! Floating-point addition and subtraction.
 //!
-//! One path: the operands are swapped so that the larger magnitude stays where it is, the smaller one is aligned to it,
-//! and the sum is normalised and rounded. Two bits beyond the significand and a sticky bit are enough: where more than
-//! one bit was shifted out, the operands were so far apart that the difference loses at most one leading bit.
+//! There is one path. The operands are swapped so that the larger magnitude stays in place, and the smaller one is
+//! aligned to it. Then the sum is normalised and rounded. Two bits beyond the significand and a sticky bit are enough:
+//! where more than one bit was shifted out, the operands were so far apart that the difference loses at most one
+//! leading bit.
 
 use super::format::{FloatFormat, Subnormals};
 use super::ranks::Ranks;
@@ -33,7 +34,7 @@ parameters! {
 ports! {
     /// Ports of [`FloatAdd`].
     pub struct FloatAddPorts(p: &FloatAdd) {
-        /// The operands are to be used: one result for each such cycle.
+        /// The operands are valid: one result for each such cycle.
         valid_i: In = bit(),
         /// First operand.
         a_i: In = p.format.ty(),
@@ -41,7 +42,7 @@ ports! {
         b_i: In = p.format.ty(),
         /// The result is a - b instead of a + b.
         subtract_i: InOption = bit().when(p.subtract),
-        /// The outputs are those of the operands `stages` cycles ago, and mean something; low after reset.
+        /// The outputs are valid: they belong to the operands of `stages` cycles ago. Low after reset.
         valid_o: Out = bit(),
         /// a + b.
         result_o: Out = p.format.ty(),

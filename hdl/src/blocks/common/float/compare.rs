@@ -23,13 +23,13 @@ parameters! {
 ports! {
     /// Ports of [`FloatCompare`].
     pub struct FloatComparePorts(p: &FloatCompare) {
-        /// The operands are to be used: one result for each such cycle.
+        /// The operands are valid: one result for each such cycle.
         valid_i: In = bit(),
         /// First operand.
         a_i: In = p.format.ty(),
         /// Second operand.
         b_i: In = p.format.ty(),
-        /// The outputs are those of the operands `stages` cycles ago, and mean something; low after reset.
+        /// The outputs are valid: they belong to the operands of `stages` cycles ago. Low after reset.
         valid_o: Out = bit(),
         /// a < b.
         less_o: Out = bit(),
@@ -39,7 +39,7 @@ ports! {
         greater_o: Out = bit(),
         /// a or b is a NaN: none of the other three holds.
         unordered_o: Out = bit(),
-        /// a comes before b in IEEE 754's totalOrder, which knows -0 < +0 and NaNs at both ends. Never flushed.
+        /// a comes before b in IEEE 754's totalOrder, in which -0 < +0 and NaNs are at both ends. Never flushed.
         total_less_o: Out = bit(),
     }
 }
@@ -52,8 +52,9 @@ impl Block for FloatCompare {
     const ABOUT: About = About {
         name: "float_compare",
         summary: "floating-point comparison: less, equal, greater, unordered, total order",
-        contract: "Of a_i and b_i of `stages` cycles ago exactly one of less_o, equal_o, greater_o and unordered_o is high; unordered_o\n\
-            if one is a NaN. total_less_o: a_i comes first in totalOrder. valid_o is valid_i of `stages` cycles ago;\n\
+        contract: "For a_i and b_i of `stages` cycles ago exactly one of less_o, equal_o, greater_o and unordered_o\n\
+            is high: unordered_o if one is a NaN. total_less_o: a_i comes first in totalOrder. valid_o is valid_i of\n\
+            `stages` cycles ago;\n\
             a reset may come at any time and drops the operations inside.",
         reference: "IEEE 754-2019, sections 5.10 and 5.11",
     };

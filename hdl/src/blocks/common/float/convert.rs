@@ -26,7 +26,7 @@ parameters! {
         stages: u32 = 0, in 0..=DEPTHS.len() as u32 - 1, tag "s";
         /// Subnormal numbers, or zeros instead.
         subnormals: Subnormals = Subnormals::Ieee, tag "";
-        /// Where a number goes that the target does not have.
+        /// How a number is rounded that the target does not have.
         rounding: RoundingDirection = RoundingDirection::NearestEven;
         /// Outputs for IEEE 754's exceptions.
         flags: bool = false, tag "flags";
@@ -36,11 +36,11 @@ parameters! {
 ports! {
     /// Ports of [`FloatConvert`].
     pub struct FloatConvertPorts(p: &FloatConvert) {
-        /// The operands are to be used: one result for each such cycle.
+        /// The operands are valid: one result for each such cycle.
         valid_i: In = bit(),
         /// The operand.
         a_i: In = p.from.ty(),
-        /// The outputs are those of the operands `stages` cycles ago, and mean something; low after reset.
+        /// The outputs are valid: they belong to the operands of `stages` cycles ago. Low after reset.
         valid_o: Out = bit(),
         /// The value of format `to` that it is rounded to.
         result_o: Out = p.to.ty(),
@@ -70,8 +70,8 @@ impl Block for FloatConvert {
     const ABOUT: About = About {
         name: "float_convert",
         summary: "conversion between floating-point formats",
-        contract: "result_o = a_i of `stages` cycles ago in format `to`, rounded as `rounding` says: to nearest, ties to even, unless\n\
-            something else is asked for. Every NaN is the canonical quiet one. valid_o is valid_i of `stages` cycles ago;\n\
+        contract: "result_o = a_i of `stages` cycles ago in format `to`, rounded as `rounding` says, by default to\n\
+            nearest, ties to even. Every NaN is the canonical quiet one. valid_o is valid_i of `stages` cycles ago;\n\
             a reset may come at any time and drops the operations inside.",
         reference: "IEEE 754-2019, sections 4.3 and 5.4.2",
     };
@@ -187,7 +187,7 @@ impl FloatConvert {
 
     /// Narrower exponent: some numbers become subnormal, or zero.
     fn lowered(&self, m: &mut Module, pipe: &mut Ranks, exponent: Signal, mut significand: Signal) -> Placed {
-        m.comment("What lies below the narrower range is shifted into it.");
+        m.comment("Numbers below the narrower range are shifted into it.");
         let e = self.from.exponent_bits();
         let difference = i64::from(self.from.bias() - self.to.bias());
         let distance = m.wire("distance", exponent.extend(e + 1).wrapping_sub(uint(e + 1).lit(difference + 1)));
@@ -219,7 +219,7 @@ impl FloatConvert {
             m.assert_always("infinity_stays", implies(a.infinite, result.infinite));
             m.assert_always("zero_stays", implies(a.zero, !result.magnitude.any()));
             // A number is written in the target's exponents, with a fraction of both widths: no less than the result's
-            // neighbour below, no more than that above.
+            // neighbour below, no more than its neighbour above.
             let (f, g) = (from.fraction_bits(), to.fraction_bits());
             let width = from.exponent_bits().max(to.exponent_bits()) + 2 + f.max(g);
             let normal = m.wire("seen_normal", !(a.nan | a.infinite | a.zero | a.subnormal));

@@ -8,7 +8,7 @@ use crate::lang::{Module, Signal, bit, cat, mux, uint};
 /// Levels of a row, about: a carry chain and a choice.
 pub(super) const ROW: u32 = 16;
 
-/// The parts between the places where registers may stand: what comes first, `rows`, what comes last.
+/// The depths of the parts between the places where registers may stand: the first part, `rows`, the last part.
 pub(super) fn depths(first: &[u32], rows: u32, last: &[u32]) -> Vec<u32> {
     [first, &vec![ROW; rows as usize], last].concat()
 }
@@ -30,11 +30,11 @@ pub(super) fn to_the_top(
     }
 }
 
-/// What a unit that works digit by digit remembers between its rows.
+/// The values that go from row to row of a unit that works digit by digit.
 pub(super) struct Rows {
     /// Digits so far, the first at the top.
     pub digits: Signal,
-    /// What is left.
+    /// The remainder.
     pub remainder: Signal,
     number: u32,
 }
@@ -64,7 +64,7 @@ impl Rows {
         self.digits = m.wire(&name("quotient"), cat(&[self.digits, digit]));
     }
 
-    /// The last digit of a quotient, where nobody asks for the remainder.
+    /// The last digit of a quotient, where the remainder is not needed.
     pub(super) fn divide_last(&mut self, m: &mut Module, divisor: Signal) {
         let name = self.names();
         let twice = m.wire(&name("doubled"), self.remainder.shl(1));
@@ -85,7 +85,7 @@ impl Rows {
         self.digits = m.wire(&name("root"), cat(&[self.digits, digit]));
     }
 
-    /// The last digit of a root, where nobody asks for the remainder.
+    /// The last digit of a root, where the remainder is not needed.
     pub(super) fn root_last(&mut self, m: &mut Module, next: Signal) {
         let name = self.names();
         let partial = m.wire(&name("partial"), cat(&[self.remainder, next]));
@@ -94,7 +94,7 @@ impl Rows {
         self.digits = m.wire(&name("root"), cat(&[self.digits, digit]));
     }
 
-    /// The place behind a row.
+    /// The place for registers after a row.
     pub(super) fn cut(&mut self, pipe: &mut Ranks, m: &mut Module, more: &mut [(&str, &mut Signal)]) {
         let mut data = vec![("digits", &mut self.digits), ("remainder", &mut self.remainder)];
         data.extend(more.iter_mut().map(|(name, signal)| (*name, &mut **signal)));

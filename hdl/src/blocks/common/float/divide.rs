@@ -1,8 +1,8 @@
 //! Floating-point division.
 //!
-//! The significands are brought up to their leading ones, and the numerator one place further if it is the smaller one: the
-//! quotient is 1.x then, and needs a digit to round by and no more. A digit a row, as on paper. A quotient below the
-//! smallest normal number is shifted to where its last place is.
+//! The significands are shifted up to their leading ones, and the numerator one place further if it is the smaller one.
+//! So the quotient is 1.x, and needs only one more digit for rounding. Each row gives a digit, as on paper. A quotient
+//! below the smallest normal number is shifted so that its last place is the format's last place.
 
 use super::digits::{Rows, depths, digits, to_the_top, true_exponent};
 use super::format::{FloatFormat, Subnormals};
@@ -35,13 +35,13 @@ parameters! {
 ports! {
     /// Ports of [`FloatDivide`].
     pub struct FloatDividePorts(p: &FloatDivide) {
-        /// The operands are to be used: one result for each such cycle.
+        /// The operands are valid: one result for each such cycle.
         valid_i: In = bit(),
         /// Numerator.
         a_i: In = p.format.ty(),
         /// Denominator.
         b_i: In = p.format.ty(),
-        /// The outputs are those of the operands `stages` cycles ago, and mean something; low after reset.
+        /// The outputs are valid: they belong to the operands of `stages` cycles ago. Low after reset.
         valid_o: Out = bit(),
         /// a / b.
         result_o: Out = p.format.ty(),

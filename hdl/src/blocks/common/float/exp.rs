@@ -1,11 +1,11 @@
 //! Floating-point exponential function.
 //!
-//! e^x = 2^(x log2 e). The significand is multiplied by the constant log2 e and shifted to where its exponent says: whole
-//! places, and f + 5 places of a fraction for f bits of fraction. A negative one is complemented, which is one unit too
-//! low and right on average, as what is cut off is missing too. The whole places are the exponent of the result; the
-//! fraction finds its power of two on straight lines between the places of a table.
+//! e^x = 2^(x log2 e). The significand is multiplied by the constant log2 e and shifted by its exponent: to whole
+//! places and, for a format with f bits of fraction, f + 5 places of a fraction. A negative product is complemented.
+//! That is one unit too low, but right on average, since bits that were cut off are missing too. The whole places are
+//! the exponent of the result; its fraction comes from straight lines between the places of a table.
 //!
-//! No power of e is a number or half way between two, except 1: the bit behind the last place decides how it is rounded.
+//! No power of e is a number or half way between two, except 1: the bit after the last place decides how it is rounded.
 
 use num_bigint::BigUint;
 
@@ -38,11 +38,11 @@ parameters! {
 ports! {
     /// Ports of [`FloatExp`].
     pub struct FloatExpPorts(p: &FloatExp) {
-        /// The operand is to be used: one result for each such cycle.
+        /// The operand is valid: one result for each such cycle.
         valid_i: In = bit(),
         /// The operand.
         a_i: In = p.format.ty(),
-        /// The outputs are those of the operand `stages` cycles ago, and mean something; low after reset.
+        /// The outputs are valid: they belong to the operand of `stages` cycles ago. Low after reset.
         valid_o: Out = bit(),
         /// e to the power of a.
         result_o: Out = p.format.ty(),
@@ -52,7 +52,7 @@ ports! {
         overflow_o: OutOption = bit().when(p.flags),
         /// The exact result is below the smallest normal number; present with `flags`.
         underflow_o: OutOption = bit().when(p.flags),
-        /// The result is not exact: always but of zeros, infinities and NaNs; present with `flags`.
+        /// The result is not exact: always, except for zeros, infinities and NaNs; present with `flags`.
         inexact_o: OutOption = bit().when(p.flags),
     }
 }
@@ -66,9 +66,9 @@ impl Block for FloatExp {
     const ABOUT: About = About {
         name: "float_exp",
         summary: "floating-point exponential function",
-        contract: "result_o = e to the power of a_i of `stages` cycles ago, within 0.54 ulp (fp16: 384 results are not the nearest\n\
-            number; e5m2 and e3m2: none) and never falling while a_i rises; flags are those of the exact result. Of\n\
-            zeros it is exactly 1, of minus infinity +0, of NaNs the canonical quiet one. valid_o is valid_i of\n\
+        contract: "result_o = e to the power of a_i of `stages` cycles ago, within 0.54 ulp (fp16: 384 results are\n\
+            not the nearest number; e5m2 and e3m2: none) and never falling while a_i rises. Flags describe the exact\n\
+            result. A zero gives exactly 1, minus infinity +0, a NaN the canonical quiet one. valid_o is valid_i of\n\
             `stages` cycles ago;\n\
             a reset may come at any time and drops the operations inside.",
         reference: "IEEE 754-2019, section 9.2 (exp)",
@@ -81,7 +81,7 @@ impl Block for FloatExp {
         let mut pipe = Ranks::new(io.valid_i, self.stages, DEPTHS);
         let a = Operand::new(m, "a", io.a_i.slice(0..w - 1), format, self.subnormals);
 
-        m.comment("Zeros, infinities, NaNs, and what is far too large.");
+        m.comment("Zeros, infinities, NaNs, and numbers that are far too large.");
         let nan = m.wire("nan", a.nan);
         let negative = pipe.carry("negative", m.wire("negative", io.a_i.msb()));
         let special = m.wire("special", nan | (a.special & !io.a_i.msb()));
@@ -191,20 +191,20 @@ impl Block for FloatExp {
 
 /// How many places there are.
 struct Places {
-    /// Of the binary logarithm behind the point.
+    /// Of the binary logarithm after the point.
     fraction: u32,
-    /// Of these, that find a line.
+    /// Of these, the places that select a line.
     index: u32,
-    /// Of a power of two behind the point.
+    /// Of a power of two after the point.
     height: u32,
 }
 
-/// Enough for errors well below those of rounding.
+/// Enough for errors well below the errors of rounding.
 const fn places(f: u32) -> Places {
     Places { fraction: f + 5, index: (f + 2) / 2, height: f + 6 }
 }
 
-/// The binary logarithm of e with `places` behind the point, truncated: the inverse of ln 2, the sum of 1 / (k 2^k).
+/// The binary logarithm of e with `places` after the point, truncated: the inverse of ln 2, the sum of 1 / (k 2^k).
 pub(in crate::blocks::common) fn log2_e(places: u32) -> u64 {
     const MORE: u32 = 100;
     let ln_2: u128 = (1..MORE).map(|k| (1u128 << (MORE - k)) / u128::from(k)).sum();
@@ -212,7 +212,7 @@ pub(in crate::blocks::common) fn log2_e(places: u32) -> u64 {
     u64::try_from(inverse).unwrap_or(u64::MAX)
 }
 
-/// 2^(k / 2^index) for all k up to 2^index, with `height` places behind the point, to nearest: integer roots.
+/// 2^(k / 2^index) for all k up to 2^index, with `height` places after the point, to nearest: integer roots.
 pub(in crate::blocks::common) fn powers_of_two(index: u32, height: u32) -> Vec<u64> {
     let degree = 1u32 << index;
     let power = |k: u32| {

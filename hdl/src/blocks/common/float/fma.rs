@@ -1,9 +1,9 @@
 //! Floating-point multiply-add: a * b + c, rounded once (fused) or twice.
 //!
-//! Fused, in significands of p bits: a window of 3 p + 4 bits holds the product above two low bits, and the addend
-//! shifted right from the top of the window by what the exponents say. An addend that is too large for that stays at the
-//! top, where the product is less than half of its last place; one that is too small ends in a sticky bit. Leading zeros
-//! of subnormal factors are left in the product; the two low bits are there for these.
+//! Fused, in significands of p bits: a window of 3 p + 4 bits holds the product above two low bits. The addend is
+//! shifted right from the top of the window by the difference of the exponents. An addend that is too large for that
+//! stays at the top, where the product is less than half of its last place. An addend that is too small ends in a
+//! sticky bit. Leading zeros of subnormal factors stay in the product; the two low bits are there for these.
 //!
 //! If a difference comes out negative it is complemented, not negated; the missing unit is added while rounding.
 //!
@@ -46,7 +46,7 @@ parameters! {
 ports! {
     /// Ports of [`FloatFma`].
     pub struct FloatFmaPorts(p: &FloatFma) {
-        /// The operands are to be used: one result for each such cycle.
+        /// The operands are valid: one result for each such cycle.
         valid_i: In = bit(),
         /// First factor.
         a_i: In = p.format.ty(),
@@ -54,7 +54,7 @@ ports! {
         b_i: In = p.format.ty(),
         /// Addend.
         c_i: In = p.format.ty(),
-        /// The outputs are those of the operands `stages` cycles ago, and mean something; low after reset.
+        /// The outputs are valid: they belong to the operands of `stages` cycles ago. Low after reset.
         valid_o: Out = bit(),
         /// a * b + c.
         result_o: Out = p.format.ty(),
@@ -73,8 +73,8 @@ ports! {
 /// align, add, normalise by the largest step, by large ones, by small ones, round.
 const DEPTHS: &[u32] = &[17, 15, 17, 19, 15, 19, 19, 16];
 
-/// Places inside of these parts, for ranks beyond those above, in this order: what is slowest on an FPGA, whose shifters
-/// are slower than its adders.
+/// Places inside of these parts, for more ranks than the places above. They come in this order because it cuts the
+/// slowest parts on an FPGA first: its shifters are slower than its adders.
 mod spare {
     /// Between the small and the large steps of the alignment.
     pub(super) const ALIGN: u32 = 0;
@@ -212,7 +212,7 @@ impl FloatFma {
         let low = cat(&[two ^ (minus & (one | lost)), one ^ (minus & lost)]);
         let carry = m.wire("carry", minus & !(one | two | lost));
         let upper = m.wire("upper", cat(&[minus, addend.slice(2..window) ^ minus.repeat(window - 2)]));
-        // Of a product that is known a carry in is a column; of one that is still made it is a row of the same sum.
+        // A carry into a finished product is a column; into a product that is still a sum it is one more row.
         let high = if pipe.registers_before() {
             let (left, right) = (cat(&[product, carry]).extend(window), cat(&[upper, carry]));
             m.wire("columns", left.wrapping_add(right)).slice(1..window)
@@ -293,7 +293,7 @@ impl FloatFma {
 
     /// Most ranks with one rounding.
     const MOST_FUSED: u32 = DEPTHS.len() as u32 - 1 + spare::ALL;
-    /// Most ranks with two roundings: all of the multiplier's, one between, all of the adder's.
+    /// Most ranks with two roundings: all ranks of the multiplier, one between, all ranks of the adder.
     const MOST_TWICE: u32 = FloatMul::MOST_STAGES + 1 + FloatAdd::MOST_STAGES;
 
     fn twice(&self, m: &mut Module, io: &FloatFmaPorts) {
@@ -332,7 +332,7 @@ impl FloatFma {
         }
     }
 
-    /// Ranks in the multiplier, between, and in the adder: the more there are, the more evenly.
+    /// Ranks in the multiplier, between, and in the adder, spread as evenly as possible.
     fn split(&self) -> (u32, u32, u32) {
         let between = u32::from(self.stages > 0);
         let rest = self.stages - between;

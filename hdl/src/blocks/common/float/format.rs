@@ -1,4 +1,4 @@
-//! Formats of floating-point numbers, what subnormal numbers do, and directions of rounding.
+//! Formats of floating-point numbers, the treatment of subnormal numbers, and directions of rounding.
 
 use crate::lang::{Type, choices, uint};
 
@@ -85,7 +85,7 @@ impl FloatFormat {
         1 + self.exponent_bits() + self.fraction_bits()
     }
 
-    /// What the exponent field of 1.0 holds.
+    /// The exponent field of 1.0.
     #[must_use]
     pub const fn bias(self) -> u32 {
         (1 << (self.exponent_bits() - 1)) - 1

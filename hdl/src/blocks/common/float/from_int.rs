@@ -36,11 +36,11 @@ parameters! {
 ports! {
     /// Ports of [`FloatFromInt`].
     pub struct FloatFromIntPorts(p: &FloatFromInt) {
-        /// The operands are to be used: one result for each such cycle.
+        /// The operands are valid: one result for each such cycle.
         valid_i: In = bit(),
         /// The integer.
         a_i: In = Type { width: p.width, signed: p.signed },
-        /// The outputs are those of the operands `stages` cycles ago, and mean something; low after reset.
+        /// The outputs are valid: they belong to the operands of `stages` cycles ago. Low after reset.
         valid_o: Out = bit(),
         /// The float nearest to it.
         result_o: Out = p.format.ty(),

@@ -1,13 +1,13 @@
 //! Falling lines whose truncated values are given integers, each for a range of arguments.
 
-/// Places of a slope below those of a height.
+/// Places of a slope below the last place of a height.
 pub(super) const SLOPE_PLACES: u32 = 3;
 
 /// Lines for all arguments; the highest bits of an argument are the number of its line.
 pub(super) struct Lines {
     /// Bits of the fraction that are in the number of a line.
     pub index: u32,
-    /// Places of a height below the results'.
+    /// Places of a height below the last place of a result.
     pub guard: u32,
     /// Heights and slopes: at `low` bits of the argument, the result is
     /// (height * 2^[`SLOPE_PLACES`] - slope * low) / 2^([`SLOPE_PLACES`] + guard), truncated.
@@ -21,7 +21,7 @@ impl Lines {
     }
 }
 
-/// As few lines as there can be for `result` of arguments with `f` bits of fraction, and `above` bits more.
+/// As few lines as possible for `result` of arguments with `f` bits of fraction and `above` more bits.
 pub(super) fn fit(f: u32, above: u32, result: &dyn Fn(u64) -> u64) -> Lines {
     let guard = 4;
     for index in 0..f {
@@ -35,7 +35,7 @@ pub(super) fn fit(f: u32, above: u32, result: &dyn Fn(u64) -> u64) -> Lines {
     Lines { index: f, guard, lines }
 }
 
-/// The line for `line` followed by any `low` bits, if there is one: the least slope that will do.
+/// The line for arguments that are `line` followed by any `low` bits, if there is one: with the least possible slope.
 fn one(line: u64, low: u32, guard: u32, result: &dyn Fn(u64) -> u64) -> Option<(u64, u64)> {
     let results: Vec<u64> = (0..1 << low).map(|x| result(line << low | x)).collect();
     let unit = 1u64 << (guard + SLOPE_PLACES);

@@ -1,9 +1,10 @@
 //! Floating-point multiplication.
 //!
-//! The significands are multiplied as they are, leading zeros of subnormal numbers included. Meanwhile the exponents and
-//! the position of the leading one of the subnormal operand give the one shift that brings the product into place: to
-//! the left up to its leading one, or as far as the smallest exponent allows, which may be to the right. (Two subnormal
-//! operands never matter together: their product lies below all numbers, or is shifted by its exponent alone.)
+//! The significands are multiplied as they are, with the leading zeros of subnormal numbers. Meanwhile the shift is
+//! computed from the exponents and from the position of the leading one of the subnormal operand. One shift brings the
+//! product into place: to the left up to its leading one, or as far as the smallest exponent allows, which may be to
+//! the right. (Two subnormal operands need no special case: their product lies below all numbers, or its exponent alone
+//! gives the shift.)
 
 use super::format::{FloatFormat, RoundingDirection, Subnormals};
 use super::parts::Parts;
@@ -25,7 +26,7 @@ parameters! {
         stages: u32 = 0, in 0..=FloatMul::MOST_STAGES, tag "s";
         /// Subnormal numbers, or zeros instead.
         subnormals: Subnormals = Subnormals::Ieee, tag "";
-        /// Where a product goes that is no number of the format.
+        /// How a product is rounded that is no number of the format.
         rounding: RoundingDirection = RoundingDirection::NearestEven;
         /// Outputs for IEEE 754's exceptions.
         flags: bool = false, tag "flags";
@@ -35,13 +36,13 @@ parameters! {
 ports! {
     /// Ports of [`FloatMul`].
     pub struct FloatMulPorts(p: &FloatMul) {
-        /// The operands are to be used: one result for each such cycle.
+        /// The operands are valid: one result for each such cycle.
         valid_i: In = bit(),
         /// First factor.
         a_i: In = p.format.ty(),
         /// Second factor.
         b_i: In = p.format.ty(),
-        /// The outputs are those of the operands `stages` cycles ago, and mean something; low after reset.
+        /// The outputs are valid: they belong to the operands of `stages` cycles ago. Low after reset.
         valid_o: Out = bit(),
         /// a * b.
         result_o: Out = p.format.ty(),
@@ -65,9 +66,10 @@ impl Block for FloatMul {
     const ABOUT: About = About {
         name: "float_mul",
         summary: "floating-point multiplication",
-        contract: "result_o = a_i * b_i of `stages` cycles ago, rounded as `rounding` says: to nearest, ties to even, unless\n\
-            something else is asked for. What is too large is an infinity, or the largest number where the direction is\n\
-            towards zero. Every NaN is the canonical quiet one. valid_o is valid_i of `stages` cycles ago;\n\
+        contract: "result_o = a_i * b_i of `stages` cycles ago, rounded as `rounding` says, by default to nearest,\n\
+            ties to even.\n\
+            A result that is too large is an infinity, or the largest number where the direction is towards\n\
+            zero. Every NaN is the canonical quiet one. valid_o is valid_i of `stages` cycles ago;\n\
             a reset may come at any time and drops the operations inside.",
         reference: "IEEE 754-2019, sections 4.3 and 5.4.1",
     };
@@ -177,7 +179,7 @@ impl FloatMul {
         }
     }
 
-    /// Without subnormal numbers: nothing to shift but by the one place of 2.x.
+    /// Without subnormal numbers: a shift by one place at most, for 2.x.
     fn abrupt(&self, m: &mut Module, pipe: &mut Ranks, sign: Carried, factors: [(&Operand, Signal); 2]) -> Rounding {
         let (e, f) = (self.format.exponent_bits(), self.format.fraction_bits());
         let [(a, a_zero), (b, b_zero)] = factors;
@@ -211,10 +213,11 @@ impl FloatMul {
         let tiny = m.wire("tiny", just_below | raised.msb() | zero);
         let guard = significand.bit(0);
         let (below, negative) = (m.wire("below", guard | sticky), pipe.now(sign));
-        // Not by directions that look at less, without flags.
+        // Some directions do not read it, unless there are flags.
         m.unused(below);
         let rest = Remainder { half: guard, more: sticky, odd: significand.bit(1) };
-        // The place that a subnormal number lacks is half a unit there; with it, ones are all that can be rounded up.
+        // A subnormal number has one place less: that place is half a unit there. Together with it, only all ones can
+        // be rounded up to the smallest normal number.
         let last = Remainder { half: significand.bit(1), more: below, odd: significand.bit(2) };
         let ones = significand.slice(2..f + 1).all();
         let up = mux(
@@ -256,7 +259,7 @@ impl FloatMul {
             if self.subnormals == Subnormals::Flush {
                 m.assert_always("no_subnormal_result", !result.subnormal);
             }
-            // A solver is done with a comparison of products of few bits only.
+            // A solver finishes this comparison only for products of few bits.
             if self.format.fraction_bits() <= 3 {
                 let small = a.magnitude.le(one);
                 m.assert_always("less_by_a_fraction", implies(numbers & small, result.magnitude.le(b.magnitude)));
@@ -274,7 +277,7 @@ fn carried_over(m: &mut Module, placed: Signal, lost: Signal) -> (Signal, Signal
     let (two, width) = (placed.msb(), placed.width());
     let significand = m.wire("significand", mux(two, placed.slice(1..width), placed.slice(0..width - 1)));
     let sticky = m.wire("sticky", lost | (two & placed.bit(0)));
-    // Towards zero and without flags nobody asks.
+    // Not read with rounding towards zero and without flags.
     m.unused(sticky);
     (significand, sticky)
 }

@@ -1,10 +1,10 @@
-//! Products whose parts are added behind registers.
+//! Products whose parts are added after registers.
 
 use super::ranks::Ranks;
 use crate::lang::{Module, Signal};
 
-/// A product as a sum of products with some bits of a factor. There are as many parts as the registers that follow leave
-/// places to add them: without registers it is one product, which synthesis makes best as a whole.
+/// A product as a sum of products with some bits of a factor. The number of parts depends on the places after the next
+/// registers, at which parts are added. Without registers there is one product: synthesis makes it best as a whole.
 pub(super) struct Parts {
     name: &'static str,
     names: Vec<String>,
@@ -21,7 +21,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// a x b, `b` without a sign. [`Parts::behind`] is called behind each of the next `places`.
+    /// a x b, `b` without a sign. [`Parts::behind`] is called after each of the next `places`.
     pub(super) fn new(m: &mut Module, pipe: &Ranks, name: &'static str, (a, b): (Signal, Signal), places: u32) -> Self {
         let widths = (a.width(), b.width());
         let (few, bits) = (places == 1, b.width());
@@ -55,12 +55,12 @@ impl Parts {
         self.names = (0..self.parts.len()).map(name).collect();
     }
 
-    /// What crosses the next place.
+    /// The values that cross the next place.
     pub(super) fn data(&mut self) -> impl Iterator<Item = (&str, &mut Signal)> {
         self.names.iter().map(String::as_str).zip(&mut self.parts)
     }
 
-    /// Behind a place: adds what there is time for.
+    /// After a place: adds as many parts as there is time for.
     pub(super) fn behind(&mut self, m: &mut Module, pipe: &Ranks) {
         self.places -= 1;
         let wanted = self.wanted(pipe) as usize;
@@ -90,7 +90,7 @@ impl Parts {
         self.rename();
     }
 
-    /// The product, behind all of its places.
+    /// The product, after all of its places.
     pub(super) fn whole(&self) -> Signal {
         debug_assert!(self.places == 0 && self.parts.len() == 1, "a place was forgotten");
         self.parts[0]

@@ -1,5 +1,5 @@
-//! Products and factors of known size, brought to where they are rounded. What is below the place behind the last one does
-//! not matter: they are never exact.
+//! Products and factors of known size, shifted to the place where they are rounded. One place below the last one is
+//! kept. Lower bits do not matter: these values are never exact.
 
 use super::format::FloatFormat;
 use super::ranks::Ranks;
@@ -14,8 +14,8 @@ pub(super) struct Placed {
     pub half: Signal,
 }
 
-/// A number from 1/4 to 2, less if it is subnormal, whose bit of weight 1 is on top of `word` and would have the
-/// two's complement `exponent` as its field. Two places for registers.
+/// A number from 1/4 to 2, less if it is subnormal. Its bit of weight 1 is the top of `word`; the exponent field that
+/// belongs to this bit is the two's complement `exponent`. There are two places for registers.
 pub(super) fn place(m: &mut Module, pipe: &mut Ranks, word: Signal, exponent: Signal, format: FloatFormat) -> Placed {
     let (e, f) = (format.exponent_bits(), format.fraction_bits());
     m.comment("One place up where it is less than a half.");

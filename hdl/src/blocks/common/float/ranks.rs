@@ -5,7 +5,7 @@ use crate::lang::{Module, Signal, bit};
 
 /// Places registers at some of the places where a unit can be cut.
 ///
-/// `build` calls [`Ranks::cut`] at each of these places, in order; what is registered there is decided beforehand.
+/// `build` calls [`Ranks::cut`] at each of these places, in order. Which places get registers is decided beforehand.
 pub(super) struct Ranks {
     /// For each place: whether registers stand there.
     places: Vec<bool>,
@@ -14,7 +14,7 @@ pub(super) struct Ranks {
     /// Ranks at the spare places.
     spare: u32,
     carried: Vec<(&'static str, Signal)>,
-    /// For each of these: whether it is not needed any more.
+    /// For each carried signal: whether it is not needed any more.
     ended: Vec<bool>,
 }
 
@@ -23,9 +23,9 @@ pub(super) struct Ranks {
 pub(super) struct Carried(usize);
 
 impl Ranks {
-    /// `depths` are those of the parts between the places, so there is one place less than parts.
+    /// `depths` are the depths of the parts between the places, so there is one place less than parts.
     pub(super) fn new(valid: Signal, stages: u32, depths: &[u32]) -> Self {
-        // What finds no place among these stands at spare ones.
+        // Ranks that find no place among these stand at spare ones.
         let spare = stages.saturating_sub(depths.len() as u32 - 1);
         let places = choose(stages - spare, depths);
         Self { places, place: 0, rank: 0, spare, carried: vec![("valid", valid)], ended: vec![false] }
@@ -38,23 +38,23 @@ impl Ranks {
         Carried(self.carried.len() - 1)
     }
 
-    /// The value that was given to [`Ranks::carry`], as late as what is computed here.
+    /// The value that was given to [`Ranks::carry`], delayed to the present place.
     pub(super) fn now(&self, carried: Carried) -> Signal {
         self.carried[carried.0].1
     }
 
-    /// From here on, nobody asks for this value.
+    /// From here on, nothing reads this value.
     pub(super) fn end(&mut self, carried: Carried) {
         self.ended[carried.0] = true;
     }
 
-    /// `valid` beside the result.
+    /// `valid` next to the result.
     pub(super) fn valid(&self) -> Signal {
         debug_assert_eq!(self.place, self.places.len(), "a place was forgotten");
         self.carried[0].1
     }
 
-    /// Whether there will be registers at the next place (0), or the ones behind it.
+    /// Whether there will be registers at the next place (0) or at one of the places after it.
     pub(super) fn registers_at(&self, next: u32) -> bool {
         self.places[self.place + next as usize]
     }
@@ -72,7 +72,7 @@ impl Ranks {
         }
     }
 
-    /// A spare place, inside of a part: the ranks beyond the number of places stand there, the first at number 0.
+    /// A spare place, inside of a part. Ranks that exceed the number of places stand there, the first at number 0.
     pub(super) fn cut_spare(&mut self, number: u32, m: &mut Module, data: &mut [(&str, &mut Signal)]) {
         if self.has_spare(number) {
             self.rank(m, data);
@@ -109,7 +109,7 @@ pub(super) fn delay(m: &mut Module, name: &str, signal: Signal, count: u32) -> S
     })
 }
 
-/// The `stages` places that leave the shallowest deepest part; among equals the earliest.
+/// The `stages` places for which the deepest part is as shallow as possible; among equals the earliest.
 fn choose(stages: u32, depths: &[u32]) -> Vec<bool> {
     let all: u32 = depths.iter().sum();
     let deepest = (0..all).find(|&most| possible(depths, stages, most)).unwrap_or(all);
@@ -140,7 +140,7 @@ fn possible(depths: &[u32], stages: u32, most: u32) -> bool {
             return false;
         }
     }
-    // More ranks than are needed do no harm, as long as there are places for them.
+    // Spare ranks do no harm, if there are places for them.
     ranks <= stages && (stages as usize) < depths.len()
 }
 

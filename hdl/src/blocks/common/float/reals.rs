@@ -1,8 +1,8 @@
-//! Functions of real numbers to many places, in integers: what tables are computed from.
+//! Functions of real numbers to many places, in integers. Tables are computed from them.
 
 use num_bigint::BigUint;
 
-/// Places behind the point of all numbers here; errors are below 2^-250.
+/// Places after the point of all numbers here; errors are below 2^-250.
 pub(super) const PLACES: u32 = 320;
 
 /// A number, not negative, in units of 2^-[`PLACES`].
@@ -89,7 +89,7 @@ pub(super) fn normal_below(a: &Real) -> Real {
     (one() >> 1) - times(&times(a, &density), &sum)
 }
 
-/// What stands in the logistic function of GELU's tanh form: 2 sqrt(2 / pi) (a + 0.044715 a^3).
+/// The argument of the logistic function in GELU's tanh form: 2 sqrt(2 / pi) (a + 0.044715 a^3).
 pub(super) fn gelu_argument(a: &Real) -> Real {
     let factor = root(&over(&ratio(8, 1), &pi()));
     let cube = times(&times(a, a), a);
@@ -100,7 +100,7 @@ pub(super) fn gelu_argument(a: &Real) -> Real {
 mod tests {
     use super::*;
 
-    /// The first 60 bits behind the point.
+    /// The first 60 bits after the point.
     fn bits(a: &Real) -> u64 {
         u64::try_from(a >> (PLACES - 60)).unwrap()
     }

@@ -1,9 +1,9 @@
 //! Floating-point reciprocal.
 //!
-//! The division of 2 by a significand, a digit a row, which gives 1.x. No quotient ends with the digits that are computed,
-//! except for powers of two, whose digits are all ones then and are rounded up to the right number. So there is always
-//! something behind the last digit: it alone decides how the result is rounded, and the last row only compares. Results
-//! are at most two places below the smallest normal number.
+//! The division of 2 by a significand, a digit a row, gives 1.x. Powers of two give digits that are all ones, and these
+//! are rounded up to the right number. No other quotient ends with the computed digits: there is always a remainder
+//! after the last digit. So the last digit alone decides how the result is rounded, and the last row only compares.
+//! Results are at most two places below the smallest normal number.
 
 use super::digits::{Rows, depths, digits, to_the_top, true_exponent};
 use super::format::{FloatFormat, Subnormals};
@@ -35,11 +35,11 @@ parameters! {
 ports! {
     /// Ports of [`FloatReciprocal`].
     pub struct FloatReciprocalPorts(p: &FloatReciprocal) {
-        /// The operand is to be used: one result for each such cycle.
+        /// The operand is valid: one result for each such cycle.
         valid_i: In = bit(),
         /// Denominator.
         a_i: In = p.format.ty(),
-        /// The outputs are those of the operand `stages` cycles ago, and mean something; low after reset.
+        /// The outputs are valid: they belong to the operand of `stages` cycles ago. Low after reset.
         valid_o: Out = bit(),
         /// 1 / a.
         result_o: Out = p.format.ty(),
@@ -61,9 +61,10 @@ impl Block for FloatReciprocal {
     const ABOUT: About = About {
         name: "float_reciprocal",
         summary: "floating-point reciprocal",
-        contract: "result_o = 1 / a_i of `stages` cycles ago, rounded to nearest, ties to even (within 1/2 ulp): what a division of 1\n\
-            gives, flags too. Of a zero it is the infinity of its sign, and the other way round; of a NaN the\n\
-            canonical quiet one. valid_o is valid_i of `stages` cycles ago;\n\
+        contract: "result_o = 1 / a_i of `stages` cycles ago, rounded to nearest, ties to even (within 1/2\n\
+            ulp). Result and flags are the same as in a division of 1 by a_i. A zero gives the infinity of its sign,\n\
+            an infinity the zero of its sign, a NaN the canonical quiet NaN. valid_o is valid_i of `stages` cycles\n\
+            ago;\n\
             a reset may come at any time and drops the operations inside.",
         reference: "IEEE 754-2019, section 5.4.1 (division)",
     };

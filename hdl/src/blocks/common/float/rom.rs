@@ -3,13 +3,13 @@
 use crate::lang::{Module, Signal, cat, uint};
 
 /// A word of a table, without the bits that all words have in common. Yosys 0.23 makes one memory of a table and the
-/// registers behind it, and leaves them without a driver where one of them has a constant bit.
+/// registers at its output. Where such a register has a constant bit, Yosys leaves it without a driver.
 pub(super) struct Word {
     /// The bits that differ.
     pub varying: Signal,
     /// Where they belong.
     mask: u64,
-    /// What all words have.
+    /// The bits that all words have in common.
     common: u64,
     width: u32,
 }

@@ -1,4 +1,4 @@
-//! What begins and ends every unit: taking operands apart, rounding, special results.
+//! The beginning and the end of every unit: taking operands apart, rounding, special results.
 
 use super::format::{FloatFormat, RoundingDirection, Subnormals};
 use crate::lang::{Module, Signal, bit, cat};
@@ -15,7 +15,7 @@ pub(super) struct Class {
 
 /// The magnitude of an operand, taken apart.
 pub(super) struct Operand {
-    /// Exponent field; 1 for subnormal numbers, which have the scale of the smallest normal ones.
+    /// Exponent field; 1 for subnormal numbers, which have the scale of the smallest normal numbers.
     pub exponent: Signal,
     /// Leading bit and fraction. A flushed subnormal number is 0.
     pub significand: Signal,
@@ -90,7 +90,8 @@ pub(super) struct Unrounded {
     /// Sign, of special results too.
     pub sign: Signal,
     /// Exponent field, or more: at least all ones where the result is too large. 0 where the exact magnitude is less
-    /// than the smallest normal number (or becomes it by a unit that `up` still has to add, and is exact then).
+    /// than the smallest normal number. It is 0 as well where `up` still has to add the unit that makes the magnitude
+    /// exactly this number.
     pub exponent: Signal,
     /// Fraction.
     pub fraction: Signal,
@@ -102,11 +103,11 @@ pub(super) struct Unrounded {
     pub special: Signal,
     /// The result is a NaN.
     pub nan: Signal,
-    /// What becomes of a result that is too large.
+    /// How a result that is too large is replaced.
     pub too_large: TooLarge,
 }
 
-/// What becomes of a finite result that is too large for the format.
+/// How a finite result that is too large for the format is replaced.
 #[derive(Clone, Copy)]
 pub(super) enum TooLarge {
     /// There is none.
@@ -118,7 +119,7 @@ pub(super) enum TooLarge {
 }
 
 impl TooLarge {
-    /// What a direction of rounding demands of a result with this sign.
+    /// The effect of a direction of rounding on a result with this sign.
     pub(super) fn rounded(direction: RoundingDirection, sign: Signal) -> Self {
         match direction {
             RoundingDirection::NearestEven | RoundingDirection::NearestAway => Self::Infinity,
@@ -129,11 +130,11 @@ impl TooLarge {
     }
 }
 
-/// What stands below the last place that is kept.
+/// The bits below the last place that is kept.
 pub(super) struct Remainder {
     /// The place below.
     pub half: Signal,
-    /// There is more behind that.
+    /// There are ones below that place.
     pub more: Signal,
     /// The last place that is kept.
     pub odd: Signal,
@@ -160,8 +161,9 @@ pub(super) struct Rounded {
     pub inexact: Signal,
 }
 
-/// Rounds and puts together. Adding to exponent and fraction as one number carries into the exponent where the fraction
-/// overflows: from the largest subnormal number to the smallest normal one, from the largest number to infinity.
+/// Rounds and puts together. Exponent and fraction are added to as one number, so a fraction that overflows carries
+/// into the exponent: from the largest subnormal number to the smallest normal one, from the largest number to
+/// infinity.
 pub(super) fn round(m: &mut Module, r: &Unrounded, format: FloatFormat, subnormals: Subnormals) -> Rounded {
     let (e, f) = (format.exponent_bits(), format.fraction_bits());
     let field = r.exponent.slice(0..e);
@@ -183,7 +185,7 @@ pub(super) fn round(m: &mut Module, r: &Unrounded, format: FloatFormat, subnorma
     let mut exponent = rounded.slice(f..e + f) | infinite.repeat(e);
     let mut overflow = exponent.all();
     if let TooLarge::Largest(applies) = r.too_large {
-        // What becomes infinite by being rounded up stays: then the direction is away from zero.
+        // A result that rounding up makes infinite stays infinite: then the direction is away from zero.
         let largest = m.wire("largest", too_large & !r.special & applies);
         overflow = overflow | too_large;
         fraction = fraction | largest.repeat(f);
@@ -193,7 +195,7 @@ pub(super) fn round(m: &mut Module, r: &Unrounded, format: FloatFormat, subnorma
     let bits = cat(&[r.sign & !r.nan, exponent, top, fraction.slice(0..f - 1)]);
     let overflow = !r.special & overflow;
     let overflow = if let TooLarge::Largest(_) = r.too_large { m.wire("overflow", overflow) } else { overflow };
-    // Without flags nobody asks.
+    // Not read without flags.
     m.unused(overflow);
     let lost = match subnormals {
         Subnormals::Ieee => r.inexact,
@@ -202,9 +204,10 @@ pub(super) fn round(m: &mut Module, r: &Unrounded, format: FloatFormat, subnorma
     Rounded {
         bits: m.wire("result", bits),
         overflow,
-        // Tininess is detected before rounding: what is rounded up to the smallest normal number underflows too.
+        // Tininess is detected before rounding: a result that is rounded up to the smallest normal number underflows
+        // too.
         underflow: !r.special & !field.any() & !too_large & lost,
-        // An integer that is a power of two may become infinity only by its missing unit: exact until then.
+        // An integer that is a power of two may become infinity only by its missing unit: it is exact until then.
         inexact: (!r.special & lost) | overflow,
     }
 }

@@ -1,8 +1,8 @@
 //! Floating-point reciprocal square root.
 //!
-//! A significand in 1 to 4 selects a line, and the line's value is truncated to the result: there are so few numbers in a
-//! format of 16 bits that lines exist whose value truncates to the correctly rounded result for every one of them. Slopes
-//! and heights are searched among small integers when the unit is elaborated; how many lines it takes, the search says.
+//! A significand in 1 to 4 selects a line, and the line's value is truncated to the result. A format of 16 bits has so
+//! few numbers that there are lines whose truncated value is the correctly rounded result for every number. When the
+//! unit is elaborated, a search finds slopes and heights among small integers, and how many lines are needed.
 
 use super::digits::{to_the_top, true_exponent};
 use super::format::{FloatFormat, Subnormals};
@@ -33,11 +33,11 @@ parameters! {
 ports! {
     /// Ports of [`FloatRsqrt`].
     pub struct FloatRsqrtPorts(p: &FloatRsqrt) {
-        /// The operand is to be used: one result for each such cycle.
+        /// The operand is valid: one result for each such cycle.
         valid_i: In = bit(),
         /// The operand.
         a_i: In = p.format.ty(),
-        /// The outputs are those of the operand `stages` cycles ago, and mean something; low after reset.
+        /// The outputs are valid: they belong to the operand of `stages` cycles ago. Low after reset.
         valid_o: Out = bit(),
         /// 1 divided by the square root of a.
         result_o: Out = p.format.ty(),
@@ -59,10 +59,10 @@ impl Block for FloatRsqrt {
     const ABOUT: About = About {
         name: "float_rsqrt",
         summary: "floating-point reciprocal square root",
-        contract: "result_o = 1 / square root of a_i of `stages` cycles ago, rounded to nearest (within 1/2 ulp; there are no\n\
-            ties). Of a zero it is the infinity of its sign, of infinity +0; of other negative numbers, minus infinity\n\
-            and NaNs the canonical quiet NaN. No result overflows or underflows, so there are no such flags. valid_o\n\
-            is valid_i of `stages` cycles ago;\n\
+        contract: "result_o = 1 / square root of a_i of `stages` cycles ago, rounded to nearest (within 1/2\n\
+            ulp; there are no ties). A zero gives the infinity of its sign, infinity gives +0. Other negative\n\
+            numbers, minus infinity and NaNs give the canonical quiet NaN. No result overflows or underflows, so\n\
+            there are no such flags. valid_o is valid_i of `stages` cycles ago;\n\
             a reset may come at any time and drops the operations inside.",
         reference: "IEEE 754-2019, section 9.2 (rSqrt)",
     };

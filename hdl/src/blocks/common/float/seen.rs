@@ -1,6 +1,8 @@
-//! What properties (`ifdef FORMAL`) see of operands and results: classes and bits by their definition, not by the unit's wires.
+//! Operands and results as properties (`ifdef FORMAL`) see them: classes and bits by their definition, not by the
+//! unit's wires.
 //!
-//! Only combinational units have properties: ranks of registers do not change what they compute, and co-simulation has them.
+//! Only combinational units have properties: ranks of registers do not change the result, and co-simulation covers
+//! them.
 
 use super::format::{FloatFormat, Subnormals};
 use crate::lang::{Module, Signal, cat, uint};
@@ -26,7 +28,7 @@ impl Seen {
     /// Names the wires after `name`.
     pub fn new(m: &mut Module, name: &str, bits: Signal, format: FloatFormat, subnormals: Subnormals) -> Self {
         let (f, w) = (format.fraction_bits(), format.width());
-        // Not every property asks for all of this: no wires but the bits.
+        // Not every property needs all of this, so only the bits are wires.
         let bits = m.wire(name, bits);
         let magnitude = bits.slice(0..w - 1);
         let infinity = (1u64 << (w - 1)) - (1 << f);
@@ -69,7 +71,7 @@ impl Seen {
         !(self.sign ^ sign)
     }
 
-    /// Bits below the sign of the power of two with this exponent, which must be that of a normal number.
+    /// Bits below the sign of the power of two with this exponent, which must be a normal number's exponent.
     pub fn power(format: FloatFormat, exponent: i64) -> u64 {
         let field = u64::try_from(i64::from(format.bias()) + exponent).unwrap_or(0);
         field << format.fraction_bits()
@@ -81,7 +83,7 @@ pub(super) fn implies(condition: Signal, conclusion: Signal) -> Signal {
     !condition | conclusion
 }
 
-/// A number by which bit patterns are in totalOrder: all bits turned of negative ones, the sign of positive ones.
+/// A number that rises in totalOrder: negative patterns have all bits inverted, positive ones only the sign.
 pub(super) fn total_order(m: &mut Module, name: &str, bits: Signal) -> Signal {
     let width = bits.width();
     let turned = cat(&[uint(1).lit(1), bits.msb().repeat(width - 1)]);

@@ -1,10 +1,10 @@
 //! Smooth factors between 0 and 1, by parabolas over segments of equal length.
 //!
-//! The magnitude of the operand is taken as a fixed-point number; what is cut off is below what matters. Its highest bits
-//! find a scale, a height, a slope and a curvature in a table:
-//! 2^-scale (height - low (slope - curvature low)). The three are those of the parabola through the exact
-//! values at both ends and in the middle of the segment, computed to many places when the unit is elaborated; the slope is
-//! then what makes the parabola end where the next one begins.
+//! The magnitude of the operand is taken as a fixed-point number; the bits that are cut off do not matter. Its highest
+//! bits find a scale, a height, a slope and a curvature in a table: 2^-scale (height - low (slope - curvature low)).
+//! Height, slope and curvature describe the parabola through the exact values at both ends and in the middle of the
+//! segment. They are computed to many places when the unit is elaborated. The slope is then adjusted so that the
+//! parabola ends where the next one begins.
 
 use num_bigint::{BigInt, BigUint};
 
@@ -21,30 +21,30 @@ use crate::lang::{Module, Signal, bits_for, mux, uint};
 pub(super) enum Factor {
     /// The logistic function of -t.
     Logistic,
-    /// The same, of an argument that is multiplied by t.
+    /// The logistic function of -t, as a factor of t.
     LogisticTimes,
     /// The normal distribution's probability of less than -t.
     Normal,
     /// Its approximation by a hyperbolic tangent.
     NormalByTanh,
-    /// Below 1, the hyperbolic tangent of t divided by t; from there on what the tangent lacks of 1.
+    /// Below 1, the hyperbolic tangent of t divided by t; from 1 on, 1 less the tangent.
     Tanh,
 }
 
-/// How finely.
+/// How fine the segments and the numbers in the table are.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grid {
     /// Magnitudes are below 2 to the power of this; from there on the factor is 0.
     pub range: u32,
     /// Segments are 2 to the power of minus this long.
     pub segment: u32,
-    /// Places of a magnitude behind the point.
+    /// Places of a magnitude after the point.
     pub places: u32,
     /// Places of a factor below its scale.
     pub height: u32,
 }
 
-/// Places of a curvature that are not there.
+/// Lowest places of a curvature that are left out.
 const COARSE: u32 = 2;
 /// Bits of `low` that a curvature is multiplied by, at most.
 const BENT: u32 = 8;
@@ -71,7 +71,7 @@ impl Factor {
         Grid { range, segment, places: f + 3, height: f + 6 }
     }
 
-    /// The value at t; of two at a jump, the one for what lies below.
+    /// The value at t; at a jump, `from_below` chooses the value just below it.
     fn value(self, t: &Real, from_below: bool) -> Real {
         let one = ratio(1, 1);
         match self {
@@ -83,7 +83,7 @@ impl Factor {
         }
     }
 
-    /// Values that are less than this make no result: a quarter of the smallest number, whatever they are multiplied by.
+    /// Values below this give no result, whatever they are multiplied by: a quarter of the smallest number.
     fn least(self, format: FloatFormat, grid: Grid) -> Real {
         let smallest = format.bias() - 1 + format.fraction_bits();
         let more = if self == Self::Logistic { 2 } else { 2 + grid.range };
@@ -128,11 +128,11 @@ fn parabola(grid: Grid, begin: &Real, middle: &Real, end: &Real) -> Parabola {
         |value: BigInt, below: u32| i64::try_from((value + (BigInt::from(1) << (below - 1))) >> below).unwrap_or(0);
     let [begin, middle, end] = [begin, middle, end].map(|value| BigInt::from(value.clone()));
     let curvature = nearest((&begin - middle * 2 + &end) * 2, below + COARSE);
-    // Never quite 1: what is next to a number or half way between two is then on its right side.
+    // Never quite 1: a value next to a number, or next to the middle of two, is then on the right side of it.
     let (height, end) = (nearest(begin, below).min((1 << grid.height) - 1), nearest(end, below));
     let bend = curvature << COARSE;
     let low = grid.places - grid.segment;
-    // Half of what is missing where not all bits are multiplied.
+    // Half of the error where not all bits are multiplied.
     let missing = if low > BENT { bend >> (BENT + 1) } else { 0 };
     Parabola { scale, height, slope: height - end + bend - missing, curvature }
 }
@@ -157,7 +157,7 @@ pub(super) fn factor(m: &mut Module, pipe: &mut Ranks, a: &Operand, factor: Fact
     let huge = m.wire("huge", a.exponent.gt(top));
     let magnitude = m.wire("magnitude", whole.shr_by(distance));
     let low_bits = grid.places - grid.segment;
-    // A number that is too large finds the last line, where nothing is left.
+    // A number that is too large finds the last line, whose value is 0.
     let last = lines.len() < 1 << (width - low_bits);
     let index = magnitude.slice(low_bits..width);
     let mut index = m.wire("segment", if last { index | huge.repeat(index.width()) } else { index });
@@ -174,7 +174,7 @@ pub(super) fn factor(m: &mut Module, pipe: &mut Ranks, a: &Operand, factor: Fact
     let bent = most(|line| line.curvature);
     let signed = least < 0;
     let (scale_width, height_width) = (bits(most(|line| line.scale.into())), grid.height + 1);
-    // A slope may grow on the way where the curvature is negative.
+    // A slope may grow within a segment where the curvature is negative.
     let slope_width = bits(most(|line| line.slope.max(line.slope - (line.curvature << COARSE))));
     let curvature_width = if signed { 1 + bits(bent).max(bits(-1 - least)) } else { bits(bent) };
     let total = curvature_width + slope_width + height_width + scale_width;
@@ -205,7 +205,7 @@ pub(super) fn factor(m: &mut Module, pipe: &mut Ranks, a: &Operand, factor: Fact
     let mut height = m.wire("height", from(curvature_width + slope_width, height_width));
     let mut scale = m.wire("scale", from(curvature_width + slope_width + height_width, scale_width));
     if let Some(huge) = huge {
-        // Not in front of the registers: there they would not be those of a table, and Yosys would move it.
+        // Not in front of the registers: they would no longer be registers of a table, and Yosys would move the table.
         height = m.wire("kept_height", height & !huge.repeat(height_width));
         scale = m.wire("kept_scale", scale & !huge.repeat(scale_width));
     }
@@ -250,7 +250,7 @@ pub(super) fn factor(m: &mut Module, pipe: &mut Ranks, a: &Operand, factor: Fact
 }
 
 impl Value {
-    /// What is missing to 1 where `flip` is high.
+    /// 1 less the value where `flip` is high.
     pub(super) fn flipped(&self, m: &mut Module, flip: Signal) -> Self {
         let width = self.value.width();
         let small = m.wire("small_part", self.value.shr_by(self.scale));
@@ -265,7 +265,7 @@ impl Value {
 mod tests {
     use super::*;
 
-    /// What the hardware leaves out: values never fall below 0, and slopes never turn round.
+    /// Cases that the hardware leaves out do not happen: values never fall below 0, and slopes never change sign.
     #[test]
     fn parabolas_fall() {
         for format in [FloatFormat::Fp16, FloatFormat::Bf16, FloatFormat::E5m2, FloatFormat::E3m2] {

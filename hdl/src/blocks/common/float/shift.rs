@@ -3,7 +3,7 @@
 use super::ranks::Ranks;
 use crate::lang::{Module, Signal, bit, bits_for, cat, mux, or_all, reduce, select, uint};
 
-/// What a shifter leaves.
+/// The result of a shifter.
 pub(super) struct Shifted {
     /// The bits that are kept.
     pub value: Signal,
@@ -11,10 +11,10 @@ pub(super) struct Shifted {
     pub lost: Signal,
 }
 
-/// `value` shifted right by `amount`, the low `keep` bits of it; the caller knows that those above are zero.
+/// `value` shifted right by `amount`, the low `keep` bits of it; the caller knows that the higher bits are zero.
 ///
-/// Large steps first, so that what a later step cannot bring back into the kept bits is dropped early. Amounts beyond
-/// the width lose everything.
+/// Large steps come first, so that bits which no later step can bring into the kept bits are dropped early. Amounts
+/// beyond the width lose everything.
 pub(super) fn shift_right(m: &mut Module, name: &str, value: Signal, amount: Signal, keep: u32) -> Shifted {
     let steps = bits_for(u64::from(value.width())).min(amount.width());
     let (whole, mut value, mut lost) = (value, value, Vec::new());
@@ -42,7 +42,7 @@ pub(super) fn shift_right_into(m: &mut Module, name: &str, value: Signal, amount
     ShifterInto::new(value, amount, keep).finish(m, name)
 }
 
-/// The same in parts.
+/// The same shift in parts.
 ///
 /// Small steps first: the word grows only as far as the steps so far reach.
 pub(super) struct ShifterInto {
@@ -80,7 +80,7 @@ impl ShifterInto {
         bits_for(u64::from(self.keep)).min(self.amount.width())
     }
 
-    /// What goes on to the steps that are left.
+    /// The values for the remaining steps.
     pub(super) fn cut(&mut self, pipe: &mut Ranks, spare: u32, m: &mut Module, more: &mut [(&str, &mut Signal)]) {
         if !pipe.has_spare(spare) {
             return;
@@ -97,7 +97,7 @@ impl ShifterInto {
         if !self.lost.is_empty() {
             self.lost = vec![lost];
         }
-        // In their old places; nobody reads those below.
+        // In their old places; nothing reads the bits below.
         self.amount = amount.shl(taken);
     }
 
@@ -121,8 +121,8 @@ impl ShifterInto {
 /// Shifts a value left until its top bit is set, but by no more than a limit.
 ///
 /// A step of 2^k is taken where the top 2^k bits are zero and the limit allows it. The limit needs no subtraction: a
-/// step that is taken clears its bit, and one that the limit would have allowed but the value does not need says that
-/// the limit does not matter any more.
+/// step that is taken clears its bit. If the limit allows a step that the value does not need, the limit does not
+/// matter any more.
 pub(super) struct Normaliser {
     name: &'static str,
     /// Bits of the result.
@@ -132,9 +132,9 @@ pub(super) struct Normaliser {
     value: Signal,
     limit: Option<Signal>,
     unlimited: Signal,
-    /// What comes in from the right.
+    /// The bits that come in from the right.
     pub fill: Signal,
-    /// Somebody asks whether all bits below are ones.
+    /// Whether `all_below` is needed.
     pub asked_for_ones: bool,
     count: Vec<Signal>,
     any: Vec<Signal>,
@@ -182,7 +182,7 @@ impl Normaliser {
         }
     }
 
-    /// Takes the steps of 16 and more, but at least one: about as many levels as the others.
+    /// Takes the steps of 16 and more, but at least one: about as many levels as the other steps.
     pub(super) fn large_steps(&mut self, m: &mut Module) {
         self.steps(m, (self.left - 1).min(4));
     }
@@ -219,12 +219,12 @@ impl Normaliser {
         Normalised { value: self.value, count: cat(&self.count), any_below: or_all(bit(), &self.any), all_below }
     }
 
-    /// All that goes on to the steps that are left, in registers if they stand here; but not `fill`.
+    /// All values for the remaining steps except `fill`, in registers if they stand here.
     pub(super) fn cut(&mut self, pipe: &mut Ranks, m: &mut Module, more: &mut [(&str, &mut Signal)]) {
         self.registers(m, more, |m, data| pipe.cut(m, data));
     }
 
-    /// The same at a spare place.
+    /// All values for the remaining steps, at a spare place.
     pub(super) fn cut_spare(&mut self, pipe: &mut Ranks, spare: u32, m: &mut Module, more: &mut [(&str, &mut Signal)]) {
         if pipe.has_spare(spare) {
             self.registers(m, more, |m, data| pipe.cut_spare(spare, m, data));
@@ -273,9 +273,10 @@ impl Normalised {
         self.all_below = m.wire("all_below", self.all_below);
     }
 
-    /// Whether to round up to nearest, ties to even, and whether anything is lost: of the value plus one unit far to the
-    /// right, where `one` is high. What was filled in were ones then, and if all bits below are ones, the unit arrives
-    /// at the guard bit. The value has the fraction's bits from 1 upwards; `lost` are ones even further down.
+    /// Whether to round up to nearest, ties to even, and whether anything is lost. Where `one` is high, one unit far to
+    /// the right is added to the value. Then the bits that were filled in are ones, and if all bits below are ones, the
+    /// unit arrives at the guard bit. The value has the fraction's bits from 1 upwards; `lost` are ones even further
+    /// down.
     pub(super) fn rounding_plus(&self, m: &mut Module, one: Signal, lost: Signal) -> (Signal, Signal) {
         let (guard, even) = (self.value.bit(0), self.value.bit(1));
         let arrives = m.wire("arrives", one & self.all_below);

@@ -1,7 +1,7 @@
 //! Logistic function of a float: 1 / (1 + e^-x).
 //!
-//! Of the magnitude's negative it is a smooth number up to 1/2, which parabolas give with a scale for each segment. For a
-//! positive operand the result is what that lacks of 1.
+//! For a negative operand the result is a smooth number up to 1/2: parabolas give it, with a scale for each segment.
+//! For a positive operand the result is 1 less the result for the negated operand.
 
 use super::format::{FloatFormat, Subnormals};
 use super::place::place;
@@ -32,11 +32,11 @@ parameters! {
 ports! {
     /// Ports of [`FloatSigmoid`].
     pub struct FloatSigmoidPorts(p: &FloatSigmoid) {
-        /// The operand is to be used: one result for each such cycle.
+        /// The operand is valid: one result for each such cycle.
         valid_i: In = bit(),
         /// The operand.
         a_i: In = p.format.ty(),
-        /// The outputs are those of the operand `stages` cycles ago, and mean something; low after reset.
+        /// The outputs are valid: they belong to the operand of `stages` cycles ago. Low after reset.
         valid_o: Out = bit(),
         /// 1 / (1 + e to the power of -a).
         result_o: Out = p.format.ty(),
@@ -44,7 +44,7 @@ ports! {
         invalid_o: OutOption = bit().when(p.flags),
         /// The result is not zero by its operand, and below the smallest normal number before it is rounded; present with `flags`.
         underflow_o: OutOption = bit().when(p.flags),
-        /// The result is not exact: always but of zeros, infinities and NaNs; present with `flags`.
+        /// The result is not exact: always, except for zeros, infinities and NaNs; present with `flags`.
         inexact_o: OutOption = bit().when(p.flags),
     }
 }
@@ -58,9 +58,10 @@ impl Block for FloatSigmoid {
     const ABOUT: About = About {
         name: "float_sigmoid",
         summary: "floating-point logistic function",
-        contract: "result_o = 1 / (1 + e to the power of -a_i) of `stages` cycles ago, within 0.59 ulp (bf16: 0.73), and never\n\
-            falling while a_i rises. Of zeros it is exactly 1/2, of minus infinity +0, of infinity 1, of NaNs the canonical\n\
-            quiet one. underflow_o and inexact_o are those of the exact result. valid_o is valid_i of `stages` cycles ago;\n\
+        contract: "result_o = 1 / (1 + e to the power of -a_i) of `stages` cycles ago, within 0.59 ulp (bf16: 0.73),\n\
+            and never falling while a_i rises. A zero gives exactly 1/2, minus infinity +0, infinity 1, a NaN the\n\
+            canonical quiet NaN.\n\
+            underflow_o and inexact_o describe the exact result. valid_o is valid_i of `stages` cycles ago;\n\
             a reset may come at any time and drops the operations inside.",
         reference: "",
     };
@@ -78,7 +79,7 @@ impl Block for FloatSigmoid {
         });
 
         let part = factor(m, &mut pipe, &a, Factor::Logistic, format);
-        m.comment("Of a positive operand, the rest to 1.");
+        m.comment("For a positive operand, 1 less the value.");
         let mut result = part.flipped(m, pipe.now(positive));
         pipe.end(positive);
         pipe.cut(m, &mut [("value", &mut result.value), ("scale", &mut result.scale)]);

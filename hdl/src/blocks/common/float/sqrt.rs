@@ -1,8 +1,8 @@
 //! Floating-point square root.
 //!
-//! A digit a row, as on paper: the remainder with two more bits of the radicand, less four times the root and one. No root
-//! lies half way between two numbers, so the digit behind the last place alone decides how it is rounded, and the
-//! last row only compares. No root is subnormal or too large.
+//! Each row gives a digit, as on paper: the remainder with two more bits of the radicand, less four times the root and
+//! one. No root lies half way between two numbers. So the digit after the last place alone decides how it is rounded,
+//! and the last row only compares. No root is subnormal or too large.
 
 use super::digits::{Rows, depths, digits, to_the_top, true_exponent};
 use super::format::{FloatFormat, Subnormals};
@@ -34,11 +34,11 @@ parameters! {
 ports! {
     /// Ports of [`FloatSqrt`].
     pub struct FloatSqrtPorts(p: &FloatSqrt) {
-        /// The operand is to be used: one result for each such cycle.
+        /// The operand is valid: one result for each such cycle.
         valid_i: In = bit(),
         /// Radicand.
         a_i: In = p.format.ty(),
-        /// The outputs are those of the operand `stages` cycles ago, and mean something; low after reset.
+        /// The outputs are valid: they belong to the operand of `stages` cycles ago. Low after reset.
         valid_o: Out = bit(),
         /// The square root of a.
         result_o: Out = p.format.ty(),
@@ -54,9 +54,9 @@ impl Block for FloatSqrt {
     const ABOUT: About = About {
         name: "float_sqrt",
         summary: "floating-point square root",
-        contract: "result_o = square root of a_i of `stages` cycles ago, rounded to nearest, ties to even (within 1/2 ulp). Of -0\n\
-            it is -0; of other negative numbers, minus infinity and NaNs the canonical quiet NaN. No root overflows or\n\
-            underflows, so there are no such flags. valid_o is valid_i of `stages` cycles ago;\n\
+        contract: "result_o = square root of a_i of `stages` cycles ago, rounded to nearest, ties to even (within\n\
+            1/2 ulp). -0 gives -0. Other negative numbers, minus infinity and NaNs give the canonical quiet NaN. No\n\
+            root overflows or underflows, so there are no such flags. valid_o is valid_i of `stages` cycles ago;\n\
             a reset may come at any time and drops the operations inside.",
         reference: "IEEE 754-2019, section 5.4.1",
     };
@@ -88,7 +88,7 @@ impl Block for FloatSqrt {
         let radicand = m.wire("radicand", mux(biased.bit(0), significand.shl(1), significand.extend(f + 2)));
         let mut rest = Some(m.wire("radicand_rest", radicand.slice(0..f)));
         let top = m.wire("radicand_top", radicand.slice(f..f + 2));
-        // Less one; zero does not matter.
+        // Less one; the result for zero does not matter.
         let first = cat(&[top.all(), top.msb() & !top.bit(0)]);
         let mut rows = Rows::new(uint(1).lit(1), m.wire("remainder_1", first));
         let mut data = vec![("remainder", &mut rows.remainder), ("exponent", &mut exponent)];
@@ -142,7 +142,7 @@ impl Block for FloatSqrt {
     }
 }
 
-/// The next two bits of what is left of the radicand, zeros behind its end, and those behind them.
+/// The next two bits of the rest of the radicand, with zeros after its end, and the bits after these two.
 fn take_two(rest: Option<Signal>) -> (Signal, Option<Signal>) {
     let Some(rest) = rest else { return (uint(2).lit(0), None) };
     match rest.width() {

@@ -1,8 +1,9 @@
 //! Activation functions of a float by a table with interpolation: GELU in both forms, tanh, SiLU.
 //!
-//! All are the operand times a smooth factor of at most 1, so that small operands lose nothing: parabolas give the factor.
-//! GELU and SiLU have it for negative operands, and for positive ones what that lacks of 1. The tangent is the operand times
-//! a factor below 1; from 1 on it is what the factor lacks of 1, and the operand counts no more.
+//! All are the operand times a smooth factor of at most 1, so that small operands lose nothing. Parabolas give the
+//! factor that GELU and SiLU have for negative operands; for positive ones it is 1 less this factor. The tangent of an
+//! operand below 1 is the operand times a factor. From 1 on the tangent is 1 less the factor, and the operand is not
+//! multiplied.
 
 use super::format::{FloatFormat, Subnormals};
 use super::parts::Parts;
@@ -51,11 +52,11 @@ parameters! {
 ports! {
     /// Ports of [`FloatTable`].
     pub struct FloatTablePorts(p: &FloatTable) {
-        /// The operand is to be used: one result for each such cycle.
+        /// The operand is valid: one result for each such cycle.
         valid_i: In = bit(),
         /// The operand.
         a_i: In = p.format.ty(),
-        /// The outputs are those of the operand `stages` cycles ago, and mean something; low after reset.
+        /// The outputs are valid: they belong to the operand of `stages` cycles ago. Low after reset.
         valid_o: Out = bit(),
         /// The function of a.
         result_o: Out = p.format.ty(),
@@ -63,7 +64,7 @@ ports! {
         invalid_o: OutOption = bit().when(p.flags),
         /// The result is not zero by its operand, and below the smallest normal number before it is rounded; present with `flags`.
         underflow_o: OutOption = bit().when(p.flags),
-        /// The result is not exact: always but of zeros, infinities and NaNs; present with `flags`.
+        /// The result is not exact: always, except for zeros, infinities and NaNs; present with `flags`.
         inexact_o: OutOption = bit().when(p.flags),
     }
 }
@@ -77,10 +78,11 @@ impl Block for FloatTable {
     const ABOUT: About = About {
         name: "float_table",
         summary: "floating-point GELU, tanh or SiLU by a table with interpolation",
-        contract: "result_o = `function` of a_i of `stages` cycles ago, within 0.79 ulp (tanh: 0.55, and never falling while a_i\n\
-            rises). Of zeros it is a_i; of infinities 1 of their sign (tanh), otherwise infinity and -0; of NaNs the\n\
-            canonical quiet one. underflow_o and inexact_o are those of the exact result. valid_o is valid_i of `stages`\n\
-            cycles ago; a reset may come at any time and drops the operations inside.",
+        contract: "result_o = `function` of a_i of `stages` cycles ago, within 0.79 ulp (tanh: 0.55, and never\n\
+            falling while a_i rises). A zero gives a_i, a NaN the canonical quiet NaN. With tanh an infinity gives 1\n\
+            of its sign; otherwise infinity gives infinity and minus infinity -0. underflow_o and inexact_o describe\n\
+            the exact result. valid_o is valid_i of `stages` cycles ago; a reset may come at any time and drops the\n\
+            operations inside.",
         reference: "Hendrycks and Gimpel, Gaussian Error Linear Units, arXiv:1606.08415; IEEE 754-2019, section 9.2 (tanh)",
     };
 
@@ -99,7 +101,7 @@ impl Block for FloatTable {
             (pipe.carry("invalid", invalid), pipe.carry("inexact", m.wire("number", !(a.special | a.zero))))
         });
 
-        m.comment("What is multiplied, and whether by the rest to 1.");
+        m.comment("The operand of the product, and whether the factor is 1 less the table's value.");
         let flip = if tangent { a.exponent.ge(format.bias()) } else { !io.a_i.msb() };
         let flip = m.wire("flip", flip);
         let (one, bias) = (uint(f + 1).lit(1u64 << f), uint(e).lit(format.bias()));
@@ -113,7 +115,7 @@ impl Block for FloatTable {
         let flip = pipe.carry("flip", flip);
 
         let part = factor(m, &mut pipe, &a, self.factor(), format);
-        m.comment("The rest to 1.");
+        m.comment("1 less the table's value.");
         let mut result = part.flipped(m, pipe.now(flip));
         pipe.end(flip);
         pipe.cut(m, &mut [("value", &mut result.value), ("scale", &mut result.scale)]);
@@ -166,7 +168,7 @@ impl Block for FloatTable {
 }
 
 impl FloatTable {
-    /// What the operand is multiplied by.
+    /// The factor of the operand.
     fn factor(&self) -> Factor {
         match self.function {
             FloatFunction::GeluErf => Factor::Normal,

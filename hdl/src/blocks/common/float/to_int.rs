@@ -40,13 +40,13 @@ parameters! {
 ports! {
     /// Ports of [`FloatToInt`].
     pub struct FloatToIntPorts(p: &FloatToInt) {
-        /// The operand is to be used: one result for each such cycle.
+        /// The operand is valid: one result for each such cycle.
         valid_i: In = bit(),
         /// The operand.
         a_i: In = p.format.ty(),
-        /// The outputs are those of the operand `stages` cycles ago, and mean something; low after reset.
+        /// The outputs are valid: they belong to the operand of `stages` cycles ago. Low after reset.
         valid_o: Out = bit(),
-        /// The integer; the least or the greatest where there is none in the range.
+        /// The integer; the least or the greatest of the range where the exact integer is out of range.
         result_o: Out = Type { width: p.width, signed: p.signed },
         /// The operand is a NaN, or its integer is out of range; present with `flags`.
         invalid_o: OutOption = bit().when(p.flags),
@@ -63,9 +63,10 @@ impl Block for FloatToInt {
     const ABOUT: About = About {
         name: "float_to_int",
         summary: "floating point to integer, saturating",
-        contract: "result_o = a_i of `stages` cycles ago, rounded to an integer as `rounding` says. An integer out of range, of an\n\
-            infinity too, is replaced by the nearest in the range, and a NaN by 0: both raise invalid_o and not\n\
-            inexact_o. A flushed subnormal number is an exact 0. valid_o is valid_i of `stages` cycles ago;\n\
+        contract: "result_o = a_i of `stages` cycles ago, rounded to an integer as `rounding` says. An integer out\n\
+            of range, of an infinity too, is replaced by the nearest integer in the range, and a NaN by 0: both\n\
+            raise invalid_o and not inexact_o. A flushed subnormal number is an exact 0. valid_o is valid_i of\n\
+            `stages` cycles ago;\n\
             a reset may come at any time and drops the operations inside.",
         reference: "IEEE 754-2019, sections 5.4.1 and 5.8",
     };
@@ -77,7 +78,7 @@ impl Block for FloatToInt {
         let negative = pipe.carry("negative", m.wire("negative", io.a_i.msb()));
         let nan = pipe.carry("nan", m.wire("nan", a.nan));
 
-        m.comment("The magnitude: integer bits, one bit behind the point, and whether there is more.");
+        m.comment("The magnitude: integer bits, one bit after the point, and whether there are ones below.");
         let window = self.window();
         let (mut placed, mut more, beyond) = self.place(m, &a, window);
         let mut beyond = m.wire("beyond", beyond);
@@ -136,13 +137,13 @@ impl Block for FloatToInt {
 }
 
 impl FloatToInt {
-    /// Integer bits of the magnitude that are looked at: all that the result or the format has.
+    /// Integer bits of the magnitude that are computed: all bits that the result or the format has.
     fn window(&self) -> u32 {
         self.width.min(self.format.bias() + 1)
     }
 
-    /// Shifts the significand into `window` integer bits and one behind the point; whether there is more below; and whether
-    /// the number is so large, or no number, that this means nothing.
+    /// Shifts the significand into `window` integer bits and one bit after the point. Returns also whether there are
+    /// ones below, and whether the number is too large or no number, so that these bits mean nothing.
     fn place(&self, m: &mut Module, a: &Operand, window: u32) -> (Signal, Signal, Signal) {
         let (e, bias) = (self.format.exponent_bits(), self.format.bias());
         // The leading one of the largest number that fits is in the top integer bit.
@@ -200,7 +201,7 @@ impl FloatToInt {
                 m.assert_always("invalid_is_not_inexact", !(invalid & inexact));
                 m.cover("out_of_range", invalid & !(a.nan | a.infinite));
             }
-            // From one power of two to the next; beyond the last one there is but the end.
+            // From one power of two to the next; after the last one there is only the end of the range.
             let counts = if self.signed { !a.nan } else { !a.nan & !a.sign };
             for k in 0..bits.min(self.format.bias() + 1) {
                 let (low, high) = (Seen::power(self.format, k.into()), Seen::power(self.format, i64::from(k) + 1));

@@ -7,11 +7,11 @@ use crate::blocks::common::bus::axi_arbiter::{AxiArbiter, AxiArbiterPorts};
 use crate::blocks::common::bus::axi_turns::{AxiTurns, AxiTurnsPorts};
 use crate::lang::{Array, Module, Signal, Stream, bits_for, mux, uint};
 
-/// What the registers of the arbiter hold, for the steps on the way to what is promised.
+/// What the registers of the arbiter hold, for the intermediate steps of its proofs.
 pub(in super::super) struct ArbiterState {
     /// A write address has its turn at the coming edge.
     pub(in super::super) load: Signal,
-    /// Whose it is.
+    /// The manager of that address.
     pub(in super::super) turn: Signal,
     /// The data of the first turn is over at the coming edge.
     pub(in super::super) ends: Signal,
@@ -63,7 +63,7 @@ pub(in super::super) fn arbiter(m: &mut Module, p: &AxiArbiter, io: &AxiArbiterP
         m.assume(&format!("last_is_last_{k}"), !w_k.valid | w_k.last.eq(promised.last));
         m.assume(&format!("few_bursts_{k}"), !begins | promised.number.lt(few));
         m.assume(&format!("short_bursts_{k}"), aw_k.len.le(1));
-        // What goes in comes out, under the manager's number; a channel has two places.
+        // Each beat that goes in comes out, under the manager's number; a channel has two places.
         answers.pass(m, k, b_k.fire(), b_k.valid);
         read_data.pass(m, k, r_k.fire(), r_k.valid);
         m.cover(&format!("waits_{k}"), ar_k.valid & !ar_k.ready);
@@ -81,12 +81,12 @@ pub(in super::super) fn arbiter(m: &mut Module, p: &AxiArbiter, io: &AxiArbiterP
     m.cover("answer_stalled", b.valid & !b.ready);
 }
 
-/// A channel from the port to the managers, by whose number a beat carries.
+/// A channel from the port to the managers: each beat carries the number of its manager.
 struct Places {
     name: &'static str,
-    /// A beat comes, and for whom.
+    /// A beat comes, and the number of its manager.
     comes: (Signal, Signal),
-    /// What the two places hold: that they hold something, and for whom it is.
+    /// The two places: whether each holds a beat, and the number of its manager.
     held: (Signal, Signal),
     spare: (Signal, Signal),
 }
@@ -94,14 +94,14 @@ struct Places {
 impl Places {
     #[track_caller]
     fn of(m: &mut Module, name: &'static str, comes: (Signal, Signal), ready: Signal, held: (Signal, Signal)) -> Self {
-        // What the second place holds is the last beat that was taken; who stands behind it cannot be seen from here.
+        // The second place holds the last beat that was taken. The manager of a beat after it cannot be seen from here.
         let spare = m.reg(&format!("formal_{name}_spare_q"), comes.1.ty());
         spare.next_when(comes.0, comes.1);
         m.assert_always(&format!("{name}_spare_is_behind"), ready | held.0);
         Self { name, comes, held, spare: (!ready, spare.q) }
     }
 
-    /// As many beats leave to manager `k` as come for it, two are inside at most.
+    /// As many beats leave to manager `k` as come for it; at most two are inside.
     #[track_caller]
     fn pass(&self, m: &mut Module, k: u32, goes: Signal, seen: Signal) {
         let name = format!("{}_{k}", self.name);
@@ -113,7 +113,8 @@ impl Places {
     }
 }
 
-/// What is proved of the turns: what goes in comes out, and nobody waits for more than one turn of each of the others.
+/// What is proved of the turns: each address that goes in comes out, and a manager waits for at most one turn of each
+/// other manager.
 pub(in super::super) fn turns(
     m: &mut Module,
     p: &AxiTurns,
@@ -128,7 +129,7 @@ pub(in super::super) fn turns(
         let inside = count(m, &format!("inside_{k}"), 3, (from.fire(), to.fire() & shown), None);
         m.assert_always(&format!("came_in_{k}"), !(to.valid & shown) | inside.any());
         m.assert_always(&format!("fits_{k}"), inside.le(3));
-        // Two places behind the manager, one before the port.
+        // Two places next to the manager, one next to the port.
         let waits = waiting[k as usize].valid;
         m.assert_always(&format!("inside_is_{k}"), inside.eq((waits + !from.ready) + (to.valid & shown)));
         m.assert_always(&format!("spare_is_behind_{k}"), waits | from.ready);
@@ -137,7 +138,7 @@ pub(in super::super) fn turns(
         let mine = io.load_o & io.turn_o.eq(k);
         others.next(mux(mine | !waits, ty.lit(0), others.q.wrapping_add(io.load_o)));
         m.assert_always(&format!("fair_{k}"), others.q.lt(p.managers));
-        // Turns that others may have before this one's.
+        // Turns that others may have before this manager.
         let ahead: Vec<Signal> = (0..p.managers).map(|s| ty.lit((k + p.managers - s) % p.managers)).collect();
         let ahead = m.lookup(&format!("formal_ahead_{k}"), start, &ahead);
         m.assert_always(&format!("on_its_way_{k}"), !waits | (others.q + ahead).lt(p.managers));

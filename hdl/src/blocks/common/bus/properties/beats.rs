@@ -1,4 +1,4 @@
-//! Beats of a command, counted: what ties the bursts of a DMA to its rows.
+//! Beats of a command, counted: they connect the bursts of a DMA with its rows.
 
 use crate::blocks::common::bus::axi::AxiSpec;
 use crate::blocks::common::bus::dma::{DmaSpec, UNIT};
@@ -33,18 +33,18 @@ impl Beats {
         super::resize(rows * self.row(row_bytes), self.all.width)
     }
 
-    /// Beats left where `now` of them are left in this one of `rows_left` rows, and nothing when not `active`.
+    /// Remaining beats: `now` in this row, the first of `rows_left` rows. None when not `active`.
     pub fn of_walk(&self, active: Signal, rows_left: Signal, row_bytes: Signal, now: Signal) -> Signal {
         let others = rows_left.wrapping_sub(1) * self.row(row_bytes);
         mux(active, super::resize(others + now, self.all.width), self.all.lit(0))
     }
 
-    /// The same from bytes.
+    /// Remaining beats, from bytes.
     pub fn of_bytes(&self, active: Signal, rows_left: Signal, row_bytes: Signal, now: Signal) -> Signal {
         self.of_walk(active, rows_left, row_bytes, self.row(now))
     }
 
-    /// Beats of the command whose bursts are shown that no burst has asked for: known from outside.
+    /// Beats, of the command whose bursts are shown, that no burst has requested yet: known from outside.
     pub fn left(
         &self,
         m: &mut Module,

@@ -1,6 +1,6 @@
-//! What is proved of everything with an AXI port: rules of the specification (IHI 0022, section A3). Ours are assertions,
-//! the subordinate's are assumptions. Beside them stand the steps on the way to what is promised, which look inside: a
-//! prover finds few of them in time.
+//! What is proved of everything with an AXI port: rules of the specification (IHI 0022, section A3). Our duties are
+//! assertions, the subordinate's duties are assumptions. Next to them are intermediate steps of the proofs, which look
+//! inside: a prover finds few such steps in time.
 
 mod arbiter;
 mod beats;
@@ -94,7 +94,7 @@ fn legal_address(m: &mut Module, axi: &AxiSpec, beats: u32, channel: &Stream<Axi
     rule(m, "incr", channel.burst.eq(BURST_INCR));
     m.cover(&format!("{name}_longest"), channel.valid & channel.len.eq(beats - 1));
     if axi.bytes() < UNIT {
-        // Too many beats to the boundary for a prover.
+        // A prover cannot follow so many beats up to the boundary.
         return;
     }
     // One burst ends at the boundary, the next one begins there.
@@ -104,7 +104,7 @@ fn legal_address(m: &mut Module, axi: &AxiSpec, beats: u32, channel: &Stream<Axi
     m.cover(&format!("{name}_splits_at_4_kib"), (ended.q | ends) & channel.valid & !within.any());
 }
 
-/// Bursts whose beats are not all done, in order.
+/// Bursts with beats that are not done, in order.
 pub(super) struct Lengths {
     /// Of them.
     pub number: Signal,
@@ -177,7 +177,7 @@ fn record_lens(axi: &AxiSpec, dma: &DmaSpec, records: Array) -> Vec<Signal> {
     (0..dma.outstanding).map(|i| len(records.at(i))).collect()
 }
 
-/// How many commands are in hand.
+/// How many commands are in flight.
 fn commands(
     m: &mut Module,
     dma: &DmaSpec,
@@ -196,7 +196,7 @@ fn commands(
     in_hand
 }
 
-/// A soft reset from `abort` to the first idle cycle behind it.
+/// A soft reset from `abort` to the first idle cycle after it.
 fn aborting(m: &mut Module, abort: Signal, idle: Signal) -> Signal {
     let held = m.reg_init("formal_aborting_q", bit(), 0);
     held.next(abort | (held.q & !idle));

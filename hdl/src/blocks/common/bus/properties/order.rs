@@ -1,20 +1,20 @@
-//! Why the data of several managers comes in the order of their addresses: the steps on the way, which look inside.
+//! Why the data of several managers comes in the order of their addresses: intermediate steps, which look inside.
 //!
 //! Each burst of a manager is followed from the first sight of its address to the end of its data. In between, its address
-//! passes the places of the address channel and its turn, and its data the places of the data channel, in any order of the
-//! two: what each place holds is that of the burst whose place it is.
+//! passes the places of the address channel and waits for its turn. Its data passes the places of the data channel,
+//! earlier or later. Each place must hold the address or data of the burst that it belongs to.
 
 use super::arbiter::ArbiterState;
 use super::{Lengths, count};
 use crate::blocks::common::bus::axi_arbiter::{AxiArbiter, AxiArbiterPorts};
 use crate::lang::{Module, Signal, bit, cat, mux, reduce, uint};
 
-/// Places of a channel ahead of the turns, and of one behind a manager's data.
+/// Places of an address channel in front of the turns, and of a manager's data channel.
 const PLACES: u32 = 2;
 
 /// A manager's bursts that are not over, the first one first.
 struct Followed {
-    /// Of each: it has a second beat.
+    /// Per burst: it has a second beat.
     lens: Signal,
     number: Signal,
 }
@@ -37,7 +37,7 @@ fn follow(m: &mut Module, name: &str, most: u32, (push, len): (Signal, Signal), 
     Followed { lens: lens.q, number }
 }
 
-/// What a manager does at its ports: its address is shown for the first time, and the bursts whose data is not all taken.
+/// A manager at its ports: its address is shown for the first time, and its bursts with data that is not taken yet.
 pub(super) struct Manager {
     pub(super) begins: Signal,
     pub(super) promised: Lengths,
@@ -45,11 +45,11 @@ pub(super) struct Manager {
 
 /// The bursts with a turn, the first one first.
 struct Turns {
-    /// There are so many, of each place.
+    /// Per place: there is a burst.
     there: Vec<Signal>,
-    /// Whose it is.
+    /// Per place: the manager of the burst.
     whose: Vec<Signal>,
-    /// Beats of the first one that are on the port or were.
+    /// Beats of the first burst that are on the port or were.
     beats: Signal,
     /// The last beat of the burst before it is offered.
     ends: Signal,
@@ -107,8 +107,8 @@ fn of_manager(
         m.assert_always(&format!("address_{j}_of_{k}"), inside.number.le(j) | same);
     }
     m.assert_always(&format!("offered_address_{k}"), !offered | len.eq(bursts.at(with_turn + inside.number)));
-    // Data: of the first burst as many beats have left as its turn says; then come those in the two places, then what is
-    // promised. What the second place holds is the last beat that was taken.
+    // Data: of the first burst as many beats have left as its turn says. Then come the beats in the two places, then
+    // the promised beats. The second place holds the last beat that was taken.
     let held = &at.data[k as usize];
     let spare = m.wire(&format!("formal_spare_{k}"), !w.ready);
     let spare_last = m.reg(&format!("formal_spare_last_{k}_q"), bit());
@@ -132,7 +132,8 @@ fn of_manager(
     bursts
 }
 
-/// The port: behind the burst whose last beat is offered come those with a turn. The address of the last of them may be new.
+/// The port: after the burst whose last beat is offered come the bursts with a turn. The last of them may have a new
+/// address.
 fn of_port(
     m: &mut Module,
     (p, io, at): (&AxiArbiter, &AxiArbiterPorts, &ArbiterState),
@@ -148,7 +149,7 @@ fn of_port(
         if !p.managers.is_power_of_two() {
             m.assert_always(&format!("turn_{j}_is_a_manager"), !turns.there[j as usize] | whose.lt(p.managers));
         }
-        // A manager's bursts have their turns in order: this one is behind its others.
+        // A manager's bursts have their turns in order: this burst comes after its earlier ones.
         let before: Vec<Signal> = turns.whose[..j as usize].iter().map(|turn| turn.eq(whose)).collect();
         let rank = reduce(&before, |a, b| a + b);
         let lens: Vec<Signal> =

@@ -4,7 +4,7 @@ use super::{Duty, aborting, before, commands, legal_address, lengths, record_len
 use crate::blocks::common::bus::axi_read_dma::{AxiReadDma, AxiReadDmaPorts};
 use crate::lang::{Array, Module, Signal, mux};
 
-/// What the registers of a read DMA hold, for the steps on the way to what is promised.
+/// What the registers of a read DMA hold, for the intermediate steps of its proofs.
 pub(in super::super) struct ReadState {
     pub(in super::super) owed: Signal,
     pub(in super::super) level: Signal,
@@ -32,12 +32,12 @@ pub(in super::super) fn read_dma(m: &mut Module, p: &AxiReadDma, io: &AxiReadDma
     m.assume("data_was_asked_for", !r.valid | reads.number.any());
     m.assume("last_is_last", !r.valid | r.last.eq(reads.last));
     m.assert_always("outstanding_bursts", (reads.number + ar.valid).le(most));
-    // There is room for all that was asked for, and for what is being asked for.
+    // There is room for all beats that were requested, and for the burst that is offered.
     m.assert_always("takes_what_it_asked_for", !reads.number.any() | r.ready);
     m.assert_always("room_for_all", (at.owed + at.level).le(p.buffer_beats));
     let asking = mux(ar.valid, len + 1, 0);
     m.assert_always("owes_what_it_asked_for", (at.owed + reads.beat).eq(reads.beats() + asking));
-    // The records are those of the bursts: as many, in the same places, as long.
+    // The records match the bursts: as many, in the same places, as long.
     m.assert_always("open_bursts", at.open.eq(reads.number + ar.valid));
     m.assert_always("owes_bursts", io.owes_o.eq(reads.number.any() | ar.valid));
     m.assert_always("first_record", at.head.eq(reads.head) & at.beat.eq(reads.beat));

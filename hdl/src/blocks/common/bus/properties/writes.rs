@@ -7,7 +7,7 @@ use crate::blocks::common::bus::rows::RowsEnd;
 use crate::blocks::common::bus::slots::Job;
 use crate::lang::{Array, Bundle, Module, Signal, Stream, bit, mux};
 
-/// What the registers of a write DMA hold, for the steps on the way to what is promised.
+/// What the registers of a write DMA hold, for the intermediate steps of its proofs.
 pub(in super::super) struct WriteState {
     pub(in super::super) here: Signal,
     pub(in super::super) level: Signal,
@@ -38,13 +38,13 @@ pub(in super::super) fn write_dma(m: &mut Module, p: &AxiWriteDma, io: &AxiWrite
     stays(m, Duty::Theirs, &io.input, Some(io.abort_i));
     stays(m, Duty::Ours, &io.completion, Some(io.abort_i));
     legal_address(m, &p.axi, p.dma.burst_beats, aw);
-    // Beats are those of the addresses shown before, and all of them are here (A3.4.1).
+    // Beats belong to addresses shown before, and all beats of such an address are here (A3.4.1).
     let len = aw.len.truncate(p.dma.len_width());
     let writes = lengths(m, "write", most, (new_address, len), w.fire());
     m.assert_always("beats_have_an_address", !w.valid | writes.number.any());
     m.assert_always("last_is_last", !w.valid | w.last.eq(writes.last));
     m.assert_always("data_is_here", !writes.number.any() | w.valid);
-    // A response comes behind its address and its last beat (A3.3.1).
+    // A response comes after its address and its last beat (A3.3.1).
     let answers = b.fire();
     let addresses = count(m, "addresses", most, (aw.fire(), answers), None);
     let written = count(m, "written", most, (w.fire() & w.last, answers), None);
@@ -54,7 +54,7 @@ pub(in super::super) fn write_dma(m: &mut Module, p: &AxiWriteDma, io: &AxiWrite
     m.assert_always("outstanding_bursts", (shown + new_address).le(most));
     m.assert_always("addresses_shown", shown.eq(addresses + (aw.valid & !new_address)));
     m.assert_always("beats_owed", shown.eq(written + writes.number));
-    // The records are those of the bursts. A last beat that is offered has left the design's count, not yet the bus.
+    // The records match the bursts. The design has counted a last beat that is offered as gone; the bus has not.
     let ends = m.wire("formal_ends", w.valid & w.last);
     m.assert_always("open_bursts", at.open.eq(shown + new_address));
     m.assert_always("owes_bursts", io.owes_o.eq(shown.any() | new_address));
@@ -68,14 +68,14 @@ pub(in super::super) fn write_dma(m: &mut Module, p: &AxiWriteDma, io: &AxiWrite
     for (i, record) in records.iter().enumerate() {
         m.assert_always(&format!("new_record_{i}"), !new_address | writes.tail.ne(i as u32) | record.eq(len));
     }
-    // What the buffer holds: what is promised and has not left it, and what is not.
+    // The buffer holds the promised beats that have not left it, and the beats that are not promised.
     let promised = writes.beats() + mux(new_address, len + 1, 0);
     let left = writes.beat + w.valid;
     m.assert_always("buffer_holds", at.aborting | (at.level + left).eq(promised + at.here));
     m.assert_always("promised_is_shown", at.aborting | !at.unsent.any() | at.shown);
     m.assert_always("has_work", at.rows.has_work);
-    // Each beat that the bursts have not promised is here, or is going to be packed: so the last burst begins when the
-    // walk over the rows is over.
+    // Each beat that no burst has promised is here, or is going to be packed. So the last burst begins when the walk
+    // over the rows is over.
     if let (Some(work), Some(unpacked)) = (Beats::of(&p.axi, &p.dma), at.rows.beats) {
         let mut total = |name: &str, rows: Signal| {
             let rows = Rows::unpack(m, name, &p.dma, rows);

@@ -1,6 +1,7 @@
 //! What is proved of the multiply-add unit (`ifdef FORMAL`): NaNs, infinities, zeros and signs.
 //!
-//! Only of the combinational unit: ranks of registers do not change what it computes, and co-simulation has them.
+//! Only the combinational unit has properties: ranks of registers do not change the result, and co-simulation covers
+//! them.
 
 use super::{FloatFma, FloatFmaPorts};
 use crate::blocks::common::float::format::Subnormals;
