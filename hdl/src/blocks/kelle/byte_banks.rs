@@ -1,7 +1,7 @@
-//! Banks of one byte of 16-bit elements, side by side: a row of all of them is that byte of a whole vector.
+//! Banks of one byte of 16-bit elements, side by side: a row of all banks is that byte of a whole vector.
 //!
-//! A write keeps the byte (split); a read returns it in its place with zeros in the other, so the OR of the banks of the high
-//! and of the low bytes is the element (join).
+//! A write keeps the byte (split). A read returns it in its place with zeros in the other place. So the OR of the banks
+//! of the high and of the low bytes is the element (join).
 
 use super::EdramBank;
 use super::edram_bank::TIME_WIDTH;
@@ -44,7 +44,7 @@ ports! {
     pub struct ByteBanksPorts(p: &ByteBanks) {
         /// Read row `row_i`.
         read_i: In = bit(),
-        /// Write it; not together with a read, nor either with a refresh.
+        /// Write it; not together with a read or with a refresh.
         write_i: In = bit(),
         /// The row.
         row_i: In = p.row(),

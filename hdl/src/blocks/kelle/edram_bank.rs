@@ -1,12 +1,14 @@
 //! eDRAM bank: one row read or written a cycle, with a refresh port beside the access port.
 //!
-//! A refresh is two operations: `refresh_read_i` copies a row into the refresh buffer (one cycle later), `refresh_write_i`
-//! writes the buffer back, in the next cycle or in any later one. One operation a cycle: who drives both ports sees to that
-//! (`refresh_controller`). The bits are in a [`Ram`], inferred or a black box.
+//! A refresh is two operations: `refresh_read_i` copies a row into the refresh buffer (one cycle later),
+//! `refresh_write_i` writes the buffer back, in the next cycle or in any later one. One operation a cycle: the driver
+//! of both ports sees to that (`refresh_controller`). The bits are in a [`Ram`], inferred or a black box.
 //!
-//! With `retention_model` the bank forgets: for simulation. A table gives each cell the number of cycles for which it holds
-//! its bit (`cell_*_i`, written by the testbench); a bit that is read when its row is older than that is returned flipped,
-//! and written back flipped by a refresh. A write or write-back makes the row young. The model is in the Verilog under the same
+//! With `retention_model` the bank forgets: for simulation. A table gives each cell the number of cycles for which it
+//! holds its bit (`cell_*_i`, written by the testbench). A bit that is read when its row is older than that is returned
+//! flipped, and written back flipped by a refresh. A write or write-back makes the row young. The model is Verilog
+//! under the same rules as everything else, so that any simulator runs it. Without the parameter the Verilog has no
+//! part of it.
 //! rules as everything else, so that any simulator runs it; without the parameter nothing of it is there.
 
 use crate::blocks::common::{Ram, RamImplementation};
@@ -41,14 +43,14 @@ ports! {
         write_i: In = bit(),
         /// Row of the access. Beyond the last row a write is lost and a read unknown.
         row_i: In = p.row(),
-        /// What is written.
+        /// The word to write.
         data_i: In = uint(p.width),
-        /// What was read last, by an access or a refresh: from the cycle after it to the next one.
+        /// The word read last, by an access or a refresh: from the cycle after it to the next one.
         data_o: Out = uint(p.width),
-        /// Read row `refresh_row_i` into the refresh buffer. Goes before everything else.
+        /// Read row `refresh_row_i` into the refresh buffer. Has priority over everything else.
         refresh_read_i: In = bit(),
-        /// Write the refresh buffer to row `refresh_row_i`. Ignored together with `refresh_read_i`, and before the first
-        /// one since reset; goes before an access.
+        /// Write the refresh buffer to row `refresh_row_i`. Ignored together with `refresh_read_i`, and before the
+        /// first one since reset. Has priority over an access.
         refresh_write_i: In = bit(),
         /// Row of the refresh, as `row_i`.
         refresh_row_i: In = p.row(),
@@ -70,7 +72,7 @@ impl EdramBank {
         uint(index_width(u64::from(self.rows)))
     }
 
-    /// What any row holds is what was last written to it, by an access or from the buffer, and what reads show.
+    /// Any row holds the word that was last written to it, by an access or from the buffer, and reads show this word.
     fn properties(&self, m: &mut Module, io: &EdramBankPorts) {
         m.formal(|m| {
             let chosen = m.reg_init("chosen_q", bit(), 0);
@@ -78,7 +80,7 @@ impl EdramBank {
             let row = m.reg("chosen_row_q", self.row());
             row.next_when(!chosen.q, io.row_i);
             m.assume("chosen_row_exists", chosen.q | io.row_i.lt(self.rows));
-            // Known, and one of its bits; of the row, of the buffer, and of what was read last.
+            // Known, and one of its bits; of the row, of the buffer, and of the word read last.
             let value = m.reg_init("row_value_q", uint(2), 0);
             let buffer = m.reg_init("buffer_value_q", uint(2), 0);
             let shown = m.reg_init("shown_value_q", uint(2), 0);
@@ -144,12 +146,13 @@ impl Block for EdramBank {
     const ABOUT: About = About {
         name: "edram_bank",
         summary: "eDRAM bank with a refresh port; in simulation its bits can decay",
-        contract: "one operation a cycle. Of several, a refresh read goes first, then a write-back, and the others are ignored; but\n\
-            read_i and write_i together read the old word and write the new one. data_o shows what was read last.\n\
-            refresh_write_i writes what the last refresh_read_i has read, whatever happened since.\n\
-            A reset forgets the refresh buffer (write-backs are ignored until the next refresh read); rows are unknown after it.\n\
-            retention_model: a read returns each bit flipped whose time is less than its row's age, the cycles since the\n\
-            row's last write or write-back. Times are unknown until set.",
+        contract: "one operation a cycle. Of several, a refresh read has priority, then a write-back, and the\n\
+            others are ignored. But read_i and write_i together read the old word and write the new one. data_o\n\
+            shows the word read last. refresh_write_i writes the word of the last refresh_read_i, whatever happened\n\
+            since. A reset forgets the refresh buffer (write-backs are ignored until the next refresh read); rows\n\
+            are unknown after it.\n\
+            retention_model: a read returns each bit flipped whose time is less than its row's age. The age is the\n\
+            cycles since the row's last write or write-back. Times are unknown until set.",
         reference: "Kelle, sections 2.3, 3.2 and 5.1, figures 4 and 10",
     };
 

@@ -1,13 +1,13 @@
 //! Eviction controller: the tokens of one head in order of age, and the slot of each in the KV cache.
 //!
-//! The list is a RAM of slots, the oldest token first. A decode step walks it: each entry leaves with its slot, so that the
-//! key and the score can be fetched, and with a bit that says whether the token is protected (one of the first `sink_i` of all,
-//! or one of the last `window_i`). Since the list is in order of age, protection is a comparison of positions, and a tie in
-//! the evictor goes to the older token by itself.
+//! The list is a RAM of slots, the oldest token first. A decode step walks it. Each entry leaves with its slot, so that
+//! the key and the score can be fetched, and with a bit that says whether the token is protected. Protected are the
+//! first `sink_i` tokens of all and the last `window_i`. Since the list is in order of age, protection is a comparison
+//! of positions, and a tie in the evictor goes to the older token by itself.
 //!
-//! While there is room a new token gets the next slot. Then it gets that of the victim, whose entry becomes a hole in the list;
-//! the next walk closes the hole as it passes, moving each later entry up by one, at no cost: it reads and writes one entry a
-//! cycle. So one token can enter between two walks once the cache is full.
+//! While there is room a new token gets the next slot. Then it gets the slot of the victim, whose entry becomes a hole
+//! in the list. The next walk closes the hole as it passes, moving each later entry up by one, at no cost: it reads and
+//! writes one entry a cycle. So one token can enter between two walks once the cache is full.
 
 mod properties;
 
@@ -55,7 +55,7 @@ bundle! {
 }
 
 bundle! {
-    /// What became of a new token.
+    /// The result for a new token.
     pub struct Place(p: EvictionController) {
         /// Its slot in the cache; of no meaning when it is refused.
         slot: Field = p.slot(),
@@ -72,8 +72,8 @@ ports! {
         /// Forgets all tokens, at any time: a walk ends without its last entry, a place that was not taken never comes.
         /// Walks and new tokens are not taken in its cycle.
         clear_i: In = bit(),
-        /// First tokens of the sequence, which are never evicted; those of the present list when it changes. Stable
-        /// during a walk.
+        /// First tokens of the sequence, which are never evicted. When it changes, it counts the tokens of the present
+        /// list. Stable during a walk.
         sink_i: In = p.count(),
         /// Most recent tokens, which are not evicted. Stable during a walk.
         window_i: In = p.count(),
@@ -112,13 +112,16 @@ impl Block for EvictionController {
     const ABOUT: About = About {
         name: "eviction_controller",
         summary: "tokens of one head in order of age: allocates, evicts, replaces, protects",
-        contract: "walk: all tokens leave at entry, the oldest first, one a cycle; guarded: among the first sink_i or the last window_i.\n\
-            insert: while count < slots the token gets slot number count. Then it takes the slot of the token at position victim,\n\
-            which is gone; refused if none was found, or if it is protected or not there. The new token is the youngest.\n\
+        contract: "walk: all tokens leave at entry, the oldest first, one a cycle; guarded: among the first sink_i\n\
+            or the last window_i.\n\
+            insert: while count < slots the token gets slot number count. Then it takes the slot of the token at\n\
+            position victim, which is gone. It is refused if no victim was found, or if the victim is protected or\n\
+            does not exist. The new token is the youngest.\n\
             recompute: the token is stored as the layer's input, not as key and value; fixed until it is evicted.\n\
             After an eviction, insert is ready again when the list has been walked.\n\
-            clear_i and reset: at any time; all tokens are forgotten, entries and the place that were due do not come (their\n\
-            valid falls), and the next cycle takes walks and new tokens. Nothing that is offered or not taken can block it.",
+            clear_i and reset: at any time. All tokens are forgotten. Entries and the place that were due do not\n\
+            come (their valid falls), and the next cycle takes walks and new tokens. Nothing that is offered or not\n\
+            taken can block it.",
         reference: "Kelle, sections 4.1 and 5.1, figure 10",
     };
 

@@ -1,12 +1,12 @@
 //! KV bank group: the eDRAM banks of one byte of the keys or of the values, with their refresh controller and scores.
 //!
-//! A cache has four groups: {key, value} x {MSB, LSB}. A token has the same row in all of them. A row holds one byte of each
-//! element of the vector, spread over `banks` banks of `lanes` bytes. The port carries whole 16-bit elements: a write keeps the
-//! byte of this group (split); a read returns it in its place with zeros in the other, so the OR of the MSB and the LSB
-//! group is the element (join).
+//! A cache has four groups: {key, value} x {MSB, LSB}. A token has the same row in all of them. A row holds one byte of
+//! each element of the vector, spread over `banks` banks of `lanes` bytes. The port carries whole 16-bit elements. A
+//! write keeps the byte of this group (split); a read returns it in its place with zeros in the other place. So the OR
+//! of the MSB and the LSB group is the element (join).
 //!
 //! A write brings a new token: its row becomes valid, with score 0. Score updates move the row between the two refresh
-//! classes; the controller refreshes underneath, and `access_ready_o` goes low only when a refresh can wait no longer.
+//! classes. The controller refreshes underneath, and `access_ready_o` goes low only when a refresh can wait no longer.
 
 use super::edram_bank::TIME_WIDTH;
 use super::{Byte, ByteBanks, RefreshController, ScoreRegisterFile};
@@ -25,11 +25,11 @@ parameters! {
         banks: u32 = 8, in 1..=64, tag "b";
         /// Bytes of a row of one bank.
         lanes: u32 = 8, in 1..=512, tag "l";
-        /// The refresh controller inside; its rows are those of the group, a token each.
+        /// The refresh controller inside; its rows are the group's rows, a token each.
         refresh: RefreshController = RefreshController::default();
         /// Width of a score in bits, unsigned.
         score_width: u32 = 4, in 1..=32, tag "s";
-        /// Width of what is added to a score in bits, signed.
+        /// Width of the amount added to a score in bits, signed.
         amount_width: u32 = 5, in 2..=33, tag "a";
         /// Where the bits are, see `ram`.
         implementation: RamImplementation = RamImplementation::Inferred;
@@ -64,7 +64,7 @@ ports! {
         update_valid_i: In = bit(),
         /// Row of the score.
         update_row_i: In = p.refresh.row(),
-        /// What is added.
+        /// The amount to add.
         update_amount_i: In = sint(p.amount_width),
         /// The step ends: scores age if one saturated.
         step_i: In = bit(),
@@ -80,8 +80,8 @@ ports! {
         config_high_i: In = uint(p.refresh.interval_width),
         /// Interval of rows with low scores, in cycles.
         config_low_i: In = uint(p.refresh.interval_width),
-        /// The last intervals offered were too short (below 2 x rows); the ones before hold. Valid from the cycle after an
-        /// offer to the next one; low after reset.
+        /// The last intervals offered were too short (below 2 x rows), and the ones before hold. Valid from the cycle
+        /// after an offer to the next one; low after reset.
         config_refused_o: Out = bit(),
         /// The banks read row `refresh_row_o` for a refresh.
         refresh_read_o: Out = bit(),
@@ -145,11 +145,12 @@ impl Block for KvBankGroup {
     const ABOUT: About = About {
         name: "kv_bank_group",
         summary: "eDRAM banks of one byte of the keys or values, with refresh and scores",
-        contract: "a write (valid and ready) keeps this group's byte of each element in row access_row_i, makes it valid, score 0.\n\
-            A read returns the bytes in their places one cycle later, for one cycle. Scores: see score_register_file, with\n\
-            write = set and evict = clear. Refresh: see refresh_controller; high rows have the interval config_high_i.\n\
-            Reset, at any time: all tokens are forgotten, a read or a refresh under way is given up (data_valid_o falls), and both\n\
-            intervals are refresh.interval again. An eviction during a refresh of its row ends the refresh.",
+        contract: "a write (valid and ready) keeps this group's byte of each element in row access_row_i, makes it\n\
+            valid, score 0. A read returns the bytes in their places one cycle later, for one cycle. Scores: see\n\
+            score_register_file, with write = set and evict = clear. Refresh: see refresh_controller; high rows\n\
+            have the interval config_high_i. Reset, at any time: all tokens are forgotten, a read or a refresh\n\
+            under way is given up (data_valid_o falls), and both intervals are refresh.interval again. An eviction\n\
+            during a refresh of its row ends the refresh.",
         reference: "Kelle, section 5.1 and figure 10",
     };
 

@@ -1,11 +1,13 @@
 //! KV cache: keys and values of tokens of some heads in eDRAM, a token a row, refreshed by importance and by byte.
 //!
-//! Four groups of banks, {key, value} x {high, low bytes}, and a token has the same row in all of them. One score memory says
-//! which rows hold a token and how important it is. Two refresh controllers follow it: one for the high bytes of keys and
-//! values, one for the low bytes, each with an interval for important tokens and one for the others (2DRP).
+//! Four groups of banks, {key, value} x {high, low bytes}, and a token has the same row in all of them. One score
+//! memory says which rows hold a token and how important it is. Two refresh controllers follow it: one for the high
+//! bytes of keys and values, one for the low bytes. Each has an interval for important tokens and one for the others
+//! (2DRP).
 //!
-//! A write brings a token: key and value together, since its row becomes valid with it. A read takes what the array is about
-//! to work on: high bytes, low bytes or both, of the key or of the value; the other controller may refresh meanwhile.
+//! A write brings a token: key and value together, since its row becomes valid with it. A read takes the bytes that the
+//! array is about to work on: high bytes, low bytes or both, of the key or of the value. The other controller may
+//! refresh meanwhile.
 
 use super::edram_bank::TIME_WIDTH;
 use super::{Byte, ByteBanks, RefreshController, RefreshControllerPorts, ScoreMemory};
@@ -26,13 +28,13 @@ parameters! {
         banks: u32 = 8, in 1..=64, tag "b";
         /// Bytes of a row of one bank.
         lanes: u32 = 8, in 1..=512, tag "l";
-        /// The refresh controllers; their rows are those of the cache, a token each.
+        /// The refresh controllers; their rows are the cache's rows, a token each.
         refresh: RefreshController = RefreshController::default();
         /// Heads, each with an equal part of the rows.
         heads: u32 = 1, in 1..=4096, note "a divisor of refresh.rows", tag "h";
         /// Width of a score in bits, unsigned.
         score_width: u32 = 8, in 1..=32, tag "s";
-        /// Width of what is added to a score in bits, signed.
+        /// Width of the amount added to a score in bits, signed.
         amount_width: u32 = 9, in 2..=33, tag "a";
         /// Where the bits are, see `ram`.
         implementation: RamImplementation = RamImplementation::Inferred;
@@ -112,19 +114,19 @@ bundle! {
 ports! {
     /// Ports of [`KvCache`].
     pub struct KvCachePorts(p: &KvCache) {
-        /// For as many cycles as there are rows after a reset: rows are emptied, accesses wait, and what else is asked for of tokens
-        /// and scores is lost.
+        /// High for `refresh.rows` cycles after a reset: rows are emptied, accesses wait, and other requests about
+        /// tokens and scores are lost.
         busy_o: Out = bit(),
         /// An access. May be taken back while it waits; how long it waits, see refresh_controller.
         access: InStream<KvAccess> = p.clone(),
-        /// A token that is written is in its row already, and keeps its score: one that was dropped is not refreshed from then on
-        /// either, so it is there for as long as its cells hold.
+        /// The token that is written is in its row already, and keeps its score. A token that was dropped is still not
+        /// refreshed: it is there for as long as its cells hold.
         keep_i: InOption = bit().when(p.transient),
         /// Key of a new token.
         key_i: InArray = uint(16).array(p.elements()),
         /// Value of a new token.
         value_i: InArray = uint(16).array(p.elements()),
-        /// A read was made in the cycle before: `data_o` holds what it asked for in this cycle. Never held back.
+        /// A read was made in the cycle before: `data_o` holds its bytes in this cycle. Never held back.
         data_valid_o: Out = bit(),
         /// With data_valid_o: the bytes asked for, in their places, the others 0. Unknown for a row without a token.
         data_o: OutArray = uint(16).array(p.elements()),
@@ -132,15 +134,16 @@ ports! {
         evict_valid_i: In = bit(),
         /// Row of the token that goes.
         evict_row_i: In = p.refresh.row(),
-        /// Add to the score of the row of `score_row_i` of the cycle before. Lost in a cycle with a write or an eviction.
+        /// Add to the score of the row that `score_row_i` named in the cycle before. Lost in a cycle with a write or an
+        /// eviction.
         update_valid_i: In = bit(),
-        /// What is added.
+        /// The amount to add.
         update_amount_i: In = sint(p.amount_width),
-        /// The row of `score_row_i` of the cycle before is not refreshed any more, until a new token comes to it; its token keeps the
-        /// score. Lost in a cycle with a new token or an eviction; goes before an update.
+        /// The row that `score_row_i` named in the cycle before is not refreshed any more, until a new token comes to
+        /// it; its token keeps the score. Lost in a cycle with a new token or an eviction; comes before an update.
         drop_valid_i: InOption = bit().when(p.transient),
-        /// The step of a head ends: its scores age if one saturated since the end before, of whatever head. Between two ageings of
-        /// a head each of its tokens is updated or new, see score_memory.
+        /// The step of a head ends. Its scores age if a score of any head saturated since the last end of a step.
+        /// Between two ageings of a head each of its tokens is updated or new, see score_memory.
         step_i: In = bit(),
         /// Which head.
         step_head_i: InOption = uint(index_width(u64::from(p.heads))).when(p.heads > 1),
@@ -154,8 +157,8 @@ ports! {
         config_valid_i: In = bit(),
         /// The intervals.
         config: InBundle<Intervals> = p.refresh.interval_width,
-        /// One of the last intervals offered was too short (below 2 x rows), and of its two controllers' none was taken. Valid
-        /// from the cycle after an offer to the next one; low after reset.
+        /// One of the last intervals offered was too short (below 2 x rows), and its controller took none. Valid from
+        /// the cycle after an offer to the next one; low after reset.
         config_refused_o: Out = bit(),
         /// Banks of high bytes, and of low bytes, read row `refresh_row_o` for a refresh.
         refresh_read_o: OutArray = bit().array(2),
@@ -167,7 +170,7 @@ ports! {
         stalls_o: Out = bit(),
         /// Retention model: set the time of a cell, of the group `cell_group_i`.
         cell_write_i: InOption = bit().when(p.retention_model),
-        /// Group of the cell: 0 high bytes of keys, 1 low ones, 2 and 3 those of values.
+        /// Group of the cell: 0 high bytes of keys, 1 low bytes of keys, 2 high bytes of values, 3 low bytes of values.
         cell_group_i: InOption = uint(2).when(p.retention_model),
         /// Bank of the cell.
         cell_bank_i: InOption = uint(index_width(u64::from(p.banks))).when(p.retention_model),
@@ -185,13 +188,14 @@ impl Block for KvCache {
     const ABOUT: About = About {
         name: "kv_cache",
         summary: "keys and values of heads in eDRAM, with scores, and refresh by importance and byte",
-        contract: "A write (valid and ready) puts key_i and value_i into access_row_i, which is valid then, score 0, but with keep_i. A read returns the bytes\n\
-            asked for one cycle later, for one cycle. Scores: see score_memory, with write = set and evict = clear. Refresh: see\n\
-            refresh_controller, of the high bytes and of the low bytes by themselves, both by the same scores. With a refresh.patience below 3\n\
-            an access that needs both bytes may wait for ever where rounds of refreshes take longer than both intervals.\n\
-            Reset, at any time: all tokens are forgotten, a read or a refresh under way is given up, and all intervals are\n\
-            refresh.interval again; for as many cycles as there are rows nothing is done but to empty them. An eviction during a refresh of\n\
-            its row ends the refresh.",
+        contract: "A write (valid and ready) puts key_i and value_i into access_row_i. The row is valid then, with\n\
+            score 0 unless keep_i is high. A read returns the bytes asked for one cycle later, for one cycle.\n\
+            Scores: see score_memory, with write = set and evict = clear. Refresh: see refresh_controller, of the\n\
+            high bytes and of the low bytes by themselves, both by the same scores. With a refresh.patience below 3\n\
+            an access that needs both bytes may wait for ever where rounds of refreshes take longer than both\n\
+            intervals. Reset, at any time: all tokens are forgotten, a read or a refresh under way is given up, and\n\
+            all intervals are refresh.interval again. For refresh.rows cycles the cache only empties rows. An\n\
+            eviction during a refresh of its row ends the refresh.",
         reference: "Kelle, section 5.1 and figure 10",
     };
 
@@ -199,7 +203,7 @@ impl Block for KvCache {
         let scores = m.instance("u_scores", self.scores());
         let [high, low] = ["u_refresh_high", "u_refresh_low"].map(|name| m.instance(name, self.refresh.clone()));
 
-        m.comment("An access needs the banks of the bytes that it touches, and is made when they are all his.");
+        m.comment("An access needs the banks of the bytes that it touches, and is made when it has all of them.");
         let needs_high = m.wire("needs_high", io.access.write | io.access.high);
         let needs_low = m.wire("needs_low", io.access.write | io.access.low);
         let high_free = m.wire("high_free", !needs_high | high.access_ready_o);
@@ -310,7 +314,7 @@ impl KvCache {
                 }
             }
         }
-        m.comment("An element is what the high and the low banks show of it.");
+        m.comment("An element is the OR of the high and the low banks.");
         m.for_each("element", self.elements(), |m, i| {
             // The groups of high bytes have zeros in the low ones, and the other way round.
             let shown = |k: usize| parts[k].1.at(i) & parts[k].0.repeat(16);

@@ -1,12 +1,13 @@
 //! Reconfigurable systolic array: weight stationary, bytes against bytes, in two directions.
 //!
-//! A row of weights stays in a row of PEs. In a normal product activations enter from the left and sums go down: the rows are
-//! the channels that are added up. In a transposed one activations enter from above and sums go to the right: each row is
-//! multiplied as it is stored. PE (r, c) works r + c cycles after the step in both, so a step of one kind can follow a step of
-//! the other without a pause, and what it says (its kind, the signs, whether new weights begin to work) moves along one line.
+//! A row of weights stays in a row of PEs. In a normal product activations enter from the left and sums go down: the
+//! rows are the channels that are added up. In a transposed product activations enter from above and sums go to the
+//! right: each row is multiplied as it is stored. PE (r, c) works r + c cycles after the step in both. So a step of one
+//! kind can follow a step of the other without a pause. The step's fields (its kind, the signs, whether new weights
+//! begin to work) move along one line.
 //!
-//! Each PE has a second weight, which is loaded while the first one works. Accumulators at the edge add up the bytes of wider
-//! operands and the panels of long sums: see `ByteAccumulator`. Results wait there until they are taken.
+//! Each PE has a second weight, which is loaded while the first one works. Accumulators at the edge add up the bytes of
+//! wider operands and the panels of long sums: see `ByteAccumulator`. Results wait there until they are taken.
 
 mod accumulator;
 mod lane_results;
@@ -110,7 +111,7 @@ bundle! {
         act_signed: Field = bit(),
         /// The weights are signed.
         weight_signed: Field = bit(),
-        /// An activation for each row, or for each column; those beyond the last one are of no meaning.
+        /// An activation for each row, or for each column; activations beyond the last one have no meaning.
         act: FieldArray = uint(p.operand_width).array(p.lanes()),
     }
 }
@@ -126,7 +127,7 @@ bundle! {
         group: Field = uint(index_width(p.groups(p.lanes()).into())),
         /// It is the last one.
         last: Field = bit(),
-        /// Lanes in use; those behind them mean nothing.
+        /// Lanes in use; lanes after them mean nothing.
         used: Field = uint(bits_for(p.beat.into())),
         /// The sums.
         sum: FieldArray = sint(p.accumulator_width).array(p.beat),
@@ -141,7 +142,8 @@ ports! {
         /// Drops steps on their way and results, at any time; nothing is taken in its cycle. Weights and sums are unknown then
         /// until they are loaded and swapped in, or begun.
         clear_i: In = bit(),
-        /// Weights of one row, for the next swap; the rows at work are not touched. A row that is not there: nothing happens.
+        /// Weights of one row, for the next swap; the rows at work are not touched. A row that does not exist changes
+        /// nothing.
         load: InStream<ArrayRow> = p.clone(),
         /// A vector.
         step: InStream<ArrayStep> = p.clone(),
@@ -159,14 +161,16 @@ impl Block for ReconfigurableArray {
     const ABOUT: About = About {
         name: "reconfigurable_array",
         summary: "weight-stationary systolic array of bytes, whose products can be transposed in place",
-        contract: "A step, with w[r][c] the weights swapped in last: y[c] = sum of act[r] x w[r][c] over r, or transposed y[r] = sum of\n\
-            act[c] x w[r][c] over c. sum[index][i] = (first ? 0 : sum[index][i]) + y[i] x 2^(operand_width x place), for each lane i. With\n\
-            `last` the sums leave at result; they stay as well. A swap takes, of each row, what was loaded into it last, in an earlier\n\
-            cycle.\n\
-            Operands of two bytes, exactly: steps of high bytes (signed) and low ones (unsigned), place = the number of high ones.\n\
-            overflow: some sum since `first` was not exact in accumulator_width bits (sums wrap), or index is not below depth.\n\
-            load waits where a swap has not yet passed its row: row r can be loaded r cycles after the swap. step waits only where its\n\
-            results would have no place.",
+        contract: "A step, with w[r][c] the weights swapped in last: y[c] = sum of act[r] x w[r][c] over r, or\n\
+            transposed y[r] = sum of act[c] x w[r][c] over c. sum[index][i] = (first ? 0 : sum[index][i]) + y[i] x\n\
+            2^(operand_width x place), for each lane i. With `last` the sums leave at result; they stay as well. A\n\
+            swap takes the weights that were last loaded into each row, in an earlier cycle.\n\
+            Operands of two bytes, exactly: steps of high bytes (signed) and low ones (unsigned), place = the\n\
+            number of high ones.\n\
+            overflow: some sum since `first` was not exact in accumulator_width bits (sums wrap), or index is not\n\
+            below depth.\n\
+            load waits where a swap has not yet passed its row: row r can be loaded r cycles after the swap. step\n\
+            waits only where its results would have no place.",
         reference: "Kelle, section 5.2, figure 11",
     };
 
@@ -180,7 +184,7 @@ impl Block for ReconfigurableArray {
         let passed = self.passed(m, io, swaps);
         m.connect(io.load.ready, passed & !io.clear_i);
 
-        m.comment("What a step says, on its way: PE (r, c) is at place r + c, accumulator i behind the mesh.");
+        m.comment("Fields of a step on their way: PE (r, c) is at place r + c, accumulator i after the mesh.");
         let mesh = [io.step.weight_signed, io.step.act_signed, io.step.transposed, swaps];
         let edge = [io.step.transposed, io.step.index, io.step.place, io.step.last, io.step.first, step];
         let mesh = self.line(m, "mesh_line", &mesh, self.rows + self.columns - 1, io.clear_i);
@@ -264,7 +268,7 @@ impl ReconfigurableArray {
         line
     }
 
-    /// The PEs; what leaves is, for each lane, the sum from above and that from the left.
+    /// The PEs. For each lane, the sum from above and the sum from the left leave.
     fn mesh(&self, m: &mut Module, io: &ReconfigurableArrayPorts, load: Signal, line: Array) -> (Array, Array) {
         let (rows, columns, lanes) = (self.rows, self.columns, self.lanes());
         let (operand, partial_ty) = (uint(self.operand_width), sint(self.pe().partial_width));
@@ -274,7 +278,7 @@ impl ReconfigurableArray {
         let acts = m.instance("u_act_skew", lines(lanes, self.operand_width));
         m.connect_each("acts_in", acts.data_i, io.step.act);
 
-        m.comment("Behind PE (r, c) are act and partial (r + 1, c + 1); those with a 0 are the edges at which activations enter.");
+        m.comment("PE (r, c) drives act and partial (r + 1, c + 1); activations enter at the edges with a 0.");
         let act = m.grid("act", operand, rows + 1, columns + 1);
         let partial = m.grid("partial", partial_ty, rows + 1, columns + 1);
         let loads = m.grid("loads", bit(), rows, columns + 1);

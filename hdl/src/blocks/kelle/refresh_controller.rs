@@ -1,27 +1,30 @@
 //! Refresh controller of 2DRP: keeps the rows of an eDRAM bank group younger than the interval of their score class.
 //!
 //! It serves the MSB or the LSB banks of the keys or the values: all banks of the group share addresses, so a row is
-//! refreshed in all of them at once. A refresh takes the banks for two cycles, which need not follow each other: the row is
-//! read into a buffer, and written back from it. A write of the same row in between makes the write-back needless, and
-//! it is left out.
+//! refreshed in all of them at once. A refresh takes the banks for two cycles, which need not follow each other: the
+//! row is read into a buffer, and written back from it. A write of the same row in between makes the write-back
+//! needless, and the controller leaves it out.
 //!
 //! # How it works
-//! A pointer walks the rows for ever, one row a cycle. Of each it looks up validity and class (of the score file, which is
-//! told the row a cycle ahead, so that it may be a memory) and a stamp of the time when the row was last restored (a small RAM
-//! beside the controller, written with every write and write-back). A row that is due is refreshed before the pointer moves on. Each half of a refresh waits for a cycle in
-//! which nobody wants the banks. Waiting is paid from a budget of `patience` cycles that is renewed with each round; when it
-//! is spent, refreshes no longer wait and the access port does (`access_ready_o`). So a round ends after at most 3 `rows` +
-//! `patience` cycles, whatever the traffic, and the banks are free at least every third cycle.
+//! A pointer walks the rows for ever, one row a cycle. It looks up the row's validity and class, and a stamp of the
+//! time when the row was last restored. Validity and class come from the score file, which is told the row a cycle
+//! ahead, so that it may be a memory. The stamp is in a small RAM beside the controller, written with every write and
+//! write-back. A row that is due is refreshed before the pointer moves on.
+//!
+//! Each half of a refresh waits for a cycle in which nobody wants the banks. Waiting is paid from a budget of
+//! `patience` cycles that is renewed with each round. When it is spent, refreshes no longer wait and the access port
+//! does (`access_ready_o`). So a round ends after at most 3 `rows` + `patience` cycles, whatever the traffic, and the
+//! banks are free at least every third cycle.
 //!
 //! # Why it is safe
-//! Between two looks at a row lie at most two partial rounds, so a row waits at most 3 `rows` + 2 `patience` cycles to be
-//! seen and refreshed, from the cycle on in which it became overdue, for whatever reason: age, promotion, a shorter
+//! Between two looks at a row lie at most two partial rounds. So a row is seen and refreshed at most 3 `rows` + 2
+//! `patience` cycles after the cycle in which it became overdue. The reason does not matter: age, promotion, a shorter
 //! interval. Stamps count in units of 2^`tick_log2` cycles, so a row may be a unit less a cycle older than its interval
-//! before the controller is sure of it. Both together are the slack. It cannot be much smaller: if all rows become overdue
-//! at once, no controller restores the last one in fewer than 2 `rows` cycles.
+//! before the controller is sure of it. Both together are the slack. It cannot be much smaller: if all rows become
+//! overdue at once, no controller restores the last one in fewer than 2 `rows` cycles.
 //!
-//! A promotion that the score file reports is looked at before the walk goes on (one at a time; what comes meanwhile is left
-//! to the walk). These looks are paid from the same budget, so that they cannot delay the round.
+//! A promotion that the score file reports is looked at before the walk goes on. There is one at a time; the walk finds
+//! promotions that come meanwhile. These looks are paid from the same budget, so that they cannot delay the round.
 
 mod properties;
 
@@ -75,7 +78,7 @@ ports! {
     pub struct RefreshControllerPorts(p: &RefreshController) {
         /// Somebody wants the banks in this cycle.
         access_valid_i: In = bit(),
-        /// The banks are his. Does not depend on `access_valid_i`; low for at most 2 cycles in a row.
+        /// The banks are free for the access. Does not depend on `access_valid_i`; low for at most 2 cycles in a row.
         access_ready_o: Out = bit(),
         /// The access writes the whole row.
         access_write_i: In = bit(),
@@ -83,13 +86,15 @@ ports! {
         access_row_i: In = p.row(),
         /// Row that is looked at in the next cycle: where validity and class are in a memory they are read now.
         look_row_o: Out = p.row(),
-        /// Row `refresh_row_o` holds a token in this cycle; low where there is no such row. A row that becomes valid was written at most 2^interval_width - 1
-        /// cycles ago, and since reset; otherwise its age is taken wrongly until it is next restored, and only its own.
+        /// Row `refresh_row_o` holds a token in this cycle; low where there is no such row. A row that becomes valid
+        /// was written at most 2^interval_width - 1 cycles ago, and since reset. Otherwise its age is taken wrongly
+        /// until it is next restored, and only its own.
         valid_i: In = bit(),
         /// Its score is high in this cycle.
         high_i: In = bit(),
         /// A row was promoted from low to high: look at it first. While one report waits, others are dropped. A report
-        /// that is missing, dropped or wrong, or of a row that does not exist, costs patience at most: the walk comes by.
+        /// that is missing, dropped or wrong, or of a row that does not exist, costs patience at most: the walk comes
+        /// by.
         promoted_valid_i: In = bit(),
         /// The promoted row.
         promoted_row_i: In = p.row(),
@@ -99,8 +104,8 @@ ports! {
         config_high_i: In = uint(p.interval_width),
         /// Interval of rows with low scores, in cycles.
         config_low_i: In = uint(p.interval_width),
-        /// The last intervals offered were too short for any schedule (below 2 x rows); the ones before hold. Valid from
-        /// the cycle after an offer to the next one; low after reset.
+        /// The last intervals offered were too short for any schedule (below 2 x rows), and the ones before hold. Valid
+        /// from the cycle after an offer to the next one; low after reset.
         config_refused_o: Out = bit(),
         /// The banks read row `refresh_row_o` into the refresh buffer.
         refresh_read_o: Out = bit(),
@@ -129,7 +134,7 @@ impl RefreshController {
         3 * u64::from(self.rows) + 2 * u64::from(self.patience)
     }
 
-    /// By how much a row may be older than the interval of its class, when class and interval do not change.
+    /// Cycles by which a row may be older than the interval of its class, when class and interval do not change.
     #[must_use]
     pub fn slack(&self) -> u64 {
         self.wait() + (1 << self.tick_log2) - 1
@@ -160,18 +165,18 @@ impl Block for RefreshController {
     const ABOUT: About = About {
         name: "refresh_controller",
         summary: "two-dimensional adaptive refresh of one eDRAM bank group",
-        contract: "age of a row = cycles since its last write or write-back; intervals are rounded down to multiples of u = 2^tick_log2.\n\
-            A valid row is overdue when its age exceeds the interval of its class + u - 1. No row is overdue for more than\n\
-            3 rows + 2 patience cycles in a row, whatever happens at the inputs: with a constant class and interval its age\n\
-            never exceeds interval + slack, slack = 3 rows + 2 patience + u - 1.\n\
-            An access (valid and ready) and a refresh never meet; ready is low for at most 2 cycles in a row.\n\
-            A row is refreshed only if it is valid and was due since it was last restored.\n\
-            A row that becomes valid must have been written at most 2^interval_width - 1 cycles ago.\n\
-            Alone (nothing else due, banks free), a row is read for its refresh at most rows cycles after the controller is sure\n\
-            that it is due: at age interval with u = 1, interval + u otherwise. It is written back in the next cycle. A row that\n\
-            is promoted at that age or later and reported, with 8 cycles of patience left, is read at most 3 cycles later.\n\
-            Accesses go first: the refresh of a row that is the only valid one waits for them for max(patience, 2) - 2 cycles\n\
-            in its turn, and then they wait for it.\n\
+        contract: "age of a row = cycles since its last write or write-back; intervals are rounded down to\n\
+            multiples of u = 2^tick_log2. A valid row is overdue when its age exceeds the interval of its class + u\n\
+            - 1. No row is overdue for more than 3 rows + 2 patience cycles in a row, whatever happens at the\n\
+            inputs. With a constant class and interval its age never exceeds interval + slack, slack = 3 rows + 2\n\
+            patience + u - 1. An access (valid and ready) and a refresh never meet; ready is low for at most 2\n\
+            cycles in a row. A row is refreshed only if it is valid and was due since it was last restored. A row\n\
+            that becomes valid must have been written at most 2^interval_width - 1 cycles ago.\n\
+            Alone (nothing else due, banks free), a row is read for its refresh at most rows cycles after the\n\
+            controller is sure that it is due: at age interval with u = 1, interval + u otherwise. It is written\n\
+            back in the next cycle. A row that is promoted at that age or later and reported, with 8 cycles of\n\
+            patience left, is read at most 3 cycles later. Accesses have priority: the refresh of a row that is the\n\
+            only valid one waits for them for max(patience, 2) - 2 cycles in its turn, and then they wait for it.\n\
             Reset, at any time: a refresh under way is given up, and rows count from their next write on.",
         reference: "Kelle, sections 4.2 and 5.1, figures 7 and 10",
     };
@@ -194,7 +199,7 @@ impl Block for RefreshController {
         refused.next_when(io.config_valid_i, !feasible);
         m.connect(io.config_refused_o, refused.q);
 
-        m.comment("The row looked at: that of the walk, or one that was promoted.");
+        m.comment("The row looked at: the row of the walk, or a row that was promoted.");
         let state = m.fsm("state", &["Check", "Read", "Write"]);
         let walk = m.reg_init("walk_q", self.row(), 0);
         let row = m.reg_init("row_q", self.row(), 0);
@@ -209,9 +214,9 @@ impl Block for RefreshController {
         let valid = m.wire("valid", io.valid_i);
         let high = m.wire("high", io.high_i);
 
-        m.comment("The banks: accesses go first while waiting is paid for.");
+        m.comment("The banks: accesses have priority while waiting is paid for.");
         let serving = m.wire("serving", !state.is("Check"));
-        // Two cycles of waiting are kept back: with them a promoted row's refresh ends within what it may cost.
+        // Two cycles of waiting are kept back: with them a promoted row's refresh stays within its budget.
         let urgent = m.wire("urgent", credit.q.lt(3));
         let ready = m.wire("ready", !(serving & urgent));
         let go = m.wire("go", serving & valid & (urgent | !io.access_valid_i));
@@ -239,7 +244,7 @@ impl Block for RefreshController {
         state.goto("Write", dropped | go, "Check");
         let done = m.wire("done", (state.is("Check") & !due) | (serving & dropped) | refresh_write);
 
-        m.comment("Where to look next, and what is left to wait.");
+        m.comment("The next row to look at, and the remaining budget of waiting.");
         let step = m.wire("step", done & !hinted.q);
         let last = m.wire("last", walk.q.eq(self.rows - 1));
         let walk_next = m.wire("walk_next", mux(last, self.row().lit(0), walk.q.wrapping_add(1)));

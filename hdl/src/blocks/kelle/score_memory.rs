@@ -1,19 +1,19 @@
 //! Score memory: the importance of each row of a KV cache of thousands of rows, in memories, and the class that follows from it.
 //!
-//! It is `score_register_file` for caches whose scores would take as many flip-flops as the array. A memory cannot halve all its
-//! words at once, so scores age when they are read: each head has an epoch of one bit, which changes when its scores are
-//! halved, and a word keeps the epoch of its last write. A word of the other epoch counts half.
+//! It is `score_register_file` for caches whose scores would take as many flip-flops as the array. A memory cannot
+//! halve all its words at once, so scores age when they are read. Each head has an epoch of one bit, which changes when
+//! its scores are halved, and a word keeps the epoch of its last write. A word of the other epoch counts half.
 //!
 //! # Why one bit is enough
-//! It tells one ageing from none, not two: a score has to be written between two ageings of its head. The step of a head adds
-//! to the score of each of its tokens before it ends, and the memory writes whenever something is added, be it 0; a new token has score 0, of
-//! which the half is 0. So no word is ever two ageings behind. `importance_unit` has a proof of the former
-//! (`each_old_token_grows`), and the proof of this block assumes no more than that.
+//! It tells one ageing from none, not two. So a score has to be written between two ageings of its head. The step of a
+//! head adds to the score of each of its tokens before it ends, and the memory writes at every addition, even of 0. A
+//! new token has score 0, and half of 0 is 0. So no word is ever two ageings old. `importance_unit` has a proof of the
+//! former (`each_old_token_grows`), and the proof of this block assumes no more than that.
 //!
 //! # How it works
-//! A score is read in one cycle and written in the next, so a row has a new score one cycle after it was asked for. Each reader has a
-//! copy of the words, with one read and one write port. What is written while it is read comes from a register beside the copy, so each
-//! reader sees all rows as they are in the very cycle.
+//! A score is read in one cycle and written in the next, so a row has a new score one cycle after the request. Each
+//! reader has a copy of the words, with one read and one write port. A word that is written while it is read comes from
+//! a register beside the copy, so each reader sees all rows as they are in the very cycle.
 
 mod properties;
 
@@ -34,7 +34,7 @@ parameters! {
         rows: u32 = 128, in 2..=16_384, tag "m";
         /// Width of a score in bits, unsigned.
         score_width: u32 = 8, in 1..=32, tag "s";
-        /// Width of what is added to a score in bits, signed.
+        /// Width of the amount added to a score in bits, signed.
         amount_width: u32 = 9, in 2..=33, tag "a";
         /// Heads, one after the other, with an equal part of the rows each.
         heads: u32 = 1, in 1..=4096, note "a divisor of rows", tag "h";
@@ -54,11 +54,11 @@ parameters! {
 ports! {
     /// Ports of [`ScoreMemory`].
     pub struct ScoreMemoryPorts(p: &ScoreMemory) {
-        /// For `rows` cycles after a reset: rows are emptied, and none holds a token. What else is asked for is lost.
+        /// For `rows` cycles after a reset: rows are emptied, and none holds a token. Other requests are lost.
         busy_o: Out = bit(),
         /// A new token comes to row `set_row_i`: valid, score 0 from the next cycle on.
         set_valid_i: In = bit(),
-        /// Row of the new token; nothing happens beyond the last row. The same of the other rows below.
+        /// Row of the new token; nothing happens beyond the last row. This holds for the other rows below too.
         set_row_i: In = p.row(),
         /// The token in row `clear_row_i` is gone from the next cycle on. Lost in a cycle with `set_valid_i`.
         clear_valid_i: In = bit(),
@@ -66,17 +66,19 @@ ports! {
         clear_row_i: In = p.row(),
         /// Row whose score is read; in each cycle.
         read_row_i: In = p.row(),
-        /// Score, in this cycle, of the row of `read_row_i` of the cycle before; of no meaning when the row is not valid.
+        /// Score, in this cycle, of the row that `read_row_i` named in the cycle before; of no meaning when the row is
+        /// not valid.
         score_o: Out = uint(p.score_width),
         /// Add to that row's score; nothing happens if it is not valid. Lost in a cycle with `set_valid_i` or `clear_valid_i`.
         update_valid_i: In = bit(),
-        /// What is added.
+        /// The amount to add.
         update_amount_i: In = sint(p.amount_width),
-        /// Nobody needs to refresh that row any more, until a new token comes to it: its token keeps the score, which grows as others do.
-        /// Nothing happens if it is not valid. Lost in a cycle with `set_valid_i` or `clear_valid_i`; the update of its cycle is.
+        /// That row needs no refresh any more, until a new token comes to it; its token keeps the score, which grows as
+        /// others do. Nothing happens if the row is not valid. Lost in a cycle with `set_valid_i` or `clear_valid_i`;
+        /// an update in its cycle is lost.
         drop_valid_i: InOption = bit().when(p.transient),
-        /// The step ends: scores age if one saturated, in this cycle too. Between two ageings of a head each of its tokens is
-        /// updated or new; one that is not is halved once or not at all.
+        /// The step ends: scores age if one saturated, in this cycle too. Between two ageings of a head each of its
+        /// tokens is updated or new; any other token is halved once or not at all.
         step_i: In = bit(),
         /// Head whose step ends.
         step_head_i: InOption = uint(index_width(u64::from(p.heads))).when(p.heads > 1),
@@ -84,12 +86,12 @@ ports! {
         threshold_i: In = uint(p.score_width),
         /// Rows to look at.
         look_row_i: InArray = p.row().array(p.lookups),
-        /// The row of `look_row_i` of the cycle before holds a token, in this cycle, that was not dropped.
+        /// The row that `look_row_i` named in the cycle before holds a token, in this cycle, that was not dropped.
         valid_o: OutArray = bit().array(p.lookups),
         /// Its score is high, in this cycle; low without a token, or with one that was dropped.
         high_o: OutArray = bit().array(p.lookups),
-        /// The update in the cycle before made the sum of row `promoted_row_o`, which had a low score, a high one. Up for
-        /// one cycle; told even if the score was halved in that cycle, not of a token that was dropped.
+        /// The update in the cycle before made the low score of row `promoted_row_o` high. Up for one cycle. A
+        /// promotion is told even if the score was halved in that cycle, but not for a token that was dropped.
         promoted_valid_o: Out = bit(),
         /// The row, with `promoted_valid_o`.
         promoted_row_o: Out = p.row(),
@@ -123,7 +125,7 @@ struct Write {
     before: Signal,
 }
 
-/// A row that was asked for in the cycle before, as it is in this one.
+/// A row that was requested in the cycle before, as it is in this one.
 struct Seen {
     valid: Signal,
     /// Its token was dropped.
@@ -144,12 +146,13 @@ impl Block for ScoreMemory {
     const ABOUT: About = About {
         name: "score_memory",
         summary: "score_register_file in memories: scores age when they are read",
-        contract: "As score_register_file: an update makes a valid row's score clamp(score + amount, 0, 2^score_width - 1); if a sum exceeded\n\
-            the top since the step before ended, step_i halves all scores (of its head), rounded down; high = valid and score >= threshold_i.\n\
-            One write a cycle: set before clear before update, the others are lost. An update is of the row read in the cycle before.\n\
-            Between two ageings of a head each of its valid rows is set or updated.\n\
-            Reset, at any time: all tokens are forgotten, and rows are emptied for `rows` cycles. Each operation takes effect at the\n\
-            edge, and none is left unfinished: there is nothing to break off. Operations on rows that do not exist change nothing.",
+        contract: "As score_register_file: an update makes a valid row's score clamp(score + amount, 0,\n\
+            2^score_width - 1). If a sum exceeded the top since the step before ended, step_i halves all scores (of\n\
+            its head), rounded down. high = valid and score >= threshold_i. One write a cycle: set before clear\n\
+            before update, the others are lost. An update changes the row read in the cycle before. Between two\n\
+            ageings of a head each of its valid rows is set or updated. Reset, at any time: all tokens are\n\
+            forgotten, and rows are emptied for `rows` cycles. Each operation takes effect at the edge, and none is\n\
+            left unfinished: there is nothing to break off. Operations on rows that do not exist change nothing.",
         reference: "Kelle, section 5.1 and figure 10",
     };
 
@@ -200,7 +203,7 @@ impl Block for ScoreMemory {
             epochs.next(m, h, epochs.q.at(h) ^ here);
         });
 
-        m.comment("Classes, for those who refresh rows.");
+        m.comment("Classes, for the refresh controllers.");
         m.for_each("looks", self.lookups, |m, k| {
             let seen = self.see(m, "look", (io.look_row_i.at(k), None), &write, epochs.q);
             let valid = m.wire("look_valid", seen.stays() & !empties.q);
@@ -225,7 +228,8 @@ impl Block for ScoreMemory {
 }
 
 impl ScoreMemory {
-    /// A copy of the words, and what it shows of the row that it was asked for, whose number in the cycle behind may be there already.
+    /// A copy of the words, and its view of the requested row. The row's number may be there already in the cycle
+    /// after.
     fn see(
         &self,
         m: &mut Module,
@@ -261,7 +265,8 @@ impl ScoreMemory {
         Seen { valid: word.bit(self.score_width + 1), dropped, epoch, score }
     }
 
-    /// Epoch of the head of a row: the first head's, changed at the first row of each head whose epoch is not that of the one before.
+    /// Epoch of the head of a row: the first head's, changed at the first row of each head whose epoch differs from the
+    /// one before.
     fn epoch(&self, m: &mut Module, name: &str, row: Signal, epochs: Array) -> Signal {
         let part = self.rows / self.heads;
         let changes = m.nets(&format!("{name}_changes"), bit(), self.heads - 1);

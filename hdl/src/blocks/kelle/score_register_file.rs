@@ -1,10 +1,10 @@
 //! Score register file: a small importance score for each row of the KV cache, and the class that follows from it.
 //!
-//! Scores are sums of attention scores in few bits (the paper: 4). A sum below 0 becomes 0; one above the top becomes the top
-//! and is remembered in `saturated_o`. When the step in which that happened ends (`step_i`), all scores are halved: their
-//! order stays meaningful, and old importance fades. Within a step scores do not age, since the evictor holds copies of
-//! them. A row is high when it is valid and its score is at least `threshold_i`. Where several heads share the file, each has
-//! an equal part of the rows, and only those of the head whose step ends age.
+//! Scores are sums of attention scores in few bits (the paper: 4). A sum below 0 becomes 0; a sum above the top becomes
+//! the top and is remembered in `saturated_o`. When the step in which that happened ends (`step_i`), all scores are
+//! halved: their order stays meaningful, and old importance fades. Within a step scores do not age, since the evictor
+//! holds copies of them. A row is high when it is valid and its score is at least `threshold_i`. Where several heads
+//! share the file, each has an equal part of the rows, and only the scores of the head whose step ends age.
 //!
 //! In one cycle the update comes first, then clear, then set, then the end of the step.
 
@@ -25,7 +25,7 @@ parameters! {
         rows: u32 = 128, in 2..=4096, tag "m";
         /// Width of a score in bits, unsigned.
         score_width: u32 = 4, in 1..=32, tag "s";
-        /// Width of what is added to a score in bits, signed.
+        /// Width of the amount added to a score in bits, signed.
         amount_width: u32 = 5, in 2..=33, tag "a";
         /// Heads, one after the other, with an equal part of the rows each.
         heads: u32 = 1, in 1..=4096, note "a divisor of rows", named "when set";
@@ -41,7 +41,7 @@ ports! {
     pub struct ScoreRegisterFilePorts(p: &ScoreRegisterFile) {
         /// A new token comes to row `set_row_i`: valid, score 0 from the next cycle on, whatever else happens to the row.
         set_valid_i: In = bit(),
-        /// Row of the new token; nothing happens beyond the last row. The same of the other rows below.
+        /// Row of the new token; nothing happens beyond the last row. This holds for the other rows below too.
         set_row_i: In = p.row(),
         /// The token in row `clear_row_i` is gone from the next cycle on; nothing happens to a row without one.
         clear_valid_i: In = bit(),
@@ -51,7 +51,7 @@ ports! {
         update_valid_i: In = bit(),
         /// Row of the score.
         update_row_i: In = p.row(),
-        /// What is added.
+        /// The amount to add.
         update_amount_i: In = sint(p.amount_width),
         /// The step ends: scores age if one saturated, in this cycle too.
         step_i: In = bit(),
@@ -69,8 +69,8 @@ ports! {
         high_o: OutArray = bit().array(p.rows),
         /// A sum exceeded the top since the last step ended, before this cycle. Cleared by `step_i`, and by reset.
         saturated_o: Out = bit(),
-        /// The update in the cycle before made the sum of row `promoted_row_o`, which had a low score, a high one. Up for
-        /// one cycle; told even if the row was cleared or set, or its score halved, in that cycle.
+        /// The update in the cycle before made the low score of row `promoted_row_o` high. Up for one cycle. A
+        /// promotion is told even if the row was cleared or set, or its score halved, in that cycle.
         promoted_valid_o: Out = bit(),
         /// The row, with `promoted_valid_o`.
         promoted_row_o: Out = p.row(),
@@ -93,7 +93,7 @@ pub(super) struct Grown {
     pub updated: Signal,
 }
 
-/// Adds to a score; what does not fit becomes the nearest that does.
+/// Adds to a score; a sum that does not fit becomes the nearest value that does.
 pub(super) fn grown(m: &mut Module, old: Signal, amount: Signal) -> Grown {
     let ty = old.ty();
     let sum = m.wire("sum", old.extend(ty.width + 1).as_sint() + amount);
@@ -115,11 +115,12 @@ impl Block for ScoreRegisterFile {
     const ABOUT: About = About {
         name: "score_register_file",
         summary: "saturating importance scores of the rows of a KV cache, with ageing and classes",
-        contract: "an update makes a valid row's score clamp(score + amount, 0, 2^score_width - 1).\n\
-            If a sum exceeded the top since the step before ended, step_i halves all scores (of its head), rounded down.\n\
-            In one cycle: update, clear, set (score 0), end of step. high_o = valid and score >= threshold_i.\n\
-            Each operation takes effect at the edge, and none is left unfinished: there is nothing to break off. Operations on rows\n\
-            that do not exist, clears and updates of rows without a token change nothing. Reset forgets all tokens.",
+        contract: "an update makes a valid row's score clamp(score + amount, 0, 2^score_width - 1). If a sum\n\
+            exceeded the top since the step before ended, step_i halves all scores (of its head), rounded down. In\n\
+            one cycle: update, clear, set (score 0), end of step. high_o = valid and score >= threshold_i. Each\n\
+            operation takes effect at the edge, and none is left unfinished: there is nothing to break off.\n\
+            Operations on rows that do not exist, clears and updates of rows without a token change nothing. Reset\n\
+            forgets all tokens.",
         reference: "Kelle, section 5.1 and figure 10",
     };
 

@@ -1,8 +1,9 @@
 //! Systolic evictor: finds the token to evict while the attention scores come out of the array.
 //!
-//! A column beside the array, one cell a row. The S register of a row is loaded with the importance of the row's token; when
-//! the row's attention score arrives, the cell adds it. The chain M takes the smallest importance so far, and whose it is, from
-//! row to row, in step with the skew of the array: row i works i cycles after row 0. One cycle after the last row, when its
+//! A column beside the array, one cell a row. The S register of a row is loaded with the importance of the row's token.
+//! When the row's attention score arrives, the cell adds it. The chain M takes the smallest importance so far, and its
+//! token, from row to row, in step with the skew of the array: row i works i cycles after row 0. One cycle after the
+//! last row, when its score is in its S register, the victim is known.
 //! score is in its S register, the victim is known.
 //!
 //! More tokens than rows take several passes; a register at the end of the chain keeps the best of the passes before. A cell
@@ -46,11 +47,11 @@ ports! {
         load_protected_i: InArray = bit().array(p.rows),
         /// A pass starts: the attention score of row i is at `amount_i` i cycles later.
         pass_i: In = bit(),
-        /// Forgets the passes under way, those before them for the same victim, and one that starts in this cycle: no
-        /// victim comes of them, and the next pass is the first of a victim. Rows that they have not reached keep S.
+        /// Forgets the passes under way, earlier passes for the same victim, and a pass that starts in this cycle: they
+        /// give no victim, and the next pass is the first of a victim. Rows that they have not reached keep S.
         clear_i: In = bit(),
-        /// Passes of a victim, less one. Looked at when a pass has ended, `rows` cycles after its `pass_i`: if no fewer
-        /// have ended for this victim before it, it is the last one. It may be another for each pass.
+        /// Passes of a victim, less one. Looked at when a pass has ended, `rows` cycles after its `pass_i`: if at least
+        /// as many have ended for this victim before it, it is the last one. It may be another for each pass.
         passes_i: InOption = uint(bits_for(u64::from(p.passes - 1))).when(p.passes > 1),
         /// Per row: attention score, as it leaves the array; looked at in the one cycle in which a pass is at the row.
         amount_i: InArray = sint(p.amount_width).array(p.rows),
@@ -68,7 +69,7 @@ ports! {
     }
 }
 
-/// What the chain carries.
+/// The fields that the chain carries.
 struct Best {
     found: Signal,
     score: Signal,
@@ -80,12 +81,13 @@ impl Block for SystolicEvictor {
     const ABOUT: About = About {
         name: "systolic_evictor",
         summary: "least important token, found in step with the array that computes the scores",
-        contract: "a pass at cycle t: row i takes S = clamp(S + amount, 0, 2^score_width - 1) at the edge that ends cycle t + i.\n\
-            The last pass of a victim at t: in cycle t + rows, victim_* tell the row and pass with the smallest S of all passes\n\
-            that is not protected; a tie goes to the earlier pass, then the lower row. A load in the cycle in which a row works is\n\
-            for its next pass; without a load, the next pass adds to the S that the last one left.\n\
-            A pass ends a victim when passes_i or more passes of it have ended before. clear_i and reset forget all passes, at any\n\
-            time; S stays, of which the passes that were forgotten may have changed the first rows.",
+        contract: "a pass at cycle t: row i takes S = clamp(S + amount, 0, 2^score_width - 1) at the edge that ends\n\
+            cycle t + i. The last pass of a victim at t: in cycle t + rows, victim_* tell the row and pass with the\n\
+            smallest S of all passes that is not protected. A tie goes to the earlier pass, then the lower row. A\n\
+            load in the cycle in which a row works is for its next pass; without a load, the next pass adds to the\n\
+            S of the last one. A pass ends a victim when passes_i or more passes of it have ended before. clear_i\n\
+            and reset forget all passes, at any time. S stays, but the forgotten passes may have changed it in the\n\
+            first rows.",
         reference: "Kelle, section 5.3, figure 11 (c) and (d)",
     };
 

@@ -219,7 +219,7 @@ impl Block for Orizuru {
             total.next(mux(first_beat, uint(32).lit(0), total.q.wrapping_add(now)));
             m.connect(port, total.q);
         }
-        // A shadow of the whole vector is for proofs, and those are for small sizes.
+        // A shadow of the whole vector is for proofs, and proofs are for small sizes.
         if self.n <= 64 {
             self.properties(m, io, &load);
         }

@@ -1,6 +1,6 @@
 //! Weight-stationary variant of the multi-scale array: weights stay, partial sums pass down the rows.
 //!
-//! A fold is as many channels as there are rows. Its weights move in from above, together with a bit for each row that
+//! A fold has one channel per row. Its weights move in from above, together with a bit for each row that
 //! says whether a channel group ends there. Then any number of activation vectors pass. A row at the end of a group
 //! doubles the partial sums after it has added its product. Below each column an accumulator adds up the folds. It is
 //! doubled before each fold, as often as the rows of the fold double. An empty group is a row with weights of zero that
@@ -92,7 +92,7 @@ impl Block for WeightStationaryArray {
             below depth (the sum is not kept).\n\
             load_ready_o is low until the last step has passed all rows; step_ready_o is low in a cycle of a load,\n\
             and in the cycle after a step for the same index. Results must be taken when valid.\n\
-            A fold may be broken off at any time by as many loads as there are rows, a sum by `first`. Reset drops\n\
+            A fold may be broken off at any time by one load per row, a sum by `first`. Reset drops\n\
             vectors on their way; all weights and sums are unknown until they are loaded and begun again.",
         reference: "Tender, sections IV-B and VI-D",
     };
@@ -185,7 +185,7 @@ impl WeightStationaryArray {
         bottom: (Array, Array),
     ) {
         let (rows, columns) = (self.rows, self.columns);
-        m.comment("Doubling rows of this fold: those that were loaded in the last `rows` loads.");
+        m.comment("Doubling rows of this fold: the rows that the last `rows` loads brought.");
         let recent = m.reg_init("recent_q", uint(rows), 0);
         let now = io.load.doubles;
         let leaves = recent.q.msb();

@@ -39,9 +39,9 @@ parameters! {
 }
 
 ports! {
-    /// Quantized tiles of streams, one stream after the other.
+    /// Ports of [`DequantizationUnit`].
     pub struct DequantizationUnitPorts(p: &DequantizationUnit) {
-        /// Quantized tiles of streams, one stream behind the other.
+        /// Quantized tiles of streams, one stream after the other.
         tile: InStream<StoredTile> = p.lanes,
         /// Values, and the level of each channel.
         result: OutStream<RebuiltTile> = (p.lanes, p.levels),

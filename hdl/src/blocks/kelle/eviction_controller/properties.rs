@@ -1,7 +1,7 @@
-//! What is proved of the eviction controller (`ifdef FORMAL`): at its ports it is the list that the contract describes.
+//! Proofs of the eviction controller (`ifdef FORMAL`): at its ports it is the list that the contract describes.
 //!
-//! The list stands here in registers, and follows from what is taken at the ports alone. No register of the hardware takes
-//! part, and nothing is assumed: clears, walks, new tokens and pauses come in any cycle.
+//! The section keeps the list in registers, which follow from the transfers at the ports alone. No register of the
+//! hardware takes part, and nothing is assumed: clears, walks, new tokens and pauses come in any cycle.
 
 use super::{EvictionController, EvictionControllerPorts};
 use crate::lang::{Module, Signal, bit, cat, mux, select, uint};
@@ -72,7 +72,7 @@ impl EvictionController {
             m.assert_always("place_in_time", io.place.valid.eq(due.q & !late.q));
             m.assert_always("place_of_the_token", !io.place.valid | same);
 
-            // Who is let in.
+            // The tokens that are let in.
             let hole = m.reg_init("model_hole_q", bit(), 0);
             hole.next(select(&[(io.clear_i, zero), (evicts, bit().lit(1)), (passes & last, zero)], hole.q));
             let open = m.wire("model_open", !walks.q & !due.q & !io.clear_i);

@@ -26,7 +26,7 @@ parameters! {
 ports! {
     /// Ports of [`ByteAccumulator`].
     pub struct ByteAccumulatorPorts(p: &ByteAccumulator) {
-        /// Drops what is on its way.
+        /// Drops partial sums on their way.
         clear_i: In = bit(),
         /// A partial sum comes in the next cycle.
         valid_i: In = bit(),
@@ -46,11 +46,11 @@ ports! {
         left_i: In = sint(p.partial_width),
         /// A sum is complete.
         result_valid_o: Out = bit(),
-        /// It is that of a transposed product; with result_valid_o.
+        /// It is the sum of a transposed product; with result_valid_o.
         transposed_o: Out = bit(),
         /// The sum; with result_valid_o.
         result_o: Out = sint(p.accumulator_width),
-        /// It, or one on the way to it, left its range, or its number does not exist; with result_valid_o.
+        /// The sum left its range at some step, or its number does not exist; with result_valid_o.
         overflow_o: Out = bit(),
     }
 }
@@ -60,9 +60,10 @@ impl Block for ByteAccumulator {
     const ABOUT: About = About {
         name: "byte_accumulator",
         summary: "sums of partial sums that count as their bytes do",
-        contract: "sum[index] = (first ? 0 : sum[index]) + partial x 2^(operand_width x place), modulo 2^accumulator_width, one a cycle, any index\n\
-            after any other. The flag stays up from the first sum on that was not exact; an index that is not below depth is flagged, and\n\
-            its sum means nothing. clear_i and reset drop what is on its way; a sum is unknown until its first partial sum.",
+        contract: "sum[index] = (first ? 0 : sum[index]) + partial x 2^(operand_width x place), modulo\n\
+            2^accumulator_width, one a cycle, any index after any other. The flag stays up from the first sum on\n\
+            that was not exact; an index that is not below depth is flagged, and its sum means nothing. clear_i and\n\
+            reset drop partial sums on their way; a sum is unknown until its first partial sum.",
         reference: "Kelle, section 5.2",
     };
 
@@ -82,7 +83,7 @@ impl Block for ByteAccumulator {
         let last = pass(m, "last_q", io.last_i);
         let place = pass(m, "place_q", io.place_i);
         let index = pass(m, "index_q", io.index_i);
-        m.comment("The memory does not yet show what was added in the cycle before.");
+        m.comment("The memory does not yet show the sum of the cycle before.");
         let again = pass(m, "again_q", valid.q & index.eq(io.index_i));
         let result = m.reg("result_q", sint(width));
         let overflow = m.reg("overflow_q", bit());

@@ -1,5 +1,5 @@
-//! Results of the reconfigurable array: each lane keeps its own as they come, one cycle behind its neighbour; what leaves are
-//! beats of some lanes of one result.
+//! Results of the reconfigurable array. Each lane keeps its own results as they come, one cycle after its neighbour.
+//! They leave in beats of some lanes of one result.
 
 use super::{ArrayResult, ReconfigurableArray};
 use crate::blocks::common::{Ram, RamImplementation};
@@ -25,7 +25,7 @@ ports! {
         enters_i: In = bit(),
         /// Its number.
         index_i: In = uint(index_width(p.array.depth.into())),
-        /// It is that of a transposed product.
+        /// It is the result of a transposed product.
         transposed_i: In = bit(),
         /// There is a place.
         room_o: Out = bit(),
@@ -45,8 +45,9 @@ impl Block for LaneResults {
     const ABOUT: About = About {
         name: "lane_results",
         summary: "results that come lane after lane and leave in beats of lanes",
-        contract: "Results leave in the order of enters_i, each in beats 0, 1, .. of `beat` lanes, up to its last lane in use. The first beat can\n\
-            leave two cycles after the last lane came. room_o is low while as many as `results` are inside. clear_i drops all.",
+        contract: "Results leave in the order of enters_i, each in beats 0, 1, .. of `beat` lanes, up to its last\n\
+            lane in use. The first beat can leave two cycles after the last lane came. room_o is low while\n\
+            `results` results are inside. clear_i drops all.",
         reference: "",
     };
 
@@ -81,7 +82,7 @@ impl Block for LaneResults {
             what.next_when(m, i, here, cat(&[io.transposed_i, io.index_i]));
         });
 
-        m.comment("The oldest result stands at the output registers of the memories; its beats leave one by one.");
+        m.comment("The oldest result is at the output registers of the memories; its beats leave one by one.");
         let there = m.reg_init("there_q", bit(), 0);
         let now = m.reg("now_q", uint(io.index_i.width() + 1));
         now.next_when(fetches, what.q.at(tail.q));

@@ -1,12 +1,12 @@
-//! What is proved of the refresh controller (`ifdef FORMAL`), of one row that the prover chooses.
+//! Proofs of the refresh controller (`ifdef FORMAL`), for one row that the prover chooses.
 //!
-//! `safe` is the contract. Intervals, ages and counts are taken from the ports alone. The properties that look inside spell
-//! out why it holds, so that an induction finds it: `on_time` says that the cycles left until an overdue row is restored,
-//! counted from where the walk is and what may still be waited, and those for which it has been overdue, are never more
-//! than the contract allows.
+//! `safe` is the contract. Intervals, ages and counts are taken from the ports alone. The properties that look inside
+//! spell out why it holds, so that an induction finds it. `on_time` adds two counts: the cycles until an overdue row is
+//! restored, and the cycles for which it has been overdue. The first follows from the place of the walk and the
+//! remaining budget of waiting. Together they are never more than the contract allows.
 //!
-//! Validity and class of the row come to the ports in the cycles in which it is looked at. In all others they are taken to be the
-//! worst: valid, with the shorter interval. What is safe then is safe whatever they are.
+//! Validity and class of the row come to the ports in the cycles in which it is looked at. In all other cycles the
+//! worst is assumed: valid, with the shorter interval. So the proof holds whatever they are.
 
 use super::{RefreshController, RefreshControllerPorts};
 use crate::lang::{Module, Signal, bit, bits_for, mux, select, uint};
@@ -126,7 +126,7 @@ impl RefreshController {
             let due = m.wire("watch_sure", counts & age.q.ge(limit + sure));
             self.alone(m, io, &Watched { here, due });
 
-            // What is written back was read, and nothing wrote the row since.
+            // The word that is written back was read, and nothing wrote the row since.
             let current = m.reg_init("watch_current_q", bit(), 0);
             let fetched = io.refresh_row_o.eq(watch.q);
             current.next(mux(io.refresh_read_o, fetched, current.q & !written));
@@ -180,7 +180,7 @@ impl RefreshController {
         m.cover("alone_as_late_as_allowed", run.q.ge(self.rows) & alone & io.refresh_read_o);
     }
 
-    /// The intervals that the configurations so far ask for, as the contract has it, in whole units of the time stamps.
+    /// The intervals of the configurations so far, as the contract has it, in whole units of the time stamps.
     fn intervals(&self, m: &mut Module, io: &RefreshControllerPorts) -> (Signal, Signal) {
         let tick = self.tick_log2;
         let ty = uint(self.interval_width - tick);

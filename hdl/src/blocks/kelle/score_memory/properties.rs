@@ -1,7 +1,7 @@
-//! What is proved of the score memory (`ifdef FORMAL`): its ports show what the contract says, in every cycle.
+//! Proofs of the score memory (`ifdef FORMAL`): its ports show what the contract says, in every cycle.
 //!
-//! Scores stand here in registers that are all halved at once. Assumed is that no row is left behind: between two ageings of its head
-//! it is set, cleared or updated.
+//! The section keeps scores in registers that are all halved at once. It assumes that no row is missed: between two
+//! ageings of its head a row is set, cleared or updated.
 
 use super::{ScoreMemory, ScoreMemoryPorts};
 use crate::blocks::common::before;
@@ -65,7 +65,7 @@ impl ScoreMemory {
                 });
             });
 
-            m.comment("What is read, and what is looked at.");
+            m.comment("The rows that are read, and the rows that are looked at.");
             m.assert_always("score_is_read", !there | io.score_o.eq(now));
             for k in 0..self.lookups {
                 let looked = before(m, &format!("model_looked_{k}_q"), io.look_row_i.at(k));

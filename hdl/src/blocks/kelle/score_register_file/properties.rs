@@ -1,6 +1,6 @@
-//! What is proved of the score file (`ifdef FORMAL`): its ports show what the contract says, in every cycle.
+//! Proofs of the score file (`ifdef FORMAL`): its ports show what the contract says, in every cycle.
 //!
-//! Each row stands here on its own, with a sum of its own, made of the inputs alone.
+//! The section keeps each row on its own, with a sum of its own, made of the inputs alone.
 
 use super::{ScoreRegisterFile, ScoreRegisterFilePorts};
 use crate::lang::{Module, bit, mux, select, sint, uint};

@@ -1,8 +1,8 @@
-//! What is proved of the evictor (`ifdef FORMAL`): the victim is the least of all tokens that passed, with ties as the
-//! contract says.
+//! Proofs of the evictor (`ifdef FORMAL`): the victim is the least of all tokens that passed, with ties as the contract
+//! says.
 //!
-//! Tokens are numbers, protection above the score: a token that may go is less than any that may not. All tokens of a
-//! victim stand here side by side, made of the inputs alone; the chain is not followed.
+//! Tokens are numbers, with protection above the score: a token that may go is less than any that may not. The section
+//! keeps all tokens of a victim side by side, made of the inputs alone; it does not follow the chain.
 
 use super::{SystolicEvictor, SystolicEvictorPorts};
 use crate::lang::{Index, Module, Signal, bit, bits_for, cat, mux, select, uint};
@@ -14,7 +14,7 @@ impl SystolicEvictor {
             let token_ty = uint(self.score_width + 1);
             let zero = bit().lit(0);
 
-            // S of each row, and what a pass makes of it.
+            // S of each row, and its value after a pass.
             let wave = m.nets("model_wave", bit(), rows + 1);
             m.connect(wave.at(0), io.pass_i);
             let token = m.regs("model_token", token_ty, rows);
@@ -59,7 +59,7 @@ impl SystolicEvictor {
             number.next_when(moves, mux(last | io.clear_i, start, number.q.wrapping_add(1)));
             m.assert_always("victim_in_time", io.victim_valid_o.eq(arrives & last));
 
-            // All tokens of the victim: those of the pass that ends, and those of the passes before.
+            // All tokens of the victim: the tokens of the pass that ends, and the tokens of the passes before.
             let kept = m.regs("model_kept", token_ty, places * rows);
             let all = m.nets("model_all", token_ty, places * rows);
             let counts = m.nets("model_counts", bit(), places * rows);

@@ -64,7 +64,7 @@ impl Orizuru {
         Load { fire, clear, first, last, beat: beat.q, keys: load.keys, present: load.present }
     }
 
-    /// As many pops as were asked for with the first beat, as far as there are values; `last` marks the final one.
+    /// As many pops as were asked for with the first beat, while the vector has values; `last` marks the final one.
     fn number(&self, m: &mut Module, io: &OrizuruPorts, load: &Load, offer: &Offer<'_>, wanted: Signal) {
         if self.nan != NanPolicy::TotalOrder {
             return;

@@ -7,7 +7,7 @@ use crate::lang::{Module, Signal, bit, index_width, mux, or_all, uint};
 pub(super) struct Step {
     /// The level's results are kept at the end of this cycle.
     pub(super) enable: Signal,
-    /// Its nodes are all decided (otherwise those on the path count as compared).
+    /// Its nodes are all decided (otherwise the nodes on the path count as compared).
     pub(super) all: Signal,
     /// The node decided, with a shared comparator or when counting.
     pub(super) node: Option<Signal>,

@@ -24,7 +24,7 @@ impl MultiScaleArray {
     pub(super) fn results(&self, m: &mut Module, io: &MultiScaleArrayPorts, leaving: &Leaving, entry: &Entry) {
         let (rows, columns) = (self.rows, self.columns);
         let valid = m.nets("valid", bit(), rows);
-        m.comment("Row 0 shows a sum for as many cycles as there are columns, each row one cycle after the row above.");
+        m.comment("Row 0 shows a sum for one cycle per column, each row one cycle after the row above.");
         if columns == 1 {
             m.connect(valid.at(0), leaving.starts);
         } else {
