@@ -1,5 +1,5 @@
-//! Chains of descriptors and all that they read and write. Each descriptor is done in the golden model as soon as it is there, so
-//! what follows can be fitted to the numbers that it will meet.
+//! Chains of descriptors and all that they read and write. The golden model does each descriptor as soon as it is
+//! added. So the next descriptors can be fitted to the numbers that they will meet.
 
 use std::ops::RangeInclusive;
 
@@ -92,7 +92,7 @@ impl Job {
     }
 }
 
-/// A job, and how far its numbers are from those of float arithmetic: squared error relative to the squares, by name.
+/// A job, and the distance of its numbers from float arithmetic: squared errors relative to the squares, by name.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// The job.
@@ -132,7 +132,7 @@ impl Floats {
 /// Which keys a query sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// Those up to its own token, the last query all.
+    /// The keys up to its own token; the last query sees all.
     Before,
     /// All.
     All,
@@ -149,7 +149,7 @@ impl Seen {
     }
 }
 
-/// Puts a chain together, of what all accelerators have.
+/// Puts a chain together from operations that all accelerators have.
 #[derive(Debug)]
 pub struct ChainBuilder<A> {
     pub(super) window: Window,
@@ -243,7 +243,7 @@ impl<A: Accelerator> ChainBuilder<A> {
         Ok(Job { address, descriptors, results, written, images: std::mem::take(&mut self.images) })
     }
 
-    /// The model, behind all that was done.
+    /// The model after all descriptors up to now.
     #[must_use]
     pub fn model(&self) -> &A {
         &self.golden
@@ -283,7 +283,7 @@ impl<A: Accelerator> ChainBuilder<A> {
         self.results.push((name, rows.at.address, bytes));
     }
 
-    /// What rows are, behind the descriptors that there are.
+    /// The values of rows after all descriptors up to now.
     #[must_use]
     pub fn values(&self, rows: &Floats) -> Vec<Vec<f64>> {
         let number = |pair: &[u8]| f16::from_le_bytes([pair[0], pair[1]]).to_f64();
@@ -316,7 +316,7 @@ impl<A: Accelerator> ChainBuilder<A> {
         self.then(job.build(&self.vector, &self.window)?)
     }
 
-    /// The norm ahead of a layer's attention or feed-forward network: by the root mean square, times gains.
+    /// The norm before a layer's attention or feed-forward network: RMS norm with gains.
     ///
     /// # Errors
     /// No room; the hardware would refuse it.
@@ -327,8 +327,8 @@ impl<A: Accelerator> ChainBuilder<A> {
         Ok(out)
     }
 
-    /// The norm behind a layer's attention or feed-forward network: rows are added to others, and layer norm of the sums times gains and
-    /// plus biases.
+    /// The norm after a layer's attention or feed-forward network: rows are added to others, and the sums get a layer
+    /// norm with gains and biases.
     ///
     /// # Errors
     /// No room; the hardware would refuse it.

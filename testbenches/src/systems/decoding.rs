@@ -1,4 +1,4 @@
-//! Decoder layers on accelerators that go on from pass to pass: what a running model is made of, one layer behind the other.
+//! Decoder layers on accelerators that go on from pass to pass. One after the other, they make a running model.
 
 use anyhow::ensure;
 use golden::systems::job::Accelerator;
@@ -24,14 +24,14 @@ pub trait LayerAccelerator: Sync {
     /// Parameters that the block refuses.
     fn design(&self) -> anyhow::Result<Design>;
 
-    /// What the jobs of a layer take on a device before a memory that answers after `latency` cycles, the first one
-    /// [`settling`](Self::settling) cycles behind a reset.
+    /// The cycles of a layer's jobs on a device whose memory answers after `latency` cycles. The first job starts
+    /// [`settling`](Self::settling) cycles after a reset.
     ///
     /// # Errors
     /// Parameters that the golden model refuses.
     fn clock(&self, window: &Window, latency: u32) -> anyhow::Result<Clock>;
 
-    /// Cycles behind a reset in which a job would wait.
+    /// Cycles after a reset in which a job would wait.
     fn settling(&self) -> u32 {
         0
     }
@@ -55,7 +55,7 @@ pub trait LayerAccelerator: Sync {
 
 /// A decoder layer whose keys and values stay from pass to pass, wherever the accelerator keeps them.
 pub trait DecoderLayer: Send {
-    /// Passes tokens, which come behind those of all passes before, through the layer in the golden model.
+    /// Passes the next tokens, after all earlier passes, through the layer in the golden model.
     ///
     /// # Errors
     /// No row; more tokens than there is room for; what the host crate refuses.
@@ -68,28 +68,28 @@ pub trait DecoderLayer: Send {
 /// A pass of tokens: a chain for the accelerator, and what comes of it.
 #[derive(Clone, Debug)]
 pub struct Pass {
-    /// The chain. Its device has done those of all passes before, and nothing else since a reset.
+    /// The chain. Its device has done the chains of all earlier passes, and nothing else since a reset.
     pub job: Job,
-    /// The residual stream behind the layer, as the golden model has it.
+    /// The residual stream after the layer, as the golden model has it.
     pub rows: Rows,
     out: Floats,
 }
 
 impl Pass {
-    /// All that a chain has done up to now; `out` is the residual stream behind the layer.
+    /// All that a chain has done up to now; `out` is the residual stream after the layer.
     pub(super) fn of<A: Accelerator>(b: &mut ChainBuilder<A>, out: Floats) -> anyhow::Result<Self> {
         Ok(Self { job: b.job()?, rows: b.values(&out), out })
     }
 
-    /// Does the pass on a device that is ready for it: the residual stream behind the layer, as it is in the device's memory, and what was
-    /// counted. It takes so many cycles.
+    /// Does the pass on a device that is ready for it. Returns the residual stream after the layer from the device's
+    /// memory, and the counters. The pass must take `cycles`.
     ///
     /// # Errors
-    /// The device fails; a byte that it has written is not the golden model's; it takes other cycles.
+    /// The device fails; a byte that it has written is not the golden model's; the pass takes another number of cycles.
     pub fn run_on<B: Bus>(&self, device: &mut Device<B>, cycles: u64) -> anyhow::Result<(Rows, Counters)> {
         let counters = self.job.run(device)?;
         let (job, taken) = (self.job.address, counters.cycles);
-        ensure!(taken == cycles, "the job at {job:#x} takes {taken} cycles, those of the golden model are {cycles}");
+        ensure!(taken == cycles, "the job at {job:#x} takes {taken} cycles, in the golden model {cycles}");
         let mut rows = Rows::new();
         for row in 0..self.out.rows as u64 {
             let mut bytes = vec![0; 2 * self.out.columns];

@@ -167,7 +167,7 @@ impl Streams {
         let (lanes, width) = (p.lanes as usize, p.activation_width);
         for block in blocks {
             for beat in block.rows.iter().flat_map(|row| row.chunks(lanes)) {
-                // Lanes behind the last channel hold noise.
+                // Lanes after the last channel hold noise.
                 let noise = (beat.len()..lanes).map(|_| signed(streams.noise.random(), width));
                 streams.rows.push(RowValues { values: pack(width, beat.iter().copied().chain(noise)) })?;
             }

@@ -39,6 +39,6 @@ pub fn area(rng: &mut StimulusRng, program: &mut Program, rows: u32, bytes: u32,
 
 /// Bytes of [`area`] at most.
 pub fn area_bytes(rows: u32, bytes: u32) -> u32 {
-    // And what is left free ahead of it.
+    // And the gap that stays free in front of it.
     rows * (bytes.next_multiple_of(64) + 64) + 128
 }

@@ -33,11 +33,11 @@ pub struct Layer {
     pub o: Linear,
     /// Into the feed-forward network and out of it.
     pub feed: [Linear; 2],
-    /// Norms behind the attention and behind the feed-forward network.
+    /// Norms after the attention and after the feed-forward network.
     pub norms: [Affine; 2],
 }
 
-/// What float arithmetic makes of some tokens.
+/// Results of float arithmetic for some tokens.
 #[derive(Clone, Debug)]
 pub struct Exact {
     /// Input.
@@ -46,16 +46,17 @@ pub struct Exact {
     pub qkv: [Vec<Vec<f64>>; 3],
     /// Results of all heads.
     pub attention: Vec<Vec<f64>>,
-    /// Behind the first norm.
+    /// After the first norm.
     pub hidden: Vec<Vec<f64>>,
-    /// Behind GELU.
+    /// After GELU.
     pub active: Vec<Vec<f64>>,
-    /// Output: behind the second norm.
+    /// Output: after the second norm.
     pub out: Vec<Vec<f64>>,
 }
 
 impl Exact {
-    /// Squared errors relative to the squares, by name: of queries, keys, attention, what is behind it, behind GELU, behind the layer.
+    /// Squared errors relative to the squares, by name: queries, keys, attention, after the attention, after GELU,
+    /// after the layer.
     #[must_use]
     pub fn errors(&self, found: &[Vec<Vec<f64>>; 6]) -> Vec<(&'static str, f64)> {
         let names = ["queries", "keys", "attention", "behind the attention", "active", "behind the layer"];

@@ -93,7 +93,7 @@ impl Ports {
     }
 }
 
-/// A product of a step, with about as many tiles as there can be.
+/// A product of a step, with about as many tiles as a step can have.
 fn draw_many(p: &ExecutionController, rng: &mut StimulusRng, rows: bool) -> Tiles {
     let many = 65_535 - rng.random_range(0..3);
     let [row_tiles, column_tiles] = if rows { [many, 1] } else { [1, many] };
@@ -212,12 +212,12 @@ fn product(
         }
         // A tile is given back as its last step is made: that one is the next to leave, or has left.
         run.expect_equal(sim, "b_free_o", "with its place", tiles_taken, freed[2])?;
-        run.expect_equal(sim, "a_free_o", "behind a row of tiles", tiles_taken / tiles.column_tiles, freed[1])?;
+        run.expect_equal(sim, "a_free_o", "after a row of tiles", tiles_taken / tiles.column_tiles, freed[1])?;
         let all = tiles.row_tiles * tiles.column_tiles;
-        run.expect_equal(sim, "index_free_o", "behind all tiles", u32::from(tiles_taken == all), freed[0])?;
+        run.expect_equal(sim, "index_free_o", "after all tiles", u32::from(tiles_taken == all), freed[0])?;
         let index = high(sim, ports.index_read);
         let wants = cycle > 0 && to_read > 0 && there[0] && (held.is_none() || goes) && !clear;
-        run.expect_equal(sim, "index_read_o", "as soon as there is a place", wants, index)?;
+        run.expect_equal(sim, "index_read_o", "as soon as a place is free", wants, index)?;
         let address = sim.peek_u64(ports.index_address) as usize;
         let next = index.then(|| tiles.table.get(address).copied());
         sim.tick()?;
@@ -240,7 +240,7 @@ fn product(
             break;
         }
         if error {
-            run.expect_equal(sim, "step", "those before the wrong entry", true, done + 1 >= steps.len())?;
+            run.expect_equal(sim, "step", "all steps before the wrong entry", true, done + 1 >= steps.len())?;
             sim.poke_u64(ports.clear, 1);
             sim.tick()?;
             break;

@@ -1,4 +1,4 @@
-//! One attention head of the real model in float arithmetic: what that of an accelerator is held against.
+//! One attention head of the real model in float arithmetic: the reference for a head on an accelerator.
 
 use anyhow::ensure;
 use golden::tender::granularity::product;

@@ -1,4 +1,4 @@
-//! A decoder layer of the real model in float arithmetic: what that of an accelerator is held against.
+//! A decoder layer of the real model in float arithmetic: the reference for a layer on an accelerator.
 
 use anyhow::Context;
 use golden::tender::granularity::product as exact_product;
@@ -13,7 +13,7 @@ pub(super) const HEAD: usize = 64;
 /// Weights of a layer, [in, out], and gains.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// Gains of the norms ahead of the attention and of the feed-forward network.
+    /// Gains of the norms before the attention and before the feed-forward network.
     pub gains: [Vec<f64>; 2],
     /// Queries of all heads.
     pub q: Vec<Vec<f64>>,
@@ -25,7 +25,7 @@ pub struct Layer {
     pub o: Vec<Vec<f64>>,
     /// Gate of the feed-forward network.
     pub gate: Vec<Vec<f64>>,
-    /// What it is multiplied with.
+    /// The factor of the gate.
     pub up: Vec<Vec<f64>>,
     /// Back to the residual stream.
     pub down: Vec<Vec<f64>>,
@@ -45,7 +45,7 @@ impl Layer {
 pub struct Exact {
     /// Input.
     pub residual: Vec<Vec<f64>>,
-    /// Input of the attention, behind its norm.
+    /// Input of the attention, after its norm.
     pub attended: Vec<Vec<f64>>,
     /// Queries that were turned, head by head.
     pub queries: Vec<Vec<Vec<f64>>>,
@@ -55,9 +55,9 @@ pub struct Exact {
     pub values: Vec<Vec<Vec<f64>>>,
     /// Results of all heads, side by side.
     pub attention: Vec<Vec<f64>>,
-    /// Of the output projection.
+    /// Results of the output projection.
     pub projected: Vec<Vec<f64>>,
-    /// Input of the feed-forward network, behind its norm.
+    /// Input of the feed-forward network, after its norm.
     pub normed: Vec<Vec<f64>>,
     /// Input of the down projection.
     pub gated: Vec<Vec<f64>>,
@@ -76,9 +76,9 @@ impl Exact {
         Self::rounded(tokens, layer, None)
     }
 
-    /// The same with integers to the nearest in all products but that of probabilities and values: weights of 4 bits with a
-    /// scale for each output, activations, queries, keys and values of so many bits with one for each token or head of it; the
-    /// largest magnitude is the largest integer.
+    /// The same with rounded integers in all products, except the product of probabilities and values. Weights have 4
+    /// bits and a scale for each output. Activations, queries, keys and values have `bits` bits and a scale for each
+    /// token or each head of it. The largest magnitude becomes the largest integer.
     ///
     /// # Errors
     /// A missing or damaged file.
@@ -94,7 +94,7 @@ impl Exact {
         Self::behind(residual.to_vec(), layer, None)
     }
 
-    /// The layer for several texts, one behind the other in all that it has.
+    /// The layer for several texts; all rows of one text come after the rows of the text before.
     ///
     /// # Errors
     /// No text.
@@ -167,7 +167,7 @@ impl Exact {
     }
 }
 
-/// Multiples of a row's largest magnitude over that of integers of so many bits.
+/// Rounds each row to multiples of a unit: its largest magnitude over the largest integer of so many bits.
 fn to_integers(rows: &[Vec<f64>], bits: u32) -> Vec<Vec<f64>> {
     let most = f64::from((1u32 << (bits - 1)) - 1);
     let one = |row: &Vec<f64>| {

@@ -1,11 +1,12 @@
-//! A design in simulation behind the bus of drivers: registers by its AXI4-Lite port `ctrl`, one memory behind all ports `mem`.
+//! A design in simulation as a bus for drivers: registers through its AXI4-Lite port `ctrl`, and one memory on all
+//! ports `mem`.
 
 use hdl::lang::CatalogBlock;
 use host::{Bus, Device, Settings, Window};
 use sim::bus::{AxiConfig, AxiLiteHost, AxiMemory, LiteConfig, Partner, Response};
 use sim::{Out, Sim};
 
-/// What a simulated device does not do.
+/// What goes wrong on a simulated device.
 #[derive(Debug, thiserror::Error)]
 pub enum HardwareError {
     /// The register is answered with an error.
@@ -19,7 +20,7 @@ pub enum HardwareError {
     NoInterrupt,
 }
 
-/// Cycles that a job may take: many times those of the longest one, a layer of a prompt.
+/// Cycles that a job may take: many times the cycles of the longest job, a layer of a prompt.
 const LONGEST: u64 = 200_000_000;
 
 /// Runs `work` on a block before a memory that behaves as `config` says.
@@ -88,7 +89,7 @@ impl<'a> Hardware<'a> {
         (&mut self.host, &mut *self.sim, partners)
     }
 
-    /// One cycle; whether the interrupt is high behind it.
+    /// Runs one cycle and returns whether the interrupt is high after it.
     ///
     /// # Errors
     /// A broken rule of the bus.

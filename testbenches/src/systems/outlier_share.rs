@@ -22,7 +22,7 @@ pub fn bench(p: &OutlierShare) -> anyhow::Result<Box<dyn sim::Bench>> {
         for _ in 0..run.vectors() {
             let begins = left == 0;
             if begins {
-                // As many as there are segments, few of either, and the ends.
+                // Outliers and segments: few, more, or nearly the most.
                 let any = |rng: &mut sim::stimulus::StimulusRng, most: u64| match rng.random_range(0..3u8) {
                     0 => rng.random_range(0..=most.min(5)),
                     1 => rng.random_range(0..=most.min(60)),

@@ -1,5 +1,5 @@
-//! An accelerator behind the shell between a host and a memory: jobs, right and wrong ones; buses that stall, answer with
-//! errors or not at all; starts while busy, soft resets at any moment.
+//! An accelerator in its shell, between a host and a memory. Jobs are right or wrong; buses stall, answer with errors
+//! or not at all. Starts come while busy, and soft resets at any moment.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -103,7 +103,7 @@ pub struct Facts<O> {
     pub constants: Vec<(u64, u64)>,
     /// Registers that count.
     pub counters: Vec<Counter<O>>,
-    /// Names and addresses of those that count what the model does not know: they stay as they are from the end of a job on.
+    /// Names and addresses of counters that the model does not know: they keep their values from the end of a job on.
     pub kept: Vec<(&'static str, u64)>,
 }
 
@@ -265,7 +265,8 @@ impl<A: Accelerator + Clone> Player<A> {
         self.play_with_registers(sim, run, &mut bus)
     }
 
-    /// What the model cannot know, the design forgets: a soft reset behind a job that may have ended in several ways.
+    /// Resets the design after a job that may have ended in several ways, since the model cannot know what it
+    /// remembers.
     fn forget(
         &mut self,
         sim: &mut Sim,
@@ -340,7 +341,7 @@ impl<A: Accelerator + Clone> Player<A> {
         let ended = (sim.cycle_count(), sim.cycle_count() > begin);
         let silence = matches!(disturbance, Disturbance::Silence { .. });
         if !silence && ended.1 && self.refused.is_some() {
-            // Behind the interrupt nothing is read or written any more.
+            // After the interrupt nothing is read or written any more.
             run.expect_equal(sim, "mem", "idle at the interrupt", true, bus.is_idle())?;
         }
         // A read that is still under way may say either.
@@ -350,7 +351,7 @@ impl<A: Accelerator + Clone> Player<A> {
         // Whoever reads as soon as the interrupt is there sees all that was counted.
         let first = self.load_wide(sim, bus, register::CYCLES)?;
         let mut status = self.load(sim, bus, register::STATUS)?;
-        // A second start may have come behind the end: the same job again.
+        // A second start may have come after the end: the same job again.
         while self.refused.is_none() && status & 1 == 1 && sim.cycle_count() - begin < 400_000 {
             status = self.load(sim, bus, register::STATUS)?;
         }

@@ -34,11 +34,12 @@ pub struct Program {
     is_short: bool,
     /// The last byte of the bus.
     top: u64,
-    /// Some rows lie behind the image: see [`Program::spread`].
+    /// Some rows lie beyond the image: see [`Program::spread`].
     is_spread: bool,
 }
 
-/// Bits of a job that [`Program::change`] can change: those of its first descriptor, of JOB, and of both ends of the window.
+/// Bits of a job that [`Program::change`] can change: the bits of its first descriptor, of JOB, and of both ends of the
+/// window.
 pub const BITS: u64 = 8 * DESCRIPTOR + 3 * 64;
 
 impl Program {
@@ -130,8 +131,8 @@ impl Program {
         self.image[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Memory that nobody else has, at a multiple of 64, at either end of what is free. Where less is left, the address means
-    /// nothing, and the whole job is drawn again.
+    /// Memory that nobody else has, at a multiple of 64, at either end of the free part. Where less is free, the
+    /// address means nothing, and the whole job is drawn again.
     pub fn take(&mut self, rng: &mut StimulusRng, bytes: u64) -> u64 {
         let gap = 64 * rng.random_range(0..3);
         let gap = if gap + bytes <= self.left() { gap } else { 0 };
@@ -148,8 +149,9 @@ impl Program {
         self.base + at
     }
 
-    /// A stride with which all rows of an operand but the first lie behind the image, where nothing else is: a power of two, or
-    /// any; the window grows. There is one such operand in a job; none of one row, and none where addresses end.
+    /// A stride with which all rows of an operand but the first lie beyond the image, where nothing else is. It is a
+    /// power of two, or any stride; the window grows. A job has at most one such operand. The operand has several rows,
+    /// and does not pass the end of the addresses.
     pub fn spread(&mut self, rng: &mut StimulusRng, address: u64, [rows, row_bytes]: [u64; 2]) -> Option<u32> {
         let least = self.image.len() as u64 - (address - self.base);
         let most = (self.top - address - row_bytes).checked_div(rows - 1)?.min(u32::MAX.into()) / 64 * 64;
@@ -192,7 +194,7 @@ impl Program {
                 .for_each(|_| bytes[rng.random_range(0..128usize)] ^= 1 << rng.random_range(0..8u8)),
             // A field's byte.
             2 => bytes[rng.random_range(32..128usize)] = rng.random(),
-            // Anything behind a good header.
+            // Anything after a good header.
             3 => bytes[32..].iter_mut().for_each(|byte| *byte = rng.random()),
             // The window ends earlier, or begins later.
             4 => self.limits.limit -= rng.random_range(0..self.image.len() as u64 / 2),

@@ -1,4 +1,4 @@
-//! A device of software: the golden model behind the bus of drivers.
+//! A device in software: the golden model as a bus for drivers.
 
 use golden::common::bus::axi_lite_registers::Refused;
 use golden::systems::memory::{BusError, Memory};

@@ -17,8 +17,8 @@ use super::chain_builder::Job;
 use super::player::register;
 use super::program::Program;
 
-/// What is between an accelerator and a memory that answers after `latency` cycles; `beats` are those that the read and the
-/// write DMA keep.
+/// The shell between an accelerator and a memory that answers after `latency` cycles; `beats` is what the read DMA and
+/// the write DMA can hold.
 #[must_use]
 pub fn shell((axi, ports, readers): (&AxiSpec, usize, usize), dma: &DmaSpec, beats: (u32, u32), latency: u32) -> Shell {
     let of = |beats: u32| Dma {
@@ -59,12 +59,13 @@ pub fn unit(unit: &VectorUnit) -> Unit {
 /// Cycles of a job, descriptor by descriptor, or the code of the error that it ends with.
 type Descriptors = Result<Vec<u64>, u8>;
 
-/// What the register CYCLES has at the end of jobs that a device does one after the other from a reset on, before an ideal memory.
+/// The register CYCLES at the end of each job. A device with an ideal memory does the jobs one after the other from a
+/// reset on.
 pub struct Clock(Box<dyn FnMut(&Job) -> Descriptors>);
 
 impl Clock {
-    /// `spent` are the cycles of a job, descriptor by descriptor. It leaves behind what the job leaves in the model and in memory: the next
-    /// job may depend on it.
+    /// `spent` gives the cycles of a job, descriptor by descriptor. It changes the model and the memory as the job
+    /// does, since the next job may depend on them.
     pub fn new<A: 'static, O>(
         golden: A,
         window: &Window,
@@ -96,9 +97,9 @@ impl Clock {
     }
 }
 
-/// As many random chains that are right as there are vectors, each before an ideal memory of some latency. `cycles` are those
-/// of a chain before a memory of a latency, and what it is made of. The model remembers as the accelerator does; `cycles` sees it as it
-/// is ahead of the chain. The registers of `zeros` read as 0 behind each chain.
+/// Runs a random, right chain for each vector, with an ideal memory of some latency. `cycles` gives the cycles of a
+/// chain with a memory of that latency, and a text of their parts. The model remembers as the accelerator does;
+/// `cycles` sees it as it is before the chain. The registers of `zeros` read as 0 after each chain.
 ///
 /// # Errors
 /// Another number of cycles; a broken rule of the bus.

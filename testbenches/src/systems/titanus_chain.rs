@@ -1,5 +1,5 @@
-//! [`TitanusChain`] between hosts and a memory: random chains of all cores at once, whose links wait for each other; right and wrong
-//! ones, buses that stall, soft resets at any moment.
+//! [`TitanusChain`] between hosts and a memory: random jobs of all cores at once, whose links wait for each other. Jobs
+//! are right or wrong, buses stall, soft resets come at any moment.
 
 pub mod cores;
 pub mod layers;
@@ -48,9 +48,9 @@ pub struct Drawn {
     pub program: Program,
     /// How it ends.
     pub report: Report,
-    /// The core ahead of it, with all tokens that come.
+    /// The core before the job, with all tokens that come.
     pub before: Golden,
-    /// Those that it gives.
+    /// Tokens that it gives.
     pub given: Vec<Token>,
     memory: SparseMemory,
 }
@@ -71,8 +71,8 @@ impl Drawn {
     }
 }
 
-/// Jobs of all cores, each in memory of its own, and the tokens for the first one. Every job finds the tokens of the one before; models
-/// stand behind the jobs.
+/// Jobs of all cores, each in memory of its own, and the tokens for the first one. Every job finds the tokens of the
+/// job before. The models end in the state after the jobs.
 pub fn draw(rng: &mut StimulusRng, models: &mut [Golden], most: u32) -> (Vec<Token>, Vec<Drawn>) {
     let first: Vec<Token> = vec![false; rng.random_range(0..4)];
     let mut tokens = first.clone();
@@ -160,7 +160,7 @@ impl Player {
         for k in 0..jobs.len() {
             cores.store(sim, (first + k) % jobs.len(), register::CONTROL, 1)?;
         }
-        // The first job that does not end as it should, or not in a way that is known: those behind it wait for its tokens.
+        // The first job that does not end well, or whose end is not known. The jobs after it wait for its tokens.
         let bad = jobs.iter().position(|job| !job.is_good());
         let ends = match bad {
             Some(bad) if !jobs[bad].report.is_certain() || jobs[bad].hangs() => bad,
@@ -195,7 +195,7 @@ impl Player {
             }
         }
         compare(sim, run, &cores, &jobs[..if reset.is_some() { 0 } else { ends }], &jobs)?;
-        // Behind a last one nothing more would be taken in the next round.
+        // After a last token, nothing more would be taken in the next round.
         let ended = self.models.iter().any(|model| model.waiting().1);
         if reset.is_some() || bad.is_some() || ended {
             let one = self.rng.random_range(0..jobs.len());
@@ -203,7 +203,7 @@ impl Player {
             for k in 0..jobs.len() {
                 cores.soft_reset(sim, run, k)?;
                 let link = cores.load(sim, k, LINK)?;
-                run.expect_equal(sim, "LINK", "behind a soft reset of it and those before", 1 << 31, link)?;
+                run.expect_equal(sim, "LINK", "after a soft reset of it and the cores before", 1 << 31, link)?;
             }
             self.models = vec![self.fresh.clone(); jobs.len()];
         }
@@ -234,7 +234,7 @@ fn registers(sim: &mut Sim, run: &mut Run, cores: &mut Cores, (k, job): (usize, 
     run.expect_equal(sim, "TAG", &format!("of core {k}"), u64::from(end.tag), tag)
 }
 
-/// What those jobs that have ended left in memory, and where any has written.
+/// Compares the memory after the jobs that have ended, and checks where any job has written.
 fn compare(sim: &Sim, run: &mut Run, cores: &Cores, ended: &[Drawn], all: &[Drawn]) -> sim::Result<()> {
     let memory = cores.memory.memory();
     let mut allowed = Vec::new();

@@ -1,5 +1,5 @@
-//! [`TokenPacker`]: tokens of any length, with few outliers and as many as there is room for, with stalls on all streams and
-//! clears at random moments.
+//! [`TokenPacker`]: tokens of any length, with few outliers or as many as fit, with stalls on all streams and clears at
+//! random moments.
 
 use golden::systems::token_packer::{Size, Token};
 use hdl::accelerators::kllm::{IndexBeats, TokenHead, TokenPacker};

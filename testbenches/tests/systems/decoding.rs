@@ -77,8 +77,8 @@ fn tokens_come_together_or_one_by_one() {
     }
 }
 
-/// Tokens of a prompt see keys and values that are pruned, but not in few bits; later ones see both. Numbers that go beyond those of the
-/// texts are saturated and counted.
+/// Tokens of a prompt see keys and values that are pruned, but not in few bits; later tokens see both. Numbers beyond
+/// the range of the texts are saturated and counted.
 #[test]
 fn titanus_tells_a_prompt_from_what_follows() {
     let (on, of) = (OnTitanus::new().unwrap(), drawn());
@@ -92,7 +92,8 @@ fn titanus_tells_a_prompt_from_what_follows() {
     }
 }
 
-/// Behind the first pass a token's numbers do not depend on how many come with it, also where heads evict and streams are in few bits.
+/// After the first pass, a token's numbers do not depend on how many tokens come with it. This holds also where heads
+/// evict and streams are in few bits.
 #[test]
 fn later_tokens_come_together_or_one_by_one() {
     let of = drawn();
@@ -176,8 +177,8 @@ impl Bus for Echo {
     }
 }
 
-/// Whatever byte a device has wrong behind a pass, of rows and of what is cached, it is found, and its place is told; so is a cycle
-/// more or less.
+/// Any wrong byte on a device after a pass, in rows or in the cache, is found and its place is told. One cycle more or
+/// less is found, too.
 #[test]
 fn other_hardware_is_noticed() {
     let (kllm, kelle, titanus) = (OnKllm::default(), OnKelle::new().unwrap(), OnTitanus::new().unwrap());
@@ -205,7 +206,7 @@ fn other_hardware_is_noticed() {
         }
         for other in [cycles - 1, cycles + 1] {
             let error = run(other, None).unwrap_err();
-            let wanted = format!("takes {other} cycles, those of the golden model are {cycles}");
+            let wanted = format!("takes {other} cycles, in the golden model {cycles}");
             assert!(error.starts_with("the job at 0x") && error.ends_with(&wanted), "{}: {error}", on.about());
         }
     }

@@ -18,14 +18,14 @@ use crate::kelle::edram_bank::load_times;
 use crate::systems::chain_builder::Results;
 use crate::systems::hardware::Hardware;
 
-/// What became of a decoding.
+/// The result of a decoding on cells that decay.
 #[derive(Clone, Copy, Debug)]
 pub struct Aged {
     /// Flipped bits that were read, by operations and refreshes, of all banks.
     pub flips: u64,
-    /// How far the results are from those of a full cache.
+    /// Distance of the results from a full cache.
     pub from_full: f64,
-    /// How far they are from those of cells that hold.
+    /// Distance of the results from cells that hold their bits.
     pub from_exact: f64,
     /// What the hardware counted.
     pub counts: Counts,
@@ -61,11 +61,11 @@ pub fn prepare(hardware: &mut Hardware<'_>, block: &KelleTop, cells: &Replay) ->
     Ok(record)
 }
 
-/// Runs a decoding with the refresh that it begins with: each byte that it writes is the one of the golden model with the same cells, under
-/// the same accesses and refreshes, and these were legal.
+/// Runs a decoding with the refresh that it begins with: each byte that it writes must equal the golden model with the
+/// same cells, under the same accesses and refreshes. These must be legal.
 ///
 /// # Errors
-/// One of that does not hold, or the device fails.
+/// A byte differs, an access or refresh is not legal, or the device fails.
 pub fn run<B: Bus>(
     device: &mut Device<B>,
     (block, window): (&KelleTop, &Window),

@@ -1,5 +1,6 @@
-//! A layer with the weights of an encoder as one chain: biases, keys of its own for every head, GELU, and layer norm of sums. A token sees
-//! those before it, as in a decoder: a head of this accelerator has what has come by then.
+//! A layer with the weights of an encoder as one chain: biases, keys of its own for every head, GELU, and layer norm of
+//! sums. A token sees the tokens before it, as in a decoder: a head of this accelerator holds only tokens that have
+//! come.
 
 use golden::systems::kelle_top::KelleTop;
 use host::Window;

@@ -17,7 +17,7 @@ use super::super::float_layer::{Exact, HEAD, Layer, sum};
 use popular::Popular;
 pub use popular::Recomputed;
 
-/// The largest integer of a calibrated activation: half of what there is, since evictions change what comes behind them.
+/// The largest integer of a calibrated activation: half of the range, since evictions change later activations.
 const LARGEST: f64 = 16_000.0;
 /// The largest weight.
 const LARGEST_WEIGHT: f64 = 127.0;
@@ -25,17 +25,17 @@ const LARGEST_WEIGHT: f64 = 127.0;
 /// A layer's run.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// The residual stream ahead of it, a row for each token.
+    /// The residual stream before the layer, a row for each token.
     pub residual: &'a [Vec<f64>],
     /// Tokens of the prompt, which come first.
     pub prompt: usize,
-    /// Tokens behind it that share a pass of the weights; they enter heads one by one all the same.
+    /// Tokens after the prompt that share a pass of the weights; they still enter heads one by one.
     pub pass: usize,
-    /// What heads keep behind the prompt.
+    /// Which tokens heads keep after the prompt.
     pub policy: Policy,
     /// Each query head has keys, values and victims of its own.
     pub expanded: bool,
-    /// Tokens that most heads hold are kept as what they came from, so many at most.
+    /// Most tokens that are kept as their normalised rows, of tokens that most heads hold.
     pub recompute: usize,
 }
 
@@ -164,7 +164,7 @@ impl Builder<'_> {
         })
     }
 
-    /// The layer for the tokens of `residual` from position `first` on; those at 0 are the prompt.
+    /// The layer for the tokens of `residual` from position `first` on. Tokens from position 0 are the prompt.
     fn tokens(
         &mut self,
         (residual, first): (&Floats, usize),
@@ -238,9 +238,9 @@ fn place(of: &Floats, first: usize) -> Operand {
     Operand { address: of.at.address + first as u64 * u64::from(of.at.stride), ..of.at }
 }
 
-/// The layer for a prompt and tokens behind it. Activations are calibrated on the float layer's numbers for all of them. Errors are
-/// those of the attention and of what the layer adds to the residual stream, of the prompt and of the tokens behind it, beside the
-/// float layer with a full cache.
+/// The layer for a prompt and tokens after it. Activations are calibrated on the float layer's numbers for all of them.
+/// The errors compare with the float layer with a full cache. There is one for the attention and one for the layer's
+/// addition to the residual stream, each for the prompt and for the tokens after it.
 ///
 /// # Errors
 /// No prompt, or no tokens for a pass; what the host crate refuses.

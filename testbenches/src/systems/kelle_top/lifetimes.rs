@@ -1,5 +1,5 @@
-//! How long the activations of an attention block live, beside the paper's equations 4 to 8: its operations in several orders as chains, and
-//! what the bus and the cache show of them.
+//! How long do the activations of an attention block live? Its operations run as chains in several orders, and the bus
+//! and the cache show the lives. The paper's equations 4 to 8 give the same lives.
 
 mod seen;
 
@@ -37,9 +37,10 @@ pub struct Size {
 /// In which order the operations come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
-    /// Queries, keys and values of a head, its attention, then the next head; otherwise those of all heads first.
+    /// Queries, keys and values of a head, its attention, then the next head; otherwise queries, keys and values of all
+    /// heads first.
     pub by_head: bool,
-    /// Values come behind the scores.
+    /// Values come after the scores.
     pub late: bool,
 }
 
@@ -90,7 +91,8 @@ pub struct Accesses {
 }
 
 impl Accesses {
-    /// Lives of X, Q, K, V by equation 7. Values of a head come behind its keys, so of several heads each waits for those before.
+    /// Lives of X, Q, K, V by equation 7. Values of a head come after its keys, so each head waits for the heads
+    /// before.
     #[must_use]
     pub fn baseline(&self) -> [f64; 4] {
         let Self { weights: [q, k, v], cached, heads } = *self;
@@ -153,7 +155,7 @@ impl<'a> Block<'a> {
     pub fn new((caps, window): (&'a Caps, &Window), golden: KelleTop, size: Size, seed: u64) -> anyhow::Result<Self> {
         let mut random = rng_for(seed, "attention block");
         let mut builder = Builder { caps, b: ChainBuilder::new(caps.vector, window, golden)? };
-        // Rows behind the norm.
+        // Rows after the norm.
         let like = [vec![4.0; size.channels]];
         let mut matrix = |columns: usize| {
             let weights = numbers(&mut random, [size.channels, columns]);
@@ -165,7 +167,7 @@ impl<'a> Block<'a> {
         Ok(Self { builder, size, weights, gains, quantizers: Vec::new(), random })
     }
 
-    /// So many tokens: their job behind those before.
+    /// The job of so many tokens, after the jobs before.
     ///
     /// # Errors
     /// No room in memory or in heads; what the host crate refuses.
@@ -201,7 +203,7 @@ impl<'a> Block<'a> {
         Ok(Pass { job: self.builder.b.job()?, x: extent(&x), weights, parts: of_parts, heads })
     }
 
-    /// The attention of a head, which is number `place` of those whose queries, keys and values these are.
+    /// The attention of a head. `place` is its number among the heads of these queries, keys and values.
     fn attend(&mut self, made: &[Floats], (head, place): (usize, usize), late: bool) -> anyhow::Result<()> {
         let Size { group, elements, slots, .. } = self.size;
         let builder = &mut self.builder;
@@ -265,7 +267,8 @@ impl Pass {
 mod tests {
     use super::*;
 
-    /// The paper's LLaMA-2-7B at 1 GHz: sums are those of equations 7 and 8, and what has to be refreshed each 45 us, and how often.
+    /// The paper's LLaMA-2-7B at 1 GHz: sums of equations 7 and 8, and how often each activation is refreshed at an
+    /// interval of 45 us.
     #[test]
     fn lives_in_the_paper() {
         let size = Size { heads: 1, group: 1, elements: 4096, channels: 4096, slots: 2048 };

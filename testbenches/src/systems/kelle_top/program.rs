@@ -23,8 +23,8 @@ struct Filled {
     elements: u32,
 }
 
-/// A job: a chain of one to `chain` descriptors, over all operations that the shape has; of each four chains one is spoilt. What heads
-/// hold from jobs before does not matter to those that are right.
+/// A job: a chain of one to `chain` descriptors, over all operations that the shape has; one chain of four is spoilt. A
+/// right chain does not depend on tokens that heads hold from jobs before.
 ///
 /// # Panics
 /// The shape is one that the accelerator refuses.

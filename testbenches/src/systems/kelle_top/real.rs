@@ -19,7 +19,7 @@ const TOKENS: usize = 384;
 /// The largest integer of a calibrated activation.
 const LARGEST: f64 = 30_000.0;
 
-/// What is decoded.
+/// A decoding to do.
 #[derive(Clone, Copy, Debug)]
 pub struct Decode {
     /// Layer of the model: 2, 14 or 28.
@@ -28,27 +28,28 @@ pub struct Decode {
     pub group: usize,
     /// Tokens of the prompt.
     pub prompt: usize,
-    /// Tokens behind it.
+    /// Tokens after the prompt.
     pub steps: usize,
-    /// What the head keeps behind the prompt.
+    /// Which tokens the head keeps after the prompt.
     pub policy: Policy,
-    /// Values come behind the scores.
+    /// Values come after the scores.
     pub late: bool,
-    /// So many of the first tokens are kept as what they came from behind the prompt, and come again with each step.
+    /// How many of the first tokens are kept as normalised rows after the prompt. They come again with each step.
     pub recompute: usize,
-    /// How often rows are refreshed; what the head holds at the end is written to memory then, and the head emptied.
+    /// How often rows are refreshed. If given, the head's tokens are written to memory at the end, and the head is
+    /// emptied.
     pub refresh: Option<RefreshJob>,
 }
 
 /// A decoding.
 #[derive(Clone, Debug)]
 pub struct Decoded {
-    /// The chain; its results of the name `attention` are those of the tokens.
+    /// The chain; its results with the name `attention` belong to the tokens.
     pub measured: Measured,
     prompt: usize,
     /// Where results are.
     out: Floats,
-    /// What they would be with a full cache.
+    /// The results with a full cache.
     full: Vec<Vec<f64>>,
 }
 
@@ -62,7 +63,7 @@ impl Decoded {
         bytes.chunks(self.out.at.stride as usize).map(row).collect()
     }
 
-    /// How far results of attention, as they are in memory, are from those of a full cache, and from the job's own ones: of the steps.
+    /// The distance of the steps' attention, as bytes in memory, from a full cache, and from the job's own results.
     ///
     /// # Errors
     /// The job has no such results.
@@ -74,7 +75,7 @@ impl Decoded {
     }
 }
 
-/// 8 x 8 PEs before a bus of 16 bytes, and a head of 64 tokens, of which 8 may be kept as what they came from.
+/// 8 x 8 PEs on a bus of 16 bytes, and a head of 64 tokens. Up to 8 tokens may be kept as normalised rows.
 #[must_use]
 pub fn head_top() -> Top {
     let spec = KelleSpec {
@@ -132,8 +133,9 @@ impl Trace {
     }
 }
 
-/// Decodes in head 0 of an accelerator whose heads are empty: the chain, and how far its results are from those of a full cache, of the
-/// prompt and of the steps. The last steps have descriptors of their own; those before are one.
+/// Decodes in head 0 of an accelerator whose heads are empty. Returns the chain, and the distance of its results from a
+/// full cache, for the prompt and for the steps. The last steps have descriptors of their own; the steps before share
+/// one.
 ///
 /// # Errors
 /// A missing or damaged file; more tokens than are stored; what the host crate refuses.
@@ -241,7 +243,7 @@ mod tests {
         },
     };
 
-    /// Nothing is lost while there is room but what roundings take. Behind that 64 tokens have to do.
+    /// While there is room, only roundings cost precision. After that, 64 tokens have to do.
     #[test]
     fn errors_of_a_decoding() {
         let window = Window { base: 0x1000, limit: 0xff_ffff, address_width: 40 };

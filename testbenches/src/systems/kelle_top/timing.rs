@@ -36,8 +36,8 @@ pub fn patient(block: KelleTop) -> KelleTop {
     KelleTop { attention, ..block }
 }
 
-/// What jobs take before a memory that answers after `latency` cycles. They begin when all heads are empty behind the reset:
-/// `cache_rows` cycles later.
+/// Cycles of jobs with a memory that answers after `latency` cycles. The first job begins when all heads are empty,
+/// `cache_rows` cycles after the reset.
 ///
 /// # Errors
 /// Parameters that the model refuses.

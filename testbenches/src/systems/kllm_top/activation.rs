@@ -12,9 +12,10 @@ use super::super::chain_builder::{ChainBuilder, Floats, Measured};
 use super::super::float_head::Exact;
 use super::builder::{Builder, columns_of, fp16 as bits_of_rows};
 
-/// Tokens of layer 14 ahead of the query projection, without outliers; the same tokens times its weights as they are and behind ReLU,
-/// with a codebook each. Errors are those beside float arithmetic: of the numbers, of what tokens stand for behind ReLU, and of the
-/// product without ReLU.
+/// Tokens of layer 14 before the query projection, without outliers. They are multiplied by its weights, plain and
+/// after ReLU, with a codebook each. The errors compare with float arithmetic. They are: the plain product; the product
+/// after ReLU; the same product beside float arithmetic on the quantized tokens; and the same product beside one
+/// without ReLU.
 ///
 /// # Errors
 /// A missing or damaged file; what the host crate refuses.

@@ -1,5 +1,5 @@
-//! One attention head of the real model as one chain: tokens and queries are quantized by the accelerator. Panels of keys and values
-//! are there, as a host has left them, or the chain puts its own tokens behind those that are there.
+//! One attention head of the real model as one chain: tokens and queries are quantized by the accelerator. A host has
+//! put panels of keys and values into memory, or the chain adds its own tokens after the cached ones.
 
 use golden::systems::kllm_top::KllmTop;
 use golden::tender::granularity::relative_error;
@@ -11,8 +11,8 @@ use super::super::float_head::Exact;
 use super::builder::{Builder, columns_of, fp16, train};
 use super::cache::{Cache, Codebooks};
 
-/// Query head 6 of layer 14 for the first tokens of the text, from the residual stream on; keys and values are those of the
-/// float layer, quantized. `outliers` of a token on each side stay as they are, one of a query for 16 of these.
+/// Query head 6 of layer 14 for the first tokens of the text, from the residual stream on; keys and values come from
+/// the float layer, quantized. `outliers` of a token on each side stay as they are, one of a query for 16 of these.
 ///
 /// # Errors
 /// A missing or damaged file; more tokens than are stored; what the host crate refuses.
@@ -60,8 +60,9 @@ pub struct CachedHead {
     pub by_host: Vec<(&'static str, Vec<u8>)>,
 }
 
-/// The same head for `new` tokens behind `cached` ones, whose keys and values a host has put into the cache: those of the new ones are
-/// put there by the chain. Codebooks of queries, keys and values are trained on the float layer's numbers for all 64 tokens.
+/// The same head for `new` tokens after `cached` ones. A host has put keys and values of the cached tokens into the
+/// cache; the chain adds the new ones. Codebooks of queries, keys and values are trained on the float layer's numbers
+/// for all 64 tokens.
 ///
 /// # Errors
 /// A missing or damaged file; more tokens than are stored; what the host crate refuses.

@@ -157,7 +157,7 @@ impl Builder<'_> {
         Ok(out)
     }
 
-    /// The product of tokens behind a function f with f(s x) = s f(x) for positive s: its codebook is another one.
+    /// The product of tokens after a function f with f(s x) = s f(x) for positive s. It has another codebook.
     pub(super) fn multiply_activated(
         &mut self,
         name: &'static str,
@@ -245,7 +245,7 @@ impl Builder<'_> {
         self.b.then(descriptor)
     }
 
-    /// Attention of queries that are those of the last tokens in a cache; returns the probabilities.
+    /// Attention of the queries of the last tokens in a cache; returns the probabilities.
     pub(super) fn attend(
         &mut self,
         queries: &Quantized,

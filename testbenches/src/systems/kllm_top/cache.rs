@@ -44,8 +44,8 @@ pub(super) struct Cache {
 }
 
 impl Codebooks {
-    /// For queries with this codebook, trained on keys and values that are `like` those to come. Keys and values are weights to
-    /// the lanes: they have 4 bits, and no outliers.
+    /// For queries with this codebook, trained on keys and values that are `like` the later ones. Keys and values are
+    /// weights to the lanes: they have 4 bits, and no outliers.
     pub fn new(queries: &GoldenCodebook, like: [&[Vec<f64>]; 2], centroid_bits: u32) -> anyhow::Result<Self> {
         let [keys, values] = [train(Bits::Four, like[0], 0)?, train(Bits::Four, like[1], 0)?];
         let scores = Codebook::new(&halves(queries), &halves(&keys), centroid_bits)?;
@@ -107,7 +107,7 @@ impl Cache {
         })
     }
 
-    /// Puts keys that were turned, and values, behind the tokens that are there: all become tokens, and then each goes to its place.
+    /// Adds rotated keys and values after the cached tokens: all become tokens, and then each goes to its place.
     pub fn append(&mut self, b: &mut Builder<'_>, keys: &Floats, values: &Floats) -> anyhow::Result<()> {
         let (count, room) = (keys.rows, self.room - self.filled);
         ensure!(count <= room && values.rows == count, "{count} keys and {} values, room for {room}", values.rows);

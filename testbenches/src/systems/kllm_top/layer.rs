@@ -1,5 +1,5 @@
-//! A whole decoder layer of the real model from the residual stream to the residual stream, as one chain that puts its keys and values
-//! into the caches of all heads itself.
+//! A whole decoder layer of the real model from the residual stream to the residual stream, as one chain. The chain
+//! itself puts keys and values into the caches of all heads.
 
 pub mod decoding;
 
@@ -110,7 +110,7 @@ impl Builder<'_> {
         Ok(out)
     }
 
-    /// Attention of a group: keys and values are put behind those that are cached, and the queries meet all of them.
+    /// Attention of a group: keys and values are added after the cached ones, and the queries meet all of them.
     fn group(
         &mut self,
         (number, group): (usize, &mut Group),
@@ -139,7 +139,7 @@ impl Builder<'_> {
         Ok(out)
     }
 
-    /// The layer for tokens behind `cached` ones.
+    /// The layer for tokens after `cached` ones.
     fn pass(&mut self, kept: &mut Kept, residual: &Floats, cached: usize) -> anyhow::Result<Passed> {
         let normed = self.b.norm("normalised", residual, &kept.gains[0])?;
         let x = self.tokens_by("tokens", &normed, &kept.tokens[0])?;
@@ -169,8 +169,8 @@ impl Builder<'_> {
     }
 }
 
-/// The layer for `new` tokens behind `cached` ones, whose keys and values a host has put into the caches. Codebooks are trained on the
-/// float layer's numbers for all 64 tokens of the text.
+/// The layer for `new` tokens after `cached` ones. A host has put keys and values of the cached tokens into the caches.
+/// Codebooks are trained on the float layer's numbers for all 64 tokens of the text.
 ///
 /// # Errors
 /// A missing or damaged file; more tokens than are stored; what the host crate refuses.

@@ -99,7 +99,7 @@ impl<A: Accelerator + Clone> Player<A> {
             }
         }
         self.golden = self.fresh.clone();
-        run.expect_equal(sim, "mem", "idle behind a soft reset", true, bus.is_idle())?;
+        run.expect_equal(sim, "mem", "idle after a soft reset", true, bus.is_idle())?;
         let status = self.load(sim, bus, register::STATUS)?;
         run.expect_equal(sim, "STATUS", "busy after a soft reset", 0, status & 1)
     }

@@ -1,5 +1,5 @@
-//! Jobs at the edges of what is allowed: windows that end where the job does, jobs in which one bit is another one, errors of
-//! the bus where the job comes by.
+//! Jobs at the limits: windows that end where the job does, jobs with one flipped bit, errors of the bus at addresses
+//! that the job uses.
 
 use std::ops::RangeInclusive;
 

@@ -134,7 +134,7 @@ impl<A: Accelerator + Clone> Player<A> {
             fixed.extend(&self.facts.constants);
             for at in REFUSED {
                 let answer = self.host.store(sim, &mut [bus], at, u64::MAX >> 32)?;
-                run.expect_equal(sim, "ctrl_bresp_o", "of what cannot be written", true, answer == Response::SlvErr)?;
+                run.expect_equal(sim, "ctrl_bresp_o", "of a read-only address", true, answer == Response::SlvErr)?;
             }
             let answer = self.host.load(sim, &mut [bus], REFUSED[0])?;
             run.expect_equal(sim, "ctrl_rresp_o", "of no register", true, answer == (0, Response::SlvErr))?;

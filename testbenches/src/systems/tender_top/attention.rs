@@ -100,8 +100,8 @@ mod tests {
     use super::super::builder::testing::{CAPS, WINDOW, golden};
     use super::*;
 
-    /// What INT4 leaves of it: values and probabilities of 4 bits are as far from the float ones as such numbers are, and the head's
-    /// results are several times smaller than the values that they are means of.
+    /// The errors of INT4 are large: values and probabilities have 4 bits. The head's results are means, several times
+    /// smaller than the values, so their relative error is larger.
     #[test]
     fn a_head_is_near_the_float_one() {
         for (integer, most) in

@@ -1,5 +1,6 @@
-//! Layers of a network as one chain of descriptors. Each descriptor is done in the golden model as soon as it is there, so that what
-//! follows is calibrated on the numbers that it will meet, quantization of all that was before included.
+//! Layers of a network as one chain of descriptors. The golden model does each descriptor as soon as it is added. So
+//! the next descriptors are calibrated on the numbers that they will meet, quantized as all operations before leave
+//! them.
 //!
 //! The array must be square: a packing makes panels of as many lines as the array has rows, and queries are then rows of a
 //! product, keys its columns.

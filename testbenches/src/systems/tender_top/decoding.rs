@@ -8,9 +8,9 @@ use hdl::blocks::tender::MultiScaleArray;
 /// Numbers of the longest row: the width of the feed-forward network of SmolLM2-135M.
 const LONGEST: u32 = 1536;
 
-/// An array of as few rows as there may be, before a bus that brings a word of the right matrix a cycle. Its panels hold the
-/// channels of a down projection of SmolLM2-135M, and its rows are as long; it has no layer norm, which that model does not
-/// need.
+/// An array with the fewest rows that are allowed, on a bus that brings a word of the right matrix in each cycle. Its
+/// panels hold the channels of a down projection of SmolLM2-135M, and its rows are as long. It has no layer norm, which
+/// that model does not need.
 #[must_use]
 pub fn for_decoding(columns: u32) -> TenderTop {
     let data_width = (4 * columns).clamp(32, 1024);

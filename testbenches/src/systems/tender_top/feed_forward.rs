@@ -175,8 +175,8 @@ mod tests {
     use super::super::builder::testing::{CAPS, WINDOW, golden};
     use super::*;
 
-    /// The judge itself, as far as the stored tensors go: the residual stream behind the attention, times the gains of the norm, is
-    /// the stored input of the network but for one factor a token.
+    /// Checks the reference against the stored tensors. The residual stream after the attention, times the gains of the
+    /// norm, must equal the stored input of the network up to one factor for each token.
     #[test]
     fn the_float_residual_is_that_of_the_model() {
         let exact = Exact::of(64).unwrap();

@@ -12,7 +12,8 @@ use super::attention::{KeysValues, head, turned_projection};
 use super::builder::{Builder, Floats, Measured, Seen};
 use super::feed_forward::add_projection;
 
-/// The layer for the first tokens of the text, channels in so many groups: its residual stream is that of layer 14.
+/// The layer for the first tokens of the text, with channels in so many groups. Its input is the residual stream of
+/// layer 14.
 ///
 /// # Errors
 /// A missing or damaged file; what the host crate refuses.

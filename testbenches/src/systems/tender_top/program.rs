@@ -135,7 +135,7 @@ fn spoil(rng: &mut StimulusRng, shape: &Shape, one: &mut Descriptor) {
     }
 }
 
-/// Flags that are up every other time, but for those that are seldom.
+/// Flags, each up half of the time; EXACT is up seldom.
 fn flags(rng: &mut StimulusRng, int8: bool, bits: &[u32]) -> u32 {
     let flags = bits.iter().fold(u32::from(int8) << INT8, |flags, bit| flags | u32::from(rng.random::<bool>()) << bit);
     flags | u32::from(often(rng, 8)) << EXACT

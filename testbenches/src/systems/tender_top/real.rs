@@ -15,8 +15,8 @@ use sim::stimulus::real_numbers;
 
 use super::builder::bits;
 
-/// An array of 16 x 16 PEs before a bus of 16 bytes, deep enough for the down projection of the model, its vector unit wide
-/// enough for the norms.
+/// An array of 16 x 16 PEs on a bus of 16 bytes. It is deep enough for the down projection of the model, and its vector
+/// unit is wide enough for the norms.
 #[must_use]
 pub fn layer_size() -> Block {
     Block {

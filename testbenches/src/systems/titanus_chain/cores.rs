@@ -1,4 +1,4 @@
-//! A chain in simulation: a host for each core, one memory behind all ports, and what stands at both ends of the links.
+//! A chain in simulation: a host for each core, one memory on all ports, and neighbours at both ends of the links.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use super::super::program::Program;
 /// Register of the tokens that wait.
 pub const LINK: u64 = 0x160;
 
-/// What gives tokens to the first core and takes those of the last one.
+/// The neighbours: they give tokens to the first core and take tokens from the last core.
 pub struct Neighbours {
     /// Tokens that will be offered.
     pub coming: VecDeque<Token>,

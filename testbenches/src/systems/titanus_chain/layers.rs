@@ -13,21 +13,21 @@ use super::cores::{Core, Cores, LINK};
 /// Looks at STATUS until a job has taken too long.
 const POLLS: u32 = 10_000_000;
 
-/// How the jobs behind the loads are started.
+/// How the jobs after the loads are started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Starts {
     /// All at once: links make them wait.
     Together,
-    /// Each behind the end of the one before.
+    /// Each after the end of the job before.
     InTurn,
 }
 
-/// What a run took: from the first start behind the loads to the last end, and of each core.
+/// The cost of a run: from the first start after the loads to the last end, and of each core.
 #[derive(Clone, Debug, Default)]
 pub struct Ran {
     /// Cycles around all of them, as the bench counts.
     pub cycles: u64,
-    /// Counters of the jobs behind the loads.
+    /// Counters of the jobs after the loads.
     pub cores: Vec<(Counters, Counts)>,
 }
 

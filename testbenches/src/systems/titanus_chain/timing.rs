@@ -59,7 +59,7 @@ pub fn bench(p: &TitanusChain) -> anyhow::Result<Box<dyn sim::Bench>> {
             while cores.interrupts(sim).count_ones() < block.cores {
                 cores.cycle(sim)?;
             }
-            // Counters show all of a job some cycles behind its end.
+            // Counters show all of a job some cycles after its end.
             for _ in 0..8 {
                 cores.cycle(sim)?;
             }

@@ -127,7 +127,7 @@ impl<'a> Builder<'a> {
         Ok(Weights { place: Matrix::Store { row: place.0, column: place.1 }, scales, inner: rows.len() })
     }
 
-    /// Row and column of the macros of the next matrix: as far left as there is room, then as high.
+    /// Row and column of the macros of the next matrix: as far left as possible, then as high as possible.
     fn place(&mut self, inputs: u32, outputs: u32) -> anyhow::Result<(u16, u16)> {
         let (rows, columns) = (inputs.div_ceil(self.caps.inputs), outputs.div_ceil(self.caps.outputs));
         let height = rows as usize;
@@ -146,14 +146,14 @@ impl<'a> Builder<'a> {
         Ok(Integers { at, rows, columns })
     }
 
-    /// What integers are, behind the descriptors that there are.
+    /// The values of integers after all descriptors up to now.
     pub(super) fn values(&self, of: &Integers) -> Vec<Vec<i8>> {
         let row = |r| self.b.memory.bytes(of.at.address + r * u64::from(of.at.stride), of.columns);
         (0..of.rows as u64).map(|r| row(r).into_iter().map(|byte| byte as i8).collect()).collect()
     }
 
-    /// Steps whose results are integers worth `scale`, saturated: a scale is that of the float layer's numbers, and what pruning
-    /// moves may lie beyond them.
+    /// Steps whose results are integers worth `scale`, saturated. A scale fits the float layer's numbers, and pruning
+    /// may move numbers beyond that range.
     pub(super) fn quantized(
         &mut self,
         name: &'static str,

@@ -1,4 +1,4 @@
-//! Decoder layers of the Llama and of the OPT shape in float arithmetic: what those of the core are held against.
+//! Decoder layers of the Llama and of the OPT shape in float arithmetic: the reference for layers on the core.
 
 use anyhow::Context;
 use golden::tender::granularity::product;
@@ -172,17 +172,17 @@ impl Decoder {
 /// A layer in float arithmetic, from the first token on. All heads of a row are side by side.
 #[derive(Clone, Debug)]
 pub struct Exact {
-    /// Input of the attention, behind its norm.
+    /// Input of the attention, after its norm.
     pub attended: Vec<Vec<f64>>,
     /// Queries, turned where they are.
     pub queries: Vec<Vec<f64>>,
-    /// Keys, the same.
+    /// Keys, turned in the same way.
     pub keys: Vec<Vec<f64>>,
     /// Values.
     pub values: Vec<Vec<f64>>,
     /// Results of the attention.
     pub attention: Vec<Vec<f64>>,
-    /// Input of the feed-forward network, behind its norm.
+    /// Input of the feed-forward network, after its norm.
     pub normed: Vec<Vec<f64>>,
     /// Input of the down projection.
     pub gated: Vec<Vec<f64>>,
@@ -232,7 +232,7 @@ impl Exact {
         Self { attended, queries, keys, values, attention, normed, gated, out }
     }
 
-    /// The layer for several texts, one behind the other in all that it has.
+    /// The layer for several texts; all rows of one text come after the rows of the text before.
     ///
     /// # Errors
     /// No text.

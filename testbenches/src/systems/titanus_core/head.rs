@@ -28,11 +28,11 @@ pub struct Head {
     pub jobs: Vec<Job>,
     /// Of the prompt and of the further tokens: keys or values as they leave the projections, probabilities, attention.
     pub errors: Vec<(&'static str, f64)>,
-    /// Bits of both streams behind each job.
+    /// Bits of both streams after each job.
     pub bits: Vec<[u64; 2]>,
 }
 
-/// Rows of a step, and those of the float head.
+/// Rows of a step, and the same rows of the float head.
 struct Step {
     probabilities: [Vec<Vec<f64>>; 2],
     attention: [Vec<Vec<f64>>; 2],

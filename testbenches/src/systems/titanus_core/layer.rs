@@ -44,15 +44,16 @@ pub enum Prompt {
 pub struct Chains {
     /// Loads and the prompt, or its first token; then a job for each further token.
     pub jobs: Vec<Job>,
-    /// Those of them that are the prompt.
+    /// How many of these jobs are the prompt.
     pub of_prompt: usize,
     /// Squared errors beside the float layer, relative to the squares: what the layer adds to the prompt, and to the further tokens.
     pub errors: [f64; 2],
     /// Thresholds of keys and of values.
     pub thresholds: [u8; 2],
-    /// Share of the prompt's keys and values that pruning by `sparsity` leaves 0; token by token of the first one's.
+    /// Share of the prompt's keys and values that pruning by `sparsity` leaves 0; with a job for each token, the share
+    /// of the first token's.
     pub pruned: f64,
-    /// Bits of both streams behind each job.
+    /// Bits of both streams after each job.
     pub bits: Vec<[u64; 2]>,
     /// The output of the layer, as the golden model has it.
     pub out: Vec<Vec<f64>>,
@@ -73,7 +74,8 @@ impl Held {
         Ok(Self { attention, feed: Feed::load(b, decoder, exact)? })
     }
 
-    /// The layer for tokens behind the `first` ones, of a prompt of so many: the residual stream behind it, and what it has begun.
+    /// The layer for tokens after the `first` ones; the prompt has so many tokens. Returns the residual stream after
+    /// the layer, and thresholds of a cache that it has begun.
     fn pass(
         &self,
         b: &mut Builder<'_>,

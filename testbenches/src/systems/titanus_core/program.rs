@@ -1,7 +1,7 @@
-//! Jobs of the Titanus core: descriptors, right and wrong, and what they work on.
+//! Jobs of the Titanus core: descriptors, right and wrong, and their operands.
 //!
-//! What a descriptor may ask for depends on what the core holds, so each one is done on a copy of the model as soon as it is
-//! drawn; the next one is drawn for what the copy holds then.
+//! What a descriptor may ask for depends on what the core holds. So a copy of the model does each descriptor as soon as
+//! it is drawn. The next one is drawn for what the copy then holds.
 
 use golden::systems::job::{Accelerator, Fields};
 use golden::systems::memory::SparseMemory;
@@ -161,7 +161,7 @@ fn integers(rng: &mut StimulusRng, program: &mut Program, rows: u32, bytes: u32)
     place
 }
 
-/// Halves sizes until what they ask for fits into a share of what is left.
+/// Halves sizes until the operands fit into a share of the free memory.
 fn fitted<const N: usize>(program: &Program, mut sizes: [u32; N], bytes: impl Fn([u32; N]) -> u32) -> [u32; N] {
     let share = program.left() as u32 / 5;
     while bytes(sizes) > share && sizes.iter().any(|&size| size > 1) {
@@ -218,7 +218,7 @@ fn constants(rng: &mut StimulusRng, program: &mut Program, plan: &Plan) -> Words
     Words::of(rng, program, 1).words(&words).longs(&[(64, address)])
 }
 
-/// Tokens behind those of the cache, or the first ones of a new one.
+/// Tokens after the tokens of the cache, or the first tokens of a new cache.
 fn append(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan) -> Words {
     let shape = *plan.model.shape();
     let held = plan.model.cache_tokens();
@@ -226,7 +226,7 @@ fn append(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan) -> Word
     let channels = if often(rng, 3) { size(rng, shape.channels() as u32) } else { shape.channels() as u32 };
     let tokens = if new { size(rng, (3 * shape.context / 2).max(2)) } else { size(rng, shape.buffer.max(2)) };
     let channels = channels.max(1);
-    // What a token takes at most: levels that open in all of its channels.
+    // The most bytes that a token takes: levels open in all of its channels.
     let token_bytes = shape.tiles * (2 + 29 * shape.lanes) / 8 + 1;
     let [tokens] = fitted(program, [tokens], |[tokens]| 2 * tokens * (row_bytes(channels) + token_bytes) + 2048);
     let position = if new { 0 } else { held };
@@ -238,7 +238,7 @@ fn append(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan) -> Word
     let (keys, values) = (integers(rng, program, tokens, channels), integers(rng, program, tokens, channels));
     let packed = if !new && plan.model.is_filling() { held + tokens } else { tokens.max(prefill) };
     let most = (u64::from(token_bytes * (packed + 1)) / 64 + 2) as u32;
-    // Areas that hold what is there and what comes; those of another chain are not in this memory.
+    // Areas that hold the old and the new tokens; areas of another chain are not in this memory.
     let given = plan.areas.filter(|_| !new && !often(rng, 6));
     let whole = if new { 0 } else { plan.model.whole_blocks() as u32 };
     let (areas, lines) = given.unwrap_or_else(|| {

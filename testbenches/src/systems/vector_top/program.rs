@@ -144,7 +144,7 @@ fn scatter_unread(rng: &mut StimulusRng, steps: u32, areas: &mut [(u64, u32); 5]
     }
 }
 
-/// An operation of the vector accelerator, with its operands in a share of what is left of the memory.
+/// An operation of the vector accelerator, with its operands in a share of the free memory.
 pub fn descriptor(rng: &mut StimulusRng, places: &mut Program, shape: &Shape) -> Descriptor {
     let most = shape.lanes * shape.max_beats;
     let mut columns = match rng.random_range(0..4u8) {
@@ -152,8 +152,8 @@ pub fn descriptor(rng: &mut StimulusRng, places: &mut Program, shape: &Shape) ->
         1 => most,
         _ => rng.random_range(1..=most),
     };
-    // Four operands of as many rows with what is left free ahead of them, one of a row of pairs, the tag; the rest is for the
-    // other descriptors of the chain.
+    // Four operands of as many rows with a free gap in front of each, one operand with a row of pairs, the tag. The
+    // rest is for the other descriptors of the chain.
     let share = places.left() / 4;
     let bytes = |columns: u32| u64::from(2 * columns).next_multiple_of(64);
     let once = |columns: u32| 4 * 128 + (2 * bytes(columns) + 128) + (64 + 128);

@@ -46,10 +46,11 @@ impl Job {
         (0..ports).map(on).max().unwrap_or(1)
     }
 
-    /// Cycles from start to done, as `CYCLES` says, when memory answers `latency` cycles after a request: the descriptor, the
-    /// checks, the first operand, the way through the lanes, and then what is left of reading and writing: operands on one port
-    /// share it burst by burst, the port with most of them is what all wait for, and a burst of results begins when all of its
-    /// data is there and the one before has left. Holds as long as what a reader keeps covers the latency.
+    /// Cycles from start to done, as `CYCLES` says, when memory answers `latency` cycles after a request. They are the
+    /// descriptor, the checks, the first operand, the way through the lanes, and then the rest of reading and writing.
+    /// Operands on one port share it burst by burst, and all wait for the port with most operands. A burst of results
+    /// begins when all of its data is there and the burst before has left. The formula holds as long as the data that a
+    /// reader can hold covers the latency.
     #[must_use]
     pub fn cycles(&self, block: &VectorTop, latency: u32) -> u32 {
         let (width, most) = (block.axi.data_width / 8, block.dma.burst_beats);

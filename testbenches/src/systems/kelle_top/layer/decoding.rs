@@ -19,7 +19,7 @@ use super::{Builder, Matrices};
 const HEADS: u32 = 3;
 /// Tokens that a head has room for: a prompt comes in as a whole.
 const SLOTS: u32 = 96;
-/// Tokens of a head behind each step.
+/// Tokens of a head after each step.
 const BUDGET: u16 = 64;
 /// Bits that products lose before they count as importance.
 const SHIFT: u8 = 24;

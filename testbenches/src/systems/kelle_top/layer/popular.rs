@@ -1,5 +1,5 @@
-//! Tokens that most heads hold are kept as what they came from: their normalised rows, of which keys and values are made again with
-//! those of the tokens of each pass (Kelle, section 4.1.2, figure 11 b).
+//! Tokens that most heads hold are kept as their normalised rows. Each pass computes their keys and values again,
+//! together with its own tokens (Kelle, section 4.1.2, figure 11 b).
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::Builder;
 /// Such tokens of a layer.
 #[derive(Clone, Debug)]
 pub(super) struct Popular {
-    /// Rows of all slots, and behind them those of the tokens of a pass.
+    /// Rows of all slots, and after them the rows of a pass' tokens.
     area: Floats,
     /// The token of each slot.
     slots: Vec<Option<usize>>,
@@ -22,7 +22,7 @@ pub(super) struct Popular {
     pub recomputed: Recomputed,
 }
 
-/// What was kept so.
+/// What was recomputed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recomputed {
     /// Tokens.
@@ -40,12 +40,12 @@ pub(super) fn rows_of(of: &Floats, first: usize, rows: usize) -> Floats {
 }
 
 impl Popular {
-    /// Rows that come again ahead of those of a pass.
+    /// Rows that come again before the rows of a pass.
     pub fn slots(&self) -> usize {
         self.slots.len()
     }
 
-    /// Positions in the text of the tokens of all slots; those of free ones do not matter.
+    /// Positions in the text of the tokens of all slots; positions of free slots do not matter.
     pub fn positions(&self) -> impl Iterator<Item = usize> + '_ {
         self.slots.iter().map(|token| token.unwrap_or(0))
     }
@@ -59,7 +59,7 @@ impl Builder<'_> {
         Ok(Popular { area, slots: vec![None; slots], rows: Vec::new(), recomputed })
     }
 
-    /// Normalised rows of the tokens of a pass, behind those of all slots, which are as many as come again with it.
+    /// Normalised rows of a pass' tokens, after the rows of all slots. All slots come again with the pass.
     pub(super) fn with_slots(&mut self, popular: &mut Popular, normed: &Floats) -> anyhow::Result<Floats> {
         popular.rows.extend((0..normed.rows).map(|row| rows_of(normed, row, 1)));
         let place = rows_of(&popular.area, popular.slots(), normed.rows);
@@ -73,8 +73,9 @@ impl Builder<'_> {
         popular.rows.extend((0..normed.rows).map(|row| rows_of(normed, row, 1)));
     }
 
-    /// Behind a pass: a slot is free when no head has its token any more, and tokens that have left the recent ones get a slot while more
-    /// than half of the heads hold them. A driver reads by operation 6 what is looked up in the model here.
+    /// Renews the slots after a pass. A slot is free when no head has its token any more. Tokens that are no longer
+    /// recent get a slot while more than half of the heads hold them. The builder looks tokens up in the model; a
+    /// driver reads them with the save operation (6).
     pub(super) fn keep(&mut self, popular: &mut Popular, heads: usize, policy: Policy) -> anyhow::Result<()> {
         let all: Vec<Head> = (0..heads).map(|head| self.b.model().head(head)).collect();
         let held = |number: usize| all.iter().flat_map(|head| &head.tokens).any(|t| usize::from(t.number) == number);

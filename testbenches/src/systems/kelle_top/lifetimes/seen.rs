@@ -56,7 +56,7 @@ impl Seen {
         self.bursts(place, write).map(|burst| burst.last).max()
     }
 
-    /// The same of what was read ahead of a cycle.
+    /// The last beat that was read before cycle `end`.
     #[must_use]
     pub fn last_ahead(&self, place: &Range<u64>, end: u64) -> Option<u64> {
         self.bursts(place, false).map(|burst| burst.last).filter(|&last| last < end).max()

@@ -95,7 +95,7 @@ impl Table {
 }
 
 impl Descriptor {
-    /// A header, and nothing behind it.
+    /// A header, and zeros after it.
     pub fn new(opcode: u8, flags: u16, tag: u32, tag_address: u64) -> Self {
         let mut one = Self { bytes: [0; 128] };
         one.put(0, 0x5a42_4e53, 4);

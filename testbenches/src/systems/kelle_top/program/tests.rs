@@ -36,8 +36,8 @@ fn shape([rows, columns]: [u32; 2], [heads, slots, width, group]: [u32; 4], save
     }
 }
 
-/// Jobs end well, and in every way that they can end badly; every operation comes up with all that it can do, and what was not
-/// spoilt is refused by no check, whatever the jobs before have left.
+/// Jobs end well, and in every way that they can end badly. Every operation comes with all of its options. No check
+/// refuses a job that was not spoilt, whatever the jobs before have left.
 #[test]
 fn all_kinds_of_jobs() {
     let (mut codes, mut seen) = (BTreeMap::new(), BTreeMap::new());
@@ -62,7 +62,7 @@ fn all_kinds_of_jobs() {
                 assert!([0, 14].contains(&code) || may, "{code}: {:?}", report.executed.last());
                 assert!(report.executed.iter().all(|e| e.defined || e.codes.contains(&14)), "{:?}", report.executed);
             } else if !report.undefined().is_empty() {
-                // As a bench does behind what nobody knows.
+                // As a bench does after a job with unknown results.
                 top.soft_reset();
             }
             for e in &report.executed {

@@ -29,7 +29,7 @@ pub struct OnKllm {
     bits: Bits,
 }
 
-/// One segment of Orizuru: outliers are those of the whole token.
+/// Orizuru has one segment: it finds the outliers of the whole token.
 #[must_use]
 pub fn block() -> KllmTop {
     KllmTop { orizuru: 2048, ..with_orizuru() }

@@ -25,7 +25,7 @@ pub struct Append {
     pub factors: [u32; 2],
     /// Addresses of token, panels, constants or scales.
     pub addresses: [u64; 3],
-    /// What must be 0: words 44 and 52, and those from 88 on.
+    /// Words that must be 0: 44, 52, and all from 88 on.
     pub zeros: [u32; 12],
 }
 

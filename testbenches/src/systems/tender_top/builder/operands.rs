@@ -49,9 +49,10 @@ impl Weights {
     }
 }
 
-/// Keys: columns of the product with queries. Each channel has a scale of its own, which is a factor of the queries, and is taken
-/// around the middle of its range: that changes all scores of a query by the same number, and softmax not at all. Both cost
-/// nothing, and make the error of most heads of the real model half of what it is with one scale for all.
+/// Keys: columns of the product with queries. Each channel has a scale of its own, which is a factor of the queries.
+/// Each channel is also centred on the middle of its range: that changes all scores of a query by the same number, and
+/// softmax not at all. Both cost nothing. With them, most heads of the real model have half the error of one scale for
+/// all channels.
 #[derive(Clone, Debug)]
 pub struct Keys {
     /// As the columns of a product whose left matrix are packed queries.

@@ -1,5 +1,5 @@
-//! The first half of a layer: queries, keys and values behind the norm; the cache and attention of all heads; output projection and
-//! residual. A core may do all of it, or one of these three.
+//! The first half of a layer has three parts: queries, keys and values after the norm; the cache and attention of all
+//! heads; output projection and residual. A core may do all of them, or one.
 
 use host::titanus::{AppendJob, Constant, Matrix, ProductJob, RestoreJob};
 use host::vector::Operand;
@@ -90,7 +90,7 @@ impl Project {
         Self::new(b, weights, decoder, units)
     }
 
-    /// Rows of the residual stream behind the `first` tokens.
+    /// Queries, keys and values from rows of the residual stream, after the `first` tokens.
     pub(super) fn pass(&self, b: &mut Builder<'_>, (rows, first): (&Floats, usize)) -> anyhow::Result<Projected> {
         let [x, s_q, s_k] = self.units;
         let x = self.norm.apply(b, "normalised", rows, x)?;
@@ -160,7 +160,8 @@ impl Attend {
         Ok(Self { heads, scores, sums, areas, lines })
     }
 
-    /// Attention of tokens behind the `first` ones, of a prompt of so many; and what they have begun.
+    /// Attention of tokens after the `first` ones, with a prompt of so many; and thresholds of a cache that they have
+    /// begun.
     pub(super) fn pass(
         &self,
         b: &mut Builder<'_>,
@@ -186,7 +187,8 @@ impl Attention {
         Ok(Self { project, attend: Attend::load(b, decoder, units, tokens)?, output })
     }
 
-    /// Rows of the residual stream behind the `first` tokens, of a prompt of so many, to the residual stream; and what they have begun.
+    /// From the residual stream to the residual stream: rows after the `first` tokens, with a prompt of so many; and
+    /// thresholds of a cache that they have begun.
     pub(super) fn pass(
         &self,
         b: &mut Builder<'_>,

@@ -108,7 +108,7 @@ impl DecoderLayer for OnLayer<'_> {
     fn pass(&mut self, residual: &[Vec<f64>]) -> anyhow::Result<Pass> {
         let first = self.tokens;
         ensure!(first + residual.len() <= self.room, "there is room for {} tokens", self.room);
-        // The first tokens are the prompt; all others come behind it.
+        // The first tokens are the prompt; all others come after it.
         let prompt = if first == 0 { residual.len() } else { first };
         let rows = self.b.b.given(residual)?;
         let (out, _) = self.held.pass(&mut self.b, (&rows, first), (prompt, Prompt::AtOnce), self.compression)?;

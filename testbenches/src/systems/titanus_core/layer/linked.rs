@@ -65,7 +65,7 @@ impl Between {
 /// Layers on a chain.
 #[derive(Clone, Debug)]
 pub struct Linked {
-    /// Of each core: its loads, then all tokens, each behind its link.
+    /// For each core, its loads, and the job of all tokens with their links.
     pub jobs: Vec<[Job; 2]>,
     /// The output of the last layer, as the golden model has it.
     pub out: Vec<Vec<f64>>,
@@ -158,7 +158,7 @@ impl Part {
         })
     }
 
-    /// A token behind the `first` ones.
+    /// A token after the `first` ones.
     fn pass(
         &self,
         b: &mut Builder<'_>,

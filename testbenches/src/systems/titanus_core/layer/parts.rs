@@ -44,7 +44,7 @@ impl Gains {
         Ok(Self { at: b.b.given(&[row])?.at.address, layer_norm })
     }
 
-    /// Rows behind the norm, as integers.
+    /// Rows after the norm, as integers.
     pub(super) fn apply(
         &self,
         b: &mut Builder<'_>,
