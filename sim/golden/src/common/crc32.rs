@@ -6,7 +6,7 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     continued(0, bytes)
 }
 
-/// CRC-32 of bytes whose first part has the CRC-32 `before` and is followed by `bytes`.
+/// CRC-32 of a sequence whose first part has the CRC-32 `before` and whose rest is `bytes`.
 #[must_use]
 pub fn continued(before: u32, bytes: &[u8]) -> u32 {
     let step = |crc: u32| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
@@ -17,7 +17,7 @@ pub fn continued(before: u32, bytes: &[u8]) -> u32 {
 mod tests {
     use super::*;
 
-    /// The check value of the catalogue of CRC algorithms, and that of nothing.
+    /// The check value of the catalogue of CRC algorithms, and the CRC-32 of no bytes.
     #[test]
     fn as_published() {
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926);

@@ -1,18 +1,19 @@
-//! Floating point on raw bits: values of `rustc_apfloat`, which rounds exactly once; exceptions by exact arithmetic.
+//! Floating point on raw bits. Values come from `rustc_apfloat`, which rounds exactly once; exceptions come from exact
+//! arithmetic.
 //!
-//! Every result is rounded to nearest, ties to even, unless a [`Direction`] says otherwise. Every NaN that comes out is the canonical quiet one: sign 0,
-//! exponent all ones, only the top bit of the fraction set (0x7e00 in fp16). Values travel in the low bits of a `u64`,
-//! as in [`Format`](crate::format::Format); bits above the width are ignored.
+//! Every result is rounded to nearest, ties to even, unless a [`Direction`] says otherwise. Every NaN result is the
+//! canonical quiet NaN: sign 0, exponent all ones, only the top bit of the fraction set (0x7e00 in fp16). Values travel
+//! in the low bits of a `u64`, as in [`Format`](crate::format::Format); bits above the width are ignored.
 //!
-//! What [`Subnormals::Flush`] means: a subnormal operand counts as the zero of its sign; the operation is then carried
-//! out and rounded as IEEE 754 says, with subnormal results; and a result that is subnormal after this rounding becomes
-//! the zero of its sign. (So a value that IEEE rounds up to the smallest normal number stays that number.)
+//! [`Subnormals::Flush`] means three steps. A subnormal operand counts as the zero of its sign. The operation is then
+//! carried out and rounded as in IEEE 754, with subnormal results. A result that is subnormal after this rounding
+//! becomes the zero of its sign. (So a value that IEEE rounds up to the smallest normal number stays this number.)
 //!
-//! [`Flags`] follow IEEE 754-2019, section 7, to the letter, with tininess detected *before* rounding (7.5 b). They are not
-//! those of `rustc_apfloat`, which misses inexact results that are rounded up to the smallest normal number: the exact
-//! value, an integer of any size, is compared with the result and with the smallest normal number. A flushed result is
-//! a result like another: inexact, and it underflows. A flushed operand raises nothing. `invalid` is raised by
-//! signalling NaNs too, and by 0 * infinity + NaN.
+//! [`Flags`] follow IEEE 754-2019, section 7, to the letter, with tininess detected *before* rounding (7.5 b). The
+//! flags of `rustc_apfloat` would not do: it misses inexact results that are rounded up to the smallest normal number.
+//! So the exact value, an integer of any size, is compared with the result and with the smallest normal number. A
+//! flushed result is a result like another: inexact, and it underflows. A flushed operand raises nothing. `invalid` is
+//! also raised by signalling NaNs, and by 0 * infinity + NaN.
 
 use rustc_apfloat::ieee::{IeeeFloat, Semantics};
 use rustc_apfloat::{Float as _, StatusAnd};
@@ -50,7 +51,7 @@ mod sqrt;
 mod table;
 mod to_int;
 
-/// Whether subnormal numbers take part.
+/// How subnormal numbers are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subnormals {
@@ -60,7 +61,7 @@ pub enum Subnormals {
     Flush,
 }
 
-/// A result and what happened on the way.
+/// A result and its exceptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rounded {
     /// The result.
@@ -74,7 +75,7 @@ pub struct Rounded {
 pub struct Float {
     /// Format of operands and result.
     pub format: FloatFormat,
-    /// What subnormal numbers do.
+    /// How subnormal numbers are treated.
     pub subnormals: Subnormals,
 }
 

@@ -3,14 +3,14 @@
 use std::error::Error;
 use std::fmt;
 
-/// Why a product is refused.
+/// The reason to refuse a product.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProductError {
     /// The accumulator is not 1 to 128 bits wide.
     Width(u32),
     /// The rows of a matrix differ in length, or the inner dimensions differ.
     Shape {
-        /// What differs.
+        /// The length that differs.
         what: &'static str,
         /// The length that was expected.
         expected: usize,
@@ -42,7 +42,7 @@ pub fn product(left: &[Vec<i64>], right: &[Vec<i64>], width: u32) -> Result<Vec<
     same("columns of the right matrix", columns, right)?;
     same("columns of the left matrix (rows of the right one)", right.len(), left)?;
     let sum = |row: &[i64], column: usize| {
-        // Modulo 2^128 first, then modulo 2^width: the same, since the second divides the first.
+        // Modulo 2^128 first, then modulo 2^width. The result is the same, because 2^width divides 2^128.
         let sum = row.iter().zip(right).fold(0i128, |sum, (a, b)| {
             let b = b[column];
             sum.wrapping_add(i128::from(*a) * i128::from(b))

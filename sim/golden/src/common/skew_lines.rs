@@ -1,16 +1,16 @@
 //! Lanes delayed by 0, 1, 2, ... cycles.
 
-/// Which lane waits longest.
+/// Which lane has the longest delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// The last one.
     Skew,
-    /// The first one: what was skewed stands in line again.
+    /// The first one: skewed lanes are in line again.
     Deskew,
 }
 
-/// What the lanes show in a cycle. `history` holds what entered, a list of lanes for each cycle, this one's last; a lane
-/// that has not had so many cycles yet is unknown.
+/// The lanes in a cycle. `history` has the inputs: a list of lanes for each cycle, the current cycle last. A lane is
+/// unknown until its delay has passed.
 #[must_use]
 pub fn lanes<T: Clone>(direction: Direction, history: &[Vec<T>]) -> Vec<Option<T>> {
     let Some(now) = history.last() else { return vec![] };

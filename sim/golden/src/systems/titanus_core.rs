@@ -1,8 +1,9 @@
-//! `titanus_core`: products with weights that stay and with a context of cached keys and values; keys and values that are pruned,
-//! quantized and packed into streams that grow, and come back; and the steps of [`vector_top`](super::vector_top) on rows.
+//! `titanus_core`: products with stationary weights and with a context of cached keys and values, and the steps of
+//! [`vector_top`](super::vector_top) on rows. It also prunes, quantizes and packs keys and values into growing streams,
+//! and restores them.
 //!
-//! Unlike the other tops it keeps something from job to job: weights, constants, what it takes to go on with the streams, the
-//! context. Operations are done one after the other; sums are exact and have no order.
+//! Unlike the other tops it has state that stays from job to job: weights, constants, the state of the streams, and the
+//! context. Operations run one after the other. Sums are exact and have no order.
 
 mod append;
 pub mod cycles;
@@ -26,7 +27,7 @@ pub use registers::Device;
 use state::State;
 pub use traffic::{Moved, Traffic};
 
-/// How the accelerator was built.
+/// The parameters of the accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Rows of macros; 0: no store.
@@ -49,7 +50,7 @@ pub struct Shape {
     pub context: u32,
     /// Tokens of the longest prefill.
     pub buffer: u32,
-    /// It has links to the core before and to the one behind.
+    /// Whether it has links to the core before and to the next core.
     pub links: bool,
     /// Its vector unit, and the bus.
     pub vector: vector_top::Shape,
@@ -63,7 +64,7 @@ impl Shape {
     }
 }
 
-/// The accelerator, and what it holds.
+/// The accelerator and its state.
 #[derive(Clone, Debug)]
 pub struct TitanusCore {
     shape: Shape,
@@ -71,28 +72,28 @@ pub struct TitanusCore {
     state: RefCell<State>,
 }
 
-/// What is wrong with an area in memory.
+/// Damage of an area in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// Kind: one of the `DAMAGE_` numbers.
     pub kind: u8,
-    /// Of values, not keys.
+    /// Whether it is the area of values, not of keys.
     pub values: bool,
     /// Address of the area.
     pub area: u64,
 }
 
-/// The stream is not what was written.
+/// The stream differs from the stream that was written.
 pub const DAMAGE_STREAM: u8 = 2;
-/// There is no room for the stream.
+/// The area has no room for the stream.
 pub const DAMAGE_ROOM: u8 = 3;
 
-/// What an operation counts.
+/// Counts of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Multiplications of products with keys and values, skipped ones among them.
+    /// Multiplications of products with keys and values, with the skipped ones.
     pub multiplications: u64,
-    /// Those with a zero on either side.
+    /// Multiplications with a zero on either side, which are skipped.
     pub skipped: u64,
     /// Blocks of streams that were read.
     pub read: u64,
@@ -100,16 +101,16 @@ pub struct Counts {
     pub written: u64,
 }
 
-/// An operation that was done, and what it found.
+/// An operation that was done, its counts, and the damage that it found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
     /// The operation.
     pub operation: Operation,
-    /// Counted; undefined after an error.
+    /// Its counts; undefined after an error.
     pub counts: Counts,
     /// The first damage.
     pub damage: Option<Damage>,
-    /// Behind it: tokens of the cache, and whether keys and values had elements without a level.
+    /// After the operation: tokens of the cache, and whether keys and values had elements without a level.
     pub cache: (u32, [bool; 2]),
 }
 
@@ -131,11 +132,11 @@ impl job::Operation for Work {
 
 /// An operation that touched memory.
 pub type Executed = job::Executed<Work>;
-/// What a job did.
+/// The results of a job.
 pub type Report = job::Report<Work>;
 
 impl Report {
-    /// What the whole job counted; undefined after an error.
+    /// Counts of the whole job; undefined after an error.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.executed.iter().map(|executed| executed.operation.counts).fold(Counts::default(), |sum, one| Counts {
@@ -146,7 +147,7 @@ impl Report {
         })
     }
 
-    /// What register CACHE says at the end, unless the job did nothing.
+    /// The value of register CACHE at the end, unless the job did nothing.
     #[must_use]
     pub fn cache(&self) -> u64 {
         let (tokens, [keys, values]) =
@@ -162,10 +163,10 @@ impl Report {
 }
 
 impl TitanusCore {
-    /// The accelerator of a shape, after reset.
+    /// An accelerator of this shape, after reset.
     ///
     /// # Errors
-    /// Names what is out of its range.
+    /// Names the parameter that is out of its range.
     pub fn new(shape: Shape) -> Result<Self, String> {
         for (name, size, least, most) in [
             ("rows", shape.rows, 0, 64),
@@ -173,7 +174,7 @@ impl TitanusCore {
             ("inputs", shape.inputs, u32::from(shape.rows > 0), 4096),
             ("outputs", shape.outputs, u32::from(shape.rows > 0), 4096),
             ("constants", shape.constants, 0, 1 << 24),
-            // 0 or 2 and more.
+            // Allowed are 0, and 2 or more.
             ("lanes", shape.lanes, 0, 64),
             ("tiles", shape.tiles, u32::from(shape.lanes > 0), 4096),
             ("levels", shape.levels, u32::from(shape.lanes > 0), 256),
@@ -205,13 +206,13 @@ impl TitanusCore {
         self.state.borrow().cache_tokens()
     }
 
-    /// The prefill of the cache lacks tokens, so that it cannot come back yet.
+    /// Whether the prefill of the cache lacks tokens. The cache cannot be restored then.
     #[must_use]
     pub fn is_filling(&self) -> bool {
         self.state.borrow().filling()
     }
 
-    /// Bits of both streams of the cache; 0 where they are not known.
+    /// Bits of both streams of the cache; 0 if they are unknown.
     #[must_use]
     pub fn stream_bits(&self) -> [u64; 2] {
         let state = self.state.borrow();
@@ -230,7 +231,7 @@ impl TitanusCore {
         self.state.borrow().context_tokens()
     }
 
-    /// As after reset.
+    /// Puts the accelerator into its state after reset.
     pub fn reset(&self) {
         *self.state.borrow_mut() = State::new(&self.shape);
     }
@@ -266,7 +267,7 @@ impl TitanusCore {
         self.state.borrow_mut().waiting.push_back(token);
     }
 
-    /// Tokens that wait, and whether the newest of them is a last one: what register LINK says.
+    /// Tokens that wait, and whether the newest of them is a last token: the value of register LINK.
     #[must_use]
     pub fn waiting(&self) -> (usize, bool) {
         let state = self.state.borrow();
@@ -279,7 +280,8 @@ impl TitanusCore {
         std::mem::take(&mut self.state.borrow_mut().given)
     }
 
-    /// Tokens are taken, and given where all of them are there. What is not there when it begins does not come.
+    /// Takes tokens, and gives tokens if all tokens to take are there. Tokens that are missing at the beginning do not
+    /// come.
     fn take_and_give(&self, link: Link) -> Executed {
         let mut state = self.state.borrow_mut();
         let taken = link.take(&mut state.waiting);
@@ -291,7 +293,7 @@ impl TitanusCore {
         if codes.is_empty() {
             state.given.extend(link.tokens());
         }
-        // Without an end of its patience it ends when register TIMEOUT says, or not at all.
+        // Without a patience of its own, a link with missing tokens ends when register TIMEOUT says, or never.
         let certain = taken != Taken::Missing || link.patience > 0;
         let operation = Work::new(Operation::Link(link), Counts::default(), None);
         Executed { operation, codes, defined: true, certain, overflows: 0, sum_overflows: 0 }
@@ -313,7 +315,7 @@ impl TitanusCore {
     }
 }
 
-/// Largest number of an operation, without links.
+/// Largest opcode without links.
 const OPCODES: u8 = 5;
 const LOAD: u8 = 1;
 const PRODUCT: u8 = 2;
@@ -370,7 +372,7 @@ impl job::Accelerator for TitanusCore {
 
     fn dropped(&self, operations: &[Executed]) -> bool {
         let mut state = self.state.borrow_mut();
-        // Each of these loads may have been done, may be half done, or may not have begun.
+        // Each of these loads may be done, half done, or not begun.
         for executed in operations {
             if let Operation::Load(load) = &executed.operation.operation {
                 state.forget(load);

@@ -1,6 +1,6 @@
-//! Zeros above the highest one.
+//! Zeros above the highest 1.
 
-/// Zeros above the highest one of `bits`, which begin with the lowest.
+/// Zeros above the highest 1 of `bits`, whose first element is the lowest bit.
 #[must_use]
 pub fn leading_zeros(bits: &[bool]) -> usize {
     bits.iter().rev().take_while(|&&b| !b).count()

@@ -1,6 +1,6 @@
-//! Registers behind a bus, access by access.
+//! Registers on a bus, access by access.
 
-/// What the bus and the hardware may do with a field.
+/// Kind of a field: how the bus and the hardware access it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Reads as a value.
@@ -13,7 +13,7 @@ pub enum Kind {
     Sticky,
     /// Bits that are pulses when 1 is written; they read as 0.
     Pulse,
-    /// As a pulse; reads as what the hardware shows.
+    /// Like a pulse, but reads as the value that the hardware shows.
     Command,
 }
 
@@ -26,7 +26,7 @@ pub struct Field {
     pub low: u32,
     /// Bits.
     pub width: u32,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
 }
 
@@ -37,7 +37,7 @@ impl Field {
     }
 }
 
-/// The access was refused.
+/// The bus refused the access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused;
 
@@ -46,7 +46,7 @@ pub struct Refused;
 pub struct Registers {
     fields: Vec<Field>,
     values: Vec<u64>,
-    /// High word that a read of a low word left, and its address.
+    /// High word that the read of a low word has kept, and its address.
     kept: Option<(u32, u32)>,
 }
 
@@ -67,16 +67,16 @@ impl Registers {
         &self.fields
     }
 
-    /// What a field holds: of constants, written ones and sticky ones.
+    /// The stored value of a constant field, a written field or a sticky field.
     #[must_use]
     pub fn value(&self, field: usize) -> u64 {
         self.values[field]
     }
 
-    /// Reads the word at a byte address; `shown` is what the hardware shows of each field.
+    /// Reads the word at a byte address. `shown` has the value that the hardware shows for each field.
     ///
     /// # Errors
-    /// There is no register.
+    /// The address has no register.
     pub fn read(&mut self, address: u32, shown: &[u64]) -> Result<u32, Refused> {
         let word = address & !3;
         let here = |f: &Field| (f.offset..f.offset + f.bytes()).contains(&word);
@@ -110,7 +110,7 @@ impl Registers {
     /// Writes the bytes of a word that have a strobe. Returns the pulses, by field.
     ///
     /// # Errors
-    /// There is no field that can be written; nothing changes.
+    /// The address has no field that can be written. Nothing changes.
     pub fn write(&mut self, address: u32, data: u32, strobes: u8) -> Result<Vec<u64>, Refused> {
         let word = address & !3;
         let mut pulses = vec![0; self.fields.len()];
@@ -137,7 +137,7 @@ impl Registers {
         if known { Ok(pulses) } else { Err(Refused) }
     }
 
-    /// The hardware sets sticky bits; after a write of the same cycle.
+    /// The hardware sets sticky bits. It does so after a write in the same cycle.
     pub fn set(&mut self, field: usize, bits: u64) {
         self.values[field] |= bits;
     }
@@ -179,7 +179,7 @@ mod tests {
         ]);
         let shown = [0, 0, 0, 0, 1, 0x1111_2222_3333_4444];
         assert_eq!(r.read(2, &shown), Ok(0xa_bc5a));
-        // Of the twelve bits the strobe covers the low eight.
+        // The strobe covers the low eight of the twelve bits.
         assert_eq!(r.write(0, 0xffff_1234, 0b0010), Ok(vec![0; 6]));
         assert_eq!(r.read(0, &shown), Ok(0xa_125a));
         r.set(2, 3);
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(r.write(4, 0b0_1011, 0xf), Ok(vec![0, 0, 0, 1, 1, 0]));
         assert_eq!((r.read(4, &shown), r.value(2)), (Ok(0b1_0010), 2));
         assert_eq!(r.read(8, &shown), Ok(0x3333_4444));
-        // The high word is that of the low one, once.
+        // The high word belongs to the read of the low word, once.
         assert_eq!(r.read(12, &[0; 6]), Ok(0x1111_2222));
         assert_eq!(r.read(12, &[0; 6]), Ok(0));
         assert_eq!(

@@ -1,19 +1,19 @@
-//! Read DMA: which beats come out.
+//! Read DMA: the beats of its output.
 
 use super::Command;
 
 /// A beat of the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beat {
-    /// Its bytes, as many as mean something.
+    /// Its bytes; bytes without a meaning are left out.
     pub bytes: Vec<u8>,
-    /// The last one of its row.
+    /// Whether it is the last beat of its row.
     pub row_last: bool,
-    /// The last one of its command.
+    /// Whether it is the last beat of its command.
     pub last: bool,
 }
 
-/// The beats of a command that is not refused, up to the one that needs the bus beat number `failing`.
+/// The beats of a valid command, up to the first beat that needs beat `failing` of the bus.
 pub fn output(command: &Command, bus_bytes: u64, memory: impl Fn(u64) -> u8, failing: Option<usize>) -> Vec<Beat> {
     let mut beats = Vec::new();
     let mut bus_beats = 0;
@@ -36,16 +36,17 @@ pub fn output(command: &Command, bus_bytes: u64, memory: impl Fn(u64) -> u8, fai
     beats
 }
 
-/// Cycles from the one in which a command is taken to the one that shows its completion, after a pause: the address is
-/// shown 4 later, an ideal memory answers `latency` cycles after that and then in every cycle, a beat is at the output 2
-/// later, and the completion behind it. Of a bus of up to 64 bytes, with room for what is under way.
+/// Cycles from the one in which a command is taken to the one that shows its completion, after a pause. The address is
+/// shown 4 cycles after the command. An ideal memory answers `latency` cycles later, and then in every cycle. A beat is
+/// at the output 2 cycles later, and the completion follows the last beat. This holds for a bus of up to 64 bytes, if
+/// everything in flight has room.
 #[must_use]
 pub fn cycles(command: &Command, bus_bytes: u64, latency: u64) -> u64 {
     4 + latency + (command.bus_beats(bus_bytes).len() as u64 - 1) + 2 + 1
 }
 
-/// Of bursts of so many beats, those that are asked for by and by while nothing more than the first `taken` beats leaves: each has
-/// room for all of its beats among `buffer_beats`.
+/// How many of `bursts` are requested while only the first `taken` beats leave the output. `bursts` has the beats of
+/// each burst. A burst is requested when `buffer_beats` has room for all of its beats.
 #[must_use]
 pub fn asked(bursts: &[u64], buffer_beats: u64, taken: u64) -> usize {
     let mut room = buffer_beats + taken;
@@ -72,7 +73,7 @@ mod tests {
             shape,
             [(0x40, 128, false, false), (0xc0, 2, true, false), (0x00, 128, false, false), (0x80, 2, true, true)]
         );
-        // Bus beats: 0, 0x80 of the first row, 0x100, 0x180 of the second one.
+        // Beats of the bus: 0 and 0x80 of the first row, 0x100 and 0x180 of the second row.
         let shown = |failing| output(&command, 128, |a| a as u8, Some(failing)).len();
         assert_eq!([0, 1, 2, 3].map(shown), [0, 0, 2, 3]);
     }

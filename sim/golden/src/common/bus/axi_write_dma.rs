@@ -1,4 +1,4 @@
-//! Write DMA: which bytes are written.
+//! Write DMA: the bytes that it writes.
 
 use super::Command;
 
@@ -16,10 +16,11 @@ pub fn written(command: &Command, bus_bytes: u64, input: &[Vec<u8>]) -> Vec<(u64
     bytes
 }
 
-/// Cycles from the one in which a command of bursts of so many `beats` is taken to the one that shows its completion, after
-/// a pause: the first beat is taken 4 later, then one in every cycle; the first beat of a burst is on the bus 3 behind its
-/// last one came, or behind the burst before; an ideal memory answers `latency` cycles behind the last one, and the
-/// completion follows. Of a bus of up to 64 bytes, with room for what is under way.
+/// Cycles from the one in which a command is taken to the one that shows its completion, after a pause. `beats` has the
+/// beats of each burst. The first beat is taken 4 cycles after the command, then one in every cycle. The first beat of
+/// a burst is on the bus 3 cycles after its last beat came, or after the burst before. An ideal memory answers
+/// `latency` cycles after the last beat, and the completion follows. This holds for a bus of up to 64 bytes, if
+/// everything in flight has room.
 #[must_use]
 pub fn cycles(beats: &[u64], latency: u64) -> u64 {
     let (mut came, mut free) = (4, 0);

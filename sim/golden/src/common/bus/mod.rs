@@ -1,4 +1,4 @@
-//! What DMAs on a bus do: which bytes they move, with which bursts, how they end, and in how many cycles.
+//! DMAs on a bus: the bytes that they move, their bursts, their ends, and their cycles.
 
 pub mod axi_arbiter;
 pub mod axi_lite_registers;
@@ -21,7 +21,7 @@ pub struct Command {
     pub stride: u64,
 }
 
-/// Why a command is refused.
+/// The reason to refuse a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The address is no multiple of 64.
@@ -35,7 +35,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Number in `completion_error`.
+    /// The number of the reason in `completion_error`.
     #[must_use]
     pub fn code(self) -> u64 {
         match self {
@@ -59,14 +59,14 @@ pub struct Burst {
 /// The end of a command, as `completion_error` and `completion_address`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// 0, the `xRESP` of the first error, or why it was refused.
+    /// 0, the `xRESP` of the first error, or the reason why the command was refused.
     pub error: u64,
-    /// Address of the burst that failed, else of the command.
+    /// Address of the burst that failed; otherwise of the command.
     pub address: u64,
 }
 
 impl Command {
-    /// Why the command is refused where addresses have `address_width` bits.
+    /// The reason to refuse the command, if any. Addresses have `address_width` bits.
     #[must_use]
     pub fn refusal(&self, address_width: u32) -> Option<Refusal> {
         if !self.address.is_multiple_of(64) {
@@ -94,7 +94,8 @@ impl Command {
         address / bytes..(address + (self.row_bytes - 1)) / bytes + 1
     }
 
-    /// The bursts, of at most `most` beats of `bytes` bytes: a burst ends where the address is a multiple of `most` beats.
+    /// The bursts, each of at most `most` beats of `bytes` bytes. A burst ends at each address that is a multiple of
+    /// `most` beats.
     #[must_use]
     pub fn bursts(&self, bytes: u64, most: u64) -> Vec<Burst> {
         let mut bursts = Vec::new();
@@ -116,13 +117,13 @@ impl Command {
         self.row_addresses().flat_map(|row| self.touched(row, bytes)).map(|beat| beat * bytes).collect()
     }
 
-    /// Packed beats: those of the rows when each begins one.
+    /// Packed beats: the beats of the rows, if each row begins a beat.
     #[must_use]
     pub fn packed_beats(&self, bytes: u64) -> u64 {
         self.rows * self.row_bytes.div_ceil(bytes)
     }
 
-    /// The end, where the bus answers beats (of a read) or bursts (of a write) with `error`.
+    /// The end of the command, if the bus answers beats (of a read) or bursts (of a write) with `error`.
     #[must_use]
     pub fn end(&self, bursts: &[Burst], address_width: u32, error: impl Fn(&Burst) -> u64) -> End {
         if let Some(refusal) = self.refusal(address_width) {
@@ -148,7 +149,7 @@ mod tests {
         assert_eq!(
             command(0xfc0, 300, 1, 0).bursts(16, 256),
             [burst(0xfc0, 4), burst(0x1000, 15)],
-            "64 bytes ahead of the boundary, 236 behind it"
+            "64 bytes before the boundary, 236 after it"
         );
         assert_eq!(command(0xfc0, 65, 1, 0).bursts(4, 8), [burst(0xfc0, 8), burst(0xfe0, 8), burst(0x1000, 1)]);
         // A row that begins within a beat of 128 bytes.

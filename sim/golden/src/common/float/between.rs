@@ -1,11 +1,11 @@
-//! Rounding of real numbers that are known from below: quotients and roots by exact integer arithmetic.
+//! Rounding of real numbers that are known with a lower bound: quotients and roots by exact integer arithmetic.
 
 use num_bigint::BigUint;
 
 use super::exact::smallest;
 use super::{Flags, Float, Rounded, Subnormals};
 
-/// `units` * 2^-`scale`, or if there is `more`, a number between that and the next multiple of 2^-`scale`.
+/// `units` * 2^-`scale`. If there is `more`, a number between this value and the next multiple of 2^-`scale`.
 #[derive(Clone, Debug)]
 pub(super) struct Between {
     pub(super) units: BigUint,
@@ -32,7 +32,7 @@ impl Between {
 }
 
 impl Float {
-    /// The scale that tells all numbers of the format, and what lies half way between them, apart.
+    /// A scale at which all numbers of the format and the middles between them are different.
     pub(super) fn fine(self) -> u32 {
         smallest(self.format) + 2
     }
@@ -42,7 +42,7 @@ impl Float {
         let f = self.format.fraction_bits();
         let below = value.scale - smallest(self.format);
         let bits = u32::try_from((&value.units >> below).bits()).unwrap_or(u32::MAX);
-        // Places that a number of this size has fewer than a subnormal one.
+        // Places that a number of this size has less than a subnormal number.
         let coarse = bits.saturating_sub(f + 1);
         let dropped = below + coarse;
         let kept = &value.units >> dropped;

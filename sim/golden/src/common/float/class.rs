@@ -1,15 +1,15 @@
-//! What operands are, and the results that need no rounding.
+//! Classes of operands, and results that need no rounding.
 
 use num_bigint::BigUint;
 
 use super::{Flags, Float, Rounded};
 
-/// What an operand is, beside its sign.
+/// The class of an operand, without its sign.
 pub(super) enum Class {
     Nan,
     Infinity,
     Zero,
-    /// A number, in units of the smallest subnormal one.
+    /// A number, in units of the smallest subnormal number.
     Number(BigUint),
 }
 
@@ -32,7 +32,7 @@ impl Float {
         bits & self.format.zero(true) != 0
     }
 
-    /// A NaN because of an operand: invalid if that is a signalling one.
+    /// A NaN because of an operand. It is invalid if that operand is a signalling NaN.
     pub(super) fn nan_of(self, operands: &[u64]) -> Rounded {
         let invalid = operands.iter().any(|&bits| self.format.is_signalling(bits));
         Rounded { bits: self.format.nan(), flags: Flags { invalid, ..Flags::default() } }

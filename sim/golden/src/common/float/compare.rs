@@ -19,8 +19,8 @@ impl Float {
             // Negative NaNs before all numbers, positive ones after.
             (true, false) => negative(a),
             (false, true) => !negative(b),
-            // By sign, then signalling before quiet, then by payload: the quiet bit is on top of the payload. Both the
-            // other way round for negative NaNs.
+            // By sign, then signalling before quiet, then by payload: the quiet bit is on top of the payload. For
+            // negative NaNs, signalling and payload have the opposite order.
             (true, true) => match (negative(a), negative(b)) {
                 (false, false) => payload(a) < payload(b),
                 (true, true) => payload(b) < payload(a),

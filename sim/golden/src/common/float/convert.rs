@@ -10,13 +10,14 @@ use super::semantics::with_semantics;
 use super::{Direction, Flags, Float, FloatFormat, Rounded};
 
 impl Float {
-    /// A value of this format in format `to`, rounded to nearest, ties to even; the same meaning of subnormals on both sides.
+    /// A value of this format in format `to`, rounded to nearest, ties to even. Subnormals are treated in the same way
+    /// on both sides.
     pub fn convert(self, bits: u64, to: FloatFormat) -> Rounded {
         self.convert_directed(Direction::NearestEven, bits, to)
     }
 
-    /// The same, rounded in a direction. A value is too large when it would be with an exponent of any size, also if the result
-    /// is the largest number then.
+    /// The same, rounded in a direction. A value overflows if its rounding with an exponent of any size is too large,
+    /// even if the result is then the largest number.
     pub fn convert_directed(self, direction: Direction, bits: u64, to: FloatFormat) -> Rounded {
         let target = Self { format: to, subnormals: self.subnormals };
         let converted = with_semantics!(self.format, S => {

@@ -22,8 +22,8 @@ impl Direction {
 }
 
 impl Float {
-    /// a * b, rounded in a direction. A product is too large when it would be with an exponent of any size, also if the result
-    /// is the largest number then.
+    /// a * b, rounded in a direction. A product overflows if its rounding with an exponent of any size is too large,
+    /// even if the result is then the largest number.
     pub fn mul_directed(self, direction: Direction, a: u64, b: u64) -> Rounded {
         let round = direction.round();
         let bits = with_semantics!(self.format, S => {

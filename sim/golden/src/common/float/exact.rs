@@ -1,4 +1,4 @@
-//! Exact values of floats and of their sums and products: what the exceptions of a result are judged by.
+//! Exact values of floats and of their sums and products. They decide the exceptions of a result.
 
 use num_bigint::BigInt;
 
@@ -48,7 +48,7 @@ impl Exact {
     /// Whether this is less than the smallest normal number of `format`, in magnitude.
     pub(super) fn is_tiny(&self, format: FloatFormat) -> bool {
         let scale = self.scale.max(smallest(format));
-        // The smallest normal number is 2^(fraction bits) of the smallest subnormal ones.
+        // The smallest normal number is 2^(fraction bits) times the smallest subnormal number.
         let limit = scale - smallest(format) + format.fraction_bits();
         self.in_units_of(scale).bits() <= u64::from(limit)
     }
@@ -58,7 +58,7 @@ impl Exact {
     }
 }
 
-/// The smallest subnormal number is 2 to the power of minus this.
+/// The smallest subnormal number is 2 to the power of minus this number.
 pub(super) fn smallest(format: FloatFormat) -> u32 {
     let bias = (1 << (format.exponent_bits() - 1)) - 1;
     bias - 1 + format.fraction_bits()

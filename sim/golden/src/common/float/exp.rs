@@ -1,9 +1,9 @@
 //! The exponential function by the algorithm of `float_exp`, in integers.
 //!
-//! With f bits of fraction and e bits of exponent: the operand times log2 e is taken as a multiple of 2^-(f + 5), rounded
-//! down in magnitude and, where it is negative, one less. Its integer part is the exponent of the result, its fraction r
-//! gives 2^r between the places of a table by a straight line; that is truncated and rounded once, upwards from
-//! the middle.
+//! The format has f bits of fraction and e bits of exponent. The operand times log2 e becomes a multiple of 2^-(f + 5):
+//! rounded down in magnitude and, if it is negative, one less. Its integer part is the exponent of the result. Its
+//! fraction r gives 2^r, by a straight line between two places of a table. The line is truncated and rounded once,
+//! upwards from the middle.
 
 use num_bigint::{BigInt, BigUint};
 
@@ -20,9 +20,9 @@ pub struct ExpTable {
     format: FloatFormat,
     /// Places of the binary logarithm.
     places: u32,
-    /// log2 e, with `places` and as many more as the exponent has bits.
+    /// log2 e, with `places` and the bits of the exponent as further places.
     log2_e: u64,
-    /// Bits of the fraction that are the number of a place of the table.
+    /// Bits of the fraction that select a place of the table.
     index: u32,
     /// Powers of two at the places, and at 1, with 6 places more than the format.
     powers: Vec<u64>,
@@ -53,7 +53,7 @@ impl ExpTable {
             Class::Zero => return Float::plain(float.from_int(1).bits),
             Class::Number(units) => units,
         };
-        // What is this large has no result that is a number.
+        // A number of this size has no finite result other than 0.
         let limit = BigUint::from(1u8) << (format.exponent_bits() + smallest(format));
         let units = units.min(limit);
         let scale = smallest(format) + format.exponent_bits();

@@ -10,19 +10,19 @@ pub struct Flags {
     pub invalid: bool,
     /// An exact infinity from finite operands.
     pub division_by_zero: bool,
-    /// The rounded result would be larger than the largest finite number: it is an infinity.
+    /// The rounded result would be larger than the largest finite number.
     pub overflow: bool,
     /// The result is inexact, and the exact one is closer to zero than the smallest normal number.
     pub underflow: bool,
-    /// The result is not the exact one.
+    /// The result differs from the exact result.
     pub inexact: bool,
 }
 
 impl Flags {
-    /// The exceptions of the result `bits` in `format`; `exact` is what it would be with unbounded range and precision.
+    /// The exceptions of the result `bits` in `format`. `exact` gives the result with unbounded range and precision.
     pub(super) fn judge(format: FloatFormat, bits: u64, operands: Operands, exact: impl FnOnce() -> Exact) -> Self {
         if !operands.finite {
-            // Infinities are exact. A NaN that no operand has brought stands for a result that is not defined.
+            // Infinities are exact. A NaN without a NaN operand stands for an undefined result.
             let invalid = operands.signalling || (format.is_nan(bits) && !operands.nan);
             return Self { invalid, ..Self::default() };
         }
@@ -45,7 +45,7 @@ impl Flags {
     }
 }
 
-/// What the operands of an operation are.
+/// Classes of the operands of an operation.
 pub(super) struct Operands {
     /// All of them are numbers.
     finite: bool,

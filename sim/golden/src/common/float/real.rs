@@ -1,8 +1,9 @@
-//! Logarithms and powers to many places, in integers: what tables are computed from and results are compared with.
+//! Logarithms and powers to many places, in integers. Tables are computed from them, and results are compared with
+//! them.
 
 use num_bigint::BigInt;
 
-/// Places behind the point. All errors below are less than 2^-200.
+/// Fraction bits. All errors below are less than 2^-200.
 pub(in crate::common) const PLACES: u32 = 256;
 
 /// 1.
@@ -25,7 +26,7 @@ pub(in crate::common) fn ln_2() -> BigInt {
 
 /// e to the power of `x`, |x| < 2^10 : the series of x / 2^20, squared twenty times.
 pub(in crate::common) fn exp(x: &BigInt) -> BigInt {
-    // A product of numbers with twice the places loses nothing that matters.
+    // A product of numbers with twice the places loses nothing of importance.
     let small: BigInt = (x << PLACES) >> 20;
     let unit: BigInt = one() << PLACES;
     let (mut term, mut sum) = (unit.clone(), unit);
@@ -53,7 +54,7 @@ pub(super) fn tanh(x: &BigInt) -> BigInt {
     one() - ((one() * 2) << PLACES) / (one() + exp(&(x * 2)))
 }
 
-/// Places of the sum below, in which terms are large and cancel.
+/// Places of the sum below, whose terms are large and cancel.
 const FINE: u32 = 640;
 
 /// 1 / sqrt(2 pi) with [`FINE`] places; pi by Euler's series, 2 (1 + 1/3 (1 + 2/5 (1 + 3/7 ...))).
@@ -97,7 +98,7 @@ impl Normal {
     }
 }
 
-/// 2 sqrt(2 / pi) (x + 0.044715 x^3): what GELU's tanh form has in a logistic function.
+/// 2 sqrt(2 / pi) (x + 0.044715 x^3): the argument of the logistic function in GELU's tanh form.
 pub(super) fn gelu_argument(normal: &Normal, x: &BigInt) -> BigInt {
     // 2 sqrt(2 / pi) is four times the density at 0.
     let cube = (((x * x) >> PLACES) * x) >> PLACES;

@@ -1,4 +1,4 @@
-//! The logistic function: one of those by table, always a factor alone.
+//! The logistic function, computed by table. Its factor is the result.
 
 use super::table::{Function, FunctionTable};
 use crate::format::FloatFormat;

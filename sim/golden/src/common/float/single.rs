@@ -1,10 +1,10 @@
 //! fp32 by the host's `f32`, on raw bits: for models that compute millions of elements and need no exceptions.
 //!
-//! Each function rounds exactly once, to nearest, ties to even. IEEE 754 demands this of the sum and the product of binary32
-//! numbers and of the conversion of integers and to binary16, with subnormals; Rust promises IEEE 754 for `f32`, in the
-//! default environment, without fused or wider intermediate results, on all targets but x86 without SSE2, which is refused
-//! below. What it leaves open is the sign and payload of a NaN: here every NaN becomes the canonical one. `half` rounds a
-//! conversion to binary16 once as well, in hardware (F16C, FEAT_FP16) or in integers. A test holds all of them equal to
+//! Each function rounds exactly once, to nearest, ties to even. IEEE 754 demands this of sums and products of binary32
+//! numbers and of conversions of integers and to binary16, with subnormals. Rust promises IEEE 754 for `f32`, in the
+//! default environment, without fused or wider intermediate results. Only x86 without SSE2 is excepted, and it is
+//! refused below. The sign and payload of a NaN are open: here every NaN becomes the canonical one. `half` also rounds
+//! a conversion to binary16 once, in hardware (F16C, FEAT_FP16) or in integers. A test holds all of them equal to
 //! [`Float`](super::Float).
 
 use half::f16;
@@ -37,7 +37,7 @@ pub fn from_int(value: i128) -> u32 {
     (value as f32).to_bits()
 }
 
-/// The same value in fp32: there is one for each of fp16.
+/// The same value in fp32. Each value of fp16 has one.
 #[must_use]
 pub fn from_fp16(value: u16) -> u32 {
     bits(f16::from_bits(value).to_f32())
@@ -50,15 +50,15 @@ pub fn to_fp16(value: u32) -> u16 {
     if value.is_nan() { 0x7e00 } else { f16::from_f32(value).to_bits() }
 }
 
-/// The nearest integer from `least` to `most`, of two the even one, and whether the value is NaN (the integer is 0) or rounds
-/// to an integer outside. Both ends are below 2^24 in magnitude.
+/// The nearest integer from `least` to `most`, and the even one of two. Also whether the value is NaN (the integer is
+/// 0) or rounds to an integer outside. Both ends are below 2^24 in magnitude.
 #[must_use]
 pub fn to_int(value: u32, (least, most): (i32, i32)) -> (i32, bool) {
     let value = f32::from_bits(value);
     if value.is_nan() {
         return (0, true);
     }
-    // Exact, as are the ends.
+    // This is exact, and so are the ends.
     let rounded = value.round_ties_even();
     let nearest = rounded.clamp(least as f32, most as f32);
     (nearest as i32, nearest != rounded)
@@ -72,7 +72,7 @@ mod tests {
 
     const FLOAT: Float = Float::ieee(FloatFormat::Fp32);
 
-    /// All exponents and signs with fractions at the ends, in the middle and about it, and others.
+    /// All exponents and signs, with fractions at both ends and around the middle, and a few more.
     fn values() -> Vec<u32> {
         let fractions = [0, 1, 2, 0x1fff, 0x2000, 0x3f_ffff, 0x40_0000, 0x40_0001, 0x2a_aaaa, 0x7f_fffe, 0x7f_ffff];
         let mut values = Vec::new();

@@ -1,11 +1,12 @@
 //! Logistic function, GELU, tanh and SiLU by the algorithm of `float_sigmoid` and `float_table`, in integers.
 //!
-//! With f bits of fraction, the magnitude of the operand is taken as a multiple of 2^-(f + 3), rounded down. A factor q
-//! of at most 1 is a parabola over each of the segments of equal length: scaled so that it begins above 1/2, with height,
-//! slope and curvature with 6 places more than the format. The height is that at the segment's begin, less than 1, and the curvature
-//! the second difference of begin, middle and end, both to nearest; the slope makes the parabola end at the next height.
-//! For positive operands 1 - q takes the place of q (for the tangent: from 1 on). The result is q, or the operand times
-//! q, rounded once, upwards from the middle.
+//! The format has f bits of fraction. The magnitude of the operand becomes a multiple of 2^-(f + 3), rounded down. Then
+//! there is a factor q of at most 1, which is a parabola over each of the segments of equal length. A parabola is
+//! scaled so that it begins above 1/2. Its height, slope and curvature have 6 places more than the format. The height
+//! is the value at the segment's begin, less than 1. The curvature is the second difference of begin, middle and end.
+//! Both are rounded to nearest. The slope makes the parabola end at the next height. For positive operands 1 - q takes
+//! the place of q (for the tangent: from 1 on). The result is q, or the operand times q, rounded once, upwards from the
+//! middle.
 
 use num_bigint::{BigInt, BigUint};
 
@@ -31,7 +32,7 @@ pub enum Function {
     Tanh,
 }
 
-/// A parabola; what it gives is still to be multiplied by 2^-scale.
+/// A parabola. Its value is still to be multiplied by 2^-scale.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     scale: u32,
@@ -45,9 +46,9 @@ struct Segment {
 pub struct FunctionTable {
     function: Function,
     format: FloatFormat,
-    /// The factor is 0 from 2 to the power of this.
+    /// The factor is 0 from 2 to the power of this number on.
     range: u32,
-    /// Segments are 2 to the power of minus this long.
+    /// Segments have a length of 2 to the power of minus this number.
     length: u32,
     /// Places of a height.
     places: u32,
@@ -94,7 +95,7 @@ impl FunctionTable {
             Function::Tanh if inner => (tanh(t) << PLACES) / t,
             Function::Tanh => &one - tanh(t),
         };
-        // Less than a quarter of the smallest number, whatever it is multiplied by.
+        // The product is less than a quarter of the smallest number, whatever the operand.
         let products = if self.function == Function::Sigmoid { 0 } else { self.range };
         let least = BigInt::from(1) << (PLACES - smallest(self.format) - 2 - products);
         let count = 1u32 << (self.range + self.length);

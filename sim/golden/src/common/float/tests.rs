@@ -38,8 +38,8 @@ impl Exact {
         Self { negative: self.negative ^ other.negative, magnitude, exponent }
     }
 
-    /// The sum; `None` if it is zero. Magnitudes are below 2^48. A term that is more than 70 places smaller is replaced
-    /// by one that is 70 places smaller: no format has that many places.
+    /// The sum; `None` if it is zero. Magnitudes are below 2^48. If a term is more than 70 places smaller, it is
+    /// replaced by a term that is 70 places smaller: no format has so many places.
     fn plus(self, other: Self) -> Option<Self> {
         let (high, low) = if self.exponent >= other.exponent { (self, other) } else { (other, self) };
         let distance = high.exponent - low.exponent;
@@ -107,7 +107,7 @@ fn check(format: FloatFormat, a: u64, b: u64, c: u64) {
 #[test]
 fn worked_examples() {
     let f = Float::ieee(Fp16);
-    // 1 + 2^-11 is half way: to even. The fused form sees what the rounded product loses.
+    // 1 + 2^-11 is in the middle: to even. The fused form sees the bits that the rounded product loses.
     assert_eq!(f.add(0x3c00, 0x1000).bits, 0x3c00);
     assert_eq!(f.add(0x3c01, 0x1000).bits, 0x3c02);
     assert_eq!(f.mul(0x3c01, 0x3c01).bits, 0x3c02);
@@ -152,7 +152,7 @@ fn special_cases() {
 fn flushing() {
     let f = Float::flush(Fp16);
     let (smallest, subnormal) = (0x0400, 0x03ff);
-    // Operands count as zero without a flag; results are flushed after IEEE's rounding, with flags.
+    // Operands count as zero without a flag. Results are flushed after IEEE's rounding, with flags.
     assert_eq!(f.add(0x8001, 0x8000), Rounded { bits: 0x8000, flags: Flags::default() });
     assert_eq!(f.mul(subnormal, 0x7bff).bits, 0);
     assert_eq!(f.fma(0x3c00, 0x3c00, 0x8001).bits, 0x3c00);
@@ -162,7 +162,7 @@ fn flushing() {
     assert_eq!(f.sub(smallest, 0x0401), Rounded { bits: 0x8000, flags: flushed });
     assert_eq!(f.mul(0xbbff, smallest), Rounded { bits: 0x8400, flags: flushed });
     assert_eq!(f.mul(0xbbfe, smallest), Rounded { bits: 0x8000, flags: flushed });
-    // The product is flushed before the addition, if it is rounded before.
+    // The product is flushed before the addition, if it is rounded before the addition.
     assert_eq!(f.mul_then_add(0x3800, smallest, smallest).bits, smallest);
     assert_eq!(f.fma(0x3800, smallest, smallest).bits, 0x0600);
     assert_eq!(f.convert(0x0001, Fp32).bits, 0);
@@ -197,13 +197,13 @@ fn integers_are_exact() {
     assert_eq!(Float::ieee(Fp16).from_int(65_520).bits, 0x7c00);
 }
 
-/// All values of all formats of up to 16 bits into all formats, and what `half` says.
+/// All values of all formats of up to 16 bits into all formats, and the results of `half`.
 #[test]
 fn conversions_are_exact() {
     for (from, to) in FloatFormat::ALL.into_iter().flat_map(|from| FloatFormat::ALL.map(|to| (from, to))) {
         let count = 1u64 << from.width().min(16);
         for step in 0..count {
-            // Of fp32 all high halves, each with one low half.
+            // For fp32: all high halves, each with one low half.
             let bits = if from == Fp32 { step << 16 | (step * 0x9e5 % 0x1_0000) } else { step };
             let expected = match Exact::of(from, bits) {
                 _ if from.is_nan(bits) => to.nan(),
@@ -224,7 +224,7 @@ fn conversions_are_exact() {
     }
 }
 
-/// All pairs of the 8-bit format, and all 16-bit values beside a few others.
+/// All pairs of the 8-bit format, and all 16-bit values with a few others.
 #[test]
 fn order_is_that_of_the_values() {
     let check = |format: FloatFormat, a: u64, b: u64| {
@@ -264,7 +264,7 @@ fn check_against_host(a: u32, b: u32, c: u32) {
     }
 }
 
-/// Operands whose exponents are close: these meet in one sum.
+/// Operands whose exponents are close, so that they overlap in a sum.
 fn close(format: FloatFormat) -> impl Strategy<Value = (u64, u64, u64)> {
     let top = (1i64 << format.exponent_bits()) - 1;
     let near = i64::from(format.fraction_bits()) * 2 + 6;

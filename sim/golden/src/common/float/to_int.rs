@@ -5,12 +5,12 @@ use num_bigint::BigInt;
 use super::class::INVALID;
 use super::{Flags, Float, Rounded};
 
-/// The direction of rounding: where the result lies that is not the exact one.
+/// The direction of rounding: where an inexact result lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// The nearest one; the even one of two.
     NearestEven,
-    /// The nearest one; of two the one further from zero.
+    /// The nearest one; of two, the one further from zero.
     NearestAway,
     /// Towards zero.
     TowardZero,
@@ -27,13 +27,14 @@ pub struct Integers {
     pub width: u32,
     /// Two's complement; otherwise unsigned.
     pub signed: bool,
-    /// What happens to fractions.
+    /// How fractions are rounded.
     pub direction: Direction,
 }
 
 impl Float {
-    /// The integer for a, as raw bits of its width. What is outside of the integers' range, infinities too, gives the
-    /// nearest integer in it and is invalid; a NaN gives 0 and is invalid. `inexact` only where it is not invalid.
+    /// The integer for a, as raw bits of its width. A value outside of the range, such as an infinity, gives the
+    /// nearest integer of the range and is invalid. A NaN gives 0 and is invalid. `inexact` is only set if the result
+    /// is not invalid.
     pub fn to_int(self, a: u64, to: Integers) -> Rounded {
         let mask = u64::MAX >> (64 - to.width);
         if self.format.is_nan(a) {

@@ -1,23 +1,23 @@
-//! A memory of several banks: who is served in a cycle, and what the readers see.
+//! A memory of several banks: which ports are served in a cycle, and the words that readers see.
 
 use super::super::stream::stream_arbiter::{Rules, StreamArbiter};
 
 /// A write: address, and the granules that are written.
 pub type Write<T> = (usize, Vec<Option<T>>);
 
-/// What a cycle does.
+/// The results of a cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Served<T> {
-    /// Per reader: taken, and the word as it is before the writes.
+    /// For each reader: the word before the writes, if the read was taken.
     pub reads: Vec<Option<Vec<Option<T>>>>,
-    /// Per writer: taken.
+    /// For each writer: whether the write was taken.
     pub writes: Vec<bool>,
 }
 
 /// The memory. Words beyond the depth of a bank are lost and unknown.
 #[derive(Clone, Debug)]
 pub struct BankedMemory<T> {
-    /// By address, as if there were no banks.
+    /// Words by address, as if there were no banks.
     words: Vec<Vec<Option<T>>>,
     banks: usize,
     readers: Vec<StreamArbiter>,

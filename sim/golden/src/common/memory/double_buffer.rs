@@ -2,12 +2,12 @@
 
 use super::ram::Ram;
 
-/// What is asked for in one cycle.
+/// The requests of one cycle.
 #[derive(Clone, Debug)]
 pub struct Request<T> {
     /// Both banks are given back.
     pub clear: bool,
-    /// Address, and the granules that are written; none of them: no write.
+    /// Address, and the granules to write. Without granules there is no write.
     pub write: Option<(usize, Vec<Option<T>>)>,
     /// The bank is full now.
     pub fill_last: bool,
@@ -35,19 +35,19 @@ impl<T: Clone> DoubleBuffer<T> {
         Self { banks: [bank.clone(), bank], filled: 0, used: 0, shown: 0 }
     }
 
-    /// A bank is there to be filled.
+    /// Whether a bank is free to be filled.
     #[must_use]
     pub fn fill_ready(&self) -> bool {
         self.filled - self.used < 2
     }
 
-    /// A full bank is there.
+    /// Whether a bank is full.
     #[must_use]
     pub fn use_valid(&self) -> bool {
         self.used < self.filled
     }
 
-    /// One cycle. Returns whether something was refused, and the word that was read last.
+    /// One cycle. Returns whether a request was refused, and the word that was read last.
     pub fn cycle(&mut self, ask: Request<T>) -> (bool, Vec<Option<T>>) {
         let (fills, uses) = (self.fill_ready() && !ask.clear, self.use_valid() && !ask.clear);
         let refused =
@@ -87,7 +87,7 @@ mod tests {
         assert!(!buffer.fill_ready());
         assert_eq!(buffer.cycle(write(9)), (true, vec![None]));
         assert_eq!(buffer.cycle(read.clone()), (false, vec![Some(7)]));
-        // The bank of 7 is filled again while that of 8 is read.
+        // The bank of word 7 is filled again while the bank of word 8 is read.
         let both = Request { read: Some(1), use_last: true, ..write(10) };
         assert_eq!(buffer.cycle(both), (false, vec![Some(8)]));
         assert_eq!(buffer.cycle(read), (false, vec![Some(10)]));

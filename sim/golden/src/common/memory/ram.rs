@@ -1,6 +1,6 @@
 //! A memory with a registered read port: read first, unknown until written.
 
-/// The memory and its read register. Words are lists of granules; one that is unknown is `None`.
+/// The memory and its read register. Words are lists of granules; an unknown granule is `None`.
 #[derive(Clone, Debug)]
 pub struct Ram<T> {
     words: Vec<Vec<Option<T>>>,
@@ -14,8 +14,8 @@ impl<T: Clone> Ram<T> {
         Self { words: vec![vec![None; granules]; depth], read: vec![None; granules] }
     }
 
-    /// One cycle: a read of the word as it is before the write. A write outside is lost, a read outside is unknown.
-    /// Returns the read register.
+    /// One cycle. A read gives the word before the write. A write outside of the memory is lost, and a read outside is
+    /// unknown. Returns the read register.
     pub fn cycle(&mut self, read: Option<usize>, write: Option<(usize, Vec<Option<T>>)>) -> &[Option<T>] {
         if let Some(address) = read {
             let unknown = vec![None; self.read.len()];

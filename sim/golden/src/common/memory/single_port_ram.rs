@@ -2,7 +2,7 @@
 
 use super::ram::Ram;
 
-/// The memory and its read register. Words are lists of granules; one that is unknown is `None`.
+/// The memory and its read register. Words are lists of granules; an unknown granule is `None`.
 #[derive(Clone, Debug)]
 pub struct SinglePortRam<T>(Ram<T>);
 
@@ -13,8 +13,7 @@ impl<T: Clone> SinglePortRam<T> {
         Self(Ram::new(depth, granules))
     }
 
-    /// One cycle: writes the granules that are given, or reads when there are none and `read` holds. Returns the read
-    /// register.
+    /// One cycle: writes the given granules. Without granules it reads, if `read` holds. Returns the read register.
     pub fn cycle(&mut self, address: usize, read: bool, granules: Vec<Option<T>>) -> &[Option<T>] {
         let writes = granules.iter().any(Option::is_some);
         self.0.cycle((read && !writes).then_some(address), writes.then_some((address, granules)))

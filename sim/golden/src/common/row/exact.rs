@@ -1,21 +1,22 @@
-//! How far results are from the exact ones: these in rationals with so many places that what is beyond them does not matter.
+//! The distance of results from exact ones. Exact results are rationals with so many places that the rest does not
+//! matter.
 
 use num_bigint::BigInt;
 
 use super::units;
 use crate::common::float::real;
 
-/// Places behind the point.
+/// Fraction bits.
 pub const PLACES: u32 = 200;
 
 /// The largest distances of some results.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Distance {
-    /// In units in the last place of the exact result's binade; of subnormal numbers 2^-24.
+    /// In units in the last place of the exact result's binade; 2^-24 for subnormal numbers.
     pub ulp: f64,
-    /// As it is.
+    /// The absolute distance.
     pub absolute: f64,
-    /// Results looked at.
+    /// Number of results.
     pub count: u64,
 }
 

@@ -7,11 +7,11 @@ use super::{NAN, is_nan, is_special, nearest, units};
 use crate::common::float::Float;
 use crate::format::FloatFormat;
 
-/// First bits of n x - s that count.
+/// First bits of n x - s that are kept.
 const CENTRED: u64 = 22;
 
-/// The row `x`, normalised; without gains and biases these are 1 and nothing. `epsilon` is in units of 2^-48. `None`:
-/// undefined.
+/// The row `x`, normalised. Without gains and biases the gains are 1 and there are no biases. `epsilon` is in units of
+/// 2^-48. `None`: undefined.
 pub fn layer_norm(x: &[u16], affine: Option<(&[u16], &[u16])>, epsilon: u64) -> Option<Vec<u16>> {
     if x.iter().any(|&x| is_special(x)) {
         return None;

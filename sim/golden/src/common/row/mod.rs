@@ -37,7 +37,7 @@ pub fn is_nan(bits: u16) -> bool {
 pub fn nearest(negative: bool, magnitude: &BigUint, exponent: i64) -> u16 {
     let sign = u16::from(negative) << 15;
     let size = magnitude.bits() as i64;
-    // The number is below 2^top; its last place is 2^last, at least that of subnormal numbers.
+    // The number is below 2^top. Its last place is 2^last, which is at least the last place of subnormal numbers.
     let top = size + exponent;
     let last = (top - 11).max(-24);
     if size == 0 {
@@ -53,7 +53,7 @@ pub fn nearest(negative: bool, magnitude: &BigUint, exponent: i64) -> u16 {
         below + u8::from(up)
     };
     let kept = u64::try_from(kept).unwrap_or(u64::MAX);
-    // One more in the exponent for each place above the subnormal numbers' last one; the leading one counts too.
+    // The exponent is one more for each place above the subnormal numbers' last place. The leading 1 adds one too.
     let bits = ((last + 24) as u64) * 1024 + kept;
     sign | if bits >= 0x7c00 { 0x7c00 } else { bits as u16 }
 }

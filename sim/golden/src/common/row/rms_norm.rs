@@ -6,18 +6,18 @@ use super::{NAN, is_nan, is_special, nearest, units};
 
 /// Digits of the factor.
 const DIGITS: u64 = 18;
-/// First bits of the sum that count.
+/// First bits of the sum that are kept.
 const DIVISOR: u64 = 20;
 
 /// sqrt(`numerator` / `denominator`) as digits and exponent: 18 digits, truncated, after the denominator was truncated
-/// to 20 bits. `None` where the denominator is 0.
+/// to 20 bits. `None` if the denominator is 0.
 pub fn inverse_root(numerator: &BigUint, denominator: &BigUint) -> Option<(u64, i64)> {
     if *denominator == BigUint::ZERO {
         return None;
     }
     let cut = denominator.bits() as i64 - DIVISOR as i64;
     let divisor = if cut > 0 { denominator >> cut } else { denominator << -cut };
-    // numerator / denominator = quotient * 2^-cut; an even number of places more gives enough digits, and one too many or more.
+    // numerator / denominator = quotient * 2^-cut. An even number of further places gives at least enough digits.
     let mut places = 2 * (DIGITS as i64 + DIVISOR as i64) + 2;
     places += (places + cut) & 1;
     let root = ((numerator << places) / divisor).sqrt();
@@ -63,7 +63,7 @@ mod tests {
         for (n, d) in [(1u64, 1u64), (4, 1), (1, 2), (2, 1), (3, 7), (768, 12_345_678_901_234), (65_536, 3)] {
             let (digits, exponent) = inverse_root(&n.into(), &d.into()).unwrap();
             assert!((1 << 17..1 << 18).contains(&digits));
-            // The divisors have few bits, or the distance to n/d is looked at with a tolerance.
+            // The divisors have few bits. Otherwise the distance to n/d is compared with a tolerance.
             let scale = BigUint::from(1u8) << 200;
             let power = 200 + 2 * exponent;
             let low = (BigUint::from(digits).pow(2) * d) << power;
@@ -77,7 +77,7 @@ mod tests {
     fn by_hand() {
         // 3 and 4: the mean square is 12.5, the factor 0.28284.
         assert_eq!(rms_norm(&[0x4200, 0x4400], None, 0), Some(vec![0x3aca, 0x3c87]));
-        // All the same: 1, or a little less by truncation, which rounds to 1.
+        // All elements are equal: 1, or slightly less by truncation, which rounds to 1.
         assert_eq!(
             rms_norm(&[0x4900; 5], Some(&[0x3c00, 0xbc00, 0, 0x4000, 0x7c00]), 0),
             Some(vec![0x3c00, 0xbc00, 0, 0x4000, 0x7c00])

@@ -5,7 +5,7 @@ use crate::format::FloatFormat;
 
 const FLOAT: Float = Float::ieee(FloatFormat::Fp16);
 
-/// A pair turned by an angle: both products with the sine are rounded, then the sums.
+/// A pair, rotated by an angle: both products with the sine are rounded, then the sums.
 #[must_use]
 pub fn turn((a, b): (u16, u16), cosine: u16, sine: u16) -> (u16, u16) {
     let mul = |a: u16, b: u16| FLOAT.mul(a.into(), b.into()).bits as u16;

@@ -1,24 +1,24 @@
-//! Rows travel in beats: which rows a sequence of beats makes, and what happens to those that break a rule.
+//! Rows travel in beats: the rows of a sequence of beats, and the effect of beats that break a rule.
 
 /// Part of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beat<T> {
-    /// The elements and what belongs to them.
+    /// The elements and their operands.
     pub data: T,
     /// Elements in use if it is the last beat.
     pub used: u64,
-    /// It ends its row.
+    /// Whether it ends its row.
     pub last: bool,
 }
 
-/// A row as it is worked on.
+/// A row as the unit processes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row<T> {
     /// Its beats.
     pub beats: Vec<T>,
-    /// Elements in use of the last one.
+    /// Elements in use of the last beat.
     pub used: usize,
-    /// It broke a rule.
+    /// Whether it broke a rule.
     pub error: bool,
 }
 
@@ -29,9 +29,9 @@ impl<T> Row<T> {
     }
 }
 
-/// The rows that `beats` make. `used` of a last beat that is 0 or more than `lanes` counts as `lanes`; of rows with more
-/// than `max_beats` beats the rest is dropped. What comes after the last beat with `last` is no row yet, unless it has
-/// `max_beats` beats and one more that is cut off.
+/// The rows of `beats`. If `used` of a last beat is 0 or more than `lanes`, it counts as `lanes`. A row with more than
+/// `max_beats` beats loses the rest. Beats after the last beat with `last` are no row yet, unless there are at least
+/// `max_beats` of them: then the row is cut off.
 pub fn gate<T: Clone>(beats: &[Beat<T>], lanes: usize, max_beats: usize) -> Vec<Row<T>> {
     let mut rows = vec![];
     for row in beats.split_inclusive(|beat| beat.last) {

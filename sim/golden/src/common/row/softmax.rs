@@ -1,16 +1,17 @@
 //! Softmax by the algorithm of `softmax`, in integers.
 //!
-//! Powers of two instead of powers of e: t = x log2 e as a multiple of 2^-16, rounded down in magnitude and, where it is
-//! below 0, one unit less. Its whole part k and the power of two of its fraction, m / 2^16 from straight lines, are the
-//! element's weight. Beat by beat, M is the largest k so far and the sum of weights is kept relative to 2^M: as multiples
-//! of 2^-places, each rounded down, and the sum before rounded down where M grows.
+//! The algorithm uses powers of two instead of powers of e. t = x log2 e is a multiple of 2^-16: rounded down in
+//! magnitude and, if it is below 0, one unit less. The whole part of t is k. The power of two of its fraction, m /
+//! 2^16, comes from straight lines. Both are the element's weight. Beat by beat, M is the largest k so far, and the sum
+//! of weights is kept relative to 2^M. Weights are multiples of 2^-places, each rounded down. The sum so far is rounded
+//! down when M grows.
 
 use num_bigint::{BigInt, BigUint};
 
 use super::{NAN, is_special, nearest, units};
 use crate::common::float::real::{PLACES, exp, ln_2};
 
-/// What a row gives.
+/// The results of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Weights {
     /// fp16 numbers.
@@ -58,7 +59,7 @@ impl Softmax {
         (k, (self.powers[line] + ((rise * low) >> 10)) >> 1)
     }
 
-    /// The row `x`, of which the first `length` elements count, in beats of `lanes`; sums have `places` behind the point.
+    /// The row `x` in beats of `lanes`. Its first `length` elements count. Sums have `places` fraction bits.
     pub fn softmax(&self, x: &[u16], length: usize, lanes: usize, places: u32) -> Weights {
         let counted = |k: usize| k < length;
         let weight = |(k, &x): (usize, &u16)| (counted(k) && !is_special(x)).then(|| self.power(x));
@@ -90,8 +91,8 @@ impl Softmax {
     }
 }
 
-/// 1 / `sum` is about the first number times 2 to the power of the second one: from lines between 257 quotients with 20
-/// places, the first 18 bits behind the leading one of `sum`, truncated to 18 places.
+/// 1 / `sum` is about the first number times 2 to the power of the second. The first 18 bits after the leading 1 of
+/// `sum` select a line between two of 257 quotients with 20 places. The result is truncated to 18 places.
 fn reciprocal(sum: u64) -> (u64, i64) {
     let top = 63 - sum.leading_zeros();
     let fraction = (if top > 18 { sum >> (top - 18) } else { sum << (18 - top) }) & 0x3_ffff;
@@ -109,7 +110,7 @@ mod tests {
     fn by_hand() {
         let softmax = Softmax::new();
         let of = |x: &[u16], length| softmax.softmax(x, length, 4, 26);
-        // Two equal ones, and one that is e times as likely: 0.731.
+        // Two equal elements, and one that is e times as likely: 0.731.
         assert_eq!(of(&[0x4900; 2], 2).values, [0x3800; 2]);
         assert_eq!(of(&[0x3c00, 0], 2).values, [0x39d9, 0x344e]);
         assert_eq!(of(&[0x3c00, 0, 0x5000], 2).values, [0x39d9, 0x344e, 0]);

@@ -9,18 +9,18 @@ use super::rotary_embedding::turn;
 use super::softmax::Softmax;
 use super::{NAN, is_special};
 
-/// How the unit was built.
+/// The parameters of the unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Elements of a beat: the sum of a softmax is rounded beat by beat.
     pub lanes: u32,
-    /// Beats of the longest row, which say how many places that sum has.
+    /// Beats of the longest row. They determine the places of this sum.
     pub max_beats: u32,
     /// The activation.
     pub function: Function,
 }
 
-/// What a result is.
+/// The format of a result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Output {
     /// fp16.
@@ -44,7 +44,7 @@ impl Output {
     }
 }
 
-/// What is divided by what.
+/// The kind of norm: what is divided by what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Norm {
     /// Elements by the root mean square of the row.
@@ -71,16 +71,18 @@ pub struct Steps {
     pub rotate: bool,
     /// Norms the row.
     pub norm: bool,
-    /// How.
+    /// The kind of norm.
     pub kind: Norm,
-    /// The norm multiplies by the element's gain too, and a layer norm adds its bias; a softmax has neither.
+    /// Whether the norm also multiplies by the element's gain. A layer norm then adds its bias too. A softmax has no
+    /// gain.
     pub gain: bool,
-    /// What the results are.
+    /// The format of results.
     pub output: Output,
 }
 
 impl Steps {
-    /// The steps of a word, from bits 0 to 10; others are not looked at. `None`: there is no such format, or no such norm.
+    /// The steps of a word, from bits 0 to 10; other bits are ignored. `None`: there is no such format, or no such
+    /// norm.
     #[must_use]
     pub fn of(word: u32) -> Option<Self> {
         let bit = |number: u32| word >> number & 1 == 1;
@@ -115,48 +117,47 @@ impl Steps {
 pub struct Scalars {
     /// fp16, for step scale.
     pub scale: u16,
-    /// fp16, what integers are multiplied by.
+    /// fp16, the factor before the conversion to integers.
     pub quantizer: u16,
-    /// What the norm adds to the mean square, in units of 2^-48.
+    /// The number that the norm adds to the mean square, in units of 2^-48.
     pub epsilon: u64,
 }
 
-/// The elements of a row, and what belongs to them: fp16. What the steps do not use may be empty.
+/// The elements of a row and their operands: fp16. Operands that the steps do not use may be empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Elements<'a> {
     /// The numbers.
     pub x: &'a [u16],
-    /// What is added to each.
+    /// The addend of each element.
     pub addends: &'a [u16],
-    /// What each is multiplied by; with the step rotate the angles: of each pair the cosine, then the sine.
+    /// The factor of each element. With the step rotate, the angles: for each pair the cosine, then the sine.
     pub factors: &'a [u16],
-    /// The gain of each.
+    /// The gain of each element.
     pub gains: &'a [u16],
-    /// The bias of each, of a layer norm with gains.
+    /// The bias of each element, for a layer norm with gains.
     pub biases: &'a [u16],
-    /// Elements that count in a softmax, the first ones; the others give 0.
+    /// How many elements, from the first on, a softmax counts. The others give 0.
     pub length: usize,
 }
 
-/// A row that is done.
+/// The results of a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Done {
     /// Raw bits in the width of the output.
     pub values: Vec<u16>,
-    /// Of each value: saturated or NaN as an integer, infinite or NaN as fp16.
+    /// For each value: saturated or NaN as an integer, infinite or NaN as fp16.
     pub overflows: Vec<bool>,
 }
 
 impl Done {
-    /// For each beat of `lanes` elements: one of them has an overflow.
+    /// For each beat of `lanes` elements, whether one of them has an overflow.
     #[must_use]
     pub fn beats(&self, lanes: usize) -> Vec<bool> {
         self.overflows.chunks(lanes).map(|beat| beat.contains(&true)).collect()
     }
 }
 
-/// The unit, with the function that was built in. All norms and rotate are here, also where a build of the hardware has not
-/// all of them.
+/// The unit, with the function that was built in. It has all norms and rotate, also if the hardware lacks some of them.
 #[derive(Clone, Debug)]
 pub struct VectorUnit {
     shape: Shape,
@@ -169,7 +170,7 @@ const FLOAT: Float = Float::ieee(FloatFormat::Fp16);
 /// 1 in fp16.
 const ONE: u16 = 0x3c00;
 
-/// Places of the sum of a softmax: 16, and as many as the longest length has bits.
+/// Fraction bits of the sum of a softmax: 16, plus the bits of the longest length.
 fn softmax_places(lanes: u32, max_beats: u32) -> u32 {
     16 + (u64::from(lanes) * u64::from(max_beats)).max(1).ilog2() + 1
 }
@@ -179,7 +180,7 @@ fn mul(a: u16, b: u16) -> u16 {
 }
 
 impl VectorUnit {
-    /// The unit of a shape.
+    /// A unit of this shape.
     #[must_use]
     pub fn new(shape: Shape) -> Self {
         Self { shape, table: FunctionTable::new(shape.function, FloatFormat::Fp16), softmax: Softmax::new() }
@@ -188,7 +189,7 @@ impl VectorUnit {
     /// One row. The operands that the steps use are as long as `x`.
     ///
     /// # Panics
-    /// One is shorter, or the last element to be turned is alone.
+    /// An operand is shorter, or the number of elements to rotate is odd.
     #[must_use]
     pub fn row(&self, steps: Steps, scalars: Scalars, row: Elements<'_>) -> Done {
         let before = |(k, &x): (usize, &u16)| {
@@ -238,7 +239,7 @@ impl VectorUnit {
                 self.softmax.softmax(values, row.length, lanes as usize, softmax_places(lanes, max_beats)).values
             }
             Norm::LayerNorm => {
-                // A bias of +0 is added as well: what rounds to -0 becomes +0.
+                // A bias of +0 is added as well, so a result that rounds to -0 becomes +0.
                 let (ones, zeros) = (vec![ONE; values.len()], vec![0; values.len()]);
                 let affine = if steps.gain { (row.gains, row.biases) } else { (&ones[..], &zeros[..]) };
                 layer_norm(values, Some(affine), epsilon).unwrap_or_else(undefined)

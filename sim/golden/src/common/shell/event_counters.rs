@@ -1,4 +1,4 @@
-//! Counters of events that show what they counted some cycles ago.
+//! Counters of events. They show their count a few cycles late.
 
 use std::collections::VecDeque;
 
@@ -7,20 +7,21 @@ use std::collections::VecDeque;
 pub struct EventCounter {
     width: u32,
     count: u64,
-    /// What it shows in the coming cycles.
+    /// Its values of the coming cycles.
     late: VecDeque<u64>,
     latency: usize,
 }
 
 impl EventCounter {
-    /// A counter of `width` bits at 0, whose segments of `segment` bits carry a cycle each.
+    /// A counter of `width` bits at 0. It has segments of `segment` bits, and a carry takes a cycle from segment to
+    /// segment.
     #[must_use]
     pub fn new(width: u32, segment: u32) -> Self {
         let latency = width.div_ceil(segment) as usize;
         Self { width, count: 0, late: VecDeque::from(vec![0; latency]), latency }
     }
 
-    /// What it shows.
+    /// The value that it shows.
     #[must_use]
     pub fn shown(&self) -> u64 {
         self.late[0]

@@ -1,17 +1,17 @@
-//! What a chain of descriptors asks for, and how it ends.
+//! The actions of a chain of descriptors, and its end.
 
-/// How the controller was built.
+/// The parameters of the controller.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Bits of an address on the bus.
     pub address_width: u32,
     /// Bytes of a descriptor.
     pub descriptor_bytes: u64,
-    /// Operations there are, from 1 on.
+    /// Number of operations. Opcodes count from 1.
     pub opcodes: u8,
 }
 
-/// What the host allows.
+/// The limits that the host sets.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// First byte of the window.
@@ -22,25 +22,25 @@ pub struct Limits {
     pub max_descriptors: u32,
 }
 
-/// Something that the controller does with the world.
+/// An action of the controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Reads the descriptor at an address.
     Fetch(u64),
-    /// Has an operation done.
+    /// Hands over an operation.
     Operation {
-        /// Which one.
+        /// Its opcode.
         opcode: u8,
-        /// It does not depend on the one before.
+        /// Whether it is independent of the operation before.
         independent: bool,
-        /// The descriptor behind its header.
+        /// The words of the descriptor after its header.
         words: Vec<u32>,
     },
     /// Writes a tag.
     Tag {
-        /// Where.
+        /// Its address.
         address: u64,
-        /// What.
+        /// Its value.
         tag: u32,
     },
 }
@@ -48,9 +48,9 @@ pub enum Action {
 /// How a job ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct End {
-    /// 0, or the number of the error.
+    /// 0, or the code of the error.
     pub code: u8,
-    /// With an error, address of its descriptor.
+    /// The address of the descriptor with the error, if there is one.
     pub place: u64,
     /// Tag of the last descriptor that was completed.
     pub tag: u32,
@@ -58,19 +58,19 @@ pub struct End {
     pub descriptors: u32,
 }
 
-/// Numbers of errors: what the controller finds itself, the operation, the bus.
+/// Codes of errors: the controller, the operation and the bus find them.
 pub mod code {
-    /// Place of the descriptor.
+    /// The address of the descriptor.
     pub const DESCRIPTOR: u8 = 1;
-    /// Its magic.
+    /// The magic of the descriptor.
     pub const MAGIC: u8 = 2;
-    /// Its version.
+    /// The version of the descriptor.
     pub const VERSION: u8 = 3;
-    /// Its opcode.
+    /// The opcode of the descriptor.
     pub const OPCODE: u8 = 4;
-    /// What must be 0.
+    /// A reserved field that is not 0.
     pub const RESERVED: u8 = 5;
-    /// Place of the tag.
+    /// The address of the tag.
     pub const TAG: u8 = 6;
     /// Length of the chain.
     pub const CHAIN: u8 = 7;
@@ -78,26 +78,26 @@ pub mod code {
     pub const ALIGNMENT: u8 = 8;
     /// A size of the operation.
     pub const SIZE: u8 = 9;
-    /// Something of the operation lies outside of the window.
+    /// A row of the operation lies outside of the window.
     pub const WINDOW: u8 = 10;
-    /// The bus says SLVERR (2).
+    /// The bus answers SLVERR (2).
     pub const SLVERR: u8 = 11;
-    /// The bus says DECERR (3).
+    /// The bus answers DECERR (3).
     pub const DECERR: u8 = 12;
-    /// The bus says nothing.
+    /// The bus does not answer.
     pub const TIMEOUT: u8 = 13;
-    /// A result of the operation does not fit where it must.
+    /// A result of the operation does not fit, though it must.
     pub const OVERFLOW: u8 = 14;
-    /// A field of the operation is not one of its values.
+    /// A field of the operation has a value that is not allowed.
     pub const FIELD: u8 = 15;
 }
 
-/// What the world answers: bytes of memory, and how each action ends (0, or the `xRESP` of the bus, or the operation's
-/// own error).
+/// The environment of the controller: bytes of memory, and the result of each action. A result is 0, the `xRESP` of the
+/// bus, or the operation's own error.
 pub trait World {
     /// The bytes of a descriptor.
     fn descriptor(&mut self, address: u64) -> Vec<u8>;
-    /// How the action ends.
+    /// The result of the action.
     fn outcome(&mut self, action: &Action) -> u8;
 }
 
@@ -106,12 +106,12 @@ fn bus(outcome: u8) -> u8 {
         0 => 0,
         2 => code::SLVERR,
         3 => code::DECERR,
-        // A DMA that refuses: its last byte has no address on the bus.
+        // A DMA refuses the command: its last byte has no address on the bus.
         _ => code::DESCRIPTOR,
     }
 }
 
-/// Runs the job at `job`: what is done, in order, and how it ends.
+/// Runs the job at `job`. Returns its actions in order, and its end.
 pub fn run(shape: Shape, limits: Limits, job: u64, world: &mut dyn World) -> (Vec<Action>, End) {
     let mut actions = Vec::new();
     let mut end = End::default();

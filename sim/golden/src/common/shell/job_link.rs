@@ -1,10 +1,10 @@
-//! An operation that takes tokens of the accelerator before this one, and gives tokens to the one behind.
+//! An operation that takes tokens from the accelerator before, and gives tokens to the next one.
 
 use std::collections::VecDeque;
 
 use super::job_controller::code;
 
-/// The largest numbers that the block can count.
+/// The largest numbers that the block counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Most {
     /// Tokens of an operation, and tokens that wait.
@@ -14,47 +14,47 @@ pub struct Most {
 }
 
 impl Most {
-    /// Those of an accelerator's link.
+    /// The numbers of a core's link.
     pub const OF_CORES: Self = Self::of(16, 32);
 
-    /// Of counters of so many bits.
+    /// The numbers for counters of so many bits.
     #[must_use]
     pub const fn of(token_bits: u32, patience_bits: u32) -> Self {
         Self { tokens: u32::MAX >> (32 - token_bits), patience: u32::MAX >> (32 - patience_bits) }
     }
 }
 
-/// Something is there; `true` for the last one of a piece of work.
+/// A token; `true` for the last token of a piece of work.
 pub type Token = bool;
 
-/// An operation whose fields are right.
+/// An operation whose fields are valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Tokens that it takes.
     pub awaited: u32,
-    /// Tokens that it gives then.
+    /// Tokens that it then gives.
     pub given: u32,
-    /// Cycles that it waits for each of them at most; 0: what the host says.
+    /// The most cycles that it waits for each token; 0: the host's limit.
     pub patience: u32,
-    /// The last token that it takes is a last one; all others are not.
+    /// Whether the last token that it takes is marked as last. All others are not.
     pub last_awaited: bool,
-    /// So is the last one that it gives.
+    /// Whether the last token that it gives is marked as last.
     pub last_given: bool,
 }
 
-/// What is taken of tokens that come: how many, and whether that is all.
+/// The result of taking tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// All that were awaited.
+    /// All awaited tokens were taken.
     All,
-    /// There are no more of them.
+    /// Tokens are missing.
     Missing,
-    /// One, which is taken too, is a last one, or is not, against what the operation says.
+    /// A token was taken whose mark differs from the operation's.
     OtherMark,
 }
 
 impl Link {
-    /// The operation in the words behind a header.
+    /// The operation in the words after a header.
     ///
     /// # Errors
     /// The code of the first check that fails.
@@ -74,7 +74,7 @@ impl Link {
         Ok(Self { awaited, given, patience, last_awaited, last_given })
     }
 
-    /// Takes what it awaits.
+    /// Takes the tokens that it awaits.
     pub fn take(&self, waiting: &mut VecDeque<Token>) -> Taken {
         for left in (1..=self.awaited).rev() {
             match waiting.pop_front() {
@@ -86,13 +86,14 @@ impl Link {
         Taken::All
     }
 
-    /// What it gives.
+    /// The tokens that it gives.
     pub fn tokens(&self) -> impl Iterator<Item = Token> + use<> {
         let (given, last) = (self.given, self.last_given);
         (1..=given).map(move |number| last && number == given)
     }
 
-    /// Cycles from the one in which it is taken to the first one of its end, where all tokens are there, and are taken at once.
+    /// Cycles from the one in which it is taken to the first cycle of its end, if all tokens are there and are taken at
+    /// once.
     #[must_use]
     pub fn cycles(&self) -> u64 {
         u64::from(self.awaited) + u64::from(self.given) + 4

@@ -1,4 +1,4 @@
-//! What a complete accelerator is from outside.
+//! The parts of a complete accelerator that its host sees.
 
 pub mod event_counters;
 pub mod job_controller;

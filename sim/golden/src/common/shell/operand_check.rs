@@ -14,7 +14,7 @@ pub fn reach(rows: &Command) -> (u128, u128) {
 /// Checks that address and stride are multiples of 64, and then that all bytes lie in the window and on the bus.
 ///
 /// # Errors
-/// The number of what is wrong, [`code::ALIGNMENT`] or [`code::WINDOW`].
+/// The code of the first error, [`code::ALIGNMENT`] or [`code::WINDOW`].
 pub fn check(rows: &Command, limits: &Limits, address_width: u32) -> Result<(), u8> {
     if !rows.address.is_multiple_of(64) || !rows.stride.is_multiple_of(64) {
         return Err(code::ALIGNMENT);

@@ -9,12 +9,12 @@ pub struct Bus {
     pub address_width: u32,
     /// Bits of a beat.
     pub data_width: u32,
-    /// How many there are.
+    /// Number of ports.
     pub ports: u32,
 }
 
 impl Bus {
-    /// What CAPS_BUS reads as.
+    /// The value of CAPS_BUS.
     #[must_use]
     pub fn register(&self) -> u64 {
         u64::from(self.address_width | self.ports << 8 | self.data_width << 16)

@@ -1,6 +1,6 @@
 //! Parts of ready/valid streams, cycle by cycle.
 //!
-//! Each model answers twice a cycle: what it shows, given its state and the inputs of the cycle, and what it becomes.
+//! Each model answers twice a cycle: its outputs, from its state and the inputs of the cycle, and then its next state.
 
 pub mod stream_arbiter;
 pub mod stream_fifo;
@@ -16,14 +16,14 @@ pub struct Inputs<T> {
     pub clear: bool,
     /// The beat that is offered.
     pub offer: Option<T>,
-    /// The other side takes what is shown.
+    /// Whether the other side takes the beat.
     pub ready: bool,
 }
 
-/// What it shows.
+/// The outputs of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown<T> {
-    /// It takes what is offered.
+    /// Whether it takes the offered beat.
     pub ready: bool,
     /// The beat that it offers.
     pub beat: Option<T>,
@@ -33,8 +33,8 @@ pub struct Shown<T> {
 
 /// A part with one stream on each side.
 pub trait Queue<T> {
-    /// What it shows in a cycle with these inputs.
+    /// Its outputs in a cycle with these inputs.
     fn show(&self, inputs: &Inputs<T>) -> Shown<T>;
-    /// The edge at the end of that cycle.
+    /// The clock edge at the end of the cycle.
     fn edge(&mut self, inputs: &Inputs<T>);
 }

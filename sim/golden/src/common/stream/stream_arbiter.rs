@@ -3,9 +3,9 @@
 /// Rules of an arbiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// In turn, else the lowest number first.
+    /// Whether streams have turns in order; otherwise the lowest number goes first.
     pub round_robin: bool,
-    /// A turn lasts until `last`, else one beat.
+    /// Whether a turn lasts until `last`; otherwise it lasts one beat.
     pub packets: bool,
 }
 
@@ -14,9 +14,9 @@ pub struct Rules {
 pub struct StreamArbiter {
     rules: Rules,
     inputs: usize,
-    /// The stream that has a turn that goes on.
+    /// The stream whose turn goes on.
     turn: Option<usize>,
-    /// Where the search begins.
+    /// The stream at which the search begins.
     start: usize,
 }
 
@@ -27,8 +27,8 @@ impl StreamArbiter {
         Self { rules, inputs, turn: None, start: 0 }
     }
 
-    /// One cycle: who offers a beat, and whether it is the last of a packet; whether the taker is ready. Returns the stream
-    /// whose beat is shown.
+    /// One cycle. `offers` says which streams offer a beat, and whether it is the last of a packet. `ready` says
+    /// whether the taker is ready. Returns the stream whose beat is shown.
     pub fn cycle(&mut self, clear: bool, offers: &[Option<bool>], ready: bool) -> Option<usize> {
         let mut order = (0..self.inputs).map(|k| (self.start + k) % self.inputs);
         let found = self.turn.or_else(|| order.find(|&k| offers[k].is_some()));
@@ -64,7 +64,7 @@ mod tests {
         let mut rank = StreamArbiter::new(3, Rules { round_robin: false, packets: true });
         let open = [None, Some(false), Some(true)];
         assert_eq!(rank.cycle(false, &open, true), Some(1));
-        // Stream 1 pauses within its packet, and stream 0 has to wait.
+        // Stream 1 pauses within its packet, so stream 0 has to wait.
         assert_eq!(rank.cycle(false, &[Some(true), None, Some(true)], true), None);
         assert_eq!(rank.cycle(false, &all, true), Some(1));
         assert_eq!(rank.cycle(false, &all, true), Some(0));

@@ -8,7 +8,7 @@ use super::{Inputs, Queue, Shown};
 #[derive(Clone, Debug)]
 pub struct StreamFifo<T> {
     depth: usize,
-    /// Beats that cannot be shown yet: those behind the read register of a memory.
+    /// Beats that cannot be shown yet. In a memory, these are the beats that come after the read register's.
     stored: VecDeque<T>,
     shown: VecDeque<T>,
     memory: bool,
@@ -68,7 +68,7 @@ mod tests {
     fn latency_and_throughput() {
         assert_eq!(run(false, 2, 5), [None, Some(0), Some(1), Some(2), Some(3)]);
         assert_eq!(run(true, 3, 5), [None, None, Some(0), Some(1), Some(2)]);
-        // Without a second place a beat has to leave before the next one comes.
+        // Without a second place, a beat has to leave before the next beat comes.
         assert_eq!(run(false, 1, 5), [None, Some(0), None, Some(1), None]);
     }
 }

@@ -1,4 +1,4 @@
-//! Fork: who has taken the present beat.
+//! Fork: which takers have taken the current beat.
 
 /// A fork to several takers.
 #[derive(Clone, Debug)]
@@ -13,7 +13,8 @@ impl StreamFork {
         Self { has: vec![false; outputs] }
     }
 
-    /// One cycle: whether a beat is offered, who is ready. Returns whether the beat is done with, and to whom it is shown.
+    /// One cycle: whether a beat is offered, and which takers are ready. Returns whether the beat is finished, and to
+    /// whom it is shown.
     pub fn cycle(&mut self, clear: bool, offered: bool, ready: &[bool]) -> (bool, Vec<bool>) {
         let goes = offered && !clear;
         let shown: Vec<bool> = self.has.iter().map(|&has| goes && !has).collect();

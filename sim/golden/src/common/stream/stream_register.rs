@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::{Inputs, Queue, Shown};
 
-/// Which paths are cut.
+/// The paths that are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// Valid and data.
@@ -23,7 +23,7 @@ pub struct StreamRegister<T> {
 }
 
 impl<T> StreamRegister<T> {
-    /// An empty one.
+    /// An empty register slice.
     #[must_use]
     pub fn new(cut: Cut) -> Self {
         Self { cut, held: VecDeque::new() }

@@ -1,6 +1,6 @@
 //! Width converter: granules with strobes, in packets.
 
-/// A beat: a value per strobed granule from the first one on, and whether it ends its packet.
+/// A beat: one value for each strobed granule, from the first granule on, and whether the beat ends its packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// Granules in use.
@@ -9,11 +9,11 @@ pub struct Part {
     pub last: bool,
 }
 
-/// The beats of `from` granules each as beats of `to` granules. One of the two is a multiple of the other.
+/// The beats of `from` granules as beats of `to` granules. One of the two numbers is a multiple of the other.
 ///
-/// To wider beats: as many as fit become one, the last one of a packet may hold fewer; granules stay in their places, so
-/// a beat that is not full leaves a gap behind it. To narrower beats: parts without granules are left out, but for the
-/// first one of a beat.
+/// To wider beats: as many beats as fit become one, and the last wide beat of a packet may have fewer. Granules stay in
+/// their places, so a gap follows a beat that is not full. To narrower beats: parts without granules are left out,
+/// except the first part of a beat.
 #[must_use]
 pub fn convert(beats: &[Part], from: usize, to: usize) -> Vec<(Vec<Option<u64>>, bool)> {
     let places = |part: &Part| -> Vec<Option<u64>> { (0..from).map(|k| part.granules.get(k).copied()).collect() };

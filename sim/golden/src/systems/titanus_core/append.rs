@@ -1,4 +1,4 @@
-//! Tokens that are pruned, quantized and packed behind those that are there.
+//! Tokens that are pruned, quantized, packed, and appended to the tokens of the cache.
 
 use crate::common::bus::Command;
 use crate::common::crc32::continued;
@@ -15,28 +15,28 @@ use super::operation::LINE;
 use super::state::{Context, State};
 use super::{Append, Counts, DAMAGE_ROOM, Damage, Executed, Operation, Shape, Side, TitanusCore, Work};
 
-/// What the chip holds of a stream.
+/// The part of a stream that stays on chip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stream {
     threshold: u32,
     config: Config,
     channels: Vec<Channel>,
     overflow: bool,
-    /// Tokens that give the levels together; those that came wait for the others.
+    /// Tokens that give the levels together. Tokens that came wait for the rest.
     prefill: usize,
     waiting: Vec<Vec<i8>>,
-    /// The levels are given.
+    /// Whether the levels are given.
     given: bool,
     /// Blocks that are full.
     blocks: u64,
-    /// CRC-32 of these.
+    /// CRC-32 of the full blocks.
     crc: u32,
-    /// Bits behind them.
+    /// Bits after the full blocks.
     open: Vec<bool>,
 }
 
 impl Stream {
-    /// One without a token, of which the first `prefill` give the levels.
+    /// A stream without tokens. Its first `prefill` tokens will give the levels.
     fn begin(shape: &Shape, side: &Side, prefill: usize) -> Self {
         Self {
             threshold: side.threshold,
@@ -62,12 +62,12 @@ impl Stream {
         8 * LINE * self.blocks + self.open.len() as u64
     }
 
-    /// An element was out of tolerance, and its channel had no level left.
+    /// Whether an element was out of tolerance and its channel had no level left.
     pub(super) fn overflow(&self) -> bool {
         self.overflow
     }
 
-    /// The bits that are in no whole block, as one, if there are any.
+    /// The bits after the last whole block, as a block; empty if there are none.
     pub(super) fn tail(&self) -> Vec<u8> {
         blocks(&self.open, LINE as usize)
     }
@@ -77,7 +77,7 @@ impl Stream {
         continued(self.crc, &self.tail())
     }
 
-    /// Pruned tokens as tiles: none as long as the prefill lacks tokens, then all of them at once.
+    /// Pruned tokens as tiles. While the prefill lacks tokens there are none; then all tiles come at once.
     fn tiles(&mut self, lanes: usize, tokens: &[Vec<i8>]) -> Vec<Tile> {
         let sequence = if self.given {
             Sequence::continued(self.config, std::mem::take(&mut self.channels), tokens)
@@ -95,7 +95,7 @@ impl Stream {
         tiles
     }
 
-    /// Adds pruned tokens, as `tiles` has them. Returns the blocks that are full now.
+    /// Adds pruned tokens, as in `tiles`. Returns the blocks that have become full.
     fn add(&mut self, lanes: usize, tokens: &[Vec<i8>]) -> Vec<u8> {
         let tiles = self.tiles(lanes, tokens);
         self.open.extend(body(self.config.bits, lanes, &tiles));
@@ -110,19 +110,19 @@ impl Stream {
 
 /// Tiles that join a stream.
 pub(super) struct Appending {
-    /// Bits of the stream ahead of them; 0: its header is ahead of them too.
+    /// Bits of the stream before the tiles. If 0, the header comes first.
     pub from: u64,
-    /// The tiles; none as long as the prefill lacks tokens.
+    /// The tiles; none while the prefill lacks tokens.
     pub tiles: Vec<Tile>,
     /// Bits of a value.
     pub bits: u32,
-    /// Tokens that wait together; 0 where the levels are given.
+    /// Tokens that wait together; 0 if the levels are given.
     pub prefill: usize,
-    /// Those of them that have come before.
+    /// How many of these tokens came before.
     pub waiting: usize,
 }
 
-/// All tokens of a side, pruned and filled up with zeros; `None`: not all came.
+/// All tokens of a side, pruned and padded with zeros; `None`: not all rows could be read.
 fn pruned(
     rows: &Command,
     threshold: u32,
@@ -136,13 +136,13 @@ fn pruned(
         token.resize(channels, 0);
         Some(token)
     };
-    // All rows are read, also behind one that did not come.
+    // All rows are read, even after a row that could not be read.
     let tokens: Vec<_> = (0..rows.rows).map(token).collect();
     tokens.into_iter().collect()
 }
 
 impl TitanusCore {
-    /// The streams that an append goes on with.
+    /// The streams that an append continues.
     fn begun(&self, operation: &Append, state: &State) -> Option<[Stream; 2]> {
         match operation.position {
             0 => {
@@ -153,7 +153,7 @@ impl TitanusCore {
         }
     }
 
-    /// Ahead of an append: what its keys and its values will be.
+    /// Before an append: the tiles of its keys and its values.
     pub(super) fn appends(&self, operation: &Append, memory: &mut dyn Memory) -> Option<[Appending; 2]> {
         let streams = self.begun(operation, &self.state.borrow())?;
         let shape = &self.shape;
@@ -167,7 +167,8 @@ impl TitanusCore {
         Some([sides.next()??, sides.next()??])
     }
 
-    /// Ahead of an append that begins a cache in place of another one: what ends the streams of that, a tile of zeros behind what waits.
+    /// Before an append that begins a new cache in place of an old one. Returns the tiles that end the old streams: the
+    /// tokens that wait, and a tile of zeros.
     pub(super) fn given_up(&self, operation: &Append) -> Option<[Appending; 2]> {
         let state = self.state.borrow();
         let streams = state.streams().filter(|_| operation.position == 0)?;
@@ -181,7 +182,7 @@ impl TitanusCore {
         }))
     }
 
-    /// Appends tokens, also behind an error, to find all that goes wrong.
+    /// Appends tokens. It goes on after an error, to find all errors.
     pub(super) fn append(&self, operation: Append, memory: &mut dyn Memory) -> Executed {
         let (shape, mut state) = (&self.shape, self.state.borrow_mut());
         let (mut codes, mut counts, mut damage) = (Codes::default(), Counts::default(), None);
@@ -216,7 +217,7 @@ impl TitanusCore {
             }
             result = Some(streams);
         } else {
-            // What would have been found is not known.
+            // It is unknown which of these errors would have come.
             codes.note(code::FIELD);
             codes.note(code::OVERFLOW);
         }
@@ -226,11 +227,11 @@ impl TitanusCore {
         let all = operation.position + operation.tokens;
         state.cache(all, result);
         if operation.keep {
-            // Behind those that are there.
+            // The new tokens follow the context.
             let before = if first { Some(Context::default()) } else { state.context().cloned() };
             state.fill(all, before.zip(context).map(|(before, new)| before.then(new)));
         } else if first {
-            // A context of another sequence must not go on behind a new cache.
+            // The context of another sequence must not continue with a new cache.
             state.fill(0, None);
         }
         let codes = if known { codes.all() } else { Vec::new() };

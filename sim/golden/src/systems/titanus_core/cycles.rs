@@ -1,5 +1,6 @@
-//! Cycles of jobs before a memory that never pauses; what that means is in [`crate::systems::cycles`]. What appends and restores
-//! take depends on where chunks of a stream begin in its blocks, so operations are done, and looked at ahead of that.
+//! Cycles of jobs before a memory that never pauses. [`crate::systems::cycles`] explains how they are computed. Cycles
+//! of appends and restores depend on where chunks of a stream begin in its blocks. So operations are done, and their
+//! streams are looked at before.
 
 mod append;
 mod blocks;
@@ -31,21 +32,21 @@ use products::Multiplied;
 use restore::Restored;
 use streams::{Streams, Tiles};
 
-/// Operands of a load or a product: rows that are read, and the results.
+/// Operands of a load or a product: rows to read, and results.
 const OPERANDS: u64 = 2;
 /// Operands of an append or a restore: rows and areas of both sides.
 const CACHE_OPERANDS: u64 = 4;
 
-/// What the cycles depend on, beside the job.
+/// The parameters of the cycles, besides the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// The way to memory.
+    /// The path to memory.
     pub shell: Shell,
     /// Inputs of a beat of the store.
     pub load: u64,
     /// Sums of a beat.
     pub drain: u64,
-    /// Cycles of a vector in a macro: bits of an input.
+    /// Cycles of a vector in a macro: the bits of an input.
     pub steps: u64,
     /// Cycles from a sum to its result.
     pub results: u64,
@@ -56,9 +57,10 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is what the register CYCLES has: from the cycle behind its
-    /// start to its last one. `turns` are left from job to job; they are the default after a reset. The accelerator is only looked at;
-    /// memory is behind it as the job leaves it, but descriptors are those of the beginning, so a chain must not change itself.
+    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is the value of the register CYCLES: it counts
+    /// from the cycle after the start to the last cycle of the job. `turns` stay from job to job; after a reset they
+    /// are the default. The accelerator does not change. Memory is then as the job leaves it. Descriptors are read as
+    /// they were at the beginning, so a chain must not change itself.
     ///
     /// # Errors
     /// The code with which the job ends.
@@ -75,8 +77,9 @@ impl Timing {
         self.linked_job(accelerator, (limits, job), (memory, turns), Vec::new()).map(|(spent, _)| spent)
     }
 
-    /// The same of a core in a chain: token n of those that wait, and that come, is taken from the core before this one in the cycle
-    /// `arrivals[n]` of the job, or was ahead of it. Also the cycles in which the core behind takes those that are given.
+    /// The same for a core in a chain. Token n is taken from the core before in the cycle `arrivals[n]` of the job;
+    /// tokens count from the first one that waits. A token may also have come before the job. Also returns the cycles
+    /// in which the next core takes the given tokens.
     ///
     /// # Errors
     /// The code with which the job ends.
@@ -103,10 +106,10 @@ impl Timing {
     }
 }
 
-/// Operations, and what they find.
+/// An operation, and its streams.
 type Found = (Operation, Streams);
 
-/// The accelerator, which tells what its operations find.
+/// The accelerator, which runs operations before their times are computed.
 struct Ahead {
     accelerator: TitanusCore,
     found: RefCell<VecDeque<Found>>,
@@ -120,7 +123,7 @@ impl Ahead {
                 let tiles = i64::from(core.shape.tiles);
                 let of = |side: Appending, ends: i64| {
                     let [buffered, kept] = [side.prefill, side.waiting].map(|tokens| tokens as i64 * tiles);
-                    // What ends a sequence waits too, where anything does.
+                    // The tile that ends a sequence waits too, if any tile does.
                     let buffered = if kept > 0 { buffered + ends } else { buffered };
                     Tiles::new(side.from, &side.tiles, side.bits).waiting(buffered, kept)
                 };
@@ -164,24 +167,25 @@ impl Accelerator for Ahead {
 struct Work<'a> {
     timing: &'a Timing,
     accelerator: &'a TitanusCore,
-    /// Operations that have not been asked for.
+    /// Operations whose times are not computed yet.
     found: RefCell<VecDeque<Found>>,
-    /// When tokens come, and when those that were given were taken.
+    /// When tokens come, and when the given tokens were taken.
     links: RefCell<(VecDeque<i64>, Vec<i64>)>,
 }
 
 impl Work<'_> {
-    /// A link that is handed over in cycle `now`: when other operations' last command would end, to end as it does.
+    /// A link that is handed over in cycle `now`. Returns the cycle in which the last command of another operation
+    /// would end, if that operation ended at the same time.
     fn take_and_give(&self, link: &Link, now: u64) -> u64 {
         let (arrivals, given) = &mut *self.links.borrow_mut();
-        // The check is one cycle behind; a token can be taken a cycle after it came.
+        // The check comes one cycle later. A token can be taken a cycle after it came.
         let mut taken = now as i64 + 1;
         for _ in 0..link.awaited {
             taken = (taken + 1).max(arrivals.pop_front().unwrap_or(i64::MIN / 2) + 1);
         }
         let all_taken = taken + 1;
         given.extend((1..=i64::from(link.given)).map(|number| all_taken + number));
-        // Its end is offered two cycles behind the last token, and told as that of others.
+        // Its end is offered two cycles after the last token, and reported like the end of other operations.
         (all_taken + i64::from(link.given)) as u64
     }
 }
@@ -194,7 +198,7 @@ impl Timed for Work<'_> {
     }
 
     fn check(&self, _opcode: u8, _fields: Fields<'_>, _limits: &Limits) -> Result<Found, u8> {
-        // The same chain again.
+        // The same chain once more.
         self.found.borrow_mut().pop_front().ok_or(code::FIELD)
     }
 
@@ -220,7 +224,7 @@ impl Timed for Work<'_> {
                 let begin = now + Shell::checks(used, CACHE_OPERANDS);
                 end(Restored::new((timing, shape), restore, tiles, (begin, turns)), turns)
             }
-            // Its rows or blocks are not known, so the job has ended with an error.
+            // Its rows or blocks are unknown, so the job has ended with an error.
             (Operation::Append(_) | Operation::Restore(_), _) => now,
         }
     }

@@ -1,4 +1,4 @@
-//! Descriptors of `titanus_core` behind their header: fields, and the checks in their order.
+//! The fields of descriptors of `titanus_core` after their header, and their checks in order.
 
 use crate::common::bus::Command;
 use crate::common::shell::job_controller::{Limits, code};
@@ -18,17 +18,17 @@ const KEEP: u32 = 1 << 0;
 const ROWS: u32 = 1 << 0;
 const EXACT: u32 = 1 << 12;
 const MOST_ROWS: u32 = 65_535;
-/// What an operation without rows writes.
+/// The rows that an operation without results writes.
 const NOWHERE: Command = Command { address: 0, row_bytes: 0, rows: 0, stride: 0 };
 /// Bytes of a line, and of a block of a stream.
 pub(super) const LINE: u64 = 64;
 
-/// Weights or constants that come from memory.
+/// A load of weights or constants from memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// Constants, not weights.
+    /// Whether constants are loaded, not weights.
     pub constants: bool,
-    /// Outputs of the matrix, or how many constants.
+    /// Outputs of the matrix, or number of constants.
     pub columns: u64,
     /// The first constant.
     pub first: u32,
@@ -36,11 +36,11 @@ pub struct Load {
     pub first_row: u32,
     /// The first column of macros.
     pub first_column: u32,
-    /// What is read.
+    /// The rows that are read.
     pub rows: Command,
 }
 
-/// What rows are multiplied by.
+/// The matrix of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Matrix {
     /// Weights, from a row and a column of macros on.
@@ -55,7 +55,7 @@ pub enum Matrix {
         /// The tile.
         tile: u32,
     },
-    /// Its values: a result for each channel.
+    /// Values of the context: a result for each channel.
     Values {
         /// The first tile.
         tile: u32,
@@ -71,13 +71,13 @@ pub struct Product {
     pub inner: u64,
     /// Results of a row.
     pub columns: u64,
-    /// Results are int8, otherwise fp16.
+    /// Whether results are int8; otherwise fp16.
     pub integers: bool,
-    /// Negative results are 0.
+    /// Whether negative results are 0.
     pub relu: bool,
-    /// All results have the first constant.
+    /// Whether all results use the first constant.
     pub one_constant: bool,
-    /// An overflow is an error.
+    /// Whether an overflow is an error.
     pub exact: bool,
     /// The first constant.
     pub constant: u32,
@@ -100,26 +100,26 @@ pub struct Side {
     pub area: Command,
 }
 
-/// Tokens that are pruned, quantized and packed.
+/// Tokens to prune, quantize and pack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Append {
     /// Tokens.
     pub tokens: u32,
     /// Channels of a token.
     pub channels: u32,
-    /// Tokens that are there.
+    /// Tokens of the cache before the append.
     pub position: u32,
-    /// Tokens that give the initial levels, these and those of the appends behind them; at position 0.
+    /// Tokens that give the initial levels, from this append and later ones; at position 0.
     pub prefill: u32,
-    /// The pruned tokens become the context, or its next ones.
+    /// Whether the pruned tokens become the context, or extend it.
     pub keep: bool,
-    /// An element without a level left is an error.
+    /// Whether an element without a level left is an error.
     pub exact: bool,
     /// Keys, values.
     pub sides: [Side; 2],
 }
 
-/// Streams that come back.
+/// Streams to restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restore {
     /// Tokens.
@@ -132,27 +132,27 @@ pub struct Restore {
     pub rows: Option<[Command; 2]>,
 }
 
-/// An operation whose fields are all right.
+/// An operation whose fields are valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Weights or constants come.
+    /// A load of weights or constants.
     Load(Load),
     /// A product with a matrix on the chip.
     Product(Product),
-    /// Tokens go to the cache.
+    /// Tokens to append to the cache.
     Append(Append),
-    /// The cache comes back.
+    /// A restore of the cache.
     Restore(Restore),
     /// Steps on rows of fp16 numbers.
     Vector(vector_top::Operation),
-    /// Tokens are taken and given.
+    /// Tokens to take and to give.
     Link(Link),
 }
 
 impl job::Operation for Operation {
     fn out(&self) -> &Command {
         match self {
-            // Nothing is written.
+            // A load writes nothing.
             Self::Load(operation) => &operation.rows,
             Self::Product(operation) => &operation.out,
             Self::Append(operation) => &operation.sides[0].area,
@@ -172,7 +172,7 @@ impl job::Operation for Operation {
     }
 }
 
-/// Checks where operands are, in this order.
+/// Checks the places of operands, in this order.
 fn place<'a>(mut operands: impl Iterator<Item = &'a Command>, shape: &Shape, limits: &Limits) -> Result<(), u8> {
     operands.try_for_each(|rows| operand::check(rows, limits, shape.vector.address_width))
 }
@@ -186,18 +186,18 @@ fn zeros(fields: Fields<'_>, at: impl IntoIterator<Item = usize>) -> bool {
     fields.are_zero(at.into_iter())
 }
 
-/// What is allowed, or the code.
+/// `Ok` if `right`, otherwise the code.
 fn demand(right: bool, code: u8) -> Result<(), u8> {
     if right { Ok(()) } else { Err(code) }
 }
 
-/// Inputs and outputs that a matrix may have from a place in the store on.
+/// The most inputs and outputs of a matrix from a place in the store on.
 fn matrix_sizes(shape: &Shape, row: u32, column: u32) -> (u32, u32) {
     (shape.rows.saturating_sub(row) * shape.inputs, shape.columns.saturating_sub(column) * shape.outputs)
 }
 
 impl Load {
-    /// The operation in the fields behind a header.
+    /// The operation in the fields after a header.
     ///
     /// # Errors
     /// The code of the first check that fails.
@@ -231,7 +231,7 @@ impl Load {
 }
 
 impl Product {
-    /// The operation in the fields behind a header, with so many tokens in the context.
+    /// The operation in the fields after a header, with so many tokens in the context.
     ///
     /// # Errors
     /// The code of the first check that fails.
@@ -295,7 +295,7 @@ fn area(address: u64, lines: u32) -> Command {
 }
 
 impl Append {
-    /// The operation in the fields behind a header, with so many tokens in the cache and in the context.
+    /// The operation in the fields after a header, with so many tokens in the cache and in the context.
     ///
     /// # Errors
     /// The code of the first check that fails.
@@ -342,13 +342,13 @@ impl Append {
         Ok(Self { tokens, channels, position, prefill, keep, exact: options & EXACT != 0, sides })
     }
 
-    /// Whether how it ends does not depend on when it writes.
+    /// Whether the end does not depend on when the operation writes.
     #[must_use]
     pub fn is_certain(&self) -> bool {
         !self.sides.iter().any(|side| self.sides.iter().any(|other| overlap(&side.rows, &other.area)))
     }
 
-    /// Whether what it writes does not.
+    /// Whether the results do not depend on when the operation writes.
     #[must_use]
     pub fn is_defined(&self) -> bool {
         self.is_certain() && !overlap(&self.sides[0].area, &self.sides[1].area)
@@ -356,7 +356,8 @@ impl Append {
 }
 
 impl Restore {
-    /// The operation in the fields behind a header, with so many tokens that can come back, and whole blocks in their longer stream.
+    /// The operation in the fields after a header. `cached` tokens can be restored, and their longer stream has
+    /// `blocks` whole blocks.
     ///
     /// # Errors
     /// The code of the first check that fails.
@@ -390,14 +391,14 @@ impl Restore {
         Ok(operation)
     }
 
-    /// Whether how it ends does not depend on when it writes.
+    /// Whether the end does not depend on when the operation writes.
     #[must_use]
     pub fn is_certain(&self) -> bool {
         let mut rows = self.rows.iter().flatten();
         !rows.any(|rows| self.areas.iter().any(|area| overlap(rows, area)))
     }
 
-    /// Whether what it writes does not.
+    /// Whether the results do not depend on when the operation writes.
     #[must_use]
     pub fn is_defined(&self) -> bool {
         let apart = |rows: &[Command; 2]| rows.iter().all(are_apart) && !overlap(&rows[0], &rows[1]);

@@ -1,4 +1,4 @@
-//! Products of rows and a matrix on the chip, and what becomes of their sums.
+//! Products of rows and a matrix on the chip, and results from their sums.
 
 use crate::common::float::{Direction, Float, Integers, single};
 use crate::common::row::is_special;
@@ -16,7 +16,7 @@ const FP16: Float = Float::ieee(FloatFormat::Fp16);
 /// 255 in fp16.
 const FULL: u64 = 0x5bf8;
 
-/// A probability as an integer of 8 bits, and whether it was none from 0 to 1.
+/// A probability as an integer of 8 bits, and whether it was outside of 0 to 1.
 fn byte_of(probability: u16) -> (i64, bool) {
     let scaled = FP16.mul(probability.into(), FULL).bits;
     let rounded = FP16.to_int(scaled, Integers { width: 8, signed: false, direction: Direction::NearestEven });
@@ -24,11 +24,11 @@ fn byte_of(probability: u16) -> (i64, bool) {
 }
 
 impl Product {
-    /// A result, raw, and whether it overflows.
+    /// The raw bits of a result, and whether it overflows.
     #[must_use]
     pub fn element(&self, sum: i64, (scale, bias): (u32, i32)) -> (u16, bool) {
         let number = single::from_int(i128::from(sum) + i128::from(bias));
-        // A zero is +0.
+        // A zero becomes +0.
         let y = single::add(single::mul(number, scale), 0);
         let negative = y >> 31 == 1 && y != single::NAN;
         let y = if self.relu && negative { 0 } else { y };
@@ -41,7 +41,7 @@ impl Product {
         }
     }
 
-    /// The columns of the matrix: of each result a weight for each element; `None`: unknown.
+    /// The columns of the matrix: for each result a weight for each element; `None`: unknown.
     fn matrix(&self, state: &State, shape: &Shape) -> Vec<Option<Vec<i64>>> {
         let (inner, columns) = (self.inner as usize, self.columns as usize);
         let wide = |x: &i8| i64::from(*x);
@@ -65,7 +65,7 @@ impl Product {
         }
     }
 
-    /// A row as integers, and how many of them are not what they should be.
+    /// A row as integers, and how many of its elements are no probabilities.
     fn integers(&self, bytes: &[u8]) -> (Vec<i64>, u64) {
         if !matches!(self.matrix, Matrix::Values { .. }) {
             return (bytes.iter().map(|&byte| i64::from(byte as i8)).collect(), 0);
@@ -77,7 +77,7 @@ impl Product {
 }
 
 impl TitanusCore {
-    /// A product, also behind an error, to find all that goes wrong.
+    /// A product. It goes on after an error, to find all errors.
     pub(super) fn multiply(&self, operation: Product, memory: &mut dyn Memory) -> Executed {
         let state = self.state.borrow();
         let (mut codes, mut counts, mut overflows) = (Codes::default(), Counts::default(), 0);
@@ -88,7 +88,7 @@ impl TitanusCore {
         let known = matrix.iter().all(Option::is_some) && constants.iter().all(Option::is_some);
         for row in 0..operation.x.rows {
             let loaded = Loaded::row(&operation.x, row, memory, &mut codes);
-            // What depends on bytes that did not come, or on weights that are not known, is not computed.
+            // A result that depends on missing bytes or unknown weights is not computed.
             let Some(bytes) = loaded.whole().filter(|_| known) else { continue };
             let (x, wrong) = operation.integers(bytes);
             let mut special = wrong;

@@ -1,4 +1,4 @@
-//! Streams that come back from memory, and are not trusted.
+//! Streams that are restored from memory, and may be damaged.
 
 use crate::common::bus::Command;
 use crate::common::shell::job_controller::code;
@@ -14,14 +14,14 @@ use super::operation::LINE;
 use super::state::Context;
 use super::{Counts, DAMAGE_STREAM, Damage, Executed, Operation, Restore, Shape, TitanusCore, Work};
 
-/// The tokens of a stream; `None`: its blocks did not come.
+/// The tokens of a stream.
 enum Read {
     Tokens(Vec<Vec<i8>>),
     Damaged,
     Lost,
 }
 
-/// The bytes of a stream; `None`: its blocks did not come.
+/// The bytes of a stream; `None`: its blocks could not be read.
 fn bytes(stream: &Stream, area: &Command, memory: &mut dyn Memory, codes: &mut Codes) -> Option<Vec<u8>> {
     let blocks: Vec<Loaded> = (0..stream.blocks()).map(|block| Loaded::row(area, block, memory, codes)).collect();
     let whole = blocks.iter().map(Loaded::whole).collect::<Option<Vec<_>>>()?;
@@ -48,7 +48,7 @@ fn read(
 }
 
 impl TitanusCore {
-    /// Ahead of a restore: the tiles of keys and values, and bits of a value.
+    /// Before a restore: the tiles of keys and values, and the bits of a value.
     pub(super) fn restores(&self, operation: &Restore, memory: &mut dyn Memory) -> Option<[(Vec<Tile>, u32); 2]> {
         let state = self.state.borrow();
         let mut sides = state.streams()?.iter().zip(&operation.areas).map(|(stream, area)| {
@@ -59,7 +59,7 @@ impl TitanusCore {
         Some([sides.next()??, sides.next()??])
     }
 
-    /// Restores tokens, also behind an error, to find all that goes wrong.
+    /// Restores tokens. It goes on after an error, to find all errors.
     pub(super) fn restore(&self, operation: Restore, memory: &mut dyn Memory) -> Executed {
         let (mut codes, mut counts, mut damage) = (Codes::default(), Counts::default(), None);
         let mut state = self.state.borrow_mut();
@@ -77,7 +77,7 @@ impl TitanusCore {
                     sides.push(None);
                 }
                 Read::Lost => {
-                    // What did not come may be damaged too.
+                    // The missing blocks may be damaged too.
                     codes.note(code::FIELD);
                     sides.push(None);
                 }

@@ -1,4 +1,4 @@
-//! What the core holds between operations: weights, constants, the cache but for its blocks, the context.
+//! The state of the core between operations: weights, constants, the cache except its blocks, and the context.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ pub(super) struct Context {
 }
 
 impl Context {
-    /// With more tokens behind these.
+    /// The same context with more tokens after these.
     pub(super) fn then(mut self, more: Self) -> Self {
         self.keys.extend(more.keys);
         self.values.extend(more.values);
@@ -29,21 +29,21 @@ impl Context {
     }
 }
 
-/// All of it. What is `None` is unknown.
+/// All of the state. `None` stands for unknown.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     shape: Shape,
-    /// By input of the whole store, then output.
+    /// Weights by input of the whole store, then by output.
     weights: Vec<Vec<Option<i8>>>,
     constants: Vec<Option<Constant>>,
-    /// How many tokens the cache has, how many its prefill, and, where they are known, its streams.
+    /// The number of tokens of the cache and of its prefill, and its streams, if they are known.
     cached: u32,
     prefill: u32,
     streams: Option<[Stream; 2]>,
-    /// The same of the context.
+    /// The same for the context.
     tokens: u32,
     context: Option<Context>,
-    /// Tokens of the core before this one that wait, and those that were given.
+    /// Tokens from the core before that wait, and tokens that were given.
     pub(super) waiting: VecDeque<Token>,
     pub(super) given: Vec<Token>,
 }
@@ -77,17 +77,17 @@ impl State {
         self.cached
     }
 
-    /// The prefill lacks tokens: nothing can come back.
+    /// Whether the prefill lacks tokens. Nothing can be restored then.
     pub(super) fn filling(&self) -> bool {
         self.cached < self.prefill
     }
 
-    /// A cache begins whose levels come from so many tokens.
+    /// Begins a cache whose levels come from so many tokens.
     pub(super) fn begin(&mut self, prefill: u32) {
         self.prefill = prefill;
     }
 
-    /// Its tokens, and whether keys and values had elements without a level.
+    /// Tokens of the cache, and whether keys and values had elements without a level.
     pub(super) fn cached(&self) -> (u32, [bool; 2]) {
         let overflow = self.streams.as_ref().map(|streams| streams.each_ref().map(Stream::overflow));
         (self.cached, overflow.unwrap_or_default())
@@ -102,7 +102,7 @@ impl State {
         self.streams.iter().flatten().map(Stream::blocks).max().unwrap_or(0)
     }
 
-    /// The cache has so many tokens; `None`: its streams are not known.
+    /// Sets the number of tokens of the cache, and its streams; `None`: unknown.
     pub(super) fn cache(&mut self, tokens: u32, streams: Option<[Stream; 2]>) {
         (self.cached, self.streams) = (tokens, streams);
     }
@@ -111,7 +111,7 @@ impl State {
         self.streams = None;
     }
 
-    /// There is no cache and no context, and no token waits.
+    /// Removes cache, context and tokens that wait.
     pub(super) fn empty(&mut self) {
         self.waiting.clear();
         self.begin(0);
@@ -119,7 +119,7 @@ impl State {
         self.fill(0, None);
     }
 
-    /// There is one; `None`: of so many tokens that are not known.
+    /// Sets the number of tokens of the context, and the context; `None`: unknown.
     pub(super) fn fill(&mut self, tokens: u32, context: Option<Context>) {
         (self.tokens, self.context) = (tokens, context);
     }
@@ -128,7 +128,7 @@ impl State {
         self.context = None;
     }
 
-    /// Writes what a load names: of weights by row and column, `None` for all that is not known.
+    /// Writes the weights or constants of a load; `None` for all that could not be read.
     fn store(&mut self, load: &Load, bytes: &[Loaded]) {
         if load.constants {
             for k in 0..load.columns as usize {
@@ -142,7 +142,7 @@ impl State {
         let (first, outputs) = (self.first(load), self.outputs(load));
         for (r, row) in bytes.iter().enumerate() {
             for (k, weight) in self.weights[first + r][outputs.clone()].iter_mut().enumerate() {
-                // Outputs behind the last one, of the last column of macros, have no weight.
+                // Outputs after the last one, in the last column of macros, have zero weights.
                 let there = k < load.columns as usize;
                 *weight = if there { row.get(k..k + 1).map(|byte| byte[0] as i8) } else { Some(0) };
             }
@@ -171,7 +171,7 @@ impl State {
         }
     }
 
-    /// The weights of an output of the store for so many inputs from a row of macros on.
+    /// The weights of an output of the store, for so many inputs from a row of macros on.
     pub(super) fn weights(&self, first_row: u32, inputs: usize, output: usize) -> Option<Vec<i64>> {
         let first = (first_row * self.shape.inputs) as usize;
         self.weights[first..first + inputs].iter().map(|row| row[output].map(i64::from)).collect()
@@ -183,7 +183,7 @@ impl State {
 }
 
 impl TitanusCore {
-    /// Weights or constants come, also behind an error, to find all that goes wrong.
+    /// Loads weights or constants. It goes on after an error, to find all errors.
     pub(super) fn load(&self, load: Load, memory: &mut dyn Memory) -> Executed {
         let mut codes = Codes::default();
         let rows: Vec<Loaded> =

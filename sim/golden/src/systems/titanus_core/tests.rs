@@ -51,13 +51,13 @@ fn constants() -> Descriptor {
     Descriptor::of(1).words(&[(32, 1), (36, 6), (44, 1)]).long(64, 0x2800)
 }
 
-/// 2 rows of 5 elements from 0x3000 times that matrix, to fp16 at 0x6000.
+/// 2 rows of 5 elements from 0x3000 times this matrix, to fp16 at 0x6000.
 fn product() -> Descriptor {
     let words = [(32, 2), (36, 5), (40, 6), (52, 64), (56, 64)];
     Descriptor::of(2).words(&words).longs(&[(64, 0x3000), (72, 0x6000)])
 }
 
-/// So many tokens of 4 channels behind `position` others; thresholds 2 and 3, widths 3 and 2.
+/// Appends so many tokens of 4 channels after `position` others; thresholds 2 and 3, widths 3 and 2.
 fn append(tokens: u32, position: u32) -> Descriptor {
     let begin = if position == 0 { 0x0203_0302 } else { 0 };
     let words = [(32, tokens), (36, 4), (40, position), (48, LINES << 16), (52, begin), (56, 64), (60, 64)];
@@ -65,20 +65,20 @@ fn append(tokens: u32, position: u32) -> Descriptor {
     Descriptor::of(4).words(&words).longs(&[(64, keys), (72, values), (80, AREAS[0]), (88, AREAS[1])])
 }
 
-/// So many tokens to the context.
+/// Restores so many tokens to the context.
 fn restore(tokens: u32) -> Descriptor {
     let words = [(32, tokens), (36, 4), (48, LINES << 16)];
     Descriptor::of(5).words(&words).longs(&[(80, AREAS[0]), (88, AREAS[1])])
 }
 
-/// The same to rows at 0x6000 and 0x7000.
+/// Restores so many tokens to rows at 0x6000 and 0x7000.
 fn restore_rows(tokens: u32) -> Descriptor {
     restore(tokens).words(&[(44, 1), (56, 64), (60, 64)]).longs(&[(64, 0x6000), (72, 0x7000)])
 }
 
-/// One of a shape, after reset.
+/// A core of a shape, after reset.
 pub fn core_of(shape: Shape) -> TitanusCore {
-    // Tables of functions take longer than a test.
+    // Tables of functions take longer to make than a test.
     thread_local!(static CORE: TitanusCore = TitanusCore::new(SHAPE).unwrap());
     let vector = CORE.with(|core| core.vector.clone());
     TitanusCore { shape, vector, state: RefCell::new(State::new(&shape)) }
@@ -116,12 +116,12 @@ fn tokens() -> [Vec<Vec<i8>>; 2] {
     [keys, values].map(|side| side.map(Vec::from).to_vec())
 }
 
-/// These, again and again.
+/// The same tokens, again and again.
 fn many_tokens(count: usize) -> [Vec<Vec<i8>>; 2] {
     tokens().map(|side| side.into_iter().cycle().take(count).collect())
 }
 
-/// 54 of them in memory.
+/// 54 of these tokens in memory.
 fn with_tokens() -> SparseMemory {
     let mut memory = SparseMemory::new();
     for (at, rows) in ROWS.into_iter().zip(many_tokens(54)) {

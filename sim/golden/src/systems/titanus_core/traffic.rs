@@ -1,7 +1,8 @@
-//! Bytes that a job moves, by what they are: from its descriptors, and from what the cache holds.
+//! Bytes that a job moves, by their kind: from its descriptors, and from the content of the cache.
 //!
-//! A row takes whole beats of the bus, from its first byte on, and is moved as often as its operation says: rows of a product with a stride
-//! of 0 and the gains of a norm, for each row anew. Of the streams only whole blocks move; the bits behind them stay on the chip.
+//! A row takes whole beats of the bus, from its first byte on. It is moved as often as the operation needs it: rows of
+//! a product with a stride of 0, and the gains of a norm, are moved again for each row. Only whole blocks of streams
+//! move; the bits after them stay on the chip.
 
 use std::ops::{Add, AddAssign};
 
@@ -14,22 +15,22 @@ use super::{Operation, Report, Work};
 /// Bytes of a tag.
 const TAG: u64 = 4;
 
-/// What is moved of one kind.
+/// Traffic of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// Bytes that mean something.
+    /// Bytes with a meaning.
     pub bytes: u64,
     /// Beats of the bus that carry them.
     pub beats: u64,
 }
 
 impl Moved {
-    /// Rows of a command; each begins a beat, as none lies within a beat of up to 64 bytes.
+    /// Rows of a command. Each row begins a beat, because no row begins within a beat of up to 64 bytes.
     fn rows(command: &Command, bus_bytes: u64) -> Self {
         Self { bytes: command.rows * command.row_bytes, beats: command.packed_beats(bus_bytes) }
     }
 
-    /// So many pieces of so many bytes, each with beats of its own.
+    /// So many pieces of so many bytes, each with its own beats.
     fn pieces(count: u64, bytes: u64, bus_bytes: u64) -> Self {
         Self { bytes: count * bytes, beats: count * bytes.div_ceil(bus_bytes) }
     }
@@ -49,7 +50,7 @@ impl AddAssign for Moved {
     }
 }
 
-/// All that a job moves.
+/// All traffic of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Descriptors.
@@ -88,13 +89,13 @@ impl AddAssign for Traffic {
 }
 
 impl Traffic {
-    /// All that is read: what the register READ_BEATS counts.
+    /// All reads, as register READ_BEATS counts them.
     #[must_use]
     pub fn read(&self) -> Moved {
         self.descriptors + self.weights + self.constants + self.rows_in + self.blocks_in
     }
 
-    /// All that is written: what WRITE_BEATS counts.
+    /// All writes, as WRITE_BEATS counts them.
     #[must_use]
     pub fn written(&self) -> Moved {
         self.rows_out + self.blocks_out + self.tags
@@ -102,7 +103,7 @@ impl Traffic {
 }
 
 impl Work {
-    /// What the operation moves on a bus of so many bytes; undefined after an error.
+    /// The traffic of the operation on a bus of so many bytes; undefined after an error.
     fn traffic(&self, bus_bytes: u64) -> Traffic {
         let mut all = Traffic::default();
         let rows = |command: &Command| Moved::rows(command, bus_bytes);
@@ -114,7 +115,7 @@ impl Work {
                 all.rows_out += rows(&product.out);
             }
             Operation::Vector(steps) => {
-                // Gains come again for each row.
+                // Gains are read again for each row.
                 let gains = steps.gains.map(|gains| Command { rows: steps.x.rows, ..gains });
                 for command in [Some(steps.x), steps.addends, steps.factors, gains].iter().flatten() {
                     all.rows_in += rows(command);
@@ -134,7 +135,7 @@ impl Work {
 }
 
 impl Report {
-    /// What a job that ended well moves on a bus of so many bytes, 4 to 64.
+    /// The traffic of a job that ended without an error, on a bus of so many bytes, 4 to 64.
     #[must_use]
     pub fn traffic(&self, bus_bytes: u64) -> Traffic {
         let mut all = Traffic {

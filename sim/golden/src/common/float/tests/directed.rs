@@ -1,4 +1,4 @@
-//! Directed rounding of products, against its definition: on which side of the exact product the result lies.
+//! Directed rounding of products against its definition: the side of the exact product on which the result lies.
 
 use super::*;
 use crate::common::float::Direction;
@@ -7,12 +7,12 @@ use crate::common::float::exact::Exact as Number;
 const ALL: [Direction; 5] =
     [Direction::NearestEven, Direction::NearestAway, Direction::TowardZero, Direction::Down, Direction::Up];
 
-/// The bits of the next number further from zero; the infinity behind the largest one.
+/// The bits of the next number further from zero; infinity after the largest one.
 fn further(bits: u64) -> u64 {
     bits + 1
 }
 
-/// The result for an exact product that is not zero: between two neighbours, whichever the direction takes.
+/// The result for an exact product that is not zero: one of its two neighbours, by the direction.
 fn expected(format: FloatFormat, direction: Direction, product: &Number) -> (u64, bool) {
     let negative = product.units < num_bigint::BigInt::ZERO;
     let sign = format.zero(negative);
@@ -33,7 +33,7 @@ fn expected(format: FloatFormat, direction: Direction, product: &Number) -> (u64
     if rest == zero {
         return (sign | from, false);
     }
-    // What an infinity would be if the exponents went on.
+    // The value that infinity would have if the exponents went on.
     let gap =
         if further(from) == infinity { -(difference(from - 1) - &rest) } else { difference(further(from)) - &rest };
     let twice: num_bigint::BigInt = rest * 2;
@@ -63,7 +63,7 @@ fn check(format: FloatFormat, a: u64, b: u64) {
         }
         let (bits, inexact) = expected(format, direction, &product);
         assert_eq!((result.bits, result.flags.inexact), (bits, inexact), "{format} {a:#x} * {b:#x} {direction:?}");
-        // Too large: larger than the largest number after rounding as if exponents had no end.
+        // Overflow: the rounding with exponents of any size is larger than the largest number.
         let (nearest, _) = expected(format, Direction::TowardZero, &product);
         let last = nearest & !format.zero(true) == format.infinity(false) - 1;
         let beyond = last && {

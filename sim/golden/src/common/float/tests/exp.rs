@@ -1,4 +1,4 @@
-//! The exponential function: how far the algorithm is from exact arithmetic, for all operands.
+//! The exponential function: the distance of the algorithm from exact arithmetic, for all operands.
 
 use num_bigint::BigInt;
 
@@ -7,7 +7,8 @@ use crate::common::float::ExpTable;
 use crate::common::float::exact::{Exact as Number, smallest};
 use crate::common::float::real::{PLACES, exp};
 
-/// Error in units of the last place of the exact result, times 2^20; of subnormal results in units of theirs.
+/// Error in units of the last place of the exact result, times 2^20; for subnormal results in units of their last
+/// place.
 pub(super) fn error(format: FloatFormat, exact: &BigInt, bits: u64) -> u64 {
     let f = format.fraction_bits();
     let result = Number::of(format, bits);
@@ -18,7 +19,7 @@ pub(super) fn error(format: FloatFormat, exact: &BigInt, bits: u64) -> u64 {
 
 #[test]
 fn errors_are_small_and_flags_exact() {
-    // Errors in ulp are below this / 1000; so many results are not the nearest.
+    // Errors in ulp are below this number / 1000. The second number counts the results that are not the nearest.
     for (format, most, not_nearest) in [(Fp16, 536, 384), (Bf16, 541, 88), (E5m2, 500, 0), (E3m2, 500, 0)] {
         let float = Float::ieee(format);
         let table = ExpTable::new(format);

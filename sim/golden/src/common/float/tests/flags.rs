@@ -1,9 +1,9 @@
-//! Exceptions, IEEE 754-2019, section 7: known cases, and all cases near the smallest normal number, judged by where the
-//! bits of the exact value lie.
+//! Exceptions, IEEE 754-2019, section 7: known cases, and all cases near the smallest normal number. The place of the
+//! exact value's bits decides which exceptions are right.
 
 use super::*;
 
-/// No exception but those that are named.
+/// No exception. The constants below set single fields.
 const NONE: Flags =
     Flags { invalid: false, division_by_zero: false, overflow: false, underflow: false, inexact: false };
 const INEXACT: Flags = Flags { inexact: true, ..NONE };
@@ -22,7 +22,7 @@ impl Exact {
         self.magnitude.trailing_zeros() as i32 + self.exponent >= unit
     }
 
-    /// What rounding this number raises, with tininess before rounding.
+    /// The exceptions of rounding this number, with tininess before rounding.
     fn flags(self, format: FloatFormat) -> Flags {
         let f = format.fraction_bits() as i32;
         let (smallest_normal, bits) = (1 - bias(format), self.round(format));
@@ -32,11 +32,12 @@ impl Exact {
         Flags { overflow, underflow: inexact && self.top() < smallest_normal, inexact, ..NONE }
     }
 
-    /// Whether the number is tiny by IEEE's other rule too: still below the smallest normal number after it has been
-    /// rounded to the precision of a normal number.
+    /// Whether the number is tiny by IEEE's other rule too: it must still be below the smallest normal number after
+    /// rounding to the precision of a normal number.
     fn is_tiny_after_rounding(self, format: FloatFormat) -> bool {
         let f = format.fraction_bits() as i32;
-        // Rounded up to 2^(1 - bias) are the numbers from the middle between it and the normal number below it.
+        // The numbers from the middle between 2^(1 - bias) and the normal number below it are rounded up to 2^(1 -
+        // bias).
         let (top, unit) = (1 - bias(format) - 1, 1 - bias(format) - 1 - f);
         let from_middle = || {
             let places = (unit - 1 - self.exponent).min(127);
@@ -47,14 +48,14 @@ impl Exact {
     }
 }
 
-/// What `exact` raises, where subnormal results may be flushed; zeros raise nothing.
+/// The exceptions of `exact`. Subnormal results may be flushed. Zeros raise nothing.
 fn expected(float: Float, exact: Option<Exact>) -> Flags {
     let Some(exact) = exact else { return NONE };
     let flushed = float.subnormals == Subnormals::Flush && float.format.is_subnormal(exact.round(float.format));
     if flushed { UNDERFLOW } else { exact.flags(float.format) }
 }
 
-/// The exact value of a finite operand; `None` for zeros and what counts as one.
+/// The exact value of a finite operand; `None` for zeros and operands that count as zero.
 fn operand(float: Float, bits: u64) -> Option<Exact> {
     let flushed = float.subnormals == Subnormals::Flush && float.format.is_subnormal(bits);
     if flushed { None } else { Exact::of(float.format, bits) }
@@ -131,7 +132,7 @@ fn known_cases() {
     }
 }
 
-/// Each step raises what it raises alone, and neither hides the other.
+/// Each step raises the same exceptions as alone, and neither step hides the other's.
 #[test]
 fn two_roundings_raise_what_either_raises() {
     let f = Float::ieee(Fp16);
@@ -154,7 +155,7 @@ fn two_roundings_raise_what_either_raises() {
         (f.mul_then_add(0x0001, 0x3800, signalling), nan, Flags { invalid: true, ..UNDERFLOW }),
         // Neither.
         (f.mul_then_add(one, one, one), 0x4000, NONE),
-        // Only where both are flushed does the sum underflow.
+        // The sum only underflows if both are flushed.
         (Float::flush(Fp16).mul_then_add(0x0400, one, 0x8401), 0x8000, UNDERFLOW),
         (f.mul_then_add(0x0400, one, 0x8401), 0x8001, NONE),
     ] {
@@ -189,7 +190,8 @@ fn limit(format: FloatFormat, a: u64) -> u64 {
     from
 }
 
-/// All fp16 numbers with all those that bring the product to the three numbers on both sides of the smallest normal one.
+/// All fp16 numbers, each with all numbers that bring the product to the three numbers on both sides of the smallest
+/// normal one.
 #[test]
 fn all_products_of_fp16_around_the_smallest_normal_number() {
     let (mut up_by_both_rules, mut up_by_one, mut products) = (0, 0, 0);
@@ -211,7 +213,7 @@ fn all_products_of_fp16_around_the_smallest_normal_number() {
             }
         }
     }
-    // Products that the library's flags have wrong whatever the rule, and those on which the rules differ.
+    // Products whose flags the library has wrong by either rule, and products on which the rules differ.
     assert!(up_by_both_rules > 1000 && up_by_one > 1000, "{up_by_both_rules} {up_by_one} of {products}");
 }
 
@@ -220,7 +222,7 @@ fn all_products_of_fp16_around_the_smallest_normal_number() {
 fn conversions_around_the_smallest_normal_number() {
     for to in [Fp16, Bf16, E5m2, E3m2] {
         let limit = Float::ieee(to).convert(1 << to.fraction_bits(), Fp32).bits;
-        // As far as the second subnormal number below it.
+        // Down to the second subnormal number below it.
         let span = 1u64 << (23 - to.fraction_bits() + 1);
         let step = (span / 4096).max(1);
         let near = (limit - 64..limit + 64).chain((limit - span..limit + span).step_by(step as usize));

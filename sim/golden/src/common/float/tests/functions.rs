@@ -17,15 +17,16 @@ const OVERFLOW: Flags = Flags { overflow: true, ..INEXACT };
 const INVALID: Flags = Flags { invalid: true, ..NONE };
 const POLE: Flags = Flags { division_by_zero: true, ..NONE };
 
-/// A positive float in units of the smallest subnormal number; infinity is the number that would come next.
+/// A positive float in units of the smallest subnormal number. Infinity has the value of the number that would come
+/// next.
 fn units(format: FloatFormat, bits: u64) -> BigUint {
     let f = format.fraction_bits();
     let (field, fraction) = (bits >> f, BigUint::from(bits % (1 << f)));
     if field == 0 { fraction } else { (fraction + (1u64 << f)) << (field - 1) }
 }
 
-/// That a positive result is the float nearest to an exact value: `order` compares that value with a number of half
-/// units of the smallest subnormal number. With it, what must have been raised.
+/// Checks that a positive result is the float nearest to an exact value. `order` compares the exact value with a number
+/// of half units of the smallest subnormal number. Returns the exceptions that must have been raised.
 fn check_nearest(format: FloatFormat, bits: u64, order: impl Fn(&BigUint) -> Ordering) -> Flags {
     let here = units(format, bits);
     let even = bits.is_multiple_of(2);
@@ -55,7 +56,7 @@ fn roots_are_nearest() {
         let (float, scale) = (Float::ieee(format), smallest(format));
         for a in numbers(format) {
             let x = units(format, a);
-            // (x 2^-s) against (h 2^-(s+1))^2, and the inverse against that.
+            // (x 2^-s) against (h 2^-(s+1))^2, and the inverse against it.
             let root = float.sqrt(a);
             let square = &x << (scale + 2);
             let flags = check_nearest(format, root.bits, |half| square.cmp(&(half * half)));
@@ -85,7 +86,7 @@ fn reciprocals_are_nearest_and_odd() {
     }
 }
 
-/// All pairs of the small formats, structured ones of the others, against the library; flags by the exact distance.
+/// A quotient against the library, and its flags against the exact distance.
 fn check_quotient(format: FloatFormat, a: u64, b: u64) {
     let float = Float::ieee(format);
     let library = with_semantics!(format, S => float.bits(float.operand::<S>(a) / float.operand::<S>(b)));
@@ -118,7 +119,7 @@ fn quotients_are_nearest() {
             check_quotient(format, a, b);
         }
     }
-    // Strides that are odd reach all fractions.
+    // Odd strides reach all fractions.
     for (a, b) in (0..0x1_0000u64).step_by(509).flat_map(|a| (0..0x1_0000).step_by(1021).map(move |b| (a, b))) {
         check_quotient(Fp16, a, b);
         check_quotient(Bf16, a, b);

@@ -1,4 +1,4 @@
-//! Functions by table: how far the algorithm is from exact arithmetic, for all operands.
+//! Functions by table: the distance of the algorithm from exact arithmetic, for all operands.
 
 use num_bigint::BigInt;
 
@@ -17,11 +17,11 @@ fn exact(function: Function, normal: &Normal, x: &Number) -> BigInt {
     if function == Function::Sigmoid {
         return logistic(&whole.clamp(-power(8), power(8)));
     }
-    // Less than x, and less than x / 2 if it is negative, but not in these places.
+    // Less than x, and less than x / 2 for negative x, but equal in these places.
     if magnitude < BigInt::from(1) << (PLACES - 100) {
         return if tangent { magnitude - 1 } else { (magnitude >> 1) - i32::from(negative) };
     }
-    // From here on all but these places is lost.
+    // From here on the rest is too small for these places.
     let far = power(if function == Function::Silu || tangent { 7 } else { 4 });
     if magnitude >= far {
         return match (tangent, negative) {
@@ -40,7 +40,8 @@ fn exact(function: Function, normal: &Normal, x: &Number) -> BigInt {
     (magnitude * gate) >> PLACES
 }
 
-/// The largest error is `most` / 1000 ulp, or less than 1 / 1000 more; so many results are not the nearest. Flags are exact.
+/// The largest error is from `most` / 1000 ulp up to less than 1 / 1000 more. `not_nearest` counts the results that are
+/// not the nearest. Flags are exact.
 fn check(function: Function, format: FloatFormat, most: u64, not_nearest: u32) {
     let float = Float::ieee(format);
     let table = FunctionTable::new(function, format);
@@ -125,7 +126,7 @@ fn special_operands() {
         (Function::Silu, 0x7bff, 0x7bff, inexact),
         (Function::GeluErf, 0xfc00, 0x8000, none),
         (Function::GeluErf, 0xfbff, 0x8000, underflow),
-        // Half of an odd subnormal number: a little more of a positive one, a little less of a negative one.
+        // Half of an odd subnormal number: slightly more for a positive number, slightly less for a negative one.
         (Function::GeluErf, 0x0001, 0x0001, underflow),
         (Function::GeluErf, 0x8001, 0x8000, underflow),
         (Function::GeluTanh, 0x7c01, 0x7e00, Flags { invalid: true, ..none }),

@@ -55,7 +55,7 @@ fn words() {
 
 #[test]
 fn no_step_changes_no_bit() {
-    // A NaN's payload stays too.
+    // A NaN keeps its payload too.
     let x = [0x3c00, 0x8000, 0x0001, 0x7bff, 0x7c00, 0xfc00, 0x7e01, 0xfdff];
     let done = unit().row(Steps::default(), Scalars::default(), Elements { x: &x, ..Elements::default() });
     assert_eq!(done.values, x);
@@ -87,7 +87,7 @@ fn each_step_alone() {
     for (got, exact) in gained.iter().zip([2.267_787, -3.023_716, -3.023_716]) {
         assert!((got - exact).abs() < 2e-3, "{got} {exact}");
     }
-    // A gain without a norm does nothing: whoever asks for it refuses it before.
+    // A gain without a norm does nothing. Callers refuse it before.
     assert_eq!(with(Steps { gain: true, ..Steps::default() }), [1.0, -2.0, 0.5]);
 }
 
@@ -107,7 +107,7 @@ fn functions_by_name() {
     }
 }
 
-/// All steps on rows of odd lengths: the same as one after the other, each by its own model.
+/// All steps on rows of odd lengths equal the steps one after the other, each by its own model.
 #[test]
 fn all_together_in_order() {
     let table = FunctionTable::new(Function::Silu, FloatFormat::Fp16);

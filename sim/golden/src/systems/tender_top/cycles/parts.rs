@@ -41,7 +41,7 @@ impl Parts {
         Self { steps, columns, width }
     }
 
-    /// A packing has no sums. Its columns are those of one part.
+    /// The columns of a packing, which has no sums: one part with all columns.
     pub fn none(columns: i64) -> Self {
         Self { steps: vec![1], columns, width: columns }
     }

@@ -1,4 +1,4 @@
-//! Tokens on their way into the streams, from their commands to the last block's answer.
+//! Tokens in flight to the streams: from their commands to the answer of the last block.
 
 use super::super::{Append, Shape};
 use super::Timing;
@@ -7,14 +7,16 @@ use super::pack::Packed;
 use super::streams::Tiles;
 use crate::systems::cycles::{Flow, Packets, Ports, Reader, Times, Turns, Words, Writer, latest};
 
-/// From the beginning of an append to the first cycle in which a tile can be taken: by a sequence that is open, by a new one.
+/// Cycles from the beginning of an append to the first cycle in which a tile can be taken: for an open sequence, and
+/// for a new one.
 const GOES_ON: u64 = 1;
 const BEGINS: u64 = 4;
-/// From the beginning to the tile of zeros that ends a sequence which is given up; from its last block to the first tile of the new one.
+/// Cycles from the beginning to the tile of zeros that ends a given-up sequence; cycles from the last block of that
+/// sequence to the first tile of the new one.
 const ENDS: u64 = 2;
 const FOLLOWS: u64 = 4;
 
-/// An append under way.
+/// An append in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Appended {
     readers: Vec<Reader>,
@@ -23,7 +25,7 @@ pub(super) struct Appended {
     /// Keys and values of a tile.
     words: [Words; 2],
     tiles: i64,
-    /// Tiles of a token, and those of them that come from memory.
+    /// Tiles of a token, and how many of them come from memory.
     of_token: i64,
     of_row: i64,
     first: u64,
@@ -34,7 +36,7 @@ pub(super) struct Appended {
 }
 
 impl Appended {
-    /// An append whose commands are offered the cycle behind `begin`.
+    /// An append whose commands are offered in the cycle after `begin`.
     pub fn new(
         (timing, shape): (&Timing, &Shape),
         operation: &Append,
@@ -82,7 +84,7 @@ impl Appended {
         self.taken.behind((token + 1) * self.of_token - 1, 0).unwrap_or(0)
     }
 
-    /// A tile is taken when both sides of it are there, and both can.
+    /// A tile is taken when both sides of it are there and both sides are free.
     fn take(&mut self) -> bool {
         let n = self.taken.known();
         if n == self.tiles {
@@ -117,7 +119,8 @@ impl Flow for Appended {
             moved |= side.advance(&self.taken, left);
         }
         moved |= self.blocks.advance(&mut self.writer);
-        // Whose block is next may depend on what is not known yet; all of that happens behind the next turn on a port.
+        // The side of the next block may depend on events that are not known yet. All of these happen after the next
+        // turn on a port.
         let shown = self.sides.each_ref().map(|side| &side.shown);
         moved || self.blocks.offer(shown, &mut self.writer, self.ports.next(&self.readers))
     }
@@ -130,7 +133,7 @@ impl Flow for Appended {
         let [keys, values] = self.sides.each_ref().map(Packed::end);
         let tiles = self.taken.behind(self.tiles - 1, 1);
         let settled = latest([tiles, keys, values, self.blocks.end(&self.writer)])?;
-        // All that is told in the cycle behind the last end of a command.
+        // All of this is reported in the cycle after the last end of a command.
         let ends = self.readers.iter().map(Reader::end).chain([self.writer.end()]);
         ends.into_iter().try_fold(settled - 1, |end, time| Some(end.max(time?)))
     }

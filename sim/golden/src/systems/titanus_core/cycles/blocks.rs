@@ -1,4 +1,4 @@
-//! Blocks of two streams on their way to memory, a command each.
+//! Blocks of two streams in flight to memory, one command each.
 
 use crate::common::bus::Command;
 use crate::systems::cycles::{Converter, Times, Writer, extend, latest};
@@ -9,21 +9,21 @@ use super::streams::BLOCK;
 /// Blocks of keys and of values that become full.
 #[derive(Clone, Debug)]
 pub(super) struct Blocks {
-    /// Where the next block of each side goes, and how many there are.
+    /// Address of the next block of each side, and the number of its blocks.
     next: [u64; 2],
     count: [i64; 2],
     beats: Converter,
-    /// When each block was offered, its bytes were taken, and both bytes and command were.
+    /// When each block was offered, when its bytes were taken, and when both bytes and command were taken.
     offered: Times,
     given: Times,
     gone: Times,
-    /// Of each block its side; and of each side when its blocks were gone.
+    /// The side of each block; and for each side, when its blocks were gone.
     sides: Vec<usize>,
     pub left: [Times; 2],
 }
 
 impl Blocks {
-    /// Of each side the area, the number of the first block, and how many there are.
+    /// For each side: the area, the number of the first block, and the number of blocks.
     pub fn new(bus_bytes: u64, sides: [(&Command, u64, i64); 2]) -> Self {
         let (offered, given, gone, left) = Default::default();
         let next = sides.map(|(area, first, _)| area.address + LINE * first);
@@ -35,8 +35,8 @@ impl Blocks {
         self.count.iter().sum()
     }
 
-    /// The next block is offered, once it is known which; those of each side are there as `shown` says, and all that is not known
-    /// happens behind `until`, if ever. Keys come first.
+    /// Offers the next block, if it is known which block is next. `shown` says when the blocks of each side are there.
+    /// All unknown events happen after `until`, if ever. Keys come first.
     pub fn offer(&mut self, shown: [&Times; 2], writer: &mut Writer, until: Option<u64>) -> bool {
         let n = self.offered.known();
         let Some(free) = self.gone.behind(n - 1, 1) else { return false };
@@ -86,7 +86,7 @@ impl Blocks {
         if n == self.offered.known() { None } else { latest([self.given.behind(n, 0), writer.taken(n)]) }
     }
 
-    /// The first cycle in which nothing is inside.
+    /// The first cycle without a block in flight.
     pub fn end(&self, writer: &Writer) -> Option<u64> {
         let beats = writer.came.behind(self.all() * self.beats.goes() - 1, 1);
         latest([beats, self.gone.behind(self.all() - 1, 1)])

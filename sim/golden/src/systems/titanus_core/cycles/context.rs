@@ -1,4 +1,4 @@
-//! Rows of x by keys, or by values, of the context.
+//! Products of rows of x with keys, or with values, of the context.
 
 use super::super::{Matrix, Product, Shape};
 use super::Timing;
@@ -7,10 +7,10 @@ use crate::systems::cycles::{Packets, Reader, Times, Way, Words, extend, latest}
 
 /// Bits of a sum.
 const SUM: u64 = 32;
-/// Cycles of a beat in the engine, behind the one in which it is taken.
+/// Cycles of a beat in the engine, after the cycle in which it is taken.
 const ENGINE: u64 = 2;
 
-/// Numbers that become bytes ahead of the words of a row.
+/// Numbers that become bytes before the words of a row.
 #[derive(Clone, Debug)]
 struct Bytes {
     way: Way,
@@ -18,19 +18,19 @@ struct Bytes {
     left: Times,
 }
 
-/// Dot products on their way.
+/// Dot products in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Context {
     rows: i64,
-    /// Words of a row of x, and its results.
+    /// Words of a row of x, and results of a row.
     words: i64,
     results: i64,
     integers: Words,
-    /// Of products with values, in place of integers.
+    /// Bytes of products with values, in place of integers.
     bytes: Option<Bytes>,
     /// When each word of x was taken.
     filled: Times,
-    /// When each word of a dot product was read, and went into the engine.
+    /// When each word of a dot product was read, and when it entered the engine.
     issued: Times,
     entered: Times,
     dots: Stalls,
@@ -69,7 +69,7 @@ impl Context {
         self.of_row
     }
 
-    /// When beat `n` of the sums is there, where those before were taken as `out` says.
+    /// When beat `n` of the sums is there. `out` says when earlier beats were taken.
     pub fn shown(&self, n: i64, out: &Times) -> Option<u64> {
         latest([self.gather.shown(n, &self.dots.taken), out.behind(n - 1, 1)])
     }

@@ -1,4 +1,4 @@
-//! Weights or constants on their way to where they stay.
+//! Weights or constants in flight to the memories on chip.
 
 use super::super::{Load, Shape};
 use super::Timing;
@@ -7,7 +7,7 @@ use crate::systems::cycles::{Flow, Packets, Ports, Reader, Turns, Words};
 /// Bits of a constant.
 const CONSTANT: u64 = 64;
 
-/// A load under way.
+/// A load in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Loaded {
     readers: Vec<Reader>,
@@ -17,7 +17,7 @@ pub(super) struct Loaded {
 }
 
 impl Loaded {
-    /// A load whose command is offered the cycle behind `begin`.
+    /// A load whose command is offered in the cycle after `begin`.
     pub fn new((timing, shape): (&Timing, &Shape), load: &Load, (begin, turns): (u64, &Turns)) -> Self {
         let (mut readers, ports) = timing.shell.readers(turns);
         readers[0].offer(&load.rows, begin + 1);

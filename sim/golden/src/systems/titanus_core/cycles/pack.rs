@@ -7,18 +7,19 @@ use crate::systems::cycles::{Times, extend, latest};
 #[derive(Clone, Debug)]
 pub(super) struct Packed {
     tiles: Tiles,
-    /// Blocks that were full before.
+    /// Full blocks before the first tile.
     before: u64,
-    /// Cycles between the last tile that is kept and the first one of the levels: tiles that its token lacks.
+    /// Cycles between the last buffered tile and the first tile of levels: one for each tile that the last token lacks.
     padding: u64,
-    /// When each tile was compacted, and kept.
+    /// When each tile was compacted, and when it was buffered.
     compacted: Times,
     kept: Times,
-    /// When each tile, those of initial levels first, went to the monitor, and to the first and second half of the quantizer.
+    /// When each tile entered the monitor, and the first and second half of the quantizer. Tiles of initial levels come
+    /// first.
     monitored: Times,
     first: Times,
     second: Times,
-    /// When each chunk was built, and put behind the others.
+    /// When each chunk was built, and when it joined the chunks before.
     built: Times,
     joined: Times,
     /// When each block is there.
@@ -26,7 +27,7 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    /// Of tiles whose last token lacks so many of its own.
+    /// `padding`: tiles that the last token lacks.
     pub fn new(tiles: &Tiles, padding: u64) -> Self {
         let before = tiles.chunks.first().map_or(0, |chunk| chunk.at / BLOCK);
         let (mut compacted, mut kept, monitored, first, second) = <(Times, Times, _, _, _)>::default();
@@ -39,12 +40,12 @@ impl Packed {
         Self { tiles, before, padding, compacted, kept, monitored, first, second, built, joined, shown }
     }
 
-    /// The number of the first block, and how many become full.
+    /// The number of the first block, and the number of blocks that become full.
     pub fn blocks(&self) -> (u64, i64) {
         (self.before, (self.tiles.end() / BLOCK - self.before) as i64)
     }
 
-    /// When the register in front is free for tile `n` of those that come.
+    /// When the input register is free for incoming tile `n`.
     pub fn free(&self, n: i64) -> Option<u64> {
         self.compacted.behind(self.tiles.kept + n - 1, 0)
     }
@@ -54,7 +55,7 @@ impl Packed {
         if n < self.tiles.buffered { self.kept.behind(n, 0) } else { self.monitored.behind(self.tiles.initial + n, 0) }
     }
 
-    /// Initial levels and tiles that were kept come when the last one is kept.
+    /// When the next tile goes to the monitor. Initial levels and buffered tiles go once the last tile is buffered.
     fn next_monitored(&self) -> Option<u64> {
         let n = self.monitored.known();
         let (tile, buffered) = (n - self.tiles.initial, self.tiles.buffered);
@@ -66,7 +67,7 @@ impl Packed {
         latest([there, self.monitored.behind(n - 1, 1), self.first.behind(n - 1, 0)])
     }
 
-    /// The last chunk of a tile takes it.
+    /// When tile `tile` leaves the quantizer: with its last chunk.
     fn packed(&self, tile: i64) -> Option<u64> {
         if tile < 0 { Some(0) } else { self.built.behind(self.tiles.last[tile as usize], 0) }
     }
@@ -77,7 +78,7 @@ impl Packed {
         latest([self.second.behind(chunk.tile, 1), self.built.behind(n - 1, 1), self.joined.behind(n - 1, 0)])
     }
 
-    /// A chunk that fills a block waits for the one before, whose blocks leave as `left` says.
+    /// A chunk that fills a block waits until the block before has left; `left` has these times.
     fn next_joined(&self, left: &Times) -> Option<u64> {
         let n = self.joined.known();
         let chunk = self.tiles.chunks.get(n as usize)?;
@@ -85,7 +86,7 @@ impl Packed {
         latest([self.built.behind(n, 1), self.joined.behind(n - 1, 1), left.behind(block - 1, 0)])
     }
 
-    /// Tiles came as `taken` says.
+    /// `taken`: when tiles came. `left`: when blocks left.
     pub fn advance(&mut self, taken: &Times, left: &Times) -> bool {
         let mut all = false;
         loop {
@@ -126,12 +127,14 @@ impl Packed {
         }
     }
 
-    /// The first cycle in which all is in blocks that are there, and in the open one; at once where tiles only wait.
+    /// The first cycle in which all chunks are in the open block or in blocks that are there. If tiles only wait, at
+    /// once.
     pub fn end(&self) -> Option<u64> {
         self.joined.behind(self.tiles.chunks.len() as i64 - 1, 1)
     }
 
-    /// When the last block of a stream is there that ends with a tile that is taken in cycle `taken`, and whose blocks leave at once.
+    /// When the last block of a stream is there, if the stream ends with a tile that is taken in cycle `taken` and its
+    /// blocks leave at once.
     pub fn ended(mut self, taken: u64) -> Option<u64> {
         let mut last = Times::default();
         last.push(taken);
@@ -142,7 +145,7 @@ impl Packed {
             }
         }
         let chunk = self.tiles.chunks.last()?;
-        // What is beyond a block is one more.
+        // Bits beyond a block make one more block.
         let beyond = chunk.at % BLOCK + chunk.bits > BLOCK;
         Some(self.end()? + u64::from(beyond))
     }

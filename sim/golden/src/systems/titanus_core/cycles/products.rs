@@ -7,14 +7,14 @@ use super::results::Results;
 use super::store::Store;
 use crate::systems::cycles::{Flow, Ports, Reader, Turns, Writer};
 
-/// What makes sums.
+/// The source of sums.
 #[derive(Clone, Debug)]
 enum Sums {
     Store(Store),
     Context(Context),
 }
 
-/// A product under way.
+/// A product in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Multiplied {
     readers: Vec<Reader>,
@@ -25,7 +25,7 @@ pub(super) struct Multiplied {
 }
 
 impl Multiplied {
-    /// A product whose commands are offered the cycle behind `begin`.
+    /// A product whose commands are offered in the cycle after `begin`.
     pub fn new((timing, shape): (&Timing, &Shape), product: &Product, (begin, turns): (u64, &Turns)) -> Self {
         let (mut readers, ports) = timing.shell.readers(turns);
         let mut writer = timing.shell.writer();

@@ -1,4 +1,4 @@
-//! Streams that come back, keys first: from their commands to the last tile, or to the last row in memory.
+//! Streams that are restored, keys first: from their commands to the last tile, or to the last row in memory.
 
 use super::super::operation::LINE;
 use super::super::{Restore, Shape};
@@ -15,11 +15,11 @@ struct Rows {
     packets: Packets,
     /// Beats of a side.
     beats: i64,
-    /// When each tile that has something of a row was taken.
+    /// When each tile with elements of a row was taken.
     taken: Times,
 }
 
-/// A restore under way.
+/// A restore in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Restored {
     readers: Vec<Reader>,
@@ -31,17 +31,17 @@ pub(super) struct Restored {
     words: Words,
     rows: Option<Rows>,
     tiles: i64,
-    /// Tiles of a token, and those of them that a row has.
+    /// Tiles of a token, and how many of them a row has.
     of_token: i64,
     of_row: i64,
     sides: [Unpacked; 2],
-    /// When each side was asked for, and over.
+    /// When each side was requested, and when it ended.
     asked: Times,
     over: Times,
 }
 
 impl Restored {
-    /// A restore that asks for keys the cycle behind `begin`.
+    /// A restore that requests keys in the cycle after `begin`.
     pub fn new(
         (timing, shape): (&Timing, &Shape),
         operation: &Restore,
@@ -80,7 +80,7 @@ impl Restored {
         self.sides[0].given.behind((token + 1) * self.of_token - 1, 0).unwrap_or(0)
     }
 
-    /// Asks for the next side; its commands are offered a cycle later.
+    /// Requests the next side. Its commands are offered a cycle later.
     fn ask(&mut self, time: u64) {
         let side = self.asked.known() as usize;
         self.asked.push(time);
@@ -93,7 +93,7 @@ impl Restored {
         }
     }
 
-    /// Blocks from memory, then the one on the chip.
+    /// Feeds blocks from memory, then the block on the chip.
     fn feed(&mut self, side: usize) -> bool {
         let (first, blocks) = (if side == 0 { 0 } else { self.blocks[0] }, self.blocks[side]);
         let (words, asked) = (&mut self.words, self.asked.behind(side as i64, 1));
@@ -137,7 +137,8 @@ impl Restored {
         true
     }
 
-    /// A side is over when its last tile was given, which is told a cycle later, and when its commands have ended.
+    /// When a side ends. Its last tile must have been given, which is reported a cycle later, and its commands must
+    /// have ended.
     fn next_over(&self, side: usize) -> Option<u64> {
         let given = self.sides[side].given.behind(self.tiles - 1, 2);
         let ends = self.readers[0].end()?.max(self.writer.end()?);

@@ -1,16 +1,16 @@
-//! Sums become results, and these rows in memory.
+//! Sums become results, and results become rows in memory.
 
 use super::super::Product;
 use super::Timing;
 use crate::systems::cycles::{Converter, Packets, Times, Way, Writer, extend, latest};
 
-/// Bits of a result on its way.
+/// Bits of a result in flight.
 const RESULT: u64 = 16;
 
-/// Results on their way.
+/// Results in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Results {
-    /// Beats of sums of a row, and those of them that have results.
+    /// Beats of sums of a row, and how many of them have results.
     of_row: i64,
     used: i64,
     sums: i64,
@@ -18,7 +18,8 @@ pub(super) struct Results {
     beats: Packets,
     packer: Converter,
     written: i64,
-    /// When each beat of sums was taken, or dropped; when each of results began, left its way, and went to the packer.
+    /// When each beat of sums was taken, or dropped. When each beat of results began, left its way, and went to the
+    /// packer.
     pub summed: Times,
     begun: Times,
     left: Times,
@@ -26,7 +27,7 @@ pub(super) struct Results {
 }
 
 impl Results {
-    /// Of a product whose rows have so many beats of sums.
+    /// Results of a product whose rows have so many beats of sums.
     pub fn new(timing: &Timing, product: &Product, of_row: i64) -> Self {
         let (bus, beat) = (8 * timing.shell.bus_bytes, RESULT * timing.drain);
         let (bits, rows) = (RESULT * product.columns, product.x.rows as i64);
@@ -47,7 +48,7 @@ impl Results {
         }
     }
 
-    /// Takes sums; `shown` says when each beat of them is there.
+    /// Takes sums; `shown` says when each beat of sums is there.
     pub fn advance(&mut self, shown: impl Fn(i64, &Times) -> Option<u64>, writer: &mut Writer) -> bool {
         let mut moved = false;
         let n = self.summed.known();

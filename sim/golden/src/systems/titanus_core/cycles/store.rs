@@ -5,23 +5,23 @@ use super::Timing;
 use super::stalls::Stalls;
 use crate::systems::cycles::{Packets, Reader, Times, Words, extend, latest};
 
-/// Vectors on their way.
+/// Vectors in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Store {
     begin: u64,
     rows: i64,
-    /// Beats of inputs of a row, and of its sums.
+    /// Beats of inputs of a row, and beats of its sums.
     inputs: i64,
     sums: i64,
     steps: u64,
     words: Words,
-    /// When each row had its rectangle, was taken by the macros, and had its last bit in them.
+    /// When each row had its rectangle of macros, was taken by them, and had its last bit in them.
     placed: Times,
     taken: Times,
     stepped: Times,
-    /// Sums of macros.
+    /// Results of the macros.
     macros: Stalls,
-    /// When each beat of sums was on its way out.
+    /// When each beat of sums began to leave.
     moved: Times,
 }
 
@@ -50,7 +50,7 @@ impl Store {
         self.sums
     }
 
-    /// When beat `n` of the sums is there, where those before were taken as `out` says.
+    /// When beat `n` of the sums is there. `out` says when earlier beats were taken.
     pub fn shown(&self, n: i64, out: &Times) -> Option<u64> {
         latest([self.moved.behind(n, 1), out.behind(n - 1, 1)])
     }

@@ -1,5 +1,5 @@
-//! What an operation has to do with streams, as far as its cycles depend on it: chunks, of which a packer makes one and an unpacker
-//! cuts one a cycle.
+//! The streams of an operation, as far as its cycles depend on them. A stream consists of chunks. A packer makes one
+//! chunk a cycle, and an unpacker cuts one chunk a cycle.
 
 use crate::titanus::format::Tile;
 
@@ -10,7 +10,7 @@ const HEADER: u64 = 16;
 /// Bits of a record.
 const RECORD: u64 = 18;
 
-/// Records that go along with the mask of opened levels.
+/// Records in the chunk with the mask of opened levels.
 fn first_records(lanes: u64) -> u64 {
     lanes.div_ceil(2)
 }
@@ -20,7 +20,7 @@ pub(super) fn widest(lanes: u64) -> u64 {
     (2 + 10 * lanes).max(lanes + RECORD * first_records(lanes))
 }
 
-/// Bits of each chunk of a tile with so many bits for a value.
+/// Bits of each chunk of a tile whose values have so many bits.
 fn chunks(tile: &Tile, bits: u32) -> Vec<u64> {
     let ones = |flags: &[bool]| flags.iter().filter(|&&flag| flag).count() as u64;
     let (lanes, opened) = (tile.index.len() as u64, tile.records.iter().flatten().count() as u64);
@@ -40,24 +40,24 @@ pub(super) struct Chunk {
     /// Its first bit in the stream.
     pub at: u64,
     pub bits: u64,
-    /// The tile it belongs to; a header goes with the first one.
+    /// The tile that it belongs to. A header belongs to the first tile.
     pub tile: i64,
     pub header: bool,
 }
 
 impl Chunk {
-    /// The bit behind it.
+    /// The bit after its last one.
     pub fn end(&self) -> u64 {
         self.at + self.bits
     }
 
-    /// It fills the block that it begins in.
+    /// Whether it fills the block in which it begins.
     pub fn fills(&self) -> bool {
         self.at / BLOCK < self.end() / BLOCK
     }
 }
 
-/// Tiles of a stream, one behind the other.
+/// Consecutive tiles of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct Tiles {
     pub(super) chunks: Vec<Chunk>,
@@ -65,13 +65,13 @@ pub(in super::super) struct Tiles {
     pub(super) last: Vec<i64>,
     /// Tiles of initial levels, which come first.
     pub(super) initial: i64,
-    /// Tiles that the quantizer keeps until all of them have given the levels, and those of them that it keeps already.
+    /// Tiles that the quantizer buffers until all of them have given the levels, and how many of these it has already.
     pub(super) buffered: i64,
     pub(super) kept: i64,
 }
 
 impl Tiles {
-    /// Those behind so many bits of a stream; behind none the header comes first.
+    /// Tiles after the first `from` bits of a stream. If `from` is 0, the header comes first.
     pub fn new(from: u64, tiles: &[Tile], bits: u32) -> Self {
         let mut all = Self { chunks: Vec::new(), last: Vec::new(), initial: 0, buffered: 0, kept: 0 };
         let mut at = from;
@@ -94,24 +94,24 @@ impl Tiles {
         all
     }
 
-    /// Of which the quantizer keeps so many up to the levels; of these it has `kept`.
+    /// The quantizer buffers `buffered` tiles until they have given the levels. It has `kept` of these already.
     pub fn waiting(self, buffered: i64, kept: i64) -> Self {
         Self { buffered, kept, ..self }
     }
 
-    /// The bit behind the last one.
+    /// The bit after the last one.
     pub(super) fn end(&self) -> u64 {
         self.chunks.last().map_or(0, Chunk::end)
     }
 }
 
-/// What an operation finds.
+/// The streams of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) enum Streams {
-    /// It has nothing to do with them.
+    /// The operation has no streams.
     None,
-    /// Keys and values that are packed; what ends the streams that are open and given up for them.
+    /// Keys and values to pack. If another sequence is given up for them, also the tiles that end its open streams.
     Append([Tiles; 2], Option<[Tiles; 2]>),
-    /// Keys and values that come back.
+    /// Keys and values to restore.
     Restore([Tiles; 2]),
 }

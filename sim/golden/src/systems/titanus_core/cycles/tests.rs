@@ -1,4 +1,4 @@
-//! What the recurrence says where it can be said in closed form.
+//! The recurrence against closed forms, in cases that have one.
 
 use super::*;
 use crate::common::bus::Command;
@@ -42,7 +42,7 @@ fn shape() -> Shape {
     }
 }
 
-/// One with links.
+/// A core with links.
 pub fn linked_core() -> TitanusCore {
     crate::systems::titanus_core::tests::core_of(Shape { links: true, ..crate::systems::titanus_core::tests::SHAPE })
 }
@@ -51,7 +51,7 @@ fn rows(address: u64) -> Command {
     Command { address, row_bytes: CHANNELS, rows: TOKENS, stride: 1024 }
 }
 
-/// Tokens with so many elements a tile, of which so many open a level.
+/// Tokens with so many elements a tile. `opens` of them open a level.
 fn tiles(elements: usize, opens: usize) -> Vec<Tile> {
     let mut tile = Tile::empty(LANES);
     tile.index[..elements].fill(true);
@@ -90,7 +90,8 @@ fn appended(bus_bytes: u64, tiles: &[Tile]) -> u64 {
     flow.token(79) - flow.token(15)
 }
 
-/// A token takes the beats of its key and its value, or its chunks, where it fills so few blocks that their commands come in time.
+/// A token takes the beats of its key and its value, or its chunks. This holds if it fills so few blocks that their
+/// commands come in time.
 #[test]
 fn a_further_token_of_an_append() {
     for (bus_bytes, opens, cycles) in [(16, 0, 24), (64, 0, 12), (64, 1, 24), (8, 1, 48)] {

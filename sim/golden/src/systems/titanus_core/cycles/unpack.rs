@@ -7,20 +7,20 @@ use crate::systems::cycles::{Times, extend, latest};
 #[derive(Clone, Debug)]
 pub(super) struct Unpacked {
     tiles: Tiles,
-    /// Blocks, the one on the chip among them.
+    /// Blocks, with the block on the chip.
     blocks: i64,
-    /// Bits that have to be there, and windows of padding.
+    /// Bits that must be there for a cut, and number of such windows of padding.
     window: u64,
     padding: i64,
-    /// When each block was taken, and done with.
+    /// When each block was taken, and when it was used up.
     pub fed: Times,
     freed: Times,
     /// When each chunk and each window of padding was cut off.
     cut: Times,
-    /// When each tile was assembled, and taken for its product.
+    /// When each tile was assembled, and when its product took it.
     assembled: Times,
     entered: Times,
-    /// When each tile of a token was rebuilt, and given; whoever takes it says so.
+    /// When each tile of a token was rebuilt, and when it was given. The caller that takes it adds the second time.
     rebuilt: Times,
     pub given: Times,
 }
@@ -37,19 +37,19 @@ impl Unpacked {
         Self { tiles, blocks, window, padding, fed, freed, cut, assembled, entered, rebuilt, given }
     }
 
-    /// When block `n` is in front.
+    /// When block `n` is the first one.
     fn present(&self, n: i64) -> Option<u64> {
         latest([self.fed.behind(n, 1), self.freed.behind(n - 1, 1)])
     }
 
-    /// When so many bits from a place on are there, as far as the stream has them.
+    /// When so many bits from a place on are there, or all bits up to the end of the stream.
     fn there(&self, at: u64, bits: u64) -> Option<u64> {
         let block = (at / BLOCK) as i64;
         let next = if at % BLOCK + bits > BLOCK && block + 1 < self.blocks { block + 1 } else { -1 };
         latest([self.present(block), self.fed.behind(next, 1)])
     }
 
-    /// The next chunk or window of padding, and whether its block is done with.
+    /// When the next chunk or window of padding is cut, and whether its block is then used up.
     fn next_cut(&self) -> Option<(u64, bool)> {
         let n = self.cut.known();
         let Some(chunk) = self.tiles.chunks.get(n as usize) else {
@@ -66,7 +66,7 @@ impl Unpacked {
         Some((latest([self.there(chunk.at, self.window), self.cut.behind(n - 1, 1), free])?, chunk.fills()))
     }
 
-    /// A tile goes on when it is known whether another one follows it.
+    /// A tile goes on when it is known whether another tile follows it.
     fn next_assembled(&self) -> Option<u64> {
         let n = self.assembled.known();
         let last = *self.tiles.last.get(n as usize)?;
@@ -82,7 +82,7 @@ impl Unpacked {
         latest([self.rebuilt.behind(n, 1), self.given.behind(n - 1, 1)])
     }
 
-    /// Blocks come as `comes` says.
+    /// `comes`: when blocks come.
     pub fn advance(&mut self, comes: impl Fn(i64) -> Option<u64>) -> bool {
         let mut all = false;
         loop {

@@ -1,4 +1,4 @@
-//! Appends and restores that go well.
+//! Appends and restores without errors.
 
 use proptest::prelude::*;
 
@@ -7,13 +7,13 @@ use crate::titanus::cpq::{Config, Sequence};
 use crate::titanus::kv_packer::packed;
 use crate::titanus::pruning_unit::prune;
 
-/// What the accelerator sees again of tokens, and how they are packed.
+/// Tokens as the accelerator restores them, and their packing.
 fn encoded(tokens: &[Vec<i8>], bits: u32, threshold: u32, prefill: usize) -> Sequence {
     let pruned: Vec<Vec<i8>> = tokens.iter().map(|t| t.iter().map(|&x| prune(x, threshold)).collect()).collect();
     Sequence::encode(Config { bits, max_levels: 3 }, &pruned, prefill)
 }
 
-/// The example of the byte format, as far as it is on the chip.
+/// The example of the byte format, up to the part on the chip.
 #[test]
 fn a_token_by_hand() {
     let core = core_of(Shape { tiles: 1, ..SHAPE });
@@ -26,7 +26,7 @@ fn a_token_by_hand() {
     let [keys, values] = state.streams().unwrap();
     assert_eq!(keys.tail()[..8], [0x13, 2, 0xa7, 3, 0xfb, 1, 0, 0]);
     assert_eq!((keys.tail().len(), keys.blocks(), keys.crc()), (64, 0, crate::common::crc32::crc32(&keys.tail())));
-    // Values of nothing: header, kind, index.
+    // Values without bits: header, kind, index.
     assert_eq!(values.tail()[..4], [0x12, 2, 1, 0]);
 }
 
@@ -74,7 +74,7 @@ fn a_level_too_many() {
     let begin = |exact| append(5, 0).words(&[(44, exact), (52, 0x0203_0000)]);
     assert_eq!(run(&core, &mut memory, &[begin(0), restore_rows(5)]).end.code, 0);
     assert_eq!(rows_of(&memory, 0x6000, 5, 1)[4], [29]);
-    // The mark stays as long as the cache.
+    // The mark stays as long as the cache does.
     let marks =
         |core: &TitanusCore| core.state.borrow().streams().map(|streams| streams.each_ref().map(|s| s.overflow()));
     assert_eq!(marks(&core), Some([true, false]));
@@ -91,7 +91,7 @@ fn a_level_too_many() {
 proptest! {
     #![proptest_config(seeds::proptest(128))]
 
-    /// Blocks are the same, byte by byte, however the tokens come; and what comes back is what the algorithm says.
+    /// Blocks are equal byte by byte, however tokens are split into appends. Restored tokens are the algorithm's.
     #[test]
     fn one_by_one_or_at_once(
         tokens in (1usize..30).prop_flat_map(|n| prop::collection::vec(prop::collection::vec(any::<i8>(), 4), n)),

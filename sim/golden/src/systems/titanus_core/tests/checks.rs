@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// How the checks of a descriptor end, with so many tokens in the context.
+/// The code of the checks of a descriptor.
 fn checked_on(core: &TitanusCore, descriptor: &Descriptor) -> u8 {
     let words: Vec<u32> = descriptor.0[32..].chunks(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
     core.check(descriptor.0[5], Fields(&words), &LIMITS).err().unwrap_or(0)
@@ -36,7 +36,7 @@ fn all() -> [Descriptor; 9] {
 #[test]
 fn reserved() {
     let product = &[0, 1, 2, 12];
-    // Tokens that are kept behind others than the context's are a wrong size.
+    // Tokens to keep that do not follow the context's tokens are a wrong size.
     let options: [&[u32]; 9] = [&[0], &[0], product, product, product, &[0, 12], &[0, 12], &[0], &[0]];
     // Bytes that must be 0.
     let zeros: [&[(usize, usize)]; 9] = [
@@ -102,7 +102,7 @@ fn sizes() {
         let few = good.clone();
         for (value, expected) in [(0, 9), (1, 0), (most, 0), (most.wrapping_add(1), 9), (u32::MAX, 9)] {
             let code = checked(&few.clone().word(at, value));
-            // More rows may lie outside of the window.
+            // More rows may reach out of the window.
             assert!(code == expected || (value == most && code == code::WINDOW), "{value} at {at}: {code}");
         }
     };
@@ -168,11 +168,11 @@ fn sizes() {
         assert_eq!([0, 3, 4, 5].map(|tokens| checked(&good.clone().word(32, tokens))), [9, 9, 0, 9]);
     }
     ends(&restore(4), 36, 4);
-    // As many tokens as the cache has, and more than the context can have.
+    // As many tokens as the cache has, and more tokens than the context can have.
     let long = core();
     long.state.borrow_mut().cache(7, None);
     assert_eq!([restore(7), restore_rows(7)].map(|d| checked_on(&long, &d)), [9, 0]);
-    // Tokens that wait for others of their prefill.
+    // Tokens that wait for the rest of their prefill.
     let open = core();
     open.state.borrow_mut().begin(4);
     for (tokens, code) in [(3, 9), (4, 0)] {
@@ -182,7 +182,8 @@ fn sizes() {
     }
 }
 
-/// Of each operand its address, its stride, and the bytes from its first to its last one, in order.
+/// An operand, in order: the offset of its address, the offset of its stride, and the bytes from its first to its last
+/// byte.
 type Place = (usize, Option<usize>, u64);
 
 #[test]
@@ -217,7 +218,7 @@ fn alignment_and_window_of_each_operand() {
             }
             let last = (0x1_0000 - bytes) / 64 * 64;
             assert_eq!((with(last), with(last + 64)), (0, code::WINDOW), "operand at {address}");
-            // Ahead of those behind it.
+            // This check comes before the checks of later operands.
             let later = places[k + 1..].iter().fold(good.clone(), |d, &(address, ..)| d.long(address, 1));
             assert_eq!(checked(&later.long(address, 0)), code::WINDOW);
             let Some(stride) = stride else { continue };
@@ -243,7 +244,7 @@ fn kinds_of_checks_in_their_order() {
         assert_eq!(checked(&field), if field.0 == size.0 { code::SIZE } else { code::FIELD });
         assert_eq!(checked(&field.byte(127, 1)), code::RESERVED);
     }
-    // Those of vector_top are its own.
+    // `vector_top` has its own tests of the vector operation.
     let vector = Descriptor::of(3).words(&[(32, 1), (36, 4), (56, 64), (92, 64)]);
     let vector = vector.longs(&[(64, 0x7000), (104, 0x6000)]);
     assert_eq!((checked(&vector), checked(&vector.clone().word(36, 33))), (0, code::SIZE));

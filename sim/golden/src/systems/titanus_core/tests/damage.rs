@@ -1,10 +1,10 @@
-//! Streams that are not what was written; areas that are too small; errors of the bus.
+//! Streams that differ from the written ones; areas that are too small; errors of the bus.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Tokens in memory: two whole blocks of keys and one of values at least.
+/// Tokens in memory: two whole blocks of keys, and at least one block of values.
 const HELD: u32 = 48;
 
 fn written() -> (TitanusCore, SparseMemory) {
@@ -15,7 +15,7 @@ fn written() -> (TitanusCore, SparseMemory) {
     (core, memory)
 }
 
-/// How a job ends, what it says of damage, and that nothing else was written.
+/// The code of a job and its damage. Nothing else may have been written.
 fn ends(core: &TitanusCore, memory: &SparseMemory, descriptor: Descriptor) -> (u8, Option<Damage>) {
     let (core, mut after) = (core.clone(), memory.clone());
     let report = run(&core, &mut after, &[descriptor]);
@@ -31,7 +31,7 @@ fn damage(kind: u8, side: usize) -> (u8, Option<Damage>) {
     (code::FIELD, Some(Damage { kind, values: side == 1, area: AREAS[side] }))
 }
 
-/// A checksum finds any bit that turns over.
+/// A checksum finds any flipped bit.
 #[test]
 fn each_bit_of_a_stream() {
     let (core, good) = written();
@@ -45,13 +45,13 @@ fn each_bit_of_a_stream() {
                 memory.store(at, &[memory.bytes(at, 1)[0] ^ 1 << (bit % 8)]);
                 assert_eq!(ends(&core, &memory, restore.clone()), damage(DAMAGE_STREAM, side), "bit {bit} of {side}");
             }
-            // Nothing reads further.
+            // Bytes after the stream are not read.
             let mut memory = good.clone();
             memory.store(area + 64 * blocks[side], &[0xff; 64]);
             assert_eq!(ends(&core, &memory, restore.clone()), (0, None));
         }
     }
-    // Who appends does not look at what is there.
+    // An append does not read earlier blocks.
     let mut memory = good.clone();
     AREAS.into_iter().for_each(|area| memory.store(area, &[0xff; 640]));
     assert_eq!(ends(&core, &memory, append(2, HELD)), (0, None));
@@ -61,7 +61,7 @@ fn each_bit_of_a_stream() {
 proptest! {
     #![proptest_config(seeds::proptest(256))]
 
-    /// Any bytes, blocks that are not there, blocks of elsewhere.
+    /// Any bytes, missing blocks, blocks from elsewhere.
     #[test]
     fn anything_in_place_of_a_stream(
         side in 0..2usize,
@@ -92,7 +92,7 @@ fn registers_say_where() {
     }
     let found = [0x0c, 0x1c, 0x20, 0x138, 0x150, 0x158, 0x15c].map(|at| device.read(at).unwrap());
     assert_eq!(found, [4, 15, 0x1000, 0, 2 | 1 << 8, AREAS[1] as u32, 0]);
-    // The next job is right, and says nothing of it.
+    // The next job is valid, and reports no damage.
     device.memory.store(0x1000, &append(4, 0).next(0x1080).0);
     device.memory.store(0x1080, &restore(4).0);
     device.write(0x08, 1).unwrap();
@@ -110,9 +110,9 @@ fn no_room() {
     assert_eq!(with_lines(blocks[0] - 1, restore(HELD)), (code::SIZE, None));
     assert_eq!(with_lines(blocks[0], append(HELD, 0)), (0, None));
     assert_eq!(with_lines(blocks[0] - 1, append(HELD, 0)), damage(DAMAGE_ROOM, 0));
-    // Fewer lines than blocks, but none becomes full.
+    // Fewer lines than blocks, but no block becomes full.
     assert_eq!(with_lines(1, append(1, HELD)), (0, None));
-    // Values alone: keys are all zero.
+    // Only values: all keys are zero.
     let mut memory = memory.clone();
     put_rows(&mut memory, ROWS[0], &vec![vec![0; 4]; HELD as usize]);
     assert_eq!(ends(&core, &memory, append(HELD, 0).word(48, blocks[1] << 16)), (0, None));

@@ -1,10 +1,10 @@
-//! No bytes in memory make a job panic, run for ever, or write where its descriptors do not say.
+//! No bytes in memory make a job panic, run for ever, or write outside the rows of its descriptors.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// A descriptor that is right but for up to three fields.
+/// A valid descriptor with up to three fields changed.
 fn mutated() -> impl Strategy<Value = Descriptor> {
     let good = prop::sample::select(vec![
         load(),
@@ -40,7 +40,7 @@ fn random() -> impl Strategy<Value = Descriptor> {
     })
 }
 
-/// Few rows: the same row 65,535 times takes long in a test that counts on many cases.
+/// Few rows: the same row 65,535 times takes too long for a test with many cases.
 fn short(d: Descriptor) -> Descriptor {
     let few = d.0[32] & 7;
     if d.0[33] == 0 { d } else { d.byte(32, few).byte(33, 0) }
@@ -61,7 +61,7 @@ proptest! {
         let mut memory = with_tokens();
         let begin = [load(), constants(), append(4, 0).word(44, 1), append(22, 4), restore_rows(26)];
         prop_assert_eq!(run(&core, &mut memory, &begin).end.code, 0);
-        // Flipped bits, a stream that ends early, anything at all.
+        // Flipped bits, a stream that ends early, any bytes.
         for (side, at, bit) in flips {
             let at = AREAS[side] + at;
             memory.store(at, &[memory.bytes(at, 1)[0] ^ 1 << bit]);

@@ -1,4 +1,4 @@
-//! What the core keeps from job to job, and what it forgets.
+//! State that stays from job to job, and state that is lost.
 
 use super::*;
 use crate::systems::job::Accelerator;
@@ -24,12 +24,12 @@ fn the_context() {
     assert_eq!((report.end.code, report.executed[0].defined), (0, true));
     assert_eq!(run(&core, &mut memory, &[scores(4), scores(5)]).end.code, code::SIZE);
     assert_eq!(core.context_tokens(), 0, "any error");
-    // An append that keeps nothing, a restore to rows, other operations: it stays.
+    // After an append that keeps nothing, a restore to rows, and other operations, the context stays.
     run(&core, &mut memory, std::slice::from_ref(&keep));
     let others = [append(1, 4), restore_rows(5), constants(), scores(4)];
     assert_eq!((run(&core, &mut memory, &others).end.code, core.context_tokens()), (0, 4));
     assert_eq!((run(&core, &mut memory, &[restore(5)]).end.code, core.context_tokens()), (0, 5));
-    // A new cache alone: the context of the one before goes, so that nothing joins the two.
+    // Only a new cache: the old context goes, so that cache and context never belong to different sequences.
     assert_eq!((run(&core, &mut memory, &[append(5, 0)]).end.code, core.context_tokens()), (0, 0));
     assert_eq!(run(&core, &mut memory, &[append(1, 5).word(44, 1)]).end.code, code::SIZE);
     run(&core, &mut memory, std::slice::from_ref(&keep));
@@ -40,7 +40,7 @@ fn the_context() {
     assert_eq!(device.read(0x1c).unwrap(), u32::from(code::SIZE));
 }
 
-/// A prompt token by token: the context grows by each, and the levels come with the last one of the prefill.
+/// A prompt token by token: the context grows by each token, and the levels come with the last token of the prefill.
 #[test]
 fn a_prompt_token_by_token() {
     let (once, apart) = (core(), core());
@@ -61,7 +61,8 @@ fn a_prompt_token_by_token() {
         (state.streams().cloned(), state.context().cloned())
     };
     assert_eq!(holds(&once), holds(&apart));
-    // Up to the end of the context; behind one that came back; not behind one of other tokens.
+    // Tokens may be kept up to the end of the context, and after a restored context, but not after a context of other
+    // tokens.
     assert_eq!(run(&apart.clone(), &mut memory, &[keep(5)]).end.code, 0);
     assert_eq!(run(&apart.clone(), &mut memory, &[keep(5), keep(6)]).end.code, code::SIZE);
     assert_eq!(run(&apart, &mut memory, &[append(1, 5), keep(6)]).end.code, code::SIZE);
@@ -73,7 +74,7 @@ fn a_prompt_token_by_token() {
         (context.keys[4].as_slice(), context.values[4].as_slice()),
         (&[9, 127, 0, -128][..], &[0, 0, 3, -3][..])
     );
-    // Tokens that wait are given up with their cache.
+    // Tokens that wait are dropped with their cache.
     assert_eq!(run(&apart, &mut memory, &[begin(2), append(3, 0), restore_rows(3)]).end.code, 0);
     assert_eq!((apart.is_filling(), apart.context_tokens()), (false, 0));
 }
@@ -102,7 +103,7 @@ fn the_cache() {
         assert_eq!(ends(&mut memory, &[append(2, 0)]), (0, 2));
         assert_eq!(ends(&mut memory, &[wrong]), (code::SIZE, 0), "any error ends it");
     }
-    // Registers say so; a soft reset ends it.
+    // Registers show it, and a soft reset ends it.
     assert_eq!(ends(&mut memory, &[append(2, 0)]), (0, 2));
     let mut device = Device::new(core.clone(), 4, 16, memory);
     assert_eq!(device.read(0x138).unwrap(), 2);
@@ -122,10 +123,10 @@ fn weights_and_constants() {
     assert!(!defined(&mut memory, &product));
     run(&core, &mut memory, &[load()]);
     assert!(defined(&mut memory, &product));
-    // Other errors do not touch them.
+    // Other errors do not change them.
     assert_ne!(run(&core, &mut memory, &[restore(6)]).end.code, 0);
     assert!(defined(&mut memory, &product));
-    // A load that fails: what it names is unknown, the rest is not.
+    // A load that fails: its weights become unknown, all others stay known.
     memory.fail(0x2040..=0x2040, BusError::Decode);
     let part = load().word(36, 4);
     assert_eq!(run(&core, &mut memory, &[part]).end.code, code::DECERR);
@@ -137,15 +138,15 @@ fn weights_and_constants() {
     assert!(!defined(&mut memory, &other) && defined(&mut memory, &other.word(60, 2)));
 }
 
-/// What is made of bytes that are not defined is not defined either, also by way of the core.
+/// Results from undefined bytes are undefined, also if the bytes go through the core.
 #[test]
 fn undefined_bytes_are_remembered() {
     let (core, mut memory) = with_constants();
-    // Results on top of x are not defined; then they are weights.
+    // Results that overwrite x are undefined. Then they are loaded as weights.
     let chain = [load(), product().long(72, 0x3000), load().long(64, 0x3000), product().long(64, 0x7000)];
     let report = run(&core, &mut memory, &chain);
     assert_eq!(report.executed.iter().map(|e| e.defined).collect::<Vec<_>>(), [true, false, false, false]);
-    // As a context.
+    // The same as a context.
     let chain = [
         product().long(72, 0x3000),
         append(2, 0).word(44, 1),
@@ -162,7 +163,8 @@ fn undefined_bytes_are_remembered() {
     assert!(!report.is_certain());
 }
 
-/// A soft reset in a job: what loads of the job name is unknown, all other weights and constants stay, cache and context are gone.
+/// A soft reset in a job. The weights and constants of the job's loads become unknown, and all others stay. Cache and
+/// context are lost.
 #[test]
 fn a_soft_reset_during_a_job() {
     let (core, mut memory) = with_constants();

@@ -2,12 +2,12 @@
 
 use super::*;
 
-/// Weight of input i and output j: small, and different for all.
+/// Weight of input i and output j: small, and different for all pairs.
 fn weight(i: usize, j: usize) -> i64 {
     (i as i64 + 1) * if j.is_multiple_of(2) { j as i64 + 1 } else { -(j as i64) }
 }
 
-/// Weights, constants of scale 1/2 (of the last -4) and biases 0, 10, 20 ..., and two rows.
+/// Weights, constants and two rows. Scales are 1/2, and the last is -4. Biases are 0, 10, 20 and so on.
 fn memory() -> SparseMemory {
     let mut memory = SparseMemory::new();
     let rows: Vec<Vec<i8>> = (0..5).map(|i| (0..6).map(|j| weight(i, j) as i8).collect()).collect();
@@ -41,7 +41,7 @@ fn from_the_store() {
     assert_eq!(run(&core, &mut memory, std::slice::from_ref(&integers)).overflows(), 8);
     assert_eq!(rows_of(&memory, 0x6000, 1, 6), [vec![28, -22, 92, -68, 127, 127]]);
     assert_eq!(run(&core, &mut memory, &[integers.clone().word(44, 1 | EXACT)]).end.code, code::OVERFLOW);
-    // ReLU; one constant for all: the third, 1/2 and 20.
+    // ReLU; one constant for all results: the third, 1/2 and 20.
     let relu = product().words(&[(44, 2 | 4), (60, 2)]);
     assert_eq!(run(&core, &mut memory, &[relu]).end.code, 0);
     assert_eq!(floats(&memory, 0x6000, 6), [37.5, 0.0, 92.5, 0.0, 147.5, 0.0]);
@@ -53,7 +53,7 @@ fn from_the_store() {
 
 #[test]
 fn elsewhere_in_the_store() {
-    // From row 1 and column 1 of macros on there are 4 inputs and 4 outputs; behind output 2 of its matrix are zeros.
+    // From row 1 and column 1 of macros on there are 4 inputs and 4 outputs. After output 2 of its matrix come zeros.
     let core = core();
     let mut memory = memory();
     let load = load().words(&[(32, 4), (36, 2), (48, 1 | 1 << 16)]);
@@ -61,7 +61,7 @@ fn elsewhere_in_the_store() {
     let report = run(&core, &mut memory, &[load, constants(), product.clone()]);
     assert_eq!((report.end.code, report.executed[2].defined), (0, true));
     assert_eq!(floats(&memory, 0x6000, 4), [15.0, -15.0, 0.0, 0.0]);
-    // What was not loaded is not known: neither results nor overflows.
+    // Weights that were not loaded are unknown, and so are results and overflows.
     let unknown = run(&core, &mut memory, &[product.words(&[(36, 4), (48, 1)])]);
     assert_eq!((unknown.end.code, unknown.executed[0].defined, unknown.is_certain()), (0, false, false));
 }
@@ -78,10 +78,10 @@ fn numbers_that_are_none() {
     let bits: Vec<u16> = memory.bytes(0x6000, 10).chunks(2).map(|b| u16::from_le_bytes([b[0], b[1]])).collect();
     assert_eq!(bits, [0x7e00, 0x7e00, 0x7c00, 0x8000, 0]);
     let report = run(&core, &mut memory, &[product.clone().word(44, 1)]);
-    // The sixth too: 900.
+    // The sixth result too: 900.
     assert_eq!(report.overflows(), 4);
     assert_eq!(rows_of(&memory, 0x6000, 1, 6), [vec![0, 0, 127, 0, 0, 127]]);
-    // ReLU leaves a NaN.
+    // ReLU does not change a NaN.
     run(&core, &mut memory, &[product.word(44, 2)]);
     assert_eq!(memory.bytes(0x6000, 2), [0, 0x7e]);
 }
@@ -122,7 +122,7 @@ fn from_the_context() {
     // Pruned below 2; query 1, 0, -1, 2.
     let expected = [9 - 5 - 14, 9 + 5 + 14, 40 - 5, -90 - 5, 9 - 256, -3 + 8];
     assert_eq!(floats(&memory, 0x6000, 6), expected.map(f64::from));
-    // All but one element of the query, and zeros of keys: by token 1, 2, 0 + ..., counted by hand.
+    // All elements of the query but one, and zeros of keys: by token 1, 2, 0 + ..., counted by hand.
     let counts = report.counts();
     assert_eq!((counts.multiplications, counts.skipped), (24, 6 + 1 + 1 + 1 + 1));
     // Three elements, the second constant.

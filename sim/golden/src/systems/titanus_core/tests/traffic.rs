@@ -1,4 +1,4 @@
-//! What jobs move, by hand.
+//! The traffic of jobs, by hand.
 
 use super::*;
 
@@ -24,12 +24,12 @@ fn weights_constants_rows_tags() {
     };
     assert_eq!(report.traffic(4), expected);
     assert_eq!((expected.read(), expected.written()), (moved(472, 122), moved(28, 7)));
-    // Of a wide bus each row, and the tag, takes a beat.
+    // On a wide bus each row, and the tag, takes a beat.
     let wide = report.traffic(64);
     assert_eq!((wide.read(), wide.written()), (moved(472, 6 + 5 + 1 + 2), moved(28, 3)));
 }
 
-/// Gains come with each row, and so do addends that all rows share.
+/// Gains are read again for each row, and so are addends that all rows share.
 #[test]
 fn rows_that_come_again() {
     let steps = Descriptor::of(3).words(&[(32, 3), (36, 4), (56, 64), (92, 64)]);
@@ -45,7 +45,7 @@ fn rows_that_come_again() {
 fn streams() {
     let (core, mut memory) = (core(), with_tokens());
     let report = run(&core, &mut memory, &[append(24, 0).word(48, 3 | LINES << 16), restore_rows(24)]);
-    // A block of keys is full, none of values.
+    // A block of keys is full, no block of values.
     let expected = Traffic {
         descriptors: moved(256, 64),
         rows_in: moved(192, 48),

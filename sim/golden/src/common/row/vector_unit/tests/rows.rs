@@ -24,7 +24,7 @@ fn neighbours_turn() {
     let angles = bits(&[0.0, 1.0, 1.0, 0.0, -1.0, 0.0]);
     let row = Elements { x: &x, factors: &angles, ..Elements::default() };
     assert_eq!(done(ROTATE, row).values, bits(&[5.0, 3.0, 3.0, -5.0, -0.5, -2.0]));
-    // A NaN, an infinity, and a pair that overflows; the others are untouched.
+    // A NaN, an infinity, and a pair that overflows. The other elements do not change.
     let x = [0x7e00, 0x3c00, 0x7c00, 0x3c00, 0x7bff, 0x7bff, 0x3c00, 0x4000];
     let angles = bits(&[0.6, 0.8, 0.6, 0.8, 0.8, 0.6, 0.8, 0.6]);
     let result = done(ROTATE, Elements { x: &x, factors: &angles, ..Elements::default() });
@@ -53,10 +53,10 @@ fn softmax_of_the_first_elements() {
     }
 }
 
-/// Where the places of the sum make a difference, they are those of the longest row that was built in.
+/// If the places of the sum make a difference, the places of the longest row that was built in count.
 #[test]
 fn a_longer_row_has_more_places() {
-    // Ones and, far below them, many that fall off with few places.
+    // Ones, and many elements far below them that are lost with few places.
     let x: Vec<u16> = (0..32).map(|k| bits(&[if k == 0 { 0.0 } else { -11.0 - k as f32 / 32.0 }])[0]).collect();
     let row = Elements { x: &x, length: 32, ..Elements::default() };
     let of = |max_beats| {
@@ -79,7 +79,7 @@ fn softmax_of_rows_without_one() {
     }
     let empty = of(&[0xfc00, 0xfc00, 0x3c00], 2);
     assert_eq!((empty.values, empty.overflows), (vec![0; 3], vec![false; 3]));
-    // As an integer a NaN is 0, and still told.
+    // As an integer a NaN is 0, and it is still reported.
     let x = [0x7c00, 0x3c00];
     let integers = done(SOFTMAX | 0x100, Elements { x: &x, length: 2, ..Elements::default() });
     assert_eq!((integers.values, integers.overflows), (vec![0; 2], vec![true; 2]));
@@ -96,13 +96,13 @@ fn layer_norms() {
     // Mean 2, variance 1.
     let of = |x: &[u16]| done(LAYER_NORM, Elements { x, ..Elements::default() });
     assert_eq!(of(&[0x3c00, 0x4200]).values, [0xbc00, 0x3c00]);
-    // A constant row has none without epsilon, nor has one with an infinity.
+    // A constant row has no norm without epsilon. A row with an infinity has none either.
     for bad in [[0x4500; 2], [0x3c00, 0xfc00]] {
         assert_eq!(of(&bad), Done { values: vec![NAN; 2], overflows: vec![true; 2] });
     }
 }
 
-/// Without gains a bias of +0 is added all the same: what would round to -0 is +0.
+/// Without gains a bias of +0 is added all the same: a result that would round to -0 is +0.
 #[test]
 fn a_layer_norm_gives_no_negative_zero() {
     let x = [0x7bff, 0xfbff, 0x8001, 0];
@@ -110,7 +110,7 @@ fn a_layer_norm_gives_no_negative_zero() {
     assert_eq!(done(LAYER_NORM, Elements { x: &x, ..Elements::default() }).values[2..], [0, 0]);
 }
 
-/// Each norm behind all that comes before it, each by its own model.
+/// Each norm after all steps that come before it, each step by its own model.
 #[test]
 fn rotate_and_norms_in_order() {
     let table = FunctionTable::new(Function::Silu, FloatFormat::Fp16);
