@@ -1,9 +1,10 @@
-//! What no paper has: Orizuru's outliers beside Tender's groups, from parts that are built. Perplexity of it stands in docs/perplexity.md.
+//! A combination that no paper has: Orizuru's outliers with Tender's groups, from parts that are built.
+//! docs/perplexity.md has its perplexity.
 
 use super::outliers::{COSTS, INNER};
 use super::{Row, equal_area};
 
-/// Rows and columns of PEs, and lanes of the vector unit beside them.
+/// Rows and columns of PEs, and lanes of the vector unit next to the array.
 const ARRAY: f64 = 64.0;
 /// Orizuru of 4096 values in the paper's structure (docs/blocks/kllm-top.md, Cost): 0.087 of 453 mm².
 const ORIZURU: f64 = 0.087 * 453e6;
@@ -43,9 +44,9 @@ pub(super) fn rows() -> Vec<Row> {
             "64 rows of 4096 values, 20 outliers a side, 262 cycles each; 64 tiles of 4,103 cycles for 4096 outputs",
         ),
         percent(
-            "time of multiplying them : the same",
+            "time of multiplying outliers : the same",
             ARRAY * outliers * OUTPUTS / ARRAY / tiles(),
-            "40 products for each of 64 x 4096 results, 64 a cycle: it hides only behind the array's own work, and takes most of that time",
+            "40 products for each of 64 x 4096 results, 64 a cycle; this can only overlap with the array's work, and takes most of the array's time",
         ),
         percent(
             "the rescales of a tile, the most that fewer groups can save : the same",

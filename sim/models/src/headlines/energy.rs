@@ -7,13 +7,13 @@ use super::{Decoder, Row, equal_area, kelle, kllm, titanus, within};
 /// A figure as a function of picojoules a bit.
 #[derive(Clone, Copy, Debug)]
 pub struct Curve {
-    /// What it is.
+    /// The name of the figure.
     pub name: &'static str,
-    /// What the paper prints, and the picojoules a bit that belong to it.
+    /// The paper's value, and its picojoules a bit.
     pub paper: (f64, f64),
     /// Decimals to print.
     decimals: usize,
-    /// How it comes about.
+    /// The inputs of the formula.
     basis: &'static str,
     /// The figure.
     at: fn(f64) -> f64,
@@ -29,24 +29,26 @@ impl Curve {
 
 /// Columns of the table.
 const COLUMNS: [f64; 5] = [0.0, 1.2, 3.9, 12.0, 52.0];
-/// HBM2 as FG-DRAM has it, whose energy model Tender takes (VI-A): "with the average of 1.21 pJ/bit of activation energy, each HBM2 access
-/// incurs 3.92 pJ/bit" (O'Connor et al., Fine-Grained DRAM, MICRO '17, section 2); 3.97 elsewhere in it.
+/// HBM2 as in FG-DRAM, whose energy model Tender uses (VI-A): "with the average of 1.21 pJ/bit of activation energy,
+/// each HBM2 access incurs 3.92 pJ/bit" (O'Connor et al., Fine-Grained DRAM, MICRO '17, section 2). Elsewhere that
+/// paper has 3.97.
 const HBM2: f64 = 3.9;
 
 /// Watts of Tender (Table V).
 const TENDER_POWER: f64 = 1.60;
-/// Seconds of OPT-6.7B's prompt on it, if no PE ever waits.
+/// Seconds of OPT-6.7B's prompt on Tender, if no PE ever waits.
 fn seconds() -> f64 {
     Decoder::opt(32.0, 4096.0).work(2048.0) / (64.0 * 64.0 * 1e9)
 }
 
-/// Bits from DRAM: all weights, 4 bits each, for every 128 of 2,048 tokens, whose activations of 4096 channels fill half of the scratchpad.
+/// Bits from DRAM: all weights, 4 bits each, for every 128 of 2,048 tokens. The activations of 128 tokens with 4096
+/// channels fill half of the scratchpad.
 fn bits() -> f64 {
     Decoder::opt(32.0, 4096.0).weights() * 4.0 * 2048.0 / 128.0
 }
 
-/// Energy of a machine of the same area, as many watts, so much slower, with this share of products of 8 bits: twice the bits
-/// of these, twice as often.
+/// Energy of a machine with the same area and watts that is slower by this factor. A share of its products has 8 bits:
+/// their operands have twice the bits, and come twice as often.
 fn over(speed: f64, share: f64, picojoules: f64) -> f64 {
     let logic = TENDER_POWER * seconds();
     let memory = bits() * picojoules * 1e-12;
@@ -56,7 +58,7 @@ fn over(speed: f64, share: f64, picojoules: f64) -> f64 {
 /// All curves.
 #[must_use]
 pub fn curves() -> Vec<Curve> {
-    let tender = "1.60 W for 3.49 s, and 412 Gbit: weights of OPT-6.7B once for each 128 tokens; the other as many watts for as much longer as the paper prints";
+    let tender = "1.60 W for 3.49 s, and 412 Gbit: weights of OPT-6.7B once for each 128 tokens; the other machine takes the same watts for longer, by the factor in the paper";
     vec![
         Curve {
             name: "Tender over OliVe",
@@ -111,20 +113,20 @@ pub fn curves() -> Vec<Curve> {
             name: "the same, weights loaded once",
             paper: (1_576.0, titanus::picojoules()),
             decimals: 0,
-            basis: "and 679 Mbit; the value beside it is the authors' simulator's",
+            basis: "and 679 Mbit; the printed value is from the authors' simulator",
             at: |x| titanus::tokens_a_joule(x, true),
         },
     ]
 }
 
-/// Tender's three figures where its memory is HBM2.
+/// Tender's three figures with HBM2.
 pub(super) fn rows() -> Vec<Row> {
     let all = curves();
     let printed = [
         (
             "energy efficiency over OliVe",
             "1.24",
-            "the curve below at 3.9 pJ/bit: an access of HBM2 takes 3.92, of which 1.21 activate rows (FG-DRAM, MICRO '17, section 2), whose energy model the paper has (VI-A)",
+            "the curve below at 3.9 pJ/bit: an access of HBM2 takes 3.92, of which 1.21 activate rows (FG-DRAM, MICRO '17, section 2), whose energy model the paper uses (VI-A)",
         ),
         ("over OLAccel", "1.53", "the same"),
         (
@@ -147,7 +149,7 @@ pub(super) fn rows() -> Vec<Row> {
 
 /// The curves as a table.
 pub(super) fn markdown() -> String {
-    let mut text = "\n## Energy over that of a bit of DRAM\n\n| figure | paper, at pJ/bit |".to_owned();
+    let mut text = "\n## Energy efficiency by the energy of a bit of DRAM\n\n| figure | paper, at pJ/bit |".to_owned();
     for column in COLUMNS {
         let _ = write!(text, " {column} |");
     }
@@ -169,7 +171,7 @@ pub(super) fn markdown() -> String {
 mod tests {
     use super::*;
 
-    /// Logic alone is the speed; memory alone is the bits.
+    /// Without energy of memory the ratio is the speed; with memory alone it is the ratio of bits.
     #[test]
     fn ends_of_the_curves() {
         assert!((over(1.5, 0.5, 0.0) - 1.5).abs() < 1e-12);
@@ -186,7 +188,7 @@ mod tests {
         }
     }
 
-    /// Where a curve is made of all of a paper's own numbers it goes through its value.
+    /// A curve from a paper's own numbers alone goes through the paper's value.
     #[test]
     fn curves_meet_the_papers() {
         for curve in curves()

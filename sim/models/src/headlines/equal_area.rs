@@ -1,7 +1,7 @@
 //! Speed at equal area: processing elements of the baselines and ours, mapped by one script.
 //!
-//! The areas are those of `areas.json`, square micrometres in osu018 without wires; a test of `gen` maps the blocks again and
-//! compares. At equal area and clock a machine is as fast as it does products in an area.
+//! The areas are in `areas.json`: square micrometres in osu018 without wires. A test of `gen` maps the blocks again and
+//! compares. At equal area and clock the speed of a machine is its number of products an area.
 
 use std::sync::LazyLock;
 
@@ -24,7 +24,7 @@ const LANES: f64 = 16.0;
 const OUTLIERS: f64 = 0.03;
 /// How much longer a product of operands of 8 bits takes than one of 4.
 const BYTES: f64 = 4.0;
-/// What the paper prints over ANT and OLAccel.
+/// The speed over ANT and OLAccel that the paper prints.
 const ANT: f64 = 2.63;
 const OLACCEL: f64 = 1.84;
 
@@ -33,14 +33,14 @@ pub(super) fn olive() -> f64 {
     area("OliVe") / area("Tender")
 }
 
-/// Share of steps in which more than one of a group's weights is an outlier: those take two.
+/// Share of steps in which more than one of a group's weights is an outlier. Such a step takes two cycles.
 fn second_steps() -> f64 {
     let none = (1.0 - OUTLIERS).powf(LANES);
     let one = LANES * OUTLIERS * (1.0 - OUTLIERS).powf(LANES - 1.0);
     1.0 - none - one
 }
 
-/// Area of a lane, with its part of as many groups for outlier activations as these need.
+/// Area of a lane, with its part of the groups for outlier activations.
 fn olaccel_lane() -> f64 {
     (area("OLAccel") + OUTLIERS / (1.0 - OUTLIERS) * area("OLAccel, outlier activations")) / LANES
 }
@@ -50,22 +50,22 @@ pub(super) fn olaccel() -> f64 {
     olaccel_lane() / area("Tender, registers beside") * (1.0 + second_steps())
 }
 
-/// Time with this share of products of 8 bits, if none has them otherwise.
+/// Time with this share of products of 8 bits, from the time without such products.
 pub(super) fn with_bytes(time: f64, share: f64) -> f64 {
     time * (1.0 + (BYTES - 1.0) * share)
 }
 
-/// The share that makes the time what the paper prints.
+/// The share with which the time is the paper's.
 pub(super) fn share_of_bytes(time: f64, printed: f64) -> f64 {
     (printed / time - 1.0) / (BYTES - 1.0)
 }
 
-/// The share that ANT needs for what the paper prints.
+/// The share that ANT needs for the paper's figure.
 pub(super) fn share_of_ant() -> f64 {
     share_of_bytes(olive(), ANT)
 }
 
-/// The share that OLAccel needs for it.
+/// The share that OLAccel needs for the paper's figure.
 pub(super) fn share_of_olaccel() -> f64 {
     share_of_bytes(olaccel(), OLACCEL)
 }
@@ -95,13 +95,13 @@ pub(super) fn tender() -> Vec<Row> {
             "the same, with registers beside the accumulators",
             "-",
             (area("OliVe, registers beside") / area("Tender, registers beside"), 2, ""),
-            "what both have in common makes the ratio smaller",
+            "parts that both have make the ratio smaller",
         ),
         row(
             "the same, exponents of 3 bits",
             "-",
             (area("OliVe, exponents of 3 bits") / area("Tender"), 2, ""),
-            "enough for types of 4 bits, not for those of 8",
+            "enough for types of 4 bits, not for types of 8 bits",
         ),
         row(
             "a lane of OLAccel : PE of Tender, area",
@@ -168,14 +168,15 @@ const PUBLIC_BITMOD: f64 = 1507.7;
 const PUBLIC_FP16: f64 = 1968.7;
 /// Products of a PE of BitMoD: four in as many cycles as a weight has terms.
 const BITMOD_LANES: f64 = 4.0;
-/// Logic of the lanes of `kllm_top` in the paper's structure, square micrometres (docs/blocks/kllm-top.md, Cost): 0.727 of 453 mm².
+/// Logic of the lanes of `kllm_top` in the paper's structure, square micrometres (docs/blocks/kllm-top.md, Cost): 0.727
+/// of 453 mm².
 const OUR_LANES: f64 = 0.727 * 453e6;
 
 pub(super) fn kllm() -> Vec<Row> {
     let pairs = kllm::PAIRS;
     let printed = kllm::ALL_LANES[0] * 1e6 / pairs;
     let ours = OUR_LANES / pairs;
-    // A floating-point PE in both libraries is the measure of how they compare.
+    // A floating-point PE in both libraries gives the ratio of the libraries.
     let scaled = ours * PUBLIC_FP16 / area("fp16");
     let olive = |row: Row| Row { paper: "1.37", accept: within(1.37, 0.3), ..row };
     let bitmod = |row: Row| Row { paper: "1.45", accept: within(1.45, 0.3), ..row };

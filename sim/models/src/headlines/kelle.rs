@@ -1,4 +1,4 @@
-//! Kelle: refreshes, and figures of the paper that its other figures contradict.
+//! Kelle: refreshes, and figures that contradict other figures of the paper.
 
 use golden::kelle::lifetime::{self, Lifetime};
 
@@ -20,7 +20,7 @@ fn mean_interval() -> f64 {
     4.0 / rates.sum::<f64>() / HERTZ
 }
 
-/// A task of section 7.1: tokens of its prompt and of its answer, and those that are kept.
+/// A task of section 7.1: tokens of its prompt and of its answer, and tokens that are kept.
 #[derive(Clone, Copy)]
 struct Task {
     prompt: u32,
@@ -37,17 +37,17 @@ const PG19: Task = Task { prompt: 512, answer: 8192, kept: 2048 };
 const CHIP: f64 = 6.52;
 const DRAM_POWER: f64 = 11.74;
 
-/// What the paper's watts of DRAM are at its bandwidth.
+/// Picojoules a bit: the paper's watts of DRAM at its full bandwidth.
 pub(super) fn implied_picojoules() -> f64 {
     DRAM_POWER / (DRAM * 8.0) * 1e12
 }
 
-/// Power with refreshes at this mean interval, with memory of so many picojoules a bit that is never idle.
+/// Power with refreshes at this mean interval. Memory takes so many picojoules a bit, and is never idle.
 fn power(interval: f64, picojoules: f64) -> f64 {
     CHIP + REFRESH / interval - REFRESH / mean_interval() + DRAM * 8.0 * picojoules * 1e-12
 }
 
-/// Energy with refreshes of all rows each 45 us : that under 2DRP.
+/// Energy with refreshes of all rows each 45 us : energy under 2DRP.
 pub(super) fn refreshed(picojoules: f64) -> f64 {
     power(45e-6, picojoules) / power(mean_interval(), picojoules)
 }
@@ -73,30 +73,33 @@ const LLAMA_3_2_3B: Streamed = Streamed { weights: 3.21e9, cached: 2.0 * 28.0 * 
 const LLAMA_2_13B: Streamed = Streamed { weights: 13.02e9, cached: 2.0 * 40.0 * 5120.0 * 2.0 };
 
 impl Streamed {
-    /// Bytes of a step at batch 16 in the mean over PG19, 8,192 tokens behind 512, if so many tokens are kept.
+    /// Bytes of a step at batch 16 if so many tokens are kept: the mean over PG19, with 8,192 tokens after a prompt of
+    /// 512.
     fn step(&self, kept: u32) -> f64 {
         self.step_of(PG19, 16.0, (kept, 1.0))
     }
 
-    /// Bytes of a step in the mean over a task's answer, if so many tokens of each sequence are kept, in so much of their bytes.
+    /// Bytes of a step in the mean over a task's answer, if so many tokens of each sequence are kept, in so much of
+    /// their bytes.
     fn step_of(&self, task: Task, batch: f64, (kept, share): (u32, f64)) -> f64 {
         let steps = task.prompt + 1..=task.prompt + task.answer;
         let tokens: f64 = steps.clone().map(|there| f64::from(kept.min(there))).sum();
         self.weights + batch * share * self.cached * tokens / steps.count() as f64
     }
 
-    /// Bytes of all tokens : bytes of those that a task keeps.
+    /// Bytes of all tokens : bytes of the tokens that a task keeps.
     fn saved(&self, task: Task, batch: f64, share: f64) -> f64 {
         self.step_of(task, batch, (u32::MAX, 1.0)) / self.step_of(task, batch, (task.kept, share))
     }
 
-    /// Bytes of a task's steps : the same without so many that stay on the chip, one sequence.
+    /// Bytes of a task's steps : the same without so many bytes that stay on the chip. One sequence.
     fn larger(&self, task: Task, bytes: f64) -> f64 {
         let step = self.step_of(task, 1.0, (u32::MAX, 1.0));
         step / (step - bytes)
     }
 
-    /// Time of a prompt and of an answer at batch 16, all tokens : 2,048 of them. The array takes the prompt in two passes, memory the steps.
+    /// Time of a prompt and of an answer at batch 16: all tokens : 2,048 of them. The array limits the prompt, which
+    /// takes two passes. Memory limits the steps.
     fn behind(&self, prompt: u32, answer: u32) -> f64 {
         let task = Task { prompt, answer, kept: 2048 };
         let first = 16.0 * 2.0 * f64::from(prompt) * self.weights / ELEMENTS / HERTZ;
@@ -104,13 +107,13 @@ impl Streamed {
         time(u32::MAX) / time(task.kept)
     }
 
-    /// How many times the bytes of the largest budget of table 7 are those of this one.
+    /// Bytes of the largest budget of table 7 : bytes of this budget.
     fn gain(&self, kept: u32) -> f64 {
         self.step(8750) / self.step(kept)
     }
 }
 
-/// Table 7, each beside its last column.
+/// Table 7, each column relative to the last one.
 fn budgets() -> impl Iterator<Item = Row> {
     const BASIS: &str = "bytes of a step, batch 16: all weights of 8 bits (3.21 G, 13.02 G) and min(N', tokens) keys and values of 16, mean over 512 + 8,192 tokens";
     let rows = [
@@ -149,7 +152,7 @@ pub(super) fn rows() -> Vec<Row> {
     rows
 }
 
-/// What figures 3, 13, 15a and 16 show, by arithmetic.
+/// The content of figures 3, 13, 15a and 16, by arithmetic.
 fn figures() -> Vec<Row> {
     let row =
         |figure, paper, value, decimals, accept, basis| Row { figure, paper, value, decimals, unit: "", accept, basis };
@@ -176,7 +179,7 @@ fn figures() -> Vec<Row> {
             "1.14 mJ for 4 MB (Table 1), other watts as in 8; the paper's share of refresh is 46 %, this one 75 %",
         ),
         row(
-            "what eviction saves, PG19 : LAMBADA",
+            "saving by eviction, PG19 : LAMBADA",
             "above 1 (Figure 13: more with longer answers)",
             saved(PG19) / saved(LAMBADA),
             2,
@@ -192,7 +195,7 @@ fn figures() -> Vec<Row> {
             "LLaMA-2-7B: as many heads of keys as of queries",
         ),
         row(
-            "share of tokens computed again from which on the array is what all wait for",
+            "share of tokens computed again above which the array limits the speed",
             "one of four (8.3.2, Figure 16a)",
             again(3.2, 1.1),
             3,
@@ -208,7 +211,7 @@ fn figures() -> Vec<Row> {
             "0.26 : (32.8 + 0.26)",
         ),
         row(
-            "speed that eviction allows behind 16,384 tokens, 8,192 : 128 more",
+            "speed that eviction allows after 16,384 tokens, 8,192 : 128 more",
             "above 1 (Figure 16b)",
             LLAMA_2_7B_STREAMED.behind(16_384, 8192) / LLAMA_2_7B_STREAMED.behind(16_384, 128),
             2,
@@ -218,7 +221,7 @@ fn figures() -> Vec<Row> {
     ]
 }
 
-/// What traffic allows of the speed-ups.
+/// The speed-ups that traffic allows.
 fn bounds() -> Vec<Row> {
     let row = |figure, paper, value, basis| Row { figure, paper, value, decimals: 2, unit: "", accept: None, basis };
     let all = [LAMBADA, TRIVIA_QA, QASPER, PG19];
@@ -245,7 +248,8 @@ fn bounds() -> Vec<Row> {
     ]
 }
 
-/// Perplexity of SmolLM2-135M with N' = 128 (docs/perplexity.md): refreshed alike, and by class, at as many refreshes.
+/// Perplexity of SmolLM2-135M with N' = 128 (docs/perplexity.md) at the same number of refreshes: all rows alike, and
+/// by class.
 pub const TABLE_4: [[f64; 2]; 3] = [[21.23, 17.05], [28.61, 18.45], [75.71, 26.62]];
 
 /// A direction that the paper shows.

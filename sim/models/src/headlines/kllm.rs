@@ -1,4 +1,4 @@
-//! KLLM: sums of its Table I, the roofline of a token, and what its ratios need.
+//! KLLM: sums of its Table I, the roofline of a token, and the inputs that its ratios need.
 
 use super::{LLAMA_2_7B, Row, within};
 
@@ -9,11 +9,12 @@ const CONCAT: f64 = 8.36e-2;
 const COUNTERS: f64 = 6.14e-2;
 const MACS: f64 = 1.96e-1;
 const LANES: f64 = 16.0;
-/// Output buffer, index buffer, codebook buffer, clustering unit, Orizuru; the power of the functional unit is illegible.
+/// Output buffer, index buffer, codebook buffer, clustering unit, Orizuru; the power of the functional unit is
+/// illegible.
 const CHIP: [[f64; 2]; 5] =
     [[4.61, 5.70e-1], [2.16, 5.40e-1], [8.44e-3, 2.11e-3], [2.11e-1, 7.10e-1], [7.39e-1, 2.73e-1]];
 const FUNCTIONAL_AREA: f64 = 8.89e-1;
-/// Its exponent is missing in print; with this one the sum closes.
+/// The exponent is missing in print; with this one the sum is right.
 const FUNCTIONAL_POWER: f64 = 0.563;
 const OUTPUT_BUFFER: [f64; 2] = CHIP[0];
 const POWER: f64 = 8.96;
@@ -31,12 +32,12 @@ const COUNTED: f64 = PAIRS * 500e6;
 const SPEED: [f64; 2] = [8.66, 9.67];
 const EFFICIENCY: f64 = 229.5;
 
-/// Share of energy by power (Figure 10b, Table I), relative to the concat units: how long each part is busy beside them.
+/// Share of energy by power (Figure 10b, Table I): how long each part is busy, relative to the concat units.
 fn duty(share: f64, power: f64) -> f64 {
     (share / power) / (33.46 / (LANES * CONCAT))
 }
 
-/// Weights of a token's products, with those of the vocabulary.
+/// Weights of a token's products, including the product with the vocabulary.
 fn weights() -> f64 {
     LLAMA_2_7B.weights() + 32_000.0 * LLAMA_2_7B.width
 }

@@ -1,7 +1,7 @@
-//! What of the papers' headline figures follows: from numbers that are printed, in the papers, in their artefacts and in data sheets; from
-//! areas of blocks under one script; and from formulas of cycles that equal the RTL's.
+//! Which of the papers' headline figures follow from known inputs. The inputs are numbers printed in the papers, in
+//! their artefacts and in data sheets; areas of blocks under one script; and formulas of cycles that equal the RTL's.
 //!
-//! Each figure is a formula of such inputs; where a figure does not follow from any, its row is the arithmetic that shows why.
+//! Each figure is a formula of such inputs. If a figure does not follow, its row has the arithmetic that shows why.
 
 mod combination;
 pub mod energy;
@@ -15,27 +15,27 @@ pub mod titanus;
 
 use std::fmt::Write;
 
-/// A figure of a paper, and what follows from printed numbers.
+/// A figure of a paper, and the value that follows from printed numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What it is.
+    /// The name of the figure.
     pub figure: &'static str,
     /// The paper's value as it prints it, and where.
     pub paper: &'static str,
-    /// What the formula gives; [`NO_CLAIM`] where what is printed does not say enough for one.
+    /// The result of the formula; [`NO_CLAIM`] if the printed numbers do not suffice for a formula.
     pub value: f64,
     /// Decimals to print.
     pub decimals: usize,
     /// Unit.
     pub unit: &'static str,
-    /// Least and most that agree with the paper; none where it has no such figure.
+    /// Smallest and largest value that agree with the paper; none if the paper has no such figure.
     pub accept: Option<[f64; 2]>,
     /// The formula with its inputs and their sources.
     pub basis: &'static str,
 }
 
 impl Row {
-    /// Whether the formula agrees with the paper, where it has the figure.
+    /// Whether the formula agrees with the paper, if the paper has the figure.
     #[must_use]
     pub fn agrees(&self) -> Option<bool> {
         self.accept.map(|[least, most]| (least..=most).contains(&self.value))
@@ -45,12 +45,12 @@ impl Row {
 /// The value of a figure whose conditions are not given.
 const NO_CLAIM: f64 = f64::NAN;
 
-/// Accepted: so much, relative, beside the paper's value.
+/// Accepts values up to this relative distance from the paper's value.
 const fn within(paper: f64, share: f64) -> Option<[f64; 2]> {
     Some([paper * (1.0 - share), paper * (1.0 + share)])
 }
 
-/// The rows of each paper, what follows from printed numbers first.
+/// The rows of each paper. Rows that follow from printed numbers come first.
 #[must_use]
 pub fn rows() -> [(&'static str, Vec<Row>); 10] {
     [
@@ -111,7 +111,8 @@ impl Decoder {
         self.layers * self.squares * self.width * self.width
     }
 
-    /// Multiply-accumulates of so many tokens from the beginning: weights, and scores and values of all pairs of tokens.
+    /// Multiply-accumulates of so many tokens from the beginning: weights, and scores and values of all pairs of
+    /// tokens.
     fn work(&self, tokens: f64) -> f64 {
         self.weights() * tokens + 2.0 * self.layers * tokens * tokens * self.width
     }
@@ -124,7 +125,7 @@ const LLAMA_2_7B: Decoder = Decoder { layers: 32.0, width: 4096.0, squares: 4.0 
 mod tests {
     use super::*;
 
-    /// What the rows say of themselves, and what is known not to follow.
+    /// Exactly the figures that are known not to follow are rejected.
     #[test]
     fn verdicts() {
         let rejected: Vec<&str> = rows()
@@ -158,7 +159,7 @@ mod tests {
         assert_eq!((Decoder::opt(64.0, 9216.0).work(2048.0) / 1e11).round(), 1385.0);
     }
 
-    /// What is said of Table 4 is what docs/perplexity.md has.
+    /// The numbers for Table 4 are also in docs/perplexity.md.
     #[test]
     fn perplexities_are_those_of_the_page() {
         let page = include_str!("../../../../docs/perplexity.md");

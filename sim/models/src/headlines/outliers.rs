@@ -1,17 +1,18 @@
-//! Figure 10a of KLLM: throughput lost to the search for outliers, and to outliers themselves, one token times 4096 x 4096, from cycles of `kllm_top` in the paper's structure.
+//! Figure 10a of KLLM: throughput lost to the search for outliers, and to the outliers themselves. One token is
+//! multiplied with 4096 x 4096 weights, on `kllm_top` in the paper's structure.
 //!
-//! The cycles are the golden recurrence's, which equals the RTL; a test of `testbenches` computes them again.
+//! The cycles come from the golden recurrence, which equals the RTL. A test of `testbenches` computes them again.
 
 use super::Row;
 
-/// What outliers cost.
+/// The cost of outliers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     /// Outliers of a token on each side.
     pub a_side: u32,
     /// Cycles of a token's product with a panel of 512 channels, weights in a bank; a mean of random positions.
     pub product: f64,
-    /// Cycles in which a row becomes a token.
+    /// Cycles until a row has become a token.
     pub row: u32,
 }
 
@@ -20,7 +21,8 @@ pub const INNER: u32 = 4096;
 /// Panels of as many channels.
 const PANELS: f64 = 4096.0 / 512.0;
 
-/// 16 lanes of 32 columns with 16 inputs, Orizuru of 4096 values, on a bus of 512 bits: none, 1, 3 and 10 % of outliers.
+/// 16 lanes of 32 columns with 16 inputs, Orizuru of 4096 values, on a bus of 512 bits: none, 1, 3 and 10 % of
+/// outliers.
 pub const COSTS: [Cost; 4] = [
     Cost { a_side: 0, product: 257.0, row: 142 },
     Cost { a_side: 20, product: 260.8125, row: 262 },
@@ -28,13 +30,14 @@ pub const COSTS: [Cost; 4] = [
     Cost { a_side: 204, product: 457.75, row: 1366 },
 ];
 
-/// Share of throughput that is lost to the search: KLLM-S has the same outliers, by thresholds, so its rows take as long as without.
+/// Share of throughput that is lost to the search. KLLM-S finds the same outliers by thresholds, so its rows take as
+/// long as rows without outliers.
 fn lost_to_search(cost: &Cost) -> f64 {
     let product = PANELS * cost.product;
     100.0 * (1.0 - (product + f64::from(COSTS[0].row)) / (product + f64::from(cost.row)))
 }
 
-/// Share of throughput that is lost beside no outliers, if making the token hides behind the product before, or does not.
+/// Share of throughput that is lost relative to no outliers. The search runs during the product before, or it does not.
 fn lost(cost: &Cost, hidden: bool) -> f64 {
     let time = |cost: &Cost| PANELS * cost.product + if hidden { 0.0 } else { f64::from(cost.row) };
     100.0 * (1.0 - time(&COSTS[0]) / time(cost))
@@ -48,7 +51,7 @@ pub(super) fn rows() -> Vec<Row> {
             "6 to 8 % (Figure 10a)",
             lost_to_search(&COSTS[1]),
             Some([3.0, 12.0]),
-            "one token times 4096 x 4096, cycles of `kllm_top` in the paper's structure, weights in time; the row becomes a token first, then 8 panels; KLLM-S finds the same outliers by thresholds",
+            "one token times 4096 x 4096, cycles of `kllm_top` in the paper's structure, weights in time; first the row becomes a token, then come 8 panels; KLLM-S finds the same outliers by thresholds",
         ),
         row("with 3 %", "-", lost_to_search(&COSTS[2]), None, "the same"),
         row("with 10 %", "-", lost_to_search(&COSTS[3]), None, "the same"),
@@ -60,7 +63,7 @@ pub(super) fn rows() -> Vec<Row> {
             "search, and beats that come again",
         ),
         row(
-            "the same if that hides behind the product before",
+            "the same if the search runs during the product before",
             "-",
             lost(&COSTS[1], true),
             None,

@@ -1,4 +1,4 @@
-//! Figure 13 of Tender: explicit and implicit requantization of whole models, by the formula of the array that equals its RTL
+//! Figure 13 of Tender: explicit and implicit requantization of whole models. The formula of the array equals its RTL
 //! (`golden::tender::cycles`).
 
 use golden::tender::cycles::ArrayCycles;
@@ -7,7 +7,7 @@ use golden::tender::tender_pe::Drain;
 use super::Row;
 use crate::cycles::shapes::{MODELS, Model};
 
-/// A product of all tokens: rows, reduction, columns, and how many there are of it in a layer.
+/// A product of all tokens: rows, reduction, columns, and how often a layer has the product.
 type Product = (u64, u64, u64, u64);
 
 /// Tokens of the prompt.
@@ -28,24 +28,24 @@ fn products(model: &Model) -> impl Iterator<Item = Product> {
     weights.into_iter().chain([(TOKENS, head, TOKENS, heads), (TOKENS, TOKENS, head, heads)])
 }
 
-/// Cycles of a layer whose tiles take so long, by their reduction.
+/// Cycles of a layer, given the cycles of a tile for each reduction.
 fn cycles(model: &Model, tile: impl Fn(u64) -> u64) -> u64 {
     let tiles = |rows: u64, columns: u64| rows.div_ceil(ARRAY) * columns.div_ceil(ARRAY);
     products(model).map(|(rows, inner, columns, count)| count * tiles(rows, columns) * tile(inner)).sum()
 }
 
-/// How a tile begins behind the one before.
+/// How a tile begins after the tile before.
 #[derive(Clone, Copy)]
 enum Overlap {
     /// Sums leave from registers beside the accumulators.
     Double,
-    /// From the accumulators.
+    /// Sums leave from the accumulators.
     Single,
     /// The array is empty before the next pass enters.
     None,
 }
 
-/// Cycles from tile to tile when each is passes of so many steps.
+/// Cycles from tile to tile if each tile takes passes of so many steps.
 fn period(overlap: Overlap, passes: &[u64]) -> u64 {
     let drain = if matches!(overlap, Overlap::Double) { Drain::Double } else { Drain::Single };
     let array = ArrayCycles { rows: ARRAY, columns: ARRAY, int8: false, drain, pipelined: false };
@@ -61,7 +61,7 @@ fn groups(inner: u64, count: u64) -> Vec<u64> {
     (0..count).map(|k| (inner * (k + 1) / count - inner * k / count).max(1)).collect()
 }
 
-/// The largest ratio over models and numbers of groups, and where it is.
+/// The largest ratio over models and numbers of groups, and its model and number.
 fn most(ratio: impl Fn(&Model, u64) -> f64) -> (f64, &'static str, u64) {
     let all = models().flat_map(|model| GROUPS.map(|count| (model, count)));
     let all = all.map(|(model, count)| (ratio(&model, count), model.name, count));
@@ -104,7 +104,7 @@ pub(super) fn rows() -> Vec<Row> {
             "-",
             explicit(Overlap::Double).0,
             None,
-            "only passes shorter than 64 steps cost anything: those of a head's 128 channels",
+            "only passes shorter than 64 steps cost time: the passes over a head's 128 channels",
         ),
         row(
             "the same, from an array that empties between passes",
@@ -124,7 +124,7 @@ mod tests {
     fn periods_by_hand() {
         assert_eq!(period(Overlap::Double, &[100, 10]), 164);
         assert_eq!(period(Overlap::Single, &[100, 10]), 100 + 10 + 2 * 65);
-        // The last step's sums: 63 + 63 + 64 + 1 cycles behind it.
+        // The sums of the last step come 63 + 63 + 64 + 1 cycles after it.
         assert_eq!(period(Overlap::None, &[100]), 100 + 191);
         assert_eq!((groups(128, 16), groups(10, 4)), (vec![8; 16], vec![2, 3, 2, 3]));
     }

@@ -1,4 +1,4 @@
-//! Tender: work of its models, and what its ratios say of the baselines.
+//! Tender: work of its models, and the power of the baselines that its ratios imply.
 
 use super::{Decoder, Row};
 

@@ -1,5 +1,5 @@
-//! Titanus: latency of its two pipelines, bytes and energy of its cache. Cycles and energies are those of the authors' simulator; beside them
-//! cycles of our core, as its recurrence has them.
+//! Titanus: latency of its two pipelines, bytes and energy of its cache. Cycles and energies come from the authors'
+//! simulator. Cycles of our core come from its recurrence.
 
 use super::{NO_CLAIM, Row, within};
 use crate::cycles::titanus::{Run, Units};
@@ -10,7 +10,7 @@ const PAIRS: [[f64; 2]; 6] = [[32., 32.], [32., 64.], [32., 128.], [64., 64.], [
 const LAYERS: f64 = 12.0;
 const HERTZ: f64 = 200e6;
 
-/// What a layer takes.
+/// The cycles of a layer.
 struct Core {
     /// Cycles of a token.
     token: f64,
@@ -21,11 +21,12 @@ struct Core {
 /// Both follow from the latencies that the authors' simulator prints for 32 + 32 tokens.
 const AUTHORS: Core = Core { token: 1607.0, stage: 554.0 };
 
-/// Cycles of a token behind 63 others in a layer of OPT-125M on our core, by stage: `models::cycles::titanus::STAGES`. A test of `testbenches`
-/// (`a_token_of_opt`) has them from the recurrence that equals the RTL.
+/// Cycles of a token after 63 others in a layer of OPT-125M on our core, by stage (`models::cycles::titanus::STAGES`).
+/// A test of `testbenches` (`a_token_of_opt`) computes them by the recurrence that equals the RTL.
 pub const OURS: [u64; 7] = [942, 3637, 3396, 2412, 3432, 782, 760];
 
-/// Cycles of 32 + 32 tokens on our core, token by token, each operation as its recurrence has it (`a_run_of_opt` of `testbenches`).
+/// Cycles of 32 + 32 tokens on our core, token by token. The recurrence gives the cycles of each operation
+/// (`a_run_of_opt` of `testbenches`).
 pub const RUN: Run = Run {
     at_once: 79_024,
     plain: 321_245,
@@ -39,13 +40,13 @@ pub const RUN: Run = Run {
     layers: 12,
 };
 
-/// Our core, a stage after the other.
+/// Our core, stage after stage.
 fn ours() -> Core {
     Core { token: OURS.iter().sum::<u64>() as f64, stage: OURS.iter().copied().max().unwrap_or(0) as f64 }
 }
 
 impl Core {
-    /// A token after the other through a layer after the other.
+    /// Token after token, each through layer after layer.
     fn plain(&self, [prompt, answer]: [f64; 2]) -> f64 {
         (prompt + answer) * self.token * LAYERS
     }
@@ -55,7 +56,7 @@ impl Core {
         ((prompt + 6.0) * self.stage + answer * self.token) * LAYERS
     }
 
-    /// And from core to core.
+    /// Tokens follow each other from core to core as well.
     fn core_to_core(&self, [prompt, answer]: [f64; 2]) -> f64 {
         (7.0 * LAYERS + prompt - 1.0) * self.stage + answer * self.token * LAYERS
     }
@@ -75,8 +76,8 @@ enum Moved {
 }
 
 impl Moved {
-    /// Bits of an element. Shares of zeros and bit widths are those of the authors' configuration for OPT-125M: 0.338 of the elements
-    /// are zeros before quantization and 0.510 after; keys have 3 bits, values 2.17.
+    /// Bits of an element. Shares of zeros and bit widths come from the authors' configuration for OPT-125M. 0.338 of
+    /// the elements are zeros before quantization, and 0.510 after it. Keys have 3 bits, values 2.17.
     fn bits(self) -> f64 {
         let (zeros, codes_of_zero, bits) = (0.338, 0.510, f64::midpoint(3.0, 2.17));
         match self {
@@ -87,7 +88,7 @@ impl Moved {
     }
 }
 
-/// Tokens whose keys and values move: each is written once, and a step of decoding reads all that are cached.
+/// Tokens whose keys and values move: each is written once, and a step of decoding reads all cached tokens.
 fn moved([prompt, answer]: [f64; 2]) -> f64 {
     prompt + answer + answer * prompt + answer * (answer - 1.0) / 2.0
 }
@@ -102,7 +103,7 @@ struct Energy {
 
 const PRINTED: Energy = Energy { compute: 0.815_761, cache: 4.449_862, other: 0.122_412, weights: 35.254_616 };
 
-/// Picojoules a bit that the authors' simulator takes for loading weights.
+/// Picojoules a bit of loading weights in the authors' simulator.
 pub(super) fn picojoules() -> f64 {
     PRINTED.weights * 1e9 / (WEIGHTS * 8.0)
 }
@@ -114,19 +115,20 @@ pub(super) fn tokens_a_joule(picojoules: f64, weights: bool) -> f64 {
     64.0 / (PRINTED.compute + PRINTED.other + bits * picojoules * 1e-9) * 1e3
 }
 
-/// Millijoules of a run: what is not the cache's goes by tokens, the cache's by tokens moved and their bits.
+/// Millijoules of a run. Energy of the cache is proportional to the tokens moved and their bits, all other energy to
+/// the number of tokens.
 fn energy(run: [f64; 2], how: Moved) -> f64 {
     let reference = [32.0, 32.0];
     (PRINTED.compute + PRINTED.other) * run.iter().sum::<f64>() / 64.0
         + PRINTED.cache * moved(run) / moved(reference) * how.bits() / Moved::Cpq.bits()
 }
 
-/// Bytes of one who loads weights for every token of the answer, and beside them the cache of so many tokens.
+/// Bytes of a machine that loads weights for every token of the answer, and the cache of so many tokens.
 fn reloading([_, answer]: [f64; 2], tokens: f64) -> f64 {
     answer * WEIGHTS + CACHED * tokens
 }
 
-/// Bytes that are charged to a run if every step reads as many tokens as there are in the end.
+/// Bytes of a run if every step reads as many tokens as the run has in the end.
 fn charged([prompt, answer]: [f64; 2]) -> f64 {
     answer * (prompt + answer)
 }
@@ -143,7 +145,7 @@ pub(super) fn rows() -> Vec<Row> {
     rows
 }
 
-/// Beside other machines.
+/// Ratios to other machines.
 fn others() -> Vec<Row> {
     let beside =
         |figure, paper, basis| Row { figure, paper, value: NO_CLAIM, decimals: 0, unit: "", accept: None, basis };
@@ -198,7 +200,7 @@ fn cache() -> Vec<Row> {
             decimals: 0,
             unit: "",
             accept: within(11_878.0, 0.001),
-            basis: "64 tokens : 5.39 mJ, the printed energies without that of loading weights",
+            basis: "64 tokens : 5.39 mJ, the printed energies without the energy of loading weights",
         },
         Row {
             figure: "the same with the weights loaded once",
@@ -278,7 +280,7 @@ fn latency() -> Vec<Row> {
             basis: "64 tokens at 200 MHz; fitted, since c and m come from this run",
         },
         Row {
-            figure: "c of our core, OPT-125M behind 63 tokens",
+            figure: "c of our core, OPT-125M after 63 tokens",
             paper: "1,607, 24 engines",
             value: ours().token,
             decimals: 0,
@@ -350,7 +352,7 @@ fn side_by_side() -> Vec<Row> {
     .into_iter()
     .enumerate()
     {
-        let basis = "the same cycles and those of the links, on cores whose tokens follow each other; `titanus_chain` before ideal memory takes what its recurrence says";
+        let basis = "the same cycles and the cycles of the links; tokens follow each other through the cores; `titanus_chain` with ideal memory takes the cycles of its recurrence";
         rows.push(row(on_cores, RUN.speed_on_cores(split), basis));
         rows.push(row(chained, RUN.speed_chained(split), "the same"));
     }
@@ -367,7 +369,7 @@ fn side_by_side() -> Vec<Row> {
         ),
         (
             Units::Stages,
-            ["something for each of seven stages", "stages of all cores, on top"],
+            ["a unit for each of seven stages", "stages of all cores, on top"],
             "the same with the paper's pipeline; 1.419 and 1.277 are the authors' c and m for this run; not built",
         ),
     ] {
@@ -381,7 +383,7 @@ fn side_by_side() -> Vec<Row> {
 mod tests {
     use super::*;
 
-    /// What is said of this run by the authors' numbers.
+    /// The figures of this run by the authors' numbers.
     #[test]
     fn authors_in_one_run() {
         let run = [32.0, 32.0];
@@ -393,7 +395,7 @@ mod tests {
         }
     }
 
-    /// What is written of our stages are their numbers.
+    /// The text about our stages has their numbers.
     #[test]
     fn stages_are_named() {
         let row = latency().into_iter().find(|row| row.figure.starts_with("c of our core")).unwrap();
