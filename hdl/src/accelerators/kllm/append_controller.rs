@@ -1,4 +1,4 @@
-//! Has a token put into panels: checks its fields and operands, has the DMAs move them, and waits for all of them.
+//! Puts a token into panels: checks its fields and operands, gives the DMAs their commands, and waits for all of them.
 
 use super::append_spec::{AppendSize, AppendSpec, LINE};
 use super::kllm_controller::{HEAD_BYTES, WORDS};
@@ -11,7 +11,7 @@ use crate::lang::{
     bits_for, cat, mux, parameters, ports, select, uint,
 };
 
-/// What is read: the token; lines of panels and that of constants or scales.
+/// Read DMAs: the token; lines of panels with the line of constants or scales.
 pub(super) const READERS: u32 = 2;
 /// Bit of the options: the token is a position of each channel.
 const POSITION: u32 = 0;
@@ -69,15 +69,15 @@ ports! {
         begin_o: Out = bit(),
         /// Its size; valid from begin_o up to the end.
         size: OutBundle<AppendSize> = (),
-        /// The head is none of a token without outliers.
+        /// The head does not belong to a token without outliers.
         field_error_i: In = bit(),
         /// What to read: the token, and the lines that change.
         read_command: OutStreams<DmaCommand> = (READERS, (p.spec.axi.clone(), p.dma.clone())),
-        /// Ends of that.
+        /// Ends of the reads.
         read_end: InStreams<DmaCompletion> = (READERS, p.spec.axi.clone()),
         /// Where to write.
         write_command: OutStream<DmaCommand> = (p.spec.axi.clone(), p.dma.clone()),
-        /// End of that.
+        /// End of the write.
         write_end: InStream<DmaCompletion> = p.spec.axi.clone(),
     }
 }
@@ -91,9 +91,9 @@ struct Place {
     stride: Signal,
 }
 
-/// What is checked, and what of it is touched.
+/// The operands that are checked, and the parts of them that are touched.
 struct Places {
-    /// Token, panels, constants or scales, up to what changes.
+    /// Token, panels, constants or scales, up to the part that changes.
     checked: [Place; 3],
     token: Place,
     lines: Place,
@@ -105,9 +105,11 @@ impl Block for AppendController {
     const ABOUT: About = About {
         name: "append_controller",
         summary: "checks a token that is to be put into panels and has it done",
-        contract: "Fields first: 5 for one that must be 0, 9 for a size; then token, panels, constants or scales, as operand_check says, up to what\n\
-            changes. Nothing is read or written unless all is right. Then the token and the lines that change are read, and the same\n\
-            lines written; the first error of a DMA, a head with outliers or without a meaning (15), or their last end ends the operation.",
+        contract: "Fields first: ERROR_RESERVED (5) for a field that must be 0, ERROR_SIZE (9) for a size. Then\n\
+            token, panels, constants or scales, as operand_check says, up to the part that changes. Nothing is read\n\
+            or written unless all is right. Then the token and the lines that change are read, and the same lines\n\
+            written. The operation ends with the last end of the DMAs, or with the first error: an error of a DMA,\n\
+            or ERROR_FIELD (15) for a head with outliers or without a meaning.",
         reference: "KLLM, section IV-A",
     };
 
@@ -116,7 +118,7 @@ impl Block for AppendController {
         m.connect(io.idle_o, state.is("Idle"));
         m.connect(io.operation.ready, state.is("Idle") & !io.abort_i);
         m.unused(io.operation.independent);
-        // Whoever has several engines has chosen this one by it.
+        // With several engines, the opcode has chosen this one.
         m.unused(io.operation.opcode);
         let code = |number: u32| uint(8).lit(number);
         let wrongs =
@@ -145,7 +147,7 @@ impl Block for AppendController {
         let begins = list.passed_o;
         m.connect(io.begin_o, begins);
 
-        m.comment("All is asked for, and all of that has to end: lines of panels, then that of constants or scales.");
+        m.comment("All reads are asked for, and all must end: lines of panels, then the line of constants or scales.");
         let commands = m.instance("u_commands", self.command_list());
         m.connect(commands.clear_i, io.abort_i);
         m.connect(commands.begin_i, begins);

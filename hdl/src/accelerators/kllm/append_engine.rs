@@ -1,4 +1,4 @@
-//! What works between the shell's streams on a token that is put into panels: controller and appender.
+//! The engine that puts a token into panels: controller and appender, between the shell's streams.
 
 use super::append_controller::{AppendController, READERS};
 use super::append_spec::AppendSpec;
@@ -72,7 +72,7 @@ impl Block for AppendEngine {
     const ABOUT: About = About {
         name: "append_engine",
         summary: "controller and appender of the KLLM accelerator",
-        contract: "Operations as append_controller has them done.",
+        contract: "Operations as append_controller describes them.",
         reference: "KLLM, section IV-A, figure 6",
     };
 
@@ -94,7 +94,7 @@ impl Block for AppendEngine {
         m.connect_stream(&controller.write_end, &io.write_end.at(0));
 
         let appender = m.instance("u_appender", self.appender());
-        // What was left of it when an operation ended.
+        // State of the operation before.
         m.connect(appender.clear_i, io.abort_i | controller.begin_o);
         appender.size.drive(m, "appender_size", &controller.size);
         m.connect_stream(&appender.token, &io.read.at(0));

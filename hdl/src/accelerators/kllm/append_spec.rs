@@ -1,11 +1,11 @@
-//! What all parts that put tokens into panels agree upon.
+//! Sizes that all parts that put tokens into panels share.
 
 use super::kllm_spec::{COUNT, KllmSpec};
 use crate::blocks::common::bus::AxiSpec;
 use crate::blocks::common::stream::StreamWidthConverter;
 use crate::lang::{Field, bit, bundle, parameters, uint};
 
-/// Bits of a line: what is read, changed and written at once.
+/// Bits of a line, which is read, changed and written at once.
 pub(super) const LINE: u32 = 512;
 
 parameters! {

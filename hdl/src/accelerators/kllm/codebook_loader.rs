@@ -1,4 +1,5 @@
-//! Codebooks from memory to the lanes: weights first, as these want them, although they lie behind the activations.
+//! Codebooks from memory to the lanes. The lanes need the weights first, although these follow the activations in
+//! memory.
 
 use super::kllm_spec::{BYTES, KllmSpec};
 use crate::accelerators::rows::starts_to_words;
@@ -11,7 +12,7 @@ use crate::lang::{
 
 /// Centroids of a codebook.
 const ENTRIES: u32 = 16;
-/// Numbers of 16 bits ahead of the centroids of activations, and up to those of weights.
+/// Numbers of 16 bits before the centroids of activations.
 const MIDPOINTS: u32 = 32;
 /// Numbers up to the end of the centroids of weights.
 const NUMBERS: u32 = MIDPOINTS + 2 * ENTRIES;
@@ -56,8 +57,9 @@ impl Block for CodebookLoader {
     const ABOUT: About = About {
         name: "codebook_loader",
         summary: "centroids of a codebook in memory, to the lanes",
-        contract: "Of a row of at least 128 bytes, numbers of 16 bits: 32 that are left out, 16 centroids of activations, 16 of weights. Those of\n\
-            weights leave first. A wrong one is told, and leaves cut.",
+        contract: "A row of at least 128 bytes has numbers of 16 bits: 32 that are left out, 16 centroids of\n\
+            activations, 16 centroids of weights. The centroids of weights leave first. A wrong centroid is told,\n\
+            and leaves cut.",
         reference: "KLLM, section III-B",
     };
 
@@ -95,7 +97,7 @@ impl Block for CodebookLoader {
         count.next(mux(clear, ty.lit(0), mux(moves, count.q.wrapping_add(1), count.q)));
         m.connect(io.done_o, count.q.eq(DONE));
 
-        // All bits from the sign on are equal, and those below not all 0 where it is negative.
+        // All bits from the sign on are equal, and the bits below not all 0 where it is negative.
         let high = number.slice(bits - 1..16);
         let least = number.bit(15) & !number.slice(0..bits - 1).any();
         let fits = !high.any() | (high.all() & !least);
@@ -109,12 +111,12 @@ impl Block for CodebookLoader {
         Timing::new().latency(1).beat(1).phase(
             "activations",
             ENTRIES,
-            "entries of activations, behind the last one of the weights",
+            "entries of activations, after the last one of the weights",
         )
     }
 }
 
-/// What the properties look at.
+/// Signals for the properties.
 struct Inside {
     count: Signal,
     /// A number comes.
@@ -125,7 +127,8 @@ struct Inside {
 }
 
 impl CodebookLoader {
-    /// Entries are counted at their port, numbers where they come: each is what it says, and of each kind there are 16.
+    /// Entries are counted at their port, numbers where they come: each has the right value, and of each kind there are
+    /// 16.
     fn properties(&self, m: &mut Module, io: &CodebookLoaderPorts, inside: &Inside) {
         m.formal(|m| {
             let ty = uint(7);
@@ -149,7 +152,7 @@ impl CodebookLoader {
             m.assert_always("weights_first", !io.entries.valid | io.entries.activation.eq(all));
             m.assert_always("in_order", !io.entries.valid | io.entries.index.eq(sent.slice(0..4)));
             m.assert_always("done_with_the_last", io.done_o.eq(sent.eq(2 * ENTRIES)));
-            m.comment("Nothing is lost where centroids of activations wait, and none leaves that is not there.");
+            m.comment("Nothing is lost where centroids of activations wait, and none leaves that did not come.");
             let kept = mux(
                 came.lt(MIDPOINTS),
                 ty.lit(0),
@@ -157,7 +160,7 @@ impl CodebookLoader {
             );
             let gone = mux(all, sent.wrapping_sub(ENTRIES), ty.lit(0));
             m.assert_always("what_waits", inside.kept.extend(7).eq(kept.wrapping_sub(gone)));
-            m.comment("A number that is none of so many bits is told.");
+            m.comment("A number that does not fit a centroid is told.");
             let most = (1i64 << (self.spec.centroid_bits - 1)) - 1;
             let fits = number.le(most) & number.ge(-most);
             m.assert_always("wrong_ones_are_told", io.error_o.eq(comes & came.ge(MIDPOINTS) & !fits));

@@ -38,13 +38,13 @@ impl FactorRing {
 ports! {
     /// Ports of [`FactorRing`].
     pub struct FactorRingPorts(p: &FactorRing) {
-        /// Forgets all factors; the next row is that of a product.
+        /// Forgets all factors; the next row belongs to a product.
         clear_i: In = bit(),
         /// The product; steady from clear_i on.
         size: InBundle<ProductSize> = (),
         /// The factors of all channels: one row.
         rows: InStream<RowBeat> = p.axi.clone(),
-        /// Those of a panel for each token, then those of the next panel; behind the last channel they mean nothing.
+        /// Factors of a panel for each token, then factors of the next panel; after the last channel they mean nothing.
         factors: OutStream<ScalingFactors> = p.spec.scaling(),
     }
 }
@@ -54,8 +54,8 @@ impl Block for FactorRing {
     const ABOUT: About = About {
         name: "factor_ring",
         summary: "factors of a panel's channels, again for each token",
-        contract: "Factors of a panel that has more than one token to come leave when all of them are there; with the last token they leave for good, and\n\
-            those of the next panel come.",
+        contract: "If a panel has more than one token to come, its factors leave when all of them are there. With\n\
+            the last token they leave for good, and the factors of the next panel come.",
         reference: "",
     };
 
@@ -66,7 +66,7 @@ impl Block for FactorRing {
         rows_to_words(m, "record", &io.rows, &records);
         m.unused(records.output.strobe);
         m.unused(records.output.last);
-        // A place more than a panel has beats: what goes round finds room.
+        // One more place than a panel has beats, so that beats that go round find room.
         let block = StreamFifo { storage: FifoStorage::Memory, ..StreamFifo::registers(self.width(), most.max(1) + 1) };
         let ring = m.instance("u_ring", block);
         m.connect(ring.clear_i, clear);
@@ -116,8 +116,8 @@ impl Block for FactorRing {
 }
 
 impl FactorRing {
-    /// Records carry their number. Of a product of up to two panels and three tokens, what leaves is counted at the port: for each panel,
-    /// and in it for each token, its records in order.
+    /// Records carry their number. For a product of up to two panels and three tokens, the records that leave are
+    /// counted at the port: for each panel, and in it for each token, its records in order.
     fn properties(&self, m: &mut Module, io: &FactorRingPorts) {
         // A beat is a record, and all records have a number of 8 bits.
         if self.axi.data_width != self.width() || self.spec.result_beats() > 8 {
@@ -155,7 +155,7 @@ impl FactorRing {
             m.assume("one_row", io.rows.row_last.eq(came.wrapping_add(1).eq(records)));
             m.assume("a_record_is_its_number", io.rows.data.data.slice(0..8).eq(came));
 
-            m.comment("What leaves: place in its panel, token, records of all panels before.");
+            m.comment("A record that leaves: place in its panel, token, records of all panels before.");
             let moves = io.factors.fire();
             let place = m.reg_init("formal_place_q", ty, 0);
             let token = m.reg_init("formal_token_q", ty, 0);

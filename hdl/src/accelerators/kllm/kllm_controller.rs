@@ -1,4 +1,5 @@
-//! Does one product, of tokens or of integers: checks its fields and operands, has the DMAs move them, and waits for all of them.
+//! Does one product, of tokens or of integers: checks its fields and operands, gives the DMAs their commands, and waits
+//! for all of them.
 
 use super::kllm_spec::{COUNT, KllmSpec, ProductSize};
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec};
@@ -9,9 +10,9 @@ use crate::lang::{
     bits_for, cat, mux, parameters, ports, select, uint,
 };
 
-/// What is read: codebook and heads of tokens, their indices, their outliers, panels of weights, constants, addends.
+/// Read DMAs: codebook and heads of tokens, their indices, their outliers, panels of weights, constants, addends.
 pub(super) const READERS: u32 = 6;
-/// The DMAs in that order, those with panels of further groups behind them, and the one that writes.
+/// The DMAs in that order, then the DMAs with panels of further groups, and the DMA that writes.
 const HEADS: u32 = 0;
 const INDICES: u32 = 1;
 const OUTLIERS: u32 = 2;
@@ -23,12 +24,12 @@ const ADDENDS: u32 = 5;
 const OPERANDS: u32 = 6;
 /// Words of an operation: a descriptor of 128 bytes without its header.
 pub(super) const WORDS: u32 = 24;
-/// Operation of a product of tokens, and of one of integers.
+/// Operation of a product of tokens, and operation of a product of integers.
 const MATMUL: u32 = 1;
 const SCORES: u32 = 2;
 /// Bit of the options: an overflow is an error.
 pub(super) const EXACT: u32 = 12;
-/// Bytes of a token ahead of its indices.
+/// Bytes of a token before its indices.
 pub(super) const HEAD_BYTES: u32 = 64;
 /// Bytes of the constants of a channel.
 const CONSTANT_BYTES: u32 = 8;
@@ -70,7 +71,7 @@ impl KllmController {
         OperandList::of(OPERANDS, OperandCheck::of(&self.axi, &self.dma))
     }
 
-    /// Tokens are read for each panel, and a codebook ahead of the heads.
+    /// Tokens are read for each panel, and a codebook before the heads.
     fn command_list(&self) -> CommandList {
         CommandList { dmas: self.spec.readers() + 1, times: 65535, commands: self.dma.commands }
     }
@@ -107,11 +108,11 @@ ports! {
         overflow_i: In = bit(),
         /// What to read: the codebook and then heads, indices, outliers, panels, constants, addends; panels of further groups.
         read_command: OutStreams<DmaCommand> = (p.spec.readers(), p.commands()),
-        /// Ends of that.
+        /// Ends of the reads.
         read_end: InStreams<DmaCompletion> = (p.spec.readers(), p.axi.clone()),
         /// Where to write.
         write_command: OutStream<DmaCommand> = p.commands(),
-        /// Ends of that.
+        /// End of the write.
         write_end: InStream<DmaCompletion> = p.axi.clone(),
     }
 }
@@ -187,10 +188,12 @@ impl Block for KllmController {
     const ABOUT: About = About {
         name: "kllm_controller",
         summary: "checks a product of tokens or integers and weights and has it done",
-        contract: "Another operation than 1 and 2 is refused with 15. Fields first: 5 for one that must be 0, 9 for a size; then each operand that is used, as\n\
-            operand_check says. Nothing is read or written unless all is right. Then all DMAs are asked; the first error of one of them, a\n\
-            head, outlier or centroid without a meaning (15), or their last end ends the operation. With bit 12 of the options, an\n\
-            overflow is error 14.",
+        contract: "Other operations than the product of tokens (1) and of integers (2) are refused with ERROR_FIELD\n\
+            (15). Fields first: ERROR_RESERVED (5) for a field that must be 0, ERROR_SIZE (9) for a size. Then each\n\
+            operand that is used, as operand_check says. Nothing is read or written unless all is right. Then all\n\
+            DMAs are asked. The operation ends with their last end, or with the first error: an error of a DMA, or\n\
+            ERROR_FIELD (15) for a head, outlier or centroid without a meaning. With bit 12 of the options, an\n\
+            overflow is ERROR_OVERFLOW (14).",
         reference: "KLLM, section IV-A",
     };
 
@@ -231,14 +234,14 @@ impl Block for KllmController {
         m.connect(list.used_i, used);
         list.operand.drive(m, "operand", &operand);
 
-        m.comment("Commands that are to be given, and those that have not ended.");
+        m.comment("Commands that are to be given, and commands that have not ended.");
         let begins = m.wire("begins", state.is("Begin"));
         m.connect(io.begin_o, begins);
         let commands = m.instance("u_commands", self.command_list());
         m.connect(commands.clear_i, io.abort_i);
         m.connect(commands.begin_i, begins);
         let zero = uint(16).lit(0);
-        // Of the panels of the group before.
+        // The panels of the group before.
         let (checks, mut at_before) = (state.is("Check"), places.panels.address);
         let readers = self.spec.readers();
         for k in 0..=readers {
@@ -301,7 +304,7 @@ impl Block for KllmController {
     }
 
     fn timing(&self) -> Timing {
-        // The state of the fields; an operand is 19 cycles, one that is not used is 1.
+        // The state of the fields; an operand takes 19 cycles, an unused one 1.
         Timing::new().phase(
             "checks",
             1 + 19 * OPERANDS,
@@ -340,7 +343,7 @@ impl KllmController {
         m.wire("panels", shift(channels.wrapping_add(panel - 1), panel).extend(16))
     }
 
-    /// Panels in memory: those of all groups.
+    /// Panels in memory: the panels of all groups.
     fn in_memory(&self, panels: Signal) -> Signal {
         panels.shl(self.spec.groups.trailing_zeros()).slice(0..16)
     }
@@ -378,7 +381,7 @@ impl KllmController {
         }
     }
 
-    /// What DMA `k` is asked for next.
+    /// The next command for DMA `k`.
     fn command(
         &self,
         m: &mut Module,
@@ -415,7 +418,7 @@ impl KllmController {
                 let at = if group == 0 {
                     self.next(m, "panel_address_q", places.panels.address, (begins, taken), step)
                 } else {
-                    // Behind the first panel of the group before, known long before the checks are over.
+                    // After the first panel of the group before; known long before the checks are over.
                     let at = m.reg(&format!("panel_{group}_address_q"), uint(64));
                     let first = at_before.wrapping_add(stride);
                     at.next_when(checks | taken, mux(checks, first, step(at.q)));
@@ -441,7 +444,7 @@ impl KllmController {
         }
     }
 
-    /// What begins with `first` and moves on with each command that is taken.
+    /// A value that begins with `first` and moves on with each command that is taken.
     fn next(
         &self,
         m: &mut Module,

@@ -1,4 +1,4 @@
-//! What works between the shell's streams on products: controller, readers, lanes, results.
+//! The engine for products: controller, readers, lanes and results, between the shell's streams.
 
 use super::codebook_loader::CodebookLoader;
 use super::kllm_controller::{KllmController, READERS};
@@ -72,7 +72,7 @@ ports! {
         window_limit_i: In = uint(64),
         /// The lanes take a beat in this cycle.
         computing_o: Out = bit(),
-        /// One that comes again.
+        /// They take a beat that comes again.
         repeats_o: Out = bit(),
         /// Results in this cycle that are infinite or no number.
         overflows_o: Out = uint(bits_for(p.spec.outputs.into())),
@@ -100,7 +100,7 @@ impl Block for KllmEngine {
     const ABOUT: About = About {
         name: "kllm_engine",
         summary: "controller, token reader, lanes and results of the KLLM accelerator",
-        contract: "Operations as kllm_controller has them done.",
+        contract: "Operations as kllm_controller describes them.",
         reference: "KLLM, section IV-A, figure 6",
     };
 
@@ -120,11 +120,11 @@ impl Block for KllmEngine {
         controller.read_end.connect(m, &io.read_end);
         m.connect_stream(&io.write_command.at(0), &controller.write_command);
         m.connect_stream(&controller.write_end, &io.write_end.at(0));
-        // What was left of padding, and banks, when an operation ended.
+        // Padding and banks of the operation before.
         let clear = m.wire("clear", io.abort_i | controller.begin_o);
         let size = &controller.size;
 
-        m.comment("The codebook comes ahead of the heads.");
+        m.comment("The codebook comes before the heads.");
         let loader = m.instance("u_codebook", self.loader());
         let reader = m.instance("u_tokens", self.reader());
         let first = io.read.at(0);

@@ -1,4 +1,5 @@
-//! The engines behind the shell: for products, for rows, for rows that become tokens, and for tokens that are put into panels.
+//! The engines inside the shell: for products, for rows, for rows that become tokens, and for tokens that are put into
+//! panels.
 
 use super::append_controller::READERS as APPENDED;
 use super::kllm_controller::WORDS;
@@ -45,7 +46,7 @@ ports! {
         computing_o: Out = bit(),
         /// The lanes take a beat in this cycle.
         beats_o: Out = bit(),
-        /// One that comes again.
+        /// The lanes take a beat that comes again.
         repeats_o: Out = bit(),
         /// Results in this cycle that are saturated, infinite or no number.
         overflows_o: Out = uint(bits_for(p.top.most_overflows().into())),
@@ -53,7 +54,7 @@ ports! {
         operation: InStream<Operation> = WORDS,
         /// How it ended.
         operation_end: OutStream<OperationEnd> = (),
-        /// What to read: docs/blocks/kllm-top.md says which DMA reads what.
+        /// Read commands: docs/blocks/kllm-top-reference.md says which DMA reads which operand.
         read_command: OutStreams<DmaCommand> = (p.top.product.readers(), (p.top.axi.clone(), p.top.dma.clone())),
         /// The rows.
         read: InStreams<RowBeat> = (p.top.product.readers(), p.top.axi.clone()),
@@ -72,8 +73,9 @@ impl Block for KllmEngines {
     type Ports = KllmEnginesPorts;
     const ABOUT: About = About {
         name: "kllm_engines",
-        summary: "what works between the shell of the KLLM accelerator and memory",
-        contract: "An operation, and the DMAs with it, belong to the engine that it is for: products where no other is. One works at a time.",
+        summary: "the engines between the shell of the KLLM accelerator and memory",
+        contract: "An operation, and the DMAs with it, belong to the engine for its opcode; without one, to the\n\
+            engine of products. One works at a time.",
         reference: "KLLM, section IV-A, figure 6",
     };
 

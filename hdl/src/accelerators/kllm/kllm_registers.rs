@@ -1,4 +1,4 @@
-//! Registers of the KLLM accelerator: those of all accelerators, and its own.
+//! Registers of the KLLM accelerator: the registers of all accelerators, and its own.
 
 use super::ACCELERATOR;
 use super::kllm_spec::KllmSpec;
@@ -117,7 +117,7 @@ impl Block for KllmRegisters {
     const ABOUT: About = About {
         name: "kllm_registers",
         summary: "registers of the KLLM accelerator",
-        contract: "Those of shell_registers, and behind them its own.",
+        contract: "The registers of shell_registers, then its own.",
         reference: "",
     };
 

@@ -14,7 +14,7 @@ use crate::lang::{
     parameters, ports, uint,
 };
 
-/// Tokens that are on their way from the reader to their last result, and some.
+/// Tokens that are on their way from the reader to their last result, and a few more.
 const TOKENS: u32 = 8;
 
 parameters! {
@@ -64,7 +64,7 @@ ports! {
         constants: InStream<RowBeat> = p.axi.clone(),
         /// Addends, if there are any: of each panel, for each token a row of the panel's channels.
         addends: InStream<RowBeat> = p.axi.clone(),
-        /// Results: rows as those of the addends.
+        /// Results: rows like the rows of the addends.
         write: OutStream<Word> = p.axi.data_width,
         /// Results that are infinite or no number in this cycle.
         overflows_o: Out = uint(bits_for(p.spec.outputs.into())),
@@ -78,7 +78,8 @@ impl Block for KllmResults {
     const ABOUT: About = About {
         name: "kllm_results",
         summary: "sums of lanes become rows of results",
-        contract: "Results are those of scaling_unit, plus addends if there are any, rounded to fp16. Sums behind the last channel are dropped.",
+        contract: "Results are the results of scaling_unit, plus addends if there are any, rounded to fp16. Sums\n\
+            after the last channel are dropped.",
         reference: "KLLM, section III-D",
     };
 
@@ -114,7 +115,7 @@ impl Block for KllmResults {
 
     fn timing(&self) -> Timing {
         let scaling = self.spec.scaling().cycles(0);
-        // To a register and a FIFO behind each; a word of a row is there a cycle later.
+        // To a register and a FIFO after each; a word of a row is there a cycle later.
         Timing::new().latency(scaling + u64::from(self.spec.adding()) + 2).beat(1)
     }
 }
@@ -137,7 +138,7 @@ impl KllmResults {
 
         let scaling = m.instance("u_scaling", self.spec.scaling());
         m.connect(scaling.clear_i, clear);
-        // The sums behind the last channel.
+        // The sums after the last channel.
         let over = m.reg_init("over_q", bit(), 0);
         let goes = m.wire("goes", io.sums.valid & scales.output.valid & !over.q);
         m.connect(scaling.sums.valid, goes);
@@ -176,7 +177,7 @@ impl KllmResults {
         scaling.results
     }
 
-    /// Results with their addends, and behind them which of them there are; and whether they are the last ones of their row.
+    /// Results with their addends. Above them, which of them exist, and whether they are the last ones of their row.
     fn added(
         &self,
         m: &mut Module,

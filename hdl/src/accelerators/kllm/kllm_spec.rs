@@ -1,4 +1,4 @@
-//! What all parts of the engine for products agree upon.
+//! Sizes that all parts of the engine for products share.
 
 use super::kllm_controller::READERS;
 use crate::blocks::common::{FloatAdd, FloatFormat};
@@ -12,7 +12,7 @@ pub(super) const COUNT: u32 = 17;
 pub(super) const BYTES: u32 = 20;
 
 parameters! {
-    /// Lanes, and what they hold.
+    /// Lanes and their sizes.
     pub struct KllmSpec {
         /// Lanes.
         lanes: u32 = 4, in power_of_two(1..=128), tag "l";
@@ -22,13 +22,15 @@ parameters! {
         inputs: u32 = 8, in power_of_two(2..=64), tag "n";
         /// Bits of a centroid, signed.
         centroid_bits: u32 = 12, in 2..=16, tag "f";
-        /// Words of a bank of weights: with no more beats than this, a token's weights are read once for all tokens.
+        /// Words of a bank of weights. If a token has no more beats than this, its weights are read once for all
+        /// tokens.
         buffer: u32 = 128, in 2..=65_535, tag "d";
         /// Beats of the longest token.
         depth: u32 = 512, in 1..=32_768, note "at most 65536 / inputs", tag "k";
         /// Outliers of a token on each side, at most.
         kmax: u32 = 32, in 1..=32_767, tag "o";
-        /// Groups of lanes, each with panels of its own and a DMA that reads them: a beat's weights come over that many.
+        /// Groups of lanes, each with panels of its own and a DMA that reads them: a beat's weights come over that many
+        /// DMAs.
         groups: u32 = 1, in power_of_two(1..=32), note "at most lanes; lanes / groups x columns at least 32", named "when set";
         /// Results of a cycle.
         outputs: u32 = 4, in power_of_two(1..=64), note "at most columns", tag "r";
@@ -54,9 +56,9 @@ bundle! {
         channels: Field = uint(16),
         /// Positions of a token, from 1 on.
         inner: Field = uint(COUNT),
-        /// Beats of a token, without those that come again.
+        /// Beats of a token; repeated beats do not count.
         beats: Field = uint(COUNT),
-        /// Outliers that there is room for in a token.
+        /// Places for outliers in a token.
         outliers: Field = uint(COUNT),
         /// A bank holds the weights of a panel: they come once for all tokens.
         fits: Field = bit(),
@@ -74,7 +76,7 @@ impl KllmSpec {
         self.lanes * self.columns
     }
 
-    /// A group of lanes: panels in memory are those of it.
+    /// A group of lanes, with a panel in memory.
     #[must_use]
     pub fn group(&self) -> Self {
         Self { lanes: self.lanes / self.groups.max(1), groups: 1, ..self.clone() }
@@ -109,7 +111,7 @@ impl KllmSpec {
         }
     }
 
-    /// What makes results of sums.
+    /// The unit that turns sums into results.
     #[must_use]
     pub fn scaling(&self) -> ScalingUnit {
         let lane = self.lane();
@@ -121,12 +123,12 @@ impl KllmSpec {
         }
     }
 
-    /// What adds to them.
+    /// The adder of the addends.
     pub(super) fn adder(&self) -> FloatAdd {
         FloatAdd { format: FloatFormat::Fp16, stages: 3, ..FloatAdd::default() }
     }
 
-    /// Cycles of an addend's sum; a register behind the adder.
+    /// Cycles of an addend's sum, with a register after the adder.
     #[must_use]
     pub fn adding(&self) -> u32 {
         self.adder().stages + 1

@@ -16,7 +16,8 @@ use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell};
 use crate::blocks::kllm::TreeStyle;
 use crate::lang::{About, Block, CatalogBlock, Module, Out, Timing, bit, bits_for, parameters, ports};
 
-/// Largest number of an operation; 4 is refused without a quantizer, 5 where beats of panels are less than lines.
+/// Largest opcode. The operation quantize (4) is refused without a quantizer, append (5) where a beat of a panel is
+/// shorter than a line.
 const OPCODES: u32 = 5;
 
 parameters! {
@@ -26,8 +27,8 @@ parameters! {
         axi: AxiSpec = AxiSpec::default();
         /// Bursts of the DMAs.
         dma: DmaSpec = DmaSpec::default();
-        /// Ports to memory; reader n is on port n modulo ports, and the writer is counted behind the readers. With two more than
-        /// `product.groups`, panels of each group come on a port of their own.
+        /// Ports to memory; reader n is on port n modulo ports, and the writer counts as the reader after the last one.
+        /// With `product.groups` + 2 ports, panels of each group come on a port of their own.
         ports: u32 = 1, in 1..=32, note "at most one for each DMA", named "when set";
         /// Beats that a read DMA keeps.
         read_beats: u32 = 64, in 2..=65536, note "at least dma.burst_beats", tag "k";
@@ -39,11 +40,12 @@ parameters! {
         max_beats: u32 = 64, in 1..=65535, tag "b";
         /// The vector unit's steps on an element.
         lane: VectorLane = VectorLane::default();
-        /// The last one.
+        /// The last step.
         requantize: RequantizeLane = RequantizeLane::default();
-        /// What the vector unit has for whole rows, beside the norm by the root mean square.
+        /// Functions for whole rows, beside the norm by the root mean square.
         units: RowUnits = RowUnits::all();
-        /// Values among which the quantizer finds outliers at once: makes tokens of rows; 0 without one.
+        /// Values among which the quantizer finds outliers at once; 0: no quantizer. The quantizer makes tokens of
+        /// rows.
         orizuru: u32 = 0, in 0..=32_768, note "0, or a power of two, a beat of the bus at least", named "when set";
         /// How the trees of its Orizuru are built.
         tree: TreeStyle = TreeStyle::default(), named "when set";
@@ -75,13 +77,13 @@ impl KllmTop {
         }
     }
 
-    /// What does products.
+    /// The engine for products.
     #[must_use]
     pub fn engine(&self) -> KllmEngine {
         KllmEngine { axi: self.axi.clone(), dma: self.dma.clone(), spec: self.product.clone() }
     }
 
-    /// What does rows.
+    /// The engine for rows.
     #[must_use]
     pub fn vector(&self) -> VectorEngine {
         VectorEngine {
@@ -94,7 +96,7 @@ impl KllmTop {
         }
     }
 
-    /// What makes tokens of rows, if anything does.
+    /// The quantizer, which makes tokens of rows, if there is one.
     #[must_use]
     pub fn quantizer(&self) -> Option<QuantizeEngine> {
         let spec = QuantizerSpec {
@@ -107,7 +109,8 @@ impl KllmTop {
         (self.orizuru > 0).then(|| QuantizeEngine { dma: self.dma.clone(), spec })
     }
 
-    /// What puts tokens into panels, if anything does: lines are whole beats of the bus, and a beat of a panel is whole lines.
+    /// The engine that puts tokens into panels, if there is one. Lines are whole beats of the bus, and a beat of a
+    /// panel is whole lines.
     #[must_use]
     pub fn appender(&self) -> Option<AppendEngine> {
         let spec = AppendSpec { axi: self.axi.clone(), product: self.product.group() };
@@ -150,9 +153,14 @@ impl Block for KllmTop {
     const ABOUT: About = About {
         name: "kllm_top",
         summary: "accelerator for products of K-Means indices with fp16 outliers, and for the rows between them, from memory to memory",
-        contract: "A job is a chain of descriptors of 128 bytes: 1 a product of tokens and panels of weights, 2 one of 8-bit integers and panels,\n\
-            3 rows through the steps of vector_unit, 4 rows that become tokens, where there is a quantizer, 5 a token that is put into\n\
-            panels. Descriptors, errors and registers: docs/blocks/kllm-top.md. No input in memory hangs it or makes it write outside of the rows that a right descriptor names.",
+        contract: "A job is a chain of descriptors of 128 bytes, with these operations (opcodes):\n\
+            - product of tokens and panels of weights (1)\n\
+            - product of 8-bit integers and panels (2)\n\
+            - rows through the steps of vector_unit (3)\n\
+            - rows that become tokens, with a quantizer (4)\n\
+            - a token that is put into panels (5).\n\
+            Descriptors, errors and registers: docs/blocks/kllm-top-reference.md. No input in memory hangs it or\n\
+            makes it write outside of the rows that a right descriptor names.",
         reference: "KLLM, section IV-A, figure 6",
     };
 

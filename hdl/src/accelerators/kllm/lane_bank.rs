@@ -1,4 +1,5 @@
-//! All lanes: codebooks and activations go to each of them, weights to one of a group after the other, sums from one after the other.
+//! All lanes. Codebooks and activations go to each of them. Weights go to the lanes of a group one after the other, and
+//! sums leave one lane after the other.
 
 use super::kllm_spec::{COUNT, KllmSpec};
 use crate::accelerators::rows::rows_to_words;
@@ -31,7 +32,7 @@ impl LaneBank {
         Self { axi: self.axi.clone(), spec: self.spec.group() }
     }
 
-    /// What is side by side: groups, or the lanes of the only one.
+    /// Members side by side: groups, or the lanes of the only group.
     fn members(&self) -> u32 {
         if self.spec.groups > 1 { self.spec.groups } else { self.spec.lanes }
     }
@@ -46,7 +47,7 @@ ports! {
         beats_i: In = uint(COUNT),
         /// Entries of codebooks; one is taken when all lanes have it.
         codebook: InStream<CodebookEntry> = p.spec.lane(),
-        /// Panels of weights of each group, a row each: of each beat the words of all its lanes.
+        /// Panels of weights of each group, a row each: for each beat the words of all its lanes.
         weights: InStreams<RowBeat> = (p.spec.groups, p.axi.clone()),
         /// Beats of tokens; one is taken when all lanes have it.
         activations: InStream<ActivationBeat> = p.spec.lane(),
@@ -55,7 +56,7 @@ ports! {
     }
 }
 
-/// What a lane or a group takes from a stream that goes to all of them.
+/// Transfers of a stream that goes to all lanes or groups.
 struct Taken<B> {
     valid: Array,
     ready: Array,
@@ -79,7 +80,7 @@ struct Leaving {
 }
 
 impl Leaving {
-    /// Those of member `i`.
+    /// The sums of member `i`.
     fn connect(&self, m: &mut Module, i: Index, from: &Stream<ColumnSums>) {
         m.connect(self.valid.at(i), from.valid);
         m.connect(from.ready, self.ready.at(i));
@@ -92,7 +93,8 @@ impl Block for LaneBank {
     const ABOUT: About = About {
         name: "lane_bank",
         summary: "all lanes: their weights in turn, the same activations, their sums in turn",
-        contract: "Each lane does what pe_lane does; a bank of weights ends with its panel. Several groups are as many banks of lanes side by side.",
+        contract: "Each lane works as pe_lane; a bank of weights ends with its panel. Several groups are as many\n\
+            banks of lanes side by side.",
         reference: "KLLM, section IV-A, figure 6",
     };
 

@@ -1,4 +1,4 @@
-//! Where the indices and the scale of a token go in a line of 64 bytes of a panel, of constants, or of scales.
+//! Puts the indices and the scale of a token into a line of 64 bytes of a panel, of constants, or of scales.
 
 use super::append_spec::{AppendSize, AppendSpec, LINE};
 use crate::lang::{About, Block, In, InBundle, Module, Out, Signal, Timing, bit, parameters, ports, select, uint};
@@ -20,7 +20,8 @@ ports! {
         is_scale_i: In = bit(),
         /// The line as it is.
         line_i: In = uint(LINE),
-        /// Indices, the next one lowest: of a channel the positions of a beat, of a position one for each run of positions.
+        /// Indices, the next one lowest. For a channel: the positions of a beat. For a position: one for each run of
+        /// positions.
         indices_i: In = uint(LINE),
         /// The token's scale, fp16.
         scale_i: In = uint(16),
@@ -60,9 +61,10 @@ impl Block for LineMerger {
     const ABOUT: About = About {
         name: "line_merger",
         summary: "puts indices or the scale of a token into 64 bytes of a panel or of its constants",
-        contract: "Combinational. A channel: the run of positions with its number modulo the runs of a line, and of constants those of its number\n\
-            modulo 8. A position: in each run the position with its number modulo inputs, and of scales that of its number modulo 32. All\n\
-            other bits stay.",
+        contract: "Combinational. A channel changes the run of positions with its number modulo the runs of a line.\n\
+            In a line of constants it changes the constants with its number modulo 8. A position changes, in each\n\
+            run, the position with its number modulo inputs. In a line of scales it changes the scale with its\n\
+            number modulo 32. All other bits stay.",
         reference: "KLLM, section IV-A",
     };
 
@@ -74,7 +76,7 @@ impl Block for LineMerger {
         m.comment("A channel is a run of positions.");
         let run = io.indices_i.slice(0..4 * inputs).repeat(runs);
         let channel = Self::part(m, "channel", number, runs, run);
-        m.comment("A position is an index of each run.");
+        m.comment("A position is one index in each run.");
         let bits = inputs.trailing_zeros();
         let here = number.slice(0..bits);
         let of_run = m.nets("position_mask", uint(4), inputs);

@@ -1,8 +1,8 @@
-//! KLLM, complete: products of tokens and weights that are indices of centroids, with outliers beside, and the rows between
-//! them, from memory to memory.
+//! KLLM, complete: products of tokens and weights that are indices of centroids, with outliers beside, and the rows
+//! between them, from memory to memory.
 //!
-//! Channels come in *panels*: as many as all lanes have. A panel's weights are read once for all tokens if a bank of the lanes
-//! holds them, else once for each; tokens are read again for each panel, which is little beside its weights.
+//! A *panel* has the channels of all lanes. If a bank of the lanes holds a panel's weights, they are read once for all
+//! tokens, else once for each. Tokens are read again for each panel, which is little compared with its weights.
 
 mod append_controller;
 mod append_engine;

@@ -21,9 +21,9 @@ parameters! {
 }
 
 bundle! {
-    /// What is known of a row whose outliers are found.
+    /// Results for a row whose outliers are found.
     pub struct TokenHead(_unit: ()) {
-        /// The largest magnitude of all others, fp16; 0 without others.
+        /// The largest magnitude of all other elements, fp16; 0 if there is none.
         scale: Field = uint(16),
         /// Outliers.
         outliers: Field = uint(OUTLIERS),
@@ -41,7 +41,7 @@ ports! {
         rows: InStream<RowBeat> = p.spec.axi.clone(),
         /// There is room for a row; stays until fill_last_o.
         room_i: In = bit(),
-        /// The beat is to be kept, and nothing of it is marked.
+        /// The beat is to be kept, with no element marked.
         keep_o: Out = bit(),
         /// An element of a beat is found; not with keep_o.
         mark_o: Out = bit(),
@@ -53,12 +53,12 @@ ports! {
         fresh_i: In = bit(),
         /// The row is complete after this cycle.
         fill_last_o: Out = bit(),
-        /// What is known of it: in the same cycle.
+        /// Scale and outliers of the row, in the same cycle.
         head: OutStream<TokenHead> = (),
     }
 }
 
-/// Where the finder is.
+/// State of the finder.
 struct Control {
     /// A beat is taken.
     moves: Signal,
@@ -73,9 +73,10 @@ impl Block for OutlierFinder {
     const ABOUT: About = About {
         name: "outlier_finder",
         summary: "outliers and scale of rows, found while the rows come",
-        contract: "Of each segment of a row its share of the largest and the smallest elements is marked, each element once though both sides may\n\
-            find it. The scale is the largest magnitude at the roots of Orizuru behind these pops, over the segments that have other elements:\n\
-            what is not popped lies between the roots, or is equal to both.",
+        contract: "In each segment of a row its share of the largest and the smallest elements is marked, each\n\
+            element once though both sides may find it. After these pops, the roots of Orizuru bound all elements\n\
+            that remain: each lies between the roots, or is equal to both. The scale is the largest magnitude of\n\
+            the roots, over the segments that have other elements.",
         reference: "KLLM, sections III-A and IV-C",
     };
 
@@ -120,7 +121,7 @@ impl Block for OutlierFinder {
         }
         m.connect(io.keep_o, moves);
 
-        m.comment("Pops, one a cycle: those ahead of the last one are marked.");
+        m.comment("Pops, one a cycle: all but the last one are marked.");
         let control = Control { moves, first: begins, serves: state.is("Serve"), judges: state.is("Judge") };
         for (to, share) in [(finder.k_max_i, shares.largest), (finder.k_min_i, shares.smallest)] {
             let wide = share.extend(OUTLIERS + 1);
@@ -174,7 +175,7 @@ struct PopSide {
     marks: Signal,
     /// All of the side are popped.
     ended: Signal,
-    /// The value behind the outliers.
+    /// The value after the outliers.
     root: Signal,
 }
 
@@ -210,7 +211,7 @@ impl OutlierFinder {
         PopSide { marks: takes & some, ended: ended.q, root: root.q }
     }
 
-    /// Counts what is marked, and keeps the largest magnitude of what is not.
+    /// Counts the marked elements, and keeps the largest magnitude of the others.
     fn head(&self, m: &mut Module, io: &OutlierFinderPorts, control: &Control, elements: Signal, roots: [Signal; 2]) {
         let ty = uint(bits_for(self.spec.orizuru.into()));
         let none = ty.lit(0);

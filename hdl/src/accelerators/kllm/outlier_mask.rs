@@ -1,4 +1,4 @@
-//! Which elements of a row are outliers: a bit for each, of the row in which they are sought and of the one that is used.
+//! The outliers of a row: a bit for each element, of the row in which they are sought and of the row in use.
 
 use crate::blocks::common::memory::{Ram, RamImplementation};
 use crate::lang::{
@@ -30,7 +30,7 @@ ports! {
         lane_i: In = uint(index_width(p.lanes.into())),
         /// The element of the cycle before was not marked yet.
         fresh_o: Out = bit(),
-        /// The row is complete after this cycle: it is there to be used. Not while two are.
+        /// The row is complete after this cycle and can be used. Not while two rows are complete.
         fill_last_i: In = bit(),
         /// Read the row in use; not while there is none.
         read_i: In = bit(),
@@ -54,9 +54,9 @@ impl Block for OutlierMask {
     const ABOUT: About = About {
         name: "outlier_mask",
         summary: "a bit for each element of two rows, tested and set at once",
-        contract: "Rows are filled and used in turn, like those of double_buffer. A mark and its test take a cycle: the memory writes one bit and\n\
-            reads the word as it was, so that who is found from both sides is fresh once. fresh_o is low but for the cycle after a mark.\n\
-            Words that were not made blank are unknown.",
+        contract: "Rows are filled and used in turn, as in double_buffer. A mark and its test take a cycle: the\n\
+            memory writes one bit and reads the word as it was. So an element that both sides find is fresh once.\n\
+            fresh_o is high at most in the cycle after a mark. Words that were not made blank are unknown.",
         reference: "KLLM, section IV-C",
     };
 
@@ -113,7 +113,7 @@ impl OutlierMask {
             m.assume("fills_a_free_row", full.q.ne(2) | !(io.fill_last_i | io.blank_i | io.mark_i));
             m.assume("uses_a_full_row", full.q.any() | !(io.read_i | io.use_last_i));
             m.assume("one_at_a_time", !(io.blank_i & io.mark_i));
-            // What is known of the element in the row that is filled, and in those that are full: oldest first.
+            // Marks of the element in the row that is filled, and in the full rows: oldest first.
             let here = m.wire("formal_here", io.word_i.eq(word.q));
             let blanks = m.wire("formal_blanks", io.blank_i & here);
             let marks = m.wire("formal_marks", io.mark_i & here & io.lane_i.eq(lane.q));

@@ -1,4 +1,4 @@
-//! How many of a row's outliers each of its segments looks for.
+//! Number of outliers of a row that each of its segments looks for.
 
 use super::kllm_spec::COUNT;
 use super::quantizer_spec::OUTLIERS;
@@ -25,7 +25,8 @@ ports! {
         count_i: In = uint(p.count_width),
         /// Segments of a row, from 1 on; steady from clear_i on.
         segments_i: In = uint(p.segment_width),
-        /// Goes on to the next segment at the coming edge, behind the last one of a row to the first one; not while ready_o is low.
+        /// Goes on to the next segment at the coming edge, from the last one of a row to the first one; not while
+        /// ready_o is low.
         next_i: In = bit(),
         /// share_o is right.
         ready_o: Out = bit(),
@@ -35,7 +36,7 @@ ports! {
 }
 
 impl OutlierShare {
-    /// What is left over is less than the segments, and then a row's outliers are added.
+    /// Width of the remainder: it is less than the segments, and then a row's outliers are added.
     fn rest_width(&self) -> u32 {
         self.count_width.max(self.segment_width) + 1
     }
@@ -46,9 +47,9 @@ impl Block for OutlierShare {
     const ABOUT: About = About {
         name: "outlier_share",
         summary: "outliers of a row, shared among its segments",
-        contract: "share_o of segment s of n is floor(count (s + 1) / n) - floor(count s / n), share_o + 1 cycles after clear_i or next_i: no more than\n\
-            the outliers take to be found. Without a divider: what is left over goes on to the next segment, and nothing is left behind\n\
-            the last one.",
+        contract: "share_o of segment s of n is floor(count (s + 1) / n) - floor(count s / n). It comes share_o + 1\n\
+            cycles after clear_i or next_i: no more than the time in which the outliers are found. Without a\n\
+            divider: the remainder goes on to the next segment, and is 0 after the last one.",
         reference: "KLLM, section IV-C",
     };
 
@@ -74,7 +75,7 @@ impl Block for OutlierShare {
 }
 
 impl OutlierShare {
-    /// Shares of a row add up to its outliers, and each is what is due less what was due before.
+    /// Shares of a row add up to its outliers, and each share is the difference of two neighbouring sums.
     fn properties(&self, m: &mut Module, io: &OutlierSharePorts, rest: Signal) {
         m.formal(|m| {
             let wide = self.count_width + self.segment_width + 2;
@@ -91,7 +92,7 @@ impl OutlierShare {
             m.assume("there_is_a_segment", io.segments_i.any());
             m.assume("begins_with_a_clear", begun.q | !io.next_i);
             m.assume("waits_until_ready", io.ready_o | !io.next_i);
-            // Segments and outliers ahead of this one.
+            // Segments and outliers before this one.
             let at = m.reg("formal_segment_q", io.segments_i.ty());
             let given = m.reg("formal_given_q", io.count_i.ty());
             let last = m.wire("formal_last", at.q.wrapping_add(1).eq(segments));

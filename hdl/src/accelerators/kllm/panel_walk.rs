@@ -1,9 +1,10 @@
-//! Where a stream of results is: which channels of a panel, which token, which panel.
+//! The place of a stream of results: which channels of a panel, which token, which panel.
 
 use super::kllm_spec::{COUNT, KllmSpec, ProductSize};
 use crate::lang::{Module, Signal, mux, uint};
 
-/// The place of the next beat; panels come one after the other, in each of them all tokens, and of each its channels.
+/// The place of the next beat. Panels come one after the other, in each panel all tokens, and for each token its
+/// channels.
 pub(super) struct PanelWalk {
     /// Channels of the panel from this beat on.
     pub rest: Signal,

@@ -1,4 +1,5 @@
-//! Has rows of fp16 made tokens: checks its fields and operands, has the DMAs move them, and waits for all of them.
+//! Turns rows of fp16 into tokens: checks its fields and operands, gives the DMAs their commands, and waits for all of
+//! them.
 
 use super::kllm_controller::{CODEBOOK_BYTES, EXACT, HEAD_BYTES, WORDS};
 use super::kllm_spec::COUNT;
@@ -11,7 +12,7 @@ use crate::lang::{
     bits_for, cat, mux, parameters, ports, select, uint,
 };
 
-/// What is read: codebook, rows.
+/// Read DMAs: codebook, rows.
 pub(super) const READERS: u32 = 2;
 /// Bit of the options: indices have 3 bits.
 const THREE_BITS: u32 = 0;
@@ -23,7 +24,7 @@ parameters! {
     pub struct QuantizeController {
         /// Commands of the DMAs.
         dma: DmaSpec = DmaSpec::default();
-        /// What makes tokens.
+        /// The quantizer.
         spec: QuantizerSpec = QuantizerSpec::default();
     }
     rules = |p, rules| {
@@ -68,11 +69,11 @@ ports! {
         overflow_i: In = bit(),
         /// What to read: the codebook, the rows.
         read_command: OutStreams<DmaCommand> = (READERS, (p.spec.axi.clone(), p.dma.clone())),
-        /// Ends of that.
+        /// Ends of the reads.
         read_end: InStreams<DmaCompletion> = (READERS, p.spec.axi.clone()),
         /// Where to write.
         write_command: OutStream<DmaCommand> = (p.spec.axi.clone(), p.dma.clone()),
-        /// End of that.
+        /// End of the write.
         write_end: InStream<DmaCompletion> = p.spec.axi.clone(),
     }
 }
@@ -91,9 +92,10 @@ impl Block for QuantizeController {
     const ABOUT: About = About {
         name: "quantize_controller",
         summary: "checks rows that are to become tokens and has it done",
-        contract: "Fields first: 5 for one that must be 0, 9 for a size; then each operand, as operand_check says. Nothing is read or written unless\n\
-            all is right. Then all DMAs are asked at once; the first error of one of them or their last end ends the operation. With bit 12 of\n\
-            the options, an inlier that is infinite or no number is error 14.",
+        contract: "Fields first: ERROR_RESERVED (5) for a field that must be 0, ERROR_SIZE (9) for a size. Then\n\
+            each operand, as operand_check says. Nothing is read or written unless all is right. Then all DMAs are\n\
+            asked at once; the first error of one of them or their last end ends the operation. With bit 12 of the\n\
+            options, an inlier that is infinite or no number is ERROR_OVERFLOW (14).",
         reference: "KLLM, section IV-A",
     };
 
@@ -102,7 +104,7 @@ impl Block for QuantizeController {
         m.connect(io.idle_o, state.is("Idle"));
         m.connect(io.operation.ready, state.is("Idle") & !io.abort_i);
         m.unused(io.operation.independent);
-        // Whoever has several engines has chosen this one by it.
+        // With several engines, the opcode has chosen this one.
         m.unused(io.operation.opcode);
         let code = |number: u32| uint(8).lit(number);
         let wrongs =
@@ -131,7 +133,7 @@ impl Block for QuantizeController {
         crate::lang::Bundle::drive(&list.operand, m, "operand", &operand);
         m.connect(io.begin_o, list.passed_o);
 
-        m.comment("All is asked for, and all of that has to end.");
+        m.comment("All reads and writes are asked for, and all must end.");
         let commands = m.instance("u_commands", self.command_list());
         m.connect(commands.clear_i, io.abort_i);
         m.connect(commands.begin_i, list.passed_o);
@@ -206,7 +208,7 @@ impl QuantizeController {
         m.wire("wrong_size", no_rows | no_columns | many)
     }
 
-    /// Codebook, rows and tokens; and the size of it all.
+    /// Codebook, rows and tokens; and the size of the operation.
     fn places(&self, m: &mut Module, io: &QuantizeControllerPorts) -> [Place; 3] {
         let word = |k: u32| io.operation.words.at(k);
         let wide = |k: u32| cat(&[word(k + 1), word(k)]);

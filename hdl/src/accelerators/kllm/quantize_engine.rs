@@ -1,4 +1,4 @@
-//! What works between the shell's streams on rows that become tokens: controller and quantizer.
+//! The engine that turns rows into tokens: controller and quantizer, between the shell's streams.
 
 use super::quantize_controller::{QuantizeController, READERS};
 use super::quantizer_spec::QuantizerSpec;
@@ -16,7 +16,7 @@ parameters! {
     pub struct QuantizeEngine {
         /// Commands of the DMAs.
         dma: DmaSpec = DmaSpec::default();
-        /// What makes tokens.
+        /// The quantizer.
         spec: QuantizerSpec = QuantizerSpec::default();
     }
     rules = |p, rules| {
@@ -74,7 +74,7 @@ impl Block for QuantizeEngine {
     const ABOUT: About = About {
         name: "quantize_engine",
         summary: "controller and quantizer of the KLLM accelerator",
-        contract: "Operations as quantize_controller has them done.",
+        contract: "Operations as quantize_controller describes them.",
         reference: "KLLM, section IV-A, figure 6",
     };
 
@@ -96,7 +96,7 @@ impl Block for QuantizeEngine {
         m.connect_stream(&controller.write_end, &io.write_end.at(0));
 
         let quantizer = m.instance("u_quantizer", self.quantizer());
-        // What was left of it when an operation ended.
+        // State of the operation before.
         m.connect(quantizer.clear_i, io.abort_i | controller.begin_o);
         quantizer.size.drive(m, "quantizer_size", &controller.size);
         m.connect_stream(&quantizer.codebook, &io.read.at(0));

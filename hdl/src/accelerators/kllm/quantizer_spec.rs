@@ -1,4 +1,4 @@
-//! What all parts of the quantizer agree upon.
+//! Sizes that all parts of the quantizer share.
 
 use super::kllm_spec::COUNT;
 use crate::blocks::common::bus::AxiSpec;
@@ -13,7 +13,7 @@ pub(super) const RECORD: u32 = 32;
 pub(super) const OUTLIERS: u32 = 16;
 
 parameters! {
-    /// What makes tokens of rows.
+    /// The unit that makes tokens of rows.
     pub struct QuantizerSpec {
         /// The bus: a beat of rows is as wide.
         axi: AxiSpec = AxiSpec::default();
@@ -47,7 +47,7 @@ bundle! {
         columns: Field = uint(COUNT),
         /// Beats of a row.
         beats: Field = uint(COUNT),
-        /// Segments of a row, of all of its outliers each has a share.
+        /// Segments of a row. Each has a share of the row's outliers.
         segments: Field = uint(COUNT),
         /// How many of the largest elements are outliers.
         largest: Field = uint(OUTLIERS),
@@ -55,9 +55,9 @@ bundle! {
         smallest: Field = uint(OUTLIERS),
         /// Indices have 3 bits, otherwise 4.
         three_bits: Field = bit(),
-        /// Beats of a token's indices, with the zeros behind them.
+        /// Beats of a token's indices, with the zeros after them.
         index_beats: Field = uint(COUNT),
-        /// Beats that there are for its outliers.
+        /// Beats for its outliers.
         outlier_beats: Field = uint(COUNT),
     }
 }
@@ -75,7 +75,7 @@ impl QuantizerSpec {
         self.inner.div_ceil(self.lanes())
     }
 
-    /// What finds outliers: one more on each side, for the scale.
+    /// The unit that finds outliers: one more on each side, for the scale.
     #[must_use]
     pub fn finder(&self) -> Orizuru {
         let lanes = self.lanes();
@@ -93,9 +93,9 @@ impl QuantizerSpec {
         }
     }
 
-    /// Cycles from the first beat of a row of so many elements to that of the next one, with so many outliers on each side, before
-    /// a memory that gives a beat a cycle and takes what is written: of each segment its beats, the time of Orizuru to its first
-    /// pops, and a pop for each outlier of its share and one for the scale. Indices leave meanwhile.
+    /// Cycles from the first beat of a row to the first beat of the next row, for so many elements and outliers on each
+    /// side. The memory gives a beat a cycle and takes all writes. Each segment takes its beats, the time of Orizuru to
+    /// its first pops, a pop for each outlier of its share and one for the scale. Indices leave meanwhile.
     #[must_use]
     pub fn row_cycles(&self, columns: u32, outliers: u32) -> u64 {
         let (finder, lanes) = (self.finder(), self.lanes());
@@ -104,19 +104,19 @@ impl QuantizerSpec {
         let segment = |s: u32| {
             let elements = self.orizuru.min(columns - s * self.orizuru);
             let pops = (due(s + 1) - due(s) + 1).min(elements.into());
-            // A pop of one side, then of the other, and the state behind them.
+            // A pop of one side, then of the other, and the state after them.
             u64::from(elements.div_ceil(lanes) + finder.init_cycles()) + u64::from(finder.pop_cycles()) * pops + 1
         };
         (0..segments).map(segment).sum()
     }
 
-    /// The rows that are found in and those that become tokens.
+    /// The rows in which outliers are sought, and the rows that become tokens.
     pub(super) fn rows(&self) -> DoubleBuffer {
         let depth = self.beats().max(2);
         DoubleBuffer { ram: Ram::words(depth, self.axi.data_width, RamImplementation::Inferred) }
     }
 
-    /// What makes indices.
+    /// The unit that makes indices.
     pub(super) fn clustering(&self) -> ClusteringUnit {
         ClusteringUnit { bits: 4, lanes: self.lanes(), search: Search::Binary, pipelined: true }
     }

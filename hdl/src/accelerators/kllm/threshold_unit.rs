@@ -13,7 +13,7 @@ use crate::lang::{About, Block, In, InStream, Module, Out, Timing, bit, mux, par
 const MIDPOINTS: u32 = 15;
 /// Midpoints where indices have 3 bits.
 const FEW: u32 = 7;
-/// Ranks of the multiplier and of the conversion behind it.
+/// Ranks of the multiplier and of the conversion after it.
 const MUL_STAGES: u32 = 4;
 const CONVERT_STAGES: u32 = 2;
 /// A NaN of fp16: nothing is above it.
@@ -31,7 +31,7 @@ parameters! {
 ports! {
     /// Ports of [`ThresholdUnit`].
     pub struct ThresholdUnitPorts(p: &ThresholdUnit) {
-        /// Drops everything; a codebook is the next row.
+        /// Drops everything; the next row is a codebook.
         clear_i: In = bit(),
         /// A codebook: one row.
         codebook: InStream<RowBeat> = p.axi.clone(),
@@ -45,7 +45,7 @@ ports! {
         index_o: Out = uint(4),
         /// The threshold, fp16.
         threshold_o: Out = uint(16),
-        /// All of the scale taken last are written; up to used_i.
+        /// All thresholds of the scale taken last are written; up to used_i.
         there_o: Out = bit(),
         /// They are not used any more.
         used_i: In = bit(),
@@ -69,9 +69,10 @@ impl Block for ThresholdUnit {
     const ABOUT: About = About {
         name: "threshold_unit",
         summary: "midpoints of a codebook times a token's scale",
-        contract: "Of a codebook the first 15 numbers of fp32 are midpoints. threshold = fp16(fp32(scale x midpoint)), both rounded towards minus\n\
-            infinity, which is rounding once: x is above it if and only if x is above the exact product, for any x of fp16. With 3 bits, those\n\
-            from the eighth one on are NaNs, above which is nothing.",
+        contract: "The first 15 numbers of a codebook, fp32, are midpoints. threshold = fp16(fp32(scale x\n\
+            midpoint)), both rounded towards minus infinity, which is rounding once: x is above it if and only if x\n\
+            is above the exact product, for any x of fp16. With 3 bits, the thresholds from the eighth one on are\n\
+            NaNs, and nothing is above a NaN.",
         reference: "KLLM, section III-A",
     };
 

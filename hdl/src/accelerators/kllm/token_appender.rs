@@ -32,15 +32,15 @@ ports! {
     pub struct TokenAppenderPorts(p: &TokenAppender) {
         /// Drops everything; a head comes next.
         clear_i: In = bit(),
-        /// Where it goes; steady from clear_i on.
+        /// Place of the token; steady from clear_i on.
         size: InBundle<AppendSize> = (),
         /// The token: head and indices, one row.
         token: InStream<RowBeat> = p.spec.axi.clone(),
-        /// Lines of panels, one command; then that of constants or scales.
+        /// Lines of panels, one command; then the line of constants or scales.
         lines: InStream<RowBeat> = p.spec.axi.clone(),
         /// The same lines, changed.
         write: OutStream<Word> = p.spec.axi.data_width,
-        /// The head is none of a token without outliers; up to clear_i.
+        /// The head does not belong to a token without outliers; up to clear_i.
         error_o: Out = bit(),
         /// A line changes in this cycle.
         moves_o: Out = bit(),
@@ -52,10 +52,11 @@ impl Block for TokenAppender {
     const ABOUT: About = About {
         name: "token_appender",
         summary: "a token's indices and scale go into lines of panels and of their constants",
-        contract: "Head first: indices of 3 or 4 bits, no outliers, else error_o and nothing leaves. Then a line leaves for each that comes, as line_merger\n\
-            says; of a channel each takes the positions of a beat, of a position an index for each run of positions. Behind the\n\
-            indices of the token zeros follow. The line behind the last one of the first command gets the scale, times its factors for\n\
-            a channel (fp32, rounded to nearest).",
+        contract: "Head first: indices of 3 or 4 bits, no outliers, else error_o and nothing leaves. Then a line\n\
+            leaves for each that comes, as line_merger says. For a channel each line takes the positions of a beat,\n\
+            for a position an index for each run of positions. Zeros follow the last index of the token. The line\n\
+            after the last one of the first command gets the scale; for a channel, the scale times its factors\n\
+            (fp32, rounded to nearest).",
         reference: "KLLM, section IV-A",
     };
 
@@ -82,7 +83,7 @@ impl Block for TokenAppender {
         let through = later_valid(m, "head", head, MUL_STAGES + 1, clear);
         there.next((there.q | through) & !clear);
 
-        m.comment("Indices, group by group; zeros behind them.");
+        m.comment("Indices, group by group; then zeros.");
         let indices = m.reg("indices_q", uint(LINE));
         let left = m.reg_init("groups_left_q", uint(GROUPS), 0);
         let ended = m.reg_init("token_ended_q", bit(), 0);
@@ -141,7 +142,7 @@ impl Block for TokenAppender {
 }
 
 impl TokenAppender {
-    /// Rows of whole lines; `last` is that of their command.
+    /// Rows of whole lines; `last` marks the last line of a command.
     fn lines(m: &mut Module, clear: Signal, rows: &Stream<RowBeat>, words: &StreamWidthConverterPorts) {
         m.connect(words.clear_i, clear);
         m.connect(words.input.valid, rows.valid);

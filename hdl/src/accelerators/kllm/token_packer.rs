@@ -1,4 +1,4 @@
-//! Heads, indices and outliers of tokens as they lie in memory.
+//! Heads, indices and outliers of tokens in their layout in memory.
 
 use super::kllm_spec::COUNT;
 use super::outlier_finder::TokenHead;
@@ -14,7 +14,7 @@ use crate::lang::{
 
 /// Bits of a number of beats in the formal section.
 const BITS: u32 = 7;
-/// Bits of a token ahead of its indices.
+/// Bits of a token before its indices.
 const HEAD: u32 = 512;
 
 const STATES: [&str; 3] = ["Head", "Indices", "Outliers"];
@@ -45,7 +45,7 @@ impl TokenPacker {
         StreamWidthConverter { input_width: RECORD, output_width: self.width(), granule: RECORD }
     }
 
-    /// All outliers of a row: its indices leave ahead of them.
+    /// All outliers of a row: its indices leave before them.
     fn fifo(&self) -> StreamFifo {
         let depth = (2 * self.spec.kmax).min(self.spec.inner).max(2);
         StreamFifo { width: RECORD, depth, storage: FifoStorage::Memory, slack: 0 }
@@ -59,11 +59,11 @@ impl TokenPacker {
 ports! {
     /// Ports of [`TokenPacker`].
     pub struct TokenPackerPorts(p: &TokenPacker) {
-        /// Drops everything, what is offered in this cycle too; the next head begins a token.
+        /// Drops everything, also beats offered in this cycle; the next head begins a token.
         clear_i: In = bit(),
-        /// Beats of a token's indices, with the zeros behind them, from 1 on; steady from clear_i on.
+        /// Beats of a token's indices, with the zeros after them, from 1 on; steady from clear_i on.
         index_beats_i: In = uint(COUNT),
-        /// Beats that there are for its outliers: room for all of them; as index_beats_i.
+        /// Beats for its outliers: room for all of them; as index_beats_i.
         outlier_beats_i: In = uint(COUNT),
         /// Indices have 3 bits; as index_beats_i.
         three_bits_i: In = bit(),
@@ -71,7 +71,7 @@ ports! {
         heads: InStream<TokenHead> = (),
         /// Their indices.
         indices: InStream<IndexBeats> = p.spec.lanes(),
-        /// Their outliers: of each as many as its head says.
+        /// Their outliers: for each token as many as its head says.
         records: InStream<Word> = RECORD,
         /// Tokens.
         write: OutStream<Word> = p.width(),
@@ -83,8 +83,9 @@ impl Block for TokenPacker {
     const ABOUT: About = About {
         name: "token_packer",
         summary: "heads, indices and outliers become tokens in memory",
-        contract: "Token after token: 64 bytes of head (scale, outliers, bits of an index), indices up to their last beat and zeros behind them,\n\
-            outliers and zeros behind them. Outliers of a token wait until its indices have left: there is room for all.",
+        contract: "Token after token: 64 bytes of head (scale, outliers, bits of an index), then indices up to\n\
+            their last beat and zeros, then outliers and zeros. Outliers of a token wait until its indices have\n\
+            left: there is room for all.",
         reference: "KLLM, section III-D",
     };
 
@@ -148,7 +149,7 @@ impl Block for TokenPacker {
 }
 
 impl TokenPacker {
-    /// The beat of a head ahead of which are all but `left` of them.
+    /// The beat of a head with `left` beats from it to the end.
     fn head_word(&self, m: &mut Module, io: &TokenPackerPorts, left: Signal) -> Signal {
         let bits = mux(io.three_bits_i, uint(32).lit(3), uint(32).lit(4));
         let head = m.wire("head", cat(&[bits, io.heads.outliers, io.heads.scale]));
@@ -175,7 +176,7 @@ impl TokenPacker {
         words.output
     }
 
-    /// Outliers in beats of the bus; those of a token come when its head has left.
+    /// Outliers in beats of the bus; outliers of a token come when its head has left.
     fn record_words(&self, m: &mut Module, io: &TokenPackerPorts, head_ends: Signal) -> Stream<Part> {
         m.comment("Outliers.");
         let fifo = m.instance("u_kept", self.fifo());
@@ -183,7 +184,7 @@ impl TokenPacker {
         m.connect_stream(&fifo.input, &io.records);
         m.unused(fifo.level_o);
         m.unused(fifo.almost_full_o);
-        // Those of the token that are still to come.
+        // Outliers of the token that are still to come.
         let due = m.reg_init("due_q", uint(OUTLIERS), 0);
         let words = m.instance("u_records", self.records());
         m.connect(words.clear_i, io.clear_i);
@@ -222,7 +223,7 @@ impl TokenPacker {
             m.assume("few_beats", io.index_beats_i.any() & io.index_beats_i.le(2) & io.outlier_beats_i.le(1));
             let room = mux(outlier_beats.any(), ty.lit(records.min(2 * self.spec.kmax)), ty.lit(0));
             m.assume("there_is_room", io.heads.outliers.le(room.extend(OUTLIERS)));
-            // By a power of two, modulo that of the counters.
+            // Times a power of two, modulo the range of the counters.
             let times = |value: Signal, factor: u32| (0..factor.ilog2()).fold(value, |sum, _| sum.wrapping_add(sum));
             let cleared = m.reg_init("formal_cleared_q", bit(), 0);
             cleared.next(cleared.q | io.clear_i);
@@ -244,7 +245,7 @@ impl TokenPacker {
             of_row.next(mux(io.clear_i, ty.lit(0), mux(index_moves, index_next, of_row.q)));
             m.assume("last_ends_a_row", io.indices.last.eq(row_ends));
 
-            // Where the writer is: the beat of its token, tokens and outliers ahead of it.
+            // The writer's state: the beat of its token, tokens and outliers before it.
             let (at, ahead) = (m.reg_init("formal_at_q", ty, 0), m.reg_init("formal_ahead_q", ty, 0));
             let mine = m.reg_init("formal_mine_q", ty, 0);
             let moves = m.wire("formal_moves", io.write.fire());

@@ -13,13 +13,13 @@ use crate::lang::{
     uint,
 };
 
-/// Tokens between the finder and their last beat: two rows that are kept, and one of which outliers leave.
+/// Tokens between the finder and their last beat: two rows that are kept, and one whose outliers leave.
 const TOKENS: u32 = 3;
 
 parameters! {
     /// Elaboration parameters.
     pub struct TokenQuantizer {
-        /// What it is built of.
+        /// Sizes of the quantizer.
         spec: QuantizerSpec = QuantizerSpec::default();
     }
     rules = |p, rules| {
@@ -63,7 +63,7 @@ ports! {
         codebook: InStream<RowBeat> = p.spec.axi.clone(),
         /// Rows of fp16.
         rows: InStream<RowBeat> = p.spec.axi.clone(),
-        /// Tokens, as they lie in memory.
+        /// Tokens in their layout in memory.
         write: OutStream<Word> = p.spec.axi.data_width,
         /// Inliers in this cycle that are infinite or no number.
         specials_o: Out = uint(bits_for(p.spec.lanes().into())),
@@ -77,9 +77,10 @@ impl Block for TokenQuantizer {
     const ABOUT: About = About {
         name: "token_quantizer",
         summary: "rows of fp16 become tokens: outliers, scale, indices",
-        contract: "Row after row becomes a token: of each segment of `orizuru` elements its share of the largest and the smallest elements stays\n\
-            as it is, the largest magnitude of all others is the scale, and each of these becomes the index that a binary search among scale x\n\
-            midpoints leads to. Of two rows, one is sought for outliers while the other one leaves.",
+        contract: "Row after row becomes a token. In each segment of `orizuru` elements its share of the largest\n\
+            and the smallest elements stays as it is. The largest magnitude of all others is the scale. Each of the\n\
+            others becomes an index, by a binary search among scale x midpoints. Of two rows, one is searched for\n\
+            outliers while the other one leaves.",
         reference: "KLLM, sections III-A and IV-C",
     };
 
@@ -112,7 +113,7 @@ impl Block for TokenQuantizer {
         // Two banks, so no row is refused.
         m.unused(rows.refused_o);
 
-        m.comment("Its head goes ahead of it.");
+        m.comment("Its head goes first.");
         let width = TokenHead::width(&());
         let [scales, heads] = [("u_scales", 16), ("u_heads", width)].map(|(name, width)| {
             let fifo = m.instance(name, StreamFifo::registers(width, TOKENS));

@@ -1,5 +1,5 @@
-//! Tokens from memory to the lanes: heads, indices and outliers come beside each other and become beats. Rows of 8-bit integers
-//! have no heads and no outliers; a beat of their high nibbles goes ahead of one of the low ones.
+//! Tokens from memory to the lanes: heads, indices and outliers come side by side and become beats. Rows of 8-bit
+//! integers have no heads and no outliers; a beat of their high nibbles goes before a beat of the low ones.
 
 mod properties;
 
@@ -13,7 +13,7 @@ use crate::lang::{
     uint,
 };
 
-/// Bytes of a head that mean something, and some: scale, outliers, bits.
+/// Bytes of a head that mean something, and a few more: scale, outliers, bits.
 const HEAD: u32 = 8;
 /// The scale of integers: 1, fp16.
 const ONE: u32 = 0x3c00;
@@ -44,13 +44,13 @@ impl TokenReader {
 ports! {
     /// Ports of [`TokenReader`].
     pub struct TokenReaderPorts(p: &TokenReader) {
-        /// Forgets what came; the next rows are those of the first token.
+        /// Forgets all rows; the next rows belong to the first token.
         clear_i: In = bit(),
         /// The product; steady from clear_i on.
         size: InBundle<ProductSize> = (),
         /// Tokens may begin: the lanes have their codebooks.
         go_i: In = bit(),
-        /// Heads of tokens: a row each; none of integers.
+        /// Heads of tokens, a row each; integers have none.
         heads: InStream<RowBeat> = p.axi.clone(),
         /// Their indices.
         indices: InStream<RowBeat> = p.axi.clone(),
@@ -73,7 +73,7 @@ struct Outliers {
     known: Signal,
     /// It is in this beat.
     here: Signal,
-    /// Whether the one behind it is there too is known.
+    /// It is known whether the next one after it is there too.
     sure: Signal,
     /// It is.
     more: Signal,
@@ -86,11 +86,12 @@ impl Block for TokenReader {
     const ABOUT: About = About {
         name: "token_reader",
         summary: "heads, indices and outliers of tokens as beats for the lanes",
-        contract: "Token after token, panel after panel: beats of indices, of which those at outliers and behind the last position are absent. A beat\n\
-            with r outliers leaves max(1, r) times, all but the last time with again and without indices. A head with other bits than 3 or 4 or\n\
-            more outliers than there is room for, and outliers whose positions do not ascend or are not there, raise error_o; what leaves from\n\
-            then on up to clear_i means nothing.\n\
-            Integers: a beat of high nibbles with again, then one of low ones; their scale is 1.",
+        contract: "Token after token, panel after panel: beats of indices, without indices at outliers and after\n\
+            the last position. A beat with r outliers leaves max(1, r) times, all but the last time with again and\n\
+            without indices. error_o rises for a head with other bits than 3 or 4, or with more outliers than there\n\
+            is room for. It also rises for outliers whose positions do not ascend or do not exist. From then on the\n\
+            beats mean nothing, up to clear_i.\n\
+            Integers: a beat of high nibbles with again, then a beat of low ones; their scale is 1.",
         reference: "KLLM, sections III-D and IV-A",
     };
 
@@ -134,7 +135,7 @@ impl Block for TokenReader {
         let last = m.wire("last", rest.q.le(inputs));
         m.connect(first_word, indices.output.valid);
         m.comment(
-            "Integers: the first word of a beat waits for the second one, if there is one; high nibbles go ahead.",
+            "Integers: the first word of a beat waits for the second one, if there is one; high nibbles go first.",
         );
         let half = m.reg_init("half_q", bit(), 0);
         let kept = m.reg("half_word_q", uint(4 * inputs));
@@ -213,7 +214,7 @@ impl Block for TokenReader {
 }
 
 impl TokenReader {
-    /// The next outlier in a register, and the one behind it as it comes.
+    /// The next outlier in a register, and the following one as it comes.
     fn outliers(
         &self,
         m: &mut Module,
@@ -232,7 +233,7 @@ impl TokenReader {
             let far = m.wire(&format!("{name}_offset"), record.slice(0..16).extend(COUNT).wrapping_sub(base));
             (far, far.lt(inputs))
         };
-        // Those that are still to come.
+        // Outliers that are still to come.
         let left = m.reg("outliers_left_q", uint(16));
         let some = m.wire("outliers_come", left.q.any());
         let valid = m.reg_init("outlier_valid_q", bit(), 0);

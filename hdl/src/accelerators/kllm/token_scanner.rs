@@ -1,4 +1,4 @@
-//! Rows whose outliers are known as indices and outliers.
+//! Turns a row whose outliers are known into indices and outliers.
 
 use super::kllm_spec::COUNT;
 use super::quantizer_spec::{QuantizerSpec, RECORD};
@@ -25,7 +25,7 @@ parameters! {
 bundle! {
     /// Indices of a beat of a row.
     pub struct IndexBeats(lanes: u32) {
-        /// A nibble each, 0 for outliers and behind the last element.
+        /// A nibble each, 0 for outliers and after the last element.
         indices: Field = uint(4 * *lanes),
         /// The last beat of the row.
         last: Field = bit(),
@@ -65,9 +65,9 @@ ports! {
         records: OutStream<Word> = RECORD,
         /// Inliers in this cycle that are infinite or no number.
         specials_o: Out = uint(bits_for(p.spec.lanes().into())),
-        /// A beat is done with.
+        /// A beat is finished.
         moves_o: Out = bit(),
-        /// In this cycle the last of its indices and outliers leave: its thresholds are not used any more.
+        /// In this cycle the last indices and outliers of the row leave: its thresholds are not used any more.
         row_done_o: Out = bit(),
     }
 }
@@ -81,7 +81,7 @@ struct Beat {
     number: Signal,
     /// Elements of the row from it on.
     rest: Signal,
-    /// To be driven: it is done with.
+    /// To be driven: the beat is finished.
     leaves: Signal,
 }
 
@@ -90,8 +90,9 @@ impl Block for TokenScanner {
     const ABOUT: About = About {
         name: "token_scanner",
         summary: "inliers of a row become indices, its outliers a list",
-        contract: "Beat after beat of a row goes through a clustering_unit, with a NaN, whose index is 0, for outliers and behind the last element,\n\
-            while its outliers leave one a cycle, the lowest first. A beat with r of them takes max(1, r) cycles.",
+        contract: "Beat after beat of a row goes through a clustering_unit. Outliers and places after the last\n\
+            element go as a NaN, whose index is 0. A beat's outliers leave meanwhile, one a cycle, the lowest\n\
+            first. A beat with r outliers takes max(1, r) cycles.",
         reference: "KLLM, sections III-A and IV-A",
     };
 
@@ -145,7 +146,7 @@ impl Block for TokenScanner {
         gone.next(more & !(beat.leaves | clear).repeat(lanes));
         let indexed = self.indices(m, io, &clustering.indices);
 
-        // Its outliers may leave behind its last indices, when there is no room for them.
+        // Its outliers may leave after its last indices, when there is no room for them.
         let scanned = m.wire("scanned", beat.leaves & beat.last);
         m.connect(io.use_last_o, scanned);
         let one = m.reg_init("one_done_q", bit(), 0);
@@ -168,12 +169,12 @@ impl Block for TokenScanner {
 }
 
 impl TokenScanner {
-    /// Reads the row, a beat ahead of what is done with.
+    /// Reads the row, a beat before it is finished.
     fn read(&self, m: &mut Module, io: &TokenScannerPorts, row_done: Signal) -> Beat {
         let (clear, lanes, ty) = (io.clear_i, self.spec.lanes(), uint(COUNT));
         let leaves = m.net("leaves", bit());
         let valid = m.reg_init("valid_q", bit(), 0);
-        // Beats that were asked for, and whether all of the row have been.
+        // Beats that were asked for, and whether these are all beats of the row.
         let asked = m.reg_init("asked_q", ty, 0);
         let some = m.wire("some", asked.q.ne(io.beats_i));
         let reads = m.wire("reads", io.go_i & some & (!valid.q | leaves) & !clear);

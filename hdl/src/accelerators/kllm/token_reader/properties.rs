@@ -1,7 +1,8 @@
-//! What is proved of the reader (`ifdef FORMAL`), from its ports alone: no index lost or doubled, each outlier once absent from the
-//! indices and once added.
+//! Proofs of the reader (`ifdef FORMAL`), from its ports alone: no index is lost or doubled, and each outlier is once
+//! absent from the indices and once added.
 //!
-//! Rows of tokens are one of two in turn, whatever these are. So what is kept of the token before, or taken of the next one, shows.
+//! Rows of tokens alternate between two rows of any content. So data kept from the token before, or taken from the next
+//! one, shows.
 
 use super::{OUTLIER, TokenReader, TokenReaderPorts};
 use crate::lang::{Module, Signal, bit, mux, uint};
@@ -10,7 +11,7 @@ use crate::lang::{Module, Signal, bit, mux, uint};
 const POSITIONS: u32 = 4;
 const ROOM: u32 = 2;
 
-/// Wide enough for all that is counted.
+/// Wide enough for all counts.
 const WIDTH: u32 = 17;
 
 impl TokenReader {
@@ -111,7 +112,7 @@ impl TokenReader {
             at.next(mux(clear | ends, none, moved));
             gone.next(mux(clear | ends, none, mux(leaves, all, gone.q)));
 
-            m.comment("Each token has a scale ahead of its first beat; weights are kept up to the last token.");
+            m.comment("Each token has a scale before its first beat; weights are kept up to the last token.");
             let scaled = m.reg_init("formal_scaled_q", bit(), 0);
             scaled.next((io.scale.fire() | (scaled.q & !ends)) & !clear);
             m.assert_always("a_scale_each", !valid | scaled.q);
