@@ -1,7 +1,9 @@
-//! Accelerators on the same layer, tokens, memory and clock, at equal area of logic: who is faster at which bandwidth, batch and context.
+//! Accelerators on the same layer, tokens, memory and clock, at equal area of logic. Which one is faster at which
+//! bandwidth, batch and context?
 //!
-//! Each is a [`Machine`]: one more is one more row. A machine is taken as often as its area fits into that of the largest, fractions too, and
-//! its copies share the work evenly; memory moves so many bytes a cycle, beside the computing.
+//! Each accelerator is a [`Machine`], and each machine a row. Machines smaller than the largest get copies until the
+//! areas are equal, fractions too, and copies share the work evenly. Memory moves so many bytes a cycle while the
+//! machine computes.
 
 use std::fmt::Write;
 
@@ -10,26 +12,26 @@ use anyhow::{Context, Result};
 use super::shapes::{Model, model};
 use super::{Cost, Work};
 
-/// What a layer of a model costs, for some work.
+/// The cost of a layer of a model, for some work.
 pub type Layer<'a> = Box<dyn Fn(&Model, Work) -> Result<Cost> + 'a>;
 
 /// An accelerator in a comparison.
 pub struct Machine<'a> {
-    /// What it is called, with its numbers.
+    /// Name and parameters.
     pub name: &'static str,
     /// Logic, in square millimetres of one library.
     pub area: f64,
     /// Memory, in Mbit.
     pub memory: f64,
-    /// Multiply-accumulates a cycle, if none ever waits.
+    /// Multiply-accumulates a cycle, if no multiplier ever waits.
     pub peak: u64,
     /// Perplexity of SmolLM2-135M with these numbers (docs/perplexity.md).
     pub perplexity: &'static str,
-    /// Tokens that a sequence may have; with more the machine has no entry.
+    /// Tokens that a sequence may have. With more tokens the machine has no entry.
     pub most: u64,
-    /// Where area and memory come from.
+    /// The source of area and memory.
     pub source: &'static str,
-    /// A layer.
+    /// Computes the cost of a layer.
     pub layer: Layer<'a>,
 }
 
@@ -37,18 +39,18 @@ pub struct Machine<'a> {
 pub const BANDWIDTHS: [f64; 4] = [16.0, 64.0, 256.0, 1024.0];
 /// Model whose layer is compared.
 const MODEL: &str = "Llama-2-7B";
-/// Sequences side by side, and tokens that each sees.
+/// Sequences side by side, and tokens that each sequence sees.
 const BATCHES: [u64; 4] = [1, 4, 16, 64];
 const CONTEXTS: [u64; 3] = [128, 1024, 4096];
 
-/// Cycles of a layer on as many copies as there are.
+/// Cycles of a layer on all copies of a machine.
 #[must_use]
 pub fn time(cost: Cost, copies: f64, bandwidth: f64) -> f64 {
     (cost.cycles as f64 / copies).max(cost.bytes as f64 / bandwidth)
 }
 
-/// Costs of a decoding step for each batch and context, machine by machine; then of prompts of each length. None where a machine has no room
-/// for so many tokens.
+/// Costs of a decoding step for each batch and context, machine by machine; then of prompts of each length. None if a
+/// machine has no room for so many tokens.
 pub struct Costs {
     copies: Vec<f64>,
     decoding: Vec<Vec<Vec<Option<Cost>>>>,
@@ -83,7 +85,8 @@ impl Costs {
         })
     }
 
-    /// The fastest machine, and how many times as long the next one takes, infinitely where there is none; none where they are within 1 %.
+    /// The fastest machine, and how many times as long the next one takes: infinity if there is no other machine. None
+    /// if both are within 1 %.
     fn fastest(&self, of: impl Fn(usize) -> Option<Cost>, bandwidth: f64) -> (Option<usize>, f64) {
         let of = |k: usize| Some((time(of(k)?, self.copies[k], bandwidth), k));
         let mut times: Vec<(f64, usize)> = (0..self.copies.len()).filter_map(of).collect();
@@ -139,8 +142,8 @@ impl Costs {
                 text.push('\n');
             }
         };
-        rows(format!("a token behind {}", CONTEXTS[1] - 1), &|k| self.decoding[k][0][1]);
-        rows(format!("{} of them, of as many sequences", BATCHES[2]), &|k| self.decoding[k][2][1]);
+        rows(format!("a token after {}", CONTEXTS[1] - 1), &|k| self.decoding[k][0][1]);
+        rows(format!("{} such tokens, one of each sequence", BATCHES[2]), &|k| self.decoding[k][2][1]);
         rows(format!("a prompt of {}", CONTEXTS[1]), &|k| self.prompts[k][1]);
         let _ = write!(text, "\n| fastest, and by how much | context |");
         for bandwidth in BANDWIDTHS {
@@ -176,7 +179,7 @@ impl Costs {
 mod tests {
     use super::*;
 
-    /// One computes twice as fast on twice the area, the other moves half of the bytes.
+    /// One machine computes twice as fast on twice the area, the other one moves half of the bytes.
     #[test]
     fn equal_area_and_bandwidth_decide() {
         let machine = |name, area, cycles, bytes, most| Machine {

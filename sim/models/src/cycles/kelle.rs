@@ -10,23 +10,23 @@ use host::kelle::{AttentionJob, Caps, LinearJob, Panels, Policy, Quantizers, Row
 use super::shapes::Model;
 use super::{Cost, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, longest, parts, refused, rows_cost};
 
-/// Panels behind which each further one takes as long as the one before.
+/// After so many panels each further panel takes as long as the panel before.
 const PANELS: u64 = 24;
-/// Tokens that enter a full head one after the other, before each two take as long as the two before.
+/// After so many tokens in a full head, each two tokens take as long as the two before.
 const STEPS: u64 = 4;
 /// Bytes of scale and bias of a column.
 const CONSTANTS: u64 = 8;
-/// No number depends on it.
+/// No result depends on this value.
 const NO_QUANTIZER: Quantizers = Quantizers { queries: 1.0, keys: 1.0, values: 1.0 };
 
-/// An accelerator, and how it is used.
+/// An accelerator and its use.
 #[derive(Clone, Debug)]
 pub struct Kelle {
-    /// How it was built.
+    /// Its parameters.
     pub caps: Caps,
     /// Its golden model, of empty heads.
     pub golden: KelleTop,
-    /// What its cycles depend on.
+    /// Parameters of its cycle model.
     pub timing: Timing,
     /// Tokens that a head keeps.
     pub budget: u64,
@@ -67,7 +67,7 @@ impl Kelle {
         self.last(vec![LinearJob::new(size, (x, 1.0), weights, constants, out).build(&self.caps, &WINDOW)?])
     }
 
-    /// The same of any number of columns, from the cycles of few panels.
+    /// Cycles of a linear operation with any number of columns, from the cycles of few panels.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
@@ -79,7 +79,8 @@ impl Kelle {
         })
     }
 
-    /// Rows times weights, as many rows at a time as the accelerator takes; weights are read for each time.
+    /// Rows times weights. An operation takes as many rows as the accelerator allows, and each operation reads the
+    /// weights.
     fn matrix(&self, [rows, channels, columns]: [u64; 3]) -> Result<Cost> {
         let most = u64::from(self.caps.tokens);
         let mut all = Cost::default();
@@ -91,8 +92,9 @@ impl Kelle {
         Ok(all)
     }
 
-    /// Cycles of attention by the recurrence: `tokens` tokens enter a head that has `old` ones, of `group` query heads and `elements`
-    /// elements. All scores are alike, so the oldest unprotected token goes: no victim is looked for longer.
+    /// Cycles of attention by the recurrence: `tokens` tokens enter a head that has `old` tokens, `group` query heads
+    /// and `elements` elements. All scores are alike, so the oldest unprotected token goes. No other victim takes a
+    /// longer search.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
@@ -113,7 +115,8 @@ impl Kelle {
         self.last(descriptors)
     }
 
-    /// The same of any number of tokens: behind the first ones of a full head, each two take as long as the two before.
+    /// Cycles of attention for any number of tokens. After the first tokens in a full head, each two take as long as
+    /// the two before.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
@@ -125,11 +128,11 @@ impl Kelle {
         })
     }
 
-    /// Attention of a head: tokens enter, the last of which sees `context` ones, or what is kept of them.
+    /// Attention of a head: tokens enter, and the last one sees `context` tokens, or as many of them as the head keeps.
     fn head(&self, (group, elements): (u64, u64), tokens: u64, context: u64) -> Result<Cost> {
         let old = context - tokens;
         let cycles = self.attending((group, elements), old, tokens)?;
-        // Keys and values that are there when each token has come.
+        // Keys and values in the head after each token.
         let seen: u64 = (0..tokens).map(|token| (old + token).min(self.budget) + 1).sum();
         let bytes = 2 * tokens * elements * (2 * group + 2);
         Ok(Cost { cycles, bytes, products: 2 * seen * group * elements })
@@ -141,7 +144,7 @@ impl Kelle {
         })
     }
 
-    /// A token behind `context - 1` others, as the chain of a running model: cycles of each of its descriptors, alone.
+    /// A token after `context - 1` others, with the chain of a running model: cycles of each descriptor on its own.
     ///
     /// # Errors
     /// A layer that does not fit.

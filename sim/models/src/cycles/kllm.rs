@@ -10,16 +10,16 @@ use host::kllm::{AppendJob, Bits, Caps, MatMulJob, Panels, Product, QuantizeJob,
 use super::shapes::Model;
 use super::{Cost, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, longest, parts, refused, rows_cost};
 
-/// Positions behind which further ones take as long as those before.
+/// After so many positions further ones take as long as the positions before, in steps of the second number.
 const INNER: (u64, u64) = (256, 128);
-/// Tokens whose cycles are those of the recurrence.
+/// Up to so many tokens the recurrence itself gives the cycles.
 const EXACT: u64 = 4;
 /// Bytes of a token's record of outliers, of its head, and of a channel's constants.
 const OUTLIER: u64 = 4;
 const HEAD: u64 = 64;
 const CONSTANTS: u64 = 8;
 
-/// What is multiplied with panels.
+/// The left operand of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
     /// Tokens of indices.
@@ -29,7 +29,8 @@ pub enum Left {
 }
 
 impl Left {
-    /// Integers have two nibbles, and a word of the lanes brings half of a beat's positions: a cycle more where there is a second half.
+    /// Integers have two nibbles, so a word of the lanes brings half of a beat's positions. A second half takes a cycle
+    /// more.
     fn beats(self, inner: u64, inputs: u64) -> u64 {
         match self {
             Self::Tokens => inner.div_ceil(inputs),
@@ -41,12 +42,13 @@ impl Left {
 /// Tokens that are appended at positions of their own.
 const APART: u64 = 64;
 
-/// Outliers of a token of so many positions, one on each side for `positions_an_outlier`; 0: none.
+/// Outliers of a token of so many positions: one on each side for every `positions_an_outlier` positions; 0: none.
 fn outliers(inner: u64, positions_an_outlier: u64) -> u64 {
     if positions_an_outlier == 0 { 0 } else { 2 * inner.div_ceil(positions_an_outlier) }
 }
 
-/// Descriptors of a layer: ahead of the attention, of query heads that share keys and values, as often as there are such groups, and behind.
+/// Descriptors of a layer: before attention, of a group of query heads that share keys and values, and after attention.
+/// The middle ones come once for each group.
 struct Pass {
     before: Vec<Cost>,
     group: Vec<Cost>,
@@ -54,18 +56,18 @@ struct Pass {
     behind: Vec<Cost>,
 }
 
-/// An accelerator, and how it is used.
+/// An accelerator and its use.
 #[derive(Clone, Debug)]
 pub struct Kllm {
-    /// How it was built.
+    /// Its parameters.
     pub caps: Caps,
     /// Its golden model.
     pub golden: KllmTop,
-    /// What its cycles depend on.
+    /// Parameters of its cycle model.
     pub timing: Timing,
     /// Indices of tokens.
     pub bits: Bits,
-    /// Outliers of a token of so many positions, on each side: one for so many.
+    /// Positions for each outlier of a token, on each side.
     pub positions_an_outlier: u64,
     products: Counted,
     integers: Counted,
@@ -75,7 +77,8 @@ pub struct Kllm {
 }
 
 impl Kllm {
-    /// An accelerator whose tokens have indices of these bits, and an outlier on each side for so many positions; 0: none.
+    /// An accelerator whose tokens have indices of these bits, and on each side an outlier for every so many positions;
+    /// 0: none.
     #[must_use]
     pub fn new(caps: Caps, (golden, timing): (KllmTop, Timing), bits: Bits, positions_an_outlier: u64) -> Self {
         let (products, integers, tokens, appended, steps) = Default::default();
@@ -119,10 +122,14 @@ impl Kllm {
         self.alone(job.build(&self.caps, &WINDOW)?)
     }
 
-    /// The same of any number of channels and, where a bank holds the weights of a panel, of positions, from the cycles of few panels. Up to
-    /// [`EXACT`] tokens it is equal to the recurrence, of rows of integers within 2 %. Of more tokens each takes as long as the last of these, or its beats in all panels if
-    /// that is less and no weights come again for it; or all wait for the lanes, from the first panel's weights on: within a tenth of the
-    /// recurrence, which has no such ends.
+    /// Cycles of a product with any number of channels, from the cycles of few panels. If a bank holds the weights of a
+    /// panel, the number of positions is free as well. Up to [`EXACT`] tokens the result equals the recurrence; for
+    /// rows of integers it is within 2 %. With more tokens it is within a tenth of the recurrence, and is the larger of
+    /// two estimates:
+    ///
+    /// - Each further token takes as long as the last of the [`EXACT`] tokens. If no weights come again for it, it takes at most
+    ///   its beats in all panels.
+    /// - All tokens wait for the lanes, once the first panel's weights are there.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
@@ -142,7 +149,7 @@ impl Kllm {
         Ok(waiting.max(computing))
     }
 
-    /// Whether a bank holds the weights of a panel, so that they come once for all tokens.
+    /// Whether a bank holds the weights of a panel. Then the weights come once for all tokens.
     fn fits(&self, inner: u64) -> bool {
         inner.div_ceil(self.caps.inputs.into()) <= u64::from(self.caps.buffer)
     }
@@ -150,7 +157,7 @@ impl Kllm {
     fn few(&self, left: Left, [tokens, inner, channels]: [u64; 3]) -> Result<u64> {
         let known = if left == Left::Tokens { &self.products } else { &self.integers };
         let across = self.channels();
-        // Where no bank holds the weights of a panel, their number changes with that of the banks.
+        // If no bank holds the weights of a panel, the number of positions changes the number of banks in use.
         let positions = if self.fits(inner) { INNER } else { (inner, 1) };
         extended(channels, (across, across), &mut |channels| {
             extended(inner, positions, &mut |inner| {
@@ -160,8 +167,8 @@ impl Kllm {
         })
     }
 
-    /// Cycles that outliers add to a token's product with a panel: one to begin, and one for each that is not the first of its beat, if their
-    /// positions are drawn.
+    /// Cycles that outliers at random positions add to a token's product with a panel: one to begin, and one for each
+    /// outlier that is not the first of its beat.
     #[must_use]
     pub fn repeats(&self, inner: u64, outliers: u64) -> f64 {
         if outliers == 0 {
@@ -171,7 +178,7 @@ impl Kllm {
         1.0 + outliers - beats * (1.0 - (1.0 - 1.0 / beats).powf(outliers))
     }
 
-    /// A product with as many positions as there are.
+    /// A product with any number of positions, in descriptors of as many positions as a token may have.
     fn matrix(&self, left: Left, [tokens, inner, channels]: [u64; 3]) -> Result<Cost> {
         let (most, across) = (u64::from(self.caps.inner), channels.div_ceil(self.channels()));
         let mut all = Cost::default();
@@ -182,7 +189,7 @@ impl Kllm {
             let rows = if self.fits(inner) { 1 } else { tokens };
             let weights = rows * channels * inner / 2;
             let mut cycles = self.product(left, [tokens, inner, channels])?;
-            // Where lanes wait for weights, beats that come again cost nothing.
+            // If lanes wait for weights, repeated beats cost nothing.
             let (loading, lanes) = (weights / across / self.timing.shell.bus_bytes, tokens * (beats + 1));
             let with = lanes as f64 + tokens as f64 * self.repeats(inner, outliers);
             cycles += across * (with - loading.max(lanes) as f64).max(0.0) as u64;
@@ -200,7 +207,7 @@ impl Kllm {
         rows_cost(&self.caps.vector, (what, Numbers::Fp16), size, &self.steps, &|descriptor| self.alone(descriptor))
     }
 
-    /// Rows become tokens, with an outlier on each side for so many positions; 0: none.
+    /// Rows become tokens, with an outlier on each side for every so many positions; 0: none.
     fn quantize(&self, [rows, columns]: [u64; 2], positions_an_outlier: u64) -> Result<Cost> {
         let (most, mut all) = (u64::from(self.caps.inner), Cost::default());
         for first in (0..columns).step_by(most as usize) {
@@ -241,8 +248,8 @@ impl Kllm {
         Ok([key, self.appended.of([head, position, 1], || self.alone(value))?])
     }
 
-    /// Keys and values of tokens up to a position enter the panels of a head, token by token. All take as long as the last one where they are
-    /// more than [`APART`].
+    /// Keys and values of tokens up to a position enter the panels of a head, token by token. More than [`APART`]
+    /// tokens all take as long as the last one.
     fn append(&self, head: u64, (tokens, last): (u64, u64)) -> Result<Vec<Cost>> {
         let mut all = Vec::new();
         for token in 0..tokens {
@@ -293,7 +300,7 @@ impl Kllm {
         Ok(Pass { before, group, groups: work.sequences * shared, behind })
     }
 
-    /// A token behind `context - 1` others, as the chain of a running model: cycles of each descriptor, alone.
+    /// A token after `context - 1` others, with the chain of a running model: cycles of each descriptor on its own.
     ///
     /// # Errors
     /// A layer that does not fit.
@@ -303,7 +310,7 @@ impl Kllm {
         Ok(before.iter().chain(groups).chain(&behind).map(|cost| cost.cycles).collect())
     }
 
-    /// A layer of a model, as the chain of a running one has it.
+    /// A layer of a model, with the chain of a running model.
     ///
     /// # Errors
     /// A layer that does not fit.

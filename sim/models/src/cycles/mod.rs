@@ -1,9 +1,10 @@
 //! Cycles of whole layers, of sizes and models that no simulation reaches.
 //!
-//! The golden recurrences give the cycles of a descriptor as the RTL has them, event by event: too many events for a layer of a large
-//! model. But what a descriptor does is periodic: behind its first panels each further one takes as long as the one before. So its
-//! cycles are those of a few panels, and a multiple of a panel's more ([`extended`]): a form that takes milliseconds, equal to the recurrence,
-//! which tests hold. A layer is the sum of its descriptors.
+//! The golden recurrences give the cycles of a descriptor exactly, event by event. A layer of a large model has too
+//! many events. But the work of a descriptor is periodic: after its first panels each further panel takes as long as
+//! the panel before. So its cycles are the cycles of a few panels, plus a multiple of the cycles of one panel
+//! ([`extended`]). This takes milliseconds, and tests compare it with the recurrence. A layer is the sum of its
+//! descriptors.
 
 pub mod comparison;
 pub mod kelle;
@@ -22,7 +23,7 @@ use half::f16;
 use host::vector::{self, Integer, Operand, VectorJob};
 use host::{Allocator, Chain, Descriptor, Window};
 
-/// What a descriptor may touch: operands of no content.
+/// Memory that a descriptor may touch. Operands have no content.
 const WINDOW: Window = Window { base: 0, limit: (1 << 40) - 1, address_width: 40 };
 
 /// The work of a layer for some sequences.
@@ -30,18 +31,18 @@ const WINDOW: Window = Window { base: 0, limit: (1 << 40) - 1, address_width: 40
 pub struct Work {
     /// Sequences side by side.
     pub sequences: u64,
-    /// New tokens of each.
+    /// New tokens of each sequence.
     pub tokens: u64,
-    /// Tokens that the last of them sees, itself too.
+    /// Tokens that the last new token sees, including itself.
     pub context: u64,
 }
 
-/// What a layer costs.
+/// The cost of a layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
-    /// Cycles before a memory that never pauses.
+    /// Cycles with a memory that never pauses.
     pub cycles: u64,
-    /// Bytes that go to memory and come from it.
+    /// Bytes written to memory and read from it.
     pub bytes: u64,
     /// Multiply-accumulates.
     pub products: u64,
@@ -56,17 +57,18 @@ impl std::ops::AddAssign for Cost {
 }
 
 impl Cost {
-    /// So many times as much.
+    /// The cost of the same work done so many times.
     #[must_use]
     pub fn times(self, count: u64) -> Self {
         Self { cycles: self.cycles * count, bytes: self.bytes * count, products: self.products * count }
     }
 }
 
-/// A count that grows evenly from a size on: by as much for each `period` more. Smaller sizes are counted as they are.
+/// A count that grows evenly from a size on: by the same amount for each `period` more. Smaller sizes are counted
+/// directly.
 ///
 /// # Errors
-/// Those of `of`.
+/// `of` fails.
 pub fn extended(size: u64, (least, period): (u64, u64), of: &mut dyn FnMut(u64) -> Result<u64>) -> Result<u64> {
     if size < least + 2 * period {
         return of(size);
@@ -77,12 +79,12 @@ pub fn extended(size: u64, (least, period): (u64, u64), of: &mut dyn FnMut(u64) 
     Ok(a + (size - first) / period * step)
 }
 
-/// Cycles of descriptors that were counted, by their sizes.
+/// Cycles of the descriptors counted so far, by size.
 #[derive(Clone, Debug, Default)]
 struct Counted(RefCell<BTreeMap<[u64; 3], u64>>);
 
 impl Counted {
-    /// Those of a size, counted once.
+    /// Cycles of a size, which are counted once only.
     fn of(&self, size: [u64; 3], count: impl FnOnce() -> Result<u64>) -> Result<u64> {
         if let Some(&cycles) = self.0.borrow().get(&size) {
             return Ok(cycles);
@@ -100,9 +102,9 @@ pub enum Steps {
     RmsNorm,
     /// A norm by the deviation, times gains, plus biases.
     LayerNorm,
-    /// Softmax of all.
+    /// Softmax of the whole row.
     Softmax,
-    /// Pairs turn.
+    /// Rotation of pairs.
     Rotate,
     /// Rows are added.
     Add,
@@ -112,7 +114,7 @@ pub enum Steps {
     Gate,
 }
 
-/// What rows consist of.
+/// The elements of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Numbers {
     /// Floats of 16 bits.
@@ -122,7 +124,7 @@ pub enum Numbers {
 }
 
 impl Numbers {
-    /// Bytes of one.
+    /// Bytes of an element.
     fn bytes(self) -> u64 {
         match self {
             Self::Fp16 => 2,
@@ -132,7 +134,7 @@ impl Numbers {
 }
 
 impl Steps {
-    /// Rows that are read for each that is written.
+    /// Rows that are read for each row that is written.
     fn reads(self) -> u64 {
         match self {
             Self::Add | Self::Gate | Self::Rotate => 2,
@@ -141,7 +143,7 @@ impl Steps {
     }
 }
 
-/// Operands one behind the other.
+/// Addresses of operands that follow each other.
 struct Room(Allocator);
 
 impl Room {
@@ -187,17 +189,17 @@ fn steps(caps: &vector::Caps, (what, results): (Steps, Numbers), [rows, columns]
     Ok(job.build(caps, &WINDOW)?)
 }
 
-/// A whole in parts of up to `most`: their sizes, and how many there are of each.
+/// Divides a whole into parts of up to `most`: the sizes, and how many parts have each size.
 fn parts(whole: u64, most: u64) -> impl Iterator<Item = (u64, u64)> {
     [(most, whole / most), (whole % most, 1)].into_iter().filter(|(size, count)| size * count > 0)
 }
 
-/// Columns that chains give a vector unit at most, of longer rows.
+/// Columns that chains give a vector unit at most; longer rows are cut.
 fn longest(caps: &vector::Caps) -> u64 {
     u64::from(caps.lanes * caps.max_beats) / 64 * 64
 }
 
-/// Cycles and bytes of steps on rows that may be longer than the unit takes, where they are done element by element.
+/// Cycles and bytes of steps on rows. Rows for elementwise steps may be longer than the unit takes.
 fn rows_cost(
     caps: &vector::Caps,
     (what, results): (Steps, Numbers),
@@ -219,13 +221,13 @@ fn rows_cost(
 
 /// A chain of descriptors, in memory.
 fn chain(descriptors: Vec<Descriptor>) -> Result<(Limits, u64, SparseMemory)> {
-    // Behind all operands.
+    // After all operands.
     let job = (1 << 39) + (1 << 38);
     let (limits, memory) = chain_at(descriptors, job)?;
     Ok((limits, job, memory))
 }
 
-/// The same from an address on.
+/// A chain of descriptors in memory, from an address on.
 fn chain_at(descriptors: Vec<Descriptor>, job: u64) -> Result<(Limits, SparseMemory)> {
     let most = descriptors.len().try_into()?;
     let chain = descriptors.into_iter().fold(Chain::new(), Chain::then);

@@ -3,7 +3,7 @@
 /// A decoder's layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Model {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
     /// Layers.
     pub layers: u64,
@@ -11,7 +11,8 @@ pub struct Model {
     pub width: u64,
     /// Width between the matrices of the feed-forward network.
     pub between: u64,
-    /// Gated: two of these matrices come in, the norm is that by the root mean square, and pairs turn. Otherwise one, and layer norms.
+    /// Gated: two matrices go into the feed-forward network, norms divide by the root mean square, and pairs are
+    /// rotated. Otherwise one matrix goes in, and norms are layer norms.
     pub gated: bool,
     /// Heads of queries, and of keys and values.
     pub heads: [u64; 2],
@@ -38,7 +39,7 @@ impl Model {
         if self.gated { 2 } else { 1 }
     }
 
-    /// Weights of a layer by matrix: inputs, outputs, and how many alike.
+    /// Weights of a layer by matrix: inputs, outputs, and how many matrices have this shape.
     #[must_use]
     pub const fn projections(&self) -> [[u64; 3]; 4] {
         [

@@ -15,19 +15,20 @@ use super::{Cost, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, 
 
 pub use chained::Groups;
 
-/// Rows of a descriptor: they share a table of groups.
+/// Rows of a descriptor. They share a table of groups.
 const CHUNK: u64 = 256;
-/// Channels behind which further ones take as long as those before, and how many are alike: a multiple of what a burst brings.
+/// After so many channels further ones take as long as the channels before, in steps of the second number: a multiple
+/// of the channels of a burst.
 const INNER: (u64, u64) = (512, 512);
 
-/// An accelerator, and how it is used.
+/// An accelerator and its use.
 #[derive(Clone, Debug)]
 pub struct Tender {
-    /// How it was built.
+    /// Its parameters.
     pub caps: Caps,
     /// Its golden model.
     pub golden: TenderTop,
-    /// What its cycles depend on.
+    /// Parameters of its cycle model.
     pub timing: Timing,
     /// Operands.
     pub integer: Integer,
@@ -82,7 +83,7 @@ impl Tender {
         self.alone(MatMulJob::new(product, out).build(&self.caps, &WINDOW)?)
     }
 
-    /// The same of any size, from the cycles of few panels.
+    /// Cycles of a product of any size, from the cycles of few panels.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
@@ -100,8 +101,8 @@ impl Tender {
         })
     }
 
-    /// A product with as many rows and channels as there are: descriptors of up to [`CHUNK`] rows, and of as many channels as a panel has;
-    /// what further channels give is added.
+    /// A product with any number of rows and channels. A descriptor has up to [`CHUNK`] rows, and as many channels as a
+    /// panel has. The results of further channels are added.
     fn matrix(&self, [rows, inner, columns]: [u64; 3]) -> Result<Cost> {
         let depth = u64::from(self.caps.depth).min(u64::from(self.caps.steps) - self.groups + 1);
         let mut all = Cost::default();
@@ -167,7 +168,8 @@ impl Tender {
         all += self.rows(Steps::Softmax, [group, work.context])?.times(pairs);
         all += self.pack([group, head])?.times(pairs);
         all += self.pack([group, work.context])?.times(pairs);
-        // What queries, keys and values are packed from, the output projection's, the feed-forward network's two.
+        // Rows that are packed: for queries, keys and values; for the output projection; for both parts of the
+        // feed-forward network.
         for columns in [width, width, width, model.between, 2 * head * shared] {
             all += self.pack([tokens, columns])?;
         }

@@ -1,8 +1,9 @@
 //! Layers on `titanus_core`.
 //!
-//! Weights that the store does not hold all at once come slice by slice: so many columns of a matrix, all rows through them, then the next
-//! ones. Inputs beyond those of the store make products of their own, whose results are added up. Keys and values of a sequence are
-//! appended to its streams; a prompt is the context as it comes, and for each further token all come back.
+//! If the store cannot hold all weights at once, they come slice by slice: some columns of a matrix, the products of
+//! all rows with them, then the next columns. If a matrix has more inputs than the store, its parts are products of
+//! their own, and their results are added. Keys and values of a sequence are appended to its streams. A prompt becomes
+//! the context while it is appended. For each further token all keys and values are restored.
 
 mod descriptors;
 mod pipeline;
@@ -23,7 +24,7 @@ pub use tokens::{Engine, Enters, Step};
 
 /// Bytes of a constant.
 const CONSTANT: u64 = 8;
-/// Tokens behind the prefill, and rows of a product, from which on further ones take as long as those before.
+/// After so many tokens after the prefill, or rows of a product, each further one takes as long as the one before.
 const TOKENS: u64 = 64;
 const ROWS: (u64, u64) = (16, 8);
 const VECTORS: (u64, u64) = (8, 8);
@@ -39,14 +40,14 @@ pub const STAGES: [&str; 7] = [
     "feed-forward network, residual sum",
 ];
 
-/// An accelerator, and how it is used.
+/// An accelerator and its use.
 #[derive(Clone, Debug)]
 pub struct Titanus {
-    /// How it was built.
+    /// Its parameters.
     pub caps: Caps,
-    /// Its golden model, which holds nothing.
+    /// Its golden model, with empty store and cache.
     pub golden: TitanusCore,
-    /// What its cycles depend on.
+    /// Parameters of its cycle model.
     pub timing: Timing,
     /// Bits of an element in the streams.
     pub bits: f64,
@@ -99,7 +100,7 @@ impl Titanus {
         self.alone(product(&self.caps, (Matrix::Store { row: 0, column: 0 }, 0), size, results)?)
     }
 
-    /// The same of any number of rows, from the cycles of few.
+    /// The same product with any number of rows, from the cycles of few rows.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
@@ -138,12 +139,13 @@ impl Titanus {
         Ok(all)
     }
 
-    /// Cycles by the recurrence of rows times the keys of a head of `head` channels, or times its values: rows, channels, tokens.
+    /// Cycles by the recurrence of rows times the keys of a head of `head` channels, or times its values. Sizes: rows,
+    /// channels, tokens.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
     pub fn counted_dots(&self, values: bool, [rows, head, tokens]: [u64; 3]) -> Result<u64> {
-        // Nothing here depends on what else is built.
+        // No cycle here depends on other parts of the core.
         let tiles = u32::try_from(head)?.div_ceil(self.caps.lanes);
         let caps = Caps { rows: 0, columns: 0, tiles, ..self.caps };
         let shape = Shape { rows: 0, columns: 0, tiles, ..*self.golden.shape() };
@@ -156,7 +158,7 @@ impl Titanus {
         self.spent(&core, descriptors, &of_tokens)?.pop().context("a product with the context")
     }
 
-    /// The same of any number of rows, from the cycles of few.
+    /// The same product with any number of rows, from the cycles of few rows.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
@@ -167,8 +169,8 @@ impl Titanus {
         })
     }
 
-    /// Cycles by the recurrence of an append of tokens behind `old` ones, and of what makes all of them the context; behind none the append
-    /// does.
+    /// Cycles by the recurrence of an append of tokens after `old` ones, and of the restore that makes all tokens the
+    /// context. Without old tokens the append itself makes the context.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
@@ -177,11 +179,12 @@ impl Titanus {
         match self.spent(&self.golden, descriptors, &of_tokens)?[..] {
             [append] => Ok([append, 0]),
             [_, append, restore] => Ok([append, restore]),
-            _ => bail!("an append of {tokens} tokens behind {old}"),
+            _ => bail!("an append of {tokens} tokens after {old}"),
         }
     }
 
-    /// Tokens from which on streams go on evenly, and after how many more they are where they were in a block.
+    /// Tokens from which on streams grow evenly, and the period after which they are at the same place in a block
+    /// again.
     fn evenly(&self, channels: u64) -> (u64, u64) {
         let count = |wanted: fn(i8) -> bool| (0..channels).filter(|&c| wanted(element(2, c))).count() as u64;
         let kinds = u64::from(self.caps.tiles) * u64::from(2 + self.caps.lanes);
@@ -190,7 +193,7 @@ impl Titanus {
         (u64::from(self.caps.buffer) + TOKENS, block >> bits.trailing_zeros().min(block.trailing_zeros()))
     }
 
-    /// Cycles of an append of any number of tokens behind any number of old ones.
+    /// Cycles of an append of any number of tokens after any number of old ones.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
@@ -201,7 +204,7 @@ impl Titanus {
         if old == 0 {
             return extended(tokens, (least, period), &mut |tokens| count([0, tokens]));
         }
-        // Where in their blocks the streams go on is all that counts.
+        // Only the streams' place in their blocks counts.
         count([if old < least + period { old } else { least + (old - least) % period }, tokens])
     }
 
@@ -216,7 +219,7 @@ impl Titanus {
         })
     }
 
-    /// Tokens of a sequence enter its cache, the last of which is behind `context - 1`.
+    /// Tokens of a sequence enter its cache. The last one comes after `context - 1` others.
     fn enter(&self, channels: u64, tokens: u64, context: u64) -> Result<Cost> {
         let most = u64::from(self.caps.context);
         ensure!(context <= most, "{context} tokens, the context has room for {most}");
@@ -245,7 +248,8 @@ impl Titanus {
         let (width, head, [heads, shared]) = (model.width, model.head(), model.heads);
         let channels = head * shared;
         let mut all = Cost::default();
-        // Without a rotary embedding queries and keys are integers as they leave the store; so is what ReLU leaves.
+        // Without a rotary embedding queries and keys are integers when they leave the store, and so are results of
+        // ReLU.
         let (turned, fed) = if model.gated { (Fp16, Fp16) } else { (Int8, Int8) };
         for (size, results, count) in [
             ([width, width], turned, 1),

@@ -1,5 +1,5 @@
-//! A layer as one chain of descriptors: ports keep their turns from one to the next, and operands lie where a driver puts them one after the
-//! other.
+//! A layer as one chain of descriptors. Ports keep their turns from one descriptor to the next. Operands follow each
+//! other in memory, as a driver places them.
 
 use anyhow::{Context, Result};
 use golden::systems::cycles::Turns;
@@ -11,23 +11,23 @@ use super::super::shapes::Model;
 use super::super::{Room, WINDOW, chain_at, refused};
 use super::Tender;
 
-/// Groups of channels that operands come in. A calibration may find that fewer do than were asked for.
+/// Groups of channels of each operand. A calibration may find fewer groups than it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Groups {
-    /// Of what becomes queries, keys and values.
+    /// Groups of the input of queries, keys and values.
     pub attended: u64,
-    /// Of the queries, head by head.
+    /// Groups of the queries, head by head.
     pub queries: Vec<u64>,
-    /// Of the results of all heads.
+    /// Groups of the results of all heads.
     pub attention: u64,
-    /// Of what goes into the feed-forward network.
+    /// Groups of the input of the feed-forward network.
     pub normed: u64,
-    /// Of what goes into its last product.
+    /// Groups of the input of the network's last product.
     pub gated: u64,
 }
 
 impl Groups {
-    /// As many for all operands of so many heads.
+    /// The same number for all operands, with so many heads.
     #[must_use]
     pub fn all(groups: u64, heads: u64) -> Self {
         let queries = (0..heads).map(|_| groups).collect();
@@ -58,7 +58,8 @@ fn columns(of: Operand, first: u64) -> Operand {
 }
 
 impl Chain<'_> {
-    /// Lines of weights, or of what the array or a packing makes, which has as many lines a panel as the array has rows.
+    /// Lines of weights, or lines that the array or a packing writes. The latter have as many lines a panel as the
+    /// array has rows.
     fn panels(&mut self, [lines, inner]: [u64; 2], weights: bool) -> Result<Packed> {
         let (caps, kind) = (&self.tender.caps, (self.tender.integer, Sign::Signed));
         let of = if weights { Panels::columns } else { Panels::rows };
@@ -84,7 +85,7 @@ impl Chain<'_> {
         Ok(out)
     }
 
-    /// The same in groups of channels.
+    /// Rows of floats become lines, in groups of channels.
     fn grouped(&mut self, size: [u64; 2], x: Operand, groups: u64) -> Result<(Packed, Table)> {
         let table = self.table(size[1], groups)?;
         Ok((self.pack(size, x)?, table))
@@ -117,7 +118,7 @@ impl Chain<'_> {
         Ok(out)
     }
 
-    /// The same, added to rows: room for both comes first.
+    /// Packed rows times weights, added to rows. Room for both comes first.
     fn add(&mut self, x: (Packed, Table), outputs: u64, to: Operand) -> Result<Operand> {
         let size = [x.0.lines, outputs];
         let (out, sum) = (self.room.rows(size[0], outputs)?, self.room.rows(size[0], outputs)?);
@@ -202,8 +203,8 @@ impl Chain<'_> {
 }
 
 impl Tender {
-    /// Cycles of each descriptor of a prompt's way through a layer with a rotary embedding and a gate, from the residual stream to the residual
-    /// stream, as one chain.
+    /// Cycles of each descriptor of a prompt in a layer with rotary embedding and gate. One chain does the layer, from
+    /// residual stream to residual stream.
     ///
     /// # Errors
     /// A layer that does not fit.

@@ -1,4 +1,4 @@
-//! Descriptors for `titanus_core`, and what they find in memory.
+//! Descriptors for `titanus_core`, and their data in memory.
 
 use anyhow::Result;
 use golden::systems::memory::SparseMemory;
@@ -8,16 +8,17 @@ use host::{Allocator, Descriptor, Window};
 
 use super::super::{Numbers, Room, WINDOW};
 
-/// Bits of keys and values, and below which magnitude they are 0.
+/// Bits of keys and values, and the magnitude below which they become 0.
 pub(super) const BITS: u8 = 4;
 const THRESHOLD: u8 = 8;
-/// Of so many channels one has code 0, so many others another one, and all others are pruned: 34 % zeros, as in docs/perplexity.md.
+/// Of so many channels one has code 0, so many have another code, and all others are pruned: 34 % zeros, as in
+/// docs/perplexity.md.
 const CHANNELS: u64 = 32;
 const OTHERS: u64 = 20;
 /// Bytes of a block of a stream.
 pub(super) const BLOCK: u64 = 64;
 
-/// A key or a value: the first two tokens give each channel its level, and no later one opens another.
+/// A key or a value. The first two tokens give each channel its level, and no later token opens another level.
 pub(super) fn element(token: u64, channel: u64) -> i8 {
     match channel % CHANNELS {
         0 => -100,
@@ -55,13 +56,13 @@ fn apart() -> Room {
     Room(Allocator::new(&Window { base: 1 << 38, ..WINDOW }))
 }
 
-/// Tokens behind `old` ones enter the cache, and all of them the context: what does that, an append of the old ones first if there are any,
-/// and the tokens.
+/// Descriptors by which tokens after `old` ones enter the cache, and all tokens the context; and the tokens. If there
+/// are old tokens, an append of them comes first.
 pub(super) fn cache(caps: &Caps, channels: u64, size: [u64; 2]) -> Result<(Vec<Descriptor>, Vec<Tokens>)> {
     entering(caps, channels, size, None)
 }
 
-/// The same of a prompt of so many tokens, which are kept as they come and give the levels together.
+/// The same for a prompt of so many tokens. The append keeps them as context, and they give the levels together.
 pub(super) fn kept(caps: &Caps, channels: u64, size: [u64; 2], prompt: u64) -> Result<(Vec<Descriptor>, Vec<Tokens>)> {
     entering(caps, channels, size, Some(prompt))
 }
@@ -75,7 +76,7 @@ fn entering(
     let mut room = apart();
     let all = old + tokens;
     let lines = caps.most_lines(all.try_into()?, BITS.into()).min(u16::MAX.into());
-    // Whole pages each: where rows lie in theirs does not depend on how many lines there are.
+    // Each area has whole pages, so the place of rows in a page does not depend on the number of lines.
     let bytes = (BLOCK * lines).next_multiple_of(4096);
     let areas = [room.at(1, bytes)?.address, room.at(1, bytes)?.address];
     let lines = u16::try_from(lines)?;
@@ -104,7 +105,7 @@ fn entering(
     Ok((vec![begin, append, restore], vec![before, new]))
 }
 
-/// Rows times a matrix, where the context has so many tokens.
+/// Rows times a matrix. The context has so many tokens.
 pub(super) fn product(
     caps: &Caps,
     (matrix, context): (Matrix, u64),

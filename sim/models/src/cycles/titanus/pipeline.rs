@@ -1,5 +1,6 @@
-//! Tokens of a prompt side by side: what it would bring if operations of several tokens were done at once, from the cycles that they take
-//! one after the other. The bus is taken to have room for all of them, so these are bounds.
+//! Tokens of a prompt side by side: how much faster would a prompt be if the core did operations of several tokens at
+//! once? The input are the cycles of the operations one after the other. The bus is assumed to have room for all, so
+//! these are bounds.
 
 use anyhow::Result;
 use golden::systems::titanus_core::{Shape, TitanusCore};
@@ -9,14 +10,14 @@ use super::super::WINDOW;
 use super::super::shapes::Model;
 use super::{Engine, Enters, STAGES, Step, Titanus};
 
-/// What works side by side.
+/// Units that work side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Units {
     /// The three engines as they are: loads and products, rows, the cache.
     Engines,
-    /// The same with products of weights and products of the context apart.
+    /// The same, but products of weights and products of the context have a unit each.
     Apart,
-    /// Something for each of [`STAGES`], as the paper's pipeline has it.
+    /// A unit for each of [`STAGES`], as in the paper's pipeline.
     Stages,
 }
 
@@ -41,9 +42,10 @@ impl Units {
     }
 }
 
-/// Cycles until all tokens have taken all their steps, one after the other: each unit takes one step at a time, the one that can begin first,
-/// of the first token where several can; and no token overtakes another one. All tokens have the same steps; they go through `cores` cores
-/// that take the same time, each with units of its own.
+/// Cycles until all tokens have taken all their steps. A token takes its steps one after the other, and no token
+/// overtakes another one. A unit takes one step at a time: the step that can begin first, and of several the first
+/// token's. All tokens have the same steps. They go through `cores` cores that take the same time, each with units of
+/// its own.
 ///
 /// # Panics
 /// Tokens of different numbers of steps.
@@ -51,7 +53,7 @@ fn overlapped(tokens: &[Vec<Step>], units: Units, cores: usize) -> u64 {
     let Some(steps) = tokens.first().map(Vec::len).filter(|steps| *steps > 0) else { return 0 };
     assert!(tokens.iter().all(|token| token.len() == steps), "tokens with different steps");
     let mut free = vec![0; cores * units.count()];
-    // Of each token the steps that it has taken, and when each was over.
+    // For each token: the steps that it has taken, and the end of each step.
     let mut ends: Vec<Vec<u64>> = vec![Vec::new(); tokens.len()];
     loop {
         let ready = |t: usize| {
@@ -70,10 +72,10 @@ fn overlapped(tokens: &[Vec<Step>], units: Units, cores: usize) -> u64 {
     ends.iter().filter_map(|ends| ends.last().copied()).max().unwrap_or(0)
 }
 
-/// First and last stage that cores of `titanus_chain` do of a layer that is on one, two or three of them.
+/// First and last stage of each core, if a layer is on one, two or three cores of `titanus_chain`.
 const PARTS: [&[(usize, usize)]; 3] = [&[(0, 6)], &[(0, 5), (6, 6)], &[(0, 0), (1, 4), (5, 6)]];
 
-/// The steps of a token on a chain, those of a core as one, with the links around them.
+/// The steps of a token on a chain. All steps of a core are one step, with its links.
 fn by_core(token: &[Step], parts: &[(usize, usize)], link: u64) -> Vec<Step> {
     let of = |&(first, last): &(usize, usize)| {
         token.iter().filter(|step| (first..=last).contains(&step.stage)).map(|step| step.cycles).sum::<u64>() + link
@@ -82,26 +84,26 @@ fn by_core(token: &[Step], parts: &[(usize, usize)], link: u64) -> Vec<Step> {
     parts.iter().enumerate().map(one).collect()
 }
 
-/// The steps of a token, those of a stage as one.
+/// The steps of a token. All steps of a stage are one step.
 fn by_stage(token: &[Step]) -> Vec<Step> {
     let cycles = |stage| token.iter().filter(|step| step.stage == stage).map(|step| step.cycles).sum();
     (0..STAGES.len()).map(|stage| Step { stage, engine: Engine::Store, cycles: cycles(stage) }).collect()
 }
 
-/// Cycles of a prompt and of an answer in a model of layers that each have a core.
+/// Cycles of a prompt and of an answer in a model. Each layer has a core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Run {
     /// The prompt in a layer as one chain, each operation on all tokens.
     pub at_once: u64,
-    /// Token by token.
+    /// The prompt in a layer token by token.
     pub plain: u64,
-    /// Token by token with [`Units`] side by side, in their order.
+    /// The prompt in a layer token by token, with [`Units`] side by side, in the order of the variants.
     pub intra_core: [u64; 3],
-    /// The same in all layers, where each token goes on to the next core at once.
+    /// The same in all layers; each token goes on to the next core at once.
     pub core_to_core: [u64; 3],
     /// The prompt in a layer on one, two and three cores of `titanus_chain`, links included.
     pub on_cores: [u64; 3],
-    /// The same in all layers, one behind the other.
+    /// The same in all layers, one after the other.
     pub chained: [u64; 3],
     /// Cycles of the two links of a token on a core.
     pub link: u64,
@@ -114,19 +116,19 @@ pub struct Run {
 }
 
 impl Run {
-    /// How much sooner the answer is there than token by token: with the prompt at once.
+    /// Speed-up over token by token, with the prompt at once.
     #[must_use]
     pub fn speed_at_once(&self) -> f64 {
         self.plainly() / (self.layers * (self.at_once + self.answer)) as f64
     }
 
-    /// With units side by side in each core.
+    /// Speed-up over token by token, with units side by side in each core.
     #[must_use]
     pub fn speed_intra_core(&self, units: Units) -> f64 {
         self.plainly() / (self.layers * (self.intra_core[units as usize] + self.answer)) as f64
     }
 
-    /// How much sooner than that with tokens that go on to the next core at once.
+    /// Further speed-up if tokens go on to the next core at once.
     #[must_use]
     pub fn speed_core_to_core(&self, units: Units) -> f64 {
         let answer = self.layers * self.answer;
@@ -139,7 +141,7 @@ impl Run {
         self.answer + PARTS[split].len() as u64 * self.link * self.tokens
     }
 
-    /// How much sooner than token by token on a core a layer has it on one, two or three cores of a chain (`split` 0 to 2).
+    /// Speed-up over token by token on one core, with a layer on one, two or three cores of a chain (`split` 0 to 2).
     ///
     /// # Panics
     /// Another split.
@@ -148,7 +150,7 @@ impl Run {
         self.plainly() / (self.layers * (self.on_cores[split] + self.answer_on(split))) as f64
     }
 
-    /// How much sooner than that where tokens go on to the next layer's cores at once.
+    /// Further speed-up if tokens go on to the next layer's cores at once.
     ///
     /// # Panics
     /// Another split.
@@ -164,7 +166,7 @@ impl Run {
 }
 
 impl Titanus {
-    /// Cycles of the two links of a token on a core of a chain, with its token there.
+    /// Cycles of the two links of a token on a core of a chain, if the token is there already.
     fn link(&self) -> Result<u64> {
         let caps = Caps { links: true, ..self.caps };
         let shape = Shape { rows: 0, columns: 0, links: true, ..*self.golden.shape() };
@@ -222,7 +224,7 @@ mod tests {
         cycles.iter().map(|&(stage, engine, cycles)| Step { stage, engine, cycles }).collect()
     }
 
-    /// Three tokens of 2, 5 and 1 cycles in as many stages: the second stage is never idle behind the first two cycles.
+    /// Three tokens take 2, 5 and 1 cycles in three stages. The second stage is never idle after the first two cycles.
     #[test]
     fn stages_of_a_pipeline() {
         let one = token(&[(0, Engine::Store, 2), (1, Engine::Rows, 5), (2, Engine::Store, 1)]);
@@ -233,7 +235,7 @@ mod tests {
         assert_eq!(overlapped(&[], Units::Stages, 2), 0);
     }
 
-    /// The last step goes to the engine of the first one, which then is busy for three cycles a token.
+    /// The last step goes to the engine of the first step, which then is busy for three cycles a token.
     #[test]
     fn steps_share_engines() {
         let one = token(&[(0, Engine::Store, 2), (1, Engine::Rows, 1), (2, Engine::Context, 1)]);

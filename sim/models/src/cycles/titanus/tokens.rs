@@ -9,7 +9,7 @@ use super::super::{Numbers, Steps, longest, parts, steps};
 use super::descriptors::{cache, kept, product};
 use super::{STAGES, Titanus};
 
-/// What does an operation.
+/// The unit that does an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// Macros with weights.
@@ -18,16 +18,16 @@ pub enum Engine {
     Context,
     /// The vector unit.
     Rows,
-    /// What appends and restores.
+    /// The unit that appends and restores.
     Cache,
 }
 
-/// How keys and values reach those that look at them.
+/// How keys and values enter the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enters {
-    /// They are appended, then all tokens come back.
+    /// They are appended, and then all tokens are restored.
     Restored,
-    /// They are kept as they are appended, tokens of a prompt of so many.
+    /// The append keeps them as context. They belong to a prompt of so many tokens.
     Kept(u64),
 }
 
@@ -36,14 +36,14 @@ pub enum Enters {
 pub struct Step {
     /// One of [`STAGES`].
     pub stage: usize,
-    /// Who does it.
+    /// The unit that does it.
     pub engine: Engine,
-    /// Its cycles, alone.
+    /// Its cycles, on its own.
     pub cycles: u64,
 }
 
 impl Titanus {
-    /// `tokens` tokens behind `old` others, one chain from the residual stream to the residual stream.
+    /// `tokens` tokens after `old` others: one chain from residual stream to residual stream.
     ///
     /// # Errors
     /// A layer that does not fit.
@@ -62,7 +62,7 @@ impl Titanus {
             Enters::Restored => cache(caps, channels, [old, tokens])?,
             Enters::Kept(prompt) => kept(caps, channels, [old, tokens], prompt)?,
         };
-        // What makes the cache that there is.
+        // The descriptors that make the old cache.
         let before: Vec<Descriptor> = cached.drain(..usize::from(old > 0)).collect();
         let mut all = vec![(0, Rows, step(norm, Int8, width)?)];
         for outputs in [width, channels] {
@@ -107,13 +107,13 @@ impl Titanus {
         Ok(all.into_iter().zip(spent.into_iter().skip(skipped)).map(of).collect())
     }
 
-    /// A token behind `context - 1` others whose keys and values come back with all others: of each descriptor its stage, one of [`STAGES`],
-    /// and its cycles.
+    /// A token after `context - 1` others; all keys and values are restored. For each descriptor its stage, one of
+    /// [`STAGES`], and its cycles.
     ///
     /// # Errors
     /// A layer that does not fit.
     pub fn token(&self, model: &Model, context: u64) -> Result<Vec<(usize, u64)>> {
-        let old = context.checked_sub(1).filter(|old| *old > 0).context("a token behind others")?;
+        let old = context.checked_sub(1).filter(|old| *old > 0).context("a token after others")?;
         let steps = self.steps(model, [old, 1], Enters::Restored)?;
         Ok(steps.into_iter().map(|step| (step.stage, step.cycles)).collect())
     }
