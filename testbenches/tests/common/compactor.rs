@@ -18,7 +18,7 @@ fn faults_are_found() {
     let faults = [
         ("a lane is not cleared", Fault::net("compacted[1]", "moved[16]")),
         ("a gap is not counted", Fault::net("gaps[19]", "gaps[13]")),
-        ("an element stays behind", Fault::net("moved[10]", "moved[5]")),
+        ("an element stays in place", Fault::net("moved[10]", "moved[5]")),
     ];
     must_be_noticed(&Compactor { lanes: 5, width: 3 }, bench, 64, &faults);
 }

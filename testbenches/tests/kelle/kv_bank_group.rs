@@ -21,7 +21,7 @@ fn attacked() -> KvBankGroup {
     all.find(|p| p.retention_model).unwrap_or_else(|| panic!("a configuration has the retention model"))
 }
 
-/// Millions of cycles: no bit flips while intervals are safe; otherwise exactly those of the golden cells.
+/// Millions of cycles: no bit flips while intervals are safe; otherwise exactly the flips of the golden cells.
 #[test]
 fn attack_on_the_refresh() {
     let p = attacked();

@@ -18,7 +18,7 @@ fn configurations() {
 #[test]
 fn broken_caches_are_noticed() {
     let faults = [
-        ("high bytes of values are those of keys", Fault::net("shows_value_high_q", "1'b0")),
+        ("high bytes of values show bytes of keys", Fault::net("shows_value_high_q", "1'b0")),
         ("a byte that was not asked for shows", Fault::net("shows_key_low_q", "1'b1")),
         ("low banks are read while they are refreshed", Fault::net("low_free", "1'b1")),
         ("low bytes are written when they are read", Fault::net("needs_low", "access_low_i")),

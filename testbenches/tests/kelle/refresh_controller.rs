@@ -25,8 +25,8 @@ fn release_many_cycles() {
     }
 }
 
-/// The rows of the paper's 4 MB of keys and values of 128 elements, at the longest interval after which a row is less than 45 us old at
-/// 1 GHz.
+/// The rows of the paper's 4 MB of keys and values of 128 elements. The interval is the longest one with which every
+/// row is less than 45 us old at 1 GHz.
 const PAPERS_CACHE: RefreshController = RefreshController {
     rows: 8192,
     interval_width: 23,

@@ -14,8 +14,8 @@ fn all_configurations() {
     configurations(bench, 6000);
 }
 
-/// The clustering unit gives the model's activations the indices that the quantization gives them; and all 65,536 fp16
-/// values those of the definition.
+/// The clustering unit gives the model's activations the same indices as the quantization. All 65,536 fp16 values get
+/// the indices of the definition.
 #[test]
 fn real_activations_and_all_values() {
     let real = Real::new("l28_down_in", "l28_w_down", 4, Accumulator::Fp16Fused);

@@ -59,6 +59,6 @@ fn faults() -> Vec<(&'static str, Fault)> {
             Fault::net("log_used[0]", "1'b0").into("g_snapshot_log[0].snapshot_log_used_q"),
         ),
         ("too many inputs are forgotten with the next beat", Fault::net("error_q", "right & !fire").into("error_q")),
-        ("the mode is that of each beat", Fault::net("mode", "indices_integer_i")),
+        ("every beat sets the mode", Fault::net("mode", "indices_integer_i")),
     ]
 }

@@ -88,7 +88,7 @@ fn faults() -> Vec<(&'static str, Fault)> {
         ("the weights' scale is 1", Fault::net("scales_output_data", "{right[31:16], 16'h3c00}")),
         ("a neighbour's centroid", Fault::net("centroid", "codebook[counter_bins_bin ^ 4'd1]")),
         ("the mode of the next beat", Fault::net("pairs_integer_q", "pairs_integer_i").into("u_counter")),
-        ("scales are fetched over those in use", Fault::net("fetch", "scales_output_valid")),
+        ("scales are fetched over scales in use", Fault::net("fetch", "scales_output_valid")),
         ("scales leave while they are in use", Fault::net("scale_valid_q", "1'b0").into("u_scales")),
         ("a wrong sum is not told", Fault::net("sum_sum_error", "1'b0")),
     ]

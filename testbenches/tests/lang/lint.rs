@@ -5,7 +5,7 @@ use sim::lint::{iverilog_check, verilator_lint, yosys};
 
 use crate::demo;
 
-/// The designs, without those whose sources are somebody else's.
+/// The designs, without designs whose sources are somebody else's.
 fn designs() -> Vec<Design> {
     demo::all().iter().map(Design::from).collect()
 }

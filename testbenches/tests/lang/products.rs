@@ -28,7 +28,7 @@ impl Block for Accumulate {
     const ABOUT: About = About {
         name: "accumulate",
         summary: "a product added to a wider sum",
-        contract: "sum_o = p_i + a_i * w_i; signed_o the same of signed operands, modulo 2^32.",
+        contract: "sum_o = p_i + a_i * w_i; signed_o is the same sum with signed operands. Both are modulo 2^32.",
         reference: "",
     };
 

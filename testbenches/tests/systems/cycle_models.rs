@@ -1,4 +1,4 @@
-//! Cycles of descriptors and layers of any size (`models::cycles`) are those of the recurrences that equal the RTL.
+//! Cycles of descriptors and layers of any size (`models::cycles`) equal the recurrences, which equal the RTL.
 
 mod real_layer;
 mod tender_layer;
@@ -56,12 +56,12 @@ fn layers_of_kelle_are_those_of_the_recurrences() {
         for (size, old, tokens) in [((1, 64), 0, 80), ((4, 128), 20, 70), ((3, 64), 40, 30), ((2, 64), 39, 1)] {
             let (model, counted) =
                 (kelle.attending(size, old, tokens).unwrap(), kelle.entering(size, old, tokens).unwrap());
-            assert_eq!(model, counted, "{bytes} bytes, {size:?}, {tokens} tokens behind {old}");
+            assert_eq!(model, counted, "{bytes} bytes, {size:?}, {tokens} tokens after {old}");
         }
     }
 }
 
-/// Sizes beyond those that are counted event by event; channels are multiples of 64.
+/// Sizes beyond the range that is counted event by event; channels are multiples of 64.
 #[test]
 fn products_are_those_of_the_recurrences() {
     for integer in [Integer::Int8, Integer::Int4] {

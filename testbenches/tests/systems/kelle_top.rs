@@ -22,7 +22,7 @@ fn all_small_configurations() {
     }
 }
 
-/// Cycles of random chains of all operations are those of the golden recurrence, and no access to the cache waits.
+/// Cycles of random chains of all operations equal the golden recurrence, and no access to the cache waits.
 #[test]
 fn cycles_of_jobs() {
     let mut blocks = KelleTop::configurations();
@@ -54,8 +54,8 @@ fn ends(device: &mut Device<&mut Hardware<'_>>, descriptor: Descriptor) -> u32 {
     }
 }
 
-/// What heads keep outlives an error of time, with answers that come at last, but that of the head whose tokens were coming; nothing outlives
-/// a soft reset.
+/// Tokens in heads outlive a timeout whose answers come at last, except in the head that was receiving tokens. Nothing
+/// outlives a soft reset.
 #[test]
 fn heads_outlive_an_error_of_time() {
     let block = KelleTop::configurations().pop().unwrap();

@@ -45,8 +45,8 @@ fn real_head_of_attention() {
     }
 }
 
-/// Runs heads with caches that the chain fills; all that they write is the golden model's, and before an ideal memory of this latency
-/// their cycles are those of the recurrence. What else is told of each.
+/// Runs heads with caches that the chain fills. All that they write equals the golden model, and with an ideal memory
+/// of this latency their cycles equal the recurrence. Returns the heads.
 fn cached_heads(config: &AxiConfig, latency: Option<u32>, heads: &[(Bits, [usize; 2])]) -> Vec<CachedHead> {
     let block = with_orizuru();
     let golden = golden_of(&block).unwrap();
@@ -70,8 +70,8 @@ fn cached_heads(config: &AxiConfig, latency: Option<u32>, heads: &[(Bits, [usize
     all.into_inner().unwrap()
 }
 
-/// Four tokens behind 21 that are cached, as one chain that puts their keys and values into the cache itself, W4A4 and W4A3, with
-/// pauses of memory and without.
+/// Four tokens after 21 that are cached, W4A4 and W4A3, with pauses of memory and without. One chain puts their keys
+/// and values into the cache itself.
 #[test]
 fn real_head_with_a_cache() {
     let rough = AxiConfig::rough(Stall::Random { num: 1, den: 8 });
@@ -101,7 +101,7 @@ fn panels_of_a_chain_are_those_of_a_host() {
     }
 }
 
-/// A product of tokens behind ReLU is one with another codebook, of the same tokens.
+/// A product of tokens after ReLU is a product of the same tokens with another codebook.
 #[test]
 fn real_tokens_behind_relu() {
     let block = with_orizuru();
@@ -115,7 +115,8 @@ fn real_tokens_behind_relu() {
         let mut clock = timing::clock((&block, LATENCY), &WINDOW).unwrap();
         assert_eq!(counters.cycles, clock.cycles(&job).unwrap());
         println!("{errors:?}");
-        // What is left of what tokens stand for is that of the weights; without ReLU it would be far more.
+        // Beside the numbers that tokens stand for, only the error of the weights remains; without ReLU it would be far
+        // more.
         let [plain, activated, of_tokens, without] = [0, 1, 2, 3].map(|k| errors[k].1);
         assert!(plain > 0.0 && plain < 0.016 && activated > 0.0 && activated < 0.062, "{errors:?}");
         assert!(of_tokens > 0.0 && of_tokens < 0.5 * activated && without > 0.7, "{errors:?}");

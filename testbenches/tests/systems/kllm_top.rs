@@ -28,7 +28,7 @@ fn all_small_configurations() {
     }
 }
 
-/// Cycles of random chains of all operations are those of the golden recurrence.
+/// Cycles of random chains of all operations equal the golden recurrence.
 #[test]
 fn cycles_of_jobs() {
     let mut all = KllmTop::configurations();
@@ -87,11 +87,11 @@ fn release_all_faults_are_found() {
         ("factors of a panel stay for the next one", Fault::net("again", "factors_valid_o").module("factor_ring")),
         ("an outlier counts as an inlier too", tokens("beats_present_o", "right | {2{outlier_here & !again}}")),
         ("an outlier that was sent counts as an inlier", tokens("gone[0]", "1'b0")),
-        ("positions behind the last one count", tokens("beats_present_o", "right | {last & !outlier_here, 1'b0}")),
+        ("positions after the last one count", tokens("beats_present_o", "right | {last & !outlier_here, 1'b0}")),
         ("any head is taken", tokens("error_o", "wrong_outlier")),
         ("centroids that do not fit are taken", Fault::net("error_o", "1'b0").module("codebook_loader")),
         ("a bank of weights never ends", Fault::net("last_beat", "1'b0").module("lane_bank")),
-        ("sums behind the last channel are results", results("over_q", "1'b0")),
+        ("sums after the last channel are results", results("over_q", "1'b0")),
         ("addends are added unasked", results("size_add_i", "1'b1")),
         ("the first panel never ends", results("sum_panel_moves", "1'b0")),
         ("sizes are not looked at", controller("wrong_size", "1'b0")),
@@ -114,7 +114,7 @@ fn release_all_faults_of_the_quantizer_are_found() {
         ("who is found from both sides counts twice", Fault::net("fresh_o", "marked_q").module("outlier_mask")),
         ("outliers count as inliers", scanner("mask_i", "2'd0")),
         ("the second outlier of a beat is lost", scanner("others", "1'b0")),
-        ("positions behind the last one count", scanner("g_counts[1].here", "1'b1")),
+        ("positions after the last one count", scanner("g_counts[1].here", "1'b1")),
         ("a root counts where nobody else is", finder("others", "1'b1")),
         ("all segments look for what the first one looks for", finder("next_segment", "1'b0")),
         ("outliers of a segment are marked in the first one", finder("segment_base_q", "5'd0")),
@@ -149,13 +149,13 @@ fn release_faults_of_groups_are_found() {
     let faults = [
         ("the second group has the panels of the first one", controller("panel_1_address_q", "panel_address_q")),
         ("panels of a group are side by side", controller("taken_6", "1'b0").into("panel_1_address_q")),
-        ("sums of the first group are those of the second", groups("sums_turn_q", "1'b0")),
+        ("the first group shows sums of the second", groups("sums_turn_q", "1'b0")),
     ];
     let block = KllmTop { orizuru: 0, ..KllmTop::configurations().swap_remove(2) };
     must_be_noticed(&block, bench, 200, &faults);
 }
 
-/// With one port, which leaves more operations for those that put tokens into panels.
+/// With one port, which leaves more operations for jobs that put tokens into panels.
 #[test]
 #[ignore = "minutes: a model for each fault"]
 fn release_all_faults_of_the_appender_are_found() {
@@ -245,9 +245,9 @@ fn real_products() {
     assert!(errors[0] < 0.0082 && errors[1] < 0.0154 && errors[2] > errors[1], "{errors:?}");
 }
 
-/// Cycles of the same before a memory without pauses are those of the golden recurrence. A token takes its 72 beats, one of each that
-/// is sent again, and two cycles to begin (one without outliers), and a few of all tokens wait for the bus; ahead of that stand
-/// the weights, 1,152 beats of the bus, which come once.
+/// With a memory without pauses, the cycles of the same products equal the golden recurrence. A token takes its 72
+/// beats, one for each beat that is sent again, and two cycles to begin (one without outliers). All tokens together
+/// wait a few cycles for the bus. Before them come the weights once: 1,152 beats of the bus.
 #[test]
 #[ignore = "a minute: five real products"]
 fn large_cycles_of_real_products() {
@@ -268,8 +268,8 @@ fn large_cycles_of_real_products() {
     assert!(all[4].counters.cycles < 1600, "{:?}", all[4].counters);
 }
 
-/// Panels of each group of lanes come on a port of their own: a token that is bound by one bus of weights takes half of that
-/// with two, and each result and cycle is still that of the models.
+/// Panels of each group of lanes come on a port of their own. A token that waits for weights on one bus takes half the
+/// time with two. Each result and cycle still equals the models.
 #[test]
 #[ignore = "a minute: two models"]
 fn large_groups_share_the_weights() {
@@ -317,7 +317,7 @@ fn quantizations(
     all.into_inner().unwrap()
 }
 
-/// Hidden states that are ahead of the query projection, and those ahead of the one down, which are sparse.
+/// Hidden states before the query projection, and before the down projection, where they are sparse.
 const HIDDEN: [Projection; 3] = [
     QUERIES,
     Projection { bits: Bits::Three, outliers: 8, ..QUERIES },
@@ -350,7 +350,7 @@ fn large_cycles_of_real_rows() {
     }
 }
 
-/// The paper's size: rows are sought in as a whole, so tokens are those of the algorithm.
+/// The paper's size: each row is searched as a whole, so tokens equal the algorithm's.
 #[test]
 #[ignore = "minutes: 273 units"]
 fn large_tokens_of_the_algorithm() {

@@ -16,8 +16,8 @@ fn all_configurations() {
 #[test]
 fn faults_are_found() {
     let faults = [
-        ("what is left over is forgotten", Fault::net("next_i", "1'b0").into("share_q")),
-        ("a clear keeps what was left over", Fault::net("clear_i", "1'b0").into("rest_q")),
+        ("the remainder is forgotten", Fault::net("next_i", "1'b0").into("share_q")),
+        ("a clear keeps the remainder", Fault::net("clear_i", "1'b0").into("rest_q")),
         ("a share is ready too early", Fault::net("ready_o", "1'b1")),
     ];
     must_be_noticed(&OutlierShare { count_width: 4, segment_width: 3 }, bench, 300, &faults);

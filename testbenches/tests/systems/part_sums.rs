@@ -32,7 +32,7 @@ fn faults_are_found() {
         ("a sum is read while it is written", Fault::net("waits", "1'b0")),
         ("sums that leave their range are not told", Fault::net("g_row[0].leaves", "1'b0")),
         ("an overflow of a part is forgotten", Fault::net("g_row[1].flag_q", "1'b0")),
-        ("a sum stays behind an abort", Fault::net("clear_i", "1'b0")),
+        ("a sum stays after an abort", Fault::net("clear_i", "1'b0")),
         ("parts wait for columns that nobody writes", Fault::net("waits", "kept_q")),
         ("a column leaves with each part", Fault::net("ends_q", "1'b1")),
     ];

@@ -115,7 +115,7 @@ fn works(hardware: &mut Hardware<'_>) {
         let mut bytes = [0; 64];
         hardware.read_memory(OUT + 64 * row, &mut bytes).unwrap();
         assert_eq!(bytes[..40], [0, 0x40].repeat(20), "gain 2 times 1.0");
-        assert_eq!(bytes[40..], [0x55; 24], "behind the row");
+        assert_eq!(bytes[40..], [0x55; 24], "after the row");
     }
 }
 
@@ -244,7 +244,8 @@ fn waits_for_reads_are_counted() {
     assert!(quick > 0 && slow >= quick + 39 && slow < slow_cycles && quick < quick_cycles, "{waits:?}");
 }
 
-/// One port alone takes no address: error 13, and a soft reset waits until all are taken and answered at last.
+/// One port alone takes no address: `ERROR_TIMEOUT` (13), and a soft reset waits until all are taken and answered at
+/// last.
 #[test]
 fn a_memory_that_takes_nothing() {
     on_hardware(&vector(3), &AxiConfig::ideal(3), |hardware| {

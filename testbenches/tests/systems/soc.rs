@@ -99,7 +99,7 @@ fn large_a_cpu_takes_the_interrupt() {
         run.expect_equal(sim, "verdict", "interrupts, one a job", 3, word(2))?;
         run.expect_equal(sim, "verdict", "the tag", 0x600d_7a61, word(3))?;
         run.expect_equal(sim, "verdict", "descriptors", 2, word(4))?;
-        // The variables and the stack of the program lie behind its code, below the verdict.
+        // The variables and the stack of the program lie after its code, below the verdict.
         let allowed =
             [(image.len() as u64, VERDICT - image.len() as u64), (VERDICT, VERDICT_BYTES), (DEMO, DEMO_BYTES)];
         assert_eq!(memory.memory().written_outside(&allowed), None);

@@ -36,7 +36,7 @@ const CONFIG: Config = Config {
     context: 40,
 };
 
-/// Weights as large as those of a model that was trained, about.
+/// Weights about as large as in a trained model.
 fn made() -> Model {
     let mut rng = sim::stimulus::rng(seeds::seed(1));
     let mut weight = |projection: Projection| {
@@ -140,7 +140,8 @@ fn team<T>(
     })
 }
 
-/// Each has half of the columns of all projections, of the last one 25 of 50, in fewer cycles; the logits are those of one.
+/// Each of two has half of the columns of all projections, 25 of 50 in the last one, and takes fewer cycles. The logits
+/// equal the logits of one.
 #[test]
 fn two_side_by_side_write_as_one() {
     let (model, block) = (made(), for_decoding(8));

@@ -164,7 +164,7 @@ fn real_products() {
     products(&layer_size(), &config, &jobs);
 }
 
-/// Loads and results hide behind the array: what the paper's array is for.
+/// Loads and results run while the array computes, which is the purpose of the paper's array.
 #[test]
 fn the_array_computes_nearly_always() {
     let jobs: [fn(&Caps) -> Real; 3] = [

@@ -1,4 +1,4 @@
-//! Titanus cores one behind the other: random jobs, cycles, and layers whose tokens go from core to core.
+//! Titanus cores in a chain: random jobs, cycles, and layers whose tokens go from core to core.
 
 use golden::common::shell::job_controller::code;
 use golden::systems::titanus_core::Operation;
@@ -30,7 +30,8 @@ fn two_cores() {
     run(&TitanusChain::configurations()[0], bench, &options(80)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
-/// Jobs take the cycles that the recurrence of the golden model says, those in which they wait for each other among them.
+/// Jobs take the cycles that the recurrence of the golden model says, including cycles in which they wait for each
+/// other.
 #[test]
 fn cycles_of_chains() {
     run(&TitanusChain::configurations()[0], timing::bench, &options(60)).unwrap_or_else(|e| panic!("{e:#}"));
@@ -74,8 +75,8 @@ fn what_is_drawn() {
     }
 }
 
-/// A link that names no patience has that of register TIMEOUT, so no descriptor has a core wait for ever; without it a soft reset ends the
-/// wait.
+/// A link without a patience takes the register TIMEOUT, so no descriptor makes a core wait for ever. With neither, a
+/// soft reset ends the wait.
 #[test]
 fn a_link_waits_no_longer_than_the_host_says() {
     let block = &TitanusChain::configurations()[0];
@@ -116,7 +117,7 @@ fn release_faults_are_found() {
     let faults = [
         ("a core gives to nobody", net("core_0_next_valid", "1'b0")),
         ("a core gives as if the next one did not take", net("core_1_prior_ready", "1'b0")),
-        ("the first core's interrupt is that of the last one", net("irq_o", "{right[1], right[1]}")),
+        ("the first core shows the last one's interrupt", net("irq_o", "{right[1], right[1]}")),
     ];
     must_be_noticed(block, bench, 40, &faults);
 }
@@ -138,7 +139,7 @@ fn on_cores((decoders, rows, prompt): &(Vec<Decoder>, Vec<Vec<f64>>, usize), spl
     linked((&caps, &WINDOW), &golden, (&decoders[..], split), tokens, (THRESHOLDS, HOW)).unwrap()
 }
 
-/// However layers are put on cores, the rows are the same, and those of a layer that a core does by itself.
+/// However layers are put on cores, the rows are the same. They equal the rows of a layer that one core does by itself.
 #[test]
 fn rows_do_not_depend_on_cores() {
     for shape in [Shape::Llama, Shape::Opt] {
@@ -167,7 +168,8 @@ fn release_layers_with_pauses() {
     }
 }
 
-/// What it brings that tokens of a prompt follow each other: cycles of all cores at once, beside those of one after the other.
+/// The gain from tokens of a prompt that follow each other: cycles of all cores at once, beside cycles of one core
+/// after the other.
 #[test]
 #[ignore = "models of 96 macros a core, minutes"]
 fn release_tokens_side_by_side() {

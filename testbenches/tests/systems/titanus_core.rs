@@ -38,8 +38,8 @@ fn the_longest_context() {
     assert!(error.contains("context") && error.contains("whole groups of 32 up to 65535"), "{error}");
 }
 
-/// Streams whose channels open all of their levels, one after the other, have the lines that a driver gives them room for, and not many
-/// less: levels that begin with a prompt and later.
+/// The longest streams: all channels open all of their levels, one after the other, with a prompt and later. They take
+/// at most the lines that a driver gives them, and not many less.
 #[test]
 fn lines_of_the_longest_streams() {
     let core = TitanusCore::default();
@@ -91,7 +91,7 @@ fn what_is_drawn() {
         let model = golden_of(&block).unwrap();
         let mut rng = StimulusRng::seed_from_u64(5);
         let (mut good, mut ends, mut kinds, mut damages) = (0, [0; 16], [0; 9], [0; 4]);
-        // Prefills that go on with another append, tokens that are kept behind others.
+        // Prefills that go on with another append, tokens that are kept after others.
         let mut apart = [0; 2];
         for _ in 0..1200 {
             let program = program::draw(&mut rng, &model, 6);

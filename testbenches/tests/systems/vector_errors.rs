@@ -1,4 +1,4 @@
-//! Every error of the vector accelerator, and a good job behind each.
+//! Every error of the vector accelerator, and a good job after each.
 
 use hdl::accelerators::vector::VectorTop;
 use host::{Bus, Device, DeviceError, Settings, Window};
@@ -65,7 +65,7 @@ fn works(hardware: &mut Hardware<'_>) {
         let mut bytes = [0; 128];
         hardware.read_memory(OUT + 128 * row, &mut bytes).unwrap();
         assert_eq!(bytes[..80], [0, 0x40].repeat(40));
-        assert_eq!(bytes[80..], [0x55; 48], "behind the row");
+        assert_eq!(bytes[80..], [0x55; 48], "after the row");
     }
 }
 
@@ -161,7 +161,8 @@ fn errors_of_the_bus_at_every_beat() {
     });
 }
 
-/// A job ends well with a TIMEOUT of the memory's latency, or of what passes between a DMA and its port, and with none below.
+/// A job ends well with a TIMEOUT of the memory's latency, or of the cycles between a DMA and its port where these are
+/// more. With a smaller TIMEOUT it ends with an error.
 #[test]
 fn the_shortest_time_that_memory_needs() {
     for latency in [1, 3, 20] {
@@ -182,7 +183,8 @@ fn the_shortest_time_that_memory_needs() {
     }
 }
 
-/// An answer to each request that goes to another DMA, or to none, by its ID: error 13, and resets of both sides help.
+/// For each request, an answer whose ID belongs to another DMA or to none: `ERROR_TIMEOUT` (13), and resets of both
+/// sides help.
 fn wrong_ids(block: &VectorTop, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     // The number of the DMA: 1 of 6.
     let flips = block.axi.id_width..block.axi.id_width + 3;
@@ -236,7 +238,7 @@ fn release_faults_of_wrong_ids_are_found() {
     must_be_noticed(&VectorTop::default(), wrong_ids_bench, 1, &faults);
 }
 
-/// Memory that stops to answer at every request: error 13, and nothing hangs.
+/// Memory that stops answering, at every request: `ERROR_TIMEOUT` (13), and nothing hangs.
 #[test]
 fn silence_is_an_error() {
     for request in 0..5 {

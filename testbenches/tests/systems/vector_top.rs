@@ -68,10 +68,10 @@ fn release_faults_are_found() {
         ("an error of the bus is forgotten", Fault::net("failed", "1'b0").module("vector_controller")),
         ("an overflow is forgotten", Fault::net("overflow", "1'b0").module("vector_engine")),
         ("an operation ends with its reads", Fault::net("all_over", "over[0]").module("command_list")),
-        ("the lanes keep work behind an abort", Fault::net("clear_i", "1'b0").module("row_packer")),
+        ("the lanes keep work after an abort", Fault::net("clear_i", "1'b0").module("row_packer")),
         ("nobody watches the bus", Fault::net("waiting_o", "1'b0").module("axi_watch")),
         ("the bus is idle at once", Fault::net("idle_o", "1'b1").module("dma_bank")),
-        ("nibbles are packed behind each other's row", Fault::net("ends", "full").module("row_packer")),
+        ("nibbles of two rows are packed into one beat", Fault::net("ends", "full").module("row_packer")),
     ];
     must_be_noticed(&small(), bench, 400, &faults);
 }
@@ -158,7 +158,7 @@ fn cycles_of_jobs() {
     run_some::<VectorTop>(1, cycles_bench, &options(60)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
-/// And those of one operation without gains, whose rows begin with a burst, are a formula.
+/// The cycles of one operation without gains, whose rows begin with a burst, are a formula.
 #[test]
 fn cycles_are_those_of_the_formula() {
     // On two ports elements and factors share one, on three each operand has its own.

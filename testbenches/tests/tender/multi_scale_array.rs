@@ -75,7 +75,7 @@ fn ones(controller: &Controller<'_>, int8: bool, channels: usize, rescales: usiz
     Tile { beats, int8, act_signed: true, weight_signed: true }
 }
 
-/// The only cost of groups is one cycle each; fill and drain are those of the formula in the documentation.
+/// The only cost of groups is one cycle each; fill and drain follow the formula in the documentation.
 #[test]
 fn cycles_are_those_of_the_formula() {
     let pe = TenderPe { accumulator_width: 11, overflow: Overflow::Saturate, ..TenderPe::default() };
@@ -101,7 +101,7 @@ fn cycles_are_those_of_the_formula() {
                     let end = controller.finish()?;
                     let steps = channels as u64 + (groups as u64 - 1);
                     // Fill, steps, drain; one from the last sum to the drain, one where nibbles are combined.
-                    // Pipelined: one at the edge, one behind the multipliers, two more for the nibbles.
+                    // Pipelined: one at the edge, one after the multipliers, two more for the nibbles.
                     let more = if p.pe.pipelined { 2 + 2 * u64::from(p.int8) } else { 0 };
                     let total = steps + (r - 1) + (c - 1) + c + 1 + u64::from(p.int8) + more;
                     let period = match p.pe.drain {
@@ -226,7 +226,7 @@ fn release_paper_size() {
             let start = controller.cycle();
             controller.tile(&tile, || false)?;
             let end = controller.finish()?;
-            // Steps, skew, drain, one to its start, one behind the combination of nibbles.
+            // Steps, skew, drain, one to its start, one after the combination of nibbles.
             assert_eq!(end + 1 - start, (1024 + 7) + 63 + 63 + 64 + 1 + 1);
             assert_eq!(controller.overflows(), 0);
         }

@@ -26,7 +26,7 @@ fn broken_arrays_are_noticed() {
         ("the same sum twice in a row", Fault::net("again", "1'b0")),
         ("a step beside a load", Fault::net("step_ready_o", "!again")),
         ("a reset leaves vectors on their way", Fault::net("rst_ni", "1'b1").into("g_tags_on[0].tag_valid_q")),
-        ("the doublings are those of the fold before", Fault::net("shift_up", "1'b0")),
+        ("the doublings belong to the fold before", Fault::net("shift_up", "1'b0")),
     ];
     must_be_noticed(&p, bench, 400, &faults);
 }

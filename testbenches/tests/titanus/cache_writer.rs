@@ -16,7 +16,7 @@ fn all_configurations() {
 fn faults_are_found() {
     let faults = [
         ("a clear keeps the sequence", Fault::net("clear_i", "1'b0")),
-        ("blocks of what is given up are shown", Fault::net("drops", "1'b0").into("block_valid_o")),
+        ("blocks of a sequence that is given up are shown", Fault::net("drops", "1'b0").into("block_valid_o")),
         ("a start does not wait", Fault::net("dropped", "drops")),
         ("settled with a block to go", Fault::net("offered", "1'b0").into("settled_o")),
         ("numbers go on", Fault::net("started", "1'b0").into("k_blocks_q")),

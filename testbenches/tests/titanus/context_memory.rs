@@ -16,7 +16,7 @@ fn all_configurations() {
 fn faults_are_found() {
     let faults = [
         ("values are not turned", Fault::net("token_row", "2'd0")),
-        ("columns are those of the first channel", Fault::net("channel_q", "2'd0")),
+        ("columns come from the first channel", Fault::net("channel_q", "2'd0")),
         ("keys of the first token", Fault::net("key_read_at", "right % 3")),
     ];
     must_be_noticed(&ContextMemory { lanes: 4, tiles: 3, tokens: 7 }, bench, 600, &faults);

@@ -14,7 +14,7 @@ fn all_configurations() {
 
 #[test]
 fn faults_are_found() {
-    // As it is, but for the end behind levels.
+    // The condition of the design, without the check of the end after levels.
     let order = "tile_error_i | (tile_bits_i < 4'd2) | (tile_bits_i > 4'd8)
         | (tile_initial_i & !begins & !(after_initial & fresh)) | (!tile_initial_i & after_initial & tile)
         | (tile_last_i & !tile_last)";

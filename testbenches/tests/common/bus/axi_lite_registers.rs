@@ -1,4 +1,4 @@
-//! Registers behind AXI4-Lite in all configurations.
+//! Registers on AXI4-Lite in all configurations.
 
 use sim::kit::options;
 use testbenches::common::bus::axi_lite_registers::bench;

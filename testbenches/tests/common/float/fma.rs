@@ -21,7 +21,7 @@ fn millions() {
     many(bench, &FloatFma { flags: true, ..FloatFma::default() }, 5_600_000);
 }
 
-/// All products around the smallest normal number: the flags of those that are rounded up to it.
+/// All products around the smallest normal number: the flags of products that are rounded up to it.
 #[test]
 fn fp16_around_the_smallest_normal_number() {
     for fused in [true, false] {

@@ -17,7 +17,7 @@ fn millions() {
     many(bench, &FloatMul { flags: true, ..FloatMul::default() }, 2_200_000);
 }
 
-/// All products around the smallest normal number: the flags of those that are rounded up to it.
+/// All products around the smallest normal number: the flags of products that are rounded up to it.
 #[test]
 fn fp16_around_the_smallest_normal_number() {
     for subnormals in [Subnormals::Ieee, Subnormals::Flush] {

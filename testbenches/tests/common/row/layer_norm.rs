@@ -27,8 +27,8 @@ fn large_faults_are_found() {
     must_be_noticed(&block, bench, 150, &faults);
 }
 
-/// The same rows; no layer norm of this model has gains or biases of its own, so the gains are those of its other norm, and
-/// the biases a row.
+/// The same rows. This model has no layer norm with gains or biases. So the gains come from its RMS norm, and a row
+/// serves as biases.
 #[test]
 fn of_real_rows() {
     let (gain, bias) = (gains("l14_attn_norm"), rows("l02_ffn_in")[0].clone());

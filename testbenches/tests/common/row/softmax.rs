@@ -29,7 +29,7 @@ fn faults_are_found() {
     must_be_noticed(&block, bench, 150, &faults);
 }
 
-/// Scores of the attention of a real model: q k / 8 of a token and those before it.
+/// Scores of the attention of a real model: q k / 8 of a token and the tokens before it.
 #[test]
 fn of_real_scores() {
     let softmax = softmax::Softmax::new();

@@ -16,7 +16,7 @@ fn all_configurations() {
 fn faults_of_high_words_are_found() {
     let faults = [
         ("a high word is not kept", Fault::net("read_kept", "1'b0")),
-        ("a high word is kept behind its read", Fault::net("read_kept", "|kept_word_q")),
+        ("a high word is kept after its read", Fault::net("read_kept", "|kept_word_q")),
         (
             "a high word is kept for another place",
             Fault::net("kept_word_q", "read & reads_low ? read_word + 7'd17 : 7'd0"),

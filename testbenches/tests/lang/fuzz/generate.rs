@@ -106,7 +106,8 @@ struct Generator<'a, R: Rng> {
 
 /// All comparisons.
 const ALL: [Compare; 6] = [Compare::Eq, Compare::Ne, Compare::Lt, Compare::Le, Compare::Gt, Compare::Ge];
-/// Those that Verilator 5.006 gets right also for equal signed constants in arrays of nets, of which `<=` is 0 there.
+/// Comparisons that Verilator 5.006 gets right also for equal signed constants in arrays of nets. It gives 0 for `<=`
+/// of such constants.
 const JUDGED: [Compare; 4] = [Compare::Eq, Compare::Ne, Compare::Lt, Compare::Gt];
 
 impl<R: Rng> Generator<'_, R> {

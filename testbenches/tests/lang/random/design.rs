@@ -29,7 +29,7 @@ pub struct RandomPorts {
 }
 
 impl Random {
-    /// Types of its inputs, and of its outputs; of each the last one is that of an array's elements.
+    /// Types of its inputs, and of its outputs. The last one of each is the type of an array's elements.
     fn types(&self) -> [Vec<Type>; 2] {
         let mut rng = rng(self.seed);
         [(); 2].map(|()| (0..4).map(|_| ty(&mut rng)).collect())

@@ -47,7 +47,7 @@ const FAULTS: [Fault; 26] = [
     ("bits above a value stay", r"if \(width % 64\) d\[width / 64\] &= [^;]*;", ""),
 ];
 
-/// Random designs and their C. In small parts, most of what wakes something is needed.
+/// Random designs and their C. In small parts, most events that wake a part are needed.
 struct Designs {
     design: Design,
     files: Vec<SourceFile>,

@@ -1,5 +1,6 @@
-//! `models::cycles` beside layer 14 of the model: a prompt and a token behind it, in the chains of `senbazuru run`. Their cycles are those of the
-//! recurrences, which equal the RTL. Operands of chains lie at any multiple of 64 bytes, where a row may be a burst more than at 0.
+//! Compares `models::cycles` with layer 14 of the model: a prompt and a token after it, in the chains of `senbazuru
+//! run`. The recurrences give the chains' cycles, and they equal the RTL. Operands of chains lie at any multiple of 64
+//! bytes, where a row may take one burst more than at 0.
 
 use host::Window;
 use models::cycles::Work;
@@ -21,8 +22,9 @@ fn smollm2() -> Model {
     model("SmolLM2-135M").unwrap()
 }
 
-/// Cycles of each descriptor of a prompt and of a token behind it, which are rows of a residual stream; but for what a descriptor takes longer
-/// that comes as two bursts, one after the other, since a chain begins at any multiple of 64 bytes.
+/// Cycles of each descriptor of a prompt and of a token after it, which are rows of a residual stream. A chain begins
+/// at any multiple of 64 bytes, so a descriptor may come as two bursts. The additional time of the second burst is left
+/// out.
 fn chains(on: &dyn LayerAccelerator, rows: &[Vec<f64>]) -> [Vec<u64>; 2] {
     let (prompt, token) = rows.split_at(rows.len() - 1);
     let mut layer = on.layer(&WINDOW, &layer_14(), &[rows.to_vec()], rows.len()).unwrap();
@@ -34,18 +36,18 @@ fn chains(on: &dyn LayerAccelerator, rows: &[Vec<f64>]) -> [Vec<u64>; 2] {
     })
 }
 
-/// A model's cycles are those of a chain but for a share of them.
+/// A model's cycles differ from a chain's by less than a share.
 fn near(what: &str, model: u64, chain: u64, share: f64) {
     let ratio = model as f64 / chain as f64;
     println!("{what}: {model} beside {chain}, {:+.2} %", 100.0 * (ratio - 1.0));
     assert!((ratio - 1.0).abs() < share, "{what}: {model} beside {chain}");
 }
 
-/// What layers are as sums of descriptors, for a prompt and for the token behind it.
+/// Layers as sums of descriptors, for a prompt and for the token after it.
 fn layers(of: &dyn Fn(Work) -> u64, tokens: u64, [prompt, token]: [u64; 2], shares: [f64; 2]) {
     let all = Work { sequences: 1, tokens, context: tokens };
     near(&format!("a layer, {tokens} tokens"), of(all), prompt, shares[0]);
-    near("a layer, a token behind", of(Work { sequences: 1, tokens: 1, context: tokens + 1 }), token, shares[1]);
+    near("a layer, a token after it", of(Work { sequences: 1, tokens: 1, context: tokens + 1 }), token, shares[1]);
 }
 
 /// Products and sums to the cycle; what the ports' turns and victims do to attention is a few cycles.
@@ -60,8 +62,8 @@ fn large_layer_14_on_kelle() {
         let model = kelle.token(&smollm2(), tokens as u64 + 1).unwrap();
         println!("{model:?}\n{token:?}");
         assert_eq!(model.len(), token.len());
-        assert!(EXACT.iter().all(|&at| model[at] == token[at]), "behind {tokens}: {model:?}, {token:?}");
-        assert!(model.iter().zip(&token).all(|(a, b)| a.abs_diff(*b) <= 12), "behind {tokens}: {model:?}, {token:?}");
+        assert!(EXACT.iter().all(|&at| model[at] == token[at]), "after {tokens}: {model:?}, {token:?}");
+        assert!(model.iter().zip(&token).all(|(a, b)| a.abs_diff(*b) <= 12), "after {tokens}: {model:?}, {token:?}");
         let layer = |work| kelle.layer(&smollm2(), work).unwrap().cycles;
         // The first descriptor empties the heads.
         layers(&layer, tokens as u64, [prompt[1..].iter().sum(), token.iter().sum()], [3e-3, 1e-3]);
@@ -80,7 +82,7 @@ fn large_layer_14_on_kllm() {
         println!("{model:?}\n{token:?}");
         assert_eq!(model.len(), token.len());
         let close = |(a, b): (&u64, &u64)| a.abs_diff(*b) <= 13.max(b / 50);
-        assert!(model.iter().zip(&token).all(close), "behind {tokens}: {model:?}, {token:?}");
+        assert!(model.iter().zip(&token).all(close), "after {tokens}: {model:?}, {token:?}");
         near("a token", model.iter().sum(), token.iter().sum(), 0.01);
         let layer = |work| kllm.layer(&smollm2(), work).unwrap().cycles;
         layers(&layer, tokens as u64, [prompt.iter().sum(), token.iter().sum()], [0.02, 0.01]);
@@ -104,9 +106,9 @@ fn large_layer_14_on_titanus() {
         println!("{of_model:?}\n{of_chain:?}");
         for (stage, (model, chain)) in STAGES.iter().zip(of_model.into_iter().zip(of_chain)) {
             match *stage {
-                "scores" | "softmax" | "values" => assert_eq!(model, chain, "{stage}, behind {tokens}"),
+                "scores" | "softmax" | "values" => assert_eq!(model, chain, "{stage}, after {tokens}"),
                 "append and restore" => near(stage, model, chain, 0.06),
-                _ => assert!(u64::abs_diff(model, chain) <= 8, "{stage}, behind {tokens}: {model}, {chain}"),
+                _ => assert!(u64::abs_diff(model, chain) <= 8, "{stage}, after {tokens}: {model}, {chain}"),
             }
         }
         // Weights come with the prompt, once for all.

@@ -23,7 +23,7 @@ pub fn on(block: &TitanusCore) -> Titanus {
     Titanus::new(caps_of(&golden), (golden, timing(block, LATENCY)), 4.3)
 }
 
-/// Slices of a matrix, heads and streams of sizes beyond those that are counted event by event.
+/// Slices of a matrix, heads and streams of sizes beyond the range that is counted event by event.
 #[test]
 fn layers_are_those_of_the_recurrences() {
     for bytes in [16, 64] {
