@@ -52,7 +52,7 @@ ports! {
         row_i: In = uint(index_width(p.rows.into())),
         /// Its number in the row.
         tile_i: In = uint(bits_for(p.tiles().into())),
-        /// The tile read last, from the cycle behind the read on; channels that the row does not have are of no meaning.
+        /// The tile read last, from the cycle after the read on; channels that the row does not have are of no meaning.
         tile_o: OutArray = uint(16).array(p.tile),
     }
 }
@@ -62,7 +62,7 @@ impl Block for ActivationMemory {
     const ABOUT: About = About {
         name: "activation_memory",
         summary: "rows of integers of 16 bits, read by tiles of channels",
-        contract: "Rows 0, 1, .. as they come, of at most `inner` numbers. Nobody brings more rows than there are places.",
+        contract: "Rows 0, 1, .. as they come, of at most `inner` numbers. There are never more rows than places.",
         reference: "Kelle, section 5.1",
     };
 

@@ -1,4 +1,4 @@
-//! Checks operations on heads, has the DMAs move operands of attention, and waits for all of it.
+//! Checks operations on heads, gives the DMAs of attention their commands, and waits for all of them.
 
 use super::attention_spec::AttentionSpec;
 use super::recompute_slots::RecomputeSlots;
@@ -13,14 +13,14 @@ use crate::lang::{
     OutOption, OutStream, OutStreams, Signal, Timing, bit, bits_for, bundle, cat, mux, parameters, ports, select, uint,
 };
 
-/// What is read: queries, keys, values.
+/// Read DMAs: queries, keys, values.
 pub(super) const READERS: u32 = 3;
-/// Which of them are values.
+/// The reader of values.
 const VALUES: u32 = 2;
 const WORDS: u32 = 24;
-/// Bit of the options: values come behind the scores.
+/// Bit of the options: values come after the scores.
 const LATE: u32 = 1;
-/// Bit of the options: what is not exact is an error.
+/// Bit of the options: an inexact number is an error.
 const EXACT: u32 = 12;
 /// Most bits that an importance is shifted by.
 const SHIFT: u32 = 47;
@@ -33,7 +33,7 @@ pub(super) const SAVE: u32 = 6;
 pub(super) const RECOMPUTE: u32 = 8;
 
 const STATES: [&str; 10] = ["Idle", "Fields", "Check", "Run", "Set", "Wipe", "Tell", "Seek", "Look", "Keep"];
-/// Those of a build in which no token comes again.
+/// Operations of a build without recomputation.
 const FEWER: usize = 7;
 
 parameters! {
@@ -53,7 +53,7 @@ parameters! {
 }
 
 bundle! {
-    /// What an operation of attention is.
+    /// The fields of an operation of attention.
     pub struct AttentionWork(p: AttentionSpec) {
         /// The head.
         head: Field = p.head(),
@@ -63,11 +63,11 @@ bundle! {
         queries: Field = p.groups(),
         /// Slices of a vector.
         slices: Field = uint(bits_for(p.slices().into())),
-        /// Values come behind the scores.
+        /// Values come after the scores.
         late: Field = bit(),
-        /// Slots whose tokens come again ahead of the others.
+        /// Slots whose tokens come again before the others.
         again: FieldOption = uint(bits_for(p.recompute.into())).when(p.recompute > 0),
-        /// Tokens that the head has behind a step, at most.
+        /// Tokens that the head has after a step, at most.
         budget: Field = uint(16),
         /// First tokens that stay.
         sink: Field = uint(16),
@@ -77,9 +77,9 @@ bundle! {
         shift: Field = uint(6),
         /// Quantizers of queries, keys, values, the first one lowest: fp32.
         quantizers: Field = uint(96),
-        /// Times a product a score, fp32.
+        /// A score is a product times this, fp32.
         score_scale: Field = uint(32),
-        /// Times a sum of values a result, fp32.
+        /// A result is a sum of values times this, fp32.
         result_scale: Field = uint(32),
     }
 }
@@ -101,7 +101,7 @@ ports! {
         operation_end: OutStream<OperationEnd> = (),
         /// For one cycle: an operation of attention that is right begins.
         begin_o: Out = bit(),
-        /// What it is; valid from begin_o up to the end.
+        /// Its fields; valid from begin_o up to the end.
         work: OutBundle<AttentionWork> = p.spec.clone(),
         /// All of its tokens are done.
         tokens_done_i: In = bit(),
@@ -119,7 +119,7 @@ ports! {
         seek_o: OutOption = bit().when(p.spec.recompute > 0),
         /// The row is here: score and slot are to be looked at, for one cycle.
         look_o: OutOption = bit().when(p.spec.recompute > 0),
-        /// In the cycle behind look_o: the token of that row has a slot.
+        /// In the cycle after look_o: the token of that row has a slot.
         kept_i: InOption = bit().when(p.spec.recompute > 0),
         /// Slots in which the head has a token.
         held_i: InOption = uint(p.spec.recompute).when(p.spec.recompute > 0),
@@ -129,15 +129,15 @@ ports! {
         slot_o: OutOption = p.spec.slot().when(p.spec.recompute > 0),
         /// A number was saturated, is infinite or no number.
         inexact_i: In = bit(),
-        /// It failed: nothing of it is to go on.
+        /// The operation failed: none of its parts is to go on.
         failed_o: Out = bit(),
         /// Heads are to be emptied, for one cycle.
         wipe_o: Out = bit(),
-        /// The first of them.
+        /// The first head to empty.
         wipe_head_o: Out = p.spec.head(),
-        /// How many.
+        /// How many heads.
         wipe_heads_o: Out = uint(bits_for(p.spec.heads.into())),
-        /// That is being done, or something like it.
+        /// Heads are being emptied.
         wiping_i: In = bit(),
         /// New refresh intervals, for one cycle.
         config_o: Out = bit(),
@@ -147,11 +147,11 @@ ports! {
         threshold_o: Out = uint(p.spec.score_width),
         /// What to read: queries, keys, values.
         read_command: OutStreams<DmaCommand> = (READERS, (p.spec.spec.axi.clone(), p.dma.clone())),
-        /// Ends of that.
+        /// Ends of the reads.
         read_end: InStreams<DmaCompletion> = (READERS, p.spec.spec.axi.clone()),
         /// Where to write.
         write_command: OutStream<DmaCommand> = (p.spec.spec.axi.clone(), p.dma.clone()),
-        /// Ends of that.
+        /// End of the write.
         write_end: InStream<DmaCompletion> = p.spec.spec.axi.clone(),
     }
 }
@@ -161,17 +161,19 @@ impl Block for AttentionController {
     const ABOUT: About = About {
         name: "attention_controller",
         summary: "checks an operation on heads and has it done",
-        contract: "Fields first: 5 for one that must be 0, 9 for a size, 15 for an operation that is not there; then queries, keys, values, results,\n\
-            as operand_check says; last what the head holds, 15: a token with a slot that does not come again, a token that gets one but has\n\
-            one, a slot that is not free. Nothing is read, written or changed unless all is right. The first error of a DMA ends attention and\n\
-            empties its head, as an abort does; with bit 12 of the options a number that is not exact is error 14.",
+        contract: "Fields first: ERROR_RESERVED (5) for a field that must be 0, ERROR_SIZE (9) for a size,\n\
+            ERROR_FIELD (15) for an operation that does not exist. Then queries, keys, values, results, as\n\
+            operand_check says. Last the head's tokens. ERROR_FIELD (15) refuses a token with a slot that does not\n\
+            come again, a second slot for a token, and a slot that is not free. Nothing is read, written or changed\n\
+            unless all is right. The first error of a DMA ends attention and empties its head, as an abort does.\n\
+            With bit 12 of the options a number that is not exact is ERROR_OVERFLOW (14).",
         reference: "Kelle, sections 4.1 and 4.2",
     };
 
     fn build(&self, m: &mut Module, io: &AttentionControllerPorts) {
         let states = if self.spec.recompute > 0 { &STATES[..] } else { &STATES[..FEWER] };
         let state = m.fsm("state", states);
-        // Heads may still be emptied: operations on heads wait for that, nobody else.
+        // Heads may still be emptied: operations on heads wait for that, others do not.
         m.connect(io.idle_o, state.is("Idle"));
         m.connect(io.operation.ready, state.is("Idle") & !io.wiping_i & !io.abort_i);
         m.unused(io.operation.independent);
@@ -209,7 +211,7 @@ impl Block for AttentionController {
             let more = m.wire("rows_that_come", rows.wrapping_add(again.extend(16)));
             rows_of = [rows, more, more, rows];
         }
-        // Results of attention stand where saved tokens have nothing.
+        // The address of the results is in words 6 and 7 for save, in words 22 and 23 for attention.
         let result_address = m.wire("result_address", mux(saves, wide(6), wide(22)));
         let result_stride = m.wire("result_stride", mux(saves, word(4), word(15)));
         let places = [
@@ -225,7 +227,7 @@ impl Block for AttentionController {
             stride: of(m, "operand_stride", places.map(|place| place.1)),
         };
         list.operand.drive(m, "operand", &operand);
-        // What the head holds is looked at last.
+        // The head's tokens are checked last.
         let missing = io.held_i.zip(io.work.again).map(|(held, again)| {
             let missing = (0..self.spec.recompute).fold(bit().lit(0), |any, k| any | (held.bit(k) & again.le(k)));
             m.wire("does_not_come", missing & attends & list.passed_o)
@@ -236,7 +238,7 @@ impl Block for AttentionController {
         m.connect(io.save_first_o, word(1).slice(0..io.save_first_o.width()));
         m.connect(io.save_tokens_o, word(2).slice(0..io.save_tokens_o.width()));
 
-        m.comment("All is asked for, and all of that has to end, and all tokens.");
+        m.comment("All reads and writes are asked for; they must all end, and so must all tokens.");
         let block = CommandList { dmas: READERS + 1, times: 1, commands: self.dma.commands };
         let commands = m.instance("u_commands", block);
         m.connect(commands.clear_i, io.abort_i);
@@ -286,7 +288,7 @@ impl Block for AttentionController {
         m.connect(io.operation_end.valid, state.is("Tell"));
         m.connect(io.operation_end.error, end.q);
 
-        m.comment("Heads that are emptied: those asked for, or that of an operation which fails or is dropped.");
+        m.comment("Heads that are emptied: the heads asked for, or the head of an operation that fails or is dropped.");
         let empties = m.wire("empties", state.is("Fields") & clears & !wrong.any());
         let loses = m.wire("loses", (fails | (runs & io.abort_i)) & attends);
         m.connect(io.wipe_o, (empties & !io.abort_i) | loses);

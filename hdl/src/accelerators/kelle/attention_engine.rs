@@ -1,4 +1,5 @@
-//! What works between the shell's streams on heads: controller, sequencer, cache, lists, evictor, softmax, and the array.
+//! The engine for heads, between the shell's streams: controller, sequencer, cache, lists, evictor, softmax, and the
+//! array.
 
 mod parts;
 
@@ -39,7 +40,7 @@ parameters! {
         threshold: u32 = 16, in 0..=65_535, note "below 2^spec.score_width", tag "t";
         /// How an fp16 number becomes an integer.
         integer: IntegerLane = IntegerLane::default();
-        /// How a sum becomes an fp16 number; its width is that of the array's sums.
+        /// How a sum becomes an fp16 number; as wide as the array's sums.
         sum: SumLane = SumLane::default();
     }
     rules = |p, rules| {
@@ -86,7 +87,7 @@ ports! {
         refreshes_o: Out = uint(3),
         /// An access to the cache waits for a refresh in this cycle.
         stalls_o: Out = bit(),
-        /// Retention model: the cells, and what is done to them.
+        /// Retention model: the cells, and the accesses to them.
         retention: Group<RetentionPorts, AttentionSpec> = p.spec.clone(),
         /// What to do; its fields stay up to its end.
         operation: InStream<Operation> = WORDS,
@@ -122,8 +123,9 @@ impl Block for AttentionEngine {
     const ABOUT: About = About {
         name: "attention_engine",
         summary: "heads whose keys and values stay in eDRAM: tokens enter, queries attend, the least important token goes",
-        contract: "Operations as attention_controller has them done: docs/blocks/kelle-top.md says what they compute. forget_i, or a reset, empties all\n\
-            heads, an operation that fails or is dropped its own.",
+        contract: "Operations as attention_controller describes them; docs/blocks/kelle-top-reference.md says what\n\
+            they compute. forget_i, or a reset, empties all heads. An operation that fails or is dropped empties\n\
+            its own head.",
         reference: "Kelle, sections 4 and 5",
     };
 
@@ -146,7 +148,7 @@ impl Block for AttentionEngine {
         m.connect_stream(&io.write_command.at(0), &controller.write_command);
         m.connect_stream(&controller.write_end, &io.write_end.at(0));
         let work = &controller.work;
-        // What was left of an operation that failed.
+        // State of an operation that failed.
         let clear = m.wire("clear", io.abort_i | controller.failed_o | controller.begin_o);
         m.connect(io.clear_array_o, clear);
         m.connect(sequencer.clear_i, io.abort_i | controller.failed_o);
@@ -248,7 +250,7 @@ impl Block for AttentionEngine {
         }
         m.connect_stream(&sums.result, &io.result);
 
-        m.comment("Importance, and who has to go.");
+        m.comment("Importance, and the token that has to go.");
         m.connect(importance.clear_i, clear);
         m.connect(importance.begin_i, sequencer.keys_o);
         m.connect(importance.search_i, sequencer.search_o);
@@ -292,7 +294,7 @@ impl Block for AttentionEngine {
         let put = sequencer.put_o;
         let writes = put.map_or(sequencer.write_o, |put| m.wire("cache_writes", sequencer.write_o | put));
         m.connect(cache.access.write, writes);
-        // Where the new token is: in the meantime the list was read for others.
+        // The new token's row: meanwhile the list is read for other tokens.
         let entered = m.reg("entered_row_q", spec.row());
         entered.next_when(sequencer.write_o & !sequencer.again_o, list.row_o);
         let mut row = mux(sequencer.again_o, entered.q, list.row_o);

@@ -16,7 +16,7 @@ parameters! {
 
 const STATES: [&str; 13] =
     ["Idle", "Load", "Find", "Write", "Keys", "Values", "Judge", "Search", "Remove", "End", "Fetch", "Place", "Put"];
-/// Those of a build in which no token comes again.
+/// States of a build without recomputation.
 const FEWER: usize = 10;
 
 ports! {
@@ -28,39 +28,40 @@ ports! {
         begin_i: In = bit(),
         /// Tokens of it; steady up to done_o.
         tokens_i: In = uint(16),
-        /// Tokens that a head has behind a step, at most; steady likewise.
+        /// Tokens that a head has after a step, at most; steady likewise.
         budget_i: In = uint(16),
-        /// Values come behind the scores; steady likewise.
+        /// Values come after the scores; steady likewise.
         late_i: In = bit(),
-        /// Slots whose tokens come again, ahead of the others; steady likewise.
+        /// Slots whose tokens come again, before the others; steady likewise.
         again_i: InOption = uint(bits_for(p.spec.recompute.into())).when(p.spec.recompute > 0),
         /// The head has a token in the slot of slot_o.
         held_i: InOption = bit().when(p.spec.recompute > 0),
         /// The slot.
         slot_o: OutOption = p.spec.slot().when(p.spec.recompute > 0),
-        /// The rows that are loaded are those of the slot; steady from load_o to loaded_i.
+        /// The rows that are loaded belong to the slot; steady from load_o to loaded_i.
         fetches_o: OutOption = bit().when(p.spec.recompute > 0),
         /// The row of the cache that the slot's token has is looked for, for one cycle.
         place_o: OutOption = bit().when(p.spec.recompute > 0),
-        /// What was loaded is to be written there, up to written_i.
+        /// The loaded token is to be written there, up to written_i.
         put_o: OutOption = bit().when(p.spec.recompute > 0),
         /// Tokens that the head has when the operation begins.
         count_i: In = p.spec.count(),
-        /// Tokens that are ahead of the new one.
+        /// Tokens before the new one.
         old_o: Out = p.spec.count(),
-        /// The rows of the next token are wanted, for one cycle: when the one before has ended, or, where values are late, is in the cache.
+        /// The rows of the next token are wanted, for one cycle: when the one before has ended, or, where values are
+        /// late, is in the cache.
         load_o: Out = bit(),
         /// They are there, but for a value that is late.
         loaded_i: In = bit(),
         /// The value is there.
         value_loaded_i: In = bit(),
-        /// The row behind the youngest token is looked for, for one cycle.
+        /// The row after the youngest token is looked for, for one cycle.
         find_o: Out = bit(),
         /// The new token is to be written there.
         write_o: Out = bit(),
         /// With write_o: it is there, but for its value.
         again_o: Out = bit(),
-        /// That is done.
+        /// The write is done.
         written_i: In = bit(),
         /// Products with keys begin, for one cycle.
         keys_o: Out = bit(),
@@ -68,7 +69,7 @@ ports! {
         probabilities_i: In = bit(),
         /// Products with values begin, for one cycle.
         values_o: Out = bit(),
-        /// What is in the array, or was last, are values.
+        /// The array works on values, or did last.
         valued_o: Out = bit(),
         /// All results have left.
         results_i: In = bit(),
@@ -80,7 +81,7 @@ ports! {
         search_o: Out = bit(),
         /// The victim goes, for one cycle.
         remove_o: Out = bit(),
-        /// Tokens behind it move up.
+        /// Later tokens move up.
         moving_i: In = bit(),
         /// The step of the token ends, for one cycle: the head has a token more than old_o.
         end_o: Out = bit(),
@@ -94,9 +95,11 @@ impl Block for AttentionSequencer {
     const ABOUT: About = About {
         name: "attention_sequencer",
         summary: "tokens of an operation of attention, one after the other",
-        contract: "Ahead of the first token keys and values come again for the slots that the head has tokens in. Of each token: rows are loaded, key and value written behind the youngest token, queries multiplied by all keys, probabilities by\n\
-            all values. A late value is loaded while queries are multiplied; then the token is written again, and the next one is loaded. Then\n\
-            victims go until the head has no more tokens than its budget.",
+        contract: "Before the first token, keys and values come again for the slots that the head has tokens in.\n\
+            For each token, rows are loaded, and key and value written after the youngest token. Then queries are\n\
+            multiplied by all keys, and probabilities by all values. A late value is loaded while queries are\n\
+            multiplied; then the token is written again, and the next one is loaded. Then victims go until the head\n\
+            has no more tokens than its budget.",
         reference: "Kelle, sections 4.1 and 5.3",
     };
 
@@ -133,13 +136,13 @@ impl Block for AttentionSequencer {
         valued.next(select(&[(keys, bit().lit(0)), (state.is("Values"), bit().lit(1))], valued.q));
         m.connect(io.valued_o, state.is("Values") | (valued.q & !keys));
 
-        m.comment("A late value is written before any value is read: who reads waits for writes.");
+        m.comment("A late value is written before any value is read: reads wait for writes.");
         let scores_end = m.wire("scores_end", state.is("Keys") & !keys & io.probabilities_i & io.value_loaded_i);
         let again = m.reg_init("again_q", bit(), 0);
         again.next(!io.clear_i & mux(scores_end, io.late_i, again.q & !io.written_i));
         m.connect(io.write_o, state.is("Write") | again.q);
         m.connect(io.again_o, again.q);
-        // Behind that nobody needs what is loaded.
+        // After that no part needs the loaded rows.
         let ahead = m.reg_init("ahead_q", bit(), 0);
         let next = io.late_i & !again.q & !ahead.q & left.q.gt(1);
         let early = m.wire("loads_ahead", state.is("Values") & next);
@@ -179,7 +182,7 @@ impl Block for AttentionSequencer {
 }
 
 impl AttentionSequencer {
-    /// Keys and values that come again, a slot after the other; those of a slot without a token are dropped.
+    /// Keys and values that come again, a slot after the other; they are dropped for a slot without a token.
     fn slots(m: &mut Module, io: &AttentionSequencerPorts, state: &Fsm, fetches: Signal) {
         let ports = (io.again_i, io.held_i, io.slot_o, io.fetches_o, io.place_o, io.put_o);
         let (Some(again), Some(held), Some(slot_o), Some(fetches_o), Some(place_o), Some(put_o)) = ports else {

@@ -15,7 +15,7 @@ parameters! {
         spec: KelleSpec = KelleSpec::default();
         /// Heads that the cache holds.
         heads: u32 = 3, in 1..=1024, tag "h";
-        /// Tokens of a head behind a step, at most; it has a row more.
+        /// Tokens of a head after a step, at most; it has one row more.
         slots: u32 = 64, in 2..=4095, tag "n";
         /// Elements of a key or a value, at most.
         width: u32 = 64, in 2..=4096, note "a multiple of spec.columns", tag "d";
@@ -23,7 +23,7 @@ parameters! {
         group: u32 = 3, in 1..=64, tag "g";
         /// Bits of an importance.
         score_width: u32 = 8, in 1..=32, tag "s";
-        /// Bits of what is added to it, signed.
+        /// Bits of the amount added to it, signed.
         amount_width: u32 = 9, in 2..=33, tag "m";
         /// Banks of a group of the cache.
         banks: u32 = 8, in 1..=64, note "a divisor of width", tag "b";
@@ -41,8 +41,8 @@ parameters! {
         implementation: RamImplementation = RamImplementation::Inferred;
         /// Bits of the cache decay in simulation.
         retention_model: bool = false, tag "retention", named "when set";
-        /// Tokens of a head that may be kept as the inputs that they came from, at most: their keys and values come again with each
-        /// operation of attention.
+        /// Tokens of a head that may be kept as the inputs that they came from, at most. Their keys and values come
+        /// again with each operation of attention.
         recompute: u32 = 0, in 0..=64, tag "x", named "when set";
     }
     rules = |p, rules| {
@@ -117,7 +117,7 @@ impl AttentionSpec {
         uint(index_width(self.recompute.into()))
     }
 
-    /// Type of the number of a slot among those of all heads.
+    /// Type of the number of a slot among the slots of all heads.
     #[must_use]
     pub fn place(&self) -> Type {
         uint(index_width((self.heads * self.recompute).into()))
@@ -152,7 +152,7 @@ impl AttentionSpec {
         }
     }
 
-    /// What finds the victim.
+    /// The unit that finds the victim.
     #[must_use]
     pub fn evictor(&self) -> SystolicEvictor {
         SystolicEvictor {
@@ -170,7 +170,7 @@ impl AttentionSpec {
         Softmax { lanes, max_beats, buffer: 2 * max_beats, storage: FifoStorage::Memory }
     }
 
-    /// What leads the array.
+    /// The unit that leads the array.
     #[must_use]
     pub fn walk(&self) -> ProductWalk {
         let tiles = self.slices().max(self.panels());
@@ -179,7 +179,7 @@ impl AttentionSpec {
 }
 
 bundle! {
-    /// What is done with a token, and where.
+    /// Size of a token's work, and its head.
     pub struct AttentionSize(p: AttentionSpec) {
         /// Head.
         head: Field = p.head(),
@@ -187,7 +187,7 @@ bundle! {
         queries: Field = p.groups(),
         /// Slices of a vector.
         slices: Field = uint(bits_for(p.slices().into())),
-        /// Tokens ahead of the new one.
+        /// Tokens before the new one.
         old: Field = p.count(),
         /// First tokens that stay.
         sink: Field = uint(16),

@@ -1,4 +1,5 @@
-//! Behind the array: sums of queries and keys become scores and probabilities, sums of probabilities and values results.
+//! After the array: sums of queries and keys become scores and probabilities, sums of probabilities and values become
+//! results.
 
 use super::activation_memory::ActivationMemory;
 use super::attention_spec::AttentionSpec;
@@ -23,7 +24,7 @@ parameters! {
         spec: AttentionSpec = AttentionSpec::default();
         /// How a probability becomes an integer.
         integer: IntegerLane = IntegerLane::default();
-        /// How a sum becomes an fp16 number; its width is that of the array's sums.
+        /// How a sum becomes an fp16 number; as wide as the array's sums.
         sum: SumLane = SumLane::default();
     }
     rules = |p, rules| {
@@ -74,19 +75,19 @@ ports! {
         keys_i: In = bit(),
         /// Products with values begin.
         values_i: In = bit(),
-        /// What comes are products with values.
+        /// The sums that come are products with values.
         valued_i: In = bit(),
-        /// Queries; steady from keys_i up to the last result, as the others.
+        /// Queries; steady from keys_i up to the last result, as the other sizes.
         queries_i: In = p.spec.groups(),
         /// Slices of a vector.
         slices_i: In = uint(bits_for(p.spec.slices().into())),
-        /// Tokens ahead of the new one.
+        /// Tokens before the new one.
         old_i: In = p.spec.count(),
         /// Panels of tokens.
         panels_i: In = uint(bits_for(p.spec.panels().into())),
-        /// Times a product a score, fp32.
+        /// A score is a product times this, fp32.
         score_scale_i: In = uint(32),
-        /// Times a sum of values a result, fp32.
+        /// A result is a sum of values times this, fp32.
         result_scale_i: In = uint(32),
         /// Results of the array.
         result: InStream<ArrayResult> = p.spec.spec.array(),
@@ -98,7 +99,7 @@ ports! {
         query_i: In = uint(index_width(p.spec.group.into())),
         /// Its panel of tokens.
         panel_i: In = uint(bits_for(p.spec.panels().into())),
-        /// The tile, in the cycle behind and up to the next read.
+        /// The tile, from the next cycle on and up to the next read.
         tile_o: OutArray = uint(16).array(p.spec.spec.rows),
         /// All results have left.
         empty_o: Out = bit(),
@@ -122,7 +123,7 @@ impl Block for AttentionSums {
     fn build(&self, m: &mut Module, io: &AttentionSumsPorts) {
         let (spec, lanes) = (&self.spec, self.spec.spec.lanes());
         let (log_lanes, log_rows) = (lanes.trailing_zeros(), spec.spec.rows.trailing_zeros());
-        m.comment("Which of the scores of a beat there are: those of the tokens up to the new one.");
+        m.comment("Scores of a beat that exist: the scores of the tokens up to the new one.");
         let wide = bits_for(u64::from(spec.panels() + 1) * u64::from(spec.spec.rows));
         let panel = m.reg("panel_q", io.panels_i.ty());
         let last_query = fit(io.result.index, io.queries_i.width() + 1).wrapping_add(1);

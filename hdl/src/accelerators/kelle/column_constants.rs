@@ -41,7 +41,7 @@ ports! {
         columns_i: In = uint(16),
         /// One row: of each column scale and bias, fp32.
         input: InStream<RowBeat> = p.spec.axi.clone(),
-        /// Those of the group are here.
+        /// The constants of the group are here.
         valid_o: Out = bit(),
         /// Beat of columns that is looked at.
         beat_i: In = uint(index_width(p.beats().into())),
@@ -49,7 +49,7 @@ ports! {
         scale_o: OutArray = uint(32).array(p.spec.lanes()),
         /// Biases of its columns.
         bias_o: OutArray = uint(32).array(p.spec.lanes()),
-        /// Columns of it that there are.
+        /// Columns of it that exist.
         used_o: Out = uint(bits_for(p.spec.lanes().into())),
         /// The group is not needed any more.
         next_i: In = bit(),
@@ -61,7 +61,8 @@ impl Block for ColumnConstants {
     const ABOUT: About = About {
         name: "column_constants",
         summary: "scales and biases of a group of columns",
-        contract: "Groups of as many columns as the array has, in order; those of columns that are not there mean nothing.",
+        contract: "Groups with one column per column of the array, in order; constants of columns that do not exist\n\
+            mean nothing.",
         reference: "Kelle, section 5",
     };
 

@@ -27,7 +27,7 @@ ports! {
         clear_i: In = bit(),
         /// A product begins.
         begin_i: In = bit(),
-        /// It is one of values, not of keys; steady up to the last row, as the sizes.
+        /// The product is one with values, not with keys; steady up to the last row, as the sizes.
         values_i: In = bit(),
         /// Slices of a vector.
         slices_i: In = uint(bits_for(p.spec.slices().into())),
@@ -39,11 +39,11 @@ ports! {
         read_o: Out = bit(),
         /// The position.
         position_o: Out = p.spec.position(),
-        /// Its row, in the cycle behind and up to the next read.
+        /// Its row, from the next cycle on and up to the next read.
         row_i: In = p.spec.row(),
         /// To the cache.
         access: OutStream<KvAccess> = p.spec.cache(),
-        /// What was read is here.
+        /// The data of the read is here.
         data_valid_i: In = bit(),
         /// With data_valid_i.
         data_i: InArray = uint(16).array(p.spec.width),
@@ -57,8 +57,8 @@ impl Block for HeadReader {
     const ABOUT: About = About {
         name: "head_reader",
         summary: "keys or values of the tokens of a head as rows of weights",
-        contract: "Keys: of each panel of tokens each slice, values: of each slice each panel of tokens; of that the high bytes of all its tokens,\n\
-            then the low ones. Only the bytes that are wanted are read.",
+        contract: "Keys: for each panel of tokens each slice. Values: for each slice each panel of tokens. Each\n\
+            time the high bytes of all its tokens come, then the low ones. Only the wanted bytes are read.",
         reference: "Kelle, sections 5.1 and 5.2",
     };
 

@@ -14,11 +14,11 @@ parameters! {
 ports! {
     /// Ports of [`HeadWiper`].
     pub struct HeadWiperPorts(p: &HeadWiper) {
-        /// Empty all heads, whatever is being done.
+        /// Empty all heads, whatever else goes on.
         all_i: In = bit(),
-        /// Empty some; nothing is being done.
+        /// Empty some; nothing else goes on.
         start_i: In = bit(),
-        /// The first of them.
+        /// The first head.
         first_i: In = p.spec.head(),
         /// How many; not 0.
         count_i: In = uint(bits_for(p.spec.heads.into())),
@@ -38,7 +38,7 @@ impl Block for HeadWiper {
     const ABOUT: About = About {
         name: "head_wiper",
         summary: "rows of heads that are to be emptied, one a cycle",
-        contract: "busy_o while rows of heads come, each head's from 0 on; after a reset those of all heads.",
+        contract: "busy_o while rows of heads come, each head's from 0 on; after a reset the rows of all heads.",
         reference: "",
     };
 

@@ -1,9 +1,11 @@
-//! Importance of a head's tokens, in step with the array that multiplies queries and keys, and whose is the least.
+//! Importance of a head's tokens, in step with the array that multiplies queries and keys, and the token with the least
+//! one.
 //!
-//! The sums of a panel of tokens leave the array row by row, one a cycle; the tokens' scores in the cache grow by them. The row of a
-//! token is read in the list in the cycle of its sum, its score in the next one, and written in the one behind that. With the sums of the
-//! last query the evictor looks for the victim: a score is loaded as it is before it grows, and its sum gets there a cycle
-//! later. For a further victim the same is done without sums.
+//! The sums of a panel of tokens leave the array row by row, one a cycle; the tokens' scores in the cache grow by them.
+//! The row of a token is read in the list in the cycle of its sum. Its score is read in the next cycle, and written in
+//! the cycle after that. With the sums of the last query the evictor looks for the victim: a score is loaded as it is
+//! before it grows, and its sum gets there a cycle later. A search for a further victim works in the same way, without
+//! sums.
 
 use super::attention_spec::{AttentionSize, AttentionSpec};
 use super::walk::fit;
@@ -24,15 +26,15 @@ parameters! {
 ports! {
     /// Ports of [`ImportanceUnit`].
     pub struct ImportanceUnitPorts(p: &ImportanceUnit) {
-        /// Drops what is under way.
+        /// Drops sums and searches under way.
         clear_i: In = bit(),
         /// The products of a token begin.
         begin_i: In = bit(),
         /// Look for a victim without products.
         search_i: In = bit(),
-        /// What is done; steady from begin_i, or search_i, up to the victim.
+        /// The sizes; steady from begin_i, or search_i, up to the victim.
         size: InBundle<AttentionSize> = p.spec.clone(),
-        /// Panels of tokens, that of the new one too; steady likewise.
+        /// Panels of tokens, with the new token's panel; steady likewise.
         panels_i: In = uint(bits_for(p.spec.panels().into())),
         /// Row i of the array has a sum in this cycle; one row a cycle, from the first one on.
         row_valid_i: InArray = bit().array(p.spec.spec.rows),
@@ -42,15 +44,15 @@ ports! {
         read_o: Out = bit(),
         /// The position.
         position_o: Out = p.spec.position(),
-        /// Its row, in the cycle behind.
+        /// Its row, in the next cycle.
         row_i: In = p.spec.row(),
         /// Row of the cache whose score is looked at.
         score_row_o: Out = p.spec.row(),
-        /// Its score, in the cycle behind.
+        /// Its score, in the next cycle.
         score_i: In = uint(p.spec.score_width),
-        /// Add to the score of the row of `score_row_o` of the cycle before.
+        /// Add to the score of the row that `score_row_o` named in the cycle before.
         update_o: Out = bit(),
-        /// What is added.
+        /// The amount to add.
         amount_o: Out = sint(p.spec.amount_width),
         /// The victim is known: from then on up to the next beginning or search.
         known_o: Out = bit(),
@@ -66,8 +68,9 @@ impl Block for ImportanceUnit {
     const ABOUT: About = About {
         name: "importance_unit",
         summary: "scores of tokens grow by the sums of the array, and the least important one is found with the last of them",
-        contract: "Each sum of an old token adds sat(sum >> shift) to its score. known_o: the victim is the old token with the least score that is\n\
-            neither among the first `sink` nor the last `window` ones, ties to the older.",
+        contract: "Each sum of an old token adds sat(sum >> shift) to its score. known_o: the victim is known. It\n\
+            is the old token with the least score that is neither among the first `sink` nor the last `window`\n\
+            ones, ties to the older.",
         reference: "Kelle, section 5.3, figure 11 (c) and (d)",
     };
 
@@ -128,7 +131,7 @@ impl Block for ImportanceUnit {
         let shifted = m.wire("shifted", there_sum.as_sint().shr_by(size.shift));
         let amount = m.wire("amount", shifted.saturate(spec.amount_width));
 
-        m.comment("The score is here: it grows, and the evictor takes it, and in the next cycle what it grows by.");
+        m.comment("The score is here: it grows, and the evictor takes it, and in the next cycle its growth.");
         let update = m.reg_init("update_q", bit(), 0);
         update.next(there.q & is_old & adds & !restart);
         let zero = sint(spec.amount_width).lit(0);
@@ -181,8 +184,8 @@ impl Block for ImportanceUnit {
 }
 
 impl ImportanceUnit {
-    /// Whatever the scores and sums are, and however the sums come, the victim is a token that may go, and all old tokens have grown by
-    /// the sums of all queries, so that their scores may age.
+    /// Whatever the scores and sums are, and however the sums come, the victim is a token that may go. All old tokens
+    /// have grown by the sums of all queries, so that their scores may age.
     fn properties(&self, m: &mut Module, io: &ImportanceUnitPorts, there_place: Signal) {
         let (spec, size) = (&self.spec, &io.size);
         let (rows, wide) = (spec.spec.rows, 18);
@@ -234,7 +237,7 @@ impl ImportanceUnit {
             searches.next(!io.clear_i & mux(starts, io.search_i, searches.q & !io.known_o));
             m.assume("one_after_the_other", !starts | (!wave.q.any() & !searches.q));
 
-            m.comment("Who may go: an old token, none of the first and none of the last ones.");
+            m.comment("Tokens that may go: old tokens, none of the first and none of the last ones.");
             let known = m.wire("formal_known", io.known_o & began.q & !starts);
             let found = m.wire("formal_found", known & io.found_o);
             let victim = io.victim_o.extend(wide);
@@ -246,7 +249,7 @@ impl ImportanceUnit {
             m.assert_always("there_is_one", !known | !some | io.found_o);
             m.assert_always("known_behind_all_sums", !known | !wave.q.any());
 
-            m.comment("Who has grown, of any token, whose position is chosen as its products begin.");
+            m.comment("Tokens that have grown: any token, whose position is chosen as its products begin.");
             let watch = m.reg("formal_watch_q", size.shift.ty());
             watch.next_when(starts, size.shift);
             let grown = before(m, "formal_place_q", there_place).extend(wide);

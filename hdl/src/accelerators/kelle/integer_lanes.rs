@@ -62,8 +62,8 @@ impl Block for IntegerLane {
     const ABOUT: About = About {
         name: "integer_lane",
         summary: "an fp16 number becomes an integer of 16 bits",
-        contract: "y_o = the integer nearest to fp32(x_i) * quantizer_i, a product that is rounded to fp32 first, ties to even, saturated; 0 for a\n\
-            NaN; mul_stages + to_int_stages cycles later.",
+        contract: "y_o = the integer nearest to fp32(x_i) * quantizer_i, mul_stages + to_int_stages cycles later.\n\
+            The product is rounded to fp32 first, ties to even; the integer is saturated, and 0 for a NaN.",
         reference: "Kelle, section 5",
     };
 
@@ -125,7 +125,7 @@ impl Block for IntegerLanes {
     const ABOUT: About = About {
         name: "integer_lanes",
         summary: "rows of fp16 numbers become rows of integers of 16 bits",
-        contract: "Each number in use as integer_lane has it, in order.",
+        contract: "Each number in use becomes an integer as in integer_lane, in order.",
         reference: "Kelle, section 5",
     };
 

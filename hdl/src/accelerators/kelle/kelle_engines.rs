@@ -1,4 +1,4 @@
-//! The engines behind the shell, and the array that they share: for linear layers, for attention, for rows.
+//! The engines inside the shell, and the array that they share: for linear layers, for attention, for rows.
 
 use super::attention_controller::READERS as ATTENTION_READERS;
 use super::attention_spec::AttentionSpec;
@@ -55,13 +55,13 @@ ports! {
         refreshes_o: Out = uint(3),
         /// An access to the cache waits for a refresh in this cycle.
         stalls_o: Out = bit(),
-        /// Retention model: the cells, and what is done to them.
+        /// Retention model: the cells, and the accesses to them.
         retention: Group<RetentionPorts, AttentionSpec> = p.top.attention.clone(),
         /// What to do; its fields stay up to its end.
         operation: InStream<Operation> = WORDS,
         /// How it ended.
         operation_end: OutStream<OperationEnd> = (),
-        /// What to read: docs/blocks/kelle-top.md says which DMA reads what.
+        /// Read commands: docs/blocks/kelle-top-reference.md says which DMA reads which operand.
         read_command: OutStreams<DmaCommand> = (READERS, (p.top.spec.axi.clone(), p.top.dma.clone())),
         /// The rows.
         read: InStreams<RowBeat> = (READERS, p.top.spec.axi.clone()),
@@ -80,8 +80,8 @@ impl Block for KelleEngines {
     type Ports = KelleEnginesPorts;
     const ABOUT: About = About {
         name: "kelle_engines",
-        summary: "what works between the shell of the Kelle accelerator and memory",
-        contract: "An operation, and the DMAs with it, belong to the engine that it is for. One works at a time.",
+        summary: "the engines between the shell of the Kelle accelerator and memory",
+        contract: "An operation, and the DMAs with it, belong to the engine for its opcode. One works at a time.",
         reference: "Kelle, section 5, figure 9",
     };
 
@@ -98,7 +98,7 @@ impl Block for KelleEngines {
             m.connect(to, from);
         }
         io.retention.connect(m, &attention.retention);
-        m.comment("The array is that of linear layers or of attention.");
+        m.comment("The array belongs to linear layers or to attention.");
         let products = m.wire("products", io.operation.opcode.eq(LINEAR));
         let array = m.instance("u_array", SharedArray { array: self.top.spec.array() });
         m.connect(array.clear_i, io.abort_i | linear.begin_o | attention.clear_array_o);

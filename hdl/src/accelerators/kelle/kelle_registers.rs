@@ -1,4 +1,4 @@
-//! Registers of the Kelle accelerator: those of all accelerators, and its own.
+//! Registers of the Kelle accelerator: the registers of all accelerators, and its own.
 
 use super::ACCELERATOR;
 use super::attention_spec::AttentionSpec;
@@ -45,7 +45,7 @@ registers! {
         HEADS at 0x108 {
             /// Heads that the cache holds.
             heads: Constant = (16, p.attention.heads.into()) at 0,
-            /// Tokens of a head behind a step, at most.
+            /// Tokens of a head after a step, at most.
             slots: Constant = (16, p.attention.slots.into()) at 16,
         }
         /// Their vectors.
@@ -61,7 +61,7 @@ registers! {
         SCORES at 0x110 {
             /// Bits of an importance.
             score: Constant = (8, p.attention.score_width.into()) at 0,
-            /// Bits of what is added to it.
+            /// Bits of the amount added to it.
             amount: Constant = (8, p.attention.amount_width.into()) at 8,
             /// Bits of a refresh interval.
             interval: Constant = (8, p.attention.interval_width.into()) at 16,
@@ -100,12 +100,12 @@ registers! {
         }
         /// Activations of the job.
         SATURATIONS at 0x128 {
-            /// Those that were saturated or no number.
+            /// Activations that were saturated or no number.
             saturations: ReadOnly = 64 at 0,
         }
         /// Tokens of the job.
         EVICTIONS at 0x130 {
-            /// Those that were evicted.
+            /// Tokens that were evicted.
             evictions: ReadOnly = 64 at 0,
         }
         /// Refreshes in the time of the job.
@@ -113,9 +113,9 @@ registers! {
             /// Rows, of all four groups of banks.
             refreshes: ReadOnly = 64 at 0,
         }
-        /// What refreshes cost.
+        /// Cost of refreshes.
         REFRESH_STALLS at 0x140 {
-            /// Cycles of the job in which an access to the cache waited for one.
+            /// Cycles of the job in which an access to the cache waited for a refresh.
             refresh_stalls: ReadOnly = 64 at 0,
         }
     }
@@ -141,7 +141,7 @@ impl Block for KelleRegisters {
     const ABOUT: About = About {
         name: "kelle_registers",
         summary: "registers of the Kelle accelerator",
-        contract: "Those of shell_registers, and behind them its own.",
+        contract: "The registers of shell_registers, then its own.",
         reference: "",
     };
 

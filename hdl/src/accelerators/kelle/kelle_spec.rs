@@ -32,7 +32,7 @@ parameters! {
         rules.demand(p.rows >= lanes, "rows", p.rows, &allowed);
         rules.demand(p.columns >= lanes, "columns", p.columns, &allowed);
         rules.demand(p.inner.is_multiple_of(p.rows), "inner", p.inner, format!("a multiple of {}", p.rows));
-        // A high byte times a weight, and the least number of all.
+        // A high byte times a weight, and the least number.
         let least = 24 + bits_for(p.inner.into());
         let allowed = format!("24 + bits of inner = {least} to 64");
         rules.demand(p.accumulator_width >= least, "accumulator_width", p.accumulator_width, allowed);

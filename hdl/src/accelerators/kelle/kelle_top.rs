@@ -18,7 +18,7 @@ use crate::lang::{
     About, Block, CatalogBlock, Group, Module, Out, Timing, bit, bits_for, flatten, mux, parameters, ports,
 };
 
-/// Largest number of an operation, and of one in a build in which tokens come again.
+/// Largest opcode, and largest opcode of a build with recomputation.
 const OPCODES: [u32; 2] = [6, 8];
 
 parameters! {
@@ -26,7 +26,7 @@ parameters! {
     pub struct KelleTop {
         /// Bursts of the DMAs.
         dma: DmaSpec = DmaSpec::default();
-        /// Ports to memory; reader n is on port n modulo ports, and the writer is counted behind the readers.
+        /// Ports to memory; reader n is on port n modulo ports, and the writer counts as the reader after the last one.
         ports: u32 = 1, in 1..=32, note "at most one for each DMA", named "when set";
         /// Beats that a read DMA keeps.
         read_beats: u32 = 64, in 2..=65536, note "at least dma.burst_beats", tag "k";
@@ -40,15 +40,15 @@ parameters! {
         threshold: u32 = 16, in 0..=65_535, note "below 2^attention.score_width", tag "t";
         /// How an fp16 number becomes an integer.
         integer: IntegerLane = IntegerLane::default();
-        /// How a sum becomes an fp16 number; its width is that of the array's sums.
+        /// How a sum becomes an fp16 number; as wide as the array's sums.
         sum: SumLane = SumLane::default();
         /// Beats of the longest row of the vector unit.
         max_beats: u32 = 64, in 1..=65535, tag "b";
         /// The vector unit's steps on an element.
         lane: VectorLane = VectorLane::default();
-        /// The last one.
+        /// The last step.
         requantize: RequantizeLane = RequantizeLane::default();
-        /// What the vector unit has for whole rows, beside the norm by the root mean square.
+        /// Functions for whole rows, beside the norm by the root mean square.
         units: RowUnits = RowUnits::all();
     }
     rules = |p, rules| {
@@ -78,7 +78,7 @@ impl KelleTop {
         }
     }
 
-    /// What does linear layers.
+    /// The engine for linear layers.
     #[must_use]
     pub fn linear(&self) -> LinearEngine {
         LinearEngine {
@@ -89,7 +89,7 @@ impl KelleTop {
         }
     }
 
-    /// What does attention.
+    /// The engine for attention.
     #[must_use]
     pub fn attention(&self) -> AttentionEngine {
         AttentionEngine {
@@ -101,7 +101,7 @@ impl KelleTop {
         }
     }
 
-    /// What does rows.
+    /// The engine for rows.
     #[must_use]
     pub fn vector(&self) -> VectorEngine {
         VectorEngine {
@@ -134,7 +134,7 @@ ports! {
         mem: AxiManagers = (p.ports, p.shell().port()),
         /// Level: an enabled bit of STATUS is set.
         irq_o: Out = bit(),
-        /// Retention model: the cells, and what is done to them.
+        /// Retention model: the cells, and the accesses to them.
         retention: Group<RetentionPorts, AttentionSpec> = p.attention.clone(),
     }
 }
@@ -144,9 +144,13 @@ impl Block for KelleTop {
     const ABOUT: About = About {
         name: "kelle_top",
         summary: "accelerator for linear layers, for attention with keys and values in eDRAM, and for the rows between them, from memory to memory",
-        contract: "A job is a chain of descriptors of 128 bytes: 1 a linear layer, 2 tokens of a head, 3 rows through the steps of vector_unit,\n\
-            4 to 8 on heads and their refresh. Descriptors, errors and registers: docs/blocks/kelle-top.md. No input in memory hangs it or makes it write outside of the rows that a right\n\
-            descriptor names.",
+        contract: "A job is a chain of descriptors of 128 bytes, with these operations (opcodes):\n\
+            - a linear layer (1)\n\
+            - tokens of a head (2)\n\
+            - rows through the steps of vector_unit (3)\n\
+            - operations on heads and their refresh (4 to 8).\n\
+            Descriptors, errors and registers: docs/blocks/kelle-top-reference.md. No input in memory hangs it or\n\
+            makes it write outside of the rows that a right descriptor names.",
         reference: "Kelle, section 5, figure 9",
     };
 
@@ -162,7 +166,7 @@ impl Block for KelleTop {
         }
         shell.connect_registers(m, (&registers.ctrl, &io.ctrl), &registers.shell);
         m.comment(
-            "Heads go with a soft reset that the host asks for, not with the wait for answers behind an error of time.",
+            "Heads go with a soft reset that the host asks for, not with the wait for answers after an error of time.",
         );
         let asked = registers.shell.soft_reset.asked;
         let forgets = m.reg_init("forgets_q", bit(), 0);
@@ -192,7 +196,7 @@ impl Block for KelleTop {
         let counters = m.instance("u_counters", counters);
         m.connect(counters.clear_i, shell.host.began_o);
         let width = bits_for(most.into());
-        // What heads keep is refreshed between jobs too.
+        // Heads are refreshed between jobs too.
         let busy = shell.host.busy_o;
         for (k, event, count) in [
             (0, engines.overflows_o, registers.own.overflows),

@@ -1,4 +1,4 @@
-//! Checks a product of a linear layer, has the DMAs move its operands, and waits for all of them.
+//! Checks a product of a linear layer, gives the DMAs their commands, and waits for all of them.
 
 use super::kelle_spec::KelleSpec;
 use super::product_walk::{ProductSize, ProductWalk};
@@ -10,11 +10,11 @@ use crate::lang::{
     bits_for, cat, mux, parameters, ports, select, uint,
 };
 
-/// What is read: rows, panels, constants.
+/// Read DMAs: rows, panels, constants.
 pub(super) const READERS: u32 = 3;
 /// Words of an operation: a descriptor of 128 bytes without its header.
 pub(super) const WORDS: u32 = 24;
-/// Bit of the options: what is not exact is an error.
+/// Bit of the options: an inexact number is an error.
 pub(super) const EXACT: u32 = 12;
 
 const STATES: [&str; 5] = ["Idle", "Fields", "Check", "Run", "Tell"];
@@ -40,7 +40,7 @@ impl LinearController {
         OperandList::of(READERS + 1, OperandCheck::of(&self.spec.axi, &self.dma))
     }
 
-    /// What the array is led by.
+    /// The unit that leads the array.
     pub(super) fn walk(&self) -> ProductWalk {
         let (spec, vectors, tiles) = (self.spec.clone(), self.spec.tokens, self.spec.tiles());
         ProductWalk { spec, attention: false, vectors, tiles }
@@ -78,11 +78,11 @@ ports! {
         inexact_i: In = bit(),
         /// What to read: rows, panels, constants.
         read_command: OutStreams<DmaCommand> = (READERS, (p.spec.axi.clone(), p.dma.clone())),
-        /// Ends of that.
+        /// Ends of the reads.
         read_end: InStreams<DmaCompletion> = (READERS, p.spec.axi.clone()),
         /// Where to write.
         write_command: OutStream<DmaCommand> = (p.spec.axi.clone(), p.dma.clone()),
-        /// Ends of that.
+        /// End of the write.
         write_end: InStream<DmaCompletion> = p.spec.axi.clone(),
     }
 }
@@ -101,9 +101,10 @@ impl Block for LinearController {
     const ABOUT: About = About {
         name: "linear_controller",
         summary: "checks a product of a linear layer and has it done",
-        contract: "Fields first: 5 for one that must be 0, 9 for a size; then rows, panels, constants, results, as operand_check says. Nothing is\n\
-            read or written unless all is right. Then all is asked for, results panel by panel; the first error of a DMA, or the last end,\n\
-            ends the operation. With bit 12 of the options, a number that is not exact is error 14.",
+        contract: "Fields first: ERROR_RESERVED (5) for a field that must be 0, ERROR_SIZE (9) for a size. Then\n\
+            rows, panels, constants, results, as operand_check says. Nothing is read or written unless all is\n\
+            right. Then all is asked for, results panel by panel. The first error of a DMA, or the last end, ends\n\
+            the operation. With bit 12 of the options, a number that is not exact is ERROR_OVERFLOW (14).",
         reference: "Kelle, section 5",
     };
 
@@ -112,7 +113,7 @@ impl Block for LinearController {
         m.connect(io.idle_o, state.is("Idle"));
         m.connect(io.operation.ready, state.is("Idle") & !io.abort_i);
         m.unused(io.operation.independent);
-        // Whoever has several engines has chosen this one by it.
+        // With several engines, the opcode has chosen this one.
         m.unused(io.operation.opcode);
         let code = |number: u32| uint(8).lit(number);
         let word = |k: u32| io.operation.words.at(k);
@@ -142,7 +143,7 @@ impl Block for LinearController {
         m.connect(io.begin_o, begins);
         m.connect(io.quantizer_o, word(4));
 
-        m.comment("All is asked for, and all of that has to end; results are a command for each panel.");
+        m.comment("All reads and writes are asked for, and all must end; results are a command for each panel.");
         let commands = m.instance("u_commands", self.command_list());
         m.connect(commands.clear_i, io.abort_i);
         m.connect(commands.begin_i, begins);
@@ -226,7 +227,7 @@ impl LinearController {
         m.wire("wrong_size", none | large)
     }
 
-    /// Rows, panels, constants, results; and the size of it all.
+    /// Rows, panels, constants, results; and the size of the operation.
     fn places(&self, m: &mut Module, io: &LinearControllerPorts) -> [Place; 4] {
         let word = |k: u32| io.operation.words.at(k);
         let wide = |k: u32| cat(&[word(k + 1), word(k)]);

@@ -1,4 +1,4 @@
-//! What works between the shell's streams on a product of a linear layer: controller, memories, lanes, and the array.
+//! The engine for a product of a linear layer, between the shell's streams: controller, memories, lanes, and the array.
 
 use super::activation_memory::ActivationMemory;
 use super::column_constants::ColumnConstants;
@@ -26,7 +26,7 @@ parameters! {
         spec: KelleSpec = KelleSpec::default();
         /// How an fp16 number becomes an integer.
         integer: IntegerLane = IntegerLane::default();
-        /// How a sum becomes an fp16 number; its width is that of the array's sums.
+        /// How a sum becomes an fp16 number; as wide as the array's sums.
         sum: SumLane = SumLane::default();
     }
     rules = |p, rules| {
@@ -114,7 +114,8 @@ impl Block for LinearEngine {
     const ABOUT: About = About {
         name: "linear_engine",
         summary: "rows of fp16 numbers times a matrix of 8-bit weights, around the reconfigurable array",
-        contract: "Operations as linear_controller has them done: rows become integers and stay, weights pass the array once, results leave panel by panel.",
+        contract: "Operations as linear_controller describes them: rows become integers and stay, weights pass the\n\
+            array once, results leave panel by panel.",
         reference: "Kelle, section 5",
     };
 
@@ -137,7 +138,7 @@ impl Block for LinearEngine {
         m.connect_stream(&io.write_command.at(0), &controller.write_command);
         m.connect_stream(&controller.write_end, &io.write_end.at(0));
         let begin = controller.begin_o;
-        // What was left of an operation when it ended.
+        // State of the operation before.
         let clear = m.wire("clear", io.abort_i | begin);
 
         m.comment("Rows become integers, which stay.");

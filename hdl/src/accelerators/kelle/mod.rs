@@ -1,6 +1,6 @@
 //! Kelle, complete: linear layers of 8-bit weights, and the rows between them, from memory to memory.
 //!
-//! Paper: Kelle (MICRO 2025), sections 5 and 6. Contract: docs/blocks/kelle-top.md.
+//! Paper: Kelle (MICRO 2025), sections 5 and 6. Contract: docs/blocks/kelle-top-reference.md.
 
 mod activation_memory;
 mod attention_controller;

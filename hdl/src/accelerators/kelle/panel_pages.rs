@@ -42,17 +42,17 @@ ports! {
         clear_i: In = bit(),
         /// A product begins; the one before has left.
         begin_i: In = bit(),
-        /// Its rows; steady from begin_i up to the last result, as the others.
+        /// Its rows; steady from begin_i up to the last result, as the other sizes.
         rows_i: In = uint(bits_for(p.rows.into())),
         /// Columns.
         columns_i: In = uint(16),
         /// Groups of them.
         groups_i: In = uint(16),
-        /// Results: of each group of columns all rows, of each row all columns of the group.
+        /// Results: for each group of columns all rows, for each row all columns of the group.
         input: InStream<Halves> = p.lanes,
         /// All results of the product have left.
         empty_o: Out = bit(),
-        /// The same numbers: of each panel all rows, of each row all columns that there are, packed.
+        /// The same numbers: for each panel all rows, for each row all existing columns, packed.
         output: OutStream<Word> = 16 * p.lanes,
     }
 }
@@ -67,7 +67,8 @@ impl Block for PanelPages {
     const ABOUT: About = About {
         name: "panel_pages",
         summary: "results of groups of columns become rows of panels",
-        contract: "A panel leaves when all of it is there, and the next one comes meanwhile. Behind the last column of a row is anything.",
+        contract: "A panel leaves when all of it is there, and the next one comes meanwhile. Elements after the\n\
+            last column of a row are undefined.",
         reference: "",
     };
 

@@ -1,4 +1,4 @@
-//! Has the array do a product: rows of weights into it, and tiles of vectors through it.
+//! Leads the array through a product: rows of weights into it, and tiles of vectors through it.
 
 use super::kelle_spec::KelleSpec;
 use super::walk::{Walk, WalkMoves, WalkSize, fit};
@@ -14,7 +14,7 @@ parameters! {
     pub struct ProductWalk {
         /// Sizes.
         spec: KelleSpec = KelleSpec::default();
-        /// Products of both kinds, of weights of one and of two bytes; otherwise only such as linear layers have.
+        /// Products of both kinds, of weights of one and of two bytes; otherwise only the products of linear layers.
         attention: bool = false, tag "attention";
         /// Most vectors.
         vectors: u32 = 64, in 1..=4096, tag "v";
@@ -28,11 +28,11 @@ bundle! {
     pub struct ProductSize(p: ProductWalk) {
         /// Vectors.
         vectors: Field = uint(bits_for(p.vectors.into())),
-        /// Groups of sums: those that the array has at once.
+        /// Groups of sums. A group has the sums that the array computes at once.
         groups: Field = uint(16),
         /// Tiles of a sum.
         tiles: Field = uint(bits_for(p.tiles.into())),
-        /// Rows of weights of the last tile; of a transposed product, of the last group.
+        /// Rows of weights of the last tile, or of the last group of a transposed product.
         rest: Field = uint(bits_for(p.spec.rows.into())),
         /// The product is transposed: vectors go to the columns, and each row has a sum.
         transposed: FieldOption = bit().when(p.attention),
@@ -52,9 +52,9 @@ ports! {
         begin_i: In = bit(),
         /// Its size; steady from begin_i up to the last step.
         size: InBundle<ProductSize> = p.clone(),
-        /// No step is left to be made.
+        /// No further step is to be made.
         done_o: Out = bit(),
-        /// Rows of weights, group by group, tile by tile. Those behind the last group are dropped.
+        /// Rows of weights, group by group, tile by tile. Rows after the last group are dropped.
         weights: InStream<Word> = 8 * p.spec.columns,
         /// To the array.
         load: OutStream<ArrayRow> = p.spec.array(),
@@ -66,7 +66,7 @@ ports! {
         vector_o: Out = uint(index_width(p.vectors.into())),
         /// Which tile.
         tile_o: Out = uint(bits_for(p.tiles.into())),
-        /// The tile, in the cycle behind the read and up to the next one.
+        /// The tile, from the cycle after the read and up to the next one.
         tile_i: InArray = uint(16).array(p.spec.array().lanes()),
         /// To the array.
         step: OutStream<ArrayStep> = p.spec.array(),
@@ -78,10 +78,11 @@ impl Block for ProductWalk {
     const ABOUT: About = About {
         name: "product_walk",
         summary: "rows of weights and tiles of vectors of a product to the reconfigurable array",
-        contract: "For each group of sums, for each tile of them (and each byte of its weights): its rows are loaded while the tile before is at\n\
-            work, then each vector makes two steps, its high bytes and its low ones; sums are those of the vector's number. Rows that the\n\
-            last tile does not have count as 0. Last steps of a transposed product are at least as many cycles apart as there are rows,\n\
-            so that the array's rows have complete sums one at a time.",
+        contract: "For each group of sums, for each tile of them (and each byte of its weights): its rows are\n\
+            loaded while the tile before is at work. Then each vector makes two steps, its high bytes and its low\n\
+            ones, with the sums of the vector's number. Rows that the last tile does not have count as 0. Last\n\
+            steps of a transposed product are at least one cycle per row apart, so that the array's rows have\n\
+            complete sums one at a time.",
         reference: "Kelle, section 5.2, figure 11",
     };
 
@@ -99,7 +100,7 @@ impl Block for ProductWalk {
         let full = m.reg_init("full_q", bit(), 0);
         let free = m.wire("free", loader.runs & (!full.q | swaps));
         m.connect(io.load.valid, io.weights.valid & free);
-        // What is behind the last group goes.
+        // Rows after the last group are dropped.
         m.connect(io.weights.ready, mux(loader.runs, free & io.load.ready, !io.begin_i & !io.clear_i));
         m.connect(loads, io.load.fire());
         m.connect(io.load.row, fit(loader.inside, io.load.row.width()));

@@ -1,4 +1,5 @@
-//! Which tokens of heads are kept as the input they came from: their rows have a score, but no key and no value until these come again.
+//! The tokens of heads that are kept as the input they came from. Their rows have a score, but no key and no value
+//! until these come again.
 
 use super::attention_spec::AttentionSpec;
 use super::walk::fit;
@@ -16,28 +17,28 @@ parameters! {
 ports! {
     /// Ports of [`RecomputeSlots`].
     pub struct RecomputeSlotsPorts(p: &RecomputeSlots) {
-        /// The head; steady from freed_i to the cycle behind it.
+        /// The head; steady from freed_i to the next cycle.
         head_i: In = p.spec.head(),
-        /// Row of what is asked for, of all rows of the cache, one of that head.
+        /// Row of the request, of all rows of the cache, one of that head.
         row_i: In = p.spec.row(),
-        /// Slot of what is asked for.
+        /// Slot of the request.
         slot_i: In = p.spec.slot(),
         /// Slots in which the head has a token, in each cycle.
         held_o: Out = uint(p.spec.recompute),
         /// Find the row of the token in `slot_i`.
         find_i: In = bit(),
-        /// It, from the next cycle on up to the next time; of no meaning where the head has none there.
+        /// That row, from the next cycle on up to the next time; of no meaning where the head has no token there.
         row_o: Out = p.spec.row(),
         /// Look at `row_i`.
         look_i: In = bit(),
-        /// Its token has a slot, in the cycle behind.
+        /// Its token has a slot, in the next cycle.
         kept_o: Out = bit(),
         /// The token of `row_i`, which has none, gets `slot_i`, which is free.
         keep_i: In = bit(),
         /// The token of `row_i` is gone.
         freed_i: In = bit(),
-        /// `row_i` is emptied: all rows of a head are, from the first one on, one a cycle, before anything else is asked for of it behind a
-        /// reset.
+        /// `row_i` is emptied. All rows of a head are emptied, from the first one on, one a cycle, before any other
+        /// request for it after a reset.
         wipe_i: In = bit(),
         /// It was the last row of the head, whose slots are free then.
         wiped_i: In = bit(),
@@ -49,7 +50,8 @@ impl Block for RecomputeSlots {
     const ABOUT: About = About {
         name: "recompute_slots",
         summary: "tokens of heads that are kept as x: a slot of each, and its row",
-        contract: "One thing is asked for in a cycle. A slot is free for the same head again from the second cycle behind freed_i on.",
+        contract: "One request a cycle. A slot is free for the same head again from the second cycle after freed_i\n\
+            on.",
         reference: "Kelle, section 4.1.2",
     };
 
@@ -71,7 +73,7 @@ impl Block for RecomputeSlots {
         m.connect(io.row_o, rows.data_o);
 
         m.comment(
-            "The slot of each row, if it has one: a token that goes is looked at, and forgotten in the cycle behind.",
+            "The slot of each row, if it has one: a token that goes is looked at, and forgotten in the next cycle.",
         );
         let of_rows =
             m.instance("u_slots", Ram::words(spec.rows().max(2), slot_ty.width + 1, RamImplementation::Inferred));
@@ -82,7 +84,7 @@ impl Block for RecomputeSlots {
         m.connect(of_rows.read_address_i, io.row_i);
         let writes = m.wire("writes", freed.q | io.keep_i | io.wipe_i);
         m.connect(of_rows.write_i, writes);
-        // Rows that are emptied come first: that of the token is among them, where both are.
+        // Rows that are emptied come first: the token's row is among them, where both are.
         m.connect(of_rows.write_address_i, mux(freed.q & !io.wipe_i, row, io.row_i));
         let none = uint(slot_ty.width + 1).lit(0);
         let some = cat(&[bit().lit(1), io.slot_i]);
@@ -120,12 +122,12 @@ impl Block for RecomputeSlots {
 }
 
 impl RecomputeSlots {
-    /// Whether a slot is one of those that are held.
+    /// Whether the head holds a slot.
     pub(super) fn holds(&self, held: Signal, slot: Signal) -> Signal {
         (0..self.spec.recompute).fold(bit().lit(0), |any, k| any | (held.bit(k) & slot.eq(k)))
     }
 
-    /// Slots stand here in registers, with the rows of their tokens.
+    /// The section keeps slots in registers, with the rows of their tokens.
     fn properties(&self, m: &mut Module, io: &RecomputeSlotsPorts) {
         let (spec, wide) = (&self.spec, 8);
         let (slots, heads, entries) = (spec.recompute, spec.heads, spec.entries());
@@ -133,7 +135,7 @@ impl RecomputeSlots {
             return;
         }
         m.formal(|m| {
-            m.comment("The environment: rows and slots that there are, one thing at a time.");
+            m.comment("The environment: rows and slots that exist, one thing at a time.");
             let first = m.wire("formal_first", io.head_i.extend(wide) * entries).slice(0..wide);
             let row = io.row_i.extend(wide);
             m.assume("head_exists", io.head_i.lt(heads));

@@ -1,4 +1,4 @@
-//! Ports of the retention model, from the top to the cache: times of its cells go in, what is done to its rows comes out.
+//! Ports of the retention model, from the top to the cache: times of its cells go in, accesses to its rows come out.
 
 use super::attention_spec::AttentionSpec;
 use crate::blocks::kelle::KvCachePorts;
@@ -10,7 +10,7 @@ ports! {
     pub struct RetentionPorts(p: &AttentionSpec) {
         /// Retention model: set the time of a cell, of the group `cell_group_i`.
         cell_write_i: InOption = bit().when(p.retention_model),
-        /// Group of the cell: 0 high bytes of keys, 1 low ones, 2 and 3 those of values.
+        /// Group of the cell: 0 high bytes of keys, 1 low bytes of keys, 2 high bytes of values, 3 low bytes of values.
         cell_group_i: InOption = uint(2).when(p.retention_model),
         /// Bank of the cell.
         cell_bank_i: InOption = uint(index_width(p.banks.into())).when(p.retention_model),
@@ -20,7 +20,8 @@ ports! {
         cell_bit_i: InOption = uint(index_width(u64::from(8 * p.cache().lanes))).when(p.retention_model),
         /// Cycles for which it holds its bit.
         cell_time_i: InOption = uint(TIME_WIDTH).when(p.retention_model),
-        /// Retention model: the cache is accessed in this cycle; of no meaning otherwise what follows of the access.
+        /// Retention model: the cache is accessed in this cycle; otherwise the following ports of the access have no
+        /// meaning.
         cache_access_o: OutOption = bit().when(p.retention_model),
         /// A new token is written; otherwise read.
         cache_write_o: OutOption = bit().when(p.retention_model),
@@ -46,7 +47,7 @@ ports! {
         cache_update_o: OutOption = bit().when(p.retention_model),
         /// Row of the score.
         cache_update_row_o: OutOption = p.row().when(p.retention_model),
-        /// What is added.
+        /// The amount that is added.
         cache_amount_o: OutOption = sint(p.amount_width).when(p.retention_model),
         /// The step of a head ends: its scores age if one saturated.
         cache_step_o: OutOption = bit().when(p.retention_model),
@@ -100,13 +101,13 @@ impl RetentionPorts {
         ]
     }
 
-    /// Those of a part inside are one's own.
+    /// Connects the ports to the ports of a part inside.
     pub(super) fn connect(&self, m: &mut Module, inside: &Self) {
         connect(m, &inside.inputs(), &self.inputs());
         connect(m, &self.outputs(), &inside.outputs());
     }
 
-    /// Those of the cache itself.
+    /// Connects the ports to the cache itself.
     pub(super) fn of_cache(
         &self,
         m: &mut Module,
@@ -140,7 +141,7 @@ impl RetentionPorts {
     }
 }
 
-/// What is not there is not connected.
+/// Connects the ports that exist.
 fn connect(m: &mut Module, to: &[Option<Signal>], from: &[Option<Signal>]) {
     for (&to, &from) in to.iter().zip(from) {
         if let (Some(to), Some(from)) = (to, from) {

@@ -122,7 +122,7 @@ parameters! {
 }
 
 bundle! {
-    /// Some sums, with what is done to each.
+    /// Some sums, with the constants of each.
     pub struct Sums(p: SumLanes) {
         /// The sums.
         sum: FieldArray = sint(p.lane.width).array(p.lanes),
@@ -136,7 +136,7 @@ bundle! {
 }
 
 bundle! {
-    /// What becomes of them.
+    /// The numbers that they become.
     pub struct Halves(lanes: u32) {
         /// fp16.
         values: FieldArray = uint(16).array(*lanes),
@@ -162,7 +162,7 @@ impl Block for SumLanes {
     const ABOUT: About = About {
         name: "sum_lanes",
         summary: "sums of products become fp16 numbers, some lanes a beat",
-        contract: "Each sum as sum_lane has it, in order.",
+        contract: "Each sum becomes a number as in sum_lane, in order.",
         reference: "Kelle, section 5",
     };
 

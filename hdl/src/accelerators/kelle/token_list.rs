@@ -1,7 +1,7 @@
-//! Tokens of each head in order of age, and the row of each; behind them the rows that are free.
+//! Tokens of each head in order of age, and the row of each; then the free rows.
 //!
-//! A list is an order of all rows of its head. The first ones hold tokens, the oldest first; the next token takes the row
-//! behind them. When a token goes, those behind it move up, and its row comes to the end of those in use.
+//! A list is an order of all rows of its head. The first rows hold tokens, the oldest first; the next token takes the
+//! row after them. When a token goes, later tokens move up, and its row comes to the end of the rows in use.
 
 use super::attention_spec::AttentionSpec;
 use super::walk::fit;
@@ -25,7 +25,7 @@ ports! {
         read_i: In = bit(),
         /// The position.
         position_i: In = p.spec.position(),
-        /// The row read last, of all rows of the cache; from the cycle behind the read on.
+        /// The row read last, of all rows of the cache; from the cycle after the read on.
         row_o: Out = p.spec.row(),
         /// Read another one.
         other_read_i: In = bit(),
@@ -33,7 +33,8 @@ ports! {
         other_position_i: In = p.spec.position(),
         /// Its row, likewise.
         other_row_o: Out = p.spec.row(),
-        /// Put `entry_i` at position `entry_i`: a head is emptied by that of all positions, while nothing else is done.
+        /// Put `entry_i` at position `entry_i`. Doing that for all positions, while nothing else goes on, empties a
+        /// head.
         reset_i: In = bit(),
         /// The entry.
         entry_i: In = p.spec.position(),
@@ -57,8 +58,9 @@ impl Block for TokenList {
     const ABOUT: About = About {
         name: "token_list",
         summary: "tokens of heads in order of age, and rows that are free",
-        contract: "An order of all rows of each head. remove_i: positions behind victim_i move up by one, up to youngest_i, which gets the row\n\
-            of the victim. That takes youngest_i - victim_i + 2 cycles. A reset in between leaves a list unknown until it is emptied.",
+        contract: "An order of all rows of each head. remove_i: positions after victim_i move up by one, up to\n\
+            youngest_i, which gets the row of the victim. That takes youngest_i - victim_i + 2 cycles. A reset in\n\
+            between leaves a list unknown until it is emptied.",
         reference: "Kelle, section 5.1, figure 10",
     };
 
@@ -84,10 +86,10 @@ impl Block for TokenList {
         m.connect(io.freed_o, first);
         m.connect(io.freed_row_o, at(list.data_o));
 
-        m.comment("The victim is read first; then each token behind it is read, and written one place up.");
+        m.comment("The victim is read first; then each later token is read, and written one place up.");
         let next = m.wire("next", here.q.wrapping_add(1));
         let reads = m.wire("reads", io.read_i | io.remove_i | first | moves);
-        // What is read while a token is written up is two behind the place that it is written to.
+        // While a token is written up, the position two after its new one is read.
         let after = m.wire("after", next.wrapping_add(1));
         let busy_place = mux(first, next, after);
         let place = select(&[(io.remove_i, io.victim_i), (first | moves, busy_place)], io.position_i);
@@ -118,7 +120,8 @@ impl Block for TokenList {
 }
 
 impl TokenList {
-    /// The lists stand here in registers and change at once: what is read is what they say, and each is an order of all rows of its head.
+    /// The section keeps the lists in registers, which change at once. A read returns their rows, and each list is an
+    /// order of all rows of its head.
     fn properties(&self, m: &mut Module, io: &TokenListPorts) {
         let (spec, position) = (&self.spec, self.spec.position());
         let (entries, places) = (spec.entries(), spec.rows());
@@ -130,7 +133,7 @@ impl TokenList {
             let bases: Vec<_> = (0..spec.heads).map(|h| (io.head_i.eq(h), uint(wide).lit(h * entries))).collect();
             let base = m.wire("formal_base", select(&bases, uint(wide).lit(0)));
             let at = |place: Signal| base.wrapping_add(place.extend(wide));
-            m.comment("The environment: places that there are; nothing else while a token goes.");
+            m.comment("The environment: existing places; nothing else while a token goes.");
             for (name, place) in [
                 ("position", io.position_i),
                 ("other_position", io.other_position_i),

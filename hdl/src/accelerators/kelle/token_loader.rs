@@ -39,9 +39,9 @@ ports! {
         clear_i: In = bit(),
         /// The next token is wanted.
         begin_i: In = bit(),
-        /// Its value is late: it comes behind the queries when value_i asks for it. Steady from begin_i to value_done_o.
+        /// Its value is late: it comes after the queries when value_i asks for it. Steady from begin_i to value_done_o.
         late_i: In = bit(),
-        /// It is one that comes again: it has no queries. Steady likewise.
+        /// The token comes again: it has no queries. Steady likewise.
         again_i: InOption = bit().when(p.spec.recompute > 0),
         /// With done_o: a late value is wanted.
         value_i: In = bit(),
@@ -57,7 +57,7 @@ ports! {
         key_o: OutArray = uint(16).array(p.spec.width),
         /// The value; with value_done_o. Zeros from a beginning up to value_i.
         value_o: OutArray = uint(16).array(p.spec.width),
-        /// Read a tile of the queries, which stand one behind the other.
+        /// Read a tile of the queries, which follow one another.
         read_i: In = bit(),
         /// Which one.
         tile_i: In = uint(bits_for(p.tiles().into())),
@@ -73,8 +73,8 @@ impl Block for TokenLoader {
     const ABOUT: About = About {
         name: "token_loader",
         summary: "key, value and queries of a token become integers",
-        contract: "A row of keys, then one of values, then one of queries, each as integer_lanes has it; a late value is the last one. Behind the end of a\n\
-            key or a value are zeros.",
+        contract: "A row of keys, then a row of values, then a row of queries, each as in integer_lanes; a late\n\
+            value is the last one. Zeros follow the end of a key or a value.",
         reference: "Kelle, section 5",
     };
 

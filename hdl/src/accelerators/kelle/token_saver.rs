@@ -9,11 +9,11 @@ use crate::lang::{
     select, uint,
 };
 
-/// Bits ahead of the key of a token.
+/// Bits before the key of a token.
 const HEAD_BITS: u32 = 512;
 /// Bits of the number of a token.
 const NUMBER: u32 = 16;
-/// Bytes ahead of it.
+/// Bytes before it.
 pub(super) const HEAD_BYTES: u32 = HEAD_BITS / 8;
 
 parameters! {
@@ -25,7 +25,7 @@ parameters! {
 }
 
 impl TokenSaver {
-    /// Beats ahead of the key of a token.
+    /// Beats before the key of a token.
     fn head_beats(&self) -> u32 {
         HEAD_BITS / self.spec.spec.axi.data_width
     }
@@ -43,7 +43,7 @@ ports! {
         clear_i: In = bit(),
         /// An operation begins; the one before has ended.
         begin_i: In = bit(),
-        /// Position of the first token; steady from begin_i up to done_o, as the others.
+        /// Position of the first token; steady from begin_i up to done_o, as the other sizes.
         first_i: In = p.spec.position(),
         /// Tokens; not 0.
         tokens_i: In = p.spec.count(),
@@ -55,15 +55,15 @@ ports! {
         read_o: Out = bit(),
         /// The position.
         position_o: Out = p.spec.position(),
-        /// Its row, in the cycle behind and up to the next read.
+        /// Its row, from the next cycle on and up to the next read.
         row_i: In = p.spec.row(),
-        /// Score of that row, a cycle behind it.
+        /// Score of that row, a cycle later.
         score_i: In = uint(p.spec.score_width),
-        /// Its number, from the cycle behind its first access on, up to its end.
+        /// Its number, from the cycle after its first access up to its end.
         number_i: InOption = uint(NUMBER).when(p.spec.recompute > 0),
         /// To the cache.
         access: OutStream<KvAccess> = p.spec.cache(),
-        /// What was read is here.
+        /// The data of the read is here.
         data_valid_i: In = bit(),
         /// With data_valid_i.
         data_i: InArray = uint(16).array(p.spec.width),
@@ -79,7 +79,8 @@ impl Block for TokenSaver {
     const ABOUT: About = About {
         name: "token_saver",
         summary: "tokens of a head as rows for memory: score, key, value",
-        contract: "Tokens in order of age from first_i on. A token's key is read and leaves behind the score, then its value.",
+        contract: "Tokens in order of age from first_i on. A token's key is read and leaves after the score, then\n\
+            its value.",
         reference: "",
     };
 

@@ -2,7 +2,7 @@
 
 use crate::lang::{Module, Signal, bit, mux, select, uint};
 
-/// What is walked over; steady while there is something left.
+/// The extent of the walk; steady until it ends.
 #[derive(Clone, Copy)]
 pub(super) struct WalkSize {
     /// Groups of sums: 16 bits.
@@ -13,7 +13,7 @@ pub(super) struct WalkSize {
     pub wide: Option<Signal>,
 }
 
-/// When it moves.
+/// The moves of the walk.
 #[derive(Clone, Copy)]
 pub(super) struct WalkMoves {
     /// Gives up.
@@ -24,9 +24,9 @@ pub(super) struct WalkMoves {
     pub moves: Signal,
 }
 
-/// Where it is.
+/// Place of the walk.
 pub(super) struct Walk {
-    /// There is something left.
+    /// The walk has not ended.
     pub runs: Signal,
     /// Place in the tile.
     pub inside: Signal,
@@ -42,7 +42,7 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// Of a tile there are `count` places, which may depend on whether group and tile are the last ones.
+    /// A tile has `count` places, which may depend on whether group and tile are the last ones.
     pub fn new(
         m: &mut Module,
         name: &str,

@@ -91,7 +91,7 @@ registers! {
         }
         /// Beats of the job.
         REPEATS at 0x128 {
-            /// Those that came again, as a beat brings one outlier at a time.
+            /// Beats that came again, as a beat brings one outlier at a time.
             repeats: ReadOnly = 64 at 0,
         }
     }

@@ -33,7 +33,7 @@ ports! {
 }
 
 impl LineMerger {
-    /// Of `parts` parts of a line, that of a number is taken from `with`.
+    /// Of `parts` parts of a line, the one with this number is taken from `with`.
     fn part(m: &mut Module, name: &str, number: Signal, parts: u32, with: Signal) -> (Signal, Signal) {
         let (width, bits) = (LINE / parts, parts.trailing_zeros());
         let here = number.slice(0..bits);

@@ -271,7 +271,7 @@ impl TokenPacker {
                 value.next_when(here, data);
                 (chosen.q, known.q, value.q)
             };
-            // With a clear the numbers of beats may be those of the next tokens already.
+            // With a clear the numbers of beats may belong to the next tokens already.
             let word_counts = m.wire("formal_word_counts", io.write.valid & !io.clear_i);
             let record_moves = m.wire("formal_record_moves", io.records.fire());
             let record = count(m, "record", record_moves);

@@ -124,7 +124,7 @@ impl AttentionEngine {
         m.connect(number, numbers.data_o);
     }
 
-    /// What tokens are written to memory.
+    /// Writes tokens to memory.
     pub(super) fn save(
         &self,
         m: &mut Module,
