@@ -5,23 +5,24 @@ use crate::blocks::common::shell::{Operation, OperationEnd};
 use crate::blocks::common::stream::Word;
 use crate::lang::{Bundle, Module, Signal, Stream, StreamArray, bit, or_all, reduce, select};
 
-/// What the engines' parts of a stream are called.
+/// Names of the engines' parts of a stream.
 const NAMES: [&str; 4] = ["first", "second", "third", "fourth"];
 
-/// Whether each of the streams is the one that is used: that whose bit of `chosen` holds, at most one of which does, or the
-/// last one, which has none.
+/// Whether each of the streams is in use. At most one bit of `chosen` holds, and its stream is in use; otherwise the
+/// last one, which has no bit.
 fn used(chosen: &[Signal]) -> Vec<Signal> {
     let others = chosen.iter().copied().reduce(|a, b| a | b).map(|any| !any);
     chosen.iter().copied().chain(others).collect()
 }
 
-/// One value for each stream, of that which is used.
+/// The value of the stream in use, of one value for each stream.
 pub(super) fn of_used(chosen: &[Signal], values: &[Signal]) -> Signal {
     let choices: Vec<(Signal, Signal)> = chosen.iter().copied().zip(values.iter().copied()).collect();
     select(&choices, values[chosen.len()])
 }
 
-/// A stream to one of several: to that whose bit of `chosen` holds, at most one of which does, else to the last one.
+/// A stream to one of several: to the one whose bit of `chosen` holds, otherwise to the last one. At most one bit
+/// holds.
 pub(super) fn fork_all<B: Bundle>(m: &mut Module, name: &str, chosen: &[Signal], from: &Stream<B>, to: &[Stream<B>]) {
     if let [only] = to {
         return m.connect_stream(only, from);
@@ -83,7 +84,7 @@ pub(super) fn merge<B: Bundle>(
 /// Commands, rows, ends of a DMA.
 pub(super) type Transfer<T> = (Stream<DmaCommand>, Stream<T>, Stream<DmaCompletion>);
 
-/// Those of the first `count` DMAs.
+/// The transfers of the first `count` DMAs.
 pub(super) fn transfers<T: Bundle>(
     count: u32,
     commands: &StreamArray<DmaCommand>,
@@ -93,7 +94,7 @@ pub(super) fn transfers<T: Bundle>(
     (0..count).map(|k| (commands.at(k), rows.at(k), ends.at(k))).collect()
 }
 
-/// Those of the only DMA.
+/// The transfer of the only DMA.
 pub(super) fn transfer<T: Bundle>(
     commands: &StreamArray<DmaCommand>,
     rows: &StreamArray<T>,
@@ -102,24 +103,24 @@ pub(super) fn transfer<T: Bundle>(
     (commands.at(0), rows.at(0), ends.at(0))
 }
 
-/// An engine behind the shell, or what all of them are to the shell.
+/// An engine inside the shell, or the view that the shell has of all of them.
 pub(super) struct Engine {
-    /// The operation is its own; the last engine does what nobody else has.
+    /// The operation is its own; the last engine does the operations that no other has.
     pub chosen: Option<Signal>,
     /// Abort, first and last byte of the window.
     pub controls: [Signal; 3],
     /// It is idle; it computes; results of this cycle with an overflow.
     pub states: [Signal; 3],
-    /// What it is to do, and how that ended.
+    /// Its operation, and how that ended.
     pub operation: Stream<Operation>,
     pub end: Stream<OperationEnd>,
     /// The DMAs it reads with.
     pub reads: Vec<Transfer<RowBeat>>,
-    /// The one it writes with.
+    /// The DMA that it writes with.
     pub write: Transfer<Word>,
 }
 
-/// Between the shell and the engine that is chosen; the others are idle.
+/// Connects the shell to the chosen engine; the others are idle.
 pub(super) fn behind_shell(m: &mut Module, (axi, dma): (&AxiSpec, &DmaSpec), shell: &Engine, engines: &[Engine]) {
     for own in engines {
         for (to, from) in own.controls.into_iter().zip(shell.controls) {
@@ -140,7 +141,7 @@ pub(super) fn behind_shell(m: &mut Module, (axi, dma): (&AxiSpec, &DmaSpec), she
     let spec = (axi.clone(), dma.clone());
     for (k, (command, rows, end)) in shell.reads.iter().enumerate() {
         let readers: Vec<&Engine> = engines.iter().filter(|own| k < own.reads.len()).collect();
-        // Where the last engine does not read with it, some other has the turn that means nothing.
+        // Where the last engine does not read with it, the turn means nothing, and some other engine has it.
         let mut chosen: Vec<Signal> = readers.iter().filter_map(|own| own.chosen).collect();
         chosen.truncate(readers.len() - 1);
         let commands: Vec<_> = readers.iter().map(|own| own.reads[k].0.clone()).collect();

@@ -4,7 +4,7 @@ use crate::blocks::common::bus::{AxiSpec, RowBeat};
 use crate::blocks::common::stream::StreamWidthConverterPorts;
 use crate::lang::{Module, Signal, Stream, bit, bits_for, mux, uint};
 
-/// Beats of rows as what a converter takes: the bytes in use, and where a row ends.
+/// Beats of rows for a converter: the bytes in use, and where a row ends.
 pub(super) fn rows_to_words(m: &mut Module, name: &str, rows: &Stream<RowBeat>, words: &StreamWidthConverterPorts) {
     m.connect(words.input.valid, rows.valid);
     m.connect(rows.ready, words.input.ready);
@@ -18,7 +18,7 @@ pub(super) fn rows_to_words(m: &mut Module, name: &str, rows: &Stream<RowBeat>, 
     m.unused(rows.last);
 }
 
-/// The same of the first `bytes` bytes of each row, from 1 up to all of them; what is behind them is dropped, beat by beat.
+/// The same for the first `bytes` bytes of each row, from 1 up to all of them; later bytes are dropped, beat by beat.
 /// `bytes` is steady from `clear` on.
 pub(super) fn starts_to_words(
     m: &mut Module,

@@ -1,9 +1,10 @@
 //! Dense-and-sparse product: Orizuru's outliers beside Tender's groups.
 //!
-//! Rows of integers come in, one after the other. While Orizuru finds the largest and smallest of a row, its values wait in one bank of
-//! memory, and rows in the other bank are multiplied. Channel by channel, weights meet a value of every row: what is no outlier is rounded to
-//! its group's unit and goes through the multi-scale array; an outlier is 0 there and goes, as it is, through lanes beside the array, one
-//! row a cycle. The array's sums are added to those of the lanes when they leave: each column has one sum in each cycle, of another row.
+//! Rows of integers come in, one after the other. While Orizuru finds the largest and smallest values of a row, the row
+//! waits in one bank of memory, and rows in the other bank are multiplied. Channel by channel, weights meet a value of
+//! every row. A value that is no outlier is rounded to its group's unit and goes through the multi-scale array. An
+//! outlier is 0 there and goes, as it is, through lanes beside the array, one row a cycle. The array's sums are added
+//! to the lanes' sums when they leave: each column has one sum in each cycle, of another row.
 //!
 //! Files: `finding.rs` is the way in, `multiplying.rs` the product, `properties.rs` its formal section.
 
@@ -57,7 +58,7 @@ parameters! {
 bundle! {
     /// Values of a row on their way in.
     pub struct RowValues(p: DenseSparseProduct) {
-        /// Values in the order of channels, in units of the finest group; lanes behind the last channel are ignored.
+        /// Values in the order of channels, in units of the finest group; lanes after the last channel are ignored.
         values: FieldArray = sint(p.activation_width).array(p.lanes),
     }
 }
@@ -79,7 +80,7 @@ bundle! {
     pub struct ProductRow(p: DenseSparseProduct) {
         /// It is the last one of its tile.
         last: Field = bit(),
-        /// A sum for each column, in units of the finest group times those of the weights.
+        /// A sum for each column. Its unit is the finest group's unit times the weights' unit.
         sums: FieldArray = sint(p.sum_width()).array(p.columns),
     }
 }
@@ -87,10 +88,11 @@ bundle! {
 ports! {
     /// Ports of [`DenseSparseProduct`].
     pub struct DenseSparseProductPorts(p: &DenseSparseProduct) {
-        /// Drops all rows, the tile that is being multiplied and its results, at this edge: beats of rows and weights that are taken with it
-        /// too, while a row of results that is taken with it is delivered. The next beats begin a first row, and a tile.
+        /// Drops all rows, the tile that is being multiplied and its results, at this edge. Beats of rows and weights
+        /// that are taken with it are dropped too; a row of results that is taken with it is delivered. The next beats
+        /// begin a first row, and a tile.
         clear_i: In = bit(),
-        /// Rows, row after row, as many as a tile has; then those of the next tiles.
+        /// Rows, row after row, as many as a tile has; then the rows of the next tiles.
         row: InStream<RowValues> = p.clone(),
         /// Largest values of a row that go beside the array: sampled at the edge that takes the first beat of a row, ignored at all
         /// others. More than there are channels means all.
@@ -101,8 +103,8 @@ ports! {
         weight: InStream<ChannelWeights> = p.clone(),
         /// Results of a tile, from its first row to its last. Falls without being taken at clear_i only.
         product: OutStream<ProductRow> = p.clone(),
-        /// A shift was larger than that of the channel before it in its tile, and was taken as that one; from the cycle after such weights
-        /// were taken until clear_i or reset.
+        /// A shift was larger than the shift of the channel before it in its tile, and was taken as that one. High from
+        /// the cycle after such weights were taken until clear_i or reset.
         order_error_o: Out = bit(),
     }
 }
@@ -191,11 +193,12 @@ impl DenseSparseProduct {
         (channel.slice(bits..channel.width()), channel.slice(0..bits))
     }
 
-    /// Cycles from the first beat of a row to the first beat of the next one, with all outliers on both sides and without pauses.
+    /// Cycles from the first beat of a row to the first beat of the next one, with all outliers on both sides and
+    /// without pauses.
     #[must_use]
     pub fn row_cycles(&self) -> u32 {
         let finder = self.finder();
-        // Minima pop one cycle behind maxima; then it is done, and the next row may come.
+        // Minima pop one cycle after maxima; then it is done, and the next row may come.
         finder.beats() - 1 + finder.init_cycles() + self.outliers * finder.pop_cycles() + 1 + 2
     }
 }
@@ -205,13 +208,17 @@ impl Block for DenseSparseProduct {
     const ABOUT: About = About {
         name: "dense_sparse_product",
         summary: "matrix product in channel groups whose outliers are found and multiplied beside the array",
-        contract: "A tile of results: sum (r, c) = sum over channels of x weight_c, exactly, where x is the value of row r if it is one of the row's\n\
-            largest_i largest or smallest_i smallest values (the lower channel first among equal ones), else q 2^s, q = value / 2^s\n\
-            rounded to nearest, ties to even, and saturated to operand_width, s = the least shift of the channel and those before it in its tile.\n\
-            No sum overflows. Rows are multiplied by one tile of weights after the other, until one comes with release; the next rows come\n\
-            in meanwhile. Channels must come in the order of their groups, the coarsest first; one that does not is told by order_error_o.\n\
-            A channel takes max(doublings + 1, rows of which it is an outlier) cycles, doublings = its shift less that of the channel before; a tile takes\n\
-            as many cycles as its channels, one for each doubling that is left, and 2 (rows + columns) + 1, if nothing waits.\n\
+        contract: "A tile of results: sum (r, c) = sum over channels of x weight_c, exactly. x is the value of row\n\
+            r if it is one of the row's largest_i largest or smallest_i smallest values (the lower channel first\n\
+            among equal ones). Otherwise x is q 2^s, with q = value / 2^s rounded to nearest, ties to even, and\n\
+            saturated to operand_width. s is the least shift of the channel and the channels before it in its tile.\n\
+            No sum overflows.\n\
+            Rows are multiplied by one tile of weights after the other, until one comes with release; the next rows\n\
+            come in meanwhile. Channels must come in the order of their groups, the coarsest first; order_error_o\n\
+            tells of a channel that does not.\n\
+            A channel takes max(doublings + 1, rows of which it is an outlier) cycles, doublings = the shift of the\n\
+            channel before less its own. If nothing waits, a tile takes the cycles of its channels, one for each\n\
+            remaining doubling, and 2 (rows + columns) + 1.\n\
             clear_i or reset drops everything at any time.",
         reference: "KLLM, section IV-C, and Tender, sections III-B and IV-B; the combination is in neither",
     };
@@ -222,7 +229,7 @@ impl Block for DenseSparseProduct {
 
     fn timing(&self) -> Timing {
         Timing::new()
-            .phase("row", self.row_cycles(), "from the first beat of a row to that of the next one, with all outliers")
+            .phase("row", self.row_cycles(), "from the first beat of a row to the next row's, with all outliers")
             .phase("fill", self.row_cycles() * self.rows, "from the first beat of rows until they can be multiplied")
             .phase("tile", 2 * (self.rows + self.columns) + 1, "of a tile, beside its channels and doublings")
     }

@@ -23,7 +23,7 @@ ports! {
     pub struct GroupQuantizerPorts(p: &GroupQuantizer) {
         /// The value, in units of the finest group.
         value_i: In = sint(p.activation_width),
-        /// The group's unit is 2^shift of these.
+        /// The group's unit is 2^shift of the finest unit.
         shift_i: In = uint(p.shift_width),
         /// The value in units of the group.
         integer_o: Out = sint(p.operand_width),
@@ -41,7 +41,7 @@ impl Block for GroupQuantizer {
 
     fn build(&self, m: &mut Module, io: &GroupQuantizerPorts) {
         let most = (1 << self.shift_width) - 1;
-        // As many places behind the point as the largest shift needs.
+        // As many places below the point as the largest shift needs.
         let scaled = m.wire("scaled", io.value_i.shl(most).shr_by(io.shift_i));
         let whole = m.wire("whole", scaled.shr(most));
         let half = m.wire("half", scaled.bit(most - 1));

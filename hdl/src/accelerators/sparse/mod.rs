@@ -1,5 +1,5 @@
-//! Products whose outliers are multiplied apart: Orizuru finds them, Tender's array has all others in its groups, and lanes beside the
-//! array have the outliers.
+//! Products whose outliers are multiplied apart. Orizuru finds them, Tender's array has all other values in its groups,
+//! and lanes beside the array have the outliers.
 
 mod dense_sparse_product;
 mod group_quantizer;

@@ -13,7 +13,7 @@ parameters! {
         operand_width: u32 = 4, in 2..=8, tag "w";
         /// Width of a sum of the array in bits, signed.
         accumulator_width: u32 = 22, in 6..=64, tag "p";
-        /// Width of a sum in bits, signed; wide enough for all that is added.
+        /// Width of a sum in bits, signed; wide enough for all addends.
         sum_width: u32 = 23, in 6..=64, tag "s";
     }
 }
@@ -35,7 +35,7 @@ ports! {
         weight_i: In = sint(p.operand_width),
         /// A sum of the array.
         array_i: In = sint(p.accumulator_width),
-        /// The sum of row_i of the cycle before, without what was added in that cycle.
+        /// The sum of the row that row_i named in the cycle before, without the addend of that cycle.
         sum_o: Out = sint(p.sum_width),
     }
 }
@@ -45,8 +45,8 @@ impl Block for OutlierLane {
     const ABOUT: About = About {
         name: "outlier_lane",
         summary: "multiply-accumulate with a sum for each row, to which the array's sums are added",
-        contract: "An addition a cycle; it shows two cycles later. What is added is registered in between, so an addition may follow another to the\n\
-            same row at once.",
+        contract: "An addition a cycle; it shows two cycles later. The addend is registered in between, so an\n\
+            addition may follow another to the same row at once.",
         reference: "KLLM, section IV-C",
     };
 

@@ -1,7 +1,7 @@
 //! Execution controller: walks the index buffer, tile after tile, and makes steps of the array.
 //!
-//! Three places follow each other: the entry that is read, the channel whose words are read, the step. Each moves when the one
-//! before it is free, so that nothing is lost while the array or a buffer waits.
+//! Three places form a pipeline: the entry that is read, the channel whose words are read, the step. Each moves when
+//! the one before it is free, so that nothing is lost while the array or a buffer waits.
 
 use crate::lang::{
     About, Block, Bundle, CatalogBlock, Field, FieldOption, In, InBundle, Module, Out, OutOption, OutStream, Proof,
@@ -40,7 +40,7 @@ bundle! {
 }
 
 bundle! {
-    /// A step of the array, without its operands: those are on the buffers' outputs.
+    /// A step of the array, without its operands: they are on the buffers' outputs.
     pub struct Step(_unit: ()) {
         /// First step of a tile, or of a part of it.
         first: Field = bit(),
@@ -72,7 +72,7 @@ ports! {
         index_address_o: Out = uint(index_width(p.steps.into())),
         /// The entry read last.
         index_entry_i: In = uint(ENTRY),
-        /// They are not needed any more.
+        /// The entries are not needed any more.
         index_free_o: Out = bit(),
         /// A panel of A is there.
         a_valid_i: In = bit(),
@@ -94,7 +94,7 @@ ports! {
         doubles_o: OutOption = bit().when(p.explicit),
         /// With take_o: it is the last part of its tile.
         ends_o: OutOption = bit().when(p.explicit),
-        /// Steps; their words are those read last.
+        /// Steps; their words are the ones read last.
         step: OutStream<Step> = (),
     }
 }
@@ -104,10 +104,12 @@ impl Block for ExecutionController {
     const ABOUT: About = About {
         name: "execution_controller",
         summary: "walks the channel indices of each tile and makes steps of the array",
-        contract: "For each panel of A, for each panel of B: the entries of the index buffer in order, each a step. A step comes two cycles after its\n\
-            entry is read; without a wait one comes in each cycle, also from tile to tile. The last step of a tile waits for a place for its\n\
-            sums. With tiles_explicit_i so does each rescale, and the step behind it begins anew. A panel of B is freed with the last step of its tile, a panel of A with its last tile, the indices with the last one.\n\
-            An entry is 0x8000, or a channel below `channels`; at any other one error_o rises, and no step follows.",
+        contract: "For each panel of A, for each panel of B: the entries of the index buffer in order, each a step.\n\
+            A step comes two cycles after its entry is read; without a wait one comes in each cycle, also from tile\n\
+            to tile. The last step of a tile waits for a place for its sums. With tiles_explicit_i so does each\n\
+            rescale, and the step after it begins a new part. A panel of B is freed with the last step of its tile,\n\
+            a panel of A with its last tile, the indices with the last tile of all. An entry is 0x8000, or a\n\
+            channel below `channels`. At any other entry error_o rises, and no step follows.",
         reference: "Tender, section IV-A, figure 6(a)",
     };
 
@@ -116,7 +118,7 @@ impl Block for ExecutionController {
         let index_ty = uint(index_width(self.steps.into()));
         let (go, advance) = (m.net("go", bit()), m.net("advance", bit()));
 
-        m.comment("The entry that is read next, and whose it is.");
+        m.comment("The entry that is read next, and its tile.");
         let active = m.reg_init("active_q", bit(), 0);
         let index = m.reg("index_q", index_ty);
         let column = m.reg("column_q", uint(16));
@@ -195,12 +197,12 @@ impl Block for ExecutionController {
     }
 }
 
-/// Entries, reads and steps are counted from the ports alone, and the prover chooses whose word is followed.
+/// Entries, reads and steps are counted from the ports alone, and the prover chooses the entry whose word is followed.
 fn properties(m: &mut Module, io: &ExecutionControllerPorts, behind_part: Option<Signal>) {
     let tiles = &io.tiles;
     let bit_of = |m: &mut Module, name: &str| m.reg_init(name, bit(), 0);
     m.comment(
-        "The environment: sizes are right and steady, a beginning only when idle, and what is there stays until freed.",
+        "The environment: sizes are right and steady, a beginning only when idle, and panels stay until freed.",
     );
     let begun = bit_of(m, "formal_begun_q");
     begun.next((begun.q | io.begin_i) & !io.clear_i);
@@ -247,7 +249,7 @@ fn properties(m: &mut Module, io: &ExecutionControllerPorts, behind_part: Option
     next_step.next(from_zero(moves, last_of(next_step.q), next_step.q));
     let (mut first, mut last) = (!next_step.q.any(), last_of(next_step.q));
     if let Some(explicit) = tiles.explicit {
-        m.comment("Behind a part that left, another begins; a rescale ends one.");
+        m.comment("After a part that left, another begins; a rescale ends one.");
         let ended = bit_of(m, "formal_ended_q");
         ended.next(mux(moves, io.step.last, ended.q) & !io.clear_i & !io.begin_i);
         let before = m.reg("formal_explicit_q", bit());
@@ -255,7 +257,7 @@ fn properties(m: &mut Module, io: &ExecutionControllerPorts, behind_part: Option
         m.assume("explicit_steady", !begun.q | explicit.eq(before.q));
         first = first | ended.q;
         if let Some(fresh) = behind_part {
-            m.comment("For induction: what is known of the step that follows.");
+            m.comment("For induction: properties of the step that follows.");
             let follows = mux(io.step.valid, explicit & io.step.rescale, ended.q & fresh);
             m.assert_always("a_part_begins_behind_a_rescale", fresh.eq(follows));
             m.assert_always("no_part_but_the_last_ends_a_tile", !ended.q | fresh | io.step.valid | !next_step.q.any());

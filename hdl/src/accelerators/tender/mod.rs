@@ -1,8 +1,9 @@
 //! Tender, complete: quantized matrix products with channel groups, and the rows between them, from memory to memory.
 //!
-//! Operands of a product are *panels*: as many lines as the array has rows (or columns), and of each channel one word with
-//! the channel's integer of every line. So a panel is read channel by channel in any order, and a column of results is a
-//! word of a panel of the next product. Rows of fp16 numbers, as norms and softmax need them, turn in the turn buffer.
+//! Operands of a product are *panels*. A panel has one line per row (or column) of the array, and for each channel one
+//! word with the channel's integer of every line. So a panel is read channel by channel in any order, and a column of
+//! results is a word of a panel of the next product. Rows of fp16 numbers, as norms and softmax need them, turn in the
+//! turn buffer.
 
 mod execution_controller;
 mod panel_buffer;

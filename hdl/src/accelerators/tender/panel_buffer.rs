@@ -60,8 +60,9 @@ impl Block for PanelBuffer {
     const ABOUT: About = About {
         name: "panel_buffer",
         summary: "rows of memory as words of a double buffer",
-        contract: "Row by row: word i is bytes i * word_width / 8 and those after it. A row can be read when it is there as a whole; the next one\n\
-            comes meanwhile. A row that is longer than depth begins again at word 0. A read or free_i without a row does nothing.",
+        contract: "Row by row: word i is the word_width / 8 bytes from byte i * word_width / 8 on. A row can be\n\
+            read when it is there as a whole; the next one comes meanwhile. A row that is longer than depth begins\n\
+            again at word 0. A read or free_i without a row does nothing.",
         reference: "Tender, section IV-A, figure 6(a)",
     };
 

@@ -1,4 +1,4 @@
-//! Adds the sums of a tile's parts: the accumulators behind the array that explicit requantization needs.
+//! Adds the sums of a tile's parts: the accumulators after the array that explicit requantization needs.
 
 use super::sum_buffer::{SumBuffer, SumColumn};
 use crate::blocks::common::{Ram, RamImplementation};
@@ -43,9 +43,10 @@ impl Block for PartSums {
     const ABOUT: About = About {
         name: "part_sums",
         summary: "adds the columns of sums that the parts of a tile have",
-        contract: "A column of a first part begins a sum; one of another part is added to it, after it was doubled if that part doubles. With the\n\
-            column of the last part the sum leaves, a cycle after it came. A sum that leaves its range wraps and says that it overflowed, as\n\
-            does one of which a part overflowed.",
+        contract: "A column of a first part begins a sum. A column of another part is added to the sum, which is\n\
+            doubled first if that part doubles. With the column of the last part the sum leaves, a cycle after it\n\
+            came. A sum that leaves its range wraps and says that it overflowed; so does a sum with a part that\n\
+            overflowed.",
         reference: "Tender, section VI-E, figure 13",
     };
 
@@ -54,7 +55,7 @@ impl Block for PartSums {
         let fields = (part.doubles, part.begins, part.ends, part.place);
         let (Some(doubles), Some(begins), Some(ends), Some(place)) = fields else { return };
 
-        m.comment("The column that came, and what its sums were.");
+        m.comment("The column that came, and its sums so far.");
         let kept = m.reg_init("kept_q", bit(), 0);
         let takes = m.net("takes", bit());
         let hold = |m: &mut Module, name: &str, value: crate::lang::Signal| {

@@ -31,7 +31,7 @@ impl ResultStage {
 }
 
 bundle! {
-    /// What is to be done with the columns of an operation.
+    /// The mode for the columns of an operation.
     pub struct ResultMode(_unit: ()) {
         /// Rows of the matrix, from 1 on.
         rows: Field = uint(16),
@@ -87,13 +87,13 @@ ports! {
         clear_i: In = bit(),
         /// An operation begins; nothing is inside.
         begin_i: In = bit(),
-        /// What it is; steady from begin_i on up to its last result.
+        /// Its mode; steady from begin_i on up to its last result.
         mode: InBundle<ResultMode> = (),
         /// Columns of sums.
         sum: InStream<SumColumn> = p.sums(),
         /// Columns of fp16 numbers; taken instead with mode_from_values_i.
         number: InStream<Numbers> = p.rows,
-        /// Constants: for each panel those of all columns, or those of its rows.
+        /// Constants: for each panel the constants of all columns, or of its rows.
         constants: InStream<Constants> = (),
         /// Results, column by column.
         result: OutStream<Results> = p.rows,
@@ -109,9 +109,10 @@ impl Block for ResultStage {
     const ABOUT: About = About {
         name: "result_stage",
         summary: "columns of sums or of fp16 numbers become columns of results",
-        contract: "Columns as they come, `columns` of them for each panel of as many rows as the array has in the mode. A column needs its\n\
-            constants; with per_row those of the panel's rows come first, in one cycle each, when the panel before it has left the lanes.\n\
-            Results as those of tender_lane; the flags count rows that the matrix has.",
+        contract: "Columns as they come, `columns` of them for each panel of as many rows as the array has in the\n\
+            mode. A column needs its constants. With per_row the constants of the panel's rows come first, in one\n\
+            cycle each, when the panel before it has left the lanes. Results as in tender_lane; the flags count\n\
+            rows that the matrix has.",
         reference: "Tender, sections III-B and IV-A",
     };
 
@@ -122,7 +123,7 @@ impl Block for ResultStage {
         let end = Section::new(m, "end", (latency, 16 * rows), io.clear_i);
         let begins = m.net("begins", bit());
 
-        m.comment("Where a column is in its matrix, and how many rows its panel has.");
+        m.comment("The place of a column in its matrix, and the rows of its panel.");
         let panel = m.wire("panel", mux(mode.int8, used_ty.lit(rows / 2), used_ty.lit(rows)));
         let left = m.reg("left_q", uint(16));
         let more = m.wire("more", left.q.gt(panel.extend(16)));

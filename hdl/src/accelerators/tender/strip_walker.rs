@@ -1,4 +1,5 @@
-//! Strips of a matrix of fp16 rows: as many rows as a panel has, as many columns as a page of the turn buffer.
+//! Strips of a matrix of fp16 rows. A strip has as many rows as a panel, and as many columns as a page of the turn
+//! buffer.
 
 use super::turn_buffer::{Page, TurnBuffer};
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaSpec};

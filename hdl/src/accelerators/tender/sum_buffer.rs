@@ -25,7 +25,7 @@ parameters! {
 bundle! {
     /// A column of a tile: the sums that the array's rows showed.
     pub struct SumColumn(p: SumBuffer) {
-        /// The sum of each row; in INT8 mode those of odd rows mean something.
+        /// The sum of each row; in INT8 mode the sums of odd rows mean something.
         sums: FieldArray = sint(p.width).array(p.rows),
         /// Whether it overflowed.
         overflow: FieldArray = bit().array(p.rows),
@@ -43,7 +43,8 @@ bundle! {
 ports! {
     /// Ports of [`SumBuffer`].
     pub struct SumBufferPorts(p: &SumBuffer) {
-        /// Drops all sums; those that are still in the array have to come while it is high. Also wherever int8_i changes.
+        /// Drops all sums. Sums that are still in the array have to come while it is high. Also wherever int8_i
+        /// changes.
         clear_i: In = bit(),
         /// Tiles are in INT8 mode, of half the columns; steady while sums are on their way.
         int8_i: In = bit(),
@@ -63,7 +64,7 @@ ports! {
         result_i: InArray = sint(p.width).array(p.rows),
         /// Whether they overflowed.
         overflow_i: InArray = bit().array(p.rows),
-        /// The columns of the product in order, those behind its end left out.
+        /// The columns of the product in order, without columns after its end.
         column: OutStream<SumColumn> = p.clone(),
     }
 }
@@ -73,9 +74,10 @@ impl Block for SumBuffer {
     const ABOUT: About = About {
         name: "sum_buffer",
         summary: "two tiles of sums: they come as a wavefront, and leave column by column",
-        contract: "A row shows the sums of a tile last column first, in any cycles; a tile is there when the last row has shown its first column.\n\
-            Columns leave one a cycle. The tiles of columns_i columns are a panel; of the last one, only what is left of these. A part of a\n\
-            tile is as a tile, but for the columns that are counted: those of its last part.",
+        contract: "A row shows the sums of a tile last column first, in any cycles; a tile is there when the last\n\
+            row has shown its first column. Columns leave one a cycle. The tiles of columns_i columns are a panel;\n\
+            of the last tile, only the remaining columns leave. A part is treated as a tile, but only the columns\n\
+            of a tile's last part are counted.",
         reference: "Tender, section IV-A, figure 6(a)",
     };
 
@@ -138,7 +140,7 @@ impl Block for SumBuffer {
         column.next(step(column.q, goes, place_ty.lit(0)));
         let (mut restarts, mut restart) = (last, uint(16).lit(0));
         if let (Some(doubles), Some(ends)) = (io.doubles_i, io.ends_i) {
-            m.comment("What was said of the tiles that have a place, and where the columns of this one begin.");
+            m.comment("Marks of the tiles that have a place, and the first column of this one.");
             let part = self.parts(m, io, (goes, page.q), (doubles, ends));
             let base = m.reg_init("base_q", uint(16), 0);
             let ends = part.ends;

@@ -1,4 +1,5 @@
-//! Does one product or one packing: checks its fields and operands, has the DMAs move them, and waits for all of them.
+//! Does one product or one packing: checks its fields and operands, gives the DMAs their commands, and waits for all of
+//! them.
 
 use super::execution_controller::{ExecutionController, Tiles};
 use super::result_stage::ResultMode;
@@ -85,9 +86,9 @@ bundle! {
     pub struct OperandSigns(_unit: ()) {
         /// Operands of twice the width of a PE's.
         int8: Field = bit(),
-        /// Those of A are signed.
+        /// Operands of A are signed.
         act_signed: Field = bit(),
-        /// Those of B are signed.
+        /// Operands of B are signed.
         weight_signed: Field = bit(),
     }
 }
@@ -115,7 +116,7 @@ ports! {
         tiles: OutBundle<Tiles> = p.execution.clone(),
         /// How operands are read; valid as product_o.
         signs: OutBundle<OperandSigns> = (),
-        /// What results are; valid as product_o.
+        /// Kind of the results; valid as product_o.
         mode: OutBundle<ResultMode> = (),
         /// Pages of the turn buffer.
         page: OutStream<Page> = p.turn.clone(),
@@ -125,11 +126,11 @@ ports! {
         overflow_i: In = bit(),
         /// What to read: A or rows, B, indices, constants.
         read_command: OutStreams<DmaCommand> = (READERS, p.commands()),
-        /// Ends of that.
+        /// Ends of the reads.
         read_end: InStreams<DmaCompletion> = (READERS, p.axi.clone()),
         /// Where to write.
         write_command: OutStream<DmaCommand> = p.commands(),
-        /// Ends of that.
+        /// End of the write.
         write_end: InStream<DmaCompletion> = p.axi.clone(),
     }
 }
@@ -191,9 +192,10 @@ impl Block for TenderController {
     const ABOUT: About = About {
         name: "tender_controller",
         summary: "checks a product or a packing and has it done",
-        contract: "Fields first: 5 for one that must be 0, 9 for a size; then each operand that is used, as operand_check says. Nothing is read or\n\
-            written unless all is right. Then all DMAs are asked; the first error of one of them, a wrong index, or their last end ends\n\
-            the operation. With bit 12 of the flags, an overflow is error 14.",
+        contract: "Fields first: ERROR_RESERVED (5) for a field that must be 0, ERROR_SIZE (9) for a size. Then\n\
+            each operand that is used, as operand_check says. Nothing is read or written unless all is right. Then\n\
+            all DMAs are asked. The operation ends with their last end, with the first error of a DMA, or at a\n\
+            wrong index. With bit 12 of the flags, an overflow is ERROR_OVERFLOW (14).",
         reference: "Tender, section IV-A",
     };
 
@@ -237,7 +239,7 @@ impl Block for TenderController {
         m.connect(list.used_i, used);
         list.operand.drive(m, "operand", &operand);
 
-        m.comment("Commands that are to be given, and those that have not ended.");
+        m.comment("Commands that are to be given, and commands that have not ended.");
         let begins = m.wire("begins", state.is("Begin"));
         m.connect(io.begin_o, begins);
         let strips = m.instance("u_strips", self.strips());

@@ -1,4 +1,4 @@
-//! What works between the shell's streams on products and packings: controller, buffers, array, lanes.
+//! The engine for products and packings, between the shell's streams: controller, buffers, array, lanes.
 
 use super::execution_controller::{ENTRY, ExecutionController};
 use super::panel_buffer::PanelBuffer;
@@ -36,7 +36,7 @@ parameters! {
         strip: u32 = 64, in 32..=65504, note "a multiple of 32", tag "p";
         /// Also explicit requantization.
         explicit: bool = false, tag "explicit";
-        /// The arithmetic on a result; its width is that of the array's.
+        /// The arithmetic on a result; as wide as the array's results.
         lane: TenderLane = TenderLane::default();
         /// Where scratchpad, index, output and turn buffer are kept.
         storage: RamImplementation = RamImplementation::Inferred, tag "";
@@ -126,7 +126,7 @@ impl TenderEngine {
         (self.axi.clone(), self.dma.clone())
     }
 
-    /// Cycles from a last step to the last sum of its tile, and some.
+    /// Cycles from a last step to the last sum of its tile, and a few more.
     fn flush(&self) -> u32 {
         self.array.rows + 2 * self.array.columns + 8
     }
@@ -173,7 +173,7 @@ impl Block for TenderEngine {
     const ABOUT: About = About {
         name: "tender_engine",
         summary: "index buffer, execution controller, scratchpad, array, output buffer and result lanes",
-        contract: "Operations as tender_controller has them done: products of panels, and rows that become panels.",
+        contract: "Operations as tender_controller describes them: products of panels, and rows that become panels.",
         reference: "Tender, section IV-A, figure 6(a)",
     };
 

@@ -44,7 +44,7 @@ impl TenderLane {
     }
 
     fn to_int(&self) -> FloatToInt {
-        // One bit more: what does not fit is seen, signed or not.
+        // One more bit, so that a value that does not fit is seen, signed or not.
         let stages = self.to_int_stages;
         FloatToInt { format: FloatFormat::Fp32, width: 9, stages, flags: true, ..FloatToInt::default() }
     }

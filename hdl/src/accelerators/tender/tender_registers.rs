@@ -1,4 +1,4 @@
-//! Registers of the Tender accelerator: those of all accelerators, and its own.
+//! Registers of the Tender accelerator: the registers of all accelerators, and its own.
 
 use super::ACCELERATOR;
 use crate::blocks::common::bus::{AxiLiteSubordinate, serve};
@@ -112,7 +112,7 @@ impl Block for TenderRegisters {
     const ABOUT: About = About {
         name: "tender_registers",
         summary: "registers of the Tender accelerator",
-        contract: "Those of shell_registers, and behind them its own.",
+        contract: "The registers of shell_registers, then its own.",
         reference: "",
     };
 

@@ -26,7 +26,7 @@ parameters! {
         axi: AxiSpec = AxiSpec::default();
         /// Bursts of the DMAs.
         dma: DmaSpec = DmaSpec::default();
-        /// Ports to memory; reader n is on port n modulo ports, and the writer is counted behind the readers.
+        /// Ports to memory; reader n is on port n modulo ports, and the writer counts as the reader after the last one.
         ports: u32 = 1, in 1..=32, note "at most one for each DMA", named "when set";
         /// Beats that a read DMA keeps.
         read_beats: u32 = 64, in 2..=65536, note "at least dma.burst_beats", tag "k";
@@ -42,15 +42,15 @@ parameters! {
         strip: u32 = 64, in 32..=65504, note "a multiple of 32", tag "p";
         /// Also explicit requantization, to compare with: each group of channels is a part of its tile, whose sums leave.
         explicit: bool = false, tag "explicit";
-        /// The arithmetic on a result; its width is that of the array's.
+        /// The arithmetic on a result; as wide as the array's results.
         result: TenderLane = TenderLane::default();
         /// Beats of the longest row of the vector unit.
         max_beats: u32 = 64, in 1..=65535, tag "b";
         /// The vector unit's steps on an element.
         lane: VectorLane = VectorLane::default();
-        /// The last one.
+        /// The last step.
         requantize: RequantizeLane = RequantizeLane::default();
-        /// What the vector unit has for whole rows, beside the norm by the root mean square.
+        /// Functions for whole rows, beside the norm by the root mean square.
         units: RowUnits = RowUnits::all();
         /// Where scratchpad, index, output and turn buffer are kept.
         storage: RamImplementation = RamImplementation::Inferred, tag "";
@@ -76,7 +76,7 @@ impl TenderTop {
         }
     }
 
-    /// What does products and packings.
+    /// The engine for products and packings.
     #[must_use]
     pub fn engine(&self) -> TenderEngine {
         TenderEngine {
@@ -92,7 +92,7 @@ impl TenderTop {
         }
     }
 
-    /// What does rows.
+    /// The engine for rows.
     #[must_use]
     pub fn vector(&self) -> VectorEngine {
         VectorEngine {
@@ -139,9 +139,12 @@ impl Block for TenderTop {
     const ABOUT: About = About {
         name: "tender_top",
         summary: "accelerator for quantized matrix products with channel groups, and for the rows between them, from memory to memory",
-        contract: "A job is a chain of descriptors of 128 bytes: 1 a product of panels, 2 rows of fp16 numbers become panels, 3 rows through the\n\
-            steps of vector_unit. Descriptors, errors and registers: docs/blocks/tender-top-reference.md. No input in memory hangs it or makes it\n\
-            write outside of the rows that a right descriptor names.",
+        contract: "A job is a chain of descriptors of 128 bytes, with these operations (opcodes):\n\
+            - a product of panels (1)\n\
+            - rows of fp16 numbers become panels (2)\n\
+            - rows through the steps of vector_unit (3).\n\
+            Descriptors, errors and registers: docs/blocks/tender-top-reference.md. No input in memory hangs it or\n\
+            makes it write outside of the rows that a right descriptor names.",
         reference: "Tender, section IV-A, figure 6(a)",
     };
 

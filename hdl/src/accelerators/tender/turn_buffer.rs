@@ -39,7 +39,7 @@ impl TurnBuffer {
 }
 
 bundle! {
-    /// What a page holds.
+    /// Size of a page.
     pub struct Page(p: TurnBuffer) {
         /// Rows, from 1 on.
         rows: Field = uint(bits_for(p.banks.into())),
@@ -63,16 +63,17 @@ ports! {
         clear_i: In = bit(),
         /// Pages are filled by rows and used by columns; else the other way round. Steady while anything is inside.
         by_rows_i: In = bit(),
-        /// What the next page is to hold.
+        /// Size of the next page.
         page: InStream<Page> = p.clone(),
         /// Its elements: row by row, `lanes` a beat, or column by column.
         fill: InStream<Elements> = p.clone(),
-        /// The same elements: column by column, or row by row, `lanes` a beat; those behind the end of a row mean nothing.
+        /// The same elements: column by column, or row by row, `lanes` a beat; elements after the end of a row mean
+        /// nothing.
         output: OutStream<Elements> = p.clone(),
     }
 }
 
-/// Where a side is in its page.
+/// The place of a side in its page.
 struct Walk {
     row: Signal,
     column: Signal,
@@ -125,7 +126,7 @@ impl Block for TurnBuffer {
         offered.next((read | (offered.q & !io.output.ready)) & !io.clear_i);
         full.next(mux(io.clear_i, uint(2).lit(0), full.q.wrapping_add(comes.extend(2)).wrapping_sub(goes.extend(2))));
 
-        m.comment("Elements turn by as many places as their bank is ahead.");
+        m.comment("Elements turn by the offset of their bank.");
         let fill_turn = m.wire("fill_turn", filling.turn(row_ty));
         let use_turn = m.wire("use_turn", using.turn(row_ty));
         let turned = self.turn(m, "fill", io.fill.values.packed(), fill_turn, true);

@@ -39,7 +39,7 @@ ports! {
         lines_i: In = uint(BLOCKS),
         /// Blocks.
         block: InStream<CacheBlock> = BLOCK_BYTES,
-        /// Where one goes.
+        /// Place of a block.
         command: OutStream<DmaCommand> = (p.axi.clone(), p.dma.clone()),
         /// Its bytes.
         write: OutStream<Word> = p.axi.data_width,
@@ -49,7 +49,7 @@ ports! {
         empty_o: Out = bit(),
         /// A block of keys had no room since begin_i, and was dropped.
         full_k_o: Out = bit(),
-        /// The same of values.
+        /// A block of values had no room since begin_i, and was dropped.
         full_v_o: Out = bit(),
     }
 }
@@ -58,7 +58,7 @@ impl Block for BlockMover {
     type Ports = BlockMoverPorts;
     const ABOUT: About = About {
         name: "block_mover",
-        summary: "blocks of streams as rows of 64 bytes, each with the command that says where it goes",
+        summary: "blocks of streams as rows of 64 bytes, each with the command that names its place",
         contract: "Block n goes to byte 64 n of its area if there are more lines than n; otherwise it is dropped, and that is told.",
         reference: "",
     };

@@ -1,4 +1,5 @@
-//! Does one append or one restore: checks its fields and operands, has the DMAs move them, and waits for all of that.
+//! Does one append or one restore: checks its fields and operands, gives the DMAs their commands, and waits for all of
+//! them.
 
 use super::linear_controller::WORDS;
 use super::titanus_spec::{BLOCK_BYTES, COUNT, CacheWork, TitanusSpec};
@@ -86,7 +87,7 @@ ports! {
         overflow_i: In = bit(),
         /// Asks for a side; values_o says which.
         read: OutStream<CacheRead> = (),
-        /// How it was.
+        /// How the read ended.
         read_done: InStream<CacheReadEnd> = (),
         /// The side that is restored: values, not keys.
         values_o: Out = bit(),
@@ -158,10 +159,12 @@ impl Block for CacheController {
     const ABOUT: About = About {
         name: "cache_controller",
         summary: "checks an append or a restore of the Titanus core and has it done",
-        contract: "Fields first: 5 for one that must be 0, 15 for a width that is none, 9 for a size or another number of tokens than the open\n\
-            sequence has; then rows and areas, as operand_check says. Nothing is read, written or changed unless all is right.\n\
-            An append ends when all its blocks have been written, or when its tokens wait for others of their prefill; a restore when keys, then values, came to their end. A damaged stream and an area that is\n\
-            full are error 15, an element beyond all levels is 14 with bit 12 of the options.",
+        contract: "Fields first: ERROR_RESERVED (5) for a field that must be 0, ERROR_FIELD (15) for a width that\n\
+            does not exist. ERROR_SIZE (9) refuses a size, and another number of tokens than the open sequence has.\n\
+            Then rows and areas, as operand_check says. Nothing is read, written or changed unless all is right. An\n\
+            append ends when all its blocks have been written, or when its tokens wait for others of their prefill.\n\
+            A restore ends when keys, then values, came to their end. A damaged stream and an area that is full are\n\
+            ERROR_FIELD (15). With bit 12 of the options, an element beyond all levels is ERROR_OVERFLOW (14).",
         reference: "",
     };
 
@@ -288,7 +291,7 @@ impl CacheController {
         let common = many(tokens) | !channels.any() | channels.gt(spec.channels()) | !fields.lines.any();
         let place = fields.position.any() & fields.position.ne(here);
         let prefill = fields.prefill.extend(32);
-        // What is kept goes on where the context ends.
+        // Kept tokens go on where the context ends.
         let apart = fields.position.any() & fields.position.ne(io.context_tokens_i.extend(32));
         let keep = m.wire("wrong_keep", fields.options.bit(0) & (apart | both.gt(spec.context)));
         let append = place | both.slice(16..33).any() | prefill.gt(spec.buffer) | keep;

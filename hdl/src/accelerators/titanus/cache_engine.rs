@@ -1,4 +1,4 @@
-//! What works between the shell's streams on the cache: controller, tiles, writer, reader, the context.
+//! The engine for the cache, between the shell's streams: controller, tiles, writer, reader, the context.
 
 use super::block_mover::BlockMover;
 use super::cache_controller::{CacheController, CacheControllerPorts, READERS};
@@ -65,7 +65,7 @@ impl CacheEngine {
 ports! {
     /// Ports of [`CacheEngine`].
     pub struct CacheEnginePorts(p: &CacheEngine) {
-        /// Drops everything, and what is cached with it.
+        /// Drops everything, with the cached tokens.
         abort_i: In = bit(),
         /// No operation is in hand, and nothing is being given up.
         idle_o: Out = bit(),
@@ -87,7 +87,7 @@ ports! {
         read_i: In = bit(),
         /// Where.
         place: InBundle<ContextPlace> = p.spec.context_memory(),
-        /// What was read, a cycle later.
+        /// The data read, a cycle later.
         data_o: OutArray = sint(8).array(p.spec.lanes),
         /// Tokens of the open streams; 0 without.
         tokens_o: Out = uint(TOKENS),
@@ -123,7 +123,8 @@ impl Block for CacheEngine {
     const ABOUT: About = About {
         name: "cache_engine",
         summary: "appends to the cache of the Titanus core and restores it",
-        contract: "Operations as cache_controller has them done, streams as those of cache_writer and cache_reader. After abort_i nothing is cached.",
+        contract: "Operations as cache_controller describes them, streams as in cache_writer and cache_reader.\n\
+            After abort_i nothing is cached.",
         reference: "Titanus, section 4",
     };
 
@@ -164,7 +165,7 @@ impl Block for CacheEngine {
     }
 }
 
-/// What the open sequence was begun with.
+/// The fields with which the open sequence was begun.
 fn begun(m: &mut Module, name: &str, controller: &CacheControllerPorts, value: Signal) -> Signal {
     let register = m.reg(&format!("{name}_q"), value.ty());
     register.next_when(controller.start.fire(), value);
@@ -213,7 +214,7 @@ impl CacheEngine {
         m.connect_stream(&controller.block_command, &mover.command);
         m.connect(io.block_written_o, mover.moved_o);
         m.comment(
-            "Tokens of a prefill that goes on with the next append wait for its end; nothing of them is on its way.",
+            "Tokens of a prefill that goes on with the next append wait for its end; none of them is on its way.",
         );
         let prefill = begun(m, "prefill", controller, controller.start.prefill);
         let filling = m.wire("filling", writer.open_o & writer.tokens_o.lt(prefill));
@@ -232,7 +233,7 @@ impl CacheEngine {
         mover.write.clone()
     }
 
-    /// Blocks to tiles, and those to rows, which it returns, or to the context.
+    /// Blocks to tiles. Tiles go to rows, which it returns, or to the context.
     fn restore(
         &self,
         m: &mut Module,
@@ -273,7 +274,7 @@ impl CacheEngine {
         rows.write.clone()
     }
 
-    /// Tokens that are kept, from either side, and who reads them.
+    /// Tokens that are kept, from either side, and their readers.
     fn context(
         &self,
         m: &mut Module,
@@ -295,7 +296,7 @@ impl CacheEngine {
         // A side of a restore ends with its last token.
         let anew = m.wire("context_anew", io.abort_i | controller.begin_o | (restored & reader.tile.last));
         tile.next(mux(anew | whole, tile_ty.lit(0), mux(moves, tile.q.wrapping_add(1), tile.q)));
-        // A sequence that goes on does so behind its tokens.
+        // A sequence that goes on does so after its tokens.
         let goes_on = m.wire("context_goes_on", controller.begin_o & !work.restore & !work.begins);
         let first = m.wire("context_first", writer.tokens_o.slice(0..token_ty.width) & goes_on.repeat(token_ty.width));
         token.next(mux(anew, first, mux(whole, token.q.wrapping_add(1), token.q)));
@@ -329,7 +330,7 @@ impl CacheEngine {
         m.connect_each("context_data", io.data_o, context.data_o);
         let tokens = m.reg_init("context_tokens_q", uint(TOKENS), 0);
         let zero = uint(TOKENS).lit(0);
-        m.comment("A context of another sequence must not go on behind a new cache.");
+        m.comment("A context of another sequence must not go on with a new cache.");
         let empties = m.wire("context_empties", io.abort_i | (controller.begin_o & (work.keep | work.begins)));
         let fills = m.wire("context_fills", controller.good_o & work.keep);
         let all = mux(work.restore, work.tokens, writer.tokens_o);

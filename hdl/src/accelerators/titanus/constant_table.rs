@@ -1,4 +1,4 @@
-//! Constants of results: as many neighbours at once as there are lanes, wherever they begin.
+//! Constants of results: one for each lane, neighbours, wherever they begin.
 
 use super::titanus_spec::TitanusSpec;
 use crate::lang::{
@@ -42,7 +42,8 @@ impl Block for ConstantTable {
     const ABOUT: About = About {
         name: "constant_table",
         summary: "scales and biases of results, a group of neighbours at once",
-        contract: "What was written stays through reset; a constant that is not there, or was never written, reads as anything.",
+        contract: "Constants that were written stay through reset. A constant that does not exist, or was never\n\
+            written, reads as anything.",
         reference: "",
     };
 
@@ -64,7 +65,7 @@ impl Block for ConstantTable {
             let ty = bank.address_type();
             let here = m.wire("here", io.write_i & write_low.eq(b.value(low)));
             bank.write(here, write_high.truncate(ty.width), data);
-            // Those before the first one have their turn in the next row.
+            // Banks before the first constant's bank have their turn in the next row.
             let behind = m.wire("behind", (b.value(low) - read_low).msb());
             let from = m.wire("from", read_high.wrapping_add(behind.extend(read_high.width())).truncate(ty.width));
             let word = bank.read("bank_word", io.read_i, from);

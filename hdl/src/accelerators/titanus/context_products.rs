@@ -18,7 +18,7 @@ parameters! {
 }
 
 bundle! {
-    /// What is to be read of the context.
+    /// A place in the context that is to be read.
     pub struct ContextPlace(p: ContextMemory) {
         /// One channel of a group of tokens, not a tile of a token.
         values: Field = bit(),
@@ -46,13 +46,13 @@ ports! {
         results_i: In = uint(COUNT),
         /// First tile of the context.
         first_tile_i: In = uint(index_width(p.spec.tiles.into())),
-        /// Rows of x, as many elements a word as a tile has; what is behind the end of a row is not looked at.
+        /// Rows of x, with as many elements a word as a tile has; elements after the end of a row are ignored.
         x: InStream<Part> = (8 * p.spec.lanes, 8),
         /// The context is read.
         read_o: Out = bit(),
         /// Where.
         place: OutBundle<ContextPlace> = p.spec.context_memory(),
-        /// What was read, a cycle later.
+        /// The data read, a cycle later.
         data_i: InArray = sint(8).array(p.spec.lanes),
         /// Sums, row by row.
         sum: OutStream<SumBeat> = p.spec.results(),
@@ -76,8 +76,10 @@ impl Block for ContextProducts {
     const ABOUT: About = About {
         name: "context_products",
         summary: "rows of x times keys or values of the context, on a computing engine",
-        contract: "For each row and result j: the dot product of the row with the keys of token j from the first tile on, or with channel j, from the\n\
-            first tile's first one on, of the values of tokens 0 on. A tile of keys, or as many values, a cycle; between rows as many cycles as x has words.",
+        contract: "For each row and result j: the dot product of the row with keys or values. Keys: the keys of\n\
+            token j, from the first tile on. Values: channel j of the values of tokens 0 on, counted from the first\n\
+            channel of the first tile. A tile of keys, or as many values, a cycle; between rows one cycle per word\n\
+            of x.",
         reference: "Titanus, section 4.2",
     };
 

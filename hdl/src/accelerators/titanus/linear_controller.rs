@@ -1,4 +1,5 @@
-//! Does one load or one product: checks its fields and operands, has the DMAs move them, and waits for all of that.
+//! Does one load or one product: checks its fields and operands, gives the DMAs their commands, and waits for all of
+//! them.
 
 use super::titanus_spec::{COUNT, LinearWork, TitanusSpec};
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec};
@@ -62,7 +63,7 @@ ports! {
         loads_o: Out = bit(),
         /// The work; valid from begin_o up to the end.
         work: OutBundle<LinearWork> = p.spec.clone(),
-        /// All that was loaded has been written.
+        /// All loaded rows have been written.
         loaded_i: In = bit(),
         /// A result overflowed.
         overflow_i: In = bit(),
@@ -116,9 +117,10 @@ impl Block for LinearController {
     const ABOUT: About = About {
         name: "linear_controller",
         summary: "checks a load or a product of the Titanus core and has it done",
-        contract: "Fields first: 5 for one that must be 0, 15 for a matrix that is none, 9 for a size; then the rows that are read and written, as\n\
-            operand_check says. Nothing is read, written or changed unless all is right. The first error of a DMA, or the end of all, ends the\n\
-            operation. With bit 12 of a product's options, an overflow is error 14.",
+        contract: "Fields first: ERROR_RESERVED (5) for a field that must be 0, ERROR_FIELD (15) for a matrix that\n\
+            does not exist, ERROR_SIZE (9) for a size. Then the rows that are read and written, as operand_check\n\
+            says. Nothing is read, written or changed unless all is right. The first error of a DMA, or the end of\n\
+            all, ends the operation. With bit 12 of a product's options, an overflow is ERROR_OVERFLOW (14).",
         reference: "",
     };
 
@@ -239,7 +241,7 @@ impl LinearController {
         let wide = uint(32);
         let (spec, cells) = (&self.spec, &self.spec.store.tile.cells);
         let (low, high) = (word(4).slice(0..16).extend(32), word(4).slice(16..32).extend(32));
-        // What is behind the first row, column, tile or constant; nothing where that is not there.
+        // Number after the first row, column, tile or constant; nothing where the first one does not exist.
         let behind = |m: &mut Module, name: &str, first: Signal, count: u32, each: u32| {
             let left = mux(first.lt(count), wide.lit(count).wrapping_sub(first), wide.lit(0));
             let left = left.slice(0..bits_for(count.into()));

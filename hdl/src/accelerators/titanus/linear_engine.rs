@@ -1,4 +1,5 @@
-//! What works between the shell's streams on loads and products: controller, loader, store, context products, results.
+//! The engine for loads and products, between the shell's streams: controller, loader, store, context products,
+//! results.
 
 use super::constant_table::ConstantTable;
 use super::context_products::{ContextPlace, ContextProducts};
@@ -68,13 +69,13 @@ impl LinearEngine {
         RowPacker { lanes: self.axi.data_width / 16 }
     }
 
-    /// What makes results of sums.
+    /// The unit that turns sums into results.
     #[must_use]
     pub fn results(&self) -> LinearResults {
         LinearResults { spec: self.spec.clone() }
     }
 
-    /// What makes bytes of probabilities.
+    /// The unit that turns probabilities into bytes.
     #[must_use]
     pub fn probabilities(&self) -> ProbabilityLanes {
         ProbabilityLanes { axi: self.axi.clone() }
@@ -106,9 +107,9 @@ ports! {
         computing_o: Out = bit(),
         /// Results, and bytes of probabilities, of this cycle that overflow.
         overflows_o: Out = uint(bits_for(p.most_overflows().into())),
-        /// Multiplications of a dot product with the context that is done in this cycle.
+        /// Multiplications of a dot product with the context that ends in this cycle.
         multiplications_o: Out = p.spec.engine().skipped(),
-        /// Those of them that were skipped.
+        /// Skipped multiplications among them.
         skipped_o: Out = p.spec.engine().skipped(),
         /// What to do; its fields stay up to its end.
         operation: InStream<Operation> = WORDS,
@@ -120,9 +121,9 @@ ports! {
         read_o: Out = bit(),
         /// Where.
         place: OutBundle<ContextPlace> = p.spec.context_memory(),
-        /// What was read, a cycle later.
+        /// The data read, a cycle later.
         data_i: InArray = sint(8).array(p.spec.lanes),
-        /// What to read of memory.
+        /// Read commands for memory.
         read_command: OutStream<DmaCommand> = (p.axi.clone(), p.dma.clone()),
         /// The rows.
         read: InStream<RowBeat> = p.axi.clone(),
@@ -142,7 +143,7 @@ impl Block for LinearEngine {
     const ABOUT: About = About {
         name: "linear_engine",
         summary: "loads and products of the Titanus core",
-        contract: "Operations as linear_controller has them done, results as linear_results.",
+        contract: "Operations as linear_controller describes them, results as in linear_results.",
         reference: "Titanus, section 4.2",
     };
 

@@ -56,11 +56,11 @@ ports! {
         clear_i: In = bit(),
         /// The next beat is the first one of a row; nothing is inside.
         begin_i: In = bit(),
-        /// Results of a row, from 1 on; this and what follows is steady from begin_i on up to the last one.
+        /// Results of a row, from 1 on; this and the following inputs are steady from begin_i on up to the last one.
         results_i: In = uint(COUNT),
         /// First constant.
         first_constant_i: In = p.spec.constant(),
-        /// It is that of all results.
+        /// It is the constant of all results.
         single_i: In = bit(),
         /// Results are int8, not fp16.
         int8_i: In = bit(),
@@ -72,9 +72,9 @@ ports! {
         read_o: Out = bit(),
         /// Number of the first one.
         read_index_o: Out = p.spec.constant(),
-        /// What was read.
+        /// The scales read.
         scale_i: InArray = uint(32).array(p.spec.results()),
-        /// What was read.
+        /// The biases read.
         bias_i: InArray = sint(32).array(p.spec.results()),
         /// Results, row by row.
         result: OutStream<ResultBeat> = p.spec.results(),
@@ -88,8 +88,9 @@ impl Block for LinearResults {
     const ABOUT: About = About {
         name: "linear_results",
         summary: "sums of products become fp16 numbers or int8",
-        contract: "Result j of a row: y = fp32(sum + bias) x scale, rounded twice, to nearest; ReLU; fp16(y), or the nearest integer, saturated.\n\
-            The constants are those of the row's first result and its neighbours, or one for all. Sums behind the last result are dropped. A beat a cycle.",
+        contract: "Result j of a row: y = fp32(sum + bias) x scale, rounded twice, to nearest; ReLU; fp16(y), or\n\
+            the nearest integer, saturated. The constants belong to the row's first result and its neighbours, or\n\
+            one constant is for all. Sums after the last result are dropped. A beat a cycle.",
         reference: "",
     };
 
@@ -100,7 +101,7 @@ impl Block for LinearResults {
         let width = 16 * lanes + used_ty.width + 1;
         let end = Section::new(m, "end", (latency, width), io.clear_i);
 
-        m.comment("Which results a beat is of.");
+        m.comment("The results of a beat.");
         let at = m.reg("at_q", uint(COUNT));
         let left = m.wire("left", io.results_i.wrapping_sub(at.q));
         let some = m.wire("some", at.q.lt(io.results_i));

@@ -1,7 +1,8 @@
-//! The Titanus core: products with weights that stay in compute-in-memory macros and with cached keys and values, and the
-//! cache, pruned, quantized and packed, in streams that stay open while a text goes on.
+//! The Titanus core. It does products with weights that stay in compute-in-memory macros, and with cached keys and
+//! values. It keeps the cache, pruned, quantized and packed, in streams that stay open while a text goes on.
 //!
-//! A layer is a chain of operations through memory: loads, products, the steps of the vector unit on rows, and the cache.
+//! A layer is a chain of operations through memory: loads, products, the steps of the vector unit on rows, and the
+//! cache.
 
 mod block_mover;
 mod cache_controller;

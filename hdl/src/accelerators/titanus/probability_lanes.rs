@@ -18,7 +18,7 @@ const STAGES: [u32; 2] = [2, 1];
 parameters! {
     /// Elaboration parameters.
     pub struct ProbabilityLanes {
-        /// The bus as a DMA sees it: a beat holds as many numbers as there are lanes.
+        /// The bus as a DMA sees it: a beat holds one number per lane.
         axi: AxiSpec = AxiSpec::default();
     }
 }
@@ -68,7 +68,8 @@ impl Block for ProbabilityLanes {
     const ABOUT: About = About {
         name: "probability_lanes",
         summary: "fp16 probabilities as bytes, 255 for 1",
-        contract: "x times 255, rounded to fp16, then to the nearest integer, ties to even, saturated to 0 to 255; a NaN gives 0. A beat a cycle.",
+        contract: "x times 255, rounded to fp16, then to the nearest integer, ties to even, saturated to 0 to 255;\n\
+            a NaN gives 0. A beat a cycle.",
         reference: "",
     };
 

@@ -42,7 +42,8 @@ impl Block for TileRows {
     const ABOUT: About = About {
         name: "tile_rows",
         summary: "tiles of tokens as packed rows of int8",
-        contract: "The first channels of each token, packed; what is behind them is dropped. A tile a cycle, as the bus takes it.",
+        contract: "The first channels of each token, packed; further channels are dropped. A tile a cycle, as the\n\
+            bus takes it.",
         reference: "",
     };
 

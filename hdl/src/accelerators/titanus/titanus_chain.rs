@@ -1,4 +1,4 @@
-//! Titanus cores one behind the other: each gives tokens to the next one.
+//! Titanus cores in a chain: each gives tokens to the next one.
 
 use super::titanus_core::TitanusCore;
 use super::titanus_spec::TitanusSpec;
@@ -49,10 +49,11 @@ impl Block for TitanusChain {
     type Ports = TitanusChainPorts;
     const ABOUT: About = About {
         name: "titanus_chain",
-        summary: "Titanus cores one behind the other, rows from core to core through memory as soon as they are there",
-        contract: "Each core is a titanus_core with registers, jobs and ports of its own; core n + 1 takes the tokens that core n gives. What a core\n\
-            has written before it gives a token is in memory when the next one has taken it. A core that fails or is reset keeps no tokens; the\n\
-            others go on, and wait for what does not come as long as their operations say, or their TIMEOUT.",
+        summary: "Titanus cores in a chain, rows from core to core through memory as soon as they are there",
+        contract: "Each core is a titanus_core with registers, jobs and ports of its own; core n + 1 takes the\n\
+            tokens that core n gives. Data that a core has written before it gives a token is in memory when the\n\
+            next core has taken the token. A core that fails or is reset keeps no tokens. The others go on. They\n\
+            wait for missing tokens as long as their operations say, or their TIMEOUT.",
         reference: "Titanus, section 4.5",
     };
 

@@ -15,13 +15,13 @@ use crate::lang::{
     About, Block, CatalogBlock, InOption, Module, Out, OutOption, Timing, bit, bits_for, parameters, ports,
 };
 
-/// Largest number of an operation.
+/// Largest opcode.
 const OPCODES: u32 = 5;
 
-/// Number of the operation of a link, where there is one.
+/// Opcode of a link, where there is one.
 const LINK: u32 = OPCODES + 1;
 
-/// Read DMAs: what the vector engine has.
+/// Read DMAs, as many as the vector engine has.
 pub(super) const READERS: u32 = 4;
 
 parameters! {
@@ -31,7 +31,7 @@ parameters! {
         axi: AxiSpec = AxiSpec::default();
         /// Bursts of the DMAs.
         dma: DmaSpec = DmaSpec::default();
-        /// Ports to memory; reader n is on port n modulo ports, and the writer is counted behind the readers.
+        /// Ports to memory; reader n is on port n modulo ports, and the writer counts as the reader after the last one.
         ports: u32 = 1, in 1..=32, note "at most one for each DMA", named "when set";
         /// Beats that a read DMA keeps.
         read_beats: u32 = 64, in 2..=65536, note "at least dma.burst_beats", tag "k";
@@ -43,11 +43,11 @@ parameters! {
         max_beats: u32 = 64, in 1..=65535, tag "b";
         /// The vector unit's steps on an element.
         lane: VectorLane = VectorLane::default();
-        /// The last one.
+        /// The last step.
         requantize: RequantizeLane = RequantizeLane::default();
-        /// What the vector unit has for whole rows, beside the norm by the root mean square.
+        /// Functions for whole rows, beside the norm by the root mean square.
         units: RowUnits = RowUnits::all();
-        /// Links to the core before and to the one behind: none, or both.
+        /// Links to the core before and to the next one: none, or both.
         links: u32 = 0, in 0..=1, named "when set";
     }
     rules = |p, rules| {
@@ -83,19 +83,19 @@ impl TitanusCore {
         self.shell().port()
     }
 
-    /// What loads, and does products.
+    /// The engine for loads and products.
     #[must_use]
     pub fn linear(&self) -> LinearEngine {
         LinearEngine { axi: self.axi.clone(), dma: self.dma.clone(), spec: self.spec.clone() }
     }
 
-    /// What appends and restores.
+    /// The engine that appends and restores.
     #[must_use]
     pub fn cache(&self) -> CacheEngine {
         CacheEngine { axi: self.axi.clone(), dma: self.dma.clone(), spec: self.spec.clone() }
     }
 
-    /// What does rows.
+    /// The engine for rows.
     #[must_use]
     pub fn vector(&self) -> VectorEngine {
         VectorEngine {
@@ -133,13 +133,13 @@ ports! {
         ctrl: AxiLiteSubordinate = 12,
         /// Memory.
         mem: AxiManagers = (p.ports, p.port()),
-        /// The core before this one offers a token: something is there that it has made.
+        /// The core before this one offers a token: it has made some data.
         prior_valid_i: InOption = bit().when(p.is_linked()),
         /// It is the last one of a piece of work.
         prior_last_i: InOption = bit().when(p.is_linked()),
         /// The token is taken at the coming edge, when it is valid.
         prior_ready_o: OutOption = bit().when(p.is_linked()),
-        /// A token is offered to the core behind; a soft reset, an error or the end of its time takes it back.
+        /// A token is offered to the next core; a soft reset, an error or the end of its time takes it back.
         next_valid_o: OutOption = bit().when(p.is_linked()),
         /// It is the last one of a piece of work.
         next_last_o: OutOption = bit().when(p.is_linked()),
@@ -155,9 +155,14 @@ impl Block for TitanusCore {
     const ABOUT: About = About {
         name: "titanus_core",
         summary: "accelerator with weights in compute-in-memory macros and a pruned, quantized cache of keys and values, from memory to memory",
-        contract: "A job is a chain of descriptors of 128 bytes: 1 loads weights or constants, 2 multiplies rows with weights or with the context, 3 takes\n\
-            rows through the steps of vector_unit, 4 appends tokens to the cache, 5 restores them. Descriptors, errors and registers:\n\
-            docs/blocks/titanus-core-reference.md. No input in memory hangs it or makes it write outside of the rows that a right descriptor names.",
+        contract: "A job is a chain of descriptors of 128 bytes, with these operations (opcodes):\n\
+            - load weights or constants (1)\n\
+            - multiply rows with weights or with the context (2)\n\
+            - take rows through the steps of vector_unit (3)\n\
+            - append tokens to the cache (4)\n\
+            - restore them (5).\n\
+            Descriptors, errors and registers: docs/blocks/titanus-core-reference.md. No input in memory hangs it\n\
+            or makes it write outside of the rows that a right descriptor names.",
         reference: "Titanus, section 4",
     };
 
@@ -165,7 +170,7 @@ impl Block for TitanusCore {
         let registers = m.instance("u_registers", self.registers());
         let shell = m.instance("u_shell", self.shell());
         m.connect(shell.opcodes_i, if self.is_linked() { LINK } else { OPCODES });
-        // They know nothing of links.
+        // The engines know nothing of links.
         let engines = m.instance("u_engines", TitanusEngines { top: Self { links: 0, ..self.clone() } });
         m.connect(io.irq_o, registers.irq_o);
         for (to, from) in io.mem.iter().zip(&shell.mem) {
@@ -219,7 +224,7 @@ impl Block for TitanusCore {
     }
 }
 
-/// What is between registers and memory.
+/// The parts between registers and memory.
 type Parts<'a> = (&'a TitanusRegistersPorts, &'a JobShellPorts, &'a TitanusEnginesPorts);
 
 impl TitanusCore {

@@ -1,4 +1,4 @@
-//! The engines behind the shell: for loads and products, for rows, for the cache.
+//! The engines inside the shell: for loads and products, for rows, for the cache.
 
 use super::cache_controller::READERS as CACHED;
 use super::linear_controller::WORDS;
@@ -43,9 +43,9 @@ ports! {
         computing_o: Out = bit(),
         /// Results in this cycle that overflow.
         overflows_o: Out = uint(bits_for(p.top.most_overflows().into())),
-        /// Multiplications with the context that were done with in this cycle.
+        /// Multiplications of a dot product with the context that ends in this cycle.
         multiplications_o: Out = p.top.spec.engine().skipped(),
-        /// Those of them that were skipped.
+        /// Skipped multiplications among them.
         skipped_o: Out = p.top.spec.engine().skipped(),
         /// A block of a stream came from memory.
         block_read_o: Out = bit(),
@@ -84,8 +84,9 @@ impl Block for TitanusEngines {
     type Ports = TitanusEnginesPorts;
     const ABOUT: About = About {
         name: "titanus_engines",
-        summary: "what works between the shell of the Titanus core and memory",
-        contract: "An operation, and the DMAs with it, belong to the engine that it is for. One works at a time; products read the context of the cache's engine.",
+        summary: "the engines between the shell of the Titanus core and memory",
+        contract: "An operation, and the DMAs with it, belong to the engine for its opcode. One works at a time;\n\
+            products read the context of the cache's engine.",
         reference: "Titanus, section 4.1",
     };
 

@@ -1,4 +1,4 @@
-//! Registers of the Titanus core: those of all accelerators, and its own.
+//! Registers of the Titanus core: the registers of all accelerators, and its own.
 
 use super::ACCELERATOR;
 use super::titanus_spec::TitanusSpec;
@@ -92,7 +92,7 @@ registers! {
             /// All of them.
             multiplications: ReadOnly = 64 at 0,
         }
-        /// Those of them that were skipped.
+        /// Skipped multiplications among them.
         SKIPPED at 0x130 {
             /// One of both sides was 0.
             skipped: ReadOnly = 64 at 0,
@@ -160,7 +160,7 @@ impl Block for TitanusRegisters {
     const ABOUT: About = About {
         name: "titanus_registers",
         summary: "registers of the Titanus core",
-        contract: "Those of shell_registers, and behind them its own.",
+        contract: "The registers of shell_registers, then its own.",
         reference: "",
     };
 

@@ -1,4 +1,4 @@
-//! What the accelerator holds, and the work that its parts get.
+//! Sizes of the accelerator, and the work that its parts get.
 
 use crate::blocks::titanus::cache_writer::{BLOCKS, TOKENS};
 use crate::blocks::titanus::{
@@ -13,7 +13,7 @@ pub(super) const COUNT: u32 = 20;
 pub(super) const BLOCK_BYTES: u32 = 64;
 
 parameters! {
-    /// What a Titanus core is made of.
+    /// Sizes of a Titanus core.
     pub struct TitanusSpec {
         /// Weights; inputs and outputs of a macro, and sums of a beat, are powers of two.
         store: DcimLinear = DcimLinear {
@@ -27,7 +27,7 @@ parameters! {
         constants: u32 = 4096, in 1..=1_048_575, tag "k";
         /// Channels of a tile of keys and values.
         lanes: u32 = 32, in power_of_two(2..=64), tag "p";
-        /// Tiles of a token: those of all heads.
+        /// Tiles of a token, of all heads together.
         tiles: u32 = 6, in 1..=1024, tag "t";
         /// Levels that a channel may have.
         levels: u32 = 16, in 1..=256, tag "n";
@@ -49,7 +49,7 @@ parameters! {
         let bytes = (p.store.tile.input_width, cells.weight_width) == (8, 8);
         rules.demand(bytes, "store.tile.input_width", p.store.tile.input_width, "8, and weights of 8 bits");
         rules.demand(p.store.drain <= 64, "store.drain", p.store.drain, "at most 64");
-        // Sums behind the last result leave while the next descriptor is read.
+        // Sums after the last result leave while the next descriptor is read.
         let leave = cells.outputs <= 32 * p.store.drain;
         rules.demand(leave, "store.drain", p.store.drain, format!("a thirty-second of outputs = {} at least", cells.outputs));
         // As wide as counts of rows and of results.
@@ -121,21 +121,21 @@ impl TitanusSpec {
         ContextMemory { lanes: self.lanes, tiles: self.tiles, tokens: self.context }
     }
 
-    /// What writes streams.
+    /// The unit that writes streams.
     #[must_use]
     pub fn writer(&self) -> CacheWriter {
         let Self { lanes, tiles, levels, buffer, .. } = *self;
         CacheWriter { lanes, tiles, levels, buffer_tokens: buffer, block_bytes: BLOCK_BYTES }
     }
 
-    /// What reads them back.
+    /// The unit that reads them back.
     #[must_use]
     pub fn reader(&self) -> CacheReader {
         let Self { lanes, tiles, levels, .. } = *self;
         CacheReader { lanes, tiles, levels, block_bytes: BLOCK_BYTES }
     }
 
-    /// What multiplies with the context.
+    /// The engine that multiplies with the context.
     #[must_use]
     pub fn engine(&self) -> ComputingEngine {
         let vpus = self.lanes.min(4);
@@ -151,7 +151,7 @@ impl TitanusSpec {
 }
 
 bundle! {
-    /// What the loader and the products are to do; steady from its beginning to its end.
+    /// Work of the loader and the products; steady from its beginning to its end.
     pub struct LinearWork(p: TitanusSpec) {
         /// Constants are loaded, not weights.
         constants: Field = bit(),
@@ -173,7 +173,7 @@ bundle! {
         first_tile: Field = uint(index_width(p.tiles.into())),
         /// First constant.
         first_constant: Field = p.constant(),
-        /// One constant is that of all results.
+        /// One constant is for all results.
         single: Field = bit(),
         /// Results are int8, not fp16.
         int8: Field = bit(),
@@ -185,7 +185,7 @@ bundle! {
 bundle! {
     /// Sums of a row, in order.
     pub struct SumBeat(lanes: u32) {
-        /// The sums; in a last beat some may be of nothing.
+        /// The sums; in a last beat some may have no meaning.
         sums: FieldArray = sint(32).array(*lanes),
         /// No more of this row.
         last: Field = bit(),
@@ -193,7 +193,7 @@ bundle! {
 }
 
 bundle! {
-    /// What the cache is to do; steady from its beginning to its end.
+    /// Work of the cache; steady from its beginning to its end.
     pub struct CacheWork(_unit: ()) {
         /// Tokens are restored, not appended.
         restore: Field = bit(),

@@ -60,7 +60,7 @@ impl Block for TokenTiles {
         });
         let at_ty = uint(index_width(tiles.into()));
         let at = m.reg_init("tile_q", at_ty, 0);
-        // Behind the last word of a token.
+        // After the last word of a token.
         let padding = m.reg_init("padding_q", bit(), 0);
         let there = m.wire("there", words[0].output.valid & words[1].output.valid);
         m.connect(io.tile.valid, padding.q | there);

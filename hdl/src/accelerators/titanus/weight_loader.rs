@@ -45,7 +45,7 @@ ports! {
         clear_i: In = bit(),
         /// Work begins; nothing is inside.
         begin_i: In = bit(),
-        /// Constants come, not weights; this and what follows is steady from begin_i up to done_o.
+        /// Constants come, not weights; this and the following inputs are steady from begin_i up to done_o.
         constants_i: In = bit(),
         /// Rows, from 1 on.
         rows_i: In = uint(16),
@@ -77,8 +77,9 @@ impl Block for WeightLoader {
     const ABOUT: About = About {
         name: "weight_loader",
         summary: "rows from memory become weights, or constants",
-        contract: "Row i of a matrix is input i from the first row of macros on; its bytes are the outputs from the first column on, and zeros up to\n\
-            the end of the last one. Constants follow each other from the first one on. A word a cycle, while the store takes it.",
+        contract: "Row i of a matrix is input i from the first row of macros on. Its bytes are the outputs from the\n\
+            first column on, and zeros up to the end of the last column. Constants follow each other from the first\n\
+            one on. A word a cycle, while the store takes it.",
         reference: "",
     };
 

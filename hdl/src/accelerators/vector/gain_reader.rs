@@ -37,8 +37,9 @@ impl Block for GainReader {
     const ABOUT: About = About {
         name: "gain_reader",
         summary: "gains, or gains and biases, from the beats of rows",
-        contract: "Without pairs_i a beat is a beat of gains, and biases mean nothing. With it two beats are one: of element i the numbers 2 i and\n\
-            2 i + 1 of both together; where a row ends with the first of the two, its second half means nothing.",
+        contract: "Without pairs_i a beat is a beat of gains, and biases mean nothing. With it two beats are one:\n\
+            element i has the numbers 2 i and 2 i + 1 of both together. Where a row ends with the first of the two,\n\
+            its second half means nothing.",
         reference: "",
     };
 

@@ -1,4 +1,4 @@
-//! The vector unit behind the shell: rows of memory through a list of steps.
+//! The vector unit inside the shell: rows of memory through a list of steps.
 
 mod gain_reader;
 mod row_packer;

@@ -23,7 +23,7 @@ ports! {
         format_i: In = uint(2),
         /// Rows that come.
         input: InStream<VectorResult> = p.lanes,
-        /// The same rows, packed, the first element lowest; each begins a beat, and behind its end are zeros.
+        /// The same rows, packed, the first element lowest; each begins a beat, and zeros follow its end.
         output: OutStream<Word> = 16 * p.lanes,
     }
 }

@@ -1,4 +1,4 @@
-//! Does one operation: checks its fields and operands, has the DMAs move them, and waits for all of them.
+//! Does one operation: checks its fields and operands, gives the DMAs their commands, and waits for all of them.
 
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec};
 use crate::blocks::common::row::{NormKind, RowUnits, VectorSteps};
@@ -26,7 +26,7 @@ parameters! {
         dma: DmaSpec = DmaSpec::default();
         /// Elements of the longest row.
         max_columns: u32 = 512, in 1..=4_194_304, tag "c";
-        /// What there is for whole rows.
+        /// Functions for whole rows.
         units: RowUnits = RowUnits::default();
     }
     rules = |p, rules| {
@@ -87,11 +87,11 @@ ports! {
         overflow_i: In = bit(),
         /// What to read: elements, addends, factors, gains.
         read_command: OutStreams<DmaCommand> = (READERS, p.commands()),
-        /// Ends of that.
+        /// Ends of the reads.
         read_end: InStreams<DmaCompletion> = (READERS, p.axi.clone()),
         /// Where to write.
         write_command: OutStream<DmaCommand> = p.commands(),
-        /// End of that.
+        /// End of the write.
         write_end: InStream<DmaCompletion> = p.axi.clone(),
     }
 }
@@ -156,9 +156,11 @@ impl Block for VectorController {
     const ABOUT: About = About {
         name: "vector_controller",
         summary: "checks an operation of the vector accelerator and has it done",
-        contract: "Fields first: 5 for one that must be 0, 15 for a format or a step that is not there, 9 for a size; then each operand that is used, as\n\
-            operand_check says. Nothing is read or written unless all is right. Then all DMAs are asked at once; the first error of one of\n\
-            them, or their last end, ends the operation. With bit 12 of the steps, an overflow is error 14.",
+        contract: "Fields first: ERROR_RESERVED (5) for a field that must be 0, ERROR_FIELD (15) for a format or a\n\
+            step that does not exist, ERROR_SIZE (9) for a size. Then each operand that is used, as operand_check\n\
+            says. Nothing is read or written unless all is right. Then all DMAs are asked at once. The first error\n\
+            of one of them, or their last end, ends the operation. With bit 12 of the steps, an overflow is\n\
+            ERROR_OVERFLOW (14).",
         reference: "",
     };
 
@@ -212,7 +214,7 @@ impl Block for VectorController {
         let checked = list.passed_o;
         m.connect(io.begin_o, checked);
 
-        m.comment("All that is used is asked for, and all of that has to end.");
+        m.comment("All operands in use are asked for, and all must end.");
         let commands = m.instance("u_commands", self.command_list());
         m.connect(commands.clear_i, io.abort_i);
         m.connect(commands.begin_i, checked);
@@ -272,7 +274,7 @@ impl Block for VectorController {
 }
 
 impl VectorController {
-    /// It asks for what there is not.
+    /// It asks for functions that do not exist.
     fn lacks(&self, m: &mut Module, fields: &Fields) -> Signal {
         let kind_3 = fields.steps.bit(4) & fields.steps.slice(6..8).eq(3);
         let lacking = [

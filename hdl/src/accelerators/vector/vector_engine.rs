@@ -1,4 +1,4 @@
-//! What works between the shell's streams: controller, lanes, packer.
+//! The engine of the vector accelerator, between the shell's streams: controller, lanes, packer.
 
 use super::gain_reader::GainReader;
 use super::row_packer::RowPacker;
@@ -15,7 +15,7 @@ use crate::lang::{
 parameters! {
     /// Elaboration parameters.
     pub struct VectorEngine {
-        /// The bus as a DMA sees it; a beat holds as many elements as there are lanes, 16 bits each.
+        /// The bus as a DMA sees it; a beat holds one element of 16 bits per lane.
         axi: AxiSpec = AxiSpec::default();
         /// Commands of the DMAs.
         dma: DmaSpec = DmaSpec::default();
@@ -23,9 +23,9 @@ parameters! {
         max_beats: u32 = 64, in 1..=65535, tag "b";
         /// The steps on an element.
         lane: VectorLane = VectorLane::default();
-        /// The last one.
+        /// The last step.
         requantize: RequantizeLane = RequantizeLane::default();
-        /// What it has for whole rows, beside the norm by the root mean square.
+        /// Functions for whole rows, beside the norm by the root mean square.
         units: RowUnits = RowUnits::default();
     }
     rules = |p, rules| {
@@ -113,7 +113,7 @@ impl Block for VectorEngine {
     const ABOUT: About = About {
         name: "vector_engine",
         summary: "controller, lanes and packer of the vector accelerator",
-        contract: "Operations as vector_controller does them, on rows as vector_unit and row_packer do.",
+        contract: "Operations as in vector_controller, on rows as in vector_unit and row_packer.",
         reference: "",
     };
 
@@ -189,7 +189,7 @@ impl VectorEngine {
             return;
         };
         let length = m.reg("length_q", uint(from.width()));
-        // More than a row has is all of it.
+        // A number beyond the row counts as all of it.
         let row = m.wire("row_came", io.read.at(0).fire() & io.read.at(0).row_last);
         let grows = m.wire("grows", row & causal & length.q.ne(self.max_columns()));
         length.next(mux(controller.begin_o, from, mux(grows, length.q.wrapping_add(1), length.q)));

@@ -1,4 +1,4 @@
-//! Registers of the vector accelerator: those of all accelerators, and its own.
+//! Registers of the vector accelerator: the registers of all accelerators, and its own.
 
 use super::ACCELERATOR;
 use crate::blocks::common::bus::{AxiLiteSubordinate, serve};
@@ -72,7 +72,7 @@ impl Block for VectorRegisters {
     const ABOUT: About = About {
         name: "vector_registers",
         summary: "registers of the vector accelerator",
-        contract: "Those of shell_registers, and behind them its own.",
+        contract: "The registers of shell_registers, then its own.",
         reference: "",
     };
 

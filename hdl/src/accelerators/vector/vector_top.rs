@@ -12,11 +12,11 @@ use crate::lang::{About, Block, CatalogBlock, Module, Out, Timing, bit, paramete
 parameters! {
     /// Elaboration parameters.
     pub struct VectorTop {
-        /// The bus as a DMA sees it; a beat holds as many elements as there are lanes, 16 bits each.
+        /// The bus as a DMA sees it; a beat holds one element of 16 bits per lane.
         axi: AxiSpec = AxiSpec::default();
         /// Bursts of the DMAs.
         dma: DmaSpec = DmaSpec::default();
-        /// Ports to memory; reader n is on port n modulo ports, and the writer is counted behind the readers.
+        /// Ports to memory; reader n is on port n modulo ports, and the writer counts as the reader after the last one.
         ports: u32 = 1, in 1..=32, note "at most one for each DMA", named "when set";
         /// Beats of the longest row.
         max_beats: u32 = 64, in 1..=65535, tag "b";
@@ -26,9 +26,9 @@ parameters! {
         write_beats: u32 = 32, in 2..=65536, note "at least dma.burst_beats", tag "w";
         /// The steps on an element.
         lane: VectorLane = VectorLane::default();
-        /// The last one.
+        /// The last step.
         requantize: RequantizeLane = RequantizeLane::default();
-        /// What it has for whole rows, beside the norm by the root mean square.
+        /// Functions for whole rows, beside the norm by the root mean square.
         units: RowUnits = RowUnits::default();
     }
     rules = |p, rules| {
@@ -51,7 +51,7 @@ impl VectorTop {
         }
     }
 
-    /// What works between the streams of the shell.
+    /// The engine between the streams of the shell.
     #[must_use]
     pub fn engine(&self) -> VectorEngine {
         VectorEngine {
@@ -82,9 +82,10 @@ impl Block for VectorTop {
     const ABOUT: About = About {
         name: "vector_top",
         summary: "accelerator for rows of fp16 numbers: scale, add, activate, gate, norms, softmax, requantize, from memory to memory",
-        contract: "A job is a chain of descriptors of 128 bytes, opcode 1; a descriptor reads rows, takes them through the steps of vector_unit, and\n\
-            writes them. Descriptors, errors and registers: docs/blocks/vector-top.md. No input in memory hangs it or makes it write\n\
-            outside of the rows that a right descriptor names.",
+        contract: "A job is a chain of descriptors of 128 bytes, all with opcode 1. A descriptor reads rows, takes\n\
+            them through the steps of vector_unit, and writes them. Descriptors, errors and registers:\n\
+            docs/blocks/vector-top.md. No input in memory hangs it or makes it write outside of the rows that a\n\
+            right descriptor names.",
         reference: "AMBA AXI and ACE Protocol Specification, ARM IHI 0022",
     };
 

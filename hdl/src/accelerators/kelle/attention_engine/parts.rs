@@ -67,7 +67,7 @@ impl AttentionEngine {
         });
     }
 
-    /// Tokens that come again. Returns the numbers that saturate: those of a slot without a token do not count.
+    /// Tokens that come again. Returns the numbers that saturate; a slot without a token does not count.
     pub(super) fn slots(
         &self,
         m: &mut Module,

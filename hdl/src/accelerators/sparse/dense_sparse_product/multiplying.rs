@@ -17,14 +17,14 @@ pub(super) struct Channel {
     pub(super) values: Array,
     /// Per row: it is an outlier.
     pub(super) marked: Array,
-    /// Per row, what the array multiplies.
+    /// Per row, the array's operand.
     pub(super) dense: Array,
     /// An outlier goes to the lanes.
     pub(super) serves: Signal,
     /// Its row, as a number and as a bit.
     pub(super) row: Signal,
     pub(super) chosen: Signal,
-    /// The unit of what the array has, and has after this step.
+    /// The unit of the array's sums, before and after this step.
     pub(super) scale: Signal,
 }
 
@@ -121,7 +121,7 @@ impl DenseSparseProduct {
         self.properties(m, io, (&rows, reads), (&channel, &step), idle);
     }
 
-    /// The values of a channel, which of them are outliers, and what of them the array has.
+    /// The values of a channel, their outlier marks, and the operands of the array.
     fn elements(&self, m: &mut Module, rows: &Rows, at: Signal, scale: Signal) -> (Array, Array, Array) {
         let (lanes, width) = (self.lanes, self.activation_width);
         let (_, lane) = self.place(at);

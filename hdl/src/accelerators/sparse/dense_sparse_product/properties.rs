@@ -1,7 +1,8 @@
-//! What is stated of the product (`ifdef FORMAL`), of any finder, any memory that keeps its words, and any array: that every value is
-//! multiplied either in the array or beside it, and once; that what the array has is rounded to its group's unit, and that as many doublings follow
-//! as the unit is above the finest; that each result is the sum of its outliers' products and of the array's sum, which is taken in the
-//! cycle in which the array's contract says that it leaves. And what its parts ask for: rows are filled and used only while there are any.
+//! Properties of the product (`ifdef FORMAL`), for any finder, any memory that keeps its words, and any array. Every
+//! value is multiplied once, either in the array or beside it. The array's operands are rounded to their group's unit,
+//! and as many doublings follow as the unit is above the finest. Each result is the sum of its outliers' products and
+//! of the array's sum. That sum is taken in the cycle in which the array's contract says that it leaves. The parts'
+//! assumptions hold too: rows are filled and used only while there are any.
 
 use super::finding::{Reads, Rows};
 use super::multiplying::{Channel, Step};
@@ -32,7 +33,7 @@ impl DenseSparseProduct {
         });
     }
 
-    /// Memories keep what was read, and banks stay what they are: so much is assumed of them.
+    /// Memories keep the words read, and banks stay in place: this is assumed of them.
     fn of_memories(&self, m: &mut Module, io: &DenseSparseProductPorts, rows: &Rows, reads: Reads) {
         let changes = m.reg_init("formal_read_q", bit(), 1);
         changes.next(reads.now);
@@ -56,7 +57,7 @@ impl DenseSparseProduct {
         m.assert_always("all_rows_came", !rows.filled | beats.q.eq(self.rows * self.words()));
     }
 
-    /// Every value of a channel once, and what of it the array has.
+    /// Every value of a channel once, and the array's share of it.
     fn of_values(&self, m: &mut Module, io: &DenseSparseProductPorts, channel: &Channel) {
         let beside = m.reg_init("formal_beside_q", uint(self.rows), 0);
         let both = m.wire("formal_beside", beside.q | channel.chosen);
@@ -81,7 +82,7 @@ impl DenseSparseProduct {
         });
     }
 
-    /// Units of what is in the array.
+    /// Units of the array's sums.
     fn of_scales(&self, m: &mut Module, io: &DenseSparseProductPorts, channel: &Channel, step: &Step) {
         let takes = channel.takes;
         let at = m.reg_init("formal_channel_q", uint(8), 0);
