@@ -19,11 +19,11 @@ pub type Params = Map<String, Value>;
 /// A block of a catalogue.
 pub type Known = Arc<dyn Entry>;
 
-/// Blocks, with how each is tested.
+/// Blocks, each with its bench.
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
     entries: Vec<Known>,
-    /// What is wrong with lines that were added.
+    /// Errors in lines that were added.
     wrong: Vec<String>,
 }
 
@@ -107,17 +107,17 @@ pub trait Entry: Send + Sync {
     fn parameters(&self) -> Vec<Parameter>;
     /// Where the block is described.
     fn source(&self) -> &'static str;
-    /// What is legal in these parameters but hardly meant, in sentences.
+    /// Warnings about parameters that are legal but hardly intended, in sentences.
     fn warnings(&self, params: &Params) -> Vec<String>;
     /// Default parameters.
     fn defaults(&self) -> Params;
     /// The parameter sets that every check runs on, the default first.
     fn configurations(&self) -> Vec<Params>;
-    /// What `prove` runs.
+    /// The proofs that `prove` runs.
     fn proofs(&self) -> Vec<ProofRun>;
-    /// Whether the parameters have the types of the block's struct; the text says what is expected.
+    /// Checks that the parameters have the types of the block's struct; the text says which type is expected.
     fn accepts(&self, params: &Params) -> Result<(), String>;
-    /// What the block's rules say of parameters that it accepts.
+    /// Checks the block's rules on parameters of the right types.
     fn check(&self, params: &Params) -> Vec<hdl::lang::ParamError>;
     /// The hardware.
     ///

@@ -1,4 +1,4 @@
-//! What a bench runs through: lines, branches and toggled bits of a block's Verilog, in the configuration whose mutants are
+//! Coverage of a bench: lines, branches and toggled bits of a block's Verilog, in the configuration whose mutants are
 //! tested.
 
 use sim::{Coverage, Design, RunOptions};

@@ -1,4 +1,4 @@
-//! Damage to a text, at random: what a fault of a disk, an editor or a script leaves of a file.
+//! Random damage to a text, as a fault of a disk, an editor or a script does to a file.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -43,7 +43,7 @@ fn token(text: &[u8], at: usize) -> std::ops::Range<usize> {
     start..end
 }
 
-/// One change or two; what comes into the text are bytes, and words of `odd`.
+/// One change or two. New text comes from `odd`, or is a random character.
 pub(crate) fn damages(odd: &'static [&'static str]) -> impl Strategy<Value = Vec<Damage>> {
     let part = || {
         prop_oneof![

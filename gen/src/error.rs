@@ -7,7 +7,7 @@ use std::path::Path;
 use hdl::lang::ElabError;
 use sim::process::{ProcessError, ToolMissing};
 
-/// What a command returns.
+/// The result of a command.
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
 /// A failed command. The text is for a person; the kind decides the exit code.
@@ -27,7 +27,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// What a person reads. Errors of a description say so themselves, each with its place.
+    /// The text for a person. Errors of a description name themselves, each with its place.
     #[must_use]
     pub fn told(&self) -> String {
         let text = self.to_string();
@@ -50,7 +50,7 @@ impl Failure {
         Self::io(format!("cannot {action} {}: {error}", path.display()), error)
     }
 
-    /// What the system refused, with its error.
+    /// An action that the system refused, with its error.
     pub fn io(text: String, error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {

@@ -17,7 +17,8 @@ const WORK: u64 = 60_000;
 /// Vectors are doubled from here on as long as they fit into [`WORK`], and halved if these do not.
 const VECTORS: u64 = 1000;
 
-/// The configuration whose mutants are tested: the smallest registered one, or one as small that uses what the block has.
+/// The configuration whose mutants are tested: the smallest registered one, or one as small that uses all features of
+/// the block.
 ///
 /// # Errors
 /// A block in which there is nothing to mutate.
@@ -34,7 +35,7 @@ pub fn configuration(entry: &dyn Entry) -> Result<(Params, Design)> {
     Ok((params, design))
 }
 
-/// What a user sets is taken as it is; else a configuration that is small enough for many runs.
+/// Parameters that a user sets, as they are; else a configuration that is small enough for many runs.
 pub(crate) fn resolved(entry: &dyn Entry, params: Params, is_default: bool) -> Result<(Params, Design)> {
     if is_default {
         return configuration(entry);
@@ -64,7 +65,7 @@ fn smallest(entry: &dyn Entry) -> Result<(Params, Design)> {
     Err(Failure::Check(format!("no configuration of `{}` has anything to mutate", entry.about().name)))
 }
 
-/// The modules of an accelerator that no block of the catalogue contains: its controllers, and what joins blocks.
+/// The modules of an accelerator that no block of the catalogue contains: its controllers and its glue logic.
 fn glue(catalogue: &Catalogue, design: &hdl::lang::Design) -> BTreeSet<String> {
     let manifest = design.manifest();
     let modules: BTreeMap<&str, &ManifestModule> = manifest.modules.iter().map(|m| (m.name.as_str(), m)).collect();

@@ -28,11 +28,11 @@ impl ParamArgs {
         self.set.is_empty() && self.config.is_none()
     }
 
-    /// The parameters that are meant.
+    /// The parameters that result.
     ///
     /// # Errors
-    /// An unreadable file, an unknown parameter, a value of the wrong type; each says where and what is legal. Ranges
-    /// are checked by the block itself.
+    /// An unreadable file, an unknown parameter, a value of the wrong type; each names the place and the legal values.
+    /// Ranges are checked by the block itself.
     pub fn resolve(&self, entry: &dyn Entry) -> Result<Params> {
         let mut params = entry.defaults();
         if let Some(path) = &self.config {
@@ -60,7 +60,7 @@ pub fn show(params: &Params) -> String {
     list.join(", ")
 }
 
-/// What differs from the defaults of the block.
+/// The parameters that differ from the defaults of the block.
 #[must_use]
 pub fn show_changes(defaults: &Params, params: &Params) -> String {
     let changed = params.iter().filter(|(name, value)| defaults.get(*name) != Some(*value));
@@ -114,7 +114,8 @@ fn read_config(entry: &dyn Entry, path: &Path, params: &mut Params) -> Result<()
     Ok(())
 }
 
-/// Reads `text` as the kind of value that the default is; what is neither number nor truth value is a string.
+/// Reads `text` as the kind of value that the default is; a value that is neither a number nor a truth value is a
+/// string.
 fn value_of(entry: &dyn Entry, name: &str, text: &str) -> Value {
     let string = || Value::String(text.to_owned());
     match entry.defaults().get(name) {
@@ -130,7 +131,7 @@ pub(crate) fn assign(entry: &dyn Entry, name: &str, value: Value, params: &mut P
     let Some(slot) = alone.get_mut(name) else { return Err(unknown(entry, name)) };
     *slot = value.clone();
     if let Err(refused) = entry.accepts(&alone) {
-        // What `info` shows of it is narrower than its type.
+        // `info` shows a narrower range than its type.
         let docs = entry.parameters().into_iter().find(|p| p.name == name);
         let shown = Some(plain(&value)).filter(|text| !text.is_empty()).unwrap_or_else(|| "empty".into());
         return Err(docs.map_or(refused, |p| ParamError::new(name, shown, p.allowed).to_string()));

@@ -9,7 +9,7 @@ fn fault(what: &'static str, fault: Fault, by: &'static str, step: u32) -> Refut
     Refutation { block: "pe_lane", proof: 0, what, fault, by, step }
 }
 
-/// The same of the lane with outliers.
+/// The same for the lane with outliers.
 fn sparse(what: &'static str, fault: Fault, by: &'static str, step: u32) -> Refutation {
     Refutation { block: "pe_lane", proof: 2, what, fault, by, step }
 }

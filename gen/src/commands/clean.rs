@@ -30,7 +30,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// A folder with what is kept in it.
+/// A folder with the files that are kept in it.
 #[derive(Serialize)]
 struct Folder {
     folder: PathBuf,

@@ -1,4 +1,4 @@
-//! `coverage`: what of a block's Verilog its bench reaches.
+//! `coverage`: how much of a block's Verilog does its bench reach?
 
 use serde_json::{Value, json};
 use sim::Coverage;

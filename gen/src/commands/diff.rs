@@ -80,7 +80,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     }
 }
 
-/// What should not be, in sentences.
+/// Unexpected results, in sentences.
 fn wrong(done: &BTreeMap<&str, Outcome>, allowed: &BTreeMap<String, String>) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, outcome) in done {

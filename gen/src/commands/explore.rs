@@ -19,7 +19,7 @@ use crate::present::progress::Progress;
 use crate::present::report;
 use crate::present::table::Table;
 
-/// What can be explored.
+/// Subjects of an exploration.
 const SUBJECTS: [&str; 1] = ["titanus"];
 /// Hypervolumes are shares of the area below this point: twice the perplexity of int8, and the bytes of int8 with
 /// indices.
@@ -161,7 +161,7 @@ impl Told<'_> {
         if at_random { random(search, &mut evaluate) } else { nsga2(search, &mut evaluate) }.map_err(failed)
     }
 
-    /// What was found, as a table.
+    /// The settings that were found, as a table.
     fn front(&self, front: &[&Point], plain: Objectives) -> String {
         let mut table = Table::new(["perplexity", "bytes an element", "thresholds of keys", "of values"]);
         for point in front {
@@ -197,7 +197,7 @@ impl Told<'_> {
     }
 
     fn draw(&self, path: &Path, found: &[Point], others: &[Point], worst: Objectives) -> Result<()> {
-        // What is broken anyway would leave no room for the rest.
+        // Settings that are broken anyway would leave no room for the others.
         let shown = |points: &[Point]| -> Vec<Objectives> {
             objectives(points).into_iter().filter(|worth| worth[0] < worst[0]).collect()
         };

@@ -1,4 +1,4 @@
-//! The commands: arguments here, one file each for what they do.
+//! The commands: arguments here, and a file for each command.
 
 mod clean;
 mod coverage;
@@ -149,7 +149,7 @@ impl Targets {
     }
 }
 
-/// Runs the command line of this process; `wrong` is what is wrong with the catalogue.
+/// Runs the command line of this process; `wrong` has the errors of the catalogue.
 pub(crate) fn main(catalogue: &Catalogue, wrong: &[String]) -> ExitCode {
     shell::remember_program();
     let refused = (!wrong.is_empty()).then(|| Failure::Usage(format!("the catalogue: {}", wrong.join("; "))));

@@ -189,7 +189,7 @@ fn repeat(args: &Args, params: &Params) -> String {
 mod tests {
     use super::*;
 
-    /// What failed on a user's tensors is repeated on them.
+    /// A run that failed on a user's tensors is repeated on them.
     #[test]
     fn the_command_that_repeats_a_run() {
         #[derive(clap::Parser)]

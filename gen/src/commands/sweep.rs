@@ -36,7 +36,7 @@ pub(super) struct Args {
     /// Folder for the results [default: target/sweeps/<name of the file>, with --small <name>-small]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Folder of stored results, shared by all sweeps: what is there is not run again
+    /// Folder of stored results, shared by all sweeps; stages whose results are there do not run again
     #[arg(long, value_name = "DIR", default_value = STORE)]
     store: PathBuf,
     /// Leave out combinations that the block refuses, instead of ending with an error before anything runs
@@ -176,7 +176,7 @@ fn start(args: &Args, spec: &Spec, plan: &Plan, store: &Store, output: &Path) ->
                 resume: args.resume,
                 poll: Duration::from_secs(1),
             };
-            // What an earlier run still has in the queue needs no second job.
+            // Jobs of an earlier run that are still in the queue need no second job.
             engine.settle()?;
             Box::new(engine)
         }
@@ -192,7 +192,7 @@ fn start(args: &Args, spec: &Spec, plan: &Plan, store: &Store, output: &Path) ->
     let progress = Progress::new(jobs.len(), &spec.name);
     let (done, total, stored) = (progress.counter(), plan.points.len(), plan.points.len() - jobs.len());
     let (name, hint) = (spec.name.clone(), engine.after_interrupt());
-    // What was stored stays, and what was running dies with this process.
+    // Stored results stay, and running jobs die with this process.
     let mut signals =
         Signals::new([SIGINT, SIGTERM]).map_err(|e| Failure::NoAnswer(format!("cannot listen for signals: {e}")))?;
     std::thread::spawn(move || {

@@ -49,7 +49,7 @@ impl Local {
             tool = tool.timeout(limit);
         }
         let last = |text: &str| text.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or_default().trim().to_owned();
-        // A message may have several lines: what a tool said at last.
+        // A message may have several lines: the last lines of a tool's output.
         let message = |text: &str| match text.lines().skip_while(|l| !l.starts_with("error: ")).collect::<Vec<_>>()[..]
         {
             [] => last(text),

@@ -19,13 +19,13 @@ use crate::present::progress::Progress;
 pub struct Job {
     /// Number of the point in the plan.
     pub number: usize,
-    /// What distinguishes it, for messages.
+    /// A label that distinguishes it in messages.
     pub label: String,
     /// Program and arguments.
     pub words: Vec<String>,
 }
 
-/// What an engine knows of jobs that ended without a result: the reason by number of the point.
+/// Jobs that ended without a result: the reason, by number of the point.
 pub type Lost = BTreeMap<usize, String>;
 
 /// A way to run jobs.

@@ -27,7 +27,7 @@ pub struct Slurm {
     pub poll: Duration,
 }
 
-/// The arrays that were submitted: what an interrupted run leaves for the next.
+/// The submitted arrays, which an interrupted run leaves for the next run.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Submitted {
     /// Job number of Slurm, and the points by task number.

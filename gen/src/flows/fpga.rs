@@ -122,7 +122,7 @@ pub struct Options {
     pub place: bool,
 }
 
-/// What a block takes, and how fast it is.
+/// The parts that a block takes, and its clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
     /// Lookup tables of four inputs, including the ones in carry chains and in small memories.
@@ -194,7 +194,7 @@ pub fn build(sources: &Sources, ports: &Ports, options: &Options) -> Result<Repo
     let output = tool.args(["--freq", &freq, "--seed", &seed, "--timing-allow-fail"]).run()?;
     if !output.success() {
         let tail = last_lines(&output.log(), 5);
-        // It says what is wrong with a design in a line of its own; all else is a tool that died.
+        // It reports an error of the design in a line of its own. Without such a line, the tool died.
         if !output.log().lines().any(|line| line.starts_with("ERROR: ")) {
             return Err(Failure::NoAnswer(format!("{program} left no result for {}:\n{tail}", sources.top)));
         }

@@ -10,7 +10,7 @@ use sim::lint::{Report, formal_options, iverilog_check, verilator_lint};
 use crate::error::{Failure, Result};
 use crate::flows::yosys;
 
-/// What one tool said of a design.
+/// The messages of one tool about a design.
 #[derive(Clone, Debug, Serialize)]
 pub struct Check {
     /// Tool and mode.
@@ -56,8 +56,8 @@ impl Sources {
         self.has_formal() && self.widest_port <= WIDEST_FORMAL
     }
 
-    /// Yosys commands that read the design with its properties and make one module of it, and the files that they read. What the top
-    /// leaves free in proofs is not part of it.
+    /// Yosys commands that read the design with its properties and make one module of it, and the files that they read.
+    /// Outputs that the top leaves free in proofs are not driven.
     pub(crate) fn with_properties(&self) -> (String, &[SourceFile]) {
         let read = |f: &SourceFile| format!("read_verilog{} {}\n", formal_options(&f.name, &self.top), f.name);
         let verilog = || self.files.iter().map(read).collect();
@@ -109,7 +109,7 @@ fn checked(tool: &'static str, report: sim::Result<Report>) -> Result<Check> {
     Ok(Check { tool, messages })
 }
 
-/// What [`lint`] runs besides Yosys.
+/// The checks of [`lint`] besides Yosys.
 ///
 /// # Errors
 /// As [`lint`].
@@ -184,7 +184,8 @@ pub fn distinct_modules(designs: &[Sources]) -> Result<Vec<ModuleSources>> {
     Ok(modules.into_values().collect())
 }
 
-/// What [`lint`] runs of Yosys, for a module alone: its instances are empty. A module that many designs have is looked at once.
+/// The Yosys check of [`lint`], for a module alone: its instances are empty. A module that many designs have is checked
+/// once.
 ///
 /// # Errors
 /// As [`lint`].
@@ -204,7 +205,7 @@ fn yosys_gate(files: &[SourceFile], formal: bool) -> Result<Check> {
     script += &format!("read_verilog {define}{whole}\n");
     script += "hierarchy -check\nproc\nopt\ncheck -assert\n";
     if !formal {
-        // Synthesis up to generic cells finds what elaboration alone does not.
+        // Synthesis up to generic cells finds faults that elaboration alone does not find.
         script += "synth -run coarse:fine\ncheck -assert\n";
     }
     script += "select -assert-none t:$dlatch t:$adlatch t:$dlatchsr t:$sr\n";

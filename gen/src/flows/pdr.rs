@@ -12,7 +12,7 @@ use crate::flows::lint::Sources;
 use crate::flows::workspace::{Workspace, last_lines};
 use crate::flows::yosys;
 
-/// What came of it.
+/// The answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// All assertions hold in every reachable state.

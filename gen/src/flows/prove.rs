@@ -1,8 +1,8 @@
 //! Proofs of the `FORMAL` sections with yosys-smtbmc.
 //!
-//! Step 0 is the reset cycle: `depth` cycles after it are checked exhaustively. Assertions are then looked at by
-//! induction where that is asked for (`pdr.rs`, then k-induction), and every cover is searched for: one that is out of reach means that what stands
-//! around it holds for nothing, and fails like a refuted assertion.
+//! Step 0 is the reset cycle: `depth` cycles after it are checked exhaustively. Then induction proves assertions, where
+//! the user asks for it (`pdr.rs`, then k-induction). Every cover is searched for. An unreachable cover means that the
+//! assertions around it hold for nothing, so it fails like a refuted assertion.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub struct Options {
     pub traces: PathBuf,
 }
 
-/// One property and what became of it.
+/// One property and its verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Property {
     /// Name inside Yosys.
@@ -52,7 +52,7 @@ pub struct Property {
     pub trace: Option<PathBuf>,
 }
 
-/// What is asked of a property.
+/// The kind of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -83,7 +83,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether this is what was asked for.
+    /// Whether the property passes.
     #[must_use]
     pub fn is_good(self) -> bool {
         matches!(self, Self::Holds | Self::Proved | Self::Covered)

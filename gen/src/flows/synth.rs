@@ -36,10 +36,10 @@ mod runs;
 pub use checked::prove as prove_netlist;
 pub use netlist::{netlist, netlist_by_modules};
 
-/// What is to be done.
+/// Options of a synthesis.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Map to the cells of this library, by name or files; none: do not; add up their area and estimate the delay.
+    /// Map to the cells of this library, by name or files; add up their area and estimate the delay. None: do not map.
     pub liberty: Vec<PathBuf>,
     /// Keep the modules apart and list each once.
     pub hierarchical: bool,
@@ -47,7 +47,8 @@ pub struct Options {
     pub memories: Memories,
     /// Modules that are synthesised at a time when they are kept apart; one if there is no number.
     pub jobs: Option<NonZeroUsize>,
-    /// Prove that the netlist in cells of the library does what the source does, within so long a time for each question.
+    /// Prove that the netlist in cells of the library does the same as the source. The value is the time for each
+    /// question.
     pub prove: Option<Duration>,
     /// Static timing of the netlist with this clock period in nanoseconds. It is proved first.
     pub period: Option<f64>,
@@ -69,7 +70,7 @@ pub enum Memories {
     Bits,
 }
 
-/// What synthesis found.
+/// The results of a synthesis.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// Top module.
@@ -84,7 +85,7 @@ pub struct Report {
     pub library: Option<String>,
     /// The whole design in cells of the library. Modules that were kept apart: the longest path inside of any of them.
     pub mapped: Option<Mapped>,
-    /// In which sense the netlist was proved to do what the source does; none: it was not asked.
+    /// How the netlist was proved to do the same as the source; none if nobody asked for a proof.
     pub proved: Option<How>,
     /// Static timing, where it was asked for.
     pub timing: Option<Timing>,
@@ -221,7 +222,7 @@ pub fn synthesise(sources: &Sources, manifest: &Manifest, options: &Options) -> 
     Ok(Report { top, modules, total, aig: found.aig, library, mapped, proved, timing: found_timing, netlist })
 }
 
-/// Area of each module with what is inside it, times its instances, as a share of the top's.
+/// Area of each module with all modules inside it, times its instances, as a share of the top's area.
 fn shares(modules: &mut [ModuleReport], manifest: &Manifest) {
     let mut areas: BTreeMap<&str, f64> = BTreeMap::new();
     // Children come before their parents.

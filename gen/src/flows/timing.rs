@@ -10,7 +10,7 @@ use crate::error::{Failure, Result};
 use crate::flows::liberty::Library;
 use crate::flows::workspace::{Workspace, last_lines};
 
-/// What to ask.
+/// A question to OpenSTA.
 #[derive(Clone, Debug)]
 pub struct Question<'a> {
     /// Netlist in Verilog.
@@ -30,7 +30,7 @@ pub struct Question<'a> {
 pub struct Timing {
     /// Wanted clock period.
     pub period_ns: f64,
-    /// What is left of it on the longest path; negative when it is too long.
+    /// Slack of the longest path; negative when the path is too long.
     pub slack_ns: f64,
     /// Least clock period.
     pub least_period_ns: f64,

@@ -36,10 +36,10 @@ pub fn versions(tools: &[&str]) -> Result<Versions> {
 /// How long a tool may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a tool says of itself.
+/// The version that a tool prints.
 ///
 /// # Errors
-/// The tool is not installed; or it does not work: it dies, says nothing within 10 seconds, or says what is no version.
+/// The tool is not installed; or it does not work: it dies, prints nothing within 10 seconds, or prints no version.
 pub fn ask(tool: &str) -> Result<String> {
     let question: &[&str] = match tool {
         "yosys" | "iverilog" => &["-V"],
@@ -74,7 +74,7 @@ fn has_version(line: &str) -> bool {
     line.as_bytes().windows(3).any(|w| w[0].is_ascii_digit() && w[1] == b'.' && w[2].is_ascii_digit())
 }
 
-/// `Yosys 0.23 (git sha1 7ce5011c24b)`: what is in parentheses says how it was built, and stays.
+/// `Yosys 0.23 (git sha1 7ce5011c24b)`: the words in parentheses tell its build, and stay.
 fn first_line(output: &Output) -> String {
     let log = output.log();
     log.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()

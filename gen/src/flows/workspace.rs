@@ -42,10 +42,10 @@ impl Workspace {
         fs::write(&path, text).map_err(|e| Failure::NoAnswer(format!("cannot write {}: {e}", path.display())))
     }
 
-    /// What a tool wrote.
+    /// A file that a tool wrote.
     ///
     /// # Errors
-    /// It wrote nothing of the kind.
+    /// There is no such file.
     pub fn read(&self, name: &str) -> Result<String> {
         let path = self.path(name);
         fs::read_to_string(&path).map_err(|e| Failure::NoAnswer(format!("cannot read {}: {e}", path.display())))

@@ -8,7 +8,7 @@ use sim::process::{Output, ProcessError, Tool};
 use super::workspace::{Workspace, last_lines};
 use crate::error::{Failure, Result};
 
-/// What Yosys says when ABC ends, but leaves nothing: with a library that it cannot use, for example.
+/// The message of Yosys when ABC ends without a result, for example with a library that it cannot use.
 pub(crate) const NO_MAPPING: &str = "ERROR: Can't open ABC output file";
 
 /// Runs a script on `files` in a folder of its own; `top` is for messages. Returns the log.
@@ -19,7 +19,7 @@ pub fn run(script: &str, files: &[SourceFile], top: &str) -> Result<String> {
     run_in(&Workspace::new()?, script, files, top)
 }
 
-/// Runs a script on `files` in a folder that keeps what it writes; names in the script are relative to it.
+/// Runs a script on `files` in a folder that keeps its output files; names in the script are relative to the folder.
 ///
 /// # Errors
 /// Yosys is missing, or rejects the script: then the text is its error, without the log before it. Yosys, or a program
@@ -35,7 +35,7 @@ pub(crate) const TOO_LONG: &str = "Yosys takes longer than";
 /// [`run_in`] with a limit of time.
 ///
 /// # Errors
-/// As there; [`Failure::NoAnswer`] that begins with [`TOO_LONG`].
+/// Also [`Failure::NoAnswer`] with a text that begins with [`TOO_LONG`].
 pub fn run_limited(
     place: &Workspace,
     script: &str,
@@ -63,7 +63,7 @@ fn verdict(output: &Output, top: &str) -> Result<String> {
         return Ok(output.stdout.clone());
     }
     let text = complaint(&last_lines(&output.log(), 30));
-    // Of ABC, which reads what Yosys wrote. A design is not to blame for what goes wrong between the two.
+    // An error of ABC, which reads files that Yosys wrote. An error between the two is not a fault of the design.
     if text.contains("ERROR: ABC: execution of command") || text.contains(NO_MAPPING) {
         return Err(Failure::NoAnswer(format!("ABC left no result for {top}:\n{text}")));
     }

@@ -68,8 +68,8 @@ impl Bundle {
         Self { layout, designs: Vec::new(), files: BTreeMap::new() }
     }
 
-    /// Adds a design: a file for each module, a file list (children first), a manifest, and what describes its registers
-    /// where it has any.
+    /// Adds a design: a file for each module, a file list (children first), a manifest, and descriptions of its
+    /// registers where it has any.
     ///
     /// # Errors
     /// Another design has a module of the same name with another text; a manifest that JSON cannot hold.
@@ -84,7 +84,7 @@ impl Bundle {
         self.add_text(family, block, top, modules, described)
     }
 
-    /// Adds to the design that was added last what other flows take: see [`Package`].
+    /// Adds files for other flows to the design that was added last: see [`Package`].
     ///
     /// # Errors
     /// More than one design, or a library: a package has a folder of its own.
@@ -179,7 +179,7 @@ impl Bundle {
         self.refuse_to_change(dir, earlier)?;
         let failed = |e: io::Error| Failure::file("write", dir, &e);
         fs::create_dir_all(dir).map_err(failed)?;
-        // What a killed run left here goes, too.
+        // Files that a killed run left here go, too.
         files::sweep(dir);
         let temporary = files::scratch_in(dir).map_err(failed)?;
         for (number, text) in self.files.values().enumerate() {
@@ -215,7 +215,7 @@ impl Bundle {
         Ok(())
     }
 
-    /// What differs between `dir` and the files, one line each; empty when the folder is fresh.
+    /// The differences between `dir` and the files, one line each; empty when the folder is up to date.
     ///
     /// # Errors
     /// A file that exists but cannot be read.

@@ -1,4 +1,4 @@
-//! What an earlier run left in a folder. Only files that are known to be the generator's are ever removed.
+//! Files that an earlier run left in a folder. Only files that are known to be the generator's are ever removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -63,7 +63,7 @@ impl Earlier {
         self.stale.iter().filter(|path| !self.others.values().any(|files| files.contains(*path))).collect()
     }
 
-    /// Removes what is stale, and folders that are empty then. Returns how many files went.
+    /// Removes stale files, and folders that are empty then. Returns how many files went.
     ///
     /// # Errors
     /// A file that cannot be removed.
@@ -77,7 +77,7 @@ impl Earlier {
             folders.extend(path.parent().map(Path::to_owned));
         }
         for folder in folders.iter().filter(|f| *f != dir) {
-            // What is not empty holds something of the user's.
+            // A folder that is not empty holds files of the user.
             let _ = fs::remove_dir(folder);
         }
         Ok(stale.len())
@@ -179,7 +179,7 @@ fn modules(manifest: &Value) -> Vec<String> {
     names.map(|name| format!("{name}.v")).collect()
 }
 
-/// What is in a folder, sorted by name, and whether it is a folder itself; nothing when there is no folder.
+/// The entries of a folder, sorted by name, each with whether it is a folder; nothing when there is no folder.
 fn entries(dir: &Path) -> Result<BTreeMap<String, bool>> {
     let failed = |e: io::Error| Failure::file("read", dir, &e);
     let list = match fs::read_dir(dir) {

@@ -51,7 +51,7 @@ struct FieldData<'a> {
     width: u32,
     bits: String,
     meaning: &'a str,
-    /// What a host does with it, in words and in two letters.
+    /// How a host uses it, in words and in two letters.
     r#use: &'static str,
     short: &'static str,
     rdl: &'static str,
@@ -59,13 +59,13 @@ struct FieldData<'a> {
     named: bool,
     mask: u64,
     reset: Option<u64>,
-    /// What it always reads as, or holds after reset.
+    /// The value that it always reads as, or holds after reset.
     value: Option<u64>,
     value_name: &'static str,
     value_doc: &'static str,
 }
 
-/// What is said of an access: to a C programmer, in a table, in SystemRDL.
+/// The words for an access: for a C programmer, in a table, in SystemRDL.
 fn words(access: Access) -> (&'static str, &'static str, &'static str) {
     match access {
         Access::Constant(_) => (" Constant.", "RC", "sw = r; hw = na;"),

@@ -73,7 +73,7 @@ impl Stage {
             Self::Lint => &["verilator", "iverilog", "yosys"],
             // The tools of the engine: see `Point::engine_tools`.
             Self::Sim => &[],
-            // What places and routes depends on the device, and the timer on an option.
+            // The place-and-route tool depends on the device, and the timer on an option.
             Self::Synth | Self::Fpga => &["yosys"],
             Self::Energy => &["yosys", "verilator", "g++"],
             Self::Prove => &["yosys", "z3"],
@@ -192,7 +192,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Takes `none` for what it is in other commands: no library.
+    /// Takes `none` as other commands do: no library.
     ///
     /// # Errors
     /// A stage that cannot do without; a device that does not go with the rest.
@@ -220,7 +220,7 @@ impl Options {
         if self.liberty.is_empty() { vec!["osu018".into()] } else { self.liberty.clone() }
     }
 
-    /// The words of a command line that say the same; nothing for what is at its default.
+    /// The same options as words of a command line; options at their defaults are left out.
     #[must_use]
     pub fn arguments(&self) -> Vec<String> {
         let default = Self::default();
@@ -300,7 +300,7 @@ impl Point {
         })
     }
 
-    /// What the result of a stage is filed under.
+    /// The key of a stage's result.
     ///
     /// # Errors
     /// A tool of the stage is not installed; an unreadable library.

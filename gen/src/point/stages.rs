@@ -1,4 +1,4 @@
-//! What each stage does with a point, and which numbers it leaves.
+//! The work of each stage on a point, and the numbers that it leaves.
 
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ pub(super) fn run(point: &Point, key: &Key, options: &Options) -> Result<StageRe
         Stage::Energy => energy(point, options),
         Stage::Prove => properties(point, options),
     };
-    // What the design is to blame for is a result; a missing tool, a killed one or a full disk is none.
+    // A fault of the design is a result. A missing tool, a killed tool or a full disk is none.
     let found = match found {
         Ok(found) => found,
         Err(Failure::Check(message)) => Found { metrics: Map::new(), details: Value::Null, message: Some(message) },

@@ -1,4 +1,4 @@
-//! Results on disk, one file each, named by what they depend on.
+//! Results on disk, one file each. The name is a hash of everything that the result depends on.
 //!
 //! A file appears whole or not at all: it is written next to its place, then renamed. So any number of jobs on any
 //! number of machines can share a folder, and a killed job leaves nothing half-written.
@@ -28,7 +28,7 @@ pub enum Status {
     Failed,
 }
 
-/// What one stage found at one point.
+/// The result of one stage at one point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StageResult {
     /// Stage.
@@ -47,7 +47,7 @@ pub struct StageResult {
     pub message: Option<String>,
     /// Numbers, by name; units are in the names and in the documentation.
     pub metrics: Map<String, Value>,
-    /// What is no number: modules, properties.
+    /// Results that are no numbers: modules, properties.
     pub details: Value,
     /// Versions of the tools that were used.
     pub tools: Versions,
@@ -90,7 +90,7 @@ impl Store {
         self.root.join(stage.name()).join(&hash[..2]).join(format!("{hash}.json"))
     }
 
-    /// A result, if there is one. What cannot be understood, for example from another version, counts as absent.
+    /// A result, if there is one. A file that cannot be understood, for example from another version, counts as absent.
     ///
     /// # Errors
     /// A folder that cannot be read.
@@ -117,7 +117,7 @@ impl Store {
         replace(&path, text.as_bytes())
     }
 
-    /// What is stored, by stage.
+    /// The stored results, by stage.
     ///
     /// # Errors
     /// A folder that cannot be read.
@@ -153,7 +153,7 @@ impl Store {
                     if !ours || self.file(stage, hash) != path {
                         continue;
                     }
-                    // What went in the meantime is not there.
+                    // A file that was removed in the meantime does not count.
                     let Ok(about) = fs::symlink_metadata(&path) else { continue };
                     if let (true, Ok(written)) = (about.is_file(), about.modified()) {
                         let used = about.accessed().map_or(written, |read| read.max(written));
@@ -166,7 +166,7 @@ impl Store {
     }
 }
 
-/// What is in a folder, which need not be one.
+/// The entries of a folder, which need not exist.
 fn in_folder(folder: &Path) -> Result<Vec<PathBuf>> {
     match fs::read_dir(folder) {
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(Vec::new()),

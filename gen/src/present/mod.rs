@@ -1,7 +1,7 @@
 //! How results meet a person: text and tables in a terminal, pages, drawings, documents.
 //!
-//! Nothing here starts a tool or decides what a result is. [`page`] makes the HTML page of a sweep, [`wave`] timing
-//! diagrams, [`render`] fills documents.
+//! Nothing here starts a tool or computes a result. [`page`] makes the HTML page of a sweep, [`wave`] timing diagrams,
+//! [`render`] fills documents.
 
 pub(crate) mod numbers;
 pub mod page;

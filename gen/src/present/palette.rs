@@ -25,7 +25,7 @@ pub(super) const COLOURS: usize = 8;
 const ALL: [Colour; 3] = [Colour::Ink, Colour::Muted, Colour::Grid];
 
 impl Colour {
-    /// The number that stands for the colour in what plotters draws.
+    /// The number that stands for the colour in the drawings of plotters.
     pub(super) fn number(self) -> RGBColor {
         let small = |n: usize| u8::try_from(n % COLOURS).unwrap_or_default();
         match self {
@@ -37,7 +37,7 @@ impl Colour {
         }
     }
 
-    /// The class, without what says whether it is of a line or of an area.
+    /// The class, without the part that tells lines from areas.
     fn class(self) -> String {
         match self {
             Self::Ink => "ink".into(),

@@ -1,4 +1,4 @@
-//! A sign of life on standard error for what takes long: a moving line in a terminal, elsewhere a line a minute.
+//! A sign of life on standard error for long work: a moving line in a terminal, elsewhere a line a minute.
 
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -43,7 +43,7 @@ impl Progress {
         Self { bar, shown: Some((done, thread)) }
     }
 
-    /// What is being done now.
+    /// The work that is being done now.
     pub fn message(&self, text: impl Into<String>) {
         self.bar.set_message(text.into());
     }

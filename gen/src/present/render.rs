@@ -20,7 +20,7 @@ use crate::sweep::{PointResult, Results};
 /// Fills the template at `path` with what lies in `results`: sweeps in folders of their own, facts in `facts/*.json`.
 ///
 /// # Errors
-/// An unreadable file, a template that asks for what is not there; the message names the line.
+/// An unreadable file; a template that asks for a missing result. The message names the line.
 pub fn render(path: &Path, results: &Path) -> Result<String> {
     let source = fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))?;
     let name = path.display().to_string();

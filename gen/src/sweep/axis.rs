@@ -23,7 +23,7 @@ impl Axis {
     /// Reads the value of an axis: a list, a range with both ends, or powers of two with both ends.
     ///
     /// # Errors
-    /// What is wrong, and what would be right.
+    /// The error, and the allowed forms.
     pub fn parse(name: &str, value: &toml::Value) -> Result<Self, String> {
         let values = match value {
             toml::Value::Array(list) => {

@@ -1,7 +1,7 @@
 //! The SQLite file of a sweep.
 //!
 //! Tables: `sweep` (one row), `tool`, `point`, `parameter`, `stage`, `metric`, and the view `result` with one wide row
-//! a point, which is what most questions need. docs/sweeps.md describes the columns.
+//! for each point, which suits most questions. docs/sweeps.md describes the columns.
 
 use rusqlite::{Connection, params};
 use serde_json::Value;

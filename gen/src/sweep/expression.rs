@@ -20,7 +20,7 @@ impl Expression {
     /// Checks the syntax.
     ///
     /// # Errors
-    /// What minijinja says of it.
+    /// The error of minijinja.
     pub fn parse(text: &str) -> Result<Self, String> {
         // The parser calls itself for each operator that stands before another one.
         if text.len() > LONGEST {

@@ -12,7 +12,7 @@ use super::Spec;
 use crate::Catalogue;
 use crate::damage::{damaged, damages};
 
-/// What a sweep may hold where it should not.
+/// Words that a damaged sweep may hold anywhere.
 const ODD: &[&str] = &[
     "nan",
     "inf",
@@ -67,7 +67,7 @@ fn damaged_files() {
             let start = Instant::now();
             let result = Spec::read(&path, false, &catalogue);
             let fail = |what: String| Err(TestCaseError::fail(what));
-            // A hundred times what it takes here.
+            // A hundred times the usual time.
             if start.elapsed() > Duration::from_secs(20) {
                 return fail(format!("{:?}", start.elapsed()));
             }

@@ -1,7 +1,7 @@
 //! Sweeps: a file names a block, the values of its parameters and the stages; every combination becomes a point.
 //!
-//! [`Spec`] is the file, [`Plan`] its points, [`Results`] what came out. Where the points run is the business of
-//! `engine`; what a point does, of [`point`](crate::point).
+//! [`Spec`] is the file, [`Plan`] its points, [`Results`] its results. `engine` runs the points somewhere;
+//! [`point`](crate::point) does the work of a point.
 
 mod axis;
 mod database;

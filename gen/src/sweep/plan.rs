@@ -8,7 +8,7 @@ use crate::error::{Failure, Result};
 use crate::params::{assign, show_changes};
 use crate::point::{Key, Options, Point, Stage};
 
-/// More points than this are refused: the file does not mean what its author thinks.
+/// The most points of a sweep. A file with more is refused, since its author hardly intends so many.
 const MOST: usize = 100_000;
 
 /// The points of a sweep.
@@ -29,7 +29,7 @@ pub struct Planned {
     pub params: Params,
     /// The parameters that are not at their defaults, for messages.
     pub label: String,
-    /// The design, or what is wrong with its description.
+    /// The design, or the error in its description.
     pub design: Result<Ready, String>,
 }
 
@@ -38,7 +38,7 @@ pub struct Planned {
 pub struct Ready {
     /// Top module.
     pub top: String,
-    /// What the results are filed under, in the order of the stages.
+    /// The keys of the results, in the order of the stages.
     pub keys: Vec<Key>,
 }
 
@@ -108,17 +108,18 @@ impl Plan {
     }
 }
 
-/// What the curves of the report can show.
+/// Numbers and points that the curves of the report can show.
 struct Plots {
     /// Parameters and numbers of the stages.
     names: Vec<String>,
     /// Points that each plot would show.
     shown: Vec<usize>,
-    /// What other options and stages would add, and how one gets them.
+    /// Numbers that other options and stages would add, and how to get them.
     elsewhere: Vec<(String, Vec<String>)>,
 }
 
-/// The numbers of other options and of other stages at a point, with what to change. The smaller changes come first.
+/// The numbers of other options and of other stages at a point, with the changes that bring them. The smaller changes
+/// come first.
 fn elsewhere(point: &Point, spec: &Spec) -> Vec<(String, Vec<String>)> {
     let as_is = &spec.options;
     let mapped = match as_is.liberty.is_empty() {

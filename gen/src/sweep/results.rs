@@ -1,4 +1,4 @@
-//! What a sweep found, as its files and its report hold it.
+//! The results of a sweep, as its files and its report hold them.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub struct Results {
     pub name: String,
     /// Heading.
     pub title: String,
-    /// What is asked.
+    /// The question of the sweep.
     pub about: String,
     /// Block.
     pub block: String,
@@ -56,7 +56,7 @@ pub struct Illegal {
     pub reason: String,
 }
 
-/// What became of one point.
+/// The results of one point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PointResult {
     /// All parameters.
@@ -67,7 +67,7 @@ pub struct PointResult {
     pub top: Option<String>,
     /// The command that makes this point alone.
     pub command: String,
-    /// What the stages found, in running order.
+    /// The results of the stages, in running order.
     pub stages: Vec<StageResult>,
     /// Why there is no result, or not for every stage: a design that cannot be elaborated, a job that was lost.
     pub missing: Option<String>,
@@ -86,7 +86,7 @@ impl PointResult {
         self.parameters.get(name).or_else(|| self.stages.iter().find_map(|s| s.metrics.get(name)))
     }
 
-    /// What failed, one line a stage.
+    /// The failed stages, with their messages in one line.
     #[must_use]
     pub fn complaint(&self) -> Option<String> {
         let first = |text: &str| text.lines().next().unwrap_or_default().to_owned();
@@ -120,8 +120,8 @@ impl Results {
     }
 }
 
-/// Takes the results of all points out of the store; `lost` says what is known of a point without result, and `command`
-/// is what makes the sweep again.
+/// Takes the results of all points out of the store; `lost` says why a point has no result, and `command` makes the
+/// sweep again.
 ///
 /// # Errors
 /// A store that cannot be read.

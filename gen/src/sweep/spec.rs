@@ -24,7 +24,7 @@ pub struct Spec {
     pub name: String,
     /// Heading of its report.
     pub title: String,
-    /// What it asks, in a sentence or two.
+    /// The question of the sweep, in a sentence or two.
     pub about: String,
     /// Block.
     pub block: Known,
@@ -38,7 +38,7 @@ pub struct Spec {
     pub axes: Vec<Axis>,
     /// Parameters that follow from the others.
     pub derived: Vec<(String, Expression)>,
-    /// What must hold of the parameters; a combination for which it does not is not part of the sweep.
+    /// A condition on the parameters. Combinations that do not meet it are not part of the sweep.
     pub conditions: Vec<Expression>,
     /// Curves of the report.
     pub plots: Vec<Plot>,
@@ -109,7 +109,7 @@ impl Spec {
     /// Reads a file. With `small` the axes have the few values that the file gives them for a quick look.
     ///
     /// # Errors
-    /// Says in which line what is wrong, and what would be right.
+    /// The error, with its line and the expected form.
     pub fn read(path: &Path, small: bool, catalogue: &Catalogue) -> Result<Self> {
         let text = fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))?;
         let file: File = toml::from_str(&text)
@@ -161,7 +161,7 @@ impl Spec {
             let reads = |read: &str, other: &str| read == other || inside(read, other) || inside(other, read);
             let expression = Expression::parse(text).map_err(|e| at(name.span().start, e))?;
             let names = expression.names();
-            // Values are computed in the order of the file: what comes later would be taken as the default.
+            // Values are computed in the order of the file: a later parameter would count with its default.
             let found = later.filter_map(|other| Some((other, names.iter().find(|read| reads(read, other))?)));
             if let Some((other, read)) = found.min_by_key(|(other, _)| *other != name.get_ref()) {
                 let whole = if inside(read, other) {

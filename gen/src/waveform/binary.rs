@@ -32,7 +32,7 @@ impl Binary {
     /// Reads the header.
     ///
     /// # Errors
-    /// What is wrong, as `is no ..`.
+    /// The error, as `is no ..`.
     pub fn open(mut input: Input) -> Result<Self, String> {
         let name = match guarded(|| Ok(viewers::detect_file_format(&mut input))) {
             Ok(FileFormat::Fst) => "FST",
@@ -188,7 +188,7 @@ fn change(
     }
 }
 
-/// What the reader complains of, on one line.
+/// The error of the reader, on one line.
 fn reason(error: WellenError) -> String {
     match error {
         WellenError::FailedToLoad(_, text) => text.replace('\n', " "),
@@ -212,7 +212,7 @@ fn joined(path: &Rc<[String]>, name: String) -> (Rc<[String]>, String) {
     (path[..array].into(), path[array..].concat() + &name)
 }
 
-/// Runs a reader that panics on a damaged file, and that prints on standard output what it doubts. Nothing else may print
+/// Runs a reader that panics on a damaged file, and prints warnings on standard output. Nothing else may print
 /// meanwhile.
 fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     let cannot = |e: io::Error| format!("cannot divert standard output: {e}");
@@ -233,6 +233,6 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     })?;
     let mut text = String::new();
     said.rewind().and_then(|()| said.read_to_string(&mut text)).map_err(cannot)?;
-    // What else it says is of kinds of variables that it does not know.
+    // Its other messages are about kinds of variables that it does not know.
     text.lines().find_map(|line| line.strip_prefix("WARN: ")).map_or(Ok(value), |what| Err(what.to_owned()))
 }

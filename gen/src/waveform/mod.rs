@@ -31,11 +31,11 @@ pub struct Variable {
     pub width: u32,
     /// First and last index of its bits as declared, the most significant bit first.
     pub range: Option<(i64, i64)>,
-    /// What changes name it by. Variables that are one net have one code.
+    /// The code by which changes name it. Variables that are one net have one code.
     pub code: usize,
 }
 
-/// What a variable holds.
+/// The kind of a variable's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Bits, at least one.
@@ -48,11 +48,11 @@ pub enum Kind {
     Event,
 }
 
-/// What a variable becomes.
+/// The new value of a variable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// Bits, the highest first, each `0`, `1`, `x` or `z`. They may be fewer than the variable has: the missing ones are
-    /// `0`, or what the first is if that is unknown.
+    /// Bits, the highest first, each `0`, `1`, `x` or `z`. They may be fewer than the variable has: the missing bits
+    /// are `0`, or equal the first bit if it is unknown.
     Bits(&'a str),
     /// A number.
     Real(f64),
@@ -62,10 +62,10 @@ pub enum Value<'a> {
     Event,
 }
 
-/// What stands in a file after its header.
+/// An item of a file after its header.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step<'a> {
-    /// What follows is at this time, which is later than the time before.
+    /// The next changes are at this time, which is later than the time before.
     Time(u64),
     /// The variables of this code change.
     Change(usize, Value<'a>),
@@ -129,8 +129,8 @@ impl Waveform {
         }
     }
 
-    /// Hands on what the file holds until `each` breaks off. Of `codes`, or of all without them: a file that can skip the
-    /// changes of others does.
+    /// Hands the items of the file to `each` until it breaks off. With `codes`, a file skips the changes of other
+    /// variables if it can.
     ///
     /// # Errors
     /// A damaged file.

@@ -1,4 +1,4 @@
-//! Value change dump (IEEE 1364-2005, section 18), with what simulators add to it.
+//! Value change dump (IEEE 1364-2005, section 18), with the additions of simulators.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -25,7 +25,7 @@ pub struct Vcd<R> {
     at: usize,
     number: usize,
     variables: Vec<Variable>,
-    /// Codes of identifiers, and what their variables hold.
+    /// Codes of identifiers, and the kinds of their variables.
     codes: BTreeMap<Vec<u8>, usize>,
     holds: Vec<(Kind, u32)>,
     time: Option<u64>,
@@ -271,13 +271,13 @@ impl<R: BufRead> Vcd<R> {
     }
 }
 
-/// What [`Vcd::step`] is made of; the value is in the file.
+/// The parts of [`Vcd::step`]; the value is in the file.
 enum Found {
     Time(u64),
     Change(usize),
 }
 
-/// `name[7:0]`, in one word or in several, as name and range. What escapes its name has the range in a word of its own.
+/// `name[7:0]`, in one word or in several, as name and range. An escaped name has the range in a word of its own.
 fn split(words: &[Vec<u8>]) -> Option<(String, i64, i64)> {
     let from = if words[0].starts_with(b"\\") { words[0].len() } else { 0 };
     let whole = words.concat();

@@ -19,10 +19,10 @@ from cocotb.triggers import FallingEdge, RisingEdge, Timer
 
 from check_results import problem
 
-# The module of what is in a module that is foreign. No module has this name.
+# Stands for the module of everything in a foreign module. No module has this name.
 FOREIGN = "foreign module"
 RESULTS = pathlib.Path(os.environ.get("COCOTB_RESULTS_FILE", "results.xml"))
-# Those of an earlier run are no results.
+# Results of an earlier run do not count.
 RESULTS.unlink(missing_ok=True)
 
 
@@ -51,7 +51,7 @@ class Stream:
     shared: tuple = ()  # the same for all lanes
     lanes: Optional[int] = None
     driven: bool = True  # beats into the block are offered
-    below: dict = field(default_factory=dict)  # what values of a port are less than, where bits allow more
+    below: dict = field(default_factory=dict)  # exclusive upper limits of values of a port, where its bits allow more
 
     def labels(self):
         """The names of its channels: `input`, or `input[0]`, `input[1]`, ..."""

@@ -21,7 +21,7 @@ const WINDOW_TOKENS: usize = 32;
 /// Descriptors of a job, at most.
 const MAX_DESCRIPTORS: u32 = 65_535;
 
-/// Writes the text; what it took.
+/// Writes the text and returns its cost.
 pub(super) fn run(text: &mut Text<'_>, model: &Model, on: &dyn LayerAccelerator, room: usize) -> Result<String> {
     let asked = text.args.layers.clone().unwrap_or_else(|| Layers::These([LAYER].into()));
     let asked = if text.args.golden { BTreeSet::new() } else { asked.of(model.config().layers)? };
@@ -44,7 +44,7 @@ pub(super) fn run(text: &mut Text<'_>, model: &Model, on: &dyn LayerAccelerator,
     Ok(told(text, &network, (&took, on), &asked))
 }
 
-/// What comes into each layer, of each text.
+/// The input of each layer, for each text.
 fn calibration(model: &Model, tokenizer: &Tokenizer) -> anyhow::Result<Vec<Vec<Rows>>> {
     let mut all = vec![Vec::new(); model.config().layers];
     for window in texts::calibration(tokenizer)?.windows {

@@ -91,7 +91,7 @@ impl Layers {
     }
 }
 
-/// What runs, before anything is read.
+/// The accelerator, before anything is read.
 enum On {
     Tender,
     Layers(Box<dyn LayerAccelerator>),

@@ -18,15 +18,15 @@ use testbenches::systems::timing::Clock;
 use super::WIDE;
 use super::text::{Part, Reader};
 
-/// What the simulated layers did.
+/// Counts of the simulated layers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Simulated {
     /// Passes of the simulated layers.
     pub passes: u64,
     pub descriptors: u64,
-    /// Of first passes, which bring a prompt and all that comes before it, and of all others.
+    /// Cycles of first passes, which bring the prompt, and of all other passes.
     pub cycles: [u64; 2],
-    /// Bytes that were compared, beside the cycles of all passes.
+    /// Bytes that were compared. The cycles of all passes are compared, too.
     pub bytes: u64,
     /// Seconds of processor time.
     pub busy: f64,
@@ -43,8 +43,8 @@ pub(super) struct Network<'a> {
 }
 
 impl<'a> Network<'a> {
-    /// All layers of a model for so many tokens; `texts` are what comes into each layer of texts that scales and codebooks are chosen by.
-    /// `done` hears how many layers there are.
+    /// All layers of a model for so many tokens. `texts` has the input of each layer for the texts that scales and
+    /// codebooks are fitted to. `done` hears how many layers are ready.
     pub fn new(
         model: &'a Model,
         on: &'a dyn LayerAccelerator,
@@ -91,7 +91,7 @@ impl<'a> Network<'a> {
         self.layers.iter().map(|layer| layer.overflows()).sum()
     }
 
-    /// What comes out of a layer.
+    /// The output of a layer.
     fn layer(&mut self, number: usize, x: &[Vec<f64>]) -> Result<Rows> {
         let pass = self.layers[number].pass(x).with_context(|| format!("layer {number}"))?;
         let Some((device, clock)) = self.devices.get_mut(&number) else { return Ok(pass.rows) };

@@ -27,7 +27,7 @@ const COLUMNS: u32 = 128;
 /// Accelerators side by side, where nobody says how many: a simulation keeps one core busy.
 const TOPS: u64 = 2;
 
-/// Writes the text; what it took.
+/// Writes the text and returns its cost.
 pub(super) fn run(text: &mut Text<'_>, model: &Model) -> Result<String> {
     text.progress.message("calibrating: the float model reads another text");
     let learnt = Learnt::of_texts(model, text.tokenizer, CONTEXT).map_err(failed)?;
@@ -55,7 +55,7 @@ fn compiled(text: &Text<'_>, block: &TenderTop) -> Result<sim::Model> {
     Ok(sim::Model::build(&design, &options)?)
 }
 
-/// What the simulations did, all of them.
+/// Counts of all simulations.
 #[derive(Clone, Copy, Debug, Default)]
 struct Did {
     /// Bytes that were compared.
@@ -64,7 +64,7 @@ struct Did {
     busy: f64,
 }
 
-/// Simulates an accelerator for what is asked of it, with the golden model beside it.
+/// Simulates an accelerator that serves orders, next to its golden model.
 fn simulate(model: &sim::Model, golden: Option<InSoftware>, orders: Orders, did: &Mutex<Did>) -> anyhow::Result<()> {
     let mut sim = model.instance_with(Initial::Random(1))?;
     let hardware = Hardware::new(&mut sim, &AxiConfig::ideal(LATENCY), 1)?;

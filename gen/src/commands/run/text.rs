@@ -21,11 +21,11 @@ pub(super) trait Reader {
     fn read(&mut self, tokens: &[u32], done: &mut dyn FnMut(Part)) -> anyhow::Result<u32>;
 }
 
-/// How far some tokens are.
+/// Progress on some tokens.
 pub(super) struct Part {
-    /// Which of them is the one at work, the last one where they pass together.
+    /// The token at work; the last one where several pass together.
     pub token: usize,
-    /// What they are done in.
+    /// The unit of progress.
     pub what: &'static str,
     pub done: usize,
     pub of: usize,
@@ -33,7 +33,7 @@ pub(super) struct Part {
     pub tokens: f64,
 }
 
-/// What a text took.
+/// The cost of a text.
 pub(super) struct Took {
     /// Tokens that were read.
     pub tokens: usize,
@@ -45,7 +45,7 @@ impl Took {
         amount / self.tokens as f64
     }
 
-    /// By the clock on the wall.
+    /// By wall-clock time.
     pub fn speed(&self) -> String {
         let each = self.each(self.seconds);
         format!("{each:.1} s a token, {:.3} tokens/s", each.recip())
@@ -104,7 +104,7 @@ impl<'a> Text<'a> {
         Ok(Took { tokens: read, seconds: start.elapsed().as_secs_f64() })
     }
 
-    /// Prints what is new of the text, as far as its characters are whole.
+    /// Prints the new part of the text, up to the last whole character.
     fn show(&self, shown: usize) -> Result<usize> {
         if to_terminal() {
             return Ok(shown);

@@ -28,7 +28,7 @@ pub struct Options {
     pub traces: PathBuf,
 }
 
-/// What became of a design.
+/// The result for a design.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "result")]
 pub enum Outcome {
@@ -36,9 +36,9 @@ pub enum Outcome {
     Identical,
     /// Another text: these modules are not the same, or are new.
     Compared {
-        /// What was found.
+        /// The result of the comparison.
         verdict: Verdict,
-        /// Modules whose text is not what it was.
+        /// Modules whose text changed.
         changed: Vec<String>,
     },
     /// In the old folder only.
@@ -61,7 +61,7 @@ impl Outcome {
     }
 }
 
-/// A comparison, which remembers what it knows of modules: many designs have the same ones.
+/// A comparison that remembers its results by module, since many designs have the same modules.
 pub struct Comparison {
     options: Options,
     /// Modules with all inside them, by hash: whether leaving them out is right.
@@ -100,7 +100,7 @@ impl Comparison {
             }
         }
         let boxes = self.boxes(old, new, (old_top, new_top), &same);
-        // What is driven by a box is any input here: equal is equal, and a difference may be none.
+        // Nets that a box drives are free inputs here. So equal designs are equal, but a difference need not be real.
         if !boxes.is_empty() {
             let verdict = self.compare(old, new, (old_top, new_top), &boxes, false)?;
             if matches!(verdict, Verdict::Equal { .. }) {
@@ -158,7 +158,7 @@ impl Comparison {
         Ok(found)
     }
 
-    /// What is left out of both: as much as possible.
+    /// The modules to leave out of both: as many as possible.
     fn boxes(&self, old: &Design, new: &Design, tops: (&str, &str), same: &BTreeSet<&str>) -> Vec<String> {
         let inside = |design: &Design, top: &str| -> BTreeSet<String> {
             design.files(top).into_iter().map(|f| f.name.trim_end_matches(".v").to_owned()).collect()

@@ -12,7 +12,7 @@ pub type Toggles = BTreeMap<Net, u64>;
 /// Counts the transitions of every signal `n<number>` in a waveform (VCD) of single bits.
 ///
 /// # Errors
-/// A file that cannot be read, or is not VCD: what is wrong, and in which line.
+/// A file that cannot be read, or is not VCD: the error, with its line.
 pub fn count(vcd: impl BufRead) -> Result<Toggles, String> {
     let mut vcd = Vcd::open(vcd)?;
     let mut nets: BTreeMap<usize, Vec<Net>> = BTreeMap::new();

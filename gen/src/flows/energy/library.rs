@@ -74,7 +74,7 @@ fn numbers(values: &[&str]) -> Vec<f64> {
     words(values).filter_map(|n| n.parse().ok()).collect()
 }
 
-/// What one unit of the file is in SI units.
+/// The units of the file, in SI units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Units {
     time: f64,
@@ -147,7 +147,7 @@ pub struct State {
     pub names: [String; 2],
     /// Rising edge loads.
     pub clock: Function,
-    /// What is loaded.
+    /// The value that is loaded.
     pub next: Function,
     /// Sets it to 0 at once.
     pub clear: Option<Function>,
@@ -305,7 +305,7 @@ fn read_cell(library: &Group<'_>, cell: &Group<'_>, units: &Units, templates: &T
 mod tests {
     use super::*;
 
-    /// What the check of a file takes for a number is one here, too.
+    /// Everything that the check of a file accepts as a number is a number here, too.
     #[test]
     fn blanks_and_tabs_are_no_part_of_numbers() {
         assert_eq!(numbers(&["1\t2", "3,\t4"]), [1.0, 2.0, 3.0, 4.0]);

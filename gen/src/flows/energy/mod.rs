@@ -57,7 +57,7 @@ impl Energy {
     }
 }
 
-/// What was measured.
+/// The measured energy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// Name of the library in its file.
@@ -79,7 +79,7 @@ pub struct Report {
 /// Measures a design with its testbench.
 ///
 /// # Errors
-/// A missing tool, a library without the data, a netlist that does not do what the golden model does.
+/// A missing tool; a library without the data; a netlist that differs from the golden model.
 pub fn measure(design: &Design, bench: &dyn Bench, library: &[PathBuf], options: &RunOptions) -> Result<Report> {
     let found = liberty::open(library)?;
     let bad = |what: String| Failure::Usage(format!("{}: {what}", found.place()));

@@ -1,4 +1,4 @@
-//! A design in cells of a library: what Yosys writes as JSON, and as Verilog that can be simulated.
+//! A design in cells of a library: read from the JSON of Yosys, written as Verilog for simulation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -54,10 +54,10 @@ impl Bit {
 }
 
 impl Netlist {
-    /// Reads what `write_json` wrote of a flattened design.
+    /// Reads the output of `write_json` for a flattened design.
     ///
     /// # Errors
-    /// A cell that the library has no model of.
+    /// A cell without a model in the library.
     pub fn read(json: &Value, top: &str, cells: &Cells) -> Result<Self, String> {
         let module = &json["modules"][top];
         let object = |value: &Value| value.as_object().cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What ABC is asked about the graph of both.
+//! The questions to ABC about the graph of both designs.
 
 use std::fs;
 use std::time::Duration;

@@ -25,7 +25,7 @@ pub(super) struct Port {
 /// Both in one graph.
 pub(super) struct Both {
     pub graph: Aig,
-    /// For a register of the one, by latch, what a net of its name shows in the other.
+    /// For each register of one design, by latch: the net of its name in the other design.
     pub pairs: [Vec<(u32, Literal)>; 2],
 }
 
@@ -34,7 +34,7 @@ const STARTED: &str = "senbazuru_started";
 /// Names of the instances.
 pub(super) const INSTANCES: [&str; 2] = ["left", "right"];
 
-/// Reads both, flattened, and compares their ports; `Err` says what differs.
+/// Reads both, flattened, and compares their ports; `Err` names the difference.
 pub(super) fn ports(
     sides: [&Side; 2],
     limit: Duration,
@@ -103,9 +103,10 @@ pub(super) fn build(sides: [&Side; 2], ports: &[Port], options: &Options, work: 
     Ok(Both { graph, pairs })
 }
 
-/// Gates of one of them. First what synthesis does with words: without it products of the same numbers are other gates in a netlist
-/// than in its source, and no prover sees that they are equal. For the same reason each is taken by itself. `-noff`: a
-/// register that keeps a constant, or the same as another one, stays for the questions.
+/// Makes gates of one design. Word-level synthesis comes first. Without it, a netlist and its source would have
+/// different gates for the same product, and no prover would see that they are equal. For the same reason, each design
+/// is taken by itself. `-noff` keeps registers for the questions, even if they hold a constant or equal another
+/// register.
 const GATES: &str = "opt -noff
 wreduce
 peepopt
@@ -225,7 +226,7 @@ fn pairs(graph: &Aig, map: &str) -> [Vec<(u32, Literal)>; 2] {
                 pairs.entry(latch).or_insert(other ^ (own & 1));
             }
         }
-        // No chains: what stands for another register is none that another one stands for.
+        // No chains: the second register of a pair is not the first of another pair.
         let firsts: Vec<u32> = pairs.keys().copied().collect();
         let is_first = |literal| graph.latch_of(literal).is_some_and(|latch| firsts.binary_search(&latch).is_ok());
         pairs.into_iter().filter(|(_, literal)| !is_first(*literal)).collect()

@@ -32,7 +32,8 @@ pub struct Side {
     pub files: Vec<SourceFile>,
     /// Top module; none: the one that no other places.
     pub top: Option<String>,
-    /// Modules whose instances are left out: what they drive is an input that both share, what they read is an output.
+    /// Modules whose instances are left out. Nets that they drive become inputs that both designs share; nets that they
+    /// read become outputs.
     pub boxes: Vec<String>,
 }
 
@@ -45,13 +46,13 @@ pub struct Options {
     pub cycles: u32,
     /// Time for each of the attempts.
     pub limit: Duration,
-    /// Look only at registers of the same name: what that does not decide stays open.
+    /// Look only at registers of the same name; leave the answer open where that does not decide.
     pub registers_only: bool,
     /// Where the waveform of a difference goes.
     pub trace: Option<PathBuf>,
 }
 
-/// What came of it.
+/// The answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "answer")]
 pub enum Verdict {
@@ -62,7 +63,7 @@ pub enum Verdict {
     },
     /// Their ports are not the same, so there is nothing to ask.
     Ports {
-        /// What differs.
+        /// The difference.
         what: String,
     },
     /// Some run tells them apart.

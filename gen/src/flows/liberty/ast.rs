@@ -14,9 +14,9 @@ pub struct Attribute<'a> {
 /// A group: `kind (arguments) { ... }`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Group<'a> {
-    /// What stands before the parentheses.
+    /// The word before the parentheses.
     pub kind: &'a str,
-    /// What stands between them.
+    /// The words between them.
     pub arguments: Vec<&'a str>,
     /// Attributes in the order of the file.
     pub attributes: Vec<Attribute<'a>>,

@@ -10,7 +10,7 @@ use super::parser::parse;
 use super::tables;
 use super::units::{UNITS, unit};
 
-/// What a number must be.
+/// The range that a number must have.
 #[derive(Clone, Copy)]
 enum Wanted {
     Any,
@@ -96,7 +96,7 @@ impl Place<'_> {
 /// Looks at all numbers and tables of a file.
 ///
 /// # Errors
-/// The first thing that is wrong, with its line, its cell, and what is wanted.
+/// The first error, with its line, its cell, and the expected form.
 pub(super) fn check(text: &str) -> Result<(), String> {
     let library = parse(text)?;
     let mut place = Place { lines: Lines::new(text), cell: None };
@@ -161,7 +161,8 @@ fn attributes(place: &Place<'_>, group: &Group<'_>) -> Result<(), String> {
         if let Some(wanted) = wanted {
             place.number(attribute, wanted)?;
         }
-        // Of lists such as `define` and `voltage_map` there may be many; what says the same twice does no harm.
+        // There may be many lists such as `define` and `voltage_map`. An attribute with the same value twice does no
+        // harm.
         let table = name == "values" || name.starts_with("index_");
         if let Some(first) = seen.insert(name, attribute)
             && (wanted.is_some() || table || !attribute.complex && first.values != attribute.values)
@@ -304,7 +305,8 @@ mod tests {
                 "line 7, cell a: index_1 stands in line 7 too; one is wanted",
             ),
         ]);
-        // A power template and a delay template may have the same name; lists may come again, and so may what says the same.
+        // A power template and a delay template may have the same name. Lists may come again, and so may attributes
+        // with the same value.
         let twice = "power_lut_template (t) { index_1 (\"1, 2\"); index_2 (\"1, 2, 3\"); } define (x, cell, string); \
             define (y, cell, string); comment : \"x\"; comment : x; cell (a)";
         assert_eq!(with("cell (a)", twice), Ok(()));

@@ -23,7 +23,7 @@ impl Function {
     /// Reads a function.
     ///
     /// # Errors
-    /// What is left over or missing.
+    /// The sign that is left over or missing.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut reader = Reader { rest: text, left: MOST };
         let function = reader.or()?;
@@ -33,7 +33,7 @@ impl Function {
         }
     }
 
-    /// As a Verilog expression; `name` says what stands for a name.
+    /// As a Verilog expression; `name` gives the text for a name.
     pub fn verilog(&self, name: &impl Fn(&str) -> String) -> String {
         let pair = |a: &Self, sign: &str, b: &Self| format!("({} {sign} {})", a.verilog(name), b.verilog(name));
         match self {

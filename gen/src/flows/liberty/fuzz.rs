@@ -11,7 +11,7 @@ use super::{NAMED, check, models, parse, place, scan};
 use crate::damage::{damaged, damages};
 use crate::flows::energy::Cells;
 
-/// What a library may hold where it should not.
+/// Words that a damaged library may hold anywhere.
 const ODD: &[&str] = &[
     "nan",
     "-inf",
@@ -78,7 +78,7 @@ fn run(text: &str, cases: u32) -> [u32; 2] {
         let bytes = damaged(text, &damages);
         let start = Instant::now();
         let result = read(&bytes);
-        // A hundred times what it takes here.
+        // A hundred times the usual time.
         let most = Duration::from_secs(10) + Duration::from_micros(100) * u32::try_from(bytes.len()).unwrap();
         if start.elapsed() > most {
             return fail(format!("{:?} for {} bytes", start.elapsed(), bytes.len()));

@@ -54,7 +54,7 @@ pub(super) fn join(files: &[(PathBuf, String)]) -> Result<String> {
     Ok(joined + "}\n")
 }
 
-/// What says how the numbers of a library are meant, and what holds for cells that say nothing.
+/// Attributes that set units, thresholds or conditions of a library's numbers, and defaults for its cells.
 fn is_meaning(name: &str) -> bool {
     name.ends_with("_unit")
         || name.contains("threshold_pct")
@@ -65,7 +65,7 @@ fn is_meaning(name: &str) -> bool {
 fn same_units(first: &Path, head: &Group<'_>, path: &Path, library: &Group<'_>) -> Result<()> {
     let values = |group: &Group<'_>, name: &str| group.values(name).join(" ");
     let names = head.attributes.iter().chain(&library.attributes).map(|attribute| attribute.name);
-    // What names a group of the file itself may differ.
+    // Attributes that name a group of the file itself may differ.
     let names =
         names.filter(|name| is_meaning(name) && !matches!(*name, "default_operating_conditions" | "default_wire_load"));
     for name in names {
@@ -93,7 +93,7 @@ fn same_words(one: &str, other: &str) -> bool {
     one.split_whitespace().eq(other.split_whitespace())
 }
 
-/// `(from)` becomes `(to)`, with quotes or without: what a group is called, and the template that a table names.
+/// `(from)` becomes `(to)`, with quotes or without: the name of a group, and the template that a table names.
 fn rename(text: &str, from: &str, to: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

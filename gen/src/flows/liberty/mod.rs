@@ -1,7 +1,7 @@
-//! Cell libraries in Liberty format: where they are, and the little that must be known of them before Yosys reads them.
+//! Cell libraries in Liberty format: their places, and the facts that the flows need before Yosys reads them.
 //!
-//! Nothing is assumed of the names of cells or of the units: the driving cell that ABC wants for its timing is found by
-//! what it does.
+//! The reader assumes nothing about the names of cells or the units. It finds the driving cell, which ABC needs for its
+//! timing, by its function.
 //!
 //! The reader is our own. We tried the crates liberty-db 0.17, liberty-parser 0.3 and liberty-parse 0.1 on osu018's
 //! file with 24 damages. All three accept `nan`, a word or a number below 0 as an area. They accept falling indices, a
@@ -42,7 +42,7 @@ use crate::flows::workspace::Workspace;
 /// The libraries with a name: Oklahoma State University's cells, as Debian packages them.
 pub const NAMED: [&str; 3] = ["osu018", "osu035", "osu050"];
 
-/// What synthesis needs to know of a library.
+/// The facts about a library that synthesis needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Library {
     /// The files: one, or several that make a library together.
@@ -51,7 +51,8 @@ pub struct Library {
     pub text: String,
     /// Name in the file.
     pub name: String,
-    /// The weakest buffer, or failing that the weakest inverter: what drives the inputs of the design.
+    /// The cell that drives the inputs of the design: the weakest buffer, or the weakest inverter where there is no
+    /// buffer.
     pub driver: Option<String>,
     /// The cells that keep a state.
     pub sequential: BTreeSet<String>,
@@ -138,7 +139,7 @@ fn locate(library: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// What a file says; its path is for the caller to fill in.
+/// The contents of a file; the caller fills in its path.
 fn scan(text: &str) -> std::result::Result<Library, String> {
     let library = parse(text)?;
     let mut sequential = BTreeSet::new();

@@ -5,7 +5,7 @@ use super::ast::{Attribute, Group, Lines};
 /// Reads a file whose only group is `library`.
 ///
 /// # Errors
-/// What is wrong, with its line, and what is wanted.
+/// The error, with its line and the expected form.
 pub fn parse(text: &str) -> Result<Group<'_>, String> {
     let mut tokens = Tokens { rest: text, depth: 0 };
     tokens.library().map_err(|wrong| format!("line {}: {}", Lines::new(text).of(wrong.at), wrong.what))
@@ -133,7 +133,7 @@ impl<'a> Tokens<'a> {
         Ok(self.rest.chars().next())
     }
 
-    /// What stands between parentheses.
+    /// The words between parentheses.
     fn parenthesis(&mut self) -> Read<'a, Vec<&'a str>> {
         let start = self.rest;
         let mut list = Vec::new();

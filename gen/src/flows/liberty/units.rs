@@ -13,7 +13,7 @@ pub(super) const UNITS: [(&str, char, &str); 4] = [
 /// A unit of [`UNITS`] in SI units; none when the library does not name it.
 ///
 /// # Errors
-/// It cannot be read: what it is, and what is wanted.
+/// It cannot be read: its value, and the expected form.
 pub fn unit(library: &Group<'_>, name: &str) -> Result<Option<f64>, String> {
     let Some((_, unit, example)) = UNITS.into_iter().find(|(known, ..)| *known == name) else { return Ok(None) };
     let Some(attribute) = library.attribute(name) else { return Ok(None) };

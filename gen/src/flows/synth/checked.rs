@@ -1,4 +1,4 @@
-//! Is the netlist in cells of a library what the source says?
+//! Does the netlist in cells of a library do the same as its source?
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use crate::flows::equal::{self, How, Side, Verdict};
 use crate::flows::liberty::{self, Library};
 use crate::flows::lint::Sources;
 
-/// Proves that a netlist does what its sources do, with models of the cells that come from their functions in the library, not from
-/// Yosys.
+/// Proves that a netlist does the same as its sources. The models of the cells come from their functions in the
+/// library, not from Yosys.
 ///
 /// # Errors
 /// A netlist that does something else, which is the fault of the mapping: the error says in which cycle and where. No answer

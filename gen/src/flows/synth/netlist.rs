@@ -19,7 +19,7 @@ use crate::parallel::while_true;
 /// # Errors
 /// A missing tool, a design or library that Yosys rejects.
 pub fn netlist(files: &[SourceFile], top: &str, library: &Library) -> Result<Value> {
-    // What else there may be is for the simulator.
+    // Other files are for the simulator.
     let files: Vec<_> = files.iter().filter(|f| f.name.ends_with(".v")).cloned().collect();
     let work = Workspace::new()?;
     constrain(library, &work)?;

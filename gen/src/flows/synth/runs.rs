@@ -16,7 +16,7 @@ use crate::flows::workspace::Workspace;
 use crate::flows::yosys::{self, NO_MAPPING};
 use crate::parallel::while_true;
 
-/// What Yosys and ABC say, by module.
+/// The figures of Yosys and ABC, by module.
 #[derive(Default)]
 pub(super) struct Found {
     /// Statistics while memories are memories.
@@ -44,7 +44,7 @@ pub(super) fn whole(sources: &Sources, options: &Options, library: Option<&Libra
         }
     }
     script += &format!("synth -flatten -top {}\n{GENERIC}", sources.top);
-    // What a black box drives is an input of the graph, and what it reads an output.
+    // A net that a black box drives is an input of the graph, and a net that it reads is an output.
     script += "design -save generic\nexpose -evert c:* t:$* %d\n";
     script += "dffunmap -ce-only\ntechmap -map resets.v\nasync2sync\ndffunmap\n";
     script += "aigmap\nopt_clean\nwrite_aiger design.aig\ndesign -load generic\n";
@@ -146,7 +146,7 @@ fn run(
     })
 }
 
-/// Brings the library, and what ABC is told of the surroundings of a design.
+/// Writes the library, and the constraints that tell ABC the driver and the load of a design.
 pub(super) fn constrain(library: &Library, work: &Workspace) -> Result<()> {
     library.put(work)?;
     let driver = library.driver.iter().map(|cell| format!("set_driving_cell {cell}\n")).collect::<String>();
@@ -159,7 +159,7 @@ pub(super) const MAPPING: &str = "dfflibmap -liberty library.lib
 abc -liberty /proc/self/cwd/library.lib -constr /proc/self/cwd/constraints
 opt_clean";
 
-/// What Yosys and ABC say of the design in cells of a library.
+/// The figures of Yosys and ABC for the design in cells of a library.
 #[derive(Default)]
 pub(super) struct LibraryResults {
     cells: BTreeMap<String, Value>,
@@ -216,8 +216,8 @@ pub(super) fn blame_library(error: Failure, library: Option<&Library>) -> Failur
     }
 }
 
-/// The line that Yosys names, and what it takes offence at, where that is known: expressions without quotes, as gf180mcu's files
-/// have them (`clear : !RN ;`).
+/// The line that Yosys names, and the cause where it is known: expressions without quotes, as in gf180mcu's files
+/// (`clear : !RN ;`).
 fn line_of(library: &Library, error: &str) -> Option<String> {
     let number: usize = error.split_once("on line ")?.1.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
     let line = library.text.lines().nth(number.checked_sub(1)?)?.trim();

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::templates;
 use crate::error::Result;
 
-/// What a package is made with.
+/// Options of a package.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Package {
     /// Clock period in ns, one of [`Package::PERIODS`].
@@ -25,10 +25,10 @@ impl Package {
     pub const PERIODS: RangeInclusive<f64> = 0.01..=1e6;
 }
 
-/// What is used outside of the block, of the period, before its inputs and after its outputs.
+/// The share of the period that logic outside the block uses, before its inputs and after its outputs.
 const FRACTION: f64 = 0.2;
 
-/// What a design holds when power comes.
+/// The state of a design at power-up.
 pub(super) struct State {
     unreset: Vec<UnresetRegister>,
     foreign: Vec<String>,
@@ -48,7 +48,7 @@ const COMMON: [(&str, &str); 3] = [
     ("check_results.py", include_str!("../../../templates/package/check_results.py")),
 ];
 
-/// What stands before and after the name of the top, with the templates.
+/// The text before and after the name of the top in a file's name, with the file's template.
 const NAMED: [(&str, &str, &str); 4] = [
     ("", ".core", include_str!("../../../templates/package/core")),
     ("", ".eda.yml", include_str!("../../../templates/package/eda.yml")),
@@ -139,7 +139,7 @@ struct PortData<'a> {
     meaning: String,
 }
 
-/// What keeps values in a module, by name.
+/// Registers and memories of a module, by name.
 #[derive(Serialize)]
 struct StateData<'a> {
     module: &'a str,

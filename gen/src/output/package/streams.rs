@@ -13,7 +13,7 @@ pub(super) struct Stream<'a> {
     pub valid: &'a ManifestPort,
     /// None: every valid beat moves. Streams out of the block only.
     pub ready: Option<&'a ManifestPort>,
-    /// What a beat carries.
+    /// The payload of a beat.
     pub data: Vec<&'a ManifestPort>,
     /// Beats into the block.
     pub into: bool,
@@ -28,7 +28,7 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// What the names of the ports of a stream begin with, and end with: `output_` and `_o`.
+/// Beginning and end of the names of a stream's ports: `output_` and `_o`.
 type Affixes<'a> = (&'a str, &'static str);
 
 fn affixes<'a>(port: &'a ManifestPort, what: &str) -> Option<Affixes<'a>> {
@@ -61,7 +61,7 @@ pub(super) fn of(manifest: &Manifest) -> Vec<Stream<'_>> {
         };
         let ready = ports.iter().find(back);
         if ready.is_none() && valid.direction == "input" {
-            // What comes with it may be a command: when it is legal is for the block to say.
+            // Its payload may be a command, and only the block knows when it is legal.
             continue;
         }
         // `fetch_end_ready_o` answers `fetch_end_valid_i`, and is no field of `fetch`.

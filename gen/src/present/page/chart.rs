@@ -300,7 +300,7 @@ impl Axis {
             (if upright && least >= 0.0 { 0.0 } else { least - margin }, most + margin)
         };
         let mut axis = Self { log, low, high, ticks: Vec::new() };
-        // Sizes of arrays are what a reader looks for; other numbers get round ticks.
+        // Powers of two get ticks at the sizes of arrays, which a reader looks for. Other numbers get round ticks.
         let own: Vec<f64> = values.iter().map(|value| axis.place(*value)).collect();
         let roomy = || categories || own.windows(2).all(|w| axis.fit(w[0], w[1], upright));
         if !upright && own.len() <= 9 && roomy() {
@@ -337,7 +337,7 @@ impl Axis {
         if self.log { value.log10() } else { value }
     }
 
-    /// What stands at a tick; millions are short, since the labels have a margin of a fixed width.
+    /// The label of a tick; millions are short, since the labels have a margin of a fixed width.
     fn label(&self, place: f64) -> String {
         let value = if self.log { 10f64.powf(place) } else { place };
         if value < 1e6 { significant(value, 6) } else { format!("{} M", significant(value / 1e6, 6)) }

@@ -1,4 +1,4 @@
-//! What the charts of a sweep show: series of points, growth laws, Pareto fronts.
+//! The contents of a sweep's charts: series of points, growth laws, Pareto fronts.
 
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ pub(super) struct Curves {
 /// Points that belong together.
 #[derive(Clone, Debug)]
 pub(super) struct Series {
-    /// What separates the series from the others; empty when there is one series only.
+    /// The parameters that separate the series from the others; empty when there is one series only.
     pub(super) name: String,
     pub(super) points: Vec<Dot>,
     pub(super) fit: Option<Fit>,
@@ -40,7 +40,7 @@ pub(super) struct Dot {
     pub(super) point: usize,
     pub(super) x: f64,
     pub(super) y: f64,
-    /// What it is, in words.
+    /// Its description in words.
     pub(super) title: String,
 }
 
@@ -89,7 +89,7 @@ impl Curves {
         curves
     }
 
-    /// The points that have what the plot wants; the error says that none has.
+    /// The points that have both numbers of the plot; the error says that none has.
     fn new(results: &Results, plot: Plot) -> Result<Self, String> {
         let title = if plot.title.is_empty() {
             let text = format!("{} against {}", heading(&plot.y).0, heading(&plot.x).0);

@@ -19,7 +19,7 @@ const MOST: usize = 16;
 /// Characters that fit into a box in small letters.
 const LETTERS: usize = 34;
 
-/// What tells two designs apart at a glance: which blocks are in which. Numbers and parameters do not count.
+/// The shape of a design: which blocks are in which. Numbers and parameters do not count.
 pub(super) fn shape(manifest: &Manifest) -> String {
     let blocks: BTreeMap<&str, &str> = manifest.modules.iter().map(|m| (m.name.as_str(), m.block.as_str())).collect();
     let line = |m: &ManifestModule| {

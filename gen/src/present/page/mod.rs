@@ -1,7 +1,7 @@
 //! The page of a sweep: one HTML file that needs no network, and its drawings as files.
 //!
-//! `curves` decides what is drawn and `chart` draws it, `hierarchy` draws designs, `table` prepares the table,
-//! Text and looks are in `templates/`.
+//! `curves` chooses the curves and `chart` draws them, `hierarchy` draws designs, `table` prepares the table. Text and
+//! looks are in `templates/`.
 
 mod chart;
 mod curves;
@@ -278,7 +278,7 @@ fn render(sections: &[Section]) -> Result<String> {
         environment.add_template(name, source).map_err(bug)?;
     }
     let json = serde_json::to_vec(sections).map_err(|e| Failure::Check(format!("report: {e}")))?;
-    // What may run on the page is marked with a word that nothing in the results can know.
+    // Scripts that may run on the page carry a word that nothing in the results can know.
     let nonce = blake3::hash(&json).to_hex()[..24].to_owned();
     let page = environment.get_template("report.html").map_err(bug)?;
     page.render(context! {

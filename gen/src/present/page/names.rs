@@ -1,6 +1,6 @@
 //! How names of a sweep are shown to a person.
 
-/// Heading and unit of a number or parameter; what is not known here is shown by its own name.
+/// Heading and unit of a number or parameter; a number that is not known here is shown by its own name.
 pub(super) fn heading(name: &str) -> (String, &'static str) {
     let (text, unit) = match name {
         "verilog_bytes" => ("size", "bytes"),

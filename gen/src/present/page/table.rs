@@ -1,4 +1,4 @@
-//! The table of a sweep: which columns it has, and what is in them.
+//! The table of a sweep: its columns and its cells.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub(super) struct Table {
     groups: Vec<Group>,
     columns: Vec<Column>,
     rows: Vec<Row>,
-    /// What is the same at all points, and therefore no column.
+    /// Values that are the same at all points, and therefore have no column.
     constant: Vec<Constant>,
     /// Examples for the box that filters.
     example: String,
@@ -131,7 +131,7 @@ impl Table {
         table
     }
 
-    /// Adds the columns of a group; what is the same everywhere goes to the constants.
+    /// Adds the columns of a group; values that are the same everywhere go to the constants.
     fn group(
         &mut self,
         results: &Results,
@@ -170,7 +170,7 @@ impl Table {
     }
 }
 
-/// Place and heading of a stage's numbers: what a design costs is looked for first.
+/// Place and heading of a stage's numbers: the costs of a design come first, since readers look for them first.
 fn group_of(stage: Stage) -> (u8, &'static str) {
     match stage {
         Stage::Synth => (0, "synthesis"),

@@ -168,7 +168,7 @@ fn bus(place: &Place, signal: &Signal, values: &[Sample]) -> String {
             continue;
         }
         let text = signal.text(value);
-        // A bus at zero is drawn empty, so that what happens stands out.
+        // A bus at zero is drawn empty, so that other values stand out.
         let quiet = match value {
             Sample::Bits(bits) => bits.bytes().all(|b| b == b'0'),
             Sample::Text(_) | Sample::Nothing => text == "0",

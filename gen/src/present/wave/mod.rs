@@ -1,8 +1,8 @@
 //! Timing diagrams: a waveform file becomes an SVG drawing of a few signals over a few cycles.
 //!
-//! A column of the drawing is a clock cycle. It shows what a signal was just before the rising edge that ends the
-//! cycle: what a register would have taken. `signal` understands what the user asks for, `samples` takes the values out
-//! of the file, `draw` draws.
+//! A column of the drawing is a clock cycle. It shows the value of a signal just before the rising edge that ends the
+//! cycle, which a register would take. `signal` parses the user's request, `samples` takes the values out of the file,
+//! `draw` draws.
 
 mod draw;
 mod samples;
@@ -13,7 +13,7 @@ use std::path::Path;
 use crate::error::{Failure, Result};
 use crate::waveform::Waveform;
 
-/// What is to be seen.
+/// The request for a drawing.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Signals as the user writes them; the ports of the top module when there are none.
@@ -36,7 +36,8 @@ const MOST: u64 = 400;
 /// The drawing, as an SVG file that stands alone.
 ///
 /// # Errors
-/// A file that is not VCD, FST or GHW, signals and cycles that it does not have; the message says what it has.
+/// A file that is not VCD, FST or GHW, signals and cycles that it does not have. The message names the ones that it
+/// has.
 pub fn render(path: &Path, request: &Request) -> Result<String> {
     let wrong = |what: String| Failure::Usage(format!("{}: {what}", path.display()));
     let last = request.to.unwrap_or(request.from.saturating_add(CYCLES - 1));

@@ -21,7 +21,7 @@ pub(super) enum Sample {
 pub(super) struct Samples {
     /// Number of the first cycle.
     pub(super) first: u64,
-    /// For each signal what it is in each cycle.
+    /// The value of each signal in each cycle.
     pub(super) values: Vec<Vec<Sample>>,
     /// Without a clock a column is a moment at which something changed.
     pub(super) clocked: bool,
@@ -36,7 +36,7 @@ pub(super) fn read(
 ) -> Result<Samples, String> {
     let variables = file.variables();
     let clock = clock.map(|v| variables[v].code);
-    // Signals first, then what says when they mean something.
+    // Signals first, then the signals that say when they are valid.
     let valid = signals.iter().filter_map(|s| s.valid);
     let slots: Vec<(usize, Kind)> =
         signals.iter().map(|s| s.variable).chain(valid).map(|v| (variables[v].code, variables[v].kind)).collect();
@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
             };
             self.samples.push((place, self.signals.iter().zip(values).map(value).collect()));
         }
-        // What happened has been seen.
+        // Each event has been recorded.
         for (slot, (_, kind)) in self.now.iter_mut().zip(&self.slots).filter(|(_, (_, kind))| *kind == Kind::Event) {
             *slot = unknown(*kind);
         }
@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What a variable is before its first change.
+/// The value of a variable before its first change.
 fn unknown(kind: Kind) -> Sample {
     match kind {
         Kind::Bits => Sample::Bits("x".into()),

@@ -1,4 +1,4 @@
-//! What a user asks to see: names, bits of them, and how values are written.
+//! The signals that a user asks for: names, bits of them, and the format of values.
 
 use super::samples::Sample;
 use crate::catalogue::similar;
@@ -29,7 +29,7 @@ const FORMATS: [(&str, Format); 7] = [
 /// A line of the drawing.
 #[derive(Clone, Debug)]
 pub(super) struct Signal {
-    /// What stands beside the line.
+    /// The label next to the line.
     pub(super) label: String,
     /// The variable, by its place in the file.
     pub(super) variable: usize,
@@ -197,7 +197,7 @@ fn find(variables: &[Variable], name: &str) -> Result<usize, String> {
     if let Some(&port) = places.iter().find(|&&i| variables[i].path.len() <= 1) {
         return Ok(port);
     }
-    // The top module repeats its ports; what is in it goes before what is deeper.
+    // The top module repeats its ports. A signal in it goes before signals that are deeper.
     let depth = |i: &usize| variables[*i].path.len();
     let least = places.iter().map(depth).min();
     let nearest: Vec<usize> = places.iter().copied().filter(|i| Some(depth(i)) == least).collect();
