@@ -33,7 +33,7 @@ pub enum Format {
     },
 }
 
-/// Why a format or a raw bit pattern is refused.
+/// The reason to refuse a format or a raw bit pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FormatError {
     /// The text names no format.
@@ -153,7 +153,7 @@ impl Format {
         format!("0x{raw:0digits$x} ({})", self.value(raw))
     }
 
-    /// The integer that an integer format's raw value stands for.
+    /// The value of an integer format's raw bits.
     fn integer(self, raw: u64) -> i64 {
         let magnitude = (raw & self.mask()) as i64;
         match self {
@@ -191,7 +191,7 @@ struct Float {
     datum: Datum,
 }
 
-/// What a float stands for, without its sign.
+/// The value of a float, without its sign.
 #[derive(Clone, Copy)]
 enum Datum {
     Zero,
@@ -245,7 +245,7 @@ impl Float {
             // d.1 and d.2: a negative NaN is below every number, a positive one above.
             (Datum::Nan { .. }, _) => reversed_if(self.negative, Ordering::Greater),
             (_, Datum::Nan { .. }) => reversed_if(other.negative, Ordering::Less),
-            // a and b: numeric order. c: -0 is below +0, which "negative below positive" also says.
+            // a and b: numeric order. c: -0 is below +0, which also follows from "negative below positive".
             (a, b) => other.negative.cmp(&self.negative).then(reversed_if(self.negative, a.cmp_magnitude(b))),
         }
     }

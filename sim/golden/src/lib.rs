@@ -1,4 +1,4 @@
-//! Golden models: what every block must compute, to the bit.
+//! Golden models: the exact results of every block, to the bit.
 //!
 //! ```
 //! use golden::format::Format;
@@ -12,9 +12,8 @@
 //! # Ok::<(), golden::kllm::orizuru::OrizuruError>(())
 //! ```
 //!
-//! One module per paper, one file per block, in integers and soft floats only. This crate does not
-//! depend on `hdl` and shares no code or shortcut with the hardware it judges: a shared bug would be
-//! an invisible bug.
+//! One module per paper, one file per block, in integers and soft floats only. This crate does not depend on `hdl` and
+//! shares no code or shortcut with the hardware that it checks: a shared bug would be an invisible bug.
 
 pub mod baselines;
 pub mod common;

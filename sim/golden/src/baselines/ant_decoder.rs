@@ -7,7 +7,7 @@ pub enum Type {
     Int,
     /// 0 and powers of two.
     PowerOfTwo,
-    /// Integers near 0, powers of two far from it, few bits of an integer between.
+    /// Integers near 0, powers of two far from it, and values with few significant bits in between.
     Flint,
 }
 
@@ -38,7 +38,8 @@ pub fn decode(of: Type, signed: bool, code: u8) -> i64 {
 mod tests {
     use super::*;
 
-    /// Sorted, flint has the values of floats whose mantissa shrinks away from the middle: by what the paper says of 4 bits without a sign.
+    /// In order, flint has the values of floats whose mantissa shrinks away from the middle, as the paper says of 4
+    /// bits without a sign.
     #[test]
     fn values_of_flint() {
         let values = |signed| {

@@ -1,18 +1,18 @@
 //! The processing element of BitMoD: activations times terms of weights, in integers with exponents.
 
-/// A part of a weight: plus or minus 2^exponent, or nothing.
+/// A part of a weight: plus or minus 2^exponent, or 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Term {
-    /// It is below zero.
+    /// Whether it is below zero.
     pub negative: bool,
     /// Its exponent, 0 to 3.
     pub exponent: u32,
-    /// It is not 0.
+    /// Whether it is not 0.
     pub some: bool,
 }
 
 impl Term {
-    /// What it stands for.
+    /// Its value.
     #[must_use]
     pub fn value(self) -> i64 {
         let size = i64::from(self.some) << self.exponent;
@@ -26,7 +26,7 @@ pub fn integer_terms(weight: i64, bits: u32) -> Vec<Term> {
     let mut terms = Vec::new();
     let (mut rest, mut place) = (weight, 0);
     while place < bits {
-        // The remainder is -2 to 1 in the places but the last one, where it is what is left.
+        // The remainder is -2 to 1 in all places except the last one, which takes the rest.
         let digit = if place + 2 >= bits { rest } else { (rest + 2).rem_euclid(4) - 2 };
         terms.push(Term { negative: digit < 0, exponent: u32::from(digit.abs() == 2), some: digit != 0 });
         rest = (rest - digit) / 4;
@@ -35,8 +35,8 @@ pub fn integer_terms(weight: i64, bits: u32) -> Vec<Term> {
     terms
 }
 
-/// Terms of a number that has at most two bits set in halves: BitMoD's FP4 and FP3 and their special values. The second term
-/// counts once, the first half of that: exponents count from a half.
+/// The terms of a number, given in halves, with at most two bits set: BitMoD's FP4 and FP3 and their special values.
+/// The second term counts once, and the first counts half as much: exponents count from a half.
 #[must_use]
 pub fn halves_terms(halves: i64) -> Option<[Term; 2]> {
     let size = halves.unsigned_abs();
@@ -44,7 +44,7 @@ pub fn halves_terms(halves: i64) -> Option<[Term; 2]> {
     let term = |place: u32| Term { negative: halves < 0, exponent: place, some: true };
     match size.count_ones() {
         0 => Some([Term::default(); 2]),
-        // A place of the lower four bits is a term of the first kind, one above it of the second.
+        // A place in the lower four bits is a term of the first kind, a higher place is a term of the second kind.
         1 => Some(if low < 4 { [term(low), Term::default()] } else { [Term::default(), term(low - 1)] }),
         2 => high.filter(|&high| (1..=4).contains(&high) && low < 4).map(|high| [term(low), term(high - 1)]),
         _ => None,
@@ -54,9 +54,9 @@ pub fn halves_terms(halves: i64) -> Option<[Term; 2]> {
 /// The inputs of one cycle.
 #[derive(Clone, Debug)]
 pub struct Cycle {
-    /// The sum starts again.
+    /// Whether the sum starts again.
     pub first: bool,
-    /// This is the last step of the group.
+    /// Whether this is the last step of the group.
     pub last: bool,
     /// Activations, as bits.
     pub acts: Vec<u32>,
@@ -71,24 +71,24 @@ pub struct Cycle {
 /// A sum: mantissa x 2^exponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sum {
-    /// Mantissa; its last place is 2^-3 of that of an activation.
+    /// Mantissa; its last place is 2^-3 of an activation's last place.
     pub mantissa: i128,
     /// Exponent.
     pub exponent: u32,
-    /// It means nothing.
+    /// Whether it has no meaning.
     pub invalid: bool,
 }
 
 /// Widths of a PE.
 #[derive(Clone, Copy, Debug)]
 pub struct Widths {
-    /// Of an activation's exponent.
+    /// Bits of an activation's exponent.
     pub exponent: u32,
-    /// Of its fraction.
+    /// Bits of its fraction.
     pub fraction: u32,
-    /// Of a sum's mantissa, signed.
+    /// Bits of a sum's mantissa, signed.
     pub accumulator: u32,
-    /// Of a scale.
+    /// Bits of a scale.
     pub scale: u32,
 }
 
@@ -117,7 +117,7 @@ impl BitSerialPe {
     /// A PE after reset.
     ///
     /// # Errors
-    /// A mantissa of the sum that is not 6 to 48 bits wide.
+    /// The mantissa of the sum is not 6 to 48 bits wide.
     pub fn new(widths: Widths) -> Result<Self, String> {
         if !(6..=48).contains(&widths.accumulator) {
             return Err(format!("accumulator width is {}, allowed: 6 to 48", widths.accumulator));
@@ -137,7 +137,7 @@ impl BitSerialPe {
         for (&act, term) in used() {
             let hidden = u32::from(field(act) != 0) << fraction;
             let significand = i128::from(hidden | (act & ((1 << fraction) - 1))) * 8;
-            // Rounded towards 0: of the size, before it has a sign.
+            // Rounded towards 0: the magnitude is rounded before it gets a sign.
             let aligned = down(significand, largest - place(act, term));
             let negative = (act >> (fraction + exponent)) & 1 != u32::from(term.negative);
             sum.mantissa += if negative { -aligned } else { aligned };
@@ -168,7 +168,7 @@ impl BitSerialPe {
         Some(Sum { mantissa, exponent: exponent % limit, invalid })
     }
 
-    /// One cycle; returns what the PE shows after it.
+    /// One cycle. Returns the PE's output after it.
     pub fn step(&mut self, cycle: &Cycle) -> Option<Sum> {
         if let Some((first, bit)) = cycle.scale {
             let before = if first { self.kept.map(|kept| Sum { mantissa: 0, ..kept }) } else { self.result };

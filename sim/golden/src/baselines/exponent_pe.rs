@@ -1,4 +1,5 @@
-//! The processing element of ANT and OliVe: exact products of whole operands; sums and their row are those of Tender's PE.
+//! The processing element of ANT and OliVe: exact products of whole operands. Sums and the row that shifts them out
+//! work as in Tender's PE.
 
 use crate::tender::accumulator::Overflow;
 use crate::tender::tender_pe::{Drain, Inputs, Pe, Work};
@@ -6,21 +7,21 @@ use crate::tender::tender_pe::{Drain, Inputs, Pe, Work};
 /// The inputs of one cycle.
 #[derive(Clone, Copy, Debug)]
 pub struct Cycle {
-    /// The sum starts again.
+    /// Whether the sum starts again.
     pub first: bool,
-    /// This is the last step of the tile.
+    /// Whether this is the last step of the tile.
     pub last: bool,
     /// Activation: integer and exponent.
     pub act: (i64, u32),
     /// Weight: integer and exponent.
     pub weight: (i64, u32),
-    /// The row starts to shift.
+    /// Whether the row starts to shift.
     pub drain: bool,
-    /// What the left neighbour shows.
+    /// The output of the left neighbour.
     pub neighbour: (i64, bool),
 }
 
-/// What a pair of integer and exponent stands for.
+/// The value of a pair of integer and exponent.
 #[must_use]
 pub fn value((integer, exponent): (i64, u32)) -> i128 {
     i128::from(integer) * (1 << exponent)
@@ -34,10 +35,10 @@ pub struct ExponentPe {
 }
 
 impl ExponentPe {
-    /// A PE after reset whose sums have `width` bits and leave as `drain` says.
+    /// A PE after reset. Its sums have `width` bits and leave as in `drain`.
     ///
     /// # Errors
-    /// A width that is odd, or not within 2 to 64.
+    /// The width is odd, or not within 2 to 64.
     pub fn new(width: u32, drain: Drain) -> Result<Self, String> {
         if !width.is_multiple_of(2) {
             return Err(format!("accumulator width is {width}, allowed: even numbers, 2 to 64"));
@@ -52,10 +53,10 @@ impl ExponentPe {
         self.limit
     }
 
-    /// One cycle; returns what the PE shows after it.
+    /// One cycle. Returns the PE's output after it.
     ///
     /// # Errors
-    /// An operand beyond the limit.
+    /// An operand is beyond the limit.
     pub fn step(&mut self, cycle: &Cycle) -> Result<Option<(i64, bool)>, String> {
         let (act, weight) = (value(cycle.act), value(cycle.weight));
         if let Some(large) = [act, weight].into_iter().find(|operand| operand.abs() > self.limit) {

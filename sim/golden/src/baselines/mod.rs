@@ -1,5 +1,5 @@
-//! Golden models of what the papers compare themselves with: number formats of ANT and OliVe, and the processing elements of
-//! ANT, OliVe, OLAccel and BitMoD.
+//! Golden models of the papers' baselines: number formats of ANT and OliVe, and the processing elements of ANT, OliVe,
+//! OLAccel and BitMoD.
 
 pub mod ant_decoder;
 pub mod bit_serial_pe;

@@ -1,8 +1,9 @@
 //! Outlier-victim pairs of OliVe: the values of all codes, as tables.
 //!
-//! A value of 4 bits is normal (int4 or flint4, by tensor), or an outlier (abfloat of 2 bits of exponent and one of mantissa, with a bias
-//! that puts it just beyond the normal values). The code 1000, which neither int4 (-8) nor flint4 (-0) uses, marks the victim: it counts
-//! as 0, and says that the other value of its pair is an outlier.
+//! A value of 4 bits is normal or an outlier. Normal values are int4 or flint4, one for each tensor. Outliers are
+//! abfloat, with 2 bits of exponent and one of mantissa, and with a bias that puts them just beyond the normal values.
+//! The code 1000 marks the victim; neither int4 (-8) nor flint4 (-0) uses it. A victim counts as 0, and the other value
+//! of its pair is an outlier.
 
 /// The type of a tensor's normal values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,18 +14,18 @@ pub enum Normal {
     Flint4,
 }
 
-/// Marks the victim.
+/// The code that marks the victim.
 pub const IDENTIFIER: u8 = 0b1000;
 
-/// Normal values of the codes; none of the identifier.
+/// Normal values of the codes; 0 for the identifier.
 const INT4: [i64; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 0, -7, -6, -5, -4, -3, -2, -1];
 const FLINT4: [i64; 16] = [0, 1, 2, 3, 16, 8, 4, 6, 0, -1, -2, -3, -16, -8, -4, -6];
-/// Outliers beside int4.
+/// Outliers of tensors with int4.
 const ABFLOAT_2: [i64; 16] = [0, 12, 16, 24, 32, 48, 64, 96, 0, -12, -16, -24, -32, -48, -64, -96];
-/// Outliers beside flint4.
+/// Outliers of tensors with flint4.
 const ABFLOAT_3: [i64; 16] = [0, 24, 32, 48, 64, 96, 128, 192, 0, -24, -32, -48, -64, -96, -128, -192];
 
-/// The two values of a pair of codes of 4 bits; none where both are victims, which no encoder writes.
+/// The two values of a pair of 4-bit codes; `None` if both are victims, which no encoder writes.
 #[must_use]
 pub fn decode(normal: Normal, codes: [u8; 2]) -> Option<[i64; 2]> {
     let (normals, outliers) = match normal {
@@ -44,7 +45,7 @@ pub fn decode(normal: Normal, codes: [u8; 2]) -> Option<[i64; 2]> {
 mod tests {
     use super::*;
 
-    /// The ranges that the paper gives: normal values to 7 and 16, outliers 12 to 96 and 24 to 192.
+    /// The paper's ranges: normal values to 7 and 16, outliers 12 to 96 and 24 to 192.
     #[test]
     fn ranges_of_the_paper() {
         for (normal, normals, outliers) in [(Normal::Int4, 7, [12, 96]), (Normal::Flint4, 16, [24, 192])] {

@@ -1,34 +1,35 @@
-//! The PE group of OLAccel: whole weights, of which the lanes and the extra multiplier each take a half.
+//! The PE group of OLAccel: whole weights, in two halves. The lanes take one half, and the extra multiplier takes the
+//! other.
 
 use crate::tender::accumulator::{Accumulator, Overflow};
 
 /// The inputs of one cycle.
 #[derive(Clone, Debug)]
 pub struct Cycle {
-    /// The sums start again.
+    /// Whether the sums start again.
     pub first: bool,
-    /// This is the last step of the tile.
+    /// Whether this is the last step of the tile.
     pub last: bool,
     /// The activation.
     pub act: i64,
     /// The lanes' weights or halves.
     pub weights: Vec<i64>,
-    /// The halves are upper ones.
+    /// Whether the halves are upper ones.
     pub upper: bool,
     /// Upper half of the outlier.
     pub outlier: i64,
     /// Its lane.
     pub outlier_lane: usize,
-    /// The row starts to shift.
+    /// Whether the row starts to shift.
     pub drain: bool,
-    /// What enters the first lane.
+    /// The value that enters the first lane.
     pub entering: (i64, bool),
 }
 
 /// Two halves of a weight, lower and upper: weight = upper x 2^width + lower.
 ///
 /// # Errors
-/// A weight that has no such halves of `width` bits.
+/// The weight has no such halves of `width` bits.
 pub fn halves(weight: i64, width: u32) -> Result<[i64; 2], String> {
     let half = 1i64 << (width - 1);
     let lower = (weight + half).rem_euclid(2 * half) - half;
@@ -40,7 +41,8 @@ pub fn halves(weight: i64, width: u32) -> Result<[i64; 2], String> {
     Ok([lower, upper])
 }
 
-/// Steps that lanes take for one activation and these weights: the extra multiplier serves one weight that needs its upper half.
+/// Steps of the lanes for one activation and these weights. The extra multiplier serves one weight that needs its upper
+/// half.
 #[must_use]
 pub fn steps(weights: &[i64], width: u32) -> u32 {
     let narrow = -(1i64 << (width - 1))..1i64 << (width - 1);
@@ -53,9 +55,9 @@ pub fn steps(weights: &[i64], width: u32) -> u32 {
 pub struct OutlierPeGroup {
     weight_width: u32,
     sums: Vec<Accumulator>,
-    /// A tile has begun since the reset.
+    /// Whether a tile has begun since the reset.
     known: bool,
-    /// The registers beside the sums; `None` what is not defined.
+    /// The registers next to the sums; `None` for undefined ones.
     row: Vec<Option<(i64, bool)>>,
     complete: bool,
     waits: bool,
@@ -65,7 +67,7 @@ impl OutlierPeGroup {
     /// A group after reset.
     ///
     /// # Errors
-    /// A width of sums that [`Accumulator::new`] refuses.
+    /// [`Accumulator::new`] refuses the width of sums.
     pub fn new(lanes: usize, weight_width: u32, accumulator_width: u32) -> Result<Self, String> {
         let sum = Accumulator::new(accumulator_width, Overflow::Wrap)?;
         let row = vec![None; lanes];
@@ -78,7 +80,7 @@ impl OutlierPeGroup {
         self.sums.iter().any(|sum| sum.get().1)
     }
 
-    /// One cycle; returns what the last place of the row shows after it.
+    /// One cycle. Returns the last place of the row after it.
     pub fn step(&mut self, cycle: &Cycle) -> Option<(i64, bool)> {
         let sums = self.sums.iter().map(Accumulator::get).map(|(sum, flag)| self.known.then_some((sum as i64, flag)));
         if self.complete {
@@ -144,7 +146,7 @@ mod tests {
         let [a, b] = [-20, 50].map(|weight| halves(weight, 4).unwrap());
         group.step(&cycle(5, [a[0], b[0]]));
         group.step(&Cycle { upper: true, last: true, ..cycle(5, [a[1], b[1]]) });
-        // -300 + 250 in the last lane, and behind it -21 - 100.
+        // -300 + 250 in the last lane, and -21 - 100 after it.
         assert_eq!(group.step(&cycle(0, [0, 0])), Some((-50, false)));
         assert_eq!(group.step(&cycle(0, [0, 0])), Some((-50, false)));
         let drain = Cycle { drain: true, ..cycle(0, [0, 0]) };
@@ -156,7 +158,7 @@ mod tests {
     fn what_is_not_defined_is_not_shown() {
         let mut group = OutlierPeGroup::new(2, 4, 16).unwrap();
         assert_eq!(group.step(&Cycle { last: true, ..cycle(0, [0, 0]) }), None);
-        // The first value that entered would be here now, but sums of no tile took its place.
+        // The first value that entered would be here now, but undefined sums took its place.
         assert_eq!(group.step(&cycle(0, [0, 0])), None);
     }
 }

@@ -62,7 +62,7 @@ fn key_agrees_for_every_16_bit_pattern() {
                 assert_key_agrees(format, a, b);
                 assert_key_agrees(format, b, a);
             }
-            // Its neighbours and mirror images, where an off-by-one would hide.
+            // Its neighbours and mirror images, where an off-by-one error would be.
             for b in [a ^ 0x8000, a.wrapping_add(1) & 0xffff, !a & 0xffff] {
                 assert_key_agrees(format, a, b);
             }

@@ -1,7 +1,8 @@
 //! AERP: eviction by accumulated attention, and recomputation of popular tokens (section 4.1).
 //!
-//! The importance of a cached token is the sum of the attention scores that later queries gave it. The algorithm takes the
-//! scores after softmax, the hardware the products q.k before it: the type of a score is a parameter here.
+//! The importance of a cached token is the sum of the attention scores that later queries gave it. The algorithm takes
+//! the scores after the softmax, and the hardware takes the products q.k before it. So the type of a score is a
+//! parameter here.
 
 use std::cmp::Ordering;
 use std::ops::AddAssign;
@@ -17,7 +18,7 @@ pub struct Budget {
     pub window: usize,
 }
 
-/// Nothing may be evicted.
+/// All cached tokens are protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllProtected;
 
@@ -54,17 +55,17 @@ impl<S: Copy + Default + PartialOrd + AddAssign> Head<S> {
     /// A query has given these attention scores to the cached tokens, in their order.
     ///
     /// # Panics
-    /// When there are not as many scores as tokens.
+    /// The number of scores differs from the number of tokens.
     pub fn attend(&mut self, scores: &[S]) {
         assert_eq!(scores.len(), self.kept.len(), "one score for each cached token");
         self.kept.iter_mut().zip(scores).for_each(|(kept, &score)| kept.score += score);
     }
 
-    /// The token that has to go for a new one: the least important that is neither one of the first nor recent, the older
-    /// one of equals. `None` when there is room.
+    /// The token to evict for a new one: the least important token that is neither one of the first nor recent. Of
+    /// equal tokens, the older one. `None` if there is room.
     ///
     /// # Errors
-    /// All are protected.
+    /// All tokens are protected.
     pub fn victim(&self) -> Result<Option<usize>, AllProtected> {
         if self.kept.len() < self.budget.tokens {
             return Ok(None);
@@ -87,11 +88,11 @@ impl<S: Copy + Default + PartialOrd + AddAssign> Head<S> {
         Ok(victim)
     }
 
-    /// Starts from a prompt whose tokens have these scores: the most important are kept, the first and the recent ones
-    /// always.
+    /// Starts from a prompt whose tokens have these scores. Keeps the first and the recent tokens, and of the others
+    /// the most important ones.
     ///
     /// # Errors
-    /// More protected tokens than places.
+    /// There are more protected tokens than places.
     pub fn prefill(budget: Budget, scores: &[S]) -> Result<Self, AllProtected> {
         let n = scores.len();
         let stays = |token: &usize| *token < budget.sink || token + budget.window >= n;
@@ -99,7 +100,7 @@ impl<S: Copy + Default + PartialOrd + AddAssign> Head<S> {
         if chosen.len() > budget.tokens {
             return Err(AllProtected);
         }
-        // A stable sort from the newest on: of equals the older goes.
+        // A stable sort from the newest on: of equal tokens the older goes.
         others.reverse();
         others.sort_by(|&a, &b| scores[b].partial_cmp(&scores[a]).unwrap_or(Ordering::Equal));
         others.truncate(budget.tokens - chosen.len());
@@ -110,16 +111,17 @@ impl<S: Copy + Default + PartialOrd + AddAssign> Head<S> {
     }
 }
 
-/// Storage formats of tokens over all heads: the vectors of each head, or the layer's input once.
+/// Storage formats of tokens over all heads: each head's vectors, or the layer's input once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Formats {
-    /// Of each token in any cache: whether its input is stored.
+    /// For each token in any cache, whether its input is stored.
     input: Vec<Option<bool>>,
 }
 
 impl Formats {
-    /// Looks at which heads hold each token (`held[head]` lists tokens). A token that is new here gets its format: its input,
-    /// when more than half of the heads hold it. One that was here before keeps its format; one that no head holds is gone.
+    /// Updates the formats from the tokens of each head (`held[head]` lists tokens). A new token gets its format: its
+    /// input is stored if more than half of the heads hold it. An old token keeps its format. A token that no head
+    /// holds is gone.
     pub fn update(&mut self, held: &[Vec<usize>]) {
         let tokens = held.iter().flatten().max().map_or(0, |t| t + 1).max(self.input.len());
         self.input.resize(tokens, None);
@@ -133,7 +135,7 @@ impl Formats {
         }
     }
 
-    /// Whether the input of a token is stored; `None` when the token is in no cache.
+    /// Whether the input of a token is stored; `None` if the token is in no cache.
     #[must_use]
     pub fn stores_input(&self, token: usize) -> Option<bool> {
         self.input.get(token).copied().flatten()
@@ -225,7 +227,7 @@ mod tests {
     proptest! {
         #![proptest_config(seeds::proptest(256))]
 
-        /// Never too many tokens, the first and the recent ones always, and the least score goes.
+        /// Never too many tokens; the first and the recent tokens stay, and the least score goes.
         #[test]
         fn invariants(steps in prop::collection::vec(prop::collection::vec(-5..5i32, 8), 1..60), sink in 0..3usize, window in 0..4usize) {
             let budget = Budget { tokens: 8, sink, window };

@@ -1,30 +1,30 @@
-//! AERP in the hardware's numbers: decoding with the golden models of score file, evictor and map together.
+//! AERP with the hardware's numbers: decoding with the golden models of score file, evictor and map together.
 
 use super::aerp::Budget;
 use super::eviction_controller::{Map, Refusal, StoredAs};
 use super::score_register_file::ScoreFile;
 use super::systolic_evictor::{Candidate, victim};
 
-/// The hardware's numbers.
+/// Widths of the hardware's numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Numbers {
     /// Bits of a score.
     pub score_width: u32,
-    /// Bits of what is added to it.
+    /// Bits of the amount that is added to a score.
     pub amount_width: u32,
-    /// Products lose this many low bits.
+    /// Low bits that products lose.
     pub shift: u32,
 }
 
 impl Numbers {
     /// The paper's scores of 4 bits.
     pub const FOUR_BITS: Self = Self { score_width: 4, amount_width: 5, shift: 9 };
-    /// Twice as many.
+    /// Scores of twice as many bits.
     pub const EIGHT_BITS: Self = Self { score_width: 8, amount_width: 9, shift: 9 };
-    /// Scores that lose next to nothing.
+    /// Scores with almost no loss.
     pub const WIDE: Self = Self { score_width: 24, amount_width: 20, shift: 2 };
 
-    /// What is added to a score for a product.
+    /// The amount that a product adds to a score.
     #[must_use]
     pub fn amount(self, product: i64) -> i64 {
         let half = 1i64 << (self.amount_width - 1);
@@ -32,13 +32,14 @@ impl Numbers {
     }
 }
 
-/// The paper's budget: half of the cache for recent tokens, 10 for the first; fewer where that would be all.
+/// The paper's budget: half of the cache for recent tokens, and 10 places for the first tokens; fewer if nothing would
+/// remain.
 #[must_use]
 pub fn budget(tokens: usize) -> Budget {
     Budget { tokens, sink: 10.min(tokens / 4), window: tokens / 2 }
 }
 
-/// AERP in the hardware's numbers, made of the golden models of its parts.
+/// AERP with the hardware's numbers, from the golden models of its parts.
 pub struct Hardware {
     numbers: Numbers,
     file: ScoreFile,
@@ -53,7 +54,7 @@ impl Hardware {
     /// An empty cache for the queries and keys of a text.
     ///
     /// # Errors
-    /// Widths that the score file refuses.
+    /// The score file refuses the widths.
     pub fn new(q: Vec<Vec<i64>>, k: Vec<Vec<i64>>, budget: Budget, numbers: Numbers) -> Result<Self, String> {
         let file = ScoreFile::new(budget.tokens, numbers.score_width)?;
         let map = Map::new(budget.tokens, budget.sink, budget.window);
@@ -66,7 +67,7 @@ impl Hardware {
         &self.tokens
     }
 
-    /// Where they are.
+    /// Their slots.
     #[must_use]
     pub fn map(&self) -> &Map {
         &self.map
@@ -78,16 +79,16 @@ impl Hardware {
         self.file.score(slot).unwrap_or(0)
     }
 
-    /// What a query adds to the scores, in order of age.
+    /// The amounts that a query adds to the scores, in order of age.
     #[must_use]
     pub fn amounts(&self, query: usize) -> Vec<i64> {
         self.tokens.iter().map(|&t| self.numbers.amount(product(&self.q[query], &self.k[t]))).collect()
     }
 
-    /// A step of a query whose token then enters; returns the victim's position in the order of age.
+    /// The step of a query, after which its token enters. Returns the victim's position in the order of age.
     ///
     /// # Errors
-    /// Everything is protected.
+    /// All tokens are protected.
     pub fn step(&mut self, query: usize) -> Result<Option<usize>, Refusal> {
         let slots: Vec<usize> = self.map.entries().iter().map(|e| e.slot).collect();
         for (amount, &slot) in self.amounts(query).into_iter().zip(&slots) {

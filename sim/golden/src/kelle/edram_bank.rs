@@ -1,14 +1,15 @@
-//! eDRAM retention: each cell holds its bit for a time of its own; an older one reads flipped.
+//! eDRAM retention: each cell holds its bit for its own time. An older bit reads flipped.
 //!
-//! The paper's figure 4 is an image; its text gives these facts (65 nm, 105 degrees): nothing fails at 45 us; with the
-//! intervals 0.36, 1.44, 5.4 and 7.2 ms the failure rate is 2e-3 on average. [`Distribution::tail`] is a monotonic curve
-//! through them. The text also speaks of "an average retention time of 1.05 ms"; taken as the mean of the cells it would
-//! lose nearly all bits at 5.4 ms. [`Distribution::mean_1050`] is that reading: a hard case for tests.
+//! The paper's figure 4 is an image. Its text gives these facts (65 nm, 105 degrees). Nothing fails at 45 us. With the
+//! intervals 0.36, 1.44, 5.4 and 7.2 ms the failure rate is 2e-3 on average. [`Distribution::tail`] is a monotonic
+//! curve through these points. The text also speaks of "an average retention time of 1.05 ms". As the mean of the
+//! cells, this would lose nearly all bits at 5.4 ms. [`Distribution::mean_1050`] is that reading: a hard case for
+//! tests.
 
 /// Share of cells, as a multiple of 2^-32.
 type Share = u32;
 
-/// How retention times are distributed: points of the cumulative failure curve, straight lines between them.
+/// The distribution of retention times: points of the cumulative failure curve, with straight lines between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distribution {
     /// (share of cells that fail up to this time, time in ns), both growing.
@@ -23,7 +24,7 @@ impl Distribution {
     /// A curve through points of (share that fails, time in ns).
     ///
     /// # Errors
-    /// Fewer than two points, the first share not 0, or points that do not grow.
+    /// There are fewer than two points, the first share is not 0, or points do not grow.
     pub fn new(points: &[(u32, u64)]) -> Result<Self, String> {
         if points.len() < 2 || points[0].0 != 0 {
             return Err("a failure curve starts at share 0 and has at least two points".into());
@@ -52,7 +53,7 @@ impl Distribution {
         Self { points: points.map(|(millionths, ns)| (share(millionths), ns)).to_vec() }
     }
 
-    /// Cells that live 1.05 ms on average and 45 us at least: evenly from 45 us to 2.055 ms.
+    /// Cells that hold their bit for 1.05 ms on average and for 45 us at least: evenly from 45 us to 2.055 ms.
     #[must_use]
     pub fn mean_1050() -> Self {
         Self { points: vec![(0, 45_000), (u32::MAX, 2_055_000)] }
@@ -94,7 +95,7 @@ impl Distribution {
     }
 }
 
-/// A generator of ranks; splitmix64, which is defined by its constants.
+/// A generator of ranks: splitmix64, which its constants define.
 struct SplitMix(u64);
 
 impl SplitMix {
@@ -106,16 +107,16 @@ impl SplitMix {
     }
 }
 
-/// A bank of cells: what it holds, how old it is, and what a read returns.
+/// A bank of cells: their content, their age, and the results of reads.
 ///
-/// A bit flips when its row is older than its cell's time. A write-back of what was read makes the flip permanent, and
-/// the row is young again; then the same cell may flip back.
+/// A bit flips when its row is older than its cell's time. A write-back of the read bits makes the flip permanent. The
+/// row is then young again, and the same cell may flip back later.
 #[derive(Clone, Debug)]
 pub struct Bank {
     bits: usize,
     /// Cycles that each cell holds its bit, row by row.
     times: Vec<u32>,
-    /// The shortest of each row.
+    /// The shortest time of each row.
     weakest: Vec<u32>,
     stored: Vec<Vec<bool>>,
     restored: Vec<u64>,
@@ -139,7 +140,7 @@ impl Bank {
         self.times[row * self.bits + bit]
     }
 
-    /// The cell that loses its bit first holds it for this long.
+    /// The shortest time of all cells.
     #[must_use]
     pub fn weakest(&self) -> u32 {
         self.weakest.iter().copied().min().unwrap_or(u32::MAX)
@@ -157,7 +158,7 @@ impl Bank {
         self.restored[row] = now;
     }
 
-    /// What a read in cycle `now` returns.
+    /// The result of a read in cycle `now`.
     pub fn read(&mut self, row: usize, now: u64) -> Vec<bool> {
         let age = now - self.restored[row];
         let mut value = self.stored[row].clone();
@@ -211,7 +212,7 @@ mod tests {
         let flipped: Vec<_> = (0..16).filter(|&bit| bank.time(1, bit) < 20).collect();
         assert!(!flipped.is_empty() && flipped.len() < 16);
         assert!((0..16).all(|bit| later[bit] != flipped.contains(&bit)));
-        // Refreshed too late, the flips stay.
+        // The refresh came too late, so the flips stay.
         bank.write(1, 121, &later);
         assert_eq!(bank.read(1, 131), later);
         assert_eq!(bank.flips(), flipped.len() as u64);

@@ -1,11 +1,11 @@
-//! Eviction controller: which token is in which slot of one head's cache.
+//! Eviction controller: the tokens in the slots of one head's cache.
 
 /// How a token is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoredAs {
     /// Key and value vectors.
     Kv,
-    /// The layer's input, from which they are computed again.
+    /// The layer's input, from which key and value are computed again.
     X,
 }
 
@@ -18,12 +18,12 @@ pub struct Entry {
     pub stored_as: StoredAs,
 }
 
-/// Why a token is not taken.
+/// The reason to refuse a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The cache is full, and nothing in it may go.
+    /// The cache is full, and all of its tokens are protected.
     AllProtected,
-    /// The victim that was named is protected, or not there.
+    /// The given victim is protected, or not there.
     NoSuchVictim,
 }
 
@@ -48,7 +48,7 @@ impl Map {
         (self.sink, self.window) = (sink, window);
     }
 
-    /// How many first and last tokens must stay.
+    /// How many first tokens, and how many last tokens, must stay.
     #[must_use]
     pub fn protection(&self) -> (usize, usize) {
         (self.sink, self.window)
@@ -68,21 +68,21 @@ impl Map {
     /// Whether the token at this position must stay.
     #[must_use]
     pub fn is_protected(&self, position: usize) -> bool {
-        // The first tokens of all are never evicted, so they are the first ones here.
+        // The first tokens of the sequence are never evicted, so they come first here.
         position < self.sink || position + self.window >= self.entries.len()
     }
 
-    /// The cache has no free slot.
+    /// Whether the cache has no free slot.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.entries.len() == self.slots
     }
 
-    /// A new token. While there is room it gets the next slot; then that of the token at position `victim`, which is
-    /// gone. Returns the slot.
+    /// A new token enters. While there is room, it gets the next slot. Then it gets the slot of the token at position
+    /// `victim`, which is evicted. Returns the slot.
     ///
     /// # Errors
-    /// No room, and no victim that may go.
+    /// There is no room, and no victim that may go.
     pub fn insert(&mut self, victim: Option<usize>, stored_as: StoredAs) -> Result<usize, Refusal> {
         let slot = if self.is_full() {
             let position = victim.ok_or(Refusal::AllProtected)?;

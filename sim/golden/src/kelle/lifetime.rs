@@ -14,7 +14,7 @@ pub struct Cycles {
 /// Equations 4 to 6: work over throughput. MACs over MACs a cycle, bytes over bytes a cycle.
 ///
 /// # Errors
-/// A throughput of zero.
+/// The throughput is zero.
 pub fn time(work: u64, per_cycle: u64) -> Result<Cycles, String> {
     if per_cycle == 0 {
         return Err("a throughput is 0 per cycle, allowed: at least 1".into());
@@ -53,7 +53,7 @@ struct Span {
     to: usize,
 }
 
-/// Sums the accesses that pass while each datum waits.
+/// Sums the accesses during the wait of each datum.
 fn total(schedule: &[&[Access]], spans: &[Span]) -> Lifetime {
     let mut sum = Lifetime::default();
     for step in spans.iter().flat_map(|s| &schedule[s.from..s.to]) {
@@ -69,15 +69,15 @@ fn total(schedule: &[&[Access]], spans: &[Span]) -> Lifetime {
 pub fn baseline() -> Lifetime {
     use Access::{Edram, Sram};
     let schedule: [&[Access]; 5] = [&[Sram], &[Sram], &[Sram], &[Edram], &[Edram]];
-    // X waits for all weights; Q from W_Q's product to that with K; K from its own to that with Q; V for the keys and the
-    // values.
+    // X waits for all weights. Q waits from W_Q's product to the product with K, and K waits from its own product to
+    // the product with Q. V waits for the keys and the values.
     let spans = [Span { from: 0, to: 3 }, Span { from: 1, to: 4 }, Span { from: 2, to: 4 }, Span { from: 3, to: 5 }];
     total(&schedule, &spans)
 }
 
-/// Equation 8: weights and cached vectors are read side by side; new keys and values are used as they are made.
+/// Equation 8: weights and cached vectors are read in parallel. New keys and values are used as they are made.
 ///
-/// The paper counts an overlapped step of Q's wait as both accesses, T_SRAM + T_eDRAM: so does this.
+/// The paper counts an overlapped step of Q's wait as both accesses, T_SRAM + T_eDRAM, and so does this model.
 #[must_use]
 pub fn kelle() -> Lifetime {
     use Access::{Edram, Sram};

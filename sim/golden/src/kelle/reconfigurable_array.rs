@@ -1,39 +1,39 @@
-//! The reconfigurable array: weights that wait and weights at work, sums of products of bytes in both directions, and when
-//! they are known ([`Edge`]).
+//! The reconfigurable array: weights that wait and weights in use, sums of products of bytes in both directions, and
+//! the cycles in which sums are known ([`Edge`]).
 
 use std::collections::VecDeque;
 
-/// A vector that is multiplied.
+/// A vector to multiply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The rows loaded before begin to work.
+    /// Whether the rows loaded before come into use.
     pub swap: bool,
-    /// A sum for each row, else one for each column.
+    /// Whether there is a sum for each row; otherwise one for each column.
     pub transposed: bool,
-    /// The sums begin.
+    /// Whether the sums begin.
     pub first: bool,
-    /// The sums leave.
+    /// Whether the sums leave.
     pub last: bool,
-    /// The products count 2^(operand width x place).
+    /// Products count 2^(operand width x place) times.
     pub place: u32,
     /// Number of the sums.
     pub index: usize,
-    /// Signs of activations and weights.
+    /// Whether activations, and whether weights, are signed.
     pub signed: (bool, bool),
-    /// By row, or by column: as they are in the wires.
+    /// Activations by row, or by column, as raw bits.
     pub acts: Vec<u64>,
 }
 
-/// A sum and whether one on the way to it was not exact, or its number does not exist.
+/// A sum, and whether an earlier step of it was not exact or its number does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sum {
     /// Wrapped.
     pub value: i128,
-    /// The flag.
+    /// The overflow flag.
     pub overflow: bool,
 }
 
-/// The array. What was never given is `None`.
+/// The array. A value that was never given is `None`.
 #[derive(Clone, Debug)]
 pub struct Array {
     rows: usize,
@@ -42,7 +42,7 @@ pub struct Array {
     width: u32,
     waiting: Vec<Option<Vec<u64>>>,
     working: Vec<Option<Vec<u64>>>,
-    /// By number and lane.
+    /// Sums by number and lane.
     sums: Vec<Vec<Option<Sum>>>,
 }
 
@@ -50,7 +50,7 @@ impl Array {
     /// An array after a reset: `depth` sums of `width` bits a lane.
     ///
     /// # Errors
-    /// No rows, columns or sums, or a width that does not fit.
+    /// There are no rows, columns or sums, or a width does not fit.
     pub fn new((rows, columns): (usize, usize), operand_width: u32, width: u32, depth: usize) -> Result<Self, String> {
         if rows == 0 || columns == 0 || depth == 0 {
             return Err(format!("{rows} rows, {columns} columns, {depth} sums: none may be 0"));
@@ -70,21 +70,21 @@ impl Array {
         })
     }
 
-    /// All is forgotten.
+    /// Clears all weights and sums.
     pub fn clear(&mut self) {
         self.waiting.fill(None);
         self.working.fill(None);
         self.sums.iter_mut().for_each(|lanes| lanes.fill(None));
     }
 
-    /// Weights of a row, which wait; nothing happens to one that is not there.
+    /// Loads weights of a row, which then wait. A row that does not exist changes nothing.
     pub fn load(&mut self, row: usize, weights: Vec<u64>) {
         if let Some(waiting) = self.waiting.get_mut(row) {
             *waiting = Some(weights);
         }
     }
 
-    /// The number that the wires of a byte mean.
+    /// The number that a byte stands for.
     fn number(&self, byte: u64, signed: bool) -> i128 {
         let half = 1i128 << (self.operand_width - 1);
         let byte = i128::from(byte);
@@ -96,7 +96,7 @@ impl Array {
         Some(self.number(act, signed.0) * self.number(weight, signed.1))
     }
 
-    /// A vector passes; returns the sum of each lane that has one, if it is the last one.
+    /// A vector passes the array. If it is the last one of its sums, returns the sum of each lane that has one.
     pub fn step(&mut self, step: &Step) -> Option<Vec<Option<Sum>>> {
         if step.swap {
             self.working.clone_from(&self.waiting);
@@ -127,62 +127,64 @@ impl Array {
         step.last.then_some(shown)
     }
 
-    /// There is a sum of this number.
+    /// Whether there is a sum of this number.
     #[must_use]
     pub fn exists(&self, index: usize) -> bool {
         index < self.sums.len()
     }
 }
 
-/// When results can leave, and when a step or a row must wait. Cycles count up; each is told once, by [`Edge::cycle`].
+/// When results can leave, and when a step or a row must wait. Cycles count up, and [`Edge::cycle`] takes each cycle
+/// once.
 #[derive(Clone, Debug)]
 pub struct Edge {
     rows: u64,
     lanes: u64,
     results: usize,
     inside: usize,
-    /// Cycles in which results on their way are complete.
+    /// Cycles in which results in flight are complete.
     coming: VecDeque<u64>,
-    /// The oldest result is at the port.
+    /// Whether the oldest result is at the port.
     there: bool,
     /// Cycle of the last swap.
     swap: Option<u64>,
 }
 
 impl Edge {
-    /// The edge of an array that keeps so many results.
+    /// The edge of an array that keeps `results` results.
     #[must_use]
     pub fn new((rows, columns): (u64, u64), results: usize) -> Self {
         let lanes = rows.max(columns);
         Self { rows, lanes, results, inside: 0, coming: VecDeque::new(), there: false, swap: None }
     }
 
-    /// Cycle in which lane `lane` has its sum of a step of cycle `step`.
+    /// The cycle in which lane `lane` has its sum of a step in cycle `step`.
     #[must_use]
     pub fn lane(&self, step: u64, lane: u64) -> u64 {
         step + self.lanes + lane + 1
     }
 
-    /// A step with `last` is taken.
+    /// Whether a step with `last` is taken.
     #[must_use]
     pub fn room(&self) -> bool {
         self.inside < self.results
     }
 
-    /// A row is taken in `cycle`; `swaps`: a step of this cycle swaps.
+    /// Whether a row is taken in `cycle`. `swaps`: a step of this cycle swaps.
     #[must_use]
     pub fn takes(&self, row: u64, cycle: u64, swaps: bool) -> bool {
         let since = if swaps { Some(0) } else { self.swap.map(|swap| cycle - swap) };
         since.is_none_or(|since| since >= row.min(self.rows - 1))
     }
 
-    /// A beat of a result is at the port.
+    /// Whether a beat of a result is at the port.
     #[must_use]
     pub fn valid(&self) -> bool {
         self.there
     }
 
-    /// What happens in `cycle`: a last step is taken, a swap, the last beat of a result is.
+    /// The events of `cycle`: whether a last step is taken, whether a step swaps, and whether the last beat of a result
+    /// is taken.
     pub fn cycle(&mut self, cycle: u64, (ends, swaps, leaves): (bool, bool, bool)) {
         let due = self.coming.front().is_some_and(|&complete| complete <= cycle);
         let fetches = due && (!self.there || leaves);
@@ -191,7 +193,7 @@ impl Edge {
         }
         self.there = fetches || (self.there && !leaves);
         if ends {
-            // One cycle behind the last lane.
+            // One cycle after the last lane.
             self.coming.push_back(self.lane(cycle, self.lanes - 1) + 1);
             self.inside += 1;
         }
@@ -201,7 +203,7 @@ impl Edge {
         }
     }
 
-    /// All is forgotten.
+    /// Clears all state.
     pub fn clear(&mut self) {
         (self.inside, self.there, self.swap) = (0, false, None);
         self.coming.clear();
@@ -228,7 +230,7 @@ mod tests {
         let all = [true; 3];
         assert_eq!(sums(array.step(&step(false, all, &[1, 10, 77]))), [Some(41), Some(52), Some(-7)]);
         assert_eq!(sums(array.step(&step(true, all, &[1, 0xfe, 3]))), [Some(1 - 4 + 9), Some(4 - 10 - 3)]);
-        // What waits does not work yet; a row that is not loaded stays.
+        // Weights that wait are not in use yet. A row that is not loaded stays.
         array.load(0, vec![0, 0, 1]);
         assert_eq!(sums(array.step(&step(true, [true, true, false], &[1, 1, 1]))), [Some(6), Some(8)]);
         assert_eq!(sums(array.step(&step(true, [false, true, true], &[1, 1, 1]))), [Some(7), Some(16)]);

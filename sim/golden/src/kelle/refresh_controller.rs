@@ -1,11 +1,12 @@
-//! 2DRP: what a legal sequence of refreshes is.
+//! 2DRP: the rules for a legal sequence of refreshes.
 //!
-//! The checker follows the contract, not a controller: it is told what the bank does in each cycle and what is asked of
-//! it (validity, classes, intervals), and says whether the rules hold. Any controller can be held against it.
+//! The checker follows the contract, not a controller. Its inputs are the bank's operations in each cycle and the
+//! requirements (validity, classes, intervals). It reports whether the rules hold. Any controller can be checked
+//! against it.
 //!
 //! The age of a row is the number of cycles since its last write or write-back. Ages are known to a `unit` of cycles. A
-//! valid row is *overdue* in a cycle when its age exceeds the interval of its class by `unit` or more (by 1, when the unit
-//! is 1), class and interval being those of that cycle. The rules:
+//! valid row is *overdue* in a cycle when its age exceeds the interval of its class by `unit` or more. If the unit is
+//! 1, it must exceed the interval by 1. Class and interval are the current ones. The rules:
 //!
 //! - **safe**: no row is overdue for more than `wait` cycles in a row. For a row whose class and interval stay, this is
 //!   "never older than interval + slack" with a slack of `wait` + `unit` - 1. A row that is promoted, or whose interval
@@ -32,49 +33,50 @@ impl Intervals {
     }
 }
 
-/// What the contract of a refresh controller promises for a bank group, whatever the traffic.
+/// The promise of a refresh controller's contract for a bank group, whatever the traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Rows of the group.
     pub rows: u64,
     /// Cycles that refreshes may wait for the banks in one round over the rows.
     pub patience: u64,
-    /// Cycles in which ages are known.
+    /// The unit in which ages are known, in cycles.
     pub unit: u64,
 }
 
 impl Limits {
-    /// Consecutive cycles for which a row may be overdue: two rounds lie between two looks at a row. Of the `rows` looks
-    /// at others one cycle each, of the refreshes two, and what they wait for the banks.
+    /// Consecutive cycles for which a row may be overdue. Two rounds lie between two looks at a row. In a round, the
+    /// `rows` looks at other rows take one cycle each, and refreshes take two. Their waits for the banks add to this.
     #[must_use]
     pub fn wait(&self) -> u64 {
         3 * self.rows + 2 * self.patience
     }
 
-    /// By how much a row of constant class may be older than its interval: it is overdue from `unit` on.
+    /// By how much a row of constant class may be older than its interval. It is overdue from `unit` on.
     #[must_use]
     pub fn slack(&self) -> u64 {
         self.wait() + self.unit - 1
     }
 
-    /// By how much a row that is left alone (no other is due, nobody wants the banks) may be older than its interval when it
-    /// is read for its refresh: a walk over the rows, from the cycle on in which its age is known to be enough.
+    /// By how much an undisturbed row may be older than its interval when it is read for its refresh. Undisturbed means
+    /// that no other row is due and no access wants the banks. The walk over the rows begins in the cycle in which the
+    /// age is known to be enough.
     #[must_use]
     pub fn until_read(&self) -> u64 {
         self.rows + if self.unit == 1 { 0 } else { self.unit }
     }
 
-    /// Cycles from the report of a promotion to the read of a row that is left alone and older than its new interval by a
-    /// unit, at most. Below a patience of 8 nothing is promised.
+    /// The most cycles from the report of a promotion to the read of an undisturbed row that is older than its new
+    /// interval by a unit. Below a patience of 8 nothing is promised.
     pub const UNTIL_PROMOTED_IS_READ: u64 = 3;
 
-    /// The shortest interval that is taken: a refresh of each row, a read and a write, fits into it.
+    /// The shortest interval that is accepted: a refresh of each row, a read and a write, fits into it.
     #[must_use]
     pub fn shortest_interval(&self) -> u64 {
         2 * self.rows
     }
 
-    /// The intervals that hold when `asked` are offered: whole units, or `None` where they are refused.
+    /// The intervals that hold when `asked` are offered: whole units, or `None` if they are refused.
     #[must_use]
     pub fn accepted(&self, asked: Intervals) -> Option<Intervals> {
         let whole = |interval: u64| interval - interval % self.unit;
@@ -83,7 +85,7 @@ impl Limits {
     }
 }
 
-/// What the bank does in a cycle.
+/// The operation of the bank in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// The accelerator reads a row.
@@ -105,7 +107,7 @@ pub enum Violation {
         row: usize,
         /// Consecutive cycles in which it was overdue.
         overdue: u64,
-        /// What is allowed.
+        /// The allowed cycles.
         wait: u64,
     },
     /// A row was refreshed that had not been due since it was last restored.
@@ -125,7 +127,7 @@ pub enum Violation {
         /// All of them.
         operations: Vec<Operation>,
     },
-    /// A write-back that does not bring the value last read and still current.
+    /// A write-back whose value is not the value last read, or is no longer current.
     Stale {
         /// The row.
         row: usize,
@@ -141,7 +143,7 @@ impl fmt::Display for Violation {
             Self::Early { row, age } => write!(f, "row {row} was refreshed at age {age} without having been due"),
             Self::Invalid { row } => write!(f, "row {row} was refreshed and is not valid"),
             Self::Collision { operations } => write!(f, "several operations in one cycle: {operations:?}"),
-            Self::Stale { row } => write!(f, "a write-back of row {row} without a read of what it holds now"),
+            Self::Stale { row } => write!(f, "a write-back of row {row} without a read of its current value"),
         }
     }
 }
@@ -154,11 +156,11 @@ struct Row {
     high: bool,
     /// Cycle of the last write or write-back; `None` before the first.
     restored: Option<u64>,
-    /// From this cycle on, validity, class and interval are what they are now.
+    /// From this cycle on, validity, class and interval have their current values.
     settled: u64,
-    /// It was overdue before that as well, from this cycle on.
+    /// If it was overdue before that as well, the cycle from which on it was.
     overdue_from: Option<u64>,
-    /// The row was due at some cycle since it was restored, under an earlier class or interval.
+    /// Whether the row was due since it was restored, under an earlier class or interval.
     was_due: bool,
 }
 
@@ -203,13 +205,13 @@ impl Checker {
         &self.refreshes
     }
 
-    /// The longest time that a row was overdue, of what was looked at so far.
+    /// The longest time that a row was overdue, among all looks so far.
     #[must_use]
     pub fn longest_overdue(&self) -> u64 {
         self.longest
     }
 
-    /// Age of a row in the current cycle, when it was ever written.
+    /// Age of a row in the current cycle; `None` if it was never written.
     #[must_use]
     pub fn age(&self, row: usize) -> Option<u64> {
         self.rows[row].restored.map(|at| self.now - at)
@@ -218,7 +220,7 @@ impl Checker {
     /// From the current cycle on, `row` is valid or not.
     ///
     /// # Errors
-    /// The row was overdue too long before.
+    /// The row was overdue for too long before.
     pub fn set_valid(&mut self, row: usize, valid: bool) -> Result<(), Violation> {
         let before = self.intervals;
         if self.rows[row].valid == valid { Ok(()) } else { self.change(row, before, |r| r.valid = valid) }
@@ -227,7 +229,7 @@ impl Checker {
     /// From the current cycle on, `row` has a high score or a low one.
     ///
     /// # Errors
-    /// The row was overdue too long before.
+    /// The row was overdue for too long before.
     pub fn set_class(&mut self, row: usize, high: bool) -> Result<(), Violation> {
         let before = self.intervals;
         if self.rows[row].high == high { Ok(()) } else { self.change(row, before, |r| r.high = high) }
@@ -236,13 +238,13 @@ impl Checker {
     /// From the current cycle on, other intervals hold.
     ///
     /// # Errors
-    /// A row was overdue too long before.
+    /// A row was overdue for too long before.
     pub fn set_intervals(&mut self, intervals: Intervals) -> Result<(), Violation> {
         let before = std::mem::replace(&mut self.intervals, intervals);
         (0..self.rows.len()).try_for_each(|row| self.change(row, before, |_| {}))
     }
 
-    /// Changes what is asked of a row; the intervals have been `before` until now.
+    /// Changes the requirements of a row. Until now the intervals were `before`.
     fn change(&mut self, row: usize, before: Intervals, change: impl FnOnce(&mut Row)) -> Result<(), Violation> {
         let after = std::mem::replace(&mut self.intervals, before);
         let (start, due) = (self.overdue_start(row), self.due(row));
@@ -253,7 +255,7 @@ impl Checker {
         self.rows[row].was_due |= due;
         self.rows[row].overdue_from = None;
         self.rows[row].settled = 0;
-        // Overdue before and after: one stretch of time.
+        // Overdue before and after: a single stretch of time.
         let still = self.overdue_start(row).is_some_and(|s| s <= now);
         self.rows[row].overdue_from = start.filter(|&s| still && s < now);
         self.rows[row].settled = now;
@@ -291,7 +293,7 @@ impl Checker {
         Ok(())
     }
 
-    /// One cycle with everything that the bank does in it.
+    /// One cycle with all operations of the bank in it.
     ///
     /// # Errors
     /// A broken rule.
@@ -327,7 +329,7 @@ impl Checker {
         Ok(())
     }
 
-    /// Looks at the rows that nothing has restored lately.
+    /// Checks the rows that were not restored lately.
     ///
     /// # Errors
     /// A row that is overdue for too long.
@@ -390,13 +392,13 @@ mod tests {
         let mut late = c.clone();
         quiet(&mut late, 1);
         assert!(matches!(late.finish(), Err(Violation::Late { row: 0, overdue: 6, .. })));
-        // Demoted and promoted within a cycle's time, it is overdue without a break.
+        // Demoted and promoted within a cycle, it is overdue without a break.
         let mut both = c.clone();
         both.set_intervals(Intervals { high: 10, low: 12 }).unwrap();
         both.set_class(0, false).unwrap();
         quiet(&mut both, 1);
         assert!(matches!(both.finish(), Err(Violation::Late { row: 0, overdue: 6, .. })));
-        // Demoted in time, it is not overdue any more, but it was due: it may be refreshed.
+        // Demoted in time, it is no longer overdue. But it was due, so it may be refreshed.
         c.set_class(0, false).unwrap();
         c.finish().unwrap();
         c.cycle(&[RefreshRead(0)]).unwrap();
@@ -405,7 +407,7 @@ mod tests {
 
     #[test]
     fn what_was_due_is_not_due_any_more_when_it_was_restored() {
-        // Overdue while it was promoted, and demoted since: due, though younger than its interval.
+        // Overdue while it was promoted, and then demoted: due, though younger than its interval.
         let was_due = || {
             let mut c = checker();
             quiet(&mut c, 14);

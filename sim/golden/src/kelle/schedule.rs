@@ -1,17 +1,17 @@
-//! 2DRP: a reference schedule, and how many refreshes it takes.
+//! 2DRP: a reference schedule, and the number of its refreshes.
 //!
-//! Each valid row is refreshed when its age reaches the interval of its class: not earlier, and later only when the bank
-//! is busy. Among rows that are due, the one that has been due longest goes first; one that a promotion made overdue has
-//! been due since its age passed the new interval.
+//! Each valid row is refreshed when its age reaches the interval of its class: not earlier, and later only when the
+//! bank is busy. Among rows that are due, the row that has been due longest goes first. A row that a promotion made
+//! overdue has been due since its age passed the new interval.
 
 use super::refresh_controller::{Intervals, Operation};
 
-/// A step of decoding, as the rows of a cache see it.
+/// A step of decoding, in terms of the rows of a cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The row that the new token takes.
     pub written: usize,
-    /// Per row: its score is high.
+    /// For each row, whether its score is high.
     pub high: Vec<bool>,
 }
 
@@ -21,7 +21,7 @@ struct Row {
     high: bool,
 }
 
-/// Chooses refreshes for a bank that is used by others first.
+/// Chooses refreshes for a bank in which accesses go first.
 #[derive(Clone, Debug)]
 pub struct Reference {
     rows: Vec<Option<Row>>,
@@ -44,14 +44,14 @@ impl Reference {
         }
     }
 
-    /// One cycle: what the bank does in it, the access if there is one and a refresh otherwise. A write makes its row
-    /// valid, with a low score when it was not valid before.
+    /// One cycle. Returns the bank's operation: the access if there is one, otherwise a refresh. A write makes its row
+    /// valid; if the row was not valid before, it gets a low score.
     pub fn cycle(&mut self, access: Option<Operation>) -> Option<Operation> {
         let operation = access.or_else(|| self.refresh());
         if let Some(Operation::Write(row) | Operation::RefreshWrite(row)) = operation {
             let high = self.rows[row].is_some_and(|r| r.high);
             self.rows[row] = Some(Row { restored: self.now, high });
-            // What was read before is not what the row holds now.
+            // The value read before is no longer the row's current value.
             self.reading = self.reading.filter(|&r| r != row);
         }
         if let Some(Operation::RefreshRead(row)) = operation {
@@ -71,8 +71,9 @@ impl Reference {
     }
 }
 
-/// Counts the refreshes of an ideal schedule (each row exactly when its age reaches its interval), event by event: for
-/// long traces in which most cycles bring nothing. A refresh that is due in the cycle of an event comes before it.
+/// Counts the refreshes of an ideal schedule, in which each row is refreshed exactly when its age reaches its interval.
+/// It works event by event, for long traces in which most cycles have no event. A refresh that is due in the cycle of
+/// an event comes before the event.
 #[derive(Clone, Debug)]
 pub struct Counter {
     rows: Vec<Option<Row>>,
@@ -93,7 +94,7 @@ impl Counter {
         self.refreshes
     }
 
-    /// Brings a row up to cycle `now`.
+    /// Advances a row to cycle `now`.
     fn advance(&mut self, row: usize, now: u64) {
         let intervals = self.intervals;
         let Some(r) = &mut self.rows[row] else { return };
@@ -103,13 +104,13 @@ impl Counter {
         r.restored += times * interval;
     }
 
-    /// A row is written, and valid from then on, with a low score.
+    /// A row is written. From then on it is valid, with a low score.
     pub fn write(&mut self, row: usize, now: u64) {
         self.advance(row, now);
         self.rows[row] = Some(Row { restored: now, high: false });
     }
 
-    /// The class of a row. One that is overdue under a shorter interval is refreshed at once.
+    /// Sets the class of a row. A row that is overdue under a shorter interval is refreshed at once.
     pub fn set_class(&mut self, row: usize, high: bool, now: u64) {
         self.advance(row, now);
         let interval = if high { self.intervals.high } else { self.intervals.low };
@@ -121,7 +122,7 @@ impl Counter {
         }
     }
 
-    /// Up to cycle `now`, all rows.
+    /// Advances all rows to cycle `now`.
     pub fn finish(&mut self, now: u64) {
         (0..self.rows.len()).for_each(|row| self.advance(row, now));
     }
@@ -137,7 +138,7 @@ mod tests {
     proptest! {
         #![proptest_config(seeds::proptest(256))]
 
-        /// The reference schedule is legal. Its slack: all rows may become due at once, each takes two free cycles.
+        /// The reference schedule is legal. Its slack: all rows may become due at once, and each takes two free cycles.
         #[test]
         fn is_legal(
             events in prop::collection::vec((0..4u8, 0..4usize, any::<bool>()), 200..600),
@@ -146,7 +147,7 @@ mod tests {
         ) {
             let intervals = Intervals { high, low };
             let mut reference = Reference::new(4, intervals);
-            // Every other cycle is free at least.
+            // At least every other cycle is free.
             let mut checker = Checker::new(4, intervals, 1, 4 * 2 * 2 + 2);
             for (at, (kind, row, high)) in events.into_iter().enumerate() {
                 let access = match kind {
@@ -172,7 +173,7 @@ mod tests {
             prop_assert!(checker.finish().is_ok());
         }
 
-        /// Event by event or cycle by cycle, the count is the same.
+        /// The count is the same, event by event or cycle by cycle.
         #[test]
         fn counts_are_those_of_every_cycle(
             events in prop::collection::vec((0..12u64, 0..3usize, 0..4u8), 1..60),
@@ -208,7 +209,7 @@ mod tests {
             }
         }
 
-        /// On an idle bank the schedule takes as many refreshes as are counted.
+        /// On an idle bank the schedule takes as many refreshes as the counter counts.
         #[test]
         fn counts_agree(high in 20..30u64, low in 30..90u64, is_high in any::<bool>(), cycles in 100..500u64) {
             let intervals = Intervals { high, low };
@@ -222,7 +223,7 @@ mod tests {
                 done += u64::from(matches!(reference.cycle(None), Some(Operation::RefreshWrite(_))));
             }
             counter.finish(cycles);
-            // A real refresh takes a cycle more than an ideal one, and the next interval starts that much later.
+            // A real refresh takes a cycle more than an ideal one, so the next interval starts a cycle later.
             let drift = counter.refreshes() / if is_high { high } else { low };
             prop_assert!(counter.refreshes() - done <= 1 + drift);
         }
@@ -264,11 +265,12 @@ mod tests {
         };
         // In cycle 107 the age is 100, and again in cycle 207.
         assert_eq!([106, 107, 206, 207].map(|now| finish(counter(), now)), [0, 1, 1, 2]);
-        // What is due in the cycle of a write comes before it; the write makes the row young.
+        // A refresh that is due in the cycle of a write comes before the write. The write makes the row young.
         let mut c = counter();
         c.write(0, 107);
         assert_eq!([107, 206, 207].map(|now| finish(c.clone(), now)), [1, 1, 2]);
-        // A promotion in the cycle in which the age reaches the shorter interval refreshes, one cycle earlier it does not.
+        // A promotion in the cycle in which the age reaches the shorter interval refreshes the row. One cycle earlier
+        // it does not.
         for (now, at_once) in [(16, 0), (17, 1)] {
             let mut c = counter();
             c.set_class(0, true, now);
@@ -279,7 +281,7 @@ mod tests {
         let mut c = counter();
         c.set_class(0, true, 109);
         assert_eq!([109, 116, 117, 127].map(|now| finish(c.clone(), now)), [1, 1, 2, 3]);
-        // A demoted row waits longer, and a row that is written again has a low score.
+        // A demoted row waits longer. A row that is written again has a low score.
         let mut c = counter();
         c.set_class(0, true, 8);
         c.set_class(0, false, 9);
@@ -288,7 +290,7 @@ mod tests {
         c.set_class(0, true, 8);
         c.write(0, 9);
         assert_eq!([108, 109].map(|now| finish(c.clone(), now)), [0, 1]);
-        // Rows that nobody wrote are not refreshed.
+        // Rows that were never written are not refreshed.
         let mut c = counter();
         c.set_class(1, true, 8);
         assert_eq!(finish(c, 50), 0);

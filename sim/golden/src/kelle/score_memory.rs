@@ -1,4 +1,5 @@
-//! Score memory: what it shows is what the registers of a [`ScoreFile`] would, whose scores all age at once. That its own age when they
-//! are read is not to be seen, as long as each is written between two ageings: its bench sees to that.
+//! Score memory: it shows the same scores as the registers of a [`ScoreFile`], whose scores all age at once. Its own
+//! scores age when they are read. This makes no difference as long as each score is written between two ageings, which
+//! its bench ensures.
 
 pub use super::score_register_file::ScoreFile;

@@ -1,8 +1,8 @@
 //! Score register file: small saturating scores with ageing.
 //!
-//! Rules: a sum below 0 becomes 0; a sum above the top becomes the top, and is remembered. At the end of a step in which
-//! that happened, all scores are halved (rounded down), so that their order stays meaningful. Scores do not age within a
-//! step: the evictor holds copies of them meanwhile.
+//! Rules: a sum below 0 becomes 0. A sum above the top becomes the top, and this is remembered. At the end of a step
+//! with such a sum, all scores are halved (rounded down), so that their order stays meaningful. Scores do not age
+//! within a step, because the evictor holds copies of them.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ impl ScoreFile {
     /// `rows` invalid entries of `width` bits.
     ///
     /// # Errors
-    /// A width outside of 1 to 48 bits.
+    /// The width is outside of 1 to 48 bits.
     pub fn new(rows: usize, width: u32) -> Result<Self, String> {
         if !(1..=48).contains(&width) {
             return Err(format!("score width is {width}, allowed: 1 to 48"));
@@ -34,7 +34,7 @@ impl ScoreFile {
         self.scores[row]
     }
 
-    /// A score has reached beyond the top since the last step ended.
+    /// Whether a score has gone beyond the top since the last step ended.
     #[must_use]
     pub fn saturated(&self) -> bool {
         self.saturated
@@ -58,18 +58,19 @@ impl ScoreFile {
         self.dropped[row] = false;
     }
 
-    /// The token of a row keeps its score, but nobody has to refresh the row; nothing happens without a token.
+    /// Drops the token of a row: it keeps its score, but the row needs no refresh. A row without a token does not
+    /// change.
     pub fn drop(&mut self, row: usize) {
         self.dropped[row] |= self.scores[row].is_some();
     }
 
-    /// The token is gone.
+    /// Removes the token of a row.
     pub fn clear(&mut self, row: usize) {
         self.scores[row] = None;
         self.dropped[row] = false;
     }
 
-    /// Adds to the score of a row; nothing happens to one that is not valid.
+    /// Adds to the score of a row. A row that is not valid does not change.
     pub fn add(&mut self, row: usize, amount: i64) {
         if let Some(score) = &mut self.scores[row] {
             let sum = *score + amount;

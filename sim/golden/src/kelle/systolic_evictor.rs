@@ -1,19 +1,19 @@
-//! The victim: the smallest score among those that may go; a tie evicts the older.
+//! The victim: the token with the smallest score among all tokens that may go. Of equal tokens, the older one.
 
 /// One token, in order of age: the oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// Importance.
     pub score: i64,
-    /// It must stay: a sink, a recent token, or no token at all.
+    /// Whether it must stay: a sink, a recent token, or no token at all.
     pub protected: bool,
 }
 
-/// Position of the victim; `None` when everything is protected.
+/// Position of the victim; `None` if all tokens are protected.
 #[must_use]
 pub fn victim(candidates: &[Candidate]) -> Option<usize> {
     let free = candidates.iter().enumerate().filter(|(_, c)| !c.protected);
-    // `min_by_key` returns the first of equals.
+    // `min_by_key` returns the first of equal tokens.
     free.min_by_key(|(_, c)| c.score).map(|(position, _)| position)
 }
 

@@ -1,10 +1,10 @@
-//! Functions of one number by replacing the codebook, and element-wise products by concatenating indices
-//! (sections III-B1 and III-C1). No element is touched: the indices stay, or are put side by side.
+//! Functions of one number by a replaced codebook, and element-wise products by concatenated indices (sections III-B1
+//! and III-C1). No element is touched: indices stay, or are concatenated.
 //!
-//! A token has a scale, and f(scale * value) is not scale * f(value) for most functions. The paper computes the replaced
-//! codebook offline, which is right without a scale only (and for functions like ReLU that commute with a positive
-//! factor). [`Quantized::map`] therefore applies the function to the 2^bits scaled values of the token: as many
-//! evaluations as there are centroids, not as there are elements.
+//! A token has a scale, and f(scale * value) is not scale * f(value) for most functions. The paper computes the
+//! replaced codebook offline, which is only right without a scale (and for functions such as ReLU that commute with a
+//! positive factor). So [`Quantized::map`] applies the function to the 2^bits scaled values of the token. It needs an
+//! evaluation for each centroid, not for each element.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +29,8 @@ pub enum Function {
 impl Function {
     /// The function's value at an fp16 number, rounded to fp16. A NaN gives the canonical NaN.
     ///
-    /// The value is computed in f64 and rounded to fp16 once. This is the correctly rounded result: a test walks all
-    /// finite arguments and finds no value so close to the middle of two fp16 numbers that f64's errors could matter.
+    /// The value is computed in f64 and rounded to fp16 once. This is the correctly rounded result: a test checks all
+    /// finite arguments. It finds no value so close to the middle of two fp16 numbers that f64's errors could matter.
     pub fn apply(self, x: u64) -> u64 {
         fp16::from_f64(self.value(fp16::value(x)))
     }
@@ -67,32 +67,33 @@ fn erfc(z: f64) -> f64 {
 }
 
 impl Quantized {
-    /// f applied to every element by replacing the codebook: value i becomes f(fp16(scale * value i)), the scale 1, the
-    /// indices stay. Outliers get f each.
+    /// Applies f to every element by a replaced codebook. Value i becomes f(fp16(scale * value i)), the scale becomes
+    /// 1, and the indices stay. f is applied to each outlier.
     ///
     /// # Errors
-    /// f returns a value that is not finite.
+    /// A value of f is not finite.
     pub fn map(&self, f: impl Fn(u64) -> u64) -> Result<Self, KllmError> {
         let codebook = self.codebook.map(|v| f(fp16::mul(self.scale, v)))?;
         let outliers = self.outliers.iter().map(|o| Pop { index: o.index, value: f(o.value) }).collect();
         Ok(Self { codebook, scale: fp16::ONE, indices: self.indices.clone(), outliers })
     }
 
-    /// The paper's replacement: the codebook becomes f(codebook) without regard to the scale, which stays. The same as
-    /// [`Self::map`] up to rounding exactly if f(s x) = s f(x) for s > 0.
+    /// The paper's replacement: the codebook becomes f(codebook) without the scale, which stays. Up to rounding this
+    /// equals [`Self::map`] exactly if f(s x) = s f(x) for s > 0.
     ///
     /// # Errors
-    /// f returns a value that is not finite.
+    /// A value of f is not finite.
     pub fn map_offline(&self, f: impl Fn(u64) -> u64) -> Result<Self, KllmError> {
         let outliers = self.outliers.iter().map(|o| Pop { index: o.index, value: f(o.value) }).collect();
         Ok(Self { codebook: self.codebook.map(&f)?, outliers, ..self.clone() })
     }
 
-    /// The element-wise product: indices concatenated, products looked up, scales multiplied; nothing is counted. Where
-    /// either operand has an outlier, the product of the two fp16 elements is an outlier of the result, listed by index.
+    /// The element-wise product: indices are concatenated, products looked up, scales multiplied; nothing is counted.
+    /// If either operand has an outlier, the product of the two fp16 elements is an outlier of the result. Outliers are
+    /// listed by index.
     ///
     /// # Errors
-    /// Lengths that differ; a product or the scale overflows.
+    /// Lengths differ, or a product or the scale overflows.
     pub fn times(&self, other: &Self) -> Result<Self, KllmError> {
         check_length("second factor", other.indices.len(), self.indices.len())?;
         let codebook = self.codebook.product(&other.codebook)?;
@@ -149,8 +150,8 @@ mod tests {
     }
 
     /// The proof that [`Function::apply`] rounds correctly: no value is within a relative 2^-39 of the middle of two
-    /// neighbouring fp16 numbers, and what is computed in f64 errs by
-    /// less than 2^-43. (The closest: SiLU(-2^-11) = -2^-12 (1 - 2^-12) but for a term of relative size 2^-37.6.)
+    /// neighbouring fp16 numbers, and values computed in f64 err by less than 2^-43. (The closest: SiLU(-2^-11) =
+    /// -2^-12 (1 - 2^-12) except for a term of relative size 2^-37.6.)
     #[test]
     fn no_value_is_near_a_rounding_boundary() {
         for function in ALL {
@@ -234,7 +235,7 @@ mod tests {
                 } else {
                     scales * fp16::value(a.codebook.value(a.indices[i])) * fp16::value(b.codebook.value(b.indices[i]))
                 };
-                // Three roundings: product of the values, of the scales, of the two.
+                // Three roundings: the product of the values, the product of the scales, and the product of both.
                 let error = (fp16::value(z[i]) - exact).abs();
                 prop_assert!(error <= 3.01 * 2f64.powi(-11) * exact.abs() + 2f64.powi(-24) * (1.0 + scales));
             }

@@ -1,9 +1,9 @@
 //! Clustering unit: a value becomes the index of the nearest centroid.
 //!
-//! KLLM sections III-A and IV-A. Centroids are sorted, so the nearest one is found among the midpoints between
+//! KLLM sections III-A and IV-A. Centroids are sorted, so the nearest one is found from the midpoints between
 //! neighbours: the index is the number of midpoints that are less than the value. A value on a midpoint belongs to the
-//! lower centroid. Values are compared as IEEE 754 does: -0 = +0, and a NaN is not greater than anything, so it becomes
-//! index 0. A token's scale is multiplied into the midpoints instead of divided out of each value:
+//! lower centroid. Values are compared as in IEEE 754: -0 = +0, and a NaN is not greater than anything, so it gets
+//! index 0. A token's scale is multiplied into the midpoints, and not divided out of each value:
 //! [`Codebook::thresholds`](super::codebook::Codebook::thresholds) makes them.
 
 use std::cmp::Ordering;
@@ -17,8 +17,9 @@ pub fn nearest(midpoints: &[u64], value: u64) -> u64 {
     midpoints.iter().filter(|&&m| FP16.compare(m, value) == Some(Ordering::Less)).count() as u64
 }
 
-/// Cycles from the first of `beats` beats of values, one a cycle, to the last beat of indices: a beat a cycle comes out,
-/// the first one cycle after it went in, or `bits` cycles with registers after each level of the search.
+/// Cycles from the first of `beats` beats of values, one a cycle, to the last beat of indices. A beat a cycle comes
+/// out. The first beat comes out one cycle after it went in, or `bits` cycles with registers after each level of the
+/// search.
 pub fn cycles(bits: u64, pipelined: bool, beats: u64) -> u64 {
     beats + if pipelined { bits } else { 1 }
 }
@@ -67,7 +68,7 @@ mod tests {
     proptest! {
         #![proptest_config(seeds::proptest(256))]
 
-        /// The same index as by distance to all centroids, for any fp16 value; and as by binary search.
+        /// The same index as by distance to all centroids, and as by binary search, for any fp16 value.
         #[test]
         fn nearest_by_distance(
             centroids in prop::collection::btree_set(-2000..2000_i32, 8),

@@ -7,7 +7,8 @@ use super::fp16;
 
 /// The 2^bits values of an index of `bits` bits, as fp16 bit patterns, all finite.
 ///
-/// Trained codebooks ascend; those that an activation function replaced need not, and products do not.
+/// Trained codebooks ascend. A codebook that an activation function replaced need not ascend, and codebooks of products
+/// do not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Codebook {
     bits: u32,
@@ -21,7 +22,7 @@ impl Codebook {
     /// A codebook of the given values.
     ///
     /// # Errors
-    /// `bits` outside of 1 to [`Self::MAX_BITS`], not 2^bits values, a value that is not finite.
+    /// `bits` is outside of 1 to [`Self::MAX_BITS`], there are not 2^bits values, or a value is not finite.
     pub fn new(bits: u32, values: Vec<u64>) -> Result<Self, KllmError> {
         if !(1..=Self::MAX_BITS).contains(&bits) {
             let allowed = format!("1 to {}", Self::MAX_BITS);
@@ -35,7 +36,7 @@ impl Codebook {
     /// Trained centroids, rounded to fp16. A zero becomes +0.
     ///
     /// # Errors
-    /// As [`Self::new`]; centroids that do not ascend.
+    /// As [`Self::new`]; or centroids do not ascend.
     pub fn from_centroids(bits: u32, centroids: &[f64]) -> Result<Self, KllmError> {
         if !centroids.is_sorted() {
             let allowed = "ascending".into();
@@ -60,14 +61,14 @@ impl Codebook {
         self.values[usize::from(index)]
     }
 
-    /// Whether the values ascend, as clustering needs it; equal neighbours are allowed.
+    /// Whether the values ascend, as clustering requires; equal neighbours are allowed.
     pub fn is_ascending(&self) -> bool {
         self.values.iter().map(|&v| fp16::value(v)).is_sorted()
     }
 
     /// The index whose value times `scale` is nearest to `x`, in rational arithmetic; a tie goes to the lower index.
     ///
-    /// This is the definition, by trying all; [`Self::thresholds`] say the same in 2^bits - 1 comparisons.
+    /// This is the definition, by trying all values; [`Self::thresholds`] give the same in 2^bits - 1 comparisons.
     ///
     /// # Errors
     /// `x` or `scale` is not finite.
@@ -83,9 +84,9 @@ impl Codebook {
     /// The 2^bits - 1 fp16 thresholds of a clustering unit: the index of `x` is the number of thresholds below `x`.
     ///
     /// Threshold i is scale * (value i + value i+1) / 2, *rounded toward minus infinity*. An fp16 `x` is above a real
-    /// number exactly if it is above that number rounded down, so a comparison with these thresholds is a comparison
+    /// number exactly if it is above that number rounded down. So a comparison with these thresholds is a comparison
     /// with the exact middle: the division by the scale is folded into the thresholds without any loss. The index is
-    /// that of [`Self::nearest`], except that of equal values a higher one may be found.
+    /// the same as from [`Self::nearest`], except that among equal values a higher index may be found.
     ///
     /// # Errors
     /// The codebook does not ascend; `scale` is negative or not finite.
@@ -106,10 +107,11 @@ impl Codebook {
 
     /// The codebook of element-wise products: value {a, w} = fp16(value a * value w), offline (section III-B).
     ///
-    /// The index of a product is the concatenation of the two, that of `self` in the high bits: see [`concat()`].
+    /// The index of a product is the concatenation of the two indices, with the index of `self` in the high bits: see
+    /// [`concat()`].
     ///
     /// # Errors
-    /// Together more than [`Self::MAX_BITS`] bits; a product that overflows.
+    /// Together the indices have more than [`Self::MAX_BITS`] bits, or a product overflows.
     pub fn product(&self, low: &Self) -> Result<Self, KllmError> {
         let products = self.values.iter().flat_map(|&a| low.values.iter().map(move |&w| fp16::mul(a, w)));
         Self::new(self.bits + low.bits, products.collect())
@@ -120,7 +122,7 @@ impl Codebook {
     /// `f` takes and returns fp16 bits.
     ///
     /// # Errors
-    /// `f` returns a value that is not finite.
+    /// A value of `f` is not finite.
     pub fn map(&self, f: impl Fn(u64) -> u64) -> Result<Self, KllmError> {
         Self::new(self.bits, self.values.iter().map(|&v| f(v)).collect())
     }
@@ -131,7 +133,7 @@ pub fn concat(high: u16, low: u16, low_bits: u32) -> u16 {
     high << low_bits | low
 }
 
-/// What a clustering unit does: the number of `thresholds` below `x`, by binary search.
+/// The function of a clustering unit: the number of `thresholds` below `x`, by binary search.
 pub fn cluster(thresholds: &[u64], x: u64) -> u16 {
     thresholds.partition_point(|&t| fp16::value(t) < fp16::value(x)) as u16
 }

@@ -1,11 +1,11 @@
-//! What the quantization refuses.
+//! Errors of the quantization.
 
 use std::error::Error;
 use std::fmt;
 
 use super::orizuru::OrizuruError;
 
-/// Why an operand or a parameter is refused.
+/// The reason to refuse an operand or a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum KllmError {
     /// A parameter is out of its range.
@@ -14,19 +14,19 @@ pub enum KllmError {
         name: &'static str,
         /// The value as given.
         value: String,
-        /// What is allowed.
+        /// The allowed values.
         allowed: String,
     },
     /// A value that has to be finite is an infinity or a NaN.
     NotFinite {
-        /// What it is an element of.
+        /// The list that it is an element of.
         what: &'static str,
         /// Its position there.
         index: usize,
     },
-    /// Two operands that have to be of the same length are not.
+    /// Two operands differ in length, though they must not.
     Length {
-        /// What is compared.
+        /// The operand.
         what: &'static str,
         /// The length as given.
         length: usize,
@@ -35,7 +35,7 @@ pub enum KllmError {
     },
     /// An exact result does not fit 128 bits.
     TooLarge {
-        /// Which result.
+        /// The result.
         what: &'static str,
     },
     /// The outlier finder refuses its input.

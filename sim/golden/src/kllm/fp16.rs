@@ -29,7 +29,7 @@ pub fn is_finite(bits: u64) -> bool {
     bits & 0x7c00 != 0x7c00
 }
 
-/// The integer that a finite number is 2^24 times smaller than; `None` for infinities and NaNs.
+/// A finite number times 2^24, as an integer; `None` for infinities and NaNs.
 pub fn units(bits: u64) -> Option<i128> {
     // Below 2^40 units, so the double is an exact integer.
     is_finite(bits).then(|| (value(bits) * f64::from(1 << 24)) as i128)
@@ -45,7 +45,7 @@ pub fn all_units(bits: &[u64], what: &'static str) -> Result<Vec<i128>, KllmErro
 
 /// The fp16 number nearest to `x`, ties to even; one rounding.
 ///
-/// Not `half::f16::from_f64`: that goes through f32, or cuts off low bits, and so can round twice.
+/// This is not `half::f16::from_f64`, which goes through f32 or cuts off low bits, and so can round twice.
 pub fn from_f64(x: f64) -> u64 {
     convert(x, Round::NearestTiesToEven)
 }
@@ -99,7 +99,7 @@ mod tests {
         for bits in (0..=0xffff).filter(|&bits| is_finite(bits)) {
             assert_eq!((from_f64(value(bits)), from_f64_down(value(bits))), (bits, bits));
             if bits < 0x7bff {
-                // Just above the middle of two neighbours: what conversion through f32 gets wrong.
+                // Just above the middle of two neighbours, where a conversion through f32 is wrong.
                 let (low, high) = (value(bits), value(bits + 1));
                 let middle = f64::midpoint(low, high);
                 assert_eq!(from_f64(middle.next_up()), bits + 1);

@@ -1,7 +1,7 @@
 //! The multiply-add of KLLM's processing elements: fp16 factors, an accumulator of fp16 or fp32.
 //!
-//! KLLM section IV-A. Every operation rounds to nearest, ties to even. With an fp32 accumulator the factors are converted
-//! first, which is exact; their product is exact too, so that one and two roundings are the same there.
+//! KLLM section IV-A. Every operation rounds to nearest, ties to even. With an fp32 accumulator the factors are
+//! converted first, which is exact. Their product is exact too, so one rounding and two roundings give the same result.
 
 use crate::common::float::{Float, FloatFormat, Subnormals};
 
@@ -12,7 +12,7 @@ pub struct Fp16Mac {
     pub accumulate: FloatFormat,
     /// One rounding a step; otherwise the product is rounded before the addition.
     pub fused: bool,
-    /// What subnormal numbers do.
+    /// How subnormal numbers are treated.
     pub subnormals: Subnormals,
 }
 
@@ -20,7 +20,7 @@ pub struct Fp16Mac {
 const FP16: FloatFormat = FloatFormat::Fp16;
 
 impl Fp16Mac {
-    /// The paper's: an fp16 accumulator, one rounding, subnormals as IEEE 754 says.
+    /// The paper's multiply-add: an fp16 accumulator, one rounding, subnormals as in IEEE 754.
     pub const PAPER: Self = Self { accumulate: FP16, fused: true, subnormals: Subnormals::Ieee };
 
     /// Arithmetic in the format of the accumulator.

@@ -6,7 +6,7 @@
 
 use crate::format::FormatError;
 
-/// Widths of the two indices that make a concatenated one.
+/// Widths of the two indices of a concatenated index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Bits of an activation index, nA.
@@ -15,7 +15,7 @@ pub struct Shape {
     pub b_bits: u32,
 }
 
-/// What is multiplied with the activations.
+/// The operand that is multiplied with the activations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// K-Means-quantized weights: count.
@@ -26,8 +26,8 @@ pub enum Mode {
 }
 
 impl Shape {
-    /// Bins that a column delivers. With `half`, only those of the lower half of the activation centroids: the
-    /// activations have one bit less than the hardware could take.
+    /// Bins that a column delivers. With `half`, only the bins of the lower half of the activation centroids: the
+    /// activations then have one bit less than the hardware supports.
     pub fn bins(self, mode: Mode, half: bool) -> u64 {
         let bits = match mode {
             Mode::KMeans => self.a_bits + self.b_bits,
@@ -36,11 +36,11 @@ impl Shape {
         1 << (bits - u32::from(half))
     }
 
-    /// The column's distribution, bin 0 first. Absent inputs are `None`; with `half`, so are activations of the upper
-    /// half.
+    /// The column's distribution, bin 0 first. Absent inputs are `None`. With `half`, activations of the upper half are
+    /// `None` too.
     ///
     /// # Errors
-    /// An index that is too wide.
+    /// An index is too wide.
     pub fn distribution(
         self,
         mode: Mode,
@@ -100,7 +100,7 @@ mod tests {
             let sums = shape.distribution(Mode::Integer, false, inputs.clone()).unwrap();
             prop_assert_eq!(counts.iter().sum::<u64>(), inputs.iter().flatten().count() as u64);
             prop_assert_eq!(sums.iter().sum::<u64>(), inputs.iter().flatten().map(|i| i % 8).sum::<u64>());
-            // Mode 2 is mode 1 followed by a sum over the integers.
+            // Mode 2 equals mode 1 with a sum over the integers after it.
             for a in 0..8 {
                 prop_assert_eq!(sums[a], (0..8).map(|n| n as u64 * counts[8 * a + n]).sum::<u64>());
             }

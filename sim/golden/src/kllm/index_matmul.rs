@@ -1,8 +1,8 @@
-//! MatMul on indices: count the concatenated indices, then one weighted sum over the products (section III-B).
+//! MatMul on indices: count the concatenated indices, then make one weighted sum over the products (section III-B).
 //!
-//! Twice. [`exact`] works in rational arithmetic (integers times a power of two), where counting must give *exactly* the
-//! MatMul of the dequantized operands. [`fp16`](Arithmetic) rounds where the accelerator rounds, in this order, for output
-//! channel n:
+//! There are two versions. [`exact`] works in rational arithmetic (integers times a power of two), in which counting
+//! must give *exactly* the MatMul of the dequantized operands. [`fp16`](Arithmetic) rounds at the accelerator's places,
+//! in this order, for output channel n:
 //!
 //! 1. products: fp16(value a * value w), offline ([`Codebook::product`]);
 //! 2. dense sum, from +0 over all bins in the order of their indices: + fp16(count) * product;
@@ -26,7 +26,7 @@ use crate::common::float::FloatFormat;
 /// How often each concatenated index occurs: 2^(a bits + w bits) counts; outliers of `a` are not counted.
 ///
 /// # Errors
-/// Lengths that differ.
+/// Lengths differ.
 pub fn counts(a: &Quantized, w: &[u16], w_bits: u32) -> Result<Vec<u64>, KllmError> {
     check_length("output channel", w.len(), a.indices.len())?;
     let mut counts = vec![0; 1 << (a.codebook.bits() + w_bits)];
@@ -41,7 +41,7 @@ pub fn counts(a: &Quantized, w: &[u16], w_bits: u32) -> Result<Vec<u64>, KllmErr
 /// Integer x K-Means: the sum of the integers over each index of the K-Means operand (section III-B2).
 ///
 /// # Errors
-/// Lengths that differ.
+/// Lengths differ.
 pub fn integer_counts(integers: &[u32], indices: &[u16], bits: u32) -> Result<Vec<u64>, KllmError> {
     check_length("K-Means operand", indices.len(), integers.len())?;
     let mut counts = vec![0; 1 << bits];
@@ -51,14 +51,14 @@ pub fn integer_counts(integers: &[u32], indices: &[u16], bits: u32) -> Result<Ve
     Ok(counts)
 }
 
-/// Rational arithmetic on integers times 2^-96; a sum that does not fit 128 bits is an error, never wrong.
+/// Rational arithmetic on integers times 2^-96. A sum that does not fit 128 bits is an error, and never a wrong result.
 pub mod exact {
     use super::*;
 
     /// a * w for output channel `n`, by counts, in units of 2^-96.
     ///
     /// # Errors
-    /// Lengths that differ, operands that are not finite, a sum beyond 128 bits.
+    /// Lengths differ, operands are not finite, or a sum does not fit 128 bits.
     pub fn by_counts(a: &Quantized, w: &QuantizedWeights, n: usize) -> Result<i128, KllmError> {
         let counts = counts(a, &w.columns[n], w.codebook.bits())?;
         let a_values = fp16::all_units(a.codebook.values(), "codebook")?;
@@ -94,7 +94,7 @@ pub mod exact {
     }
 }
 
-/// Where sums are accumulated.
+/// Format and rounding of the accumulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Accumulator {
@@ -137,7 +137,7 @@ impl Sum {
 /// Sum over all bins of fp16(count) * value, in the order of the bins. A count above 65519 is an infinity in fp16.
 ///
 /// # Errors
-/// Not as many counts as values.
+/// The numbers of counts and of values differ.
 pub fn weighted_sum(counts: &[u64], codebook: &Codebook, accumulator: Accumulator) -> Result<u64, KllmError> {
     check_length("counts", counts.len(), codebook.values().len())?;
     let mut sum = Sum::new(accumulator);
@@ -160,12 +160,12 @@ pub struct Output {
     pub y: u64,
 }
 
-/// A token times a weight matrix, rounded as the module's introduction says.
+/// A token times a weight matrix. The module's introduction lists the roundings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arithmetic {
     /// Products of the codebooks of token and weights.
     pub products: Codebook,
-    /// Where the dense and the sparse sum are accumulated.
+    /// Format and rounding of the dense and the sparse sum.
     pub accumulator: Accumulator,
 }
 
@@ -181,7 +181,7 @@ impl Arithmetic {
     /// Output channel `n`.
     ///
     /// # Errors
-    /// Lengths that differ; codebooks of other widths than those of the products.
+    /// Lengths differ, or codebooks have other widths than the codebooks of the products.
     pub fn output(&self, a: &Quantized, w: &QuantizedWeights, n: usize) -> Result<Output, KllmError> {
         let counts = counts(a, &w.columns[n], w.codebook.bits())?;
         let dense_sum = weighted_sum(&counts, &self.products, self.accumulator)?;
@@ -214,10 +214,11 @@ pub struct Integers {
 
 impl Integers {
     /// Rounds `values` (fp16 bits, not negative) to the nearest of 0 to 2^bits - 1 steps, ties to even. The step is
-    /// fp16(largest / (2^bits - 1)); a quotient that this rounding puts above the range stops at its end.
+    /// fp16(largest / (2^bits - 1)). This rounding can put a quotient above the range; it then stops at the end of the
+    /// range.
     ///
     /// # Errors
-    /// `bits` outside of 1 to 16; a value that is negative or not finite.
+    /// `bits` is outside of 1 to 16, or a value is negative or not finite.
     pub fn new(values: &[u64], bits: u32) -> Result<Self, KllmError> {
         if !(1..=16).contains(&bits) {
             let (value, allowed) = (bits.to_string(), "1 to 16".into());
@@ -230,8 +231,8 @@ impl Integers {
         }
         let last = (1 << bits) - 1;
         let largest = units.iter().copied().max().unwrap_or(0);
-        // Rounds once: the quotient p / m has an 11-bit p and a 16-bit m, the middle of two fp16 numbers has 12 bits, so
-        // the two are equal or differ by a relative 2^-28 at least, which rounding to f64 cannot bridge.
+        // This rounds once. The quotient p / m has an 11-bit p and a 16-bit m, and the middle of two fp16 numbers has
+        // 12 bits. So the two are equal or differ by a relative 2^-28 at least, which rounding to f64 cannot bridge.
         let scale = fp16::from_f64(largest as f64 / f64::from(1 << 24) / f64::from(last));
         let step = fp16::units(scale).unwrap_or(0);
         let round = |x: i128| match step {
@@ -245,11 +246,11 @@ impl Integers {
         Ok(Self { scale, values: units.into_iter().map(round).collect() })
     }
 
-    /// Output channel `n` of these times K-Means-quantized columns, fp16: the same order of roundings as for two K-Means
-    /// operands, with the column's own codebook and no outliers.
+    /// Output channel `n` of these integers times K-Means-quantized columns, in fp16. The order of roundings is the
+    /// same as for two K-Means operands, with the column's own codebook and no outliers.
     ///
     /// # Errors
-    /// Lengths that differ.
+    /// Lengths differ.
     pub fn output(&self, w: &QuantizedWeights, n: usize, accumulator: Accumulator) -> Result<u64, KllmError> {
         let counts = integer_counts(&self.values, &w.columns[n], w.codebook.bits())?;
         let sum = weighted_sum(&counts, &w.codebook, accumulator)?;
@@ -259,7 +260,7 @@ impl Integers {
     /// The same output exactly, by counts, in units of 2^-72.
     ///
     /// # Errors
-    /// Lengths that differ, operands that are not finite, a sum beyond 128 bits.
+    /// Lengths differ, operands are not finite, or a sum does not fit 128 bits.
     pub fn exact_by_counts(&self, w: &QuantizedWeights, n: usize) -> Result<i128, KllmError> {
         let counts = integer_counts(&self.values, &w.columns[n], w.codebook.bits())?;
         let values = fp16::all_units(w.codebook.values(), "codebook")?;

@@ -1,10 +1,10 @@
 //! One output of an index-based MatMul: count the products, sum the distribution, scale.
 //!
-//! KLLM section III-B. The dense part of y = sum of products over the inliers; outlier positions are absent here and
+//! KLLM section III-B. The dense part of y is a sum of products over the inliers. Outlier positions are absent here and
 //! come in by the sparse path. Scaling is two fp16 multiplications: y = fp16(fp16(s_a * s_w) * fp16(sum)).
 //!
-//! This is the dense part of [`index_matmul`](super::index_matmul), for one column, from what the hardware is given. The
-//! two were written apart, and the tests compare them.
+//! This is the dense part of [`index_matmul`](super::index_matmul) for one column, from the inputs of the hardware. The
+//! two were written separately, and the tests compare them.
 
 use super::concat_unit::product_index;
 use super::fp16_mac::Fp16Mac;
@@ -20,20 +20,20 @@ pub struct Pair {
     pub a: u64,
     /// Index of the weight; in integer mode the integer.
     pub w: u64,
-    /// The position belongs to the column.
+    /// Whether the position belongs to the column.
     pub present: bool,
-    /// The activation is an outlier.
+    /// Whether the activation is an outlier.
     pub outlier: bool,
 }
 
-/// One column's work.
+/// The work of one column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// All positions in order.
     pub pairs: Vec<Pair>,
-    /// What the activations are multiplied with.
+    /// The operand that is multiplied with the activations.
     pub mode: Mode,
-    /// Activations have one bit less than the hardware could take.
+    /// Whether activations have one bit less than the hardware supports.
     pub half: bool,
     /// fp16 scale of the weights, one an output channel.
     pub scale_w: u64,
@@ -46,7 +46,7 @@ pub struct Column {
 pub struct IndexMatmulColumn {
     /// Widths of the indices.
     pub shape: Shape,
-    /// How sums round.
+    /// The rounding of sums.
     pub mac: Fp16Mac,
 }
 
@@ -54,7 +54,7 @@ impl IndexMatmulColumn {
     /// The fp16 output of a column; `codebook` has an fp16 value for each bin.
     ///
     /// # Errors
-    /// An index that is too wide.
+    /// An index is too wide.
     pub fn y(self, column: &Column, codebook: &[u64]) -> Result<u64, FormatError> {
         let counts = self.counts(column)?;
         let sum = weighted_sum(self.mac, &counts, codebook);
@@ -63,11 +63,11 @@ impl IndexMatmulColumn {
         Ok(float.mul(scale, self.mac.narrow(sum)).bits)
     }
 
-    /// Whether hardware for `k` pairs a column says that its y is wrong: there are more pairs, or a count is infinite in
-    /// fp16. In the latter case y is the infinity or NaN that [`IndexMatmulColumn::y`] gives.
+    /// Whether hardware for `k` pairs a column reports that its y is wrong: there are more pairs, or a count is
+    /// infinite in fp16. If a count is infinite, y is the infinity or NaN from [`IndexMatmulColumn::y`].
     ///
     /// # Errors
-    /// An index that is too wide.
+    /// An index is too wide.
     pub fn is_wrong(self, column: &Column, k: u64) -> Result<bool, FormatError> {
         let pairs = column.pairs.iter().filter(|p| p.present && !p.outlier).count() as u64;
         Ok(pairs > k || self.counts(column)?.into_iter().any(is_infinite))
@@ -126,7 +126,7 @@ mod tests {
         // Integers 0, 3 and 2: -1 * (0 + 2) + 2 * 3
         column.mode = Mode::Integer;
         assert_eq!(SMALL.y(&column, &a).unwrap(), bits(8.0));
-        // Nothing sums to +0, not to -0.
+        // An empty sum is +0, not -0.
         column.pairs.clear();
         for (mode, codebook) in [(Mode::Integer, &a.to_vec()), (Mode::KMeans, &codebook)] {
             column.mode = mode;
@@ -137,8 +137,7 @@ mod tests {
     proptest! {
         #![proptest_config(seeds::proptest(256))]
 
-        /// With centroids and scales that are powers of two nothing rounds, and y is the product of the dequantized
-        /// vectors.
+        /// If centroids and scales are powers of two, nothing rounds, and y is the product of the dequantized vectors.
         #[test]
         fn equals_the_dequantized_product(pairs in prop::collection::vec((0..2_u64, 0..4_u64, any::<bool>()), 0..40)) {
             let (a, w) = ([-1.0_f32, 2.0], [-2.0_f32, -0.5, 0.5, 1.0]);
@@ -156,7 +155,7 @@ mod tests {
             prop_assert_eq!(SMALL.y(&column, &codebook).unwrap(), bits(exact));
         }
 
-        /// The same bits as the algorithm's dense part, however it accumulates.
+        /// The same bits as the algorithm's dense part, for each kind of accumulation.
         #[test]
         fn agrees_with_the_algorithm(
             pairs in prop::collection::vec((0..8_u16, 0..4_u16, prop::bool::weighted(0.1)), 1..300),

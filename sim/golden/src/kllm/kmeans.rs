@@ -1,4 +1,4 @@
-//! Weighted K-Means on numbers: seeded k-means++ start, Lloyd's iterations until nothing changes.
+//! Weighted K-Means on numbers: a seeded k-means++ start, then Lloyd's iterations until nothing changes.
 //!
 //! This is the offline part of KLLM (section III-A), so it works in f64; results are rounded to fp16 once, in
 //! [`Codebook::from_centroids`](super::codebook::Codebook::from_centroids). The points lie on a line, so a cluster is a
@@ -7,14 +7,14 @@
 
 use super::error::{KllmError, check_length};
 
-/// How to train.
+/// Parameters of the training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Training {
     /// Number of clusters.
     pub clusters: usize,
     /// Seed of the k-means++ start.
     pub seed: u64,
-    /// Starts; the one with the least inertia wins, the first among equals.
+    /// Number of starts. The start with the least inertia wins, and the first one among equals.
     pub starts: u32,
     /// Iterations after which a start gives up.
     pub max_iterations: u32,
@@ -30,8 +30,8 @@ impl Training {
 /// A trained codebook before rounding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trained {
-    /// Exactly as many centroids as clusters were asked for, ascending. When there are fewer distinct points than
-    /// clusters, the largest is repeated.
+    /// Exactly `clusters` centroids, ascending. If there are fewer distinct points than clusters, the largest centroid
+    /// is repeated.
     pub centroids: Vec<f64>,
     /// Sum over the points of weight times squared distance to the nearest centroid.
     pub inertia: f64,
@@ -48,8 +48,8 @@ pub struct Trained {
 /// An empty cluster moves to the point with the largest weighted squared distance to its nearest centroid.
 ///
 /// # Errors
-/// No point with a positive weight, a point or weight that is not finite, a negative weight, lengths that differ, no
-/// cluster, no start.
+/// No point has a positive weight, a point or weight is not finite, a weight is negative, lengths differ, or there is
+/// no cluster or no start.
 pub fn train(points: &[f64], weights: Option<&[f64]>, training: Training) -> Result<Trained, KllmError> {
     let line = Line::new(points, weights)?;
     for (name, value) in [("clusters", training.clusters as u64), ("starts", u64::from(training.starts))] {
@@ -127,7 +127,8 @@ impl Line {
         Ok(Self { x, w, sum_w, sum_wx })
     }
 
-    /// k-means++: the first centre by weight, each further one by weight times squared distance to the nearest centre.
+    /// k-means++: the first centre is drawn by weight, each further one by weight times squared distance to the nearest
+    /// centre.
     fn plus_plus(&self, clusters: usize, random: &mut SplitMix64) -> Vec<f64> {
         let mut centres = vec![self.x[pick(&self.w, random)]];
         let mut cost = vec![f64::INFINITY; self.x.len()];
@@ -179,7 +180,7 @@ impl Line {
         Trained { centroids, inertia, iterations, converged, reseeded }
     }
 
-    /// Where each centroid's run of points ends; a point in the middle of two centroids belongs to the lower.
+    /// The end of each centroid's run of points. A point in the middle of two centroids belongs to the lower one.
     fn ends(&self, centroids: &[f64]) -> Vec<usize> {
         let inner = centroids.windows(2).map(|pair| {
             let middle = f64::midpoint(pair[0], pair[1]);
@@ -221,7 +222,7 @@ fn pick(cost: &[f64], random: &mut SplitMix64) -> usize {
         }
         left -= c;
     }
-    // Rounding used the total up: the last that can be picked.
+    // Rounding has used up the total: the last position that can be picked.
     cost.iter().rposition(|&c| c > 0.0).unwrap_or(0)
 }
 

@@ -1,17 +1,17 @@
-//! RMSNorm and LayerNorm by counts (section III-C2): the sums run over the 2^bits bins of one count, not over the
+//! RMSNorm and LayerNorm by counts (section III-C2). The sums run over the 2^bits bins of one count, not over the
 //! elements, and the result keeps the indices.
 //!
-//! The counts are those of the token's own indices. Sums are in fp32, because squares of a residual stream's outliers
-//! do not fit fp16. Gains (and LayerNorm's offset) are folded into the weights that follow, offline. Rounded steps:
+//! The counts are of the token's own indices. Sums are in fp32, because squares of a residual stream's outliers do not
+//! fit fp16. Gains (and LayerNorm's offset) are folded into the weights of the next layer, offline. Rounded steps:
 //!
-//! RMSNorm: inliers = sum over the bins of count * value^2; outliers = sum of outlier^2, in the order of the list (fused,
-//! from +0, the squares exact); total = fma(scale^2, inliers, outliers); root = sqrt(total / N + epsilon), each operation
-//! rounded to fp32; the new scale is fp16(scale / root), an outlier becomes fp16(outlier / root).
+//! RMSNorm: inliers = sum over the bins of count * value^2; outliers = sum of outlier^2, in the order of the list
+//! (fused, from +0, the squares exact); total = fma(scale^2, inliers, outliers); root = sqrt(total / N + epsilon). Each
+//! operation is rounded to fp32. The new scale is fp16(scale / root), and an outlier becomes fp16(outlier / root).
 //!
-//! LayerNorm: the sum likewise with values instead of squares, mean = sum / N; centred value = fma(scale, value, -mean);
-//! variance = sum over the bins of count * fp32(centred^2), then fused over the outliers; root as above; the new codebook is
-//! fp16(centred / root) with scale 1, and so are the outliers. Centring the bins first costs 2^bits subtractions and
-//! avoids the cancellation of mean square minus squared mean.
+//! LayerNorm: the sum likewise with values instead of squares, mean = sum / N; centred value = fma(scale, value,
+//! -mean); variance = sum over the bins of count * fp32(centred^2), then fused over the outliers; root as above. The
+//! new codebook is fp16(centred / root) with scale 1, and outliers are computed in the same way. Centring the bins
+//! first costs 2^bits subtractions. It avoids the cancellation of mean square minus squared mean.
 
 use super::codebook::Codebook;
 use super::error::KllmError;
@@ -32,11 +32,11 @@ pub fn counts(token: &Quantized) -> Vec<u64> {
     counts
 }
 
-/// The sum (`power` 1, in units of 2^-48) or the sum of squares (`power` 2, in units of 2^-96) of the token's elements,
-/// exactly, by counts.
+/// The exact sum of the token's elements (`power` 1, in units of 2^-48), or of their squares (`power` 2, in units of
+/// 2^-96), by counts.
 ///
 /// # Errors
-/// Another power; a value that is not finite; a sum beyond 128 bits.
+/// Another power, a value that is not finite, or a sum that does not fit 128 bits.
 pub fn exact_sum(token: &Quantized, power: u32) -> Result<i128, KllmError> {
     if !(1..=2).contains(&power) {
         let (value, allowed) = (power.to_string(), "1 or 2".into());
@@ -55,7 +55,7 @@ pub fn exact_sum(token: &Quantized, power: u32) -> Result<i128, KllmError> {
 /// `epsilon` is fp32 bits.
 ///
 /// # Errors
-/// An empty token; a sum that overflows fp32 or a root of zero (a token of zeros with epsilon 0).
+/// The token is empty, a sum overflows fp32, or the root is zero (a token of zeros with epsilon 0).
 pub fn rms_norm(token: &Quantized, epsilon: u64) -> Result<Quantized, KllmError> {
     let mut inliers = 0;
     for (count, &v) in counts(token).into_iter().zip(token.codebook.values()) {
@@ -70,8 +70,8 @@ pub fn rms_norm(token: &Quantized, epsilon: u64) -> Result<Quantized, KllmError>
 
 /// (x - mean) / sqrt(variance + epsilon): the same indices, another codebook, scale 1.
 ///
-/// An element is at most sqrt(N - 1) deviations from the mean, but an entry of the codebook that no inlier uses may lie
-/// far outside: where its quotient leaves fp16, it becomes the largest finite number of its sign.
+/// An element is at most sqrt(N - 1) deviations from the mean. An entry of the codebook that no inlier uses may lie far
+/// outside. If its quotient does not fit fp16, it becomes the largest finite number of its sign.
 ///
 /// `epsilon` is fp32 bits.
 ///
@@ -122,7 +122,7 @@ fn from_count(count: u64) -> u64 {
     FP32.from_int(i128::from(count)).bits
 }
 
-/// sqrt(total / n + epsilon) in fp32, refused if it is not a positive finite number.
+/// sqrt(total / n + epsilon) in fp32. It is refused if it is not a positive finite number.
 fn root_of_mean(total: u64, n: usize, epsilon: u64) -> Result<u64, KllmError> {
     let mean = FP32.add(divide(total, from_count(n as u64)), epsilon).bits;
     // IEEE 754 wants the square root correctly rounded and Rust promises it: one rounding.
@@ -139,8 +139,8 @@ fn divide(a: u64, b: u64) -> u64 {
     u64::from((f32::from_bits(a as u32) / f32::from_bits(b as u32)).to_bits())
 }
 
-/// fp16(a / b) of fp32 numbers, one rounding: the quotient of two 24-bit numbers is the middle of two fp16 numbers (12
-/// bits) or differs from it by a relative 2^-36 at least, which rounding to f64 on the way cannot bridge.
+/// fp16(a / b) of fp32 numbers, with one rounding. The quotient of two 24-bit numbers is the middle of two fp16 numbers
+/// (12 bits) or differs from it by a relative 2^-36 at least. Rounding to f64 on the way cannot bridge this.
 fn quotient(a: u64, b: u64) -> u64 {
     fp16::from_f64(f64::from(f32::from_bits(a as u32)) / f64::from(f32::from_bits(b as u32)))
 }
@@ -181,7 +181,7 @@ mod tests {
         let normed = rms_norm(&token, 0).unwrap();
         assert_eq!(normed.scale, fp16::from_f64(4.0 / 8.5f64.sqrt()));
         assert_eq!((&normed.indices, &normed.codebook), (&token.indices, &token.codebook));
-        // Mean 3, deviations -2, 2: the smallest token that LayerNorm does not leave as it is.
+        // Mean 3, deviations -2, 2: the smallest token that LayerNorm changes.
         let token = quantized(&[1.0, 4.0, 4.0, 1.0], 0);
         let expected = fp16s(&[-1.0, 1.0, 1.0, -1.0]);
         assert_eq!(layer_norm(&token, 0).unwrap().dequantized_fp16(), expected);
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn an_unused_entry_far_outside_becomes_the_largest_number() {
-        // All elements are the first entry, so the root is that of epsilon: 3000 / 0.003 is beyond fp16.
+        // All elements are the first entry, so the root depends on epsilon alone: 3000 / 0.003 is beyond fp16.
         let token = quantized(&[-3000.0, -3000.0, -3000.0], 0);
         let normed = layer_norm(&token, epsilon()).unwrap();
         assert_eq!(normed.codebook.values(), &[0, 0x7bff, 0x7bff, 0x7bff]);

@@ -1,11 +1,11 @@
 //! Orizuru: the k largest and the k smallest values of a vector, streamed one by one.
 //!
-//! KLLM section IV-C and Figure 7. Three layers that do not lean on each other:
-//! - [`top_k`] says *what* is selected, by plain sorting;
+//! KLLM section IV-C and Figure 7. Three independent layers:
+//! - [`top_k`] defines the selection, by plain sorting;
 //! - [`Tree`] follows the paper's algorithm and counts its comparisons;
 //! - [`comparison_bound`] is the paper's closed form, 1.5 N + 2 k log2 N.
 //!
-//! [`Trace`] puts the first two together into what a testbench expects beat by beat; [`Timing`] says in which cycle.
+//! [`Trace`] combines the first two into the beats that a testbench expects; [`Timing`] gives their cycles.
 //!
 //! Values are raw bit patterns in a [`Format`]. Order is [`Format::total_cmp`]; a tie goes to the
 //! lower index on both sides. The two sides are independent: with a large k an element is in both.
@@ -23,11 +23,11 @@ use crate::format::{Format, FormatError};
 pub use timing::Timing;
 pub use tree::{InitCount, Tree};
 
-/// What happens to a NaN. Integers have none, so there the policy changes nothing.
+/// How NaNs are treated. Integers have none, so the policy changes nothing for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NanPolicy {
-    /// NaNs sort at the two ends, as totalOrder puts them, and are selected first.
+    /// NaNs sort at the two ends, as in totalOrder, and are selected first.
     #[default]
     TotalOrder,
     /// A NaN is an unavailable leaf: neither side ever selects it.
@@ -71,7 +71,7 @@ pub struct TopK {
     pub mask: Vec<bool>,
 }
 
-/// Why an input is refused.
+/// The reason to refuse an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OrizuruError {
     /// The vector has no element.
@@ -82,7 +82,7 @@ pub enum OrizuruError {
     Value {
         /// Position in the input vector.
         index: usize,
-        /// What is wrong with it.
+        /// The error of the element.
         source: FormatError,
     },
     /// An outlier share above 1000 per mille.
@@ -116,16 +116,16 @@ impl Error for OrizuruError {
 
 /// Selects the `k_max` largest and the `k_min` smallest of `values` by sorting.
 ///
-/// A side is shorter than its k when fewer elements are available.
+/// A side is shorter than its k if fewer elements are available.
 ///
 /// # Errors
-/// No values, a format with a wrong width, or a value that does not fit the format.
+/// There are no values, the format has a wrong width, or a value does not fit the format.
 pub fn top_k(values: &[u64], k_max: usize, k_min: usize, format: Format, nan: NanPolicy) -> Result<TopK, OrizuruError> {
     let available: Vec<bool> = values.iter().map(|&raw| nan.admits(format, raw)).collect();
     top_k_of(values, &available, (k_max, k_min), format)
 }
 
-/// The same among the values that are `available`; those behind the last entry are not.
+/// The same among the `available` values. Values after the end of `available` are not available.
 ///
 /// # Errors
 /// As [`top_k`].
@@ -167,7 +167,7 @@ pub struct Beat {
     pub cumulative: u64,
 }
 
-/// Everything a testbench expects of one vector.
+/// The expected results of one vector.
 ///
 /// The sides do not touch each other's counts, so any interleaving of max and min pops is covered:
 /// see [`Trace::comparisons_after`]. A side with k = 0 or without an available leaf has no beat, and
@@ -200,7 +200,7 @@ impl Trace {
         Self::of(values, &available, (k_max, k_min), format)
     }
 
-    /// The same among the values that are `available`; those behind the last entry are not.
+    /// The same among the `available` values. Values after the end of `available` are not available.
     ///
     /// # Errors
     /// As [`top_k`].
@@ -242,7 +242,7 @@ impl Trace {
 /// The paper's bound on comparisons, 1.5 N + (k_max + k_min) log2 N, rounded down.
 ///
 /// KLLM section IV-C with k pops per side: 1.5 N + 2 k log2 N. For an `n` that is not a power of two
-/// log2 is that of the next one, the depth of the padded tree. Saturates at `u64::MAX`.
+/// log2 N is the depth of the padded tree, log2 of the next power of two. Saturates at `u64::MAX`.
 pub fn comparison_bound(n: usize, k_max: usize, k_min: usize) -> u64 {
     let n = n as u64;
     let depth = u64::from(n.checked_next_power_of_two().map_or(64, u64::trailing_zeros));
@@ -250,8 +250,8 @@ pub fn comparison_bound(n: usize, k_max: usize, k_min: usize) -> u64 {
     n.saturating_add(n / 2).saturating_add(pops.saturating_mul(depth))
 }
 
-/// How many outliers to keep on each side: `permille` thousandths of `n`, rounded to the nearest, a
-/// half up; but at least 1 where any are asked for, so that a short vector is not left without.
+/// Number of outliers to keep on each side: `permille` thousandths of `n`, rounded to the nearest, a half up. If any
+/// are requested, it is at least 1, so that a short vector has some.
 ///
 /// The paper keeps 0.5 % a side (section III-A), `permille` = 5: 20 of 4,096.
 ///
@@ -269,7 +269,7 @@ pub fn outliers_per_side(n: usize, permille: u32) -> Result<usize, OrizuruError>
     }
 }
 
-/// What every entry point refuses.
+/// The checks of every entry point.
 fn check_input(values: &[u64], format: Format) -> Result<(), OrizuruError> {
     format.check().map_err(OrizuruError::Format)?;
     if values.is_empty() {

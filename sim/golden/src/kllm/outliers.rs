@@ -23,14 +23,14 @@ pub enum OutlierRule {
     },
 }
 
-/// Outliers to keep on each side when `share` hundredths of a per cent of `n` values may be outliers, both sides
-/// together: n * share / 20000, rounded to the nearest, a half up, and at least 1 where any are asked for.
+/// Outliers to keep on each side, if `share` hundredths of a per cent of `n` values may be outliers on both sides
+/// together. This is n * share / 20000, rounded to the nearest, a half up. It is at least 1 if any are requested.
 ///
-/// The paper's 1 % is `share` = 100. [`outliers_per_side`](super::orizuru::outliers_per_side) says the same of whole
-/// thousandths a side; 0.5 % in all is not a whole number of these.
+/// The paper's 1 % is `share` = 100. [`outliers_per_side`](super::orizuru::outliers_per_side) computes the same from
+/// whole thousandths a side, but 0.5 % in total is not a whole number of thousandths.
 ///
 /// # Errors
-/// A share above 10000.
+/// The share is above 10000.
 pub fn per_side(n: usize, share: u32) -> Result<usize, KllmError> {
     match share {
         0 => Ok(0),
@@ -45,11 +45,11 @@ pub fn per_side(n: usize, share: u32) -> Result<usize, KllmError> {
 impl OutlierRule {
     /// The outliers of `values` (fp16 bits, finite).
     ///
-    /// [`OutlierRule::TopK`] lists the largest first, then the smallest first, a value that is on both sides once; the
-    /// other rules list by index.
+    /// [`OutlierRule::TopK`] lists the largest values first, then the smallest; a value on both sides is listed once.
+    /// The other rules list by index.
     ///
     /// # Errors
-    /// No values; a value that is not finite.
+    /// There are no values, or a value is not finite.
     pub fn outliers(self, values: &[u64]) -> Result<Vec<Pop>, KllmError> {
         super::fp16::all_units(values, "token")?;
         let key = Format::FP16;
@@ -69,11 +69,11 @@ impl OutlierRule {
         }
     }
 
-    /// Thresholds from calibration: over all values of all `tokens` together, the share that [`per_side`] asks for lies
-    /// above `high`, and as much below `low` (ties aside).
+    /// Thresholds from calibration over all values of all `tokens` together. The share of [`per_side`] lies above
+    /// `high`, and the same share below `low` (except for ties).
     ///
     /// # Errors
-    /// As [`per_side`]; no values; a value that is not finite; a share so large that no inlier is left.
+    /// As [`per_side`]; or there are no values, a value is not finite, or the share is so large that no inlier remains.
     pub fn calibrate(tokens: &[Vec<u64>], share: u32) -> Result<Self, KllmError> {
         if share == 0 {
             return Ok(Self::None);
@@ -121,7 +121,7 @@ mod tests {
     fn both_rules() {
         let values = fp16s(&[0.5, -3.0, 9.0, 0.25, -8.0, 7.0]);
         assert_eq!(indices(OutlierRule::TopK { per_side: 2 }, &values), [2, 5, 4, 1]);
-        // Both sides want everything.
+        // Both sides request all values.
         assert_eq!(indices(OutlierRule::TopK { per_side: 9 }, &values), [2, 5, 0, 3, 1, 4]);
         let [low, high] = [-3.0, 7.0].map(fp16::from_f64);
         assert_eq!(indices(OutlierRule::Thresholds { low, high }, &values), [2, 4]);

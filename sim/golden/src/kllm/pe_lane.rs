@@ -1,7 +1,8 @@
-//! What a lane sums: the MatMul of equation 1 of the paper without scales, in integers, which have no order and no rounding.
+//! The sums of a lane: the MatMul of equation 1 of the paper without scales, in integers, which have no order and no
+//! rounding.
 //!
-//! Indices stand for centroids, outliers and padding for nothing: y_n = sum over k of C_A\[a_k\] x C_B\[b_kn\]. That counting the
-//! pairs of indices gives the same (section III-B) is tested here, and used nowhere.
+//! Indices stand for centroids; outliers and padding count nothing: y_n = sum over k of C_A\[a_k\] x C_B\[b_kn\].
+//! Counting the pairs of indices gives the same sum (section III-B). This is tested here, and used nowhere.
 
 use super::codebook::Codebook;
 use super::error::{KllmError, check_length};
@@ -10,9 +11,9 @@ use super::fp16;
 /// The centroids of both operands, as integers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Centroids {
-    /// Those of activations; for integers, 0, 1, 2 and so on.
+    /// Centroids of activations; for integers, 0, 1, 2 and so on.
     pub activations: Vec<i64>,
-    /// Those of weights.
+    /// Centroids of weights.
     pub weights: Vec<i64>,
 }
 
@@ -23,9 +24,9 @@ pub struct Position {
     pub activation: usize,
     /// Index of the weight in each column.
     pub weights: Vec<usize>,
-    /// It is there, and no outlier.
+    /// Whether it is there and no outlier.
     pub present: bool,
-    /// The nibble is the high one of an integer of 8 bits.
+    /// Whether the nibble is the high one of an 8-bit integer.
     pub high: bool,
 }
 
@@ -39,7 +40,7 @@ impl Centroids {
     /// The sums of all columns.
     ///
     /// # Errors
-    /// Positions with other numbers of columns than `columns`, indices without a centroid.
+    /// A position has another number of columns than `columns`, or an index has no centroid.
     pub fn sums(&self, positions: &[Position], columns: usize) -> Result<Vec<i128>, KllmError> {
         let mut sums = vec![0i128; columns];
         for position in positions {
@@ -64,14 +65,14 @@ fn value(centroids: &[i64], index: usize) -> Result<i64, KllmError> {
     })
 }
 
-/// What the positions take of the pairs that a column may have: those with high nibbles count 16 times.
+/// Pairs that the positions use up of a column's limit. Positions with high nibbles count 16 times.
 #[must_use]
 pub fn pairs(positions: &[Position]) -> u64 {
     positions.iter().filter(|p| p.present).map(|p| p.factor() as u64).sum()
 }
 
-/// The sum of fp16 outliers times the centroids of their weights, in units of 2^-24 of an outlier: exact. None, where an outlier
-/// is infinite or no number.
+/// The exact sum of fp16 outliers times the centroids of their weights, in units of 2^-24 of an outlier. `None` if an
+/// outlier is infinite or no number.
 #[must_use]
 pub fn outlier_sum(terms: impl IntoIterator<Item = (u16, i64)>) -> Option<i128> {
     let term = |(outlier, centroid): (u16, i64)| Some(fp16::units(outlier.into())? * i128::from(centroid));
@@ -83,18 +84,18 @@ pub fn outlier_sum(terms: impl IntoIterator<Item = (u16, i64)>) -> Option<i128> 
 pub struct FixedCodebook {
     /// The integers.
     pub values: Vec<i64>,
-    /// The power of two; what was multiplied must be divided by it in the scales.
+    /// The power of two. The scales must make up for it.
     pub shift: i32,
-    /// No value was rounded.
+    /// Whether no value was rounded.
     pub exact: bool,
 }
 
 impl FixedCodebook {
-    /// The codebook with the most places behind the point for which all of its values are integers of `bits` bits, signed, and
-    /// none the most negative one; rounded to nearest, ties to even.
+    /// The codebook with the most fraction bits for which all of its values are signed integers of `bits` bits and none
+    /// is the most negative one. Values are rounded to nearest, ties to even.
     ///
     /// # Errors
-    /// `bits` outside of 2 to 32.
+    /// `bits` is outside of 2 to 32.
     pub fn new(codebook: &Codebook, bits: u32) -> Result<Self, KllmError> {
         if !(2..=32).contains(&bits) {
             return Err(KllmError::Parameter {
@@ -104,7 +105,7 @@ impl FixedCodebook {
             });
         }
         let most = (1i128 << (bits - 1)) - 1;
-        // Values are multiples of 2^-24; 2^24 more places hold any that a codebook of zeros could take.
+        // Values are multiples of 2^-24. 2^24 more places are enough even for a codebook of zeros.
         let units = fp16::all_units(codebook.values(), "codebook")?;
         let fits = |&shift: &i32| units.iter().all(|&unit| rounded(unit, shift - 24).0.abs() <= most);
         let shift = (-16..=24).rev().find(fits).unwrap_or(-16);
@@ -114,7 +115,7 @@ impl FixedCodebook {
     }
 }
 
-/// `value` x 2^`places`, at most 0, to nearest, ties to even; and whether nothing was lost.
+/// `value` x 2^`places`, at most 0, to nearest, ties to even; and whether the result is exact.
 fn rounded(value: i128, places: i32) -> (i128, bool) {
     let places = places.unsigned_abs();
     let below = value.rem_euclid(1 << places);
@@ -152,7 +153,7 @@ mod tests {
         assert_eq!(centroids.sums(&positions, 4).unwrap(), [1, 1, -26, -3]);
     }
 
-    /// Section III-B: how often each pair occurs, times the Cartesian product.
+    /// Section III-B: the number of occurrences of each pair, times the Cartesian product.
     fn by_counts(centroids: &Centroids, positions: &[Position], columns: usize) -> Vec<i128> {
         let codes = centroids.weights.len();
         let column = |n: usize| {
@@ -194,7 +195,7 @@ mod tests {
         assert!(centroids.sums(&[position(0, &[0, 1])], 1).is_err());
     }
 
-    /// 1.5 and the smallest number; what has no value spoils the sum, also where its centroid is 0.
+    /// 1.5 and the smallest number. An outlier without a value makes the sum unknown, even if its centroid is 0.
     #[test]
     fn outliers_are_exact() {
         assert_eq!(outlier_sum([(0x3e00, -3), (0x0001, 5), (0x8001, 2)]), Some(-3 * (3 << 23) + 5 - 2));
@@ -212,7 +213,7 @@ mod tests {
         // 1.5 x 2^2 = 6 fits 4 bits, x 2^3 does not.
         let exact = fixed(&[-1.0, -0.25, 0.5, 1.5], 4);
         assert_eq!(exact, FixedCodebook { values: vec![-4, -1, 2, 6], shift: 2, exact: true });
-        // Ties to even: 2.5 and 3.5; -8 is not taken, so that -1 becomes -4.
+        // Ties to even: 2.5 and 3.5. -8 is not used, so -1 becomes -4.
         let tie = fixed(&[0.3125, 0.4375, -1.0, 0.875], 4);
         assert_eq!((tie.values, tie.shift, tie.exact), (vec![1, 2, -4, 4], 2, false));
         assert_eq!(fixed(&[0.3125, 0.4375, -0.875, 0.75], 4).values, [2, 4, -7, 6]);

@@ -1,6 +1,6 @@
 //! Tensors as indices, scales and outliers: activations by the token, weights by the output channel.
 //!
-//! A scale is the largest magnitude among the inliers. That is one of the fp16 values itself, so no scale is ever
+//! A scale is the largest magnitude among the inliers. This is one of the fp16 values itself, so no scale is ever
 //! rounded, and normalised inliers lie in [-1, 1].
 
 use super::codebook::{Codebook, cluster};
@@ -10,34 +10,34 @@ use super::kmeans::{Training, train};
 use super::orizuru::Pop;
 use super::outliers::OutlierRule;
 
-/// A vector as indices of a codebook, with one scale, and outliers beside.
+/// A vector as indices of a codebook with one scale, and its outliers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quantized {
-    /// What the indices stand for, before the scale.
+    /// The values of the indices, before the scale.
     pub codebook: Codebook,
     /// fp16 bits; 0 for a vector whose inliers are all 0.
     pub scale: u64,
-    /// One per element. At the position of an outlier it is 0 and stands for nothing.
+    /// One index for each element. At the position of an outlier it is 0 and has no meaning.
     pub indices: Vec<u16>,
-    /// Elements kept in fp16. Their order is that in which the sparse path adds them.
+    /// Elements that stay in fp16, in the order in which the sparse path adds them.
     pub outliers: Vec<Pop>,
 }
 
 impl Quantized {
-    /// Quantizes one token: the rule takes the outliers out, the largest magnitude left is the scale.
+    /// Quantizes one token: the rule takes out the outliers, and the largest remaining magnitude is the scale.
     ///
     /// # Errors
-    /// No values; a value that is not finite; a codebook that does not ascend.
+    /// There are no values, a value is not finite, or the codebook does not ascend.
     pub fn new(values: &[u64], codebook: &Codebook, rule: OutlierRule) -> Result<Self, KllmError> {
         let outliers = rule.outliers(values)?;
         let scale = scale(values, &mask(values.len(), &outliers));
         Self::with_scale(values, codebook, scale, outliers)
     }
 
-    /// Quantizes with a scale and outliers from elsewhere. Larger values than the scale go to an end of the codebook.
+    /// Quantizes with given scale and outliers. Larger values than the scale go to an end of the codebook.
     ///
     /// # Errors
-    /// As [`Self::new`]; a negative or infinite scale.
+    /// As [`Self::new`]; or the scale is negative or infinite.
     pub fn with_scale(values: &[u64], codebook: &Codebook, scale: u64, outliers: Vec<Pop>) -> Result<Self, KllmError> {
         fp16::all_units(values, "values")?;
         let thresholds = codebook.thresholds(scale)?;
@@ -56,7 +56,7 @@ impl Quantized {
     /// The elements that the indices and outliers stand for, exactly, in units of 2^-48.
     ///
     /// # Errors
-    /// A scale or an outlier that is not finite.
+    /// A scale or an outlier is not finite.
     pub fn dequantized(&self) -> Result<Vec<i128>, KllmError> {
         let scale = fp16::all_units(&[self.scale], "scale")?[0];
         let table = fp16::all_units(self.codebook.values(), "codebook")?;
@@ -82,9 +82,9 @@ impl Quantized {
 /// A weight matrix: one codebook, one scale per output channel, no outliers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuantizedWeights {
-    /// What the indices stand for, before the scales.
+    /// The values of the indices, before the scales.
     pub codebook: Codebook,
-    /// One per output channel, fp16 bits.
+    /// One scale for each output channel, fp16 bits.
     pub scales: Vec<u64>,
     /// The indices of each output channel, all of the same length.
     pub columns: Vec<Vec<u16>>,
@@ -94,7 +94,7 @@ impl QuantizedWeights {
     /// Quantizes a matrix given by its output channels.
     ///
     /// # Errors
-    /// Output channels of different lengths; a value that is not finite; a codebook that does not ascend.
+    /// Output channels have different lengths, a value is not finite, or the codebook does not ascend.
     pub fn new(columns: &[Vec<u64>], codebook: &Codebook) -> Result<Self, KllmError> {
         let mut weights = Self { codebook: codebook.clone(), scales: Vec::new(), columns: Vec::new() };
         for column in columns {
@@ -109,7 +109,7 @@ impl QuantizedWeights {
     /// Output channel `n` exactly, in units of 2^-48.
     ///
     /// # Errors
-    /// A scale that is not finite.
+    /// A scale is not finite.
     pub fn dequantized(&self, n: usize) -> Result<Vec<i128>, KllmError> {
         let scale = fp16::all_units(&[self.scales[n]], "scale")?[0];
         let table = fp16::all_units(self.codebook.values(), "codebook")?;
@@ -122,10 +122,10 @@ impl QuantizedWeights {
     }
 }
 
-/// What a codebook is trained on: one normalised inlier.
+/// A sample to train a codebook on: one normalised inlier.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// Which of the vectors.
+    /// The number of the vector.
     pub vector: usize,
     /// Position in the vector.
     pub index: usize,
@@ -138,7 +138,7 @@ pub struct Sample {
 /// The normalised inliers of `vectors`; `fixed` replaces the scale of each vector. A vector with scale 0 has no samples.
 ///
 /// # Errors
-/// An empty vector, a value that is not finite.
+/// A vector is empty, or a value is not finite.
 pub fn samples(vectors: &[Vec<u64>], rule: OutlierRule, fixed: Option<u64>) -> Result<Vec<Sample>, KllmError> {
     let mut samples = Vec::new();
     for (vector, values) in vectors.iter().enumerate() {
@@ -171,7 +171,7 @@ pub fn train_codebook(
     Codebook::from_centroids(bits, &trained.centroids)
 }
 
-/// The largest magnitude of the values that are no outliers, fp16 bits; +0 when there are none.
+/// The largest magnitude of the values that are no outliers, fp16 bits; +0 if there are none.
 pub fn scale(values: &[u64], outlier: &[bool]) -> u64 {
     let inliers = values.iter().enumerate().filter(|&(i, _)| outlier.get(i) != Some(&true));
     // Without the sign, the bits of finite numbers are in the order of their magnitudes.
@@ -200,7 +200,7 @@ mod tests {
         let token = fp16s(&[100.0, 0.5, -2.0, 0.0, -50.0, 1.5]);
         let q = Quantized::new(&token, &codebook, OutlierRule::TopK { per_side: 1 }).unwrap();
         assert_eq!(q.scale, fp16::from_f64(2.0));
-        // 0 is in the middle of two values: lower index.
+        // 0 is in the middle of two values: the lower index counts.
         assert_eq!(q.indices, [0, 2, 0, 1, 0, 3]);
         assert_eq!(q.outlier_mask(), [true, false, false, false, true, false]);
         let expected = [100.0, 0.5, -2.0, -0.5, -50.0, 2.0];

@@ -1,23 +1,24 @@
 //! From the exact sums of a column to its result: y = s_a s_w (sum of centroids) + s_w (sum of outliers times centroids).
 //!
-//! Sums become fp32 with one rounding; each step behind them rounds once, to nearest, ties to even, and the last one to fp16.
+//! Sums become fp32 with one rounding. Each later step rounds once, to nearest, ties to even, and the last step rounds
+//! to fp16.
 
 use crate::common::float::{Float, single};
 use crate::common::row::is_special;
 use crate::format::FloatFormat;
 
-/// What sums are multiplied by, fp32.
+/// The factors of the sums, fp32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scales {
     /// The token's scale, fp16.
     pub token: u16,
-    /// Factor of the sum of centroids, beside the token's scale.
+    /// Factor of the sum of centroids, in addition to the token's scale.
     pub dense: u32,
     /// Factor of the sum of outliers.
     pub sparse: u32,
 }
 
-/// A result from its two sums, the second one in units of 2^-24 of an outlier.
+/// A result from its two sums. The second sum is in units of 2^-24 of an outlier.
 #[must_use]
 pub fn element(dense: i128, sparse: i128, scales: Scales) -> u16 {
     let alpha = single::mul(single::from_fp16(scales.token), scales.dense);
@@ -26,8 +27,8 @@ pub fn element(dense: i128, sparse: i128, scales: Scales) -> u16 {
     single::to_fp16(single::add(dense, sparse))
 }
 
-/// A result from its two sums; there is no second one where an outlier was infinite or no number: the result is the canonical
-/// NaN, as it is where the token's scale is one of these.
+/// A result from its two sums. The second sum is missing if an outlier was infinite or no number. The result is then
+/// the canonical NaN, and so it is if the token's scale is infinite or no number.
 #[must_use]
 pub fn result(dense: i128, sparse: Option<i128>, scales: Scales) -> u16 {
     match sparse {
@@ -39,7 +40,8 @@ pub fn result(dense: i128, sparse: Option<i128>, scales: Scales) -> u16 {
 /// The canonical NaN.
 const NAN: u16 = 0x7e00;
 
-/// [`result`] in other formats: scale and result are of format `narrow`, factors and what is computed on the way of `wide`.
+/// [`result`] in other formats: scale and result have format `narrow`, factors and intermediate results have format
+/// `wide`.
 #[must_use]
 pub fn result_in(
     (wide, narrow): (FloatFormat, FloatFormat),
@@ -72,7 +74,7 @@ mod tests {
         assert_eq!((element((1 << 24) + 1, -1, down), element((1 << 24) + 3, -1, down)), (0, 4));
     }
 
-    /// Both ways of computing it agree.
+    /// Both computations agree.
     #[test]
     fn soft_floats_say_the_same() {
         let mut state = 1u64;
@@ -83,7 +85,7 @@ mod tests {
         for round in 0..20_000u32 {
             let shift = (random() % 40) as u32;
             let (dense, sparse) = ((random() as i64) << 16 >> (shift + 8), (random() as i64) << 16 >> (shift + 2));
-            // About 2^-27 for half of them, any for the others.
+            // About 2^-27 for half of them, any factor for the others.
             let mut factor =
                 || if round % 2 == 0 { (random() as u32 & 0x81ff_ffff) | 0x3200_0000 } else { random() as u32 };
             let scales = Scales { dense: factor(), sparse: factor(), token: random() as u16 };
@@ -101,7 +103,7 @@ mod tests {
         assert_eq!(result(65_520, Some(0), of(0x3c00, ONE)), 0x7c00);
         assert_eq!(result(-1, Some(0), of(0x7bff, 0x7f00_0000)), 0xfc00);
         assert_eq!(result(0, Some(0), of(0x3c00, 0x7f80_0000)), NAN);
-        // Outliers and scales that have none.
+        // Outliers and scales that are infinite or no numbers.
         assert_eq!(result(1, None, of(0x3c00, ONE)), NAN);
         for scale in [0x7c00, 0xfc00, 0x7e01] {
             assert_eq!(result(1, Some(1), of(scale, ONE)), NAN);

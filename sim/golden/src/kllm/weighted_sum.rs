@@ -1,6 +1,6 @@
 //! Weighted sum of a distribution: every bin's count times the bin's centroid, added up in bin order.
 //!
-//! KLLM section III-B, step 3. A count becomes fp16 first (nearest even; exact up to 2048), also where the accumulator is
+//! KLLM section III-B, step 3. A count becomes fp16 first (nearest even; exact up to 2048), even if the accumulator is
 //! fp32. The sum starts from +0. The order is part of the result: floating-point addition is not associative.
 
 use super::fp16_mac::Fp16Mac;
@@ -11,7 +11,7 @@ pub fn count_to_fp16(mac: Fp16Mac, count: u64) -> u64 {
     Float { format: FloatFormat::Fp16, subnormals: mac.subnormals }.from_int(count.into()).bits
 }
 
-/// Whether a count is too large for fp16: the sum that contains it is an infinity or a NaN, whatever the accumulator.
+/// Whether a count is too large for fp16. The sum that contains it is an infinity or a NaN, whatever the accumulator.
 pub fn is_infinite(count: u64) -> bool {
     count_to_fp16(Fp16Mac::PAPER, count) == FloatFormat::Fp16.infinity(false)
 }
@@ -42,7 +42,7 @@ mod tests {
         // -1.5 - 0.75 + 0 + 8
         assert_eq!(weighted_sum(Fp16Mac::PAPER, &[1, 3, 0, 4], &centroids), bits(5.75));
         assert_eq!(weighted_sum(WIDE, &[1, 3, 0, 4], &centroids), u64::from(5.75_f32.to_bits()));
-        // Nothing at all, and nothing times a negative centroid: +0.
+        // No counts, and no counts of negative centroids: +0.
         assert_eq!(weighted_sum(Fp16Mac::PAPER, &[0; 4], &centroids), 0);
     }
 
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn order_matters() {
-        // 2048 + 1 + 1: each 1 is lost; 1 + 1 + 2048: it is not.
+        // 2048 + 1 + 1 loses each 1, but 1 + 1 + 2048 does not.
         let up = weighted_sum(Fp16Mac::PAPER, &[1, 1, 2048], &[bits(1.0); 3]);
         let down = weighted_sum(Fp16Mac::PAPER, &[2048, 1, 1], &[bits(1.0); 3]);
         assert_eq!((up, down), (bits(2050.0), bits(2048.0)));
@@ -69,7 +69,7 @@ mod tests {
     proptest! {
         #![proptest_config(seeds::proptest(256))]
 
-        /// Small integers never round: the sum is the exact one.
+        /// Small integers never round: the sum is exact.
         #[test]
         fn exact_where_nothing_rounds(terms in prop::collection::vec((0..8_u64, -8..=8_i32), 0..16)) {
             let counts: Vec<u64> = terms.iter().map(|t| t.0).collect();

@@ -1,6 +1,6 @@
-//! An accumulator of few bits that knows when it is wrong.
+//! An accumulator of few bits that detects its own overflows.
 
-/// What happens to a value that does not fit.
+/// How a value is handled that does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
     /// The low bits stay.
@@ -9,8 +9,8 @@ pub enum Overflow {
     Saturate,
 }
 
-/// A sum in `width` bits. The flag rises with the first step whose exact result does not fit, whether or not later steps
-/// bring the sum back into its range.
+/// A sum in `width` bits. The flag rises with the first step whose exact result does not fit. It stays set if later
+/// steps bring the sum back into its range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accumulator {
     width: u32,
@@ -23,7 +23,7 @@ impl Accumulator {
     /// An accumulator that holds 0.
     ///
     /// # Errors
-    /// A width outside of 2 to 64 bits.
+    /// The width is outside of 2 to 64 bits.
     pub fn new(width: u32, policy: Overflow) -> Result<Self, String> {
         if !(2..=64).contains(&width) {
             return Err(format!("accumulator width is {width}, allowed: 2 to 64"));
@@ -51,7 +51,7 @@ impl Accumulator {
         self.take(self.value * factor);
     }
 
-    /// Notes that what was added was not exact.
+    /// Notes that an added value was not exact.
     pub fn flag(&mut self) {
         self.overflowed = true;
     }

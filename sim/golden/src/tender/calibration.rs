@@ -1,8 +1,8 @@
-//! Which scale a channel gets: bias, groups and scales of a chunk of rows (section III-B), offline.
+//! Bias, groups and scales of a chunk of rows: they give each channel its scale (section III-B), offline.
 //!
-//! Arithmetic is f64. For activations in binary16 everything here is exact but the stored scales: sums, differences and
-//! power-of-two thresholds of binary16 values fit 42 bits, and the one division of a quantization rounds where the exact
-//! quotient does (see [`Calibration::quantize`]).
+//! Arithmetic is f64. For activations in binary16 everything here is exact except the stored scales. Sums, differences
+//! and power-of-two thresholds of binary16 values fit 42 bits. The one division of a quantization rounds to the same
+//! integer as the exact quotient (see [`Calibration::quantize`]).
 
 /// Rows that are calibrated together, at most.
 pub const CHUNK_ROWS: usize = 256;
@@ -12,11 +12,11 @@ pub const CHUNK_ROWS: usize = 256;
 pub enum Sign {
     /// Two's complement, around the bias of the channel.
     Signed,
-    /// From 0 to 2^b - 1 without a bias: attention scores, activations behind a ReLU.
+    /// From 0 to 2^b - 1 without a bias: attention scores, activations after a ReLU.
     Unsigned,
 }
 
-/// How to quantize activations.
+/// Parameters of the quantization of activations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheme {
     bits: u32,
@@ -25,10 +25,10 @@ pub struct Scheme {
 }
 
 impl Scheme {
-    /// `bits` from 2 to 8; `groups` from 1 to 32, each with half of the scale of the one before.
+    /// `bits` from 2 to 8; `groups` from 1 to 32, each with half of the scale of the group before.
     ///
     /// # Errors
-    /// Names what is out of its range.
+    /// Names the parameter that is out of its range.
     pub fn new(bits: u32, groups: usize, sign: Sign) -> Result<Self, String> {
         if !(2..=8).contains(&bits) {
             return Err(format!("bits is {bits}, allowed: 2 to 8"));
@@ -55,26 +55,26 @@ impl Scheme {
     }
 }
 
-/// What is known of a chunk before it is multiplied.
+/// The calibration of a chunk, before it is multiplied.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibration {
     scheme: Scheme,
-    /// Per channel: the middle of its range, which is subtracted first.
+    /// For each channel: the middle of its range, which is subtracted first.
     pub bias: Vec<f64>,
-    /// Per channel: its group, from 0 (the largest scale).
+    /// For each channel: its group, from 0 (the largest scale).
     pub group: Vec<usize>,
-    /// Per group: what one step of a quantized value is worth. The last group that has a channel is the last one here.
+    /// For each group: the value of one step of a quantized value. The last group here is the last one with a channel.
     pub scales: Vec<f64>,
     /// Largest absolute value after the bias.
     t_max: f64,
 }
 
 impl Calibration {
-    /// Calibrates one chunk: `rows` of equal length, as many as there are.
+    /// Calibrates one chunk: `rows` of equal length.
     ///
     /// # Errors
-    /// No rows, more than [`CHUNK_ROWS`], rows of different lengths, values that are not finite, or negative values with
-    /// [`Sign::Unsigned`].
+    /// There are no rows or more than [`CHUNK_ROWS`], rows have different lengths, values are not finite, or values are
+    /// negative with [`Sign::Unsigned`].
     pub fn of(rows: &[Vec<f64>], scheme: Scheme) -> Result<Self, String> {
         if !(1..=CHUNK_ROWS).contains(&rows.len()) {
             return Err(format!("rows of a chunk are {}, allowed: 1 to {CHUNK_ROWS}", rows.len()));
@@ -101,23 +101,24 @@ impl Calibration {
         let c_max: Vec<f64> =
             (0..channels).map(|c| rows.iter().map(|row| (row[c] - bias[c]).abs()).fold(0.0, f64::max)).collect();
         let t_max = c_max.iter().copied().fold(0.0, f64::max);
-        // Group g: t_max / 2^(g+1) < c_max <= t_max / 2^g; the last one takes the rest, all of a chunk of zeros too.
+        // Group g: t_max / 2^(g+1) < c_max <= t_max / 2^g. The last group takes the rest, including all channels of a
+        // chunk of zeros.
         let group: Vec<usize> = c_max
             .iter()
             .map(|&c| (0..scheme.groups - 1).find(|&g| c > t_max / exp2(g + 1)).unwrap_or(scheme.groups - 1))
             .collect();
-        // Groups behind the last channel would only cost accumulator bits.
+        // Groups after the last one with a channel would only cost accumulator bits.
         let used = group.iter().max().map_or(1, |last| last + 1);
         let largest = scheme.range().1 as f64;
         let scale = |g: usize| match t_max {
-            // Nothing but zeros: any scale is right. The last one is 1.
+            // All values are zero, so any scale is right. The last scale is 1.
             0.0 => exp2(used - 1 - g),
             t_max => t_max / (exp2(g) * largest),
         };
         Ok(Self { scheme, bias, group, scales: (0..used).map(scale).collect(), t_max })
     }
 
-    /// How values are quantized.
+    /// The parameters of the quantization.
     #[must_use]
     pub fn scheme(&self) -> Scheme {
         self.scheme
@@ -144,7 +145,7 @@ impl Calibration {
     /// error of the division is below 2^-45.
     ///
     /// # Panics
-    /// When the row has another length than the chunk that was calibrated.
+    /// The row has another length than the calibrated chunk.
     #[must_use]
     pub fn quantize(&self, row: &[f64]) -> Vec<i64> {
         assert_eq!(row.len(), self.group.len(), "channels of the row");
@@ -159,7 +160,7 @@ impl Calibration {
         row.iter().enumerate().map(value).collect()
     }
 
-    /// What the integers of a row stand for.
+    /// The numbers that the integers of a row stand for.
     #[must_use]
     pub fn dequantize(&self, row: &[i64]) -> Vec<f64> {
         let value = |(channel, q): (usize, &i64)| *q as f64 * self.scales[self.group[channel]] + self.bias[channel];
@@ -167,7 +168,7 @@ impl Calibration {
     }
 }
 
-/// Calibrates all rows, in chunks of `chunk_rows`; the last chunk has the rows that are left.
+/// Calibrates all rows, in chunks of `chunk_rows`. The last chunk has the remaining rows.
 ///
 /// # Errors
 /// As [`Calibration::of`].
@@ -183,7 +184,7 @@ pub fn calibrate(rows: &[Vec<f64>], chunk_rows: usize, scheme: Scheme) -> Result
 pub struct Weights {
     /// [in, out].
     pub values: Vec<Vec<i64>>,
-    /// Per column.
+    /// Scale of each column.
     pub scales: Vec<f64>,
 }
 
@@ -191,7 +192,7 @@ impl Weights {
     /// Symmetric quantization to `bits`, one scale for each column of `weights` ([in, out]).
     ///
     /// # Errors
-    /// Bits outside of 2 to 8, rows of different lengths, values that are not finite.
+    /// `bits` is outside of 2 to 8, rows have different lengths, or values are not finite.
     pub fn quantize(weights: &[Vec<f64>], bits: u32) -> Result<Self, String> {
         let largest = Scheme::new(bits, 1, Sign::Signed)?.range().1 as f64;
         let columns = weights.first().map_or(0, Vec::len);
@@ -207,7 +208,7 @@ impl Weights {
         Ok(Self { values, scales: ends.iter().map(|&end| if end == 0.0 { 1.0 } else { end / largest }).collect() })
     }
 
-    /// What the integers stand for.
+    /// The numbers that the integers stand for.
     #[must_use]
     pub fn dequantize(&self) -> Vec<Vec<f64>> {
         self.values.iter().map(|row| row.iter().zip(&self.scales).map(|(q, s)| *q as f64 * s).collect()).collect()

@@ -2,18 +2,18 @@
 
 use super::tender_pe::Drain;
 
-/// An output-stationary array, as far as time is concerned.
+/// An output-stationary array: the parameters that affect cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArrayCycles {
     /// Rows of PEs.
     pub rows: u64,
     /// Columns of PEs.
     pub columns: u64,
-    /// Four PEs can work as one of twice the width.
+    /// Whether four PEs can work as one PE of twice the width.
     pub int8: bool,
     /// How sums leave.
     pub drain: Drain,
-    /// What enters and each product go through a register more, and the parts of sums of bytes through two.
+    /// Whether operands and products pass one more register each, and the parts of sums of bytes two.
     pub pipelined: bool,
 }
 
@@ -23,7 +23,7 @@ impl ArrayCycles {
         match (self.int8, self.pipelined) {
             (false, _) => 0,
             (true, false) => 1,
-            // What is to be added, the sum of a column, and that of two columns.
+            // Registers hold the addends, the sum of a column, and the sum of two columns.
             (true, true) => 3,
         }
     }
@@ -33,15 +33,15 @@ impl ArrayCycles {
         if self.pipelined { 2 } else { 0 }
     }
 
-    /// Row in which sum (i, j) of a tile is shown, and the cycle, when the tile's last step is taken in cycle `last`.
-    /// `bytes`: the tile is of twice the width, (i, j) counts operands of that width.
+    /// The row in which sum (i, j) of a tile is shown, and the cycle. The tile's last step is taken in cycle `last`.
+    /// With `bytes` the tile has twice the width, and (i, j) counts operands of that width.
     #[must_use]
     pub fn sum(&self, last: u64, (i, j): (u64, u64), bytes: bool) -> (u64, u64) {
-        // The last PE of row 0 takes the step `columns - 1` cycles late and has its sum in the next cycle; in the one
-        // after that the row starts to move.
+        // The last PE of row 0 takes the step `columns - 1` cycles late and has its sum in the next cycle. The row
+        // starts to move in the cycle after that.
         let first = last + self.columns + 1 + self.before();
         if bytes {
-            // The later row of a pair has all four parts, when the later column of a pair is out.
+            // The later row of a pair has all four parts when the later column of a pair has left.
             let (row, turn) = (2 * i + 1, self.columns / 2 - 1 - j);
             (row, first + row + 2 * turn + 1 + self.behind())
         } else {
@@ -55,11 +55,11 @@ impl ArrayCycles {
         (self.rows - 1) + (self.columns - 1) + self.columns + 1 + self.before() + self.behind()
     }
 
-    /// Cycles of the last steps of tiles that follow each other without a pause, for the numbers of their steps; the
-    /// first step of the first tile is taken in cycle 0.
+    /// Cycles of the last steps of tiles that follow each other without a pause. `steps` has the number of steps of
+    /// each tile. The first step of the first tile is taken in cycle 0.
     ///
-    /// A tile may not end before the sums of the one before have left the registers (`Double`), or not begin before
-    /// they have left the accumulators (`Single`).
+    /// With `Double`, a tile may not end before the sums of the tile before have left the registers. With `Single`, a
+    /// tile may not begin before these sums have left the accumulators.
     #[must_use]
     pub fn lasts(&self, steps: &[u64]) -> Vec<u64> {
         let mut lasts: Vec<u64> = Vec::new();
@@ -73,14 +73,14 @@ impl ArrayCycles {
         lasts
     }
 
-    /// Cycles from the first step of such tiles to the last sum, both counted.
+    /// Cycles from the first step of these tiles to the last sum, both counted.
     #[must_use]
     pub fn tiles(&self, steps: &[u64]) -> u64 {
         self.lasts(steps).last().map_or(0, |last| last + 1 + self.drain())
     }
 }
 
-/// A weight-stationary array, as far as time is concerned.
+/// A weight-stationary array: the parameters that affect cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StationaryCycles {
     /// Rows of PEs.
@@ -96,7 +96,7 @@ impl StationaryCycles {
         step + self.rows + c + 1
     }
 
-    /// Cycles from the first weight of a fold to the first weight of the next one: the last of the `vectors` must have
+    /// Cycles from the first weight of a fold to the first weight of the next fold. The last of the `vectors` must have
     /// passed the last row before its weights move.
     #[must_use]
     pub fn fold(&self, vectors: u64) -> u64 {
@@ -126,12 +126,12 @@ mod tests {
     #[test]
     fn sums_of_bytes_by_hand() {
         let array = ArrayCycles { rows: 4, columns: 4, int8: true, drain: Drain::Double, pipelined: false };
-        // Row 0 moves from cycle 5 on, row 1 from 6 on; the first pair of columns is complete behind its second sum, a
-        // register late.
+        // Row 0 moves from cycle 5 on, row 1 from cycle 6 on. The first pair of columns is complete after its second
+        // sum, a register late.
         let at = |i, j| array.sum(0, (i, j), true);
         assert_eq!([at(0, 1), at(0, 0), at(1, 1), at(1, 0)], [(1, 8), (1, 10), (3, 10), (3, 12)]);
         assert_eq!((array.sum(0, (0, 3), false), array.drain()), ((0, 6), 12));
-        // Registers: at the edge, behind the multiplier, before and between the two additions of nibbles.
+        // Registers: at the edge, after the multiplier, before and between the two additions of nibbles.
         let pipelined = ArrayCycles { pipelined: true, ..array };
         assert_eq!((pipelined.sum(0, (0, 1), true), pipelined.sum(0, (0, 3), false)), ((1, 12), (0, 10)));
         assert_eq!((pipelined.drain(), pipelined.lasts(&[2, 9])), (16, array.lasts(&[2, 9])));

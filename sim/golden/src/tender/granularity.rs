@@ -1,15 +1,15 @@
-//! Scales for a whole tensor, for each row, or for each column: what Tender is compared with (section II-C, Table I).
+//! Scales for a whole tensor, for each row, or for each column: Tender's comparison (section II-C, Table I).
 
 /// Which activations share a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Granularity {
-    /// All.
+    /// All activations.
     Tensor,
-    /// Those of a token.
+    /// The activations of a token.
     Row,
-    /// Those of a channel: a scale inside of the reduction, which integer hardware cannot apply.
+    /// The activations of a channel: a scale inside of the reduction, which integer hardware cannot apply.
     Column,
-    /// Those of a channel, around the middle of its range: what Tender would be with a scale for every channel.
+    /// The activations of a channel, around the middle of its range: Tender with a scale for every channel.
     ColumnBiased,
 }
 

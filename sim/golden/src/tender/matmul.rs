@@ -42,8 +42,8 @@ fn combine(products: &[Vec<Vec<i128>>], sum: impl Fn(&[i128]) -> i128) -> Vec<Ve
     first.iter().enumerate().map(|(r, row)| (0..row.len()).map(|c| cell(r, c)).collect()).collect()
 }
 
-/// Integer sums back as numbers: acc x scale_last x scale_weight + bias x W. W is what the quantized weights stand for:
-/// a bias that was subtracted before the product must come back with the same weights, or it does not cancel.
+/// Integer sums as numbers: acc x scale_last x scale_weight + bias x W. W is the dequantized weights. A bias that was
+/// subtracted before the product must be added with the same weights, or it does not cancel.
 #[must_use]
 pub fn dequantize(sums: &[Vec<i128>], calibration: &Calibration, weights: &Weights) -> Vec<Vec<f64>> {
     let scale = calibration.scales[calibration.scales.len() - 1];

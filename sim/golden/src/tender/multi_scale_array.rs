@@ -1,4 +1,4 @@
-//! A tile on an array of small multipliers: every sum, and whether it can be trusted.
+//! A tile on an array of small multipliers: each sum, and whether it is exact.
 
 use super::accumulator::{Accumulator, Overflow};
 
@@ -7,9 +7,9 @@ use super::accumulator::{Accumulator, Overflow};
 pub enum Beat {
     /// Operands for all rows and columns, as numbers.
     Multiply {
-        /// Per row.
+        /// Activations by row.
         act: Vec<i64>,
-        /// Per column.
+        /// Weights by column.
         weight: Vec<i64>,
     },
     /// All sums times 2^n.
@@ -21,25 +21,25 @@ pub enum Beat {
 pub struct Accumulators {
     /// Width in bits.
     pub width: u32,
-    /// What a sum does that does not fit.
+    /// How a sum is handled that does not fit.
     pub policy: Overflow,
 }
 
-/// Sum (r, c) of a tile whose operands one PE multiplies.
+/// Sum (r, c) of a tile whose operands fit one PE.
 ///
 /// # Errors
-/// A width that [`Accumulator::new`] refuses.
+/// [`Accumulator::new`] refuses the width.
 pub fn narrow(beats: &[Beat], r: usize, c: usize, accumulators: Accumulators) -> Result<(i128, bool), String> {
     run(beats, accumulators, |act, weight| i128::from(act[r]) * i128::from(weight[c]))
 }
 
-/// Sum (r, c) of a tile whose operands are twice as wide as those of a PE, `half` bits: each is a high half with its
-/// sign and a low half without; four accumulators hold the sums of the four kinds of product.
+/// Sum (r, c) of a tile whose operands have twice the width of a PE's operands. An operand has a signed high half and
+/// an unsigned low half, of `half` bits each. Four accumulators hold the sums of the four kinds of product.
 ///
-/// The sum can be trusted when all four can.
+/// The sum is exact when all four accumulators are.
 ///
 /// # Errors
-/// A width that [`Accumulator::new`] refuses.
+/// [`Accumulator::new`] refuses the width.
 pub fn wide(beats: &[Beat], r: usize, c: usize, half: u32, accumulators: Accumulators) -> Result<(i128, bool), String> {
     let low = |x: i64| i128::from(x.rem_euclid(1 << half));
     let high = |x: i64| i128::from(x.div_euclid(1 << half));

@@ -11,8 +11,8 @@ pub enum Step {
     Rescale(u32),
 }
 
-/// All steps of a tile: with `max_shift` = 1 the channels and one rescale between neighbouring groups, used or empty; with
-/// more, up to `max_shift` rescales in a row are one step.
+/// All steps of a tile. With `max_shift` = 1 these are the channels, and one rescale between neighbouring groups, used
+/// or empty. With more, up to `max_shift` rescales in a row are one step.
 #[must_use]
 pub fn steps(calibration: &Calibration, max_shift: u32) -> Vec<Step> {
     let mut steps = Vec::new();

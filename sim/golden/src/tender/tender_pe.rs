@@ -7,33 +7,33 @@ use super::accumulator::{Accumulator, Overflow};
 pub enum Drain {
     /// From the accumulator itself.
     Single,
-    /// From a register beside it.
+    /// From a register next to it.
     Double,
 }
 
-/// What happens to the sum in a cycle.
+/// The work on the sum in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Adds a product (0: nothing).
     Add(i128),
     /// Doubles n times.
     Shift(u32),
-    /// Multiplies; in the cycle in which the multiplication is complete.
+    /// Multiplies, in the cycle in which the multiplication is complete.
     Scale(i128),
 }
 
 /// The inputs of one cycle.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs {
-    /// The sum starts again.
+    /// Whether the sum starts again.
     pub first: bool,
-    /// This is the last step of the tile.
+    /// Whether this is the last step of the tile.
     pub last: bool,
-    /// What is done.
+    /// The work.
     pub work: Work,
-    /// The row starts to shift.
+    /// Whether the row starts to shift.
     pub drain: bool,
-    /// What the left neighbour shows.
+    /// The output of the left neighbour.
     pub neighbour: (i128, bool),
 }
 
@@ -42,14 +42,14 @@ pub struct Inputs {
 pub struct Pe {
     drain: Drain,
     sum: Accumulator,
-    /// Shown sum; `None` before any is defined.
+    /// The output; `None` before a sum is defined.
     shown: Option<(i128, bool)>,
     complete: bool,
     waits: bool,
     shifts: bool,
-    /// A tile has begun since the reset, and reached the sum.
+    /// Whether a tile has begun since the reset, and has reached the sum.
     known: bool,
-    /// Of a PE that keeps its product: what reaches the sum in the next cycle.
+    /// In a PE that keeps its product: the step that reaches the sum in the next cycle.
     kept: Option<(bool, bool, Work)>,
 }
 
@@ -57,21 +57,21 @@ impl Pe {
     /// A PE after reset.
     ///
     /// # Errors
-    /// A width that [`Accumulator::new`] refuses.
+    /// [`Accumulator::new`] refuses the width.
     pub fn new(width: u32, policy: Overflow, drain: Drain) -> Result<Self, String> {
         let sum = Accumulator::new(width, policy)?;
         Ok(Self { drain, sum, shown: None, complete: false, waits: false, shifts: false, known: false, kept: None })
     }
 
-    /// The same PE with a register behind its multiplier: a step reaches the sum one cycle later, the neighbour's sum
-    /// and the start of the drain do not.
+    /// The same PE with a register after its multiplier. A step reaches the sum one cycle later. The neighbour's sum
+    /// and the start of the drain are not delayed.
     #[must_use]
     pub fn pipelined(mut self) -> Self {
         self.kept = Some((false, false, Work::Add(0)));
         self
     }
 
-    /// One cycle; returns what the PE shows after it.
+    /// One cycle. Returns the PE's output after it.
     pub fn step(&mut self, inputs: &Inputs) -> Option<(i128, bool)> {
         let arriving = (inputs.first, inputs.last, inputs.work);
         let (first, last, work) = self.kept.as_mut().map_or(arriving, |kept| std::mem::replace(kept, arriving));

@@ -13,7 +13,7 @@ fn scheme(bits: u32, groups: usize) -> Scheme {
     Scheme::new(bits, groups, Sign::Signed).unwrap()
 }
 
-/// Two rows, one the negative of the other: no bias, and the largest absolute values are those given.
+/// Two rows, one the negative of the other: there is no bias, and `c_max` has the largest absolute values.
 fn mirrored(c_max: &[f64]) -> Vec<Vec<f64>> {
     vec![c_max.to_vec(), c_max.iter().map(|x| -x).collect()]
 }
@@ -60,7 +60,7 @@ fn zeros_are_legal() {
     let calibration = Calibration::of(&vec![vec![0.0; 3]; 2], scheme(4, 4)).unwrap();
     assert_eq!((calibration.scales.last(), calibration.group.as_slice()), (Some(&1.0), [3, 3, 3].as_slice()));
     assert_eq!(calibration.quantize(&[0.0; 3]), [0; 3]);
-    // A channel that never changes costs nothing: its bias is all of it.
+    // A channel that never changes costs nothing: its value is the bias.
     let constant = Calibration::of(&vec![vec![7.5]; 3], scheme(4, 2)).unwrap();
     assert_eq!(constant.dequantize(&constant.quantize(&[7.5])), [7.5]);
 }
@@ -122,8 +122,8 @@ fn one_group_without_bias_is_per_tensor() {
     assert!(relative_error(&round_trip(&rows, 6, Granularity::Tensor), &back) < 1e-28);
 }
 
-/// Every signed and unsigned operand of 8 bits, split into nibbles, with rescales: without overflow the four sums make
-/// the exact one.
+/// Every signed and unsigned operand of 8 bits, split into nibbles, with rescales. Without overflow the four sums make
+/// the exact sum.
 #[test]
 fn four_nibble_sums_are_one_sum_of_bytes() {
     let values: Vec<i64> = (-128..256).collect();
@@ -138,7 +138,7 @@ fn four_nibble_sums_are_one_sum_of_bytes() {
     assert_eq!(exact, split);
 }
 
-/// A channel that is 50 times the others costs them all their bits under one scale. (Its own error stays.)
+/// A channel that is 50 times as large as the others costs them all their bits under one scale. (Its own error stays.)
 #[test]
 fn groups_isolate_an_outlier() {
     let row = |r: usize| (0..16).map(|c| ((r * 7 + c * 3) % 11) as f64 - 5.0).map(|x| x * 0.1).collect::<Vec<_>>();
@@ -172,7 +172,7 @@ proptest! {
         prop_assert_eq!(explicit_sum(&products), requantized_sum(&products));
     }
 
-    /// The steps of a schedule, on exact accumulators, are equation 2.
+    /// The steps of a schedule, on exact accumulators, give equation 2.
     #[test]
     fn steps_compute_the_product(
         rows in prop::collection::vec(prop::collection::vec(-6i32..6, 7), 1..5),
@@ -204,7 +204,7 @@ proptest! {
                 prop_assert_eq!(wide(&beats, r, c, 4, accumulators).unwrap(), (*sum, false));
             }
         }
-        // As numbers: the product of what the integers stand for, and of the biases.
+        // As numbers: the product of the dequantized integers, and the product of the biases.
         let back = dequantize(&sums, &calibration, &w);
         let meant: Vec<_> = quantized.iter().map(|row| calibration.dequantize(row)).collect();
         let meant = product(&meant, &w.dequantize());

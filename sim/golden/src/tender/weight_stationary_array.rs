@@ -1,26 +1,26 @@
-//! A weight-stationary array: partial sums pass the rows, then meet an accumulator of their own. [`result`] is the
-//! arithmetic of one sum; [`Stationary`] takes beats in any order, legal or not.
+//! A weight-stationary array: partial sums pass the rows, and accumulators add them up. [`result`] is the arithmetic of
+//! one sum; [`Stationary`] takes beats in any order, legal or not.
 
 use std::collections::VecDeque;
 
 use super::accumulator::{Accumulator, Overflow};
 
-/// One row of a fold, as a partial sum meets it.
+/// One row of a fold, as a partial sum passes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Activation times weight.
     pub product: i128,
-    /// The partial sum is doubled behind this row: the next channel is of the next group.
+    /// Whether the partial sum is doubled after this row, because the next channel is in the next group.
     pub doubles: bool,
 }
 
-/// One result: the folds in order, each through all its rows in `partial_width` bits, then into an accumulator of
-/// `width` bits that is doubled first as often as the fold's rows double.
+/// One result from the folds in order. Each fold passes all its rows in `partial_width` bits. Then an accumulator of
+/// `width` bits is doubled as often as the fold's rows double, and the partial sum is added.
 ///
-/// The flag tells whether any partial sum or the accumulator left its range.
+/// The flag says whether any partial sum or the accumulator left its range.
 ///
 /// # Errors
-/// A width that [`Accumulator::new`] refuses.
+/// [`Accumulator::new`] refuses the width.
 pub fn result(folds: &[Vec<Row>], partial_width: u32, width: u32, policy: Overflow) -> Result<(i128, bool), String> {
     let mut total = Accumulator::new(width, policy)?;
     let mut flag = false;
@@ -42,45 +42,45 @@ pub fn result(folds: &[Vec<Row>], partial_width: u32, width: u32, policy: Overfl
     Ok((total.get().0, flag | total.get().1))
 }
 
-/// What a column shows.
+/// The output of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// The sum, unless it stands on something that was never given.
+    /// The sum; `None` if it depends on a value that was never given.
     pub sum: Option<i128>,
-    /// Some step was not exact, or the number of the sum does not exist.
+    /// Whether some step was not exact, or the number of the sum does not exist.
     pub flag: Option<bool>,
 }
 
 /// A row of weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Weights {
-    /// By column.
+    /// Weights by column.
     pub weights: Vec<i64>,
-    /// A channel group ends behind this row.
+    /// Whether a channel group ends after this row.
     pub doubles: bool,
 }
 
 /// An activation vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vector {
-    /// The sum starts again.
+    /// Whether the sum starts again.
     pub first: bool,
-    /// The sum leaves.
+    /// Whether the sum leaves.
     pub last: bool,
     /// Number of the sum.
     pub index: usize,
-    /// By row.
+    /// Activations by row.
     pub acts: Vec<i64>,
 }
 
-/// The state of an array: the last rows that were loaded, and the sums.
+/// The state of an array: the last loaded rows, and the sums.
 #[derive(Clone, Debug)]
 pub struct Stationary {
     width: u32,
     columns: usize,
-    /// Top row first; `None` since the reset.
+    /// Top row first; `None` for rows that were not loaded since the reset.
     rows: VecDeque<Option<Weights>>,
-    /// By number and column; `None` where it stands on something unknown.
+    /// Sums by number and column; `None` if a sum depends on an unknown value.
     sums: Vec<Vec<Option<Accumulator>>>,
 }
 
@@ -88,19 +88,19 @@ impl Stationary {
     /// An array after reset: `depth` sums of `width` bits in each column.
     ///
     /// # Errors
-    /// A width that [`Accumulator::new`] refuses.
+    /// [`Accumulator::new`] refuses the width.
     pub fn new(rows: usize, columns: usize, depth: usize, width: u32) -> Result<Self, String> {
         Accumulator::new(width, Overflow::Wrap)?;
         Ok(Self { width, columns, rows: vec![None; rows].into(), sums: vec![vec![None; columns]; depth] })
     }
 
-    /// Weights enter at the top; all others move a row down, those of the bottom row are gone.
+    /// Weights enter at the top. All other rows move down, and the weights of the bottom row are lost.
     pub fn load(&mut self, row: Weights) {
         self.rows.pop_back();
         self.rows.push_front(Some(row));
     }
 
-    /// A vector passes; returns what each column shows if it is the last one of its sum.
+    /// A vector passes the array. If it is the last one of its sum, returns the outputs of all columns.
     pub fn step(&mut self, vector: &Vector) -> Option<Vec<Shown>> {
         let exists = vector.index < self.sums.len();
         let shown = (0..self.columns).map(|c| {
@@ -116,7 +116,7 @@ impl Stationary {
         vector.last.then_some(shown)
     }
 
-    /// The sum of column `c` behind `vector`.
+    /// The sum of column `c` after `vector`.
     fn add(&self, before: Option<Accumulator>, vector: &Vector, c: usize) -> Option<Accumulator> {
         let mut partial = Accumulator::new(self.width, Overflow::Wrap).ok()?;
         let mut sum = if vector.first { partial.clone() } else { before? };
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(step(&mut array, vector(false, 0, [2, 1])), unknown);
         assert_eq!(step(&mut array, vector(true, 0, [2, 1])), shown(26, false));
         assert_eq!(step(&mut array, vector(false, 0, [1, 0])), shown(62, false));
-        // One row more: 7 on top, 5 below, 3 is gone and with it the doubling.
+        // One more row: 7 on top, 5 below. 3 is lost, and with it the doubling.
         array.load(row(7, false));
         assert_eq!(step(&mut array, vector(false, 0, [1, 1])), shown(74, false));
         assert_eq!(step(&mut array, vector(false, 0, [15, 0])), shown(74 + 105 - 256, true));

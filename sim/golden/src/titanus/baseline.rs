@@ -1,7 +1,7 @@
-//! What CPQ with HQE is compared with: quantization whose parameters come from all values they are used for.
+//! Baselines of CPQ with HQE: quantization whose parameters come from all values that they are used for.
 //!
-//! - Per channel: one level a channel. In decode it must be computed anew with every token and all earlier tokens quantized
-//!   again, which is what HQE avoids.
+//! - Per channel: one level a channel. In decode it must be computed anew with every token, and all earlier tokens must
+//!   be quantized again. HQE avoids this.
 //! - Group-wise per channel: a level for every `group` tokens of a channel.
 //! - Per token: a level for every `group` channels of a token.
 //!
@@ -9,7 +9,7 @@
 
 use super::level::Level;
 
-/// Which elements share a level.
+/// The elements that share a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
     /// A channel over all tokens.
@@ -64,8 +64,8 @@ pub fn quantize(tokens: &[Vec<i8>], bits: u32, grouping: Grouping) -> Quantized 
     out
 }
 
-/// Elements that are quantized while `tokens` tokens come in, the first `prefill` at once, when all earlier ones are
-/// quantized again with each later token.
+/// Elements that are quantized while `tokens` tokens come in, if all earlier tokens are quantized again with each later
+/// token. The first `prefill` tokens come at once.
 pub fn requantized_tokens(tokens: u64, prefill: u64) -> u64 {
     prefill + (prefill + 1..=tokens).sum::<u64>()
 }
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(pairs.decoded[1], [3, 13, 0]);
     }
 
-    /// The paper's figure 9 says 384.75 times less at a context of 1024: a prefill of one half.
+    /// The paper's figure 9 says 384.75 times fewer at a context of 1024: a prefill of one half.
     #[test]
     fn saving_of_the_paper() {
         assert_eq!(requantized_tokens(1024, 512) * 100 / 1024, 38_475);

@@ -1,9 +1,9 @@
-//! What a read of whole blocks and of the tail behind them gives, damaged or not.
+//! The result of a read of whole blocks and the tail after them, damaged or not.
 
 use super::dequantization_unit::restore;
 use super::kv_unpacker::parse;
 
-/// What a read of so many tokens gives: tiles, and whether the stream is damaged.
+/// Reads so many tokens: returns tiles, and whether the stream is damaged.
 pub fn read_back(
     bytes: &[u8],
     crc: u32,

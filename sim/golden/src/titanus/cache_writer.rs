@@ -8,15 +8,15 @@ use crate::common::crc32::crc32;
 /// Keys or values so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenStream {
-    /// Blocks that are full.
+    /// Full blocks.
     pub blocks: Vec<u8>,
-    /// The block behind them, filled up with zeros.
+    /// The block after the full blocks, padded with zeros.
     pub tail: Vec<u8>,
     /// Bits of the tail.
     pub used: usize,
     /// Checksum of the blocks, and of the tail unless it has no bits.
     pub crc: u32,
-    /// An element was out of tolerance when its channel had no level left.
+    /// Whether an element was out of tolerance when its channel had no level left.
     pub overflow: bool,
 }
 
@@ -59,7 +59,7 @@ mod tests {
         let bytes = [stream.blocks, stream.tail].concat();
         let read = |bytes: &[u8], tokens| read_back(bytes, stream.crc, tokens, (2, 1, 2, 3));
         assert_eq!(read(&bytes, 1), (vec![vec![5, 0]], false));
-        // Another number of tokens, and a bit that turned over.
+        // Another number of tokens, and a flipped bit.
         assert_eq!(read(&bytes, 2), (vec![vec![5, 0]], true));
         assert_eq!(read(&bytes, 0), (vec![], true));
         let mut wrong = bytes.clone();

@@ -1,9 +1,9 @@
-//! Dot products, and how many of their multiplications have a zero.
+//! Dot products, and the number of their multiplications by zero.
 
 /// The dot product of two vectors, and the number of places with a zero on either side.
 ///
 /// # Panics
-/// Vectors of different lengths.
+/// The vectors have different lengths.
 #[must_use]
 pub fn dot(a: &[i64], b: &[i64]) -> (i64, u64) {
     assert_eq!(a.len(), b.len(), "elements of both sides");
@@ -11,7 +11,7 @@ pub fn dot(a: &[i64], b: &[i64]) -> (i64, u64) {
     (a.iter().zip(b).map(|(a, b)| a * b).sum(), skipped as u64)
 }
 
-/// Beats of a vector on an engine for so many elements at once: one where it is empty.
+/// Beats of a vector on an engine for so many elements at once; an empty vector takes one.
 #[must_use]
 pub fn beats(elements: usize, capability: usize) -> usize {
     elements.div_ceil(capability).max(1)

@@ -1,16 +1,16 @@
-//! Keys and values of tokens, read along either side; nothing is known of what was never written.
+//! Keys and values of tokens. Keys are read by token, values by channel. A value that was never written is unknown.
 
 /// The memory.
 #[derive(Clone, Debug)]
 pub struct ContextMemory {
     lanes: usize,
     channels: usize,
-    /// Keys, then values: of each token and channel.
+    /// Keys, then values, each by token and channel.
     sides: [Vec<Option<i8>>; 2],
 }
 
 impl ContextMemory {
-    /// An empty one of `tokens` tokens.
+    /// An empty memory for `tokens` tokens.
     pub fn new(lanes: usize, tiles: usize, tokens: usize) -> Self {
         let side = vec![None; tokens * tiles * lanes];
         Self { lanes, channels: tiles * lanes, sides: [side.clone(), side] }
@@ -30,7 +30,7 @@ impl ContextMemory {
         self.sides[0][at..at + self.lanes].to_vec()
     }
 
-    /// A channel of the values of a group of tokens; those behind the last token are of nothing.
+    /// A channel of the values of a group of tokens. Tokens after the last one are `None`.
     pub fn values(&self, group: usize, channel: usize) -> Vec<Option<i8>> {
         let at = |k: usize| (group * self.lanes + k) * self.channels + channel;
         (0..self.lanes).map(|k| self.sides[1].get(at(k)).copied().flatten()).collect()

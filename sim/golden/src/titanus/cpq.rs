@@ -5,7 +5,7 @@
 
 use super::level::{Level, dequantize};
 
-/// What is fixed for a sequence.
+/// Parameters that are fixed for a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Width of a quantized value, 2 to 8.
@@ -24,17 +24,17 @@ pub struct Channel {
 /// One element of an encoded token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Element {
-    /// The pruned value is not 0.
+    /// Whether the pruned value is not 0.
     pub index: bool,
-    /// The quantized value is not 0; false where `index` is.
+    /// Whether the quantized value is not 0; false if `index` is.
     pub label: bool,
     /// The quantized value; 0 where `index` is false.
     pub q: u8,
     /// The channel's level after this token, from 0; `None` while it has none.
     pub level: Option<usize>,
-    /// This element opened that level.
+    /// Whether this element opened the level.
     pub opened: bool,
-    /// It was out of tolerance and no level was left.
+    /// Whether it was out of tolerance and no level was left.
     pub overflow: bool,
 }
 
@@ -46,11 +46,12 @@ pub type Token = Vec<Element>;
 pub struct Sequence {
     /// Bits and levels.
     pub config: Config,
-    /// Level 0 of the channels after the prefill; `None` for those without an element, and for all when there was no prefill.
+    /// Level 0 of the channels after the prefill. `None` for a channel without an element, and for all channels without
+    /// a prefill.
     pub initial: Vec<Option<Level>>,
     /// Whether there was a prefill, so that `initial` is sent.
     pub prefilled: bool,
-    /// All tokens, those of the prefill first.
+    /// All tokens, the tokens of the prefill first.
     pub tokens: Vec<Token>,
     /// The channels at the end.
     pub channels: Vec<Channel>,
@@ -112,7 +113,7 @@ impl Sequence {
         Self { config, initial: Vec::new(), prefilled: false, tokens, channels }
     }
 
-    /// All tokens as the accelerator sees them again.
+    /// All tokens as the accelerator restores them.
     pub fn decode(&self) -> Vec<Vec<i8>> {
         self.tokens.iter().map(|t| t.iter().zip(&self.channels).map(|(e, c)| self.value(e, c)).collect()).collect()
     }
@@ -137,7 +138,7 @@ impl Sequence {
         self.tokens.iter().flatten().any(|e| e.overflow)
     }
 
-    /// How the dequantizer gets its values.
+    /// Counts of the ways in which the dequantizer gets its values.
     pub fn dequantizer_work(&self) -> Work {
         let mut work = Work::default();
         for token in &self.tokens {
@@ -156,7 +157,7 @@ impl Sequence {
     }
 }
 
-/// Elements by what the dequantizer does for them.
+/// Elements by the dequantizer's way to their value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Pruned: 0.
@@ -250,7 +251,7 @@ mod tests {
                     let error = (i32::from(decoded[t][c]) - i32::from(x)).abs();
                     prop_assert!(2 * level.steps() * error <= 2 * level.range + level.steps());
                     prop_assert!(level.range <= 510 && level.lo >= -128);
-                    // What opens a level stands at one of its ends.
+                    // An element that opens a level is at one of its ends.
                     prop_assert!(!e.opened || e.q == 0 || i32::from(e.q) == level.steps());
                 }
             }

@@ -1,4 +1,4 @@
-//! Matrices side by side in one store of weights.
+//! Matrices next to each other in one store of weights.
 
 use std::ops::Range;
 
@@ -20,10 +20,11 @@ impl DcimLinear {
         Self { inputs, outputs, columns, macros: vec![DcimMacro::new(inputs, outputs); rows * columns] }
     }
 
-    /// Writes the weights of an input for the outputs of a column of macros; an input or a column that is not there changes nothing.
+    /// Writes the weights of an input for the outputs of a column of macros. An input or a column that does not exist
+    /// changes nothing.
     ///
     /// # Panics
-    /// Another number of weights than outputs of a macro.
+    /// The number of weights differs from the outputs of a macro.
     pub fn write(&mut self, row: usize, column: usize, weights: &[i64]) {
         let place = row / self.inputs * self.columns + column;
         if column < self.columns && place < self.macros.len() {
@@ -31,11 +32,12 @@ impl DcimLinear {
         }
     }
 
-    /// Per output of the columns the sum of inputs times weights of the rows: `x` begins at the first row's first input, what it does
-    /// not have is zero, and what is behind the last row has no say. Nothing while a weight is unknown.
+    /// For each output of the columns, the sum of inputs times weights of the rows. `x` begins at the first input of
+    /// the first row. Missing elements of `x` are zero, and elements after the last row are ignored. `None` if a weight
+    /// is unknown.
     ///
     /// # Panics
-    /// Rows or columns that are not there.
+    /// The rows or columns do not exist.
     #[must_use]
     pub fn product(&self, rows: Range<usize>, columns: Range<usize>, x: &[i64]) -> Option<Vec<i64>> {
         let mut x = x.to_vec();
@@ -68,7 +70,7 @@ mod tests {
         store.write(4, 0, &[99]);
         store.write(0, 3, &[99]);
         assert_eq!(store.product(0..2, 0..3, &[1, 1, 1, -1]), Some(vec![2, 20, -2]));
-        // The lower half alone: other matrices do not matter.
+        // Only the lower half: other matrices do not matter.
         assert_eq!(store.product(1..2, 1..2, &[5, 7]), Some(vec![5 * 30 + 7 * 40]));
         // Shorter and longer than the rows.
         assert_eq!(store.product(0..1, 0..2, &[5]), Some(vec![5, 50]));

@@ -1,9 +1,9 @@
-//! Digital compute-in-memory: weights that stay, and exact products with them.
+//! Digital compute-in-memory: stationary weights, and exact products with them.
 
 /// A matrix of weights, an input a row, an output a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DcimMacro {
-    /// Nothing is known of a row before it is written.
+    /// A row is `None` until it is written.
     rows: Vec<Option<Vec<i64>>>,
     outputs: usize,
 }
@@ -15,10 +15,10 @@ impl DcimMacro {
         Self { rows: vec![None; inputs], outputs }
     }
 
-    /// Writes the weights of an input; one that is not there changes nothing.
+    /// Writes the weights of an input. An input that does not exist changes nothing.
     ///
     /// # Panics
-    /// Another number of weights than outputs.
+    /// The number of weights differs from the outputs.
     pub fn write(&mut self, row: usize, weights: &[i64]) {
         assert_eq!(weights.len(), self.outputs, "weights of a row");
         if let Some(place) = self.rows.get_mut(row) {
@@ -26,10 +26,10 @@ impl DcimMacro {
         }
     }
 
-    /// Per output the sum of inputs times weights; nothing while a row is unknown.
+    /// For each output, the sum of inputs times weights; `None` while a row is unknown.
     ///
     /// # Panics
-    /// Another number of inputs than rows.
+    /// The number of inputs differs from the rows.
     #[must_use]
     pub fn product(&self, x: &[i64]) -> Option<Vec<i64>> {
         assert_eq!(x.len(), self.rows.len(), "inputs");

@@ -1,4 +1,4 @@
-//! Tiles that came back from memory become values again; what the order of tiles and levels tells of damage.
+//! Tiles from memory become values again. The order of tiles and levels can show damage.
 
 use super::kv_unpacker::{Damage, Parsed};
 use super::level::dequantize;
@@ -6,22 +6,22 @@ use super::level::dequantize;
 /// A tile of values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Restored {
-    /// The first one of its stream.
+    /// Whether it is the first tile of its stream.
     pub first: bool,
-    /// The last one.
+    /// Whether it is the last one.
     pub last: bool,
-    /// The stream is damaged, and the tile carries nothing.
+    /// Whether the stream is damaged. The tile then carries nothing.
     pub error: bool,
     /// Values; 0 where `index` is false.
     pub x: Vec<i8>,
-    /// Per lane: the element was not pruned.
+    /// For each lane, whether the element was not pruned.
     pub index: Vec<bool>,
-    /// Per lane: number of the channel's level, 0 without one.
+    /// For each lane, the number of the channel's level; 0 without a level.
     pub level: Vec<usize>,
 }
 
-/// Values of a stream, a token in so many `tiles`, a channel with at most so many `levels`, and the first damage. From
-/// that on each beat is in error. Each stream has a last beat, and one only.
+/// Values of a stream, and its first damage. A token has so many `tiles`, and a channel at most so many `levels`. After
+/// the damage each beat is in error. Each stream has exactly one last beat.
 pub fn restore(parsed: &Parsed, lanes: usize, tiles: usize, levels: usize) -> (Vec<Restored>, Option<Damage>) {
     let ends = parsed.damage.is_none().then_some(parsed.tiles.len());
     let (mut beats, damage) = restore_open(parsed, lanes, tiles, levels, ends);
@@ -31,7 +31,7 @@ pub fn restore(parsed: &Parsed, lanes: usize, tiles: usize, levels: usize) -> (V
     (beats, damage.or(parsed.damage))
 }
 
-/// The same of the tiles alone; the one ahead of number `ends` is the last one.
+/// The same for the tiles alone. The tile before number `ends` is the last one.
 pub fn restore_open(
     parsed: &Parsed,
     lanes: usize,
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(damage(|p| p.tiles[4] = p.tiles[0].clone(), 2).1, Some(Damage::LateLevels { tile: 4 }));
         assert_eq!(damage(|p| p.tiles[3].index[1] = true, 2), (errors(1, 6), Some(Damage::NoLevel { tile: 3 })));
         assert_eq!(damage(|p| p.tiles.truncate(2), 2), (errors(0, 1), Some(Damage::NoToken)));
-        // -7 is the low end of the level that it opens, and 40 the top of its own: q is 0 and 7.
+        // -7 is the low end of the level that it opens, and 40 is the top of its level: q is 0 and 7.
         assert_eq!(damage(|p| p.tiles[6].values[0] = 6, 2), (errors(4, 6), Some(Damage::Within { tile: 6 })));
         // Range 38, or 40 - -7 = 47: steps of less than 7.
         let zero = |zero| move |p: &mut Parsed| p.tiles[6].records[0] = Some((35, zero));
@@ -155,7 +155,7 @@ mod tests {
     proptest! {
         #![proptest_config(seeds::proptest(256))]
 
-        /// What is not damaged comes back as the sequence decodes.
+        /// Undamaged streams give the same values as the decoded sequence.
         #[test]
         fn as_the_sequence(
             tokens in (1usize..9).prop_flat_map(|w| prop::collection::vec(prop::collection::vec(any::<i8>(), w), 1..12)),

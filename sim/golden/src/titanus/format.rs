@@ -11,8 +11,8 @@
 //! padding           zeros to the end of the block: kind 0 ends the stream, as does the end of its last block
 //! ```
 //!
-//! Labels are one bit for each one of the index, values as many bits as the header says for each label, records 18 bits for
-//! each one of opens: range (9), zero point (9, two's complement); all in order of lanes.
+//! Labels are one bit for each 1 of the index. Values have as many bits for each label as the header says. Records are
+//! 18 bits for each 1 of opens: range (9), zero point (9, two's complement). All are in order of lanes.
 
 use super::cpq::Sequence;
 
@@ -25,19 +25,19 @@ pub const RECORD_BITS: [u32; 2] = [9, 9];
 /// One tile: `lanes` channels of a token, or of the initial levels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tile {
-    /// No token, but the levels that the prefill gave.
+    /// Whether the tile has no token, but the levels of the prefill.
     pub initial: bool,
-    /// Per lane: the pruned value is not 0.
+    /// For each lane, whether the pruned value is not 0.
     pub index: Vec<bool>,
-    /// Per lane: the quantized value is not 0.
+    /// For each lane, whether the quantized value is not 0.
     pub label: Vec<bool>,
-    /// Per lane: the quantized value.
+    /// For each lane, the quantized value.
     pub values: Vec<u8>,
-    /// Per lane: the range and zero point of a level that opens here.
+    /// For each lane, the range and zero point of a level that opens here.
     pub records: Vec<Option<(i32, i32)>>,
 }
 
-/// The tiles of a sequence: its initial levels if there was a prefill, then its tokens. The last tile of each is filled up
+/// The tiles of a sequence: its initial levels if there was a prefill, then its tokens. The last tile of each is padded
 /// with channels that are always 0.
 pub fn tiles(sequence: &Sequence, lanes: usize) -> Vec<Tile> {
     let mut tiles = Vec::new();

@@ -1,4 +1,4 @@
-//! Keys and values on their way out: [`prune`], [`Sequence::encode`], [`packed`].
+//! Compression of keys and values: [`prune`], [`Sequence::encode`], [`packed`].
 
 pub use super::cpq::{Config, Sequence};
 pub use super::kv_packer::packed;

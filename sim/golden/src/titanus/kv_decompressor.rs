@@ -1,4 +1,4 @@
-//! Keys and values on their way back: [`parse`], [`restore`].
+//! Decompression of keys and values: [`parse`], [`restore`].
 
 pub use super::cpq::Sequence;
 pub use super::dequantization_unit::restore;

@@ -17,12 +17,12 @@ impl Writer {
     }
 }
 
-/// The blocks of a stream. No tiles, no blocks.
+/// The blocks of a stream. Without tiles there are no blocks.
 pub fn pack(bits: u32, lanes: usize, tiles: &[Tile], block_bytes: usize) -> Vec<u8> {
     blocks(&written(bits, lanes, tiles), block_bytes)
 }
 
-/// Bits as whole blocks, the last one filled up with zeros.
+/// Bits as whole blocks, the last one padded with zeros.
 pub fn blocks(stream: &[bool], block_bytes: usize) -> Vec<u8> {
     let byte = |b: &[bool]| b.iter().enumerate().map(|(i, &bit)| u8::from(bit) << i).sum();
     let mut bytes: Vec<u8> = stream.chunks(8).map(byte).collect();
@@ -39,7 +39,7 @@ fn written(bits: u32, lanes: usize, tiles: &[Tile]) -> Vec<bool> {
     if tiles.is_empty() { Vec::new() } else { [header(bits, lanes), body(bits, lanes, tiles)].concat() }
 }
 
-/// The bits ahead of the first tile.
+/// The bits before the first tile.
 pub fn header(bits: u32, lanes: usize) -> Vec<bool> {
     let mut w = Writer::default();
     w.field(bits.into(), 4);

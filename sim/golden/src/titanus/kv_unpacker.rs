@@ -1,13 +1,13 @@
-//! A stream of [`super::format`] read back without trust: what its bytes alone tell.
+//! A possibly damaged stream of [`super::format`], parsed from its bytes alone.
 //!
-//! The tiles ahead of the first damage are right, as far as no checksum says otherwise; what follows it is not looked at.
+//! The tiles before the first damage are right, unless a checksum differs. Bits after the damage are not read.
 
 use std::fmt;
 
 use super::format::{RECORD_BITS, Tile, VERSION};
 use crate::common::crc32::crc32;
 
-/// What is wrong with a stream.
+/// The damage of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {
     /// The header has a width of values outside of 2 to 8.
@@ -21,7 +21,7 @@ pub enum Damage {
         /// Bit of the stream.
         bit: usize,
     },
-    /// Tile number `tile` carries initial levels, behind a token.
+    /// Tile number `tile` carries initial levels, after a token.
     LateLevels {
         /// Number in the stream, from 0.
         tile: usize,
@@ -40,16 +40,16 @@ pub enum Damage {
         /// Bit of the stream.
         bit: usize,
     },
-    /// A one behind the end of the stream.
+    /// A 1 after the end of the stream.
     Padding {
         /// Bit of the stream.
         bit: usize,
     },
     /// The stream ends without a token.
     NoToken,
-    /// The bytes have another checksum than the one that stands beside the stream's pointer.
+    /// The bytes have another checksum than the one next to the stream's pointer.
     Checksum {
-        /// Of the bytes.
+        /// Checksum of the bytes.
         got: u32,
     },
     /// The stream, or its initial levels, end within a token.
@@ -57,7 +57,7 @@ pub enum Damage {
         /// Number of the tile in the stream, from 0.
         tile: usize,
     },
-    /// A channel opens a level more than the hardware has.
+    /// A channel opens more levels than the hardware has.
     TooManyLevels {
         /// Number of the tile in the stream, from 0.
         tile: usize,
@@ -67,7 +67,7 @@ pub enum Damage {
         /// Number of the tile in the stream, from 0.
         tile: usize,
     },
-    /// An element of a channel that has no level.
+    /// An element belongs to a channel without a level.
     NoLevel {
         /// Number of the tile in the stream, from 0.
         tile: usize,
@@ -77,7 +77,7 @@ pub enum Damage {
         /// Number of the tile in the stream, from 0.
         tile: usize,
     },
-    /// An element that opens a level is neither at the low end of it nor at its top.
+    /// An element that opens a level is neither at its low end nor at its top.
     Within {
         /// Number of the tile in the stream, from 0.
         tile: usize,
@@ -89,18 +89,18 @@ impl fmt::Display for Damage {
         match self {
             Self::Width(bits) => write!(f, "values of {bits} bits; allowed: 2 to 8"),
             Self::Version(version) => write!(f, "version {version}; known: {VERSION}"),
-            Self::Lanes(lanes) => write!(f, "tiles of {lanes} lanes, not those of the reader"),
+            Self::Lanes(lanes) => write!(f, "tiles of {lanes} lanes; the reader has another number"),
             Self::Cut { bit } => write!(f, "the stream ends within the field at bit {bit}"),
-            Self::LateLevels { tile } => write!(f, "tile {tile} has initial levels, behind a token"),
+            Self::LateLevels { tile } => write!(f, "tile {tile} has initial levels after a token"),
             Self::Range { tile, lane, range } => {
                 write!(f, "tile {tile} opens a level of range {range} in lane {lane}, below the number of steps")
             }
-            Self::Surplus { bit } => write!(f, "the stream ends at bit {bit}, ahead of its last block"),
-            Self::Padding { bit } => write!(f, "bit {bit} behind the end of the stream is 1"),
+            Self::Surplus { bit } => write!(f, "the stream ends at bit {bit}, before its last block"),
+            Self::Padding { bit } => write!(f, "bit {bit} after the end of the stream is 1"),
             Self::NoToken => write!(f, "the stream has no token"),
             Self::Checksum { got } => write!(f, "the bytes have the checksum {got:#010x}, not the expected one"),
             Self::HalfToken { tile } => write!(f, "a token ends early, with tile {tile}"),
-            Self::TooManyLevels { tile } => write!(f, "tile {tile} opens a level more than there are"),
+            Self::TooManyLevels { tile } => write!(f, "tile {tile} opens more levels than the hardware has"),
             Self::TooManyInitial { tile } => write!(f, "tile {tile} has initial levels, more than a token has tiles"),
             Self::NoLevel { tile } => write!(f, "tile {tile} has an element of a channel without level"),
             Self::FarLevel { tile } => write!(f, "tile {tile} opens a level far beyond eight bits"),
@@ -114,13 +114,13 @@ impl fmt::Display for Damage {
 pub struct Parsed {
     /// Width of a value; 0 when the header is damaged.
     pub bits: u32,
-    /// The tiles ahead of the first damage; all tiles when only the checksum is wrong.
+    /// The tiles before the first damage; all tiles if only the checksum is wrong.
     pub tiles: Vec<Tile>,
     /// The first damage.
     pub damage: Option<Damage>,
 }
 
-/// Reads the blocks of a stream for hardware with so many lanes. `checksum` stands beside the stream's pointer.
+/// Reads the blocks of a stream for hardware with so many lanes. `checksum` is stored next to the stream's pointer.
 pub fn parse(bytes: &[u8], lanes: usize, block_bytes: usize, checksum: Option<u32>) -> Parsed {
     let mut parsed = Parsed { bits: 0, tiles: Vec::new(), damage: None };
     let mut reader = Reader { bytes, at: 0, lanes, block_bits: 8 * block_bytes };
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(damaged(flip(20)), (0, Some(Damage::Range { tile: 0, lane: 0, range: 6 })));
         // The first token becomes the end, of a block that is not the last.
         assert_eq!(damaged(flip(38)), (1, Some(Damage::Surplus { bit: 38 })));
-        // The second token becomes one of initial levels.
+        // The second token becomes a tile of initial levels.
         assert_eq!(damaged(|b| b[5] ^= 0b11 << 3), (2, Some(Damage::LateLevels { tile: 2 })));
         assert_eq!(damaged(flip(127)), (4, Some(Damage::Padding { bit: 127 })));
         assert_eq!(damaged(|b| b.extend([0; 8])), (4, Some(Damage::Surplus { bit: 95 })));

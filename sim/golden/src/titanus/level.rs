@@ -3,7 +3,7 @@
 //! Titanus, sections 3.1 and 3.2. With L = 2^b - 1 steps over `range` from `lo` on, one step is range / L. Everything is an
 //! integer or a ratio of integers; nothing is rounded but results, half up.
 
-/// Range of values and zero point of a channel from some token on.
+/// Range of values and zero point of a channel, from some token on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level {
     /// Lowest value.
@@ -92,18 +92,18 @@ mod tests {
         assert_eq!((positive.zero_point(), positive.dequantize(0), positive.dequantize(3)), (-100, 100, 103));
         let negative = Level::spanning(-128, -128, 8);
         assert_eq!((negative.range, negative.zero_point(), negative.quantize(-128)), (255, 128, 0));
-        // The widest level: a top that lies beyond eight bits is kept when the level grows downwards.
+        // The widest level: a top beyond eight bits is kept when the level grows downwards.
         assert_eq!(Level::spanning(127, 127, 8).extended(-128).range, 510);
     }
 
-    /// The quantizer against its definition by inequalities, for everything that a channel can present: all x, rmin, rmax and
-    /// bits. Only x - lo and range count, which is what lets the hardware be tested over differences.
+    /// The quantizer against its definition by inequalities, for all inputs of a channel: all x, rmin, rmax and bits.
+    /// Only x - lo and range count, so the hardware can be tested over differences.
     #[test]
     fn exact_rule_for_all_inputs() {
         for bits in 2..=8 {
             let steps = (1i64 << bits) - 1;
             for rmin in -128..=127 {
-                // Results for lo = 0, to show that the rule depends on differences alone.
+                // Results for lo = 0, which show that the rule depends on differences alone.
                 for rmax in rmin..=127 {
                     let level = Level::spanning(rmin, rmax, bits);
                     let shifted = Level { lo: 0, ..level };

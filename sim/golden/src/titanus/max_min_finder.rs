@@ -1,11 +1,11 @@
 //! Running extremes of each channel.
 
-/// The largest and the smallest element of each channel so far; of none, -128 and 127.
+/// The largest and the smallest element of each channel so far; -128 and 127 without elements.
 #[derive(Clone, Debug)]
 pub struct MaxMinFinder(Vec<Vec<(i8, i8)>>);
 
 impl MaxMinFinder {
-    /// Nothing seen yet, in so many tiles of so many lanes.
+    /// No elements so far, in so many tiles of so many lanes.
     #[must_use]
     pub fn new(tiles: usize, lanes: usize) -> Self {
         Self(vec![vec![(-128, 127); lanes]; tiles])

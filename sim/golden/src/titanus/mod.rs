@@ -2,10 +2,14 @@
 //!
 //! - [`level`]: one quantization level of one channel, the exact rational rules;
 //! - [`cpq`]: cascade pruning-quantization of a whole sequence with hierarchical quantization extension, and its decoding;
-//! - [`mod@format`]: the bytes that move off chip; [`kv_unpacker`] and [`dequantization_unit`]: what comes back of them, damaged or not;
-//! - [`cache_writer`], [`cache_reader`]: streams that stay open: whole blocks, the tail, what a read of both gives; [`context_memory`]: tokens as plain int8;
-//! - [`baseline`]: what HQE avoids, and what other groupings cost: re-quantization per channel, group-wise quantization;
-//! - [`dcim_macro`], [`dcim_linear`]: products with weights that stay; [`computing_engine`]: dot products that skip zeros;
+//! - [`mod@format`]: the bytes that move off chip; [`kv_unpacker`] and [`dequantization_unit`]: tokens restored from
+//!   them, damaged or not;
+//! - [`cache_writer`], [`cache_reader`]: streams that stay open: whole blocks, the tail, a read of both;
+//!   [`context_memory`]: tokens as plain int8;
+//! - [`baseline`]: the cost of other groupings: re-quantization per channel, which HQE avoids, and group-wise
+//!   quantization;
+//! - [`dcim_macro`], [`dcim_linear`]: products with stationary weights; [`computing_engine`]: dot products that skip
+//!   zeros;
 //! - [`traffic`]: bits moved, element by element.
 
 pub mod baseline;

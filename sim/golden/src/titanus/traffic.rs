@@ -9,7 +9,7 @@ use super::format::RECORD_BITS;
 pub struct Traffic {
     /// Index: one bit for each element.
     pub index: u64,
-    /// Label: one bit for each one of the index.
+    /// Label: one bit for each 1 of the index.
     pub label: u64,
     /// Values that are not 0.
     pub values: u64,
@@ -50,7 +50,7 @@ impl Traffic {
         }
     }
 
-    /// The same encoding with levels of another grouping, as if all tokens were known.
+    /// The same encoding with levels of another grouping, computed as if all tokens were known.
     pub fn grouped(quantized: &Quantized) -> Self {
         Self {
             index: quantized.decoded.iter().flatten().count() as u64,
@@ -65,19 +65,19 @@ fn record_bits(records: u64) -> u64 {
     records * u64::from(RECORD_BITS[0] + RECORD_BITS[1])
 }
 
-/// Bits to say which level an element has, when its number travels with it: with each element that is not 0.
+/// Bits that identify the level of each element, if a level number travels with each element that is not 0.
 pub fn level_number_bits(sequence: &Sequence) -> u64 {
     let width = u64::from((sequence.config.max_levels as u64).next_power_of_two().ilog2());
     width * sequence.tokens.iter().flatten().filter(|e| e.index).count() as u64
 }
 
-/// Per channel, the tokens at which its levels after the initial one open.
+/// For each channel, the tokens at which its levels after the initial one open.
 pub fn break_points(sequence: &Sequence) -> Vec<Vec<usize>> {
     let opened = |c: usize| (0..sequence.tokens.len()).filter(|&t| sequence.tokens[t][c].opened).collect();
     (0..sequence.channels.len()).map(opened).collect()
 }
 
-/// Bits to say the same by break points: a token number for each.
+/// Bits that identify levels by break points: a token number for each.
 pub fn break_point_bits(sequence: &Sequence) -> u64 {
     let width = u64::from((sequence.tokens.len() as u64).next_power_of_two().ilog2());
     width * break_points(sequence).iter().map(|b| b.len() as u64).sum::<u64>()
@@ -99,7 +99,7 @@ mod tests {
     fn by_hand() {
         let tokens = vec![vec![0, 10], vec![5, 13], vec![0, 100]];
         let sequence = Sequence::encode(Config { bits: 2, max_levels: 4 }, &tokens, 2);
-        // Level 0 of both channels, and one that 100 opens; the prefill's maximum and 100 have labels.
+        // Level 0 of both channels, and a level that 100 opens. The prefill's maximum and 100 have labels.
         let expected = Traffic { index: 6, label: 4, values: 4, records: 54 };
         assert_eq!(Traffic::cpq(&sequence), expected);
         assert_eq!(expected.total(), 68);
@@ -113,7 +113,7 @@ mod tests {
     proptest! {
         #![proptest_config(seeds::proptest(256))]
 
-        /// Both ways to tell levels agree.
+        /// Both ways to identify levels agree.
         #[test]
         fn break_points_imply_levels(
             tokens in (1usize..5).prop_flat_map(|w| prop::collection::vec(prop::collection::vec(any::<i8>(), w), 1..20)),

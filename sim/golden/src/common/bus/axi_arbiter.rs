@@ -1,7 +1,7 @@
 //! Arbiter of several managers: the rule of turns.
 
-/// The first place where `turns` break the rule, if all of `managers` managers want a turn. Among as many consecutive
-/// turns as there are managers, each manager must have one.
+/// The first place where `turns` break the rule, if all of `managers` managers want a turn. The rule: each manager has
+/// a turn among any `managers` consecutive turns.
 #[must_use]
 pub fn out_of_turn(turns: &[usize], managers: usize) -> Option<usize> {
     turns.windows(managers).position(|window| (0..managers).any(|k| !window.contains(&k)))

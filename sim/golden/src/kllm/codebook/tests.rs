@@ -56,7 +56,7 @@ fn map_replaces_values_and_keeps_indices() {
     assert!(codebook.map(|_| 0x7e00).is_err());
 }
 
-/// Any finite fp16 number; half of them in [-1, 1], where normalised codebooks live.
+/// Any finite fp16 number; half of them in [-1, 1], the range of normalised codebooks.
 fn finite() -> impl Strategy<Value = u64> {
     prop_oneof![(0u64..0x10000).prop_filter("finite", |&b| fp16::is_finite(b)), (-1.0f64..1.0).prop_map(fp16::from_f64),]
 }
@@ -76,7 +76,7 @@ proptest! {
         for x in (0..0x10000).step_by(7).chain(near).filter(|&x| fp16::is_finite(x)) {
             let (found, nearest) = (cluster(&thresholds, x), codebook.nearest(x, scale).unwrap());
             if scale == 0 {
-                // All values are at the same distance: any index will do, the product with the scale is 0.
+                // All values are at the same distance. Any index will do, because the product with the scale is 0.
                 continue;
             }
             let equal = fp16::value(codebook.value(found)) == fp16::value(codebook.value(nearest));

@@ -1,4 +1,4 @@
-//! How far rounding can take an output away from the exact one.
+//! A bound on the distance that rounding puts between an output and the exact one.
 
 use super::{Accumulator, Arithmetic, Sum, counts};
 use crate::kllm::codebook::concat;
@@ -6,7 +6,7 @@ use crate::kllm::error::KllmError;
 use crate::kllm::fp16::{self, FP16};
 use crate::kllm::quantize::{Quantized, QuantizedWeights};
 
-/// A running sum and how far it can be from the exact one.
+/// A running sum, and a bound on its distance from the exact sum.
 struct Bounded {
     sum: Sum,
     error: f64,
@@ -17,7 +17,7 @@ impl Bounded {
         Self { sum: Sum::new(accumulator), error: 0.0 }
     }
 
-    /// Adds a * b, which stand for a product that is `exact`.
+    /// Adds a * b, which stands for the product `exact`.
     fn add(&mut self, a: u64, b: u64, exact: f64) {
         // Of two fp16 numbers, so exact in f64.
         let operands = (fp16::value(a) * fp16::value(b) - exact).abs();
@@ -40,8 +40,9 @@ impl Bounded {
 }
 
 impl Arithmetic {
-    /// |y - exact y| of output channel `n` is not more than this: every step adds half a unit in the last place of its
-    /// result, and the error of an operand goes on times the other operand. Infinite where a step overflows.
+    /// An upper bound of |y - exact y| for output channel `n`. Every step adds half a unit in the last place of its
+    /// result, and the error of an operand is multiplied by the other operand. The bound is infinite if a step
+    /// overflows.
     ///
     /// # Errors
     /// As [`Arithmetic::output`].

@@ -75,7 +75,7 @@ fn an_outlier_is_absent_from_the_dense_path() {
     let arithmetic = Arithmetic::new(&a.codebook, &w.codebook, Accumulator::Fp16Fused).unwrap();
     let output = arithmetic.output(&a, &w, 1).unwrap();
     assert_eq!([output.dense, output.sparse, output.y], [2.0, 200.0, 202.0].map(fp16::from_f64));
-    // Whatever index stands there.
+    // Any index may stand there.
     a.indices[1] = 0;
     assert_eq!(arithmetic.output(&a, &w, 1).unwrap(), output);
     assert_eq!(exact::by_counts(&a, &w, 1).unwrap(), 202 << 96);
@@ -91,7 +91,7 @@ fn large_counts_round_and_overflow_as_fp16_does() {
 
 #[test]
 fn the_bound_is_that_of_the_roundings_made() {
-    // Dyadic numbers: nothing is rounded, but the bound cannot know; it is a few units in the last place, no more.
+    // Dyadic numbers: nothing is rounded, but the bound cannot know this. It is a few units in the last place, no more.
     let (a, w) = figure_3();
     for accumulator in ACCUMULATORS {
         let arithmetic = Arithmetic::new(&a.codebook, &w.codebook, accumulator).unwrap();
@@ -123,8 +123,8 @@ fn integers_round_to_nearest_even_steps() {
     let scores = fp16s(&[1.5, 0.0, 0.05, 0.15, 0.25, 0.1, 1.44]);
     let integers = Integers::new(&scores, 4).unwrap();
     assert_eq!(integers.scale, fp16::from_f64(0.1));
-    // fp16(0.1) is a little below 0.1 and 1.5 / fp16(0.1) a little above 15: the end of the range.
-    // fp16(0.05) is exactly half a step: to even.
+    // fp16(0.1) is slightly below 0.1, and 1.5 / fp16(0.1) is slightly above 15: the end of the range. fp16(0.05) is
+    // exactly half a step: to even.
     assert_eq!(integers.values, [15, 0, 0, 2, 3, 1, 14]);
     assert_eq!(Integers::new(&[0, 0], 4).unwrap(), Integers { scale: 0, values: vec![0, 0] });
 }
@@ -193,7 +193,7 @@ proptest! {
         let w = QuantizedWeights { codebook: codebook(&values), scales: vec![fp16::from_f64(1.7)], columns: vec![column] };
         let exact = integers.exact_by_elements(&w, 0).unwrap();
         prop_assert_eq!(integers.exact_by_counts(&w, 0).unwrap(), exact);
-        // Every step rounds by at most 2^-11 of what it adds up: 8 bins, each with a count and a sum; two scales.
+        // Every step rounds by at most 2^-11 of its terms: 8 bins, each with a count and a sum; two scales.
         let y = fp16::value(integers.output(&w, 0, Accumulator::Fp16Fused).unwrap());
         let magnitude: f64 = integer_counts(&integers.values, &w.columns[0], 3).unwrap().iter()
             .zip(&values).map(|(&c, v)| c as f64 * v.abs()).sum::<f64>() * 1.7 * fp16::value(integers.scale);
@@ -201,7 +201,7 @@ proptest! {
         prop_assert!(error <= 12.0 * 2f64.powi(-11) * magnitude + 1e-6, "off by {}", error);
     }
 
-    /// From fp16 values to fp16 values: quantize, count, compare with the multiplication of what the indices stand for.
+    /// From fp16 values to fp16 values: quantize, count, and compare with the product of the dequantized values.
     #[test]
     fn quantized_values_too(
         token in prop::collection::vec(-8.0f64..8.0, 20),

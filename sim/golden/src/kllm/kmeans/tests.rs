@@ -6,7 +6,7 @@ fn training(clusters: usize) -> Training {
     Training { clusters, ..Training::of_bits(0) }
 }
 
-/// Least inertia of all partitions into runs, by trying them all (dynamic programming over prefixes).
+/// Least inertia of all partitions into runs, by dynamic programming over prefixes.
 fn least_inertia(points: &[f64], weights: &[f64], clusters: usize) -> f64 {
     let mut order: Vec<usize> = (0..points.len()).collect();
     order.sort_by(|&a, &b| points[a].total_cmp(&points[b]));
@@ -39,7 +39,7 @@ fn worked_example() {
     let trained = train(&points, None, training(3)).unwrap();
     assert_eq!(trained.centroids, [1.0, 10.0, 21.0]);
     assert_eq!((trained.inertia, trained.converged), (6.0, true));
-    // Weight draws the lowest centroid to 2; a point without weight does not count, far away as it is.
+    // Weight draws the lowest centroid to 2. A point without weight does not count, however far away it is.
     let points = [0.0, 22.0, 1000.0, 10.0, 3.0, 20.0, 9.0, 11.0];
     let trained = train(&points, Some(&[1.0, 1.0, 0.0, 1.0, 2.0, 1.0, 1.0, 1.0]), training(3)).unwrap();
     assert_eq!(trained.centroids, [2.0, 10.0, 21.0]);
@@ -55,16 +55,16 @@ fn fewer_points_than_clusters() {
 
 #[test]
 fn a_cluster_that_runs_empty_moves_to_the_costliest_point() {
-    // The middle centroid starts on {-2, 2}; both of its points then go to the neighbours, which moved towards them.
+    // The middle centroid starts on {-2, 2}. Both of its points then go to the neighbours, which moved towards them.
     let points = [-10.0, -4.0, -2.0, 2.0, 4.0, 10.0];
     let line = Line::new(&points, None).unwrap();
     let trained = line.lloyd(vec![-7.0, 0.0, 7.0], 100);
     assert!(trained.converged);
-    // Directly: nothing is nearest to 5, so it moves to the point that costs most, which is 10.
+    // Directly: no point is nearest to 5, so the centroid moves to the point with the largest cost, 10.
     let mut centroids = vec![-3.0, 3.0, 5.0, 100.0];
     line.reseed(&mut centroids, &[2, 3]);
     assert_eq!(centroids, [-10.0, -3.0, 3.0, 10.0]);
-    // And through the iterations: the two centroids on the far right own nothing.
+    // In the iterations: the two centroids on the far right have no points.
     let trained = line.lloyd(vec![0.0, 500.0, 1000.0], 100);
     assert!(trained.reseeded >= 2 && trained.converged, "{trained:?}");
     assert!(line.ends(&trained.centroids).windows(2).all(|pair| pair[0] < pair[1]), "{trained:?}");
@@ -95,8 +95,8 @@ fn bad_input_is_refused_by_name() {
     assert!(error(&[1.0], None, 0).contains("clusters is 0"));
 }
 
-/// The centroid nearest to x. One that is as near as one below it gets the point where `upper` has the bit of the lower
-/// one: in the middle of two, rounding may decide for either.
+/// The centroid nearest to x. In the middle of two centroids, rounding may decide for either. The upper centroid then
+/// gets the point if `upper` has the bit of the lower one.
 fn nearest(x: f64, centroids: &[f64], upper: usize) -> usize {
     (1..centroids.len()).fold(0, |best, j| {
         let closer = (x - centroids[best]).abs() - (x - centroids[j]).abs();
@@ -115,8 +115,8 @@ fn are_means(points: &[f64], weights: &[f64], centroids: &[f64], upper: usize) -
     centroids.iter().zip(sums).all(|(c, (w, wx))| w == 0.0 || (c - wx / w).abs() < 1e-9)
 }
 
-/// 33 lies in the middle of 348 / 15 and 856 / 20, and belongs to the lower of the two: only so are they means. In f64 the
-/// distances are 9.8 and a little less.
+/// 33 lies in the middle of 348 / 15 and 856 / 20, and belongs to the lower one: only then are both centroids means. In
+/// f64 the distances are 9.8 and slightly less.
 #[test]
 fn a_point_in_the_middle_belongs_to_the_lower_cluster() {
     let samples = [
@@ -152,7 +152,8 @@ fn a_point_in_the_middle_belongs_to_the_lower_cluster() {
     assert!(!are_means(&points, &weights, &trained.centroids, 0b100));
 }
 
-/// Lloyd's iterations end in a local minimum, and nothing says how far off it is; the best of 16 starts is close for these.
+/// Lloyd's iterations end in a local minimum, without a bound on its distance from the optimum. For these points the
+/// best of 16 starts is close.
 #[test]
 fn the_best_of_some_starts_is_near_the_optimum() {
     let mut random = SplitMix64(1);

@@ -14,8 +14,8 @@ fn drain(tree: &mut Tree, side: Side, k: usize) -> Vec<Pop> {
     (0..k).map_while(|_| tree.pop(side)).collect()
 }
 
-/// Maintenance comparisons of popping `index`, from the availability alone: one per enclosing
-/// aligned block of which both halves still hold an available leaf.
+/// Maintenance comparisons of popping `index`, from the availability alone. Each enclosing aligned block counts one if
+/// both of its halves still have an available leaf.
 fn pop_cost(available: &[bool], index: usize) -> u64 {
     let padded = available.len().next_power_of_two();
     let any = |from: usize, to: usize| (from..to).any(|i| available.get(i) == Some(&true));
@@ -30,9 +30,9 @@ fn pop_cost(available: &[bool], index: usize) -> u64 {
     cost
 }
 
-/// Figure 7: N = 8, the maximum 9 sits at node 14, its path is "110"; popping it flips node 7 to its
-/// neighbour; after the top 3 both children of node 7 are popped and it puts out the sentinel. The
-/// scan lost the other values, so they are chosen to fit the text.
+/// Figure 7: N = 8, the maximum 9 sits at node 14, its path is "110", and popping it flips node 7 to its neighbour.
+/// After the top 3, both children of node 7 are popped, and node 7 puts out the sentinel. The scan has lost the other
+/// values, so they are chosen to fit the text.
 #[test]
 fn worked_example_of_figure_7() {
     let values = fp16(&[3.0, 1.0, 7.0, 2.0, 0.0, 5.0, 9.0, 8.0]);
@@ -74,7 +74,7 @@ fn init_count_is_exact() {
         assert_eq!(tree.init_count().max, n - 1);
         assert_eq!(tree.init_count().min, (n / 2).saturating_sub(1));
     }
-    // Padding costs nothing: every comparison merges two subtrees that hold something.
+    // Padding costs nothing: every comparison merges two subtrees with available leaves.
     for n in 1..=130u64 {
         let values = vec![7; n as usize];
         let tree = Tree::new(&values, UINT8, NanPolicy::TotalOrder).unwrap();
@@ -200,8 +200,8 @@ fn exhaustive_small_vectors() {
     }
 }
 
-/// Drains a tree, the sides interleaved as `sides` says (true = min), and checks every pop against
-/// sorting and every count against the availability alone.
+/// Drains a tree and checks every pop against sorting, and every count against the availability alone. `sides` has the
+/// order of the sides (true = min).
 fn check_against_sorting(values: &[u64], format: Format, nan: NanPolicy, sides: &[bool]) {
     let n = values.len();
     let expected = top_k(values, n, n, format, nan).unwrap();
@@ -218,7 +218,7 @@ fn check_against_sorting(values: &[u64], format: Format, nan: NanPolicy, sides: 
     let mut popped = [0usize; 2];
     for step in 0.. {
         let random = usize::from(sides[step % sides.len()]);
-        // Once one side has run dry, the other is drained.
+        // When one side is empty, the other is drained.
         let s = if tree.remaining(BOTH[random]) > 0 { random } else { 1 - random };
         let list = [&expected.max, &expected.min][s];
         let before = tree.pop_count(BOTH[s]);
@@ -291,8 +291,8 @@ proptest! {
         check_against_sorting(&values, format, nan, &sides);
     }
 
-    /// The selection as its definition states it, without sorting: an element is popped at the
-    /// position given by how many available ones beat it.
+    /// The selection by its definition, without sorting: the position of an element is the number of available elements
+    /// that beat it.
     #[test]
     fn position_is_rank(
         (format, values) in any_vector(),

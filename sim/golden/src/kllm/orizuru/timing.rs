@@ -1,11 +1,11 @@
-//! How long an Orizuru takes when nobody makes it wait: the cycles that its contract promises.
+//! The cycles of an Orizuru that nothing stalls, as its contract promises them.
 //!
-//! The tree has tiers of units: leaf units of `radix` values each, and units over the winners of those below, until one
-//! is left. No unit has more inputs than there are values or winners, rounded up to a power of two. In a unit, winners
-//! climb `levels_per_cycle` levels a cycle, both after the loading and after a pop. Shared comparators settle one node a
-//! cycle when a unit is loaded; a pop takes one node a level, so it is no slower.
+//! The tree has tiers of units. Leaf units have `radix` values each, and further units have the winners of the units
+//! below, up to a single unit. No unit has more inputs than there are values or winners, rounded up to a power of two.
+//! In a unit, winners climb `levels_per_cycle` levels a cycle, both after the loading and after a pop. Shared
+//! comparators settle one node a cycle when a unit is loaded. A pop takes one node a level, so it is no slower.
 
-/// The parameters that time depends on.
+/// The parameters that affect cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// Values of a vector.
@@ -38,7 +38,7 @@ impl Timing {
         u64::from(inputs.ilog2()).div_ceil(self.levels_per_cycle)
     }
 
-    /// Beats that a vector takes.
+    /// Beats of a vector.
     #[must_use]
     pub fn load(&self) -> u64 {
         self.n.div_ceil(self.lanes)
@@ -48,15 +48,15 @@ impl Timing {
     #[must_use]
     pub fn unit_start(&self, inputs: u64) -> u64 {
         if self.shared {
-            // The start; each pair of leaves, for both trees; one cycle more for the last result; then in both trees
-            // at once the level of the pairs, and each node above it.
+            // The start; each pair of leaves, for both trees; one more cycle for the last result. Then, in both trees
+            // at once, the level of the pairs and each node above it.
             1 + inputs / 2 + 1 + 1 + (inputs / 2 - 1)
         } else {
             1 + self.climb(inputs)
         }
     }
 
-    /// Cycles of a leaf unit from a pop to the next winner of that side.
+    /// Cycles of a leaf unit from a pop to the next winner of the same side.
     #[must_use]
     pub fn unit_pop(&self, inputs: u64) -> u64 {
         1 + self.climb(inputs)
@@ -71,15 +71,15 @@ impl Timing {
         self.unit_start(tiers[0]) + tiers[1..].iter().map(above).sum::<u64>() + 1
     }
 
-    /// Cycles from a pop to the next one of the same side.
+    /// Cycles from a pop to the next pop of the same side.
     #[must_use]
     pub fn next_pop(&self) -> u64 {
         let tiers = self.tiers();
         self.unit_pop(tiers[0]) + tiers[1..].iter().map(|&inputs| self.climb(inputs)).sum::<u64>()
     }
 
-    /// Cycles from the edge that takes the first beat to the one that raises `done_o`, with `pops` on the side that has
-    /// more.
+    /// Cycles from the edge that takes the first beat to the edge that raises `done_o`. `pops` are the pops of the side
+    /// that has more.
     #[must_use]
     pub fn vector(&self, pops: u64) -> u64 {
         self.load() - 1 + self.first_pop() + pops * self.next_pop()
@@ -105,7 +105,7 @@ mod tests {
         // A level a cycle: log2 N + 1 to the next pop.
         assert_eq!(phases(Timing { levels_per_cycle: 1, ..PAPER }), [256, 2 + 12, 1 + 12]);
         assert_eq!(phases(Timing { levels_per_cycle: 3, ..PAPER }), [256, 2 + 6, 1 + 6]);
-        // The real model: 96 leaf units, 6 above, one of 8 inputs on top.
+        // The real model: 96 leaf units, 6 above, and one of 8 inputs on top.
         let real = Timing { n: 1536, ..PAPER };
         assert_eq!((real.tiers(), phases(real)), (vec![16, 16, 8], [96, 5, 4]));
         // The drawing in the documents.

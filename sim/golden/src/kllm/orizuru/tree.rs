@@ -29,14 +29,13 @@ impl InitCount {
 /// per tree: 0 if the left child holds the winner, 1 if the right. Each leaf has one mask bit per
 /// tree; padding, and a NaN under [`NanPolicy::NeverSelected`], is masked from the start.
 ///
-/// **What counts.** A comparison is one look at two available values. Where a side is popped or
-/// padding, its sentinel (-infinity in the max tree, +infinity in the min tree) is known from the masks, and
-/// nothing is counted. So a pop costs at most log2 P - 1: the paper says log2 N, but at the leaf
-/// level one side is the leaf just popped.
+/// **Counting.** A comparison compares two available values. If a side is popped or padding, its sentinel (-infinity in
+/// the max tree, +infinity in the min tree) is known from the masks, and nothing is counted. So a pop costs at most
+/// log2 P - 1. The paper says log2 N, but at the leaf level one side is the leaf just popped.
 ///
-/// **Ties.** The lower index wins in both trees. The paper lets the leaf level of the min tree take
-/// the max tree's bits inverted; on an equal pair that would give the min tree the higher index. So
-/// the shared comparison is three-way: the max bit is `left < right`, the min bit `left > right`.
+/// **Ties.** The lower index wins in both trees. In the paper, the leaf level of the min tree takes the max tree's bits
+/// inverted. On an equal pair this would give the min tree the higher index. So the shared comparison is three-way: the
+/// max bit is `left < right`, the min bit `left > right`.
 #[derive(Clone, Debug)]
 pub struct Tree {
     format: Format,
@@ -47,13 +46,13 @@ pub struct Tree {
     init: InitCount,
 }
 
-/// What one of the two trees has for itself.
+/// The part that each of the two trees has for itself.
 #[derive(Clone, Debug)]
 struct Half {
     side: Side,
-    /// Per node 1 to P - 1; entry 0 is not used.
+    /// For nodes 1 to P - 1; entry 0 is not used.
     bits: Vec<bool>,
-    /// Per leaf: not popped, not padding.
+    /// For each leaf, whether it is neither popped nor padding.
     available: Vec<bool>,
     /// Maintenance comparisons so far.
     pop_count: u64,
@@ -63,13 +62,14 @@ impl Tree {
     /// Loads and initialises both trees, bottom up.
     ///
     /// # Errors
-    /// No values, a format with a wrong width, or a value that does not fit the format.
+    /// There are no values, the format has a wrong width, or a value does not fit the format.
     pub fn new(values: &[u64], format: Format, nan: NanPolicy) -> Result<Self, OrizuruError> {
         let available: Vec<bool> = values.iter().map(|&raw| nan.admits(format, raw)).collect();
         Self::of(values, &available, format)
     }
 
-    /// The same where only some leaves are `available` from the start; those behind the last entry are not.
+    /// The same with only some leaves `available` from the start. Leaves after the end of `available` are not
+    /// available.
     ///
     /// # Errors
     /// As [`Tree::new`].
@@ -191,8 +191,8 @@ impl Tree {
         }
     }
 
-    /// The leaf that a node's MUX puts out (equation 4); `None` is the sentinel of an exhausted
-    /// subtree. Bits point at an available leaf wherever there is one, so one look is enough.
+    /// The leaf that a node's MUX puts out (equation 4); `None` is the sentinel of an exhausted subtree. Bits point at
+    /// an available leaf if there is one, so one look is enough.
     fn winner(&self, side: Side, mut node: usize) -> Option<usize> {
         let half = self.half(side);
         let width = self.leaves.len();
@@ -203,7 +203,7 @@ impl Tree {
         half.available[index].then_some(index)
     }
 
-    /// Sets a node's bit from its children; says whether that took a comparison.
+    /// Sets a node's bit from its children. Returns whether that took a comparison.
     fn update(&mut self, side: Side, node: usize) -> bool {
         let left = self.winner(side, 2 * node);
         let right = self.winner(side, 2 * node + 1);
@@ -214,7 +214,7 @@ impl Tree {
             }
             (Some(_), None) => (false, false),
             (None, Some(_)) => (true, false),
-            // Exhausted: either child is a sentinel, so the bit may stay as it is.
+            // Exhausted: both children are sentinels, so the bit may stay as it is.
             (None, None) => return false,
         };
         self.half_mut(side).bits[node] = points_right;

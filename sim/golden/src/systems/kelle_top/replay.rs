@@ -152,7 +152,7 @@ impl Replay {
             let row = replay.write(token)?;
             match &held[row] {
                 Some(held) if held == before => Ok(Shown::default()),
-                _ => Err(format!("a token that comes again is written to row {row}, where it was not")),
+                _ => Err(format!("a recomputed token is written to row {row}, which is not its row")),
             }
         });
     }

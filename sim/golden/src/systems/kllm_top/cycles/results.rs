@@ -110,7 +110,7 @@ impl Results {
     }
 
     /// Factors of a panel come once and go round in a ring: factors that leave the ring enter it again, except for the
-    /// last token. The factors of the next panel come during the last token of this panel, as far as there is room.
+    /// last token. The next panel's factors come during the last token of this panel, if the ring has room.
     fn push(&mut self) -> bool {
         let walk = self.walk;
         let n = self.pushed.known();
