@@ -1,7 +1,7 @@
 //! Dense-and-sparse product: Orizuru's outliers beside Tender's groups.
 //!
 //! Rows of integers come in, one after the other. While Orizuru finds the largest and smallest values of a row, the row
-//! waits in one bank of memory, and rows in the other bank are multiplied. Channel by channel, weights meet a value of
+//! waits in one bank of memory. Rows in the other bank are multiplied. Channel by channel, weights meet a value of
 //! every row. A value that is no outlier is rounded to its group's unit and goes through the multi-scale array. An
 //! outlier is 0 there and goes, as it is, through lanes beside the array, one row a cycle. The array's sums are added
 //! to the lanes' sums when they leave: each column has one sum in each cycle, of another row.

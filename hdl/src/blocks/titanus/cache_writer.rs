@@ -325,8 +325,9 @@ impl CacheWriter {
         });
     }
 
-    /// The blocks of one side. Assumed is a compressor that offers blocks in a sequence only, holds them until they are
-    /// taken, and ends each sequence with a last block, after the last tile. Returns whether a sequence of it is open.
+    /// The blocks of one side. The compressor is assumed to offer blocks in a sequence only, and to hold them until
+    /// they are taken. It ends each sequence with a last block, after the last tile. Returns whether a sequence of it
+    /// is open.
     fn blocks_of(
         &self,
         m: &mut Module,

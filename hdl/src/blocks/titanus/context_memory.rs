@@ -1,7 +1,7 @@
 //! Context memory: keys and values of tokens as plain int8, read along either side.
 //!
-//! Scores need the channels of a token, weighted values the tokens of a channel. Element (t, c) of the values lies in bank
-//! (t + c) modulo `lanes`, so that neither a tile of a token nor a column of as many tokens meets a bank twice.
+//! Scores need the channels of a token, weighted values the tokens of a channel. Element (t, c) of the values lies in
+//! bank (t + c) modulo `lanes`. So neither a tile of a token nor a column of as many tokens meets a bank twice.
 
 use crate::lang::{
     About, Array, Block, CatalogBlock, In, InArray, Module, OutArray, Signal, Timing, Type, bit, cat, index_width, mux,

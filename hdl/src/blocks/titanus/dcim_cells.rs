@@ -90,8 +90,8 @@ impl Block for DcimCells {
     const ABOUT: About = About {
         name: "dcim_cells",
         summary: "weights in place, and sums of the weights whose rows have a bit",
-        contract: "partial_o after an edge with step_i = per output the sum of the weights of the rows with a bit,\n\
-            exact, with the weights as they were before the edge; otherwise it stays. After an edge with write_i\n\
+        contract: "partial_o after an edge with step_i = per output the exact sum of the weights of the rows with a\n\
+            bit. Weights count as they were before the edge. Otherwise partial_o stays. After an edge with write_i\n\
             row_i has the weights data_i. Unknown until written.",
         reference: "Titanus, section 4.2",
     };

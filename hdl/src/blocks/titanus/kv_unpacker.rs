@@ -1,9 +1,9 @@
 //! KV unpacker: blocks from off-chip memory become quantized tiles again.
 //!
-//! Two blocks are held; a window of one chunk slides over them. The length of a chunk follows from the chunk itself
-//! (ones of the index, of the labels, of the mask of opened levels), so that one chunk a cycle is cut off. The first
-//! stage keeps chunks as they came, until a tile is complete and it is known whether another beat follows it. The
-//! second stage brings the tile's parts back to their lanes.
+//! Two blocks are held; a window of one chunk slides over them. The length of a chunk follows from the ones of its
+//! index, of its labels and of its mask of opened levels. So one chunk a cycle is cut off. The first stage keeps chunks
+//! as they came, until a tile is complete and it is known whether another beat follows it. The second stage brings the
+//! tile's parts back to their lanes.
 //!
 //! The bytes are not trusted. The first damage that is met ends the stream for the consumer, with a beat of its own.
 //! The rest is thrown away, up to the stream's last block.
