@@ -29,7 +29,7 @@ impl Kind {
     }
 }
 
-/// Folder of the configurations: where cargo has put the sources of DRAMsim3.
+/// Folder of the configurations, in the place where cargo has put the sources of DRAMsim3.
 fn configurations() -> anyhow::Result<PathBuf> {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     let metadata = Tool::new(env!("CARGO"))
@@ -45,24 +45,24 @@ fn configurations() -> anyhow::Result<PathBuf> {
     Ok(folder)
 }
 
-/// How long reads took: bursts, and cycles from asking for each to having the first bytes of it.
+/// How long reads took: bursts, and cycles from the request of a burst to its first bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
     /// Bursts.
     pub bursts: u64,
-    /// Cycles of the design of all of them.
+    /// Cycles of the design, the sum over all bursts.
     pub cycles: u64,
 }
 
-/// A burst that was asked for and is not forgotten.
+/// A burst that was requested and is not forgotten yet.
 struct Burst {
     write: bool,
-    /// Cycle of asking.
+    /// Cycle of the request.
     asked: u64,
-    /// From the start of its first line to its own.
+    /// Bytes from the start of its first line to its own start.
     offset: u64,
     lines: Vec<bool>,
-    /// Lines from the first one on that are done.
+    /// Lines that are done, counted from the first one without a gap.
     done: u64,
 }
 
@@ -73,16 +73,16 @@ pub struct Dram {
     line: u64,
     /// Bytes a nanosecond.
     peak: f64,
-    /// Nanoseconds of a cycle of the design, and how many of them the DRAM's clock is behind.
+    /// Nanoseconds of a cycle of the design, and nanoseconds by which the DRAM's clock lags.
     period: f64,
     behind: f64,
     next: u64,
     now: u64,
     reads: Rc<Cell<Reads>>,
     bursts: BTreeMap<u64, Burst>,
-    /// Lines that found no room yet: address, write.
+    /// Lines that have found no room yet: address, write.
     waiting: VecDeque<(u64, bool)>,
-    /// Who waits for a line, in order: the burst and the position in it.
+    /// Bursts that wait for a line, in order: the burst and the position in it.
     open: BTreeMap<(u64, bool), VecDeque<(u64, usize)>>,
     _folder: TempDir,
 }
@@ -91,7 +91,7 @@ impl Dram {
     /// DRAM of a kind, for a design whose clock has so many nanoseconds.
     ///
     /// # Errors
-    /// The configurations are not there, or there is no room for what DRAMsim3 writes.
+    /// The configurations are missing, or there is no room for the files of DRAMsim3.
     pub fn new(kind: Kind, period: f64) -> anyhow::Result<Self> {
         ensure!(period > 0.0, "a clock of {period} ns: give more than 0");
         let file = configurations()?.join(kind.file());
@@ -131,13 +131,13 @@ impl Dram {
         self.line
     }
 
-    /// How long reads took up to now, also when the DRAM is behind a memory.
+    /// How long reads took up to now. It also works while the DRAM times a memory.
     #[must_use]
     pub fn reads(&self) -> Rc<Cell<Reads>> {
         Rc::clone(&self.reads)
     }
 
-    /// Cycles of the design from asking for a line to having it, if nothing else is asked for.
+    /// Cycles of the design from the request of a line to its data, without other requests.
     #[must_use]
     pub fn latency(&mut self) -> u64 {
         let number = self.ask(0, self.line, false);
@@ -210,7 +210,7 @@ impl MemoryTiming for Dram {
         }
     }
 
-    /// Accesses go on, for nobody: DRAM is not reset with the design.
+    /// Accesses go on although nobody waits for them: DRAM is not reset with the design.
     fn reset(&mut self) {
         self.bursts.clear();
     }

@@ -1,11 +1,11 @@
-//! DRAM behind the memory of a co-simulation: DRAMsim3 says when bursts are read and written.
+//! DRAM timing for the memory of a co-simulation: DRAMsim3 says when bursts are read and written.
 //!
-//! [`Dram`] is a [`MemoryTiming`] for [`sim::bus::AxiMemory::timed_by`]. A burst is as many accesses as it touches lines, a line being
-//! what DRAM moves at once (HBM2: 64 bytes, LPDDR4 on four devices: 128). Accesses enter the controller in order, as far as
-//! its queues have room; what waits for room in one channel does not hold up the others. Writes are answered when the
-//! controller has them, as controllers do.
+//! [`Dram`] is a [`MemoryTiming`] for [`sim::bus::AxiMemory::timed_by`]. DRAM moves one line at once: 64 bytes in HBM2,
+//! 128 in LPDDR4 on four devices. A burst has an access for each line that it touches. Accesses enter the controller in
+//! order, if its queues have room. An access that waits for one channel does not delay other channels. A write is
+//! answered when the controller has it, as in real controllers.
 //!
-//! All of it is behind the feature `dramsim3`, as DRAMsim3 needs cmake.
+//! The feature `dramsim3` enables this crate. It is off by default because DRAMsim3 needs cmake.
 
 #[cfg(feature = "dramsim3")]
 mod dram;

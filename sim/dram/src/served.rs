@@ -1,4 +1,4 @@
-//! How DRAM serves the bursts of an accelerator, measured without one.
+//! How DRAM serves the bursts of an accelerator, measured without an accelerator.
 
 use sim::bus::MemoryTiming;
 
@@ -6,28 +6,28 @@ use crate::{Dram, Kind};
 
 /// Beats of a burst of the accelerators' DMAs.
 const BEATS: u64 = 16;
-/// Bursts that are asked for.
+/// Bursts that are requested.
 const BURSTS: u64 = 1500;
-/// Bursts that are open at a time: a DMA may have eight, but the commands of a chain are short, and end.
+/// Bursts that are open at a time. A DMA may have eight, but the commands of a chain are short.
 const OPEN: usize = 4;
-/// From one stream to the next: other channels of HBM2 and other banks of both.
+/// Bytes from one stream to the next: other channels in HBM2, other banks in both kinds.
 const APART: u64 = 0x10_6000;
 
-/// What bursts of 16 beats find, in cycles of the design.
+/// Timing of bursts of 16 beats, in cycles of the design.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Served {
-    /// From asking for a burst to its first line, where one burst is asked for at a time, each behind the one before.
+    /// Cycles from the request of a burst to its first line. One burst is requested at a time, after the burst before.
     pub latency: f64,
-    /// Of a beat, where two operands are read in turns and a quarter of the bursts writes a third one, four bursts open, a burst asked
-    /// for in 16 cycles at most: 1 before an ideal memory.
+    /// Cycles of a beat; 1 with an ideal memory. Two operands are read in turns, and a quarter of the bursts writes a
+    /// third one. Four bursts are open, and at most one burst is requested in 16 cycles.
     pub beat: f64,
 }
 
 impl Served {
-    /// By a kind of DRAM, on a bus of so many bytes at a clock of so many nanoseconds.
+    /// Measures a kind of DRAM, on a bus of so many bytes at a clock of so many nanoseconds.
     ///
     /// # Errors
-    /// Those of [`Dram::new`].
+    /// The errors of [`Dram::new`].
     pub fn by(kind: Kind, period: f64, bus: u64) -> anyhow::Result<Self> {
         let burst = BEATS * bus;
         let mut dram = Dram::new(kind, period)?;
@@ -45,7 +45,7 @@ impl Served {
         })
     }
 
-    /// Cycles of work that takes `cycles(latency)` before an ideal memory and moves so many beats.
+    /// Cycles of work that takes `cycles(latency)` cycles with an ideal memory, and moves so many beats.
     #[must_use]
     pub fn cycles(&self, beats: u64, cycles: impl Fn(u32) -> u64) -> f64 {
         cycles(self.latency.round() as u32) as f64 + (self.beat - 1.0) * beats as f64

@@ -47,7 +47,7 @@ fn streams() {
     }
 }
 
-/// Parts of lines, lines twice at a time, and what was asked for before a reset.
+/// Parts of lines, lines twice at a time, and requests from before a reset.
 #[test]
 fn all_that_is_asked_for_is_done() {
     let mut dram = Dram::new(Kind::Lpddr4, 1.0).unwrap();

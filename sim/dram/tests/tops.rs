@@ -1,5 +1,6 @@
-//! Work of the accelerators before DRAM, beside the cycle model: what `Served` makes of the cycles before an ideal memory, or the cycles
-//! that all bytes take at the DRAM's peak, whichever are more. What is printed is a row of the table in docs/dram.md.
+//! Work of the accelerators with DRAM, compared with the cycle model. The model takes the cycles by `Served` from the
+//! cycles with an ideal memory, or the cycles of all bytes at the DRAM's peak, whichever are more. The tests print rows
+//! of the table in docs/dram.md.
 
 use std::ops::RangeInclusive;
 use std::sync::Mutex;
@@ -26,14 +27,14 @@ const PERIOD: f64 = 1.0;
 
 type On<'a, 'b> = Device<&'a mut Hardware<'b>>;
 
-/// Cycles of a job before an ideal memory of a latency.
+/// Cycles of a job with an ideal memory of a latency.
 type Model<'a> = Box<dyn Fn(u32) -> u64 + 'a>;
 
-/// What the cycle model may be off by for a chain of an accelerator.
+/// Tolerance of the cycle model for a chain of an accelerator.
 const CLOSE: [RangeInclusive<f64>; 2] = [0.95..=1.05, 0.95..=1.05];
 
-/// What an accelerator takes before each kind of DRAM, so many times what the cycle model says. `work` runs a job and gives what it
-/// counted and its cycles before an ideal memory.
+/// Cycles of an accelerator with each kind of DRAM, relative to the cycle model. `work` runs a job. It returns the
+/// counters, and the cycles with an ideal memory.
 fn before_dram<'a, B: CatalogBlock>(
     (name, block): (&str, &B),
     (bus, ratios): (u64, [RangeInclusive<f64>; 2]),
@@ -69,8 +70,8 @@ fn before_dram<'a, B: CatalogBlock>(
     }
 }
 
-/// Rows through the vector unit: two operands read, one written, next to no arithmetic to hide behind. From one to the next are
-/// 1 MiB and `step` bytes.
+/// Rows through the vector unit: two operands are read, one is written, and almost no arithmetic overlaps with that.
+/// Operands are 1 MiB and `step` bytes apart.
 fn rows(name: &str, block: &VectorTop, step: u64, ratios: [RangeInclusive<f64>; 2]) {
     let golden = vector_top::golden_of(block);
     before_dram((name, block), (u64::from(block.axi.data_width / 8), ratios), |device| {
@@ -109,7 +110,7 @@ fn vector_rows() {
     rows("`vector_top`, 3 ports of 32 bytes, apart", &wide, APART, [0.9..=1.15, 0.9..=1.05]);
 }
 
-/// Other channels of HBM2 and other banks of both.
+/// Other channels in HBM2, and other banks in both kinds.
 const APART: u64 = 0x6000;
 
 /// Cycles of a chain by the recurrence of its accelerator.
@@ -151,7 +152,7 @@ fn head_on_kllm() {
     });
 }
 
-/// A prompt of 32 tokens and as many behind it over those that stay, three query heads.
+/// A prompt of 32 tokens and 32 tokens after it, with three query heads. The later tokens attend to the kept tokens.
 #[test]
 fn head_on_kelle() {
     let block = kelle_top::real::head_top();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sim::{Cache, Error, Result};
 
-/// What to do about files that are missing or wrong.
+/// The remedy for files that are missing or damaged.
 const REMEDY: &str = "`scripts/setup full` fetches it";
 
 /// A file in the cache of compiled models.
@@ -12,9 +12,9 @@ const REMEDY: &str = "`scripts/setup full` fetches it";
 pub(crate) struct Fetched {
     /// Its name.
     pub name: &'static str,
-    /// What it is.
+    /// Its content, for messages.
     pub what: &'static str,
-    /// Its BLAKE3, which is computed here: a wrong bit in a weight would change every figure and be seen in none.
+    /// Its BLAKE3, which is checked here. A wrong bit in a weight would change every figure, and nobody would see it.
     pub blake3: &'static str,
 }
 
@@ -24,7 +24,7 @@ impl Fetched {
         Cache::User.root().join("weights").join(self.name)
     }
 
-    /// All bytes, after a look at each.
+    /// All bytes, after a check of the hash.
     ///
     /// # Errors
     /// The file is missing or damaged; the message says how to fetch it.

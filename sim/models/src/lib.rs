@@ -1,16 +1,16 @@
-//! Studies and models of systems: what the papers' algorithms do to real tensors, in errors, bytes and counts.
+//! Studies and models of systems: errors, bytes and counts of the papers' algorithms on real tensors.
 //!
 //! ```
 //! use models::kllm::baselines::symmetric;
 //!
-//! // What a row of activations becomes in 4 bits with one scale.
+//! // A row of activations in 4 bits, with one scale.
 //! let row = [0.1, -0.4, 0.7, -0.05];
 //! let found = symmetric(&row, 4);
 //! assert!(row.iter().zip(&found).all(|(x, y)| (x - y).abs() <= 0.05 + 1e-9), "{found:?}");
 //! ```
 //!
-//! A study computes with golden models and data; it builds no hardware and runs none. Where a table sets figures of the
-//! hardware beside those of a study, the bench is in `testbenches`, and its example or test calls both.
+//! A study computes with golden models and data. It neither builds nor runs hardware. A table that compares hardware
+//! with a study comes from an example or a test in `testbenches`, which calls both.
 
 pub mod cycles;
 pub mod explore;

@@ -59,7 +59,7 @@ pub struct Titanus {
 }
 
 impl Titanus {
-    /// An accelerator whose streams take so many bits for an element. Cycles are those of 4 bits with 34 % zeros.
+    /// An accelerator whose streams take so many bits for an element. Cycles are counted for 4 bits and 34 % zeros.
     #[must_use]
     pub fn new(caps: Caps, (golden, timing): (TitanusCore, Timing), bits: f64) -> Self {
         let (loads, products, dots, caches, steps) = Default::default();

@@ -1,4 +1,4 @@
-//! What is best among points with two objectives.
+//! The best of a set of points with two objectives.
 
 use super::Objectives;
 
@@ -9,11 +9,12 @@ pub fn dominates(a: Objectives, b: Objectives) -> bool {
     no_worse && (0..2).any(|k| a[k].total_cmp(&b[k]).is_lt())
 }
 
-/// For each point the number of its front: 0 for those that no point dominates, 1 for those that only these dominate, and so on.
+/// For each point the number of its front. Front 0 are the points that no point dominates, front 1 the points that only
+/// points of front 0 dominate, and so on.
 #[must_use]
 pub fn ranks(points: &[Objectives]) -> Vec<usize> {
-    // In this order a point is dominated by earlier ones alone. With two objectives, it belongs to the first front whose last point,
-    // which has the least second objective of it, does not dominate it.
+    // In this order only earlier points can dominate a point. With two objectives, the last point of a front has the
+    // smallest second objective of the front. A point belongs to the first front whose last point does not dominate it.
     let mut order: Vec<usize> = (0..points.len()).collect();
     let by = |k: usize, a: usize, b: usize| points[a][k].total_cmp(&points[b][k]);
     order.sort_by(|&a, &b| by(0, a, b).then_with(|| by(1, a, b)));
@@ -30,7 +31,7 @@ pub fn ranks(points: &[Objectives]) -> Vec<usize> {
     ranks
 }
 
-/// For each of the points of one front, how far its neighbours on either side are apart, both ways; infinite at the ends.
+/// For each point of a front, the distance between its two neighbours in both objectives; infinite at the ends.
 #[must_use]
 pub fn crowding(points: &[Objectives]) -> Vec<f64> {
     let mut distance = vec![0.0; points.len()];
@@ -49,7 +50,7 @@ pub fn crowding(points: &[Objectives]) -> Vec<f64> {
     distance
 }
 
-/// The numbers of the points that no other one dominates, by the first objective; of equal ones the first.
+/// The indices of the points that no other point dominates, by the first objective; of equal points the first.
 #[must_use]
 pub fn best(points: &[Objectives]) -> Vec<usize> {
     let ranks = ranks(points);
@@ -87,7 +88,7 @@ mod tests {
         assert_eq!(best(&[[1.0, 1.0], [0.0, 2.0], [1.0, 1.0]]), [1, 0]);
     }
 
-    /// By their definition: peeled off, front after front.
+    /// By definition: front after front is taken away.
     #[test]
     fn ranks_by_definition() {
         let mut state = 1u32;

@@ -1,8 +1,7 @@
-//! Search among settings for those that are best in two ways at once.
+//! Search for the settings that are best in two objectives.
 //!
-//! A setting is a list of integers, each from 0 to a limit of its own; what it is worth are two numbers of which less is better.
-//! Everything is a function of the seed, so a search that was broken off goes on where it stopped when what was computed is kept
-//! ([`store`]).
+//! A setting is a list of integers, each from 0 to a limit of its own. Its worth is two numbers; less is better.
+//! Everything is a function of the seed. So an interrupted search can go on from stored results ([`store`]).
 
 pub mod front;
 pub mod nsga2;
@@ -11,17 +10,17 @@ pub mod store;
 /// A setting.
 pub type Genes = Vec<u32>;
 
-/// What a setting is worth: less is better, both ways. A NaN is worse than anything.
+/// The worth of a setting: two objectives; less is better. NaN is worse than any number.
 pub type Objectives = [f64; 2];
 
-/// A setting, and what it is worth.
+/// A setting and its worth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     /// The setting.
     pub genes: Genes,
-    /// What it is worth.
+    /// Its worth.
     pub objectives: Objectives,
 }
 
-/// What computes the worth of settings, several at a time.
+/// A function that computes the worth of several settings.
 pub type Evaluate<'a> = dyn FnMut(&[Genes]) -> anyhow::Result<Vec<Objectives>> + 'a;

@@ -1,5 +1,5 @@
-//! NSGA-II (Deb, Pratap, Agarwal, Meyarivan, IEEE Transactions on Evolutionary Computation 6 (2), 2002), and the random search to
-//! compare it with.
+//! NSGA-II (Deb, Pratap, Agarwal, Meyarivan, IEEE Transactions on Evolutionary Computation 6 (2), 2002), and a random
+//! search for comparison.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ use rand_chacha::ChaCha8Rng;
 use super::front::{crowding, ranks};
 use super::{Evaluate, Genes, Objectives, Point};
 
-/// Share of pairs of parents that are crossed, and how much children are like them.
+/// Share of pairs of parents that are crossed, and the distribution index: how close children are to their parents.
 const CROSSOVER: (f64, f64) = (0.9, 15.0);
-/// How near to what it was a changed integer stays.
+/// Distribution index of mutation: how close a changed integer stays to its old value.
 const MUTATION: f64 = 20.0;
-/// Draws after which a child that was there before is taken as it is.
+/// Draws after which a child is accepted although it was there before.
 const DRAWS: usize = 16;
 
-/// What is searched, and for how long.
+/// The settings to search, and the effort.
 #[derive(Clone, Debug)]
 pub struct Search {
     /// The largest value of each integer.
@@ -26,7 +26,7 @@ pub struct Search {
     pub population: usize,
     /// Generations after the first one.
     pub generations: usize,
-    /// Of all random numbers.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
@@ -101,7 +101,7 @@ struct Ranked {
 }
 
 impl Ranked {
-    /// The best of the points: by fronts, within a front those that have most room.
+    /// The best points: by front, and in a front the points with the largest distance to their neighbours.
     fn of(points: Vec<Point>, population: usize) -> Self {
         let objectives: Vec<Objectives> = points.iter().map(|point| point.objectives).collect();
         let ranks = ranks(&objectives);
@@ -132,7 +132,7 @@ impl Ranked {
 fn evaluated(genes: Vec<Genes>, evaluate: &mut Evaluate<'_>) -> Result<Vec<Point>> {
     let objectives = evaluate(&genes)?;
     ensure!(objectives.len() == genes.len(), "{} results for {} settings", objectives.len(), genes.len());
-    // Worse than anything, whatever its sign.
+    // NaN is worse than any number, whatever its sign.
     let real = |objectives: Objectives| objectives.map(|x| if x.is_nan() { f64::INFINITY } else { x });
     let points = genes.into_iter().zip(objectives);
     Ok(points.map(|(genes, objectives)| Point { genes, objectives: real(objectives) }).collect())
@@ -141,7 +141,7 @@ fn evaluated(genes: Vec<Genes>, evaluate: &mut Evaluate<'_>) -> Result<Vec<Point
 /// All settings that NSGA-II evaluates, in order.
 ///
 /// # Errors
-/// A search for nothing; what `evaluate` fails with.
+/// There is nothing to search, or `evaluate` fails.
 pub fn nsga2(search: &Search, evaluate: &mut Evaluate<'_>) -> Result<Vec<Point>> {
     let (mut rng, count) = (search.checked()?.rng(), search.population);
     let first = (0..count).map(|_| search.draw(&mut rng)).collect();
@@ -170,10 +170,10 @@ pub fn nsga2(search: &Search, evaluate: &mut Evaluate<'_>) -> Result<Vec<Point>>
     Ok(all)
 }
 
-/// As many settings, drawn as the first generation of [`nsga2`] is.
+/// As many settings as [`nsga2`] evaluates, drawn like its first generation.
 ///
 /// # Errors
-/// A search for nothing; what `evaluate` fails with.
+/// There is nothing to search, or `evaluate` fails.
 pub fn random(search: &Search, evaluate: &mut Evaluate<'_>) -> Result<Vec<Point>> {
     let mut rng = search.checked()?.rng();
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! What a search has computed, kept in a file: a line each, so that what was broken off goes on where it stopped.
+//! Results of a search in a file, a line for each setting. An interrupted search goes on from them.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{Genes, Objectives};
 
-/// Settings and what they are worth.
+/// Settings and their worth.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
@@ -19,10 +19,10 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens a file, or begins it. `problem` says what is computed: a file of another problem is refused, and one that another
-    /// program has open.
+    /// Opens a file, or creates it. `problem` names the search. A file of another problem is refused, and so is a file
+    /// that another program has open.
     ///
-    /// A last line without an end is what was being written when the program was stopped; it is dropped.
+    /// A last line without an end is dropped: a program was stopped while it wrote the line.
     ///
     /// # Errors
     /// Names file and line.
@@ -63,13 +63,13 @@ impl Store {
         Ok(Self { path: path.to_owned(), file, known })
     }
 
-    /// What a setting is worth, if it was computed.
+    /// The worth of a setting, if it was computed.
     #[must_use]
     pub fn get(&self, genes: &Genes) -> Option<Objectives> {
         self.known.get(genes).copied()
     }
 
-    /// Keeps what was computed.
+    /// Stores the worth of a setting.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -83,13 +83,13 @@ impl Store {
         Ok(())
     }
 
-    /// Settings that were computed.
+    /// Number of stored settings.
     #[must_use]
     pub fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// Nothing was computed.
+    /// Whether no setting is stored.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()

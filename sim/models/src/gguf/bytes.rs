@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sim::{Error, Result};
 
-/// Reads on from the file's beginning, and knows where it is.
+/// Reads from the file's beginning, and counts the bytes.
 pub(super) struct Bytes<'a> {
     path: PathBuf,
     from: BufReader<&'a File>,
@@ -20,17 +20,17 @@ impl<'a> Bytes<'a> {
         Self { path: path.to_owned(), from: BufReader::new(file), at: 0, length }
     }
 
-    /// Bytes before the place that is read next.
+    /// Bytes that were read so far.
     pub(super) fn at(&self) -> u64 {
         self.at
     }
 
-    /// A complaint about the place that was read last.
+    /// An error at the place that was read last.
     pub(super) fn bad(&self, problem: &str) -> Error {
         Error::Data { path: self.path.clone(), problem: format!("{problem} (before byte {})", self.at) }
     }
 
-    /// A number of `what`, each of at least `least` bytes; so many must be left in the file.
+    /// A count of `what`, which have at least `least` bytes each. The rest of the file must have room for them.
     pub(super) fn count(&mut self, what: &str, least: u64) -> Result<usize> {
         let count = self.u64(what)?;
         let left = self.length - self.at;

@@ -10,7 +10,7 @@ use super::bytes::Bytes;
 use super::tensor::{ElementType, Place};
 use super::{File, Value, by};
 
-/// The only version that is read; files of earlier ones are years old.
+/// The only version that is read. Files of earlier versions are years old.
 const VERSION: u32 = 3;
 
 /// Dimensions of a tensor, as many as the format allows.
@@ -18,7 +18,7 @@ const DIMENSIONS: u32 = 4;
 
 pub(super) fn read(path: &Path) -> Result<File> {
     let io = |source| Error::Io { path: path.to_owned(), source };
-    // Before it is opened: to open a FIFO may take for ever.
+    // Check before opening: to open a FIFO may block for ever.
     if !fs::metadata(path).map_err(io)?.is_file() {
         return Err(Error::Data { path: path.to_owned(), problem: "is not a regular file".into() });
     }
@@ -36,7 +36,8 @@ pub(super) fn read(path: &Path) -> Result<File> {
         }
         other => return Err(bytes.bad(&format!("is GGUF of version {other}, wanted is {VERSION}"))),
     }
-    // A tensor is at least a length of its name, a number of dimensions, a type and an offset; a key a length, a type, a byte.
+    // A tensor has at least the length of its name, a number of dimensions, a type and an offset. A key has at least a
+    // length, a type and a byte.
     let tensors = bytes.count("tensors", 8 + 4 + 4 + 8)?;
     let keys = bytes.count("keys", 8 + 4 + 1)?;
     let mut metadata = BTreeMap::new();
@@ -104,7 +105,7 @@ fn value(bytes: &mut Bytes, key: &str) -> Result<Value> {
     })
 }
 
-/// A value that is neither a text nor an array; `None` if `kind` is not the number of one.
+/// A value that is neither a text nor an array; `None` if no such type has the number `kind`.
 fn scalar(bytes: &mut Bytes, kind: u32, what: &str) -> Result<Option<Value>> {
     let integer = |x: i128| Value::Integer(x);
     Ok(Some(match kind {
@@ -126,7 +127,7 @@ fn scalar(bytes: &mut Bytes, kind: u32, what: &str) -> Result<Option<Value>> {
     }))
 }
 
-/// Bytes of an element of an array that is read, by the number of its type.
+/// Bytes of an array's element, by the number of its type; `None` if such arrays are not read.
 fn element_bytes(kind: u32) -> Option<u64> {
     match kind {
         0 | 1 | 7 => Some(1),
@@ -180,7 +181,7 @@ fn place(bytes: &mut Bytes, name: &str) -> Result<Place> {
         shape
             .push(usize::try_from(size).map_err(|_| bytes.bad(&format!("tensor `{name}` has a dimension of {size}")))?);
     }
-    // The file begins with the dimension whose elements are neighbours.
+    // In the file the dimension whose elements are neighbours comes first.
     shape.reverse();
     let number = bytes.u32(&format!("the type of `{name}`"))?;
     let element = ElementType::of(number).ok_or_else(|| {

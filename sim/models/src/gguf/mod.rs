@@ -1,10 +1,10 @@
 //! Reader of GGUF files, version 3: metadata by key, tensors by name, dequantized to `f32`.
 //!
-//! A file is input like any other: counts, lengths and offsets in it are held against its size before anything is
-//! allocated or read, and what does not hold is refused with the place in the file.
+//! The file is not trusted. Counts, lengths and offsets are compared with the size of the file before anything is
+//! allocated or read. An error names the place in the file.
 //!
-//! Our own, since what there is either reads no tensors (`gguf`, `gguf-rs`: keys and a list) or brings a framework along
-//! (`candle-core`). Only the element types of the model that we run are read: F32, Q4_1, Q8_0.
+//! The reader is our own: `gguf` and `gguf-rs` read keys and a list but no tensors, and `candle-core` depends on a
+//! framework. It reads only the element types of our model: F32, Q4_1, Q8_0.
 
 mod bytes;
 mod header;
@@ -65,10 +65,10 @@ pub struct File {
 }
 
 impl File {
-    /// Opens a file and reads all of it but the tensors' elements.
+    /// Opens a file and reads all of it except the tensors' elements.
     ///
     /// # Errors
-    /// A file that is not there, not a regular file, not GGUF of version 3, truncated, or contradicts itself.
+    /// The file is missing, not a regular file, not GGUF of version 3, truncated, or contradicts itself.
     pub fn open(path: &Path) -> Result<Self> {
         header::read(path)
     }
@@ -90,7 +90,7 @@ impl File {
         self.metadata.get(key)
     }
 
-    /// A text.
+    /// The text of a key.
     ///
     /// # Errors
     /// No such key, or a value of another kind.
@@ -101,7 +101,7 @@ impl File {
         }
     }
 
-    /// An integer that is a number of things.
+    /// The integer of a key that counts things.
     ///
     /// # Errors
     /// No such key, or a value of another kind or below zero.
@@ -162,15 +162,15 @@ impl File {
     /// A tensor of any shape.
     ///
     /// # Errors
-    /// No tensor of this name, an element that is not finite, a file that cannot be read any more.
+    /// There is no tensor of this name, an element is not finite, or the file cannot be read any more.
     pub fn tensor(&self, name: &str) -> Result<Tensor> {
         self.place(name)?.read(&self.path, &self.file, name)
     }
 
-    /// A tensor whose shape must be `shape`: the number of rows, then that of elements in a row.
+    /// A tensor whose shape must be `shape`: the number of rows, then the number of elements in a row.
     ///
     /// # Errors
-    /// As [`File::tensor`], and another shape.
+    /// The errors of [`File::tensor`]; or the tensor has another shape.
     pub fn tensor_of(&self, name: &str, shape: &[usize]) -> Result<Tensor> {
         let found = &self.place(name)?.shape;
         if found != shape {
@@ -191,7 +191,7 @@ impl File {
         self.bad(format!("`{key}` is {}, wanted is {wanted}", found.kind()))
     }
 
-    /// A complaint about what the file holds.
+    /// An error in the content of the file.
     pub(crate) fn bad(&self, problem: impl Into<String>) -> Error {
         Error::Data { path: self.path.clone(), problem: problem.into() }
     }

@@ -1,4 +1,4 @@
-//! Elements of a tensor: where they are, and what their blocks stand for.
+//! Elements of a tensor: where they are, and how their blocks are decoded.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,20 +12,20 @@ use super::by;
 /// Elements of a block of a quantized type.
 const BLOCK: usize = 32;
 
-/// How elements are kept.
+/// How elements are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ElementType {
-    /// As they are.
+    /// Floats of 32 bits.
     F32,
-    /// Blocks of 32: a scale d and a least value m in float16, then 16 bytes of two codes. The low halves are elements 0
-    /// to 15, the high halves 16 to 31. Element = d * code + m.
+    /// Blocks of 32: a scale d and a least value m in float16, then 16 bytes of two codes. The low halves are elements
+    /// 0 to 15, the high halves 16 to 31. Element = d * code + m.
     Q4_1,
     /// Blocks of 32: a scale d in float16, then 32 signed bytes. Element = d * code.
     Q8_0,
 }
 
 impl ElementType {
-    /// All that are read.
+    /// All types that are read.
     pub const ALL: [Self; 3] = [Self::F32, Self::Q4_1, Self::Q8_0];
 
     /// The format's number of the type.
@@ -51,7 +51,8 @@ impl ElementType {
         }
     }
 
-    /// Appends the elements of one block. In `f32`: products of a float16 and a code are exact, the sum is rounded once.
+    /// Appends the elements of one block. In `f32`: products of a float16 and a code are exact, the sum is rounded
+    /// once.
     fn dequantize(self, block: &[u8], to: &mut Vec<f32>) {
         let half = |at: usize| f16::from_le_bytes([block[at], block[at + 1]]).to_f32();
         match self {
@@ -76,7 +77,7 @@ pub struct Tensor {
     pub values: Vec<f32>,
 }
 
-/// Where a tensor is, and what its bytes are.
+/// The place, shape and element type of a tensor.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) shape: Vec<usize>,

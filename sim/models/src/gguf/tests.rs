@@ -71,7 +71,7 @@ fn half(x: f32) -> [u8; 2] {
     half::f16::from_f32(x).to_le_bytes()
 }
 
-/// Something of everything that is read.
+/// A file with a value of every kind that is read.
 fn sample() -> Made {
     let codes: Vec<u8> = (0..16).map(|i| i | (15 - i) << 4).collect();
     let bytes: Vec<u8> = (0..32).map(|i| (i - 16) as i8 as u8).collect();
@@ -193,7 +193,7 @@ fn hostile_files_are_refused() {
     }
 }
 
-/// Each beginning of a file is refused, except those that only lack padding after the last tensor.
+/// Each truncated file is refused, unless it only lacks padding after the last tensor.
 #[test]
 fn truncated_files_are_refused() {
     let whole = sample().bytes();
@@ -205,7 +205,7 @@ fn truncated_files_are_refused() {
     open(&whole[..used]).unwrap();
 }
 
-/// Whatever one byte says, the answer is a file or an error, and reading its tensors as well.
+/// Whatever the value of one byte, opening and reading end with a file or an error.
 #[test]
 fn damaged_bytes_never_panic() {
     let whole = sample().bytes();

@@ -1,5 +1,5 @@
-//! Decoding on the golden model of `kelle_top`: a key head of a real model with all query heads that share it, token by token, in the
-//! accelerator's numbers.
+//! Decoding on the golden model of `kelle_top`, token by token, in the accelerator's numbers. The input is a key head
+//! of a real model with all query heads that share it.
 
 use anyhow::{Context, ensure};
 use golden::common::float::Function;
@@ -31,10 +31,11 @@ pub struct Group {
     quantizers: Quantizers,
 }
 
-/// What decoding gave.
+/// The result of decoding.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Of each query head, the mean over the steps with a full cache of |output - full output| / |full output|, Euclidean.
+    /// For each query head: |output - full output| / |full output|, Euclidean, in the mean over the steps with a full
+    /// cache.
     pub errors: Vec<f64>,
     /// Tokens that were evicted.
     pub evictions: u64,
@@ -43,7 +44,7 @@ pub struct Outcome {
 }
 
 impl Group {
-    /// Reads the recorded heads of a layer; activations are calibrated on the text.
+    /// Reads the recorded heads of a layer. Activations are calibrated on the text.
     ///
     /// # Errors
     /// A missing or damaged file.
@@ -65,7 +66,7 @@ impl Group {
         self.traces.first().map_or(0, Trace::tokens)
     }
 
-    /// Decodes the text from its first token on, with importance of so many bits.
+    /// Decodes the text from its first token. Importance has so many bits.
     ///
     /// # Errors
     /// A policy that the accelerator refuses.
@@ -115,7 +116,7 @@ fn distance(exact: &[f64], ours: &[f64]) -> f64 {
     (apart / exact.iter().map(|&x| square(x)).sum::<f64>()).sqrt()
 }
 
-/// An accelerator of the paper's array that keeps so many tokens of one head.
+/// An accelerator with the paper's array, which keeps so many tokens of one head.
 fn accelerator(slots: u32, score_bits: u32) -> (Shape, Caps) {
     let vector = vector_top::Shape {
         lanes: 8,

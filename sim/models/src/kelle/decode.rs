@@ -1,7 +1,8 @@
-//! Decoding with a small KV cache on the queries, keys and values of a real model: which tokens go, and what that costs.
+//! Decoding with a small KV cache on the queries, keys and values of a real model: which tokens are evicted, and how
+//! large is the error?
 //!
-//! Each step: the query attends to the cached tokens and its own; the output is compared with that of a full cache; then the
-//! new token enters, and one goes when there is no room.
+//! In each step the query attends to the cached tokens and to its own. The output is compared with the output of a full
+//! cache. Then the new token enters, and another token is evicted if there is no room.
 
 use golden::kelle::aerp::{Head, softmax};
 use golden::kelle::decode::{Hardware, Numbers, budget};
@@ -15,7 +16,7 @@ pub const WIDTH: usize = 64;
 pub struct Trace {
     /// Layer of the model.
     pub layer: u32,
-    /// Number of the head among those recorded.
+    /// Number of the head among the recorded heads.
     pub head: usize,
     /// Queries, keys, values by token.
     pub q: Vec<Vec<f64>>,
@@ -58,7 +59,7 @@ impl Trace {
         self.scores[query][key]
     }
 
-    /// Attention of a query over some tokens.
+    /// Attention of a query to some tokens.
     #[must_use]
     pub fn attention(&self, query: usize, tokens: &[usize]) -> Vec<f64> {
         softmax(&tokens.iter().map(|&t| self.score(query, t)).collect::<Vec<_>>())
@@ -73,7 +74,7 @@ impl Trace {
         sum
     }
 
-    /// The attention of each query over a full cache, and its output.
+    /// The attention of each query to a full cache, and its output.
     #[must_use]
     pub fn full(&self) -> Vec<(Vec<f64>, Vec<f64>)> {
         let one = |scores: &Vec<f64>| {
@@ -99,12 +100,12 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// How tokens are chosen.
+/// How the tokens to keep are chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Policy {
-    /// The most recent ones.
+    /// The most recent tokens.
     Window,
-    /// The first ones and the most recent ones (StreamingLLM).
+    /// The first and the most recent tokens (StreamingLLM).
     SinkAndWindow,
     /// AERP on attention after softmax: the algorithm.
     Softmax,
@@ -114,7 +115,7 @@ pub enum Policy {
     Hardware(Numbers),
 }
 
-/// What a run of a policy gave.
+/// The result of a run with a policy.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Mean over the steps of |output - full output| / |full output|, Euclidean.
@@ -132,10 +133,11 @@ enum Cache {
     Recent { sink: usize, tokens: Vec<usize> },
 }
 
-/// Runs a trace with a cache of `tokens` against `full`, that of [`Trace::full`]; errors are taken once the cache is full.
+/// Runs a trace with a cache of `tokens` tokens, and compares with `full`, the result of [`Trace::full`]. Errors count
+/// once the cache is full.
 ///
 /// # Errors
-/// A budget that protects everything.
+/// The budget protects all tokens.
 pub fn run(trace: &Trace, full: &[(Vec<f64>, Vec<f64>)], tokens: usize, policy: Policy) -> Result<Outcome, String> {
     let budget = budget(tokens);
     let mut cache = match policy {

@@ -1,8 +1,8 @@
 //! A whole language model whose heads keep few tokens (Tables 2 and 3) in a memory that forgets (Figure 8, Table 4).
 //!
-//! Each query head has a cache of its own, as in the models of the paper; here three of them would share one in memory. A query
-//! reads what the head holds and its own token, which then enters. Projections are in floats: the paper keeps keys and values
-//! in 16 bits, and so does [`Forgetful`].
+//! Each query head has a cache of its own, as in the models of the paper. In our model three query heads share a key
+//! head. A query reads the tokens of the head and its own token, which then enters the head. Projections are in floats.
+//! The paper keeps keys and values in 16 bits, and so does [`Forgetful`].
 
 use anyhow::{Error, Result};
 use golden::kelle::aerp::{Head, softmax};
@@ -20,13 +20,13 @@ use crate::smollm2::{Arithmetic, Float, Matrix};
 pub struct SmallCache {
     /// Tokens a head keeps (N').
     pub tokens: usize,
-    /// How they are chosen.
+    /// How the tokens are chosen.
     pub policy: Policy,
 }
 
 impl Arithmetic for SmallCache {
     fn attention(&mut self, group: Group<'_>, queries: &[Matrix]) -> Result<Vec<Matrix>> {
-        anyhow::ensure!(group.past == 0, "a small cache is run over a whole text, not behind {} tokens", group.past);
+        anyhow::ensure!(group.past == 0, "a small cache is run over a whole text, not after {} tokens", group.past);
         queries.iter().map(|q| self.head(group, q)).collect()
     }
 }
@@ -85,7 +85,7 @@ impl Kept {
         }
     }
 
-    /// A query has read the cached tokens; its own enters.
+    /// A query has read the cached tokens. Its own token enters.
     fn step(&mut self, query: usize, attention: &[f64], products: &[f64], room: usize) -> Result<()> {
         let protected = || Error::msg(format!("a cache of {room} tokens protects all of them"));
         match self {
@@ -109,7 +109,7 @@ impl Kept {
     }
 }
 
-/// As the array multiplies them: 8 bits, one scale for all tokens of the head.
+/// Numbers as the array multiplies them: 8 bits, one scale for all tokens of the head.
 fn eight_bits(x: &Matrix) -> Vec<Vec<i64>> {
     let largest = x.values.iter().fold(f64::MIN_POSITIVE, |largest, x| largest.max(x.abs()));
     x.iter().map(|row| row.iter().map(|x| (x / largest * 127.0).round() as i64).collect()).collect()
@@ -124,20 +124,20 @@ pub enum Stored {
     Integer,
 }
 
-/// Keys and values of which bits flip while they wait: once each, with these probabilities.
+/// Keys and values whose bits may flip while they wait: each bit at most once, with these probabilities.
 #[derive(Clone, Debug)]
 pub struct Forgetful {
-    /// What the bits are.
+    /// The format of the 16 bits.
     pub stored: Stored,
-    /// For bits 15 to 8.
+    /// Probability for bits 15 to 8.
     pub high: f64,
-    /// For bits 7 to 0.
+    /// Probability for bits 7 to 0.
     pub low: f64,
     rng: StimulusRng,
 }
 
 impl Forgetful {
-    /// Flips that a seed decides.
+    /// Flips drawn from a seed.
     #[must_use]
     pub fn new(stored: Stored, high: f64, low: f64, seed: u64) -> Self {
         Self { stored, high, low, rng: rng_for(seed, "retention failures") }
@@ -151,7 +151,7 @@ impl Forgetful {
             *value = match self.stored {
                 Stored::Half => {
                     let bits = u64::from(self.flipped(fp16::from_f64(*value) as u16));
-                    // An infinity or a NaN would end the text: the largest number takes its place.
+                    // An infinity or a NaN would make the whole text useless. The largest number takes its place.
                     fp16::value(if fp16::is_finite(bits) { bits } else { bits & 0x8000 | fp16::LARGEST })
                 }
                 Stored::Integer => {
@@ -192,7 +192,7 @@ mod tests {
         Group { layer: 0, head: 0, past: 0, keys, values }
     }
 
-    /// With room for all, attention is what it was; with less, the error is that of the study of single heads.
+    /// With room for all tokens attention does not change. With less room the error equals the study of single heads.
     #[test]
     fn a_head_is_that_of_the_study() {
         let trace = Trace::read(14, 0).unwrap();
@@ -235,13 +235,13 @@ mod tests {
                 .map(|(&a, &b)| ((fp16::from_f64(a) ^ fp16::from_f64(b)) & mask).count_ones());
             f64::from(flips.sum::<u32>()) / 80_000.0
         };
-        // 80,000 bits: a standard deviation of 0.001 at 0.1. Those that would make an infinity are left out.
+        // 80,000 bits: a standard deviation of 0.001 at 0.1. Flips that would make an infinity are left out.
         assert!((flipped(0.0, 0.1, 0x00ff) - 0.1).abs() < 0.005 && flipped(0.0, 0.1, 0xff00) == 0.0);
         let high = flipped(0.1, 0.0, 0xff00);
         assert!((0.08..0.105).contains(&high), "{high}");
         let again = || Forgetful::new(Stored::Integer, 0.1, 0.1, 7).read_back(&x);
         assert_eq!(again(), again());
-        // A flip of the highest bit is half of the range; one of the low byte less than 256 steps.
+        // A flip of the highest bit is half of the range. A flip in the low byte is less than 256 steps.
         let furthest = |high, low| {
             let stored = Forgetful::new(Stored::Integer, high, low, 1).read_back(&x);
             stored.values.iter().zip(&x.values).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) * 64.0 * 32767.0

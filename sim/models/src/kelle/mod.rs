@@ -1,4 +1,4 @@
-//! Kelle: decoding with a small key-value cache, how often it is refreshed meanwhile, and what is lost if seldom.
+//! Kelle: decoding with a small key-value cache, the number of its refreshes, and the loss if refreshes are rare.
 
 pub mod accelerator;
 pub mod decode;

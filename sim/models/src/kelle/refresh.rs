@@ -1,4 +1,4 @@
-//! Refreshes of a bank group while a text is decoded, by an ideal schedule.
+//! Refreshes of a bank group while a text is decoded, with an ideal schedule.
 
 use anyhow::ensure;
 use golden::kelle::decode::{Hardware, Numbers, budget};
@@ -29,10 +29,11 @@ pub struct Decoded {
     pub high: f64,
 }
 
-/// What the last `steps` steps of a trace do to the rows of a cache of `tokens`: scores of `threshold` and more are high.
+/// The events of the last `steps` steps of a trace, for the rows of a cache of `tokens` tokens. Scores of `threshold`
+/// and more are high.
 ///
 /// # Errors
-/// A budget that does not work, a trace of fewer steps.
+/// The budget is refused, or the trace has fewer steps.
 pub fn steps(trace: &Trace, tokens: usize, threshold: i64, steps: usize) -> anyhow::Result<Vec<Step>> {
     ensure!(steps <= trace.tokens(), "the trace has {} steps, not {steps}", trace.tokens());
     let (q, k) = trace.quantized();
@@ -46,10 +47,11 @@ pub fn steps(trace: &Trace, tokens: usize, threshold: i64, steps: usize) -> anyh
     Ok(list.split_off(trace.tokens() - steps))
 }
 
-/// Counts the refreshes of an ideal schedule over the last `count` steps of a trace; all rows are written before them.
+/// Counts the refreshes of an ideal schedule over the last `count` steps of a trace. All rows are written before these
+/// steps.
 ///
 /// # Errors
-/// A budget that does not work.
+/// The budget is refused.
 pub fn decoded(
     trace: &Trace,
     tokens: usize,

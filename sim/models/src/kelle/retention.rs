@@ -1,8 +1,10 @@
-//! A whole language model whose heads keep few tokens in eDRAM that is refreshed too seldom (Table 4): AERP and 2DRP together.
+//! A whole language model whose heads keep few tokens in eDRAM that is refreshed too seldom (Table 4): AERP and 2DRP
+//! together.
 //!
-//! Keys and values are integers of 16 bits, a scale a head, in the slots of a bank as the golden retention model samples it: each cell
-//! holds its bit for a time of its own. A bit reads flipped while that time is shorter than the refresh interval of its byte and of the class
-//! of its token. So a token that becomes important has its bits back: the class decides, as it does in the paper's failure rates.
+//! Keys and values are integers of 16 bits with a scale for each head. They are in the slots of a bank, whose cells the
+//! golden retention model samples: each cell holds its bit for a time of its own. A bit reads flipped while that time
+//! is shorter than the refresh interval, which depends on the byte and on the token's class. So a token that becomes
+//! important has its bits back: the class alone decides, as in the paper's failure rates.
 
 use anyhow::{Result, ensure};
 use golden::kelle::aerp::{Head, softmax};
@@ -13,7 +15,7 @@ use golden::kelle::refresh_controller::Intervals;
 use crate::smollm2::arithmetic::Group;
 use crate::smollm2::{Arithmetic, Matrix};
 
-/// Refresh intervals in ns: of the upper bytes and of the lower ones.
+/// Refresh intervals in ns, for the upper and for the lower bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refresh {
     /// Bits 15 to 8.
@@ -30,7 +32,7 @@ impl Refresh {
         Self { msb: both, lsb: both }
     }
 
-    /// Of high tokens and of low ones, upper byte and lower byte each, in microseconds as Table 4 has them.
+    /// Intervals for high tokens and for low tokens, upper byte and lower byte each, in microseconds as in Table 4.
     #[must_use]
     pub fn by_class(high: [u64; 2], low: [u64; 2]) -> Self {
         let of = |byte: usize| Intervals { high: high[byte] * 1000, low: low[byte] * 1000 };
@@ -42,7 +44,7 @@ impl Refresh {
         if is_high { byte.high } else { byte.low }
     }
 
-    /// The uniform interval of as many refreshes, with half of the rows high.
+    /// The uniform interval with the same number of refreshes, if half of the rows are high.
     #[must_use]
     pub fn mean(&self) -> f64 {
         let all = [self.msb.high, self.msb.low, self.lsb.high, self.lsb.low];
@@ -50,7 +52,7 @@ impl Refresh {
     }
 }
 
-/// The columns of Table 4: what they are called, a uniform interval, and the intervals of 2DRP of as many refreshes.
+/// The columns of Table 4: name, a uniform interval, and the intervals of 2DRP with the same number of refreshes.
 #[must_use]
 pub fn table_4() -> [(&'static str, Refresh, Refresh); 3] {
     [
@@ -68,12 +70,13 @@ pub struct RetainedCache {
     refresh: Refresh,
     curve: Distribution,
     seed: u64,
-    /// Bits that were read, and those of them that had flipped.
+    /// Bits that were read, and how many of them had flipped.
     pub reads: (u64, u64),
 }
 
 impl RetainedCache {
-    /// N' tokens a head; the cells' times follow the curve and the seed alone, so that runs with other intervals have the same cells.
+    /// N' tokens a head. The cells' times follow from curve and seed alone, so runs with other intervals have the same
+    /// cells.
     #[must_use]
     pub fn new(tokens: usize, refresh: Refresh, curve: Distribution, seed: u64) -> Self {
         Self { tokens, refresh, curve, seed, reads: (0, 0) }
@@ -125,7 +128,7 @@ impl RetainedCache {
 
 impl Arithmetic for RetainedCache {
     fn attention(&mut self, group: Group<'_>, queries: &[Matrix]) -> Result<Vec<Matrix>> {
-        ensure!(group.past == 0, "a small cache is run over a whole text, not behind {} tokens", group.past);
+        ensure!(group.past == 0, "a small cache is run over a whole text, not after {} tokens", group.past);
         queries.iter().enumerate().map(|(head, q)| self.head(group, head, q)).collect()
     }
 }
@@ -143,7 +146,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// What a slot returns to a token of one class: keys, then values, and bits that are not what was written.
+/// The data that a slot returns to a token of one class: keys, then values; and the number of flipped bits.
 #[derive(Clone, Default)]
 struct Read {
     row: Vec<f64>,
@@ -156,9 +159,9 @@ struct Slots<'a> {
     width: usize,
     /// Units of keys and of values.
     units: [f64; 2],
-    /// Of each row the cells that lose their bit under some interval: element, bit, and for which class, high or low.
+    /// For each row the cells that lose their bit under some interval: element, bit, and for which class, high or low.
     weak: Vec<Vec<(usize, usize, [bool; 2])>>,
-    /// What a row returns, by class: low, high.
+    /// The data that a row returns, by class: low, high.
     rows: Vec<[Read; 2]>,
 }
 
@@ -236,7 +239,8 @@ mod tests {
         (of(&|i| a.values[i] - b.values[i]) / of(&|i| b.values[i])).sqrt()
     }
 
-    /// Refreshed in time it is the small cache, but for the rounding to 16 bits, which no choice of a victim may hang on.
+    /// Refreshed in time, the memory equals the small cache except for the rounding to 16 bits. No choice of a victim
+    /// may depend on that rounding.
     #[test]
     fn safe_intervals_lose_nothing() {
         let trace = trace(14);
@@ -250,7 +254,7 @@ mod tests {
         }
     }
 
-    /// As many bits flip as the golden curve says, in bytes and classes of their own.
+    /// As many bits flip as the golden curve says, for each byte and class.
     #[test]
     fn bits_are_lost_at_the_rates_of_the_golden_model() {
         let trace = trace(14);
@@ -272,7 +276,7 @@ mod tests {
         }
     }
 
-    /// Table 4's uniform intervals are those of as many refreshes.
+    /// Table 4's uniform intervals have as many refreshes as 2DRP.
     #[test]
     fn columns_of_table_4_refresh_alike() {
         for (name, uniform, by_class) in table_4() {
@@ -281,7 +285,7 @@ mod tests {
         }
     }
 
-    /// At as many refreshes two dimensions lose less of the attention than a uniform interval, in the mean of seeds.
+    /// With as many refreshes, two dimensions lose less of the attention than a uniform interval, in the mean of seeds.
     #[test]
     fn two_dimensions_are_better_than_one() {
         let trace = trace(14);

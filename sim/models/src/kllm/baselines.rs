@@ -1,8 +1,8 @@
-//! Integer quantization as the schemes do it that KLLM is compared with: their ideas, without their tuning.
+//! Integer quantization of the schemes that KLLM is compared with: their ideas, without their tuning.
 
 use super::quantization::Rows;
 
-/// Width of a group of [`grouped`]: the largest not above the 128 of the paper that divides both widths of the model.
+/// Width of a group of [`grouped`]: the largest divisor of both widths of the model up to 128, the width in the paper.
 pub const GROUP: usize = 96;
 
 /// Width of a block of [`hadamard`].
@@ -29,7 +29,7 @@ pub fn zero_point(values: &[f64], bits: u32) -> Vec<f64> {
     values.iter().map(|v| ((v / step).round_ties_even() + zero).clamp(0.0, last) - zero).map(|q| q * step).collect()
 }
 
-/// Quantizes what is not in `kept`, which stays as it is.
+/// Quantizes the values that are not in `kept`. The others stay.
 #[must_use]
 pub fn beside_outliers(values: &[f64], kept: &[usize], quantize: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64> {
     let mut inliers = values.to_vec();
@@ -62,8 +62,9 @@ pub fn hadamard(values: &[f64]) -> Vec<f64> {
     result
 }
 
-/// SmoothQuant: channel k of the activations is divided, of the weights multiplied by sqrt(max |a_k| / max |w_k|), with
-/// the activations' maximum from calibration; then symmetric integers by token and by output channel.
+/// SmoothQuant: channel k of the activations is divided by sqrt(max |a_k| / max |w_k|), and channel k of the weights
+/// multiplied by it. The maximum of the activations is from calibration. Then symmetric integers by token and by output
+/// channel.
 #[must_use]
 pub fn smooth(calibration: &Rows, tokens: &Rows, columns: &Rows, bits: u32) -> (Rows, Rows) {
     let largest = |rows: &Rows, k: usize| rows.iter().map(|row| row[k].abs()).fold(1e-5, f64::max);
@@ -76,8 +77,8 @@ pub fn smooth(calibration: &Rows, tokens: &Rows, columns: &Rows, bits: u32) -> (
     (activations, columns.iter().map(|c| symmetric(&scaled(c, true), 4)).collect())
 }
 
-/// Groups of [`GROUP`] channels with a scale each, for activations and weights; the 1/32 of the channels with the largest
-/// mean square in calibration go to the end and get 8 bits.
+/// Groups of [`GROUP`] channels with a scale each, for activations and weights. The 1/32 of the channels with the
+/// largest mean square in calibration are moved to the end, and get 8 bits.
 #[must_use]
 pub fn grouped(calibration: &Rows, tokens: &Rows, columns: &Rows, bits: u32) -> (Rows, Rows) {
     let width = tokens[0].len();

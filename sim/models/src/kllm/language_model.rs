@@ -1,8 +1,9 @@
 //! A whole language model with K-Means codebooks: KLLM's W4A4 and W4A3 (Tables II and IV).
 //!
-//! Codebooks, indices, scales and outliers are those of the golden models, on binary16 inputs. What the accelerator counts and
-//! looks up is the product of what indices and outliers stand for; here it is that product, summed in f64: the grid is the
-//! accelerator's, the rounding of its sums to binary16 is not. What is between two products, and the last product, is in floats.
+//! Codebooks, indices, scales and outliers come from the golden models, on binary16 inputs. The accelerator counts and
+//! looks up; its result is the product of the numbers that indices and outliers stand for. Here this product is summed
+//! in f64. So numbers are quantized as in the accelerator, but sums are not rounded to binary16. All between two
+//! products, and the last product, is in floats.
 
 use std::collections::BTreeMap;
 
@@ -19,24 +20,24 @@ use crate::smollm2::calibration::{Calibration, Input};
 use crate::smollm2::{Arithmetic, Matrix, Model, Weight};
 use crate::tender::language_model::PROJECTIONS;
 
-/// Output channels whose weights train a codebook: all would take ten times as long and change little.
+/// Output channels whose weights train a codebook. All channels would take ten times as long, and change little.
 const TRAINING_CHANNELS: usize = 64;
 
-/// What a weight counts when a codebook is trained.
+/// The sample weight of a weight when a codebook is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counting {
-    /// All the same.
+    /// All weights count the same.
     Alike,
     /// By the mean square of its input on the calibration text and the square of its scale: a stand-in for the Fisher
     /// information.
     ByInput,
 }
 
-/// Weights in 4 bits, and what codebooks of activations are trained with.
+/// Weights in 4 bits, and the data that trains codebooks of activations.
 #[derive(Clone, Debug)]
 pub struct ClusteredWeights {
     weights: BTreeMap<(usize, Projection), Weight>,
-    /// Of each input channel: the energy of the weights that it meets, in place of the Fisher information.
+    /// For each input channel the energy of its weights, in place of the Fisher information.
     energies: BTreeMap<(usize, Input), Vec<f64>>,
 }
 
@@ -67,7 +68,7 @@ fn inputs(learnt: &Calibration, layer: usize, input: Input) -> Result<&[Vec<u64>
     learnt.samples(layer, input).with_context(|| format!("{input:?} of layer {layer} is not calibrated"))
 }
 
-/// What the indices of a weight matrix stand for.
+/// The numbers that the indices of a weight matrix stand for.
 fn clustered(weight: &Weight, tokens: &[Vec<u64>], bits: u32, counting: Counting) -> Result<Weight> {
     let is_half = |w: &f32| f16::from_f32(*w).to_f32() == *w;
     ensure!(weight.values.iter().all(is_half), "weights must be binary16 numbers: read the model in that precision");
@@ -96,9 +97,9 @@ fn clustered(weight: &Weight, tokens: &[Vec<u64>], bits: u32, counting: Counting
 /// How outliers are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outliers {
-    /// The largest and smallest of each token: KLLM.
+    /// The largest and smallest values of each token: KLLM.
     Online,
-    /// Beyond thresholds from calibration: KLLM-S.
+    /// Values beyond thresholds from calibration: KLLM-S.
     Offline,
 }
 
@@ -106,22 +107,22 @@ pub enum Outliers {
 #[derive(Clone, Debug)]
 pub struct ClusteredModel<'a> {
     weights: &'a ClusteredWeights,
-    /// Of each input; `None` when activations stay as they are.
+    /// Codebooks of each input; `None` if activations are not quantized.
     books: Option<BTreeMap<(usize, Input), (Codebook, OutlierRule)>>,
-    /// The input that was quantized last, and its result: projections share it.
+    /// The input that was quantized last, and its result. Projections share it.
     last: Option<((usize, Input), Matrix, Matrix)>,
     elements: u64,
     outliers: u64,
 }
 
 impl<'a> ClusteredModel<'a> {
-    /// Clustered weights, activations as they are (W4A16).
+    /// Clustered weights, activations that are not quantized (W4A16).
     #[must_use]
     pub fn weights_only(weights: &'a ClusteredWeights) -> Self {
         Self { weights, books: None, last: None, elements: 0, outliers: 0 }
     }
 
-    /// Activations of `bits`, but for `share` outliers in hundredths of a per cent, both sides together.
+    /// Activations of `bits` bits, except `share` outliers in hundredths of a per cent, both sides together.
     ///
     /// # Errors
     /// Parameters that the golden model refuses, an input without samples.
@@ -191,7 +192,8 @@ mod tests {
     use super::*;
     use crate::kllm::quantization::{ActivationBook, Detection, Projection as Slice, Sensitivity, quantized_weights};
 
-    /// The output projection of layer 14, a slice of 64 channels: codebooks, indices and outliers of the study of slices.
+    /// The output projection of layer 14, a slice of 64 channels, equals the study of slices: codebooks, indices and
+    /// outliers.
     #[test]
     fn a_projection_is_that_of_the_study() {
         let slices = Slice::all().unwrap();

@@ -1,4 +1,4 @@
-//! KLLM: the error of its quantization, beside the schemes that the paper compares with.
+//! KLLM: the error of its quantization, next to the schemes that the paper compares with.
 
 pub mod baselines;
 pub mod language_model;

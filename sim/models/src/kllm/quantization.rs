@@ -1,10 +1,10 @@
-//! KLLM's quantization on projections of a real decoder, beside the schemes that the paper compares with.
+//! KLLM's quantization on projections of a real decoder, next to the schemes that the paper compares with.
 //!
-//! Used by `examples/kllm_quantization.rs`, which prints the tables of `docs/blocks/kllm-quantization.md`, and by
-//! `tests/kllm_quantization.rs`, which asserts what they show. Offline software: the error of a scheme is measured in f64.
+//! `examples/kllm_quantization.rs` prints the tables of `docs/blocks/kllm-quantization.md` with it, and
+//! `tests/kllm_quantization.rs` checks their conclusions. It is offline software: errors are measured in f64.
 //!
-//! Everything that is calibrated (codebooks, thresholds, factors) comes from one half of the tokens and is judged on the
-//! other; both halves take each part once, so every token is judged, by what was learnt without it.
+//! All calibration (codebooks, thresholds, factors) uses one half of the tokens, and is judged on the other half. Then
+//! the halves change places. So every token is judged, and never by a calibration that has seen it.
 
 use std::ops::Range;
 
@@ -85,10 +85,10 @@ impl Projection {
 pub enum Sensitivity {
     /// All 1.
     Uniform,
-    /// Activations by [`Projection::channel_energy`]: what an error of the normalised activation does to the output of
-    /// its token. Weights uniform.
+    /// Activations by [`Projection::channel_energy`]: the effect of an error of the normalised activation on the output
+    /// of its token. Weights uniform.
     Activations,
-    /// The same times the square of the token's scale: what it does to the output of all tokens together.
+    /// The same times the square of the token's scale: the effect on the output of all tokens together.
     ActivationsAndScale,
     /// Weights by the mean square of their input channel in calibration and the square of their scale. Activations
     /// uniform.
@@ -104,14 +104,14 @@ pub enum Detection {
     Online,
     /// Thresholds from calibration, the scale from the token's inliers: the paper's KLLM-S.
     Offline,
-    /// Thresholds from calibration, and the larger of them is the scale of all tokens. The other reading of the
-    /// paper's KLLM-S: "scaling factors, which are determined by the outlier thresholds".
+    /// Thresholds from calibration. The larger one is the scale of all tokens. This is the other reading of the paper's
+    /// KLLM-S: "scaling factors, which are determined by the outlier thresholds".
     OfflineScale,
-    /// [`Detection::Offline`] with room for no more outliers a token than online detection keeps: the first by index
-    /// stay in fp16, further ones saturate at the scale of the values within the thresholds.
+    /// [`Detection::Offline`] with room for as many outliers a token as online detection keeps. The first outliers by
+    /// index stay in fp16. Further ones saturate at the scale of the values within the thresholds.
     OfflineBounded,
-    /// [`Detection::Offline`] with both thresholds at so many per cent of their calibrated value at evaluation: what a
-    /// text does that is not like the calibration text.
+    /// [`Detection::Offline`] with both thresholds at so many per cent of their calibrated value at evaluation. It
+    /// shows the effect of a text that differs from the calibration text.
     OfflineShifted(u32),
 }
 
@@ -128,9 +128,9 @@ pub enum Scheme {
     Rotated,
     /// Integers with a scale per group of 96 and 3 % of the channels in 8 bits: the idea of Atom.
     Grouped,
-    /// Weights as in [`Scheme::Rtn`], activations as they are.
+    /// Weights as in [`Scheme::Rtn`], activations that are not quantized.
     RtnWeightsOnly,
-    /// K-Means weights, activations as they are.
+    /// K-Means weights, activations that are not quantized.
     KMeansWeightsOnly(Sensitivity),
     /// K-Means codebooks: KLLM.
     KMeans(Sensitivity, Detection),
@@ -164,7 +164,8 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// Relative error of the output of all tokens together: the Frobenius norm of the error over that of the output.
+    /// Relative error of the output of all tokens together: Frobenius norm of the error over Frobenius norm of the
+    /// output.
     #[must_use]
     pub fn frobenius(&self) -> f64 {
         let (error, output) = self.tokens.iter().fold((0.0, 0.0), |sum, t| (sum.0 + t.0, sum.1 + t.1));
@@ -181,9 +182,9 @@ impl Errors {
 /// Means over several projections.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
-    /// Of [`Errors::frobenius`].
+    /// Mean of [`Errors::frobenius`].
     pub frobenius: f64,
-    /// Of [`Errors::of_token`].
+    /// Mean of [`Errors::of_token`].
     pub of_token: f64,
     /// Outliers kept, as a share of all values.
     pub kept: f64,
@@ -194,7 +195,7 @@ pub struct Mean {
 /// The error of a scheme on several projections, each counting the same.
 ///
 /// # Errors
-/// As [`evaluate`].
+/// The errors of [`evaluate`].
 pub fn mean(projections: &[Projection], config: Config) -> Result<Mean> {
     let n = projections.len() as f64;
     let mut mean = Mean { frobenius: 0.0, of_token: 0.0, kept: 0.0, most: 0.0 };
@@ -216,7 +217,7 @@ pub fn mean(projections: &[Projection], config: Config) -> Result<Mean> {
 pub fn evaluate(projection: &Projection, config: Config) -> Result<Errors> {
     let mut errors = Errors::default();
     let columns = values(&projection.columns);
-    // The second half is judged first, by what the first half taught; the order of the tokens is kept.
+    // The second half is judged first, by the calibration on the first half. The order of the tokens is kept.
     for (calibration, evaluation) in projection.folds().into_iter().rev() {
         let (exact, calibration) = (&projection.tokens[evaluation], &projection.tokens[calibration]);
         let approximation = approximate(projection, config, calibration, exact)?;
@@ -234,7 +235,7 @@ pub fn evaluate(projection: &Projection, config: Config) -> Result<Errors> {
     Ok(errors)
 }
 
-/// Tokens and columns whose product is what a scheme computes.
+/// The tokens and columns that a scheme multiplies.
 struct Approximation {
     tokens: Rows,
     columns: Rows,
@@ -269,7 +270,7 @@ fn approximate(
                 rows.iter().map(|row| baselines::symmetric(&baselines::hadamard(row), bits)).collect()
             };
             let weights = turn(&columns, 4);
-            // Judged against the unrotated product, which is the same.
+            // The reference is the product without rotation, which is the same.
             (turn(&tokens, bits), weights)
         }
         Scheme::Grouped => baselines::grouped(&values(calibration), &tokens, &columns, bits),
@@ -291,12 +292,12 @@ fn approximate(
     Ok(Approximation { tokens, columns, outliers })
 }
 
-/// What the indices of weights stand for.
+/// The numbers that the indices of weights stand for.
 fn weight_values(weights: &QuantizedWeights) -> Result<Rows> {
     (0..weights.columns.len()).map(|n| Ok(reals(&weights.dequantized(n)?))).collect()
 }
 
-/// What calibration gives the activations of a projection.
+/// The result of calibration for the activations of a projection.
 #[derive(Clone, Debug)]
 pub struct ActivationBook {
     /// The centroids.

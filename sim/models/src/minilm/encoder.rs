@@ -19,7 +19,7 @@ const EPSILON: f64 = 1e-12;
 pub struct Encoder {
     words: Vec<f64>,
     positions: Vec<f64>,
-    /// What all tokens of a first sentence get added.
+    /// The addend of all tokens of a first sentence.
     first: Vec<f64>,
     norm: Affine,
     layers: Vec<Layer>,
@@ -94,7 +94,7 @@ impl Encoder {
     /// The vector of a sentence: the mean over its tokens, of length 1.
     ///
     /// # Errors
-    /// As [`Self::input`]; no token.
+    /// The errors of [`Self::input`], or there is no token.
     pub fn sentence(&self, tokens: &[u32]) -> Result<Vec<f64>> {
         ensure!(!tokens.is_empty(), "a sentence of no tokens");
         let rows = self.input(LAYERS, tokens)?;

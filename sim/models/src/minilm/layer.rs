@@ -1,4 +1,4 @@
-//! A layer of the encoder in f64 (BERT, Devlin et al. 2019; Vaswani et al. 2017): norms stand behind what is added.
+//! A layer of the encoder in f64 (BERT, Devlin et al. 2019; Vaswani et al. 2017). Norms follow the residual sums.
 
 use golden::kelle::aerp::softmax;
 use golden::tender::granularity::product;
@@ -8,7 +8,7 @@ use golden::tender::granularity::product;
 pub struct Linear {
     /// [input, output].
     pub weight: Vec<Vec<f64>>,
-    /// Of each output.
+    /// Bias of each output.
     pub bias: Vec<f64>,
 }
 
@@ -20,12 +20,12 @@ impl Linear {
     }
 }
 
-/// What a layer norm does to what it has normalised.
+/// Gains and biases of a layer norm.
 #[derive(Clone, Debug)]
 pub struct Affine {
     /// Factors.
     pub gains: Vec<f64>,
-    /// What is added then.
+    /// Addends.
     pub biases: Vec<f64>,
 }
 
@@ -49,7 +49,7 @@ impl Affine {
 pub struct Layer {
     /// Heads; each has queries, keys and values of its own.
     pub heads: usize,
-    /// What a layer norm adds to the variance.
+    /// Epsilon that a layer norm adds to the variance.
     pub epsilon: f64,
     /// Queries.
     pub q: Linear,
@@ -63,7 +63,7 @@ pub struct Layer {
     pub up: Linear,
     /// Out of it.
     pub down: Linear,
-    /// Norms behind the attention and behind the feed-forward network.
+    /// Norms after attention and after the feed-forward network.
     pub norms: [Affine; 2],
 }
 
@@ -78,28 +78,29 @@ pub struct Exact {
     pub values: Vec<Vec<f64>>,
     /// Results of all heads.
     pub attention: Vec<Vec<f64>>,
-    /// Behind the first norm.
+    /// Results of the first norm.
     pub hidden: Vec<Vec<f64>>,
-    /// Behind GELU.
+    /// Results of GELU.
     pub active: Vec<Vec<f64>>,
-    /// Output: behind the second norm.
+    /// Output: results of the second norm.
     pub out: Vec<Vec<f64>>,
 }
 
 impl Exact {
-    /// The layer for some tokens, each of which sees all.
+    /// The layer for some tokens. Each token sees all tokens.
     #[must_use]
     pub fn of(x: &[Vec<f64>], layer: &Layer) -> Self {
         Self::with(x, layer, |_| x.len())
     }
 
-    /// The same where a token sees itself and those before it, as in a decoder: what accelerators of decoders make of the weights.
+    /// The layer with causal attention: a token sees itself and the tokens before it. Accelerators for decoders compute
+    /// this.
     #[must_use]
     pub fn causal(x: &[Vec<f64>], layer: &Layer) -> Self {
         Self::with(x, layer, |token| token + 1)
     }
 
-    /// The layer; a token sees so many of the first ones.
+    /// The layer. A token sees so many of the first tokens.
     fn with(x: &[Vec<f64>], layer: &Layer, seen: impl Fn(usize) -> usize) -> Self {
         let [queries, keys, values] = [&layer.q, &layer.k, &layer.v].map(|projection| projection.of(x));
         let width = layer.q.bias.len() / layer.heads;
@@ -135,7 +136,7 @@ fn added(a: &[Vec<f64>], b: &[Vec<f64>]) -> Vec<Vec<f64>> {
     a.iter().zip(b.iter().cycle()).map(|(a, b)| a.iter().zip(b).map(|(a, b)| a + b).collect()).collect()
 }
 
-/// x times the normal distribution's probability of less than x.
+/// GELU: x times the probability that a normal random number is below x.
 fn gelu(x: f64) -> f64 {
     x * 0.5 * (1.0 + erf(x / std::f64::consts::SQRT_2))
 }

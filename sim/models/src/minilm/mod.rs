@@ -1,7 +1,8 @@
-//! all-MiniLM-L6-v2: an encoder with what SmolLM2 has not: layer norm, GELU, biases, heads that all have keys of their own.
+//! all-MiniLM-L6-v2: an encoder with parts that SmolLM2 lacks: layer norm, GELU, biases, heads that all have keys of
+//! their own.
 //!
-//! [`open`] finds the weights, [`Encoder`] makes vectors of sentences in floats, and [`Exact`] is one layer with all that is computed on the
-//! way: what that of an accelerator is held against.
+//! [`open`] finds the weights. [`Encoder`] computes vectors of sentences in floats. [`Exact`] is one layer with all
+//! intermediate results, for comparison with an accelerator.
 
 mod encoder;
 pub mod layer;
@@ -28,7 +29,7 @@ const VOCABULARY: Fetched = Fetched {
     blake3: "29a772c92cf4b7bc8f4c52d801f03d36ad8528ef964f856dadc4c4e7cb14e451",
 };
 
-/// Opens weights and vocabulary after a look at each byte.
+/// Opens weights and vocabulary after a check of their hashes.
 ///
 /// # Errors
 /// A file is missing or damaged; the message says how to fetch it.

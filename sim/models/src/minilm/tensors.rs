@@ -1,4 +1,4 @@
-//! Files of tensors in the format safetensors: a length, a header in JSON, elements. Only f32 is read.
+//! Files of tensors in the format safetensors: a length, a header in JSON, elements. Only tensors of f32 can be read.
 
 use std::path::{Path, PathBuf};
 
@@ -14,10 +14,10 @@ pub struct Tensors {
 }
 
 impl Tensors {
-    /// What the bytes of a file are; `path` is for messages.
+    /// Parses the bytes of a file; `path` is for messages.
     ///
     /// # Errors
-    /// The header is cut off, or no object.
+    /// The header is cut off, or is no object.
     pub fn new(path: &Path, bytes: Vec<u8>) -> Result<Self> {
         let bad = |problem: &str| Error::Data { path: path.to_owned(), problem: problem.into() };
         let length = bytes.first_chunk().map(|length| u64::from_le_bytes(*length));
@@ -33,7 +33,7 @@ impl Tensors {
     /// A tensor, which must have this shape.
     ///
     /// # Errors
-    /// There is none, it has another shape or type, its elements are not all there.
+    /// There is no such tensor, it has another shape or type, or elements are missing.
     pub fn tensor(&self, name: &str, shape: &[usize]) -> Result<Vec<f64>> {
         let bad = |problem: String| Error::Data { path: self.path.clone(), problem };
         let entry = self.header.get(name).ok_or_else(|| bad(format!("there is no tensor `{name}`")))?;

@@ -1,4 +1,5 @@
-//! WordPiece as BERT has it (Devlin et al. 2019): lower case, words and punctuation, each word the longest pieces from its beginning on.
+//! WordPiece as in BERT (Devlin et al. 2019). Text becomes lower case, and is cut into words and punctuation. A word is
+//! cut from its beginning into the longest pieces.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +13,7 @@ const LONGEST: usize = 100;
 #[derive(Clone, Debug)]
 pub struct WordPiece {
     ids: BTreeMap<String, u32>,
-    /// What begins a text, what ends it, what stands for a word without pieces.
+    /// The tokens that begin a text, end a text, and replace a word without pieces.
     marks: [u32; 3],
 }
 
@@ -20,7 +21,7 @@ impl WordPiece {
     /// A vocabulary, a piece a line; `path` is for messages.
     ///
     /// # Errors
-    /// No UTF-8, or a mark is missing.
+    /// The bytes are not UTF-8, or a mark is missing.
     pub fn new(path: &Path, bytes: &[u8]) -> Result<Self> {
         let bad = |problem: String| Error::Data { path: path.to_owned(), problem };
         let text = std::str::from_utf8(bytes).map_err(|_| bad("the vocabulary is not UTF-8".into()))?;
@@ -33,7 +34,7 @@ impl WordPiece {
     /// Numbers of an ASCII text, between the marks of its beginning and its end.
     ///
     /// # Errors
-    /// A character beyond ASCII.
+    /// There is a character beyond ASCII.
     pub fn encode(&self, text: &str) -> anyhow::Result<Vec<u32>> {
         let other = text.chars().find(|c| !c.is_ascii());
         anyhow::ensure!(other.is_none(), "{other:?} in a text; wanted is ASCII");

@@ -1,4 +1,4 @@
-//! What a model computes with: floats, or numbers as an accelerator has them.
+//! The arithmetic of a model: floats, or the numbers of an accelerator.
 
 use anyhow::Result;
 use golden::kelle::aerp::softmax;
@@ -18,9 +18,9 @@ pub enum Projection {
     O,
     /// Gate of the feed-forward network.
     Gate,
-    /// Its other half.
+    /// The other input matrix of the feed-forward network.
     Up,
-    /// Its output.
+    /// Output matrix of the feed-forward network.
     Down,
     /// The last product: a number for each token of the vocabulary. Its layer is the number of layers.
     Logits,
@@ -65,7 +65,7 @@ pub trait Arithmetic {
     /// `x` times a weight.
     ///
     /// # Errors
-    /// Whatever keeps a scheme from computing it.
+    /// The scheme cannot compute it.
     fn linear(&mut self, layer: usize, projection: Projection, x: &Matrix, weight: &Weight) -> Result<Matrix> {
         let _ = (layer, projection);
         Ok(x.through(weight))
@@ -74,7 +74,7 @@ pub trait Arithmetic {
     /// RMSNorm of each row.
     ///
     /// # Errors
-    /// As above.
+    /// The scheme cannot compute it.
     fn norm(&mut self, layer: usize, norm: Norm, x: &Matrix, gain: &[f32], eps: f64) -> Result<Matrix> {
         let _ = (layer, norm);
         Ok(rms_norm(x, gain, eps))
@@ -83,7 +83,7 @@ pub trait Arithmetic {
     /// Rotary embedding of heads of `width`, rows at positions from `past` on.
     ///
     /// # Errors
-    /// As above.
+    /// The scheme cannot compute it.
     fn rotate(&mut self, layer: usize, projection: Projection, x: &mut Matrix, turn: Rotation) -> Result<()> {
         let _ = (layer, projection);
         rotate(x, turn);
@@ -93,7 +93,7 @@ pub trait Arithmetic {
     /// Attention of the heads that share a key head: `queries` after rotary embedding, a matrix a head.
     ///
     /// # Errors
-    /// As above.
+    /// The scheme cannot compute it.
     fn attention(&mut self, group: Group<'_>, queries: &[Matrix]) -> Result<Vec<Matrix>> {
         let head = |q: &Matrix| {
             let scores = self.scores(group, q)?;
@@ -106,7 +106,7 @@ pub trait Arithmetic {
     /// Products of queries and keys.
     ///
     /// # Errors
-    /// As above.
+    /// The scheme cannot compute it.
     fn scores(&mut self, group: Group<'_>, q: &Matrix) -> Result<Matrix> {
         Ok(q.times_transposed(group.keys))
     }
@@ -114,7 +114,7 @@ pub trait Arithmetic {
     /// Softmax of scores, divided by the root of a head's width, over the keys that a query may read; 0 for the others.
     ///
     /// # Errors
-    /// As above.
+    /// The scheme cannot compute it.
     fn softmax(&mut self, group: Group<'_>, scores: Matrix) -> Result<Matrix> {
         Ok(causal_softmax(group, scores))
     }
@@ -122,7 +122,7 @@ pub trait Arithmetic {
     /// Weights times values.
     ///
     /// # Errors
-    /// As above.
+    /// The scheme cannot compute it.
     fn mix(&mut self, group: Group<'_>, weights: &Matrix) -> Result<Matrix> {
         Ok(weights.times(group.values))
     }
@@ -130,16 +130,16 @@ pub trait Arithmetic {
     /// `silu(gate) * up`.
     ///
     /// # Errors
-    /// As above.
+    /// The scheme cannot compute it.
     fn gate(&mut self, layer: usize, gate: Matrix, up: &Matrix) -> Result<Matrix> {
         let _ = layer;
         Ok(silu_gate(gate, up))
     }
 
-    /// Adds what a block computed to the residual stream.
+    /// Adds the results of a block to the residual stream.
     ///
     /// # Errors
-    /// As above.
+    /// The scheme cannot compute it.
     fn add(&mut self, layer: usize, residual: &mut Matrix, block: &Matrix) -> Result<()> {
         let _ = layer;
         residual.values.iter_mut().zip(&block.values).for_each(|(x, y)| *x += y);
@@ -176,8 +176,8 @@ pub struct Rotation {
     pub past: usize,
 }
 
-/// Turns elements 2i and 2i + 1 of each head by `position * base^(-2i / width)`: the order of elements in GGUF files of Llama
-/// models (RoFormer, Su et al. 2021, equation 34).
+/// Turns elements 2i and 2i + 1 of each head by `position * base^(-2i / width)`: the order of elements in GGUF files of
+/// Llama models (RoFormer, Su et al. 2021, equation 34).
 pub fn rotate(x: &mut Matrix, turn: Rotation) {
     let frequency = |i: usize| turn.base.powf(-((2 * i) as f64) / turn.width as f64);
     let frequencies: Vec<f64> = (0..turn.width / 2).map(frequency).collect();

@@ -1,4 +1,4 @@
-//! What a quantization scheme learns from a text before it sees another: the inputs of every projection.
+//! Calibration: the inputs of every projection on a text, from which a quantization scheme learns.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,13 +14,13 @@ use super::model::Model;
 /// Inputs that projections share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Input {
-    /// Of queries, keys and values.
+    /// Input of queries, keys and values.
     Attention,
-    /// Of the attention's output projection.
+    /// Input of the attention's output projection.
     AttentionOut,
-    /// Of gate and up.
+    /// Input of gate and up.
     FeedForward,
-    /// Of the feed-forward network's output projection.
+    /// Input of the feed-forward network's output projection.
     Down,
 }
 
@@ -44,7 +44,7 @@ pub type Extremes = [Vec<f64>; 2];
 /// The inputs of all projections on a text.
 #[derive(Clone, Debug)]
 pub struct Calibration {
-    /// Of each chunk of rows: of the first 256 tokens, the next 256 and so on.
+    /// Extremes of each chunk of rows: the first 256 tokens, the next 256 and so on.
     extremes: BTreeMap<(usize, Input), Vec<Extremes>>,
     /// Rows at even distances, as binary16.
     samples: BTreeMap<(usize, Input), Vec<Vec<u64>>>,
@@ -52,19 +52,20 @@ pub struct Calibration {
     stride: usize,
     /// Inputs of the text that is being read.
     seen: BTreeSet<(usize, Input)>,
-    /// Outliers of a row that extremes leave out: ten-thousandths.
+    /// Share of outliers of a row that do not count for extremes, in ten-thousandths.
     left_out: u32,
 }
 
 impl Calibration {
-    /// Nothing learnt yet; of the texts to come, one row of `stride` will be kept as a sample.
+    /// Nothing learnt yet. One row of `stride` of the texts to come will be kept as a sample.
     #[must_use]
     pub fn new(stride: usize) -> Self {
         let (extremes, samples) = (BTreeMap::new(), BTreeMap::new());
         Self { extremes, samples, stride: stride.max(1), seen: BTreeSet::new(), left_out: 0 }
     }
 
-    /// The same, whose extremes leave out this share of each row, its largest and its smallest values; 100 is 1 %.
+    /// The same, but this share of each row, its largest and its smallest values, does not count for extremes. 100 is 1
+    /// %.
     #[must_use]
     pub fn leaving_out(mut self, share: u32) -> Self {
         self.left_out = share;
@@ -74,7 +75,7 @@ impl Calibration {
     /// Runs one more text through the float model.
     ///
     /// # Errors
-    /// As [`Model::forward`].
+    /// The errors of [`Model::forward`].
     pub fn learn(&mut self, model: &Model, tokens: &[u32]) -> Result<()> {
         self.seen.clear();
         model.forward(tokens, &mut model.cache(), self)?;
@@ -99,7 +100,7 @@ impl Calibration {
         Ok(())
     }
 
-    /// Extremes of a chunk; of the last one for chunks behind it.
+    /// Extremes of a chunk. Chunks after the last one have its extremes.
     #[must_use]
     pub fn extremes(&self, layer: usize, input: Input, chunk: usize) -> Option<&Extremes> {
         let chunks = self.extremes.get(&(layer, input))?;
@@ -113,11 +114,11 @@ impl Calibration {
     }
 }
 
-/// Of each row the places of the outliers that Orizuru finds among its values as binary16: half of the share (100 is 1 %) on each
-/// side.
+/// For each row the places of the outliers that Orizuru finds in its binary16 values: half of the share (100 is 1 %) on
+/// each side.
 ///
 /// # Errors
-/// A share beyond 10,000.
+/// The share is beyond 10,000.
 pub fn outliers(x: &Matrix, share: u32) -> Result<Vec<Vec<usize>>> {
     if share == 0 {
         return Ok(vec![Vec::new(); x.rows()]);
@@ -130,7 +131,8 @@ pub fn outliers(x: &Matrix, share: u32) -> Result<Vec<Vec<usize>>> {
     x.iter().map(of).collect()
 }
 
-/// Smallest and largest value of each column, without those at the places that are left out of each row (of rows that have a list); 0 and 0 where none is left.
+/// Smallest and largest value of each column, without the places in the list of each row that has one. A column without
+/// values has 0 and 0.
 #[must_use]
 pub fn extremes(x: &Matrix, left_out: &[Vec<usize>]) -> Extremes {
     let (mut low, mut high) = (vec![f64::INFINITY; x.columns], vec![f64::NEG_INFINITY; x.columns]);
@@ -148,7 +150,7 @@ pub fn extremes(x: &Matrix, left_out: &[Vec<usize>]) -> Extremes {
 impl Arithmetic for Calibration {
     fn linear(&mut self, layer: usize, projection: Projection, x: &Matrix, weight: &Weight) -> Result<Matrix> {
         if let Some(input) = Input::of(projection) {
-            // Projections that share an input see the same one.
+            // Projections that share an input get the same rows.
             if self.seen.insert((layer, input)) {
                 self.note((layer, input), x)?;
             }

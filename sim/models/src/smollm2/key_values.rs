@@ -1,4 +1,4 @@
-//! Keys and values rounded to integers: what schemes for caches are compared with.
+//! Keys and values rounded to integers, as a reference for schemes for caches.
 
 use anyhow::Result;
 use golden::tender::granularity::{Granularity, round_trip};

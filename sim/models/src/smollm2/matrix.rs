@@ -1,8 +1,8 @@
 //! Matrices in f64, and their product with weights.
 //!
-//! f64 for two reasons: integers of a quantized product stay exact up to 2^53, so a product of their matrices is what an
-//! integer accumulator holds; and the sums of a whole model agree to 13 digits whatever the order of their terms, which
-//! depends on the processor.
+//! f64 has two advantages. Integers of a quantized product stay exact up to 2^53, so a product of their matrices equals
+//! the contents of an integer accumulator. And the sums of a whole model agree to 13 digits whatever the order of their
+//! terms, which depends on the processor.
 
 use std::thread;
 
@@ -112,7 +112,7 @@ impl Matrix {
         result
     }
 
-    /// The product with a weight, on all cores: each element is the same sum in the same order however many there are.
+    /// The product with a weight, on all cores. Each element is the same sum in the same order for any number of cores.
     ///
     /// # Panics
     /// When the sizes do not fit.
@@ -147,7 +147,7 @@ fn dgemm(left: &Matrix, right: &[f64], strides: (usize, usize), result: &mut Mat
     if m == 0 || n == 0 {
         return;
     }
-    // The last element that is read; those of `left` and `result` follow from their type.
+    // The last element that is read. The last elements of `left` and `result` follow from their types.
     assert!(k == 0 || (k - 1) * strides.0 + (n - 1) * strides.1 < right.len(), "elements of the right matrix");
     let distance = |size: usize| size as isize;
     let (row, column) = (distance(strides.0), distance(strides.1));
@@ -173,7 +173,7 @@ fn dgemm(left: &Matrix, right: &[f64], strides: (usize, usize), result: &mut Mat
     }
 }
 
-/// A weight matrix in f32, as the file and integer codes need no more: a row an output.
+/// A weight matrix in f32, a row for each output. The file and integer codes need no more bits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weight {
     /// Elements of a row.

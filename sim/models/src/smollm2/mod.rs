@@ -1,7 +1,7 @@
-//! SmolLM2-135M: a whole language model, to run on numbers as the accelerators have them.
+//! SmolLM2-135M: a whole language model that can run on the numbers of the accelerators.
 //!
-//! [`open`] finds the weights, [`Model`] passes tokens through them, and [`Arithmetic`] is what it computes with: floats,
-//! or whatever a study puts in their place, product by product.
+//! [`open`] finds the weights, and [`Model`] passes tokens through them. [`Arithmetic`] is floats, or the numbers that
+//! a study puts in their place, product by product.
 
 pub mod arithmetic;
 pub mod calibration;

@@ -26,19 +26,19 @@ pub struct Config {
     pub head_width: usize,
     /// Base of the rotary embedding's angles.
     pub rope_base: f64,
-    /// What RMSNorm adds to the mean of the squares.
+    /// Epsilon that RMSNorm adds to the mean of the squares.
     pub norm_eps: f64,
-    /// Tokens that there are.
+    /// Tokens of the vocabulary.
     pub vocabulary: usize,
     /// Tokens of a text that the model was made for.
     pub context: usize,
 }
 
 impl Config {
-    /// What a file says.
+    /// Reads the configuration from a file.
     ///
     /// # Errors
-    /// Another architecture, a key that is missing, a shape that contradicts itself.
+    /// The architecture is another one, a key is missing, or the shape contradicts itself.
     pub fn read(file: &File) -> Result<Self> {
         let architecture = file.text("general.architecture")?;
         ensure!(
@@ -115,12 +115,12 @@ const LAYER: [(Projection, &str); 7] = [
     (Projection::Down, "ffn_down"),
 ];
 
-/// How weights are kept.
+/// The precision of weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
-    /// As the file's blocks stand for them.
+    /// The file's own precision.
     File,
-    /// Rounded to binary16: the weights of the committed tensors.
+    /// Rounded to binary16, as in the committed tensors.
     Half,
 }
 
@@ -136,7 +136,7 @@ impl Model {
     /// Reads all weights.
     ///
     /// # Errors
-    /// As [`Config::read`]; a tensor that is missing or has another shape, a weight beyond binary16.
+    /// The errors of [`Config::read`]; or a tensor is missing or has another shape, or a weight is beyond binary16.
     pub fn read(file: &File, precision: Precision) -> Result<Self> {
         let config = Config::read(file)?;
         let weight = |name: &str, projection: Projection| -> Result<Weight> {
@@ -169,10 +169,10 @@ impl Model {
         Ok(Self { config, weights, gains })
     }
 
-    /// A model of given weights and gains: those of [`Config::shape`], and rows of the width.
+    /// A model with given weights of [`Config::shape`], and with given gains of the model's width.
     ///
     /// # Errors
-    /// A shape that contradicts itself, a weight or gain that is missing or has another shape.
+    /// The shape contradicts itself, or a weight or gain is missing or has another shape.
     pub fn new(
         config: Config,
         weights: BTreeMap<(usize, Projection), Weight>,
@@ -225,12 +225,12 @@ impl Model {
         Cache { tokens: 0, layers: vec![(heads.clone(), heads); self.config.layers] }
     }
 
-    /// Passes `tokens` through all layers, behind those in the cache, which they join: inputs of the last product, a row a
-    /// token.
+    /// Passes `tokens` through all layers, after the tokens in the cache, and adds them to the cache. Returns the
+    /// inputs of the last product, a row for each token.
     ///
     /// # Errors
-    /// A token that is not in the vocabulary, more of them than the model's context, whatever `arithmetic` refuses. The
-    /// cache may then hold a part of the tokens, and is of no use any more.
+    /// A token is not in the vocabulary, there are more tokens than the model's context, or `arithmetic` fails. The
+    /// cache may then hold a part of the tokens, and must not be used any more.
     pub fn forward(&self, tokens: &[u32], cache: &mut Cache, arithmetic: &mut dyn Arithmetic) -> Result<Matrix> {
         let c = &self.config;
         let after = cache.tokens + tokens.len();
@@ -252,7 +252,7 @@ impl Model {
     /// The last product: a row of numbers for each row of [`Model::forward`], one for each token of the vocabulary.
     ///
     /// # Errors
-    /// Whatever `arithmetic` refuses.
+    /// `arithmetic` fails.
     pub fn logits(&self, x: &Matrix, arithmetic: &mut dyn Arithmetic) -> Result<Matrix> {
         self.linear(self.config.layers, Projection::Logits, x, arithmetic)
     }
@@ -276,7 +276,7 @@ impl Model {
                 (head * shared..(head + 1) * shared).map(|h| q.some_columns(columns(h))).collect();
             let group = Group { layer, head, past: turn.past, keys, values };
             let results = a.attention(group, &queries)?;
-            ensure!(results.len() == shared, "attention of {} heads, wanted is that of {shared}", results.len());
+            ensure!(results.len() == shared, "attention of {} heads, wanted are {shared} heads", results.len());
             for (i, result) in results.iter().enumerate() {
                 attn_out.put_columns(columns(head * shared + i).start, result);
             }

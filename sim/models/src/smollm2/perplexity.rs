@@ -1,4 +1,4 @@
-//! How well a model foretells a text.
+//! How well a model predicts a text.
 
 use anyhow::{Result, ensure};
 
@@ -8,10 +8,10 @@ use super::model::Model;
 /// Rows of logits at a time: each row is as long as the vocabulary.
 const ROWS: usize = 64;
 
-/// Surprise of each token but the first, in nats: `-ln p(token | all before it)`.
+/// Surprise of each token except the first, in nats: `-ln p(token | all tokens before it)`.
 ///
 /// # Errors
-/// Fewer than two tokens; as [`Model::forward`].
+/// There are fewer than two tokens; or the errors of [`Model::forward`].
 pub fn surprises(model: &Model, tokens: &[u32], arithmetic: &mut dyn Arithmetic) -> Result<Vec<f64>> {
     ensure!(tokens.len() > 1, "{} tokens; perplexity needs 2", tokens.len());
     let x = model.forward(tokens, &mut model.cache(), arithmetic)?;
@@ -30,7 +30,7 @@ pub fn perplexity(surprises: &[f64]) -> f64 {
     (surprises.iter().sum::<f64>() / surprises.len() as f64).exp()
 }
 
-/// Of a token that follows, in nats: `-ln p(token)` by softmax of the numbers of all tokens.
+/// Surprise of the next token, in nats: `-ln p(token)` by softmax of the logits of all tokens.
 #[must_use]
 pub fn surprise(logits: &[f64], token: u32) -> f64 {
     let top = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -1,4 +1,4 @@
-//! What comes into the layers of the model: rows of its residual stream.
+//! The inputs of the layers of the model: rows of its residual stream.
 
 use anyhow::Result;
 
@@ -19,10 +19,10 @@ impl Arithmetic for Ahead {
     }
 }
 
-/// Rows of the residual stream of the float model ahead of each layer, by layer: one for each token.
+/// Rows of the residual stream of the float model before each layer, by layer: a row for each token.
 ///
 /// # Errors
-/// As [`Model::forward`].
+/// The errors of [`Model::forward`].
 pub fn ahead_of_layers(model: &Model, tokens: &[u32]) -> Result<Vec<Vec<Vec<f64>>>> {
     let mut ahead = Ahead(Vec::new());
     model.forward(tokens, &mut model.cache(), &mut ahead)?;

@@ -1,4 +1,4 @@
-//! The texts that are judged, and the one that is learnt from.
+//! The texts for evaluation, and the text for calibration.
 
 use anyhow::{Result, ensure};
 
@@ -7,16 +7,16 @@ use super::tokenizer::Tokenizer;
 /// A text in tokens, cut where a new context begins.
 #[derive(Clone, Debug)]
 pub struct Text {
-    /// What it is.
+    /// Its name.
     pub name: &'static str,
-    /// Its windows, each read without the others.
+    /// Its windows. The model reads each window on its own.
     pub windows: Vec<Vec<u32>>,
 }
 
 /// The committed text: the opening of "Pride and Prejudice", whose activations are among the test data.
 ///
 /// # Errors
-/// A tokenizer that makes fewer tokens of it than it should have.
+/// The tokenizer finds fewer tokens than the text should have.
 pub fn committed(tokenizer: &Tokenizer) -> Result<Text> {
     Ok(Text {
         name: "Pride and Prejudice",
@@ -24,18 +24,18 @@ pub fn committed(tokenizer: &Tokenizer) -> Result<Text> {
     })
 }
 
-/// A longer one: the beginning of Query 31 of Newton's "Opticks".
+/// A longer text: the beginning of Query 31 of Newton's "Opticks".
 ///
 /// # Errors
-/// A tokenizer that makes fewer tokens of it than it should have.
+/// The tokenizer finds fewer tokens than the text should have.
 pub fn longer(tokenizer: &Tokenizer) -> Result<Text> {
     Ok(Text { name: "Opticks", windows: windows(tokenizer, include_str!("../../texts/opticks.txt"), 512, 512, 3)? })
 }
 
-/// What is learnt from: Query 28, in windows that overlap, so that several tokens are once the first.
+/// The text for calibration: Query 28, in windows that overlap. So several tokens are once the first one of a window.
 ///
 /// # Errors
-/// A tokenizer that makes fewer tokens of it than it should have.
+/// The tokenizer finds fewer tokens than the text should have.
 pub fn calibration(tokenizer: &Tokenizer) -> Result<Text> {
     Ok(Text {
         name: "calibration",

@@ -7,7 +7,8 @@ use regex::Regex;
 
 use crate::gguf::File;
 
-/// GPT-2's words. Its pattern for white space ends before the last one in front of a word, `\s+(?!\S)`; `words` does that.
+/// GPT-2's words. Its pattern for white space ends before the last one in front of a word, `\s+(?!\S)`; `words` does
+/// that.
 const WORD: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+";
 
 /// The type of a token that stands for no text, such as `<|im_end|>`.
@@ -19,7 +20,7 @@ pub struct Tokenizer {
     tokens: Vec<String>,
     ids: BTreeMap<String, u32>,
     control: Vec<bool>,
-    /// Of two neighbours that are joined: the rank of the pair (the least goes first), and what they become.
+    /// For two neighbours that can be joined: the rank of the pair (the lowest rank goes first), and the joined token.
     merges: BTreeMap<(u32, u32), (usize, u32)>,
     /// The token of each byte on its own; a vocabulary may lack some, as control characters.
     bytes: Vec<Option<u32>>,
@@ -34,7 +35,7 @@ impl Tokenizer {
     /// The tokenizer of a file.
     ///
     /// # Errors
-    /// A tokenizer of another kind, a vocabulary or a list of merges that contradicts itself.
+    /// The tokenizer is of another kind, or its vocabulary or list of merges contradicts itself.
     pub fn read(file: &File) -> Result<Self> {
         for (key, wanted) in [("tokenizer.ggml.model", "gpt2"), ("tokenizer.ggml.pre", "smollm")] {
             let found = file.text(key)?;
@@ -91,10 +92,10 @@ impl Tokenizer {
         Ok(self.words(text).into_iter().map(|word| self.merge(word)).collect::<Result<Vec<_>>>()?.concat())
     }
 
-    /// The token that is called so: `<|im_start|>`.
+    /// The control token with this name, such as `<|im_start|>`.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no such control token.
     pub fn special(&self, name: &str) -> Result<u32> {
         match self.ids.get(name) {
             Some(&id) if self.control[id as usize] => Ok(id),
@@ -123,16 +124,16 @@ impl Tokenizer {
         })
     }
 
-    /// Text of tokens. Bytes that are no UTF-8, as those of half a character, become U+FFFD.
+    /// Text of tokens. Bytes that are not UTF-8, such as half of a character, become U+FFFD.
     ///
     /// # Errors
-    /// A token that there is not.
+    /// A token does not exist.
     pub fn decode(&self, tokens: &[u32]) -> Result<String> {
         let bytes = tokens.iter().map(|&t| self.bytes(t)).collect::<Result<Vec<_>>>()?.concat();
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Words, which are merged each on its own: first every digit, then GPT-2's between them.
+    /// Words, each of which is merged on its own: first every digit, then GPT-2's words between the digits.
     fn words<'a>(&self, text: &'a str) -> Vec<&'a str> {
         let (mut words, mut from) = (Vec::new(), 0);
         for digit in self.digit.find_iter(text) {
@@ -148,7 +149,7 @@ impl Tokenizer {
         let mut at = 0;
         while let Some(found) = self.word.find_at(text, at) {
             let word = found.as_str();
-            // White space before a word leaves its last character to it.
+            // White space before a word leaves its last character to the word.
             let last = word.chars().next_back().map_or(0, char::len_utf8);
             let is_space = word.chars().all(char::is_whitespace);
             let end = if is_space && found.end() < text.len() && word.len() > last {
@@ -161,7 +162,7 @@ impl Tokenizer {
         }
     }
 
-    /// Tokens of a word: the pair of the least rank is joined until none of the word's pairs has one.
+    /// Tokens of a word: the pair with the lowest rank is joined, until no pair of the word has a rank.
     fn merge(&self, word: &str) -> Result<Vec<u32>> {
         let token = |b: u8| {
             self.bytes[usize::from(b)]

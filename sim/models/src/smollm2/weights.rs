@@ -1,4 +1,4 @@
-//! Where the weights are, and that they are the right ones.
+//! The place of the weights, and a check that they are the right ones.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use sim::Result;
 use crate::fetched::Fetched;
 use crate::gguf;
 
-/// SHA-256 of the file, as `scripts/data/weights` and the index of the committed tensors have it.
+/// SHA-256 of the file, as in `scripts/data/weights` and in the index of the committed tensors.
 pub const SHA256: &str = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53";
 
 const FILE: Fetched = Fetched {
@@ -22,7 +22,7 @@ pub fn path() -> PathBuf {
     FILE.path()
 }
 
-/// Opens the weights after a look at each byte.
+/// Opens the weights after a check of the hash.
 ///
 /// # Errors
 /// The file is missing or damaged; the message says how to fetch it.

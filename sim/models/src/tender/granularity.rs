@@ -1,4 +1,4 @@
-//! Errors of the real model's projections by granularity of the activations' scales: what Table I of the paper shows as
+//! Errors of the real model's projections by granularity of the activations' scales. Table I of the paper shows this as
 //! perplexity. Weights are exact here, so that only the activations make an error.
 
 use golden::tender::calibration::{CHUNK_ROWS, Scheme, Sign, calibrate};
@@ -20,14 +20,14 @@ pub struct Line {
     pub baselines: [f64; 4],
     /// Error of Tender, by [`GROUPS`].
     pub tender: [f64; 5],
-    /// Groups up to the last one that has a channel, of the largest number.
+    /// Groups up to the last one that has a channel, for the largest number of groups.
     pub used: usize,
 }
 
 /// All projections at 4 and at 8 bits.
 ///
 /// # Errors
-/// A missing tensor, or one that cannot be quantized.
+/// A tensor is missing or cannot be quantized.
 pub fn table() -> sim::Result<Vec<Line>> {
     let mut lines = Vec::new();
     for projection in projections()? {

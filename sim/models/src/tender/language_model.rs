@@ -1,8 +1,8 @@
 //! A whole language model with Tender's products, and with integers under other scales (Tables I and II, Figure 9).
 //!
 //! A product is computed in the accelerator's integers: codes of activations, shifted by their group, times codes of
-//! weights. Their sums are exact in f64, so they are what the accumulators hold, and they are scaled as the golden model does
-//! (`golden::tender::matmul`). What is between two products, and the last product, is in floats.
+//! weights. Their sums are exact in f64, so they equal the contents of the accumulators. They are scaled as in the
+//! golden model (`golden::tender::matmul`). All between two products, and the last product, is in floats.
 
 use std::collections::BTreeMap;
 
@@ -61,14 +61,14 @@ impl Codes {
         Ok(Self { codes: Weight { values: codes, ..*weight }, scales: quantized.scales })
     }
 
-    /// Rows of numbers times what the codes stand for.
+    /// Rows of numbers times the numbers that the codes stand for.
     fn times(&self, x: &Matrix) -> Matrix {
         let mut y = x.through(&self.codes);
         y.iter_mut().for_each(|row| row.iter_mut().zip(&self.scales).for_each(|(y, scale)| *y *= scale));
         y
     }
 
-    /// The product of a row with what the codes stand for, channel by channel as the golden model adds.
+    /// The product of a row with the numbers that the codes stand for, added channel by channel as in the golden model.
     fn offset(&self, bias: &[f64]) -> Vec<f64> {
         let output = |(codes, scale): (&[f32], &f64)| {
             codes.iter().zip(bias).fold(0.0, |sum, (&code, bias)| sum + bias * (f64::from(code) * scale))
@@ -84,7 +84,7 @@ pub enum Activations<'a> {
     Tender {
         /// Groups.
         groups: usize,
-        /// That text.
+        /// Calibration on the other text.
         learnt: &'a Calibration,
     },
     /// By groups of channels, from the text itself.
@@ -94,7 +94,7 @@ pub enum Activations<'a> {
     },
     /// Symmetric integers, scales from the text itself.
     Plain(Granularity),
-    /// Not at all: weights alone are integers.
+    /// Not at all: only weights are integers.
     Exact,
 }
 
@@ -104,31 +104,31 @@ pub struct IntegerModel<'a> {
     weights: &'a IntegerWeights,
     bits: u32,
     activations: Activations<'a>,
-    /// Outliers of a row that are multiplied apart, as they are: ten-thousandths.
+    /// Share of outliers of a row, in ten-thousandths. They are not quantized, and are multiplied apart.
     apart: u32,
     /// Largest magnitude that an accumulator held.
     pub largest_sum: f64,
-    /// Groups that had channels, and chunks of rows that they are of.
+    /// Groups that had channels, and the number of chunks of rows.
     pub groups: (usize, usize),
 }
 
 impl<'a> IntegerModel<'a> {
-    /// Activations of `bits`, times these weights.
+    /// Activations of `bits` bits, times these weights.
     #[must_use]
     pub fn new(weights: &'a IntegerWeights, bits: u32, activations: Activations<'a>) -> Self {
         Self { weights, bits, activations, apart: 0, largest_sum: 0.0, groups: (0, 0) }
     }
 
-    /// The same without this share of each row in its integers, the largest and the smallest values, which Orizuru finds: these are
-    /// multiplied with the weights as they are, and added. 100 is 1 %.
+    /// The same with outliers: Orizuru finds this share of each row, the largest and the smallest values. They are not
+    /// among the integers, but multiplied with the weights on their own and added. 100 is 1 %.
     #[must_use]
     pub fn outliers_apart(mut self, share: u32) -> Self {
         self.apart = share;
         self
     }
 
-    /// A chunk of rows through a projection with groups of channels; of each row these places are multiplied apart, what they are
-    /// beyond the bias of their channels.
+    /// A chunk of rows through a projection with groups of channels. Outliers at the given places of each row are
+    /// multiplied apart: the difference to the bias of their channels.
     fn grouped(
         &mut self,
         (x, apart): (&Matrix, &[Vec<usize>]),
@@ -247,7 +247,7 @@ mod tests {
         }
     }
 
-    /// With all outliers apart nothing is left to quantize but a few values in the middle; and the sum is that of both parts.
+    /// With all outliers apart only a few values in the middle are quantized, and the result is the sum of both parts.
     #[test]
     fn outliers_apart_are_exact() {
         let x = Matrix::from_rows(&rows()).unwrap();

@@ -5,7 +5,7 @@ use sim::stimulus::real_numbers;
 /// A projection: activations [token, channel] and weights [channel, output].
 #[derive(Clone, Debug)]
 pub struct Projection {
-    /// What it is.
+    /// Layer and matrix.
     pub name: &'static str,
     /// Activations.
     pub x: Vec<Vec<f64>>,
@@ -41,7 +41,7 @@ pub fn projections() -> sim::Result<Vec<Projection>> {
 /// One of [`projections`].
 ///
 /// # Errors
-/// A missing or damaged file, or no projection of this name.
+/// A file is missing or damaged, or no projection has this name.
 pub fn projection(name: &str) -> sim::Result<Projection> {
     let found = PROJECTIONS.iter().find(|p| p.0 == name);
     let (name, x, w) = found.ok_or_else(|| sim::Error::Unsupported(format!("no projection is called {name}")))?;

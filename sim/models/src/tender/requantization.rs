@@ -1,6 +1,6 @@
-//! Implicit and explicit requantization (section VI-F, figure 13): a product with all groups in one pass of each tile, or
-//! with a pass for each group, whose sums leave the array and are scaled and added outside. The base is the same product
-//! under one scale.
+//! Implicit and explicit requantization (section VI-F, figure 13). Implicit: a product has all groups in one pass of
+//! each tile. Explicit: each group has a pass, and its sums leave the array and are scaled and added outside. The
+//! reference is the same product under one scale.
 
 use golden::tender::calibration::{Calibration, Scheme, Sign, Weights};
 use golden::tender::schedule::{Step, steps};
@@ -44,7 +44,7 @@ impl Passes {
         })
     }
 
-    /// The three ways: under one scale, implicit, explicit.
+    /// The three variants: under one scale, implicit, explicit.
     #[must_use]
     pub fn ways(&self) -> [&[Vec<Step>]; 3] {
         [&self.one_scale, &self.implicit, &self.explicit]
@@ -61,7 +61,8 @@ impl Passes {
 mod tests {
     use super::*;
 
-    /// Channels of magnitudes 8, 1 and 4: three groups, that of 2 is empty, and every channel is in one pass.
+    /// Channels of magnitudes 8, 1 and 4. The group of magnitude 2 is empty, so there are three passes, and every
+    /// channel is in one of them.
     #[test]
     fn a_pass_for_each_group_with_channels() {
         let projection =

@@ -1,4 +1,4 @@
-//! What CPQ does to the real keys and values: the figures behind the tables of the documentation.
+//! CPQ on the real keys and values: the figures in the tables of the documentation.
 
 use golden::titanus::baseline::{Grouping, quantize, requantized_tokens};
 use golden::titanus::cpq::{Config, Sequence, Work};
@@ -7,7 +7,7 @@ use golden::titanus::traffic::{Traffic, break_point_bits, level_number_bits};
 
 use super::key_values::{LAYERS, key_values, prune, threshold_for};
 
-/// Levels without a bound that matters.
+/// So many levels that the bound does not matter.
 const LEVELS: usize = 64;
 
 /// Keys or values of a layer: (layer, "K" or "V", tokens).
@@ -36,13 +36,13 @@ pub struct LevelRow {
     pub prefill: usize,
     /// Mean number of levels of a channel.
     pub levels: f64,
-    /// Largest number.
+    /// Largest number of levels of a channel.
     pub most: usize,
-    /// Tokens at which any of the 64 channels opens a level, and one for the initial level: mean over tensors.
+    /// Tokens at which any of the 64 channels opens a level, plus one for the initial level. Mean over tensors.
     pub any_channel: f64,
     /// Share of decoded elements that opened a level.
     pub opened: f64,
-    /// Quantization operations of per-channel re-quantization, divided by those of HQE.
+    /// Quantization operations of per-channel re-quantization, divided by the operations of HQE.
     pub saved: f64,
 }
 
@@ -97,7 +97,7 @@ pub struct TrafficRow {
     pub pruned: f64,
     /// Bytes of CPQ as the paper counts them: index, label, values; records of levels.
     pub cpq: f64,
-    /// Of these, records.
+    /// The part of the records.
     pub records: f64,
     /// Bytes in whole blocks, as the hardware sends them, 16 lanes.
     pub packed: f64,
@@ -105,7 +105,7 @@ pub struct TrafficRow {
     pub level_numbers: f64,
     /// Bytes of break points, if they were sent instead.
     pub break_points: f64,
-    /// What the dequantizer does.
+    /// Operations of the dequantizer.
     pub work: Work,
 }
 
@@ -164,11 +164,11 @@ pub struct ErrorRow {
     pub error: f64,
     /// Bits an element, records included.
     pub bits: f64,
-    /// Of these, records.
+    /// The part of the records.
     pub records: f64,
 }
 
-/// HQE beside quantization that knows all tokens: per channel, group-wise per channel, per token.
+/// HQE next to quantization that knows all tokens: per channel, group-wise per channel, per token.
 ///
 /// # Errors
 /// Missing data.

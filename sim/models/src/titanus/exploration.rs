@@ -1,4 +1,5 @@
-//! The paper's search for thresholds and widths (Titanus, section 5.1): thresholds of each layer first, by NSGA-II; then widths.
+//! The paper's search for thresholds and widths (Titanus, section 5.1): thresholds of each layer first, by NSGA-II;
+//! then widths.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,10 +12,10 @@ use crate::explore::{Genes, Objectives};
 use crate::smollm2::Model;
 use crate::smollm2::perplexity::{perplexity, surprises};
 
-/// The largest threshold that is tried: a quarter of the largest magnitude. Twice as high, models break.
+/// The largest threshold that is tried: a quarter of the largest magnitude. Models break with twice this threshold.
 pub const LARGEST_THRESHOLD: u32 = 32;
 
-/// Widths of quantized numbers, from the one where the search begins.
+/// Widths of quantized numbers. The search begins with the first one.
 const WIDTHS: [u32; 7] = [8, 7, 6, 5, 4, 3, 2];
 
 /// Integers of a layer's setting: threshold and width of keys, of values. A width of 0 leaves int8.
@@ -35,7 +36,7 @@ pub struct Exploration<'a> {
     store: Option<Store>,
 }
 
-/// What a setting of all layers is worth.
+/// The worth of a setting of all layers.
 #[derive(Clone, Debug, PartialEq)]
 struct Outcome {
     objectives: Objectives,
@@ -43,16 +44,16 @@ struct Outcome {
 }
 
 impl<'a> Exploration<'a> {
-    /// A search on a text, of which the first half is prefill; what was computed is kept in `store`.
+    /// A search on a text. The first half of the text is prefill. Results are kept in `store`.
     ///
     /// # Errors
-    /// Fewer than two tokens.
+    /// There are fewer than two tokens.
     pub fn new(model: &'a Model, tokens: &'a [u32], threads: NonZeroUsize, store: Option<Store>) -> Result<Self> {
         ensure!(tokens.len() > 1, "{} tokens; perplexity needs 2", tokens.len());
         Ok(Self { model, tokens, threads, store })
     }
 
-    /// What a store is called that fits.
+    /// The name of the problem in the store.
     #[must_use]
     pub fn problem(model: &Model, tokens: &[u32]) -> String {
         let bytes: Vec<u8> = tokens.iter().flat_map(|token| token.to_le_bytes()).collect();
@@ -66,10 +67,11 @@ impl<'a> Exploration<'a> {
         self.model.config().layers
     }
 
-    /// Perplexity, and bytes off chip for an element (1 in int8), with thresholds as [`limits`] has them; keys and values stay int8.
+    /// Perplexity, and bytes off chip for an element (1 in int8), with thresholds as in [`limits`]. Keys and values
+    /// stay int8.
     ///
     /// # Errors
-    /// What keeps the model from computing.
+    /// The model fails.
     pub fn thresholds(&mut self, genes: &[Genes]) -> Result<Vec<Objectives>> {
         let all: Vec<Genes> = genes.iter().map(|genes| whole(genes, &vec![[0; 2]; genes.len() / 2])).collect();
         self.worth(&all)
@@ -78,13 +80,13 @@ impl<'a> Exploration<'a> {
     /// The same with widths of keys and values in each layer.
     ///
     /// # Errors
-    /// What keeps the model from computing.
+    /// The model fails.
     pub fn widths(&mut self, thresholds: &Genes, widths: &[Vec<[u32; 2]>]) -> Result<Vec<Objectives>> {
         let all: Vec<Genes> = widths.iter().map(|widths| whole(thresholds, widths)).collect();
         self.worth(&all)
     }
 
-    /// Of whole settings: those that are known from the store, the others side by side.
+    /// Worth of whole settings. Known settings come from the store, and the others are computed side by side.
     fn worth(&mut self, settings: &[Genes]) -> Result<Vec<Objectives>> {
         let known = |setting: &Genes| self.store.as_ref().and_then(|store| store.get(setting));
         let new: Vec<&Genes> = settings.iter().filter(|setting| known(setting).is_none()).collect();
@@ -107,7 +109,7 @@ impl<'a> Exploration<'a> {
                 });
             }
             drop(sender);
-            // Kept as soon as it is there: the next one may be interrupted.
+            // Keep each result at once: the next one may be interrupted.
             for (number, objectives) in results {
                 let objectives = objectives?;
                 computed[number] = Some(objectives);
@@ -128,12 +130,15 @@ impl<'a> Exploration<'a> {
         settings.iter().map(&mut of).collect()
     }
 
-    /// The second stage, from thresholds: one width for all keys and values, as small as perplexity stays within `limit`; then that of
-    /// keys or of values one smaller, whichever does less harm, as long as it does; then those of single layers, from that on whose
-    /// channels span least.
+    /// The second stage, which starts from thresholds. Each step must keep perplexity within `limit`:
+    ///
+    /// 1. One width for all keys and values, as small as possible.
+    /// 2. The width of all keys or of all values becomes one smaller, whichever does less harm, as long as possible.
+    /// 3. The widths of keys and of values in single layers become one smaller, in order of the widest span of their
+    /// channels.
     ///
     /// # Errors
-    /// Thresholds whose perplexity is beyond the limit even with eight bits; what keeps the model from computing.
+    /// Perplexity is beyond the limit even with eight bits, or the model fails.
     pub fn choose_widths(&mut self, thresholds: &Genes, limit: f64) -> Result<Vec<Step>> {
         let layers = self.layers();
         let mut steps: Vec<Step> = Vec::new();
@@ -192,12 +197,12 @@ impl<'a> Exploration<'a> {
     }
 }
 
-/// Widths that were kept in the second stage.
+/// Widths that the second stage has kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// What was changed.
+    /// The change.
     pub what: String,
-    /// Of keys and values in each layer.
+    /// Widths of keys and values in each layer.
     pub widths: Vec<[u32; 2]>,
     /// Perplexity, bytes for an element.
     pub worth: Objectives,

@@ -1,9 +1,10 @@
-//! A whole language model with keys and values as Titanus keeps them: pruned and quantized (CPQ), level by level (HQE).
+//! A whole language model with keys and values in the form of Titanus: pruned and quantized (CPQ), level by level
+//! (HQE).
 //!
-//! Every key and value is what the accelerator reads back: int8 with one scale for the tensor of a head, pruned below a
-//! threshold, encoded and decoded by the golden models. Tokens of the prefill give the channels their first levels, as in the
-//! accelerator, so queries of the prefill read values that depend on all of it. Projections are in floats, where the paper
-//! has W8A8.
+//! Every key and value equals the number that the accelerator reads back: int8 with one scale for the tensor of a head,
+//! pruned below a threshold, encoded and decoded by the golden models. Tokens of the prefill give the channels their
+//! first levels, as in the accelerator. So queries of the prefill read values that depend on the whole prefill.
+//! Projections are in floats; the paper has W8A8.
 
 use anyhow::{Context, Result};
 use golden::titanus::cpq::{Config, Sequence};
@@ -14,22 +15,22 @@ use super::key_values::threshold_for;
 use crate::smollm2::arithmetic::Group;
 use crate::smollm2::{Arithmetic, Float, Matrix};
 
-/// Levels without a bound that matters.
+/// So many levels that the bound does not matter.
 const LEVELS: usize = 64;
 
 /// How keys or values are pruned.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pruning {
-    /// Below a magnitude of the int8 numbers, the same everywhere.
+    /// Numbers below a magnitude of int8 become 0; the same magnitude everywhere.
     Threshold(u32),
-    /// Below the least threshold of a head that makes this share of its elements zero.
+    /// The smallest threshold of a head that makes this share of its elements 0.
     Share(f64),
 }
 
 /// How the keys and values of a layer are compressed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setting {
-    /// Of keys, of values.
+    /// Pruning of keys, of values.
     pub pruning: [Pruning; 2],
     /// Bits of keys, of values; `None` leaves int8.
     pub bits: Option<[u32; 2]>,
@@ -38,7 +39,7 @@ pub struct Setting {
 /// A model with compressed keys and values.
 #[derive(Clone, Debug)]
 pub struct Compressed {
-    /// One for all layers, or one for each.
+    /// One setting for all layers, or one for each layer.
     settings: Vec<Setting>,
     prefill: usize,
     elements: u64,
@@ -48,7 +49,7 @@ pub struct Compressed {
 }
 
 impl Compressed {
-    /// Keys and values of so many bits; `None` leaves int8. `prefill` tokens are quantized together.
+    /// Keys and values of so many bits; `None` leaves int8. The `prefill` first tokens are quantized together.
     #[must_use]
     pub fn new(pruning: Pruning, bits: Option<[u32; 2]>, prefill: usize) -> Self {
         Self::by_layer(vec![Setting { pruning: [pruning; 2], bits }], prefill)
@@ -60,7 +61,8 @@ impl Compressed {
         Self { settings, prefill, elements: 0, zeros: 0, moved: 0, spread: Vec::new() }
     }
 
-    /// Bits that keys and values take off chip, so far, as the paper counts them: index, labels, values, records of levels.
+    /// Bits that keys and values take off chip, so far, as the paper counts them: index, labels, values, records of
+    /// levels.
     #[must_use]
     pub fn moved_bits(&self) -> u64 {
         self.moved
@@ -128,7 +130,7 @@ impl Compressed {
 
 impl Arithmetic for Compressed {
     fn attention(&mut self, group: Group<'_>, queries: &[Matrix]) -> Result<Vec<Matrix>> {
-        anyhow::ensure!(group.past == 0, "a whole text is compressed, not what follows {} tokens", group.past);
+        anyhow::ensure!(group.past == 0, "a whole text is compressed, not a part after {} tokens", group.past);
         let keys = self.read_back(group.keys, 0, group.layer)?;
         let values = self.read_back(group.values, 1, group.layer)?;
         Float.attention(Group { keys: &keys, values: &values, ..group }, queries)

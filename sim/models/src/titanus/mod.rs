@@ -1,4 +1,4 @@
-//! Titanus: what pruning and quantization on the fly do to keys and values.
+//! Titanus: pruning and quantization of keys and values on the fly.
 
 pub mod compression;
 pub mod exploration;

@@ -1,4 +1,4 @@
-//! What the arithmetic on indices adds to the error: nothing exactly, a little in fp16.
+//! The error that arithmetic on indices adds: none in exact arithmetic, a little in fp16.
 
 use anyhow::{Result, ensure};
 use golden::kllm::fp16;
@@ -9,8 +9,8 @@ use super::{ActivationBook, Detection, Projection, Sensitivity, quantized_weight
 /// Deviation of the fp16 results from the exact results on the same indices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounding {
-    /// Outputs looked at. For each, counting equalled the product of the dequantized operands exactly, and the fp16 results
-    /// were within their bounds.
+    /// Checked outputs. In each of them counting gave exactly the product of the dequantized operands, and the fp16
+    /// results were within their bounds.
     pub outputs: usize,
     /// Relative Frobenius norm of the deviation with each accumulator.
     pub deviations: Vec<(Accumulator, f64)>,
@@ -20,7 +20,8 @@ pub struct Rounding {
 /// channel.
 ///
 /// # Errors
-/// An output where counting and multiplying differ, or with an fp16 result out of its bound; operands that the golden model refuses.
+/// Counting and multiplying differ in an output, an fp16 result is out of its bound, or the golden model refuses
+/// operands.
 pub fn rounding(projections: &[Projection], bits: u32, share: u32, step: usize) -> Result<Rounding> {
     let accumulators = [Accumulator::Fp16Fused, Accumulator::Fp16, Accumulator::Fp32];
     let (mut outputs, mut size, mut errors) = (0, 0.0, [0.0; 3]);

@@ -1,7 +1,7 @@
 //! Attention scores times values: integer x K-Means (section III-B2), on the traces of the model.
 //!
-//! The values are quantized by the token, and the sum runs over the tokens; a scale by the token cannot be pulled out of
-//! it. It is multiplied into the scores before these are quantized.
+//! Each token of values has a scale, and the sum runs over the tokens, so the scale cannot be pulled out of the sum. It
+//! is multiplied into the scores before they are quantized.
 
 use anyhow::{Result, ensure};
 use golden::kllm::fp16;
@@ -12,9 +12,9 @@ use sim::stimulus::real_rows;
 
 use super::{dot, values};
 
-/// Tokens whose values and scores calibrate; the queries after them are judged.
+/// Tokens for the calibration of values and scores. The queries after them are judged.
 const CALIBRATION: usize = 128;
-/// Every so-manieth query is looked at.
+/// Distance between the queries that are judged.
 const STEP: usize = 16;
 /// Query heads in a trace.
 const HEADS: usize = 3;
@@ -30,10 +30,11 @@ pub enum Scores {
     KMeans(u32),
 }
 
-/// Relative error (Frobenius) of the attention's result for each representation of the scores, with 4-bit K-Means values.
+/// Relative error (Frobenius) of the attention's result for each representation of the scores, with 4-bit K-Means
+/// values.
 ///
 /// # Errors
-/// A missing file; an output where counting and multiplying differ; operands that the golden model refuses.
+/// A file is missing, counting and multiplying differ in an output, or the golden model refuses operands.
 pub fn errors(layer: u32, kinds: &[Scores]) -> Result<Vec<f64>> {
     let read = |name: &str| real_rows(&format!("l{layer:02}_{name}_trace"));
     let (queries, keys, raw) = (values(&read("q")?), values(&read("k")?), read("v")?);

@@ -1,4 +1,4 @@
-//! How well calibration on one half of the tokens fits the other (the paper's Figure 2).
+//! How well calibration on one half of the tokens fits the other half (the paper's Figure 2).
 
 use anyhow::Result;
 use golden::format::Format;
@@ -22,8 +22,8 @@ pub fn centroids(projection: &Projection, bits: u32, share: u32) -> Result<f64> 
     Ok((a.iter().zip(&b).map(|(a, b)| (a - b).powi(2)).sum::<f64>() / a.len() as f64).sqrt())
 }
 
-/// Root mean square over the tokens of (a token's own upper threshold / the calibrated one - 1). A token's own threshold
-/// is its largest inlier under exact top-k.
+/// Root mean square over the tokens of (a token's own upper threshold / the calibrated one - 1). A token's own
+/// threshold is its largest inlier under exact top-k.
 ///
 /// # Errors
 /// Parameters that the golden model refuses.

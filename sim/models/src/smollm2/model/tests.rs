@@ -74,14 +74,14 @@ fn parts_of_a_text_are_the_text() {
             assert!((a - b).abs() < 1e-12, "{a} {b}");
         }
     }
-    // What comes later changes nothing before; what comes before changes what is later.
+    // Later tokens change no earlier results; earlier tokens change later results.
     let other = model.forward(&[3, 1, 4, 1, 5, 9, 2, 6, 7], &mut model.cache(), &mut Float).unwrap();
     assert_eq!(other.some_rows(0..8), whole.some_rows(0..8));
     let other = model.forward(&[2, 1, 4, 1, 5, 9, 2, 6, 5], &mut model.cache(), &mut Float).unwrap();
     assert!((0..9).all(|row| other.row(row) != whole.row(row)));
 }
 
-/// Who reads token by token, and scores the next one by the logits of each, finds the surprises of the text at once.
+/// Token by token, with the logits of each token for the next one, the surprises equal the ones of the whole text at once.
 #[test]
 fn tokens_are_scored_one_by_one_as_at_once() {
     let (model, text) = (model(), [3, 1, 4, 1, 5, 9, 2, 6, 5]);

@@ -8,7 +8,7 @@ use host::{Chain, Descriptor, Window};
 use super::executor::{Executor, MAX_DESCRIPTORS, Spent};
 use super::image::{INTEGER, Projection};
 
-/// Descriptors one behind the other, and who does them.
+/// Descriptors that follow each other, and their executor.
 pub(super) struct Steps<'a> {
     caps: Caps,
     window: Window,
@@ -16,7 +16,7 @@ pub(super) struct Steps<'a> {
     /// Where chains are placed.
     at: u64,
     pub on: &'a mut dyn Executor,
-    /// Hears of each job.
+    /// Called for each job.
     done: &'a mut dyn FnMut(&Spent) -> Result<()>,
 }
 
@@ -58,14 +58,14 @@ impl<'a> Steps<'a> {
         Ok(())
     }
 
-    /// A row times weights: of accelerators side by side each has the columns of its weights.
+    /// A row times weights. Several accelerators side by side each compute the columns of their own weights.
     pub fn project(&mut self, left: Operand, weights: &Projection, out: Operand) -> Result<()> {
         let job = MatMulJob::new(product((1, Sign::Signed), left, weights), out);
         self.then(job.build(&self.caps, &self.window)?);
         Ok(())
     }
 
-    /// The same, and then all have all columns.
+    /// The same; afterwards all accelerators have all columns.
     pub fn project_all(&mut self, left: Operand, weights: &Projection, share: Operand, out: Operand) -> Result<()> {
         if self.on.parts() == 1 {
             return self.project(left, weights, out);
@@ -74,7 +74,7 @@ impl<'a> Steps<'a> {
         self.gather(weights.columns, share, out)
     }
 
-    /// Ends the job; then all have the columns that each has of its own, side by side.
+    /// Ends the job. Then all accelerators get the columns of each, side by side.
     pub fn gather(&mut self, columns: u32, share: Operand, out: Operand) -> Result<()> {
         self.end()?;
         let mut row = vec![0; 2 * columns as usize * self.on.parts()];
@@ -84,7 +84,7 @@ impl<'a> Steps<'a> {
         self.on.write(out.address, &row)
     }
 
-    /// Places the chain, and waits for its end. The next step begins another one.
+    /// Places the chain, and waits for its end. The next step begins a new chain.
     pub fn end(&mut self) -> Result<()> {
         let chain = std::mem::take(&mut self.chain);
         if chain.bytes() == 0 {

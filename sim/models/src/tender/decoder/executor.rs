@@ -1,4 +1,4 @@
-//! Who does the jobs: a device behind a bus, the golden model, or both side by side.
+//! Executors of jobs: a device on a bus, the golden model, or both side by side.
 
 use std::ops::AddAssign;
 
@@ -14,7 +14,7 @@ use host::{Bus, Counters, Device, Settings, Window};
 /// Descriptors of a job at most.
 pub const MAX_DESCRIPTORS: u32 = 256;
 
-/// What jobs cost, and what did not fit.
+/// Costs of jobs, and counts of numbers that did not fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// Descriptors that were done.
@@ -23,9 +23,9 @@ pub struct Spent {
     pub cycles: u64,
     /// Cycles in which the array, or the vector unit, computed; 0 of a model.
     pub computing: u64,
-    /// Words with a sum that left its accumulator.
+    /// Words in which a sum overflowed its accumulator.
     pub sum_overflows: u64,
-    /// Words with a result that was saturated, or is infinite or no number.
+    /// Words with a result that was saturated, or is infinite or NaN.
     pub overflows: u64,
 }
 
@@ -39,14 +39,15 @@ impl AddAssign for Spent {
     }
 }
 
-/// A `tender_top` of some kind, with its memory; or several side by side, each with a memory of its own, that do the same.
+/// A `tender_top` of some kind with its memory; or several side by side that run the same jobs, each with a memory of
+/// its own.
 pub trait Executor {
-    /// How many there are side by side.
+    /// Number of accelerators side by side.
     fn parts(&self) -> usize {
         1
     }
 
-    /// Writes the memory of one of them.
+    /// Writes the memory of one accelerator.
     ///
     /// # Errors
     /// There is no such memory.
@@ -55,7 +56,7 @@ pub trait Executor {
         self.write(address, bytes)
     }
 
-    /// Reads the memory of one of them.
+    /// Reads the memory of one accelerator.
     ///
     /// # Errors
     /// There is no such memory.
@@ -79,7 +80,7 @@ pub trait Executor {
     /// Runs the chain at an address up to its end.
     ///
     /// # Errors
-    /// The job ends with an error, or not at all.
+    /// The job ends with an error, or does not end.
     fn run(&mut self, job: u64) -> Result<Spent>;
 }
 
@@ -109,7 +110,7 @@ impl<E: Executor + ?Sized> Executor for &mut E {
     }
 }
 
-/// A device behind a bus: the hardware, or its simulation.
+/// A device on a bus: the hardware, or its simulation.
 pub struct OnDevice<B: Bus, S> {
     device: Device<B>,
     sleep: S,
@@ -119,7 +120,7 @@ impl<B: Bus, S: FnMut(&mut B) -> Result<(), B::Error>> OnDevice<B, S> {
     /// A device that may touch the memory of a window; `sleep` returns when its interrupt is high.
     ///
     /// # Errors
-    /// No such device is there; a job runs.
+    /// There is no such device, or a job runs.
     pub fn new(bus: B, window: &Window, sleep: S) -> Result<Self> {
         let mut device = Device::new(bus);
         device.identify_as(host::tender::registers::VERSION_ACCELERATOR_VALUE)?;
@@ -168,7 +169,7 @@ impl InSoftware {
         Self { golden, window: *window, memory: SparseMemory::new(), timing: None }
     }
 
-    /// The same with the cycles that its jobs take before a memory that never pauses, from a reset on.
+    /// The same, with the cycles of its jobs since a reset. Memory never pauses.
     #[must_use]
     pub fn timed(self, timing: Timing) -> Self {
         Self { timing: Some((timing, Turns::default())), ..self }
@@ -213,8 +214,9 @@ impl Executor for InSoftware {
     }
 }
 
-/// Another executor beside the golden model: after each job, every byte that the model wrote must be the same in both memories,
-/// and so must the counts of what did not fit, and the cycles, if the model is [timed](InSoftware::timed).
+/// Another executor next to the golden model. After each job, every byte that the model wrote must be the same in both
+/// memories. The counts of numbers that did not fit must be equal as well, and the cycles, if the model is
+/// [timed](InSoftware::timed).
 pub struct Checked<E> {
     inner: E,
     golden: InSoftware,
@@ -222,7 +224,7 @@ pub struct Checked<E> {
 }
 
 impl<E: Executor> Checked<E> {
-    /// Both have the same memory up to now.
+    /// Both memories must be the same up to now.
     pub fn new(inner: E, golden: InSoftware) -> Self {
         Self { inner, golden, bytes: 0 }
     }

@@ -1,4 +1,4 @@
-//! What lies in memory before the first token: quantized weights as panels, tables, constants, gains, angles.
+//! The contents of memory before the first token: quantized weights as panels, tables, constants, gains, angles.
 
 use anyhow::{Error, Result, ensure};
 use golden::kllm::fp16;
@@ -21,7 +21,7 @@ const LARGEST: f64 = 127.0;
 /// An index table: address and entries.
 pub(super) type Place = (u64, u32);
 
-/// The right matrix of a product, with what goes with its left one.
+/// The right matrix of a product, and the packing of its left matrix.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Projection {
     pub panels: Operand,
@@ -39,7 +39,7 @@ pub(super) struct Packing {
     pub calibration: Calibration,
 }
 
-/// Puts things into a memory, one behind the other.
+/// Puts data into a memory, one area after the other.
 pub(super) struct Placer<'a> {
     pub caps: Caps,
     pub groups: usize,
@@ -108,8 +108,9 @@ impl<'a> Placer<'a> {
         Ok(Packing { constants: self.constants(&constants)?, table, calibration })
     }
 
-    /// Outputs that share an input, side by side, one scale an output; what the packing takes from its channels comes back with
-    /// the constants. Of accelerators side by side each has an equal share of each group of outputs, at the same place.
+    /// Outputs that share an input, side by side, with a scale for each output. The constants add what the packing
+    /// subtracts from its channels. Accelerators side by side each have an equal share of each group of outputs, at the
+    /// same place.
     pub fn projection(&mut self, groups: &[Vec<&[f32]>], packing: &Packing) -> Result<Projection> {
         let parts = self.memory.parts();
         let columns = share_of(groups, 0, parts)?.len();
@@ -167,7 +168,7 @@ fn share_of<'a>(groups: &[Vec<&'a [f32]>], part: usize, parts: usize) -> Result<
     Ok(share)
 }
 
-/// The middle of each channel, and what an integer around it is worth.
+/// The middle of each channel, and the value of a unit of the integers around it.
 pub(super) fn centred([low, high]: &Extremes) -> (Vec<f64>, Vec<f64>) {
     let scale = |(low, high): (&f64, &f64)| match (high - low) / 2.0 {
         0.0 => 1.0,

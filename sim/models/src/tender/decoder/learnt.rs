@@ -1,4 +1,4 @@
-//! What is known of a model's numbers before it decodes: the extremes of each channel wherever numbers become integers.
+//! Calibration before a model decodes: the extremes of each channel at each place where numbers become integers.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +15,9 @@ pub enum Site {
     Input(Input),
     /// The input of the last product; its layer is the number of layers.
     Output,
-    /// Queries of all heads that share a key head, behind the rotary embedding.
+    /// Queries of all heads that share a key head, after the rotary embedding.
     Queries(usize),
-    /// Keys of a key head, behind the rotary embedding.
+    /// Keys of a key head, after the rotary embedding.
     Keys(usize),
     /// Values of a key head.
     Values(usize),
@@ -28,10 +28,10 @@ pub enum Site {
 pub struct Learnt(BTreeMap<(usize, Site), Extremes>);
 
 impl Learnt {
-    /// From the texts that everything here is calibrated with, `context` tokens of each at most.
+    /// Learns from the usual texts for calibration, at most `context` tokens of each.
     ///
     /// # Errors
-    /// As [`Model::forward`], and a tokenizer of other words.
+    /// The errors of [`Model::forward`], or the tokenizer has other words.
     pub fn of_texts(model: &Model, tokenizer: &Tokenizer, context: usize) -> Result<Self> {
         let mut learnt = Self::default();
         for window in texts::calibration(tokenizer)?.windows {
@@ -43,7 +43,7 @@ impl Learnt {
     /// Runs one more text through the float model.
     ///
     /// # Errors
-    /// As [`Model::forward`].
+    /// The errors of [`Model::forward`].
     pub fn learn(&mut self, model: &Model, tokens: &[u32]) -> Result<()> {
         let last = model.forward(tokens, &mut model.cache(), self)?;
         self.note(model.config().layers, Site::Output, &last);

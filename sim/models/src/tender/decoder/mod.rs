@@ -1,17 +1,19 @@
 //! A whole decoder on `tender_top`, a token at a time: memory images and chains of descriptors.
 //!
-//! The accelerator does norms, projections, rotary embedding, scores, softmax, values, activation, residual sums and the last
-//! product, with integers of 8 bits, channels in groups (Tender, section III), keys and values with a scale for each channel.
-//! The host looks up a token's embedding, puts the bytes of its keys and values, which the accelerator has quantized, into the
-//! panels of those before it, and chooses the next token. Scales are those of texts that the float model read ([`Learnt`]);
-//! what leaves their range is saturated and counted.
+//! The accelerator does norms, projections, rotary embedding, scores, softmax, values, activation, residual sums and
+//! the last product. Integers have 8 bits, and channels come in groups (Tender, section III). Keys and values have a
+//! scale for each channel.
 //!
-//! Heads that share keys are rows of one product. A layer is cut where its keys are there; what is behind it, and what is before
-//! it in the next layer, is one job.
+//! The host looks up a token's embedding, and chooses the next token. It also puts the bytes of the token's keys and
+//! values, which the accelerator has quantized, into the panels of the tokens before. Scales come from texts that the
+//! float model has read ([`Learnt`]). Numbers beyond their range are saturated and counted.
 //!
-//! Accelerators side by side, each with a memory of its own ([`Team`]), have equal shares of the columns of each projection, and
-//! the same of everything else. Behind a projection the host brings their shares together, so it is cut there, too. Gate and up
-//! meet ahead of that: one row less goes to and fro.
+//! Heads that share keys are rows of one product. A layer is cut after its keys are computed. The rest of the layer,
+//! and the next layer up to its cut, are one job.
+//!
+//! Accelerators side by side ([`Team`]) have a memory each. Each has an equal share of the columns of each projection,
+//! and computes everything else in full. After a projection the host collects the shares, so the layer is cut there,
+//! too. Gate and up are multiplied before that, so the host moves one row less.
 
 mod chain;
 mod executor;
@@ -51,7 +53,7 @@ struct Head {
     value_constants: u64,
 }
 
-/// How the queries of a head are packed, and what their scores are multiplied with.
+/// How the queries of a head are packed, and the factor of their scores.
 #[derive(Clone, Copy, Debug)]
 struct PackedQueries {
     constants: u64,
@@ -98,7 +100,7 @@ struct Buffers {
     queries: Operand,
     weights: Operand,
     job: u64,
-    /// What one of several accelerators has of a row.
+    /// The part of a row that one of several accelerators has.
     share: Operand,
 }
 
@@ -117,7 +119,7 @@ pub struct Decoder {
     output: u64,
     probabilities: u64,
     logits: Projection,
-    /// By token, fp16.
+    /// Embeddings by token, fp16.
     embedding: Vec<Vec<u8>>,
     angles: Operand,
     /// Channels of probabilities in their order.
@@ -130,8 +132,8 @@ impl Decoder {
     /// Quantizes a model, and puts it into memory, with room for `context` tokens.
     ///
     /// # Errors
-    /// A model that the accelerator has no room for, that was not calibrated, or whose outputs have no equal shares for
-    /// accelerators side by side; no room in the window.
+    /// The accelerator or the window has no room for the model, the model was not calibrated, or its outputs have no
+    /// equal shares for the accelerators.
     pub fn new(
         (model, learnt): (&Model, &Learnt),
         (caps, window): (&Caps, &Window),
@@ -204,11 +206,12 @@ impl Decoder {
         self.tokens = 0;
     }
 
-    /// Passes the next token of the text through all layers; the numbers of all tokens that may follow, if they are wanted.
-    /// `done` is called behind each job.
+    /// Passes the next token of the text through all layers. Returns the logits of the next token, if they are wanted.
+    /// `done` is called after each job.
     ///
     /// # Errors
-    /// A token that is not in the vocabulary, no room for it, whatever the executor finds. The text is of no use any more then.
+    /// The token is not in the vocabulary, there is no room for it, or the executor fails. The text must not go on
+    /// then.
     pub fn token(
         &mut self,
         on: &mut dyn Executor,
@@ -245,14 +248,14 @@ impl Decoder {
         Ok(bytes.chunks(2).map(|pair| f16::from_le_bytes([pair[0], pair[1]])).collect())
     }
 
-    /// From the residual stream to queries that are turned, and keys and values that are integers.
+    /// From the residual stream to rotated queries, and to keys and values as integers.
     fn begin(&self, s: &mut Steps<'_>, layer: usize) -> Result<()> {
         let (c, b, l) = (&self.config, &self.buffers, &self.layers[layer]);
         let (width, head) = (c.width as u32, c.head_width as u32);
         s.rows((1, width), b.x, b.normed, |job| job.norm_with_gains(self.epsilon, l.gains[0]))?;
         s.pack((1, width), Sign::Signed, b.normed, l.attention, b.left)?;
         s.project_all(b.left, &l.qkv, b.share, b.qkv)?;
-        // Heads lie one behind the other: a row each.
+        // Heads follow each other, a row each.
         let heads = |at: Operand| Operand { stride: 2 * head, ..at };
         let angles =
             Operand { address: self.angles.address + self.tokens as u64 * u64::from(self.angles.stride), stride: 0 };
@@ -267,7 +270,7 @@ impl Decoder {
         s.pack((1, 2 * values), Sign::Signed, keys, l.stored, b.stored)
     }
 
-    /// The host's part of a layer: the integers of the token's keys and values go where those of earlier tokens are.
+    /// The host's part of a layer: it puts the integers of the token's keys and values next to the earlier tokens.
     fn keep(&self, on: &mut dyn Executor, layer: usize) -> Result<()> {
         let (c, lines) = (&self.config, self.caps.panel_columns(INTEGER));
         let word = self.caps.panel_rows(INTEGER);
@@ -371,7 +374,7 @@ impl Decoder {
     }
 }
 
-/// The token with the largest number; the first of those.
+/// The token with the largest logit, and of several the first.
 #[must_use]
 pub fn likeliest(logits: &[f16]) -> u32 {
     let first = (0, f16::NEG_INFINITY);

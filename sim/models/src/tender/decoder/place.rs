@@ -18,7 +18,7 @@ pub(super) fn gain(p: &mut Placer<'_>, model: &Model, layer: usize, norm: Norm) 
 
 /// Cosine and sine of each pair of neighbours, by position.
 pub(super) fn angles(config: &Config, positions: usize) -> Vec<Vec<f64>> {
-    // Turning (1, 0) shows them.
+    // The rotation of (1, 0) gives them.
     let mut turned = Matrix::zeros(positions, config.head_width);
     turned.iter_mut().for_each(|row| row.iter_mut().step_by(2).for_each(|x| *x = 1.0));
     let turn = arithmetic::Rotation { width: config.head_width, base: config.rope_base, past: 0 };
@@ -49,7 +49,7 @@ pub(super) fn layer_image(
     };
     let qkv = projection(&[&[Name::Q, Name::K, Name::V]], &attention)?;
     let o = projection(&[&[Name::O]], &attention_out)?;
-    // A share of the gate's outputs meets the same ones of up.
+    // A share of the gate's outputs is multiplied by the same share of up.
     let gate_up = projection(&[&[Name::Gate], &[Name::Up]], &feed_forward)?;
     let back = projection(&[&[Name::Down]], &down)?;
     let mut stored = [Vec::new(), Vec::new()];
@@ -81,9 +81,9 @@ pub(super) fn layer_image(
     })
 }
 
-/// Queries have no bias: none must come back with keys. What is taken from all keys of a channel changes all scores of a query by
-/// the same number, and softmax not at all; the scale of a key's channel is a factor of the queries. What is taken from values
-/// comes back with probabilities that sum to 1.
+/// Queries have no bias. A number that is subtracted from a channel of all keys changes all scores of a query by the
+/// same amount, and does not change softmax. So nothing is added back. The scale of a key's channel is a factor of the
+/// queries. Biases of values are added back, because probabilities sum to 1.
 fn head_image(
     p: &mut Placer<'_>,
     ([low, high], key_scales): (&[Vec<f64>; 2], &[f64]),

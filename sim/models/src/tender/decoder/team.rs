@@ -7,14 +7,14 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use super::executor::{Executor, Spent};
 
-/// What a member shall do.
+/// An order to a member.
 enum Order {
     Write(u64, Vec<u8>),
     Read(u64, usize),
     Run(u64),
 }
 
-/// What a member says to an order to read or to run, or when it ends.
+/// The answer of a member to an order to read or to run, or its end.
 type Answer = Result<Outcome>;
 
 enum Outcome {
@@ -22,17 +22,17 @@ enum Outcome {
     Spent(Spent),
 }
 
-/// What comes for a member, up to the end of its team.
+/// The orders to a member, up to the end of its team.
 pub struct Orders {
     orders: Receiver<Order>,
     answers: Sender<Answer>,
 }
 
 impl Orders {
-    /// Has an executor do what is asked for, until the team is no more.
+    /// Lets an executor do the orders until the team ends.
     ///
     /// # Errors
-    /// One of the executor; nothing is done behind it.
+    /// The executor fails. No further order is done.
     pub fn serve(self, on: &mut dyn Executor) -> Result<()> {
         for order in self.orders {
             let outcome = match order {
@@ -47,7 +47,7 @@ impl Orders {
                 }
                 Order::Run(job) => Outcome::Spent(on.run(job)?),
             };
-            // Nobody listens where the team has ended.
+            // Nobody listens after the team has ended.
             if self.answers.send(Ok(outcome)).is_err() {
                 break;
             }
@@ -61,17 +61,17 @@ struct Member {
     answers: Receiver<Answer>,
 }
 
-/// Accelerators side by side: one [`Executor`] of several parts, each with a memory of its own. They run a job at the same time,
-/// and the host waits for all.
+/// Accelerators side by side: one [`Executor`] of several parts, each with a memory of its own. They run a job at the
+/// same time, and the host waits for all.
 pub struct Team {
     members: Vec<Member>,
-    /// One of them has failed: nothing is asked of any then.
+    /// A member has failed. No member gets orders then.
     failed: bool,
 }
 
 impl Team {
-    /// Begins a thread for each member, which makes what it [serves](Orders::serve) the orders with. They end when the team is
-    /// dropped, which must be ahead of the end of the scope.
+    /// Begins a thread for each member. The thread makes the executor that [serves](Orders::serve) the orders. Threads
+    /// end when the team is dropped, which must be before the end of the scope.
     pub fn new<'scope, M>(scope: &'scope Scope<'scope, '_>, members: Vec<M>) -> Self
     where
         M: FnOnce(Orders) -> Result<()> + Send + 'scope,
@@ -81,7 +81,7 @@ impl Team {
             scope.spawn(move || {
                 let its = Orders { orders: received, answers: answers.clone() };
                 if let Err(error) = work(its) {
-                    // Nobody listens where the team has ended.
+                    // Nobody listens after the team has ended.
                     let _ = answers.send(Err(error));
                 }
             });
@@ -98,7 +98,7 @@ impl Team {
     fn order(&mut self, part: usize, order: Order) -> Result<()> {
         ensure!(!self.failed, "an accelerator of these has failed");
         if self.member(part)?.orders.send(order).is_err() {
-            // What has ended its thread is said.
+            // Report why its thread has ended.
             self.answer(part)?;
             bail!("accelerator {part}: its thread has ended");
         }
@@ -135,13 +135,14 @@ impl Executor for Team {
         (0..self.parts()).try_for_each(|part| self.write_part(part, address, bytes))
     }
 
-    /// From the first one: all have the same, but for their shares.
+    /// Reads from the first member. All members have the same data, except their shares.
     fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<()> {
         self.read_part(0, address, bytes)
     }
 
-    /// All at the same time: cycles are those of the one that takes longest, descriptors those of one, for all have as many; what does not fit
-    /// is of all together, so what all of them do counts for each.
+    /// All members run the job at the same time. Cycles are the longest member's. Descriptors are one member's, because
+    /// all have as many. Counts of numbers that did not fit are sums over all members, so work that all do is counted
+    /// for each.
     fn run(&mut self, job: u64) -> Result<Spent> {
         for part in 0..self.parts() {
             self.order(part, Order::Run(job))?;
