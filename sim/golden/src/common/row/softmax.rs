@@ -91,8 +91,8 @@ impl Softmax {
     }
 }
 
-/// 1 / `sum` is about the first number times 2 to the power of the second. The first 18 bits after the leading 1 of
-/// `sum` select a line between two of 257 quotients with 20 places. The result is truncated to 18 places.
+/// 1 / `sum` is about the first number times 2 to the power of the second. It depends on the first 18 bits after the
+/// leading 1 of `sum`. Lines between 257 quotients with 20 places give it, and it is truncated to 18 places.
 fn reciprocal(sum: u64) -> (u64, i64) {
     let top = 63 - sum.leading_zeros();
     let fraction = (if top > 18 { sum >> (top - 18) } else { sum << (18 - top) }) & 0x3_ffff;

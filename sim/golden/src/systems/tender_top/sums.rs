@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_bound_that_is_too_large_is_no_overflow() {
-        // The sum falls before it leaves. The bound does not see this.
+        // The sum is small again before it leaves. The bound does not see this.
         let right = Right { columns: 1, integers: vec![7] };
         let entries = [Entry::Product(0); 2];
         let products = Products::new(&entries, &right, false, accumulators(7, Overflow::Wrap));

@@ -41,7 +41,7 @@ pub(super) struct Columns {
     records: Converter,
     filed: Times,
     used: Times,
-    /// The parts of the output buffer.
+    /// The order in which columns leave the output buffer.
     parts: Parts,
     /// When each column was read from its buffer, entered the lanes, and left them.
     read: Times,
