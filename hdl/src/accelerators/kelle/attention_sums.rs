@@ -115,8 +115,8 @@ impl Block for AttentionSums {
     const ABOUT: About = About {
         name: "attention_sums",
         summary: "scores, softmax and results of attention from the sums of the array",
-        contract: "Scores are fp16(fp32(sum) * score_scale), probabilities the softmax of a query's scores, times 2^15 as integers; results are\n\
-            fp16(fp32(sum) * result_scale).",
+        contract: "Scores are fp16(fp32(sum) * score_scale), probabilities the softmax of a query's scores, times\n\
+            2^15 as integers; results are fp16(fp32(sum) * result_scale).",
         reference: "Kelle, section 5",
     };
 

@@ -77,8 +77,8 @@ impl Block for SumLane {
     const ABOUT: About = About {
         name: "sum_lane",
         summary: "a sum of products becomes an fp16 number: scale and bias in fp32",
-        contract: "y_o = fp16(fp32(sum_i) * scale_i + bias_i), each step rounded to nearest, ties to even. scale_i and bias_i come\n\
-            from_int_stages and mul_stages more cycles after their sum.",
+        contract: "y_o = fp16(fp32(sum_i) * scale_i + bias_i), each step rounded to nearest, ties to even. scale_i\n\
+            and bias_i come from_int_stages and mul_stages more cycles after their sum.",
         reference: "Kelle, section 5",
     };
 

@@ -1,4 +1,5 @@
-//! The order in which rows of weights meet the array: groups of sums, tiles of each, bytes of their weights, rows of a tile.
+//! The order in which rows of weights meet the array: groups of sums, tiles of each, bytes of their weights, rows of a
+//! tile.
 
 use crate::lang::{Module, Signal, bit, mux, select, uint};
 

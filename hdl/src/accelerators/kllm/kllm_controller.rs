@@ -106,7 +106,8 @@ ports! {
         field_error_i: In = bit(),
         /// A result has an overflow.
         overflow_i: In = bit(),
-        /// What to read: the codebook and then heads, indices, outliers, panels, constants, addends; panels of further groups.
+        /// What to read: the codebook and then heads, indices, outliers, panels, constants, addends; panels of further
+        /// groups.
         read_command: OutStreams<DmaCommand> = (p.spec.readers(), p.commands()),
         /// Ends of the reads.
         read_end: InStreams<DmaCompletion> = (p.spec.readers(), p.axi.clone()),

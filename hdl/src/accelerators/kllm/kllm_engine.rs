@@ -80,7 +80,8 @@ ports! {
         operation: InStream<Operation> = 24,
         /// How it ended.
         operation_end: OutStream<OperationEnd> = (),
-        /// What to read: the codebook and then heads, indices, outliers, panels, constants, addends; panels of further groups.
+        /// What to read: the codebook and then heads, indices, outliers, panels, constants, addends; panels of further
+        /// groups.
         read_command: OutStreams<DmaCommand> = (p.spec.readers(), p.commands()),
         /// The rows.
         read: InStreams<RowBeat> = (p.spec.readers(), p.axi.clone()),

@@ -81,7 +81,8 @@ registers! {
         }
         /// Results of the job.
         OVERFLOWS at 0x118 {
-            /// Results of products, inliers of rows that become tokens, and beats of rows with a result, that are saturated, infinite or no number.
+            /// Results of products, inliers of rows that become tokens, and beats of rows with a result, that are
+            /// saturated, infinite or no number.
             overflows: ReadOnly = 64 at 0,
         }
         /// Beats of the job.

@@ -203,8 +203,8 @@ impl TokenPacker {
 }
 
 impl TokenPacker {
-    /// A record and a beat of indices that the prover chooses are followed to where they leave. Beats of a token are counted
-    /// at the ports.
+    /// A record and a beat of indices that the prover chooses are followed to where they leave. Beats of a token are
+    /// counted at the ports.
     fn properties(&self, m: &mut Module, io: &TokenPackerPorts) {
         m.formal(|m| {
             // Enough for the few beats that are looked at.

@@ -94,8 +94,8 @@ ports! {
         clear_i: In = bit(),
         /// Rows, row after row, as many as a tile has; then the rows of the next tiles.
         row: InStream<RowValues> = p.clone(),
-        /// Largest values of a row that go beside the array: sampled at the edge that takes the first beat of a row, ignored at all
-        /// others. More than there are channels means all.
+        /// Largest values of a row that go beside the array: sampled at the edge that takes the first beat of a row,
+        /// ignored at all others. More than there are channels means all.
         largest_i: In = uint(bits_for(p.outliers.into())),
         /// Smallest values: as largest_i.
         smallest_i: In = uint(bits_for(p.outliers.into())),

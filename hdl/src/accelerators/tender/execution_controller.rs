@@ -201,9 +201,7 @@ impl Block for ExecutionController {
 fn properties(m: &mut Module, io: &ExecutionControllerPorts, behind_part: Option<Signal>) {
     let tiles = &io.tiles;
     let bit_of = |m: &mut Module, name: &str| m.reg_init(name, bit(), 0);
-    m.comment(
-        "The environment: sizes are right and steady, a beginning only when idle, and panels stay until freed.",
-    );
+    m.comment("The environment: sizes are right and steady, a beginning only when idle, and panels stay until freed.");
     let begun = bit_of(m, "formal_begun_q");
     begun.next((begun.q | io.begin_i) & !io.clear_i);
     for (name, size) in [("rows", tiles.row_tiles), ("columns", tiles.column_tiles), ("steps", tiles.steps)] {

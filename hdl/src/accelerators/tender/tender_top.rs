@@ -40,7 +40,8 @@ parameters! {
         steps: u32 = 2048, in 2..=65536, tag "s";
         /// Columns of a strip of rows that the turn buffer holds, twice.
         strip: u32 = 64, in 32..=65504, note "a multiple of 32", tag "p";
-        /// Also explicit requantization, to compare with: each group of channels is a part of its tile, whose sums leave.
+        /// Also explicit requantization, to compare with: each group of channels is a part of its tile, whose sums
+        /// leave.
         explicit: bool = false, tag "explicit";
         /// The arithmetic on a result; as wide as the array's results.
         result: TenderLane = TenderLane::default();

@@ -85,7 +85,8 @@ impl Block for TurnBuffer {
     const ABOUT: About = About {
         name: "turn_buffer",
         summary: "pages of numbers, filled by rows and used by columns or the other way round",
-        contract: "A page is used when it is full, while the next one is filled; pages stay in order. A beat comes and a beat leaves in each cycle.",
+        contract: "A page is used when it is full, while the next one is filled; pages stay in order. A beat comes\n\
+            and a beat leaves in each cycle.",
         reference: "",
     };
 

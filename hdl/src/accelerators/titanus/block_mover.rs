@@ -59,7 +59,8 @@ impl Block for BlockMover {
     const ABOUT: About = About {
         name: "block_mover",
         summary: "blocks of streams as rows of 64 bytes, each with the command that names its place",
-        contract: "Block n goes to byte 64 n of its area if there are more lines than n; otherwise it is dropped, and that is told.",
+        contract: "Block n goes to byte 64 n of its area if there are more lines than n; otherwise it is dropped,\n\
+            and that is told.",
         reference: "",
     };
 

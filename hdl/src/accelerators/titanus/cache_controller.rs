@@ -79,7 +79,8 @@ ports! {
         blocks_k_i: In = uint(BLOCKS),
         /// Whole blocks of its values.
         blocks_v_i: In = uint(BLOCKS),
-        /// All tokens of an append are in, all blocks have left, and nothing is on its way to a DMA. Tokens may wait for the end of the prefill.
+        /// All tokens of an append are in, all blocks have left, and nothing is on its way to a DMA. Tokens may wait
+        /// for the end of the prefill.
         settled_i: In = bit(),
         /// An area was full: of keys, of values.
         full_i: In = uint(2),

@@ -84,7 +84,8 @@ registers! {
         }
         /// Results of the job.
         OVERFLOWS at 0x120 {
-            /// Results of products, bytes of probabilities, and beats of rows, that are saturated, infinite or no number.
+            /// Results of products, bytes of probabilities, and beats of rows, that are saturated, infinite or no
+            /// number.
             overflows: ReadOnly = 64 at 0,
         }
         /// Multiplications of the job with keys and values of the context.

@@ -46,7 +46,8 @@ impl Block for TokenTiles {
     const ABOUT: About = About {
         name: "token_tiles",
         summary: "rows of keys and of values as tiles of whole tokens",
-        contract: "A tile when both sides have it; channels that a row does not have are 0, and so are whole tiles. A tile a cycle.",
+        contract: "A tile when both sides have it; channels that a row does not have are 0, and so are whole tiles.\n\
+            A tile a cycle.",
         reference: "",
     };
 

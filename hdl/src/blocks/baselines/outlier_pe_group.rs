@@ -6,8 +6,8 @@
 //! second step, in which the lanes multiply upper halves. With wide activations it is the group for outlier
 //! activations.
 //!
-//! Nothing is passed on: the activation goes to all lanes, and a lane's weight is its own. Sums, flags and the row of registers
-//! beside them are as in `tender_pe` with `drain = double`.
+//! Nothing is passed on: the activation goes to all lanes, and a lane's weight is its own. Sums, flags and the row of
+//! registers beside them are as in `tender_pe` with `drain = double`.
 
 use crate::lang::{
     About, Array, Block, CatalogBlock, In, InArray, Module, Out, Proof, Regs, Signal, Timing, bit, index_width, mux,

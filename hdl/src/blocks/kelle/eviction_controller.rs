@@ -86,7 +86,8 @@ ports! {
         walk_ready_o: Out = bit(),
         /// A token, the oldest first.
         entry: OutStream<Entry> = p.clone(),
-        /// A new token. Not taken when a walk could begin at the same edge, nor between an eviction and the end of the next walk.
+        /// A new token. Not taken when a walk could begin at the same edge, nor between an eviction and the end of the
+        /// next walk.
         insert: InStream<Arrival> = p.clone(),
         /// Where the new token goes.
         place: OutStream<Place> = p.clone(),

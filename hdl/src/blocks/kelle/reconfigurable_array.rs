@@ -139,8 +139,8 @@ bundle! {
 ports! {
     /// Ports of [`ReconfigurableArray`].
     pub struct ReconfigurableArrayPorts(p: &ReconfigurableArray) {
-        /// Drops steps on their way and results, at any time; nothing is taken in its cycle. Weights and sums are unknown then
-        /// until they are loaded and swapped in, or begun.
+        /// Drops steps on their way and results, at any time; nothing is taken in its cycle. Weights and sums are
+        /// unknown then until they are loaded and swapped in, or begun.
         clear_i: In = bit(),
         /// Weights of one row, for the next swap; the rows at work are not touched. A row that does not exist changes
         /// nothing.

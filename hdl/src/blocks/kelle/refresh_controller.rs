@@ -111,7 +111,8 @@ ports! {
         refresh_read_o: Out = bit(),
         /// The banks write the refresh buffer back to row `refresh_row_o`.
         refresh_write_o: Out = bit(),
-        /// Row that is looked at, and of the refresh if there is one. A register: it does not depend on this cycle's inputs.
+        /// Row that is looked at, and of the refresh if there is one. A register: it does not depend on this cycle's
+        /// inputs.
         refresh_row_o: Out = p.row(),
         /// Write-backs made since reset, modulo 2^counter_width; each counts from the next cycle on. A refresh that was
         /// given up, since its row was written or went, does not count. Only a reset clears it.

@@ -1,4 +1,5 @@
-//! Score memory: the importance of each row of a KV cache of thousands of rows, in memories, and the class that follows from it.
+//! Score memory: the importance of each row of a KV cache of thousands of rows, in memories, and the class that follows
+//! from it.
 //!
 //! It is `score_register_file` for caches whose scores would take as many flip-flops as the array. A memory cannot
 //! halve all its words at once, so scores age when they are read. Each head has an epoch of one bit, which changes when
@@ -69,7 +70,8 @@ ports! {
         /// Score, in this cycle, of the row that `read_row_i` named in the cycle before; of no meaning when the row is
         /// not valid.
         score_o: Out = uint(p.score_width),
-        /// Add to that row's score; nothing happens if it is not valid. Lost in a cycle with `set_valid_i` or `clear_valid_i`.
+        /// Add to that row's score; nothing happens if it is not valid. Lost in a cycle with `set_valid_i` or
+        /// `clear_valid_i`.
         update_valid_i: In = bit(),
         /// The amount to add.
         update_amount_i: In = sint(p.amount_width),

@@ -39,7 +39,8 @@ parameters! {
 ports! {
     /// Ports of [`ScoreRegisterFile`].
     pub struct ScoreRegisterFilePorts(p: &ScoreRegisterFile) {
-        /// A new token comes to row `set_row_i`: valid, score 0 from the next cycle on, whatever else happens to the row.
+        /// A new token comes to row `set_row_i`: valid, score 0 from the next cycle on, whatever else happens to the
+        /// row.
         set_valid_i: In = bit(),
         /// Row of the new token; nothing happens beyond the last row. This holds for the other rows below too.
         set_row_i: In = p.row(),

@@ -6,8 +6,9 @@
 //! last row, when its score is in its S register, the victim is known.
 //! score is in its S register, the victim is known.
 //!
-//! More tokens than rows take several passes; a register at the end of the chain keeps the best of the passes before. A cell
-//! may be loaded for the next pass while it works on this one, so passes can follow each other in consecutive cycles.
+//! More tokens than rows take several passes; a register at the end of the chain keeps the best of the passes before. A
+//! cell may be loaded for the next pass while it works on this one, so passes can follow each other in consecutive
+//! cycles.
 //!
 //! A tie goes to the earlier row, and to the earlier pass: rows are loaded in the order of age, the oldest token first
 //! (`eviction_controller` walks its tokens in that order). Protected rows never win.

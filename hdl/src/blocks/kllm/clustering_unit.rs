@@ -60,8 +60,8 @@ bundle! {
 ports! {
     /// Ports of [`ClusteringUnit`].
     pub struct ClusteringUnitPorts(p: &ClusteringUnit) {
-        /// Drops all values inside at the coming edge; nothing is taken in this cycle, and what leaves in it has left. The
-        /// midpoints stay.
+        /// Drops all values inside at the coming edge; nothing is taken in this cycle, and what leaves in it has left.
+        /// The midpoints stay.
         clear_i: In = bit(),
         /// A midpoint is written at this edge. Values that are inside may still be found with the old one.
         write_i: In = bit(),

@@ -1,8 +1,8 @@
 //! Concat unit: a register for the pair of an activation index and a weight index.
 //!
 //! KLLM section IV-A. The pair is the index of the product; concatenation is wiring, so the unit is its register. The
-//! outlier mask takes a position out of the dense sum here, where it costs one gate: the paper's text does not say how the
-//! dense path treats outliers, and counting one as some centroid would be wrong.
+//! outlier mask takes a position out of the dense sum here, where it costs one gate: the paper's text does not say how
+//! the dense path treats outliers, and counting one as some centroid would be wrong.
 
 use crate::lang::{About, Block, CatalogBlock, In, Module, Out, Proof, Timing, bit, cat, parameters, ports, uint};
 
@@ -41,8 +41,9 @@ impl Block for ConcatUnit {
     const ABOUT: About = About {
         name: "concat_unit",
         summary: "register for the concatenated index of a product",
-        contract: "After an edge with enable_i: index_o = {a_i, w_i} and present_o = valid_i & !outlier_i of before it.\n\
-            Without enable_i nothing changes. Reset clears present_o at any time; the next pair may come at once.",
+        contract: "After an edge with enable_i: index_o = {a_i, w_i} and present_o = valid_i & !outlier_i of before\n\
+            it. Without enable_i nothing changes. Reset clears present_o at any time; the next pair may come at\n\
+            once.",
         reference: "KLLM, section IV-A",
     };
 

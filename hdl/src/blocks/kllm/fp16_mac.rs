@@ -2,10 +2,10 @@
 //!
 //! KLLM section IV-A: the same unit sums up distributions and multiplies outliers. The sum is fp16, or fp32.
 //!
-//! **Depth.** A sum in a fixed order needs the sum so far before it can round the next one. So the addition is one cycle,
-//! and one product a cycle goes in, whatever the depth: more stages put registers in front of the addition (operands,
-//! then the rounded product), never into its loop. A pipelined addition would have to keep several partial sums, which
-//! changes the order of the additions and with it the result.
+//! **Depth.** A sum in a fixed order needs the sum so far before it can round the next one. So the addition is one
+//! cycle, and one product a cycle goes in, whatever the depth: more stages put registers in front of the addition
+//! (operands, then the rounded product), never into its loop. A pipelined addition would have to keep several partial
+//! sums, which changes the order of the additions and with it the result.
 
 use super::fp16_product::Fp16Product;
 use crate::blocks::common::{FloatAdd, FloatFma, FloatFormat, FloatMul, Subnormals};
@@ -16,7 +16,8 @@ parameters! {
     pub struct Fp16Mac {
         /// Format of the sum.
         accumulate: FloatFormat = FloatFormat::Fp16, note "fp16 or fp32", tag "";
-        /// One rounding a step; otherwise the product is rounded before the addition. The same in fp32, where it is exact.
+        /// One rounding a step; otherwise the product is rounded before the addition. The same in fp32, where it is
+        /// exact.
         fused: bool = true, tag "fused";
         /// Ranks of registers from the operands to the sum, the sum's own among them.
         stages: u32 = 2, in 1..=3, note "at most 2 with fused in fp16", tag "s";

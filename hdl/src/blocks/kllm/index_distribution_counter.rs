@@ -3,8 +3,8 @@
 //! KLLM section IV-B. A beat's indices are decoded one-hot, by halves: input i is in bin (r, c) when its activation
 //! part is r and its weight part is c. The ones of a bin are added to the bin's register in the same cycle.
 //!
-//! **Columns follow each other without a dead cycle.** When a column is complete, all bins are copied to a snapshot, from
-//! which they are drained one a cycle, while the registers start again from zero with the next beat.
+//! **Columns follow each other without a dead cycle.** When a column is complete, all bins are copied to a snapshot,
+//! from which they are drained one a cycle, while the registers start again from zero with the next beat.
 //!
 //! **Integers (mode 2) use the same counters.** The weighted sum of a bin, sum n_i, is sum_j 2^j x (inputs whose bit j
 //! is set). Column j of row r counts bit j, and the drain puts the columns of a row together. Only the drain's adders
@@ -247,8 +247,8 @@ impl CatalogBlock for IndexDistributionCounter {
         vec![
             prove(2, 3, FullWidth, true, true),
             prove(2, 3, FullWidth, false, true),
-            // Registers of 2 + 1 bits, two entries; both bins of a row overflow in the same cycle. `--induction` proves it
-            // for all time too, in a minute of computing.
+            // Registers of 2 + 1 bits, two entries; both bins of a row overflow in the same cycle. `--induction` proves
+            // it for all time too, in a minute of computing.
             prove(2, 8, OverflowLog, true, false),
         ]
     }

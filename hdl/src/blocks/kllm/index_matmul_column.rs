@@ -1,13 +1,14 @@
 //! One column of the index-based MatMul: pairs of indices in, one output out.
 //!
 //! KLLM sections III-B and IV-A: concat units, an index distribution counter, a MAC that sums the distribution, and the
-//! scales. While the counter takes a column, the MAC sums the one before; with K = 4096, 16 pairs a cycle and 256 bins both
-//! take 256 cycles.
+//! scales. While the counter takes a column, the MAC sums the one before; with K = 4096, 16 pairs a cycle and 256 bins
+//! both take 256 cycles.
 //!
-//! **Outliers** are absent from the dense sum: the concat units drop them. The sparse path adds their products elsewhere.
+//! **Outliers** are absent from the dense sum: the concat units drop them. The sparse path adds their products
+//! elsewhere.
 //!
-//! **Scales.** y = fp16(fp16(s_a * s_w) * fp16(sum)). One fp16 multiplier does both, in two cycles: the scales of a column
-//! while its bins are drained, the output when its sum is there.
+//! **Scales.** y = fp16(fp16(s_a * s_w) * fp16(sum)). One fp16 multiplier does both, in two cycles: the scales of a
+//! column while its bins are drained, the output when its sum is there.
 //!
 //! The codebook (fp16 products; in integer mode the centroids of the activations) is inside, so that the block stands
 //! alone. Columns that work in step would share one.
@@ -62,7 +63,8 @@ bundle! {
     pub struct ColumnOutput(none: ()) {
         /// y, fp16.
         value: Field = uint(16),
-        /// y is wrong: the column had more than k pairs, or a bin had a count of 65,520 or more, which is infinite in fp16.
+        /// y is wrong: the column had more than k pairs, or a bin had a count of 65,520 or more, which is infinite in
+        /// fp16.
         error: Field = bit(),
     }
 }

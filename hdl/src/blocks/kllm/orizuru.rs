@@ -141,13 +141,13 @@ impl Orizuru {
 ports! {
     /// Ports of [`Orizuru`].
     pub struct OrizuruPorts(p: &Orizuru) {
-        /// Drops the vector that is being loaded, built or served, at this edge: a beat taken with it too, while a pop taken
-        /// with it is delivered. The next beat taken is the first of a vector.
+        /// Drops the vector that is being loaded, built or served, at this edge: a beat taken with it too, while a pop
+        /// taken with it is delivered. The next beat taken is the first of a vector.
         clear_i: In = bit(),
         /// Values are offered, `lanes` a beat, from the first of the vector to the last.
         load: InStream<VectorBeat> = p.clone(),
-        /// Maxima wanted: sampled at the edge that takes the first beat of a vector, ignored at all others. More than there
-        /// are values means all.
+        /// Maxima wanted: sampled at the edge that takes the first beat of a vector, ignored at all others. More than
+        /// there are values means all.
         k_max_i: In = uint(bits_for(u64::from(p.k_max))),
         /// Minima wanted: as `k_max_i`.
         k_min_i: In = uint(bits_for(u64::from(p.k_min))),
@@ -155,12 +155,13 @@ ports! {
         max: OutStream<Pop> = p.clone(),
         /// The next minimum is there, smallest first. Falls without being taken at `clear_i` only.
         min: OutStream<Pop> = p.clone(),
-        /// Both sides have delivered everything asked for, and the trees are at rest: from then until the first beat of the
-        /// next vector, or `clear_i`. Low after reset.
+        /// Both sides have delivered everything asked for, and the trees are at rest: from then until the first beat of
+        /// the next vector, or `clear_i`. Low after reset.
         done_o: Out = bit(),
         /// Per value: popped from either side. Complete while `done_o` is high; cleared by the first beat of a vector.
         outlier_o: OutArray = bit().array(p.n),
-        /// Comparisons that all units made for this vector: starts from 0 at its first beat, complete while `done_o` is high.
+        /// Comparisons that all units made for this vector: starts from 0 at its first beat, complete while `done_o` is
+        /// high.
         comparisons_o: OutOption = uint(32).when(p.tree.count_comparisons),
     }
 }

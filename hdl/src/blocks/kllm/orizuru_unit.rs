@@ -37,15 +37,15 @@ ports! {
         /// Takes all leaves out of both trees at this edge, except the leaves being written. Drops the decisions in
         /// progress: no done follows for them. May come at any time.
         clear_i: In = bit(),
-        /// Per group of `lanes` leaves: write it at this edge, all at once or in any order. Not between `start_i` and the
-        /// last pop.
+        /// Per group of `lanes` leaves: write it at this edge, all at once or in any order. Not between `start_i` and
+        /// the last pop.
         load_i: InArray = bit().array(p.radix / p.lanes),
         /// Keys to write: of one group, the same for all that are written.
         key_i: InArray = uint(p.key_width).array(p.lanes),
         /// The leaf takes part in both trees; padding and ignored values do not.
         present_i: InArray = bit().array(p.lanes),
-        /// For a cycle, with the last write or later: initialise both trees with the leaves written so far. A start while
-        /// the trees are deciding begins anew.
+        /// For a cycle, with the last write or later: initialise both trees with the leaves written so far. A start
+        /// while the trees are deciding begins anew.
         start_i: In = bit(),
         /// For a cycle: both trees are initialised, from this cycle on.
         init_done_o: Out = bit(),

@@ -1,4 +1,5 @@
-//! A lane: weight indices from a buffer, activation indices as they come, exact sums of the products of their centroids.
+//! A lane: weight indices from a buffer, activation indices as they come, exact sums of the products of their
+//! centroids.
 //!
 //! KLLM sections III-B and IV-A. The paper counts how often each pair of indices occurs, in 256 counters a column, and
 //! sums the counts times the Cartesian product of the codebooks afterwards. Here the Cartesian product is looked up
@@ -90,7 +91,8 @@ parameters! {
 ports! {
     /// Ports of [`PeLane`].
     pub struct PeLanePorts(p: &PeLane) {
-        /// Drops all weights, beats and sums at the coming edge; nothing is taken in this cycle, and what leaves in it has left.
+        /// Drops all weights, beats and sums at the coming edge; nothing is taken in this cycle, and what leaves in it
+        /// has left.
         clear_i: In = bit(),
         /// Codebooks.
         codebook: InStream<CodebookEntry> = p.clone(),

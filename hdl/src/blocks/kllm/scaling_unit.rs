@@ -127,8 +127,8 @@ impl ScalingUnit {
         2 * (self.convert_stages + self.mul_stages) + self.add_stages + 4 * self.between() + 1
     }
 
-    /// Cycles from the one in which the first of `beats` is offered to the one in which the last one leaves, both counted, if
-    /// none waits.
+    /// Cycles from the one in which the first of `beats` is offered to the one in which the last one leaves, both
+    /// counted, if none waits.
     #[must_use]
     pub fn cycles(&self, beats: u64) -> u64 {
         u64::from(self.arithmetic()) + 1 + beats

@@ -43,7 +43,8 @@ bundle! {
     pub struct ColumnSum(format: FloatFormat) {
         /// The sum, in the format of the multiply-add.
         value: Field = format.ty(),
-        /// The value is wrong: a bin of the column had `error`, or a count of 65,520 or more, which is infinite in fp16.
+        /// The value is wrong: a bin of the column had `error`, or a count of 65,520 or more, which is infinite in
+        /// fp16.
         error: Field = bit(),
     }
 }

@@ -1,7 +1,7 @@
 //! Dequantization unit: quantized tiles become int8 values again, each at its channel.
 //!
-//! A value is range (q - zero) / L, rounded. L is odd, so that there are no ties and rounding is the same on both sides of
-//! zero: |range (q - zero)| + floor(L / 2) is divided by L = 2^b - 1 in eight compare-and-subtract steps.
+//! A value is range (q - zero) / L, rounded. L is odd, so that there are no ties and rounding is the same on both sides
+//! of zero: |range (q - zero)| + floor(L / 2) is divided by L = 2^b - 1 in eight compare-and-subtract steps.
 //!
 //! The multiplier rests where index is 0 (the value is 0), where q is the zero point (0 too), and where label is 0.
 //! With label 0 the value is a constant of the level, computed once, when the level arrives, and kept. An element that

@@ -79,7 +79,8 @@ impl KvCompressor {
 ports! {
     /// Ports of [`KvCompressor`].
     pub struct KvCompressorPorts(p: &KvCompressor) {
-        /// Writes thresholds and widths of a layer. Thresholds hold for tiles, widths for starts that are taken afterwards.
+        /// Writes thresholds and widths of a layer. Thresholds hold for tiles, widths for starts that are taken
+        /// afterwards.
         config_write_i: In = bit(),
         /// That layer.
         config_layer_i: In = uint(p.layer_bits()),

@@ -99,7 +99,8 @@ struct Control {
     is_closing: Signal,
     /// Driven by the second stage, which takes that beat when it is known.
     accepts: Signal,
-    /// For the formal section: a beat with last that waits to go into the first stage, and the tile there is the last one.
+    /// For the formal section: a beat with last that waits to go into the first stage, and the tile there is the last
+    /// one.
     closes: Signal,
     ended: Signal,
 }

@@ -22,8 +22,8 @@ ports! {
     pub struct MaxMinFinderPorts(p: &MaxMinFinder) {
         /// Goes on to the next tile; tiles of a token come round and round.
         step_i: In = bit(),
-        /// The present tile is the first one of the first token, wherever the token before ended: all before is forgotten.
-        /// Any number of cycles, until the tile was stepped over.
+        /// The present tile is the first one of the first token, wherever the token before ended: all before is
+        /// forgotten. Any number of cycles, until the tile was stepped over.
         first_i: In = bit(),
         /// This tile counts; without it the extremes are only read.
         update_i: In = bit(),

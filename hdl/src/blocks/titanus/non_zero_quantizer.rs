@@ -1,8 +1,8 @@
 //! Non-zero quantizer: the exactly rounded quantized value of every element, or the zero point of its channel's level.
 //!
-//! A quantized value is the quotient of (2 L d + range) and 2 range, with L = 2^b - 1 and d the distance from the low end.
-//! Halved, that is floor((L d + floor(range / 2)) / range), and L d = (d << b) - d: no multiplier and no divider, but eight
-//! compare-and-subtract steps of nine bits, three of them in the first stage and five in the second.
+//! A quantized value is the quotient of (2 L d + range) and 2 range, with L = 2^b - 1 and d the distance from the low
+//! end. Halved, that is floor((L d + floor(range / 2)) / range), and L d = (d << b) - d: no multiplier and no divider,
+//! but eight compare-and-subtract steps of nine bits, three of them in the first stage and five in the second.
 //!
 //! The zero point is the same quotient with d = -lo. When lo is positive it is -floor((L lo + floor((range - 1) / 2)) /
 //! range), so that the same steps serve both. An element that opens a level is at one of its ends, where its quantized

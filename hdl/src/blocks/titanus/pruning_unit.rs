@@ -1,7 +1,8 @@
 //! Pruning unit: small elements of a key and a value tile become zero, the other elements move together.
 //!
-//! Two comparators side by side, one for keys and one for values, each with its threshold of the layer. Stage 1 compares,
-//! stage 2 compacts. The two sides leave on streams of their own and hold each other up only at the common input.
+//! Two comparators side by side, one for keys and one for values, each with its threshold of the layer. Stage 1
+//! compares, stage 2 compacts. The two sides leave on streams of their own and hold each other up only at the common
+//! input.
 
 use super::tiles::PrunedTile;
 use crate::blocks::common::{Compactor, Pipeline};

@@ -27,7 +27,8 @@ impl TileCounter {
         Self::from(m, name, tiles, (ty, register), register.q)
     }
 
-    /// A counter for which the present tile is the first of a token while `begins` is high, wherever the one before ended.
+    /// A counter for which the present tile is the first of a token while `begins` is high, wherever the one before
+    /// ended.
     #[track_caller]
     pub fn beginning(m: &mut Module, name: &str, tiles: u32, begins: Signal) -> Self {
         let ty = uint(index_width(u64::from(tiles)));
@@ -55,7 +56,8 @@ impl TileCounter {
     }
 }
 
-/// The word of the present tile; it is replaced by `updated` where `step` is high, when the next tile becomes the present one.
+/// The word of the present tile; it is replaced by `updated` where `step` is high, when the next tile becomes the
+/// present one.
 ///
 /// Words are undefined until they were written, and in the first tile of a counter that was made to begin.
 #[track_caller]

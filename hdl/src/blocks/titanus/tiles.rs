@@ -101,7 +101,8 @@ bundle! {
 }
 
 bundle! {
-    /// The part of an open stream that has not left as a block; blocks of so many bytes, and whether there are checksums.
+    /// The part of an open stream that has not left as a block; blocks of so many bytes, and whether there are
+    /// checksums.
     pub struct OpenTail(size: (u32, bool)) {
         /// A stream is open, and all tiles that were taken are in its blocks and in this part.
         valid: Field = bit(),

@@ -141,8 +141,8 @@ impl DenseSparseProduct {
         (values, marked, dense)
     }
 
-    /// The lanes: outliers while the array multiplies, the array's sums when they leave it, then rows of results. Returns when all
-    /// sums are merged.
+    /// The lanes: outliers while the array multiplies, the array's sums when they leave it, then rows of results.
+    /// Returns when all sums are merged.
     fn results(
         &self,
         m: &mut Module,

@@ -52,9 +52,10 @@ impl Block for ReconfigurablePe {
     const ABOUT: About = About {
         name: "reconfigurable_pe",
         summary: "weight-stationary multiply-accumulate whose sums pass down, or to the right",
-        contract: "w = swap_i ? the weight that waits : the weight at work, which it becomes. After an edge: partial_o = (transposed_i ?\n\
-            partial_left_i : partial_above_i) + act x w, act_o = act = transposed_i ? act_above_i : act_left_i, of the values before it.\n\
-            load_i replaces the weight that waits, also in the cycle in which the one before it begins to work.",
+        contract: "w = swap_i ? the weight that waits : the weight at work, which it becomes. After an edge:\n\
+            partial_o = (transposed_i ? partial_left_i : partial_above_i) + act x w, act_o = act = transposed_i ?\n\
+            act_above_i : act_left_i, of the values before it. load_i replaces the weight that waits, also in the\n\
+            cycle in which the one before it begins to work.",
         reference: "Kelle, section 5.2",
     };
 

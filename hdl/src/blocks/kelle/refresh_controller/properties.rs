@@ -52,7 +52,8 @@ impl RefreshController {
             let written_back = m.wire("watch_written_back", io.refresh_write_o & io.refresh_row_o.eq(watch.q));
             let restored = m.wire("watch_restored", written | written_back);
 
-            // Age, from 1 in the cycle after the write. It stops where a row is too old to become valid without a write.
+            // Age, from 1 in the cycle after the write. It stops where a row is too old to become valid without a
+            // write.
             let longest = (1u64 << self.interval_width) - 1;
             let age_ty = uint(bits_for(longest + slack + 1));
             let age = m.reg("watch_age_q", age_ty);

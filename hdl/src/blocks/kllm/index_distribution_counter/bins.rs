@@ -1,7 +1,7 @@
 //! Decoding and counting: the registers of the column that is being counted, and the log of their overflows.
 //!
-//! Counts are kept bit by bit: plane j of a row holds bit j of the counts of all its bins. A full adder on planes is one
-//! expression, and adds in all bins of the row at once.
+//! Counts are kept bit by bit: plane j of a row holds bit j of the counts of all its bins. A full adder on planes is
+//! one expression, and adds in all bins of the row at once.
 
 use super::{Control, Counting, IndexDistributionCounter, IndexDistributionCounterPorts, Log};
 use crate::blocks::common::arith::popcount;

@@ -45,7 +45,8 @@ impl Block for LaneBanks {
     const ABOUT: About = About {
         name: "lane_banks",
         summary: "two banks of a lane's weights",
-        contract: "A bank ends with last, or when it is full, and can be used from then on; the next one is filled meanwhile.",
+        contract: "A bank ends with last, or when it is full, and can be used from then on; the next one is filled\n\
+            meanwhile.",
         reference: "KLLM, section IV-A",
     };
 

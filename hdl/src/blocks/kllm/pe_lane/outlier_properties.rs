@@ -2,8 +2,8 @@
 //! the time when its beat was taken, and is added once. Sums of outliers leave complete. An outlier without a value is
 //! told, as are too many.
 //!
-//! As in [`properties`](super::properties): the section keeps value and centroid of each beat from the ports, moves them along
-//! with the beat and multiplies them only where the beat is added.
+//! As in [`properties`](super::properties): the section keeps value and centroid of each beat from the ports, moves
+//! them along with the beat and multiplies them only where the beat is added.
 
 use super::column::{LARGEST_SHIFT, SIGNIFICAND};
 use super::properties::Inside;
