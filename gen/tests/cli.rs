@@ -74,8 +74,8 @@ mac_mesh (common): output-stationary mesh of multiply-accumulate cells
 
 PE (r, c) sees clear_i[r] and act_i[r] c cycles and weight_i[c] r cycles after they entered; acc_o
 shows row row_i at once. A row may be cleared at any time: each of its PEs drops its sum when the
-clear reaches it. Reset takes the clears on their way, not the operands; a sum means something from
-the first clear on whose operands entered after the reset.
+clear reaches it. Reset drops the clears on their way, not the operands. A sum is valid from the
+first clear on whose operands entered after the reset.
 
 Source:         hdl/src/blocks/common/mac_mesh.rs
 Verilog module: mac_mesh_r2_c3_w8_a32
@@ -87,20 +87,20 @@ columns                3       16  1 to 1024                             Columns
 operand_width          8        8  2 to 32                               Width of an activation and of a weight in bits, signed
 accumulator_width     32       32  4 to 128; at least 2 x operand_width  Width of an accumulator in bits, signed, wrapping
 
-port      direction  bits  elements  number    meaning                                                                                        inputs of the same cycle
---------  ---------  ----  --------  --------  ---------------------------------------------------------------------------------------------  ------------------------
-clk_i     input         1  -         unsigned  Clock: its rising edge                                                                         -
-rst_ni    input         1  -         unsigned  Reset, active low, takes effect at once                                                        -
-clear_i   input         2  2 x 1     unsigned  Per row: start a new sum with this cycle's product in the first column                         -
-act_i     input        16  2 x 8     signed    Per row: activation into the first column                                                      -
-weight_i  input        24  3 x 8     signed    Per column: weight into the first row                                                          -
-row_i     input         1  -         unsigned  Row of accumulators to read; past the end, the last one                                        -
-acc_o     output       96  3 x 32    signed    The accumulators of row `row_i`, in the same cycle; those that were never cleared are unknown  row_i
+port      direction  bits  elements  number    meaning                                                                                               inputs of the same cycle
+--------  ---------  ----  --------  --------  ----------------------------------------------------------------------------------------------------  ------------------------
+clk_i     input         1  -         unsigned  Clock: its rising edge                                                                                -
+rst_ni    input         1  -         unsigned  Reset, active low, takes effect at once                                                               -
+clear_i   input         2  2 x 1     unsigned  Per row: start a new sum with this cycle's product in the first column                                -
+act_i     input        16  2 x 8     signed    Per row: activation into the first column                                                             -
+weight_i  input        24  3 x 8     signed    Per column: weight into the first row                                                                 -
+row_i     input         1  -         unsigned  Row of accumulators to read; past the end, the last one                                               -
+acc_o     output       96  3 x 32    signed    The accumulators of row `row_i`, in the same cycle; accumulators that were never cleared are unknown  row_i
 
 timing  cycles  meaning
-------  ------  --------------------------------------------------
+------  ------  ----------------------------------------------------
 beat         1  from one beat to the next at full speed
-skew         3  from the first PE's product to that of the last PE
+skew         3  from the first PE's product to the last PE's product
 
 module                 block     instances
 ---------------------  --------  ---------
@@ -117,7 +117,7 @@ fn info_as_markdown() {
 
 output-stationary mesh of multiply-accumulate cells (common; `hdl/src/blocks/common/mac_mesh.rs`)
 
-PE (r, c) sees clear_i[r] and act_i[r] c cycles and weight_i[c] r cycles after they entered; acc_o shows row row_i at once. A row may be cleared at any time: each of its PEs drops its sum when the clear reaches it. Reset takes the clears on their way, not the operands; a sum means something from the first clear on whose operands entered after the reset.
+PE (r, c) sees clear_i[r] and act_i[r] c cycles and weight_i[c] r cycles after they entered; acc_o shows row row_i at once. A row may be cleared at any time: each of its PEs drops its sum when the clear reaches it. Reset drops the clears on their way, not the operands. A sum is valid from the first clear on whose operands entered after the reset.
 
 ## Parameters
 
@@ -138,14 +138,14 @@ PE (r, c) sees clear_i[r] and act_i[r] c cycles and weight_i[c] r cycles after t
 | act_i | input | 128 | 16 x 8 | signed | Per row: activation into the first column | - |
 | weight_i | input | 128 | 16 x 8 | signed | Per column: weight into the first row | - |
 | row_i | input | 4 | - | unsigned | Row of accumulators to read; past the end, the last one | - |
-| acc_o | output | 512 | 16 x 32 | signed | The accumulators of row `row_i`, in the same cycle; those that were never cleared are unknown | row_i |
+| acc_o | output | 512 | 16 x 32 | signed | The accumulators of row `row_i`, in the same cycle; accumulators that were never cleared are unknown | row_i |
 
 ## Timing
 
 | timing | cycles | meaning |
 | --- | ---: | --- |
 | beat | 1 | from one beat to the next at full speed |
-| skew | 30 | from the first PE's product to that of the last PE |
+| skew | 30 | from the first PE's product to the last PE's product |
 
 ## Modules
 

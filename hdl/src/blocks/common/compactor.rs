@@ -1,9 +1,9 @@
 //! Stable compaction: the lanes that a mask selects move together at lane 0, in order.
 //!
-//! Each selected element moves down by the number of unselected lanes below it. A prefix network counts those in
-//! O(log lanes); then stage s moves by 2^s the elements whose count has bit s, lowest bit first. Two elements never meet:
-//! among the elements that remain, distances differ by at most the gap between them. The moves of all stages follow from
-//! the mask alone, so that [`super::Expander`] runs the same moves backwards.
+//! Each selected element moves down by the number of unselected lanes below it. A prefix network counts these lanes in
+//! O(log lanes). Then stage s moves by 2^s the elements whose count has bit s, lowest bit first. Two elements never
+//! meet: the distances of two elements differ by at most the gap between them. The moves of all stages follow from the
+//! mask alone, so [`super::Expander`] runs the same moves backwards.
 
 use crate::lang::{
     About, Array, Block, CatalogBlock, InArray, Index, Module, Out, OutArray, Proof, Signal, Timing, bit, bits_for,
@@ -184,7 +184,7 @@ impl Block for Compactor {
     const ABOUT: About = About {
         name: "compactor",
         summary: "moves the lanes of a mask together, in order",
-        contract: "data_o[k] is data_i of the k-th lane whose mask_i is high, for k below count_o, and 0 from there on; \
+        contract: "data_o[k] is data_i of the k-th lane whose mask_i is high, for k below count_o, and 0 for other k; \
             count_o is the number of such lanes. Combinational, depth O(log lanes).",
         reference: "Titanus, section 4.3 (non-zero data extraction)",
     };

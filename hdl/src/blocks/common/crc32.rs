@@ -1,8 +1,8 @@
 //! CRC-32 of bytes, any number of them at once.
 //!
-//! The checksum is linear: each bit of the input turns over a fixed set of its bits, its column. Columns are computed from
-//! the polynomial, the last one first; the columns of the ones in the input are added up in a tree, in which equal sums
-//! of neighbours become one gate.
+//! The checksum is linear: each bit of the input inverts a fixed set of bits of the checksum, its column. Columns are
+//! computed from the polynomial, the last one first. The columns of the ones in the input are added up in a tree, in
+//! which equal sums of neighbours become one gate.
 
 use crate::lang::{
     About, Array, Block, CatalogBlock, In, Index, Module, Out, Proof, Signal, Timing, mux, parameters, ports, uint,
@@ -36,14 +36,15 @@ impl Block for Crc32 {
     const ABOUT: About = About {
         name: "crc32",
         summary: "CRC-32 of bytes, carried on from the bytes before",
-        contract: "crc_o = CRC-32 (IEEE 802.3, reflected; that of ZIP) of all bytes whose CRC-32 is crc_i, followed by data_i.\n\
+        contract: "crc_o = CRC-32 (IEEE 802.3, reflected, as in ZIP) of all bytes whose CRC-32 is crc_i, followed by\n\
+            data_i.\n\
             Combinational, depth O(log bytes).",
         reference: "IEEE 802.3, section 3.2.9",
     };
 
     fn build(&self, m: &mut Module, io: &Crc32Ports) {
         let bits = 8 * self.bytes;
-        // The first 32 bits are changed by the register; fewer bits leave some of it, moved down.
+        // The register changes the first 32 bits. With fewer bits, the rest of the register moves down.
         let register = m.wire("register", !io.crc_i);
         let (turned, left) = if bits < 32 {
             (io.data_i ^ register.slice(0..bits), register.slice(bits..32).extend(32))
@@ -89,7 +90,7 @@ fn sum_in_tree(m: &mut Module, elements: Array) -> Signal {
     while sums.count() > 1 {
         level += 1;
         let (pairs, odd) = (sums.count() / 2, sums.count() % 2);
-        // Long lists of nets that differ in a number alone are hard to read.
+        // Long lists of nets that differ only in a number are hard to read.
         let name = format!("{}_{level}", if level > 8 { "top_sums" } else { "sums" });
         let next = m.nets(&name, uint(32), pairs + odd);
         m.for_each(&name, pairs, |m, k| m.connect(next.at(k), sums.at(k * 2) ^ sums.at(k * 2 + 1)));

@@ -1,6 +1,6 @@
 //! Inverse of stable compaction: elements from lane 0 on return to the lanes of a mask, in order.
 //!
-//! The moves are those of [`super::Compactor`], stage by stage backwards: the longest first, upwards.
+//! It makes the moves of [`super::Compactor`] stage by stage backwards: the longest first, upwards.
 
 use super::compactor::{expand, ranks, routes};
 use crate::lang::{
@@ -22,7 +22,7 @@ ports! {
     pub struct ExpanderPorts(p: &Expander) {
         /// The lanes to fill.
         mask_i: InArray = bit().array(p.lanes),
-        /// Elements, from lane 0 on; those past the number of ones in the mask are ignored.
+        /// Elements, from lane 0 on; elements past the number of ones in the mask are ignored.
         data_i: InArray = uint(p.width).array(p.lanes),
         /// Elements in the lanes of the mask; zero elsewhere.
         data_o: OutArray = uint(p.width).array(p.lanes),

@@ -1,6 +1,6 @@
 //! Plain output-stationary MAC mesh: the yardstick that accelerator arrays are compared with.
 //!
-//! Activations move right, weights move down, one step a cycle; each PE accumulates the product of what it sees.
+//! Activations move right, weights move down, one step a cycle. Each PE accumulates the products of its operands.
 //! No skew registers and no drain: the testbench skews its inputs. One row of accumulators is read at a time.
 
 use crate::lang::{
@@ -51,7 +51,7 @@ impl Block for MacPe {
         name: "mac_pe",
         summary: "one multiply-accumulate a cycle, operands passed on to the neighbours",
         contract: "acc_o after an edge = (clear_i ? 0 : acc_o) + act_i * weight_i before it, modulo 2^accumulator_width. \
-            clear_i may come at any time: it drops the sum so far. Reset clears clear_o only; acc_o means something from \
+            clear_i may come at any time: it drops the sum so far. Reset clears clear_o only; acc_o is valid from \
             the first clear_i on.",
         reference: "",
     };
@@ -104,7 +104,7 @@ ports! {
         weight_i: InArray = sint(p.operand_width).array(p.columns),
         /// Row of accumulators to read; past the end, the last one.
         row_i: In = uint(index_width(u64::from(p.rows))),
-        /// The accumulators of row `row_i`, in the same cycle; those that were never cleared are unknown.
+        /// The accumulators of row `row_i`, in the same cycle; accumulators that were never cleared are unknown.
         acc_o: OutArray = sint(p.accumulator_width).array(p.columns),
     }
 }
@@ -116,8 +116,8 @@ impl MacMesh {
 }
 
 impl MacMesh {
-    /// What is proved of a small mesh (`ifdef FORMAL`): every sum that `acc_o` shows is that of the operands since the last
-    /// clear, each as late as its PE is far away, whenever clears and resets come.
+    /// What is proved of a small mesh (`ifdef FORMAL`): every sum that `acc_o` shows is the sum over the operands since
+    /// the last clear, each delayed by the distance of its PE. Clears and resets may come at any time.
     fn properties(&self, m: &mut Module, io: &MacMeshPorts) {
         if self.rows * self.columns > 6 || self.operand_width > 2 {
             return;
@@ -159,8 +159,8 @@ impl Block for MacMesh {
         summary: "output-stationary mesh of multiply-accumulate cells",
         contract: "PE (r, c) sees clear_i[r] and act_i[r] c cycles and weight_i[c] r cycles after they entered; acc_o shows \
             row row_i at once. A row may be cleared at any time: each of its PEs drops its sum when the clear reaches it. \
-            Reset takes the clears on their way, not the operands; a sum means something from the first clear on whose operands \
-            entered after the reset.",
+            Reset drops the clears on their way, not the operands. A sum is valid from the first clear on whose \
+            operands entered after the reset.",
         reference: "",
     };
 
@@ -194,7 +194,7 @@ impl Block for MacMesh {
 
     fn timing(&self) -> Timing {
         let skew = self.rows + self.columns - 2;
-        Timing::new().beat(1u32).phase("skew", skew, "from the first PE's product to that of the last PE")
+        Timing::new().beat(1u32).phase("skew", skew, "from the first PE's product to the last PE's product")
     }
 }
 

@@ -29,7 +29,7 @@ pub enum NumberFormat {
 }
 
 choices! {
-    /// What a NaN does where the largest or smallest values are picked.
+    /// How a NaN is treated where the largest or smallest values are picked.
     pub enum NanPolicy {
         /// NaNs take part, beyond the infinities of their sign.
         TotalOrder,

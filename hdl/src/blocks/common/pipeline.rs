@@ -1,8 +1,8 @@
 //! Control of an elastic pipeline: valid bits and enables of stages that stop only when they must.
 //!
-//! A stage takes a new beat when it is empty or when the one it holds moves on in the same cycle, so a pipeline runs at one
-//! beat a cycle, closes its gaps while its end is held up, and needs no second register a stage. `ready` passes through all
-//! stages within a cycle: a chain of one AND and one OR for each.
+//! A stage takes a new beat when it is empty, or when its beat moves on in the same cycle. So a pipeline runs at one
+//! beat a cycle and closes its gaps during back-pressure. It needs no second register a stage. `ready` passes through
+//! all stages within a cycle: a chain of one AND and one OR for each.
 
 use crate::lang::{Module, Reg, Signal, bit};
 
@@ -18,9 +18,9 @@ pub struct PipelineStage {
 /// The control of a pipeline, and whether its first stage takes a beat.
 #[derive(Clone, Debug)]
 pub struct Pipeline {
-    /// The first stage takes what is offered.
+    /// The first stage takes the beat that is offered.
     pub ready: Signal,
-    /// The stages, first to last; the last one's `valid` is that of the output.
+    /// The stages, first to last; `valid` of the last stage is `valid` of the output.
     pub stages: Vec<PipelineStage>,
 }
 

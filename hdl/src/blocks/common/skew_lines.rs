@@ -1,14 +1,15 @@
 //! Skew lines: lane i of a systolic array's edge is delayed by i cycles, or, to undo that, by lanes - 1 - i.
 //!
-//! Every lane moves in every cycle. The registers have no reset: what comes out before the first value has passed is
-//! not defined. A triangle of lanes x (lanes - 1) / 2 registers, without any logic, of which all change in every cycle.
+//! Every lane moves in every cycle. The registers have no reset: the output is undefined until the first value has
+//! passed. They are a triangle of lanes x (lanes - 1) / 2 registers without any logic, and all of them change in every
+//! cycle.
 //!
 //! In memories, a lane that waits two cycles or longer is written at one place and read at another, and nothing else
-//! changes: less to switch for a wide array, and for a simulator less to do. The place where lanes are written is reset,
-//! and what is on its way at a reset is lost.
+//! changes: a wide array switches less, and a simulator has less to do. The place where lanes are written is reset, and
+//! values on their way are lost at a reset.
 //!
 //! The triangle is folded into a rectangle, so that it is one loop: a long lane and a short one share a line of registers
-//! that is as long as the longest lane. The first ones delay the short lane, the others the long one.
+//! that is as long as the longest lane. The first registers delay the short lane, the others the long one.
 
 use crate::lang::{
     About, Block, CatalogBlock, InArray, Index, Module, OutArray, Timing, bit, choices, index_width, mux, parameters,
@@ -50,7 +51,7 @@ ports! {
 }
 
 impl SkewLines {
-    /// Of a lane that waits `delay` cycles: its place at the ports.
+    /// The place at the ports of the lane that waits `delay` cycles.
     fn lane(&self, delay: impl Into<Index>) -> Index {
         match self.direction {
             SkewDirection::Skew => delay.into(),
@@ -61,7 +62,7 @@ impl SkewLines {
     fn registers(&self, m: &mut Module, io: &SkewLinesPorts) {
         let ty = uint(self.width);
         let pairs = self.lanes / 2;
-        // With an odd number of lanes, the one that does not wait is alone.
+        // With an odd number of lanes, the lane that does not wait is alone.
         let alone = self.lanes % 2;
         if alone == 1 {
             m.connect(io.data_o.at(self.lane(0)), io.data_i.at(self.lane(0)));
@@ -72,7 +73,7 @@ impl SkewLines {
         let length = self.lanes - 1 + alone;
         let line = m.grid("line", ty, pairs, length + 1);
         m.comment(
-            "Two lanes share a line of registers: the one that waits shorter leaves it where the other one enters.",
+            "Two lanes share a line of registers: the lane with the shorter delay leaves where the other enters.",
         );
         m.for_each("pair", pairs, |m, i| {
             let short = i + alone;
@@ -104,7 +105,7 @@ impl SkewLines {
         let depth = (self.lanes - 1).next_power_of_two();
         let place = m.reg_init("place_q", uint(index_width(depth.into())), 0);
         place.next(place.q.wrapping_add(1));
-        m.comment("The register behind the memory is one of the cycles that a lane waits.");
+        m.comment("The read register of the memory is one cycle of a lane's delay.");
         m.for_each("lane", self.lanes - 2, |m, i| {
             let line = m.memory("line", depth, self.width, self.width);
             line.write(bit().lit(1), place.q, io.data_i.at(self.lane(i + 2)));
@@ -119,8 +120,9 @@ impl Block for SkewLines {
     const ABOUT: About = About {
         name: "skew_lines",
         summary: "lanes delayed by 0, 1, 2, ... cycles: the edge of a systolic array",
-        contract: "data_o[i] = data_i[i] of d cycles before; d = i (skew) or lanes - 1 - i (deskew). Nothing stalls, and there \
-            is no reset: what is on its way comes out. With in_memory a reset loses it: lanes are unknown for their d cycles.",
+        contract: "data_o[i] = data_i[i] of d cycles before; d = i (skew) or lanes - 1 - i (deskew). Nothing stalls. \
+            There is no reset: values on their way come out. With in_memory a reset loses them: lanes are unknown for \
+            their d cycles.",
         reference: "Tender, section IV-B and figure 6(b)",
     };
 

@@ -1,8 +1,9 @@
-//! Sums of many terms, or numbers of ones in an array, by pairs of pairs.
+//! Sums of many terms, or of ones in an array, as balanced trees of pairs.
 
 use crate::lang::{Array, Module, Signal, Type};
 
-/// The sum of all terms, exact, by nets called after `name`: sums of a level have the type that `sum_of` gives for so many terms.
+/// The sum of all terms, exact. Its nets are called after `name`. Sums of a level have the type that `sum_of` gives for
+/// the number of their terms.
 #[track_caller]
 pub fn adder_tree(m: &mut Module, name: &str, terms: Array, sum_of: impl Fn(u32) -> Type) -> Signal {
     let (all, mut of, mut level) = (terms.count(), 1, terms);

@@ -1,5 +1,5 @@
-//! Sums of many rows: three become two until two are left, and these go through an adder with few levels. Registers stand
-//! where the levels between them would be too many.
+//! Sums of many rows: three rows become two until two rows remain, and an adder with few levels adds these. Registers
+//! stand where there would be too many levels between them.
 
 use crate::blocks::common::row::adder::{self, add};
 use crate::lang::{Array, Module, Signal};
@@ -7,15 +7,17 @@ use crate::lang::{Array, Module, Signal};
 /// Levels of a rank of full adders.
 const FULL_ADDER: u32 = 4;
 
-/// What an array of rows is added up like.
+/// How an array of rows is added up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowSum {
-    /// Before which sums three to two there are registers; the last place is before the adder of the last two.
+    /// Where there are registers: in front of each sum of three to two, and last in front of the adder of the last two
+    /// rows.
     cuts: Vec<bool>,
 }
 
 impl RowSum {
-    /// `rows` rows of `width` bits, with at most `levels` levels between registers, of which `used` are before the rows.
+    /// `rows` rows of `width` bits, with at most `levels` levels between registers, `used` of them in front of the
+    /// rows.
     #[must_use]
     pub fn new(rows: u32, width: u32, used: u32, levels: u32) -> Self {
         let (mut rows, mut used, mut cuts) = (rows, used, vec![]);

@@ -61,8 +61,8 @@ impl CatalogBlock for Popcount {
     }
 }
 
-/// Number of ones among `bits`, as wide as it needs to be: a balanced tree of sums. The net `name` has it; `<name>_4_to_7`
-/// are the ones among four of them.
+/// Number of ones among `bits`, as wide as it needs to be: a balanced tree of sums. The net `name` has the number; nets
+/// such as `<name>_4_to_7` have the ones among four of the bits.
 #[track_caller]
 pub fn ones(m: &mut Module, name: &str, bits: &[Signal]) -> Signal {
     let sum = sum_of(m, name, bits, 0).truncate(bits_for(bits.len() as u64));

@@ -29,7 +29,8 @@ impl Block for PriorityEncoder {
     const ABOUT: About = About {
         name: "priority_encoder",
         summary: "place of the lowest one in a word",
-        contract: "in the same cycle: found_o = data_i is not 0; index_o = place of the lowest one, 0 without one. A tree of depth log2 width.",
+        contract: "in the same cycle: found_o = data_i is not 0; index_o = place of the lowest one, 0 without one. A\n\
+            tree of depth log2 width.",
         reference: "",
     };
 
@@ -55,7 +56,7 @@ impl Block for PriorityEncoder {
 }
 
 /// Whether there is a one among `bits`, and the place of the first, 0 without one.
-/// Nets for parts are `<name>_4_to_7_found` and `<name>_4_to_7`: the same of bits 4 to 7.
+/// Nets for parts, for example for bits 4 to 7, are `<name>_4_to_7_found` and `<name>_4_to_7`.
 #[track_caller]
 pub(crate) fn lowest(m: &mut Module, name: &str, bits: &[Signal]) -> (Signal, Signal) {
     lowest_of(m, name, bits, 0)

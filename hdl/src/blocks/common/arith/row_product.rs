@@ -1,7 +1,7 @@
 //! Signed multipliers as sums of rows, the last of which is subtracted.
 //!
-//! `*` of signed operands becomes rows that are extended to the width of the product. Here each sum of rows is as wide
-//! as itself, and the bits of the lower row that stand below the upper one pass it by. Costs: docs/blocks/tender.md.
+//! `*` of signed operands becomes rows that are extended to the width of the product. Here no sum of rows is wider than
+//! it needs to be. Bits of the lower row below the upper row bypass the adder. Costs: docs/blocks/tender.md.
 
 use crate::lang::{Module, Signal, bit, cat};
 
@@ -24,8 +24,8 @@ impl RowFactor {
         Self { bits: (0..top).map(|i| value.bit(i)).collect(), positive: None, negative: value.bit(top) }
     }
 
-    /// A signed or an unsigned number with one more bit, its sign or 0. So its sign is set only if the bit below is: the
-    /// two together are one digit, which saves a row. Synthesis cannot know that.
+    /// A signed or an unsigned number with one more bit, its sign or 0. So its sign is set only if the bit below is
+    /// set. The two bits together are one digit, which saves a row. Synthesis cannot know that.
     #[must_use]
     pub fn extended(value: Signal) -> Self {
         let top = value.width() - 2;
@@ -75,7 +75,7 @@ pub fn row_product(m: &mut Module, factor: &RowFactor, other: Signal, width: u32
     m.wire("product", rows[0].value.truncate(width))
 }
 
-/// low + high, `high` some places further up: the bits of `low` below them are those of the sum.
+/// low + high, `high` some places further up: the bits of `low` below `high` are also the low bits of the sum.
 fn add(m: &mut Module, name: &str, low: Row, high: Row, carry: Option<Signal>) -> Row {
     let places = high.places - low.places;
     let (value, below) = (low.value, low.value.slice(0..places));

@@ -17,7 +17,7 @@ parameters! {
         readers: u32 = 4, in 1..=64, tag "r";
         /// Writers.
         writers: u32 = 1, in 1..=64, tag "w";
-        /// Who comes first where several want one bank, among readers and among writers.
+        /// Who comes first if several want one bank, among readers and among writers.
         arbitration: Arbitration = Arbitration::RoundRobin;
         /// One bank.
         ram: Ram = Ram { depth: 256, ..Ram::default() };
@@ -49,7 +49,7 @@ ports! {
         read_ready_o: OutArray = bit().array(p.readers),
         /// Per reader: address of the word.
         read_address_i: InArray = p.address().array(p.readers),
-        /// Per reader: its word of the cycle before is there, in this cycle only.
+        /// Per reader: the word that it read in the cycle before is there, in this cycle only.
         data_valid_o: OutArray = bit().array(p.readers),
         /// Per reader: the word.
         data_o: OutArray = uint(p.ram.width).array(p.readers),
@@ -71,12 +71,15 @@ impl Block for BankedMemory {
     const ABOUT: About = About {
         name: "banked_memory",
         summary: "memory of several banks that several readers and writers share",
-        contract: "word a is word a / banks of bank a mod banks. In each cycle each bank makes one read and one write of those that want it; readers\n\
-            of different banks do not meet, and a reader does not meet a writer. A read of the word that is written at the same edge gives the old one.\n\
+        contract: "word a is word a / banks of bank a mod banks. In each cycle each bank serves one reader and one\n\
+            writer. Readers of different banks do not wait for each other, and readers and writers do not wait for\n\
+            each other. A read of the word that is written at the same edge gives the old word.\n\
             data_o is there one cycle after read_ready_o, for one cycle: a reader takes it then.\n\
-            round_robin: who wants a bank waits for at most readers - 1 (writers - 1) others; fixed_priority: the lowest number wins, higher ones may\n\
-            wait for ever. A request that is withdrawn before it is taken is dropped.\n\
-            Beyond the depth (where that is no power of two) a write is lost and a read unknown. Reset drops words on their way; the contents stay, unknown until written.",
+            round_robin: a reader (writer) that wants a bank waits for at most readers - 1 (writers - 1)\n\
+            others. fixed_priority: the lowest number wins; higher numbers may wait for ever. A request that is\n\
+            withdrawn before it is taken is dropped.\n\
+            Beyond the depth (where that is no power of two) a write is lost and a read unknown. Reset drops words\n\
+            on their way; the contents stay, unknown until written.",
         reference: "",
     };
 
@@ -135,7 +138,7 @@ impl Block for BankedMemory {
 }
 
 impl BankedMemory {
-    /// A word that the prover chooses, followed from the last write to each read; and whom a bank serves.
+    /// A word that the prover chooses, followed from the last write to each read; and the choice of each bank.
     fn properties(&self, m: &mut Module, io: &BankedMemoryPorts) {
         if self.ram.implementation != RamImplementation::Inferred {
             return;

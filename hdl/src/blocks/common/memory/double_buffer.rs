@@ -34,7 +34,7 @@ ports! {
         read_i: In = bit(),
         /// Address of the read.
         read_address_i: In = p.ram.address(),
-        /// The word read last, from the cycle after its read until that after the next one.
+        /// The word read last, from the cycle after its read up to the cycle of the next read.
         data_o: Out = uint(p.ram.width),
         /// The bank in use is free after this cycle's read.
         use_last_i: In = bit(),
@@ -49,12 +49,14 @@ impl Block for DoubleBuffer {
     const ABOUT: About = About {
         name: "double_buffer",
         summary: "two banks of memory, one filled while the other is used",
-        contract: "Banks are filled and used in turn, and each is used once for each time it was filled. A bank that fill_last_i hands over\n\
-            shows at use_valid_o in the next cycle, if the one before it is given back by then; one that use_last_i gives back at fill_ready_o likewise. So a filler and a user that\n\
-            take n cycles each change over without a pause.\n\
-            data_o one cycle after read_i = the word at read_address_i of the bank that was in use. Words that were not written since its\n\
-            last use are those of then; unknown if never written.\n\
-            What comes without a bank is refused: nothing happens, refused_o is high in that cycle. clear_i at any time drops both banks; their words stay.",
+        contract: "Banks are filled and used in turn, and each is used once for each time it was filled. A bank that\n\
+            fill_last_i hands over shows at use_valid_o in the next cycle, if the bank before it is given back by\n\
+            then. A bank that use_last_i gives back shows at fill_ready_o likewise. So a filler and a user that take\n\
+            n cycles each change over without a pause.\n\
+            data_o one cycle after read_i = the word at read_address_i of the bank that was in use. A word that was\n\
+            not written since the last use of the bank is unchanged; it is unknown if it was never written.\n\
+            An access without a bank is refused: nothing happens, and refused_o is high in that cycle. clear_i at\n\
+            any time drops both banks; their words stay.",
         reference: "",
     };
 
@@ -111,7 +113,7 @@ impl DoubleBuffer {
             let word = uint(self.ram.width);
             let followed = m.reg("formal_address_q", self.ram.address());
             followed.next(followed.q);
-            // Counted by the environment: a bank is filled at most one ahead of the one in use plus one.
+            // Counted by the environment: at most two banks are full.
             let (came, went) = (m.reg_init("formal_came_q", uint(2), 0), m.reg_init("formal_went_q", uint(2), 0));
             came.next(mux(io.clear_i, uint(2).lit(0), came.q.wrapping_add(comes.extend(2))));
             went.next(mux(io.clear_i, uint(2).lit(0), went.q.wrapping_add(goes.extend(2))));
@@ -119,7 +121,7 @@ impl DoubleBuffer {
             m.assert_always("at_most_two_full", full.le(2));
             m.assert_always("ready_unless_both_full", io.fill_ready_o.eq(full.ne(2)));
             m.assert_always("valid_while_one_full", io.use_valid_o.eq(full.ne(0)));
-            // What the filler wrote there, by turn: even and odd ones.
+            // The filler's word at that address, for even and for odd turns.
             let writes = m.wire("formal_writes", fills & io.write_i.all() & io.write_address_i.eq(followed.q));
             let known = m.regs_init("formal_known", bit(), 2, 0);
             let value = m.regs("formal_value", word, 2);

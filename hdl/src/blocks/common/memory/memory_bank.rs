@@ -1,4 +1,4 @@
-//! One bank of a [`BankedMemory`](super::BankedMemory): who of those that want it has it in this cycle.
+//! One bank of a [`BankedMemory`](super::BankedMemory): it chooses which reader and which writer have it in this cycle.
 
 use super::Ram;
 use crate::blocks::common::stream::{Arbitration, StreamArbiter};
@@ -27,7 +27,7 @@ ports! {
         read_wants_i: InArray = bit().array(p.readers),
         /// Per reader: row of the word.
         read_row_i: InArray = p.ram.address().array(p.readers),
-        /// Per reader: it reads at the coming edge; one of them at most.
+        /// Per reader: it reads at the coming edge; at most one reader does.
         read_taken_o: OutArray = bit().array(p.readers),
         /// The word that was read last.
         data_o: Out = uint(p.ram.width),
@@ -39,7 +39,7 @@ ports! {
         write_strobe_i: InArray = uint(p.ram.write_enables()).array(p.writers),
         /// Per writer: the word.
         write_data_i: InArray = uint(p.ram.width).array(p.writers),
-        /// Per writer: it writes at the coming edge; one of them at most.
+        /// Per writer: it writes at the coming edge; at most one writer does.
         write_taken_o: OutArray = bit().array(p.writers),
     }
 }
@@ -49,8 +49,8 @@ impl Block for MemoryBank {
     const ABOUT: About = About {
         name: "memory_bank",
         summary: "one bank of a banked_memory",
-        contract: "In each cycle in which somebody wants it, one reader and one writer have the bank. data_o one cycle after read_taken_o = the word\n\
-            as it was before that edge.",
+        contract: "In each cycle one reader and one writer have the bank, if any want it. data_o one cycle after\n\
+            read_taken_o = the word as it was before that edge.",
         reference: "",
     };
 
@@ -79,7 +79,7 @@ impl Block for MemoryBank {
 }
 
 impl MemoryBank {
-    /// Whether somebody has the bank, and the request of who has it. A request is a turn of one cycle: nobody holds it.
+    /// Whether anybody has the bank, and the winner's request. A turn is one cycle long: nobody keeps the bank.
     fn choose(&self, m: &mut Module, name: &str, wants: Array, requests: Array, taken: Array) -> (Signal, Signal) {
         let inputs = wants.count();
         if inputs == 1 {

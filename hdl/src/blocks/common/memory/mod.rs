@@ -1,4 +1,4 @@
-//! Memories, and what is made of several.
+//! Memories, and blocks of several memories.
 
 pub mod banked_memory;
 pub mod double_buffer;

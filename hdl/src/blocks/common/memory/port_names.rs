@@ -1,4 +1,4 @@
-//! What macros of others call their ports.
+//! Names of ports of macros from elsewhere.
 
 /// Whether a text is a name in Verilog; reserved words are refused where it is printed.
 pub(crate) fn is_identifier(name: &str) -> bool {

@@ -3,18 +3,17 @@
 //! - The read is registered: the word comes one cycle after `read_i` and stays while `read_i` is low.
 //! - A read and a write of the same address in one cycle return the **old** word (read first). A macro that behaves
 //!   otherwise needs a bypass in its wrapper, unless the parent never does this.
-//! - Contents and read data are unknown (X) until written, and a write to part of a word leaves the rest as it was. Out
-//!   of range (where `depth` is no power of two) a write is lost and a read unknown.
+//! - Contents and read data are unknown (X) until written. A write to part of a word leaves the rest unchanged. Out of
+//!   range (where `depth` is no power of two) a write is lost and a read unknown.
 //! - No reset.
 //!
 //! With `implementation = black_box` the module holds one instance of `ram_macro_<depth>x<width>` (with `_g<granule>` for
 //! partial writes). Its Verilog is a simulation model marked `(* blackbox *)`: Verilator and Icarus run it, Yosys sees
 //! ports only. For tape-out, leave its file out and compile a module of that name around the macro.
 //!
-//! With `implementation = macro` it holds an SRAM macro with OpenRAM's ports (1R1W, or as `sram.port_map` says) and what
-//! it takes to keep this contract around it: see `sram_macro.rs`. Its registers are reset: a write of the cycle before a
-//! reset may be lost. The macro must leave granules that a write does not
-//! name readable in the same cycle.
+//! With `implementation = macro` it holds an SRAM macro with OpenRAM's ports (1R1W, or as `sram.port_map` says) and
+//! logic that keeps this contract around it: see `sram_macro.rs`. Its registers are reset: a write of the cycle before
+//! a reset may be lost. Granules that a write does not name must stay readable in the macro in the same cycle.
 
 use super::sram_macro::{Shape, SramMacro, TwoPorts, two_ports};
 use crate::lang::{
@@ -192,7 +191,8 @@ impl Block for Ram {
         name: "ram",
         summary: "memory with one write and one read port: inferred, a black box, or an SRAM macro",
         contract: "data_o after an edge with read_i = the word at read_address_i before it; otherwise data_o stays.\n\
-            Each granule of the word at write_address_i whose bit of write_i is high becomes that of data_i at the edge.\n\
+            Each granule of the word at write_address_i whose bit of write_i is high takes its bits of data_i at the\n\
+            edge.\n\
             Unknown until written.",
         reference: "",
     };

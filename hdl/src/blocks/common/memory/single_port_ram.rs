@@ -1,4 +1,4 @@
-//! A memory with one port that reads or writes: what large scratchpads are made of, at half the area of two ports.
+//! A memory with one port that reads or writes, for large scratchpads: it has half the area of a memory with two ports.
 
 use super::sram_macro::{OnePort, Shape, SramMacro, one_port};
 use super::{Ram, RamImplementation};
@@ -29,7 +29,7 @@ parameters! {
 ports! {
     /// Ports of [`SinglePortRam`].
     pub struct SinglePortRamPorts(p: &SinglePortRam) {
-        /// Reads at the coming edge; not looked at while something is written.
+        /// Reads at the coming edge; ignored while something is written.
         read_i: In = bit(),
         /// Bit per granule: write it.
         write_i: In = uint(p.write_enables()),
@@ -61,8 +61,10 @@ impl Block for SinglePortRam {
     const ABOUT: About = About {
         name: "single_port_ram",
         summary: "memory with one port that reads or writes: inferred, a black box, or an SRAM macro",
-        contract: "Each granule of the word at address_i whose bit of write_i is high becomes that of data_i at the edge.\n\
-            data_o after an edge with read_i and no bit of write_i = the word at address_i; otherwise it stays. Unknown until written.\n\
+        contract: "Each granule of the word at address_i whose bit of write_i is high takes its bits of data_i at\n\
+            the edge.\n\
+            data_o after an edge with read_i and no bit of write_i = the word at address_i; otherwise it\n\
+            stays. Unknown until written.\n\
             No reset; out of range (where depth is no power of two) a write is lost and a read unknown.",
         reference: "",
     };

@@ -1,7 +1,8 @@
 //! SRAM macros with the ports that OpenRAM gives them: instances of a foundry's memory, and models to simulate with.
 //!
-//! What a real macro leaves open, the model breaks: read data holds for one cycle only, and a word that is read and
-//! written at once is unknown in the granules that are written. What is built around the macro may rely on neither.
+//! Where a real macro's behaviour is open, the model behaves worst: read data holds for one cycle only, and a word that
+//! is read and written at once is unknown in the granules that are written. Logic around the macro must not rely on
+//! either.
 
 use super::port_names::{is_identifier, pairs};
 use crate::lang::{
@@ -35,14 +36,14 @@ impl SramMacro {
         pairs(&self.port_map, &PORTS)
     }
 
-    /// What the macro calls a port.
+    /// The macro's name for a port.
     fn port(&self, port: &str) -> String {
         let pairs = self.pairs().unwrap_or_default();
         pairs.iter().find(|(p, _)| *p == port).map_or(port, |(_, name)| name).to_owned()
     }
 }
 
-/// What a macro holds.
+/// The words of a macro.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub(super) depth: u32,
@@ -75,7 +76,7 @@ pub(super) struct TwoPorts {
     pub(super) read_address: Signal,
 }
 
-/// Places a macro with a write port and a read port; returns what it reads.
+/// Places a macro with a write port and a read port; returns its read data.
 #[track_caller]
 pub(super) fn two_ports(m: &mut Module, sram: &SramMacro, shape: Shape, ports: TwoPorts) -> Signal {
     use Direction::{Input, Output};
@@ -135,7 +136,7 @@ pub(super) struct OnePort {
     pub(super) data: Signal,
 }
 
-/// Places a macro with one port for both; returns what it reads.
+/// Places a macro with one port for both; returns its read data.
 #[track_caller]
 pub(super) fn one_port(m: &mut Module, sram: &SramMacro, shape: Shape, ports: OnePort) -> Signal {
     use Direction::{Input, Output};

@@ -7,7 +7,7 @@ use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, cat, param
 /// Sums narrower than this are left to synthesis: its adders have few gates, and twice the levels.
 const NARROW: u32 = 20;
 
-/// a + b, or a - b modulo 2^width; one bit wider than the wider one. The instance is called after `name`.
+/// a + b, or a - b modulo 2^width; one bit wider than the wider operand. The instance is called after `name`.
 #[track_caller]
 pub fn add(m: &mut Module, name: &str, a: Signal, b: Signal, subtract: bool) -> Signal {
     let width = a.width().max(b.width()) + 1;
@@ -15,7 +15,7 @@ pub fn add(m: &mut Module, name: &str, a: Signal, b: Signal, subtract: bool) -> 
     if width < NARROW {
         return if subtract { a.wrapping_sub(b) } else { a.wrapping_add(b) };
     }
-    // Few widths make few modules; what is too wide has no gates.
+    // Few widths make few modules; the unused top bits of a wider adder have no gates.
     let whole = width.next_multiple_of(8);
     let u = m.instance(&format!("u_{name}"), RowAdder { width: whole, subtract });
     m.connect(u.a_i, a.extend(whole));
@@ -73,7 +73,7 @@ impl Block for RowAdder {
         let (mut makes, mut passes) = (both, either);
         let mut step = 1;
         while step < top {
-            m.comment(&format!("Blocks of {}: the upper half sees the carry out of the lower one.", 2 * step));
+            m.comment(&format!("Blocks of {}: the upper half sees the carry out of the lower half.", 2 * step));
             let name = |what: &str| format!("{what}_{step}");
             let carry = self.above(m, &name("carry"), makes, step);
             makes = m.wire(&name("makes"), makes | (passes & carry));
@@ -94,8 +94,8 @@ impl Block for RowAdder {
 }
 
 impl RowAdder {
-    /// In all of the upper half of each block of 2 * `step` bits: the top bit of its lower half. In whole words, which simulate
-    /// much faster than bits; gates see wires.
+    /// Copies the top bit of the lower half of each block of 2 * `step` bits to all bits of its upper half. It works on
+    /// whole words, which simulate much faster than bits; in gates it is wires.
     fn above(&self, m: &mut Module, name: &str, from: Signal, step: u32) -> Signal {
         let top = from.width();
         let up = |x: Signal, places: u32| cat(&[x.slice(0..top - places), uint(places).lit(0)]);

@@ -1,7 +1,7 @@
 //! An element less the mean of its row, scaled: the lane of a layer norm.
 //!
-//! Nothing is divided by n: with s the sum of x, n x - s is an integer, and what the mean would be divided by is part of the
-//! row's factor.
+//! Nothing is divided by n. With s the sum of x, n x - s is an integer, and the row's factor includes the division by
+//! n.
 
 use super::adder::add;
 use super::half::{Half, ToRound, round_latency, round_to_half};
@@ -20,9 +20,9 @@ use crate::lang::{
 const SIGNIFICAND: u32 = 11;
 /// Bits of an fp16 number in units of 2^-24, without its sign.
 pub(super) const FIXED: u32 = 40;
-/// First bits of n x - s that count.
+/// Leading bits of n x - s that are used.
 const CENTRED: u32 = 22;
-/// Ranks in the adder of the bias, and one behind it.
+/// Ranks in the adder of the bias, and one after it.
 const BIAS: u32 = 5;
 
 /// The magnitude `significand` * 2^(`scale` - 1), `width` bits wide.
@@ -52,7 +52,7 @@ ports! {
         used_i: In = bit(),
         /// fp16.
         x_i: In = uint(16),
-        /// The same in units of 2^-24, two's complement, `latency` cycles later; 0 of what is no number.
+        /// x_i in units of 2^-24, two's complement, `latency` cycles later; 0 for infinities and NaNs.
         value_o: Out = uint(FIXED + 1),
     }
 }
@@ -124,7 +124,7 @@ impl CentreLane {
         FIXED + self.count_width + 1
     }
 
-    /// Cycles from the element to n x - s, and to that without leading zeros.
+    /// Cycles from the element to n x - s, and to n x - s without leading zeros.
     fn centred(&self) -> (u32, u32) {
         // Times n, in its place, less the sum, its magnitude.
         let difference = product_latency(SIGNIFICAND.max(self.count_width), SIGNIFICAND.min(self.count_width)) + 3;
@@ -151,8 +151,9 @@ impl Block for CentreLane {
     const ABOUT: About = About {
         name: "centre_lane",
         summary: "an fp16 number less its row's mean, times a factor of the row, with gain and bias of its own",
-        contract: "d = the first 22 bits of count_i * x_i * 2^24 - sum_i; y_o = d * factor_i * 2^exponent_i * gain_i of `latency` cycles ago,\n\
-            the exact product rounded once, then plus bias_i, rounded again; to nearest, ties to even.",
+        contract: "d = the first 22 bits of count_i * x_i * 2^24 - sum_i; y_o = d * factor_i * 2^exponent_i * gain_i\n\
+            of `latency` cycles ago.\n\
+            The exact product is rounded once; with bias_i added it is rounded again, both to nearest, ties to even.",
         reference: "",
     };
 
@@ -168,17 +169,17 @@ impl Block for CentreLane {
         let multiple = fixed(m, "multiple", multiple, scale, FIXED + n);
         let multiple = later(m, "placed", multiple, 1);
         let sign = later(m, "x_sign", x.sign, times + 1);
-        // With the sign of x: n |x| - s or n |x| + s, which is the centred element or minus that.
+        // With the sign of x: n |x| - s or n |x| + s, which is the centred element or its negative.
         let sum = later(m, "sum", io.sum_i, times).as_uint();
         let adds = later(m, "sum_sign", x.sign, times);
         let sum = later(m, "signed_sum", mux(adds, sum, !sum), 1);
-        // Minus s is its complement and one more.
+        // Minus s is the complement of s, plus one.
         let one = cat(&[!sign]);
         let sum = sum.as_sint().extend(width + 1).as_uint();
         let both = add(m, "centred", cat(&[multiple.extend(width + 1), bit().lit(1)]), cat(&[sum, one]), false);
         let centred = later(m, "centred", both.slice(1..width + 2), 1);
         let negative = m.wire("negative", centred.msb());
-        // The complement and one more.
+        // The complement, plus one.
         let flipped = centred ^ negative.repeat(width + 1);
         let magnitude = add(m, "magnitude", flipped, negative, false).truncate(width);
         let magnitude = later(m, "magnitude", magnitude, 1);
@@ -200,7 +201,7 @@ impl Block for CentreLane {
 }
 
 impl CentreLane {
-    /// The first bits of n x - s, how many zeros were before them, and its sign, to the result.
+    /// From the leading bits of n x - s, the number of zeros before them, and its sign to the result.
     fn scale(&self, m: &mut Module, io: &CentreLanePorts, (top, count, negative): (Signal, Signal, Signal)) {
         let passed = self.centred().1;
         let step = product_latency(CENTRED, DIGITS);

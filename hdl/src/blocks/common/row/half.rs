@@ -114,7 +114,8 @@ impl Block for RoundHalf {
         let first = normalise_latency(width);
         let (top, count) = normalise(m, "normal", io.magnitude_i);
 
-        // The exponent field, were there no limits: of 1.x at the top, and the places to the right that a smaller one needs.
+        // The exponent field without limits, for 1.x at the top; and the places by which a smaller number is shifted
+        // right.
         let wide = self.exponent_width + 2;
         let offset = i64::from(width - 1 + 15);
         let biased = io.exponent_i.extend(wide).wrapping_add(sint(wide).lit(offset)).as_uint();
@@ -126,7 +127,7 @@ impl Block for RoundHalf {
         let rest = top.slice(0..width - window).any();
         let kept = m.wire("kept", cat(&[top.slice(width - window..width), rest]));
         let places = m.wire("places", count.extend(wide).wrapping_sub(places));
-        // Beyond 15 nothing is left but the sticky bit.
+        // A shift by more than 15 leaves only the sticky bit.
         let far = places.slice(4..wide).any();
         let amount = (places.slice(0..4) | far.repeat(4)) & low.repeat(4);
         let large = field.slice(5..wide - 1).any() | field.slice(0..5).all();
@@ -135,7 +136,7 @@ impl Block for RoundHalf {
         let large = later(m, "large_placed", large, 1);
         let field = later(m, "field_placed", field.as_uint().slice(0..5) & (!low).repeat(5), 1);
 
-        // Into place: leading bit, 10 of fraction, guard bit, and two places that are only looked at.
+        // Into place: leading bit, 10 bits of fraction, guard bit, and two places that only go into the sticky bit.
         let (mut placed, mut lost) = (kept, bit().lit(0));
         for k in 0..4 {
             let (step, take) = (1 << k, amount.bit(k));
@@ -151,7 +152,7 @@ impl Block for RoundHalf {
         let sign = later(m, "sign", io.sign_i, all);
         let nan = later(m, "nan", io.nan_i, all);
         let infinite = later(m, "infinite", io.infinite_i, all);
-        // Zero has no leading bit, and no exponent; a number below the normal ones has neither.
+        // Zero and subnormal numbers have no leading bit, and 0 as exponent field.
         let field = field & placed.msb().repeat(5);
         let up = placed.bit(0) & (placed.bit(1) | sticky);
         let rounded = m.wire("rounded", cat(&[field, placed.slice(1..11)]).wrapping_add(up));

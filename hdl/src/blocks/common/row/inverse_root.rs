@@ -1,9 +1,9 @@
-//! The square root of a quotient of two integers, digit by digit: what a norm multiplies its row by.
+//! The square root of a quotient of two integers, digit by digit. A norm multiplies its row by it.
 //!
-//! Of normalised a and b, r = sqrt(a / b) lies in 1 to 2 after an even number of places. With r of k digits, the rest
-//! a - r^2 b decides the next one; it is kept times 2^k, so that every row subtracts numbers of about the same width:
-//! V' = 2 V - R if that is not negative, R = 2 r b + b / 2^(k + 1). R is not multiplied but follows its digits: it
-//! grows by 3 b / 2^(k + 2) or falls by b / 2^(k + 2).
+//! For normalised a and b, r = sqrt(a / b) lies in 1 to 2 after an even number of places. When r has k digits, the rest
+//! a - r^2 b decides the next digit. The rest is kept times 2^k, so that every row subtracts numbers of about the same
+//! width: V' = 2 V - R if that is not negative, R = 2 r b + b / 2^(k + 1). R is updated from digit to digit, without a
+//! multiplication: it grows by 3 b / 2^(k + 2) or falls by b / 2^(k + 2).
 
 use super::adder::add;
 use super::normaliser::{normalise, normalise_latency};
@@ -17,7 +17,7 @@ pub const EXPONENT: u32 = 9;
 /// Bits of the divisor that count.
 const DIVISOR: u32 = 20;
 
-/// Bits of the rest and of what is tried: units are halved with every digit, and all is below 10 b's leading ones.
+/// Bits of the rest and of the trial R: units are halved with every digit, and both are below 10 times b's leading one.
 const STATE: u32 = DIVISOR + 2 + DIGITS;
 
 parameters! {
@@ -31,7 +31,7 @@ ports! {
     pub struct RootDigitPorts(p: &RootDigit) {
         /// The rest V so far.
         rest_i: In = uint(STATE),
-        /// What is tried, R.
+        /// The trial R.
         trial_i: In = uint(STATE),
         /// b.
         divisor_i: In = uint(DIVISOR),
@@ -80,7 +80,7 @@ parameters! {
         numerator_width: u32 = 16, in 1..=20, tag "n";
         /// Bits of the denominator.
         denominator_width: u32 = 96, in 20..=160, tag "d";
-        /// The root is times 2 to the power of this.
+        /// The root is multiplied by 2 to the power of this.
         places: u32 = 24, in 0..=64, tag "p";
     }
 }
@@ -114,8 +114,9 @@ impl Block for InverseRoot {
     const ABOUT: About = About {
         name: "inverse_root",
         summary: "square root of a quotient of integers, 18 digits",
-        contract: "digits_o * 2^exponent_o = sqrt(numerator_i / denominator_i) * 2^places of `latency` cycles ago, truncated to 18 digits after\n\
-            the denominator was truncated to its first 20 bits: at most 2^-17 too small and 2^-20 too large, of its size.",
+        contract: "digits_o * 2^exponent_o = sqrt(numerator_i / denominator_i) * 2^places of `latency` cycles\n\
+            ago. The denominator is truncated to its first 20 bits, the root to 18 digits. The relative error is at\n\
+            most 2^-17 downwards and 2^-20 upwards.",
         reference: "",
     };
 

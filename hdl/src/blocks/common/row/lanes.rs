@@ -1,4 +1,4 @@
-//! What is done with one element: its square, and the product with the row's factor.
+//! Units for one element: its square, and the product with the row's factor.
 
 use super::half::{Half, ToRound, round_latency, round_to_half};
 use super::inverse_root::{DIGITS, EXPONENT};
@@ -26,7 +26,7 @@ ports! {
         used_i: In = bit(),
         /// fp16.
         x_i: In = uint(16),
-        /// Its square in units of 2^-48, `latency` cycles later; 0 of what is no number.
+        /// Its square in units of 2^-48, `latency` cycles later; 0 for infinities and NaNs.
         square_o: Out = uint(SQUARE),
         /// It is an infinity or a NaN, `latency` cycles later.
         special_o: Out = bit(),
@@ -46,7 +46,8 @@ impl Block for SquareLane {
     const ABOUT: About = About {
         name: "square_lane",
         summary: "exact square of an fp16 number as an integer",
-        contract: "square_o = used_i * x_i^2 * 2^48 of `latency` cycles ago, exactly; special_o tells infinities and NaNs that are used.",
+        contract: "square_o = used_i * x_i^2 * 2^48 of `latency` cycles ago, exactly. special_o is high for\n\
+            infinities and NaNs that are used.",
         reference: "",
     };
 
@@ -140,7 +141,7 @@ impl Block for ScaleLane {
         let exponent = io.exponent_i.extend(wide).as_uint().wrapping_add(x.scale.extend(wide));
         let mut exponent = m.wire("exponent", exponent.wrapping_sub(25));
         let (mut sign, mut nan, mut infinite) = (x.sign, io.nan_i, bit().lit(0));
-        // Ranks that the exponent has behind it, and all that there are.
+        // Ranks that the exponent has passed, and all ranks.
         let (mut behind, mut passed) = (0, step);
         if let Some(gain) = io.gain_i {
             let gain = Half::new(m, "gain", gain);

@@ -1,7 +1,7 @@
 //! Layer norm of rows.
 //!
-//! The sums s of x and q of x^2 are exact integers, and so is n q - s^2, which is n^2 times the variance: nothing cancels that
-//! was rounded before. (x - mean) / sqrt(variance + epsilon) is (n x - s) / sqrt(n q - s^2 + n^2 epsilon).
+//! The sums s of x and q of x^2 are exact integers, and so is n q - s^2, which is n^2 times the variance: no rounded
+//! numbers cancel each other. (x - mean) / sqrt(variance + epsilon) is (n x - s) / sqrt(n q - s^2 + n^2 epsilon).
 
 use super::adder::add;
 use super::centre::{CentreLane, FIXED, FixedLane};
@@ -24,7 +24,7 @@ parameters! {
         lanes: u32 = 16, in 1..=4096, tag "l";
         /// Beats of the longest row.
         max_beats: u32 = 48, in 1..=65536, tag "b";
-        /// Beats that are kept; twice max_beats let a row enter while another one leaves.
+        /// Beats that are kept. With twice max_beats a row can enter while another one leaves.
         buffer: u32 = 128, in 1..=65_536, note "at least max_beats", tag "k";
         /// A gain and a bias for each element.
         affine: bool = true, tag "affine";
@@ -43,7 +43,7 @@ bundle! {
         gains: FieldArrayOption = shape.1.then(|| uint(16).array(shape.0)),
         /// The bias of each, fp16.
         biases: FieldArrayOption = shape.1.then(|| uint(16).array(shape.0)),
-        /// Of the last beat: elements in use, the first ones.
+        /// In the last beat: number of elements in use, from the first one on.
         used: Field = uint(bits_for(shape.0.into())),
         /// The beat is the last one of its row.
         last: Field = bit(),
@@ -53,9 +53,10 @@ bundle! {
 ports! {
     /// Ports of [`LayerNorm`].
     pub struct LayerNormPorts(p: &LayerNorm) {
-        /// Drops all that is inside at the coming edge; nothing is taken in this cycle, and what leaves in it has left.
+        /// Drops everything inside at the coming edge. Nothing is taken in this cycle; a beat that leaves in this cycle
+        /// has left.
         clear_i: In = bit(),
-        /// What is added to the variance, in units of 2^-48; looked at with the first beat of a row.
+        /// What is added to the variance, in units of 2^-48; read with the first beat of a row.
         epsilon_i: In = uint(EPSILON),
         /// Rows that come.
         input: InStream<LayerBeat> = (p.lanes, p.affine),
@@ -126,16 +127,19 @@ impl Block for LayerNorm {
     const ABOUT: About = About {
         name: "layer_norm",
         summary: "layer norm of fp16 rows",
-        contract: "y = (x - mean) / sqrt(variance + epsilon) * gain + bias, by (n x - s) * r, r = 1 / sqrt(n q - s^2 + n^2 epsilon), from the exact\n\
-            sums s of x and q of x^2: 20 bits of the radicand and 18 digits of r, 22 bits of n x - s, all truncated; the exact product\n\
-            with the gain is rounded once, and its sum with the bias again.\n\
-            A row of n elements takes 2 ceil(n / lanes) + latency - 1 cycles, latency from its last beat to its first result; rows\n\
-            follow each other without a break as long as the buffer holds what is inside.\n\
-            A row with an infinity or a NaN, and one whose variance + epsilon is 0, is undefined: all of it is NaN (0x7e00).\n\
-            Gains and biases may be anything, and follow IEEE 754 in their element alone.\n\
-            Broken rules are repaired and told by output_error_o in all beats of the row: input_used_i of 0 or more than `lanes` counts as\n\
-            `lanes`, and of a row with more than max_beats beats the rest is taken and dropped.\n\
-            clear_i drops all rows inside, also one that has not ended: the next beat begins a row.",
+        contract: "y = (x - mean) / sqrt(variance + epsilon) * gain + bias, as (n x - s) * r * gain + bias, with r =\n\
+            1 / sqrt(n q - s^2 + n^2 epsilon) and the exact sums s of x and q of x^2. Truncated: the radicand to 20\n\
+            bits, r to 18 digits, n x - s to 22 bits. The exact product with the gain is rounded once, and its sum\n\
+            with the bias again.\n\
+            A row of n elements takes 2 ceil(n / lanes) + latency - 1 cycles, latency from its last beat to its\n\
+            first result; rows follow each other without a break as long as the buffer holds what is inside.\n\
+            A row with an infinity or a NaN, or with variance + epsilon = 0, is undefined: all of it is NaN\n\
+            (0x7e00).\n\
+            Gains and biases may be anything; infinities and NaNs among them follow IEEE 754 and change only their\n\
+            own element.\n\
+            Broken rules are repaired and told by output_error_o in all beats of the row: input_used_i of 0 or more\n\
+            than `lanes` counts as `lanes`, and the beats of a row after the first max_beats are taken and dropped.\n\
+            clear_i drops all rows inside, even a row that has not ended: the next beat begins a row.",
         reference: "Ba, Kiros and Hinton, arXiv:1607.06450",
     };
 
@@ -180,7 +184,7 @@ impl Block for LayerNorm {
     }
 }
 
-/// Of a row, with its last beat.
+/// Sums of a row, with its last beat.
 struct Sums {
     /// Of x, two's complement.
     sum: Signal,
@@ -233,7 +237,7 @@ impl LayerNorm {
         values
     }
 
-    /// From the sums of a row to its factor, and what its lanes need beside that.
+    /// From the sums of a row to its factor and the other numbers that its lanes need.
     fn answer(&self, m: &mut Module, sums: &Sums, count: Signal, epsilon: Signal) -> Signal {
         let (n, sum_width, width) = (self.count_width(), self.lane().sum_width(), self.whole_width());
         let count_late = later(m, "count", count, self.sum_latency());

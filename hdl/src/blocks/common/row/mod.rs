@@ -1,11 +1,11 @@
-//! Units that work on whole rows of fp16 numbers, some lanes a cycle, and what they are made of.
+//! Units that work on whole rows of fp16 numbers, some lanes a cycle, and their parts.
 //!
-//! A row enters in beats of `lanes` elements; something is found out about all of it (a maximum, a sum), and then its
-//! elements leave, each changed by that. Nothing inside can be stopped: arithmetic is plain pipelines without enables, and
-//! [`RowFrame`] lets a beat start only when there is a place for it at the end.
+//! A row enters in beats of `lanes` elements. The unit computes a number of the whole row, such as a maximum or a sum.
+//! Then the elements leave, each changed by this number. Nothing inside can be stopped: arithmetic is plain pipelines
+//! without enables, and [`RowFrame`] lets a beat start only when there is a place for it at the end.
 //!
-//! Sums are exact: fp16 numbers, their squares and powers of two below 1 are integers in a common unit, so there is no order
-//! to state and nothing to lose. Each result is rounded once.
+//! Sums are exact: fp16 numbers, their squares and powers of two below 1 are integers in a common unit. So the order of
+//! additions does not matter, and no bit is lost. Each result is rounded once.
 
 pub(crate) mod adder;
 mod centre;

@@ -1,4 +1,4 @@
-//! What a vector unit does with whole rows: one of the row units, or nothing.
+//! The stage of a vector unit for whole rows: one of the row units, or none.
 
 use super::layer_norm::LayerNorm;
 use super::rms_norm::{EPSILON, RmsNorm};
@@ -9,7 +9,7 @@ use crate::lang::{
 };
 
 parameters! {
-    /// Row units that a vector unit may have beside the norm by the root mean square.
+    /// Row units that a vector unit may have in addition to the norm by the root mean square.
     pub struct RowUnits {
         /// Softmax.
         softmax: bool = false, tag "softmax";
@@ -34,7 +34,7 @@ impl RowUnits {
     }
 }
 
-/// What is done with a whole row; the numbers are those of `kind_i`.
+/// What is done with a whole row. The numbers are the values of `kind_i`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NormKind {
     /// [`RmsNorm`].
@@ -52,7 +52,7 @@ parameters! {
         lanes: u32 = 8, in 1..=256, tag "l";
         /// Beats of the longest row that goes through a row unit.
         max_beats: u32 = 64, in 1..=65536, tag "b";
-        /// Beats that a row unit keeps; twice max_beats let a row enter while another one leaves.
+        /// Beats that a row unit keeps. With twice max_beats a row can enter while another one leaves.
         buffer: u32 = 128, in 1..=65_536, note "at least max_beats", tag "k";
         /// Row units.
         units: RowUnits = RowUnits::default();
@@ -109,9 +109,9 @@ bundle! {
     pub struct VectorBeat(shape: (u32, Option<u32>)) {
         /// fp16 numbers.
         values: FieldArray = uint(16).array(shape.0),
-        /// Elements of the row that count in a softmax; looked at in its first beat.
+        /// Elements of the row that count in a softmax; read in its first beat.
         length: FieldOption = shape.1.map(uint),
-        /// Of the last beat: elements in use, the first ones.
+        /// In the last beat: number of elements in use, from the first one on.
         used: Field = uint(bits_for(shape.0.into())),
         /// The beat is the last one of its row.
         last: Field = bit(),
@@ -119,11 +119,11 @@ bundle! {
 }
 
 bundle! {
-    /// Part of a row of gains: as long as the row they belong to.
+    /// Part of a row of gains: as long as its row of input.
     pub struct GainBeat(shape: (u32, bool)) {
         /// fp16 numbers.
         values: FieldArray = uint(16).array(shape.0),
-        /// What a layer norm adds, fp16.
+        /// Biases of a layer norm, fp16.
         biases: FieldArrayOption = shape.1.then(|| uint(16).array(shape.0)),
     }
 }
@@ -131,9 +131,9 @@ bundle! {
 bundle! {
     /// Part of a row that has gone through a row unit.
     pub struct NormedBeat(lanes: u32) {
-        /// fp16 numbers; of elements that are not in use they mean nothing.
+        /// fp16 numbers; undefined for elements that are not in use.
         values: FieldArray = uint(16).array(*lanes),
-        /// Elements in use; all but in a last beat.
+        /// Elements in use: all, except in a last beat.
         used: Field = uint(bits_for((*lanes).into())),
         /// The beat is the last one of its row.
         last: Field = bit(),
@@ -145,12 +145,13 @@ bundle! {
 ports! {
     /// Ports of [`NormStage`].
     pub struct NormStagePorts(p: &NormStage) {
-        /// Drops all that is inside at the coming edge; nothing is taken in this cycle, and what leaves in it has left.
+        /// Drops everything inside at the coming edge. Nothing is taken in this cycle; a beat that leaves in this cycle
+        /// has left.
         clear_i: In = bit(),
-        /// Rows go through a row unit; as all that says what is done, steady from the first beat of a row on until all rows
-        /// have left.
+        /// Rows go through a row unit. Steady, like all inputs that choose the work, from the first beat of a row until
+        /// all rows have left.
         norm_i: In = bit(),
-        /// Which one: 0 rms_norm, 1 softmax, 2 layer_norm; what is not there is 0.
+        /// Which row unit: 0 rms_norm, 1 softmax, 2 layer_norm. A unit that these parameters leave out counts as 0.
         kind_i: InOption = uint(2).when(p.units.has_kinds()),
         /// Gains are used; else they are 1, and biases 0.
         gain_i: In = bit(),
@@ -165,11 +166,11 @@ ports! {
     }
 }
 
-/// What comes out of a row unit, or goes around all.
+/// The output of a row unit, or the bypass.
 struct Way {
     chosen: Signal,
     valid: Signal,
-    /// To be driven by the room behind it.
+    /// To be driven: there is room after it.
     ready: Signal,
     takes: Signal,
     values: Array,
@@ -183,9 +184,10 @@ impl Block for NormStage {
     const ABOUT: About = About {
         name: "norm_stage",
         summary: "rows through rms_norm, softmax or layer_norm, or past them",
-        contract: "Each row as the row unit that kind_i names has it, with norm_i; else as it is. Broken rules are repaired and told by\n\
-            output_error_o in the last beat: input_used_i of 0 or more than `lanes` counts as `lanes`, and a row of more than max_beats\n\
-            beats that goes through a unit loses the rest. clear_i drops all that is inside, and may come at any time.",
+        contract: "With norm_i each row goes through the row unit that kind_i names, else it leaves\n\
+            unchanged. Broken rules are repaired and told by output_error_o in the last beat: input_used_i of 0 or\n\
+            more than `lanes` counts as `lanes`, and a row that goes through a unit loses its beats after the first\n\
+            max_beats. clear_i drops everything inside, and may come at any time.",
         reference: "",
     };
 

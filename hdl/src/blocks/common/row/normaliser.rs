@@ -1,9 +1,9 @@
-//! Leading zeros go: a shifter that finds out by itself how far.
+//! A shifter that removes leading zeros and counts them.
 
 use super::pipe::later;
 use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, cat, index_width, mux, parameters, ports, uint};
 
-/// What one rank may cost in levels, about.
+/// Levels of one rank, about.
 const LEVELS: u32 = 18;
 
 /// `value` shifted left until its top bit is set, and by how many places; zero stays zero.
@@ -37,9 +37,9 @@ ports! {
     pub struct RowNormaliserPorts(p: &RowNormaliser) {
         /// The value.
         value_i: In = uint(p.width),
-        /// Without leading zeros; zero stays zero.
+        /// The value without leading zeros; zero stays zero.
         value_o: Out = uint(p.width),
-        /// How many there were; of zero it means nothing.
+        /// Number of leading zeros; undefined for the value zero.
         count_o: Out = uint(index_width(p.width.into())),
     }
 }

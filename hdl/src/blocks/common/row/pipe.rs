@@ -20,7 +20,7 @@ pub fn later(m: &mut Module, name: &str, signal: Signal, count: u32) -> Signal {
     if signal.ty().signed { last.as_sint() } else { last }
 }
 
-/// `signal`, `count` cycles with `enable` later: a register each, for those that must wait together.
+/// `signal`, `count` cycles with `enable` later, through one register for each cycle. For signals that wait together.
 #[track_caller]
 pub fn held(m: &mut Module, name: &str, signal: Signal, count: u32, enable: Signal) -> Signal {
     let mut signal = signal;
@@ -32,7 +32,7 @@ pub fn held(m: &mut Module, name: &str, signal: Signal, count: u32, enable: Sign
     signal
 }
 
-/// [`later`] of a bit that is low after reset, and that `clear` makes low on all of its way.
+/// [`later`] for a bit that is low after reset. `clear` clears all of its registers.
 #[track_caller]
 pub fn later_valid(m: &mut Module, name: &str, signal: Signal, count: u32, clear: Signal) -> Signal {
     if count == 0 {
@@ -44,8 +44,9 @@ pub fn later_valid(m: &mut Module, name: &str, signal: Signal, count: u32, clear
     line.q.msb()
 }
 
-/// All `leaves` combined pair by pair, a rank of registers for each level: neighbours first, an odd last one moves up as it
-/// is. `widen` is the type of a combination of two of the given type; the wires of `combine` are called after the name it gets.
+/// All `leaves` combined pair by pair, neighbours first, with a rank of registers for each level. An odd last value
+/// moves up as it is. `widen` gives the type of a combination of two values of a type. The wires of `combine` are
+/// called after the name that it gets.
 #[track_caller]
 pub fn tree(
     m: &mut Module,

@@ -8,11 +8,11 @@ use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, cat, mux, 
 
 /// Bits of the whole part of a logarithm.
 pub const WHOLE: u32 = 18;
-/// Places behind the point of a logarithm and of a mantissa.
+/// Places after the point of a logarithm and of a mantissa.
 pub const FRACTION: u32 = 16;
-/// Places behind the point of log2 e.
+/// Places after the point of log2 e.
 const CONSTANT: u32 = 26;
-/// Bits of the fraction that find a line.
+/// Bits of the fraction that select a line.
 const INDEX: u32 = 6;
 /// Bits of the rise of a line.
 const RISE: u32 = 12;
@@ -30,13 +30,14 @@ ports! {
         counts_i: In = bit(),
         /// fp16.
         x_i: In = uint(16),
-        /// Whole part of x log2 e, [`PowerLane::whole_latency`] cycles later; the least where there is nothing.
+        /// Whole part of x log2 e, [`PowerLane::whole_latency`] cycles later; the least value where the element does
+        /// not count.
         whole_o: Out = sint(WHOLE),
         /// The element does not count, or is an infinity or a NaN; with whole_o.
         nothing_o: Out = bit(),
         /// The element counts and is plus infinity or NaN; with whole_o.
         undefined_o: Out = bit(),
-        /// 2 to the power of the fraction of x log2 e, behind the point, [`PowerLane::latency`] cycles later.
+        /// 2 to the power of the fraction of x log2 e: its places after the point, [`PowerLane::latency`] cycles later.
         mantissa_o: Out = uint(FRACTION),
     }
 }
@@ -60,8 +61,10 @@ impl Block for PowerLane {
     const ABOUT: About = About {
         name: "power_lane",
         summary: "e to the power of an fp16 number, as whole part and mantissa of a power of two",
-        contract: "x log2 e is truncated in magnitude to 16 places, and one unit less where x is below 0. whole_o is its whole part;\n\
-            1 + mantissa_o / 2^16 is 2 to the power of its fraction, from 64 straight lines, within 2^-15 of it.",
+        contract: "x log2 e is truncated in magnitude to 16 places, and one unit less where x is below 0. whole_o is\n\
+            its whole part.\n\
+            1 + mantissa_o / 2^16 is 2 to the power of its fraction, from 64 straight lines, with an error below\n\
+            2^-15.",
         reference: "",
     };
 
@@ -71,7 +74,7 @@ impl Block for PowerLane {
         let width = CONSTANT + 1;
         let constant = uint(width).lit(log2_e(CONSTANT));
         let scaled = product(m, "scaled", constant, x.significand);
-        // The product is in units of 2^(scale - 51), its magnitude wanted in those of 2^-16.
+        // The product is in units of 2^(scale - 51), and its magnitude is needed in units of 2^-16.
         let places = later(m, "places", uint(5).lit(30).wrapping_sub(x.scale), latency);
         let magnitude = m.wire("magnitude", scaled.slice(5..scaled.width()).shr_by(places));
         m.unused(scaled);
@@ -109,7 +112,7 @@ impl Block for PowerLane {
 }
 
 impl PowerLane {
-    /// Beginning, rise, and place on the line, a cycle later; with a place more behind the point than the mantissa.
+    /// Beginning, rise, and place on the line, a cycle later, with one more place after the point than the mantissa.
     fn line(&self, m: &mut Module, fraction: Signal) -> (Signal, Signal, Signal) {
         let height = FRACTION + 1;
         let powers = powers_of_two(INDEX, height);

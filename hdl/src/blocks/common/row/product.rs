@@ -1,4 +1,4 @@
-//! Products in ranks of registers: multiples are added three to two until two are left, and these by a prefix tree.
+//! Products in ranks of registers: carry-save adders reduce the multiples to two, and a prefix tree adds these.
 
 use super::pipe::{held, later};
 use crate::blocks::common::arith::carry_save::RowSum;
@@ -16,7 +16,7 @@ pub fn product(m: &mut Module, name: &str, a: Signal, b: Signal) -> Signal {
     m.wire(name, u.product_o)
 }
 
-/// The same where registers move on only with `enable`.
+/// The product, with registers that move on only with `enable`.
 #[track_caller]
 pub fn product_held(m: &mut Module, name: &str, (a, b): (Signal, Signal), enable: Signal) -> Signal {
     let u = m.instance(&format!("u_{name}"), RowProduct { a_width: a.width(), b_width: b.width(), held: true });
@@ -39,9 +39,9 @@ parameters! {
     pub struct RowProduct {
         /// Bits of the wider factor.
         a_width: u32 = 18, in 1..=128, tag "a";
-        /// Bits of the other one.
+        /// Bits of the narrower factor.
         b_width: u32 = 11, in 1..=128, tag "b";
-        /// Registers move on only when they are told to.
+        /// Registers move on only with enable_i.
         held: bool = false, tag "held";
     }
 }

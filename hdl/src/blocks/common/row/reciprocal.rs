@@ -9,7 +9,7 @@ use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, index_widt
 pub const RECIPROCAL: u32 = 19;
 /// Bits of the shortest integer.
 pub const NARROWEST: u32 = 20;
-/// Bits behind the leading one that find a line, and that are a place on it.
+/// Bits after the leading one that select a line, and bits after these that are a place on it.
 const INDEX: u32 = 8;
 const LOW: u32 = 10;
 /// Bits of the fall of a line.
@@ -52,8 +52,10 @@ impl Block for RowReciprocal {
     const ABOUT: About = About {
         name: "row_reciprocal",
         summary: "reciprocal of an integer within 2^-17, from straight lines",
-        contract: "1 / a_i of `latency` cycles ago is digits_o * 2^-(18 + top), top = width - 1 - count_o, within 2^-17 of its size: from 256 lines\n\
-            between quotients with 20 places, and the first 18 bits of a behind its leading one.",
+        contract: "1 / a_i of `latency` cycles ago is digits_o * 2^-(18 + top), top = width - 1 - count_o, with a\n\
+            relative error below 2^-17.\n\
+            It comes from 256 lines between quotients with 20 places, and from the first 18 bits of a after its\n\
+            leading one.",
         reference: "",
     };
 

@@ -1,8 +1,8 @@
 //! Root mean square norm of rows.
 //!
 //! Squares of fp16 numbers are multiples of 2^-48 below 2^32: their sum is kept exactly, as an integer. With n elements,
-//! the row's factor is sqrt(n / (sum + n epsilon)), 18 digits of it; an element is multiplied by it and by its gain, and
-//! the product is rounded once.
+//! the row's factor is sqrt(n / (sum + n epsilon)), to 18 digits. An element is multiplied by the factor and by its
+//! gain, and the product is rounded once.
 
 use super::adder::add;
 use super::inverse_root::{DIGITS, EXPONENT, InverseRoot};
@@ -26,7 +26,7 @@ parameters! {
         lanes: u32 = 16, in 1..=4096, tag "l";
         /// Beats of the longest row.
         max_beats: u32 = 48, in 1..=65536, tag "b";
-        /// Beats that are kept; twice max_beats let a row enter while another one leaves.
+        /// Beats that are kept. With twice max_beats a row can enter while another one leaves.
         buffer: u32 = 128, in 1..=65_536, note "at least max_beats", tag "k";
         /// A gain for each element.
         gain: bool = true, tag "gain";
@@ -43,7 +43,7 @@ bundle! {
         values: FieldArray = uint(16).array(shape.0),
         /// The gain of each, fp16.
         gains: FieldArrayOption = shape.1.then(|| uint(16).array(shape.0)),
-        /// Of the last beat: elements in use, the first ones.
+        /// In the last beat: number of elements in use, from the first one on.
         used: Field = uint(bits_for(shape.0.into())),
         /// The beat is the last one of its row.
         last: Field = bit(),
@@ -53,9 +53,9 @@ bundle! {
 bundle! {
     /// Part of a row that was normalised.
     pub struct NormResult(lanes: u32) {
-        /// fp16 numbers; of elements that are not in use they mean nothing.
+        /// fp16 numbers; undefined for elements that are not in use.
         values: FieldArray = uint(16).array(*lanes),
-        /// Elements in use; all but in a last beat.
+        /// Elements in use: all, except in a last beat.
         used: Field = uint(bits_for((*lanes).into())),
         /// The beat is the last one of its row.
         last: Field = bit(),
@@ -69,9 +69,10 @@ bundle! {
 ports! {
     /// Ports of [`RmsNorm`].
     pub struct RmsNormPorts(p: &RmsNorm) {
-        /// Drops all that is inside at the coming edge; nothing is taken in this cycle, and what leaves in it has left.
+        /// Drops everything inside at the coming edge. Nothing is taken in this cycle; a beat that leaves in this cycle
+        /// has left.
         clear_i: In = bit(),
-        /// What is added to the mean square, in units of 2^-48; looked at with the first beat of a row.
+        /// What is added to the mean square, in units of 2^-48; read with the first beat of a row.
         epsilon_i: In = uint(EPSILON),
         /// Rows that come.
         input: InStream<NormBeat> = (p.lanes, p.gain),
@@ -136,15 +137,18 @@ impl Block for RmsNorm {
     const ABOUT: About = About {
         name: "rms_norm",
         summary: "root mean square norm of fp16 rows",
-        contract: "y = x * r * gain, r = 1 / sqrt(mean of x^2 over the row + epsilon): r = sqrt(n / (sum x^2 + n epsilon)) from the exact\n\
-            sum, its first 20 bits, to 18 digits, truncated; then the exact product, rounded once. Within 0.52 ulp of the exact result.\n\
-            A row of n elements takes 2 ceil(n / lanes) + latency - 1 cycles, latency from its last beat to its first result; rows\n\
-            follow each other without a break as long as the buffer holds what is inside.\n\
-            A row with an infinity or a NaN, and one whose sum x^2 + n epsilon is 0, is undefined: all of it is NaN (0x7e00).\n\
-            Gains may be anything: infinity * 0 and NaN give NaN in their element alone.\n\
-            Broken rules are repaired and told by output_error_o in all beats of the row: input_used_i of 0 or more than `lanes` counts as\n\
-            `lanes`, and of a row with more than max_beats beats the rest is taken and dropped.\n\
-            clear_i drops all rows inside, also one that has not ended: the next beat begins a row.",
+        contract: "y = x * r * gain, r = 1 / sqrt(mean of x^2 over the row + epsilon) = sqrt(n / (sum x^2 + n\n\
+            epsilon)). The sum is exact;\n\
+            its first 20 bits are used, and r is truncated to 18 digits. The exact product is rounded once. Within\n\
+            0.52 ulp of the exact result.\n\
+            A row of n elements takes 2 ceil(n / lanes) + latency - 1 cycles, latency from its last beat to its\n\
+            first result; rows follow each other without a break as long as the buffer holds what is inside.\n\
+            A row with an infinity or a NaN, or with sum x^2 + n epsilon = 0, is undefined: all of it is NaN\n\
+            (0x7e00).\n\
+            Gains may be anything: infinity * 0 and NaN give NaN in their own element only.\n\
+            Broken rules are repaired and told by output_error_o in all beats of the row: input_used_i of 0 or more\n\
+            than `lanes` counts as `lanes`, and the beats of a row after the first max_beats are taken and dropped.\n\
+            clear_i drops all rows inside, even a row that has not ended: the next beat begins a row.",
         reference: "Zhang and Sennrich, arXiv:1910.07467",
     };
 

@@ -1,5 +1,5 @@
-//! Rotary position embedding: pairs of elements are turned by angles whose cosines and sines come as a stream, as from a
-//! table in memory.
+//! Rotary position embedding: pairs of elements are turned by angles. The cosines and sines of the angles come as a
+//! stream, for example from a table in memory.
 
 use super::pipe::later;
 use super::section::Section;
@@ -44,7 +44,7 @@ bundle! {
     pub struct RotaryBeat(lanes: u32) {
         /// fp16 numbers.
         values: FieldArray = uint(16).array(*lanes),
-        /// Elements in use, the first ones; goes along with the beat as it is.
+        /// Number of elements in use, from the first one on; passed on unchanged.
         used: Field = uint(bits_for((*lanes).into())),
         /// The beat is the last one of its row.
         last: Field = bit(),
@@ -64,7 +64,8 @@ bundle! {
 ports! {
     /// Ports of [`RotaryEmbedding`].
     pub struct RotaryEmbeddingPorts(p: &RotaryEmbedding) {
-        /// Drops all that is inside at the coming edge; nothing is taken in this cycle, and what leaves in it has left.
+        /// Drops everything inside at the coming edge. Nothing is taken in this cycle; a beat that leaves in this cycle
+        /// has left.
         clear_i: In = bit(),
         /// Rows that come.
         input: InStream<RotaryBeat> = p.lanes,
@@ -132,9 +133,10 @@ impl Block for RotaryEmbedding {
     const ABOUT: About = About {
         name: "rotary_embedding",
         summary: "rotary position embedding: pairs of fp16 elements turned by angles from a stream",
-        contract: "Of a pair (a, b) with cosine c and sine s: (fma(a, c, -(b * s)), fma(b, c, a * s)), both products in brackets rounded to fp16,\n\
-            then the sums, to nearest, ties to even; specials as float_mul and float_fma have them. A beat begins when its angles are here.\n\
-            clear_i drops all that is inside, and may come at any time.",
+        contract: "A pair (a, b) with cosine c and sine s becomes (fma(a, c, -(b * s)), fma(b, c, a * s)). b * s and\n\
+            a * s are rounded to fp16, then the sums, to nearest, ties to even. Infinities and NaNs are treated as\n\
+            in float_mul and float_fma. A beat begins when its angles are here.\n\
+            clear_i drops everything inside, and may come at any time.",
         reference: "Su et al., RoFormer, arXiv:2104.09864",
     };
 

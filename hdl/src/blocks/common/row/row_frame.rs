@@ -1,8 +1,8 @@
-//! The frame of a unit that works on rows: keeps a row while something is found out about it, and hands out its beats with
-//! what was found.
+//! The frame of a unit that works on rows: it keeps a row while the row is analysed, and hands out its beats with the
+//! answer.
 //!
-//! Around it are two pipelines that nothing stops: the analysis, which sees every beat and answers once a row, and the
-//! lanes, which change a beat. A beat goes to the lanes when the answer is there and the output has a place for it.
+//! It works with two pipelines that nothing stops. The analysis sees every beat and gives one answer for each row. The
+//! lanes change a beat. A beat goes to the lanes when the answer is there and the output has a place for it.
 
 mod properties;
 
@@ -23,17 +23,17 @@ parameters! {
         lanes: u32 = 4, in 1..=4096, tag "l";
         /// Beats of the longest row.
         max_beats: u32 = 16, in 1..=65536, tag "b";
-        /// Beats that are kept; twice max_beats let a row enter while another one leaves.
+        /// Beats that are kept. With twice max_beats a row can enter while another one leaves.
         buffer: u32 = 32, in 1..=65_536, note "at least max_beats", tag "k";
-        /// Bits that come beside the first beat of a row, and are the row's.
+        /// Bits that come with the first beat of a row, and belong to the row.
         row_width: u32 = 0, in 0..=256, tag "r", named "when set";
         /// Bits of the answer to a row.
         result_width: u32 = 16, in 1..=256, tag "f", named "when set";
         /// Bits of a beat that leaves.
         output_width: u32 = 64, in 1..=65536, tag "o", named "when set";
-        /// Cycles from a beat at the analysis to what is kept of it; 0 keeps it as it is.
+        /// Cycles from a beat at the analysis to its prepared beat; 0 keeps it as it is.
         preparation: u32 = 0, in 0..=255, tag "p";
-        /// Bits that are kept of a prepared beat.
+        /// Bits of a prepared beat.
         kept_width: u32 = 64, in 1..=65536, tag "q", named "when set";
         /// Cycles from the last beat of a row at the analysis to the answer.
         analysis: u32 = 3, in 1..=255, tag "a";
@@ -54,7 +54,7 @@ bundle! {
     pub struct FrameBeat(shape: (u32, u32)) {
         /// The elements and what belongs to them.
         data: Field = uint(shape.0),
-        /// Of the last beat: elements in use, the first ones.
+        /// In the last beat: number of elements in use, from the first one on.
         used: Field = uint(bits_for(shape.1.into())),
         /// The beat is the last one of its row.
         last: Field = bit(),
@@ -64,9 +64,9 @@ bundle! {
 bundle! {
     /// Part of a row on its way out.
     pub struct FrameResult(shape: (u32, u32)) {
-        /// What the lanes made of it.
+        /// The beat as the lanes changed it.
         data: Field = uint(shape.0),
-        /// Elements in use; all but in a last beat.
+        /// Elements in use: all, except in a last beat.
         used: Field = uint(bits_for(shape.1.into())),
         /// The beat is the last one of its row.
         last: Field = bit(),
@@ -78,11 +78,12 @@ bundle! {
 ports! {
     /// Ports of [`RowFrame`].
     pub struct RowFramePorts(p: &RowFrame) {
-        /// Drops all that is inside at the coming edge; nothing is taken in this cycle, and what leaves in it has left.
+        /// Drops everything inside at the coming edge. Nothing is taken in this cycle; a beat that leaves in this cycle
+        /// has left.
         clear_i: In = bit(),
         /// Rows that come.
         input: InStream<FrameBeat> = (p.width, p.lanes),
-        /// Beside a row's first beat.
+        /// Bits of a row, with its first beat.
         row_i: InOption = uint(p.row_width.max(1)).when(p.row_width > 0),
         /// There is a beat for the analysis.
         beat_valid_o: Out = bit(),
@@ -94,21 +95,21 @@ ports! {
         beat_used_o: Out = uint(bits_for(p.lanes.into())),
         /// Elements of the row up to this beat.
         beat_count_o: Out = uint(bits_for((p.lanes * p.max_beats).into())),
-        /// What came beside the first beat of its row.
+        /// The bits that came with the first beat of its row.
         beat_row_o: OutOption = uint(p.row_width.max(1)).when(p.row_width > 0),
         /// Its data.
         beat_data_o: Out = uint(p.width),
-        /// What is kept of the beat of `preparation` cycles ago; present with `preparation`.
+        /// The prepared beat for the beat of `preparation` cycles ago; present with `preparation`.
         kept_i: InOption = uint(p.kept_width).when(p.preparation > 0),
         /// The answer to the row that ended `analysis` cycles ago.
         result_i: In = uint(p.result_width),
         /// There is a beat for the lanes.
         lane_valid_o: Out = bit(),
-        /// What was kept of it.
+        /// The beat as it was kept.
         lane_data_o: Out = uint(p.kept()),
         /// The answer to its row.
         lane_result_o: Out = uint(p.result_width),
-        /// What the lanes made of the beat of `scaling` cycles ago.
+        /// The changed beat for the beat of `scaling` cycles ago.
         lane_i: In = uint(p.output_width),
         /// Rows that leave, as many as came, in order.
         output: OutStream<FrameResult> = (p.output_width, p.lanes),
@@ -116,7 +117,7 @@ ports! {
 }
 
 impl RowFrame {
-    /// Cycles that a FIFO keeps a beat at least.
+    /// Cycles that a beat stays in a FIFO at least.
     fn fifo_latency(&self) -> u32 {
         if self.storage == FifoStorage::Registers { 1 } else { 2 }
     }
@@ -149,7 +150,7 @@ impl RowFrame {
     }
 }
 
-/// A beat that is in order: what the gate lets through.
+/// A beat that is in order: the gate lets it through.
 struct Gate {
     valid: Signal,
     data: Signal,
@@ -177,13 +178,14 @@ impl Block for RowFrame {
     const ABOUT: About = About {
         name: "row_frame",
         summary: "keeps rows while they are analysed, and hands out their beats with the answer",
-        contract: "Rows enter in beats of `lanes` elements; all are used but in the beat with input_last_i, where the first\n\
-            input_used_i are. beat_* shows each beat one cycle after it came; result_i answers a row `analysis` cycles after\n\
-            its last beat was there, and with `preparation` kept_i is what is kept of a beat that much later. Then lane_* shows the row's beats with that answer, and lane_i is what becomes of one\n\
-            `scaling` cycles later; these leave in order.\n\
-            Broken rules are repaired and told by output_error_o in all beats of the row: input_used_i of 0 or more than\n\
-            `lanes` counts as `lanes`, and of a row with more than max_beats beats the rest is taken and dropped.\n\
-            clear_i drops all rows inside, also one that has not ended: the next beat begins a row.",
+        contract: "Rows enter in beats of `lanes` elements. All elements are used, except in the beat with\n\
+            input_last_i, which uses the first input_used_i elements. beat_* shows each beat one cycle after it\n\
+            came. result_i answers a row `analysis` cycles after its last beat was shown. With `preparation` kept_i\n\
+            is the prepared beat, `preparation` cycles after its beat. Then lane_* shows the row's beats with the\n\
+            answer, and lane_i is the changed beat `scaling` cycles later. Changed beats leave in order.\n\
+            Broken rules are repaired and told by output_error_o in all beats of the row: input_used_i of 0 or more\n\
+            than `lanes` counts as `lanes`, and the beats of a row after the first max_beats are taken and dropped.\n\
+            clear_i drops all rows inside, even a row that has not ended: the next beat begins a row.",
         reference: "",
     };
 
@@ -216,7 +218,7 @@ impl Block for RowFrame {
             m.connect(port, row);
         }
 
-        m.comment("The answers. There are never more than beats that wait.");
+        m.comment("The answers. There are never more answers than waiting beats.");
         let ends = later_valid(m, "ends", gate.valid & gate.last, self.analysis, clear);
         let error = later(m, "error", gate.error, self.analysis);
         let answers = m.instance("u_answers", self.fifo(self.result_width + 1, self.buffer));

@@ -1,16 +1,16 @@
-//! How arithmetic that nothing stops stands between two streams.
+//! Arithmetic that nothing stops, between two streams.
 
 use super::pipe::later_valid;
 use crate::blocks::common::{StreamFifo, StreamFifoPorts};
 use crate::lang::{Module, Signal, bit, bits_for, mux, uint};
 
-/// A pipeline that nothing stops, and behind it a place for everything that is inside.
+/// A pipeline that nothing stops, and a FIFO at its end with a place for every beat inside.
 pub(crate) struct Section {
     /// A beat may begin.
     pub room: Signal,
-    /// To be driven: one does.
+    /// To be driven: a beat begins.
     pub enters: Signal,
-    /// To be driven: one has left the FIFO.
+    /// To be driven: a beat has left the FIFO.
     pub leaves: Signal,
     pub fifo: StreamFifoPorts,
     latency: u32,
@@ -35,7 +35,7 @@ impl Section {
         Self { room, enters, leaves, fifo, latency }
     }
 
-    /// `data` is what comes out of the pipeline, `latency` cycles after `begins`.
+    /// `data` is the output of the pipeline, `latency` cycles after `begins`.
     pub fn catch(&self, m: &mut Module, name: &str, begins: Signal, data: Signal, clear: Signal) {
         let valid = later_valid(m, &format!("{name}_valid"), begins, self.latency, clear);
         m.connect(self.fifo.input.valid, valid);

@@ -1,8 +1,8 @@
 //! Softmax of rows, with an online maximum.
 //!
-//! Powers of e are powers of two of x log2 e. The largest whole part of these logarithms so far is what weights are relative
-//! to: where it grows, the sum is shifted, and no second look at the row is needed. A beat is kept as mantissas, places
-//! below the maximum of its time, and that maximum.
+//! Powers of e are powers of two of x log2 e. Weights are relative to the largest whole part of these logarithms so
+//! far. When this maximum grows, the sum is shifted, so the row need not be read again. A beat is kept as mantissas, as
+//! places below the maximum of its time, and as that maximum.
 
 use super::adder::add;
 use super::half::{ToRound, round_latency, round_to_half};
@@ -18,7 +18,7 @@ use crate::lang::{
     bits_for, bundle, cat, mux, parameters, ports, sint, uint,
 };
 
-/// Bits of the places that a weight is below the maximum; the last value is nothing at all.
+/// Bits of the number of places that a weight is below the maximum; the largest number means that the weight is 0.
 const BELOW: u32 = 6;
 /// Bits of the exponent of a row.
 const EXPONENT: u32 = 9;
@@ -30,7 +30,7 @@ parameters! {
         lanes: u32 = 16, in 1..=4096, tag "l";
         /// Beats of the longest row.
         max_beats: u32 = 64, in 1..=65536, tag "b";
-        /// Beats that are kept; twice max_beats let a row enter while another one leaves.
+        /// Beats that are kept. With twice max_beats a row can enter while another one leaves.
         buffer: u32 = 128, in 1..=65_536, note "at least max_beats", tag "k";
         /// Where beats are kept.
         storage: FifoStorage = FifoStorage::Memory, tag "";
@@ -41,9 +41,9 @@ parameters! {
 bundle! {
     /// Part of a row of probabilities.
     pub struct SoftmaxResult(lanes: u32) {
-        /// fp16 numbers; of elements that are not in use they mean nothing.
+        /// fp16 numbers; undefined for elements that are not in use.
         values: FieldArray = uint(16).array(*lanes),
-        /// Elements in use; all but in a last beat.
+        /// Elements in use: all, except in a last beat.
         used: Field = uint(bits_for((*lanes).into())),
         /// The beat is the last one of its row.
         last: Field = bit(),
@@ -51,7 +51,8 @@ bundle! {
         error: Field = bit(),
         /// Plus infinity or a NaN counts, and all of the row is NaN: the same in all of its beats.
         undefined: Field = bit(),
-        /// Nothing but minus infinity counts, and all of the row is 0 (if it is not undefined): the same in all of its beats.
+        /// No element that counts exceeds minus infinity. All of the row is 0, if it is not undefined: the same in all
+        /// of its beats.
         empty: Field = bit(),
     }
 }
@@ -59,9 +60,11 @@ bundle! {
 ports! {
     /// Ports of [`Softmax`].
     pub struct SoftmaxPorts(p: &Softmax) {
-        /// Drops all that is inside at the coming edge; nothing is taken in this cycle, and what leaves in it has left.
+        /// Drops everything inside at the coming edge. Nothing is taken in this cycle; a beat that leaves in this cycle
+        /// has left.
         clear_i: In = bit(),
-        /// Elements that count, the first ones of the row; looked at with its first beat. All others are as if minus infinity.
+        /// Number of elements of the row that count, from its first one on; read with its first beat. All others are
+        /// treated as minus infinity.
         length_i: In = uint(p.count_width()),
         /// Rows that come; there are no gains.
         input: InStream<NormBeat> = (p.lanes, false),
@@ -79,9 +82,9 @@ parameters! {
 ports! {
     /// Ports of [`ShareLane`].
     pub struct ShareLanePorts(p: &ShareLane) {
-        /// Mantissa of the weight, behind the point.
+        /// Mantissa of the weight: its places after the point.
         mantissa_i: In = uint(FRACTION),
-        /// Places that the weight is below the maximum of its time.
+        /// Places by which the weight is below the maximum of its time.
         below_i: In = uint(BELOW),
         /// Reciprocal of the sum.
         digits_i: In = uint(RECIPROCAL),
@@ -108,7 +111,7 @@ impl Block for ShareLane {
         name: "share_lane",
         summary: "a weight times the reciprocal of its row's sum, rounded to fp16 once",
         contract: "y_o = (2^16 + mantissa_i) * digits_i * 2^(exponent_i - below_i) of `latency` cycles ago, to nearest, ties to even;\n\
-            exponent_i comes a cycle later than the others.",
+            exponent_i comes a cycle later than the other inputs.",
         reference: "",
     };
 
@@ -142,13 +145,14 @@ impl Softmax {
         bits_for(u64::from(self.lanes) * u64::from(self.max_beats))
     }
 
-    /// Places of the sum behind the point: what all elements lose together is below 2^-16.
+    /// Places of the sum after the point: the loss of all elements together is below 2^-16.
     #[must_use]
     pub fn places(&self) -> u32 {
         FRACTION + self.count_width()
     }
 
-    /// Bits of the sum: each weight is below 2. A row of one element has a bit to spare, as reciprocals are of no fewer.
+    /// Bits of the sum: each weight is below 2. For rows of one element it has a spare bit, since reciprocals need as
+    /// many.
     fn sum_width(&self) -> u32 {
         (self.places() + 1 + self.count_width()).max(NARROWEST)
     }
@@ -157,7 +161,7 @@ impl Softmax {
         RowReciprocal { width: self.sum_width() }
     }
 
-    /// Cycles from a beat to its whole parts, to the maximum with it, and to all that is kept of it.
+    /// Cycles from a beat to its whole parts, to the maximum with it, and to all values that are kept of it.
     fn passed(&self) -> (u32, u32, u32) {
         let whole = 1 + PowerLane::whole_latency();
         let most = whole + tree_latency(self.lanes) + 1;
@@ -197,16 +201,18 @@ impl Block for Softmax {
     const ABOUT: About = About {
         name: "softmax",
         summary: "softmax of fp16 rows with an online maximum",
-        contract: "y = e^x / sum of e^x over the first length_i elements of the row; the others give 0. By powers of two of x log2 e with 16\n\
-            places, mantissas of 16 places from 64 lines, a sum with 16 + bits of the longest length places relative to the\n\
-            largest whole part so far, a reciprocal of 18 places from 256 lines; the product is rounded once.\n\
-            A row of n elements takes 2 ceil(n / lanes) + latency - 1 cycles, latency from its last beat to its first result; rows\n\
-            follow each other without a break as long as the buffer holds what is inside.\n\
-            A row in which +infinity or a NaN counts is undefined: all of it is NaN (0x7e00). One in which nothing but -infinity\n\
-            counts (length_i may be 0) is empty: all of it is 0. Elements that do not count may be anything.\n\
-            Broken rules are repaired and told by output_error_o in all beats of the row: input_used_i of 0 or more than `lanes` counts as\n\
-            `lanes`, and of a row with more than max_beats beats the rest is taken and dropped.\n\
-            clear_i drops all rows inside, also one that has not ended: the next beat begins a row.",
+        contract: "y = e^x / sum of e^x over the first length_i elements of the row; the other elements give 0. e^x\n\
+            is a power of two of x log2 e with 16 places; its mantissa of 16 places comes from 64 lines. The sum is\n\
+            relative to the largest whole part so far. It has 16 places, and as many more as the longest length has\n\
+            bits. Its reciprocal of 18 places comes from 256 lines. The product is rounded once.\n\
+            A row of n elements takes 2 ceil(n / lanes) + latency - 1 cycles, latency from its last beat to its\n\
+            first result; rows follow each other without a break as long as the buffer holds what is inside.\n\
+            A row in which +infinity or a NaN counts is undefined: all of it is NaN (0x7e00). A row is empty if all\n\
+            elements that count are -infinity, or length_i is 0: all of it is 0. Elements that do not count may be\n\
+            anything.\n\
+            Broken rules are repaired and told by output_error_o in all beats of the row: input_used_i of 0 or more\n\
+            than `lanes` counts as `lanes`, and the beats of a row after the first max_beats are taken and dropped.\n\
+            clear_i drops all rows inside, even a row that has not ended: the next beat begins a row.",
         reference: "Milakov and Gimelshein, arXiv:1805.02867 (online maximum); Stevens et al., Softermax, DAC 2021 (powers of two)",
     };
 
@@ -254,7 +260,7 @@ impl Block for Softmax {
     }
 }
 
-/// What goes with a beat.
+/// Flags of a beat.
 struct Control {
     valid: Signal,
     first: Signal,
@@ -286,7 +292,7 @@ impl Softmax {
         counts.q
     }
 
-    /// What is kept of a beat, and the answer to a row.
+    /// The values that are kept of a beat, and the answer to a row.
     fn analyse(&self, m: &mut Module, beat: &Control, data: Signal, counts: Array) -> (Signal, Signal) {
         let lanes = self.lanes;
         let data = later(m, "counted", data, 1);
@@ -313,7 +319,7 @@ impl Softmax {
         most.next_when(valid, mux(first | here.gt(most.q), here, most.q));
         let bad = m.reg("bad_q", bit());
         bad.next_when(valid, odd | (bad.q & !first));
-        // How far it grew; of a first beat it does not matter.
+        // How far it grew; not used for a first beat.
         let grown = m.reg("grown_q", uint(BELOW));
         let before = m.reg("before_q", sint(WHOLE));
         before.next_when(valid, most.q);
@@ -344,8 +350,8 @@ impl Softmax {
         m.comment("Their sum.");
         let sum = tree(m, "sum", weight.q, |ty| uint(ty.width + 1), |m, name, a, b| add(m, name, a, b, false));
         let to_sum = 1 + tree_latency(lanes);
-        // How far the sum moves is known a cycle before, and waits as a one among zeros: that is the shorter half of a shifter.
-        // All zeros begin a row; without a beat nothing moves, and nothing is added.
+        // The shift of the sum is known a cycle before, and waits as a one-hot word: that is the shorter half of a
+        // shifter. All zeros begin a row. Without a beat nothing is shifted, and nothing is added.
         let (valid, first) = beat.later(m, "sum", at_kept + to_sum - 1);
         let grown = later(m, "grown_late", grown.q, spare + to_sum - 1);
         let moves = m.reg("moves_q", uint(width));
@@ -383,7 +389,7 @@ impl Softmax {
         let exponent = answer.slice(RECIPROCAL..RECIPROCAL + EXPONENT);
         let most = answer.slice(RECIPROCAL + EXPONENT..RECIPROCAL + EXPONENT + WHOLE).as_sint();
         let flags = answer.slice(RECIPROCAL + EXPONENT + WHOLE..RECIPROCAL + EXPONENT + WHOLE + 2);
-        m.comment("What the maximum grew since the beat came.");
+        m.comment("How much the maximum grew since the beat came.");
         let then = kept.slice(lanes * word..lanes * word + WHOLE).as_sint();
         let grown = places_below(m, "since", most, then);
         let (exponent, grown) = (later(m, "row_exponent", exponent, 1), later(m, "since_then", grown, 1));
@@ -409,7 +415,7 @@ impl Softmax {
     }
 }
 
-/// `high` - `low`, which is not negative, or the most that [`BELOW`] bits hold.
+/// `high` - `low`, which is not negative, or the largest number of [`BELOW`] bits if that is less.
 fn places_below(m: &mut Module, name: &str, high: Signal, low: Signal) -> Signal {
     let distance = m.wire(name, high.as_uint().wrapping_sub(low.as_uint()));
     distance.slice(0..BELOW) | distance.slice(BELOW..WHOLE).any().repeat(BELOW)

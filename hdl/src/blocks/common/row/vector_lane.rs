@@ -1,4 +1,4 @@
-//! What a vector unit does with one element, before and behind the norm of its row.
+//! The steps of a vector unit for one element, before and after the norm of its row.
 
 use super::pipe::later;
 use crate::blocks::common::{FloatAdd, FloatFunction, FloatMul, FloatTable, FloatToInt};
@@ -7,7 +7,7 @@ use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, cat, mux, 
 parameters! {
     /// Elaboration parameters.
     pub struct VectorLane {
-        /// What the step activate is.
+        /// The function of the step activate.
         function: FloatFunction = FloatFunction::Silu, tag "";
         /// Ranks of registers in each product.
         mul_stages: u32 = 2, in 0..=32, tag "m";
@@ -15,7 +15,7 @@ parameters! {
         add_stages: u32 = 2, in 0..=32, tag "a";
         /// Ranks of registers in the function.
         table_stages: u32 = 5, in 0..=32, tag "t";
-        /// Registers between the units and behind the last FIFO too, so that no path goes through two of them.
+        /// Registers between the units and after the last FIFO too, so that no path goes through two units.
         apart: bool = false, tag "apart";
     }
     rules = |p, rules| {
@@ -28,7 +28,7 @@ parameters! {
 ports! {
     /// Ports of [`VectorLane`].
     pub struct VectorLanePorts(p: &VectorLane) {
-        /// Multiply by scale_i; steady while anything is inside, as all of the steps.
+        /// Multiply by scale_i. This input is steady while anything is inside, as are all steps.
         scale_step_i: In = bit(),
         /// Then add addend_i.
         add_step_i: In = bit(),
@@ -44,7 +44,7 @@ ports! {
         addend_i: In = uint(16),
         /// Its factor, fp16.
         factor_i: In = uint(16),
-        /// What became of it, [`VectorLane::latency`] cycles later.
+        /// The element after all steps, [`VectorLane::latency`] cycles later.
         y_o: Out = uint(16),
     }
 }
@@ -62,7 +62,7 @@ impl VectorLane {
         FloatTable { function: self.function, stages: self.table_stages, ..FloatTable::default() }
     }
 
-    /// Cycles from an element to what became of it.
+    /// Cycles from an element to its result.
     #[must_use]
     pub fn latency(&self) -> u32 {
         2 * self.mul_stages + self.add_stages + self.table_stages + 1 + 3 * self.between()
@@ -126,7 +126,7 @@ impl Block for VectorLane {
     }
 }
 
-/// The result of a step, or what went into it, as many cycles later.
+/// The result of a step, or its operand as many cycles later.
 #[track_caller]
 fn chosen(m: &mut Module, name: &str, step: Signal, result: Signal, otherwise: Signal, stages: u32) -> Signal {
     let otherwise = later(m, &format!("{name}_without"), otherwise, stages);
@@ -140,7 +140,7 @@ parameters! {
         mul_stages: u32 = 2, in 0..=32, tag "m";
         /// Ranks of registers in the conversion.
         int_stages: u32 = 2, in 0..=32, tag "i";
-        /// Registers before and between the units too, so that no path goes through two of them.
+        /// Registers before and between the units too, so that no path goes through two units.
         apart: bool = false, tag "apart";
     }
     rules = |p, rules| {
@@ -154,15 +154,15 @@ ports! {
     pub struct RequantizeLanePorts(p: &RequantizeLane) {
         /// To an integer of 8 bits; steady while anything is inside.
         int8_i: In = bit(),
-        /// To an integer of 4 bits; steady while anything is inside, and not with int8_i.
+        /// To an integer of 4 bits; steady while anything is inside; not together with int8_i.
         int4_i: In = bit(),
-        /// What an element is multiplied by before it becomes an integer, fp16; steady while anything is inside.
+        /// Factor of an element before it becomes an integer, fp16; steady while anything is inside.
         quantizer_i: In = uint(16),
         /// The element, fp16.
         x_i: In = uint(16),
         /// fp16, or the integer in the low bits with its sign above, [`RequantizeLane::latency`] cycles later.
         y_o: Out = uint(16),
-        /// y_o is no number as it should be: saturated, from a NaN, infinite or a NaN.
+        /// y_o is a saturated integer, an integer from a NaN, an infinity or a NaN.
         overflow_o: Out = bit(),
     }
 }
@@ -176,7 +176,7 @@ impl RequantizeLane {
         FloatToInt { width: 8, stages: self.int_stages, flags: true, ..FloatToInt::default() }
     }
 
-    /// Cycles from an element to what became of it.
+    /// Cycles from an element to its result.
     #[must_use]
     pub fn latency(&self) -> u32 {
         self.mul_stages + self.int_stages + 1 + 2 * u32::from(self.apart)
@@ -188,8 +188,8 @@ impl Block for RequantizeLane {
     const ABOUT: About = About {
         name: "requantize_lane",
         summary: "an fp16 number as it is, or times a factor and rounded to an integer",
-        contract: "With int8_i or int4_i, y_o = x_i * quantizer_i, rounded to fp16, then to an integer (both to nearest, ties to even), saturated; a\n\
-            NaN gives 0. Otherwise y_o = x_i.",
+        contract: "With int8_i or int4_i, y_o = x_i * quantizer_i, rounded to fp16, then to an integer (both to\n\
+            nearest, ties to even), and saturated. A NaN gives 0. Otherwise y_o = x_i.",
         reference: "",
     };
 

@@ -19,13 +19,13 @@ parameters! {
         lanes: u32 = 8, in 1..=256, tag "l";
         /// Beats of the longest row that can be normalised.
         max_beats: u32 = 64, in 1..=65536, tag "b";
-        /// Beats that the norm keeps; twice max_beats let a row enter while another one leaves.
+        /// Beats that the norm keeps. With twice max_beats a row can enter while another one leaves.
         buffer: u32 = 128, in 1..=65_536, note "at least max_beats", tag "k";
         /// The steps on an element.
         lane: VectorLane = VectorLane::default();
         /// The last one.
         requantize: RequantizeLane = RequantizeLane::default();
-        /// What it has for whole rows, beside the norm by the root mean square.
+        /// Its units for whole rows, in addition to the norm by the root mean square.
         units: RowUnits = RowUnits::default();
     }
     rules = |p, rules| {
@@ -35,7 +35,7 @@ parameters! {
 }
 
 bundle! {
-    /// What is done with the elements of a row, in this order.
+    /// The steps for the elements of a row, in this order.
     pub struct VectorSteps(units: RowUnits) {
         /// Multiply by scale.
         scale: Field = bit(),
@@ -49,11 +49,11 @@ bundle! {
         rotate: FieldOption = bit().when(units.rotary),
         /// Normalise the row.
         norm: Field = bit(),
-        /// How: 0 by the root mean square, 1 softmax, 2 layer norm.
+        /// Kind of the norm: 0 by the root mean square, 1 softmax, 2 layer norm.
         kind: FieldOption = uint(2).when(units.has_kinds()),
-        /// And multiply by the element's gain.
+        /// Also multiply by the element's gain.
         gain: Field = bit(),
-        /// What rows become: 0 fp16, 1 integers of 8 bits, 2 of 4 bits.
+        /// Format of the results: 0 fp16, 1 integers of 8 bits, 2 integers of 4 bits.
         format: Field = uint(2),
         /// Factor of the step scale, fp16.
         scale_factor: Field = uint(16),
@@ -65,7 +65,7 @@ bundle! {
 }
 
 bundle! {
-    /// Part of a row of operands: as long as the row they belong to.
+    /// Part of a row of operands: as long as its row of input.
     pub struct OperandBeat(lanes: u32) {
         /// fp16 numbers.
         values: FieldArray = uint(16).array(*lanes),
@@ -75,9 +75,9 @@ bundle! {
 bundle! {
     /// Part of a row that has gone through the steps.
     pub struct VectorResult(lanes: u32) {
-        /// fp16 numbers, or integers in the low bits with their sign above; of elements that are not in use they mean nothing.
+        /// fp16 numbers, or sign-extended integers; undefined for elements that are not in use.
         values: FieldArray = uint(16).array(*lanes),
-        /// Elements in use; all but in a last beat.
+        /// Elements in use: all, except in a last beat.
         used: Field = uint(bits_for((*lanes).into())),
         /// The beat is the last one of its row.
         last: Field = bit(),
@@ -91,18 +91,19 @@ bundle! {
 ports! {
     /// Ports of [`VectorUnit`].
     pub struct VectorUnitPorts(p: &VectorUnit) {
-        /// Drops all that is inside at the coming edge; nothing is taken in this cycle, and what leaves in it has left.
+        /// Drops everything inside at the coming edge. Nothing is taken in this cycle; a beat that leaves in this cycle
+        /// has left.
         clear_i: In = bit(),
         /// What to do: steady from the first beat of a row on until all rows have left.
         steps: InBundle<VectorSteps> = p.units.clone(),
         /// Rows that come.
         input: InStream<VectorBeat> = (p.lanes, p.stage().length_width()),
-        /// Addends, a beat for each beat of input; taken with the step add alone.
+        /// Addends, a beat for each beat of input; taken only with the step add.
         addend: InStream<OperandBeat> = p.lanes,
-        /// Factors, a beat for each beat of input; taken with the step multiply alone. With rotate: the angles of pairs, a cosine
-        /// and a sine each.
+        /// Factors, a beat for each beat of input; taken only with the step multiply. With rotate: the angles of pairs,
+        /// a cosine and a sine each.
         factor: InStream<OperandBeat> = p.lanes,
-        /// Gains, a beat for each beat of input; taken with the step gain alone, and never for a softmax.
+        /// Gains, a beat for each beat of input; taken only with the step gain, and never for a softmax.
         gain: InStream<GainBeat> = (p.lanes, p.units.layer_norm),
         /// The same rows after the steps.
         output: OutStream<VectorResult> = p.lanes,
@@ -112,13 +113,14 @@ ports! {
 }
 
 impl VectorUnit {
-    /// What is done with whole rows.
+    /// The stage for whole rows.
     #[must_use]
     pub fn stage(&self) -> NormStage {
         NormStage { lanes: self.lanes, max_beats: self.max_beats, buffer: self.buffer, units: self.units.clone() }
     }
 
-    /// What turns pairs of elements, where there is such a step: as deep in its products as the lanes.
+    /// The unit that turns pairs of elements, if there is this step. Its products have as many ranks as the products of
+    /// lanes.
     #[must_use]
     pub fn rotary(&self) -> RotaryEmbedding {
         RotaryEmbedding {
@@ -140,8 +142,8 @@ impl VectorUnit {
         self.lane.latency() + self.requantize.latency() + 2 + u32::from(self.lane.apart)
     }
 
-    /// Cycles from the first beat that is offered to the last one that leaves, of one row of `elements` that never waits, with
-    /// a norm of some kind, and turned.
+    /// Cycles from the first beat that is offered to the last one that leaves, for one row of `elements` that never
+    /// waits. The row has a norm of some kind, or none, and is turned or not.
     #[must_use]
     pub fn cycles(&self, elements: u32, kind: Option<NormKind>, rotate: bool) -> u32 {
         let turned = if rotate { self.rotary().cycles(0) } else { 0 };
@@ -154,16 +156,22 @@ impl Block for VectorUnit {
     const ABOUT: About = About {
         name: "vector_unit",
         summary: "fp16 rows through a list of steps: scale, add, activate, multiply, turn pairs, norms or softmax, requantize",
-        contract: "Of each element x: scale makes x * scale_factor of it, add adds the element's addend, activate applies `function`, multiply multiplies\n\
-            by the element's factor, each rounded to fp16; rotate turns pairs as rotary_embedding does; norm is rms_norm of the row, with\n\
-            gains where gain is set, else 1, or what kind says: softmax over the first input_length_i elements, or layer_norm, with biases\n\
-            beside the gains; format makes\n\
-            integers of it: times quantizer, rounded to fp16, rounded to an integer, saturated. All roundings are to nearest, ties to even.\n\
-            Steps that are not set are left out. gain means something with norm alone; format 3 is format 0.\n\
-            The length of a row is that of input: last and used of it count. Broken rules are repaired and told by output_error_o in the last beat:\n\
-            input_used_i of 0 or more than `lanes` counts as `lanes`, and a row of more than max_beats beats that is normalised loses the rest.\n\
-            Results are as those of float_mul, float_add, float_table, the row units and float_to_int.\n\
-            clear_i drops all that is inside, and may come at any time.",
+        contract: "The steps that are set change each element x in this order, and each step rounds to fp16.\n\
+            scale multiplies x by scale_factor, add adds the element's addend, activate applies `function`, multiply\n\
+            multiplies by the element's factor.\n\
+            rotate turns pairs as rotary_embedding does.\n\
+            norm applies rms_norm, softmax or layer_norm to the row, as kind says. gain uses the element's gain, and\n\
+            its bias in a layer_norm; otherwise gains are 1 and biases 0. A softmax has no gains, and counts the\n\
+            first input_length_i elements.\n\
+            format 1 and 2 make integers: times quantizer, rounded to fp16, rounded to an integer, saturated. format\n\
+            3 is format 0.\n\
+            All roundings are to nearest, ties to even. gain has no effect without norm.\n\
+            The input decides the length of a row: its last and used count. Broken rules are repaired and told by\n\
+            output_error_o in the last beat:\n\
+            input_used_i of 0 or more than `lanes` counts as `lanes`, and a row that is normalised loses its beats\n\
+            after the first max_beats.\n\
+            Results equal the results of float_mul, float_add, float_table, the row units and float_to_int.\n\
+            clear_i drops everything inside, and may come at any time.",
         reference: "Elfwing et al., arXiv:1702.03118 (SiLU); Zhang and Sennrich, arXiv:1910.07467 (RMSNorm)",
     };
 
@@ -224,7 +232,7 @@ impl Block for VectorUnit {
         };
         m.connect(first.leaves, first.fifo.output.fire());
 
-        m.comment("What is done with whole rows.");
+        m.comment("The stage for whole rows.");
         let stage = m.instance("u_norm", self.stage());
         m.connect(stage.clear_i, io.clear_i);
         m.connect(stage.norm_i, steps.norm);
@@ -289,7 +297,8 @@ struct Stepped {
 }
 
 impl VectorUnit {
-    /// From the lanes to the stage for rows: through what turns pairs, or around it. Factors go where they are used.
+    /// From the lanes to the stage for rows: through the unit that turns pairs, or around it. Factors go where they are
+    /// used.
     fn rotate(&self, m: &mut Module, io: &VectorUnitPorts, begins: Signal, from: &Stepped, to: &Stream<VectorBeat>) {
         let Some(rotate) = io.steps.rotate else {
             m.connect(io.factor.ready, begins & io.steps.multiply);

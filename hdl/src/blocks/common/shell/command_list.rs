@@ -1,4 +1,4 @@
-//! Has the DMAs asked for the operands of an operation, and knows when all of that has ended, or what went wrong.
+//! Requests the operands of an operation from the DMAs, and knows when all commands have ended, or which error came.
 
 use super::job_controller::job_error;
 use crate::blocks::common::bus::dma::dma_error;
@@ -14,7 +14,7 @@ parameters! {
         dmas: u32 = 5, in 1..=64, tag "n";
         /// Most commands to a DMA for one operation.
         times: u32 = 1, in 1..=65535, tag "t";
-        /// Commands that a DMA takes ahead of their ends.
+        /// Commands that a DMA takes before the first of them has ended.
         commands: u32 = 4, in 2..=16, tag "c";
     }
 }
@@ -24,7 +24,7 @@ impl CommandList {
         bits_for(self.times.into())
     }
 
-    /// A command may be in front of those that a DMA has room for.
+    /// One command may wait in front of a DMA, next to the commands that the DMA has room for.
     fn open_width(&self) -> u32 {
         bits_for(u64::from(self.commands) + 1)
     }
@@ -37,19 +37,20 @@ ports! {
         clear_i: In = bit(),
         /// An operation begins.
         begin_i: In = bit(),
-        /// How often each DMA is to be asked; looked at with begin_i.
+        /// Number of commands for each DMA; read with begin_i.
         times_i: InArray = uint(p.times_width()).array(p.dmas),
         /// A command to this DMA is due; it stays until it is taken.
         asks_o: OutArray = bit().array(p.dmas),
-        /// A DMA takes a command: one that is due, or one from elsewhere while none is.
+        /// A DMA takes a command: a command that is due, or, if none is due, a command from elsewhere.
         taken_i: InArray = bit().array(p.dmas),
         /// A command of a DMA ends.
         ended_i: InArray = bit().array(p.dmas),
         /// With ended_i: 0, or a number of `dma_error`.
         error_i: InArray = uint(3).array(p.dmas),
-        /// Nothing is due, and all that was taken has ended.
+        /// Nothing is due, and all commands that were taken have ended.
         done_o: Out = bit(),
-        /// Not 0 for one cycle: a command ended with an error, by this number of `job_error`; that of the first DMA of several.
+        /// Not 0 for one cycle: a command ended with an error, by this number of `job_error`. If several DMAs have one,
+        /// the first DMA's error.
         error_o: Out = uint(8),
     }
 }
@@ -59,8 +60,9 @@ impl Block for CommandList {
     const ABOUT: About = About {
         name: "command_list",
         summary: "commands to the DMAs of an operation, and their ends",
-        contract: "From the cycle after begin_i on, asks_o is high until so many commands were taken. done_o means something from then on. An\n\
-            operation begins when the one before is done, or was cleared.",
+        contract: "From the cycle after begin_i on, asks_o of each DMA is high until its number of commands was\n\
+            taken. done_o is valid from that cycle on.\n\
+            An operation begins when the one before is done, or was cleared.",
         reference: "",
     };
 
@@ -92,7 +94,7 @@ impl Block for CommandList {
             (fault.eq(dma_error::SLVERR), code(job_error::SLVERR)),
             (fault.eq(dma_error::DECERR), code(job_error::DECERR)),
         ];
-        // The DMAs refuse nothing that operand_list has passed.
+        // The DMAs refuse no operand that operand_list has passed.
         m.connect(io.error_o, select(&meanings, code(job_error::WINDOW)));
         self.properties(m, io);
     }
@@ -103,7 +105,8 @@ impl Block for CommandList {
 }
 
 impl CommandList {
-    /// Commands of each DMA as the ports show them: given exactly as often as was wanted, and all ended when that is told.
+    /// Commands of each DMA as the ports show them: exactly as many as requested are given, and all have ended when
+    /// done_o says so.
     fn properties(&self, m: &mut Module, io: &CommandListPorts) {
         m.formal(|m| m.for_each("formal", self.dmas, |m, k| self.properties_of(m, io, k)));
     }
@@ -111,7 +114,7 @@ impl CommandList {
     fn properties_of(&self, m: &mut Module, io: &CommandListPorts, k: Index) {
         let (asks, taken, ended) = (io.asks_o.at(k), io.taken_i.at(k), io.ended_i.at(k));
         let (times, count) = (uint(self.times_width()), uint(self.open_width()));
-        m.comment("The environment: a beginning when the one before is done, ends of what was taken, no more than a DMA takes.");
+        m.comment("The environment: operations follow each other, only taken commands end, no DMA takes too many.");
         m.assume("begins_when_done", !io.begin_i | io.done_o);
         let open = m.reg_init("formal_open_q", count, 0);
         let moved = open.q.wrapping_add(taken.extend(count.width)).wrapping_sub(ended.extend(count.width));

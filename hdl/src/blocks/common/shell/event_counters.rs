@@ -18,20 +18,21 @@ parameters! {
         most: u32 = 1, in 1..=65535, note "they fit in a segment", tag "m", named "when set";
     }
     rules = |p, rules| {
-        // All segments but the last one are whole; one that is not has the bits of the counter that are left.
+        // All segments are whole except the last one, which has the remaining bits of the counter.
         let fits = p.event_width() <= p.segment.min(p.width);
-        rules.demand(fits, "most", p.most, format!("what fits in a segment of {} bits", p.segment.min(p.width)));
+        rules.demand(fits, "most", p.most, format!("a number of {} bits", p.segment.min(p.width)));
     };
 }
 
 ports! {
     /// Ports of [`EventCounters`].
     pub struct EventCountersPorts(p: &EventCounters) {
-        /// Sets all counters to 0; events of this cycle and of those still on their way are not counted.
+        /// Sets all counters to 0. Events of this cycle, and events still on their way, are not counted.
         clear_i: In = bit(),
         /// Per counter: events in this cycle.
         event_i: InArray = uint(p.event_width()).array(p.counters),
-        /// Per counter: events since the last clear, modulo 2^width, those of the last cycles not counted yet; see latency.
+        /// Per counter: events since the last clear, modulo 2^width. Events of the last cycles are not counted yet; see
+        /// latency.
         count_o: OutArray = uint(p.width).array(p.counters),
     }
 }
@@ -56,7 +57,8 @@ impl Block for EventCounters {
     const ABOUT: About = About {
         name: "event_counters",
         summary: "counters of events, in segments that carry one cycle later",
-        contract: "count_o = events from the last clear_i or reset on, up to latency cycles before. All bits of a count are of the same moment.",
+        contract: "count_o = events from the last clear_i or reset on, up to latency cycles before. All bits of a\n\
+            count belong to the same moment.",
         reference: "",
     };
 
@@ -70,7 +72,7 @@ impl Block for EventCounters {
                 let count = m.reg_init(&format!("count_{s}_q"), uint(width), 0);
                 let sum = m.wire(&format!("sum_{s}"), count.q + carry);
                 count.next(mux(io.clear_i, uint(width).lit(0), sum.truncate(width)));
-                // A segment waits for those above it, so that all of them show the same moment.
+                // A segment waits for the segments above it, so that all of them show the same moment.
                 let mut shown = count.q;
                 for stage in s + 1..segments {
                     let late = m.reg_init(&format!("count_{s}_{stage}_q"), uint(width), 0);

@@ -1,4 +1,5 @@
-//! Walks a chain of descriptors in memory: reads each, checks its header, has the accelerator do it, writes its tag.
+//! Walks a chain of descriptors in memory: reads each, checks its header, hands its operation to the accelerator,
+//! writes its tag.
 //!
 //! A descriptor is `descriptor_bytes` long, at a multiple of 64, little endian. Its header is the first 32 bytes:
 //!
@@ -29,9 +30,9 @@ use crate::lang::{
 pub mod job_error {
     /// Address of the descriptor: no multiple of 64, or outside of the window.
     pub const DESCRIPTOR: u32 = 1;
-    /// It does not begin with the magic bytes.
+    /// The descriptor does not begin with the magic bytes.
     pub const MAGIC: u32 = 2;
-    /// Its version is another one.
+    /// The descriptor has another version.
     pub const VERSION: u32 = 3;
     /// There is no such operation.
     pub const OPCODE: u32 = 4;
@@ -95,11 +96,11 @@ impl JobController {
 bundle! {
     /// What the accelerator is to do.
     pub struct Operation(words: u32) {
-        /// Which operation, from 1 on.
+        /// Number of the operation, from 1 on.
         opcode: Field = uint(8),
-        /// It reads nothing that the one before writes.
+        /// The operation reads nothing that the one before writes.
         independent: Field = bit(),
-        /// The descriptor behind its header.
+        /// The descriptor after its header.
         words: FieldArray = uint(32).array(*words),
     }
 }
@@ -119,17 +120,17 @@ ports! {
         host: Group<JobHostPorts> = (),
         /// Operations there are, numbered from 1; a constant of the accelerator.
         opcodes_i: In = uint(8),
-        /// Each port of the bus waits: something is asked for or offered and not done.
+        /// Per port of the bus: it waits, since something is requested or offered and not done.
         waiting_i: In = uint(p.ports),
-        /// Each port of the bus answered: some channel moved.
+        /// Per port of the bus: it answered, since some channel moved.
         answered_i: In = uint(p.ports),
-        /// Nothing is under way on the bus, and all DMAs and the accelerator are idle.
+        /// Nothing is in flight on the bus, and all DMAs and the accelerator are idle.
         idle_i: In = bit(),
         /// All work in flight is dropped: to the abort or clear of DMAs and accelerator. High until idle_i.
         abort_o: Out = bit(),
         /// Descriptors to read.
         fetch: OutStream<DmaCommand> = p.dma_spec(),
-        /// What was read.
+        /// The descriptors that were read.
         fetched: InStream<RowBeat> = p.axi.clone(),
         /// How reading ended.
         fetch_end: InStream<DmaCompletion> = p.axi.clone(),
@@ -151,13 +152,18 @@ impl Block for JobController {
     const ABOUT: About = About {
         name: "job_controller",
         summary: "walks a chain of descriptors in memory and has an accelerator do them",
-        contract: "From start_i on, one descriptor after the other: its address is checked, it is read, its header is checked, the operation is handed\n\
-            over, and when that has ended, its tag is written if it asks for it. A next address of 0 ends the job with done_o.\n\
-            The first error ends it: abort_o is high until idle_i, then error_o. A port of memory that does not answer for timeout_i cycles is an\n\
-            error too; error_o comes at once then, and abort_o stays high, starts refused, until the bus is idle.\n\
-            soft_reset_i drops the job without done_o or error_o; abort_o and soft_reset_busy_o are high until idle_i.\n\
-            opcode, flag and words of an operation stay after it was taken, until its operation_end is taken: nobody need copy them.\n\
-            An operation is handed over only when everything before it has ended; independent is for accelerators that overlap on their own.",
+        contract: "From start_i on, one descriptor follows the other. Its address is checked, it is read, its header\n\
+            is checked, and its operation is handed over. When the operation has ended, the tag is written if the\n\
+            descriptor asks for it. A next address of 0 ends the job with done_o.\n\
+            The first error ends the job: abort_o is high until idle_i, then error_o comes. A port of memory that\n\
+            does not answer for timeout_i cycles is an error too; then error_o comes at once, abort_o stays high and\n\
+            starts are refused until the bus is idle.\n\
+            soft_reset_i drops the job without done_o or error_o; abort_o and soft_reset_busy_o are high until\n\
+            idle_i.\n\
+            opcode, flag and words of an operation stay after it was taken, until its operation_end is taken, so no\n\
+            copy of them is needed.\n\
+            An operation is handed over only when everything before it has ended; independent is for accelerators\n\
+            that overlap operations on their own.",
         reference: "",
     };
 
@@ -216,7 +222,7 @@ impl Block for JobController {
         m.connect(io.operation_end.ready, state.is("Work"));
         let tag_sent = self.write_tag(m, io, state.is("WriteTag"), (header.tag_address, header.tag));
 
-        // A port of the bus that owes something and does not move, whatever the others do.
+        // A port of the bus that owes something and does not move, whatever the other ports do.
         let late = (0..self.ports).map(|port| {
             let name = |what: &str| if self.ports == 1 { what.to_owned() } else { format!("{what}_{port}") };
             let waited = m.reg_init(&format!("{}_q", name("waited")), uint(32), 0);
@@ -293,7 +299,7 @@ impl Block for JobController {
     }
 }
 
-/// What a bus error is called.
+/// The error of the job for an error of the bus.
 fn bus_error(error: Signal) -> Signal {
     let code = |number: u32| uint(8).lit(number);
     select(
@@ -302,7 +308,7 @@ fn bus_error(error: Signal) -> Signal {
             (error.eq(dma_error::SLVERR), code(job_error::SLVERR)),
             (error.eq(dma_error::DECERR), code(job_error::DECERR)),
         ],
-        // The DMA refuses what was checked here only where its own counters are too narrow.
+        // The DMA refuses a command that was checked here only where its own counters are too narrow.
         code(job_error::DESCRIPTOR),
     )
 }
@@ -315,7 +321,7 @@ struct Header {
     opcode: Signal,
     writes_tag: Signal,
     independent: Signal,
-    /// Something that must be 0 is not.
+    /// A bit that must be 0 is not.
     reserved: Signal,
     next: Signal,
     tag: Signal,
@@ -339,7 +345,7 @@ impl Header {
     }
 }
 
-/// What the controller remembers of the job.
+/// The state of the job in the controller.
 #[derive(Clone, Copy, Debug)]
 struct Registers {
     /// Address of the descriptor.
@@ -349,11 +355,11 @@ struct Registers {
     tag: Reg,
     code: Reg,
     place: Reg,
-    /// The job ended since memory did not answer.
+    /// The job ended because memory did not answer.
     timed_out: Reg,
 }
 
-/// What happens in this cycle.
+/// Events of this cycle.
 struct Step {
     begins: Signal,
     fails: Signal,
@@ -392,7 +398,7 @@ impl Registers {
 }
 
 impl JobController {
-    /// Asks for the descriptor at `address`.
+    /// Requests the descriptor at `address`.
     fn fetch(&self, m: &mut Module, io: &JobControllerPorts, now: Signal, address: Signal) {
         m.connect(io.fetch.valid, now);
         self.one_row(m, &io.fetch, address, self.descriptor_bytes);

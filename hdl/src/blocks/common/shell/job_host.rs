@@ -1,9 +1,10 @@
-//! How a host has jobs done: the ports that `job_controller` and all around it up to the registers have in common.
+//! How a host has jobs done: the ports that `job_controller` and all blocks around it, up to the registers, have in
+//! common.
 
 use crate::lang::{In, Module, Out, bit, ports, uint};
 
 ports! {
-    /// What a host asks for, and what it is told.
+    /// Requests of a host, and the answers to it.
     pub struct JobHostPorts(_p: &()) {
         /// Starts a job; refused, with refused_o, while one runs or the bus is not idle.
         start_i: In = bit(),
@@ -11,7 +12,7 @@ ports! {
         soft_reset_i: In = bit(),
         /// A soft reset is not done: the bus is not idle.
         soft_reset_busy_o: Out = bit(),
-        /// Address of the first descriptor; looked at with start_i.
+        /// Address of the first descriptor; read with start_i.
         job_i: In = uint(64),
         /// First byte that may be touched; steady while busy.
         window_base_i: In = uint(64),
@@ -25,7 +26,7 @@ ports! {
         began_o: Out = bit(),
         /// A job runs.
         busy_o: Out = bit(),
-        /// For one cycle: the job is done, and all it wrote is in memory.
+        /// For one cycle: the job is done, and all its results are in memory.
         done_o: Out = bit(),
         /// For one cycle: the job ended with an error.
         error_o: Out = bit(),
@@ -33,7 +34,7 @@ ports! {
         refused_o: Out = bit(),
         /// The first error of the job; valid from error_o up to the next job.
         error_code_o: Out = uint(8),
-        /// Its descriptor; valid as error_code_o.
+        /// Address of the descriptor with the error; valid as error_code_o.
         error_where_o: Out = uint(64),
         /// Tag of the descriptor that was completed last, 0 from the start on.
         tag_o: Out = uint(32),
@@ -43,7 +44,7 @@ ports! {
 }
 
 impl JobHostPorts {
-    /// Connects the ports of a block to those of the part that does its jobs.
+    /// Connects the ports of a block to the ports of the part that does its jobs.
     #[track_caller]
     pub fn connect(&self, m: &mut Module, part: &Self) {
         for (to, from) in [

@@ -1,14 +1,17 @@
-//! Has the jobs of accelerators in a chain wait for each other, token by token: an operation that takes tokens from the
-//! accelerator before this one, and gives tokens to the one behind.
+//! Lets the jobs of accelerators in a chain wait for each other, token by token: an operation that takes tokens from
+//! the accelerator before this one, and gives tokens to the next one.
 //!
-//! Its fields are the first words behind the header:
+//! Its fields are the first words after the header:
 //!
 //! | word | field |
 //! | --- | --- |
-//! | 0, 1 | tokens to take, tokens to give: as many as `token_bits` can say, not both 0 |
-//! | 2 | cycles to wait for each of them at most, as many as `patience_bits` can say; 0 for `limit_i` |
-//! | 3 | bit 0: the last token that is taken is a last one, the others are not; bit 1: the last one that is given is; others 0 |
-//! | others | 0 |
+//! | 0 | tokens to take, a number of `token_bits` bits |
+//! | 1 | tokens to give, a number of `token_bits` bits; words 0 and 1 must not both be 0 |
+//! | 2 | most cycles to wait for each token, a number of `patience_bits` bits; 0 for `limit_i` |
+//! | 3, bit 0 | the last token that is taken is a last one; no other token that is taken is |
+//! | 3, bit 1 | the last token that is given is a last one |
+//! | 3, other bits | 0 |
+//! | other words | 0 |
 
 use super::job_controller::{Operation, OperationEnd, job_error};
 use crate::lang::{
@@ -16,7 +19,7 @@ use crate::lang::{
     bundle, mux, or_all, parameters, ports, select, uint,
 };
 
-/// Words that mean something.
+/// Words with fields.
 const FIELDS: u32 = 4;
 
 parameters! {
@@ -24,9 +27,9 @@ parameters! {
     pub struct JobLink {
         /// Words of an operation.
         words: u32 = 24, in 4..=248, tag "w";
-        /// Number of the operation; all others go on to the accelerator.
+        /// Number of the operation; all other operations go on to the accelerator.
         opcode: u32 = 6, in 1..=255, tag "o";
-        /// Bits of a number of tokens: of those that an operation takes or gives, and of those that wait.
+        /// Bits of a number of tokens, in an operation or waiting.
         token_bits: u32 = 16, in 2..=16, tag "t";
         /// Bits of a number of cycles to wait.
         patience_bits: u32 = 32, in 2..=32, tag "p";
@@ -34,9 +37,9 @@ parameters! {
 }
 
 bundle! {
-    /// Something is there that the accelerator before this one has made.
+    /// A result of the accelerator before this one is in memory.
     pub struct Token(_unit: ()) {
-        /// No more of this piece of work.
+        /// It is the last token of a piece of work.
         last: Field = bit(),
     }
 }
@@ -44,28 +47,30 @@ bundle! {
 ports! {
     /// Ports of [`JobLink`].
     pub struct JobLinkPorts(p: &JobLink) {
-        /// Drops the operation in hand, and all tokens that wait; takes nothing, gives nothing.
+        /// Drops the operation in flight, and all tokens that wait; takes nothing, gives nothing.
         clear_i: In = bit(),
-        /// Cycles to wait for each token at most where an operation names none, 0 for any number: from a register of the host, since
-        /// nothing in memory may have the accelerator wait for ever. It stays while an operation is in hand.
+        /// Most cycles to wait for each token where an operation names none; 0: no limit. It comes from a register of
+        /// the host, since no descriptor may let the accelerator wait for ever. It stays while an operation is in
+        /// flight.
         limit_i: In = uint(p.patience_bits),
-        /// No operation of its own is in hand.
+        /// No operation of its own is in flight.
         idle_o: Out = bit(),
-        /// Tokens that wait; cleared by reset and clear_i alone.
+        /// Tokens that wait; cleared by reset and clear_i only.
         tokens_o: Out = uint(p.token_bits),
-        /// The newest of them is a last one.
+        /// The newest token that waits is a last one.
         ended_o: Out = bit(),
-        /// What to do; its fields stay up to its end.
+        /// The operation; its fields stay up to its end.
         operation: InStream<Operation> = p.words,
-        /// How it ended.
+        /// How the operation ended.
         operation_end: OutStream<OperationEnd> = (),
         /// To the accelerator: operations with other numbers.
         other: OutStream<Operation> = p.words,
-        /// From the accelerator: one end for each of them.
+        /// From the accelerator: one end for each of these operations.
         other_end: InStream<OperationEnd> = (),
-        /// Tokens of the accelerator before this one; taken at any time, as long as no last one waits.
+        /// Tokens of the accelerator before this one; taken at any time, as long as no last token waits.
         prior: InStream<Token> = (),
-        /// Tokens to the accelerator behind; one that is offered is dropped by clear_i alone, and by the end of its time.
+        /// Tokens to the next accelerator; a token that is offered is dropped only by clear_i or by the end of its
+        /// time.
         next: OutStream<Token> = (),
     }
 }
@@ -74,13 +79,17 @@ impl Block for JobLink {
     type Ports = JobLinkPorts;
     const ABOUT: About = About {
         name: "job_link",
-        summary: "an operation that waits for tokens of the accelerator before this one, and gives tokens to the one behind",
-        contract: "Operations with another number go on to the accelerator and their ends come back, in the same cycle. The operation with this\n\
-            number takes its tokens, one a cycle as they come, then gives its own; it ends with error 5, 9, 15 or 13: a bit that must be 0, no or too\n\
-            many tokens or cycles, another token than it says that is a last one, a token that did not come or was not taken in time. Nothing is taken where a\n\
-            check of the fields fails. With all tokens there it offers its end awaited + given + 4 cycles after it was taken.\n\
-            Tokens that wait stay from job to job: as many as token_bits can say, and none behind a last one until that is taken, so a sender never runs into the\n\
-            next piece of work.",
+        summary: "an operation that waits for tokens of the accelerator before, and gives tokens to the next one",
+        contract: "Operations with another number go on to the accelerator and their ends come back, in the same\n\
+            cycle. The operation with this number takes its tokens, one a cycle as they come, then gives its own.\n\
+            It ends with ERROR_RESERVED (5) if a bit that must be 0 is not. Bits 0 and 1 of word 3 must be 0 without\n\
+            tokens to take or to give. It ends with ERROR_SIZE (9) if there are no tokens, or too many tokens or\n\
+            cycles. In both cases no token is taken.\n\
+            It ends with ERROR_FIELD (15) if a token that is taken differs from word 3 in being a last one, and with\n\
+            ERROR_TIMEOUT (13) if a token did not come, or was not taken, in time.\n\
+            With all tokens there it offers its end awaited + given + 4 cycles after it was taken.\n\
+            Tokens that wait stay from job to job, as many as token_bits can count. No token is taken after a last\n\
+            one until the last one is used, so a sender never runs into the next piece of work.",
         reference: "",
     };
 
@@ -116,7 +125,7 @@ impl Block for JobLink {
         );
         let wrong = m.wire("wrong", wrong);
 
-        m.comment("What is left to take or to give, and how long it did not move.");
+        m.comment("Remaining tokens to take or to give, and cycles since one moved.");
         let left = m.reg("left_q", count);
         let one_left = m.wire("one_left", left.q.eq(1));
         let tokens = m.reg_init("tokens_q", count, 0);
@@ -178,7 +187,7 @@ impl Block for JobLink {
     }
 }
 
-/// What is proved: as many tokens move as the operation says, marked as it says, and none of them twice.
+/// What is proved: as many tokens move as the operation says, marked as it says, and no token moves twice.
 fn properties(m: &mut Module, io: &JobLinkPorts, bits: u32) {
     m.formal(|m| {
         let (operation, wide) = (&io.operation, uint(bits + 1));

@@ -72,27 +72,28 @@ ports! {
         opcodes_i: In = uint(8),
         /// Attributes of requests.
         attributes: Group<AttributePorts> = (),
-        /// Cycles of the job or the last one; with settled_o valid, as all counters.
+        /// Cycles of the job or the last one; valid with settled_o, as are all counters.
         cycles_o: Out = uint(64),
-        /// Cycles of it with computing_i.
+        /// Cycles of the job with computing_i.
         compute_cycles_o: Out = uint(64),
-        /// Beats it read, on all ports.
+        /// Beats that the job read, on all ports.
         read_beats_o: Out = uint(64),
-        /// Beats it wrote, on all ports.
+        /// Beats that the job wrote, on all ports.
         write_beats_o: Out = uint(64),
-        /// Cycles in which some DMA that reads operands had a command, its beat would have been taken, and none was there.
+        /// Cycles in which some DMA that reads operands had a command and no beat, although its output was ready.
         read_waits_o: Out = uint(64),
         /// Cycles in which some port offered a beat to memory, and it was not taken.
         write_waits_o: Out = uint(64),
-        /// Counters are those of a job that runs, or all of the last one: low for a few cycles behind its end.
+        /// Counters are valid: a job runs, or they have counted all of the last job. Low for a few cycles after the end
+        /// of a job.
         settled_o: Out = bit(),
-        /// To the accelerator: what it is to do.
+        /// To the accelerator: the operation to do.
         operation: OutStream<Operation> = p.walker().words(),
         /// From the accelerator: one end for each operation, in order, after the ends of all its commands.
         operation_end: InStream<OperationEnd> = (),
         /// To the accelerator: drop everything, and take nothing; high until idle_i and all DMAs are idle.
         abort_o: Out = bit(),
-        /// From the accelerator: nothing is in hand.
+        /// From the accelerator: nothing is in flight.
         idle_i: In = bit(),
         /// From the accelerator: it computes in this cycle.
         computing_i: In = bit(),
@@ -108,9 +109,11 @@ impl Block for JobShell {
     const ABOUT: About = About {
         name: "job_shell",
         summary: "what is between an accelerator's registers, its work and memory: jobs, DMAs, AXI4 ports, counters",
-        contract: "Jobs are those of job_controller, DMAs and ports those of dma_bank, descriptors and tags on the first one.\n\
-            An abort, after an error or a soft reset, reaches all DMAs and the accelerator, and lasts until all of them are idle\n\
-            and nothing is owed on the bus. Counters count from the start of a job to its end and keep their values up to the next.",
+        contract: "job_controller does the jobs, and dma_bank has the DMAs and ports. Descriptors and tags use port\n\
+            0.\n\
+            An abort, after an error or a soft reset, reaches all DMAs and the accelerator, and lasts until all of\n\
+            them are idle and nothing is owed on the bus. Counters count from the start of a job to its end and keep\n\
+            their values up to the next.",
         reference: "AMBA AXI and ACE Protocol Specification, ARM IHI 0022",
     };
 
@@ -151,7 +154,7 @@ impl Block for JobShell {
         let counts = [
             (busy, io.cycles_o),
             (busy & io.computing_i, io.compute_cycles_o),
-            // Of what is owed at an abort beats still come.
+            // After an abort, owed beats still come.
             (mux(busy, bank.read_beat_o, 0), io.read_beats_o),
             (mux(busy, bank.write_beat_o, 0), io.write_beats_o),
             (busy & bank.read_waits_o, io.read_waits_o),
@@ -170,8 +173,8 @@ impl Block for JobShell {
 }
 
 impl JobShellPorts {
-    /// Connects a shell to the registers of its accelerator, and these to the host. Reads wait while counters settle: who sees
-    /// the end of a job sees all that was counted.
+    /// Connects a shell to the registers of its accelerator, and these to the host. Reads wait while counters settle: a
+    /// host that sees the end of a job also sees the final counters.
     #[track_caller]
     pub fn connect_registers(&self, m: &mut Module, (ctrl, host): (&AxiLite, &AxiLite), registers: &ShellFields) {
         ctrl.connect_held(m, host, self.settled_o);

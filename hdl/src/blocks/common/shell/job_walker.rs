@@ -22,7 +22,7 @@ parameters! {
 }
 
 impl JobWalker {
-    /// What is asked for: one row, a descriptor or a tag.
+    /// A command of one row, for a descriptor or a tag.
     fn dma(&self) -> DmaSpec {
         let beats = self.descriptor_bytes.div_ceil(self.axi.bytes()).next_power_of_two();
         DmaSpec {
@@ -70,17 +70,17 @@ ports! {
         opcodes_i: In = uint(8),
         /// Attributes of requests.
         attributes: Group<AttributePorts> = (),
-        /// Each port of the bus waits: something is asked for or offered and not done.
+        /// Per port of the bus: it waits, since something is requested or offered and not done.
         waiting_i: In = uint(p.ports),
-        /// Each port of the bus answered: some channel moved.
+        /// Per port of the bus: it answered, since some channel moved.
         answered_i: In = uint(p.ports),
-        /// Nothing is under way on the bus, and all other DMAs and the accelerator are idle.
+        /// Nothing is in flight on the bus, and all other DMAs and the accelerator are idle.
         idle_i: In = bit(),
         /// A DMA here waits for an answer.
         awaits_o: Out = bit(),
         /// All work in flight is dropped. High until idle_i, and the DMAs here are idle.
         abort_o: Out = bit(),
-        /// To the accelerator: what it is to do.
+        /// To the accelerator: the operation to do.
         operation: OutStream<Operation> = p.words(),
         /// From the accelerator: one end for each operation, in order.
         operation_end: InStream<OperationEnd> = (),
@@ -96,7 +96,7 @@ impl Block for JobWalker {
     const ABOUT: About = About {
         name: "job_walker",
         summary: "controller of jobs with the DMAs for descriptors and tags",
-        contract: "That of job_controller.",
+        contract: "The contract of job_controller holds.",
         reference: "",
     };
 

@@ -1,4 +1,4 @@
-//! What a complete accelerator is from outside: registers, jobs, counters.
+//! The shell of a complete accelerator: registers, jobs, counters.
 
 pub mod command_list;
 pub mod event_counters;

@@ -1,4 +1,4 @@
-//! Does an operand lie where it may: rows at a distance, against a window.
+//! Checks that the rows of an operand lie inside the window.
 
 use super::job_controller::job_error;
 use crate::blocks::common::bus::{AxiSpec, DmaSpec};
@@ -36,7 +36,7 @@ bundle! {
 }
 
 bundle! {
-    /// What is wrong with an operand.
+    /// The verdict on an operand.
     pub struct Verdict(_unit: ()) {
         /// 0, or a number of `job_error`.
         error: Field = uint(8),
@@ -46,15 +46,15 @@ bundle! {
 ports! {
     /// Ports of [`OperandCheck`].
     pub struct OperandCheckPorts(p: &OperandCheck) {
-        /// Drops what is in hand at the coming edge.
+        /// Drops the operand in flight at the coming edge.
         clear_i: In = bit(),
-        /// First byte that may be touched; steady while an operand is in hand.
+        /// First byte that may be touched; steady while an operand is in flight.
         window_base_i: In = uint(64),
-        /// Last byte that may be touched; steady while an operand is in hand.
+        /// Last byte that may be touched; steady while an operand is in flight.
         window_limit_i: In = uint(64),
         /// An operand.
         operand: InStream<Operand> = p.clone(),
-        /// What is wrong with it.
+        /// The verdict on it.
         verdict: OutStream<Verdict> = (),
     }
 }
@@ -83,8 +83,10 @@ impl Block for OperandCheck {
     const ABOUT: About = About {
         name: "operand_check",
         summary: "alignment and window of rows at a distance",
-        contract: "verdict is 8 where address or stride is no multiple of 64, else 10 where the first byte of the first row or the last byte of the\n\
-            last row lies outside of the window or of the bus, else 0; rows_width + 2 cycles after operand, one at a time.",
+        contract: "verdict is ERROR_ALIGNMENT (8) if address or stride is no multiple of 64. Otherwise it is\n\
+            ERROR_WINDOW (10) if the first byte of the first row or the last byte of the last row lies outside of\n\
+            the window or of the bus. Otherwise it is 0. It comes rows_width + 2 cycles after operand, for one\n\
+            operand at a time.",
         reference: "",
     };
 
@@ -193,7 +195,7 @@ impl CatalogBlock for OperandCheck {
 
     fn proofs() -> Vec<Proof<Self>> {
         let set = |rows_width, stride_width| Self { address_width: 13, row_width: 3, rows_width, stride_width };
-        // An operand; and two, one after the other, with clears: all that is left of the first is loaded anew for the second.
+        // An operand; and two, one after the other, with clears: all state of the first is loaded anew for the second.
         [(set(3, 9), 8), (set(2, 7), 13)]
             .map(|(block, depth)| Proof { block, depth, cover_depth: 8, induction: false })
             .into()

@@ -1,4 +1,4 @@
-//! Looks at the operands of an operation, one after the other, until one is wrong.
+//! Checks the operands of an operation, one after the other, until one is wrong.
 
 use super::operand_check::{Operand, OperandCheck};
 use crate::lang::{About, Block, In, InBundle, Module, Out, Timing, bit, index_width, mux, parameters, ports, uint};
@@ -8,7 +8,7 @@ parameters! {
     pub struct OperandList {
         /// Bits of the number of an operand.
         index_width: u32 = 3, in 1..=4, tag "i";
-        /// What an operand is.
+        /// The check of one operand.
         check: OperandCheck = OperandCheck::default();
     }
 }
@@ -16,25 +16,26 @@ parameters! {
 ports! {
     /// Ports of [`OperandList`].
     pub struct OperandListPorts(p: &OperandList) {
-        /// Drops what is in hand at the coming edge.
+        /// Drops the operand in flight at the coming edge.
         clear_i: In = bit(),
         /// First byte that may be touched; steady from start_i to the end.
         window_base_i: In = uint(64),
         /// Last byte that may be touched; steady from start_i to the end.
         window_limit_i: In = uint(64),
-        /// Begins with operand 0; means something while nothing is in hand.
+        /// Begins with operand 0; ignored while operands are being checked.
         start_i: In = bit(),
         /// The last operand; steady from start_i to the end.
         last_i: In = uint(p.index_width),
-        /// The operand that is looked at; steady until that is over.
+        /// The operand that is being checked; steady until that has ended.
         index_o: Out = uint(p.index_width),
-        /// Operand index_o is used; the others are right. Follows index_o in the same cycle.
+        /// Operand index_o is used; operands that are not used count as right. Follows index_o in the same cycle.
         used_i: In = bit(),
         /// Operand index_o. Follows it in the same cycle.
         operand: InBundle<Operand> = p.check.clone(),
-        /// For one cycle: all are right.
+        /// For one cycle: all operands are right.
         passed_o: Out = bit(),
-        /// Not 0 for one cycle: operand index_o is wrong, by this number of `job_error`, and those behind it are not looked at.
+        /// Not 0 for one cycle: operand index_o is wrong, by this number of `job_error`. Operands after it are not
+        /// checked.
         error_o: Out = uint(8),
     }
 }
@@ -51,8 +52,9 @@ impl Block for OperandList {
     const ABOUT: About = About {
         name: "operand_list",
         summary: "alignment and window of the operands of an operation",
-        contract: "Each operand that is used as operand_check has it, in the order of their numbers. passed_o or error_o ends what start_i began,\n\
-            unless clear_i does; a start is due again in the cycle behind.",
+        contract: "operand_check checks each operand that is used, in the order of their numbers. passed_o or\n\
+            error_o ends the check that start_i began, unless clear_i ends it. The next start may come one cycle\n\
+            after that.",
         reference: "",
     };
 

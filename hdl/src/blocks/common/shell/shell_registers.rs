@@ -1,7 +1,7 @@
 //! The registers that all accelerators have, and the block that holds them alone.
 //!
-//! An accelerator with registers of its own places them in a block of its own: a port of kind
-//! `RegisterPorts<ShellFields>` beside one for them, and both in one [`serve`].
+//! An accelerator with registers of its own places all registers in a block of its own. The block has a port of kind
+//! `RegisterPorts<ShellFields>` and one for its own registers, and gives both to one [`serve`].
 
 use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, serve};
 use crate::lang::registers::{Command, Constant, Pulse, ReadOnly, ReadWrite, Sticky};
@@ -20,7 +20,7 @@ pub const VERSION: u64 = 1;
 pub const OWN_REGISTERS: u32 = 0x100;
 
 parameters! {
-    /// What a driver needs to know of the ports to memory.
+    /// The ports to memory, as a driver needs to know them.
     pub struct BusCaps {
         /// Bits of an address.
         address_width: u32 = 64, in 13..=64;
@@ -32,7 +32,7 @@ parameters! {
 }
 
 impl BusCaps {
-    /// Those of so many ports.
+    /// The widths of this bus, with so many ports.
     #[must_use]
     pub fn of(axi: &AxiSpec, ports: u32) -> Self {
         Self { address_width: axi.address_width, data_width: axi.data_width, ports }
@@ -52,7 +52,7 @@ parameters! {
 }
 
 registers! {
-    /// What hardware and host tell each other.
+    /// The fields between hardware and host.
     pub struct ShellFields(p: ShellRegisters) {
         /// What answers here.
         ID at 0x000 {
@@ -77,7 +77,7 @@ registers! {
         STATUS at 0x00c {
             /// A job runs.
             busy: ReadOnly = 1 at 0,
-            /// A job came to its end, and all it wrote is in memory.
+            /// A job came to its end, and all its results are in memory.
             done: Sticky = 1 at 1,
             /// A job ended with an error; see ERROR_CODE.
             error: Sticky = 1 at 2,
@@ -95,8 +95,8 @@ registers! {
         }
         /// Memory that does not answer.
         TIMEOUT at 0x014 {
-            /// Cycles that a port to memory waits without any answer before the job ends with an error, and a link of accelerators that names no
-            /// time of its own; 0 waits for ever.
+            /// Cycles that a port to memory waits without any answer before the job ends with an error; 0: no limit. A
+            /// link of accelerators waits as long if its operation names no time.
             timeout: ReadWrite = (32, 0) at 0,
         }
         /// Chains that do not end.
@@ -121,12 +121,13 @@ registers! {
         }
         /// Memory that jobs may touch, from here.
         WINDOW_BASE at 0x030 {
-            /// Address of its first byte; a multiple of the bus's bytes, 64 at least, if whole beats are to stay inside.
+            /// Address of its first byte. If whole beats are to stay inside, a multiple of the bytes of a beat, and of
+            /// 64.
             window_base: ReadWrite = (64, 0) at 0,
         }
         /// Memory that jobs may touch, up to here.
         WINDOW_LIMIT at 0x038 {
-            /// Address of its last byte; likewise one less than a multiple.
+            /// Address of its last byte. If whole beats are to stay inside, one less than such a multiple.
             window_limit: ReadWrite = (64, u64::MAX) at 0,
         }
         /// How far the job is.
@@ -150,7 +151,7 @@ registers! {
         }
         /// The ports to memory.
         CAPS_BUS at 0x04c {
-            /// Bits of an address: what lies above is refused as what lies outside of the window.
+            /// Bits of an address. Higher addresses are refused like addresses outside of the window.
             address_width: Constant = (8, p.bus.address_width.into()) at 0,
             /// Ports.
             ports: Constant = (8, p.bus.ports.into()) at 8,
@@ -179,8 +180,8 @@ registers! {
         }
         /// Reads of the job.
         READ_WAITS at 0x0a0 {
-            /// Cycles in which some DMA that reads operands had a command, its beat would have been taken, and none was there; waits for
-            /// descriptors are not among them.
+            /// Cycles in which some DMA that reads operands had a command and no beat, although its output was ready.
+            /// Waits for descriptors do not count.
             read_waits: ReadOnly = 64 at 0,
         }
         /// Writes of the job.
@@ -219,8 +220,9 @@ impl Block for ShellRegisters {
     const ABOUT: About = About {
         name: "shell_registers",
         summary: "the registers of all accelerators on AXI4-Lite",
-        contract: "The registers that the table beside the Verilog lists; how the bus behaves is the contract of axi_lite_registers.\n\
-            Reset clears what the host wrote and all of STATUS. irq_o is high while a bit of STATUS is set whose enable bit is.",
+        contract: "The registers that the table next to the Verilog lists. The bus behaves as in axi_lite_registers.\n\
+            Reset clears the fields that the host wrote and all of STATUS. irq_o is high while a bit of STATUS is\n\
+            set whose enable bit is set.",
         reference: "AMBA AXI and ACE Protocol Specification, ARM IHI 0022, part B",
     };
 

@@ -1,10 +1,10 @@
-//! What is proved of everything that stores beats: none is lost, doubled or reordered.
+//! What is proved of everything that stores beats: no beat is lost, doubled or reordered.
 
 use super::Word;
 use crate::lang::{Module, Signal, Stream, uint};
 
-/// The environment numbers the beats it offers; they must come out in that order, and as many must be inside as `inside`
-/// says. Data moves unchanged and unlooked at, so that what holds for numbers holds for all data.
+/// The environment numbers the beats that it offers; they must come out in that order, and as many must be inside as
+/// `inside` says. Blocks never look at data and never change it, so the proof with numbers holds for all data.
 #[track_caller]
 pub(super) fn assert_queue(
     m: &mut Module,
@@ -20,7 +20,7 @@ pub(super) fn assert_queue(
     let next = |count: Signal, moves: Signal| count.wrapping_add(moves.extend(width));
     let came = m.wire("formal_came", next(entered.q, input.fire()));
     entered.next(came);
-    // What is dropped will not come out.
+    // Dropped beats will not come out.
     left.next(crate::lang::mux(clear, came, next(left.q, output.fire())));
     m.assume("beats_are_numbered", input.data.data.eq(entered.q));
     m.assert_always("in_order", !output.valid | output.data.data.eq(left.q));

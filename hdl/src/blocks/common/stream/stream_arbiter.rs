@@ -9,7 +9,7 @@ use crate::lang::{
 choices! {
     /// Who comes first.
     pub enum Arbitration {
-        /// In turn, beginning behind the stream that had the last turn.
+        /// In turn, beginning with the stream after the one that had the last turn.
         RoundRobin,
         /// The lowest number.
         FixedPriority,
@@ -73,11 +73,14 @@ impl Block for StreamArbiter {
     const ABOUT: About = About {
         name: "stream_arbiter",
         summary: "several streams share one, in turn or by rank",
-        contract: "output shows a beat of one stream that offers one, in the cycle in which it is offered. Once shown it stays until it is taken.\n\
-            round_robin: a stream that offers waits for at most inputs - 1 turns of others. fixed_priority: the lowest number wins; higher\n\
-            ones may wait for ever.\n\
-            A turn is one beat, or with packets all beats up to one with last; the stream that has it may pause, and the others wait.\n\
-            output_valid_o depends on all input_valid_i, input_ready_o on them and on output_ready_i.",
+        contract: "output shows a beat of one stream that offers one, in the cycle in which it is offered. Once\n\
+            shown it stays until it is taken.\n\
+            round_robin: a stream that offers waits for at most inputs - 1 turns of others. fixed_priority: the\n\
+            lowest number wins; higher numbers may wait for ever.\n\
+            A turn is one beat, or with packets all beats up to one with last; the stream that has it may pause, and\n\
+            the others wait.\n\
+            output_valid_o depends on all input_valid_i. input_ready_o depends on all input_valid_i and on\n\
+            output_ready_i.",
         reference: "",
     };
 
@@ -88,7 +91,7 @@ impl Block for StreamArbiter {
         let best = match self.arbitration {
             Arbitration::FixedPriority => self.first(m, "best", io, None),
             Arbitration::RoundRobin => {
-                // Behind the stream that had the last turn, else from the start.
+                // After the stream that had the last turn, else from the start.
                 let start = m.reg_init("start_q", ty, 0);
                 let after = self.first(m, "after", io, Some(start.q));
                 let wrapped = self.first(m, "wrapped", io, None);

@@ -15,7 +15,7 @@ choices! {
         Registers,
         /// An inferred memory, whose read register is the last place; a beat can leave two cycles after it came.
         Memory,
-        /// The same around a black box for a macro.
+        /// As a memory, around a black box for a macro.
         BlackBox,
     }
 }
@@ -50,13 +50,14 @@ impl StreamFifo {
 ports! {
     /// Ports of [`StreamFifo`].
     pub struct StreamFifoPorts(p: &StreamFifo) {
-        /// Drops all beats at the coming edge; nothing is taken in this cycle, and what leaves in it has left.
+        /// Drops all beats at the coming edge. Nothing is taken in this cycle; a beat that leaves in this cycle has
+        /// left.
         clear_i: In = bit(),
         /// Beats that come.
         input: InStream<Word> = p.width,
         /// The same beats.
         output: OutStream<Word> = p.width,
-        /// Beats inside, those of this cycle's edge not counted.
+        /// Beats inside, before the coming edge.
         level_o: Out = uint(bits_for(p.depth.into())),
         /// At most `slack` places are free: level_o >= depth - slack.
         almost_full_o: Out = bit(),
@@ -68,8 +69,9 @@ impl Block for StreamFifo {
     const ABOUT: About = About {
         name: "stream_fifo",
         summary: "FIFO of a ready/valid stream, in registers or in a memory",
-        contract: "output is input, in order; up to depth beats are inside. input_ready_o is high while there is room and clear_i is low; it does not\n\
-            depend on output_ready_i, so that a FIFO of depth 1 takes a beat in every second cycle, and every other one in each.\n\
+        contract: "output is input, in order; up to depth beats are inside. input_ready_o is high while there is\n\
+            room and clear_i is low. It does not depend on output_ready_i, so a FIFO of depth 1 takes a beat in\n\
+            every second cycle. Deeper FIFOs take one in each cycle.\n\
             A beat can leave one cycle after it came, from a memory two.\n\
             Reset and clear_i leave it empty; the contents of the memory are not cleared, and never seen.",
         reference: "",
@@ -139,7 +141,7 @@ impl StreamFifo {
 
     /// The read register of the memory is the last place: a word is read ahead when it is free.
     fn memory(&self, m: &mut Module, io: &StreamFifoPorts, push: Signal, implementation: RamImplementation) {
-        // A place for each beat, also the one in the read register: a word is never read and written at once.
+        // A place for each beat, also for the beat in the read register: a word is never read and written at once.
         let places = self.depth;
         let ty = uint(bits_for(places.into()));
         let stored = m.reg_init("stored_q", ty, 0);

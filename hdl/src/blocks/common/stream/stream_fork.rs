@@ -23,7 +23,7 @@ ports! {
         clear_i: In = bit(),
         /// Beats that come. A beat is taken in the cycle in which the last taker has it.
         input: InStream<Word> = p.width,
-        /// Per taker: the beat is offered; low once it has it.
+        /// Per taker: the beat is offered; low once the taker has it.
         output_valid_o: OutArray = bit().array(p.outputs),
         /// Per taker: it takes the beat.
         output_ready_i: InArray = bit().array(p.outputs),
@@ -37,7 +37,7 @@ impl Block for StreamFork {
     const ABOUT: About = About {
         name: "stream_fork",
         summary: "one stream to several takers, each at its own time",
-        contract: "every taker gets every beat once, in order, in the cycle in which it comes at the earliest.\n\
+        contract: "every taker gets every beat once, in order, at the earliest in the cycle in which the beat comes.\n\
             input_ready_o depends on all output_ready_i; no output_valid_o depends on another taker's ready.\n\
             A cleared beat is offered again to all takers if it is still there: clear the source too.",
         reference: "",

@@ -25,11 +25,11 @@ ports! {
     pub struct StreamJoinPorts(p: &StreamJoin) {
         /// Per stream: a beat is offered.
         input_valid_i: InArray = bit().array(p.inputs),
-        /// Per stream: its beat is taken, together with those of all others.
+        /// Per stream: its beat is taken, together with the beats of all others.
         input_ready_o: OutArray = bit().array(p.inputs),
         /// Per stream: the beat.
         input_data_i: InArray = uint(p.width).array(p.inputs),
-        /// One beat of each stream side by side, that of stream 0 in the low bits.
+        /// One beat of each stream side by side, stream 0 in the low bits.
         output: OutStream<Word> = p.inputs * p.width,
     }
 }

@@ -14,7 +14,7 @@ choices! {
         Forward,
         /// `ready` comes from a register; `valid` and data pass through.
         Backward,
-        /// Nothing passes through: two places, so that there is a beat in every cycle all the same.
+        /// Nothing passes through. It has two places, so that a beat still moves in every cycle.
         Both,
     }
 }
@@ -32,7 +32,8 @@ parameters! {
 ports! {
     /// Ports of [`StreamRegister`].
     pub struct StreamRegisterPorts(p: &StreamRegister) {
-        /// Drops what is held at the coming edge; nothing is taken in this cycle, and what leaves in it has left.
+        /// Drops all beats inside at the coming edge. Nothing is taken in this cycle; a beat that leaves in this cycle
+        /// has left.
         clear_i: In = bit(),
         /// Beats that come.
         input: InStream<Word> = p.width,
@@ -46,10 +47,11 @@ impl Block for StreamRegister {
     const ABOUT: About = About {
         name: "stream_register",
         summary: "register slice of a ready/valid stream",
-        contract: "output is input, in order, one beat a cycle; with cut = forward or both a beat comes out one cycle after it came in at the\n\
-            earliest, with backward in the same cycle.\n\
-            forward: output_valid_o and data come from registers, input_ready_o depends on output_ready_i. backward: the other way\n\
-            round. both: nothing passes through but clear_i, which makes input_ready_o low.\n\
+        contract: "output is input, in order, one beat a cycle. With cut = forward or both a beat comes out at the\n\
+            earliest one cycle after it came in, with backward in the same cycle.\n\
+            forward: output_valid_o and data come from registers, input_ready_o depends on\n\
+            output_ready_i. backward: input_ready_o comes from a register, output_valid_o and data depend on the\n\
+            input. both: no path passes through, except from clear_i, which makes input_ready_o low.\n\
             Reset and clear_i leave it empty.",
         reference: "",
     };

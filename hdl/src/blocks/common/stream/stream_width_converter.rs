@@ -29,7 +29,7 @@ bundle! {
     pub struct Part(shape: (u32, u32)) {
         /// The bits.
         data: Field = uint(shape.0),
-        /// Per granule: it means something. Granules of a packet are strobed from the first one on without gaps.
+        /// Per granule: it is part of the packet. Granules of a packet are strobed from the first one on without gaps.
         strobe: Field = uint(shape.0 / shape.1),
         /// The beat is the last one of its packet.
         last: Field = bit(),
@@ -39,8 +39,8 @@ bundle! {
 ports! {
     /// Ports of [`StreamWidthConverter`].
     pub struct StreamWidthConverterPorts(p: &StreamWidthConverter) {
-        /// Drops what is held at the coming edge; nothing is taken in this cycle, and what leaves in it has left. The next
-        /// beat begins a packet.
+        /// Drops all beats inside at the coming edge. Nothing is taken in this cycle; a beat that leaves in this cycle
+        /// has left. The next beat begins a packet.
         clear_i: In = bit(),
         /// Beats that come.
         input: InStream<Part> = (p.input_width, p.granule),
@@ -54,10 +54,12 @@ impl Block for StreamWidthConverter {
     const ABOUT: About = About {
         name: "stream_width_converter",
         summary: "beats of a stream become wider or narrower, with strobes and last",
-        contract: "to wider beats: n = output_width / input_width beats, the first one in the low bits, or fewer at the end of a packet, become one;\n\
-            parts that did not come have data and strobe 0. A beat comes out one cycle after its last part came in.\n\
-            to narrower beats: each becomes up to n = input_width / output_width, low bits first; trailing parts without a strobe are left\n\
-            out, but for the first one of a beat. last stays with the last part. The first part comes out one cycle after the beat came in.\n\
+        contract: "to wider beats: n = output_width / input_width beats become one, or fewer at the end of a\n\
+            packet. The first one is in the low bits.\n\
+            Parts that did not come have data and strobe 0. A beat comes out one cycle after its last part came in.\n\
+            to narrower beats: each beat becomes up to n = input_width / output_width beats, low bits\n\
+            first. Trailing parts without a strobe are left out, except the first part of a beat. last stays with\n\
+            the last part. The first part comes out one cycle after the beat came in.\n\
             The narrower side moves one beat a cycle without a break.",
         reference: "",
     };
@@ -134,7 +136,7 @@ impl StreamWidthConverter {
         let strobe = m.reg("strobe_q", uint(self.input_width / self.granule));
         let last = m.reg("last_q", bit());
         let full = m.reg_init("full_q", bit(), 0);
-        // What is left behind the present part.
+        // The parts after the present one.
         let rest = strobe.q.slice(strobes..strobes * parts);
         let final_part = m.wire("final_part", !rest.any());
         let done = m.wire("done", io.output.fire() & final_part);

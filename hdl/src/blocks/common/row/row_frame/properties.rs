@@ -3,7 +3,7 @@
 use super::{Gate, RowFrame, RowFramePorts};
 use crate::lang::{Module, Signal, bit, bits_for, cat, mux, uint};
 
-/// What the properties see beside the ports.
+/// What the properties see in addition to the ports.
 pub(super) struct Inside<'a> {
     /// A beat goes into a FIFO, and the FIFO has room: waiting, answers, output.
     pub pushes: [(Signal, Signal); 3],
@@ -16,8 +16,8 @@ pub(super) struct Inside<'a> {
 }
 
 impl RowFrame {
-    /// The environment numbers the beats that are not dropped, and the answers. Data moves unlooked at, so that what holds for
-    /// numbers holds for all data.
+    /// The environment numbers the beats that are not dropped, and the answers. The frame never looks at data, so the
+    /// proof with numbers holds for all data.
     pub(super) fn properties(&self, m: &mut Module, io: &RowFramePorts, inside: &Inside) {
         let (w, rw) = (self.width, self.result_width);
         m.formal(|m| {
@@ -49,7 +49,7 @@ impl RowFrame {
         // Beats: as data they carry a number of two bits, and whether the beat ends a row.
         let beats = m.reg_init("formal_beats_q", uint(2), 0);
         let place = m.reg_init("formal_place_q", uint(bits_for(self.max_beats.into())), 0);
-        // From the ports alone: what belongs to a row, and where it ends.
+        // From the ports alone: which beats belong to a row, and where it ends.
         let fire = m.wire("formal_fire", io.input.fire());
         let dropping = m.reg_init("formal_dropping_q", bit(), 0);
         let store = m.wire("formal_store", fire & !dropping.q);

@@ -5,7 +5,7 @@ use super::{Header, JobController, JobControllerPorts, job_error};
 use crate::lang::{Module, Signal, bit};
 
 impl JobController {
-    /// What holds whatever memory and accelerator do, as long as they end only what was begun.
+    /// Properties that hold whatever memory and accelerator do, as long as they end only what was begun.
     pub(super) fn properties(&self, m: &mut Module, io: &JobControllerPorts, header: Header) {
         m.formal(|m| {
             let open = |m: &mut Module, name: &str, begins: Signal, ends: Signal| {
@@ -40,7 +40,7 @@ impl JobController {
                 "only_good_headers_work",
                 !(io.operation.valid | working | asks | writing) | (right & known),
             );
-            // An operation is what was received last: nothing comes in between its offer and its end.
+            // An operation is the descriptor that was received last: no other comes between its offer and its end.
             let shown = io.operation.valid | working;
             m.assert_always("operation_stays_until_its_end", !(shown & io.fetched.ready));
             m.assert_always("errors_have_a_code", !io.host.error_o | io.host.error_code_o.any());
