@@ -103,8 +103,8 @@ impl Block for TenderLane {
     const ABOUT: About = About {
         name: "tender_lane",
         summary: "a sum of products, or an fp16 number, becomes a result: scale, bias, ReLU, fp16 or integer",
-        contract: "f = fp32(number), p = f * scale, y = p + bias, each rounded to nearest, ties to even. relu_i: y\n\
-            = 0 where it is negative (or -0). The result is fp16(y), or y * quantizer, rounded to fp32, then to an\n\
+        contract: "f = fp32(number), p = f * scale, y = p + bias, each rounded to nearest, ties to even. relu_i:\n\
+            y = 0 where it is negative (or -0). The result is fp16(y), or y * quantizer, rounded to fp32, then to an\n\
             integer, saturated; a NaN gives 0. scale_i, bias_i and quantizer_i come from_int_stages, mul_stages\n\
             more, and add_stages more cycles after their number.",
         reference: "Tender, sections III-B and IV-A",

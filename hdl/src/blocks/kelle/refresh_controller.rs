@@ -167,8 +167,8 @@ impl Block for RefreshController {
         name: "refresh_controller",
         summary: "two-dimensional adaptive refresh of one eDRAM bank group",
         contract: "age of a row = cycles since its last write or write-back; intervals are rounded down to\n\
-            multiples of u = 2^tick_log2. A valid row is overdue when its age exceeds the interval of its class + u\n\
-            - 1. No row is overdue for more than 3 rows + 2 patience cycles in a row, whatever happens at the\n\
+            multiples of u = 2^tick_log2. A valid row is overdue when its age exceeds the interval of its class +\n\
+            u - 1. No row is overdue for more than 3 rows + 2 patience cycles in a row, whatever happens at the\n\
             inputs. With a constant class and interval its age never exceeds interval + slack, slack = 3 rows + 2\n\
             patience + u - 1. An access (valid and ready) and a refresh never meet; ready is low for at most 2\n\
             cycles in a row. A row is refreshed only if it is valid and was due since it was last restored. A row\n\

@@ -104,12 +104,12 @@ impl Block for IndexMatmulColumn {
     const ABOUT: About = About {
         name: "index_matmul_column",
         summary: "one output of an index-based MatMul: count, sum, scale",
-        contract: "For each column (beats up to one with last): y = fp16(fp16(scale_a * scale_w) * fp16(sum)), sum\n\
-            = the sum of fp16(count) * codebook in bin order from +0. count is the number of pairs that have the\n\
+        contract: "For each column (beats up to one with last): y = fp16(fp16(scale_a * scale_w) * fp16(sum)),\n\
+            sum = the sum of fp16(count) * codebook in bin order from +0. count is the number of pairs that have the\n\
             bin's indices, with present and without outlier (with integer: the sum of their w). Counts are exact in\n\
             fp16 up to 2048 and rounded to nearest even above. error says that y is wrong: the column had more than\n\
-            k pairs, or a count of 65,520 or more. Such a column harms no other one. Without pauses: y after beats\n\
-            + bins + stages + 2 cycles, a column every max(beats, bins). Reset drops all columns that are inside at\n\
+            k pairs, or a count of 65,520 or more. Such a column harms no other one. Without pauses: y after\n\
+            beats + bins + stages + 2 cycles, a column every max(beats, bins). Reset drops all columns that are inside at\n\
             any time and keeps the codebook; the next beat begins a column.",
         reference: "KLLM, sections III-B and IV-A",
     };
