@@ -109,8 +109,8 @@ impl Block for IndexMatmulColumn {
             bin's indices, with present and without outlier (with integer: the sum of their w). Counts are exact in\n\
             fp16 up to 2048 and rounded to nearest even above. error says that y is wrong: the column had more than\n\
             k pairs, or a count of 65,520 or more. Such a column harms no other one. Without pauses: y after\n\
-            beats + bins + stages + 2 cycles, a column every max(beats, bins). Reset drops all columns that are inside at\n\
-            any time and keeps the codebook; the next beat begins a column.",
+            beats + bins + stages + 2 cycles, a column every max(beats, bins). Reset drops all columns that are\n\
+            inside at any time and keeps the codebook; the next beat begins a column.",
         reference: "KLLM, sections III-B and IV-A",
     };
 

@@ -63,8 +63,8 @@ impl Block for DequantizationUnit {
         name: "dequantization_unit",
         summary: "rebuilds int8 tiles from index, label and quantized values",
         contract: "x is 0 where index is 0, else saturate(floor((2 range (q - zero) + L) / (2 L))) with L =\n\
-            2^bits - 1 and range and zero of the channel's level. q is the next of values where label is 1, else 0. open\n\
-            with range and zero opens the next level of a channel, for this tile already. level counts from 0.\n\
+            2^bits - 1 and range and zero of the channel's level. q is the next of values where label is 1, else 0.\n\
+            open with range and zero opens the next level of a channel, for this tile already. level counts from 0.\n\
             Latency 2 cycles, one tile a cycle.\n\
             Tiles come in order, token after token. first begins a stream with its first tile, and so does the tile\n\
             after last or reset; it finds all channels without level, whatever came before. A stream begins with\n\

@@ -87,10 +87,10 @@ impl Block for NonZeroQuantizer {
         summary: "exactly rounded b-bit quantizer, b from 2 to 8 at run time",
         contract: "with L = 2^bits - 1: q = clamp(floor((2 L (x - lo) + range) / (2 range)), 0, L) where index is 1\n\
             and open is 0. Where both are 1, x is lo or lo + range and q is 0 or L; q is 0 where index is 0.\n\
-            label = (q != 0). Where open is 1, zero = floor((-2 L lo + range) / (2 range)) and range is passed on; both\n\
-            are 0 elsewhere. bits is 2 to 8 and range L to 510. With others, and where an opening lane's x is at no\n\
-            end, q and zero of that tile are undefined. Nothing is kept from tile to tile; reset at any time drops\n\
-            the tiles inside. Latency 2 cycles, one tile a cycle.",
+            label = (q != 0). Where open is 1, zero = floor((-2 L lo + range) / (2 range)) and range is passed on;\n\
+            both are 0 elsewhere. bits is 2 to 8 and range L to 510. With others, and where an opening lane's x is\n\
+            at no end, q and zero of that tile are undefined. Nothing is kept from tile to tile; reset at any time\n\
+            drops the tiles inside. Latency 2 cycles, one tile a cycle.",
         reference: "Titanus, section 4.4 (NZQ)",
     };
 
