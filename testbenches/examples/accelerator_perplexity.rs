@@ -67,7 +67,7 @@ struct Row {
     on_itself: bool,
 }
 
-/// What reading a window gave.
+/// The result of reading a window.
 struct Found {
     surprises: Vec<f64>,
     /// Words of results that left the range of the calibration.
@@ -99,7 +99,7 @@ fn rows() -> Result<Vec<Row>> {
 struct Study {
     model: Model,
     text: Vec<u32>,
-    /// What comes into each layer of the texts that scales and codebooks are chosen by.
+    /// The input of each layer, for the texts that scales and codebooks are fitted to.
     learnt: Vec<Vec<Rows>>,
     tender: Option<(Decoder, InSoftware)>,
     progress: ProgressBar,
@@ -170,8 +170,8 @@ impl Study {
         Ok(found)
     }
 
-    /// Layer by layer, which is the same as token by token: a layer depends on nothing but what comes into it. So one of them is in memory
-    /// at a time.
+    /// Goes layer by layer, which gives the same as token by token, since a layer depends only on its input. So one
+    /// layer is in memory at a time.
     fn on_layers(
         &self,
         (on, prompt): (&dyn LayerAccelerator, usize),

@@ -22,7 +22,7 @@ const END: &str = "<!-- /comparison -->";
 
 /// Of memory.
 const LATENCY: u32 = 20;
-/// What a DMA keeps has to cover the latency.
+/// The beats that a DMA can hold have to cover the latency.
 const BEATS: u32 = 64;
 
 fn axi() -> AxiSpec {

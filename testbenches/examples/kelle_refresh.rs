@@ -1,4 +1,4 @@
-//! Refreshes and stalls of the refresh controller at the paper's intervals, and what two-dimensional refresh saves.
+//! Refreshes and stalls of the refresh controller at the paper's intervals, and the savings of two-dimensional refresh.
 //!
 //! `cargo run --release -p senbazuru-testbenches --example kelle_refresh`; `--facts FILE` writes the sums and ranges as JSON.
 
@@ -60,7 +60,7 @@ fn main() -> Result<()> {
     Ok(facts.write()?)
 }
 
-/// What two classes save against one interval for all.
+/// Savings of two classes against one interval for all.
 fn savings(tokens: usize, threshold: i64, facts: &mut Facts) -> Result<()> {
     let mut range = [f64::MAX, 0.0];
     println!("\nDecoding 256 steps of 2.1 ms with N' = {tokens}, 4-bit scores, high from {threshold} on.\n");

@@ -1,5 +1,5 @@
-//! Orizuru on the activations of a real decoder: co-simulates it token by token against the golden model and shows what
-//! it found. Used by `scripts/demo`.
+//! Orizuru on the activations of a real decoder: co-simulates it token by token against the golden model and shows the
+//! outliers that it found. Used by `scripts/demo`.
 
 use anyhow::{Context, Result};
 use golden::kllm::orizuru::{comparison_bound, outliers_per_side};

@@ -1,5 +1,5 @@
-//! What a checked AXI memory costs a whole accelerator: `vector_top`, which reads and writes 16 bytes a cycle, before
-//! [`AxiMemory`] and before answers that are constant and unchecked.
+//! The cost of a checked AXI memory for a whole accelerator. `vector_top`, which reads and writes 16 bytes a cycle,
+//! runs with [`AxiMemory`], and with constant, unchecked answers.
 //!
 //! Time is processor time, since other load on the machine would disturb the shorter runs more. `cargo run --release -p
 //! senbazuru-testbenches --example vector_speed -- [ROWS]` (default 256, of 1 KiB).

@@ -24,7 +24,7 @@ pub fn bench(p: &BitSerialPe) -> anyhow::Result<Box<dyn sim::Bench>> {
     sim::kit::bench(&p.clone(), move |sim, run| random(&p, &fresh, sim, run))
 }
 
-/// What activations of a group are like.
+/// Kinds of activations of a group.
 struct Activations {
     /// Lowest and highest exponent.
     exponents: (u32, u32),

@@ -1,5 +1,5 @@
-//! [`OutlierPeGroup`] with whole weights, of which some are outliers: one that the extra multiplier takes, or several and a second
-//! step; beside them halves at random. Tiles begin, rows shift and resets come in any cycle.
+//! [`OutlierPeGroup`] with whole weights, some of which are outliers. The extra multiplier takes one of them; several
+//! need a second step. Random halves stand next to them. Tiles begin, rows shift and resets come in any cycle.
 
 use golden::baselines::outlier_pe_group::{Cycle, OutlierPeGroup as Golden, halves};
 use hdl::blocks::baselines::OutlierPeGroup;

@@ -14,7 +14,7 @@ pub fn bench(p: &Compactor) -> anyhow::Result<Box<dyn sim::Bench>> {
     sim::kit::bench(p, move |sim, run| masks(sim, run, lanes as usize, width, compact))
 }
 
-/// Masks and elements in, what `move_lanes` makes of them out, and their number.
+/// Masks and elements go in; the results of `move_lanes` and their number come out.
 pub(super) fn masks(
     sim: &mut Sim,
     run: &mut Run,

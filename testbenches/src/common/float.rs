@@ -1,4 +1,4 @@
-//! How the floating-point units are driven: what they have in common.
+//! The common bench of the floating-point units.
 //!
 //! A vector is one operation. Corner operands come in all combinations first, when there are vectors enough for these;
 //! then operands from [`operands`], which are random where it matters. Between the operations there are cycles without
@@ -33,7 +33,7 @@ pub use operands::Operands;
 
 /// Operands of an operation; a unit uses the first few.
 pub type Inputs = [u64; 4];
-/// What the outputs must be, in the order of the unit's ports.
+/// The expected outputs, in the order of the unit's ports.
 pub type Outputs = [u64; 6];
 
 /// Numbered operands, made when they are needed: there may be millions.
@@ -96,7 +96,7 @@ impl Unit {
             };
             cycles.next(sim, run, valid, operands)?;
         }
-        // A reset at any time drops what is inside; what comes after it is computed as ever.
+        // A reset at any time drops all operations inside. Operations after it are computed as ever.
         for _ in 0..if self.stages > 0 { RESETS } else { 0 } {
             for _ in 0..rng.random_range(0..=2 * self.stages) {
                 cycles.next(sim, run, rng.random(), (self.random)(&mut rng))?;
@@ -121,7 +121,7 @@ struct Cycles<'a> {
     valid_o: Out,
     inputs: Vec<In>,
     outputs: Vec<Out>,
-    /// What the ranks inside hold.
+    /// Contents of the stages inside.
     inside: VecDeque<Option<Outputs>>,
 }
 
@@ -152,7 +152,7 @@ impl<'a> Cycles<'a> {
         run.expect_u64(sim, self.valid_o, 0)
     }
 
-    /// One cycle: operands that count or do not, and what must be at the outputs then.
+    /// One cycle: operands, valid or not, and the outputs that are expected then.
     fn next(&mut self, sim: &mut Sim, run: &mut Run, valid: bool, operands: Inputs) -> sim::Result<()> {
         sim.poke_u64(self.valid_i, valid.into());
         for (port, value) in self.inputs.iter().zip(operands) {

@@ -27,7 +27,7 @@ pub fn number_format(format: blocks::NumberFormat) -> Format {
     }
 }
 
-/// What subnormal numbers do.
+/// The treatment of subnormal numbers.
 #[must_use]
 pub fn subnormals(subnormals: blocks::Subnormals) -> Subnormals {
     match subnormals {
@@ -42,7 +42,7 @@ pub fn float(format: blocks::FloatFormat, subnormal: blocks::Subnormals) -> Floa
     Float { format: float_format(format), subnormals: subnormals(subnormal) }
 }
 
-/// What NaNs do where values are picked.
+/// The treatment of NaNs where values are picked.
 #[must_use]
 pub fn nan_policy(policy: blocks::NanPolicy) -> NanPolicy {
     match policy {

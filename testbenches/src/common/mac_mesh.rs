@@ -50,7 +50,7 @@ fn products(p: &MacMesh, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     Ok(())
 }
 
-/// What happens in the mesh.
+/// State of the mesh.
 struct Mesh {
     ports: Ports,
     /// Numbers of rows past the end.
@@ -141,7 +141,7 @@ sim::handles! {
 }
 
 impl Ports {
-    /// Pokes what enters in this cycle: each lane sees the latest product that has reached it.
+    /// Pokes the operands of this cycle: each lane sees the latest product that has reached it.
     fn drive(&self, sim: &mut Sim, p: &MacMesh, entering: &[(usize, Product)]) {
         let lane = |lane: usize, side: fn(&Product) -> &Vec<Vec<i64>>| {
             let reached = entering.iter().rev().find(|(age, _)| *age >= lane);

@@ -1,7 +1,7 @@
 //! [`EdramBank`] under random operations, with refreshes whose halves lie apart, and cells that forget.
 //!
-//! Several operations at once, rows that do not exist, write-backs of nothing and resets are among them; what was read
-//! must stay in between.
+//! Several operations at once, rows that do not exist, write-backs of nothing and resets are among them. Data that was
+//! read must stay in between.
 
 use golden::kelle::edram_bank::{Bank, Distribution};
 use hdl::blocks::kelle::EdramBank;
@@ -50,7 +50,7 @@ pub fn from_bools(word: &[bool]) -> Bits {
     Bits::pack(1, word.iter().map(|&b| b.into()))
 }
 
-/// What is asked of the bank in a cycle.
+/// Operations of the bank in a cycle.
 #[derive(Clone, Copy, Default)]
 struct Strobes {
     read: bool,
@@ -82,13 +82,13 @@ impl Strobes {
 /// A word that was read; `None` where the contract does not tell it.
 type Word = Option<Vec<bool>>;
 
-/// The golden bank with what may be known of it.
+/// The golden bank, and which of its outputs are known.
 struct Memory {
     bank: Bank,
     known: Vec<bool>,
     /// The refresh buffer, since it was filled.
     buffer: Option<Word>,
-    /// What the bank shows.
+    /// Outputs of the bank.
     shown: Word,
 }
 

@@ -153,7 +153,7 @@ impl Driver {
         Ok(Self { pauses: false, ports: Ports::find(sim)? })
     }
 
-    /// Forgets all tokens and sets what is protected.
+    /// Forgets all tokens and sets the protected ones.
     ///
     /// # Errors
     /// The simulator's.
@@ -166,7 +166,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Waits until `ready` is high with what is poked, and makes the transfer.
+    /// Waits until `ready` is high with the poked values, and makes the transfer.
     fn transfer(&self, sim: &mut Sim, ready: Out) -> sim::Result<()> {
         for _ in 0..PATIENCE {
             sim.settle()?;
@@ -179,7 +179,7 @@ impl Driver {
         Err(sim::Error::Unsupported(format!("`{}` stays low", sim.port_of(ready).name)))
     }
 
-    /// One walk: its entries, of which there must be `count`.
+    /// Returns the entries of one walk; there must be `count`.
     ///
     /// # Errors
     /// The simulator's, a mismatch.

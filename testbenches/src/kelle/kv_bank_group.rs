@@ -21,7 +21,7 @@ pub const CYCLES: u64 = 16;
 /// Which refresh intervals are configured, against the weakest cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Intervals change at run time; interval + slack is at most what the weakest cell holds.
+    /// Intervals change at run time; interval + slack is at most the time of the weakest cell.
     Safe,
     /// The shortest legal interval all the time; the weakest cell holds exactly interval + slack.
     Tightest,
@@ -64,7 +64,7 @@ struct Attack {
     high: Vec<bool>,
     checker: Checker,
     intervals: Intervals,
-    /// What the refresh buffers hold.
+    /// Contents of the refresh buffers.
     buffer: Vec<Vec<bool>>,
     longest: u64,
     /// The simulator's cycle that is cycle 0 here.
@@ -208,7 +208,7 @@ impl Attack {
                 self.classes().map_err(|v| broken(v, sim, run))?;
             }
 
-            // What the banks do, and what the cells make of it.
+            // The operations of the banks, and their effects on the cells.
             let now = sim.cycle_count() - self.start;
             let (ready, at) =
                 (sim.peek_u64(self.ports.access_ready) != 0, sim.peek_u64(self.ports.refresh_row) as usize);
@@ -236,7 +236,7 @@ impl Attack {
                 run.expect_u64(sim, self.ports.score, score as u64)?;
             }
 
-            // What holds from the next cycle on.
+            // The state from the next cycle on.
             if update && updated < rows {
                 self.scores.add(updated, amount);
             }

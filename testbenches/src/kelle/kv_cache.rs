@@ -40,7 +40,7 @@ struct Cache {
     rng: StimulusRng,
     /// By group and bank.
     banks: Vec<Vec<Bank>>,
-    /// What the refresh buffers hold.
+    /// Contents of the refresh buffers.
     buffers: Vec<Vec<Vec<bool>>>,
     scores: ScoreFile,
     /// When each row was written.
@@ -270,7 +270,7 @@ impl Cache {
         run.expect_u64(sim, self.ports.refused, refused.into())?;
         self.classes().map_err(|v| run.fail(sim.cycle_count(), violation(&v)))?;
 
-        // What the banks do, and what the cells make of it.
+        // The operations of the banks, and their effects on the cells.
         let now = sim.cycle_count() - self.start;
         let ready = sim.peek_u64(self.ports.ready) != 0;
         let busy = sim.peek_u64(self.ports.busy) != 0;
@@ -303,7 +303,8 @@ impl Cache {
             run.expect_u64(sim, self.ports.score, score as u64)?;
         }
 
-        // What holds from the next cycle on. One write a cycle: a new token, else one that goes, else an update.
+        // The state from the next cycle on. There is one write a cycle: a new token, else a token that goes, else an
+        // update.
         let enters = made && access.write && !access.keep;
         let written = if enters {
             self.scores.set(access.row);

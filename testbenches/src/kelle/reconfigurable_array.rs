@@ -58,7 +58,7 @@ struct Player {
     taps: VecDeque<(u64, usize, Option<Sum>)>,
     /// Sums that were taken, the oldest first.
     taken: VecDeque<Vec<Option<Sum>>>,
-    /// What is offered.
+    /// The offers.
     row: Option<(usize, Vec<u64>)>,
     step: Option<Step>,
     /// Odds that results are taken, in eighths.
@@ -152,14 +152,14 @@ impl Player {
         self.group = 0;
     }
 
-    /// One cycle: what is offered is offered, what is shown is compared.
+    /// One cycle: makes the offers and compares the outputs.
     fn cycle(&mut self, sim: &mut Sim, run: &mut Run, clear: bool) -> sim::Result<()> {
         let takes = self.rng.random_range(0..8u8) < self.takes;
         self.poke(sim, clear, takes);
         sim.settle()?;
         let ports = &self.ports;
 
-        // Who is ready, and what is at the ports.
+        // Checks who is ready, and compares the outputs.
         let step_ready = !clear && self.step.as_ref().is_none_or(|step| !step.last || self.edge.room());
         if self.step.is_some() || clear {
             run.expect_u64(sim, ports.step_ready, step_ready.into())?;

@@ -29,7 +29,7 @@ pub fn bench(p: &RefreshController) -> anyhow::Result<Box<dyn sim::Bench>> {
     })
 }
 
-/// What the contract says of a controller with these parameters.
+/// The limits of the contract for a controller with these parameters.
 #[must_use]
 pub fn limits(p: &RefreshController) -> Limits {
     Limits { rows: p.rows.into(), patience: p.patience.into(), unit: 1 << p.tick_log2 }
@@ -62,7 +62,7 @@ impl Traffic {
     pub const ALL: [Self; 6] = [Self::Idle, Self::Reads, Self::Writes, Self::Random, Self::Alternate, Self::Deadline];
 }
 
-/// What is asked of the controller, and what the golden checker knows of it.
+/// Inputs of the controller, and the state of the golden checker.
 struct Scene {
     valid: Vec<bool>,
     high: Vec<bool>,

@@ -36,7 +36,7 @@ pub struct Device {
     classes: Vec<bool>,
 }
 
-/// What was counted.
+/// Counts of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
     /// Refreshes.

@@ -24,7 +24,7 @@ pub fn bench(p: &ScoreMemory) -> anyhow::Result<Box<dyn sim::Bench>> {
     })
 }
 
-/// What the memory holds.
+/// Contents of the memory.
 #[derive(Clone)]
 struct File {
     golden: ScoreFile,
@@ -158,7 +158,7 @@ impl Bench {
         promoted.map_or(Ok(()), |row| run.expect_u64(sim, self.ports.promoted_row, row as u64))
     }
 
-    /// What was asked for in the cycle before, as it is now.
+    /// The scores that were asked for in the cycle before, as they are now.
     fn compare(&self, sim: &mut Sim, run: &mut Run, busy: bool) -> sim::Result<()> {
         let file = &self.file;
         run.expect_u64(sim, self.ports.busy, busy.into())?;

@@ -31,7 +31,7 @@ struct Mood {
     guarded: u8,
 }
 
-/// What the golden model knows.
+/// State of the golden model.
 struct Evictor {
     p: SystolicEvictor,
     ports: Ports,
@@ -39,7 +39,7 @@ struct Evictor {
     mood: Mood,
     /// S of each row, and its protection; unknown until loaded.
     rows: Vec<Option<(i64, bool)>>,
-    /// Passes under way, the oldest first: the row each works on, and what it saw.
+    /// Passes under way, the oldest first: the row of each, and the scores that it saw.
     passes: VecDeque<Vec<Candidate>>,
     /// Passes of this victim that have ended, one after the other.
     ended: Vec<Candidate>,
@@ -206,7 +206,7 @@ impl Evictor {
         (ended >= self.wanted).then(|| [&self.ended[..], last].concat())
     }
 
-    /// What the edge does.
+    /// The effects of the edge.
     fn follow(&mut self, inputs: &Inputs) {
         if self.end().is_some() {
             self.victims += 1;

@@ -229,7 +229,7 @@ impl ClusteringBench {
 /// Values for which a table of midpoints is written.
 const VALUES_A_TABLE: u64 = 100;
 
-/// The ports at which the table is written, and what is in it.
+/// The ports at which the table is written, and its contents.
 struct Table {
     write: In,
     index: In,
@@ -245,7 +245,7 @@ impl Table {
         Ok(Self { write, index, midpoint, bits, content: vec![None; (1 << bits) - 1] })
     }
 
-    /// What must not matter while nothing is written: any number, any midpoint.
+    /// Values that must not matter while nothing is written: any number, any midpoint.
     fn garble(&self, sim: &mut Sim, rng: &mut StimulusRng) {
         sim.poke_u64(self.write, 0);
         sim.poke_u64(self.index, rng.random_range(0..1u64 << self.bits));
@@ -262,8 +262,8 @@ impl Table {
         }
     }
 
-    /// Writes the table in any order, with gaps, some places twice, and the place that does not exist; with `changes` only
-    /// what is not there already.
+    /// Writes the table in any order, with gaps, some places twice, and the place that does not exist. With `changes`,
+    /// only midpoints that change.
     fn write(&mut self, sim: &mut Sim, midpoints: &[u64], changes: bool, rng: &mut StimulusRng) -> sim::Result<()> {
         let mut order: Vec<usize> = (0..midpoints.len()).collect();
         order.shuffle(rng);

@@ -1,4 +1,4 @@
-//! What the benches of KLLM's arithmetic blocks share: operands, and the golden multiply-add of a block's parameters.
+//! Shared by the benches of KLLM's arithmetic blocks: operands, and the golden multiply-add of a block's parameters.
 
 use golden::common::float::FloatFormat;
 use golden::kllm::fp16_mac::Fp16Mac;
@@ -31,7 +31,8 @@ pub fn addend(mac: Fp16Mac, sum: u64, rng: &mut StimulusRng) -> u64 {
     Operands::new(FloatFormat::Fp16).addend(mac.narrow(sum), rng)
 }
 
-/// Factors of a product that is added to `sum`: ordinary ones, special ones, and a power of two with what cancels the sum.
+/// Factors of a product that is added to `sum`: ordinary ones, special ones, and a power of two with the factor that
+/// cancels the sum.
 pub fn factors(mac: Fp16Mac, sum: u64, rng: &mut StimulusRng) -> [u64; 2] {
     match rng.random_range(0..4u8) {
         0 | 1 => [fp16(rng), fp16(rng)],

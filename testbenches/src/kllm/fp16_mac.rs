@@ -32,12 +32,12 @@ impl Bench {
         let (valid_o, sum_o) = (sim.output("valid_o")?, sim.output("sum_o")?);
         run.reset(sim, 2)?;
         run.expect_u64(sim, valid_o, 0)?;
-        // What entered, and the sum after it; the register has nothing before the first product.
+        // The sum after each product inside, stage by stage; no sum is known before the first product.
         let mut inside: VecDeque<Option<u64>> = vec![None; self.stages as usize].into();
         let (mut sum, mut shown) = (None, (false, None));
         for _ in 0..run.vectors() {
             if rng.random_range(0..200u8) == 0 {
-                // Drops what is inside; the register of the sum may have taken what was there.
+                // Drops all products inside; the register of the sum may have taken some.
                 run.reset(sim, 1)?;
                 (sum, shown) = (None, (false, None));
                 inside.iter_mut().for_each(|entered| *entered = None);

@@ -88,7 +88,7 @@ impl CounterBench {
         let count = column.inputs.len().div_ceil(inputs).max(1);
         let beat = |number: usize| {
             let at = |i: usize| column.inputs.get(number * inputs + i).copied().flatten();
-            // What is absent holds noise, which must not matter.
+            // Absent indices hold noise, which must not matter.
             let noise = |rng: &mut StimulusRng| rng.random::<u64>() & ((1 << width) - 1);
             let indices: Vec<u64> = (0..inputs).map(|i| at(i).unwrap_or_else(|| noise(rng))).collect();
             let last = number + 1 == count;
@@ -216,7 +216,7 @@ impl CounterBench {
         Ok(())
     }
 
-    /// A reset at a random moment: what comes after it is counted as ever.
+    /// A reset at a random moment. Columns after it are counted as ever.
     fn interrupted(&self, sim: &mut Sim, run: &mut Run, rng: &mut StimulusRng) -> sim::Result<()> {
         let mut indices = [run.driver_of::<IndexBeat<Values>>(sim, "indices", Stall::Never)?];
         let mut bins = [run.monitor_of::<BinCount<Values>>(sim, "bins", Stall::Random { num: 1, den: 4 })?];

@@ -138,7 +138,7 @@ impl ColumnBench {
             let at = |i: usize| column.pairs.get(number * inputs + i).copied();
             let pairs: Vec<Pair> = (0..inputs).map(|i| at(i).unwrap_or_else(&mut noise)).collect();
             let last = number + 1 == count;
-            // What counts with the last beat only is noise before it.
+            // Fields that count with the last beat only are noise before it.
             let with_last = |value: u64, rng: &mut StimulusRng| if last { value } else { rng.random() };
             PairBeat {
                 a: Bits::pack(self.p.a_bits, pairs.iter().map(|p| p.a)),
@@ -253,7 +253,7 @@ impl ColumnBench {
         Ok(())
     }
 
-    /// A reset at a random moment: what comes after it is summed as ever, with the same codebook.
+    /// A reset at a random moment. Columns after it are summed as ever, with the same codebook.
     fn interrupted(&self, sim: &mut Sim, run: &mut Run, codebook: &[u64], rng: &mut StimulusRng) -> sim::Result<()> {
         for _ in 0..4 {
             let mut pairs = [run.driver_of::<PairBeat<Values>>(sim, "pairs", Stall::Never)?];

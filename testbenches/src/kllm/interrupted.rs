@@ -1,8 +1,9 @@
-//! Work that is cut short, and work that breaks a rule: what the benches of streams share.
+//! Work that is cut short, and work that breaks a rule, for all benches of streams.
 
 use sim::{Difference, Run, Sim, StreamDriver, StreamMonitor};
 
-/// Runs the streams for `cycles` cycles and resets the design: what was on its way is dropped, with the streams' beats.
+/// Runs the streams for `cycles` cycles and resets the design: beats on their way are dropped, as are the streams'
+/// other beats.
 pub fn cut_short(
     sim: &mut Sim,
     run: &mut Run,
@@ -14,7 +15,7 @@ pub fn cut_short(
         run.cycle(sim, drivers, monitors)?;
     }
     sim.reset(1)?;
-    // What was offered is withdrawn with the rest.
+    // Offered beats are withdrawn, too.
     for driver in drivers {
         let valid = sim.input(&format!("{}_valid_i", driver.as_mut().name()))?;
         sim.poke_u64(valid, 0);

@@ -72,7 +72,7 @@ fn masked(p: &Orizuru, values: &[u64], present: &[bool], k: (usize, usize)) -> s
     Trace::of(values, &available, k, format).map_err(|e| Error::Unsupported(e.to_string()))
 }
 
-/// What the contract says of cycles.
+/// Cycles by the contract.
 #[must_use]
 pub fn timing(p: &Orizuru) -> Timing {
     Timing {
@@ -236,7 +236,7 @@ impl OrizuruBench {
         beats.take(vector.beats).enumerate().map(beat).collect()
     }
 
-    /// What both sides deliver of it.
+    /// The outliers that both sides deliver.
     fn pops(&self, vector: &Vector) -> [Vec<Pop<Values>>; 2] {
         // Bits of the largest index; one where there is a single value.
         let index_width = (u64::BITS - u64::from(self.p.n - 1).leading_zeros()).max(1);

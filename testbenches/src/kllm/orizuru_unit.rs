@@ -159,7 +159,7 @@ impl Bench {
             }
             let mask = Bits::pack(1, golden.outliers.iter().map(|&b| u64::from(b)));
             run.expect(sim, ports.outlier, &mask)?;
-            // Pointers lead to what is written.
+            // Pointers lead to the new values.
             let keeps = self.p.tree.node_state == NodeState::Value;
             for (state, port) in shown.iter().zip(&ports.sides).filter(|_| keeps) {
                 run.expect_u64(sim, port.available, u64::from(state.is_some()))?;
@@ -217,7 +217,7 @@ impl Bench {
         let groups = leaves.written.len();
         let mut order: Vec<usize> = (0..groups).filter(|&g| leaves.written[g]).collect();
         order.shuffle(rng);
-        // Clearing and writing may fall together: what is written stays. A pop with a clear is none.
+        // A clear and a write may come in the same cycle: the write stays. A pop with a clear does not count.
         sim.poke_u64(ports.clear, 1);
         if order.is_empty() || rng.random() {
             ports.sides.iter().for_each(|side| sim.poke_u64(side.pop, u64::from(rng.random::<bool>())));
@@ -262,7 +262,7 @@ struct Leaves<'a> {
     written: &'a [bool],
 }
 
-/// What the unit must show: by searching all leaves; beside it the golden tree, which knows no absent leaves.
+/// The expected outputs, by a search of all leaves; and the golden tree, which knows no absent leaves.
 struct Golden {
     tree: Option<Tree>,
     n: usize,

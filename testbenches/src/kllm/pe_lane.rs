@@ -14,7 +14,7 @@ use sim::{Bits, Error, Run, Sim, Values};
 
 use streams::{Streams, Sums};
 
-/// A bank of weights, and what it is used for.
+/// A bank of weights, and its uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bank {
     /// For each word the indices of all columns. Column c begins at c * inputs.
@@ -56,7 +56,7 @@ pub struct Task {
     pub banks: Vec<Bank>,
 }
 
-/// What is known of a group: its sums, and whether they are wrong.
+/// The expected results of a group: its sums, and whether they are in error.
 struct Group {
     sums: Vec<i128>,
     outliers: Vec<Option<i128>>,
@@ -93,7 +93,7 @@ impl LaneBench {
         for (activation, values, bits) in
             [(false, &centroids.weights, self.p.w_bits), (true, &centroids.activations, self.p.a_bits)]
         {
-            // What the index has beyond its bits means nothing.
+            // Bits of an index above its width mean nothing.
             let above = |rng: &mut StimulusRng| rng.random::<u64>() << bits;
             entries.extend(values.iter().enumerate().map(|(i, &value)| CodebookEntry {
                 activation: Bits::truncated(1, activation.into()),
@@ -104,7 +104,7 @@ impl LaneBench {
         entries
     }
 
-    /// What the entries count as: the most negative number has no opposite.
+    /// The values that the entries count as: the most negative number has no opposite.
     fn counted(&self, centroids: &Centroids) -> Centroids {
         let most = (1i64 << (self.p.centroid_bits - 1)) - 1;
         let counted = |values: &[i64]| values.iter().map(|&v| v.max(-most)).collect();
@@ -179,7 +179,7 @@ impl LaneBench {
                     }
                 }
                 let beats = outliers::put_in(&self.p, beats, &mut outliers, wild, rng);
-                // What is wild gets too large soon.
+                // Wild values get too large soon.
                 last |= left == 0 && !wild;
                 if last {
                     (left, wild, low) = (limit, false, false);

@@ -55,7 +55,7 @@ impl Beat {
             let near = |target: f64, sum: f64| ((target / sum) as f32).to_bits();
             match kind {
                 0 => ((dense, outliers), (rng.random(), rng.random())),
-                // What is left of two equal numbers.
+                // The difference of two equal numbers.
                 1 | 2 => {
                     let target = top(rng);
                     let factor = |sum: i64, sign: f64| near(sign * target, if sum == 0 { 1.0 } else { sum as f64 });
@@ -87,7 +87,7 @@ impl Beat {
             factors = factors.iter().map(|_| (any(rng), any(rng))).collect();
             scale &= (1 << narrow) - 1;
             if kind == 1 || kind == 2 {
-                // What is left of two equal numbers, however small they are.
+                // The difference of two equal numbers, however small they are.
                 let bias = (1u16 << (p.narrow.exponent_bits() - 1)) - 1;
                 scale = bias << p.narrow.fraction_bits();
                 let most = i64::MAX >> (64 - p.dense_width.min(p.outlier_width));
@@ -232,7 +232,7 @@ fn play(p: &ScalingUnit, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
             run.expect_equal(sim, "results_valid_o", &place, p.cycles(count), sim.cycle_count() - start)?;
         }
         if group % 3 == 1 {
-            // Whatever is inside is dropped, and what is offered is not taken; what comes then is right.
+            // All sums inside are dropped, and offers are not taken. Results after that are right.
             for _ in 0..rng.random_range(0..2 * p.cycles(1)) {
                 streams.cycle(sim, run)?;
             }

@@ -16,7 +16,7 @@ use sim::process::Tool;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CEnd {
-    /// What `ERROR_CODE` says, 0 for no error.
+    /// The value of `ERROR_CODE`, 0 for no error.
     pub code: u32,
     /// Tag of the last descriptor that was completed.
     pub tag: u32,
@@ -28,7 +28,7 @@ pub struct CEnd {
     pub place: u64,
 }
 
-/// What the C program says, `enum vector_result`, other than that all is well.
+/// Errors that the C program returns, as in `enum vector_result`.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CError<E: std::error::Error + 'static> {
     /// A callback failed; nothing was asked for after that.
@@ -49,7 +49,7 @@ pub enum CError<E: std::error::Error + 'static> {
     /// The job ended with an error.
     #[error("the job ended with an error: {0:?}")]
     Failed(CEnd),
-    /// A result is not what it should be.
+    /// A result is wrong.
     #[error("a result of the program is wrong; its last job ended so: {0:?}")]
     Wrong(CEnd),
     /// Somebody reset the device.
@@ -91,7 +91,7 @@ pub struct CProgram {
     _folder: Scratch,
 }
 
-/// What a callback works on.
+/// The context of a callback.
 struct Callee<'a, B: Bus> {
     bus: &'a mut B,
     failed: Option<Failure<B::Error>>,
@@ -103,7 +103,7 @@ enum Failure<E> {
 }
 
 impl<B: Bus> Callee<'_, B> {
-    /// Runs a callback: what goes wrong is kept, since neither errors nor panics pass through C.
+    /// Runs a callback. Errors and panics are kept, since neither passes through C.
     ///
     /// # Safety
     /// `context` is a context of this bus that nothing else uses now.
@@ -220,10 +220,10 @@ impl CProgram {
         with_end(bus, self.run, job, polls)
     }
 
-    /// Drops what runs.
+    /// Drops the running job.
     ///
     /// # Errors
-    /// That is not done after so many polls; the bus fails.
+    /// The reset is not done after so many polls; the bus fails.
     pub fn reset<B: Bus>(&self, bus: &mut B, polls: u32) -> Result<(), CError<B::Error>> {
         // SAFETY: the library is loaded, the bus whole.
         call(bus, |bus| unsafe { (self.reset)(bus, polls) }, CEnd::default)

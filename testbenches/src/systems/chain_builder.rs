@@ -21,11 +21,11 @@ const POLLS: u32 = 100_000_000;
 /// Results of a job as the golden model computes them.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// What they are.
+    /// Their name.
     pub name: &'static str,
     /// Where.
     pub address: u64,
-    /// From the first row or panel to the last one. What lies between is as the images have it.
+    /// From the first row or panel to the last one. Bytes between them are as in the images.
     pub bytes: Vec<u8>,
 }
 
@@ -38,14 +38,14 @@ pub struct Job {
     pub address: u64,
     /// Descriptors.
     pub descriptors: u32,
-    /// What the memory holds at the end.
+    /// The bytes in memory at the end.
     pub results: Vec<Results>,
     /// The same of all that the descriptors write, whatever it is called.
     pub written: Vec<Image>,
 }
 
 impl Job {
-    /// Runs the chain on a device that is ready for it: what was counted.
+    /// Runs the chain on a device that is ready for it, and returns the counters.
     ///
     /// # Errors
     /// The device fails; it did another number of descriptors; a byte that it has written is not the golden model's.
@@ -157,7 +157,7 @@ pub struct ChainBuilder<A> {
     golden: A,
     free: Allocator,
     images: Vec<Image>,
-    /// What the images and the descriptors up to now make of memory.
+    /// Memory after the images and all descriptors up to now.
     pub(super) memory: SparseMemory,
     chain: Chain,
     descriptors: u32,
@@ -196,8 +196,8 @@ impl<A: Accelerator> ChainBuilder<A> {
         })
     }
 
-    /// From here on, numbers beyond the range of integers are saturated and [counted](Self::overflows), where they would end the job
-    /// otherwise: what comes is not known when scales are chosen.
+    /// From here on, numbers beyond the range of integers are saturated and [counted](Self::overflows). Otherwise they
+    /// would end the job. Later numbers are not known when scales are chosen.
     pub fn saturate(&mut self) {
         self.saturates = true;
     }
@@ -221,7 +221,7 @@ impl<A: Accelerator> ChainBuilder<A> {
         self.job()
     }
 
-    /// The job up to now; what follows is another one, which finds what this one has left in memory.
+    /// The job up to now. Later descriptors make another job, which finds the results of this one in memory.
     ///
     /// # Errors
     /// There is no room for the descriptors, or there is none of them.

@@ -43,7 +43,7 @@ pub trait LayerAccelerator: Sync {
     /// that the float layer has for `texts`.
     ///
     /// # Errors
-    /// No text; more tokens than there are; what the host crate refuses.
+    /// No text; more tokens than there are; an error of the host crate.
     fn layer<'a>(
         &'a self,
         window: &Window,
@@ -58,14 +58,14 @@ pub trait DecoderLayer: Send {
     /// Passes the next tokens, after all earlier passes, through the layer in the golden model.
     ///
     /// # Errors
-    /// No row; more tokens than there is room for; what the host crate refuses.
+    /// No row; more tokens than there is room for; an error of the host crate.
     fn pass(&mut self, residual: &[Vec<f64>]) -> anyhow::Result<Pass>;
 
     /// Words of results of all passes with a number that was saturated, or is infinite or none.
     fn overflows(&self) -> u64;
 }
 
-/// A pass of tokens: a chain for the accelerator, and what comes of it.
+/// A pass of tokens: a chain for the accelerator, and its results.
 #[derive(Clone, Debug)]
 pub struct Pass {
     /// The chain. Its device has done the chains of all earlier passes, and nothing else since a reset.

@@ -58,7 +58,7 @@ pub fn bench_of(p: &DenseSparseProduct, blocks: Vec<Block>) -> anyhow::Result<Bo
     })
 }
 
-/// All results of the blocks, the cycles of their tiles at full speed, and what is said of their order.
+/// All results of the blocks, the cycles of their tiles at full speed, and a text about their order.
 fn checked(
     p: &DenseSparseProduct,
     sim: &mut Sim,
@@ -77,7 +77,7 @@ fn checked(
     run.expect_u64(sim, error, risen.into())
 }
 
-/// What the contract says of cycles.
+/// Cycles by the contract.
 #[must_use]
 pub fn cycles(p: &DenseSparseProduct) -> Cycles {
     let finder = p.finder();

@@ -11,12 +11,12 @@ pub struct Linear {
     pub bias: Vec<f64>,
 }
 
-/// What a layer norm does to what it has normalised.
+/// Gains and biases of a layer norm.
 #[derive(Clone, Debug)]
 pub struct Affine {
     /// Factors.
     pub gains: Vec<f64>,
-    /// What is added then.
+    /// Biases.
     pub biases: Vec<f64>,
 }
 
@@ -25,7 +25,7 @@ pub struct Affine {
 pub struct Layer {
     /// Heads; each has queries, keys and values of its own.
     pub heads: usize,
-    /// What a layer norm adds to the variance.
+    /// The epsilon that a layer norm adds to the variance.
     pub epsilon: f64,
     /// Queries, keys, values, side by side.
     pub qkv: [Linear; 3],

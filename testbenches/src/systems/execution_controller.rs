@@ -141,7 +141,7 @@ fn product(
     let eager = many.is_some() || rng.random_range(0..3u8) == 0;
     let pace: [u8; 5] = std::array::from_fn(|_| if eager { 16 } else { rng.random_range(2..=16) });
     let clear_after = (many.is_none() && rng.random_range(0..6u8) == 0).then(|| rng.random_range(0..60u32));
-    // Whether each buffer has what is next, and how often each was freed.
+    // Whether each buffer has its next data, and how often each was freed.
     let mut there = [eager; 3];
     let mut freed = [0; 3];
     let (mut taken, mut tiles_taken, mut room) = (0, 0, eager);

@@ -6,7 +6,7 @@ use sim::stimulus::{Tensor, data_folder, real_numbers};
 
 /// Query head 6 with key head 2 of layer 14: the head whose weights are stored.
 pub const HEAD: usize = 6;
-/// What is added to the mean square of a norm.
+/// The epsilon that a norm adds to the mean square.
 pub(super) const EPSILON: f64 = 1e-5;
 /// Base of the angles.
 const BASE: f64 = 100_000.0;
@@ -21,7 +21,7 @@ pub fn angles(positions: usize, width: usize) -> Vec<Vec<f64>> {
     (0..positions).map(|position| (0..width / 2).flat_map(|i| pair(position, i)).collect()).collect()
 }
 
-/// The head in float arithmetic, on what is stored of the model.
+/// The head in float arithmetic, on the stored parts of the model.
 #[derive(Clone, Debug)]
 pub(super) struct Exact {
     pub(super) residual: Vec<Vec<f64>>,

@@ -53,7 +53,7 @@ pub struct Hardware<'a> {
     pub sim: &'a mut Sim,
     /// Its memory.
     pub memory: AxiMemory,
-    /// What the ports to memory begin with, in order.
+    /// Prefixes of the ports to memory, in order.
     pub ports: Vec<String>,
     host: AxiLiteHost,
     irq: Out,
@@ -80,7 +80,7 @@ impl<'a> Hardware<'a> {
         self.watchers.push(watcher);
     }
 
-    /// The host, the design, and what stands at its ports beside the host.
+    /// The host, the design, and the other partners at its ports.
     fn parts(&mut self) -> (&mut AxiLiteHost, &mut Sim, Vec<&mut dyn Partner>) {
         let mut partners: Vec<&mut dyn Partner> = vec![&mut self.memory];
         for watcher in &mut self.watchers {
@@ -99,7 +99,7 @@ impl<'a> Hardware<'a> {
         Ok(self.sim.peek_u64(self.irq) == 1)
     }
 
-    /// Cycles up to the interrupt: what [`host::Device::wait_for_interrupt`] asks for.
+    /// Runs cycles up to the interrupt, for [`host::Device::wait_for_interrupt`].
     ///
     /// # Errors
     /// A broken rule of the bus; no interrupt in 200 million cycles.

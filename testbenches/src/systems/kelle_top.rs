@@ -1,4 +1,4 @@
-//! `kelle_top` between a host and a memory: chains of products, attention, rows and what belongs to them.
+//! `kelle_top` between a host and a memory: chains of products, attention, rows and their management.
 
 mod bench;
 pub mod decay;

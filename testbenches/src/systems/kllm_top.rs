@@ -59,7 +59,7 @@ fn facts(block: &KllmTop) -> Facts<Work> {
     }
 }
 
-/// What the registers of an accelerator say.
+/// The capabilities that the registers of an accelerator show.
 #[must_use]
 pub fn caps_of(block: &KllmTop) -> Caps {
     let lanes = &block.product;

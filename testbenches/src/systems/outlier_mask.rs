@@ -19,7 +19,7 @@ pub fn bench(p: &OutlierMask) -> anyhow::Result<Box<dyn sim::Bench>> {
         inputs.iter().for_each(|&input| sim.poke_u64(input, 0));
         sim.reset(2)?;
         let mut golden = Golden::new(depth);
-        // What was read last, if it is known.
+        // The last read data, if it is known.
         let mut shown = None;
         for _ in 0..run.vectors() {
             let clear = rng.random_range(0..60u8) == 0;

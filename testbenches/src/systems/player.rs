@@ -80,26 +80,26 @@ pub const CHANGED_JOBS: u64 = 4;
 /// Error of memory that does not answer.
 const TIMEOUT_CODE: u64 = 13;
 
-/// What the model says that a job has counted.
+/// Counts of a job by the model.
 pub type Expected<O> = Box<dyn Fn(&Report<O>) -> u64>;
 
-/// A counter of the accelerator's own: its register, and what the model says.
+/// A counter of the accelerator's own: its register, and its value by the model.
 pub struct Counter<O> {
     /// Name.
     pub name: &'static str,
     /// Offset.
     pub register: u64,
-    /// What it counts in a job that ended well.
+    /// Its count of a job that ended well.
     pub expected: Expected<O>,
 }
 
-/// What an accelerator has of its own.
+/// Properties that differ between accelerators.
 pub struct Facts<O> {
     /// Its number.
     pub number: u64,
     /// Its ports to memory.
     pub bus: Bus,
-    /// Registers that never change, and what they read as.
+    /// Registers that never change, with their values.
     pub constants: Vec<(u64, u64)>,
     /// Registers that count.
     pub counters: Vec<Counter<O>>,
@@ -112,7 +112,7 @@ fn is_long<O: Operation>(report: &Report<O>) -> bool {
     report.executed.iter().any(|executed| !executed.operation.repeats())
 }
 
-/// What the ports to memory of an accelerator with so many of them begin with.
+/// Prefixes of the ports to memory, for so many ports.
 fn names(ports: u32) -> Vec<String> {
     if ports == 1 { vec!["mem".into()] } else { (0..ports).map(|port| format!("mem{port}")).collect() }
 }
@@ -129,14 +129,14 @@ pub struct Player<A: Accelerator> {
     /// The host pauses.
     pauses: bool,
     irq: Out,
-    /// What its ports to memory begin with.
+    /// Prefixes of its ports to memory.
     ports: Vec<String>,
     /// Of each, valid, cache and prot of reads, and of writes.
     requests: Vec<[[Out; 3]; 2]>,
-    /// What stands in BUS and in IRQ_ENABLE.
+    /// Values of BUS and IRQ_ENABLE.
     attributes: u64,
     irq_enable: u64,
-    /// What stands in the registers that the host writes.
+    /// Values of the registers that the host writes.
     words: BTreeMap<u64, u64>,
     /// Jobs with a changed bit up to now, from where runs with lower seeds end.
     changes: u64,
@@ -245,7 +245,7 @@ impl<A: Accelerator + Clone> Player<A> {
         match disturbance {
             Disturbance::SoftReset(after) => {
                 self.soft_reset(sim, run, &mut bus, after)?;
-                // What the operations of the job cannot have changed stays.
+                // Bytes that the operations of the job cannot have changed stay.
                 if report.is_certain() && before.dropped(&report.executed) {
                     self.golden = before;
                 }
@@ -392,7 +392,7 @@ impl<A: Accelerator + Clone> Player<A> {
         Ok(None)
     }
 
-    /// What is in memory, and where it was written.
+    /// Compares the memory, and checks where it was written.
     fn compare(
         &mut self,
         sim: &Sim,

@@ -18,7 +18,7 @@ const DESCRIPTOR: u64 = 128;
 /// A job and the memory it works on.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// What the host allows.
+    /// The limits that the host sets.
     pub limits: Limits,
     /// Address of the first descriptor.
     pub job: u64,
@@ -28,7 +28,7 @@ pub struct Program {
     pub image: Vec<u8>,
     /// Nothing overlaps: all results are defined.
     pub plain: bool,
-    /// What is free, in bytes from the beginning of the image; multiples of 64.
+    /// The free part, in bytes from the beginning of the image; multiples of 64.
     free: Range<u64>,
     /// Something wanted more memory than there was: the job is drawn again in a larger arena.
     is_short: bool,

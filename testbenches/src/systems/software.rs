@@ -5,7 +5,7 @@ use golden::systems::memory::{BusError, Memory};
 use golden::systems::vector_top::device::Device;
 use host::Bus;
 
-/// What a device of software does not do.
+/// What goes wrong on a device in software.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SoftwareError {
     /// There is no such register, or it cannot be written.

@@ -61,7 +61,7 @@ fn facts(block: &TenderTop) -> Facts<Operation> {
     }
 }
 
-/// What a host reads of an accelerator.
+/// The capabilities that a host reads from an accelerator.
 #[must_use]
 pub fn caps_of(block: &TenderTop) -> Caps {
     Caps {

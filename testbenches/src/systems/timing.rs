@@ -17,8 +17,8 @@ use super::chain_builder::Job;
 use super::player::register;
 use super::program::Program;
 
-/// The shell between an accelerator and a memory that answers after `latency` cycles; `beats` is what the read DMA and
-/// the write DMA can hold.
+/// The shell between an accelerator and a memory that answers after `latency` cycles; `beats` are the beats that the
+/// read DMA and the write DMA can hold.
 #[must_use]
 pub fn shell((axi, ports, readers): (&AxiSpec, usize, usize), dma: &DmaSpec, beats: (u32, u32), latency: u32) -> Shell {
     let of = |beats: u32| Dma {

@@ -42,7 +42,7 @@ pub fn bench(p: &TitanusChain) -> anyhow::Result<Box<dyn sim::Bench>> {
     })
 }
 
-/// A job of a core, what it does, and what it leaves in memory.
+/// A job of a core, its report, and the memory after it.
 pub struct Drawn {
     /// The job.
     pub program: Program,
@@ -106,7 +106,7 @@ pub fn draw(rng: &mut StimulusRng, models: &mut [Golden], most: u32) -> (Vec<Tok
     (first, all)
 }
 
-/// What register LINK says.
+/// The value of register LINK.
 fn link_register(model: &Golden) -> u64 {
     let (waiting, ended) = model.waiting();
     1 << 31 | u64::from(ended) << 16 | waiting as u64

@@ -149,7 +149,7 @@ pub fn golden_of(block: &TitanusCore) -> anyhow::Result<Golden> {
     .map_err(anyhow::Error::msg)
 }
 
-/// What jobs move that run one after the other from a reset on, as the golden model does them.
+/// The traffic of jobs that run one after the other from a reset on, as the golden model does them.
 ///
 /// # Errors
 /// Parameters that the model refuses; a job that ends with an error.
@@ -165,7 +165,7 @@ pub fn traffic(block: &TitanusCore, window: Window, jobs: &[Job]) -> anyhow::Res
     jobs.iter().map(one).collect()
 }
 
-/// What a driver reads of an accelerator.
+/// The capabilities that a driver reads from an accelerator.
 #[must_use]
 pub fn caps_of(golden: &Golden) -> Caps {
     let shape = golden.shape();

@@ -88,12 +88,12 @@ fn facts(block: &VectorTop) -> Facts<Operation> {
     }
 }
 
-/// What a driver is told of so many ports.
+/// The value that tells a driver the number of ports.
 pub(super) fn bus_of(axi: &AxiSpec, ports: u32) -> Bus {
     Bus { address_width: axi.address_width, data_width: axi.data_width, ports }
 }
 
-/// What register FUNCTION reads as: the activation, and the steps that not every build has.
+/// The value of register FUNCTION: the activation, and the steps that not every build has.
 pub(super) fn function_register(engine: &VectorEngine) -> u64 {
     let Units { softmax, layer_norm, rotary } = units_of(engine);
     let units = [softmax, layer_norm, rotary].iter().rev().fold(0, |word, &unit| word << 1 | u64::from(unit));
@@ -112,7 +112,7 @@ pub fn golden_of(block: &VectorTop) -> Golden {
     Golden::new(shape_of(&block.engine(), &block.axi))
 }
 
-/// What the registers of an accelerator say of its vector engine, one of several engines.
+/// The values of the registers for an accelerator's vector engine, one of several engines.
 #[must_use]
 pub fn rows_of(engine: &VectorEngine) -> vector::Caps {
     let unit = engine.unit();
@@ -122,7 +122,7 @@ pub fn rows_of(engine: &VectorEngine) -> vector::Caps {
     vector::Caps { opcode: 3, lanes, max_beats, function: unit.lane.function as u32, units }
 }
 
-/// What the model has to know of a vector engine on a bus.
+/// The shape of a vector engine on a bus, for the model.
 #[must_use]
 pub fn shape_of(engine: &VectorEngine, axi: &AxiSpec) -> Shape {
     let unit = engine.unit();

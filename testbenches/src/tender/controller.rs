@@ -54,7 +54,7 @@ pub fn session<'a>(
     })
 }
 
-/// When an array does what, by its golden model.
+/// The cycles of an array, by its golden model.
 #[must_use]
 pub fn cycles(p: &MultiScaleArray) -> ArrayCycles {
     let (rows, columns) = (p.rows.into(), p.columns.into());
@@ -84,7 +84,7 @@ pub struct Controller<'a> {
     /// Cycles since the reset.
     cycle: u64,
     expected: BTreeMap<u64, Vec<Shown>>,
-    /// What the hardware showed, tile by tile.
+    /// Results of the hardware, tile by tile.
     sums: Vec<Vec<Vec<i128>>>,
     overflows: u64,
 }
@@ -138,7 +138,7 @@ impl<'a> Controller<'a> {
         self.overflows
     }
 
-    /// What the hardware showed for a tile; complete after [`Self::finish`].
+    /// Results of the hardware for a tile; complete after [`Self::finish`].
     #[must_use]
     pub fn sums(&self, tile: usize) -> &[Vec<i128>] {
         &self.sums[tile]
@@ -180,7 +180,7 @@ impl<'a> Controller<'a> {
     /// A reset of some cycles: sums on their way are lost.
     ///
     /// # Errors
-    /// What the simulator says.
+    /// An error of the simulator.
     pub fn reset(&mut self, cycles: u32) -> sim::Result<()> {
         self.expected.clear();
         self.run.reset(self.sim, cycles.into())

@@ -39,7 +39,7 @@ fn tiles(controller: &mut Controller<'_>) -> sim::Result<()> {
     Ok(())
 }
 
-/// What the tile that follows must not notice.
+/// Disturbances that the next tile must not notice.
 fn disturb(controller: &mut Controller<'_>, rng: &mut StimulusRng) -> sim::Result<()> {
     let kind = rng.random_range(0..24u8);
     let number = rng.random_range(0..1000);

@@ -43,7 +43,7 @@ struct Bench {
     golden: Pe,
 }
 
-/// What the controller does in the next cycles.
+/// The controller's steps in the next cycles.
 #[derive(Clone, Copy)]
 enum Mood {
     /// Random operands of either sign.

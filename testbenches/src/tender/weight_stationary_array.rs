@@ -139,7 +139,7 @@ struct Feeder<'a> {
     golden: Stationary,
     pauses: StimulusRng,
     cycle: u64,
-    /// What columns show, by cycle.
+    /// Expected outputs of columns, by cycle.
     expected: BTreeMap<u64, Vec<(u32, Shown)>>,
     overflows: u64,
     load: Driver<WeightRow<Values>>,
@@ -228,14 +228,14 @@ impl<'a> Feeder<'a> {
         Ok(end)
     }
 
-    /// Sums on their way, sums that are kept and weights are lost; what is offered stays.
+    /// Sums on their way, kept sums and weights are lost; offers stay.
     fn reset(&mut self, cycles: u32) -> sim::Result<()> {
         self.golden = self.reset.clone();
         self.expected.clear();
         self.run.reset(self.sim, cycles.into())
     }
 
-    /// One cycle: what is offered is offered, what is shown is compared.
+    /// One cycle: makes the offers and compares the outputs.
     fn tick(&mut self) -> sim::Result<()> {
         self.compare()?;
         let drivers: &mut [&mut StreamDriver] = &mut [self.load.as_mut(), self.step.as_mut()];
@@ -265,7 +265,7 @@ impl<'a> Feeder<'a> {
         if shown.is_empty() {
             return Ok(());
         }
-        // What means nothing may be anything.
+        // Fields without a meaning may have any value.
         let (mut results, mut flags) = (self.sim.peek(result_o), self.sim.peek(overflow_o));
         let width = self.p.pe.accumulator_width;
         for (c, Shown { sum, flag }) in shown {

@@ -42,7 +42,7 @@ pub fn bench(p: &CacheReader) -> anyhow::Result<Box<dyn sim::Bench>> {
     })
 }
 
-/// A read, and what memory has.
+/// A read, and the contents of memory.
 struct Read {
     stream: Damaged,
     /// The last block is the tail, with so many bits.
@@ -59,7 +59,7 @@ impl Read {
         if rng.random_range(0..40u8) == 0 {
             (stream.bytes, used) = (Vec::new(), 0);
         }
-        // Most reads want what there is.
+        // Most reads want the tokens that there are.
         let shape = (p.lanes as usize, p.tiles as usize, p.levels as usize, p.block_bytes as usize);
         let there = read_back(&stream.bytes, stream.crc, usize::from(u16::MAX), shape).0.len() / p.tiles as usize;
         let tokens = match rng.random_range(0..8u8) {

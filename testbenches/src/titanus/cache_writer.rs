@@ -185,7 +185,7 @@ impl Session {
                     return Ok(());
                 }
             }
-            // What waits for the end of a prefill that does not come never settles.
+            // A stream that waits for the end of a prefill that does not come never settles.
             let rests = sent == count * tiles;
             rest = if rests { rest + 1 } else { 0 };
             if rests && (whole[0].is_empty() && self.stream(p, 0, count).is_none()) && rest > 100 {

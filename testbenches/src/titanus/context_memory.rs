@@ -56,7 +56,7 @@ pub fn bench(p: &ContextMemory) -> anyhow::Result<Box<dyn sim::Bench>> {
                 golden.write(side, token, tile, &sides[side]);
             }
             if cycle % 97 == 96 {
-                // There is nothing to reset: what was written stays.
+                // There is nothing to reset: written words stay.
                 sim.poke_u64(ports.write_k, 0);
                 sim.poke_u64(ports.write_v, 0);
                 sim.poke_u64(ports.read, 0);
@@ -86,7 +86,7 @@ sim::handles! {
     }
 }
 
-/// What is known of the word that was read last.
+/// Compares the known part of the word that was read last.
 fn compare(sim: &Sim, run: &mut Run, ports: &Ports, shown: Option<&[Option<i8>]>) -> sim::Result<()> {
     let Some(shown) = shown else { return Ok(()) };
     let got = sim.peek(ports.data).unpack(8);

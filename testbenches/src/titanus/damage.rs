@@ -38,7 +38,7 @@ impl Damaged {
         blocks
     }
 
-    /// What the reader gets to check.
+    /// The checksum that the reader gets, if it checks one.
     pub fn checksum(&self, checked: bool) -> Option<u32> {
         checked.then_some(self.crc)
     }
@@ -93,7 +93,7 @@ impl Sizes {
                         tile.index[lane] = rng.random_range(0..4u8) > 0;
                         tile.label[lane] = tile.index[lane] && rng.random();
                     }
-                    // What opens a level is at one of its ends.
+                    // An element that opens a level is at one of its ends.
                     let q = if opens { steps } else { rng.random_range(0..=steps) };
                     tile.values[lane] = if tile.label[lane] { q as u8 } else { 0 };
                 }
@@ -146,7 +146,7 @@ impl Sizes {
 
     /// A stream written well of tiles that make no sense together.
     fn wrong_order(self, rng: &mut StimulusRng) -> Damaged {
-        // Levels beyond what the reader has.
+        // More levels than the reader has.
         let more = self.levels + rng.random_range(0..3u32);
         let sequence = self.sequence(rng, more);
         let Config { bits, .. } = sequence.config;

@@ -133,7 +133,7 @@ struct Vector {
     rows: Range<usize>,
     columns: Range<usize>,
     x: Vec<i64>,
-    /// What is written on the ports instead of the rectangle: rows, columns.
+    /// Sizes on the ports instead of the rectangle's: rows, columns.
     asked: Option<[u64; 4]>,
 }
 
@@ -186,7 +186,7 @@ fn draw(rng: &mut StimulusRng, width: u32) -> i64 {
     }
 }
 
-/// What the store should hold.
+/// Expected contents of the store.
 struct Store {
     p: DcimLinear,
     golden: Golden,

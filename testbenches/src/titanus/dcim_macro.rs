@@ -1,5 +1,5 @@
-//! [`DcimMacro`] cycle by cycle: rows of weights and vectors that want in at once, results that wait, clears and resets in any
-//! cycle; when what is taken, and when a result comes, is foretold to the cycle.
+//! [`DcimMacro`] cycle by cycle: rows of weights and vectors offered at the same time, results that wait, clears and
+//! resets in any cycle. The bench predicts to the cycle when each offer is taken and when a result comes.
 
 use golden::titanus::dcim_macro::DcimMacro as Golden;
 use hdl::blocks::titanus::DcimMacro;
@@ -73,7 +73,7 @@ fn draw(rng: &mut StimulusRng, width: u32) -> i64 {
     }
 }
 
-/// The macro, what is offered to it, and what is inside.
+/// The macro, the offers to it, and its contents.
 struct Player {
     p: DcimMacro,
     ports: [In; 7],
@@ -84,7 +84,7 @@ struct Player {
     ready: bool,
     clear: bool,
     reset: bool,
-    /// Bits that are left, and what it comes to.
+    /// Remaining bits, and the final result.
     feeding: Option<(u32, Vec<i64>)>,
     /// Its last bit is in the sums of the trees.
     adding: Option<Vec<i64>>,
@@ -156,7 +156,7 @@ impl Player {
         let [clear_i, write_valid_i, write_row_i, weights_i, input_valid_i, x_i, output_ready_i] = self.ports;
         sim.poke_u64(clear_i, self.clear.into());
         sim.poke_u64(write_valid_i, self.row.is_some().into());
-        // What is not valid is noise.
+        // Invalid data is noise.
         let row = self.row.as_ref().map_or(rng.random_range(0..1u64 << cells.row().width), |row| row.0 as u64);
         sim.poke_u64(write_row_i, row);
         let noise = |rng: &mut StimulusRng, width, count| (0..count).map(|_| draw(rng, width)).collect::<Vec<i64>>();

@@ -30,7 +30,7 @@ pub fn bench(p: &DequantizationUnit) -> anyhow::Result<Box<dyn sim::Bench>> {
     })
 }
 
-/// What leaves a dequantizer for a sequence: values, index and levels, a beat for each tile of a token.
+/// The output of a dequantizer for a sequence: values, index and levels, a beat for each tile of a token.
 pub fn results(sequence: &Sequence, lanes: usize, max_levels: u32) -> Vec<RebuiltTile<Values>> {
     let level_bits = u64::from(max_levels).next_power_of_two().ilog2().max(1);
     let initial = if sequence.prefilled { sequence.initial.chunks(lanes).count() } else { 0 };

@@ -73,7 +73,7 @@ struct CompressorBench {
     given: Vec<RawCase>,
 }
 
-/// A sequence, and what it becomes.
+/// Sequences of keys and values, and their compressed streams.
 struct Job {
     layer: u64,
     case: RawCase,

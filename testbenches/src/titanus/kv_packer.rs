@@ -156,7 +156,7 @@ impl Bench {
         Ok(())
     }
 
-    /// The tail, when there is one, and what left are the stream of the tiles that were taken.
+    /// The blocks that left, and the tail if there is one, are the stream of the tiles that were taken.
     fn tail(&self, sim: &Sim, run: &mut Run, bits: u32, tiles: &[Tile]) -> sim::Result<()> {
         if sim.peek_u64(sim.output("tail_valid_o")?) == 0 {
             return Ok(());

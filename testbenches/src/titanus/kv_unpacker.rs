@@ -75,7 +75,7 @@ impl Bench {
         padding.div_ceil(window).saturating_sub(1)
     }
 
-    /// Streams in any state, good ones between them: whatever the bytes, what comes out is what the golden parser finds.
+    /// Streams in any state, good ones between them. For any bytes, the output equals the golden parser's.
     fn damaged(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("damage");
         let (lanes, size) = (self.sizes.lanes as usize, self.sizes.block_bytes as usize);

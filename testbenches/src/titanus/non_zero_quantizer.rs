@@ -130,7 +130,7 @@ impl QuantizerBench {
             }
             run.streams(sim, &mut driver, &mut monitor)?;
         }
-        // Resets at any time drop what is inside and nothing else.
+        // Resets at any time drop all values inside and nothing else.
         for _ in 0..run.vectors().div_ceil(20) {
             for stall in [Stall::Random { num: 1, den: 4 }, Stall::Never] {
                 let mut driver = [run.driver_of::<LevelledTile<Values>>(sim, "tile", stall)?];

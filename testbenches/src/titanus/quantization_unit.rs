@@ -37,7 +37,7 @@ struct Job {
     missing: usize,
 }
 
-/// What the bench knows of a run of sequences.
+/// The streams of a run of sequences.
 struct Streams {
     tile: Driver<PrunedTile<Values>>,
     start: Driver<SequenceStart<Values>>,
@@ -80,8 +80,8 @@ impl Widths {
         Ok(())
     }
 
-    /// Anything for a cycle that leaves the widths of `waiting` as they are: mostly noise without write, else what must be
-    /// refused, or a new width of a layer that none of them has.
+    /// Anything for a cycle that leaves the widths of `waiting` as they are: mostly noise without write, else a write
+    /// that must be refused, or a new width of a layer that none of them has.
     fn noise(&mut self, sim: &mut Sim, waiting: &[Job]) {
         let layer = self.rng.random_range(0..self.layer_limit);
         let bits = self.rng.random_range(0..16u32);
@@ -201,7 +201,7 @@ impl UnitBench {
         self.push(sim, streams, job)?;
         widths.poke(sim, false, 0, 0);
         let buffered = job.case.prefill.min(self.p.buffer_tokens as usize).min(job.case.tokens.len());
-        // What a token lacks takes its cycles as long as levels are found, and leaves nothing.
+        // Missing elements of a token take their cycles as long as levels are found, and leave no output.
         let waiting = buffered as u64 * u64::from(self.p.tiles);
         let mut drivers = [streams.tile.as_mut(), streams.start.as_mut()];
         let mut monitors = [streams.result.as_mut()];

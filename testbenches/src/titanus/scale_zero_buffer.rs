@@ -82,7 +82,7 @@ impl Bench {
     }
 }
 
-/// Compares what was read last; whether the run goes on.
+/// Compares the last read data; returns whether the run goes on.
 fn run_more(
     expected: &mut Option<Vec<u64>>,
     sim: &mut Sim,

@@ -108,7 +108,7 @@ pub fn pruned(lanes: usize, x: &[i8], last: bool) -> PrunedTile<Values> {
     }
 }
 
-/// What an unpacker makes of a stream: its tiles, and a beat without one when it is damaged.
+/// The output of an unpacker for a stream: its tiles, and a beat without a tile when it is damaged.
 pub fn stored_tiles(parsed: &Parsed, lanes: usize) -> Vec<StoredTile<Values>> {
     let mut beats: Vec<_> = parsed.tiles.iter().map(|t| stored_tile(parsed.bits, t)).collect();
     if parsed.damage.is_some() {
@@ -149,7 +149,7 @@ pub fn blocks(bytes: &[u8], (block_bytes, checksum): (u32, bool)) -> Vec<ByteBlo
     bytes.chunks(size).enumerate().map(block).collect()
 }
 
-/// Runs streams for so many cycles, or until all of them are done, then resets: what is inside is lost.
+/// Runs streams for so many cycles, or until all of them are done, then resets: everything inside is lost.
 ///
 /// # Errors
 /// A mismatch before the reset.

@@ -1,5 +1,5 @@
-//! [`AxiArbiter`] between managers that read and write all the time and a memory that reorders and pauses; and that it
-//! hands on what it does not look at.
+//! [`AxiArbiter`] between managers that read and write all the time and a memory that reorders and pauses. Fields that
+//! the arbiter does not use must pass unchanged.
 
 mod unchanged;
 
@@ -23,7 +23,7 @@ pub fn bench(p: &AxiArbiter) -> anyhow::Result<Box<dyn sim::Bench>> {
     sim::kit::bench(&p.clone(), move |sim, run| work(&p, sim, run))
 }
 
-/// What a manager sends on a channel: fields by port, beat by beat.
+/// Beats that a manager sends on a channel: fields by port.
 #[derive(Debug)]
 struct Sender {
     valid: In,
@@ -81,7 +81,7 @@ impl Sender {
     }
 }
 
-/// What a manager receives on a channel, in order of each ID.
+/// Beats that a manager receives on a channel, in the order of each ID.
 #[derive(Debug)]
 struct Receiver {
     name: String,
@@ -311,7 +311,7 @@ impl Bench {
             let strobes = Bits::random(self.bytes, rng);
             let answer = if bad { error(address + beat * bytes, PLACE) } else { Response::Okay };
             worst = worst.max(answer);
-            // What is answered with an error is not stored.
+            // Data that is answered with an error is not stored.
             let stored = if answer == Response::Okay { super::memory::bytes_of(&data) } else { Vec::new() };
             for (lane, value) in stored.into_iter().enumerate() {
                 if strobes.bit(lane as u32) {

@@ -58,7 +58,7 @@ impl FieldPins {
     }
 }
 
-/// One channel that the host drives: what it offers stays until it is taken.
+/// One channel that the host drives: an offer stays until it is taken.
 struct Offer<T> {
     valid: In,
     ready: Out,
@@ -87,7 +87,7 @@ impl<T: Clone> Offer<T> {
 /// Random accesses in random order, with hardware that shows and sets at random; `also` checks further outputs.
 ///
 /// # Errors
-/// A mismatch, or what the simulation reports.
+/// A mismatch, or an error of the simulation.
 pub fn accesses(
     sim: &mut Sim,
     run: &mut Run,
@@ -113,7 +113,7 @@ pub fn accesses(
     sim.reset(1)?;
     for _ in 0..run.vectors() {
         if rng.random_range(0..500u16) == 0 {
-            // What was under way is dropped.
+            // Accesses under way are dropped.
             sim.reset(1)?;
             registers = Registers::new(fields.clone());
             (aw.now, w.now, ar.now, written, read) = (None, None, None, None, None);
@@ -159,7 +159,7 @@ pub fn accesses(
         run.expect_u64(sim, ar.ready, read.is_none().into())?;
         run.expect_u64(sim, aw.ready, addresses.is_empty().into())?;
         run.expect_u64(sim, w.ready, data.is_empty().into())?;
-        // A read shows what the registers hold before this cycle's write.
+        // A read shows the registers before this cycle's write.
         match ar.taken(sim) {
             Some(address) => read = Some(registers.read(address, &shown).ok()),
             None if take_read => read = None,

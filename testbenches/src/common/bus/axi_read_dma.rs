@@ -32,7 +32,7 @@ struct Bench {
     commands: Commands,
     /// The memory's port.
     port: ReadPort,
-    /// What the memory holds.
+    /// Contents of the memory.
     contents: Contents,
     /// The memory of `sim` in place of ours, with a checker of its own.
     other: Option<AxiMemory>,
@@ -51,7 +51,7 @@ struct Bench {
     bursts: VecDeque<Taken>,
     /// Of a command that fails, how many bursts begin depends on when its error comes.
     optional: usize,
-    /// What the pulses must be.
+    /// Expected pulses.
     pulse: [bool; 2],
     in_hand: usize,
 }
@@ -119,7 +119,7 @@ impl Bench {
         self.pause = output.pattern(run.seed(), "output");
     }
 
-    /// Adds a command, and what comes of it.
+    /// Adds a command with its expected results.
     fn push(&mut self, command: Command) {
         let Shape { bytes, address_width, most, .. } = self.shape;
         self.commands.queue.push_back(command);
@@ -340,8 +340,8 @@ fn every_beat_position(bench: &mut Bench, sim: &mut Sim, run: &mut Run) -> sim::
     Ok(())
 }
 
-/// The memory of `sim`, which checks all rules in both directions: what is read, with an error now and then, an abort and a
-/// reset in the middle.
+/// The memory of `sim`, which checks all rules in both directions. Compares the data that is read, with an error now
+/// and then, and an abort and a reset in the middle.
 fn independent(
     p: &AxiReadDma,
     bench: &mut Bench,

@@ -232,7 +232,7 @@ impl Bench {
         self.interrupted(sim, run)
     }
 
-    /// What was written belongs to a command.
+    /// All written bytes belong to a command.
     fn interrupted(&mut self, sim: &Sim, run: &mut Run) -> sim::Result<()> {
         self.port.taken.clear();
         (self.promised, self.port.answers) = (0, 0);
@@ -340,8 +340,8 @@ fn every_beat_position(bench: &mut Bench, sim: &mut Sim, run: &mut Run, rng: &mu
     Ok(())
 }
 
-/// The memory of `sim`, which checks all rules in both directions: what is written, and nothing beside it, also by an abort
-/// or a reset in the middle.
+/// The memory of `sim`, which checks all rules in both directions. Compares the bytes that are written, and checks that
+/// no other bytes are, also after an abort or a reset in the middle.
 fn independent(
     p: &AxiWriteDma,
     bench: &mut Bench,

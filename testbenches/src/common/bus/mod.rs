@@ -15,7 +15,7 @@ use rand::RngExt;
 use sim::stimulus::{Stall, StallPattern, StimulusRng};
 use sim::{In, Out, Run, Sim};
 
-/// The command side of a DMA: what is offered, and the ends that are expected.
+/// The command side of a DMA: offered commands, and the ends that are expected.
 #[derive(Debug)]
 pub struct Commands {
     valid: In,

@@ -39,7 +39,7 @@ pub fn bench(p: &FloatConvert) -> anyhow::Result<Box<dyn sim::Bench>> {
         outputs: outputs(p.flags),
         corners: corners(float.format),
         random: Box::new(move |rng| {
-            // Values of the target, exact and disturbed: they are near what rounds, overflows and underflows.
+            // Values of the target, exact and disturbed: they are near ties, overflow and underflow.
             let near = Float::ieee(to).convert(Operands::new(to).any(rng), float.format).bits;
             let disturbed = near ^ (1u64 << rng.random_range(0..float.format.width())) ^ (rng.next_u64() & 1);
             let a = match rng.random_range(0..4u8) {

@@ -77,7 +77,7 @@ pub fn at_the_limit(p: &FloatFma) -> anyhow::Result<Box<dyn sim::Bench>> {
 }
 
 /// The bench of a multiply-add unit that accumulates `count` dot products of rows of two tensors of the real model, one
-/// addition after the other; what is compared is each sum on the way.
+/// addition after the other. Each sum on the way is compared.
 ///
 /// # Errors
 /// Parameters that the block refuses, a format other than fp16, a missing file.

@@ -1,4 +1,4 @@
-//! Operands that reach what is special. Uniform bits almost never cancel, round half way, or end near a limit.
+//! Operands that reach the special cases. Uniform bits almost never cancel, round half way, or end near a limit.
 
 use golden::common::float::{Float, FloatFormat};
 use rand::{Rng, RngExt};

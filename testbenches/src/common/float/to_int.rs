@@ -30,7 +30,7 @@ pub fn bench(p: &FloatToInt) -> anyhow::Result<Box<dyn sim::Bench>> {
     let operands = Operands::new(float.format);
     let half = Float::ieee(float.format).reciprocal(Float::ieee(float.format).from_int(2).bits).bits;
     let random = move |rng: &mut sim::stimulus::StimulusRng| {
-        // Integers, halves, and what is next to them, of random length; often about the range's ends.
+        // Integers, halves, and their neighbours, of random length; often about the range's ends.
         let halves = 1i128 << rng.random_range(0..=to.width + 1);
         let value = if rng.random() { halves } else { i128::from(rng.next_u64()) % halves };
         let integer = Float::ieee(float.format).from_int(if rng.random() { value } else { -value }).bits;

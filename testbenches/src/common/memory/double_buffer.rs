@@ -38,7 +38,7 @@ fn turns(p: &DoubleBuffer, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let enables: Vec<bool> = (0..granules).map(|_| rng.random()).collect();
         let data = Bits::random(width, &mut rng);
         let (write_address, read_address) = (rng.random_range(0..depth), rng.random_range(0..depth));
-        // Mostly what the rules allow.
+        // Mostly actions that the rules allow.
         let bold = rng.random_range(0..8u8) == 0;
         let (fills, uses) = (bold || golden.fill_ready(), bold || golden.use_valid());
         let writes = fills && enables.iter().any(|&e| e);

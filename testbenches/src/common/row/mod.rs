@@ -21,7 +21,7 @@ use sim::{Bits, In, Out, Run, Sim};
 pub struct Elements {
     /// Port by port.
     pub ports: Vec<Vec<u16>>,
-    /// What comes beside the first beat.
+    /// The values next to the first beat.
     pub beside: Vec<u64>,
 }
 
@@ -56,10 +56,10 @@ pub struct RowUnit {
     pub golden: Golden,
 }
 
-/// Part of a row on its way in: a word a port, and what is beside it.
+/// Part of a row on its way in: a word for each port, and the values next to it.
 type Part = Beat<Words>;
 
-/// For each port its words, and what is beside the first beat.
+/// For each port its words, and the values next to the first beat.
 type Words = (Vec<Vec<u16>>, Vec<u64>);
 
 /// Makes a row with so many elements.
@@ -167,7 +167,7 @@ impl RowUnit {
         (0..beats).map(beat).collect()
     }
 
-    /// What leaves of a row.
+    /// The beats of a row that leave.
     fn expected(&self, row: &Row<Words>) -> Vec<Expected> {
         let elements = row.len(self.lanes);
         let port = |port: usize| {
@@ -207,7 +207,7 @@ impl RowUnit {
         Ok(())
     }
 
-    /// Rows in a line, the longest ones and then the shortest ones, where the buffer holds what is inside.
+    /// Rows one after the other, first the longest, then the shortest, where the buffer can hold all rows inside.
     fn in_a_line(&self, cycles: &mut Cycles, sim: &mut Sim, run: &mut Run, rng: &mut StimulusRng) -> sim::Result<()> {
         let rows = 4;
         for beats in [self.max_beats, 1] {
@@ -351,7 +351,7 @@ impl<'a> Cycles<'a> {
         sim.tick()
     }
 
-    /// What is shown must be what comes next.
+    /// The output must be the next expected beat.
     fn compare(&self, sim: &Sim, run: &mut Run) -> sim::Result<()> {
         let Some(expected) = self.expected.front() else {
             return run.expect_u64(sim, self.valid_o, 0);

@@ -1,4 +1,4 @@
-//! [`RmsNorm`]: rows of like and of wildly different sizes, outliers, zeros, and what is no number.
+//! [`RmsNorm`]: rows of like and of wildly different sizes, outliers, zeros, infinities and NaNs.
 
 use golden::common::row::rms_norm::rms_norm;
 use golden::common::row::{NAN, is_special};

@@ -30,7 +30,7 @@ type Data = (Vec<u16>, u64);
 
 struct Frame<'a> {
     p: &'a RowFrame,
-    /// What the pipelines around the frame hold.
+    /// Contents of the pipelines around the frame.
     analysis: VecDeque<u64>,
     lanes: VecDeque<Bits>,
     preparation: VecDeque<Bits>,
@@ -134,7 +134,7 @@ impl<'a> Frame<'a> {
             sim.poke(sim.input("row_i")?, &Bits::truncated(p.row_width, value));
         }
         sim.poke_u64(sim.input("output_ready_i")?, ready.into());
-        // What the pipelines answer in this cycle; noise where nothing was asked.
+        // The answers of the pipelines in this cycle; noise where nothing was asked.
         self.pipelines(sim, run)?;
         let result = if self.analysis.len() > p.analysis as usize { self.analysis.pop_front() } else { None };
         sim.poke_u64(sim.input("result_i")?, result.unwrap_or(0));
@@ -200,7 +200,7 @@ impl<'a> Frame<'a> {
         } else {
             self.analysis.push_back(0x5555);
         }
-        // What is kept is one more.
+        // A kept element is one more.
         let beat = sim.peek(sim.output("beat_data_o")?).unpack(16);
         self.preparation.push_back(Bits::pack(16, beat.into_iter().map(|x| (x + 1) & 0xffff)));
         // The lanes answer whatever stands there.

@@ -1,4 +1,4 @@
-//! [`Softmax`]: like and unlike scores, ties, masks, minus infinity, and what is no number.
+//! [`Softmax`]: like and unlike scores, ties, masks, minus infinity, and NaNs.
 
 use golden::common::row::softmax::Softmax as Golden;
 use hdl::blocks::common::Softmax;

@@ -205,7 +205,7 @@ impl Player {
         kinds.into_iter().map(|kind| self.block.cycles(1, kind, self.block.units.rotary)).max().unwrap_or(0)
     }
 
-    /// What the unit does with whole rows.
+    /// The norms that the unit has; none stands for a row without a norm.
     fn kinds(&self) -> Vec<Option<NormKind>> {
         let units = &self.block.units;
         let mut kinds = vec![None, Some(NormKind::Rms)];
@@ -315,8 +315,7 @@ impl Player {
         }
     }
 
-    /// Offers a row, and expects what becomes of it; `broken`: its last beat says that it holds more than there are lanes, or
-    /// nothing.
+    /// Offers a row and expects its result. `broken`: its last beat claims more elements than there are lanes, or none.
     fn row(&mut self, elements: usize, broken: bool) {
         let lanes = self.block.lanes as usize;
         let elements = if self.now.0.rotate { elements.next_multiple_of(2) } else { elements };
@@ -378,7 +377,7 @@ impl Player {
         let lanes = self.block.lanes;
         for (k, stream) in self.streams.iter_mut().enumerate() {
             stream.offers = (stream.offers || go[k]) && !stream.offered.is_empty();
-            // What no step uses may offer anything.
+            // Inputs that no step uses may offer anything.
             let noise = !stream.used && self.rng.random();
             sim.poke_u64(stream.valid, (stream.offers || noise).into());
             let beat = stream.offered.front().filter(|_| stream.offers);

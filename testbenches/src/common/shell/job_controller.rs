@@ -35,7 +35,7 @@ pub fn bench(p: &JobController) -> anyhow::Result<Box<dyn sim::Bench>> {
     })
 }
 
-/// What the bench owes the controller for the action under way.
+/// Answers that the bench owes the controller for the action under way.
 #[derive(Clone, Debug)]
 enum Owed {
     /// Beats of a descriptor, then its end.
@@ -72,7 +72,7 @@ enum Disturbance {
     Silence(usize),
 }
 
-/// What an abort is for.
+/// The purpose of an abort.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// An error; the error bit waits for the bus, or has come when memory is silent.
@@ -88,7 +88,7 @@ struct Plan {
     world: Drawn,
     disturbance: Disturbance,
     timeout: u64,
-    /// What is owed now.
+    /// The answers that are owed now.
     owed: Option<Owed>,
     /// The operation from its offer to its end.
     shown: Option<Shown>,
@@ -165,7 +165,7 @@ impl Player {
         sim.tick()
     }
 
-    /// Runs up to the end, which is shown and not ticked away; what follows, unless the job is done.
+    /// Runs up to the cycle that shows the end. Returns the phase of the abort that follows, unless the job is done.
     fn runs(&mut self, sim: &mut Sim, run: &mut Run, plan: &mut Plan) -> sim::Result<Option<Phase>> {
         loop {
             plan.cycles += 1;
@@ -237,7 +237,7 @@ impl Player {
         sim.poke_u64(p.answered_i, answered);
     }
 
-    /// Offers what is owed, perhaps; whether it does.
+    /// Offers an owed answer at random; returns whether it does.
     fn answer(&mut self, sim: &mut Sim, plan: &mut Plan) -> bool {
         self.noise(sim, plan, true);
         let silent = matches!(plan.disturbance, Disturbance::Silence(at) if plan.begun > at);
@@ -271,7 +271,8 @@ impl Player {
         true
     }
 
-    /// What the accelerator is to do is shown unchanged from its offer up to the cycle in which its end is taken.
+    /// The operation for the accelerator must be shown unchanged from its offer up to the cycle in which its end is
+    /// taken.
     fn words_stay(&self, sim: &Sim, run: &mut Run, plan: &mut Plan) -> sim::Result<()> {
         let p = self.pins;
         if sim.peek_u64(p.operation_valid_o) == 0 && !matches!(plan.owed, Some(Owed::Work(_))) {
@@ -293,7 +294,7 @@ impl Player {
         }
     }
 
-    /// What moves at the coming edge.
+    /// Does the transfers of the coming edge.
     fn takes(&mut self, sim: &Sim, run: &mut Run, plan: &mut Plan, gives: bool) -> sim::Result<()> {
         let p = self.pins;
         if gives {

@@ -107,7 +107,7 @@ struct Drawn {
     words: Vec<u32>,
     /// Cycles to wait where the words say none.
     limit: u32,
-    /// Of its own kind: what the model says of it.
+    /// The model's check of a link operation; none for other operations.
     checked: Option<Result<Link, u8>>,
     tokens: Vec<Token>,
     /// The next core takes nothing.
@@ -224,7 +224,7 @@ impl Player {
         Drawn { opcode: self.own, words, limit, checked: Some(checked), tokens, refused }
     }
 
-    /// One cycle: what the neighbours do in it.
+    /// One cycle with the actions of the neighbours.
     fn cycle(&mut self, sim: &mut Sim, pace: Pace, (clear, refused): (bool, bool)) -> sim::Result<()> {
         let stalls = |rng: &mut StimulusRng| pace == Pace::Stalls && rng.random();
         let offers = !self.coming.is_empty() && !stalls(&mut self.rng);
@@ -349,7 +349,7 @@ impl Player {
         run.expect_u64(sim, self.pins.other.valid, 0)?;
         run.expect_u64(sim, self.pins.operation.ready, 1)?;
         let before = self.waiting.len();
-        // What the model takes: tokens that are there, and that come.
+        // The tokens that the model takes: waiting ones, and ones that come.
         let mut queue: VecDeque<Token> = self.waiting.iter().chain(&self.coming).copied().collect();
         let all = queue.len();
         let taken = checked.map(|link| link.take(&mut queue));

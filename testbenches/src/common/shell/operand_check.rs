@@ -44,7 +44,7 @@ fn draw(p: &OperandCheck, rng: &mut StimulusRng) -> (Command, Limits) {
         stride: number(rng, p.stride_width) & !63,
     };
     if rng.random_range(0..8u8) == 0 {
-        // Any address at all, of which a bus may have fewer bits.
+        // Any address; a bus may have fewer bits.
         rows.address = number(rng, 64) & !63;
     }
     if rng.random_range(0..8u8) == 0 {

@@ -21,7 +21,7 @@ pub fn bench(p: &StreamFork) -> anyhow::Result<Box<dyn sim::Bench>> {
         let mut offer: Option<Bits> = None;
         let mut speed = vec![8; outputs];
         sim.poke_u64(clear_i, 0);
-        // What an output took during a reset it did not take.
+        // A beat that an output takes during a reset does not count.
         for _ in 0..32 {
             run.reset(sim, 1)?;
             sim.poke_u64(valid_i, 1);

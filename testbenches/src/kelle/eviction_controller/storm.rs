@@ -1,4 +1,4 @@
-//! Everything at once: what is offered at the wrong time must wait, and a clear or a reset may come in any cycle.
+//! Everything at once: an offer at the wrong time must wait, and a clear or a reset may come in any cycle.
 
 use golden::kelle::eviction_controller::{Map, StoredAs};
 use hdl::blocks::kelle::EvictionController;
@@ -16,7 +16,7 @@ struct Offer {
     victim: usize,
 }
 
-/// What the controller is about.
+/// The current work of the controller.
 #[derive(Clone, Copy)]
 enum Work {
     Nothing,
@@ -104,7 +104,7 @@ impl Storm {
         if self.one_in(50) {
             self.eager = [1, 4, 8][self.rng.random_range(0..3usize)];
         }
-        // What is offered stays until it is taken.
+        // An offer stays until it is taken.
         self.walk |= self.one_in(if self.hole { 2 } else { 16 });
         if self.offer.is_none() && self.one_in(2) {
             let found = !self.one_in(8);
@@ -169,7 +169,7 @@ impl Storm {
         Ok(())
     }
 
-    /// What the edge does.
+    /// The effects of the edge.
     fn follow(&mut self, clear: bool, entry_ready: bool, place_ready: bool) {
         if clear {
             self.seen.in_a_walk += u64::from(matches!(self.work, Work::Walk(p) if p > 0));

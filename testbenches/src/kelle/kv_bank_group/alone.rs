@@ -1,5 +1,5 @@
-//! One token at a time: how soon its row is refreshed once it is due, how long accesses make it wait, and what a
-//! promotion changes.
+//! One token at a time. Measures how soon its row is refreshed once it is due, how long accesses make it wait, and the
+//! effect of a promotion.
 
 use golden::kelle::kv_bank_group::Intervals;
 use golden::kelle::refresh_controller::Limits;
@@ -39,7 +39,7 @@ impl Alone {
         Ok(())
     }
 
-    /// Nobody wants anything; what goes with it is noise.
+    /// There are no requests; their fields are noise.
     fn idle(&mut self, sim: &mut Sim) {
         self.ports.quiet(sim);
         let rows = self.limits.rows;

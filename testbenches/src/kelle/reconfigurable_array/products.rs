@@ -93,7 +93,7 @@ pub(super) fn product(player: &mut Player, sim: &mut Sim, run: &mut Run) -> sim:
                 i128::from(act[n][i]) * i128::from(weight)
             };
             let exact: i128 = (0..panels).flat_map(|n| (0..inner).map(move |i| (n, i))).map(|(n, i)| term(n, i)).sum();
-            // What was compared with the ports is this number.
+            // The number that was compared with the ports equals this one.
             let wrapped = (exact + half).rem_euclid(2 * half) - half;
             let got = sum.map_or(i128::MAX, |sum| sum.value);
             run.expect_equal(sim, "result_sum_o", "product of whole operands", wrapped, got)?;

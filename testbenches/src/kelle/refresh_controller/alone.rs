@@ -47,7 +47,7 @@ impl Alone {
         Ok(())
     }
 
-    /// Nobody wants the banks, and nothing is reported: what goes with it is noise.
+    /// Nobody wants the banks, and nothing is reported; the fields are noise.
     fn idle(&mut self, sim: &mut Sim) {
         let ports = &self.ports;
         ports.show(sim, &self.valid, &self.high);
@@ -67,7 +67,7 @@ impl Alone {
 
     /// Only `row` is valid, of this class; it is written in the last cycle.
     fn begin(&mut self, sim: &mut Sim, run: &Run, row: usize, high: bool, intervals: Intervals) -> sim::Result<()> {
-        // What was under way ends first, and the patience is renewed.
+        // A refresh under way ends first, and the patience is renewed.
         self.valid.fill(false);
         for _ in 0..3 * self.rows + 4 + self.rng.random_range(0..2 * self.rows) {
             self.idle(sim);

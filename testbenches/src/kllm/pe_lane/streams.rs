@@ -14,7 +14,7 @@ pub(super) struct Sums {
     pub last: bool,
 }
 
-/// The streams, and what has been compared.
+/// The streams, and the counts of compared beats.
 pub(super) struct Streams {
     pub codebook: Driver<CodebookEntry<Values>>,
     pub weights: Driver<WeightWord<Values>>,

@@ -1,4 +1,4 @@
-//! A head decoded on hardware whose cells decay, beside the golden model that replays what was done to them.
+//! A head decoded on hardware whose cells decay, beside the golden model that replays all accesses to them.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -27,7 +27,7 @@ pub struct Aged {
     pub from_full: f64,
     /// Distance of the results from cells that hold their bits.
     pub from_exact: f64,
-    /// What the hardware counted.
+    /// Counters of the hardware.
     pub counts: Counts,
     /// Cycles of the job.
     pub cycles: u64,
@@ -50,7 +50,7 @@ pub fn set_times(hardware: &mut Hardware<'_>, block: &KelleTop, cells: &Replay) 
     Ok(())
 }
 
-/// The same, and records what is done to them from now on.
+/// The same, and records all accesses to them from now on.
 ///
 /// # Errors
 /// It has no such ports.

@@ -16,7 +16,7 @@ const SHIFT: u8 = 24;
 /// The layer for some tokens, all of which heads keep. The accelerator's activation must be GELU.
 ///
 /// # Errors
-/// What the host crate refuses; no room.
+/// An error of the host crate; no room.
 pub fn encoder_layer(
     (caps, window): (&Caps, &Window),
     golden: KelleTop,

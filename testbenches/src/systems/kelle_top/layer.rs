@@ -59,7 +59,7 @@ impl Weights {
     }
 }
 
-/// What a layer needs, in memory.
+/// The matrices of a layer, in memory.
 struct Matrices {
     q: Weights,
     k: Weights,
@@ -80,7 +80,7 @@ fn most(rows: &[Vec<f64>]) -> f64 {
     rows.iter().flatten().fold(0.0, |most: f64, x| most.max(x.abs()))
 }
 
-/// What activations like these are multiplied by.
+/// The quantizer of activations like these.
 pub(super) fn quantizer(like: &[Vec<f64>]) -> f32 {
     (LARGEST / most(like)) as f32
 }
@@ -243,7 +243,7 @@ fn place(of: &Floats, first: usize) -> Operand {
 /// addition to the residual stream, each for the prompt and for the tokens after it.
 ///
 /// # Errors
-/// No prompt, or no tokens for a pass; what the host crate refuses.
+/// No prompt, or no tokens for a pass; an error of the host crate.
 pub fn real_layer(
     (caps, window): (&Caps, &Window),
     golden: KelleTop,

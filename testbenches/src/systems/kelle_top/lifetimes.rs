@@ -132,7 +132,7 @@ fn extent(rows: &Floats) -> Range<u64> {
     rows.at.address..rows.at.address + bytes
 }
 
-/// A block with random weights, and what its heads hold.
+/// A block with random weights, and the state of its heads.
 pub struct Block<'a> {
     builder: Builder<'a>,
     size: Size,
@@ -170,7 +170,7 @@ impl<'a> Block<'a> {
     /// The job of so many tokens, after the jobs before.
     ///
     /// # Errors
-    /// No room in memory or in heads; what the host crate refuses.
+    /// No room in memory or in heads; an error of the host crate.
     pub fn pass(&mut self, tokens: usize, order: Order) -> anyhow::Result<Pass> {
         let Size { heads, group, elements, channels, .. } = self.size;
         let residual = numbers(&mut self.random, [tokens, channels]);
@@ -225,7 +225,7 @@ impl<'a> Block<'a> {
 }
 
 impl Pass {
-    /// What was seen of it; a head has so many rows of the cache.
+    /// The lifetimes that were seen; a head has so many rows of the cache.
     ///
     /// # Errors
     /// Something was not seen.

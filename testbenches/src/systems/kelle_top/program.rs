@@ -1,4 +1,4 @@
-//! Jobs of the Kelle accelerator: descriptors, right and wrong, and what they work on.
+//! Jobs of the Kelle accelerator: descriptors, right and wrong, and their operands.
 
 use golden::systems::kelle_top::{CONSTANT_BYTES, HEAD_BYTES, Shape};
 use rand::RngExt;
@@ -103,7 +103,7 @@ fn fill(rng: &mut StimulusRng, program: &mut Program, (address, stride): (u64, u
     }
 }
 
-/// What becomes of numbers: mostly integers of some hundreds or thousands; seldom next to nothing, or too large.
+/// A quantizer: its results are mostly integers of some hundreds or thousands; seldom nearly zero, or too large.
 fn quantizer(rng: &mut StimulusRng) -> i32 {
     match rng.random_range(0..16u8) {
         0 => rng.random_range(-4..4),
@@ -170,7 +170,7 @@ fn elements(rng: &mut StimulusRng, shape: &Shape) -> u32 {
     shape.columns * size(rng, shape.width / shape.columns)
 }
 
-/// Tokens that enter a head, and what the head then has at least.
+/// Tokens that enter a head, and how many tokens the head then has at least.
 fn attention(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> (Descriptor, Filled) {
     // Few heads, so that tokens of jobs before are there.
     let head = if often(rng, 3) { rng.random_range(0..shape.heads) } else { rng.random_range(0..shape.heads.min(2)) };

@@ -110,7 +110,7 @@ impl Trace {
         Ok(Self { queries, keys, values })
     }
 
-    /// What each number is multiplied by, such that the largest one becomes 30,000.
+    /// The factor of each number, such that the largest one becomes 30,000.
     fn quantizers(&self) -> Quantizers {
         let most = |rows: &[Vec<f64>]| rows.iter().flatten().fold(0f64, |most, x| most.max(x.abs()));
         let queries = self.queries.iter().map(|rows| most(rows)).fold(0.0, f64::max);
@@ -138,7 +138,7 @@ impl Trace {
 /// one.
 ///
 /// # Errors
-/// A missing or damaged file; more tokens than are stored; what the host crate refuses.
+/// A missing or damaged file; more tokens than are stored; an error of the host crate.
 pub fn decode(caps: &Caps, window: &Window, golden: KelleTop, of: Decode) -> anyhow::Result<Decoded> {
     let tokens = of.prompt + of.steps;
     let trace = Trace::read(of.layer, of.group, tokens)?;

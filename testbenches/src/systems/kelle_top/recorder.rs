@@ -1,4 +1,4 @@
-//! What is done to the rows of a cache whose cells decay, cycle by cycle, and whether it was legal.
+//! Records all accesses to the rows of a cache whose cells decay, cycle by cycle, and whether they were legal.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -14,10 +14,10 @@ use sim::{Out, Sim};
 
 use crate::kelle::refresh_controller::limits;
 
-/// What was seen.
+/// The recorded accesses.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// What was done, and in which cycle.
+    /// Each access with its cycle.
     pub events: Vec<(u64, Event)>,
     /// Of high bytes, of low bytes.
     checkers: [Checker; 2],
@@ -69,7 +69,7 @@ enum Change {
     Enter,
     /// Its token goes.
     Evict,
-    /// Its token is kept as what it came from.
+    /// Its token is kept as a normalised row.
     Drop,
 }
 

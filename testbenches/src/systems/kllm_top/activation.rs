@@ -18,7 +18,7 @@ use super::builder::{Builder, columns_of, fp16 as bits_of_rows};
 /// without ReLU.
 ///
 /// # Errors
-/// A missing or damaged file; what the host crate refuses.
+/// A missing or damaged file; an error of the host crate.
 pub fn real_relu(
     caps: &Caps,
     window: &Window,

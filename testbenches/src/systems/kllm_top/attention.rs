@@ -15,7 +15,7 @@ use super::cache::{Cache, Codebooks};
 /// the float layer, quantized. `outliers` of a token on each side stay as they are, one of a query for 16 of these.
 ///
 /// # Errors
-/// A missing or damaged file; more tokens than are stored; what the host crate refuses.
+/// A missing or damaged file; more tokens than are stored; an error of the host crate.
 pub fn real_head(
     caps: &Caps,
     window: &Window,
@@ -50,7 +50,7 @@ pub fn real_head(
     Ok(Measured { job: head.b.finish()?, errors })
 }
 
-/// A head whose keys and values are cached, and what a host makes of its tokens.
+/// A head whose keys and values are cached, and the bytes that a host makes of its tokens.
 #[derive(Clone, Debug)]
 pub struct CachedHead {
     /// The chain.
@@ -65,7 +65,7 @@ pub struct CachedHead {
 /// for all 64 tokens.
 ///
 /// # Errors
-/// A missing or damaged file; more tokens than are stored; what the host crate refuses.
+/// A missing or damaged file; more tokens than are stored; an error of the host crate.
 pub fn cached_head(
     caps: &Caps,
     window: &Window,

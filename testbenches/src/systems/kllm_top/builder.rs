@@ -15,7 +15,7 @@ use super::super::encoder::Linear;
 use super::cache::Cache;
 use super::real::halves;
 
-/// Tokens in memory, and what their indices stand for.
+/// Tokens in memory, and the values of their indices.
 pub(super) struct Quantized {
     pub(super) at: Operand,
     rows: usize,

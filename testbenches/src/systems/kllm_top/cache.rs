@@ -17,7 +17,7 @@ const PANELS: [&str; 4] = ["cached keys", "constants of keys", "cached values", 
 /// An index that stands where no token is yet.
 const NONE: u16 = 10;
 
-/// What keys and values are quantized with: all of it is fixed before the first token comes.
+/// Codebooks and scales for keys and values. All are fixed before the first token comes.
 #[derive(Clone, Debug)]
 pub(super) struct Codebooks {
     /// Of queries and keys.
@@ -141,7 +141,8 @@ impl Cache {
         (Matrix { panels: self.values, channels: self.width, inner: self.filled, codebook }, scales)
     }
 
-    /// What a host makes of all tokens of a job, which found this cache empty: name, and bytes up to the last token.
+    /// The bytes that a host makes of all tokens of a job that found this cache empty: name, and bytes up to the last
+    /// token.
     pub fn by_host(&self, b: &Builder<'_>, job: &Job) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
         let layout = Tokens::new(self.room, self.width, 0)?;
         let [keys, values] = [layout.unpack(job.results(TOKENS[0])?)?, layout.unpack(job.results(TOKENS[1])?)?];

@@ -14,7 +14,7 @@ use super::layer::outliers;
 /// activation must be GELU.
 ///
 /// # Errors
-/// What the host crate refuses; no room.
+/// An error of the host crate; no room.
 pub fn encoder_layer(
     (caps, window): (&Caps, &Window),
     golden: KllmTop,

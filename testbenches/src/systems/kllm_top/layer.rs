@@ -42,7 +42,7 @@ struct Kept {
     groups: Vec<Group>,
 }
 
-/// What a pass has left in memory.
+/// The results of a pass in memory.
 struct Passed {
     attention: Floats,
     gated: Floats,
@@ -173,7 +173,7 @@ impl Builder<'_> {
 /// Codebooks are trained on the float layer's numbers for all 64 tokens of the text.
 ///
 /// # Errors
-/// A missing or damaged file; more tokens than are stored; what the host crate refuses.
+/// A missing or damaged file; more tokens than are stored; an error of the host crate.
 pub fn real_layer(
     (caps, window): (&Caps, &Window),
     golden: KllmTop,

@@ -1,4 +1,4 @@
-//! Jobs of the KLLM accelerator: descriptors, right and wrong, and what they work on.
+//! Jobs of the KLLM accelerator: descriptors, right and wrong, and their operands.
 
 use golden::systems::kllm_top::{
     CODEBOOK_BYTES, CONSTANT_BYTES, HEAD_BYTES, OUTLIER_BYTES, Shape, integer_bytes, token_bytes,

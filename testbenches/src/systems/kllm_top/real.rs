@@ -42,7 +42,7 @@ pub fn with_orizuru() -> Block {
     Block { orizuru: 128, ..real_size() }
 }
 
-/// A job, and what its results should be about.
+/// A job, and the approximate values of its results.
 #[derive(Clone, Debug)]
 pub struct Real {
     /// The descriptor and its operands.
@@ -56,7 +56,7 @@ pub struct Real {
 }
 
 impl Real {
-    /// What the model does, and the bytes of the results.
+    /// The report of the model, and the bytes of the results.
     ///
     /// # Panics
     /// The model ends with an error.
@@ -69,7 +69,7 @@ impl Real {
         (report, bytes)
     }
 
-    /// What the register CYCLES has at its end, before an ideal memory.
+    /// The register CYCLES at its end, with an ideal memory.
     ///
     /// # Panics
     /// The job is not right.
@@ -91,7 +91,7 @@ fn limits(window: &Window) -> Limits {
     Limits { base: window.base, limit: window.limit, max_descriptors: 1 }
 }
 
-/// What is multiplied.
+/// A product to compute.
 #[derive(Clone, Copy, Debug)]
 pub struct Projection {
     /// Tensor of the tokens' activations.
@@ -121,7 +121,7 @@ fn token(quantized: &Quantized, bits: Bits) -> Token {
 /// The first tokens of a projection, in as many bits as `of` says.
 ///
 /// # Errors
-/// A missing or damaged file; what the golden model or the host crate refuses.
+/// A missing or damaged file; an error of the golden model or the host crate.
 pub fn projection(caps: &Caps, window: &Window, of: Projection) -> anyhow::Result<Real> {
     let (x, w) = (real_rows(of.input)?, real_rows(of.weights)?);
     let outputs = w.first().map_or(0, Vec::len);
@@ -167,7 +167,7 @@ pub fn projection(caps: &Caps, window: &Window, of: Projection) -> anyhow::Resul
     Ok(Real { images, job, out: (out, results), exact })
 }
 
-/// Rows that become tokens: as a job, and what should come of them.
+/// Rows that become tokens: as a job, and the expected tokens.
 #[derive(Clone, Debug)]
 pub struct RealTokens {
     /// The descriptor and its operands.
@@ -178,12 +178,12 @@ pub struct RealTokens {
     pub out: u64,
     /// How they lie there.
     pub tokens: Tokens,
-    /// What the algorithm makes of the rows, outliers sought among all elements of a row at once.
+    /// The tokens that the algorithm makes of the rows, with outliers searched among all elements of a row at once.
     pub whole: Vec<Token>,
 }
 
 impl RealTokens {
-    /// What the model makes of them.
+    /// The report and the tokens of the model.
     ///
     /// # Panics
     /// The model ends with an error.
@@ -201,7 +201,7 @@ impl RealTokens {
 /// The first rows of a tensor as a job; `of.weights` has no say.
 ///
 /// # Errors
-/// A missing or damaged file; what the golden model or the host crate refuses.
+/// A missing or damaged file; an error of the golden model or the host crate.
 pub fn quantization(caps: &Caps, window: &Window, of: Projection) -> anyhow::Result<RealTokens> {
     let x = real_rows(of.input)?;
     let rule = if of.outliers == 0 { OutlierRule::None } else { OutlierRule::TopK { per_side: of.outliers } };

@@ -35,7 +35,7 @@ pub fn timing(block: &KllmTop, latency: u32) -> Timing {
     }
 }
 
-/// What jobs take before a memory that answers after `latency` cycles.
+/// Cycles of jobs with a memory that answers after `latency` cycles.
 ///
 /// # Errors
 /// Parameters that the model refuses.

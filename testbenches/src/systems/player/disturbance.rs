@@ -1,4 +1,4 @@
-//! What comes between a job and its end: resets of both kinds, and a memory that does not answer.
+//! Disturbances of a job: resets of both kinds, and a memory that does not answer.
 
 use golden::systems::job::{Accelerator, Report};
 use rand::RngExt;

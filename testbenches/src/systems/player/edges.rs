@@ -19,7 +19,7 @@ const MOST: u64 = 1 << 13;
 /// From one changed bit to the next: without a common factor with [`BITS`], so that all of them have their turn.
 const STEP: u64 = 389;
 
-/// A memory that remembers what it was asked for.
+/// A memory that remembers its requests.
 #[derive(Clone, Debug)]
 pub(super) struct Watched {
     pub memory: SparseMemory,
@@ -64,14 +64,14 @@ impl Memory for Watched {
 }
 
 impl<A: Accelerator + Clone> Player<A> {
-    /// What the model would say of a job, and what the job would touch.
+    /// The report of the model on a job, and the addresses that the job would touch.
     fn foresee(&self, program: &Program) -> (Report<A::Operation>, Watched) {
         let mut memory = Watched::of(program);
         (run_golden(&self.golden.clone(), program.limits, program.job, &mut memory), memory)
     }
 
-    /// The job in a window that holds just what it touches. What has no address on the bus does not matter: sometimes the window
-    /// goes on there.
+    /// The job in a window that just holds all addresses that it touches. Addresses beyond the bus do not matter:
+    /// sometimes the window goes on there.
     pub(super) fn in_tight_window(&mut self, mut program: Program) -> Program {
         let (_, memory) = self.foresee(&program);
         let first = memory.touched().map(|range| *range.start()).min();

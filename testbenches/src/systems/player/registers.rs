@@ -1,5 +1,5 @@
-//! Registers beside a job: what the host writes stands there, what is fixed too, counters are right, and the bus carries the
-//! attributes that the host asks for.
+//! Registers beside a job: writable registers keep the host's values, and constants keep theirs. Counters are right,
+//! and the bus carries the attributes that the host asks for.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ const AROUND: [u64; 2] = [12, 60];
 /// Bits of STATUS that the host clears.
 const STICKY: u64 = 0xe;
 
-/// What the host can write, word by word, and which bits of it there are.
+/// Registers that the host can write, word by word, with the bits that exist.
 const WRITABLE: [(u64, u64); 10] = [
     (register::IRQ_ENABLE, STICKY),
     (register::TIMEOUT, u32::MAX as u64),
@@ -34,7 +34,7 @@ const WRITABLE: [(u64, u64); 10] = [
     (register::BUS, 0x7ff),
 ];
 
-/// What stands in [`WRITABLE`] after a reset.
+/// Values of [`WRITABLE`] after a reset.
 pub(super) fn after_reset() -> BTreeMap<u64, u64> {
     let value = |at: u64, bits: u64| match at {
         register::MAX_DESCRIPTORS => 65536,
@@ -46,8 +46,8 @@ pub(super) fn after_reset() -> BTreeMap<u64, u64> {
 }
 
 impl<A: Accelerator + Clone> Player<A> {
-    /// While no job runs: what the host writes, in bytes of its choice, stands there, and changes nothing else. STATUS loses the bits
-    /// that the host clears, and the interrupt is what STATUS and IRQ_ENABLE say.
+    /// While no job runs, registers take the bytes that the host writes, and nothing else changes. STATUS loses the
+    /// bits that the host clears, and the interrupt follows STATUS and IRQ_ENABLE.
     pub(super) fn play_with_registers(&mut self, sim: &mut Sim, run: &mut Run, bus: &mut AxiMemory) -> sim::Result<()> {
         let mut status = self.load(sim, bus, register::STATUS)? & STICKY;
         for _ in 0..self.rng.random_range(0..8u8) {
@@ -94,7 +94,8 @@ impl<A: Accelerator + Clone> Player<A> {
         Ok(None)
     }
 
-    /// Writes what a job needs. The interrupt of a refused start is enabled sometimes, where a second one is sure to be refused.
+    /// Writes the registers for a job. The interrupt of a refused start is sometimes enabled, where a second start is
+    /// sure to be refused.
     pub(super) fn set_up(
         &mut self,
         sim: &mut Sim,
@@ -105,7 +106,7 @@ impl<A: Accelerator + Clone> Player<A> {
     ) -> sim::Result<()> {
         self.store(sim, bus, register::STATUS, 0xe)?;
         run.expect_u64(sim, self.irq, 0)?;
-        // Only what is modifiable (bit 1) may be allocated (bits 2 and 3).
+        // Only modifiable accesses (bit 1) may be allocated (bits 2 and 3).
         let mut cache = || self.rng.random_range(0..16u64);
         let [reads, writes] = [cache(), cache()].map(|cache| if cache & 2 == 0 { cache & 3 } else { cache });
         self.attributes = self.rng.random_range(0..8) << 8 | writes << 4 | reads;

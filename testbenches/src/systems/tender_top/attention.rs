@@ -63,7 +63,7 @@ pub fn head(b: &mut Builder, q: &Floats, of: &KeysValues, seen: Seen, out: &Floa
 /// Head [`HEAD`](crate::systems::float_head::HEAD) of layer 14 for the first tokens of the text, from the residual stream on.
 ///
 /// # Errors
-/// A missing or damaged file; more tokens than are stored; what the host crate refuses.
+/// A missing or damaged file; more tokens than are stored; an error of the host crate.
 pub fn real_head(
     caps: &Caps,
     window: &Window,

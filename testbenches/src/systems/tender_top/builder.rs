@@ -280,7 +280,7 @@ impl Builder {
     }
 }
 
-/// Middle of each column's range, and what an integer around it is worth, where the largest one is `most`.
+/// Middle of each column's range, and the scale of integers around it, where the largest one is `most`.
 fn centred(rows: &[Vec<f64>], most: f64) -> (Vec<f64>, Vec<f64>) {
     let columns = rows.first().map_or(0, Vec::len);
     let ends =

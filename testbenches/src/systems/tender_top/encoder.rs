@@ -25,7 +25,7 @@ fn project(
 /// The layer for some tokens, channels in so many groups. The accelerator's activation must be GELU.
 ///
 /// # Errors
-/// What the host crate refuses; no room.
+/// An error of the host crate; no room.
 pub fn encoder_layer(
     (caps, window): (&Caps, &Window),
     golden: TenderTop,

@@ -50,7 +50,7 @@ pub fn gate(
 /// The slice for the first tokens of the text.
 ///
 /// # Errors
-/// A missing or damaged file; more tokens than are stored; what the host crate refuses.
+/// A missing or damaged file; more tokens than are stored; an error of the host crate.
 pub fn real_slice(
     caps: &Caps,
     window: &Window,
@@ -96,7 +96,7 @@ pub fn real_slice(
     Ok(Measured { job: b.finish()?, errors })
 }
 
-/// The slice in float arithmetic, on what is stored of the model.
+/// The slice in float arithmetic, on the stored parts of the model.
 #[derive(Clone, Debug)]
 struct Exact {
     residual: Vec<Vec<f64>>,

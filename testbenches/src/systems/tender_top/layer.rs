@@ -16,7 +16,7 @@ use super::feed_forward::add_projection;
 /// layer 14.
 ///
 /// # Errors
-/// A missing or damaged file; what the host crate refuses.
+/// A missing or damaged file; an error of the host crate.
 pub fn real_layer(
     (caps, window): (&Caps, &Window),
     golden: TenderTop,

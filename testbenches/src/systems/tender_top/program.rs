@@ -1,4 +1,4 @@
-//! Jobs of the Tender accelerator: descriptors, right and wrong, and what they work on.
+//! Jobs of the Tender accelerator: descriptors, right and wrong, and their operands.
 
 use golden::systems::tender_top::{Layout, Shape};
 use rand::RngExt;
@@ -22,7 +22,7 @@ const EXACT: u32 = 12;
 /// Entry of a table that is no channel.
 const RESCALE: u16 = 0x8000;
 
-/// A product or a pack, field by field; what an operation does not have is 0.
+/// A product or a pack, field by field; fields that an operation does not have are 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Descriptor {
     /// 1 or 2.
@@ -35,7 +35,7 @@ pub struct Descriptor {
     pub tag_address: u64,
     /// Rows, columns, channels, steps.
     pub sizes: [u32; 4],
-    /// Mode, signs, what becomes of results.
+    /// Mode, signs, format of results.
     pub flags: u32,
     /// Address and stride of A or x, B, the table, the constants, the results; table and constants have no stride.
     pub places: [(u64, u32); 5],
@@ -129,7 +129,7 @@ fn spoil(rng: &mut StimulusRng, shape: &Shape, one: &mut Descriptor) {
             one.sizes[at] = [0, most + 1, u32::MAX][rng.random_range(0..3usize)];
         }
         3 => one.places[place].0 |= 1 << rng.random_range(0..6u8),
-        // A table and constants have no stride: what is there must be 0.
+        // A table and constants have no stride: that field must be 0.
         4 if place == 0 || place == 4 => one.places[place].1 |= 1 << rng.random_range(0..6u8),
         _ => one.places[place].0 ^= 1 << rng.random_range(12..64u8),
     }
@@ -184,7 +184,7 @@ fn constants(rng: &mut StimulusRng, program: &mut Program, records: u32, number:
     (address, 0)
 }
 
-/// What a result should not exceed by much, where results are integers.
+/// A bound that results should not exceed by much, where they are integers.
 fn most(layout: Layout, flags: u32) -> Option<f32> {
     let has = |bit: u32| flags >> bit & 1 == 1;
     has(INTEGERS).then(|| layout.range(!has(OUT_UNSIGNED)).1 as f32)

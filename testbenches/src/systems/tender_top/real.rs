@@ -30,7 +30,7 @@ pub fn layer_size() -> Block {
     }
 }
 
-/// A job, and what its results should be about.
+/// A job, and the approximate values of its results.
 #[derive(Clone, Debug)]
 pub struct Real {
     /// The descriptor, the operands, the table and the constants.
@@ -59,7 +59,7 @@ impl Real {
     }
 }
 
-/// Matrices as integers, and what a sum of them is worth.
+/// Matrices as integers, and the scale of their sums.
 struct Quantized {
     calibration: Calibration,
     a: Vec<Vec<i64>>,
@@ -72,7 +72,7 @@ struct Quantized {
 /// The first tokens and outputs of the query projection of layer 14, its channels in so many groups at most.
 ///
 /// # Errors
-/// A missing or damaged file; what the host crate refuses.
+/// A missing or damaged file; an error of the host crate.
 pub fn q_projection(
     caps: &Caps,
     window: &Window,
@@ -120,7 +120,7 @@ fn projection(
 /// must come back with the keys; keys have one scale.
 ///
 /// # Errors
-/// A missing or damaged file; what the host crate refuses.
+/// A missing or damaged file; an error of the host crate.
 pub fn scores(caps: &Caps, window: &Window, integer: Integer, tokens: usize) -> anyhow::Result<Real> {
     let read = |name| -> sim::Result<Vec<Vec<f64>>> { Ok(real_numbers(name)?.into_iter().take(tokens).collect()) };
     let (q, k) = (read("l14_q_trace")?, read("l14_k_trace")?);

@@ -27,7 +27,7 @@ pub fn timing(block: &TenderTop, latency: u32) -> Timing {
     }
 }
 
-/// What jobs take before a memory that answers after `latency` cycles.
+/// Cycles of jobs with a memory that answers after `latency` cycles.
 ///
 /// # Errors
 /// Parameters that the model refuses.

@@ -1,4 +1,4 @@
-//! Cycles of a decoder layer by the recurrence, for comparing parameters: column by column what a sweep shows.
+//! Cycles of a decoder layer by the recurrence, for comparing parameters: the columns of a sweep.
 
 use anyhow::{Context, ensure};
 use golden::common::shell::job_controller::Limits;

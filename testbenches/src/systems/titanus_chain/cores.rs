@@ -52,7 +52,7 @@ impl Neighbours {
 
 impl Partner for Neighbours {
     fn drive(&mut self, sim: &mut Sim) -> sim::Result<()> {
-        // What is offered stays.
+        // An offer stays.
         self.offers = !self.coming.is_empty() && (self.offers || !self.pauses[0].next_pause());
         self.takes = !self.pauses[1].next_pause();
         sim.poke_u64(self.valid, self.offers.into());
@@ -83,11 +83,11 @@ impl Partner for Neighbours {
     }
 }
 
-/// The hosts and what is around.
+/// The hosts, the memory and the neighbours.
 pub struct Cores {
     /// Memory of all.
     pub memory: AxiMemory,
-    /// What stands at the ends of the links.
+    /// The neighbours at the ends of the links.
     pub neighbours: Neighbours,
     hosts: Vec<AxiLiteHost>,
     irq: Out,
@@ -134,7 +134,7 @@ impl Cores {
         Ok(self.hosts[core].load(sim, &mut [&mut self.memory, &mut self.neighbours], at)?.0)
     }
 
-    /// Writes what a job needs, up to its start; the interrupt shows its end.
+    /// Writes the registers for a job, except its start; the interrupt shows its end.
     ///
     /// # Errors
     /// A broken rule of a bus.
@@ -153,7 +153,7 @@ impl Cores {
         Ok(())
     }
 
-    /// Drops what a core does and holds.
+    /// Drops the work and the state of a core.
     ///
     /// # Errors
     /// It does not end; a broken rule of a bus.

@@ -1,4 +1,4 @@
-//! What programs of the Titanus core are put together with: weights that find their place in the store, constants, products.
+//! Parts of programs for the Titanus core: weights that find their place in the store, constants, products.
 
 use anyhow::{Context, ensure};
 use golden::systems::titanus_core::TitanusCore;
@@ -201,7 +201,7 @@ impl<'a> Builder<'a> {
         Ok(out)
     }
 
-    /// A product: rows, elements, results; `more` says what else.
+    /// A product: rows, elements, results; `more` adds further settings.
     pub(super) fn product(
         &mut self,
         sizes: [usize; 3],

@@ -58,7 +58,7 @@ impl Norm {
     }
 }
 
-/// What the feed-forward network does between its projections.
+/// The function of the feed-forward network between its projections.
 #[derive(Clone, Debug)]
 pub enum Activation {
     /// SiLU of the gate, times the up projection.

@@ -41,7 +41,7 @@ struct Step {
 /// Head [`HEAD`](crate::systems::float_head::HEAD) of layer 14 for a prompt and further tokens of the text.
 ///
 /// # Errors
-/// A missing or damaged file; more tokens than are stored; what the host crate refuses.
+/// A missing or damaged file; more tokens than are stored; an error of the host crate.
 pub fn real_head(
     caps: &Caps,
     window: &Window,
@@ -64,7 +64,7 @@ pub fn real_head(
     let gains = over(std::slice::from_ref(&exact.gains), &lent);
     let smooth = over(&exact.normed, &lent);
     let [w_q, w_k, w_v] = matrices.map(|rows| times(rows, &lent));
-    // What an integer is worth.
+    // Scales of the integers.
     let [s_x, s_q, s_k, s_v] = [&smooth, &exact.queries, &exact.keys, &exact_values].map(|rows| largest(rows) / 127.0);
     let (w_q, w_k, w_v) = (b.weights(&w_q)?, b.weights(&w_k)?, b.weights(&w_v)?);
     let (c_q, c_k) = (b.constants(&w_q.constants(s_x, |_| 1.0, &[]))?, b.constants(&w_k.constants(s_x, |_| 1.0, &[]))?);

@@ -46,7 +46,8 @@ pub struct Chains {
     pub jobs: Vec<Job>,
     /// How many of these jobs are the prompt.
     pub of_prompt: usize,
-    /// Squared errors beside the float layer, relative to the squares: what the layer adds to the prompt, and to the further tokens.
+    /// Squared errors beside the float layer, relative to the squares: of the layer's addition to the prompt, and to
+    /// the further tokens.
     pub errors: [f64; 2],
     /// Thresholds of keys and of values.
     pub thresholds: [u8; 2],
@@ -91,7 +92,7 @@ impl Held {
 /// The layer for a prompt and further tokens of a residual stream.
 ///
 /// # Errors
-/// The layer does not fit on the core; what the host crate refuses.
+/// The layer does not fit on the core; an error of the host crate.
 pub fn chains(
     (caps, window): (&Caps, &Window),
     golden: TitanusCore,

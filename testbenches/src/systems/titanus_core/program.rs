@@ -46,10 +46,10 @@ impl Words {
     }
 }
 
-/// Memory that a chain has written so far, and what the core holds then.
+/// Memory that a chain has written so far, and the state of the core then.
 struct Plan {
     model: TitanusCore,
-    /// Where descriptors before have written, and what.
+    /// Addresses where earlier descriptors have written, with the bytes.
     written: Vec<(u64, Vec<u8>)>,
     /// Where the streams of the cache are, if they were begun in this chain, and lines of each.
     areas: Option<([u64; 2], u32)>,
@@ -185,7 +185,7 @@ fn place(rng: &mut StimulusRng, plan: &Plan) -> ([u32; 2], [u32; 2]) {
 
 fn weights(rng: &mut StimulusRng, program: &mut Program, plan: &Plan) -> Words {
     let (first, most) = place(rng, plan);
-    // Mostly all of it, so that products find what they need.
+    // Mostly all of it, so that products find their operands.
     let sizes = most.map(|most| if often(rng, 3) { size(rng, most) } else { most });
     let [rows, columns] = fitted(program, sizes, |[rows, columns]| rows * row_bytes(columns) + 512);
     let (address, stride) = integers(rng, program, rows, columns);
@@ -312,7 +312,7 @@ fn link(rng: &mut StimulusRng, program: &mut Program, plan: &Plan) -> Words {
     Words::of(rng, program, 6).words(&words)
 }
 
-/// A product with the store (0), keys (1) or values (2); where the core does not hold what it needs, a load or an append.
+/// A product with the store (0), keys (1) or values (2); where the core does not hold its operand, a load or an append.
 fn product(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan, kind: u8) -> Words {
     let shape = *plan.model.shape();
     let context = plan.model.context_tokens();

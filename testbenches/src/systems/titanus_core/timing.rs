@@ -27,7 +27,7 @@ pub fn timing(block: &TitanusCore, latency: u32) -> Timing {
     }
 }
 
-/// What jobs take before a memory that answers after `latency` cycles.
+/// Cycles of jobs with a memory that answers after `latency` cycles.
 ///
 /// # Errors
 /// Parameters that the model refuses.
@@ -41,7 +41,8 @@ pub fn clock((block, latency): (&TitanusCore, u32), window: &Window) -> anyhow::
     }))
 }
 
-/// What the register CYCLES has at the end of each of these jobs, one after the other from a reset on, before an ideal memory.
+/// The register CYCLES at the end of each of these jobs, which run one after the other from a reset on, with an ideal
+/// memory.
 ///
 /// # Errors
 /// Parameters that the model refuses; a job that ends with an error.

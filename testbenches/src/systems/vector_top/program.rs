@@ -1,4 +1,4 @@
-//! Jobs of the vector accelerator: descriptors, right and wrong, and what they work on.
+//! Jobs of the vector accelerator: descriptors, right and wrong, and their operands.
 
 use golden::systems::vector_top::{Shape, Units};
 use rand::RngExt;
@@ -134,7 +134,7 @@ fn has_epsilon(steps: u32) -> bool {
     steps & NORM != 0 && !is_softmax(steps)
 }
 
-/// What no step reads may lie anywhere, outside of the window and of any alignment too.
+/// Operands that no step reads may lie anywhere, also outside of the window and with any alignment.
 fn scatter_unread(rng: &mut StimulusRng, steps: u32, areas: &mut [(u64, u32); 5]) {
     let read = [true, steps & ADD != 0, steps & (MULTIPLY | ROTATE) != 0, steps & GAIN != 0, true];
     for (area, _) in areas.iter_mut().zip(read).filter(|(_, read)| !read) {
@@ -220,7 +220,7 @@ pub fn descriptor(rng: &mut StimulusRng, places: &mut Program, shape: &Shape) ->
     }
 }
 
-/// Rows of numbers whose powers of e are of like sizes, and minus infinities, of which there may be nothing else.
+/// Rows of numbers whose powers of e have similar sizes, and minus infinities; a row may have minus infinities only.
 fn scores(rng: &mut StimulusRng, places: &mut Program, at: (u64, u32), [rows, columns]: [u32; 2]) {
     for row in 0..u64::from(if at.1 == 0 { 1 } else { rows }) {
         let masked = [0, 1, 8][rng.random_range(0..3usize)];
@@ -247,7 +247,7 @@ pub fn spoil(rng: &mut StimulusRng, one: &mut Descriptor) {
         5 => one.steps |= ROTATE | MULTIPLY,
         6 => one.steps ^= CAUSAL,
         7 => one.steps |= FORMATS,
-        // What a build may lack.
+        // Features that a build may lack.
         8 => {
             one.steps = one.steps & !(GAIN | KINDS | CAUSAL | MULTIPLY)
                 | [NORM | SOFTMAX, NORM | LAYER_NORM, ROTATE][rng.random_range(0..3usize)];

@@ -1,4 +1,4 @@
-//! Addresses with any value in any field, and any data: each appears once on the port, as it came and in its order.
+//! Addresses with any value in any field, and any data: each beat appears once on the port, unchanged and in its order.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use super::{Bench, Sender};
 /// Addresses of each manager on each channel.
 const ADDRESSES: usize = 12;
 
-/// What each manager sends on a channel.
+/// Beats that each manager sends on a channel.
 type Sent = Vec<VecDeque<Vec<Bits>>>;
 
 /// Sends them to a port that answers nothing, up to the last beat of data.

@@ -1,4 +1,4 @@
-//! What follows an error, a soft reset, or the end of a job.
+//! The actions after an error, a soft reset, or the end of a job.
 
 use golden::common::shell::job_controller as model;
 use rand::RngExt;
@@ -82,7 +82,7 @@ impl Player {
         run.expect_u64(sim, p.error_where_o, plan.end.place)
     }
 
-    /// Some cycles between jobs; what is counted stays.
+    /// Some cycles between jobs; counters stay.
     pub(super) fn rests(&mut self, sim: &mut Sim, run: &mut Run, plan: &Plan) -> sim::Result<()> {
         let mut idle = plan.clone();
         for _ in 0..self.rng.random_range(0..4u8) {

@@ -1,4 +1,4 @@
-//! Chains of descriptors, right and wrong ones, and what becomes of their actions.
+//! Chains of descriptors, right and wrong ones, and the results of their actions.
 
 use std::collections::{BTreeMap, VecDeque};
 

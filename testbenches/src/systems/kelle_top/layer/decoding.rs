@@ -44,7 +44,7 @@ pub struct OnKelle {
 }
 
 impl OnKelle {
-    /// Its parameters and what a driver reads.
+    /// Its parameters, and the capabilities that a driver reads.
     ///
     /// # Errors
     /// Parameters that the model refuses.

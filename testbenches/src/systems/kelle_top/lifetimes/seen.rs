@@ -27,7 +27,7 @@ struct Read {
     value: bool,
 }
 
-/// What was seen.
+/// Accesses that were seen.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     now: u64,

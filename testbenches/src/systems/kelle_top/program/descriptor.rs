@@ -1,4 +1,4 @@
-//! Descriptors byte by byte, and what can be wrong about them.
+//! Descriptors byte by byte, and the errors that they can have.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub struct Descriptor {
     pub bytes: [u8; 128],
 }
 
-/// What an operation's fields are.
+/// The fields of an operation, by kind.
 struct Table {
     /// Sizes: where, how many bytes, and the first value that is too large; 0 is wrong where the last one says so.
     sizes: Vec<(usize, usize, u64, bool)>,

@@ -118,7 +118,7 @@ pub fn append(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, given
     let scale_bytes = if position { 2 * (number + 1) } else { 8 * (number + 1) };
     let scales = program.take(rng, u64::from(scale_bytes.next_multiple_of(64)));
     let mut addresses = [token, at, scales];
-    // Seldom in the place of something else: what comes of it is not defined, but comes to an end.
+    // Seldom in the place of other data: the result is not defined, but the job ends.
     if often(rng, 24) {
         program.plain = false;
         addresses[rng.random_range(1..3usize)] = addresses[rng.random_range(0..2usize)];

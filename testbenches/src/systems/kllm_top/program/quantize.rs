@@ -25,7 +25,7 @@ pub struct Quantize {
     pub outliers: [u32; 2],
     /// Address and stride of rows, codebook, tokens; the codebook has no stride.
     pub places: [(u64, u32); 3],
-    /// What must be 0: words from 56 on, but for the addresses.
+    /// Words that must be 0: from 56 on, except the addresses.
     pub zeros: [u32; 12],
 }
 
@@ -127,7 +127,7 @@ pub fn quantize(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> 
         program.put(x.0 + u64::from(row * x.1), &bytes);
     }
     let codebook = midpoints(rng, program);
-    // Seldom where the rows are: what comes of it is not defined, but comes to an end.
+    // Seldom where the rows are: the result is not defined, but the job ends.
     let mut out = area(rng, program, rows, token_bytes(columns.into(), (largest + smallest).into()) as u32, false);
     if often(rng, 24) {
         program.plain = false;

@@ -32,14 +32,14 @@ pub struct Activations {
 pub struct Weights {
     pub(super) integers: Integers,
     pub(super) scales: Vec<f64>,
-    /// What each output gets added.
+    /// The bias of each output.
     pub(super) added: Vec<f64>,
-    /// What the integers stand for, [channel, output], where it is known before the job runs.
+    /// The values of the integers, [channel, output], where they are known before the job runs.
     pub(super) known: Option<Vec<Vec<f64>>>,
 }
 
 impl Weights {
-    /// What a product adds to bring the bias of its channels back.
+    /// The addend with which a product brings the bias of its channels back.
     pub(super) fn offset(&self, calibration: &Calibration) -> anyhow::Result<Vec<f64>> {
         if calibration.bias.iter().all(|&bias| bias == 0.0) {
             return Ok(vec![0.0; self.scales.len()]);

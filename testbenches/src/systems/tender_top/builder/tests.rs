@@ -44,7 +44,7 @@ fn products_of_both_kinds_are_near() {
     assert_eq!((job.descriptors, names), (5, vec!["x", "out", "one", "transposed", "again"]));
 }
 
-/// The chain as a whole, started once, does what its descriptors did one by one.
+/// The whole chain, started once, does the same as its descriptors one by one.
 #[test]
 fn the_chain_leaves_the_results() {
     let mut b = builder();

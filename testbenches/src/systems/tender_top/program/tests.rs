@@ -21,8 +21,8 @@ fn shape(rows: u32, columns: u32, accumulator_width: u32) -> Shape {
     Shape { rows, columns, int8: true, accumulator_width, overflow, depth, steps, explicit: rows != columns, vector }
 }
 
-/// Jobs end well, and in every way that they can end badly; every operation and every kind of overflow comes up, and what
-/// was not spoilt is refused by no check.
+/// Jobs end well, and in every way that they can end badly. Every operation and every kind of overflow comes up. No
+/// check refuses a job that was not spoilt.
 #[test]
 fn all_kinds_of_jobs() {
     let mut codes = BTreeMap::new();

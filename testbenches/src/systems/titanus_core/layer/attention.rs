@@ -12,7 +12,7 @@ use super::super::float_decoder::{Decoder, Exact};
 use super::parts::{Gains, Projection, stored};
 use super::{Begun, Compression, Prompt};
 
-/// What integers are worth.
+/// Scales of integers.
 pub(super) struct Units {
     /// What inputs lend to weights: of queries, keys and values, and of the output projection.
     lent: [Vec<f64>; 2],
@@ -212,7 +212,8 @@ struct Steps<'a, 'b> {
 }
 
 impl Steps<'_, '_> {
-    /// Keys and values go to the cache; what queries meet becomes the context. Returns the thresholds of a new cache.
+    /// Puts keys and values into the cache, and makes the context for the queries. Returns the thresholds of a new
+    /// cache.
     fn keep(&mut self, [k, v]: [&Integers; 2], how: Compression, comes: Prompt) -> anyhow::Result<Option<Begun>> {
         let (areas, lines) = (self.held.areas, self.held.lines);
         let (count, channels, first) = (k.rows as u32, k.columns as u32, self.first as u32);

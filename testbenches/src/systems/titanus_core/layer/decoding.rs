@@ -38,7 +38,7 @@ pub struct OnTitanus {
 }
 
 impl OnTitanus {
-    /// Its parameters and what a driver reads.
+    /// Its parameters, and the capabilities that a driver reads.
     ///
     /// # Errors
     /// Parameters that the model refuses.

@@ -49,10 +49,11 @@ fn keep(b: &mut Builder<'_>, [k, v]: [&Integers; 2], how: Compression) -> anyhow
     })
 }
 
-/// The layer for some tokens. Integers are worth what makes the float layer's numbers fit. The accelerator's activation must be GELU.
+/// The layer for some tokens. Scales of integers fit the float layer's numbers. The accelerator's activation must be
+/// GELU.
 ///
 /// # Errors
-/// What the host crate refuses; no room.
+/// An error of the host crate; no room.
 pub fn encoder_layer(
     (caps, window): (&Caps, &Window),
     golden: TitanusCore,

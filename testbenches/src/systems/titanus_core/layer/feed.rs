@@ -7,7 +7,7 @@ use super::super::builder::{Builder, Integers, largest, lent, over, times};
 use super::super::float_decoder::{Activation, Decoder, Exact, Linear};
 use super::parts::{Gains, Projection, stored};
 
-/// All that stays from job to job, and what integers are worth.
+/// All that stays from job to job, and the scales of integers.
 pub(super) struct Feed {
     /// Negative numbers become 0 between the projections.
     relu: bool,

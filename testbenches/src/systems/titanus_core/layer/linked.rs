@@ -41,7 +41,7 @@ enum Part {
     Output(Output, Feed),
 }
 
-/// What goes from core to core, of a token.
+/// The data of a token that goes from core to core.
 #[derive(Clone, Copy)]
 enum Between {
     Rows(Floats),
@@ -71,11 +71,11 @@ pub struct Linked {
     pub out: Vec<Vec<f64>>,
 }
 
-/// Layers for tokens of a residual stream, the first `prompt` of which are a prompt that comes token by token, with these thresholds.
-/// Every core has a part of the window for what it alone writes.
+/// Layers for tokens of a residual stream, the first `prompt` of which are a prompt that comes token by token, with
+/// these thresholds. Every core has a part of the window that only it writes.
 ///
 /// # Errors
-/// A part of a layer does not fit on its core; what the host crate refuses.
+/// A part of a layer does not fit on its core; an error of the host crate.
 pub fn linked(
     (caps, window): (&Caps, &Window),
     golden: &TitanusCore,
@@ -89,7 +89,7 @@ pub fn linked(
     let cores = each * decoders.len();
     let bytes = (window.limit - window.base + 1) / cores as u64 / 4096 * 4096;
     let mut jobs = Vec::new();
-    // What each token is between two cores, with its bytes.
+    // The data of each token between two cores, with its bytes.
     let mut between: Vec<(Between, Vec<Image>)> = Vec::new();
     let (mut values, mut exact_rows) = (Vec::new(), residual.to_vec());
     for (k, (decoder, number)) in decoders.iter().flat_map(|d| (0..each).map(move |number| (d, number))).enumerate() {

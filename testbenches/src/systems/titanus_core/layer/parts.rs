@@ -61,7 +61,7 @@ impl Gains {
 }
 
 impl Projection {
-    /// Constants of weights that are stored: what integers of x are worth, and results.
+    /// Constants of stored weights, from the scales of x and of the results.
     pub(super) fn new(
         b: &mut Builder<'_>,
         (weights, of): (Weights, &Linear),
@@ -105,7 +105,7 @@ impl Projection {
         Ok(out)
     }
 
-    /// What it makes of x, added to rows.
+    /// Its results for x, added to rows.
     pub(super) fn add(
         &self,
         b: &mut Builder<'_>,

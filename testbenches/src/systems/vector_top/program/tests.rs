@@ -8,8 +8,8 @@ use sim::stimulus::rng_for;
 
 use super::*;
 
-/// Jobs end well, and in every way that they can end badly; every step that was built in comes up and no other one, and what
-/// was not spoilt is refused by no check.
+/// Jobs end well, and in every way that they can end badly. All steps that were built in come up, and no others. No
+/// check refuses a job that was not spoilt.
 #[test]
 fn all_kinds_of_jobs() {
     for (label, set) in [("none", 0), ("softmax", 1), ("layer_norm", 2), ("rotary", 4), ("all", 7)] {
