@@ -125,7 +125,7 @@ impl Array {
                     return e.poison(self.ty.element);
                 }
             }
-            // What is constant after all is no choice at run time.
+            // A coordinate that is constant after all is no choice at run time.
             let mut chosen = Vec::new();
             for &(signal, step) in &run {
                 let s = signal.signal(e, Want::Exactly(signal.ty), loc);

@@ -16,14 +16,14 @@ use super::signal::{Operand, Signal, Want, build};
 use super::timing::Timing;
 use super::types::bit;
 
-/// What a block says of itself: for the header of its Verilog, the CLI and the catalogue.
+/// The description of a block, for the header of its Verilog, the CLI and the catalogue.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
     /// Snake-case name, the same in Rust, Verilog, tests and CLI.
     pub name: &'static str,
     /// One line.
     pub summary: &'static str,
-    /// What the outputs are, and when; a few lines.
+    /// Values of the outputs, and when they are valid; a few lines.
     pub contract: &'static str,
     /// Paper and section, or standard.
     pub reference: &'static str,
@@ -247,7 +247,7 @@ fn header<B: Block>(name: &str, values: &serde_json::Value) -> Vec<String> {
     let mut lines = vec![format!("{name}: {}", about.summary)];
     let fields = parameters::flatten(values);
     if !fields.is_empty() {
-        // What is empty would leave a blank at the end of a line.
+        // An empty text would leave a blank at the end of a line.
         let shown = |v| Some(plain(v)).filter(|text| !text.is_empty()).unwrap_or_else(|| "none".into());
         let list: Vec<_> = fields.iter().map(|(k, v)| format!("{k} = {}", shown(v))).collect();
         lines.push(format!("Parameters: {}", list.join(", ")));

@@ -54,7 +54,7 @@ pub struct FieldInfo {
     pub array: bool,
 }
 
-/// What a field is made of, for given parameters.
+/// The values of a field, for given parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldType {
     /// One value.
@@ -77,11 +77,11 @@ impl FieldType {
     }
 }
 
-/// One kind of field: what its type is described with, and what it is in the struct.
+/// One kind of field: the description of its type, and its type in the struct.
 pub trait FieldKind {
     /// The field as `V` shows it.
     type In<V: View>: Clone + Debug;
-    /// What stands right of the `=` in [`bundle!`](crate::bundle).
+    /// The expression after the `=` in [`bundle!`](crate::bundle).
     type Spec;
     /// Some parameters leave it out.
     const OPTIONAL: bool;

@@ -1,4 +1,4 @@
-//! What a block adds to stand in the catalogue: defaults, the parameter sets it is checked with, its proofs.
+//! The additions that put a block into the catalogue: defaults, the parameter sets for its checks, its proofs.
 
 use super::block::Block;
 
@@ -18,7 +18,7 @@ pub trait CatalogBlock: Block + Default + Clone {
     /// Parameter sets every check runs on: the smallest, odd ones, every mode. The default is always checked too.
     fn configurations() -> Vec<Self>;
 
-    /// What `prove` runs.
+    /// The runs of `prove`.
     fn proofs() -> Vec<Proof<Self>> {
         Vec::new()
     }

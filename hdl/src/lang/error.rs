@@ -10,7 +10,7 @@ pub struct ParamError {
     pub parameter: String,
     /// The value that was given.
     pub value: String,
-    /// What would be right, for example "1 to 64".
+    /// The values that are allowed, for example "1 to 64".
     pub allowed: String,
 }
 

@@ -6,7 +6,7 @@ use num_traits::{One, ToPrimitive, Zero};
 use super::ir::{Arithmetic, Compare, Logic, ModuleIr, NodeId, Op};
 use super::types::{Type, uint};
 
-/// What an operation turns out to be.
+/// The simpler form of an operation.
 pub(crate) enum Folded {
     /// A constant.
     Literal(BigInt),

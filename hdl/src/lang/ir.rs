@@ -28,7 +28,7 @@ pub enum Direction {
 pub(crate) enum NetKind {
     Input,
     Output,
-    /// Declared together with its only driver when `inline`, otherwise ahead of the items.
+    /// Declared together with its only driver when `inline`, otherwise before the items.
     Wire {
         inline: bool,
     },

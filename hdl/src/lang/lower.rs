@@ -31,7 +31,7 @@ impl Elaboration {
         a.ty != bit() && !self.is_poison(a)
     }
 
-    /// What would make a value of type `from` one of type `to`.
+    /// The call that would make a value of type `from` one of type `to`.
     pub(crate) fn advice(from: Type, to: Type) -> String {
         let width = match from.width.cmp(&to.width) {
             std::cmp::Ordering::Less => Some("extend"),
@@ -138,7 +138,7 @@ impl Elaboration {
         if a.ty.width > width { self.truncate(a, width) } else { self.extend(a, width) }
     }
 
-    /// What `id` casts or extends, as long as that has the low `width` bits.
+    /// The operand that `id` casts or extends, as long as it has the low `width` bits.
     fn strip(&self, mut id: NodeId, width: u32) -> NodeId {
         while let Op::Cast(inner) | Op::Extend(inner) = *self.op(id) {
             if self.at(inner).ty.width < width {

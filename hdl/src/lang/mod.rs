@@ -59,7 +59,7 @@ pub use timing::{Cycles, Phase, Timing};
 pub use types::{ArrayType, MAX_ELEMENTS, MAX_WIDTH, Type, bit, bits_for, index_width, sint, uint};
 pub use unreset::UnresetRegister;
 
-/// What the macros of this module name.
+/// Names that the macros of this module use.
 #[doc(hidden)]
 pub mod private {
     pub use super::parameters::read::{Fields, names, object, position, snake_case};

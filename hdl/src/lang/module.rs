@@ -120,7 +120,8 @@ impl Module {
             let chosen = match &e.current().ir.node(index.node).op {
                 Op::Literal(at) => usize::try_from(at).unwrap_or(usize::MAX).min(nodes.len() - 1),
                 _ if nodes.iter().all(|&n| n == nodes[0]) => 0,
-                // Made of loop variables alone there is a choice in each copy, and no change to wait for either.
+                // If it consists of loop variables only, there is a choice in each copy, and no change to wait for
+                // either.
                 _ if !e.reads_nets(nodes.iter().copied().chain([index.node])) => {
                     let mut value = nodes[nodes.len() - 1];
                     for (at, &node) in nodes.iter().enumerate().rev().skip(1) {

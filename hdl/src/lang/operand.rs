@@ -1,4 +1,4 @@
-//! What stands as an operand: signals, and integers that take the type they need.
+//! Operands: signals, and integers that take the type that they need.
 
 use std::panic::Location;
 

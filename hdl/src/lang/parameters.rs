@@ -1,8 +1,8 @@
 //! Parameters of blocks, stated once: the `parameters!` and `choices!` macros and what follows from them.
 //!
 //! A field has a type, a default, a documentation comment, legal values and a tag. From them the macro makes the struct
-//! with its serde form, its `Default`, the check of ranges, the text of `info`, dotted names for `--set`, and the
-//! module's name.
+//! with its serde form and its `Default`, and the check of ranges. The text of `info`, the dotted names for `--set` and
+//! the module's name come from them too.
 
 mod macros;
 pub(crate) mod read;
@@ -39,7 +39,7 @@ pub trait Parameters: Clone + 'static {
         let _ = visitor;
     }
 
-    /// What concerns several parameters at once.
+    /// Rules over several parameters.
     fn apply_rules(&self, rules: &mut Rules) {
         let _ = rules;
     }
@@ -85,7 +85,7 @@ pub struct Parameter {
     pub name: String,
     /// Legal values in words, such as "1 to 4096" or "wrap, saturate".
     pub allowed: String,
-    /// What it does, with its unit.
+    /// Its meaning, with its unit.
     pub meaning: String,
     /// The value where none is given.
     pub default: Value,
@@ -100,7 +100,7 @@ pub struct ParameterField {
     pub doc: &'static str,
     /// Legal values, where the type allows more.
     pub allowed: Option<Allowed>,
-    /// What else holds, in words: a rule over several parameters.
+    /// A further condition in words: a rule over several parameters.
     pub note: Option<&'static str>,
     /// Stands before the value in names of modules.
     pub tag: Option<&'static str>,
@@ -225,7 +225,7 @@ impl Rules {
 
     /// An error of a value that a part computes from `parameter`.
     fn derived(&self, parameter: &str, error: &ParamError) -> ParamError {
-        // What a derived parameter demands of another derived one is said once.
+        // The demand of a derived parameter on another derived one is told once.
         let demand = match error.allowed.starts_with("what makes ") {
             true => error.allowed.clone(),
             false => format!("what makes {} {} (it is {})", error.parameter, error.allowed, error.value),

@@ -21,7 +21,7 @@ pub trait Ports<P>: Sized {
 pub trait PortKind {
     /// Handle used in `build` and by a parent.
     type Handle;
-    /// What stands right of the `=` in [`ports!`](crate::ports).
+    /// The expression after the `=` in [`ports!`](crate::ports).
     type Spec;
     /// Declares the port.
     fn declare(builder: &mut PortBuilder, name: &str, spec: Self::Spec) -> Self::Handle;

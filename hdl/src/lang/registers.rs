@@ -53,9 +53,9 @@ pub struct RegisterField {
     pub low: u32,
     /// Bits.
     pub width: u32,
-    /// What may be done with it.
+    /// Access to it.
     pub access: Access,
-    /// What it means, in one sentence.
+    /// Its meaning, in one sentence.
     pub meaning: String,
 }
 
@@ -88,7 +88,7 @@ pub struct RegisterMap {
 }
 
 impl RegisterMap {
-    /// What is wrong with the map, in sentences; none for a good one.
+    /// The mistakes of the map, in sentences; none for a good map.
     #[must_use]
     pub fn mistakes(&self) -> Vec<String> {
         let mut wrong = Vec::new();
@@ -248,11 +248,11 @@ impl<F: RegisterFields> PortKind for RegisterPorts<F> {
     }
 }
 
-/// One kind of field: what it is described with, and what the hardware has of it.
+/// One kind of field: its description, and its ports of the hardware.
 pub trait FieldAccess {
-    /// What stands right of the `=` in [`registers!`](crate::registers).
+    /// The expression after the `=` in [`registers!`](crate::registers).
     type Spec;
-    /// What the hardware has.
+    /// The ports of the hardware.
     type Handle: Clone;
     /// Width and access.
     fn layout(spec: Self::Spec) -> (u32, Access);

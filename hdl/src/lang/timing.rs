@@ -88,7 +88,7 @@ impl Timing {
         self
     }
 
-    /// The phases of a part, with its name ahead of theirs.
+    /// The phases of a part, with its name in front of their names.
     #[must_use]
     pub fn part(mut self, name: &str, part: Self) -> Self {
         for (column, cycles, meaning) in part.rows() {

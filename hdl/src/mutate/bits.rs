@@ -33,7 +33,7 @@ impl Uses {
     }
 }
 
-/// What makes a bit.
+/// The origin of a bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     /// It never changes, or is a copy of a sign.

@@ -1,4 +1,4 @@
-//! What a report shows of an expression.
+//! Short texts of expressions for reports.
 
 use crate::lang::index::Index;
 use crate::lang::ir::{Arithmetic, Compare, Logic, ModuleIr, NodeId, Op};

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use crate::lang::ir::{Instance, ModuleIr, NetId, NodeId, ScopeId};
 use crate::lang::{Design, in_formal};
 
-/// What is wrong with a bit.
+/// The fault of a bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// It has the other value.
@@ -53,7 +53,7 @@ impl Kind {
     }
 }
 
-/// What of a module a place is.
+/// The part of a module that a place is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Slot {
     /// The value of an expression, for all that use it.
@@ -99,7 +99,7 @@ impl FaultPlace {
         self.loops.iter().map(|l| u64::from(l.1)).product()
     }
 
-    /// What can be wrong in one turn: bits, and how.
+    /// The possible faults of one turn: bits, and their kinds.
     pub fn kinds(&self) -> impl Iterator<Item = (u32, Kind)> {
         let alone = [Kind::Inverted, Kind::Stuck0, Kind::Stuck1];
         let beside = [Kind::InvertedAt0, Kind::InvertedAt1].into_iter().filter(|_| self.width > 1);
@@ -197,7 +197,7 @@ impl Design {
         parents.map(|m| m.name.as_str()).collect()
     }
 
-    /// Modules that are part of the hardware, not of its proofs alone.
+    /// Modules that are part of the hardware, not only of its proofs.
     fn placed(&self) -> BTreeSet<&str> {
         let mut placed = BTreeSet::new();
         below(self.top(), &mut placed);

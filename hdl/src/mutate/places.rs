@@ -16,7 +16,7 @@ struct Lister<'a> {
     found: Vec<FaultPlace>,
 }
 
-/// What a place is found in.
+/// The item in which a place is found.
 struct Around {
     label: String,
     net: String,
@@ -55,7 +55,7 @@ pub(super) fn of(ir: &ModuleIr) -> Vec<FaultPlace> {
     lister.found
 }
 
-/// What an item is for: its name, the net that it drives, its place in the source.
+/// The label of an item, the net that it drives, its place in the source.
 fn named(ir: &ModuleIr, item: &Item) -> Option<(String, String, crate::lang::Loc)> {
     let net = |id: NetId| ir.net(id).name.clone();
     match item {

@@ -76,7 +76,7 @@ fn gaps(m: &mut Module, mask: Array) -> Array {
     gaps
 }
 
-/// The moves that a mask asks for.
+/// The moves that a mask needs.
 pub(super) fn routes(m: &mut Module, mask: Array) -> Routes {
     let lanes = mask.count();
     let stages = stages(lanes);

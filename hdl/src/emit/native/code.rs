@@ -27,7 +27,7 @@ pub(super) struct Code<'a> {
     scope: ScopeId,
     /// Inside a loop: what has changed is noted and told after it.
     noted: Option<Vec<(String, ArrayId)>>,
-    /// What the back end has no C for.
+    /// A construct for which the back end has no C.
     pub refused: Option<String>,
 }
 

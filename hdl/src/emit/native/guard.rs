@@ -37,7 +37,7 @@ impl PartialEq for Guard {
     }
 }
 
-/// Who reads an array.
+/// A reader of an array.
 #[derive(Clone, Copy)]
 struct Reader {
     step: StepId,
@@ -45,8 +45,8 @@ struct Reader {
     as_enable: bool,
 }
 
-/// Finds the guards, and makes steps read what their guards read: it has to be there before them. A guard has at least `least` turns
-/// inside, or as many as pay.
+/// Finds the guards, and makes steps read what their guards read, so that it is evaluated before them. A guard has at
+/// least `least` turns inside, or at least as many as pay off.
 pub(super) fn guard(sites: &Sites, store: &Store<'_>, steps: &mut [Step], least: u64) {
     if store.observed {
         return;

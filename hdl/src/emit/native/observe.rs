@@ -119,7 +119,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What is in a scope of a site, for the turns of the loops around it.
+    /// The contents of a scope of a site, for the turns of the loops around it.
     fn inside(&mut self, site: SiteId, scope: ScopeId) {
         let (sites, store) = (self.sites, self.store);
         let ir = sites.ir(site);

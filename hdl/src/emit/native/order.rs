@@ -19,7 +19,7 @@ const LONGEST: usize = 400;
 /// Loops of so many turns are evaluated, or left alone, apart from what is around them.
 const LARGE: u64 = 32;
 
-/// What is evaluated in one go.
+/// A part that is evaluated in one go.
 pub(super) enum Piece {
     Step(StepId),
     Ripple(Ripple),
@@ -196,7 +196,7 @@ impl Graph<'_> {
                 }
             }
         }
-        // What must come first, and what should.
+        // Groups that must come first, and groups that should.
         let (mut must, mut should): (BTreeMap<u32, u32>, BTreeMap<u32, u32>) = Default::default();
         let mut hinders: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for &group in members {
@@ -241,7 +241,7 @@ impl Graph<'_> {
     }
 }
 
-/// What can be evaluated next, by segment and nest.
+/// Groups that can be evaluated next, by segment and nest.
 #[derive(Default)]
 struct Ready {
     by_key: BTreeMap<Key, BTreeMap<Vec<Loop>, Vec<u32>>>,

@@ -1,4 +1,4 @@
-//! What follows from the order: flags, loops that several steps share, and values that need no place in memory.
+//! The plan that follows from the order: flags, loops that several steps share, values that need no place in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -292,7 +292,7 @@ fn reset(code: &mut Code<'_>, parts: &Parts<'_>) -> Vec<String> {
     lines
 }
 
-/// What a guard leaves alone keeps its value: its next one is that.
+/// A register that a guard leaves alone keeps its value: its next value is its present one.
 fn kept(parts: &Parts<'_>) -> Vec<String> {
     let guarded = parts.steps.iter().filter(|step| step.guard.is_some() && step.kind.at_edge());
     let arrays: BTreeSet<ArrayId> = guarded.map(|step| step.writes.access.array).collect();

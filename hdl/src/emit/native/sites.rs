@@ -96,7 +96,7 @@ impl Sites {
     }
 }
 
-/// What is evaluated for a module: itself, or what does the same without Verilog from outside.
+/// The module that is evaluated for a module: itself, or its twin without Verilog from outside.
 fn simulated(module: &Arc<ModuleIr>) -> Arc<ModuleIr> {
     Arc::clone(module.twin.as_ref().unwrap_or(module))
 }

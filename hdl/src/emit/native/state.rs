@@ -81,7 +81,7 @@ impl Code<'_> {
         self.put_text(&to, &text);
     }
 
-    /// What a write port wants is kept until the end of the edge.
+    /// The write of a port is kept until the end of the edge.
     pub(super) fn write(&mut self, id: StepId, memory: u32, at: usize) {
         let m = &self.ir().memories[memory as usize];
         let write = &m.writes[at];

@@ -1,4 +1,4 @@
-//! What has to be computed: one step an item of a site, with what it reads and writes.
+//! The steps of the computation: one step for each item of a site, with its reads and writes.
 
 use super::guard::Guard;
 use super::sites::{Loop, SiteId, Sites};
@@ -8,7 +8,7 @@ use crate::lang::{in_formal, visit_once};
 
 pub(super) type StepId = u32;
 
-/// What a step does.
+/// The kind of a step.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     /// A net or one of its elements takes a value.

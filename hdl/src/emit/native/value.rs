@@ -271,7 +271,7 @@ impl Code<'_> {
     pub(super) fn slice(&mut self, a: NodeId, low: u32, width: u32) -> String {
         let ty = Type { width, signed: false };
         let op = self.ir().node(a).op.clone();
-        // What one part of a concatenation, or one element of a port, holds needs no more than that.
+        // A slice inside one part of a concatenation, or one element of a port, needs only that part.
         match &op {
             Op::Cat(parts) if self.known(a).is_none() => {
                 let mut at = self.ty(a).width;

@@ -2,7 +2,7 @@
 
 use super::wrap::LINE;
 
-/// What tools take for an order when a comment begins with it.
+/// Words that tools take for an order when a comment begins with them.
 const ORDERS: [&str; 7] = ["ambit", "cadence", "pragma", "synopsys", "synthesis", "translate_off", "verilator"];
 
 /// The words of `text` as comment lines: the first line begins with `first`, the others with `next`.

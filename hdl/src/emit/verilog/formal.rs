@@ -1,4 +1,4 @@
-//! What is for the prover: checks and registers under `ifdef FORMAL` or `ifdef FORMAL_ALONE`.
+//! Sections for the prover: checks and registers under `ifdef FORMAL` or `ifdef FORMAL_ALONE`.
 
 use super::expr::Slot;
 use super::items::{Printer, Section};

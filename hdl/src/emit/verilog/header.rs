@@ -6,7 +6,7 @@ use super::comment::{paragraph, width};
 use super::wrap::LINE;
 use crate::lang::ir::ModuleIr;
 
-/// What a long paragraph goes on with: further in than the paragraphs of a contract.
+/// The start of the further lines of a long paragraph: more indented than the paragraphs of a contract.
 const HANGING: &str = "//     ";
 
 pub(super) fn header(ir: &ModuleIr) -> Vec<String> {
@@ -35,8 +35,8 @@ fn entries(lines: &[String]) -> Vec<Vec<&str>> {
     entries
 }
 
-/// How an author broke lines to keep his source narrow means nothing. A line that ends with a sentence or an announcement
-/// ends a paragraph.
+/// An author's line breaks that keep the source narrow are ignored. A line that ends with a full stop or a colon ends a
+/// paragraph.
 fn paragraphs(lines: &[&str]) -> Vec<String> {
     let mut paragraphs: Vec<String> = Vec::new();
     for line in lines.iter().map(|l| l.trim()) {

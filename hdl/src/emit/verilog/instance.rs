@@ -1,4 +1,4 @@
-//! Instances and what stands at their ports.
+//! Instances and the connections of their ports.
 
 use super::declaration;
 use super::expr::Slot;
@@ -46,7 +46,7 @@ impl Printer<'_> {
         self.line(");");
     }
 
-    /// What stands at an input port: names, selects and constants in place, anything else under the net's name.
+    /// The connection of an input port: names, selects and constants in place, anything else under the net's name.
     fn connection(&mut self, value: NodeId, net: NetId) -> String {
         let plain = |op: &Op| matches!(op, Op::Net(..) | Op::Literal(_));
         let op = &self.ir.node(value).op;

@@ -13,7 +13,7 @@ use crate::lang::ir::{Direction, Item, ModuleIr, NetId, NetKind, NodeId, Op, Sco
 pub(super) struct Frame {
     pub scope: ScopeId,
     pub lines: Vec<String>,
-    /// What the last line belongs to.
+    /// The section of the last line.
     pub section: Section,
     pub hoisted: BTreeMap<NodeId, String>,
     pub(super) temps: Vec<String>,
@@ -52,7 +52,7 @@ pub(super) struct Printer<'a> {
     pub(super) temps: BTreeMap<String, Temp>,
     /// Drivers of scalar inputs of instances.
     pub(super) inputs: BTreeMap<NetId, NodeId>,
-    /// What the wires stand for that are declared with their drivers.
+    /// Values of the wires that are declared with their drivers.
     pub(super) drivers: BTreeMap<NetId, NodeId>,
     /// Outputs of instances whose only reader is an assignment: they drive its target directly.
     pub(super) direct: BTreeMap<NetId, Target>,
@@ -115,7 +115,7 @@ impl<'a> Printer<'a> {
                     self.drivers.insert(target.net, *value);
                 }
                 let input = matches!(kind, NetKind::Instance { direction: Direction::Input, .. });
-                // What somebody reads again is a net of its own.
+                // A value that is read again is a net of its own.
                 if input && scalar && self.reads[target.net as usize] == 0 {
                     self.inputs.insert(target.net, *value);
                 } else if let Op::Net(source, None) = self.ir.node(*value).op {

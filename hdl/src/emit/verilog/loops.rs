@@ -39,7 +39,8 @@ pub(in crate::emit) enum LoopLabel {
     End,
 }
 
-/// What begins and ends between a turn of a loop and the one before it; the blocks of the last turn stay open.
+/// The blocks that begin and end between a turn of a loop and the turn before it; the blocks of the last turn stay
+/// open.
 pub(in crate::emit) fn labels(name: &str, count: u32, turn: u32) -> Vec<LoopLabel> {
     use LoopLabel::{Begin, End};
     if count <= UNROLLED {

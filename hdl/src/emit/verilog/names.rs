@@ -45,7 +45,7 @@ impl Printer<'_> {
         name
     }
 
-    /// Gives an expression a name, from what it is for and what it does, ahead of the item being printed.
+    /// Gives an expression a name, from its purpose and its operation, in front of the item that is being printed.
     pub(super) fn hoist(&mut self, id: NodeId) -> String {
         let node = self.ir.node(id);
         let stem = ["_q", "_d", "_in"].iter().find_map(|s| self.context.strip_suffix(s));
@@ -198,7 +198,7 @@ pub(in crate::emit) fn declared(ir: &ModuleIr) -> Vec<Option<String>> {
     ids.map(|id| is_declared(id).then(|| printer.names[id as usize].clone())).collect()
 }
 
-/// What the value of an operation is called when it needs a name of its own.
+/// The name of an operation's value when it needs a name of its own.
 fn noun(op: &Op) -> &'static str {
     match op {
         Op::Exact(f, ..) | Op::Wrapping(f, ..) => match f {

@@ -1,4 +1,4 @@
-//! What needs an `always` block: registers, memories, state machines, tables.
+//! Hardware that needs an `always` block: registers, memories, state machines, tables.
 
 use super::declaration;
 use super::expr::{Slot, UNARY, literal};
@@ -17,7 +17,7 @@ impl Printer<'_> {
         let mut arms = Vec::new();
         for (i, text) in texts.iter().enumerate() {
             let label = if i == last { "default".into() } else { literal(&i.into(), ty) };
-            // What the default says needs no line of its own; Icarus takes no case with a default alone.
+            // A value that the default gives needs no line of its own; Icarus takes no case with a default only.
             if i == last || *text != texts[last] || (i == 0 && same) {
                 arms.push(format!("    {label}: {name} = {text};"));
             }

@@ -22,7 +22,7 @@ pub(super) fn wrap(line: &str) -> Vec<String> {
     let Some(depth) = depth else { return vec![line.into()] };
     let mut lines: Vec<String> = Vec::new();
     for part in fill(pieces(depth), indent) {
-        // What is still too long is broken one level further in.
+        // A part that is still too long is broken one level further in.
         let shorter = part.trim_start().len() < text.len();
         lines.extend(if part.len() > LINE && shorter { wrap(&part) } else { vec![part] });
     }

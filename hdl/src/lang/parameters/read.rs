@@ -1,4 +1,4 @@
-//! What the macros are made of: fields of a JSON object, and names of choices.
+//! Parts of the macros: fields of a JSON object, and names of choices.
 
 use serde_json::{Map, Value};
 
@@ -18,7 +18,7 @@ pub struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// # Errors
-    /// What is no object.
+    /// A value that is no object.
     pub fn of(values: &'a Value) -> Result<Self, ParamError> {
         let object = values.as_object().ok_or_else(|| ParamError::new("", text(values), "an object"))?;
         Ok(Self { object, read: Vec::new() })
@@ -36,7 +36,7 @@ impl<'a> Fields<'a> {
     }
 
     /// # Errors
-    /// A field that nobody has taken.
+    /// A field that was not read.
     pub fn end(self) -> Result<(), ParamError> {
         let unknown = self.object.iter().find(|(name, _)| !self.read.contains(&name.as_str()));
         unknown.map_or(Ok(()), |(name, value)| {
@@ -65,7 +65,7 @@ pub fn names(names: &[&str]) -> String {
 /// Which of the choices a value names.
 ///
 /// # Errors
-/// What is none of them.
+/// A value that is none of them.
 pub fn position(names: &[&str], value: &Value) -> Result<usize, ParamError> {
     let found = value.as_str().and_then(|text| names.iter().position(|name| snake_case(name) == text));
     found.ok_or_else(|| ParamError::new("", text(value), self::names(names)))

@@ -37,7 +37,7 @@ impl AxiArbiter {
 }
 
 bundle! {
-    /// Whose data comes next.
+    /// A turn: the manager whose data comes next.
     struct Turn(width: u32) {
         /// The manager.
         manager: Field = uint(*width),

@@ -117,7 +117,7 @@ struct Part {
     shown: Signal,
 }
 
-/// What the bus writes in this cycle.
+/// The write of the bus in this cycle.
 #[derive(Clone, Copy)]
 struct Write {
     /// A word is written.

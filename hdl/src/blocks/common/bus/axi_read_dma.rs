@@ -20,7 +20,7 @@ parameters! {
         axi: AxiSpec = AxiSpec::default();
         /// Commands and bursts.
         dma: DmaSpec = DmaSpec::default();
-        /// Beats that are kept for the output; a burst is asked for when all of its beats have room.
+        /// Beats that are kept for the output; a burst is requested when all of its beats have room.
         buffer_beats: u32 = 128, in 2..=65536, note "at least dma.burst_beats", tag "k";
         /// Where they are kept.
         storage: RamImplementation = RamImplementation::Inferred, tag "";
@@ -64,7 +64,7 @@ ports! {
         cache_i: In = uint(4),
         /// AxPROT of bursts that begin.
         prot_i: In = uint(3),
-        /// What to read.
+        /// Blocks of memory to read.
         command: InStream<DmaCommand> = p.spec(),
         /// The rows, packed: each begins a beat.
         output: OutStream<RowBeat> = p.axi.clone(),
@@ -74,7 +74,7 @@ ports! {
         mem: AxiReadManager = p.axi.clone(),
         /// No command is in flight and no beat is owed.
         idle_o: Out = bit(),
-        /// A burst is asked for, and its last beat has not come.
+        /// A burst was requested, and its last beat has not come.
         owes_o: Out = bit(),
         /// A beat came from the bus in the cycle before.
         read_beat_o: Out = bit(),
@@ -90,9 +90,9 @@ impl Block for AxiReadDma {
         summary: "AXI4 read DMA: rows of memory become a stream of packed beats",
         contract: "output has the rows of the commands, in order, each from a new beat on, as if memory were read\n\
             byte by byte.\n\
-            Reads are of whole beats at multiples of the bus width. Bytes next to a row in its beats are read as\n\
-            well, no other beats.\n\
-            A burst is asked for only when there is room for all of its beats: mem_rready_o is high while a beat is\n\
+            Reads are of whole beats at multiples of the bus width. Bytes next to a row in the same beats are read\n\
+            as well; no other beat is read.\n\
+            A burst is requested only when there is room for all of its beats: mem_rready_o is high while a beat is\n\
             owed. All IDs are 0.\n\
             Commands that break a rule are refused by their completion, without use of the bus.\n\
             An error of the bus ends its command: neither the failing beat nor later ones are shown, nor last; no\n\

@@ -35,7 +35,7 @@ ports! {
         b_valid_i: In = bit(),
         /// A manager of the port waits for an answer, even if the port has had all answers.
         awaited_i: In = bit(),
-        /// In the cycle before, something was asked for or offered and not done, or a manager waited for an answer.
+        /// In the cycle before, something was requested or offered and not done, or a manager waited for an answer.
         waiting_o: Out = bit(),
         /// Some channel moved in the cycle before.
         answered_o: Out = bit(),

@@ -51,7 +51,7 @@ ports! {
         cache_i: In = uint(4),
         /// AxPROT of bursts that begin.
         prot_i: In = uint(3),
-        /// What to write.
+        /// Blocks of memory to write.
         command: InStream<DmaCommand> = p.spec(),
         /// The rows, packed: each begins a beat, the first byte lowest; bytes after the end of a row are ignored.
         input: InStream<Word> = p.axi.data_width,

@@ -25,7 +25,7 @@ pub mod dma_error {
 pub const UNIT: u32 = 64;
 
 parameters! {
-    /// What a DMA can be asked for, and how much of it is in flight at once.
+    /// Limits of commands to a DMA, and of what is in flight at once.
     pub struct DmaSpec {
         /// Most beats of a burst; bursts end at multiples of as many beats, so none crosses 4 KiB.
         burst_beats: u32 = 16, in power_of_two(1..=256), note "at most 4096 bytes", tag "b";

@@ -161,7 +161,7 @@ ports! {
 }
 
 impl DmaStreamPorts {
-    /// Connects the streams of a block to those of its part.
+    /// Connects the streams of a block to the streams of its part.
     #[track_caller]
     pub fn connect(&self, m: &mut Module, part: &Self) {
         part.read_command.connect(m, &self.read_command);
@@ -267,7 +267,7 @@ impl Block for DmaBank {
 struct Dmas {
     /// All are idle.
     idle: Signal,
-    /// Of each: a burst is under way.
+    /// Per DMA: a burst is in flight.
     owes: Array,
 }
 

@@ -44,7 +44,7 @@ ports! {
         valid_o: Out = bit(),
         /// The value of format `to` that it is rounded to.
         result_o: Out = p.to.ty(),
-        /// IEEE 754's invalid operation, of this result alone; present with `flags`.
+        /// IEEE 754's invalid operation, of this result only; present with `flags`.
         invalid_o: OutOption = bit().when(p.flags),
         /// The result was too large: it is an infinity, or the largest number; present with `flags`.
         overflow_o: OutOption = bit().when(p.flags),

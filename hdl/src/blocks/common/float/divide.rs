@@ -45,7 +45,7 @@ ports! {
         valid_o: Out = bit(),
         /// a / b.
         result_o: Out = p.format.ty(),
-        /// IEEE 754's invalid operation, of this result alone; present with `flags`.
+        /// IEEE 754's invalid operation, of this result only; present with `flags`.
         invalid_o: OutOption = bit().when(p.flags),
         /// The result is an infinity because a finite number other than zero is divided by zero; present with `flags`.
         division_by_zero_o: OutOption = bit().when(p.flags),

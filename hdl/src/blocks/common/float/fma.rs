@@ -58,7 +58,7 @@ ports! {
         valid_o: Out = bit(),
         /// a * b + c.
         result_o: Out = p.format.ty(),
-        /// IEEE 754's invalid operation, of this result alone; present with `flags`.
+        /// IEEE 754's invalid operation, of this result only; present with `flags`.
         invalid_o: OutOption = bit().when(p.flags),
         /// The result is an infinity because it was too large; present with `flags`.
         overflow_o: OutOption = bit().when(p.flags),

@@ -3,7 +3,7 @@
 use super::format::{FloatFormat, RoundingDirection, Subnormals};
 use crate::lang::{Module, Signal, bit, cat};
 
-/// What kind of value an operand is.
+/// The kind of an operand's value.
 pub(super) struct Class {
     /// Infinity or NaN.
     pub special: Signal,

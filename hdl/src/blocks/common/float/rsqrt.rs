@@ -41,7 +41,7 @@ ports! {
         valid_o: Out = bit(),
         /// 1 divided by the square root of a.
         result_o: Out = p.format.ty(),
-        /// IEEE 754's invalid operation, of this result alone; present with `flags`.
+        /// IEEE 754's invalid operation, of this result only; present with `flags`.
         invalid_o: OutOption = bit().when(p.flags),
         /// a is zero and the result an infinity; present with `flags`.
         division_by_zero_o: OutOption = bit().when(p.flags),

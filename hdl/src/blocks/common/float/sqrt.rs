@@ -42,7 +42,7 @@ ports! {
         valid_o: Out = bit(),
         /// The square root of a.
         result_o: Out = p.format.ty(),
-        /// IEEE 754's invalid operation, of this result alone; present with `flags`.
+        /// IEEE 754's invalid operation, of this result only; present with `flags`.
         invalid_o: OutOption = bit().when(p.flags),
         /// The result is rounded; present with `flags`.
         inexact_o: OutOption = bit().when(p.flags),

@@ -17,7 +17,7 @@ parameters! {
         readers: u32 = 4, in 1..=64, tag "r";
         /// Writers.
         writers: u32 = 1, in 1..=64, tag "w";
-        /// Who comes first if several want one bank, among readers and among writers.
+        /// Which reader and which writer come first if several want one bank.
         arbitration: Arbitration = Arbitration::RoundRobin;
         /// One bank.
         ram: Ram = Ram { depth: 256, ..Ram::default() };

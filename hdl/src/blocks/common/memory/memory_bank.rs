@@ -13,7 +13,7 @@ parameters! {
         readers: u32 = 4, in 1..=64, tag "r";
         /// Writers.
         writers: u32 = 1, in 1..=64, tag "w";
-        /// Who comes first, among readers and among writers.
+        /// Which reader and which writer come first.
         arbitration: Arbitration = Arbitration::RoundRobin;
         /// The memory.
         ram: Ram = Ram::default();

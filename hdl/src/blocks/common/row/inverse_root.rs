@@ -96,7 +96,7 @@ ports! {
         digits_o: Out = uint(DIGITS),
         /// The root is digits_o * 2^exponent_o.
         exponent_o: Out = sint(EXPONENT),
-        /// The denominator is zero, and the other outputs mean nothing.
+        /// The denominator is zero, and the other outputs are undefined.
         zero_o: Out = bit(),
     }
 }

@@ -56,7 +56,7 @@ ports! {
         /// Drops everything inside at the coming edge. Nothing is taken in this cycle; a beat that leaves in this cycle
         /// has left.
         clear_i: In = bit(),
-        /// What is added to the variance, in units of 2^-48; read with the first beat of a row.
+        /// Addend to the variance, in units of 2^-48; read with the first beat of a row.
         epsilon_i: In = uint(EPSILON),
         /// Rows that come.
         input: InStream<LayerBeat> = (p.lanes, p.affine),
@@ -114,8 +114,8 @@ impl LayerNorm {
         }
     }
 
-    /// Cycles from the first beat that is offered to the last one that leaves, of a row of `elements` that is alone and
-    /// never waits.
+    /// Cycles from the first beat that is offered to the last one that leaves, for a row of `elements` that is alone
+    /// and never waits.
     #[must_use]
     pub fn cycles(&self, elements: u32) -> u32 {
         self.frame().cycles(elements)

@@ -79,8 +79,8 @@ impl NormStage {
         Softmax { lanes: self.lanes, max_beats: self.max_beats, buffer: self.buffer, ..Softmax::default() }
     }
 
-    /// Cycles from the first beat that is offered to the last one that leaves, of a row of `elements` that is alone and never
-    /// waits.
+    /// Cycles from the first beat that is offered to the last one that leaves, for a row of `elements` that is alone
+    /// and never waits.
     #[must_use]
     pub fn cycles(&self, elements: u32, kind: Option<NormKind>) -> u32 {
         match kind {
@@ -159,7 +159,7 @@ ports! {
         epsilon_i: In = uint(EPSILON),
         /// Rows that come.
         input: InStream<VectorBeat> = (p.lanes, p.length_width()),
-        /// Gains, a beat for each beat of input; taken with norm_i and gain_i alone.
+        /// Gains, a beat for each beat of input; taken only with norm_i and gain_i.
         gain: InStream<GainBeat> = (p.lanes, p.units.layer_norm),
         /// The same rows.
         output: OutStream<NormedBeat> = p.lanes,

@@ -34,7 +34,7 @@ ports! {
         digits_o: Out = uint(RECIPROCAL),
         /// Places from the leading one of a to the top of the port: top = width - 1 - count_o.
         count_o: Out = uint(index_width(p.width.into())),
-        /// a is zero, and the other outputs mean nothing.
+        /// a is zero, and the other outputs are undefined.
         zero_o: Out = bit(),
     }
 }

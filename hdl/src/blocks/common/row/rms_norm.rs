@@ -72,7 +72,7 @@ ports! {
         /// Drops everything inside at the coming edge. Nothing is taken in this cycle; a beat that leaves in this cycle
         /// has left.
         clear_i: In = bit(),
-        /// What is added to the mean square, in units of 2^-48; read with the first beat of a row.
+        /// Addend to the mean square, in units of 2^-48; read with the first beat of a row.
         epsilon_i: In = uint(EPSILON),
         /// Rows that come.
         input: InStream<NormBeat> = (p.lanes, p.gain),
@@ -124,8 +124,8 @@ impl RmsNorm {
         }
     }
 
-    /// Cycles from the first beat that is offered to the last one that leaves, of a row of `elements` that is alone and
-    /// never waits.
+    /// Cycles from the first beat that is offered to the last one that leaves, for a row of `elements` that is alone
+    /// and never waits.
     #[must_use]
     pub fn cycles(&self, elements: u32) -> u32 {
         self.frame().cycles(elements)

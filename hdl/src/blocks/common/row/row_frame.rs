@@ -128,8 +128,8 @@ impl RowFrame {
         2 + self.analysis + self.scaling + 2 * self.fifo_latency()
     }
 
-    /// Cycles from the first beat that is offered to the last one that leaves, of a row of `elements` that is alone and
-    /// never waits.
+    /// Cycles from the first beat that is offered to the last one that leaves, for a row of `elements` that is alone
+    /// and never waits.
     #[must_use]
     pub fn cycles(&self, elements: u32) -> u32 {
         2 * elements.div_ceil(self.lanes) + self.latency() - 1

@@ -188,8 +188,8 @@ impl Softmax {
         }
     }
 
-    /// Cycles from the first beat that is offered to the last one that leaves, of a row of `elements` that is alone and
-    /// never waits.
+    /// Cycles from the first beat that is offered to the last one that leaves, for a row of `elements` that is alone
+    /// and never waits.
     #[must_use]
     pub fn cycles(&self, elements: u32) -> u32 {
         self.frame().cycles(elements)

@@ -59,7 +59,7 @@ bundle! {
         scale_factor: Field = uint(16),
         /// Factor before elements become integers, fp16.
         quantizer: Field = uint(16),
-        /// What is added to the mean square or the variance, in units of 2^-48.
+        /// Addend to the mean square or the variance, in units of 2^-48.
         epsilon: Field = uint(40),
     }
 }
@@ -94,7 +94,7 @@ ports! {
         /// Drops everything inside at the coming edge. Nothing is taken in this cycle; a beat that leaves in this cycle
         /// has left.
         clear_i: In = bit(),
-        /// What to do: steady from the first beat of a row on until all rows have left.
+        /// The steps: steady from the first beat of a row on until all rows have left.
         steps: InBundle<VectorSteps> = p.units.clone(),
         /// Rows that come.
         input: InStream<VectorBeat> = (p.lanes, p.stage().length_width()),
@@ -156,20 +156,19 @@ impl Block for VectorUnit {
     const ABOUT: About = About {
         name: "vector_unit",
         summary: "fp16 rows through a list of steps: scale, add, activate, multiply, turn pairs, norms or softmax, requantize",
-        contract: "The steps that are set change each element x in this order, and each step rounds to fp16.\n\
+        contract: "The steps that are set change each element x in this order.\n\
             scale multiplies x by scale_factor, add adds the element's addend, activate applies `function`, multiply\n\
-            multiplies by the element's factor.\n\
+            multiplies by the element's factor; each of these four rounds to fp16.\n\
             rotate turns pairs as rotary_embedding does.\n\
             norm applies rms_norm, softmax or layer_norm to the row, as kind says. gain uses the element's gain, and\n\
             its bias in a layer_norm; otherwise gains are 1 and biases 0. A softmax has no gains, and counts the\n\
             first input_length_i elements.\n\
-            format 1 and 2 make integers: times quantizer, rounded to fp16, rounded to an integer, saturated. format\n\
-            3 is format 0.\n\
+            format 1 makes integers of 8 bits, format 2 of 4 bits: x times quantizer, rounded to fp16, rounded to an\n\
+            integer, saturated. format 3 is format 0.\n\
             All roundings are to nearest, ties to even. gain has no effect without norm.\n\
-            The input decides the length of a row: its last and used count. Broken rules are repaired and told by\n\
-            output_error_o in the last beat:\n\
-            input_used_i of 0 or more than `lanes` counts as `lanes`, and a row that is normalised loses its beats\n\
-            after the first max_beats.\n\
+            The input decides the length of a row, by last and used. Broken rules are repaired and told by\n\
+            output_error_o in the last beat. input_used_i of 0 or more than `lanes` counts as `lanes`, and a row\n\
+            that is normalised loses its beats after the first max_beats.\n\
             Results equal the results of float_mul, float_add, float_table, the row units and float_to_int.\n\
             clear_i drops everything inside, and may come at any time.",
         reference: "Elfwing et al., arXiv:1702.03118 (SiLU); Zhang and Sennrich, arXiv:1910.07467 (RMSNorm)",

@@ -94,7 +94,7 @@ impl JobController {
 }
 
 bundle! {
-    /// What the accelerator is to do.
+    /// An operation for the accelerator.
     pub struct Operation(words: u32) {
         /// Number of the operation, from 1 on.
         opcode: Field = uint(8),
@@ -235,7 +235,7 @@ impl Block for JobController {
         let late = late.collect::<Vec<_>>();
         let late = m.wire("late", io.host.timeout_i.any() & or_all(bit(), &late));
 
-        // An end may still come in the first cycle of an abort: it means nothing then.
+        // An end may still come in the first cycle of an abort: it is ignored then.
         let fetch_ends = m.wire("fetch_ends", io.fetch_end.fire() & state.is("Receive"));
         let work_ends = m.wire("work_ends", io.operation_end.fire());
         let tag_ends = m.wire("tag_ends", io.write_end.fire() & state.is("EndTag"));

@@ -85,8 +85,8 @@ impl Block for JobLink {
             It ends with ERROR_RESERVED (5) if a bit that must be 0 is not. Bits 0 and 1 of word 3 must be 0 without\n\
             tokens to take or to give. It ends with ERROR_SIZE (9) if there are no tokens, or too many tokens or\n\
             cycles. In both cases no token is taken.\n\
-            It ends with ERROR_FIELD (15) if a token that is taken differs from word 3 in being a last one, and with\n\
-            ERROR_TIMEOUT (13) if a token did not come, or was not taken, in time.\n\
+            It ends with ERROR_FIELD (15) if word 3 and a token that is taken disagree about a last token. It ends\n\
+            with ERROR_TIMEOUT (13) if a token did not come, or was not taken, in time.\n\
             With all tokens there it offers its end awaited + given + 4 cycles after it was taken.\n\
             Tokens that wait stay from job to job, as many as token_bits can count. No token is taken after a last\n\
             one until the last one is used, so a sender never runs into the next piece of work.",

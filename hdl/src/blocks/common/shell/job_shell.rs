@@ -108,7 +108,7 @@ impl Block for JobShell {
     type Ports = JobShellPorts;
     const ABOUT: About = About {
         name: "job_shell",
-        summary: "what is between an accelerator's registers, its work and memory: jobs, DMAs, AXI4 ports, counters",
+        summary: "shell between an accelerator's registers, its engine and memory: jobs, DMAs, AXI4 ports, counters",
         contract: "job_controller does the jobs, and dma_bank has the DMAs and ports. Descriptors and tags use port\n\
             0.\n\
             An abort, after an error or a soft reset, reaches all DMAs and the accelerator, and lasts until all of\n\

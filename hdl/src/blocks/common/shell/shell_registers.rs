@@ -1,4 +1,4 @@
-//! The registers that all accelerators have, and the block that holds them alone.
+//! The registers that all accelerators have, and the block that has only these.
 //!
 //! An accelerator with registers of its own places all registers in a block of its own. The block has a port of kind
 //! `RegisterPorts<ShellFields>` and one for its own registers, and gives both to one [`serve`].
@@ -10,7 +10,7 @@ use crate::lang::{
     registers,
 };
 
-/// What `ID` reads as: the bytes `SNBZ`.
+/// The value of `ID`: the bytes `SNBZ`.
 pub const ID: u64 = 0x5a42_4e53;
 
 /// Version of the registers and of the header of descriptors.
@@ -54,26 +54,26 @@ parameters! {
 registers! {
     /// The fields between hardware and host.
     pub struct ShellFields(p: ShellRegisters) {
-        /// What answers here.
+        /// Identifies these registers.
         ID at 0x000 {
             /// Always the bytes SNBZ.
             id: Constant = (32, ID) at 0,
         }
-        /// Which accelerator it is.
+        /// Kind of accelerator and version.
         VERSION at 0x004 {
             /// Version of these registers and of descriptors.
             version: Constant = (16, VERSION) at 0,
             /// Number of the accelerator.
             accelerator: Constant = (16, p.accelerator.into()) at 16,
         }
-        /// What the host asks for.
+        /// Requests of the host.
         CONTROL at 0x008 {
             /// Starts the job at JOB; refused while busy.
             start: Pulse = 1 at 0,
             /// Ends the job: nothing new is begun, no result; reads as 1 until the bus is idle.
             soft_reset: Command = () at 1,
         }
-        /// How the job stands.
+        /// State of the job.
         STATUS at 0x00c {
             /// A job runs.
             busy: ReadOnly = 1 at 0,
@@ -93,28 +93,28 @@ registers! {
             /// Interrupt while refused is set.
             irq_refused: ReadWrite = (1, 0) at 3,
         }
-        /// Memory that does not answer.
+        /// Limit for memory that does not answer.
         TIMEOUT at 0x014 {
             /// Cycles that a port to memory waits without any answer before the job ends with an error; 0: no limit. A
             /// link of accelerators waits as long if its operation names no time.
             timeout: ReadWrite = (32, 0) at 0,
         }
-        /// Chains that do not end.
+        /// Limit for chains that do not end.
         MAX_DESCRIPTORS at 0x018 {
             /// Descriptors of a job; the next one is an error.
             max_descriptors: ReadWrite = (32, p.max_descriptors.into()) at 0,
         }
-        /// Why the last job that ended with an error did.
+        /// Reason of the last error.
         ERROR_CODE at 0x01c {
             /// Number of the first error; valid from error on, up to the next start.
             error_code: ReadOnly = 8 at 0,
         }
-        /// Where it did.
+        /// Place of the last error.
         ERROR_WHERE at 0x020 {
             /// Address of the descriptor; valid as ERROR_CODE.
             error_where: ReadOnly = 64 at 0,
         }
-        /// What to do.
+        /// The job.
         JOB at 0x028 {
             /// Address of the first descriptor.
             job: ReadWrite = (64, 0) at 0,

@@ -7,7 +7,7 @@ use crate::lang::{
 };
 
 choices! {
-    /// Who comes first.
+    /// Which stream comes first.
     pub enum Arbitration {
         /// In turn, beginning with the stream after the one that had the last turn.
         RoundRobin,
@@ -23,7 +23,7 @@ parameters! {
         width: u32 = 32, in 1..=65536, tag "w";
         /// Streams.
         inputs: u32 = 4, in 2..=64, tag "n";
-        /// Who comes first.
+        /// Which stream comes first.
         arbitration: Arbitration = Arbitration::RoundRobin, tag "";
         /// A turn lasts until a beat with last, not one beat.
         packets: bool = false, tag "packets";
