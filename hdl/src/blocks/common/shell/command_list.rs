@@ -106,7 +106,7 @@ impl Block for CommandList {
 
 impl CommandList {
     /// Commands of each DMA as the ports show them: exactly as many as requested are given, and all have ended when
-    /// done_o says so.
+    /// `done_o` says so.
     fn properties(&self, m: &mut Module, io: &CommandListPorts) {
         m.formal(|m| m.for_each("formal", self.dmas, |m, k| self.properties_of(m, io, k)));
     }
