@@ -1,8 +1,8 @@
 //! Floating-point units: add, multiply, multiply-add, divide, roots, compare, conversions.
 //!
-//! All of them round to nearest, ties to even. Multiplication and conversions can round in other directions by
-//! parameter. Every NaN result is one canonical quiet NaN: sign 0, exponent all ones, only the top bit of the fraction
-//! set.
+//! All of them round to nearest, ties to even. Multiplication, and conversions to another format or to integers, can
+//! round in other directions by parameter. Every NaN result is one canonical quiet NaN: sign 0, exponent all ones, only
+//! the top bit of the fraction set.
 //!
 //! All have the same interface: operands enter with `valid_i`, the result leaves with `valid_o` exactly `stages` cycles
 //! later, one operation a cycle, without back-pressure. With `stages` = 0 there is no clock, and `valid_o` is
