@@ -46,7 +46,7 @@ fn main() -> Result<()> {
         if design.reset.is_some() {
             sim.reset(2)?;
         }
-        // Of a design without a clock, what is counted is how often its inputs change.
+        // For a design without a clock, changes of its inputs are counted.
         if design.clock.is_some() {
             let start = Instant::now();
             sim.cycles(cycles)?;
@@ -57,7 +57,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// New random values at all inputs in every cycle: what is active all the time.
+/// New random values at all inputs in every cycle keep everything active.
 fn random(sim: &mut Sim, design: &Design) -> Result<f64> {
     let fixed: Vec<&String> = design.clock.iter().chain(&design.reset).collect();
     let inputs = sim.ports().iter().filter(|p| p.dir == Dir::Input && !fixed.contains(&&p.name));

@@ -1,6 +1,6 @@
-//! Cost of the ways to sum a column of the index-based MatMul, as Markdown for `docs/blocks/kllm-lane.md`. The ways that can be
-//! chosen are the parts of `pe_lane`; of the others there is here the arithmetic of one column alone, with a register for what it
-//! keeps and none inside.
+//! Cost of the ways to sum a column of the index-based MatMul, as Markdown for `docs/blocks/kllm-lane.md`. Ways that
+//! can be chosen are parts of `pe_lane`. Of the other ways, only the arithmetic of one column is here, with a register
+//! for the sums that it keeps and none inside.
 //!
 //! ```sh
 //! cargo run --release -p senbazuru --example kllm_ways -- osu018
@@ -21,7 +21,7 @@ use senbazuru::flows::lint::Sources;
 use senbazuru::flows::synth::{Options, synthesise};
 
 choices! {
-    /// What a column does with its pairs.
+    /// The way in which a column sums its pairs.
     pub enum Way {
         /// A sum of weight centroids for each activation index.
         ActivationBins,
@@ -65,7 +65,7 @@ ports! {
         codebook_i: InArray = sint(p.centroid).array(16),
         /// An activation centroid.
         factor_i: In = sint(p.centroid),
-        /// What is kept.
+        /// The sums that are kept.
         sums_o: OutArray = sint(40).array(16),
     }
 }
@@ -197,7 +197,7 @@ fn main() -> Result<()> {
     row("column of a lane, products looked up, 12 bits, outliers", &sparse, library)?;
     let lane = PeLane { columns: 1, inputs: 1, outliers: 64, ..PeLane::default() };
     row("lane of one column of 1 input, outliers", &lane, library)?;
-    // What columns share grows with the inputs.
+    // Logic that columns share grows with the inputs.
     for (inputs, name) in [(1, "lane of one column of 1 input"), (2, "the same, 2 inputs")] {
         row(name, &PeLane { columns: 1, inputs, ..PeLane::default() }, library)?;
     }

@@ -1,4 +1,5 @@
-//! Area and energy of the parts whose shares the papers print, at the papers' sizes: what `docs/papers.md` compares.
+//! Area and energy of the parts whose shares the papers print, at the papers' sizes, for the comparison in
+//! `docs/papers.md`.
 //!
 //! ```sh
 //! cargo run --release -p senbazuru --example paper_costs -- osu018

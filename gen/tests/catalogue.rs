@@ -1,4 +1,4 @@
-//! What holds for every block of the catalogue, with every parameter set it is registered with.
+//! Checks of every block of the catalogue, with every parameter set that it is registered with.
 
 mod support;
 
@@ -56,7 +56,7 @@ fn files_of_every_block_are_where_the_pattern_says() {
     let mut wrong = String::new();
     for entry in Catalogue::standard().all().to_vec() {
         let name = entry.about().name;
-        // What an accelerator is made of has a folder; outside of `hdl` it is one thing.
+        // The parts of an accelerator have a folder; outside of `hdl` the accelerator is one thing.
         let system = entry.source().strip_prefix("hdl/src/accelerators/");
         let system = system.map(|file| format!("systems/{}", file.rsplit('/').next().unwrap_or(file)));
         let file = system.as_deref().unwrap_or_else(|| entry.source().strip_prefix("hdl/src/blocks/").unwrap());
@@ -109,7 +109,7 @@ fn every_port_has_a_meaning() {
     });
 }
 
-/// What is regular is a loop: a module can be read.
+/// Regular structures are loops, so that a module can be read.
 #[test]
 fn modules_are_short_and_have_no_series() {
     let mut wrong = String::new();
@@ -192,21 +192,22 @@ fn is_slow(module: &str) -> bool {
     SLOW.iter().any(|slow| module.starts_with(slow))
 }
 
-/// Of accelerators the smallest configuration, which is the first, of other blocks also each second one, but what takes minutes.
+/// The first configuration of accelerators, which is the smallest. Of other blocks also each second one, except
+/// configurations that take minutes.
 fn is_of_a_full_run(name: &str, entry: &dyn Entry, params: &Params) -> bool {
     let top = entry.is_accelerator();
     let number = entry.configurations().iter().position(|one| one == params);
     number == Some(0) || (number.is_some_and(|k| k % 2 == 1) && !top && !name.starts_with("orizuru with n = 4096"))
 }
 
-/// What [`verilog_is_clean_in_all_tools`] does not show Verilator and Icarus.
+/// Designs that [`verilog_is_clean_in_all_tools`] does not show Verilator and Icarus.
 #[test]
 #[ignore = "minutes: accelerators, Orizuru of 273 units, and half of all others"]
 fn release_verilog_is_clean_without_yosys() {
     clean_without_yosys(Catalogue::standard().all(), |name, entry, params| !is_of_a_full_run(name, entry, params));
 }
 
-/// What it does not show Yosys.
+/// Designs that it does not show Yosys.
 #[test]
 #[ignore = "many minutes: Yosys on all configurations"]
 fn release_modules_of_all_configurations_are_clean_in_yosys() {

@@ -41,7 +41,7 @@ fn list_fits_the_terminal() {
     assert_eq!(lines, 2 + senbazuru::Catalogue::standard().all().len());
 }
 
-/// What the tables of commands need, a command above has made.
+/// An earlier command has made the files that the tables of commands need.
 #[test]
 fn commands_of_the_page_follow_from_one_another() {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/commands.md")).unwrap();

@@ -98,7 +98,7 @@ fn release_norms() {
     }
 }
 
-/// The norm of a row in it takes its buffers from memories, of which paths begin and end at their ports.
+/// The norm of a row in it takes its buffers from memories. Paths begin and end at the ports of memories.
 #[test]
 #[ignore = "minutes of synthesis"]
 fn release_vector_unit() {

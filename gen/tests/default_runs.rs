@@ -9,7 +9,7 @@ use support::on_all_cores;
 /// A block, its parameters, and the runs of its bench: seed and vectors of each.
 type Runs = (&'static str, Params, Vec<(u64, u64)>);
 
-/// Runs a bench; what is wrong with it, if anything is.
+/// Runs a bench and returns its error, if there is one.
 fn run((block, params, runs): &Runs) -> Result<(), String> {
     let entry = Catalogue::standard().find(block).cloned().map_err(|e| e.to_string())?;
     let design = Design::from(&entry.elaborate(params).map_err(|e| e.to_string())?);

@@ -1,5 +1,5 @@
-//! What documents show is what the tree holds: the cell in Rust and in Verilog, the catalogue, curves of tables. One spelling, no
-//! link that leads nowhere, an index with all pages, and few long sentences.
+//! Documents show the contents of the tree: the cell in Rust and in Verilog, the catalogue, curves of tables. They have
+//! one spelling, no broken link, an index with all pages, and few long sentences.
 
 mod support;
 
@@ -109,7 +109,7 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What links lead to: the targets of `[text](target)` and `![text](target)`.
+/// The targets of links: of `[text](target)` and `![text](target)`.
 fn targets(text: &str) -> Vec<&str> {
     let links = prose(text).flat_map(|line| line.split("](").skip(1));
     links.filter_map(|rest| Some(rest.split_once(')')?.0)).collect()
@@ -187,7 +187,7 @@ fn sentences(page: &str) -> (usize, Vec<String>) {
             Some(_) => text += &format!("{line}\n"),
         }
     }
-    // What stands in code is one word.
+    // A code span counts as one word.
     let text: String = text.split('`').enumerate().map(|(i, part)| if i % 2 == 0 { part } else { "x" }).collect();
     let (mut all, mut long) = (0, Vec::new());
     for paragraph in text.split("\n\n") {

@@ -108,7 +108,7 @@ fn the_same_sums_as_opensta() {
     close(energy.total() - energy.internal - energy.inputs - clock_net, switching, 1e-6);
 }
 
-/// The netlist does what the golden model does, and energy goes where it should.
+/// The netlist does the same as the golden model, and energy goes to the right parts.
 #[test]
 fn energy_of_a_block() {
     let run = |more: &[&str]| {

@@ -1,4 +1,4 @@
-//! What `docs/blocks/float.md` says of the cost of the floating-point units.
+//! The costs of the floating-point units in `docs/blocks/float.md`.
 
 use senbazuru::Catalogue;
 use senbazuru::flows::lint::Sources;

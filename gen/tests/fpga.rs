@@ -89,7 +89,8 @@ fn large_shipped_sweeps_on_ecp5() {
     }
 }
 
-/// ECP5: multipliers and memories are what they should be, and the clock is in the range that the documentation gives.
+/// ECP5: multipliers and memories become the expected parts, and the clock is in the range that the documentation
+/// gives.
 #[test]
 #[ignore = "a minute of placement, and nextpnr from PyPI"]
 fn large_blocks_on_ecp5() {

@@ -47,7 +47,7 @@ error: the generated files are stale:
   out/mac_pe_w4_a8.v:[..] differs
 
 "#]]);
-    // What else is in a user's folder stays there.
+    // Other files in a user's folder stay there.
     fs::write(folder.path().join("out/notes.txt"), "mine").unwrap();
     run(&["-o", "out"]).assert().code(0);
     run(&["-o", "out", "--check"]).assert().code(0);
@@ -113,7 +113,7 @@ mac_mesh: 4 files written in out
 
 "#]]);
     run(&[&wider[..], &["--check"]].concat()).code(0).stderr_eq("");
-    // A list without its manifest, and what a user put there, might be anybody's.
+    // A list without its manifest might be anybody's, and so might a file that a user put there.
     for name in ["mine.v", "mine.json", "mac_mesh_r2_c2_w4_a8.f"] {
         assert!(path(name).exists(), "{name}");
     }
@@ -199,7 +199,7 @@ fn gen_to_standard_output() {
     assert!(text.find("module mac_pe_w4_a8").unwrap() < text.find("module mac_mesh_r2_c2_w4_a8").unwrap());
 }
 
-/// What a system instantiates has one name, whatever the parameters are.
+/// A module that a system instantiates keeps its name, whatever the parameters are.
 #[test]
 fn names_that_a_system_chooses() {
     let folder = in_folder(&[]);

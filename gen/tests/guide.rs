@@ -25,7 +25,7 @@ fn simulate_and_look() {
 
 const OWN_BLOCK: &str = "docs/guide/03-your-own-block.md";
 
-/// All edits, without what compiles the crate and what reads its Verilog.
+/// All edits, without commands that compile the crate or read its Verilog.
 #[test]
 fn your_own_block_is_edited() {
     let folder = in_folder(&[]);

@@ -1,4 +1,4 @@
-//! What the crate `host` knows of the hardware is what the hardware is made of.
+//! The facts about the hardware in the crate `host` are the facts of the hardware.
 
 use std::fs;
 use std::path::Path;

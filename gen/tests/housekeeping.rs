@@ -1,4 +1,4 @@
-//! `doctor` and `clean`: what is installed, and what is kept.
+//! `doctor` and `clean`: installed tools, and kept files.
 
 mod support;
 
@@ -51,7 +51,7 @@ fn doctor_names_versions_and_what_works() {
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }
-    // And what works without them does.
+    // Commands that need no tools still work.
     alone(&["list"]).assert().code(0);
     alone(&["info", "orizuru"]).assert().code(0);
     alone(&["gen", "popcount", "--stdout"]).assert().code(0);
@@ -121,7 +121,7 @@ fn a_full_disk_is_no_answer() {
     }
 }
 
-/// Nobody can be told, and the exit code is what it is.
+/// The message cannot be printed, and the exit code stays the same.
 #[test]
 fn a_full_standard_error_changes_nothing() {
     let program = snapbox::cmd::cargo_bin("senbazuru");
@@ -144,7 +144,7 @@ fn without(program: &str) -> TempDir {
     folder
 }
 
-/// What doctor says that a command needs, it needs, and the command names it.
+/// A command needs each tool that doctor names for it, and the command's own message names it.
 fn commands_miss(commands: &[(&str, &[&str])], programs: &[&str]) {
     // All that is compiled is compiled here, so that a missing compiler is missed.
     let cache = tempfile::tempdir().unwrap();
@@ -203,13 +203,13 @@ fn clean_shows_sizes_and_removes_builds() {
     let text = stdout(run(&["clean", "--sizes"]), 0);
     assert!(text.starts_with("compiled models in ") && text.contains("no limit by SENBAZURU_CACHE_LIMIT"), "{text}");
     assert!(stdout(run(&["clean", "--keep", "100000"]), 0).starts_with("removed 0 builds, 0.0 MiB; kept "));
-    // The setting says what is kept, and the option goes before it.
+    // The setting limits the kept files, and the option goes before it.
     let limited = |args: &[&str], limit: &str| run(args).env("SENBAZURU_CACHE_LIMIT", limit);
     assert!(stdout(limited(&["clean"], "100000"), 0).starts_with("removed 0 builds"));
     assert_eq!(json(limited(&["clean", "--sizes", "--json"], "3"), 0)["cache"]["limit"], 3 << 20);
     let gone = json(limited(&["clean", "--json", "--keep", "0"], "100000"), 0);
     assert_eq!((&gone["removed"]["bytes"], &gone["kept"]["entries"]), (&bytes.into(), &0.into()), "{gone}");
-    // What a build leaves is what was just used: the limit does not take it away.
+    // A build has just used its files, so the limit does not remove them.
     limited(&["sim", "concat_unit", "--vectors", "2"], "0").assert().code(0);
     assert_eq!(json(run(&["clean", "--sizes", "--json"]), 0)["cache"]["sections"]["models"]["entries"], 1);
     let wrong = limited(&["clean"], "2 GB").assert().code(2);

@@ -35,7 +35,7 @@ fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
-/// What is committed is installed, unoptimised to be sooner there; then the checkout goes.
+/// Installs the committed tree, without optimisation to save time; then the checkout goes.
 #[test]
 #[ignore = "minutes: compiles the command in another folder"]
 fn release_the_installed_command_needs_no_checkout() {
@@ -59,7 +59,7 @@ fn release_the_installed_command_needs_no_checkout() {
     assert!(senbazuru(&["list"]).contains("tender_top"));
     assert!(senbazuru(&["info", "orizuru", "--svg"]).starts_with("<svg"));
     assert!(senbazuru(&["doctor"]).contains("verilator"));
-    // The Verilog is what is committed, to the byte: no folder of the machine is in it.
+    // The Verilog equals the committed one, byte by byte: no folder of the machine is in it.
     senbazuru(&["gen", "--all", "-o", "out"]);
     assert!(
         tree(&folder.path().join("out")) == tree(&repository().join("verilog-out")),

@@ -1,4 +1,4 @@
-//! A sweep that is interrupted: what it says, and what it leaves.
+//! A sweep that is interrupted: its message, and the results that it leaves.
 
 mod support;
 
@@ -77,8 +77,8 @@ fn an_interrupted_sweep_says_how_far_it_came() {
     }
 }
 
-/// However a sweep dies, its points and what they started die with it: the next run has the machine for itself, and
-/// does what was not done.
+/// However a sweep dies, its points and their processes die with it. The next run has the machine for itself, and does
+/// the missing points.
 #[test]
 fn a_killed_sweep_leaves_no_point_behind() {
     let running = Running::start();

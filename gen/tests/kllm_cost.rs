@@ -1,4 +1,4 @@
-//! What the documentation claims of the costs of KLLM's counter.
+//! The documentation's claims about the costs of KLLM's counter.
 
 use hdl::blocks::kllm::{BinStyle, IndexDistributionCounter};
 use hdl::lang::elaborate;

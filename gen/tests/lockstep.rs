@@ -20,7 +20,7 @@ fn pair(design: &Design, native: Trace, verilator: Trace) -> Lockstep {
     Lockstep::new(design, instance(Engine::Native, native), instance(Engine::Verilator, verilator))
 }
 
-/// Whether the design has C; what has none says why, and is Verilog from outside.
+/// Whether the design has C. A design without C says why, and contains Verilog from outside.
 fn has_native(design: &hdl::lang::Design) -> bool {
     match design.native() {
         Ok(_) => true,
@@ -70,7 +70,7 @@ fn blocks_do_the_same_in_both_engines() {
 /// Values of a net, each with the time from which it holds.
 type Series = Vec<(u64, String)>;
 
-/// What a waveform has of each net.
+/// The contents of a waveform for each net.
 fn nets(path: &Path) -> BTreeMap<String, Series> {
     let wave = Waveform::open(path).unwrap();
     let names: Vec<(usize, String)> = wave.variables().iter().map(|v| (v.code, v.full_name())).collect();
@@ -119,14 +119,14 @@ fn same_waves(name: &str, design: &Design) {
         }
         let all = verilator.len();
         assert!(native.len() * 10 >= all * 6, "{name}: {} nets of {all}", native.len());
-        // What `wave` draws by itself: the ports of the top, outside of all modules.
+        // The signals that `wave` draws by itself: the ports of the top, outside of all modules.
         let ports = |nets: &BTreeMap<String, Series>| nets.keys().filter(|n| n.matches('.').count() == 1).count();
         assert_eq!(ports(&native), ports(&verilator), "{name}");
     }
 }
 
-/// Some blocks, in a full run all, each in the configuration with the least C: what Verilator takes minutes to compile shows nothing
-/// that a smaller one does not.
+/// Some blocks, in a full run all, each in the configuration with the least C. Larger ones take Verilator minutes to
+/// compile and show nothing more.
 #[test]
 fn waveforms_show_the_same_in_both_engines() {
     let all = Catalogue::standard().all().to_vec();

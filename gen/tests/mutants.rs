@@ -1,5 +1,5 @@
-//! Mutants of the construction language are what their Verilog is: each runs in the native engine and in Verilator with the
-//! same inputs, and all outputs are equal in every cycle.
+//! Mutants of the construction language do the same as their Verilog. Each runs in the native engine and in Verilator
+//! with the same inputs, and all outputs are equal in every cycle.
 
 mod support;
 

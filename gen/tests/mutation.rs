@@ -1,6 +1,6 @@
 //! How many small faults of the hardware each bench notices: mutants of every block's smallest configuration.
 //!
-//! `senbazuru mutate BLOCK` does the same for one block. What is tested is a fixed function of the tree.
+//! `senbazuru mutate BLOCK` does the same for one block. The set of mutants is a fixed function of the tree.
 
 mod support;
 
@@ -23,7 +23,7 @@ fn table(name: &str, count: usize, spare: usize, proof: Limits, whole: bool) {
     let blocks: Vec<_> = chosen().into_iter().filter(|entry| wanted(entry.about().name)).collect();
     let some = seeds::some(&blocks, if whole { blocks.len() } else { blocks.len().div_ceil(8) });
     let mut work: Vec<_> = some.into_iter().map(|entry| (entry.about().name.to_owned(), entry)).collect();
-    // Work is taken from the end: what takes longest begins.
+    // Work is taken from the end: the longest begins first.
     work.sort_by_key(|(block, _)| LONGEST.iter().position(|name| name == block).map(|at| LONGEST.len() - at));
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     support::on_all_cores(work, |entry| {

@@ -1,4 +1,4 @@
-//! A whole accelerator in cells of a library does what its Verilog does.
+//! A whole accelerator in cells of a library does the same as its Verilog.
 
 use std::fs;
 
@@ -48,7 +48,7 @@ fn release_vector_top_runs_jobs_in_cells() {
         axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
         dma: DmaSpec { burst_beats: 4, outstanding: 2, commands: 2, ..DmaSpec::default() },
         max_beats: 4,
-        // Memories are flip-flops here, and ranks of registers add nothing to what is compared.
+        // Memories are flip-flops here, and ranks of registers add nothing to the comparison.
         read_beats: 8,
         write_beats: 4,
         lane: VectorLane { mul_stages: 0, add_stages: 0, table_stages: 0, ..VectorLane::default() },

@@ -1,4 +1,4 @@
-//! Folders and files whose names hold what shells and scripts take for their own.
+//! Folders and files whose names hold signs with a meaning for shells and scripts.
 
 mod support;
 

@@ -184,7 +184,7 @@ fn fusesoc_finds_the_core_and_lints_it() {
     }
     let lint = fusesoc(folder.path(), &["run", "--target", "lint", &core]);
     assert!(lint.success() && lint.log().contains("verilator -f"), "{}", lint.log());
-    // What the linter complains of is not passed over. It knows names with `unused` in them as meant so.
+    // Messages of the linter are not suppressed. It accepts unused signals with `unused` in their names.
     let file = folder.path().join("out").join(format!("{top}.v"));
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replacen("endmodule", "wire spare;\nendmodule", 1)).unwrap();
@@ -342,7 +342,7 @@ fn versions_of_cocotb_that_are_not_known_are_refused() {
     let refused = tool_in("cocotb2", "python3", &out).args(["-c", script]).run().unwrap();
     let wanted = "this is cocotb 3.0.0; 1.9 or 2 is wanted: pip install \"cocotb>=1.9,<3\"";
     assert!(!refused.success() && refused.log().contains(wanted), "{}", refused.log());
-    // cocotb 2 itself says what is wrong with an old Verilator.
+    // cocotb 2 itself reports a Verilator that is too old.
     let verilator = Tool::new("verilator").arg("--version").run().unwrap().log();
     if verilator.contains("Verilator 5.006") {
         let old = cocotb("cocotb2", folder.path(), "verilator", "10");
@@ -400,13 +400,13 @@ fn large_fusesoc_runs_the_harness() {
     let run = || fusesoc(folder.path(), &["run", "--target", "sim", &core]);
     let sim = run();
     assert!(sim.success() && sim.log().contains("TESTS=3 PASS=3 FAIL=0"), "{}", sim.log());
-    // FuseSoC itself does not look at what cocotb found.
+    // FuseSoC itself does not look at cocotb's results.
     break_it(folder.path(), &top, (REGISTER.0, REGISTER.1), &REGISTER.2[0].0());
     let sim = run();
     assert!(!sim.success() && sim.log().contains("results.xml: failed: "), "{}", sim.log());
 }
 
-/// What OpenSTA says of a package's constraints, on the block in cells of osu018.
+/// OpenSTA reads a package's constraints, on the block in cells of osu018.
 fn timing(block: &str, set: &[&str], period: &str) -> String {
     let (folder, top) = package(block, set, &["--period", period]);
     let out = folder.path().join("out");

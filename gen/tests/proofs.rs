@@ -122,7 +122,8 @@ fn holds(design: &Design, options: &Options) -> Result<(), String> {
     if bad.is_empty() { Ok(()) } else { Err(bad.join("\n")) }
 }
 
-/// What is proved of parts of accelerators; what these place is proved by itself, and not all it can do is reached here.
+/// Proofs of parts of accelerators. Modules inside them have proofs of their own, and not all of their covers are
+/// reached here.
 #[test]
 fn parts_of_accelerators_hold() {
     parts_hold(|part| !part.long);

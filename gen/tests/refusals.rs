@@ -47,7 +47,7 @@ fn messages_name_what_the_user_has_set() {
     let (mut told, mut refused) = (BTreeSet::new(), 0);
     for entry in Catalogue::standard().all().to_vec() {
         let defaults = entry.defaults();
-        // Each parameter alone, then several at once: what a rule of a part compares may be two of them.
+        // Each parameter alone, then several at once, since a rule of a part may compare two of them.
         for turn in 0..defaults.len() * 8 + 150 {
             let changed = if turn < defaults.len() * 8 {
                 vec![turn / 8]

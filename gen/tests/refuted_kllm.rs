@@ -1,4 +1,4 @@
-//! What the proofs of KLLM's lane, scaling unit and quantizer refute, as `docs/proofs.md` lists it.
+//! Faults that the proofs of KLLM's lane, scaling unit and quantizer refute, as `docs/proofs.md` lists them.
 
 mod support;
 

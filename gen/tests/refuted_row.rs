@@ -1,4 +1,4 @@
-//! What the proofs of the frame of rows refute, as `docs/proofs.md` lists it.
+//! Faults that the proofs of the frame of rows refute, as `docs/proofs.md` lists them.
 
 mod support;
 

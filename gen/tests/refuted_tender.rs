@@ -1,4 +1,4 @@
-//! What the proofs of Tender's blocks and of their parts refute, as `docs/proofs.md` lists it.
+//! Faults that the proofs of Tender's blocks and of their parts refute, as `docs/proofs.md` lists them.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! What the proofs of Titanus' blocks refute, as `docs/proofs.md` lists it.
+//! Faults that the proofs of Titanus' blocks refute, as `docs/proofs.md` lists them.
 
 mod support;
 

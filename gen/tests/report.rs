@@ -221,13 +221,13 @@ fn folders_that_are_no_sweep_are_refused() {
     }
 }
 
-/// What a browser makes of a page.
+/// The page as a browser shows it.
 struct Browser {
     dom: String,
     console: Vec<String>,
 }
 
-/// Opens a page, with what follows in its address, in Chromium.
+/// Opens a page with the end of its address in Chromium.
 fn browse(file: &Path, hash: &str, options: &[&str]) -> Browser {
     let profile = tempfile::tempdir().unwrap();
     let chromium = Tool::new("chromium")
@@ -243,7 +243,7 @@ fn browse(file: &Path, hash: &str, options: &[&str]) -> Browser {
     Browser { dom: output.stdout, console }
 }
 
-/// A copy of the page that runs `script` at its end and shows what it returns in the title.
+/// A copy of the page that runs `script` at its end and shows the return value in the title.
 fn driven(file: &Path, name: &str, script: &str) -> PathBuf {
     let page = fs::read_to_string(file).unwrap();
     let nonce = page.split("<script nonce=\"").nth(1).unwrap().split('"').next().unwrap();
@@ -346,7 +346,7 @@ fn light_and_dark_look_like_it() {
         let screenshot = format!("--screenshot={}", picture.display());
         let browser = browse(&page, "", &[&scheme, &screenshot, "--window-size=1280,1800"]).quiet();
         assert!(fs::metadata(&picture).unwrap().len() > 20_000, "{}", picture.display());
-        // What the system wants, until somebody chooses.
+        // The system's colours, until somebody chooses.
         assert_eq!(browser.title(), [system, dark, light, system].join("; "), "{name}");
     }
 }

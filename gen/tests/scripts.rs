@@ -1,4 +1,4 @@
-//! `scripts/setup` installs what a purpose needs, and no more.
+//! `scripts/setup` installs the tools for a purpose, and no more.
 
 mod support;
 

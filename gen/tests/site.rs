@@ -11,7 +11,7 @@ use senbazuru::catalogue::Catalogue;
 use sim::process::Tool;
 use snapbox::cmd::cargo_bin;
 
-/// A page as Chromium shows it: what `script` returns when all is loaded.
+/// Opens a page in Chromium and returns the value of `script` when all is loaded.
 fn looked_at(page: &Path, script: &str) -> String {
     let text = fs::read_to_string(page).unwrap();
     let script = format!(
@@ -53,7 +53,7 @@ const ZOOM: &str = "// No frames are drawn here.
     await wait();
     return (drawing.getBoundingClientRect().width / before).toFixed(2);";
 
-/// What the search finds.
+/// The results of the search.
 const SEARCH: &str = "const wait = () => new Promise((done) => setTimeout(done, 1000));
     document.querySelector('#mdbook-search-toggle, #search-toggle').click();
     await wait();

@@ -1,4 +1,4 @@
-//! Sweeps on this machine: what they write, what they run again, what stops them and what does not.
+//! Sweeps on this machine: files, repeated runs, and errors that stop them or do not.
 
 mod support;
 
@@ -170,13 +170,13 @@ fn verilog_of_points_that_are_gone_goes_and_nothing_else() {
     assert!(folder(stays).join("mine.v").exists() && folder(stays).join(format!("{stays}.v")).exists());
 }
 
-/// What a writer that died has left below a folder: files and folders that begin with a dot.
+/// Files and folders that a dead writer has left below a folder: their names begin with a dot.
 fn hidden(folder: &Path, file: &Path) -> bool {
     let below = file.strip_prefix(folder).unwrap();
     below.components().any(|part| part.as_os_str().to_string_lossy().starts_with('.'))
 }
 
-/// The sweep and all that it started die at some moment. What is stored is whole, and the next run ends the work.
+/// The sweep and all that it started die at some moment. Stored results are whole, and the next run ends the work.
 #[test]
 fn killed_at_any_moment_nothing_is_half_written() {
     let place = Place::new(&MESH.replace("rows * columns <= 3", "rows > 0").replace("to = 3", "to = 4"));
@@ -254,7 +254,7 @@ fn one_command_a_line() {
         lines[1],
         "senbazuru point mac_mesh --set rows=1 --set columns=2 --set operand_width=3 --set accumulator_width=7 --stages gen,synth"
     );
-    // What such a line leaves in the store, the sweep takes from there.
+    // The sweep takes the results of such a line from the store.
     let words: Vec<_> = lines[1].split(' ').skip(1).chain(["--store", store.to_str().unwrap()]).collect();
     senbazuru(&words).assert().success();
     assert_eq!(place.run(&["--engine", "print"]).1.lines().count(), 3);
@@ -270,7 +270,7 @@ fn shipped() -> Vec<PathBuf> {
     files
 }
 
-/// With all their values: parameters are legal, and curves show what there will be.
+/// With all their values: parameters are legal, and curves ask for numbers that the stages will give.
 #[test]
 fn every_shipped_sweep_can_be_planned() {
     let folder = tempfile::tempdir().unwrap();
@@ -339,7 +339,7 @@ fn documents_are_filled_with_results() {
     }
 }
 
-/// A page keeps its own words; only what stands between the marks comes from the template.
+/// A page keeps its own words; only the text between the marks comes from the template.
 #[test]
 fn parts_of_a_document_are_filled() {
     let place = Place::new(MESH);
@@ -364,7 +364,7 @@ fn parts_of_a_document_are_filled() {
     assert_eq!(fs::read_to_string(&page).unwrap(), "Nothing.\n");
 }
 
-/// What a file says is taken as it is, or refused with its line: no value becomes another one.
+/// A value in a file is taken as it is, or refused with its line: no value becomes another one.
 #[test]
 fn values_that_are_none_and_circles_are_refused() {
     for (section, told) in [

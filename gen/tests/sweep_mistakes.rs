@@ -1,4 +1,4 @@
-//! Files of sweeps that are refused, each with what would be right, before anything runs.
+//! Files of sweeps that are refused before anything runs, each with the allowed form.
 
 mod support;
 

@@ -1,4 +1,5 @@
-//! What Tender's processing element and its rescale path may cost, and a plain cell beside one that was written by hand.
+//! Upper bounds on the cost of Tender's processing element and its rescale path, and a plain cell beside a hand-written
+//! one.
 
 use hdl::blocks::common::MacMesh;
 use hdl::blocks::tender::{Drain, Multiplier, Rescale, TenderPe};
@@ -39,7 +40,7 @@ fn smallest_element() {
     assert!(graph.dc2.and_nodes <= 500, "{graph:?}");
 }
 
-/// `NEXT` is what the accumulator becomes.
+/// `NEXT` is the next value of the accumulator.
 const BY_HAND: &str = "
 module top(input wire clk_i, input wire rst_ni, input wire clear_i, input wire signed [7:0] act_i,
   input wire signed [7:0] weight_i, output reg clear_o, output reg signed [7:0] act_o, output reg signed [7:0] weight_o,
@@ -54,7 +55,7 @@ module top(input wire clk_i, input wire rst_ni, input wire clear_i, input wire s
 endmodule
 ";
 
-/// A plain cell is no larger than what may be written by hand.
+/// A plain cell is no larger than a hand-written one.
 #[test]
 fn a_plain_cell_is_as_small_as_by_hand() {
     let design = hdl::lang::elaborate(&MacMesh { rows: 1, columns: 1, ..MacMesh::default() }).unwrap();

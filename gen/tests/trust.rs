@@ -19,7 +19,7 @@ const LINES: f64 = 95.0;
 /// Bits that must have changed.
 const TOGGLES: f64 = 90.0;
 
-/// Blocks that are below, with what they must reach of lines and toggles, and why.
+/// Blocks below the goal, with the lines and toggles that they must reach, and why.
 const BELOW: &[(&str, f64, f64, &str)] = &[
     ("float_table", 92.0, TOGGLES, "the default of a table that is full"),
     ("operand_check", 94.0, TOGGLES, "`again` is never high with counts of one bit"),
@@ -92,7 +92,7 @@ fn noticed(row: &Row) -> (usize, usize) {
     row.mutants.map_or((0, 0), |[tested, equivalent, noticed]| (noticed, tested - equivalent))
 }
 
-/// Counts again what a row has, with as many vectors.
+/// Measures the figures of a row again, with as many vectors.
 fn measure(entry: &dyn Entry, vectors: Option<u64>) -> Result<Reached, String> {
     let (params, design) = mutation::configuration(entry).map_err(|e| e.to_string())?;
     let (vectors, found) = coverage::measure(entry, &params, &design, vectors).map_err(|e| e.to_string())?;

@@ -13,12 +13,12 @@ use support::{in_folder, program, senbazuru};
 /// A folder for PATH in which one tool dies at its first real use; asked for its version it answers.
 struct Deadly {
     folder: tempfile::TempDir,
-    /// What simulates: the engine that the tool belongs to.
+    /// The engine of the simulation that the tool belongs to.
     engine: &'static str,
 }
 
 impl Deadly {
-    /// `how` is what the shell does instead of the tool's work.
+    /// `how` is the action of the shell instead of the tool's work.
     fn new(tool: &str, how: &str) -> Self {
         let folder = in_folder(&[]);
         let real = Tool::new("which").arg(tool).run().unwrap().stdout.trim().to_owned();
@@ -58,7 +58,7 @@ impl Deadly {
     }
 }
 
-/// What the command did.
+/// The result of the command.
 struct Run {
     code: Option<i32>,
     stdout: String,
@@ -79,7 +79,7 @@ fn stored(folder: &Path) -> usize {
 const MESH: [&str; 5] = ["mac_mesh", "--set", "rows=1", "--set", "columns=1"];
 const SMALL_PROOF: [&str; 5] = ["compactor", "--set", "lanes=2", "--set", "width=1"];
 
-/// A tool that dies while it works on a stage, and what the message says.
+/// A tool that dies while it works on a stage, and the message.
 fn dies(tool: &str, how: &str, stage: &str, block: &[&str], said: &[&str]) {
     let deadly = Deadly::new(tool, how);
     let first = deadly.point(stage, block);
@@ -132,7 +132,7 @@ fn killed_c_compiler() {
     dies("cc", KILLED, "sim", &MESH, &["error: sim: `cc", "half a word"]);
 }
 
-/// Files may not grow beyond a few kilobytes: what a full disk does.
+/// Files may not grow beyond a few kilobytes, as on a full disk.
 #[test]
 fn full_disk() {
     let folder = in_folder(&[]);

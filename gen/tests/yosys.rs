@@ -159,7 +159,7 @@ fn memories_can_be_bits_only() {
     }
 }
 
-/// A design without a memory is what it was.
+/// A design without a memory does not change.
 #[test]
 fn no_memory_is_left_out_where_there_is_none() {
     let options = synth::Options { memories: synth::Memories::Bits, ..synth::Options::default() };

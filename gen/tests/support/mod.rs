@@ -75,7 +75,7 @@ pub fn in_folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-/// The environment of cargo in a crate outside of the workspace: all of them share what is compiled.
+/// The environment of cargo in a crate outside of the workspace: all such crates share compiled code.
 pub fn outside() -> [(&'static str, String); 2] {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("outside");
     [("CARGO_TARGET_DIR", target.display().to_string()), ("CARGO_INCREMENTAL", "0".to_owned())]

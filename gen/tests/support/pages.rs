@@ -1,5 +1,5 @@
-//! Follows a page as its reader does: makes the files that it shows, edits them, runs its commands in a folder, and compares
-//! what they answer with what the page says. `SNAPSHOTS=overwrite` puts the answers into the page instead.
+//! Follows a page as its reader does: makes the files that it shows, edits them, runs its commands in a folder, and
+//! compares their answers with the page. `SNAPSHOTS=overwrite` puts the answers into the page instead.
 //!
 //! | on the page | what is done |
 //! | --- | --- |
@@ -148,7 +148,7 @@ impl Reader {
         assert!(self.folder.is_dir(), "{}: cd {folder}", self.page);
     }
 
-    /// What a command prints, results and messages.
+    /// The output of a command, results and messages.
     fn run(&self, command: &str) -> String {
         let programs = [cargo_bin!("senbazuru").parent().unwrap().to_owned()];
         let others = std::env::var_os("PATH").unwrap();

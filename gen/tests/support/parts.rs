@@ -1,4 +1,4 @@
-//! Parts of accelerators that stand in no catalogue, and what is proved of them.
+//! Parts of accelerators that stand in no catalogue, and their proofs.
 
 use hdl::accelerators::kelle::{AttentionSpec, ImportanceUnit, KelleSpec, RecomputeSlots, TokenList};
 use hdl::accelerators::kllm::{CodebookLoader, FactorRing, KllmSpec, TokenReader};

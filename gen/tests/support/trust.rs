@@ -1,4 +1,4 @@
-//! The table of docs/trust.md: what the bench of each block notices and reaches.
+//! The table of docs/trust.md: mutants that the bench of each block notices, and lines and toggles that it reaches.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use senbazuru::catalogue::{Catalogue, Known};
 use sim::Ratio;
 
-/// What the table is about: accelerators are made of blocks that are here.
+/// The blocks of the table. It has no accelerators, since they are made of these blocks.
 pub fn blocks() -> Vec<Known> {
     Catalogue::standard().all().to_vec().into_iter().filter(|entry| !entry.is_accelerator()).collect()
 }
@@ -42,7 +42,7 @@ pub const BELOW: &[(&str, f64, &str)] = &[
 /// that the bench notices.
 pub const NOT_PROVED: &[(&str, f64)] = &[("layer_norm", 0.67), ("rms_norm", 0.62), ("vector_unit", 0.63)];
 
-/// What the bench of a block must notice.
+/// The share of mutants that the bench of a block must notice.
 pub fn floor(block: &str) -> f64 {
     let floors = BELOW.iter().map(|(name, share, _)| (name, share));
     let mut floors = floors.chain(NOT_PROVED.iter().map(|(name, share)| (name, share)));
@@ -67,7 +67,7 @@ pub struct Row {
     pub reached: Option<Reached>,
 }
 
-/// What a run reached.
+/// The coverage of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Reached {
     pub line: Ratio,

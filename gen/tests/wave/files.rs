@@ -175,7 +175,7 @@ fn our_own_fst_is_drawn_as_our_own_vcd() {
     assert!(drawings[0].contains("bus-value"));
 }
 
-/// `counter.ghw` is what GHDL 2.0 made of `counter.vhd`.
+/// GHDL 2.0 made `counter.ghw` from `counter.vhd`.
 #[test]
 fn ghw_is_drawn() {
     let expected: Vec<&str> =

@@ -10,7 +10,7 @@ use testbenches::baselines::ant_decoder::bench;
 fn both_signs() {
     let reports = sim::kit::run_all(bench, &options(1)).unwrap_or_else(|e| panic!("{e:#}"));
     let compared: Vec<u64> = reports.iter().map(|report| report.compared).collect();
-    // All codes, and the exponents of zeros, of which some types have two with a sign.
+    // All codes, and the exponents of zeros. Some types have two signed zeros.
     assert_eq!(compared, [64 + 7, 64 + 4]);
 }
 

@@ -25,7 +25,7 @@ fn products_of_all_operands() {
     products(3, 24 * 8);
 }
 
-/// With 16 exponents, of which the last four leave only integers up to 8, 4, 2 and 1 in magnitude, one more where -2^n is.
+/// With 16 exponents. The last four leave only integers up to 8, 4, 2 and 1 in magnitude, plus one more for -2^n.
 #[test]
 #[ignore = "150,000 products"]
 fn large_products_of_all_operands() {

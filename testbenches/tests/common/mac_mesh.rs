@@ -15,7 +15,7 @@ fn all_configurations() {
     }
 }
 
-/// What the bench must notice: each fault makes the PEs wrong in one way.
+/// Faults that the bench must notice: each makes the PEs wrong in one way.
 #[test]
 fn broken_meshes_are_noticed() {
     let p = MacMesh { rows: 3, columns: 4, operand_width: 4, accumulator_width: 9 };

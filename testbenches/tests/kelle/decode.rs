@@ -12,7 +12,7 @@ fn text(layer: u32, head: usize) -> Text {
     Text { queries, keys }
 }
 
-/// 320 steps with a full cache of 64 tokens: the hardware evicts what the golden model evicts.
+/// 320 steps with a full cache of 64 tokens: the hardware evicts the same tokens as the golden model.
 #[test]
 fn same_victims() {
     let design =

@@ -56,7 +56,7 @@ fn large_rows_of_the_papers_cache() {
     assert_eq!(bursts(8192, intervals, cycles).unwrap(), expected);
 }
 
-/// What the block says of itself is what the contract says, which the bench demands.
+/// The block's timing equals the contract, which the bench demands.
 #[test]
 fn stated_limits_are_those_of_the_contract() {
     for block in std::iter::once(RefreshController::default()).chain(RefreshController::configurations()) {

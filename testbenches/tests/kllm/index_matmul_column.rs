@@ -37,7 +37,7 @@ fn real_tensors() {
         };
         let mut codebook = real.arithmetic.products.values().to_vec();
         if a_bits == 3 {
-            // The lower half of the hardware's bins; what is in the others must not matter.
+            // The lower half of the hardware's bins; the contents of the others must not matter.
             columns.iter_mut().for_each(|c| c.half = true);
             codebook.resize(256, 0x7e00);
         }

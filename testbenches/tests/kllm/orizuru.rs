@@ -50,7 +50,7 @@ fn large_real_activations() {
     real((1536, 8), &["l02_down_in", "l28_down_in"]);
 }
 
-/// What `info` says of cycles is what the contract says, which the bench demands.
+/// The cycles in `info` equal the contract, which the bench demands.
 #[test]
 fn stated_cycles_are_those_of_the_contract() {
     for block in std::iter::once(Orizuru::default()).chain(Orizuru::configurations()) {

@@ -29,7 +29,7 @@ fn large_the_papers_size() {
     run(&paper(), bench, &options(24)).unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// What the lane and its formulas say of the layers that the documentation shows.
+/// Cycles by the lane and by its formulas, for the layers that the documentation shows.
 #[test]
 fn cycles_of_the_documentation() {
     let lane = paper();
@@ -108,8 +108,8 @@ fn real_tensors() {
     run_with(&block, bench_of(&block, tasks), 1).unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// What centroids of few bits do to the dense part of an output, beside centroids in fp16: |y' - y| / |y|, percent, over all
-/// outputs. `-- --nocapture` prints what the documentation shows.
+/// The error that centroids of few bits add to the dense part of an output, beside centroids in fp16: |y' - y| / |y|,
+/// percent, over all outputs. `-- --nocapture` prints the table of the documentation.
 #[test]
 fn centroids_as_integers_are_close() {
     let limits = [(6, 8.0), (8, 2.0), (10, 0.5), (12, 0.15), (16, 0.015)];

@@ -1,4 +1,4 @@
-//! What every construct of the language does, simulated in Verilator, against values worked out by hand.
+//! Every construct of the language, simulated in Verilator, against values worked out by hand.
 
 use hdl::lang::{Block, elaborate};
 use sim::{Bits, BuildOptions, Initial, Model, Sim};

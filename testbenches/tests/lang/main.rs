@@ -1,4 +1,4 @@
-//! The language: what it prints is clean, and means what it says.
+//! The language: its output is clean, and means the same as the Rust code.
 
 #[path = "../../../hdl/tests/demo/mod.rs"]
 mod demo;

@@ -49,7 +49,7 @@ fn a_whole_session() {
     assert_eq!(bus.0.memory.bytes(0x2300, 6), [214, 190, 166, 142, 128, 0x5a], "-42, -66, -90, -114, saturated");
 }
 
-/// A bus that changes what is read from one address of memory.
+/// A bus that changes the data that is read from one address of memory.
 struct Spoilt {
     bus: Software<SparseMemory>,
     at: u64,

@@ -1,4 +1,5 @@
-//! The accelerators side by side: docs/comparison.md is what its example makes of the models of cycles, and what it quotes is on the other pages.
+//! The accelerators side by side. The example writes docs/comparison.md from the models of cycles, and figures that the
+//! page quotes are on the other pages.
 
 #[expect(dead_code, reason = "the program around it")]
 #[path = "../../examples/comparison.rs"]

@@ -1,4 +1,5 @@
-//! Layers of a running model in the golden models: however tokens come, the same comes of them, near what the float layer has.
+//! Layers of a running model in the golden models. However tokens come, the results are the same, and near the float
+//! layer's.
 
 use golden::systems::memory::SparseMemory;
 use golden::tender::granularity::relative_error;
@@ -39,7 +40,7 @@ fn drawn() -> Drawn {
     Drawn { layer: Layer { gains, q, k, v, o, gate, up, down }, rows, texts }
 }
 
-/// What comes of the tokens in passes of so many, and what was saturated; there is room for no other token.
+/// The results of the tokens in passes of so many, and the saturated words; there is room for no other token.
 fn passes(on: &dyn LayerAccelerator, of: &Drawn, counts: &[usize]) -> (Rows, u64) {
     let mut layer = on.layer(&WINDOW, &of.layer, &of.texts, TOKENS).unwrap();
     let (mut rows, mut all) = (of.rows.as_slice(), Rows::new());
@@ -55,7 +56,7 @@ fn passes(on: &dyn LayerAccelerator, of: &Drawn, counts: &[usize]) -> (Rows, u64
     (all, layer.overflows())
 }
 
-/// What the layer adds beside what the float layer adds.
+/// The error of the layer's addition, beside the float layer's.
 fn error(of: &Drawn, rows: &[Vec<f64>]) -> f64 {
     let added = |rows: &[Vec<f64>]| -> Rows {
         let row = |(row, before): (&Vec<f64>, &Vec<f64>)| row.iter().zip(before).map(|(x, y)| x - y).collect();
@@ -113,7 +114,7 @@ fn later_tokens_come_together_or_one_by_one() {
     assert!(error(&of, &rows(&unpruned)) < error(&of, &rows(&four)));
 }
 
-/// What no layer can be made for.
+/// Requests for which no layer can be made.
 #[test]
 fn nothing_to_choose_scales_by() {
     let of = drawn();
@@ -133,7 +134,7 @@ fn nothing_to_choose_scales_by() {
     }
 }
 
-/// A device that leaves in memory what the golden model does, but for a bit of one byte, and takes so many cycles.
+/// A device that leaves the golden model's results in memory, except for one bit, and takes so many cycles.
 struct Echo {
     memory: SparseMemory,
     pass: Pass,

@@ -20,7 +20,7 @@ fn all_configurations() {
     }
 }
 
-/// What `info` says of cycles is what the contract says, which the bench demands.
+/// The cycles in `info` equal the contract, which the bench demands.
 #[test]
 fn stated_cycles_are_those_of_the_contract() {
     for p in std::iter::once(DenseSparseProduct::default()).chain(DenseSparseProduct::configurations()) {
@@ -90,7 +90,7 @@ impl Real {
     }
 }
 
-/// The real model's projections: bit by bit and cycle by cycle, and what outliers apart are good for.
+/// The real model's projections, bit by bit and cycle by cycle, and the gain from separate outliers.
 #[test]
 fn real_projections() {
     let channels = 576;

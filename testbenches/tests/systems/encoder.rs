@@ -68,7 +68,7 @@ enum Sees {
     Before,
 }
 
-/// A layer and what float arithmetic makes of some tokens.
+/// A layer, and float arithmetic's results for some tokens.
 fn given(layer: &minilm::Layer, input: Vec<Vec<f64>>, sees: Sees) -> (Layer, Exact) {
     let of = match sees {
         Sees::All => minilm::Exact::of(&input, layer),
@@ -129,7 +129,7 @@ fn real(number: usize, tokens: usize, sees: Sees) -> (Layer, Exact) {
     given(encoder.layer(number).unwrap(), encoder.input(number, &tokens).unwrap(), sees)
 }
 
-/// As one chain the job does what its descriptors did one by one.
+/// As one chain the job does the same as its descriptors one by one.
 fn as_one_chain(golden: &impl Accelerator, job: &Job) {
     let mut memory = SparseMemory::new();
     job.images.iter().for_each(|image| memory.store(image.address, &image.bytes));

@@ -131,7 +131,8 @@ fn large_cells_that_decay() {
 const TABLE: [([u32; 4], u32); 3] =
     [([180, 3600, 720, 5400], 540), (TWO_DIMENSIONAL, 1050), ([720, 9000, 2880, 10800], 2062)];
 
-/// What decay costs, over intervals: longer ones cost more, refreshed alike or by importance and byte, as in the paper's table 4.
+/// The cost of decay over intervals: longer intervals cost more, with equal refresh or by importance and byte, as in
+/// the paper's table 4.
 #[test]
 #[ignore = "a simulation of minutes; scripts/test --release runs it"]
 fn release_errors_over_intervals() {

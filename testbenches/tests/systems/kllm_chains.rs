@@ -87,8 +87,8 @@ fn real_head_with_a_cache() {
     }
 }
 
-/// What a chain has put into an empty cache are the panels, constants and scales that a host makes of the same tokens. With ten of
-/// them values go beyond a beat of positions.
+/// A chain puts the same panels, constants and scales into an empty cache as a host makes of the same tokens. With ten
+/// tokens, values go beyond a beat of positions.
 #[test]
 fn panels_of_a_chain_are_those_of_a_host() {
     let ideal = AxiConfig::ideal(LATENCY);

@@ -184,7 +184,7 @@ pub(crate) const WINDOW: Window = Window { base: 0x10_0000, limit: 0x3f_ffff, ad
 /// Cycles that an ideal memory takes here.
 pub(crate) const LATENCY: u32 = 20;
 
-/// What a projection took.
+/// The cost of a projection.
 struct Cost {
     counters: Counters,
     beats: kllm::Beats,
@@ -286,7 +286,7 @@ fn large_groups_share_the_weights() {
     assert!(costs[0].cycles - costs[1].cycles > 550, "{costs:?}");
 }
 
-/// Runs rows that become tokens, one after the other, and returns what was counted; each byte is the model's.
+/// Runs rows that become tokens, one after the other, and returns the counters; each byte equals the model's.
 fn quantizations(
     block: &KllmTop,
     config: &AxiConfig,

@@ -44,7 +44,7 @@ fn release_any_number_of_ports() {
     }
 }
 
-/// What only the first port has.
+/// Transfers that only the first port has.
 #[test]
 #[ignore = "minutes: a model of the whole accelerator for each fault"]
 fn release_faults_of_other_ports_are_found() {
@@ -123,7 +123,7 @@ fn stats(hardware: &Hardware<'_>) -> Vec<PortStats> {
     hardware.ports.iter().map(|port| hardware.memory.stats(port)).collect()
 }
 
-/// What passed on each port in a good job.
+/// Transfers on each port in a good job.
 fn passed(hardware: &mut Hardware<'_>) -> Vec<[u64; 4]> {
     let before = stats(hardware);
     works(hardware);

@@ -110,7 +110,7 @@ fn large_a_cpu_takes_the_interrupt() {
     sim::run(&*bench.unwrap(), &soc(&block), &options(1)).unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// The memory of the demo is what the golden model makes of the operands and the chain in it.
+/// The memory of the demo equals the golden model's results for the operands and the chain in it.
 fn results(block: &VectorTop, memory: &AxiMemory) {
     let after = memory.memory().bytes(DEMO, DEMO_BYTES as usize);
     let mut expected = SparseMemory::new();

@@ -87,7 +87,7 @@ fn relative(found: &[f64], exact: &[f64]) -> f64 {
     error / exact.iter().map(|x| x * x).sum::<f64>()
 }
 
-/// The model's own arithmetic: what it computes is the network, up to integers of 8 bits.
+/// The model's own arithmetic: it computes the network, up to rounding to integers of 8 bits.
 #[test]
 fn logits_are_near_the_float_ones() {
     let (model, block) = (made(), for_decoding(16));
@@ -258,7 +258,7 @@ fn large_smollm2_writes_as_the_golden_model() {
         }
         (tokenizer.decode(&text).unwrap(), logits)
     };
-    // Two side by side, as that command has them; the simulation is of one.
+    // Two side by side, as in that command; one of them is simulated.
     let alone = team(|_, orders| orders.serve(&mut golden()), |on| write(on));
     assert_eq!(alone.0, "Gravity is a fundamental");
     simulate(&design(&block), |device| {

@@ -103,7 +103,7 @@ fn products(block: &TenderTop, config: &AxiConfig, jobs: &[fn(&Caps) -> Real]) -
             for image in &real.images {
                 device.bus().write_memory(image.address, &image.bytes).unwrap();
             }
-            // What lies between the rows stays.
+            // Bytes between the rows stay.
             device.bus().write_memory(real.out.0, &vec![0; real.out.1.bytes()]).unwrap();
             device.start(real.job).unwrap();
             device.wait(10_000_000).unwrap();
@@ -118,7 +118,7 @@ fn products(block: &TenderTop, config: &AxiConfig, jobs: &[fn(&Caps) -> Real]) -
     counters.into_inner().unwrap()
 }
 
-/// Parts of sums: what is kept and doubled, and which columns they are of. More faults of `part_sums`: its own bench.
+/// Parts of sums: kept and doubled parts, and their columns. The own bench of `part_sums` has more of its faults.
 #[test]
 #[ignore = "minutes: a model of the whole accelerator for each fault"]
 fn release_faults_of_parts_are_found() {
@@ -182,7 +182,7 @@ fn the_array_computes_nearly_always() {
 /// Makes a chain.
 type Make = fn(&Caps, TenderModel, Integer, usize) -> anyhow::Result<Measured>;
 
-/// Runs chains; all that they leave in memory is what the model has. Returns the counters.
+/// Runs chains; all that they leave in memory equals the model. Returns the counters.
 fn chains(config: &AxiConfig, jobs: &[(Make, Integer, usize)]) -> Vec<Counters> {
     let block = layer_size();
     let all = std::sync::Mutex::new(Vec::new());
@@ -300,7 +300,7 @@ fn large_default_parameters() {
     run(&TenderTop::default(), bench, &options(300)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
-/// What a sweep shows of an accelerator, and what it says of one that the layer does not fit on.
+/// A sweep's figures of an accelerator, and its message where the layer does not fit.
 #[test]
 fn cycles_of_a_layer_for_sweeps() {
     // The real weights of `large_decoder_layer_of_64_tokens` take 3,826,632 cycles and 1,075,826.

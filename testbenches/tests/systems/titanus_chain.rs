@@ -108,7 +108,7 @@ fn a_link_waits_no_longer_than_the_host_says() {
     sim::run(&*bench.unwrap(), &sim::Design::from(&design), &options(1)).unwrap();
 }
 
-/// Links that join others than they should, or lose what they carry.
+/// Links that join the wrong cores, or lose tokens.
 #[test]
 #[ignore = "minutes: a model of two accelerators for each fault"]
 fn release_faults_are_found() {
@@ -185,7 +185,7 @@ fn release_tokens_side_by_side() {
             "{layers} layers, {split:?}: {} cycles, {} in turn ({each:?}): {faster:.3}",
             together.cycles, in_turn.cycles
         );
-        // The slowest core bounds what a pipeline of 8 tokens takes.
+        // The slowest core bounds the cycles of a pipeline of 8 tokens.
         let slowest = *each.iter().max().unwrap() as f64;
         assert!(together.cycles as f64 >= slowest && faster > 1.0);
         assert!((together.cycles as f64) < slowest + each.iter().sum::<u64>() as f64 / 8.0 + 2000.0);

@@ -45,7 +45,7 @@ fn lines_of_the_longest_streams() {
     let core = TitanusCore::default();
     let (lanes, levels) = (core.spec.lanes as usize, core.spec.levels as usize);
     let caps = Caps { tiles: 1, ..caps_of(&golden_of(&core).unwrap()) };
-    // With 2 bits each number is the first one above what the levels before it bear.
+    // With 2 bits, each number is the first one above the range of the levels before it.
     let above = |&low: &i32| {
         let range = (low + 128).max(3);
         Some(range - 128 + range / 6 + 1)
@@ -160,7 +160,7 @@ fn a_head_is_near_the_float_one() {
     assert!(totals[0] > totals[1] && 10 * totals[2] < 7 * plain, "{totals:?} of {plain} bits");
 }
 
-/// Prompt of 16 tokens, then 16 tokens, each a job: every byte is the golden model's, and so is what moves.
+/// Prompt of 16 tokens, then 16 tokens, each a job: every byte equals the golden model's, and so does the traffic.
 #[test]
 #[ignore = "a minute: a model of its own"]
 fn large_real_head_with_pauses() {

@@ -186,7 +186,7 @@ fn large_decoder_layer_on_the_model() {
     }
 }
 
-/// What the prompt and the last token move: of streams their whole blocks.
+/// The traffic of the prompt and of the last token; streams count in whole blocks.
 fn bytes_of(chains: &Chains) {
     let moved = traffic(&layer_core(), WINDOW, &chains.jobs).unwrap();
     for (number, (moved, bits)) in moved.iter().zip(&chains.bits).enumerate() {

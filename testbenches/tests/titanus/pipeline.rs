@@ -29,13 +29,13 @@ fn real_keys_and_values() {
     let there = bench_of(&p, cases.clone()).unwrap_or_else(|e| panic!("{e}"));
     sim::run(&*there, &design, &options(10)).unwrap_or_else(|e| panic!("{e}"));
 
-    // The bytes were the golden ones: what comes back from them is what comes back from the hardware's.
+    // The bytes equal the golden ones, so the tokens that come back from both are the same.
     let KvCompressor { lanes, tiles, levels, block_bytes, .. } = p;
     let back = KvDecompressor { lanes, tiles, levels, block_bytes, checksum: false };
     let design = Design::from(&hdl::lang::elaborate(&back).unwrap_or_else(|e| panic!("{e}")));
     let sequences: Vec<Sequence> =
         cases.iter().flat_map(|case| [0, 1].map(|side| case.pruned(side).encode(levels, p.buffer_tokens))).collect();
-    // The data does what it is here for: levels open in decode, and no channel runs out of them.
+    // The data is suitable: levels open in decode, and no channel runs out of them.
     assert!(sequences.iter().all(|s| !s.overflowed()));
     assert!(sequences.iter().any(|s| s.channels.iter().any(|c| c.levels.len() > 2)));
     let bench = kv_decompressor::bench_of(&back, sequences).unwrap_or_else(|e| panic!("{e}"));

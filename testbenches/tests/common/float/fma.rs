@@ -29,7 +29,7 @@ fn fp16_around_the_smallest_normal_number() {
     }
 }
 
-/// A dot product of real activations and real weights, accumulated in order: what the unit is for.
+/// A dot product of real activations and real weights, accumulated in order, which is the purpose of the unit.
 #[test]
 fn real_dot_products() {
     for fused in [true, false] {

@@ -38,7 +38,7 @@ fn faults_are_found() {
     );
 }
 
-/// Wider formats are refused, and the error says what would be right.
+/// Wider formats are refused, and the error names the allowed ones.
 #[test]
 fn wide_formats_are_refused() {
     let error = FloatTable { format: FloatFormat::Fp32, ..FloatTable::default() }.check().unwrap_err().to_string();

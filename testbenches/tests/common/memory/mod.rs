@@ -1,4 +1,4 @@
-//! Memories, and what is made of several.
+//! Memories, and blocks made of several memories.
 
 mod banked_memory;
 mod double_buffer;

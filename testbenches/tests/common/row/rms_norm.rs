@@ -28,7 +28,8 @@ fn faults_are_found() {
     must_be_noticed(&block, bench, 150, &faults);
 }
 
-/// The residual stream of a real model, with elements up to 23,380, its own gains, and what else is 576 wide.
+/// The residual stream of a real model, with elements up to 23,380, its own gains, and the other tensors of 576
+/// columns.
 #[test]
 fn of_real_rows() {
     let gain = gains("l14_attn_norm");

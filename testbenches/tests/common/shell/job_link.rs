@@ -12,7 +12,7 @@ fn all_configurations() {
     sim::kit::run_all(bench, &options(2000)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
-/// What a wrong link would do to the work of a chain.
+/// Faults of a link that would harm the work of a chain.
 #[test]
 fn faults_are_found() {
     let net = |what: &str, to: &str| Fault::net(what, to);

@@ -1,4 +1,4 @@
-//! What a complete accelerator is from outside.
+//! The blocks through which a host sees an accelerator.
 
 mod event_counters;
 mod job_controller;

@@ -1,4 +1,4 @@
-//! What streams go through.
+//! Blocks that streams go through.
 
 mod stream_arbiter;
 mod stream_fifo;

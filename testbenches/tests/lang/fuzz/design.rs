@@ -1,4 +1,4 @@
-//! Expressions as hardware: one module with many expressions, and what its outputs must be.
+//! Expressions as hardware: one module with many expressions, and its expected outputs.
 
 use std::fmt;
 

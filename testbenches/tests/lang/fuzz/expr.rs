@@ -1,6 +1,7 @@
 //! Expressions as data: the language's operations with types and values of their own, on unbounded integers.
 //!
-//! Nothing here calls the language's arithmetic, folding or width code: what an operation means is written down twice.
+//! Nothing here calls the language's arithmetic, folding or width code: the meaning of an operation is written down
+//! twice.
 
 use std::fmt;
 
@@ -200,7 +201,7 @@ impl Dag {
         self.nodes.len() - 1
     }
 
-    /// What the documentation of `Signal` says of the result's type.
+    /// The type of the result, by the documentation of `Signal`.
     fn type_of(&self, op: &Op) -> Type {
         let t = |id: Id| self.ty(id);
         match op {

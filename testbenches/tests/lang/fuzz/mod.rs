@@ -1,6 +1,6 @@
-//! Random expressions: what we print means the same in our engine, Verilator, Icarus and Yosys as in an evaluator that shares no
-//! code with the language. All operations, widths 1 to 130 (and wider in between), both signs, with shared
-//! sub-expressions, named wires, nested loops and arrays.
+//! Random expressions: the printed text means the same in our engine, Verilator, Icarus and Yosys as in an evaluator
+//! that shares no code with the language. All operations, widths 1 to 130 (and wider in between), both signs, with
+//! shared sub-expressions, named wires, nested loops and arrays.
 //!
 //! A failure names the seed of its design; `SENBAZURU_SEED` draws other designs (`scripts/test --soak`).
 
@@ -37,7 +37,7 @@ fn fuzz(seeds: std::ops::Range<u64>) {
     }
 }
 
-/// One simulator is enough for what the printed text means by the rules of Verilog. The C is another text.
+/// One simulator is enough for the meaning of the printed text by the rules of Verilog. The C is another text.
 #[test]
 fn every_operation_in_every_other() {
     systematically(&[Simulator::Icarus, Simulator::Native]);

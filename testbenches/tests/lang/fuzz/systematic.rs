@@ -1,5 +1,5 @@
-//! What random expressions meet too rarely: every operation inside of every other one, at every place; every operation
-//! on constants; all short chains of casts, extensions and truncations.
+//! Expressions that random draws meet too rarely: every operation inside of every other one, at every place; every
+//! operation on constants; all short chains of casts, extensions and truncations.
 
 use hdl::lang::{Type, sint, uint};
 use num_bigint::BigInt;

@@ -1,4 +1,4 @@
-//! What our engine, Verilator, Icarus and Yosys say the outputs of a design are, for a list of input vectors.
+//! The outputs of a design by our engine, Verilator, Icarus and Yosys, for a list of input vectors.
 
 use anyhow::{Context, Result, ensure};
 use hdl::lang::elaborate;

@@ -99,7 +99,7 @@ fn ty(rng: &mut StimulusRng) -> Type {
 struct Draw<'a> {
     m: &'a mut Module,
     rng: StimulusRng,
-    /// What expressions can read.
+    /// Signals that expressions can read.
     values: FuzzPorts,
     names: usize,
     depth: u32,

@@ -11,7 +11,7 @@ use super::{CYCLES, native_instance, pack};
 /// Designs in one model: most faults show in the first.
 const DESIGNS: usize = 20;
 
-/// What would be wrong, what of the C it concerns, and what would stand there.
+/// The fault in words, the pattern of the C that it replaces, and the replacement.
 type Fault = (&'static str, &'static str, &'static str);
 
 const FAULTS: [Fault; 26] = [
@@ -59,7 +59,7 @@ impl Designs {
         Self { design: Design::from(&elaborated), files: elaborated.native_in_parts(1).unwrap() }
     }
 
-    /// What the lock step sees of a fault; nothing also where the C has no place for it.
+    /// The difference that the lockstep sees; none also where the C has no place for the fault.
     fn notice(&self, from: &Regex, to: &str) -> Option<OutOfStep> {
         if !self.files.iter().any(|file| from.is_match(&file.text)) {
             return None;

@@ -56,7 +56,7 @@ impl Block for Pack {
 }
 
 parameters! {
-    /// A memory of two words, of which one bit after the other is written.
+    /// A memory of two words, written one bit after the other.
     pub struct Granules {
         /// Bits of a word.
         count: u32 = 20, in 2..=64, tag "n";
@@ -70,7 +70,7 @@ ports! {
         place_i: In = uint(8),
         /// The word.
         address_i: In = bit(),
-        /// What is written.
+        /// The bits that are written.
         data_i: In = bit(),
         /// The word.
         word_o: Out = uint(p.count),

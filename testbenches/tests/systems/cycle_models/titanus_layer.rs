@@ -97,7 +97,7 @@ fn a_token_is_that_of_the_chain() {
     token(&small_layer_core(), (Shape::Opt, Model { gated: false, heads: [2, 2], ..small }), [8, 10]);
 }
 
-/// What docs/headlines.md has of our core.
+/// The figures of our core in docs/headlines.md.
 #[test]
 fn a_token_of_opt() {
     let found = on(&opt_core()).stages(&model("OPT-125M").unwrap(), 64).unwrap();
@@ -105,7 +105,7 @@ fn a_token_of_opt() {
     assert_eq!(found, OURS);
 }
 
-/// What docs/headlines.md has of prompts whose tokens are on their way side by side.
+/// The figures in docs/headlines.md of prompts whose tokens are in flight at the same time.
 #[test]
 fn a_run_of_opt() {
     let run = on(&opt_core()).run(&model("OPT-125M").unwrap(), [32, 32]).unwrap();
