@@ -16,19 +16,19 @@ pub struct Aig {
     inputs: u32,
     /// The next value of each latch.
     latches: Vec<Literal>,
-    /// What must never be 1.
+    /// Bad literals, which must never be 1.
     bad: Vec<Literal>,
-    /// What is assumed to be 1.
+    /// Literals that are assumed to be 1.
     constraints: Vec<Literal>,
     /// Operands of each gate: variables of smaller numbers.
     gates: Vec<(Literal, Literal)>,
 }
 
 impl Aig {
-    /// Reads what `write_aiger -zinit` wrote.
+    /// Reads a file that `write_aiger -zinit` wrote.
     ///
     /// # Errors
-    /// Anything else.
+    /// The file has another format.
     pub fn read(bytes: &[u8]) -> Result<Self> {
         parse(bytes).ok_or_else(|| Error::Unsupported("Yosys wrote an AIGER file that is not understood".into()))
     }
@@ -39,17 +39,17 @@ impl Aig {
         self.gates.len()
     }
 
-    /// Nothing bad can happen, as the constants in the graph show.
+    /// Constants in the graph show that no bad literal can become 1.
     #[must_use]
     pub fn is_proved(&self) -> bool {
         self.bad.iter().all(|literal| *literal == 0)
     }
 
-    /// The graph with constants for some of its inputs, by their index; without what is equal then, and without what
-    /// nothing depends on.
+    /// The graph with constants for some of its inputs, by their index. Parts that become equal are merged, and parts
+    /// that no property depends on are removed.
     #[must_use]
     pub fn with_constants(&self, constants: &BTreeMap<u32, bool>) -> Self {
-        // First all, with gates of equal operands merged; then what the properties need.
+        // First the whole graph, with gates of equal operands merged; then the part that the properties need.
         let mut hashed = Builder::default();
         let mut map: Vec<Literal> = vec![0];
         for input in 0..self.inputs {
@@ -76,9 +76,9 @@ impl Aig {
         whole.needed()
     }
 
-    /// The graph in which the second latch of each pair always has the value of the first; what is bad is also that their next
-    /// values differ. When nothing bad can happen here, it cannot in this graph, and the latches of a pair are equal for ever:
-    /// all start at 0.
+    /// The graph in which the second latch of each pair always has the value of the first. It is also bad if the next
+    /// values of a pair differ. If nothing bad can happen in the new graph, nothing bad can happen in this one. Then
+    /// the latches of a pair are equal for ever, because all start at 0.
     #[must_use]
     pub fn in_one_state(&self, pairs: &[(u32, u32)]) -> Self {
         let first = self.inputs + 1;
@@ -102,8 +102,8 @@ impl Aig {
         Self { inputs: self.inputs, latches, bad, constraints: all(&self.constraints), gates }
     }
 
-    /// The latch that a literal shows, perhaps through what an asynchronous reset makes of it: a few gates that depend on no
-    /// other latch than `reset`.
+    /// The latch that a literal shows, directly or through the few gates of an asynchronous reset. These gates depend
+    /// on no other latch than `reset`.
     #[must_use]
     pub fn latch_behind(&self, literal: u32, reset: Option<u32>) -> Option<u32> {
         let first = self.inputs + 1;
@@ -132,14 +132,14 @@ impl Aig {
         self.bad.iter().map(|literal| *literal == 0)
     }
 
-    /// Without what is known never to be bad.
+    /// The graph without properties that are known to hold.
     #[must_use]
     pub fn with_open_properties(mut self) -> Self {
         self.bad.retain(|literal| *literal != 0);
         self
     }
 
-    /// Without the latches and gates that no property depends on. Inputs stay.
+    /// The graph without latches and gates that no property depends on. Inputs stay.
     fn needed(&self) -> Self {
         let latches = self.inputs + 1;
         let gates = latches + self.latches.len() as u32;
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn latches_of_one_state() {
-        // Two latches follow the input, one of them only while the other input is 0; bad is that they differ.
+        // Two latches follow the input, one of them only while the other input is 0. It is bad if they differ.
         let gates = vec![(5, 2), (8, 7), (9, 6), (15, 13)];
         let aig = Aig { inputs: 2, latches: vec![2, 10], bad: vec![17], constraints: vec![1], gates };
         assert_eq!([6, 9, 12, 16, 2].map(|l| aig.latch_behind(l, None)), [Some(0), Some(1), None, None, None]);
@@ -329,10 +329,11 @@ mod tests {
 
     #[test]
     fn constants_leave_what_depends_on_them() {
-        // The gates are the exclusive or of the inputs, and its inverse is bad. With the first input at 1 that is the second.
+        // The gates are the exclusive or of the inputs, and its inverse is bad. With the first input at 1 bad is the
+        // second input.
         let one = example().with_constants(&BTreeMap::from([(0, true)]));
         assert_eq!(one, Aig { inputs: 1, latches: vec![], bad: vec![2], constraints: vec![1], gates: vec![] });
-        // With the second one at 0 it is the inverse of the first.
+        // With the second input at 0 bad is the inverse of the first input.
         let zero = example().with_constants(&BTreeMap::from([(1, false)]));
         assert_eq!((zero.gates(), &zero.bad), (0, &vec![3]));
         assert!(!zero.is_proved());

@@ -67,7 +67,7 @@ impl Bits {
         Ok(Self::sign_extended(width, value))
     }
 
-    /// The low `width` bits of `value`; the rest is dropped on purpose.
+    /// The low `width` bits of `value`. Higher bits are dropped.
     pub fn truncated(width: u32, value: u64) -> Self {
         let mut bits = Self::zero(width);
         let halves = [value as u32, (value >> 32) as u32];

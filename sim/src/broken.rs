@@ -1,4 +1,4 @@
-//! Runs benches on hardware that is broken, and says how they notice.
+//! Runs benches on broken hardware, and says how they notice.
 
 use std::any::Any;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::runner::{Contract, run_on};
 use crate::{Bench, Difference, Error, Initial, Model, Result, RunOptions, Sim};
 
-/// What a run of a bench on the right design takes.
+/// Size of a bench's run on the right design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
     /// Clock cycles.
@@ -19,23 +19,23 @@ pub struct Effort {
 /// How a bench noticed that the hardware is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kill {
-    /// A value or a rule of a protocol differs, after this many cycles.
+    /// A value differs or a rule of a protocol is broken, after this many cycles.
     Mismatch {
-        /// Rising edges before it.
+        /// Rising edges before the mismatch.
         cycle: u64,
     },
-    /// Nothing moved any more, or the run did not end.
+    /// No transfer passed any more, or the run did not end.
     Hang,
     /// The design stopped itself.
     Stopped,
-    /// The bench returned another error: it understood that something is wrong, not what.
+    /// The bench returned another error: something is wrong, but the bench does not know what.
     Error(String),
     /// The bench panicked.
     Panic(String),
 }
 
-/// A broken design may take this many times as many cycles as the right one, and the patience of the run, before it counts
-/// as one that does not end.
+/// A broken design counts as a hang when it has taken this many times as many cycles as the right design, plus the
+/// patience of the run.
 const SLOWER: u64 = 3;
 
 /// A bench that has passed on the right design.
@@ -43,7 +43,7 @@ pub(crate) struct Judge<'a> {
     bench: &'a dyn Bench,
     options: RunOptions,
     pub effort: Effort,
-    /// What the bench says of the block's ports.
+    /// What the bench declares about the block's ports.
     pub contract: Contract,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Judge<'a> {
     /// Runs the bench on `broken` until it notices.
     ///
     /// # Errors
-    /// What says nothing about the design, such as a full disk.
+    /// Errors that say nothing about the design, such as a full disk.
     pub fn run(&self, broken: &Model, prepare: impl FnOnce(&mut Sim) -> Result<()>) -> Result<Option<Kill>> {
         let mut sim = broken.instance_with(Initial::Random(self.options.seed))?;
         prepare(&mut sim)?;

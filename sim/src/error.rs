@@ -63,9 +63,9 @@ pub enum Error {
         top: String,
         /// `input` or `output`.
         direction: &'static str,
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The names there are, separated by commas.
+        /// The existing names, separated by commas.
         known: String,
     },
     /// A value does not fit the input it was poked into.
@@ -83,12 +83,12 @@ pub enum Error {
     /// The design stopped itself: `$stop`, a failed assertion or `$fatal`.
     #[error("cycle {cycle}: the design stopped itself:\n{log}")]
     Stopped {
-        /// Cycle count when it happened.
+        /// Cycle count at that time.
         cycle: u64,
         /// What it printed, with Verilog file and line.
         log: String,
     },
-    /// The run wanted more cycles than it was given, see [`crate::Sim::limit_cycles`].
+    /// The run needs more cycles than its limit, see [`crate::Sim::limit_cycles`].
     #[error("not finished after {limit} cycles")]
     CycleLimit {
         /// The limit.
@@ -126,23 +126,24 @@ pub enum Error {
     Setting {
         /// Its name.
         name: &'static str,
-        /// What it holds and what would be right.
+        /// Its value, and the values that would be right.
         problem: String,
     },
-    /// A tensor file or another input holds something else than was asked for.
+    /// A tensor file or another input has the wrong content.
     #[error("{}: {problem}", path.display())]
     Data {
         /// The file.
         path: PathBuf,
-        /// What was found and what would be right.
+        /// What the file has, and what would be right.
         problem: String,
     },
 }
 
 impl Error {
-    /// Whether this is a judgement of what was asked: the same design and the same request will fail the same way again,
-    /// so the answer may be kept. All else is the state of the machine at the time: a tool that is missing, was killed or
-    /// ran out of time, memory or disk, a file that vanished. It says nothing of the design, and must be asked again.
+    /// Whether this error is a verdict on the design and the request. The same request will then fail the same way
+    /// again, so the answer may be kept. All other errors come from the state of the machine: a tool is missing, was
+    /// killed, or ran out of time, memory or disk, or a file vanished. They say nothing about the design, and the
+    /// request must be repeated.
     pub fn is_verdict(&self) -> bool {
         match self {
             Self::Verilog { .. }
@@ -156,7 +157,7 @@ impl Error {
             | Self::Mismatch(_)
             | Self::Bus(_)
             | Self::BusTimeout { .. } => true,
-            // Generated C++ compiles, whatever the design: where it does not, the compiler or the disk is to blame.
+            // Generated C++ of any design compiles. If it does not, the compiler or the disk is to blame.
             Self::Process(_)
             | Self::Compile { .. }
             | Self::Load { .. }
@@ -166,7 +167,7 @@ impl Error {
         }
     }
 
-    /// The missing tool, when that is the cause: command-line programs exit with a code of their own for it.
+    /// The missing tool, if that is the cause. Command-line programs have an exit code for it.
     pub fn tool_missing(&self) -> Option<&ToolMissing> {
         match self {
             Self::Process(ProcessError::Missing(missing)) => Some(missing),

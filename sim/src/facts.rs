@@ -1,4 +1,4 @@
-//! Numbers that a program measured, for documents: `--facts FILE` writes them as JSON, see `docs/sweeps.md`.
+//! Numbers that a program has measured for documents. `--facts FILE` writes them as JSON, see `docs/sweeps.md`.
 
 use std::path::PathBuf;
 use std::{env, fs};
@@ -14,7 +14,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Takes `--facts FILE` out of the arguments of this process, and hands back the others.
+    /// Takes `--facts FILE` out of the arguments of this process, and returns the other arguments.
     ///
     /// # Errors
     /// `--facts` without a file, an argument that is not Unicode.
@@ -36,17 +36,17 @@ impl Facts {
         Ok((facts, arguments))
     }
 
-    /// Notes a number. Its name is `text` in lower case, with `_` for whatever is not a letter or a digit.
+    /// Notes a number. Its name is `text` in lower case, with `_` for characters that are not letters or digits.
     pub fn add(&mut self, text: &str, number: f64) {
         let text = text.to_lowercase();
         let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
         self.numbers.push((words.collect::<Vec<_>>().join("_"), number));
     }
 
-    /// Writes the file, if one was asked for.
+    /// Writes the file, if the arguments named one.
     ///
     /// # Errors
-    /// Two numbers of one name, a number that is not finite, a file that cannot be written.
+    /// Two numbers have one name, a number is not finite, or the file cannot be written.
     pub fn write(self) -> Result<()> {
         let Some(path) = self.path else { return Ok(()) };
         let mut facts = Map::new();

@@ -1,9 +1,9 @@
-//! Files with care: temporary folders that do not outlive their process by much, and reads that cannot hang.
+//! Temporary folders that do not outlive their process by much, and reads that cannot hang.
 //!
-//! A [`Scratch`] folder is removed when its value is dropped. A process that is killed drops nothing: so each folder has a lock file
-//! beside it, which its process holds and which the system releases at its death. The first folder that a process makes
-//! sweeps those whose lock nobody holds. A process number would not do as a mark of life: numbers are used again, and
-//! containers that share a folder do not see each other's.
+//! A [`Scratch`] folder is removed when its value is dropped. A process that is killed drops nothing. So each folder
+//! has a lock file next to it. Its process holds the lock, and the system releases it when the process dies. When a
+//! process makes its first folder, it removes all folders whose lock nobody holds. A process number would not do as a
+//! mark of life: numbers are used again, and containers that share a folder do not see each other's numbers.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -28,7 +28,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -36,7 +36,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // The lock file goes last: as long as it is there, others can finish what a kill interrupts.
+        // The lock file is removed last: while it is there, other processes can finish an interrupted removal.
         let _ = fs::remove_dir_all(self.folder.path());
         let _ = fs::remove_file(&self.lock);
     }
@@ -79,7 +79,8 @@ pub fn scratch_in(base: &Path) -> io::Result<Scratch> {
     }
 }
 
-/// Removes the folders in `base` that dead processes left. What cannot be removed stays; it may belong to someone else.
+/// Removes the folders in `base` that dead processes left. A folder that cannot be removed stays; it may belong to
+/// another user.
 pub fn sweep(base: &Path) {
     let Ok(entries) = fs::read_dir(base) else { return };
     for entry in entries.flatten() {
@@ -99,13 +100,13 @@ pub fn sweep(base: &Path) {
     }
 }
 
-/// Whether the open `file` is still the one called `path`.
+/// Whether the open `file` is still the file at `path`.
 fn is(file: &File, path: &Path) -> bool {
     let (Ok(held), Ok(named)) = (file.metadata(), fs::symlink_metadata(path)) else { return false };
     (held.dev(), held.ino()) == (named.dev(), named.ino())
 }
 
-/// Reads a file, and refuses what is no regular file: opening a FIFO waits for ever.
+/// Reads a regular file, and refuses others: opening a FIFO waits for ever.
 ///
 /// # Errors
 /// The file is absent, of another kind, or cannot be read.
@@ -141,7 +142,7 @@ mod tests {
         let dead = scratch_in(base.path()).unwrap();
         fs::write(dead.path().join("file"), "x").unwrap();
         let dead_path = dead.path().to_owned();
-        // What a kill does: the lock is released and nothing is removed.
+        // As after a kill: the lock is released and nothing is removed.
         let Scratch { folder, lock, _held } = &dead;
         _held.unlock().unwrap();
         assert!(folder.path().exists() && lock.exists());

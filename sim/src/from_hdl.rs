@@ -1,4 +1,4 @@
-//! From a design of the construction language to what the simulator takes.
+//! From a design of the construction language to a design for the simulator.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,14 @@ use hdl::emit::{Manifest, SourceFile as Emitted};
 use crate::{Design, Dir, Native, Port, SourceFile};
 
 /// A module placed at least this often, whose code with everything below it has at least this many bytes, stays a
-/// module in the compiled model. Verilator copies modules into their parents otherwise: right for small cells (a MAC
-/// cell of 1 KB runs many times faster so, an array of `tender_pe` of 3 KB 1.5 times), but 96 copies of an 8 KB unit took
-/// four times as long to compile as one and ran no faster. Comments do not count: the head of a short module is longer
-/// than the rest of it.
+/// module in the compiled model. Otherwise Verilator copies modules into their parents, which is right for small cells:
+/// a MAC cell of 1 KB runs many times faster so, and an array of `tender_pe` of 3 KB 1.5 times. But 96 copies of an 8
+/// KB unit took four times as long to compile as one, and ran no faster. Comments do not count: the head of a short
+/// module is longer than the rest of it.
 ///
-/// Its inputs are kept too. Verilator puts what drives an input in its place otherwise, and code that names another net in
-/// each copy is written once for each of them: 9 MB of C++ instead of 0.1 for the 64 columns of a `kllm_top`.
+/// The inputs of such a module are kept too. Otherwise Verilator replaces an input by its driver. Then each copy names
+/// another net, and its code is written once for each copy: 9 MB of C++ instead of 0.1 for the 64 columns of a
+/// `kllm_top`.
 const KEEP: (u64, usize) = (4, 4_000);
 
 /// The Verilog of all modules, and the ports of the top. Array ports are plain vectors here: element `i` is bits
@@ -40,7 +41,7 @@ impl From<&hdl::lang::Design> for Design {
     }
 }
 
-/// Verilator's configuration that keeps large, often placed modules apart; `None` when there are none.
+/// Verilator's configuration that keeps large modules with many instances apart; `None` if there are none.
 fn kept_modules(modules: &[hdl::emit::ManifestModule], files: &[Emitted]) -> Option<String> {
     let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
     let mut text = String::new();
@@ -61,7 +62,7 @@ fn kept_modules(modules: &[hdl::emit::ManifestModule], files: &[Emitted]) -> Opt
     (!text.is_empty()).then(|| format!("`verilator_config\n{text}"))
 }
 
-/// Names of the inputs of a module but clock and reset, whose copies would be clocks of their own.
+/// Names of the inputs of a module, except clock and reset, whose copies would be clocks of their own.
 fn inputs(verilog: &str) -> impl Iterator<Item = &str> {
     let ports = verilog.lines().filter_map(|line| line.strip_prefix("  input "));
     let names =
@@ -69,7 +70,7 @@ fn inputs(verilog: &str) -> impl Iterator<Item = &str> {
     names.filter(|name| !["clk_i", "rst_ni"].contains(name))
 }
 
-/// Bytes of what is no comment, in lines of their own.
+/// Bytes of the lines that are not comments.
 fn code(verilog: &str) -> usize {
     verilog.lines().filter(|line| !line.trim_start().starts_with("//")).map(|line| line.len() + 1).sum()
 }

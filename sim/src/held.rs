@@ -1,10 +1,10 @@
-//! What a folder of kept results holds, how it gets smaller, and what a user says of its size.
+//! Folders of kept results: their size, cleaning, and the user's limit.
 
 use std::time::SystemTime;
 
 use crate::{Error, Result};
 
-/// What is kept.
+/// The content of a folder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Held {
     /// Results, or finished builds.
@@ -14,23 +14,23 @@ pub struct Held {
 }
 
 impl Held {
-    /// One more.
+    /// Adds a result.
     pub fn add(&mut self, bytes: u64) {
         self.entries += 1;
         self.bytes += bytes;
     }
 }
 
-/// What a cleaning did.
+/// The result of a cleaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Left {
-    /// What went.
+    /// Results that were removed.
     pub removed: Held,
-    /// What stayed, since it was used last or is in use.
+    /// Results that stayed, because they were used last or are in use.
     pub kept: Held,
 }
 
-/// Something that may be removed.
+/// A result that may be removed.
 #[derive(Clone, Debug)]
 pub struct Aged<T> {
     /// What it is.
@@ -41,10 +41,11 @@ pub struct Aged<T> {
     pub used: SystemTime,
 }
 
-/// Removes what was not used for the longest time, until at most `most` bytes are left. `remove` says false of what has to stay.
+/// Removes the results that were not used for the longest time, until at most `most` bytes remain. `remove` returns
+/// false for a result that must stay.
 ///
 /// # Errors
-/// Those of `remove`.
+/// `remove` fails.
 pub fn keep_newest<T, E>(
     mut all: Vec<Aged<T>>,
     most: u64,
@@ -69,7 +70,7 @@ pub const MIB: u64 = 1 << 20;
 /// The limit in MiB that the environment variable `name` holds, in bytes; none if it is not set or empty.
 ///
 /// # Errors
-/// It holds something else.
+/// The variable has another value.
 pub fn limit(name: &'static str) -> Result<Option<u64>> {
     read(name, std::env::var_os(name).map(|text| text.to_string_lossy().into_owned()).as_deref())
 }

@@ -1,4 +1,4 @@
-//! Lint gates and a runner for Yosys scripts. Any message at all means that the Verilog is not clean.
+//! Lint gates and a runner for Yosys scripts. Any message means that the Verilog is not clean.
 
 use std::fmt;
 use std::path::Path;
@@ -7,7 +7,7 @@ use crate::files::{self, Scratch};
 use crate::process::{Output, Tool};
 use crate::{Design, Error, Result, SourceFile};
 
-/// What a checker printed about a design.
+/// The messages of a checker about a design.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The checker's command line.
@@ -76,7 +76,7 @@ pub fn yosys(script: &str, files: &[SourceFile]) -> Result<String> {
     yosys_in(folder_of(files)?.path(), script)
 }
 
-/// Like [`yosys`], in a folder of the caller's.
+/// Like [`yosys`], in a folder that the caller gives.
 pub(crate) fn yosys_in(folder: &Path, script: &str) -> Result<String> {
     let output = Tool::new("yosys").args(["-Q", "-T", "-s", "/dev/stdin"]).stdin(script).dir(folder).run()?;
     if output.success() {
@@ -103,7 +103,8 @@ pub(crate) fn open_boxes(design: &Design) -> Design {
 /// Options with which Yosys reads formal sections.
 pub(crate) const FORMAL: &str = " -formal -DFORMAL";
 
-/// Options with which Yosys reads a file with its formal sections. What holds of the top alone is in the top only.
+/// Options with which Yosys reads a file with its formal sections. Only the top gets the part that holds for a top
+/// alone.
 #[must_use]
 pub fn formal_options(file: &str, top: &str) -> String {
     let alone = if file.strip_suffix(".v") == Some(top) { " -DFORMAL_ALONE" } else { "" };

@@ -1,4 +1,5 @@
-//! Two models of one design in lock step: the same random inputs, every output compared before and after each edge.
+//! Two models of one design in lockstep: they get the same random inputs, and every output is compared before and after
+//! each edge.
 //!
 //! ```no_run
 //! # fn example(design: &sim::Design) -> sim::Result<()> {
@@ -21,9 +22,9 @@ const BETWEEN_RESETS: u64 = 97;
 
 /// Two instances that get the same inputs.
 pub struct Lockstep {
-    /// The one that is doubted.
+    /// The instance under test.
     pub first: Sim,
-    /// The one that is believed.
+    /// The reference.
     pub second: Sim,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
@@ -36,7 +37,7 @@ pub struct Lockstep {
 pub struct OutOfStep {
     /// Name of the output.
     pub port: String,
-    /// Rising clock edges before.
+    /// Rising clock edges before the difference.
     pub cycle: u64,
     /// Whether an edge came after the last inputs.
     pub after_edge: bool,
@@ -67,7 +68,7 @@ impl Lockstep {
     /// The native model and Verilator's, which is made for a short run.
     ///
     /// # Errors
-    /// What building a model can fail with.
+    /// A model cannot be built.
     pub fn of_engines(design: &Design) -> Result<Self> {
         let instance = |engine| {
             let options = BuildOptions { engine: Some(engine), opt: Opt::O0, ..BuildOptions::default() };
@@ -76,29 +77,29 @@ impl Lockstep {
         Ok(Self::new(design, instance(Engine::Native)?, instance(Engine::Verilator)?))
     }
 
-    /// Does the same with both.
+    /// Calls `f` for both instances.
     ///
     /// # Errors
-    /// Those of `f`.
+    /// `f` fails.
     pub fn both(&mut self, mut f: impl FnMut(&mut Sim) -> Result<()>) -> Result<()> {
         f(&mut self.first)?;
         f(&mut self.second)
     }
 
-    /// Random inputs for a number of cycles, with resets in the middle. Gives the first difference.
+    /// Random inputs for a number of cycles, with resets in the middle. Returns the first difference.
     ///
     /// # Errors
-    /// What a simulation can fail with.
+    /// A simulation fails.
     pub fn run(&mut self, seed: u64, cycles: u64) -> Result<Option<OutOfStep>> {
         let mut rng = rng(seed);
         if self.has_reset {
             self.both(|sim| sim.reset(2))?;
         }
         for cycle in 1..=cycles {
-            // What happens while no input changes is what the state alone brings about.
+            // In cycles without a change of inputs only the state has an effect.
             let is_quiet = rng.random_ratio(1, 3);
             for port in self.inputs.iter().filter(|_| !is_quiet) {
-                // Often all zero, often as before: much hardware does nothing else for long.
+                // Often all zero, often unchanged: much hardware has such inputs for long.
                 if rng.random_ratio(1, 3) {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! The report of a failed comparison: everything that is needed to understand and repeat it.
+//! The report of a failed comparison: all data to understand and repeat it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub struct Mismatch {
     pub seed: u64,
     /// Rising edges before the failure; the waveform shows the cycle at 10 times this number.
     pub cycle: u64,
-    /// What differs.
+    /// The difference.
     pub difference: Difference,
     /// A command that repeats the run.
     pub command: String,
@@ -26,7 +26,7 @@ pub struct Mismatch {
     pub waveform_note: Option<String>,
 }
 
-/// What went wrong in a run.
+/// The failure of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Difference {
     /// A port has another value than the golden model.
@@ -37,7 +37,7 @@ pub enum Difference {
         expected: String,
         /// The hardware's value.
         got: String,
-        /// Which beat or vector it is.
+        /// The beat or vector.
         place: String,
     },
     /// The rules of ready and valid were broken, or a beat came that is not expected.
@@ -47,9 +47,9 @@ pub enum Difference {
         /// What happened.
         problem: String,
     },
-    /// Nothing moves any more.
+    /// No transfer passes any more.
     Deadlock {
-        /// Cycles without any transfer, or of the whole run when that limit ended it.
+        /// Cycles without any transfer; or cycles of the whole run, if their limit ended it.
         cycles: u64,
         /// State of each stream.
         streams: Vec<String>,

@@ -1,12 +1,12 @@
 //! Ready/valid streams: drivers that offer beats, monitors that take and check them.
 //!
-//! A stream `in` of a design consists of `in_valid_i`, `in_ready_o` and one input `in_<field>_i` per field; a stream `out` of
-//! `out_valid_o`, `out_ready_i` and `out_<field>_o`. The empty name stands for `valid_i`, `ready_o`, `<field>_i`. A stream
-//! without a ready port cannot be held up. A beat passes at a rising edge with valid and ready both high; once valid is
-//! high it stays so, with the same data, until then.
+//! A stream `in` of a design consists of `in_valid_i`, `in_ready_o` and one input `in_<field>_i` per field; a stream
+//! `out` of `out_valid_o`, `out_ready_i` and `out_<field>_o`. The empty name stands for `valid_i`, `ready_o`,
+//! `<field>_i`. A stream without a ready port has no back-pressure. A beat passes at a rising edge with valid and ready
+//! both high. Once valid is high, it stays high with the same data until the beat passes.
 //!
-//! [`crate::Run::streams`] runs them to the end, [`crate::Run::cycle`] for one cycle: all drive, the design settles, all
-//! sample, the clock ticks.
+//! [`crate::Run::streams`] runs them to the end, [`crate::Run::cycle`] for one cycle: all drive, the design settles,
+//! all sample, the clock ticks.
 
 use std::collections::VecDeque;
 
@@ -34,8 +34,8 @@ pub struct StreamDriver {
 }
 
 impl StreamDriver {
-    /// Binds the stream `name` with these fields. While nothing is offered its data is random, so that a design that
-    /// ignores valid is found out. `seed` fixes the pauses and that noise.
+    /// Binds the stream `name` with these fields. Without an offer its data is random, so that a bench notices a design
+    /// that ignores valid. `seed` fixes the pauses and the random data.
     ///
     /// # Errors
     /// [`crate::Error::UnknownPort`] when a port is missing.
@@ -145,7 +145,7 @@ impl StreamDriver {
     }
 }
 
-/// What a monitor saw that is wrong.
+/// An error that a monitor saw.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wrong {
     /// Another value than expected.
@@ -199,7 +199,7 @@ impl StreamMonitor {
         })
     }
 
-    /// Adds beats that must come next, in this order. A monitor that was given none records only.
+    /// Adds beats that must come next, in this order. A monitor without expected beats only records.
     ///
     /// # Errors
     /// [`Error::Unsupported`] when a beat has other fields or widths than the stream.
@@ -270,7 +270,7 @@ impl StreamMonitor {
         }
     }
 
-    /// The valid port, and those of the fields.
+    /// The valid port, and the ports of the fields.
     pub(crate) fn port_names(&self) -> (&str, &[String]) {
         (&self.valid_port, &self.ports)
     }

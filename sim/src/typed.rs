@@ -11,7 +11,7 @@ use crate::stimulus::Stall;
 use crate::stream::{Beat, StreamDriver, StreamMonitor, port_name};
 use crate::{Bits, Result, Sim};
 
-/// Fields of a bundle as values: each field's bits, those of array fields packed (see [`Bits::pack`]).
+/// Fields of a bundle as values: the bits of each field. Array fields are packed (see [`Bits::pack`]).
 #[derive(Clone, Copy, Debug)]
 pub struct Values;
 
@@ -69,7 +69,7 @@ impl<B: Record<Values>> Monitor<B> {
         Ok(Self { stream: StreamMonitor::new(sim, name, &fields, stall, seed)?, beat: PhantomData })
     }
 
-    /// Adds beats that must come next, in this order. A monitor that was given none records only.
+    /// Adds beats that must come next, in this order. A monitor without expected beats only records.
     ///
     /// # Errors
     /// [`crate::Error::Unsupported`] when a field has another width than its port.

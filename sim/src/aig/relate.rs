@@ -1,11 +1,11 @@
-//! Two designs in one graph whose states are related: what is left when the registers of one are functions of those of the other.
+//! Two designs in one graph whose states are related: registers of one design are functions of registers of the other.
 
 use super::{Aig, Builder, Literal, through};
 
 impl Aig {
-    /// What is assumed of the state, by name of a register: a latch, that of the other design, or a constant, straight or inverted.
-    /// `literal` is what the register's net shows: the latch behind a few gates of an asynchronous reset, which depend on
-    /// inputs and on the latch `reset` alone.
+    /// The state that the net of a register shows: a latch, straight or inverted, or a constant. `literal` is the value of
+    /// the net: the latch through a few gates of an asynchronous reset. These gates depend only on inputs and on the latch
+    /// `reset`.
     #[must_use]
     pub fn state_behind(&self, literal: Literal, reset: Option<u32>) -> Option<Literal> {
         if literal < 2 {
@@ -13,7 +13,7 @@ impl Aig {
         }
         let latch = self.latch_behind(literal, reset)?;
         let variable = self.inputs + 1 + latch;
-        // While nothing resets, which is one of the two, the net follows the latch.
+        // All other leaves are 1, or all are 0. One of both means no reset, and then the net follows the latch.
         [true, false].into_iter().find_map(|others| {
             let [low, high] = [false, true].map(|value| self.value(literal, variable, value, others));
             (low != high).then_some(2 * variable + u32::from(low))
@@ -26,14 +26,14 @@ impl Aig {
         2 * (self.inputs + 1 + number)
     }
 
-    /// The latch of a literal that is one, by its number.
+    /// The number of the latch, if the literal is one.
     #[must_use]
     pub fn latch_of(&self, literal: Literal) -> Option<u32> {
         let latch = (literal / 2).checked_sub(self.inputs + 1)?;
         (latch < self.latches.len() as u32).then_some(latch)
     }
 
-    /// A literal when one variable has a value and all other leaves another.
+    /// The value of a literal if one variable has a value and all other leaves have another value.
     fn value(&self, literal: Literal, variable: u32, value: bool, others: bool) -> bool {
         let first = self.inputs + 1 + self.latches.len() as u32;
         let positive = match (literal / 2).checked_sub(first) {
@@ -48,9 +48,10 @@ impl Aig {
         positive ^ (literal & 1 == 1)
     }
 
-    /// The graph without a state: the first latch of each pair is the function beside it, all other latches are inputs. Bad is
-    /// what was, and that the next value of a first latch is not that function of the next state. If nothing bad can happen,
-    /// the relation holds for ever once it holds, and no property fails while it does.
+    /// The graph without a state: the first latch of each pair is replaced by its function, and all other latches are
+    /// inputs. The bad literals stay. It is also bad if the next value of a first latch is not its function of the next
+    /// state. If nothing bad can happen, the relation holds for ever once it holds, and no property fails while it
+    /// holds.
     #[must_use]
     pub fn related(&self, pairs: &[(u32, Literal)]) -> Self {
         let mut hashed = Builder::default();
@@ -80,8 +81,8 @@ impl Aig {
         Self { inputs, latches: Vec::new(), bad, constraints, gates: hashed.gates }.needed()
     }
 
-    /// The graph without a state: all latches are inputs. Bad, in one property, is what was while all that is assumed holds. If
-    /// that cannot happen, no property fails in any state.
+    /// The graph without a state: all latches are inputs. It has one property: any bad literal is 1 while all
+    /// assumptions hold. If this cannot happen, no property fails in any state.
     #[must_use]
     pub fn in_any_state(&self) -> Self {
         let mut hashed = Builder::default();
@@ -104,7 +105,7 @@ impl Aig {
         Self { inputs, latches: vec![], bad: vec![bad], constraints: vec![], gates: hashed.gates }.needed()
     }
 
-    /// A graph without a state as a circuit whose outputs are what is bad: what `cec` reads.
+    /// A graph without a state as a circuit whose outputs are the bad literals, for `cec`.
     #[must_use]
     pub fn write_outputs(&self) -> Vec<u8> {
         debug_assert!(self.latches.is_empty() && self.constraints.is_empty());
@@ -122,10 +123,11 @@ impl Aig {
 mod tests {
     use super::*;
 
-    /// Two latches that follow the input, the second one inverted and behind a reset; bad is that the first is not the inverse
-    /// of the second.
+    /// Two latches that follow the input. The second one is inverted and has a reset. It is bad if the first latch is
+    /// not the inverse of the second.
     fn example() -> Aig {
-        // Variables: inputs 1 (data) and 2 (reset, low), latches 3 and 4, gate 5 = what is shown of latch 4, gates 6 to 8 exclusive or.
+        // Variables: inputs 1 (data) and 2 (reset, low); latches 3 and 4; gate 5: the net of latch 4; gates 6 to 8:
+        // exclusive or.
         let gates = vec![(8, 4), (10, 6), (11, 7), (15, 13)];
         Aig { inputs: 2, latches: vec![2, 3], bad: vec![17], constraints: vec![], gates }
     }
@@ -143,7 +145,7 @@ mod tests {
         // Both latches are free: they may differ.
         let free = example().in_any_state();
         assert_eq!((free.inputs, free.latches.len(), free.bad.len(), free.is_proved()), (4, 0, 1, false));
-        // Not where what they show is assumed to be equal, or nothing is.
+        // They cannot differ if their nets are assumed to be equal, or if nothing satisfies the assumptions.
         for assumed in [16, 0] {
             let mut aig = example();
             aig.constraints = vec![assumed];
@@ -159,7 +161,7 @@ mod tests {
         assert!(aig.related(&[(0, 9)]).is_proved());
         let wrong = aig.related(&[(0, 8)]);
         assert_eq!(wrong.bad, vec![1]);
-        // The constant that it never keeps.
+        // The relation to a constant, which the latch does not keep.
         assert_eq!(aig.related(&[(0, 0)]).bad, vec![2]);
         let text = String::from_utf8_lossy(&wrong.write_outputs()).into_owned();
         assert_eq!(text, "aig 4 4 0 1 0\n1\n");

@@ -24,7 +24,7 @@ impl Burst {
         1 << self.size
     }
 
-    /// Address of beat `n`: that of its lowest byte which counts.
+    /// Address of beat `n`: the address of its lowest byte that counts.
     #[inline]
     pub fn address(&self, n: u32) -> u64 {
         let bytes = self.bytes();
@@ -41,7 +41,7 @@ impl Burst {
         }
     }
 
-    /// First byte and number of bytes of all that it touches.
+    /// First byte and number of bytes of the area that the burst touches.
     pub fn footprint(&self) -> (u64, u64) {
         let (bytes, all) = (self.bytes(), self.bytes() * u64::from(self.beats));
         match self.kind {

@@ -8,7 +8,7 @@ use super::signals::{
     Address, FIXED, INCR, Payload, ReadData, Response, Signals, WRAP, Wire, WriteData, WriteResponse,
 };
 
-/// What a manager promises beyond AXI, and how long it may take. `None` means no limit.
+/// Promises of a manager beyond AXI, and its time limits. `None` means no limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Promises {
     /// Every transfer has the width of the bus.
@@ -23,14 +23,15 @@ pub struct Promises {
     pub writes: Option<u32>,
     /// Longest time, in cycles in a row, that W is silent while data of an issued write address is missing.
     pub write_data: Option<u32>,
-    /// Longest time, in cycles in a row, that AW is silent while data is there that no address was offered for.
+    /// Longest time, in cycles in a row, that AW is silent while data without an offered address is there.
     pub write_address: Option<u32>,
     /// Longest time, in cycles, that an offered R or B waits for READY.
     pub response: Option<u32>,
 }
 
 impl Default for Promises {
-    /// The contract of this project's tops: full-width INCR bursts, no exclusives, and 1,000 cycles for data, addresses and answers.
+    /// The contract of this project's tops: full-width INCR bursts, no exclusives, and 1,000 cycles for data, addresses
+    /// and answers.
     fn default() -> Self {
         Self {
             full_size: true,
@@ -101,9 +102,9 @@ pub struct ProtocolChecker {
     r: Held<ReadData>,
     /// Writes whose answer is missing, in order of their addresses.
     writes: VecDeque<Open>,
-    /// How many of them have all of their data.
+    /// Number of these writes that have all of their data.
     complete: usize,
-    /// Write data that came before its address: strobes and last.
+    /// Write data that came before its address: strobes and LAST.
     early: VecDeque<(u128, bool)>,
     reads: VecDeque<Open>,
     /// Cycles in a row in which owed write data was not offered.
@@ -141,8 +142,8 @@ impl ProtocolChecker {
         }
     }
 
-    /// A checker of an AXI4-Lite subordinate of the design, with a data bus of `bus` bytes. AXI4-Lite is AXI4 with single
-    /// beats of full width and without IDs; give it the signals as such.
+    /// A checker of an AXI4-Lite subordinate of the design, with a data bus of `bus` bytes. AXI4-Lite is AXI4 with
+    /// single beats of full width and without IDs. Give the checker the signals in this form.
     ///
     /// # Panics
     /// As [`ProtocolChecker::new`].
@@ -160,7 +161,7 @@ impl ProtocolChecker {
         self.writes.len() + usize::from(!self.early.is_empty())
     }
 
-    /// The interface was reset: nothing is open, and no VALID may be high in the cycle that comes next.
+    /// The interface was reset. No transaction is open, and no VALID may be high in the next cycle.
     pub fn reset(&mut self) {
         for held in [&mut self.aw, &mut self.ar] {
             held.waiting = false;
@@ -193,7 +194,7 @@ impl ProtocolChecker {
             self.check_reset(now)?;
             self.after_reset = false;
         }
-        // Answers first: one that comes in the cycle of its request has not waited for it.
+        // Answers first: an answer in the cycle of its request has not waited for the request.
         self.write_response(now)?;
         self.read_data(now)?;
         self.address(now)?;
@@ -399,7 +400,7 @@ impl ProtocolChecker {
         }
     }
 
-    /// What a single request must fulfil.
+    /// The rules about a single request.
     fn legal(&self, channel: Channel, request: &Address) -> Result<(), Violation> {
         let Address { id, addr, len, size, burst: kind, lock, cache, .. } = *request;
         let burst = Burst::of(request);

@@ -1,4 +1,4 @@
-//! How a memory behind an AXI4 interface behaves.
+//! How a memory at an AXI4 interface behaves.
 
 use std::ops::Range;
 
@@ -12,11 +12,11 @@ use crate::{Error, Result};
 /// Behaviour of one interface of an [`super::AxiMemory`].
 ///
 /// # Ideal timing, to the cycle
-/// With [`AxiConfig::ideal`] and latency L, a request taken in cycle t is offered its first beat in cycle t + L, or, when
-/// the beats of earlier requests still pass then, in the cycle after the last of them; then one beat a cycle, as long as
-/// the design takes them. Addresses and write data are taken in every cycle. B is offered L cycles after the last of the
-/// write's address and data was taken, or right after the B before it. "In cycle t" means: at the rising edge that ends
-/// it.
+/// With [`AxiConfig::ideal`] and latency L, the first beat of a request taken in cycle t is offered in cycle t + L. If
+/// beats of earlier requests still pass then, it is offered in the cycle after the last of them. Then comes one beat a
+/// cycle, as long as the design takes them. Addresses and write data are taken in every cycle. B is offered L cycles
+/// after the last of the write's address and data was taken, or right after the B before it. "In cycle t" means: at the
+/// rising edge that ends cycle t.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AxiConfig {
     /// From the cycle in which a read address is taken to the cycle in which its first beat is offered.
@@ -33,9 +33,10 @@ pub struct AxiConfig {
     pub max_reads: usize,
     /// No write address is taken while so many writes are open.
     pub max_writes: usize,
-    /// What is taken first of a write.
+    /// Whether address or data of a write is taken first.
     pub write_order: WriteOrder,
-    /// Bytes of a write are in memory when its answer is offered, not as they pass: whoever reads before it reads what was there.
+    /// Bytes of a write enter memory when its answer is offered, not when they pass. An earlier read returns the old
+    /// bytes.
     pub late_writes: bool,
     /// Pauses.
     pub stalls: Stalls,
@@ -47,7 +48,7 @@ pub struct AxiConfig {
     pub silent_writes: Option<Silence>,
     /// An answer with a wrong ID.
     pub misrouted: Option<Misrouted>,
-    /// What the design promises.
+    /// Promises of the design.
     pub promises: Promises,
 }
 
@@ -73,7 +74,8 @@ impl AxiConfig {
         }
     }
 
-    /// [`AxiConfig::rough`], and what is alike in all of these drawn too: whether READY waits for VALID, what is taken first of a write.
+    /// [`AxiConfig::rough`] with two more random choices: whether READY waits for VALID, and whether address or data of
+    /// a write is taken first.
     pub fn drawn(stall: Stall, rng: &mut StimulusRng) -> Self {
         use WriteOrder::{AddressFirst, Any, DataFirst};
         let write_order = [Any, AddressFirst, DataFirst][rng.random_range(0..3_usize)];
@@ -81,8 +83,8 @@ impl AxiConfig {
         Self { write_order, stalls, ..Self::rough(stall) }
     }
 
-    /// A memory that takes no care: random latencies, pauses on all channels, beats of different IDs mixed, writes that are in
-    /// memory no sooner than they are answered. `stall` is the rule of all pauses.
+    /// A memory that uses all freedom: random latencies, pauses on all channels, beats of different IDs mixed, and
+    /// writes that enter memory only with their answers. `stall` is the rule of all pauses.
     pub fn rough(stall: Stall) -> Self {
         Self {
             read_latency: Latency::Random(1, 40),
@@ -109,7 +111,7 @@ impl AxiConfig {
         } else {
             return Ok(());
         };
-        Err(Error::Unsupported(format!("AXI memory behind `{interface}`: {problem}")))
+        Err(Error::Unsupported(format!("AXI memory of `{interface}`: {problem}")))
     }
 }
 
@@ -167,7 +169,7 @@ impl Credit {
         Self { rate, saved: rate.cycles - rate.beats }
     }
 
-    /// The next cycle; whether a beat may pass in it. What is saved in idle cycles is at most one beat.
+    /// Goes to the next cycle, and returns whether a beat may pass in it. Idle cycles save at most one beat.
     pub fn next_cycle(&mut self) -> bool {
         self.saved = (self.saved + self.rate.beats).min(self.rate.cycles + self.rate.beats - 1);
         self.saved >= self.rate.cycles
@@ -183,20 +185,20 @@ impl Credit {
 pub enum Order {
     /// In the order of the requests.
     Issue,
-    /// Bursts of different IDs overtake each other at random; the beats of one stay together.
+    /// Bursts of different IDs overtake each other at random. The beats of a burst stay together.
     Bursts,
     /// Beats of bursts of different IDs are mixed at random.
     Mixed,
 }
 
-/// What a memory takes first of a write; AXI leaves it free.
+/// Whether a memory takes address or data of a write first. AXI allows all orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteOrder {
-    /// Address and data as they come.
+    /// Address and data in any order.
     Any,
-    /// No data before its address was taken.
+    /// Data only after its address was taken.
     AddressFirst,
-    /// No address before data waits.
+    /// An address only while data waits.
     DataFirst,
 }
 
@@ -230,12 +232,12 @@ impl Stalls {
     }
 }
 
-/// An answer that is not OKAY. What it answers is not stored.
+/// An answer that is not OKAY. The bytes of such a beat are not stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BusError {
     /// Reads, writes, or both.
     pub access: Access,
-    /// Where it happens.
+    /// The accesses that it hits.
     pub place: Place,
     /// SLVERR or DECERR.
     pub response: Response,
@@ -287,7 +289,7 @@ impl BusError {
     }
 }
 
-/// A beat, as places of errors name it.
+/// The position of a beat, for [`Place`].
 pub(super) struct BeatPlace {
     pub address: u64,
     pub number: u64,
@@ -303,9 +305,9 @@ pub(super) fn response(errors: &[BusError], read: bool, at: &BeatPlace) -> Respo
 /// From when on answers never come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Silence {
-    /// The first request without a complete answer, counted from 0; all later ones are not answered at all.
+    /// The first request without a complete answer, counted from 0. Later requests are not answered at all.
     pub request: u64,
-    /// Beats of it that are still answered. Without meaning for writes.
+    /// Beats of this request that are still answered. Without meaning for writes.
     pub beats: u32,
 }
 
@@ -320,11 +322,11 @@ impl Silence {
     }
 }
 
-/// An answer that comes with another ID than its request had, as no interconnect may give it. The checker, which judges the design, does not
-/// see it.
+/// An answer with another ID than its request. No interconnect may give such an answer. The checker judges the design,
+/// and does not see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Misrouted {
-    /// Reads, of which it is the last beat, writes, or both.
+    /// Reads, writes, or both. The ID of a read is wrong in its last beat.
     pub access: Access,
     /// The request, counted from 0.
     pub request: u64,
@@ -333,7 +335,7 @@ pub struct Misrouted {
 }
 
 impl Misrouted {
-    /// The ID with which a request of this number is answered.
+    /// The ID in the answer to the request with this number.
     pub(super) fn id(of: Option<Self>, (read, request): (bool, u64), id: u64) -> u64 {
         of.filter(|wrong| wrong.access.hits(read) && wrong.request == request).map_or(id, |wrong| id ^ wrong.flips)
     }

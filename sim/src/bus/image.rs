@@ -78,7 +78,7 @@ impl Memory {
     }
 }
 
-/// Writes beside the place and renames, so that no half of a file is ever there.
+/// Writes a temporary file next to the place and renames it, so that half a file is never there.
 fn save(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(Error::io(path))?;
@@ -124,7 +124,7 @@ fn bytes_of(token: &str, word: usize) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// What stands between spaces and comments, with its line.
+/// The text between spaces and comments, with its line.
 fn tokens(text: &str) -> Result<Vec<(usize, &str)>, Wrong> {
     let mut tokens = Vec::new();
     let mut comment = None;

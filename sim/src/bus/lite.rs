@@ -14,12 +14,12 @@ use crate::{Error, Result, Sim};
 /// How a host behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiteConfig {
-    /// What comes first of a write.
+    /// Whether address or data of a write comes first.
     pub skew: Skew,
     /// Pauses: before VALID on AW, W and AR, of READY on B and R.
     pub stalls: Stalls,
-    /// Most accesses that are open at a time. With 1 they happen in the order in which they were asked for; with more,
-    /// reads and writes overtake each other.
+    /// Most accesses that are open at a time. With 1, accesses happen in the order of the requests. With more, reads
+    /// and writes overtake each other.
     pub open: usize,
     /// Cycles after which a handshake or an answer that does not come is an error. Must exceed skew and pauses.
     pub timeout: u32,
@@ -43,16 +43,16 @@ pub enum Skew {
     DataFirst(u32),
 }
 
-/// An access that was asked for.
+/// An access that was requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(u64);
 
-/// What a design answered.
+/// The answer of a design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The response.
     pub resp: Response,
-    /// What was read; 0 for a write.
+    /// The data of a read; 0 for a write.
     pub data: u64,
     /// The cycle in which the access was first offered.
     pub asked: u64,
@@ -75,7 +75,7 @@ struct Open {
     asked: u64,
 }
 
-/// What is offered on AW, W or AR, and from which cycle on.
+/// The offers on AW, W or AR, and their first cycles.
 struct Offers {
     queue: VecDeque<(u64, Access)>,
     pause: StallPattern,
@@ -130,7 +130,7 @@ pub struct AxiLiteHost {
     answers: BTreeMap<Ticket, Answer>,
     tickets: u64,
     resets: u64,
-    /// Nothing may be offered in this cycle: VALID rises at the first edge after reset, not before.
+    /// No offer is allowed in this cycle: VALID rises at the first edge after reset, not before.
     quiet: bool,
 }
 
@@ -170,7 +170,7 @@ impl AxiLiteHost {
         })
     }
 
-    /// Asks for a write of all bytes of a register.
+    /// Requests a write of all bytes of a register.
     ///
     /// # Panics
     /// When address or data are wider than the ports.
@@ -178,7 +178,7 @@ impl AxiLiteHost {
         self.write_bytes(addr, data, ((1_u16 << self.ports.bus) - 1) as u8)
     }
 
-    /// Asks for a write of the bytes whose bit in `strb` is set.
+    /// Requests a write of the bytes whose bit in `strb` is set.
     ///
     /// # Panics
     /// As [`AxiLiteHost::write`].
@@ -189,7 +189,7 @@ impl AxiLiteHost {
         self.ask(addr, Some((data, strb)))
     }
 
-    /// Asks for a read.
+    /// Requests a read.
     ///
     /// # Panics
     /// When the address is wider than the port.
@@ -197,7 +197,7 @@ impl AxiLiteHost {
         self.ask(addr, None)
     }
 
-    /// The answer, once it is there; it is given out once.
+    /// The answer, once it is there. It is given out once.
     pub fn answer(&mut self, ticket: Ticket) -> Option<Answer> {
         self.answers.remove(&ticket)
     }
@@ -205,7 +205,7 @@ impl AxiLiteHost {
     /// Writes a register and runs cycles, also for the partners, until the answer is there.
     ///
     /// # Errors
-    /// [`Error::BusTimeout`] when it does not come, [`Error::Bus`] for a broken rule, whatever a partner finds.
+    /// [`Error::BusTimeout`] when no answer comes, [`Error::Bus`] for a broken rule, and all errors of partners.
     pub fn store(
         &mut self,
         sim: &mut Sim,
@@ -297,7 +297,7 @@ impl AxiLiteHost {
         }
     }
 
-    /// A reset ends what was begun; what waits in the queue stays.
+    /// A reset ends the accesses that were begun. Accesses in the queue stay.
     fn reset(&mut self) {
         self.checker.reset();
         self.quiet = true;
@@ -311,7 +311,7 @@ impl AxiLiteHost {
         (self.passed, self.read_passed, self.late) = ((0, 0), 0, (0, 0));
     }
 
-    /// Notes what passes at the coming edge.
+    /// Notes the transfers that pass at the coming edge.
     fn advance(&mut self, now: u64) -> bool {
         let Signals { aw, w, b, ar, r } = self.signals;
         self.aw.settle(aw.valid, aw.ready);

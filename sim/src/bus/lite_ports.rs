@@ -73,7 +73,7 @@ impl LitePorts {
         Ok(Self { address_width, ..found })
     }
 
-    /// Sets what the host drives; while it offers nothing the data is nonsense.
+    /// Sets the inputs of the design. Without an offer the data is nonsense.
     pub fn drive(&self, sim: &mut Sim, signals: &Signals) {
         self.aw.drive(sim, &signals.aw);
         self.ar.drive(sim, &signals.ar);
@@ -86,7 +86,7 @@ impl LitePorts {
         sim.poke_u64(self.r.3, u64::from(signals.r.ready));
     }
 
-    /// Reads what the design drives.
+    /// Reads the outputs of the design.
     pub fn sample(&self, sim: &Sim, signals: &mut Signals) {
         let peek = |port| sim.peek_u64(port);
         signals.aw.ready = peek(self.aw.ready) == 1;

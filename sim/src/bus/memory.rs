@@ -9,8 +9,8 @@ use super::signals::Data;
 const PAGE: usize = BOUNDARY as usize;
 const MARKS: usize = PAGE / 64;
 
-/// Bytes at 64-bit addresses, zero until written. A test loads and inspects it without leaving marks; what the design does
-/// through a bus is marked byte by byte.
+/// Bytes at 64-bit addresses, zero until written. A test loads and inspects the memory without leaving marks. Accesses
+/// of the design through a bus are marked byte by byte.
 #[derive(Clone, Default)]
 pub struct Memory {
     pages: Vec<Page>,
@@ -104,19 +104,19 @@ impl Memory {
         self.marked(|page| &page.read)
     }
 
-    /// The first range that the design wrote and that is in none of `allowed`, areas as
-    /// address and number of bytes.
+    /// The first range that the design wrote outside of all areas in `allowed`. An area is an address and a number of
+    /// bytes.
     pub fn written_outside(&self, allowed: &[(u64, u64)]) -> Option<RangeInclusive<u64>> {
         outside(&self.written(), allowed)
     }
 
-    /// The first range that the design read and that is in none of `allowed`, areas as
-    /// address and number of bytes.
+    /// The first range that the design read outside of all areas in `allowed`. An area is an address and a number of
+    /// bytes.
     pub fn read_outside(&self, allowed: &[(u64, u64)]) -> Option<RangeInclusive<u64>> {
         outside(&self.read(), allowed)
     }
 
-    /// Forgets what was read and written, not the bytes.
+    /// Forgets the marks of reads and writes, but not the bytes.
     pub fn clear_marks(&mut self) {
         for page in &mut self.pages {
             page.written.fill(0);
@@ -140,8 +140,8 @@ impl Memory {
         })
     }
 
-    /// What a bus of `bus` bytes reads at `address` on the byte `lanes`. The other lanes hold the complement of memory, so
-    /// that a design which takes them is found out.
+    /// The data that a bus of `bus` bytes reads at `address` on the byte `lanes`. The other lanes hold the complement
+    /// of memory, so that the bench notices a design that takes them.
     #[inline]
     pub(super) fn bus_read(&mut self, page: usize, address: u64, bus: u64, lanes: u128, data: &mut Data) {
         let page = &mut self.pages[page];
@@ -257,7 +257,7 @@ fn outside(marked: &[RangeInclusive<u64>], allowed: &[(u64, u64)]) -> Option<Ran
     for range in marked {
         let mut from = Some(*range.start());
         for &(first, last) in &allowed {
-            // The byte after the last of all does not exist.
+            // There is no byte after the last address.
             from = from.and_then(|at| if (first..=last).contains(&at) { last.checked_add(1) } else { Some(at) });
         }
         if let Some(from) = from.filter(|from| from <= range.end()) {

@@ -1,8 +1,8 @@
-//! Buses: a memory behind AXI4 managers of a design, a host on AXI4-Lite, and checkers that name the broken rule.
+//! Buses: a memory for AXI4 managers of a design, a host on AXI4-Lite, and checkers that name the broken rule.
 //!
 //! [`AxiMemory`] answers the AXI4 manager ports of a design, [`AxiLiteHost`] accesses its registers. Both are partners
-//! ([`Partner`]) in the cycle of poke, settle, peek and tick, and both carry a [`ProtocolChecker`] of their own kind that
-//! is always on. Everything is fixed by configuration and seed.
+//! ([`Partner`]) in the cycle of poke, settle, peek and tick, and both carry a [`ProtocolChecker`] of their own kind
+//! that is always on. Everything is fixed by configuration and seed.
 //!
 //! Ports are the names of AXI in lower case between a prefix and the direction: `mem_awaddr_o`, `mem_awready_i`.
 
@@ -34,12 +34,12 @@ pub use timing::MemoryTiming;
 
 use crate::{Result, Sim};
 
-/// What stands at the ports of a design and takes part in every cycle.
+/// A model at the ports of a design that takes part in every cycle.
 pub trait Partner {
-    /// Sets the inputs of this cycle; they do not depend on the design's outputs of the same cycle.
+    /// Sets the inputs of this cycle. They do not depend on the design's outputs of the same cycle.
     fn drive(&mut self, sim: &mut Sim) -> Result<()>;
 
-    /// Looks at the settled outputs, before the rising edge. Returns whether anything passes at it.
+    /// Looks at the settled outputs, before the rising edge. Returns whether any transfer passes at the edge.
     ///
     /// # Errors
     /// A broken rule.
@@ -48,15 +48,15 @@ pub trait Partner {
     /// Whether nothing is open on its side.
     fn is_idle(&self) -> bool;
 
-    /// What it waits for, for the report of a deadlock.
+    /// The event that it waits for, for the report of a deadlock.
     fn state(&self) -> String;
 }
 
-/// One clock cycle with partners: all drive, the design settles, all sample, the clock ticks. Returns whether anything
-/// passed. [`crate::Run::cycle_with`] does the same beside streams.
+/// One clock cycle with partners: all drive, the design settles, all sample, the clock ticks. Returns whether any
+/// transfer passed. [`crate::Run::cycle_with`] does the same for a bench with streams.
 ///
 /// # Errors
-/// A broken rule, and whatever [`Sim::tick`] returns.
+/// A broken rule, and all errors of [`Sim::tick`].
 pub fn cycle(sim: &mut Sim, partners: &mut [&mut dyn Partner]) -> Result<bool> {
     for partner in partners.iter_mut() {
         partner.drive(sim)?;

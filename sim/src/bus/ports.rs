@@ -49,7 +49,7 @@ impl Names<'_> {
     }
 }
 
-/// The outputs of an address channel. What a design leaves out has AXI's default.
+/// The outputs of an address channel. Signals that a design leaves out have AXI's default.
 pub(super) struct AddressPorts {
     valid: Out,
     addr: Out,

@@ -20,10 +20,10 @@ struct Pending {
     burst: Burst,
     beat: u32,
     page: usize,
-    /// First cycle in which it may be answered.
+    /// First cycle in which the read may be answered.
     due: u64,
     number: u64,
-    /// What the memory's timing calls it.
+    /// Its number in the memory's timing.
     asked: u64,
 }
 
@@ -138,7 +138,7 @@ impl ReadSide {
         pick(&mut self.rng, self.queue.iter().map(|read| (read.id, may(read))))
     }
 
-    /// Takes what passes at the coming edge.
+    /// Takes the transfers that pass at the coming edge.
     #[inline]
     pub fn sample(
         &mut self,
@@ -169,7 +169,7 @@ impl ReadSide {
     }
 }
 
-/// One of the transactions that may be answered, at random; of those with one ID only the first.
+/// One of the transactions that may be answered, at random. Only the first transaction of an ID may be answered.
 pub(super) fn pick<I: Iterator<Item = (u64, bool)> + Clone>(rng: &mut StimulusRng, all: I) -> Option<usize> {
     let first_of_id = |&(index, (id, _)): &(usize, (u64, bool))| all.clone().take(index).all(|(other, _)| other != id);
     let ready = || all.clone().enumerate().filter(|(_, (_, may))| *may).filter(first_of_id).map(|(index, _)| index);

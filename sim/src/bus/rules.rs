@@ -1,4 +1,4 @@
-//! The rules that the checkers hold, and the report of a broken one.
+//! The rules that the checkers know, and the report of a broken rule.
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ impl fmt::Display for Channel {
 
 macro_rules! rules {
     ($($(#[$about:meta])* $name:ident = $section:literal, $words:literal;)*) => {
-        /// A rule of AXI (sections are those of Arm IHI 0022), or a promise of the design that the test was told.
+        /// A rule of AXI (with the section of Arm IHI 0022), or a promise that the test makes for the design.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Rule {
             $($(#[$about])* #[doc = concat!($section, ": ", $words, ".")] $name,)*
@@ -46,7 +46,7 @@ macro_rules! rules {
                 match self { $(Self::$name => $section,)* }
             }
 
-            /// What must hold.
+            /// The text of the rule.
             pub fn words(self) -> &'static str {
                 match self { $(Self::$name => $words,)* }
             }
@@ -103,7 +103,7 @@ pub struct Violation {
 pub enum Side {
     /// The design under test.
     Design,
-    /// The model on the other side: a fault of this crate.
+    /// The model on the other side. This is a fault of this crate.
     Model,
 }
 

@@ -1,4 +1,5 @@
-//! The signals of one AXI4 interface in one cycle, as plain values: what the checker judges and the memory answers.
+//! The signals of one AXI4 interface in one cycle, as plain values. The checker judges them, and the memory answers
+//! them.
 
 use super::rules::Channel;
 
@@ -25,7 +26,7 @@ pub enum Response {
     ExOkay,
     /// The subordinate failed.
     SlvErr,
-    /// Nobody answers at this address.
+    /// There is no subordinate at this address.
     DecErr,
 }
 
@@ -48,7 +49,7 @@ pub struct Wire<T> {
     pub valid: bool,
     /// READY.
     pub ready: bool,
-    /// All else; without meaning while VALID is low.
+    /// All other signals, without meaning while VALID is low.
     pub payload: T,
 }
 

@@ -1,4 +1,4 @@
-//! [`AxiMemory`]: one memory behind any number of AXI4 managers of a design.
+//! [`AxiMemory`]: one memory for any number of AXI4 managers of a design.
 
 use super::checker::ProtocolChecker;
 use super::config::AxiConfig;
@@ -11,7 +11,7 @@ use super::write::WriteSide;
 use super::{Partner, Violation};
 use crate::{Error, Result, Sim};
 
-/// What passed on one interface.
+/// Counts of one interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortStats {
     /// Read addresses taken.
@@ -48,7 +48,7 @@ struct Port {
     stats: PortStats,
 }
 
-/// A byte-addressed memory behind AXI4 managers of a design, with a [`ProtocolChecker`] on each.
+/// A byte-addressed memory that answers AXI4 managers of a design, with a [`ProtocolChecker`] on each.
 #[derive(Default)]
 pub struct AxiMemory {
     memory: Memory,
@@ -66,12 +66,12 @@ impl AxiMemory {
         Self::default()
     }
 
-    /// Answers the manager whose ports begin with `prefix`. It may lack its read half or its write half. `seed` fixes all
-    /// that `config` leaves to chance.
+    /// Answers the manager whose ports begin with `prefix`. It may lack its read half or its write half. `seed` fixes
+    /// all random choices of `config`.
     ///
     /// # Errors
-    /// [`Error::UnknownPort`] when a port is missing, [`Error::Unsupported`] when one has a width that AXI does not know
-    /// or the configuration makes no sense.
+    /// [`Error::UnknownPort`] when a port is missing, [`Error::Unsupported`] when one has a width that AXI does not
+    /// know or the configuration makes no sense.
     pub fn serve(&mut self, sim: &Sim, prefix: &str, config: &AxiConfig, seed: u64) -> Result<()> {
         config.check(prefix)?;
         let names = Names { sim, prefix };
@@ -98,11 +98,11 @@ impl AxiMemory {
         Ok(())
     }
 
-    /// Answers all managers of a name: the one whose ports begin with `prefix`, or those whose ports begin with `prefix0`,
-    /// `prefix1` and so on. Each has random numbers of its own. Returns what their ports begin with.
+    /// Answers all managers of a name: the manager whose ports begin with `prefix`, or managers whose ports begin with
+    /// `prefix0`, `prefix1` and so on. Each has random numbers of its own. Returns the prefixes of their ports.
     ///
     /// # Errors
-    /// Those of [`AxiMemory::serve`]; there is no such manager.
+    /// The errors of [`AxiMemory::serve`]; or there is no such manager.
     pub fn serve_all(&mut self, sim: &Sim, prefix: &str, config: &AxiConfig, seed: u64) -> Result<Vec<String>> {
         let is_there = |prefix: &str| {
             let port = |signal: &str| sim.output(&format!("{prefix}_{signal}_o")).is_ok();
@@ -115,7 +115,7 @@ impl AxiMemory {
         Ok(all)
     }
 
-    /// From now on no answer comes before `timing` has it; nothing may be open.
+    /// From now on no answer comes before `timing` allows it. No transaction may be open.
     pub fn timed_by(&mut self, timing: Box<dyn MemoryTiming>) {
         self.timing = Some(timing);
     }
@@ -130,12 +130,12 @@ impl AxiMemory {
         &self.memory
     }
 
-    /// The bytes, to be loaded.
+    /// The bytes, for loading.
     pub fn memory_mut(&mut self) -> &mut Memory {
         &mut self.memory
     }
 
-    /// What passed on the interface `prefix` so far.
+    /// Counts of the interface `prefix` so far.
     ///
     /// # Panics
     /// When the memory does not serve it.
@@ -143,8 +143,8 @@ impl AxiMemory {
         self.port(prefix).stats
     }
 
-    /// Changes the behaviour of the interface `prefix` from the next cycle on, for instance errors and silence. Pauses and
-    /// rates stay those of [`AxiMemory::serve`].
+    /// Changes the behaviour of the interface `prefix` from the next cycle on, for instance errors and silence. Pauses
+    /// and rates do not change.
     ///
     /// # Panics
     /// When the memory does not serve it.
@@ -164,7 +164,7 @@ impl Partner for AxiMemory {
     fn drive(&mut self, sim: &mut Sim) -> Result<()> {
         let now = sim.cycle_count();
         if self.next.is_none() && now != sim.reset_cycle() && !sim.in_reset() {
-            // It begins in the middle of things: what a reset asks for is long past.
+            // It begins in the middle of a run: the rule about reset does not apply.
             self.resets = sim.resets();
         }
         if sim.resets() != self.resets || sim.in_reset() {
@@ -209,7 +209,7 @@ impl Partner for AxiMemory {
     fn state(&self) -> String {
         let state = |port: &Port| {
             let (reads, writes) = port.open();
-            format!("AXI memory behind `{}`: {reads} reads and {writes} writes are open", port.prefix)
+            format!("AXI memory of `{}`: {reads} reads and {writes} writes are open", port.prefix)
         };
         self.ports.iter().map(state).collect::<Vec<_>>().join("; ")
     }

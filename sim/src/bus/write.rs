@@ -22,11 +22,11 @@ struct Pending {
     burst: Burst,
     beat: u32,
     page: usize,
-    /// First cycle in which it may be answered; data is complete.
+    /// First cycle in which the write may be answered; data is complete.
     due: Option<u64>,
     number: u64,
     worst: Response,
-    /// What the memory's timing calls it.
+    /// Its number in the memory's timing.
     asked: u64,
 }
 
@@ -41,7 +41,7 @@ struct Held {
 pub(super) struct WriteSide {
     pub ports: WritePorts,
     queue: VecDeque<Pending>,
-    /// How many of the queue have all of their data.
+    /// Writes of the queue that have all of their data.
     complete: usize,
     early: VecDeque<WriteData>,
     held: Vec<Held>,
@@ -104,7 +104,7 @@ impl WriteSide {
         let address_is_here = self.complete < self.queue.len();
         let data_may = match config.write_order {
             WriteOrder::AddressFirst => address_is_here,
-            // While data alone waits its address must not be kept waiting for more of it.
+            // While data waits without an address, the address must not wait for more data.
             WriteOrder::Any | WriteOrder::DataFirst => address_is_here || self.early.len() < EARLY,
         };
         let (pause, credit) = (self.data_pause.next_pause(), self.credit.next_cycle());
@@ -163,7 +163,7 @@ impl WriteSide {
         pick(&mut self.rng, self.queue.iter().map(|write| (write.id, may(write))))
     }
 
-    /// Takes what passes at the coming edge.
+    /// Takes the transfers that pass at the coming edge.
     #[inline]
     pub fn sample(
         &mut self,
@@ -208,7 +208,7 @@ impl WriteSide {
             let place = BeatPlace { address, number: self.beats, request: write.number, position: write.beat };
             response(&config.errors, false, &place)
         };
-        // What is never answered may be in memory all the same, and tests look for it.
+        // A write that is never answered may still be in memory, and tests look for it.
         let late = config.late_writes && config.silent_writes.is_none_or(|silence| write.number < silence.request);
         if answer == Response::Okay && late {
             self.held.push(Held { number: write.number, page: write.page, address, beat: *beat });

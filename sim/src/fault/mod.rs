@@ -1,7 +1,7 @@
-//! Faults on purpose, by name: a bench that has not been seen to fail proves nothing.
+//! Faults by name: a bench that has never failed proves nothing.
 //!
-//! A test says which net or which operator to break, and how in Verilog; how the block is printed does not matter. Yosys
-//! reads the design, moves what drives or reads the net, and writes Verilog for the simulator.
+//! A test names the net or the operator to break, and the broken value in Verilog. The layout of the printed block does
+//! not matter. Yosys reads the design, reconnects drivers or readers of the net, and writes Verilog for the simulator.
 //!
 //! ```no_run
 //! # fn example(bench: &dyn sim::Bench, design: &sim::Design) -> sim::Result<()> {
@@ -30,10 +30,10 @@ use crate::lint::{FORMAL, folder_of, incomplete, is_verilog, open_boxes, output,
 use crate::{Bench, Design, Error, Kill, Model, Result, RunOptions, SourceFile};
 use netlist::{Module, Netlist};
 
-/// A fault of a design, in all instances of the module that it is in.
+/// A fault of a design, in all instances of its module.
 ///
-/// Nets are named as in the Verilog: `name`, `array[3]`, `g_lane[2].name`. The net is one of the top, or else of the only
-/// module that has it, unless [`Fault::module`] says where.
+/// Nets are named as in the Verilog: `name`, `array[3]`, `g_lane[2].name`. [`Fault::module`] names the module. Without
+/// it the net is in the top, or else in the only module with a net of this name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     net: String,
@@ -43,7 +43,7 @@ pub struct Fault {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
-    /// The net has the value of an expression: for all, or on the way to one target.
+    /// The net has the value of an expression: for all readers, or on the way to one target.
     Net {
         expression: String,
         into: Option<String>,
@@ -55,25 +55,27 @@ enum Kind {
 }
 
 impl Fault {
-    /// The net has the value of `expression`, in Verilog, as if it stood at the end of the module. There `right` is what the
-    /// net should be: `~right`, `right & 4'd7`, `right | enable_i`.
+    /// The net has the value of `expression`, in Verilog, as if it stood at the end of the module. There `right` is the
+    /// right value of the net: `~right`, `right & 4'd7`, `right | enable_i`.
     ///
-    /// Yosys reads bits past names: bits that are constant stay so for readers, and a register that takes a net which only
-    /// repeats another one takes that. Break what drives such a net, or what reads it.
+    /// Yosys connects readers to bits, not to names. Constant bits stay constant for readers. If a net only repeats
+    /// another net, a register that reads it is connected to the other net. Break the driver or the reader of such a
+    /// net.
     pub fn net(net: &str, expression: &str) -> Self {
         let kind = Kind::Net { expression: expression.to_owned(), into: None };
         Self { net: net.to_owned(), kind, module: None }
     }
 
-    /// The operator nearest to the net, in what drives it, is another one: `Fault::operator("tie", "<", "<=")`. Those of two
-    /// operands only.
+    /// Replaces an operator in the logic that drives the net, the one nearest to the net:
+    /// `Fault::operator("tie", "<", "<=")`. Only operators with two operands can be replaced.
     pub fn operator(net: &str, from: &str, to: &str) -> Self {
         let kind = Kind::Operator { from: from.to_owned(), to: to.to_owned() };
         Self { net: net.to_owned(), kind, module: None }
     }
 
-    /// Of a fault of a net: only in what drives `target`, which is a net, a register (its conditions count), a memory (what
-    /// is written, and when) or an instance (its inputs). Logic on the way up to other registers and instances counts.
+    /// For a fault of a net: only in the logic that drives `target`. A target is a net, a register (with its
+    /// conditions), a memory (data and enable of writes) or an instance (its inputs). The logic reaches back to other
+    /// registers and instances.
     #[must_use]
     pub fn into(mut self, target: &str) -> Self {
         if let Kind::Net { into, .. } = &mut self.kind {
@@ -82,7 +84,7 @@ impl Fault {
         self
     }
 
-    /// The module. The part of its name that tells its parameters may be left out.
+    /// The module. The parameters in its name may be left out.
     #[must_use]
     pub fn module(mut self, module: &str) -> Self {
         self.module = Some(module.to_owned());
@@ -105,8 +107,8 @@ impl fmt::Display for Fault {
 /// `design` with one fault in it. Its formal sections and comments are gone.
 ///
 /// # Errors
-/// [`Error::Design`] when a name or an operator does not exist or is ambiguous, with those there are; whatever Yosys says,
-/// of the expression too.
+/// [`Error::Design`] when a name or an operator does not exist or is ambiguous, with the existing ones; all errors of
+/// Yosys, also about the expression.
 pub fn design(design: &Design, fault: &Fault) -> Result<Design> {
     let mut edited = open_boxes(design);
     let text = broken(&mut edited, fault, "", "write_verilog -noattr faulty.v")?;
@@ -119,11 +121,11 @@ pub fn design(design: &Design, fault: &Fault) -> Result<Design> {
     Ok(edited)
 }
 
-/// `design` with one fault in it, as a netlist in Yosys' format, for proofs: with its formal sections, which see the fault like
-/// everything else, and with the places of properties in the files of `design`.
+/// `design` with one fault in it, as a netlist in Yosys' format, for proofs. It has the formal sections, which see the
+/// fault like all other logic, and the places of properties in the files of `design`.
 ///
 /// # Errors
-/// Those of [`design()`].
+/// The errors of [`design()`].
 pub fn netlist(design: &Design, fault: &Fault) -> Result<SourceFile> {
     let text = broken(&mut open_boxes(design), fault, FORMAL, "write_rtlil faulty.il")?;
     if !text.trim_end().ends_with("end") {
@@ -132,7 +134,7 @@ pub fn netlist(design: &Design, fault: &Fault) -> Result<SourceFile> {
     Ok(SourceFile { name: format!("{}_faulty.il", design.top), text })
 }
 
-/// What Yosys writes of the design, which it reads with `options`, when the fault is in it.
+/// The output of Yosys for the design with the fault. Yosys reads the design with `options`.
 fn broken(design: &mut Design, fault: &Fault, options: &str, write: &str) -> Result<String> {
     let top = design.top.clone();
     let refuse = |why: String| {
@@ -158,13 +160,13 @@ fn broken(design: &mut Design, fault: &Fault, options: &str, write: &str) -> Res
     output(&folder, write.split(' ').next_back().unwrap_or_default())
 }
 
-/// What `proc` does behind `proc_prune`, which leads readers past names.
+/// The commands of `proc` that follow `proc_prune`, which connects readers past names.
 const PROC: &str = "proc_init\nproc_arst\nproc_rom\nproc_mux\nproc_dlatch\nproc_dff\nproc_memwr\nproc_clean";
 
 /// Without it a memory whose word is written as a whole would be written bit by bit, which takes minutes to compile.
 const TIDY: &str = "opt_expr\nopt_reduce\nopt_clean";
 
-/// A folder with `netlist.il`, and what is in it.
+/// A folder with `netlist.il`, and the same netlist parsed.
 fn read(design: &Design, options: &str) -> Result<(Scratch, Netlist)> {
     let folder = folder_of(&design.files)?;
     let outputs = "write_rtlil netlist.il\nwrite_json netlist.json\n";
@@ -176,21 +178,22 @@ fn read(design: &Design, options: &str) -> Result<(Scratch, Netlist)> {
     Ok((folder, netlist))
 }
 
-/// Runs `bench` on `design`, where it must pass, and on the design with each of the faults until it notices: how, in the
-/// order of the faults; `None` when it does not.
+/// Runs `bench` on `design`, where it must pass, and on the design with each of the faults until it notices. Returns
+/// how it notices, in the order of the faults; `None` if it does not.
 ///
 /// # Errors
-/// Those of [`design`] and of [`crate::Model::build`]; the bench fails on the design as it is, or compares nothing.
+/// The errors of [`design`] and of [`crate::Model::build`]; or the bench fails on the design without faults, or
+/// compares nothing.
 pub fn run(bench: &dyn Bench, right: &Design, faults: &[Fault], options: &RunOptions) -> Result<Vec<Option<Kill>>> {
     let judge = Judge::new(bench, &Model::build(right, &options.build)?, options)?;
     let one = |fault: &Fault| judge.run(&Model::build(&design(right, fault)?, &options.build)?, |_| Ok(()));
     faults.iter().map(one).collect()
 }
 
-/// Of which named net a net is another name, in a netlist in Yosys' format.
+/// The named net that a net repeats, in a netlist in Yosys' format.
 struct Alias<'a> {
     of: &'a str,
-    /// Somebody reads it under this name.
+    /// Some cell reads it under this name.
     is_read: bool,
 }
 
@@ -230,7 +233,8 @@ fn commands(netlist: &Netlist, module: &Module, fault: &Fault, alias: Option<Ali
             let holds = |cell: &str| cell.starts_with("$procmux") && cone.iter().any(|(_, c)| *c == cell);
             let all = || module.cells.keys().map(String::as_str);
             let mut commands = module.next_values() + &module.reconnect(net, RIGHT, all().filter(|c| holds(c)));
-            // `proc` leads readers past names. Where this net is the first name of its bits, who reads the bits reads the net.
+            // `proc` connects readers past names. If this net is the first name of its bits, readers of the bits read
+            // the net.
             if let Some(Alias { of, is_read: false }) = alias
                 && !module.is_port(net)
             {
@@ -241,7 +245,7 @@ fn commands(netlist: &Netlist, module: &Module, fault: &Fault, alias: Option<Ali
             if alias.is_none() {
                 commands += &module.reconnect(net, WRONG, all().filter(|c| !holds(c)));
             }
-            // What drove the net drives a wire that Yosys makes and does not name.
+            // The old driver of the net now drives a wire that Yosys makes and does not name.
             commands
                 + &format!(
                     "select -set before w:*\nconnect -nomap -set {net} {WRONG}\nselect -set cut w:* @before %d\n\
@@ -251,7 +255,7 @@ fn commands(netlist: &Netlist, module: &Module, fault: &Fault, alias: Option<Ali
     })
 }
 
-/// `expression` with the name under which the module has what the net should be: it may have a net `right` of its own.
+/// `expression` with the module's name for the right value of the net. The module may have a net `right` of its own.
 fn with_right(expression: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "_$.'".contains(c);
     let renamed = |piece: &str| match piece.strip_prefix("right") {

@@ -1,4 +1,4 @@
-//! A netlist as Yosys' `write_json` has it: what a name stands for, and what drives it.
+//! A netlist as Yosys' `write_json` prints it: the bits of a name, and their drivers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,7 +85,7 @@ impl Netlist {
 }
 
 impl Module {
-    /// Names that the Verilog has.
+    /// Names of the Verilog.
     fn names(&self) -> impl Iterator<Item = &str> {
         self.netnames.iter().filter(|(_, net)| net.hide_name == 0).map(|(name, _)| name.as_str())
     }
@@ -102,8 +102,8 @@ impl Module {
         self.netnames.get(net).map_or(1, |net| net.bits.len().max(1))
     }
 
-    /// The cells that drive `target`, see [`super::Fault::into`], with the number of cells between. Of a register the cell
-    /// itself is among them.
+    /// The cells that drive `target`, see [`super::Fault::into`], with the number of cells between. For a register they
+    /// include its own cell.
     pub fn cone<'a>(&'a self, netlist: &Netlist, target: &str) -> Result<Vec<(usize, &'a str)>, String> {
         let mut drivers: BTreeMap<&Bit, &str> = BTreeMap::new();
         for (name, cell) in &self.cells {
@@ -140,8 +140,8 @@ impl Module {
         Ok(found.into_iter().map(|(cell, depth)| (depth, cell)).collect())
     }
 
-    /// Commands that lead each register to the wire that Yosys makes for its next value, `$0\name[3:0]`. `proc_dff` leads it
-    /// past that wire, and so past the names that the Verilog reads.
+    /// Commands that connect each register to the wire that Yosys makes for its next value, `$0\name[3:0]`. `proc_dff`
+    /// connects it past that wire, and so past the names that the Verilog reads.
     pub fn next_values(&self) -> String {
         let mut names: BTreeMap<&[Bit], Vec<&str>> = BTreeMap::new();
         for name in self.names() {
@@ -199,7 +199,7 @@ impl Cell {
     }
 }
 
-/// Yosys' own names begin with a dollar, those of the Verilog with a backslash.
+/// Yosys' own names begin with a dollar, names of the Verilog with a backslash.
 fn escaped(name: &str) -> String {
     if name.starts_with('$') { name.to_owned() } else { format!("\\{name}") }
 }

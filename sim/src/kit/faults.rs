@@ -1,4 +1,4 @@
-//! Hardware that is broken on purpose: a bench that has not been seen to fail proves nothing.
+//! Faults in a block: a bench that has never failed proves nothing.
 
 use hdl::lang::CatalogBlock;
 
@@ -6,8 +6,9 @@ use super::MakeBench;
 use crate::fault::{self, Fault};
 use crate::{Bench, Design, Kill, RunOptions};
 
-/// Breaks `block` by name, one fault at a time, (what, fault), and demands that its bench notices each: all of them in a
-/// full run, else some ([`seeds::some`]). The seed is fixed: most faults are noticed by most random numbers only.
+/// Puts faults into `block`, one at a time, and demands that its bench notices each. `faults` are pairs of name and
+/// fault. A full run takes all of them, another run some ([`seeds::some`]). The seed is fixed: most faults are noticed
+/// with most random numbers, but not with all.
 ///
 /// # Panics
 /// When a name does not exist, or faults are not noticed.

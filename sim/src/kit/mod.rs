@@ -64,7 +64,7 @@ use crate::{Bench, Design, Run, RunOptions, RunReport, Sim};
 /// must be a function of the run's seed alone.
 ///
 /// # Errors
-/// Parameters that the block refuses.
+/// The block refuses the parameters.
 pub fn bench<'a, B: Block>(
     p: &B,
     work: impl Fn(&mut Sim, &mut Run) -> crate::Result<()> + 'a,
@@ -93,15 +93,15 @@ impl<F: Fn(&mut Sim, &mut Run) -> crate::Result<()>> Bench for BlockBench<F> {
     }
 }
 
-/// What a block's file offers: its testbench for the given parameters.
+/// A function in a block's file that makes its testbench for the given parameters.
 pub type MakeBench<B> = fn(&B) -> anyhow::Result<Box<dyn Bench>>;
 
-/// A fixed piece of work for a complete accelerator, of which the golden recurrence says what it takes: for comparing parameters.
+/// A fixed piece of work for a complete accelerator, for comparing parameters. The golden recurrence gives its cycles.
 #[derive(Debug)]
 pub struct Work<B> {
     /// Names of the numbers.
     pub columns: &'static [&'static str],
-    /// The numbers. Errors say why the work does not fit.
+    /// The numbers. An error says why the work does not fit.
     pub cycles: fn(&B) -> anyhow::Result<Vec<f64>>,
 }
 
@@ -114,17 +114,17 @@ pub fn options(vectors: u64) -> RunOptions {
 /// Runs the bench of one set of parameters.
 ///
 /// # Errors
-/// Parameters that the block or its bench refuses, whatever [`run`](crate::run()) returns.
+/// The block or its bench refuses the parameters; or an error of [`run`](crate::run()).
 pub fn run<B: CatalogBlock>(block: &B, make: MakeBench<B>, options: &RunOptions) -> anyhow::Result<RunReport> {
     let design = Design::from(&hdl::lang::elaborate(block)?);
     Ok(crate::run(&*make(block)?, &design, options)?)
 }
 
-/// Configurations beside the default that an ordinary run takes: each is a model of its own.
+/// Configurations besides the default that an ordinary run takes. Each is a model of its own.
 const SOME: usize = 1;
 
-/// Runs the bench on the default and on configurations of the block, in a full run all of them ([`seeds::some`]); returns the
-/// reports in that order.
+/// Runs the bench on the default and on configurations of the block, in a full run all of them ([`seeds::some`]).
+/// Returns the reports in that order.
 ///
 /// # Errors
 /// The first failure.
@@ -137,7 +137,7 @@ pub fn run_all<B: CatalogBlock>(make: MakeBench<B>, options: &RunOptions) -> any
 /// Runs `count` of a large block's configurations, all of them in a full run ([`seeds::some`]).
 ///
 /// # Errors
-/// Those of [`run`].
+/// The errors of [`run`].
 pub fn run_some<B: CatalogBlock>(
     count: usize,
     make: MakeBench<B>,

@@ -29,7 +29,7 @@ pub enum Elements {
 pub struct Wanted {
     /// Name of its file, without `.npy`.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// Its meaning, in a line.
     pub meaning: &'static str,
     /// Type of its elements.
     pub elements: Elements,
@@ -49,9 +49,9 @@ impl fmt::Display for Wanted {
 /// A bench, and the number of vectors that it has.
 pub type Counted = (Box<dyn Bench>, u64);
 
-/// How the bench of a block is made of tensors.
+/// How the bench of a block is made from tensors.
 pub struct FromTensors<B> {
-    /// The tensors that it takes at these parameters.
+    /// The tensors that the bench takes at these parameters.
     pub wanted: fn(&B) -> anyhow::Result<Vec<Wanted>>,
     /// The bench that drives them.
     pub bench: fn(&B, &Tensors) -> anyhow::Result<Counted>,
@@ -67,7 +67,7 @@ impl Tensors {
     /// Reads each wanted tensor.
     ///
     /// # Errors
-    /// A missing or damaged file, elements of another type, another shape: with the file and what is wanted.
+    /// A file is missing or damaged, or has another type or shape. The error names the file and the expected tensor.
     pub fn read(folder: &Path, wanted: &[Wanted]) -> Result<Self> {
         let mut by_name = BTreeMap::new();
         for one in wanted {

@@ -1,17 +1,18 @@
 //! Can a mutant be noticed at all?
 //!
-//! The design and the mutants become one netlist: both side by side with the same inputs, in reset in the first cycle, and
-//! a property that says that they do the same. For each mutant that is open the added input becomes a constant, and ABC
-//! looks for a run in which they differ, and for a proof that there is none.
+//! The design and the mutants become one netlist. Both are side by side with the same inputs, and in reset in the first
+//! cycle. A property says that they do the same. For each open mutant the added input becomes a constant. ABC then
+//! looks for a run in which both differ, and for a proof that there is no such run.
 //!
-//! First both are taken to be in one state, with the registers of the design for those of the mutant. If no state that the design
-//! gets into gives other outputs or another next state, they are in one state for ever. That decides most of them, often
+//! First both are assumed to be in one state: the mutant uses the registers of the design. If no state that the design
+//! reaches gives other outputs or another next state, both are in one state for ever. That decides most mutants, often
 //! without a solver.
 //!
-//! "The same" is what the contract of a block can mean: outputs are equal, except that the fields of a stream are compared
-//! only while its valid is high; inputs obey the assumptions of the formal section and what
-//! the bench says of them; registers and memories without a reset
-//! start with the same values (zero) in both.
+//! "The same" follows the contract of a block:
+//!
+//! - Outputs are equal, but the fields of a stream are compared only while its valid is high.
+//! - Inputs obey the assumptions of the formal section and the rules of the bench.
+//! - Registers and memories without a reset start with the same values (zero) in both.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,19 +33,19 @@ use crate::process::{ProcessError, Tool};
 use crate::runner::Contract;
 use crate::{Cache, Design, Error, Result, files};
 
-/// How hard to try to decide about a mutant. All but the time is the same on all machines.
+/// The effort to decide about a mutant. All limits except the time mean the same on all machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Length of the runs in which a difference is looked for.
+    /// Length of the runs in which ABC looks for a difference.
     pub cycles: u32,
-    /// Conflicts that the solver may meet in one question; 0 asks only what is answered in a second or two.
+    /// Conflicts that the solver may meet in one question. With 0 only questions of a second or two are asked.
     pub conflicts: u32,
-    /// Time for each of the attempts, for what the other limits do not see.
+    /// Time for each attempt, which also limits the work that the other limits do not count.
     pub time: Duration,
 }
 
 impl Limits {
-    /// Little effort: what is hard to decide stays open. The time is a guard alone: a slow machine decides the same.
+    /// Little effort: hard mutants stay open. The time is only a guard: a slow machine decides the same.
     pub const QUICK: Self = Self { cycles: 20, conflicts: 0, time: Duration::from_secs(600) };
 }
 
@@ -54,7 +55,7 @@ impl Default for Limits {
     }
 }
 
-/// Decides about the mutants with these indices, in this order. What was decided before is in the cache.
+/// Decides about the mutants with these indices, in this order. Earlier verdicts come from the cache.
 pub(super) fn decide(
     mutants: &Mutants,
     contract: &Contract,
@@ -91,7 +92,7 @@ pub(super) fn decide(
     Ok(outcomes.into_iter().flatten().collect())
 }
 
-/// What is equivalent does not depend on the sample: the design, the mutation, and what is asked of both.
+/// The key of a verdict: the design, the mutation, and the questions about both. The sample does not matter.
 fn keys(whole: &Subject, mutations: &[&Mutation], limits: &Limits) -> Result<Vec<String>> {
     let version = Tool::new("yosys").arg("-V").run()?.log();
     let mut common = blake3::Hasher::new();
@@ -129,7 +130,7 @@ fn known(cache: &Cache, key: &str) -> Option<Outcome> {
     }
 }
 
-/// Keeps what a solver said. That none died is no verdict.
+/// Keeps the verdict of a solver. The death of a solver is not a verdict.
 fn store(cache: &Cache, key: &str, outcome: &Outcome) -> Result<()> {
     let value = match outcome {
         Outcome::Equivalent => Value::Bool(true),
@@ -144,38 +145,38 @@ fn store(cache: &Cache, key: &str, outcome: &Outcome) -> Result<()> {
     Ok(())
 }
 
-/// What ABC is asked, from what is quick to what is not; `{F}` and `{C}` stand for the limits.
+/// The questions to ABC, quick ones first; `{F}` and `{C}` stand for the limits.
 ///
-/// Most registers of the two designs are equal, which `lcorr` finds at once, and most signals, which `&scorr` finds soon;
-/// then a short search finds what is easy to find. `scorr` looks for all equal signals, and `pdr` for an invariant. `iprove`
-/// takes what has no state left: it comes last, because it ends the commands when there is some.
+/// Most registers of the two designs are equal, which `lcorr` finds at once. Most signals are equal, which `&scorr`
+/// finds soon. Then a short search finds easy differences. `scorr` looks for all equal signals, and `pdr` for an
+/// invariant. `iprove` proves graphs without a state. It comes last, because it ends the commands if there is a state.
 const QUESTIONS: [&str; 2] = [
     "read_aiger open.aig; fold; orpos; strash; scleanup; lcorr; &get; &scorr; &put; dc2; write_aiger reduced.aig; \
      bmc3 -F 20 -C 2000; iprove -C 5000",
     "read_aiger reduced.aig; scorr -C 50; bmc3 -F {F} -C {C}; dc2; pdr -F 10 -C 2000 -D 500; iprove -C {C}",
 ];
 
-/// What ABC is asked about both in one state: an invariant that says why the mutated logic does not matter.
+/// The question about both in one state: is there an invariant that says why the mutated logic does not matter?
 const IN_ONE_STATE: &str = "read_aiger shared.aig; fold; orpos; strash; scleanup; dc2; write_aiger shared.aig; \
      pdr -F 20 -C 5000 -D 2000; iprove -C 5000";
 
-/// What ABC is asked first about both in one state: whether any state shows a difference, one that never occurs, too.
+/// The first question about both in one state: does any state show a difference, even a state that never occurs?
 const IN_ANY_STATE: &str = "read_aiger any.aig; strash; iprove -C 2000";
 
-/// Gates of both beyond which a proof that looks at more than one cycle takes minutes: it is not tried.
+/// With more gates a proof over more than one cycle takes minutes, and is not tried.
 const LARGE: usize = 15_000;
 
-/// Times that registers are told apart.
+/// Rounds in which pairs of registers are separated.
 const ROUNDS: usize = 3;
 
-/// Both are proved to stay in one state, or in states that differ only where nobody looks: registers that may get other values
-/// are told apart in the next round. Otherwise nothing is known.
+/// Whether both are proved to stay in one state, or in states whose difference has no effect. Registers that may get
+/// other values are separated in the next round. If false, nothing is known.
 pub(super) fn stay_equal(miter: &Miter, bits: &BTreeMap<u32, bool>, time: Duration) -> Result<bool> {
     let mut pairs = miter.pairs.clone();
     let is_large = miter.both.gates() > LARGE;
     for _ in 0..if is_large { 1 } else { ROUNDS } {
         let shared = miter.both.in_one_state(&pairs).with_constants(bits);
-        // Properties of the graph come before those of the pairs.
+        // Properties of the graph come before properties of the pairs.
         let known: Vec<bool> = shared.known().collect();
         let own = known.len() - pairs.len();
         let kept: Pairs = pairs.iter().zip(&known[own..]).filter(|(_, known)| **known).map(|(pair, _)| *pair).collect();
@@ -256,12 +257,12 @@ fn answer(line: &str) -> Option<Outcome> {
 /// Pairs of numbers.
 type Pairs = Vec<(u32, u32)>;
 
-/// Both in one graph.
+/// Design and mutants in one graph.
 pub(super) struct Miter {
     both: Aig,
     /// The inputs that choose the mutant: the bit in its number, and the input.
     select: Pairs,
-    /// Latches of the design, each with that of the mutants.
+    /// Latches of the design, each with the mutants' latch.
     pairs: Pairs,
     folder: Scratch,
 }
@@ -331,7 +332,7 @@ fn select_and_pairs(both: &Aig, map: &str) -> (Pairs, Pairs) {
             pairs.entry(other).or_insert(one);
         }
     }
-    // The first of a pair is in no other one as the second.
+    // The first latch of a pair is in no other pair as the second.
     let seconds: Vec<u32> = pairs.keys().copied().collect();
     let pairs = pairs.into_iter().filter(|(_, one)| seconds.binary_search(one).is_err());
     (select, pairs.map(|(other, one)| (one, other)).collect())

@@ -13,11 +13,10 @@ use crate::lint::open_boxes;
 
 /// Finds the mutations of a design in the modules that are wanted by name, and chooses among them.
 ///
-/// A module has more of them in the sample the larger it is, with the root of its size: small controllers do not drown in
-/// arrays.
+/// The share of a module in the sample grows with the root of its size, so small controllers do not drown in arrays.
 ///
-/// Left out are clocks and resets, which the construction language does not name; modules from outside, and modules that
-/// are simulated as another one.
+/// Left out are clocks and resets, which the construction language does not name; modules from outside; and modules
+/// with another module in their place in simulations.
 #[must_use]
 pub fn list_ir(design: &Elaborated, sample: Sample, wanted: impl Fn(&str) -> bool) -> Mutations {
     let places: Vec<Arc<FaultPlace>> =
@@ -27,8 +26,8 @@ pub fn list_ir(design: &Elaborated, sample: Sample, wanted: impl Fn(&str) -> boo
         *sizes.entry(&place.module).or_default() += place.turns() * place.kinds().count() as u64;
     }
     let available = sizes.values().sum::<u64>() as usize;
-    // Each mutation draws a number of its own, so that a new one does not shift the choice among the others. The first ones
-    // stay, the last of them on top.
+    // Each mutation draws a number of its own, so that a new one does not shift the choice among the others. The first
+    // ones stay, the last of them on top.
     let mut drawn: BinaryHeap<(u64, usize, u64, u32, Kind)> = BinaryHeap::new();
     for (at, place) in places.iter().enumerate() {
         let root = (sizes[place.module.as_str()] as f64).sqrt();
@@ -37,7 +36,7 @@ pub fn list_ir(design: &Elaborated, sample: Sample, wanted: impl Fn(&str) -> boo
         for turn in 0..place.turns() {
             for (bit, kind) in place.kinds() {
                 let draw = mixed(name ^ mixed(turn << 32 | u64::from(bit) << 3 | kind as u64));
-                // Between 0 and 1; the waiting time for something that happens so often.
+                // A number between 0 and 1, and the waiting time for an event of this rate.
                 let share = ((draw >> 11) + 1) as f64 / (1_u64 << 53) as f64;
                 let wait = -share.ln() * root;
                 if drawn.len() < sample.count || drawn.peek().is_some_and(|last| wait.to_bits() < last.0) {
@@ -57,14 +56,14 @@ pub fn list_ir(design: &Elaborated, sample: Sample, wanted: impl Fn(&str) -> boo
 }
 
 impl Mutations {
-    /// The design with all mutations of the sample, each behind its number at the input [`SELECT`](super::SELECT), from 1. For a netlist, which
-    /// only Yosys can change, it is the design as it is.
+    /// The design with all mutations of the sample. The input [`SELECT`](super::SELECT) selects a mutation by its
+    /// number, from 1. Only Yosys can change a netlist, so for a netlist this is the unchanged design.
     #[must_use]
     pub fn mutated(&self) -> Design {
         self.only(&(0..self.chosen.len()).collect::<Vec<_>>())
     }
 
-    /// The same with those alone that stand at these places of the sample.
+    /// The design with only the mutations at these places of the sample.
     #[must_use]
     pub fn only(&self, indices: &[usize]) -> Design {
         match &self.source {
@@ -74,7 +73,7 @@ impl Mutations {
     }
 }
 
-/// All bits of a number, each dependent on all of them.
+/// Mixes a number: each bit of the result depends on all bits.
 fn mixed(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

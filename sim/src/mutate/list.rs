@@ -1,4 +1,4 @@
-//! What can be broken, and a sample of it.
+//! The mutations of a design, and a sample of them.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Every mutation there is.
+    /// Every mutation.
     pub const ALL: Self = Self { count: usize::MAX, seed: 1 };
 }
 
@@ -26,13 +26,13 @@ impl Sample {
 pub struct Mutation {
     /// Module, as the Verilog has it.
     pub module: String,
-    /// Yosys' name of the cell, which has the operator and the place in it; or that of an instance.
+    /// Yosys' name of the cell, which contains the operator and the place; or the name of an instance.
     pub cell: String,
     /// Port of the cell.
     pub port: String,
     /// Bit of that port.
     pub bit: u32,
-    /// Yosys' name for what happens to it: `inv`, `const0`, `const1`, `cnot0`, `cnot1`.
+    /// Yosys' name of the change: `inv`, `const0`, `const1`, `cnot0`, `cnot1`.
     pub mode: String,
     /// The named net of that bit, if it has one.
     pub net: Option<String>,
@@ -40,7 +40,7 @@ pub struct Mutation {
     pub place: Option<String>,
     /// The Verilog there, when it is a single line.
     pub text: Option<String>,
-    /// What makes it: the options of Yosys' `mutate`, or the name of the place in the design.
+    /// The options of Yosys' `mutate` that make it, or the name of the place in the design.
     pub options: String,
     /// The fault, for a design of the construction language.
     pub fault: Option<Fault>,
@@ -74,10 +74,10 @@ impl fmt::Display for Mutation {
     }
 }
 
-/// What the mutations are applied to.
+/// The subject of the mutations.
 #[derive(Clone, Debug)]
 pub(super) enum Source {
-    /// The design as Yosys understands it, in its own format.
+    /// The design in Yosys' own format.
     Netlist(String),
     /// The elaborated design.
     Ir(hdl::lang::Design),
@@ -90,22 +90,22 @@ pub struct Mutations {
     pub(super) source: Source,
     /// Number of mutations that the design has.
     pub available: usize,
-    /// Those chosen.
+    /// The mutations of the sample.
     pub chosen: Vec<Mutation>,
 }
 
 /// Finds the mutations of the netlist of `design` and chooses among them.
 ///
-/// Left out are those of clock pins, which are no decision of a design, and of the enable of asynchronous reads, which
-/// Yosys cannot express.
+/// Left out are mutations of clock pins, which are no decision of a design, and of the enable of asynchronous reads,
+/// which Yosys cannot express.
 ///
 /// # Errors
-/// Whatever Yosys says of the design.
+/// Yosys refuses the design.
 pub fn list(design: &Design, sample: Sample) -> Result<Mutations> {
     let design = &open_boxes(design);
     let folder = folder_of(&design.files)?;
-    // Yosys asks for a number. It is a C integer. A table stays logic: as a memory, it has contents that Yosys breaks and then
-    // cannot write.
+    // Yosys asks for a number. It is a C integer. A table stays logic: as a memory, it has contents that Yosys breaks
+    // and then cannot write.
     let script = format!(
         "{}\nproc -norom\nopt_expr\nopt_reduce\nopt_clean\nwrite_rtlil netlist.il\nmutate -list 2000000000 -seed 1 -o list.txt\n",
         read_script(design, "")
@@ -144,7 +144,7 @@ fn parse(line: &str, design: &Design) -> Option<Mutation> {
     let value = |name: &str| pairs().find(|(key, _)| *key == name).map(|(_, value)| value.to_owned());
     let kept = pairs().filter(|(key, _)| !matches!(*key, "-wire" | "-wirebit" | "-src"));
     let options: Vec<String> = kept.map(|(key, value)| format!("{key} {value}")).collect();
-    // The first place is that of the net, if there is one.
+    // The first place belongs to the net, if there is one.
     let place = pairs().rfind(|(key, _)| *key == "-src").map(|(_, value)| value.to_owned());
     let text = place.as_deref().and_then(|place| excerpt(design, place));
     Some(Mutation {

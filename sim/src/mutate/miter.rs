@@ -9,15 +9,15 @@ use crate::lint::{FORMAL, read_script};
 use crate::runner::Contract;
 use crate::{Design, Dir, Port, SourceFile};
 
-/// What is put beside its mutants: a design, or a module of one.
+/// The design, or a module of one, that is put next to its mutants.
 pub(super) struct Subject<'a> {
     pub design: &'a Design,
     pub ports: &'a [Port],
     pub source: &'a Source,
-    /// What is known of its ports; of a module nothing.
+    /// The known rules of its ports; for a module none.
     pub contract: &'a Contract,
-    /// A whole design: its inputs obey the assumptions of the formal sections, and its outputs mean nothing during reset. What
-    /// a module does during reset may be kept around it.
+    /// A whole design: its inputs obey the assumptions of the formal sections, and its outputs mean nothing during
+    /// reset. For a module this does not hold: modules around it may store its outputs during reset.
     pub is_whole: bool,
 }
 
@@ -115,8 +115,8 @@ pub(super) fn miter(subject: &Subject, select_width: u32) -> String {
     )
 }
 
-/// The files of a design, with assumptions that hold in the cycle that they are about. What is assumed at a clock edge is a
-/// register for Yosys, and would be known one cycle late.
+/// The files of a design, with assumptions that hold in the cycle that they are about. Yosys makes a register of an
+/// assumption at a clock edge, so it would hold one cycle late.
 pub(super) fn at_once(files: &[SourceFile]) -> Vec<SourceFile> {
     const EDGE: &str = "always @(posedge clk_i) ";
     let text = |text: &str| {

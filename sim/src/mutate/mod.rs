@@ -1,11 +1,13 @@
 //! Mutation: does a bench notice small faults anywhere in the hardware?
 //!
-//! A mutation is a fault of one bit: inverted, stuck, or dependent on its neighbour. [`list_ir`] samples those of a design
-//! of the construction language by a seed, [`list`] those of any Verilog: Yosys' `mutate` finds them in the netlist.
-//! [`build`] puts all of the sample into one model, each behind a value of a hidden input, because
-//! compiling a model takes seconds and running a bench on a small block milliseconds. A design of the construction
-//! language runs in the native engine, like the design without mutations. [`run`] runs the bench on each of
-//! them until it notices, and asks ABC of those that it did not whether they can be noticed at all.
+//! A mutation is a fault of one bit: inverted, stuck, or dependent on its neighbour. [`list_ir`] samples the mutations
+//! of a design of the construction language by a seed. [`list`] samples the mutations of any Verilog, which Yosys'
+//! `mutate` finds in the netlist.
+//!
+//! [`build`] puts the whole sample into one model, and a hidden input selects a mutation. Compiling a model takes
+//! seconds, while a run of a bench on a small block takes milliseconds. A design of the construction language runs in
+//! the native engine, like the design without mutations. [`run`] runs the bench on each mutant until it notices. For
+//! the other mutants it asks ABC whether they can be noticed at all.
 //!
 //! ```no_run
 //! # fn example(bench: &dyn sim::Bench, design: &sim::Design) -> sim::Result<()> {

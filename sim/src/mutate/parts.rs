@@ -1,8 +1,8 @@
-//! Mutants that make no difference in the module that they are in, or in one around it.
+//! Mutants that make no difference in their module, or in a module around it.
 //!
-//! A module has the same reset as the whole design, which is low in the first cycle; nothing else is assumed of its inputs, and
-//! all of its outputs count. Then a mutant that does the same in a module does so wherever the module stands. A mutant that does not is
-//! taken to all modules around it, up to those that stand in the top of the design.
+//! A module has the same reset as the whole design, which is low in the first cycle. Nothing else is assumed of its
+//! inputs, and all of its outputs count. So if a mutant makes no difference in a module, it makes none in any instance
+//! of it. If it makes a difference, it is tried in the parents of the module, up to the modules directly below the top.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -20,12 +20,12 @@ use crate::{Design, Result};
 /// Names these rules in the keys of kept verdicts.
 pub(super) const RULES: &str = "parts 1";
 
-/// Time for a question about a part: one that takes longer is asked about the whole.
+/// Time for a question about a part. A question that takes longer is asked about the whole design.
 const TIME: Duration = Duration::from_secs(5);
 
-/// For each mutant whether it is proved to do the same in each module that it is in, or in modules around them.
+/// For each mutant: whether it is proved to make no difference in each of its modules, or in modules around them.
 pub(super) fn proved(ir: &Elaborated, mutations: &[&Mutation], limits: &Limits) -> Result<Vec<bool>> {
-    // By module what is open there. Children come before parents, so that a module is looked at once.
+    // Open mutants by module. Children come before parents, so each module is looked at once.
     let names = ir.module_names();
     let (modules, top) = (&names[..names.len() - 1], names[names.len() - 1]);
     let mut open: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
@@ -51,7 +51,7 @@ pub(super) fn proved(ir: &Elaborated, mutations: &[&Mutation], limits: &Limits) 
     Ok((0..mutations.len()).map(|at| !failed.contains(&at)).collect())
 }
 
-/// Those of some mutants that are not proved to do the same in a module.
+/// The mutants, of the given ones, that are not proved to make no difference in a module.
 fn not_proved(
     ir: &Elaborated,
     module: &str,
@@ -174,7 +174,7 @@ mod tests {
         }
     }
 
-    /// What is proved of the result in the inner module, by what is wrong with it.
+    /// Mutants of the result in the inner module: which are proved to make no difference.
     fn of_the_result(twice: bool) -> Vec<(String, bool)> {
         let ir = elaborate(&Whole { twice }).unwrap();
         let all = list_ir(&ir, Sample::ALL, |module| module == "differ").chosen;

@@ -1,4 +1,4 @@
-//! What became of the mutants.
+//! The results of mutants.
 
 use std::fmt;
 
@@ -7,29 +7,29 @@ use serde_json::Value;
 use super::Mutation;
 use crate::Kill;
 
-/// What became of a mutant.
+/// The result of a mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The bench noticed.
     Killed(Kill),
-    /// The bench did not notice, and nobody could: proved to do the same.
+    /// The bench did not notice, and no bench could: the mutant is proved equivalent.
     Equivalent,
     /// The bench did not notice.
     Survived {
-        /// The cycle, counted from the first in reset, in which outputs differ in a shortest run that shows it, when one was
-        /// found; else it could not be decided.
+        /// The cycle in which outputs differ in a shortest run, counted from the first cycle of reset. `None`: no such
+        /// run was found, and the mutant is undecided.
         differs_in: Option<u32>,
     },
-    /// The bench did not notice, and whether it could is not known: a tool died or took too long.
+    /// The bench did not notice, and there is no verdict whether it could: a tool died or took too long.
     NoAnswer(String),
 }
 
-/// A mutant and what became of it.
+/// A mutant and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tested {
     /// The mutation.
     pub mutation: Mutation,
-    /// What became of it.
+    /// Its result.
     pub outcome: Outcome,
 }
 
@@ -42,9 +42,9 @@ pub struct Report {
     pub parameters: Value,
     /// Mutations that the design has.
     pub available: usize,
-    /// Those that were tested.
+    /// The tested mutants.
     pub tested: Vec<Tested>,
-    /// Cycles of the bench on the design as it is.
+    /// Cycles of the bench on the unchanged design.
     pub cycles: u64,
     /// Seconds that the runs took.
     pub run_seconds: f64,
@@ -77,7 +77,7 @@ impl Report {
         self.count(|o| matches!(o, Outcome::NoAnswer(_)))
     }
 
-    /// Mutants that the bench should have noticed, as far as is known.
+    /// Mutants that the bench should have noticed, as far as known.
     pub fn survivors(&self) -> impl Iterator<Item = &Tested> {
         self.tested.iter().filter(|t| matches!(t.outcome, Outcome::Survived { .. }))
     }
@@ -87,8 +87,8 @@ impl Report {
         self.tested.len() - self.equivalent()
     }
 
-    /// The share of killed mutants among those that are not proved equivalent; what has no answer is not killed. 1 when
-    /// there are none.
+    /// The share of killed mutants among all that are not proved equivalent. A mutant without a verdict is not killed.
+    /// 1 if there are no such mutants.
     pub fn share(&self) -> f64 {
         match self.judged() {
             0 => 1.0,

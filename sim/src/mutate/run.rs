@@ -11,17 +11,17 @@ use crate::{
     Bench, BuildOptions, Cache, Design, Dir, Effort, Error, Kill, Model, Port, Result, RunOptions, SourceFile,
 };
 
-/// The input of a model with mutants that chooses one of them by its number, from 1; at 0 it is the design as it is.
+/// The input of a model with mutants that chooses a mutant by its number, from 1. At 0 the design is unchanged.
 pub const SELECT: &str = "senbazuru_select_i";
 
-/// Runs of a mutant that is not noticed, each with another seed. A register that is not reset starts with the right value
-/// in half of them.
+/// Runs of a mutant that is not noticed, each with another seed. A register without reset starts with the right value
+/// in half of the runs.
 const STARTS: u64 = 8;
 
-/// Runs before a proof is tried: most of what is noticed at all is noticed soon, and a proof takes longer than a run.
+/// Runs before a proof is tried. Most mutants that are noticed are noticed soon, and a proof takes longer than a run.
 const BEFORE_PROOFS: u64 = 3;
 
-/// Later runs, of what is not proved equivalent, have so many times as many vectors.
+/// Later runs, of mutants that are not proved equivalent, have so many times as many vectors.
 const LONGER: u64 = 8;
 
 /// A compiled model of a design with a sample of its mutations.
@@ -30,7 +30,7 @@ pub struct Mutants {
     pub(super) design: Design,
     pub(super) model: Model,
     pub(super) source: Source,
-    /// Where verdicts of proofs are kept, as the models.
+    /// The cache of models and of verdicts.
     pub(super) cache: Cache,
     pub(super) list: Vec<Mutation>,
     available: usize,
@@ -41,7 +41,7 @@ pub struct Mutants {
 pub struct Options {
     /// Seed, vectors and patience. Waveforms and coverage are not made.
     pub run: RunOptions,
-    /// How hard to try to prove that a mutant which was not noticed cannot be; `None` does not try.
+    /// The effort to prove that a mutant cannot be noticed; `None` does not try.
     pub proof: Option<Limits>,
 }
 
@@ -52,10 +52,10 @@ impl Default for Options {
 }
 
 impl Mutants {
-    /// Runs `bench` on the design as it is.
+    /// Runs `bench` on the unchanged design.
     ///
     /// # Errors
-    /// The bench fails, or compares nothing.
+    /// The bench fails or compares nothing.
     pub fn effort(&self, bench: &dyn Bench, options: &RunOptions) -> Result<Effort> {
         Ok(Judge::new(bench, &self.model, options)?.effort)
     }
@@ -66,7 +66,7 @@ pub(super) fn select_width(count: usize) -> u32 {
     usize::BITS - count.leading_zeros()
 }
 
-/// Yosys commands that apply mutations to a design, each behind its number, from 1.
+/// Yosys commands that apply mutations to a design. A number at the input selects one, from 1.
 pub(super) fn commands<'a>(mutations: impl ExactSizeIterator<Item = &'a Mutation>) -> String {
     let width = select_width(mutations.len());
     let one = |(index, mutation): (usize, &Mutation)| {
@@ -75,10 +75,10 @@ pub(super) fn commands<'a>(mutations: impl ExactSizeIterator<Item = &'a Mutation
     mutations.enumerate().map(one).collect()
 }
 
-/// Applies all chosen mutations to one design, each behind a value of an added input, and compiles it.
+/// Applies all chosen mutations to one design, where an added input selects one of them, and compiles the design.
 ///
 /// # Errors
-/// [`Error::Unsupported`] when there is nothing to mutate; whatever Yosys and [`Model::build`] say.
+/// [`Error::Unsupported`] when there is nothing to mutate; and all errors of Yosys and [`Model::build`].
 pub fn build(mutations: Mutations, options: &BuildOptions) -> Result<Mutants> {
     let Mutations { design, source, available, chosen: list } = mutations;
     if list.is_empty() {
@@ -93,7 +93,7 @@ pub fn build(mutations: Mutations, options: &BuildOptions) -> Result<Mutants> {
     Ok(Mutants { model, design, source, cache: options.cache.clone(), list, available })
 }
 
-/// The elaborated design with mutations, each behind its number, from 1.
+/// The elaborated design with mutations. A number at the input selects one, from 1.
 pub(super) fn with_faults<'a>(
     ir: &hdl::lang::Design,
     mutations: impl Iterator<Item = &'a Mutation>,
@@ -105,7 +105,7 @@ pub(super) fn with_faults<'a>(
 /// A netlist with mutations, as a design.
 fn mutated_netlist(design: &Design, netlist: &str, list: &[Mutation]) -> Result<Design> {
     let width = select_width(list.len());
-    // Verilator gets it wrong when a bit of a net is driven by logic that reads another bit of the net.
+    // Verilator computes wrong values if logic that reads a bit of a net drives another bit of the same net.
     let script =
         format!("read_rtlil netlist.il\n{}splitnets -driver\nwrite_verilog -noattr mutated.v\n", commands(list.iter()));
     let folder = folder_of(&[SourceFile { name: "netlist.il".into(), text: netlist.to_owned() }])?;
@@ -124,11 +124,11 @@ fn mutated_netlist(design: &Design, netlist: &str, list: &[Mutation]) -> Result<
     Ok(mutated)
 }
 
-/// Runs `bench` on the design as it is and on each mutant, each until the bench notices. What it does not notice and what is
-/// not proved to do the same is run again with other seeds.
+/// Runs `bench` on the unchanged design and on each mutant, until the bench notices. Mutants that it does not notice,
+/// and that are not proved equivalent, are run again with other seeds.
 ///
 /// # Errors
-/// The bench fails on the design as it is, or compares nothing.
+/// The bench fails on the unchanged design, or compares nothing.
 pub fn run(bench: &dyn Bench, mutants: &Mutants, options: &Options) -> Result<Report> {
     let mut seconds = [0.0; 2];
     let undecided =

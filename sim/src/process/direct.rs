@@ -1,4 +1,4 @@
-//! Verilator without the Perl script in front of it, which takes longer to start than a small model takes to verilate.
+//! Verilator without its Perl script. The script takes longer to start than a small model takes to verilate.
 
 use std::env;
 use std::ffi::OsString;
@@ -10,8 +10,8 @@ const ELSEWHERE: [&str; 2] = ["VERILATOR_BIN", "VERILATOR_ROOT"];
 /// As the script does: deep designs need more stack than a shell gives.
 pub(super) const START: [&str; 2] = ["-c", "ulimit -s unlimited 2>/dev/null; exec \"$0\" \"$@\""];
 
-/// The program beside the first `verilator` on PATH, where there is one and nothing says that it is to be looked for elsewhere.
-/// `given` are variables that the call sets itself.
+/// The program next to the first `verilator` on PATH, if there is one and no variable says that the program is
+/// elsewhere. `given` are variables that the call sets itself.
 pub(super) fn verilator(given: &[(String, OsString)]) -> Option<PathBuf> {
     let var = |name: &str| {
         let given = given.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone());
@@ -39,7 +39,7 @@ mod tests {
             fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
             fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
         };
-        // What the machine says of Verilator does not matter here.
+        // Variables of this machine about Verilator must not matter here.
         let [first, second] = super::ELSEWHERE;
         let call = |first_is: &str, second_is: &str| {
             let tool = Tool::new("verilator").args(["--cc", "a b"]).env("PATH", folder.path());

@@ -1,4 +1,4 @@
-//! Why a program gave no result, and how the death of a tool is told from its judgement.
+//! Why a program gave no result, and how to distinguish the death of a tool from its verdict.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -23,8 +23,8 @@ impl ToolMissing {
     }
 }
 
-/// Why a program gave no [`Output`](super::Output). None of these says anything about the design that the program was
-/// given: what is asked again later may well succeed.
+/// Why a program gave no [`Output`](super::Output). None of these errors says anything about the design. The same call
+/// may succeed later.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
     /// The program is not installed.
@@ -71,7 +71,7 @@ pub enum Death {
     Code {
         /// Exit code.
         code: i32,
-        /// What gave it away.
+        /// The line that shows the reason.
         sign: String,
     },
 }
@@ -92,8 +92,8 @@ impl fmt::Display for Death {
 }
 
 impl Death {
-    /// The death that an exit code above 0 together with the output means, if it means one. Tools that start other
-    /// tools end with a code of their own when those die, and only their messages tell.
+    /// Whether an exit code above 0 and the output mean that a program died, and how. If a tool starts other tools and
+    /// one of them dies, the tool ends with a code of its own, and only its messages tell.
     pub(super) fn of(code: i32, log: &str) -> Option<Self> {
         if let Some(number) = shell_signal(code) {
             return Some(Self::Signal(number));
@@ -103,7 +103,7 @@ impl Death {
     }
 }
 
-/// What programs print when they, or what they started, could not go on for a reason outside of their input.
+/// Messages of programs that could not go on for a reason outside of their input, or whose child programs could not.
 const SIGNS: [&str; 16] = [
     // The system.
     "No space left on device",
@@ -119,14 +119,14 @@ const SIGNS: [&str; 16] = [
     "virtual memory exhausted",
     "out of memory allocating",
     "signal terminated program",
-    // The script `verilator` of its program; yosys-smtbmc of its solver.
+    // The script `verilator` about its program; yosys-smtbmc about its solver.
     "Verilator threw signal",
     "Solver terminated unexpectedly",
     "Unexpected EOF response from solver",
     "BrokenPipeError",
 ];
 
-/// `ABC: execution of command ".." failed: return code 137.`: Yosys of a program that it started through a shell.
+/// `ABC: execution of command ".." failed: return code 137.`: Yosys about a program that it started through a shell.
 fn lost_child(line: &str) -> bool {
     let code = line.split_once("failed: return code ").map(|(_, rest)| rest.trim_end_matches('.'));
     code.and_then(|code| code.parse().ok()).and_then(shell_signal).is_some()
@@ -158,7 +158,7 @@ fn signal_name(number: i32) -> Option<&'static str> {
     })
 }
 
-/// The end of a log, where a tool says why it stops.
+/// The end of a log, in which a tool says why it stops.
 fn last_lines(log: &str) -> String {
     const SHOWN: usize = 10;
     let lines: Vec<&str> = log.lines().collect();

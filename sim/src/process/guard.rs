@@ -1,9 +1,10 @@
-//! Children die with us, however we die.
+//! Child programs end with this process, however it ends.
 //!
-//! A destructor does not run when a process is killed. So each program runs in a process group of its own, and a small
-//! shell outside of all groups, the watcher, knows the groups that are running. It reads from a pipe whose other end only
-//! we hold: when we are gone, for whatever reason, it reads the end of the file and kills the groups. A program that was
-//! started a moment before and that the watcher has not heard of yet gets the system's signal at the death of its parent.
+//! A destructor does not run when a process is killed. So each program runs in a process group of its own. A small
+//! shell outside of all groups, the watcher, knows the running groups. It reads from a pipe whose other end only this
+//! process holds. When this process ends, for whatever reason, the watcher reads the end of the file and kills the
+//! groups. It may not know yet a program that was just started. Such a program gets the system's signal at the death of
+//! its parent.
 
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
@@ -12,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::process::{Pid, Signal};
 
-/// Reads `+ GROUP` and `- GROUP`. Outlives the signals that end us.
+/// Reads `+ GROUP` and `- GROUP`. Outlives the signals that end this process.
 const WATCHER: &str = r#"
 trap '' HUP INT QUIT TERM
 groups=' '
@@ -27,7 +28,7 @@ for group in $groups; do kill -s KILL -- "-$group"; done
 
 static PIPE: Mutex<Option<ChildStdin>> = Mutex::new(None);
 
-/// A running program that ends with us.
+/// A running program that ends with this process.
 pub(super) struct Guarded(pub Child);
 
 impl Guarded {
@@ -66,7 +67,8 @@ fn group(child: &Child) -> Option<Pid> {
     i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
-/// Tells the watcher, and starts one if there is none. Without a watcher the direct children still die with us.
+/// Tells the watcher, and starts one if there is none. Without a watcher the direct children still end with this
+/// process.
 fn tell(what: char, child: &Child) {
     let mut pipe = PIPE.lock().unwrap_or_else(PoisonError::into_inner);
     let line = format!("{what} {}\n", child.id());

@@ -94,11 +94,11 @@ impl Tool {
     /// Runs to the end and captures the output. A non-zero exit status is not an error here: see [`Output::success`].
     ///
     /// # Errors
-    /// [`ProcessError::Died`] when a signal ended the program, or its output says that it stopped for lack of memory or
-    /// disk, or because a program that it started died: whatever it was asked has no answer then.
+    /// [`ProcessError::Died`] when a signal ended the program. Also when its output says that it stopped for lack of
+    /// memory or disk, or because a program that it started died. There is no verdict then.
     pub fn run(&self) -> Result<Output, ProcessError> {
         let start = Instant::now();
-        // What the program leaves in the system's temporary folder when it is killed goes with ours.
+        // Temporary files of a killed program go away with our temporary folder.
         let scratch = files::scratch().map_err(|e| self.io_error(e))?;
         let mut child = self.spawn(scratch.path())?;
         let pipes = Pipes::start(&mut child.0, self.stdin.clone());
@@ -158,10 +158,10 @@ impl Tool {
     }
 }
 
-/// What a finished program left.
+/// The result of a finished program.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// Exit code. There always is one: a program that a signal ended is [`ProcessError::Died`].
+    /// Exit code. It always exists: for a program that a signal ended there is [`ProcessError::Died`].
     pub code: Option<i32>,
     /// Standard output; invalid UTF-8 replaced.
     pub stdout: String,
@@ -198,7 +198,8 @@ fn wait_until(child: &mut Guarded, deadline: Instant) -> bool {
     }
 }
 
-/// Nanoseconds that this thread has run, not counting the time in which others had its processor; 0 where the system does not say.
+/// Nanoseconds that this thread has run, without the time in which others had its processor; 0 if the system does not
+/// say.
 #[must_use]
 pub fn processor_time() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();

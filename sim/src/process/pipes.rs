@@ -16,7 +16,7 @@ impl Pipes {
     pub fn start(child: &mut Child, input: Option<Vec<u8>>) -> Self {
         let (sender, closed) = mpsc::channel();
         if let (Some(mut pipe), Some(data)) = (child.stdin.take(), input) {
-            // A program that ends without reading its input closes the pipe; that is its right, not an error.
+            // A program may end without reading its input, and then closes the pipe. This is not an error.
             std::thread::spawn(move || drop(pipe.write_all(&data)));
         }
         let stdout = drain(child.stdout.take(), sender.clone());
@@ -39,7 +39,7 @@ fn drain(pipe: Option<impl Read + Send + 'static>, done: mpsc::Sender<()>) -> Jo
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {
-            // A read error ends the capture; what came before it is still worth showing.
+            // A read error ends the capture. The output before it is still shown.
             let _ = pipe.read_to_end(&mut bytes);
         }
         let _ = done.send(());

@@ -1,4 +1,4 @@
-//! What a bench gets for one run: random numbers, comparisons, streams.
+//! The context of a bench for one run: random numbers, comparisons, streams.
 
 use std::cell::RefCell;
 
@@ -27,7 +27,7 @@ pub struct Run {
     contract: RefCell<Contract>,
 }
 
-/// What a bench says of the ports of its block.
+/// Rules about the ports of a block, which its bench declares.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Contract {
     pub streams: Vec<WatchedStream>,
@@ -35,7 +35,7 @@ pub(crate) struct Contract {
     pub given: Vec<String>,
 }
 
-/// Outputs that mean something while valid is high: those of a stream, and what a bench says.
+/// Outputs that mean something only while valid is high: fields of a stream, and outputs that a bench names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WatchedStream {
     pub valid: String,
@@ -66,7 +66,7 @@ impl Run {
         self.compared
     }
 
-    /// What the bench said of the block's ports.
+    /// The rules that the bench has declared about the block's ports.
     pub(crate) fn contract(&self) -> Contract {
         self.contract.borrow().clone()
     }
@@ -76,8 +76,9 @@ impl Run {
         self.watch_ports(valid.to_owned(), fields.to_vec());
     }
 
-    /// Says that these outputs mean something only while the output `valid` is high, by the contract: a fault that can be
-    /// seen at other times only is none. Where `valid` has several bits, each stands for an equal share of each output.
+    /// Declares that these outputs mean something only while the output `valid` is high, by the contract. A fault that
+    /// shows only at other times is no fault. If `valid` has several bits, each belongs to an equal share of each
+    /// output.
     pub fn only_while(&self, valid: &str, outputs: &[&str]) {
         self.watch_ports(valid.to_owned(), outputs.iter().map(ToString::to_string).collect());
     }
@@ -90,8 +91,8 @@ impl Run {
         }
     }
 
-    /// Says that the inputs obey this rule, a condition in Verilog, by the contract: a fault that can be seen only when they
-    /// do not is none. The bench itself must obey it.
+    /// Declares that the inputs obey this rule, a condition in Verilog, by the contract. A fault that shows only when
+    /// they break the rule is no fault. The bench itself must obey the rule.
     pub fn given(&self, rule: &str) {
         let mut contract = self.contract.borrow_mut();
         if !contract.given.iter().any(|known| known == rule) {
@@ -104,7 +105,7 @@ impl Run {
         self.seed
     }
 
-    /// Number of test vectors asked for.
+    /// Number of requested test vectors.
     pub fn vectors(&self) -> u64 {
         self.vectors
     }
@@ -114,11 +115,12 @@ impl Run {
         rng_for(self.seed, label)
     }
 
-    /// Holds the reset for `cycles` rising edges, while the other inputs are noise: what a reset forgets is then wrong. They get
-    /// their values back, and the outputs follow at the next `settle` or `tick`.
+    /// Holds the reset for `cycles` rising edges, while the other inputs are noise. So a register that the reset
+    /// forgets is wrong. Afterwards the inputs get their values back, and the outputs follow at the next `settle` or
+    /// `tick`.
     ///
     /// # Errors
-    /// Those of [`Sim::reset`].
+    /// The errors of [`Sim::reset`].
     pub fn reset(&self, sim: &mut Sim, cycles: u64) -> Result<()> {
         let mut rng = self.rng(&format!("reset in cycle {}", sim.cycle_count()));
         sim.reset_among(cycles, |width| Bits::random(width, &mut rng))
@@ -183,7 +185,7 @@ impl Run {
         Err(self.fail(sim.cycle_count(), Difference::Value { port, expected, got, place: String::new() }))
     }
 
-    /// Compares a part of a port, or what a bench has found out by itself; `place` says which part.
+    /// Compares a part of a port, or a value that a bench has derived; `place` says which.
     pub fn expect_equal<T: PartialEq + std::fmt::Display>(
         &mut self,
         sim: &Sim,
@@ -215,10 +217,11 @@ impl Run {
         self.streams_with(sim, drivers, monitors, &mut [])
     }
 
-    /// [`Run::streams`] beside partners of other kinds, such as [`crate::bus::AxiMemory`]: all of them must be idle as well.
+    /// [`Run::streams`] with partners of other kinds, such as [`crate::bus::AxiMemory`]. All partners must be idle as
+    /// well.
     ///
     /// # Errors
-    /// As [`Run::streams`], and what the partners find.
+    /// The errors of [`Run::streams`] and of the partners.
     pub fn streams_with(
         &mut self,
         sim: &mut Sim,
@@ -267,7 +270,7 @@ impl Run {
     /// One clock cycle with streams and partners of other kinds. Returns whether anything passed.
     ///
     /// # Errors
-    /// A wrong beat, and what the partners find.
+    /// A wrong beat, and all errors of the partners.
     pub fn cycle_with(
         &mut self,
         sim: &mut Sim,
@@ -338,7 +341,7 @@ impl Run {
     }
 }
 
-/// Decimal where a person can read it, and always the bits.
+/// Decimal up to 64 bits, and always the bits.
 fn show(value: &Bits, signed: bool) -> String {
     let number = if signed { value.to_bigint() } else { value.to_biguint().into() };
     if value.width() <= 64 { format!("{number} ({value})") } else { value.to_string() }

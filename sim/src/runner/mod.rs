@@ -14,7 +14,7 @@ use crate::{BuildOptions, Coverage, Design, Difference, Error, Initial, Mismatch
 
 /// A testbench: drives one instance and compares it with the golden model.
 ///
-/// It must be a function of the seed alone, since a failing run is repeated to write its waveform.
+/// It must be a function of the seed alone, because a failing run is repeated to write its waveform.
 pub trait Bench {
     /// Name of the block, as the command line knows it.
     fn block(&self) -> &str;
@@ -47,7 +47,7 @@ pub struct RunOptions {
     pub waves: Option<PathBuf>,
     /// Command that repeats the run; composed from block, parameters, seed and vectors when `None`.
     pub command: Option<String>,
-    /// How models are compiled; `trace` and `coverage` of this value are replaced by those above.
+    /// How models are compiled. The fields `trace` and `coverage` above replace `trace` and `coverage` of this value.
     pub build: BuildOptions,
 }
 
@@ -67,14 +67,14 @@ impl Default for RunOptions {
     }
 }
 
-/// What a successful run did.
+/// The report of a successful run.
 #[derive(Clone, Debug)]
 pub struct RunReport {
     /// Block under test.
     pub block: String,
     /// Seed of the run.
     pub seed: u64,
-    /// Test vectors of the run: more than were asked for, where that many compare nothing.
+    /// Test vectors of the run. It has more than requested if so few vectors compare nothing.
     pub vectors: u64,
     /// Clock cycles.
     pub cycles: u64,
@@ -86,9 +86,9 @@ pub struct RunReport {
     pub output_stalls: u64,
     /// Wall time of the simulation, without building.
     pub seconds: f64,
-    /// Waveform, when one was asked for.
+    /// Waveform, if requested.
     pub waveform: Option<PathBuf>,
-    /// Coverage, when it was asked for.
+    /// Coverage, if requested.
     pub coverage: Option<Coverage>,
 }
 
@@ -102,11 +102,11 @@ impl RunReport {
 /// Cycles before a failure that its waveform shows.
 const TRACED_CYCLES: u64 = 5_000;
 
-/// Vectors up to which a bench that compares nothing gets more of them.
+/// A bench that compares nothing gets more vectors, up to this number.
 const MOST_VECTORS: u64 = 4096;
 
-/// Builds `design` and runs `bench` on it. A failing run is repeated with a traced model to leave a waveform. A bench that
-/// compares nothing with so few vectors gets twice as many, and again, up to 4,096.
+/// Builds `design` and runs `bench` on it. A failing run is repeated with a traced model to write a waveform. A bench
+/// that compares nothing with few vectors gets twice as many, and again, up to 4,096.
 ///
 /// # Errors
 /// [`Error::Mismatch`] when the hardware is wrong; any error of building. A bench that compares nothing is
@@ -169,7 +169,8 @@ fn run_once(bench: &dyn Bench, design: &Design, options: &RunOptions) -> Result<
     })
 }
 
-/// Runs `bench` on an instance that the caller made: no report, no waveform, but the context with what was compared.
+/// Runs `bench` on an instance that the caller made. There is no report and no waveform, but the context has the
+/// comparisons.
 pub(crate) fn run_on(bench: &dyn Bench, sim: &mut Sim, options: &RunOptions) -> (Result<()>, Run) {
     let mut context = Run::new(bench, options);
     let result = execute(bench, sim, &mut context);
@@ -232,7 +233,7 @@ fn wave_path(bench: &dyn Bench, options: &RunOptions, trace: Trace) -> Result<Pa
     Ok(folder.join(format!("{block}-{}-seed{}.{}", &hash[..8], options.seed, trace.extension())))
 }
 
-/// `target/waves` beside the nearest `Cargo.lock` above, so that tests of all crates write to one place.
+/// `target/waves` next to the nearest `Cargo.lock` above, so that tests of all crates write to one place.
 fn default_waves() -> PathBuf {
     let here = std::env::current_dir().unwrap_or_default();
     let root = here.ancestors().find(|folder| folder.join("Cargo.lock").is_file()).unwrap_or(Path::new("."));

@@ -3,7 +3,7 @@
 use crate::Bits;
 
 /// Corner values of a width, as unsigned and as two's complement: zero, one, both extremes with their neighbours,
-/// alternating bits, and single bits (all of them up to 64 bits, those at word edges above). No value occurs twice.
+/// alternating bits, and single bits. Above 64 bits only single bits at word edges are included. No value occurs twice.
 pub fn corners(width: u32) -> Vec<Bits> {
     let ones = Bits::ones(width);
     let mut values = vec![Bits::zero(width), Bits::truncated(width, 1), ones.clone()];

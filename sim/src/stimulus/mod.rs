@@ -1,7 +1,7 @@
 //! Test inputs: seeded random numbers, corner values, stall patterns and tensors from files.
 //!
-//! Everything is a function of a seed, the same on every machine: ChaCha8 is specified bit by bit, and every generator is
-//! derived from the run's seed and a label, so that adding one does not shift the others.
+//! Everything is a function of a seed, the same on every machine: ChaCha8 is specified bit by bit. Every generator is
+//! derived from the run's seed and a label, so a new generator does not shift the others.
 
 mod corners;
 mod npy;

@@ -1,4 +1,4 @@
-//! Tensors of a real language model, which benches of all papers and the studies read. Their README says what they are.
+//! Tensors of a real language model. Benches of all papers and the studies read them. Their README describes them.
 
 use std::path::Path;
 

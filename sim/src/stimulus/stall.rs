@@ -9,7 +9,8 @@ use super::{StimulusRng, rng_for};
 pub enum Stall {
     /// Full speed.
     Never,
-    /// Pauses in `num` of `den` cycles, at random. `num` of at least `den` is taken as one less, so that there is progress.
+    /// Pauses in `num` of `den` cycles, at random. `num` of at least `den` is taken as one less, so that there is
+    /// progress.
     Random {
         /// Paused cycles...
         num: u32,
@@ -23,7 +24,7 @@ pub enum Stall {
         /// Longest pause.
         gap: u32,
     },
-    /// Goes in every `n`-th cycle only.
+    /// Runs in every `n`-th cycle only.
     OneIn(u32),
 }
 

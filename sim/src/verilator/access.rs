@@ -68,12 +68,12 @@ impl Sim {
         self.find(name, Dir::Output).map(Out)
     }
 
-    /// The port behind an output handle.
+    /// The port of an output handle.
     pub fn port_of(&self, output: Out) -> &Port {
         &self.model.ports[output.0 as usize]
     }
 
-    /// The port behind an input handle.
+    /// The port of an input handle.
     pub fn port_of_input(&self, input: In) -> &Port {
         &self.model.ports[input.0 as usize]
     }
@@ -141,8 +141,8 @@ impl Sim {
         target[given..].fill(0);
     }
 
-    /// Sets an input of any width from 64-bit words, least significant first, without allocation. Words and bits above the
-    /// port are dropped, missing words are zero.
+    /// Sets an input of any width from 64-bit words, least significant first, without allocation. Words and bits above
+    /// the port are dropped, missing words are zero.
     #[inline]
     pub fn poke_u64s(&mut self, input: In, words: &[u64]) {
         let index = input.0 as usize;
@@ -169,7 +169,7 @@ impl Sim {
     }
 
     /// Reads a port of any width into 64-bit words, least significant first, without allocation. Words above the port
-    /// become zero; what does not fit is left out.
+    /// become zero. Bits that do not fit are left out.
     #[inline]
     pub fn peek_u64s(&self, output: Out, words: &mut [u64]) {
         let slot = &self.slots[output.0 as usize];
@@ -202,7 +202,7 @@ impl Sim {
     #[inline]
     pub fn peek_u64(&self, output: Out) -> u64 {
         let slot = &self.slots[output.0 as usize];
-        // SAFETY: the address is that of a live C++ member whose type follows from the width.
+        // SAFETY: the address belongs to a live C++ member whose type follows from the width.
         unsafe {
             match slot.width {
                 0..=8 => u64::from(*slot.address),
@@ -235,8 +235,8 @@ impl Sim {
         Bits::from_words(slot.width, words)
     }
 
-    /// Like [`Sim::reset`], while `noise`, which is given a width, sets all other inputs of the design before each edge: a
-    /// register that the reset forgets does not happen to be right. The inputs get their values back.
+    /// Like [`Sim::reset`], but `noise` sets all other inputs of the design before each edge; its argument is the
+    /// width. So a register that the reset forgets is not right by chance. Afterwards the inputs get their values back.
     pub(crate) fn reset_among(&mut self, cycles: u64, mut noise: impl FnMut(u32) -> Bits) -> Result<()> {
         let fixed = [self.model.clock, self.model.reset];
         let is_noisy = |(index, port): (usize, &Port)| {
@@ -282,7 +282,7 @@ impl Sim {
     pub(super) fn write_u64(&mut self, index: usize, value: u64) {
         self.settled = false;
         let slot = &self.slots[index];
-        // SAFETY: the address is that of a live C++ member whose type follows from the width.
+        // SAFETY: the address belongs to a live C++ member whose type follows from the width.
         unsafe {
             match slot.width {
                 0..=8 => *slot.address = value as u8,

@@ -1,7 +1,8 @@
 //! From Verilog to a shared object: verilate, compile, link.
 //!
-//! Generated files are compiled in few translation units: a small model is one unit, because parsing Verilator's headers
-//! costs more than the model; a large one is cut into units that compile side by side, its rarely run code unoptimised.
+//! Generated files are compiled in few translation units. A small model is one unit, because parsing Verilator's
+//! headers costs more than the model. A large model is cut into units that compile side by side, with code that rarely
+//! runs unoptimised.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,10 +15,12 @@ use crate::{Error, Result};
 
 const SHIM: &str = include_str!("shim.cpp");
 
-/// All else is local, also what inline code of the C++ library would export: models in one process must not meet.
+/// All other symbols are local, also symbols of inline code of the C++ library: models in one process must not share
+/// symbols.
 const EXPORTS: &str = "{ global: senbazuru_api; local: *; };\n";
 
-/// Generated C++ below this size is one translation unit. A unit costs 0.4 s for the headers, 300 KB about as much again.
+/// Generated C++ below this size is one translation unit. A unit costs 0.4 s for the headers, 300 KB about as much
+/// again.
 const ONE_UNIT: u64 = 300_000;
 
 /// Size at which a unit of a large model is closed.
@@ -59,10 +62,10 @@ const LARGE: usize = 60;
 
 fn verilator_call(design: &Design, options: &BuildOptions) -> Tool {
     // Unknown and uninitialised values are set at run time, so that a test can run with random ones. Warnings do not
-    // stop a build: they are kept with the model, and judging the Verilog is the business of `lint`.
+    // stop a build. They are kept with the model, and `lint` judges the Verilog.
     //
-    // Verilator 5.006 (Debian 12) folds trees of one-bit operators wrongly: netlists of `tender_pe` computed other sums
-    // than the same files in Icarus, Yosys and Verilator without that optimisation.
+    // Verilator 5.006 (Debian 12) folds trees of one-bit operators wrongly. Netlists of `tender_pe` computed other sums
+    // than the same files in Icarus, in Yosys, and in Verilator without that optimisation.
     let mut call = Tool::new("verilator")
         .args([
             "--cc",
@@ -120,7 +123,7 @@ fn compile(
     let objects = folder.join("obj");
     let header_path = objects.join("Vmodel.h");
     let header = fs::read_to_string(&header_path).map_err(Error::io(&header_path))?;
-    // Verilator does not notice when the disk is full. Half a header must not pass for a design with other ports.
+    // Verilator does not notice when the disk is full. Half a header must not be taken for a design with other ports.
     if !header.lines().last().is_some_and(|line| line.starts_with("#endif")) {
         let log = format!("Verilator left {} incomplete: is the disk full?", header_path.display());
         return Err(Error::Compile { top: design.top.clone(), log });
@@ -199,7 +202,7 @@ fn write_units(objects: &Path) -> Result<Vec<Unit>> {
     units.into_iter().enumerate().map(write_unit).collect()
 }
 
-/// The runtime sources that Verilator wants for this model, from its makefile: newer versions need others.
+/// The runtime sources that this model needs, from Verilator's makefile. They differ between versions.
 fn runtime_sources(objects: &Path) -> Result<Vec<String>> {
     let path = objects.join("Vmodel_classes.mk");
     let text = fs::read_to_string(&path).map_err(Error::io(path))?;
@@ -217,7 +220,7 @@ fn runtime_sources(objects: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Verilator ends its messages with advice that repeats for each; the first lines tell what is wrong.
+/// Verilator ends each message with the same advice. The first lines tell the problem.
 fn tidy_log(log: &str) -> String {
     let advice =
         ["... For warning description", "... Use \"/* verilator", "%Error: Exiting due to", "... See the manual"];

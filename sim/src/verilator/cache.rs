@@ -1,11 +1,12 @@
-//! A folder of finished builds, addressed by what went into them.
+//! A folder of finished builds, addressed by a hash of their inputs.
 //!
 //! An entry is built in a temporary folder inside the cache and renamed into place, so it exists completely or not at
-//! all. A file lock per key lets threads and processes that want the same entry wait for one build; the system releases
-//! the lock of a killed process.
+//! all. With a file lock per key, threads and processes that want the same entry wait for one build. The system
+//! releases the lock of a killed process.
 //!
-//! Disks fill up and machines lose power, and a damaged shared object is not refused by the loader: it crashes. So an entry
-//! lists the checksums of its files, which are compared before it is used; a damaged one is built again.
+//! Disks fill up and machines lose power. The loader does not refuse a damaged shared object: the program crashes. So
+//! an entry lists the checksums of its files, which are compared before the entry is used. A damaged entry is built
+//! again.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -50,8 +51,8 @@ impl Cache {
         })
     }
 
-    /// The finished folder for `key` in the section `kind`; `build` fills a temporary folder when there is none yet, or
-    /// when the one that is there is damaged.
+    /// The finished folder for `key` in the section `kind`. If there is none yet, or it is damaged, `build` fills a
+    /// temporary folder.
     pub(crate) fn entry(&self, kind: &str, key: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
         let root = absolute(&self.root())?;
         if let Some(path) = self.find(kind, key) {
@@ -77,8 +78,8 @@ impl Cache {
         build(&contents)?;
         let sums: String = sums_of(&contents)?.iter().map(|(name, sum)| format!("{sum}  {name}\n")).collect();
         fs::write(contents.join(SUMS), sums).map_err(Error::io(&contents))?;
-        // A damaged entry goes aside first: a folder cannot be renamed onto one that is not empty. Who has loaded a model
-        // of it keeps the files.
+        // A damaged entry is moved away first: a folder cannot be renamed onto a folder that is not empty. A process
+        // that has loaded its model keeps the files.
         clear_unless(&path, |_| false)?;
         fs::rename(&contents, &path).map_err(Error::io(&path))?;
         limit.map_or(Ok(()), |most| self.keep(most))?;
@@ -90,7 +91,7 @@ fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).map_err(Error::io(path))
 }
 
-/// Removes what is at `path`, unless it is of the right kind; nothing there is fine.
+/// Removes the file or folder at `path`, unless it is of the right kind. An empty path is no error.
 fn clear_unless(path: &Path, right: impl Fn(&fs::FileType) -> bool) -> Result<()> {
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
     if right(&found.file_type()) {
@@ -99,7 +100,7 @@ fn clear_unless(path: &Path, right: impl Fn(&fs::FileType) -> bool) -> Result<()
     if found.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.map_err(Error::io(path))
 }
 
-/// The entry exists, with the files that were put into it and no others, all as they were.
+/// The entry exists, and has exactly the files that were put into it, unchanged.
 fn is_whole(entry: &Path) -> bool {
     let Some(text) = files::read_regular(&entry.join(SUMS)).ok().and_then(|bytes| String::from_utf8(bytes).ok()) else {
         return false;

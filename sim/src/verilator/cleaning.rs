@@ -1,4 +1,4 @@
-//! How much the cache holds, and how it gets smaller.
+//! Size and cleaning of the cache.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,10 +11,10 @@ use super::cache::SUMS;
 use crate::held::{Aged, Held, Left, keep_newest, limit};
 use crate::{Error, Result, files};
 
-/// The setting for [`Cache::User`], in MiB: builds beyond it go when a new one comes.
+/// The limit for [`Cache::User`], in MiB. Builds beyond the limit are removed when a new one comes.
 pub const LIMIT: &str = "SENBAZURU_CACHE_LIMIT";
 
-/// What was used in this time is not removed by the setting: somebody may be about to load it.
+/// A build that was used in this time is not removed by the limit: a process may be about to load it.
 const RECENT: Duration = Duration::from_secs(600);
 
 /// A finished build.
@@ -24,10 +24,10 @@ struct Entry {
 }
 
 impl Cache {
-    /// What the sections hold, by name: models, the runtime, what they include, verdicts of equivalence.
+    /// The content of each section, by name: models, the runtime, included headers, verdicts of equivalence.
     ///
     /// # Errors
-    /// The folder is there and cannot be read.
+    /// The folder exists and cannot be read.
     pub fn held(&self) -> Result<BTreeMap<String, Held>> {
         let mut held = BTreeMap::<String, Held>::new();
         for entry in entries(&self.root())? {
@@ -37,8 +37,9 @@ impl Cache {
         Ok(held)
     }
 
-    /// Removes finished builds, those unused for the longest time first, until at most `most` bytes are left. An entry that
-    /// is being built stays; one that a process is about to load makes that process fail, as on a full disk.
+    /// Removes finished builds, beginning with the build that was unused for the longest time, until at most `most`
+    /// bytes remain. An entry that is being built stays. A process that is about to load a removed entry fails, as on a
+    /// full disk.
     ///
     /// # Errors
     /// A folder cannot be read, or an entry cannot be removed.
@@ -47,12 +48,12 @@ impl Cache {
         keep_newest(entries(&root)?, most, |entry| remove(&root, &entry.what))
     }
 
-    /// What [`LIMIT`] says, in bytes.
+    /// The value of [`LIMIT`], in bytes.
     pub(super) fn limit(&self) -> Result<Option<u64>> {
         if *self == Self::User { limit(LIMIT) } else { Ok(None) }
     }
 
-    /// Keeps the limit after a new build. What was used in the last minutes stays.
+    /// Keeps the limit after a new build. Builds that were used in the last minutes stay.
     pub(super) fn keep(&self, most: u64) -> Result<()> {
         self.shrink_old(most, RECENT)
     }
@@ -68,14 +69,15 @@ impl Cache {
     }
 }
 
-/// Notes that an entry is used: many systems note reads once a day only. Whoever may not write there goes without.
+/// Notes that an entry is used, because many systems note reads only once a day. Without permission to write, nothing
+/// is noted.
 pub(super) fn note_use(entry: &Path) {
     if let Ok(sums) = fs::File::open(entry.join(SUMS)) {
         let _ = sums.set_times(fs::FileTimes::new().set_accessed(SystemTime::now()));
     }
 }
 
-/// An entry goes as it came: in one step, under its lock. False if somebody has that.
+/// Removes an entry in one step, under its lock. False if another process has the lock.
 fn remove(root: &Path, entry: &Entry) -> Result<bool> {
     let lock = fs::File::create(&entry.lock).map_err(Error::io(&entry.lock))?;
     if !is_free(&lock) {
@@ -90,8 +92,8 @@ fn remove(root: &Path, entry: &Entry) -> Result<bool> {
     }
 }
 
-/// Takes a lock that nobody has. One that was just given back may look taken: a process that another thread begins has all open files up
-/// to its `exec`.
+/// Takes a lock that nobody has. A lock that was just released may look taken: a process that another thread starts has
+/// all open files up to its `exec`.
 fn is_free(lock: &fs::File) -> bool {
     (0..50).any(|_| {
         let free = lock.try_lock().is_ok();
@@ -102,7 +104,7 @@ fn is_free(lock: &fs::File) -> bool {
     })
 }
 
-/// What has a list of checksums is an entry: nothing else in the folder is one, such as downloads.
+/// Only folders with a list of checksums are entries. Other content of the folder, such as downloads, has no such list.
 fn entries(root: &Path) -> Result<Vec<Aged<Entry>>> {
     let mut all = Vec::new();
     for section in folders(root)? {

@@ -38,7 +38,7 @@ pub struct Coverage {
 struct Point {
     toggle: bool,
     place: String,
-    /// The point's complete key, which tells apart the points of one line.
+    /// The point's complete key, which differs between the points of one line.
     key: String,
 }
 

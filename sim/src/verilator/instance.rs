@@ -19,7 +19,7 @@ const FINISHED: u32 = 2;
 const DEAD: u32 = 4;
 
 thread_local! {
-    /// The instance that this thread evaluated last: the shim is told when it changes.
+    /// The instance that this thread evaluated last. The shim is told when it changes.
     static BOUND: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -27,10 +27,10 @@ thread_local! {
 ///
 /// # When values are valid
 /// `poke*` sets an input and changes nothing else. [`Sim::settle`] makes the outputs follow the inputs and the state,
-/// with the clock low. [`Sim::tick`] is the rising edge: registers take what the inputs were before it, and the outputs
-/// then show the new state with those same inputs. The usual cycle is poke all inputs, `settle`, peek outputs, `tick`,
-/// which evaluates the model twice; `settle` may be left out when no output is read before the edge, and costs nothing
-/// then, since `tick` evaluates the low phase itself if anything changed.
+/// with the clock low. [`Sim::tick`] is the rising edge: registers take their next values from the inputs before the
+/// edge, and then the outputs show the new state with the same inputs. The usual cycle is: poke all inputs, `settle`,
+/// peek outputs, `tick`. It evaluates the model twice. `settle` may be left out if no output is read before the edge:
+/// `tick` evaluates the low phase itself if anything changed.
 ///
 /// Two errors are kept and reported by the next `settle`, `tick` or `cycles`: a value that does not fit its input, and
 /// the design stopping itself.
@@ -121,8 +121,8 @@ impl Sim {
         &self.model.top
     }
 
-    /// Ends the run with [`Error::CycleLimit`] when it wants more than `limit` cycles: a bench that waits for hardware which
-    /// is broken on purpose may wait for ever.
+    /// Ends the run with [`Error::CycleLimit`] when it needs more than `limit` cycles. A bench may wait for ever if the
+    /// hardware has a fault.
     pub fn limit_cycles(&mut self, limit: u64) {
         self.limit = limit;
     }
@@ -131,7 +131,7 @@ impl Sim {
     /// next `settle` or `tick`.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] when the design has no reset; whatever `tick` returns.
+    /// [`Error::Unsupported`] when the design has no reset; and all errors of `tick`.
     pub fn reset(&mut self, cycles: u64) -> Result<()> {
         let Some(reset) = self.model.reset else {
             return Err(Error::Unsupported(format!("design `{}` has no reset", self.model.top)));
@@ -155,7 +155,7 @@ impl Sim {
         self.reset_cycle
     }
 
-    /// How often [`Sim::reset`] was called: a partner that keeps state between cycles starts anew when it changes.
+    /// How often [`Sim::reset`] was called. A partner with state starts anew when this number changes.
     pub fn resets(&self) -> u64 {
         self.resets
     }
@@ -203,7 +203,7 @@ impl Sim {
         self.check(status)
     }
 
-    /// `count` clock cycles with the inputs as they are, in one call; returns early when the design finishes.
+    /// `count` clock cycles with constant inputs, in one call. Returns early when the design finishes.
     pub fn cycles(&mut self, count: u64) -> Result<()> {
         self.require_clock()?;
         self.begin()?;
@@ -243,7 +243,7 @@ impl Sim {
         self.finished
     }
 
-    /// What the design printed with `$display` and its kin since the last call.
+    /// The text that the design printed since the last call, with `$display` and similar tasks.
     pub fn take_output(&mut self) -> String {
         self.bind();
         // SAFETY: the instance is alive.
@@ -253,8 +253,8 @@ impl Sim {
         text
     }
 
-    /// Starts writing a waveform to `path`. The rising edge that ends cycle k-1 and begins cycle k is at time 10 k (ns);
-    /// the inputs of cycle k appear at 10 k + 5.
+    /// Starts writing a waveform to `path`. The rising edge that ends cycle k-1 and begins cycle k is at time 10 k
+    /// (ns); the inputs of cycle k appear at 10 k + 5.
     ///
     /// # Errors
     /// [`Error::Unsupported`] when the model was built without [`Trace`] or a waveform is already open;
@@ -270,7 +270,8 @@ impl Sim {
                 return Err(is_open());
             }
             let mut places = vec![std::ptr::null_mut(); nets.arrays()];
-            // SAFETY: the instance is alive; it writes as many places as there are. It may have arrays after the last one that nets show.
+            // SAFETY: the instance is alive, and writes at most as many places as given. It may have more arrays, which
+            // no net shows.
             unsafe { (self.model.api.arrays)(self.instance, places.as_mut_ptr(), places.len() as u64) };
             self.wave = Some(Wave::create(path, self.model.trace, nets, &places)?);
             return Ok(());
@@ -302,7 +303,7 @@ impl Sim {
         self.pending_trace.take().map_or(Ok(()), |path| self.open_trace(&path))
     }
 
-    /// Completes the waveform file. Dropping the instance does the same, but has nobody to tell when that fails.
+    /// Completes the waveform file. Dropping the instance does the same, but cannot report a failure.
     ///
     /// # Errors
     /// [`Error::Io`] when the rest of the file cannot be written.
@@ -401,7 +402,7 @@ impl Sim {
 
 impl Drop for Sim {
     fn drop(&mut self) {
-        // Of a failed run what can be written is all there is.
+        // After a failed run the waveform has as much as can be written.
         let _ = self.close_trace();
         // The shim leaves no instance bound.
         BOUND.set(0);

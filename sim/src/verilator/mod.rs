@@ -113,35 +113,35 @@ pub struct BuildOptions {
     pub coverage: bool,
     /// C++ optimisation.
     pub opt: Opt,
-    /// Without Verilator's optimisation of the dataflow graph, for netlists that Yosys wrote: Verilator 5.006 makes one of
-    /// `fp16_mac` that computes other sums.
+    /// Without Verilator's optimisation of the dataflow graph, for netlists that Yosys wrote. With it, Verilator 5.006
+    /// computes wrong sums for the netlist of `fp16_mac`.
     pub plain: bool,
     /// Where compiled models are kept.
     pub cache: Cache,
-    /// What simulates; `None` is what `SENBAZURU_ENGINE` says, else the native engine wherever it can.
+    /// The engine. With `None` `SENBAZURU_ENGINE` decides; without that variable it is the native engine if possible.
     pub engine: Option<Engine>,
 }
 
-/// What simulates a design.
+/// The engine of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Engine {
     /// C of the design, compiled with the machine's C compiler.
     Native,
-    /// The emitted Verilog, compiled with Verilator: the judge.
+    /// The emitted Verilog, compiled with Verilator: the reference.
     Verilator,
 }
 
 impl Engine {
-    /// What simulates a design with these options, where there is C of it and the options want nothing that the native engine
-    /// does not have.
+    /// The engine that the options name, or else [`Self::usual`]. If the native engine cannot simulate the design with these
+    /// options, [`Model::build`] takes Verilator.
     pub(crate) fn chosen(options: &BuildOptions) -> Result<Self> {
         options.engine.map_or_else(Self::usual, Ok)
     }
 
-    /// The engine that `SENBAZURU_ENGINE` names: native where it is not set.
+    /// The engine that `SENBAZURU_ENGINE` names; native if the variable is not set.
     ///
     /// # Errors
-    /// It names another one.
+    /// There is no such engine.
     pub fn usual() -> Result<Self> {
         match std::env::var("SENBAZURU_ENGINE").as_deref() {
             Ok("verilator") => Ok(Self::Verilator),
@@ -193,14 +193,14 @@ impl Trace {
 /// C++ optimisation of the generated code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Opt {
-    /// `g++ -O0`: it compiles in a third of the time, for models that run for some hundred cycles.
+    /// `g++ -O0`, for models that run for some hundred cycles: it compiles in a third of the time.
     O0,
     /// `g++ -O1`, the default: it compiles in half the time of `-O3`. With g++ 12 a 16 x 16 int8 MAC array runs at
     /// 1.49 M cycles/s against 1.13 M with `-O3`, a 32 x 32 one at 389 k against 358 k, small designs alike.
     #[default]
     O1,
-    /// `g++ -O3`; gains up to 10 % on designs dominated by wide arithmetic, and 40 % on a `tender_top` of 4 x 64 PEs, which takes
-    /// two to three times as long to compile: for runs of many minutes.
+    /// `g++ -O3`, for runs of many minutes. It gains up to 10 % on designs dominated by wide arithmetic, and 40 % on a
+    /// `tender_top` of 4 x 64 PEs, but takes two to three times as long to compile.
     O3,
 }
 
@@ -208,12 +208,13 @@ impl Opt {
     fn flags(self) -> &'static [&'static str] {
         match self {
             Self::O0 => &["-O0"],
-            // Verilator's functions are thousands of stores to one object. Looking for the last store to a member past a
-            // thousand others takes g++ half its time, and finds nothing that makes a model faster.
+            // Verilator's functions are thousands of stores to one object. g++ would spend half its time in the search
+            // for the last store to a member, and the search makes no model faster.
             Self::O1 => {
                 &["-O1", "--param=sccvn-max-alias-queries-per-access=20", "--param=dse-max-alias-queries-per-store=8"]
             }
-            // Propagation of constants between functions overflows the stack of g++ 12 on designs of a thousand modules.
+            // Propagation of constants between functions overflows the stack of g++ 12 on designs of a thousand
+            // modules.
             Self::O3 => &["-O3", "-fno-ipa-cp"],
         }
     }

@@ -9,7 +9,7 @@ use super::wave::Nets;
 use super::{BuildOptions, Design, Engine, Port, Sim, Trace, build, native, ports};
 use crate::{Error, Result};
 
-/// The shim's table of functions; the layout is that of `struct Api` in `shim.cpp`.
+/// The shim's table of functions, with the layout of `struct Api` in `shim.cpp`.
 #[repr(C)]
 pub(super) struct Api {
     pub create: unsafe extern "C" fn(u32, u32) -> *mut c_void,
@@ -48,7 +48,7 @@ pub(super) struct Shared {
     pub clock: Option<usize>,
     pub reset: Option<usize>,
     pub trace: Trace,
-    /// What waveforms show, of a model of the native engine that has them.
+    /// The nets in waveforms, for a model of the native engine with waveforms.
     pub nets: Option<Nets>,
     pub coverage: bool,
     /// Creation seeds the runtime's random generator, of which each loaded model has one.
@@ -64,7 +64,7 @@ impl Model {
     ///
     /// # Errors
     /// [`Error::Process`] when a tool is missing, [`Error::Verilog`] when Verilator rejects the design,
-    /// [`Error::Design`] when the described ports are not those of the Verilog.
+    /// [`Error::Design`] when the described ports differ from the ports of the Verilog.
     pub fn build(design: &Design, options: &BuildOptions) -> Result<Self> {
         let native = match (Engine::chosen(options)?, &design.native) {
             (Engine::Native, Some(native)) if !options.coverage => native::model(design, native, options)?,
@@ -79,7 +79,7 @@ impl Model {
             }),
         };
         let load_error = |e: libloading::Error| Error::Load { path: path.clone(), problem: e.to_string() };
-        // SAFETY: the library is our own build; its initialisers are those of Verilator's runtime.
+        // SAFETY: the library is our own build; its only initialisers belong to Verilator's runtime.
         let library = unsafe { libloading::Library::new(&path) }.map_err(load_error)?;
         // SAFETY: the symbol has this type in shim.cpp, whose text is part of the cache key.
         let table = unsafe { library.get::<unsafe extern "C" fn() -> *const Api>(c"senbazuru_api") };

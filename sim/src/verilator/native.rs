@@ -1,4 +1,4 @@
-//! The native engine: the C that `hdl` prints of a design, compiled with the machine's C compiler.
+//! The native engine: `hdl` prints a design as C, which the machine's C compiler compiles.
 
 use std::fmt;
 use std::fs;
@@ -11,23 +11,23 @@ use super::{BuildOptions, Design, SourceFile, Trace};
 use crate::process::Tool;
 use crate::{Error, Result};
 
-/// A design of the construction language, and of which Verilog it is the equal: where somebody has changed the Verilog, it
-/// counts no more.
+/// A design of the construction language, and the fingerprint of its Verilog. It is not used if the Verilog was
+/// changed.
 #[derive(Clone)]
 pub struct Native {
     design: hdl::lang::Design,
     verilog: String,
-    /// C of the design, once somebody has asked for it; `None`: there is none.
+    /// C of the design, once it was requested. `None`: the design has no C.
     c: Arc<OnceLock<Option<Vec<SourceFile>>>>,
 }
 
 impl Native {
-    /// What does the same as these files of Verilog.
+    /// A design that does the same as these files of Verilog.
     pub(crate) fn new(design: hdl::lang::Design, verilog: &[SourceFile]) -> Self {
         Self { design, verilog: fingerprint(verilog), c: Arc::default() }
     }
 
-    /// C of the design, if it has any and the Verilog is still the one that was made of it.
+    /// C of the design, if it has any and the Verilog was not changed.
     pub(super) fn c(&self, of: &Design) -> Option<&[SourceFile]> {
         let c = || self.design.native().ok().map(|files| files.into_iter().map(file).collect());
         self.stands_for(of).then(|| self.c.get_or_init(c).as_deref()).flatten()
@@ -39,7 +39,7 @@ impl Native {
         Some((files.into_iter().map(file).collect(), Nets::new(nets)))
     }
 
-    /// The same with other C: printed in another way, or wrong, for tests that must notice that.
+    /// The same design with other C: printed in another way, or wrong, for tests that must notice wrong C.
     #[doc(hidden)]
     #[must_use]
     pub fn with_c(&self, files: Vec<hdl::emit::SourceFile>) -> Self {
@@ -80,7 +80,7 @@ fn fingerprint(files: &[SourceFile]) -> String {
 /// Flags of every file: vectors of the machine it runs on. The cache keeps models of other machines apart.
 const FLAGS: [&str; 7] = ["-std=gnu11", "-O1", "-march=native", "-fPIC", "-fvisibility=hidden", "-w", "-pipe"];
 
-/// The shared object of a design and what its waveforms show; `None`: there is no C of it.
+/// The shared object of a design and the nets in its waveforms. `None`: the design has no C.
 pub(super) fn model(
     design: &Design,
     native: &Native,
@@ -130,7 +130,7 @@ fn build(design: &Design, c: &[SourceFile], options: &BuildOptions) -> Result<Pa
     Ok(folder.join("model.so"))
 }
 
-/// What the compiler takes from the machine: its kind of processor and the instructions it has.
+/// The properties of the machine that the compiler uses: kind of processor and instructions.
 fn machine() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let of = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();

@@ -1,7 +1,7 @@
 //! The ports of a verilated model, read from the class that Verilator generated.
 //!
-//! Reading them back, instead of trusting the description, turns a wrong width or a missing port into a message in place
-//! of a C++ error or a silent overrun of memory.
+//! The ports are read back, and the description is not trusted. So a wrong width or a missing port gives a message
+//! instead of a C++ error or a silent overrun of memory.
 
 use std::fmt::Write as _;
 

@@ -30,7 +30,7 @@ const RUNTIME_DEFINES: [&str; 7] = [
     "-DVM_SC=0",
 ];
 
-/// What is installed; asked once per process.
+/// The installed tools; determined once per process.
 #[derive(Clone, Debug)]
 pub(super) struct Toolchain {
     /// First lines of `verilator --version` and `g++ --version`: part of every cache key.
@@ -97,8 +97,8 @@ impl Toolchain {
         Ok(options.cache.entry("runtime", &key.finish(), build)?.join("libruntime.a"))
     }
 
-    /// What every model includes, compiled once: it takes longer to read than most models. A compiler that cannot use it
-    /// reads the header beside it.
+    /// The header that every model includes, compiled once, because it takes longer to read than most models. A
+    /// compiler that cannot use the compiled header reads the header next to it.
     pub fn prefix(&self, options: &BuildOptions, opt: &[&str]) -> Result<PathBuf> {
         let compiler = self.compiler(options).args(opt).args(["-x", "c++-header", PREFIX, "-o", "prefix.h.gch"]);
         let mut key = Key::new("prefix");
@@ -153,7 +153,7 @@ pub(super) fn write(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).map_err(Error::io(path))
 }
 
-/// A share of the machine: a process that builds many models at once must not start more compilers than cores.
+/// A share of the machine. A process that builds many models at once must not start more compilers than cores.
 pub(super) struct Slot;
 
 static SLOTS: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());

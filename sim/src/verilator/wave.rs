@@ -1,4 +1,4 @@
-//! Waveforms of models of the native engine: what changes in their memory, written as VCD or FST.
+//! Waveforms of models of the native engine: changes in their memory, written as VCD or FST.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -21,7 +21,7 @@ const FST_BYTES: usize = 64 << 20;
 /// The nets that a model shows, and where it keeps them.
 pub(super) struct Nets {
     tree: Vec<Observed>,
-    /// Bytes of each array, as far as nets look at it.
+    /// Bytes of each array, up to the last byte that a net shows.
     arrays: Vec<usize>,
 }
 
@@ -51,20 +51,20 @@ impl Nets {
 pub(super) struct Wave {
     path: PathBuf,
     file: Format,
-    /// For each array where it is and what it held when it was written last.
+    /// For each array its place, and its content when it was written last.
     arrays: Vec<(*const u8, Vec<u8>)>,
     /// Values of nets of each array.
     values: Vec<Vec<Value>>,
     clock: Option<usize>,
     reset: Option<usize>,
-    /// Clock and reset as they were written last.
+    /// The last written values of clock and reset.
     pins: [Option<bool>; 2],
     /// Nothing has been written.
     is_first: bool,
     text: Vec<u8>,
 }
 
-/// What one or more nets show.
+/// A value that one or more nets show.
 struct Value {
     id: usize,
     first: usize,
@@ -187,7 +187,7 @@ impl Value {
     }
 }
 
-/// Why something was not written.
+/// Why a value was not written.
 enum Problem {
     Io(std::io::Error),
     Fst(FstWriteError),
@@ -293,7 +293,7 @@ fn fst(file: File, tree: &[Observed], ids: &BTreeMap<&ObservedValue, usize>) -> 
                 let kind = if net.is_register { FstVarType::Reg } else { FstVarType::Wire };
                 let id = ids[&net.value];
                 let ty = FstSignalType::bit_vec(net.width);
-                // Without a range readers take the index of an element for that of a bit.
+                // Without a range readers take the index of an element for the index of a bit.
                 let range = if net.width == 1 && net.name.ends_with(']') { " [0:0]" } else { "" };
                 known[id] = Some(head.var(full_name(net) + range, ty, kind, FstVarDirection::Implicit, known[id])?);
             }
