@@ -34,8 +34,8 @@ pub enum Kill {
     Panic(String),
 }
 
-/// A broken design counts as a hang when it has taken this many times as many cycles as the right design, plus the
-/// patience of the run.
+/// Limit of a broken design: this many times the cycles of the right design, plus the patience of the run. Beyond the
+/// limit it counts as a hang.
 const SLOWER: u64 = 3;
 
 /// A bench that has passed on the right design.

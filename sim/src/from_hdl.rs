@@ -6,11 +6,11 @@ use hdl::emit::{Manifest, SourceFile as Emitted};
 
 use crate::{Design, Dir, Native, Port, SourceFile};
 
-/// A module placed at least this often, whose code with everything below it has at least this many bytes, stays a
-/// module in the compiled model. Otherwise Verilator copies modules into their parents, which is right for small cells:
-/// a MAC cell of 1 KB runs many times faster so, and an array of `tender_pe` of 3 KB 1.5 times. But 96 copies of an 8
-/// KB unit took four times as long to compile as one, and ran no faster. Comments do not count: the head of a short
-/// module is longer than the rest of it.
+/// A module with at least this many instances, and with at least this many bytes of code including its children, stays
+/// a module in the compiled model. Otherwise Verilator copies modules into their parents, which is right for small
+/// cells: a MAC cell of 1 KB runs many times faster so, and an array of `tender_pe` of 3 KB 1.5 times. But 96 copies of
+/// an 8 KB unit took four times as long to compile as one, and ran no faster. Comments do not count: the head of a
+/// short module is longer than the rest of it.
 ///
 /// The inputs of such a module are kept too. Otherwise Verilator replaces an input by its driver. Then each copy names
 /// another net, and its code is written once for each copy: 9 MB of C++ instead of 0.1 for the 64 columns of a

@@ -1,6 +1,6 @@
-//! Work of the accelerators with DRAM, compared with the cycle model. The model takes the cycles by `Served` from the
-//! cycles with an ideal memory, or the cycles of all bytes at the DRAM's peak, whichever are more. The tests print rows
-//! of the table in docs/dram.md.
+//! Work of the accelerators with DRAM, compared with the cycle model. `Served` gives the cycles with
+//! DRAM from the cycles with an ideal memory. If all bytes take more cycles at the DRAM's peak, that number counts. The
+//! tests print rows of the table in docs/dram.md.
 
 use std::ops::RangeInclusive;
 use std::sync::Mutex;

@@ -1,7 +1,7 @@
 //! Buses: a memory for AXI4 managers of a design, a host on AXI4-Lite, and checkers that name the broken rule.
 //!
 //! [`AxiMemory`] answers the AXI4 manager ports of a design, [`AxiLiteHost`] accesses its registers. Both are partners
-//! ([`Partner`]) in the cycle of poke, settle, peek and tick, and both carry a [`ProtocolChecker`] of their own kind
+//! ([`Partner`]) in the cycle of poke, settle, peek and tick. Both have a [`ProtocolChecker`] of their own kind
 //! that is always on. Everything is fixed by configuration and seed.
 //!
 //! Ports are the names of AXI in lower case between a prefix and the direction: `mem_awaddr_o`, `mem_awready_i`.

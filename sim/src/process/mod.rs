@@ -1,8 +1,8 @@
 //! The one place in the workspace that starts processes.
 //!
 //! A [`Tool`] is an external program with its arguments, working folder, environment, standard input and time limit.
-//! Running it captures both output streams. A program that is not installed is the typed error [`ToolMissing`], which
-//! names the Debian package that provides it, so that every caller reports it alike.
+//! Running it captures both output streams. A program that is not installed gives the error [`ToolMissing`], which
+//! names the Debian package that provides it. So every caller reports it alike.
 
 mod direct;
 mod error;

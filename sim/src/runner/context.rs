@@ -203,8 +203,8 @@ impl Run {
         Err(self.fail(sim.cycle_count(), difference))
     }
 
-    /// Runs until every driver's beats are taken and every monitor has its expected beats, then as many cycles again as
-    /// it takes to see that nothing more comes (64).
+    /// Runs until every driver's beats are taken and every monitor has its expected beats. Then it runs 64 more cycles,
+    /// in which no further beat may come.
     ///
     /// # Errors
     /// [`Error::Mismatch`] for a wrong beat, a breach of the protocol, a beat too many, or a deadlock.

@@ -79,7 +79,7 @@ impl Streamed {
         self.step_of(PG19, 16.0, (kept, 1.0))
     }
 
-    /// Bytes of a step in the mean over a task's answer, if so many tokens of each sequence are kept, in so much of
+    /// Bytes of a step in the mean over a task's answer. So many tokens of each sequence are kept, in this share of
     /// their bytes.
     fn step_of(&self, task: Task, batch: f64, (kept, share): (u32, f64)) -> f64 {
         let steps = task.prompt + 1..=task.prompt + task.answer;
