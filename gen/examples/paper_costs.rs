@@ -33,7 +33,8 @@ fn part(name: &'static str, block: &'static str, set: Value, vectors: Option<u64
 }
 
 fn parts() -> Vec<Part> {
-    // Titanus: 16 lanes; tokens of one tile and two levels, so that little of it is memory, which the paper counts apart.
+    // Titanus: 16 lanes, tokens of one tile and two levels. So the block has little memory, which the paper counts
+    // apart.
     let dequantization = json!({ "lanes": 16, "tiles": 1, "levels": 2 });
     let evictor = |bits: u32| json!({ "rows": 32, "score_width": bits, "amount_width": bits + 1, "passes": 4 });
     let mesh = |n: u32| json!({ "rows": n, "columns": n, "operand_width": 8, "accumulator_width": 32 });

@@ -66,10 +66,22 @@
 //! # Ok::<(), anyhow::Error>(())
 //! ```
 //!
-//! A [`Catalogue`] knows all blocks; each command is one file of `commands`. [`flows`] holds what external tools do with a
-//! design; [`point`] runs such stages on one set of parameters and files the results, [`sweep`] makes the points from a
-//! file, [`engine`] runs them; [`present`] shows what came out, [`waveform`] reads waveforms. Exit codes: 0 fine, 1 a check failed, 2 wrong arguments or parameters, 3 a tool is missing,
-//! 4 no answer: a tool was killed or ran out of time, memory or disk, and another run may succeed.
+//! A [`Catalogue`] knows all blocks. `commands` has a file for each command.
+//!
+//! - [`flows`] runs external tools on a design.
+//! - [`point`] runs such stages on one set of parameters and stores the results.
+//! - [`sweep`] makes the points from a file, and [`engine`] runs them.
+//! - [`present`] shows the results, and [`waveform`] reads waveforms.
+//!
+//! Exit codes:
+//!
+//! | code | meaning |
+//! | ---: | --- |
+//! | 0 | all is well |
+//! | 1 | a check failed |
+//! | 2 | arguments or parameters are wrong |
+//! | 3 | a tool is missing |
+//! | 4 | no answer: a tool was killed, or ran out of time, memory or disk; another run may succeed |
 
 pub mod catalogue;
 mod commands;

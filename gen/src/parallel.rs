@@ -3,7 +3,8 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Does `work` on the items, on so many threads, in order; after one of which it is false none begins.
+/// Does `work` on the items in order, on so many threads. After an item for which `work` is false, no other item
+/// begins.
 pub(crate) fn while_true<T: Sync>(threads: NonZeroUsize, items: &[T], work: impl Fn(&T) -> bool + Sync) {
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! `gen`: which files it writes, which it shares, and which of an earlier run it leaves, removes or reports.
+//! `gen`: files that it writes and shares, and files of an earlier run that it leaves, removes or reports.
 
 mod support;
 

@@ -103,7 +103,7 @@ fn judge(block: &str) -> (usize, usize) {
         assert!(got == outputs(&verilator, &plain, number), "{block}: the engines differ on {what}");
         assert!(number > 0 || got == right, "{block}: without a mutant it is another design");
         differ += usize::from(got != right);
-        // Alone it is the same as among others: so a solver gets it.
+        // A mutant alone, as a solver gets it, must do the same as among others.
         if number % 16 == 1 {
             let alone = mutations.only(&[number - 1]);
             assert!(

@@ -100,8 +100,8 @@ fn check(block: &str, report: &Report, count: usize, allowed: usize) -> Result<(
     }
 }
 
-/// One of each eighth block, in a full run of each: one that lives says little about the block, and all of them together must reach
-/// the goal.
+/// One mutant of every eighth block, in a full run of every block. A single survivor says little about its block, so
+/// all mutants together must reach the goal.
 #[test]
 fn sample_of_mutants() {
     table("mutation.txt", 1, 1, Limits::QUICK, false);

@@ -23,7 +23,7 @@ const TOKENS: usize = 24;
 
 const WINDOW: Window = Window { base: 0x10_0000, limit: 0x3f_ffff, address_width: 40 };
 
-/// 8 x 8 PEs of 4 bits before a bus of 8 bytes; a panel and a row hold the model's width, 576.
+/// 8 x 8 PEs of 4 bits on a bus of 8 bytes; a panel and a row hold the model's width, 576.
 fn small() -> TenderTop {
     TenderTop {
         axi: AxiSpec { address_width: 40, data_width: 64, id_width: 1 },

@@ -19,7 +19,7 @@ const WINDOW: Window = Window { base: 0x10_0000, limit: 0xff_ffff, address_width
 /// Of memory.
 const LATENCY: u32 = 20;
 
-/// A square array before a bus that brings it a word a cycle, which keeps so many beats of each operand.
+/// A square array on a bus that brings it a word in each cycle. It can hold so many beats of each operand.
 fn block(size: u32, beats: u32) -> TenderTop {
     TenderTop {
         axi: AxiSpec { address_width: 40, data_width: (8 * size).clamp(32, 512), id_width: 1 },

@@ -28,7 +28,8 @@ pub struct Sources {
     pub files: Vec<SourceFile>,
     /// Bits of the widest port of the top.
     pub widest_port: u32,
-    /// A netlist of these files in Yosys' format, which is proved instead of them: tests break a design in that way.
+    /// A netlist of these files in Yosys' format, which is proved instead of the files. Tests break a design in that
+    /// way.
     pub netlist: Option<SourceFile>,
 }
 

@@ -10,8 +10,8 @@
 //!   delays. Every output has a load of 10 fF, and the library's weakest buffer drives the inputs. Wires, set-up and
 //!   clock-to-output times are not included.
 //!
-//! Memories are mapped to flip-flops, and their bits counted apart; or, by option, modules with a memory are left out, and their
-//! bits are all that is counted. Black boxes count as cells of their own.
+//! Memories are mapped to flip-flops, and their bits are counted apart. An option leaves out modules with a memory and
+//! counts only their bits. Black boxes count as cells of their own.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -45,7 +45,7 @@ pub struct Options {
     pub hierarchical: bool,
     /// What becomes of memories.
     pub memories: Memories,
-    /// Modules that are synthesised at a time when they are kept apart; one if there is no number.
+    /// Number of modules that are synthesised at a time when modules are kept apart; one by default.
     pub jobs: Option<NonZeroUsize>,
     /// Prove that the netlist in cells of the library does the same as the source. The value is the time for each
     /// question.

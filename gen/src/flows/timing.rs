@@ -1,8 +1,8 @@
 //! Static timing of a netlist in cells of a library, by OpenSTA.
 //!
-//! As ABC estimates it, inputs come from the library's weakest buffer, outputs carry 10 fF, and wires are nothing; unlike there, paths
-//! begin with the clock-to-output time of a flip-flop and end with a set-up time. The clock comes everywhere at once, data
-//! come and are wanted at its edge, and the reset is taken to be in time.
+//! As in ABC's estimate, the library's weakest buffer drives the inputs, outputs have a load of 10 fF, and wires do not
+//! count. Unlike in the estimate, paths begin with the clock-to-output time of a flip-flop and end with a set-up time.
+//! The clock has no skew. Inputs arrive at its edge, and outputs are due at its edge. The reset is taken to be in time.
 
 use serde::Serialize;
 

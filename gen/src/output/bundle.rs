@@ -173,8 +173,8 @@ impl Bundle {
     /// written beside its place first and then renamed.
     ///
     /// # Errors
-    /// Names the folder that cannot be written. A file that is somebody else's; a module that a design of an earlier run
-    /// there needs with another text, which would become another design.
+    /// Names the folder that cannot be written. A file that is not the generator's. A module whose text would change
+    /// under a design of an earlier run in that folder.
     pub fn write(&self, dir: &Path, earlier: &Earlier) -> Result<()> {
         self.refuse_to_change(dir, earlier)?;
         let failed = |e: io::Error| Failure::file("write", dir, &e);

@@ -1,7 +1,7 @@
 //! Files: whole or not at all.
 //!
-//! [`Bundle`] holds the files of one design or of several, which share their modules, and knows where they go;
-//! `earlier` finds files in a folder that an earlier run left; `package` makes the files for other flows.
+//! [`Bundle`] holds the files of one design, or of several that share modules, and knows their places. `earlier` finds
+//! files in a folder that an earlier run left. `package` makes the files for other flows.
 
 mod bundle;
 mod earlier;

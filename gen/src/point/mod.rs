@@ -1,7 +1,7 @@
 //! One point of a sweep: a block, its parameters, the stages to run on it.
 //!
-//! A stage is a pure function of the Verilog, its options and the tools, and its result is filed under a hash of these:
-//! whoever asks again gets the stored answer, whichever sweep or machine made it.
+//! A stage is a pure function of the Verilog, its options and the tools. Its result is stored under a hash of these. A
+//! later request gets the stored answer, whichever sweep or machine made it.
 
 mod stages;
 mod store;

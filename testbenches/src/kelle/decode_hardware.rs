@@ -1,7 +1,7 @@
 //! A decode trace of a real model through score file, evictor and eviction controller: the victims must be the golden ones.
 //!
-//! Three models run side by side; the bench is the wires between them, and the array: it hands the products of 8-bit
-//! queries and keys to the evictor with the array's skew, and to the score file, one a cycle.
+//! Three models run side by side. The bench stands for the wires between them, and for the array. It hands the products
+//! of 8-bit queries and keys to the evictor with the array's skew, and to the score file, one in each cycle.
 
 use golden::kelle::decode::{Hardware, Numbers, budget};
 use golden::kelle::eviction_controller::Refusal;

@@ -1,8 +1,9 @@
 //! [`KvBankGroup`] under attack: hostile traffic on banks that forget, against the golden model of the same cells.
 //!
-//! The retention model in the Verilog and the golden one hold the same times for each cell. While the refresh intervals are
-//! safe (interval + slack is not above the weakest cell's time), not one bit may flip; with intervals that are not, exactly
-//! the bits that the golden cells lose. A reset may come in any cycle; what is not asked for is poked with noise.
+//! The retention model in the Verilog and the golden one hold the same times for each cell. While the refresh intervals
+//! are safe (interval + slack is not above the weakest cell's time), not one bit may flip. With unsafe intervals,
+//! exactly the bits flip that the golden cells lose. A reset may come in any cycle; what is not asked for is poked with
+//! noise.
 
 mod alone;
 

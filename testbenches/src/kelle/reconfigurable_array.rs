@@ -1,6 +1,6 @@
-//! [`ReconfigurableArray`]: products of two bytes by two, each held against the exact number and the formula of its cycles; in
-//! between rows and steps of every kind in any order, with pauses, full results, clears and resets. Each sum, each flag and each
-//! ready is foretold to the cycle.
+//! [`ReconfigurableArray`]: products of two-byte vectors with weights of one or two bytes, each compared with the exact
+//! number and the formula of its cycles. In between come rows and steps of every kind in any order, with pauses, full
+//! results, clears and resets. The bench predicts each sum, each flag and each ready to the cycle.
 
 mod products;
 

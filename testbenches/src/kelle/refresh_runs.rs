@@ -5,8 +5,9 @@ use golden::kelle::schedule::Step;
 use hdl::blocks::kelle::RefreshController;
 use sim::{BuildOptions, Design, In, Model, Out, Sim};
 
-/// A controller for the paper's intervals, patient enough for bursts that read every row and leave as much time: when
-/// all rows are due at once, a round needs the banks for 2 `rows` cycles, and meets three such bursts.
+/// A controller for the paper's intervals. Its patience suffices for bursts that read every row and then leave the
+/// banks alone as long. When all rows are due at once, a round needs the banks for 2 `rows` cycles, and meets three
+/// such bursts.
 #[must_use]
 pub fn controller(rows: u32) -> RefreshController {
     RefreshController {

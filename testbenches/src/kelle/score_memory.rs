@@ -72,7 +72,7 @@ impl Bench {
         Ok(())
     }
 
-    /// A row: mostly one that there is, and often the one that was asked for.
+    /// A row: mostly an existing one, and often the row that was asked for.
     fn row(&mut self) -> usize {
         match self.file.asked.first() {
             Some(&row) if self.rng.random_range(0..4u8) == 0 => row,

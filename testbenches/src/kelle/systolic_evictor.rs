@@ -1,7 +1,7 @@
 //! [`SystolicEvictor`] beside a pretended array: scores arrive with its skew, passes follow each other without a pause.
 //!
-//! Every input is random in every cycle: rows are loaded just before they work, long before, or not at all between two
-//! passes; passes come one a cycle or rarely; clears and resets come at any moment.
+//! Every input is random in every cycle. Rows are loaded just before they work, long before, or not at all between two
+//! passes. Passes come in every cycle or rarely; clears and resets come at any moment.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
-//! [`ClusteringUnit`] against the golden index: all 65,536 fp16 values, and values on and beside the midpoints; tables that
-//! are written in any order and while values flow, ports that hold noise while nothing is written, resets.
+//! [`ClusteringUnit`] against the golden index: all 65,536 fp16 values, and values on and next to the midpoints. Tables
+//! are written in any order and while values flow. Ports hold noise while nothing is written. There are resets.
 
 use golden::format::Format;
 use golden::kllm::clustering_unit::{cycles, nearest};

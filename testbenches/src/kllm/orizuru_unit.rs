@@ -1,5 +1,5 @@
-//! [`OrizuruUnit`]: loads in any group order, pops from both trees at random times, exact latencies; before
-//! each load a time in which everything is done wrong, and a clear.
+//! [`OrizuruUnit`]: loads in any group order, pops from both trees at random times, exact latencies. Before each load
+//! comes a time of wrong inputs, and a clear.
 
 use golden::format::Format;
 use golden::kllm::orizuru_unit::{NanPolicy, Side, Timing, Tree};

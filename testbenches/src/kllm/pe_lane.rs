@@ -1,5 +1,6 @@
-//! [`PeLane`] against the golden sums: banks that are used once and several times, by one group or by many; pauses on all
-//! sides; outliers, one or several in a beat; groups that break a rule between others; codebooks that change while beats are inside; clears at random moments.
+//! [`PeLane`] against the golden sums. Banks are used once or several times, by one group or by many. There are pauses
+//! on all sides, one or several outliers in a beat, and groups that break a rule between others. Codebooks change while
+//! beats are inside, and clears come at random moments.
 
 mod outliers;
 mod streams;

@@ -1,6 +1,6 @@
-//! [`ScalingUnit`] against the golden result: sums of all sizes, with scales and factors that bring results to both ends of
-//! fp16, to ties, and to differences of equal numbers; what has no value; pauses on all sides, clears and resets at random moments;
-//! beats without pauses to the cycle.
+//! [`ScalingUnit`] against the golden result. Sums have all sizes; scales and factors bring results to both ends of
+//! fp16, to ties, and to differences of equal numbers. Some sums have no value. There are pauses on all sides, and
+//! clears and resets at random moments. Beats without pauses are checked to the cycle.
 
 use golden::format::FloatFormat;
 use golden::kllm::scaling_unit::{Scales, result, result_in};

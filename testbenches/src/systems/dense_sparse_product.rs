@@ -1,5 +1,6 @@
-//! [`DenseSparseProduct`] against exact sums: values of every kind, scales in order and not, some tiles for the same rows; at full speed, where
-//! each tile has its cycle, and with pauses on all streams; some of it dropped at a random moment, by `clear_i` or by a reset.
+//! [`DenseSparseProduct`] against exact sums: values of every kind, scales in order and not, some tiles for the same
+//! rows. Blocks run at full speed, where each tile has its cycle, and with pauses on all streams. A `clear_i` or a
+//! reset drops some of them at a random moment.
 
 use golden::format::Format;
 use golden::kllm::orizuru::Timing;

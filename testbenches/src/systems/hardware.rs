@@ -23,7 +23,7 @@ pub enum HardwareError {
 /// Cycles that a job may take: many times the cycles of the longest job, a layer of a prompt.
 const LONGEST: u64 = 200_000_000;
 
-/// Runs `work` on a block before a memory that behaves as `config` says.
+/// Runs `work` on a block with a memory that behaves as `config` says.
 ///
 /// # Panics
 /// The block cannot be built, a rule of the bus is broken, or the interrupt is high at the end.
@@ -62,7 +62,7 @@ pub struct Hardware<'a> {
 }
 
 impl<'a> Hardware<'a> {
-    /// A design after reset, before a memory that behaves as `config` says.
+    /// A design after reset with a memory that behaves as `config` says.
     ///
     /// # Errors
     /// The design has no such ports.

@@ -1,4 +1,4 @@
-//! Cycles of jobs before a memory that never pauses, against the golden recurrences.
+//! Cycles of jobs with a memory that never pauses, against the golden recurrences.
 
 use anyhow::anyhow;
 use golden::common::shell::job_controller::Limits;

@@ -112,8 +112,8 @@ fn link_register(model: &Golden) -> u64 {
     1 << 31 | u64::from(ended) << 16 | waiting as u64
 }
 
-/// Whether no link depends on when tokens come and go, and none waits for longer than is waited for it: a spoilt one may wait for a
-/// few cycles only, where a token comes that is late, or for very long, where none comes.
+/// Whether no link depends on the times of tokens, and no link waits too long for the bench. A spoilt link may have a
+/// short patience while a token comes late, or a very long one while none comes.
 fn in_time(report: &Report) -> bool {
     report.executed.iter().all(|executed| match &executed.operation.operation {
         Operation::Link(Link { patience: 0, .. }) => true,

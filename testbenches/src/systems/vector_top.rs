@@ -40,7 +40,7 @@ pub fn bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
     })
 }
 
-/// How long the parts of a block take, before a memory that answers after `latency` cycles.
+/// How long the parts of a block take with a memory that answers after `latency` cycles.
 #[must_use]
 pub fn timing(block: &VectorTop, latency: u32) -> Timing {
     let beats = (block.read_beats, block.write_beats);
@@ -48,8 +48,8 @@ pub fn timing(block: &VectorTop, latency: u32) -> Timing {
     Timing { shell, unit: unit(&block.engine().unit()) }
 }
 
-/// Random chains that are right, each before an ideal memory of some latency: cycles are the golden recurrence's. A vector is
-/// such a chain.
+/// Random chains that are right, each with an ideal memory of some latency. Cycles must equal the golden recurrence. A
+/// vector is such a chain.
 ///
 /// # Errors
 /// Parameters that the block refuses.

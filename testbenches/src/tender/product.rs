@@ -1,5 +1,5 @@
-//! Products of matrices on the array: tiles of its size from left to right and top to bottom, the last ones padded with
-//! zeros, each in one pass or in several; and the cycles that this takes.
+//! Products of matrices on the array, and their cycles. Tiles of the array's size go from left to right and top to
+//! bottom. The last ones are padded with zeros. Each takes one pass or several.
 
 use std::sync::Mutex;
 

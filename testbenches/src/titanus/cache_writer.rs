@@ -1,5 +1,5 @@
-//! [`CacheWriter`]: sequences that begin, go on token by token and are given up at any moment; every block with its number, and
-//! blocks and tails whenever they are said to hold all.
+//! [`CacheWriter`]: sequences that begin, go on token by token and are given up at any moment. Checks every block with
+//! its number, and blocks and tails whenever they hold the whole stream.
 
 use golden::titanus::cache_writer::{OpenStream, open_stream};
 use golden::titanus::cpq::Config;

@@ -28,8 +28,8 @@ pub fn bench(p: &DcimMacro) -> anyhow::Result<Box<dyn sim::Bench>> {
     })
 }
 
-/// Vectors through a macro that was loaded with a matrix, one as soon as the other was taken: their results, and the cycles
-/// from taking the first one to the last result.
+/// Vectors through a macro that was loaded with a matrix, each offered as soon as the one before was taken. Returns
+/// their results, and the cycles from the first vector taken to the last result.
 ///
 /// # Errors
 /// A mismatch.

@@ -1,5 +1,5 @@
-//! [`KvCompressor`] against the golden bytes: one side taken before the other, starts that wait, writes that are
-//! refused, open streams, resets.
+//! [`KvCompressor`] against the golden bytes. One side is taken before the other, starts wait, writes are refused,
+//! streams stay open, and resets come.
 
 use golden::common::crc32::crc32;
 use golden::titanus::cpq::Sequence;

@@ -80,8 +80,8 @@ impl Widths {
         Ok(())
     }
 
-    /// Anything for a cycle that leaves the widths of `waiting` as they are: mostly noise without write, else a write
-    /// that must be refused, or a new width of a layer that none of them has.
+    /// One cycle of inputs that do not change the widths of `waiting`. Mostly there is noise without a write, else a
+    /// write that must be refused, or a new width for a layer that no waiting job has.
     fn noise(&mut self, sim: &mut Sim, waiting: &[Job]) {
         let layer = self.rng.random_range(0..self.layer_limit);
         let bits = self.rng.random_range(0..16u32);

@@ -66,8 +66,8 @@ fn stated_limits_are_those_of_the_contract() {
     }
 }
 
-/// The paper's intervals at 1 GHz: without traffic exactly one refresh per valid row and interval; with bursts that read
-/// every row and leave the banks alone as long, the same, and no access ever waits.
+/// The paper's intervals at 1 GHz. Without traffic there is exactly one refresh per valid row and interval. Bursts that
+/// read every row and then leave the banks alone as long change nothing, and no access ever waits.
 #[test]
 fn no_more_than_needed_and_no_stalls() {
     let (_, intervals) = PAPER[0];

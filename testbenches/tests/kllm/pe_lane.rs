@@ -70,8 +70,8 @@ fn fixed(codebook: &Codebook, bits: u32) -> FixedCodebook {
     FixedCodebook::new(codebook, bits).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Projections of the model, with 4 and 3 bits on the same hardware: K = 576 fits a bank, which all tokens use; K = 1536 takes
-/// three for each token.
+/// Projections of the model, with 4 and 3 bits on the same hardware. K = 576 fits a bank, which all tokens use. K =
+/// 1536 takes three banks for each token.
 #[test]
 fn real_tensors() {
     let block = PeLane { columns: 6, inputs: 16, buffer: 36, k: 1536, outputs: 2, ..PeLane::default() };

@@ -1,4 +1,4 @@
-//! Arrays of nets in which a value ripples from element to element within the cycle, in all ways in which it can: no
+//! Arrays of nets in which a value ripples from element to element within the cycle, in all possible ways. There is no
 //! loop, and Verilator must not see one.
 
 use hdl::lang::*;

@@ -45,7 +45,8 @@ fn kelle_of(block: &KelleTop, budget: u64) -> kelle::Kelle {
     kelle::Kelle::new(caps, (golden, kelle_top::timing::timing(block, LATENCY)), budget)
 }
 
-/// Linear layers of few tokens, which wait for weights, and of many, which wait for the array; heads that fill, that are full, that both.
+/// Linear layers of few tokens wait for weights, and layers of many tokens wait for the array. Heads fill, are full, or
+/// become full.
 #[test]
 fn layers_of_kelle_are_those_of_the_recurrences() {
     for bytes in [16, 64] {

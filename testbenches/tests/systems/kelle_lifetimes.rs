@@ -20,7 +20,7 @@ const PROMPT: usize = 23;
 /// Cycles for which the weakest cell holds its bit at 1 GHz.
 const SAFE: f64 = 45_000.0;
 
-/// 8 x 8 PEs before a bus of 16 bytes.
+/// 8 x 8 PEs on a bus of 16 bytes.
 fn block() -> KelleTop {
     let spec = KelleSpec {
         axi: AxiSpec { address_width: 40, data_width: 128, id_width: 1 },

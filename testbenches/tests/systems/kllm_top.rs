@@ -190,7 +190,7 @@ struct Cost {
     beats: kllm::Beats,
     /// Beside the product of the numbers themselves.
     error: f64,
-    /// Cycles before an ideal memory, by the golden recurrence.
+    /// Cycles with an ideal memory, by the golden recurrence.
     cycles: u64,
 }
 
@@ -334,8 +334,8 @@ fn real_rows_become_tokens() {
     }
 }
 
-/// Cycles of a further row before a memory without pauses: its closed formula. How long the last row takes to leave depends on
-/// where its outliers lie.
+/// Cycles of a further row with a memory without pauses equal a closed formula. The time until the last row has left
+/// depends on the positions of its outliers.
 #[test]
 #[ignore = "half a minute: rows one after the other"]
 fn large_cycles_of_real_rows() {

@@ -24,7 +24,7 @@ pub fn layer_14() -> Layer {
     }
 }
 
-/// The residual stream ahead of layer 14 for the first tokens of the committed text.
+/// The residual stream before layer 14 for the first tokens of the committed text.
 pub fn residual(tokens: usize) -> Vec<Vec<f64>> {
     let file = smollm2::open().unwrap();
     let tokenizer = Tokenizer::read(&file).unwrap();

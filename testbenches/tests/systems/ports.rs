@@ -184,8 +184,8 @@ fn errors_at_every_beat_of_every_port() {
     });
 }
 
-/// One port alone does not answer from a request on: error 13, and starts are refused, until the answers come at last, or both sides are
-/// reset.
+/// One port alone does not answer from a request on: `ERROR_TIMEOUT` (13). Starts are refused until the answers come at
+/// last, or both sides are reset.
 #[test]
 fn silence_of_one_port_is_an_error() {
     on_hardware(&vector(3), &AxiConfig::ideal(3), |hardware| {

@@ -101,7 +101,7 @@ fn logits_are_near_the_float_ones() {
     }
 }
 
-/// A simulation of a design before a memory that answers after [`LATENCY`] cycles.
+/// A simulation of a design with a memory that answers after [`LATENCY`] cycles.
 fn simulate<T>(design: &Design, work: impl FnOnce(&mut dyn Executor) -> T) -> T {
     let model = sim::Model::build(design, &BuildOptions::default()).unwrap();
     let mut sim = model.instance_with(Initial::Random(seeds::seed(2))).unwrap();
@@ -194,7 +194,7 @@ fn a_member_that_fails_is_named() {
     }
 }
 
-/// A device whose memory differs in one bit of a weight is found out, and so is one that takes a cycle more.
+/// A device whose memory differs in one bit of a weight is noticed, and so is a device that takes one cycle more.
 #[test]
 fn other_hardware_is_noticed() {
     let (model, block) = (made(), for_decoding(8));

@@ -35,7 +35,7 @@ fn all_small_configurations() {
     run_some::<TenderTop>(2, bench, &options(200)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
-/// Everything as small as it can be, or odd: one burst at a time, buffers of one burst, registers wherever they may be.
+/// Smallest or odd parameters: one burst at a time, buffers of one burst, registers wherever they are allowed.
 fn tight() -> TenderTop {
     TenderTop {
         axi: AxiSpec { address_width: 40, data_width: 64, id_width: 1 },
@@ -222,7 +222,7 @@ fn large_real_chains() {
     chains(&config, &[(ATTENTION, Integer::Int4, 25), (FEED_FORWARD, Integer::Int8, 25)]);
 }
 
-/// Attention for all stored tokens, before a memory without pauses.
+/// Attention for all stored tokens with a memory without pauses.
 #[test]
 #[ignore = "a simulation of a minute"]
 fn large_attention_of_64_tokens() {

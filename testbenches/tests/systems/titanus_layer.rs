@@ -19,7 +19,7 @@ const WINDOW: Window = Window { base: 0x1_0000, limit: 0x1fff_ffff, address_widt
 
 /// Neither pruned nor quantized: integers of 8 bits come back as they were.
 const NEITHER: Compression = Compression { sparsity: 0.0, bits: [8, 8] };
-/// The share of zeros that the paper has ahead of quantization.
+/// The share of zeros that the paper has before quantization.
 const PRUNED: Compression = Compression { sparsity: 0.338, bits: [8, 8] };
 
 const SIZES: Sizes = Sizes { width: 128, heads: [4, 2], inner: 192 };
@@ -127,8 +127,8 @@ fn both_ways(shape: Shape) -> [Chains; 2] {
     [once, by_token]
 }
 
-/// A prompt that comes token by token leaves the same rows and streams as one that comes at once: scores of a token are there before the
-/// next one comes, levels when the last one has come.
+/// A prompt that comes token by token leaves the same rows and streams as a prompt that comes at once. Scores of a
+/// token are complete before the next one comes, and levels are complete after the last one.
 #[test]
 fn a_prompt_token_by_token() {
     for shape in [Shape::Llama, Shape::Opt] {

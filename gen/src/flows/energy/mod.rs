@@ -1,7 +1,7 @@
 //! Energy of a block in the cells of a library, with the activity of its own testbench.
 //!
-//! The design is mapped to cells; the netlist is simulated with the block's testbench, which checks it against the
-//! golden model on the way; the transitions of every net are counted. Then
+//! The design is mapped to cells. The block's testbench simulates the netlist and checks it against the golden model.
+//! The transitions of every net are counted. Then
 //!
 //! - a net takes C V^2 / 2 for each transition, C being the pins on it;
 //! - a cell takes its internal energy from the library's tables for each transition of its pins. The tables are read at

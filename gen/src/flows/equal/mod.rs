@@ -88,7 +88,8 @@ pub enum Verdict {
 pub enum How {
     /// The same values in registers of the same name lead to the same outputs and next values.
     Registers,
-    /// The same with registers that one of them keeps inverted, or as a constant: once they agree, for ever.
+    /// The same, with registers that one design keeps inverted, or as a constant: designs that agree once agree for
+    /// ever.
     Related,
     /// From reset, with registers and memories that have none at zero.
     Sequential,

@@ -28,8 +28,8 @@ pub fn netlist(files: &[SourceFile], top: &str, library: &Library) -> Result<Val
     flattened(&work, script, &files, top).map_err(|e| blame_library(e, Some(library)))
 }
 
-/// Each module synthesised by itself, so many at a time, then flattened: minutes instead of hours for an accelerator, and
-/// more cells, for nothing is shared or simplified across modules.
+/// Synthesises each module by itself, so many at a time, then flattens. That takes minutes instead of hours for an
+/// accelerator. The netlist has more cells, since nothing is shared or simplified across modules.
 ///
 /// # Errors
 /// As [`netlist`].

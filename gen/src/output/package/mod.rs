@@ -123,8 +123,8 @@ struct Below<'a> {
     limit: u64,
 }
 
-/// The limit of a field that says which one of several is meant: `layer` of a block with a parameter `layers`, when the
-/// field has the bits for that many and no more.
+/// The limit of a field that selects one of several, such as `layer` in a block with a parameter `layers`. The field
+/// must have just the bits for that number.
 fn limit<'a>(manifest: &Manifest, field: &'a ManifestPort) -> Option<Below<'a>> {
     let word = field.name.rsplit('_').nth(1)?;
     let limit = manifest.parameters.get(format!("{word}s"))?.as_u64()?;

@@ -214,7 +214,8 @@ fn title_of(results: &Results, plot: &Plot, point: &PointResult) -> String {
     names.into_iter().map(number).collect::<Vec<_>>().join(", ")
 }
 
-/// The points for which no other one is at least as small in both directions and smaller in one.
+/// The Pareto front: points that no other point beats. A point beats another if it is as small in both numbers and
+/// smaller in one.
 fn front<'a>(dots: impl Iterator<Item = &'a Dot>) -> Vec<usize> {
     let mut sorted: Vec<_> = dots.collect();
     sorted.sort_by(|a, b| a.x.total_cmp(&b.x).then(a.y.total_cmp(&b.y)));

@@ -1,4 +1,4 @@
-//! [`AxiReadDma`] before a memory: rows of all lengths, pauses everywhere, bad beats, aborts and resets at random moments.
+//! [`AxiReadDma`] on a memory: rows of all lengths, pauses everywhere, bad beats, aborts and resets at random moments.
 
 mod room;
 

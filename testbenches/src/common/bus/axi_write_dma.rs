@@ -1,4 +1,4 @@
-//! [`AxiWriteDma`] before a memory: rows of all lengths, pauses everywhere, bad beats, aborts and resets at random moments.
+//! [`AxiWriteDma`] on a memory: rows of all lengths, pauses everywhere, bad beats, aborts and resets at random moments.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,5 +1,5 @@
-//! A memory on AXI4: seeded pauses on all channels, latency, errors, answers that never come; and a check of every rule
-//! that the manager has to keep.
+//! A memory on AXI4 with seeded pauses on all channels, latency, errors, and answers that never come. It checks every
+//! rule that the manager has to keep.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,5 +1,5 @@
-//! How units that work on rows are driven: rows of all lengths, legal and not, with pauses on both sides and clears at any
-//! moment; single rows and rows in a line without pauses, to the cycle.
+//! The common bench of units that work on rows. Rows have all lengths, legal and not, with pauses on both sides and
+//! clears at any moment. Single and consecutive rows without pauses are checked to the cycle.
 
 pub mod layer_norm;
 pub mod rms_norm;

@@ -1,5 +1,5 @@
-//! [`VectorUnit`]: all steps in all combinations, rows of all lengths, four streams that pause on their own, clears at any
-//! moment; rows without pauses to the cycle.
+//! [`VectorUnit`]: all steps in all combinations, rows of all lengths, four streams that pause independently, clears at
+//! any moment. Rows without pauses are checked to the cycle.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
-//! [`JobLink`] between a controller, an accelerator and its neighbours, all of which the bench plays: operations of both kinds, right
-//! and wrong ones, tokens early, late or never, clears at any moment.
+//! [`JobLink`] between a controller, an accelerator and its neighbours, all of which the bench plays. Operations of
+//! both kinds are right or wrong. Tokens come early, late or never, and clears at any moment.
 
 use std::collections::VecDeque;
 

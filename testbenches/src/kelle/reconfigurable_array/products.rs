@@ -6,8 +6,8 @@ use sim::{Run, Sim};
 
 use super::Player;
 
-/// One product of a few vectors and a matrix that is stored by rows, in either direction; held against the exact numbers, and
-/// against the cycles of the contract.
+/// One product of a few vectors and a matrix that is stored by rows, in either direction. Compares it with the exact
+/// numbers, and with the cycles of the contract.
 pub(super) fn product(player: &mut Player, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     let p = player.p.clone();
     let (rows, columns, bits) = (p.rows as usize, p.columns as usize, p.operand_width);

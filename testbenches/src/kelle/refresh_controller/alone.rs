@@ -215,8 +215,8 @@ impl Alone {
         self.written_back(sim, run, row)
     }
 
-    /// A row becomes due while others want the banks: its refresh waits for them in its turn as long as the contract says, then
-    /// they wait for it, and the walk goes on.
+    /// A row becomes due while others want the banks. Its refresh waits for them as long as the contract says. Then
+    /// they wait for the refresh, and the walk goes on.
     fn waits(&mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let shortest = self.limits.shortest_interval();
         let row = self.rng.random_range(0..self.rows);

@@ -6,8 +6,8 @@ use sim::stimulus::StimulusRng;
 
 use super::Inputs;
 
-/// Beats with outliers put in: at most `left` of them, of which fewer are left then; with `wild`, any number, and positions
-/// that there are not.
+/// Puts at most `left` outliers into beats, and lowers `left` by their number. With `wild`, any number of outliers,
+/// also at positions that do not exist.
 pub(super) fn put_in(p: &PeLane, beats: Vec<Inputs>, left: &mut u64, wild: bool, rng: &mut StimulusRng) -> Vec<Inputs> {
     if p.outliers == 0 {
         return beats;

@@ -1,5 +1,5 @@
-//! A whole decoder layer of the real model from the residual stream to the residual stream, as one chain: a prompt, then token after
-//! token, while the heads keep to their budgets.
+//! A whole decoder layer of the real model from the residual stream to the residual stream, as one chain. A prompt
+//! comes first, then token after token, while the heads keep to their budgets.
 
 pub mod decoding;
 mod popular;
@@ -239,8 +239,8 @@ fn place(of: &Floats, first: usize) -> Operand {
 }
 
 /// The layer for a prompt and tokens after it. Activations are calibrated on the float layer's numbers for all of them.
-/// The errors compare with the float layer with a full cache. There is one for the attention and one for the layer's
-/// addition to the residual stream, each for the prompt and for the tokens after it.
+/// The errors compare with the float layer with a full cache. Attention and the layer's addition to the residual stream
+/// have an error each, for the prompt and for the tokens after it.
 ///
 /// # Errors
 /// No prompt, or no tokens for a pass; an error of the host crate.

@@ -99,7 +99,7 @@ impl Accesses {
         [q + k + v, k + v + cached, v + cached, cached + cached / heads]
     }
 
-    /// The same where each head has its own part of the weights read ahead of it, and X waits for all of that.
+    /// The same where each head's part of the weights is read before the head, and X waits for all of that.
     #[must_use]
     pub fn by_head(&self) -> [f64; 4] {
         let Self { weights: [q, k, v], cached, heads } = *self;

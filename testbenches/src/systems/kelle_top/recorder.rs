@@ -62,7 +62,7 @@ impl Record {
     }
 }
 
-/// What becomes of a row.
+/// A change of a row.
 #[derive(Clone, Copy)]
 enum Change {
     /// A token enters it.
@@ -76,7 +76,7 @@ enum Change {
 /// Looks at each cycle.
 pub struct Recorder {
     ports: Ports,
-    /// Where tokens come again: one that is written does so, a row is dropped, which one.
+    /// Ports of builds in which tokens come again: a written token comes again, a row is dropped, the row's number.
     again: Option<[Out; 3]>,
     row_width: u32,
     /// Rows of a head.
@@ -88,7 +88,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder, and what it sees: of an accelerator with a `retention_model` in which no token is.
+    /// A recorder and its record, for an accelerator with a `retention_model` that holds no token.
     ///
     /// # Errors
     /// A port that is not there.

@@ -1,4 +1,4 @@
-//! Cycles of jobs before a memory that never pauses, against the golden recurrence.
+//! Cycles of jobs with a memory that never pauses, against the golden recurrence.
 
 use golden::systems::kelle_top::cycles::{Array, Timing};
 use hdl::accelerators::kelle::{AttentionSpec, KelleTop};
@@ -12,7 +12,7 @@ const READERS: usize = 4;
 /// Its register REFRESH_STALLS: the recurrence knows of no access that waits for a refresh.
 const REFRESH_STALLS: (&str, u64) = ("REFRESH_STALLS", 0x140);
 
-/// How long the parts of a block take, before a memory that answers after `latency` cycles.
+/// How long the parts of a block take with a memory that answers after `latency` cycles.
 #[must_use]
 pub fn timing(block: &KelleTop, latency: u32) -> Timing {
     let (spec, beats) = (&block.spec, (block.read_beats, block.write_beats));
@@ -48,7 +48,7 @@ pub fn clock((block, latency): (&KelleTop, u32), window: &Window) -> anyhow::Res
     }))
 }
 
-/// Random chains that are right, each before an ideal memory of some latency; a vector is such a chain.
+/// Random chains that are right, each with an ideal memory of some latency; a vector is such a chain.
 ///
 /// # Errors
 /// Parameters that the block refuses.

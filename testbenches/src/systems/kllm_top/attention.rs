@@ -11,7 +11,7 @@ use super::super::float_head::Exact;
 use super::builder::{Builder, columns_of, fp16, train};
 use super::cache::{Cache, Codebooks};
 
-/// Query head 6 of layer 14 for the first tokens of the text, from the residual stream on; keys and values come from
+/// Query head 6 of layer 14 for the first tokens of the text, from the residual stream on. Keys and values come from
 /// the float layer, quantized. `outliers` of a token on each side stay as they are, one of a query for 16 of these.
 ///
 /// # Errors
@@ -55,8 +55,8 @@ pub fn real_head(
 pub struct CachedHead {
     /// The chain.
     pub measured: Measured,
-    /// Of a cache that was empty before: results of the job by name, and the bytes with which they begin if a host puts the
-    /// same tokens there.
+    /// For a cache that was empty before: results of the job by name. Each has the bytes with which it must begin, as a
+    /// host makes them of the same tokens.
     pub by_host: Vec<(&'static str, Vec<u8>)>,
 }
 

@@ -11,7 +11,7 @@ use super::super::chain_builder::{Floats, Job};
 use super::builder::{Builder, Matrix, columns_of, fp16, train};
 use super::real::halves;
 
-/// What the results of a job are called that a cache has: tokens that were put into it, and what they went to.
+/// Names of a job's results for a cache: tokens that were put into it, and their panels, constants and scales.
 const TOKENS: [&str; 2] = ["tokens of keys", "tokens of values"];
 const PANELS: [&str; 4] = ["cached keys", "constants of keys", "cached values", "scales of values"];
 /// An index that stands where no token is yet.
@@ -24,7 +24,7 @@ pub(super) struct Codebooks {
     pub scores: Codebook,
     keys: GoldenCodebook,
     values: GoldenCodebook,
-    /// What the scales of keys are multiplied with beside powers of two: 1 / sqrt(elements of a head).
+    /// The factor of the scales of keys, besides powers of two: 1 / sqrt(elements of a head).
     times: f32,
     /// The worth of an integer of a probability times the scale of its value: the largest of `like` becomes 127.
     pub unit: f16,
@@ -67,7 +67,7 @@ fn bytes_of(indices: &[Vec<u16>]) -> Vec<u8> {
 }
 
 impl Cache {
-    /// A cache with room for so many tokens, whose first ones a host has put there: `keys` that were turned, and `values`.
+    /// A cache with room for so many tokens. A host has put the first ones there: rotated `keys`, and `values`.
     pub fn new(
         b: &mut Builder<'_>,
         codebooks: Codebooks,

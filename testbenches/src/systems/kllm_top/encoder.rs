@@ -1,4 +1,5 @@
-//! A layer of an encoder as one chain: biases, keys of its own for every head, all of which a query sees, GELU, and layer norm of sums.
+//! A layer of an encoder as one chain: biases, own keys for every head, GELU, and layer norm of sums. A query sees all
+//! keys.
 
 use golden::systems::kllm_top::KllmTop;
 use host::Window;

@@ -37,7 +37,8 @@ struct Kept {
     gate: Weights,
     up: Weights,
     down: Weights,
-    /// Of tokens ahead of the attention, its output projection, the feed-forward network, and its last projection.
+    /// Codebooks of tokens before the attention, its output projection, the feed-forward network, and its last
+    /// projection.
     tokens: [GoldenCodebook; 4],
     groups: Vec<Group>,
 }

@@ -1,4 +1,4 @@
-//! Cycles of jobs before a memory that never pauses, against the golden recurrence.
+//! Cycles of jobs with a memory that never pauses, against the golden recurrence.
 
 use golden::systems::kllm_top::cycles::{Finder, Lane, Timing};
 use hdl::accelerators::kllm::KllmTop;
@@ -11,7 +11,7 @@ use crate::kllm::orizuru;
 /// DMAs that read, with one group of lanes.
 const READERS: usize = 6;
 
-/// How long the parts of a block take, before a memory that answers after `latency` cycles.
+/// How long the parts of a block take with a memory that answers after `latency` cycles.
 #[must_use]
 pub fn timing(block: &KllmTop, latency: u32) -> Timing {
     let spec = &block.product;
@@ -46,7 +46,7 @@ pub fn clock((block, latency): (&KllmTop, u32), window: &Window) -> anyhow::Resu
     }))
 }
 
-/// Random chains that are right, each before an ideal memory of some latency; a vector is such a chain.
+/// Random chains that are right, each with an ideal memory of some latency; a vector is such a chain.
 ///
 /// # Errors
 /// Parameters that the block refuses.

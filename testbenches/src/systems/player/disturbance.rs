@@ -50,8 +50,8 @@ impl<A: Accelerator + Clone> Player<A> {
         sim.reset(2)
     }
 
-    /// Memory owes answers to a job that has ended: they come now, and the next job finds everything as an error of time leaves it; or they
-    /// never do, and both sides are reset.
+    /// Memory owes answers to a job that has ended. Either they come now, and the next job finds everything as
+    /// `ERROR_TIMEOUT` (13) leaves it. Or they never come, and both sides are reset.
     pub(super) fn owed(
         &mut self,
         sim: &mut Sim,

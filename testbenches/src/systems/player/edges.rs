@@ -16,7 +16,7 @@ use super::{CHANGED_JOBS, Disturbance, Player, Program};
 /// Bytes that a job with a changed bit may touch; such that touch more are left out.
 const MOST: u64 = 1 << 13;
 
-/// From one changed bit to the next: without a common factor with [`BITS`], so that all of them have their turn.
+/// Step from one changed bit to the next. It has no common factor with [`BITS`], so that every bit has its turn.
 const STEP: u64 = 389;
 
 /// A memory that remembers its requests.

@@ -13,8 +13,8 @@ use super::{Counter, Player, Program, register};
 /// A register that no table has, and one that cannot be written.
 const REFUSED: [u64; 2] = [0x50, 0];
 
-/// Most cycles from the call that writes CONTROL up to the start, and from the end up to the interrupt; with a host that pauses,
-/// for which more are hardly ever drawn.
+/// Most cycles from the call that writes CONTROL up to the start, and from the end up to the interrupt: without pauses,
+/// and with a host that pauses. Such a host hardly ever takes more.
 const AROUND: [u64; 2] = [12, 60];
 
 /// Bits of STATUS that the host clears.

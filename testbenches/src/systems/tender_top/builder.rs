@@ -215,9 +215,9 @@ impl Builder {
         self.then(descriptor)
     }
 
-    /// The transpose of activations times weights, as integers with a scale for each output, around the middle of its range: the
-    /// product is written with its operands exchanged, and its panels are what the next one has on its right side. That is how
-    /// values are needed; the probabilities that they are multiplied with sum to 1, so that the middle comes back unchanged.
+    /// The transpose of activations times weights, as integers with a scale for each output, around the middle of its
+    /// range. The product has its operands exchanged, so its panels are the right operand of the next product. Values
+    /// are needed in this form. Probabilities sum to 1, so the middle comes back unchanged.
     ///
     /// # Errors
     /// The sizes do not fit; the weights are not known.

@@ -1,4 +1,4 @@
-//! Accelerators in the shape that decoding wants: one token has one row, so the array is wide and low.
+//! Accelerators for decoding: one token has one row, so the array is wide and low.
 
 use hdl::accelerators::tender::TenderTop;
 use hdl::blocks::common::row::RowUnits;

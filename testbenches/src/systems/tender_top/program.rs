@@ -317,7 +317,7 @@ fn product(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, before: 
         let records = if has(PER_ROW) { rows } else { columns };
         a + b + area_bytes(1, 2 * (2 * channels + 64)) + area_bytes(1, 16 * records) + area_bytes(out.0, out.1) + 256
     };
-    // Panels that are there have as many channels as they have; fewer rows of them, or fewer channels, are right too.
+    // Existing panels keep their number of channels. Fewer rows of them, or fewer channels, are legal too.
     while bytes(rows, columns, channels) > share && [rows, columns, channels] != [1; 3] {
         if channels > 8 {
             channels = channels.div_ceil(2);

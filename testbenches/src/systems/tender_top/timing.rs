@@ -1,4 +1,4 @@
-//! Cycles of jobs before a memory that never pauses, against the golden recurrence.
+//! Cycles of jobs with a memory that never pauses, against the golden recurrence.
 
 use golden::systems::tender_top::cycles::{Array, Timing};
 use hdl::accelerators::tender::TenderTop;
@@ -8,7 +8,7 @@ use host::Window;
 use super::super::timing::{Clock, compare, shell, unit};
 use super::{golden_of, program};
 
-/// How long the parts of a block take, before a memory that answers after `latency` cycles.
+/// How long the parts of a block take with a memory that answers after `latency` cycles.
 #[must_use]
 pub fn timing(block: &TenderTop, latency: u32) -> Timing {
     let array = &block.array;
@@ -38,7 +38,7 @@ pub fn clock((block, latency): (&TenderTop, u32), window: &Window) -> anyhow::Re
     }))
 }
 
-/// Random chains that are right, each before an ideal memory of some latency; a vector is such a chain.
+/// Random chains that are right, each with an ideal memory of some latency; a vector is such a chain.
 ///
 /// # Errors
 /// Parameters that the block refuses.

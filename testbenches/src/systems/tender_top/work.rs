@@ -42,7 +42,8 @@ pub const WORK: Work<TenderTop> = Work {
 /// real layer of 64 tokens takes 0.3 % more cycles at 16 x 16.
 ///
 /// # Errors
-/// An accelerator that such a layer does not fit on: too few channels or steps, no norm of such rows, an array that is not square.
+/// The layer does not fit on the accelerator: too few channels or steps, no norm for its rows, an array that is not
+/// square.
 fn layer_cycles(block: &TenderTop) -> anyhow::Result<Vec<f64>> {
     let steps = CHANNELS as u32 + 7;
     ensure!(block.depth >= CHANNELS as u32, "depth is {}, the layer needs {CHANNELS}", block.depth);

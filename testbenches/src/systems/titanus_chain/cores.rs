@@ -94,7 +94,7 @@ pub struct Cores {
 }
 
 impl Cores {
-    /// Hosts of so many cores, before a memory that serves their ports already.
+    /// Hosts of so many cores with a memory that serves their ports already.
     ///
     /// # Errors
     /// The design has no such ports.

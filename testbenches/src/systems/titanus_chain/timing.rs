@@ -1,5 +1,5 @@
-//! Cycles of chains before memories that never pause, against the golden recurrence: a core waits for tokens as long as the one before
-//! it takes to give them.
+//! Cycles of chains with memories that never pause, against the golden recurrence. A core waits for tokens as long as
+//! the core before takes to give them.
 
 use golden::systems::cycles::Turns;
 use golden::systems::memory::SparseMemory;

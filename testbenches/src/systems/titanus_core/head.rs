@@ -1,5 +1,5 @@
-//! One attention head of the real model on the Titanus core, from the residual stream on: a prompt, then token by token, each a
-//! job of its own, with keys and values in a cache that is pruned and quantized.
+//! One attention head of the real model on the Titanus core, from the residual stream on. The prompt is one job, and
+//! each further token another. Keys and values are in a cache that is pruned and quantized.
 
 use anyhow::ensure;
 use golden::systems::titanus_core::TitanusCore;

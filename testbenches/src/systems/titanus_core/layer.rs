@@ -1,5 +1,6 @@
-//! A whole decoder layer on the Titanus core, Llama and OPT shapes: weights of all projections, a prompt as one chain from the residual
-//! stream to the residual stream, then token by token. Keys and values of all heads are side by side in one cache.
+//! A whole decoder layer on the Titanus core, Llama and OPT shapes, with weights of all projections. A prompt is one
+//! chain from the residual stream to the residual stream; then tokens come one by one. Keys and values of all heads are
+//! side by side in one cache.
 
 mod attention;
 pub mod decoding;
@@ -24,7 +25,8 @@ use feed::Feed;
 /// How keys and values are kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Compression {
-    /// Share of the prompt's keys, and of its values, that pruning leaves 0, at least; thresholds are the smallest ones that do so.
+    /// Least share of the prompt's keys, and of its values, that pruning sets to 0. Thresholds are the smallest ones
+    /// that reach it.
     pub sparsity: f64,
     /// Bits of quantized keys and values.
     pub bits: [u8; 2],

@@ -98,7 +98,7 @@ fn operation(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan) -> W
         1 => weights(rng, program, plan),
         2 => constants(rng, program, plan),
         3..6 => append(rng, program, plan),
-        // Seldom ahead of the end of a prefill, which is refused.
+        // Seldom before the end of a prefill, which is refused.
         6 | 7 if plan.model.cache_tokens() > 0 && (!plan.model.is_filling() || often(rng, 20)) => {
             restore(rng, program, plan)
         }
@@ -359,7 +359,8 @@ fn product(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan, kind: 
     if kind == 0 && rng.random() { weights(rng, program, plan) } else { constants(rng, program, plan) }
 }
 
-/// Now and then a place for results that are in the way of a stream: some of its blocks, ahead of which all is right, are other ones then.
+/// Now and then, a place for results inside a stream: they overwrite some of its blocks, and all blocks before stay
+/// right.
 fn over_blocks(rng: &mut StimulusRng, plan: &Plan, (rows, bytes): (u32, u32)) -> Option<(u64, u32)> {
     let ((areas, lines), stride) = (plan.areas?, bytes.next_multiple_of(64));
     let free = lines.checked_sub(rows * stride / 64).filter(|_| often(rng, 6))?;

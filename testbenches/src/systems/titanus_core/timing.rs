@@ -1,4 +1,4 @@
-//! Cycles of jobs before a memory that never pauses, against the golden recurrence.
+//! Cycles of jobs with a memory that never pauses, against the golden recurrence.
 
 use golden::systems::titanus_core::cycles::Timing;
 use hdl::accelerators::titanus::TitanusCore;
@@ -11,7 +11,7 @@ use super::{golden_of, program};
 /// DMAs that read.
 const READERS: usize = 4;
 
-/// How long the parts of a block take, before a memory that answers after `latency` cycles.
+/// How long the parts of a block take with a memory that answers after `latency` cycles.
 #[must_use]
 pub fn timing(block: &TitanusCore, latency: u32) -> Timing {
     let (spec, linear) = (&block.spec, block.linear());
@@ -51,7 +51,7 @@ pub fn cycles_of(of: (&TitanusCore, u32), window: &Window, jobs: &[Job]) -> anyh
     jobs.iter().map(|job| clock.cycles(job)).collect()
 }
 
-/// Random chains that are right, each before an ideal memory of some latency; a vector is such a chain.
+/// Random chains that are right, each with an ideal memory of some latency; a vector is such a chain.
 ///
 /// # Errors
 /// Parameters that the block refuses.

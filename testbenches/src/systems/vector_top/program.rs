@@ -88,8 +88,8 @@ const ROTATE: u32 = 1 << 10;
 const CAUSAL: u32 = 1 << 11;
 const EXACT: u32 = 1 << 12;
 
-/// A job: a chain of one to `chain` descriptors; of each four chains one is spoilt, and of the others some have a descriptor
-/// that a check of its own is for.
+/// A job: a chain of one to `chain` descriptors. One chain of four is spoilt. Some others have a descriptor that breaks
+/// a single check of the vector accelerator.
 pub fn draw(rng: &mut StimulusRng, shape: &Shape, chain: u32) -> Program {
     Program::draw(rng, shape.address_width, chain, |rng, program| {
         let mut one = descriptor(rng, program, shape);
@@ -101,7 +101,7 @@ pub fn draw(rng: &mut StimulusRng, shape: &Shape, chain: u32) -> Program {
     })
 }
 
-/// Steps that the shape has, such as go together; there are rows that can be turned only where `pairs` is up.
+/// Steps that the shape has and that go together. Rows can be turned only where `pairs` is true.
 fn steps(rng: &mut StimulusRng, shape: &Shape, pairs: bool) -> u32 {
     let units = Units::of(shape.steps);
     let mut steps = rng.random::<u32>() & 0x3f & shape.steps;

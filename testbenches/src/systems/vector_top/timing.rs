@@ -1,4 +1,4 @@
-//! Cycles of a job before a memory that never pauses.
+//! Cycles of a job with a memory that never pauses.
 
 use hdl::accelerators::vector::VectorTop;
 

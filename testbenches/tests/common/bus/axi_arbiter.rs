@@ -1,4 +1,4 @@
-//! The arbiter before a memory with pauses, errors and silence.
+//! The arbiter on a memory with pauses, errors and silence.
 
 use sim::kit::{options, run_all};
 use testbenches::common::bus::axi_arbiter::bench;

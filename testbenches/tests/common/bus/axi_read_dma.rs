@@ -1,4 +1,4 @@
-//! The read DMA before a memory with pauses, errors and silence, and how much of its bandwidth is used.
+//! The read DMA on a memory with pauses, errors and silence, and how much of its bandwidth is used.
 
 use hdl::blocks::common::AxiReadDma;
 use sim::kit::{options, run_all};

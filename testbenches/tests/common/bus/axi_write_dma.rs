@@ -1,4 +1,4 @@
-//! The write DMA before a memory with pauses, errors and silence.
+//! The write DMA on a memory with pauses, errors and silence.
 
 use sim::kit::{options, run_all};
 use testbenches::common::bus::axi_write_dma::bench;

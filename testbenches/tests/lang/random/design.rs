@@ -328,7 +328,7 @@ impl Draw<'_> {
             };
             let mut address = self.address(memory.address_type());
             if ports > 1 {
-                // Two ports never write one word: of which of them it would be is not said.
+                // Two ports never write the same word, since the language does not say which one wins.
                 let width = address.width();
                 let parity = bit().lit(port);
                 address = if width == 1 { parity } else { cat(&[address.slice(1..width), parity]) };

@@ -146,7 +146,7 @@ pub fn quantize(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> 
     }
 }
 
-/// A row: numbers with some large ones, few different ones so that many are equal, or anything.
+/// A row: numbers with some large ones, few different values with many ties, or anything.
 fn values(rng: &mut StimulusRng, columns: u32) -> Vec<u8> {
     let kind = rng.random_range(0..5u8);
     let pool: Vec<u16> = (0..3).map(|_| half(rng)).collect();

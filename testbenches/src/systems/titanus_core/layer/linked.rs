@@ -1,4 +1,5 @@
-//! Layers on a chain of cores, each of them on one core, two or three: a token goes from core to core as soon as it is there.
+//! Layers on a chain of cores; a layer takes one core, two or three. A token goes from core to core as soon as it is
+//! ready.
 
 use anyhow::{bail, ensure};
 use golden::systems::titanus_core::TitanusCore;

@@ -20,10 +20,11 @@ pub(super) struct Gains {
     layer_norm: bool,
 }
 
-/// Loads the matrices one after the other, the largest first, so that they fill the store; returns them in order.
+/// Loads the matrices one after the other, so that they fill the store: the lowest first, and of equal heights the
+/// widest first. Returns them in their given order.
 pub(super) fn stored(b: &mut Builder<'_>, matrices: &[Vec<Vec<f64>>]) -> anyhow::Result<Vec<Weights>> {
     let mut order: Vec<usize> = (0..matrices.len()).collect();
-    // High ones close what lower ones, side by side, have filled.
+    // Lower matrices stand side by side, and high ones close the rows that these have filled.
     order.sort_by_key(|&n| (matrices[n].len(), std::cmp::Reverse(matrices[n][0].len())));
     let mut found: Vec<Option<Weights>> = matrices.iter().map(|_| None).collect();
     for n in order {
