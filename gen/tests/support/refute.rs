@@ -26,8 +26,8 @@ pub struct Refutation {
     pub step: u32,
 }
 
-/// Demands that `docs/proofs.md` has each of the faults, and that a proof of the faulty design fails in its property at its
-/// step: of all in a full run, else of a tenth of them.
+/// Demands that `docs/proofs.md` has each of the faults. A proof of the faulty design must fail in its property at its
+/// step. A full run proves all faults, an ordinary run a tenth of them.
 pub fn refute(faults: Vec<Refutation>) {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/proofs.md")).unwrap();
     for fault in &faults {

@@ -1,10 +1,10 @@
 //! [`MacMesh`] computes matrix products, one after the other without a pause that the contract does not ask for.
 //!
 //! An R x K by K x C product enters in K steps. Row r of the left matrix is r cycles late, and column c of the right
-//! one c cycles late. The next product starts K + C - 1 cycles later: the earliest start at which row r still shows the
-//! whole of its sums, for the one cycle r before its first PE is cleared. So a PE that clears, passes on or shows
-//! anything one cycle too early or too late is seen. (With few columns it starts R cycles later, since one row is read
-//! a cycle.)
+//! one c cycles late. The next product starts K + C - 1 cycles later. That is the earliest start at which row r still
+//! shows the whole of its sums, for the one cycle r before its first PE is cleared. So a PE that clears, passes on or
+//! shows anything one cycle too early or too late is seen. (With few columns it starts R cycles later, since one row is
+//! read a cycle.)
 //!
 //! In between, products are cut off: by the next one that starts early, or by a reset.
 

@@ -40,7 +40,7 @@ pub struct Job {
     pub descriptors: u32,
     /// The bytes in memory at the end.
     pub results: Vec<Results>,
-    /// The same of all that the descriptors write, whatever it is called.
+    /// All bytes that the descriptors write, in any result.
     pub written: Vec<Image>,
 }
 

@@ -16,8 +16,8 @@ fn all_configurations() {
     configurations(bench, 60);
 }
 
-/// The whole datapath on the model's tensors, for both activation widths on the same hardware: the golden column is the
-/// algorithm's dense output bit by bit, and the hardware is the golden column's.
+/// The whole datapath on the model's tensors, for both activation widths on the same hardware. The golden column equals
+/// the algorithm's dense output bit by bit, and the hardware equals the golden column.
 #[test]
 fn real_tensors() {
     let counter = IndexDistributionCounter { k: 1536, ..IndexDistributionCounter::default() };

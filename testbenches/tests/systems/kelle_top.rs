@@ -32,7 +32,7 @@ fn cycles_of_jobs() {
     }
 }
 
-/// The same of all configurations.
+/// The same for all configurations.
 #[test]
 #[ignore = "minutes: three models"]
 fn release_cycles_of_jobs() {

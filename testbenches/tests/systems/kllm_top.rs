@@ -38,7 +38,7 @@ fn cycles_of_jobs() {
     }
 }
 
-/// The same of all configurations, and of trees of Orizuru of every style.
+/// The same for all configurations, and for trees of Orizuru of every style.
 #[test]
 #[ignore = "minutes: seven models"]
 fn release_cycles_of_jobs() {

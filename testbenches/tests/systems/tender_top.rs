@@ -80,7 +80,7 @@ fn cycles_of_jobs() {
     run_some::<TenderTop>(1, timing::bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
-/// The same of other sizes.
+/// The same for other sizes.
 #[test]
 #[ignore = "models of minutes"]
 fn release_cycles_of_jobs() {

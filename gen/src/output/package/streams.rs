@@ -1,6 +1,7 @@
-//! The ready/valid streams among the ports of a block, by the names that stream ports have: `<name>_valid_i`,
-//! `<name>_ready_o` and `<name>_<field>_i` into the block, and the other way round out of it. Channels of AXI are the same
-//! without the line before `valid`: `mem_awvalid_o`, `mem_awready_i`, `mem_awaddr_o`. Outputs may be valid without `ready`.
+//! The ready/valid streams among the ports of a block, found by the names of their ports. A stream into the block has
+//! `<name>_valid_i`, `<name>_ready_o` and `<name>_<field>_i`. A stream out of the block has the opposite directions.
+//! Channels of AXI are the same without the line before `valid`: `mem_awvalid_o`, `mem_awready_i`, `mem_awaddr_o`.
+//! Outputs may be valid without `ready`.
 
 use std::collections::BTreeSet;
 

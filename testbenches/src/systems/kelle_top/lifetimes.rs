@@ -73,7 +73,7 @@ pub struct Lifetimes {
     pub cached: [f64; 2],
     /// X, Q, K, V: from the last byte written to the last use, the mean over heads.
     pub lives: [f64; 4],
-    /// The same of the head with the longest ones.
+    /// The same for the head with the longest lives.
     pub longest: [f64; 4],
     /// From the last byte of a token's value on the bus to the first value that is read in the cache: of the last token, the mean over heads.
     pub value_waits: f64,

@@ -1,9 +1,10 @@
 //! A slice of the feed-forward network of the real model's layer 14, with the output projection before it, as one chain.
 //!
-//! Stored are 64 outputs of the output, gate and down projections, and none of the up projection. So the slice is: outputs 0 to 63
-//! of the output projection, and the residual stream they are added to; channels 0 to 63 of the gate; the down projection of all
-//! 1536 channels to outputs 0 to 63, where channels 64 on are the stored ones; and the residual stream once more. What the up
-//! projection makes of channels 0 to 63 is computed back: the stored product of both, divided by the activated gate.
+//! Stored are 64 outputs of the output, gate and down projections, and none of the up projection. So the slice begins
+//! with outputs 0 to 63 of the output projection, which are added to the residual stream. Channels 0 to 63 of the gate
+//! follow. The down projection takes all 1536 channels to outputs 0 to 63, with stored channels from 64 on. Its results
+//! are added to the residual stream again. The up projection's results for channels 0 to 63 are computed back: the
+//! stored product of both, divided by the activated gate.
 
 use anyhow::ensure;
 use golden::systems::tender_top::TenderTop;

@@ -37,9 +37,9 @@ pub const WORK: Work<TenderTop> = Work {
     cycles: layer_cycles,
 };
 
-/// Cycles of a decoder layer of the sizes of SmolLM2-135M for 64 tokens, and the share of them in which the array takes products;
-/// memory answers 20 cycles after it was asked and never pauses. Weights are drawn; the
-/// real layer of 64 tokens takes 0.3 % more cycles at 16 x 16.
+/// Cycles of a decoder layer with the sizes of SmolLM2-135M for 64 tokens, and the share of cycles in which the array
+/// takes products. Memory answers 20 cycles after a request and never pauses. Weights are drawn; the real layer of 64
+/// tokens takes 0.3 % more cycles at 16 x 16.
 ///
 /// # Errors
 /// The layer does not fit on the accelerator: too few channels or steps, no norm for its rows, an array that is not

@@ -22,8 +22,8 @@ pub fn design(name: String, cases: usize, rng: &mut impl Rng) -> Fuzz {
     fuzz
 }
 
-/// An expression of a type over the inputs and arrays of `fuzz`; inside a loop over `count` elements also of its variable, and
-/// of a local value where there is one. Verilator judges it.
+/// An expression of a type over the inputs and arrays of `fuzz`. Inside a loop over `count` elements it may also use
+/// the loop's variable, and a local value where there is one. Verilator judges it.
 pub fn expression(fuzz: &Fuzz, ty: Type, looped: Option<(u32, Option<Type>)>, size: usize, rng: &mut impl Rng) -> Dag {
     let loops = looped.map(|(count, local)| Loops { rows: count, columns: 1, local });
     let mut generator = Generator { fuzz, rng, dag: Dag::default(), loops, comparisons: &JUDGED };

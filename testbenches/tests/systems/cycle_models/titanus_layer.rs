@@ -54,8 +54,8 @@ fn layers_are_those_of_the_recurrences() {
     }
 }
 
-/// A token of a layer of drawn weights, as the model has it and as the chain that all data go through: but for the cache, whose
-/// cycles depend on the numbers.
+/// A token of a layer with drawn weights: cycles by the model, and by the chain that all data go through. The cache is
+/// left out, since its cycles depend on the numbers.
 fn token(block: &TitanusCore, (shape, of): (Shape, Model), [prompt, tokens]: [usize; 2]) {
     const WINDOW: Window = Window { base: 0x1_0000, limit: 0x1fff_ffff, address_width: 40 };
     let [width, inner] = [of.width, of.between].map(|size| size as usize);
@@ -113,7 +113,7 @@ fn a_run_of_opt() {
     assert_eq!(run, RUN);
 }
 
-/// The same of drawn weights: products, norms and sums of the chain that all data go through.
+/// The same for drawn weights: products, norms and sums of the chain that all data go through.
 #[test]
 #[ignore = "a layer of 7 million weights in the golden model"]
 fn large_token_of_opt_is_that_of_the_chain() {

@@ -18,8 +18,8 @@ use super::{Compression, Held, Prompt};
 /// The paper's share of zeros, and 4 bits.
 const COMPRESSION: Compression = Compression { sparsity: 0.338, bits: [4, 4] };
 
-/// A core for a decoder layer of SmolLM2-135M in wider macros: 2 x 13 of them hold all weights, and take a simulator less time than
-/// 6 x 90 of the paper's size.
+/// A core for a decoder layer of SmolLM2-135M in wider macros. 2 x 13 of them hold all weights, and take a simulator
+/// less time than 6 x 90 macros of the paper's size.
 #[must_use]
 pub fn wide_core() -> TitanusCore {
     let mut core = layer_core();
