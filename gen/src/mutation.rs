@@ -113,7 +113,8 @@ fn mutations(
     Ok(mutations)
 }
 
-/// Runs the bench on a sample of the mutants of a configuration, with so many vectors: without a number, as many as are run in a moment.
+/// Runs the bench on a sample of the mutants of a configuration, with so many vectors; without a number, as many as run
+/// in a moment.
 ///
 /// # Errors
 /// A tool that dies; a bench that fails on the design as it is.

@@ -78,7 +78,7 @@ pub fn plain(value: &Value) -> String {
     }
 }
 
-/// A value of a TOML file. TOML has infinities and NaNs, which JSON, and so no parameter, has.
+/// A value of a TOML file. TOML has infinities and NaNs. JSON has none, so no parameter has any.
 pub(crate) fn from_toml(value: &toml::Value) -> std::result::Result<Value, String> {
     let bad = match value {
         toml::Value::Float(x) if !x.is_finite() => Some(x.to_string().to_lowercase()),

@@ -1,7 +1,7 @@
 //! Perplexity of SmolLM2-135M in the golden models of the four accelerators, as `senbazuru run` computes: the table `accelerators` of
 //! docs/perplexity.md.
 //!
-//! `cargo run --release -p senbazuru-testbenches --example accelerator_perplexity`, computes all rows. Arguments select
+//! `cargo run --release -p senbazuru-testbenches --example accelerator_perplexity` computes all rows. Arguments select
 //! some of `float tender kllm kelle titanus`, or rows of the table (`"kelle all tokens"`). `--facts FILE` writes the
 //! numbers as JSON. Needs the weights, which `scripts/setup full` fetches. Nothing is drawn.
 

@@ -156,7 +156,7 @@ impl Spec {
         for (name, text) in in_file_order(&file.derived) {
             let later: Vec<&str> = file.derived.keys().map(|d| d.get_ref().as_str()).collect();
             let later = later.into_iter().filter(|d| !derived.iter().any(|(known, _)| known == d));
-            // `pe['width']` reads `pe`, and so may read all that is in it.
+            // `pe['width']` reads `pe`, and so may read everything in it.
             let inside = |outer: &str, inner: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('.'));
             let reads = |read: &str, other: &str| read == other || inside(read, other) || inside(other, read);
             let expression = Expression::parse(text).map_err(|e| at(name.span().start, e))?;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use super::{Kind, Step, Value, Variable, bit, clean};
 
-/// Scopes inside one another, at most: every variable has the names of all that it is in.
+/// Most scopes inside one another: every variable has the names of all scopes that it is in.
 const DEEPEST: usize = 500;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 

@@ -136,7 +136,7 @@ impl Player {
         self.drain(sim, run)
     }
 
-    /// Until all that is offered is taken, and all results are.
+    /// Runs until all offers and all results are taken.
     fn drain(&mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         while self.row.is_some() || self.step.is_some() || !self.due.is_empty() {
             self.cycle(sim, run, false)?;

@@ -78,7 +78,7 @@ impl Evictor {
     fn run(mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         run.only_while("victim_valid_o", &["victim_found_o"]);
         run.only_while("victim_found_o", &["victim_row_o", "victim_pass_o"]);
-        // Passes during a reset are none.
+        // Passes during a reset do not count.
         for _ in 0..8 {
             run.reset(sim, 1)?;
             sim.settle()?;

@@ -423,7 +423,7 @@ impl LaneBench {
         streams.finish(sim, run)
     }
 
-    /// All that is inside is dropped at a random moment, by a clear or a reset; what comes then is summed as ever.
+    /// A clear or a reset drops everything inside at a random moment. Later beats are summed as ever.
     fn cleared(
         &self,
         sim: &mut Sim,

@@ -30,7 +30,7 @@ pub fn bench(p: &OutlierMask) -> anyhow::Result<Box<dyn sim::Bench>> {
             let (blank, mark) = (fills && kind < 2, fills && (2..4).contains(&kind));
             let fill_last = fills && rng.random_range(0..12u8) == 0;
             let (read, use_last) = (uses && rng.random(), uses && rng.random_range(0..12u8) == 0);
-            // A mark that comes with a clear is none.
+            // A mark that comes with a clear does not count.
             let dropped = clear && golden.fills() && rng.random();
             let bits = [clear, blank, mark || dropped].map(u64::from);
             let values = [

@@ -348,7 +348,7 @@ impl<A: Accelerator + Clone> Player<A> {
         if let Some(asked) = asked {
             self.host.finish(sim, &mut [bus], asked)?;
         }
-        // Whoever reads as soon as the interrupt is there sees all that was counted.
+        // A read right after the interrupt sees all counts.
         let first = self.load_wide(sim, bus, register::CYCLES)?;
         let mut status = self.load(sim, bus, register::STATUS)?;
         // A second start may have come after the end: the same job again.

@@ -64,7 +64,7 @@ impl Drawn {
         })
     }
 
-    /// It ends well, and all that it leaves is known.
+    /// It ends well, and all of its results are known.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.report.end.code == 0 && self.report.is_certain()
@@ -92,7 +92,7 @@ pub fn draw(rng: &mut StimulusRng, models: &mut [Golden], most: u32) -> (Vec<Tok
             memory.store(program.base, &program.image);
             let report = run_golden(&after, program.limits, program.job, &mut memory);
             let given = after.given();
-            // A core whose last token waits takes no more: it is the last one of a round.
+            // A core whose last token waits takes no more tokens, so its job is the last one of a round.
             let ends = given.iter().rev().skip(1).all(|&last| !last);
             let good = !whole || (report.end.code == 0 && report.is_certain());
             if good && in_time(&report) && all.iter().all(apart) && given.len() < MANY && ends {

@@ -1,5 +1,5 @@
-//! [`TokenAppender`]: tokens of any length that become channels and positions, heads that are none, with stalls on all streams
-//! and clears at random moments.
+//! [`TokenAppender`]: tokens of any length that become channels and positions, and invalid heads of tokens. There are
+//! stalls on all streams and clears at random moments.
 
 use golden::systems::token_appender::{Appended, LINE};
 use hdl::accelerators::kllm::TokenAppender;
@@ -96,7 +96,7 @@ fn token(p: &TokenAppender, sim: &mut Sim, run: &mut Run, rng: &mut StimulusRng)
             write.expect([Word { data: Bits::pack(8, beat.iter().map(|&byte| byte.into())) }])?;
         }
     }
-    // A clear in the middle of it; of a head that is none nothing follows, whatever comes.
+    // A clear in the middle of it. Nothing follows an invalid head, whatever comes.
     if !right || rng.random_range(0..4u8) == 0 {
         let cycles = if right { rng.random_range(0..200u32) } else { 200 };
         for _ in 0..cycles {

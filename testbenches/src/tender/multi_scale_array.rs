@@ -57,7 +57,8 @@ fn disturb(controller: &mut Controller<'_>, rng: &mut StimulusRng) -> sim::Resul
     }
 }
 
-/// Tiles of one step, of many, of nothing but rescales; random operands, the largest ones, sums that leave their range.
+/// Tiles of one step, of many, or of rescales only. Operands are random or the largest ones, and sums leave their
+/// range.
 fn random_tile(controller: &Controller<'_>, number: u64, rng: &mut StimulusRng) -> Tile {
     let p = controller.array();
     let int8 = p.int8 && rng.random();

@@ -202,7 +202,7 @@ impl<'a> Feeder<'a> {
         self.step.push(beat)
     }
 
-    /// Goes on until all that is offered is taken.
+    /// Goes on until all offers are taken.
     fn settle(&mut self) -> sim::Result<()> {
         let mut left = (self.rows.len() + self.vectors.len()) as u32 * (2 * self.p.rows + 8);
         while !(self.rows.is_empty() && self.vectors.is_empty()) {

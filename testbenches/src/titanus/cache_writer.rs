@@ -12,7 +12,7 @@ use sim::{Bits, Difference, Run, Sim};
 use super::sequences::random_tokens;
 use super::tiles::bytes;
 
-/// Cycles in which all that was taken must have come to rest.
+/// Cycles within which all taken tiles must be settled.
 const PATIENCE: u64 = 3000;
 
 /// The bench; a vector is a sequence.

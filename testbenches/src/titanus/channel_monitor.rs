@@ -40,7 +40,7 @@ impl Bench {
         let mut beats = Vec::new();
         let channel_level = |c: usize, level: Option<usize>| level.map(|l| sequence.channels[c].levels[l]);
         let prefill = &case.tokens[..case.prefill.min(case.tokens.len())];
-        // The largest and the smallest element; where there is none, anything that is the wrong way round.
+        // The largest and the smallest element; without elements, any pair in the wrong order.
         let mut extremes = |c: usize| -> (i8, i8) {
             let seen = || prefill.iter().map(|t| t[c]).filter(|&x| x != 0);
             let none = match noise.random() {

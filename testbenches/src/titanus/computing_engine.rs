@@ -59,7 +59,7 @@ fn streams(sim: &Sim, run: &Run, (input, output): (Stall, Stall)) -> sim::Result
     Ok((run.driver_of(sim, "input", input)?, run.monitor_of(sim, "output", output)?))
 }
 
-/// Drops all that is inside, while more is offered and the result is not taken.
+/// Drops all vectors inside, while more are offered and the result is not taken.
 fn cleared(
     sim: &mut Sim,
     run: &mut Run,

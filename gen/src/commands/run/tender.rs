@@ -165,7 +165,7 @@ fn told(text: &Text<'_>, block: &TenderTop, (all, took): (&Spent, &Took), (tops,
         let thread = if tops == 1 { "the thread of the simulation" } else { "each thread of a simulation" };
         lines.push(format!("{time}, of which {thread} ran {each:.1} s"));
         let computing = 100.0 * all.computing as f64 / all.cycles as f64;
-        // All do the same, but for weights: they have the same cycles.
+        // All do the same with other weights, so they have the same cycles.
         let speed = count((all.cycles as f64 * tops as f64 / did.busy) as u64);
         lines.push(format!("  simulation  {speed} cycles a second of processor time"));
         lines.push(format!("  computing   array or vector unit in {computing:.1} % of the cycles"));

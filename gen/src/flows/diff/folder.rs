@@ -29,7 +29,7 @@ pub struct Module {
     pub name: String,
     /// Verilog.
     pub text: String,
-    /// Somebody else's: its ports are all that is known.
+    /// A module from outside: only its ports are known.
     pub black_box: bool,
 }
 
@@ -58,7 +58,7 @@ impl Design {
         self.modules.iter().map(|m| SourceFile { name: format!("{}.v", m.name), text: m.text.clone() }).collect()
     }
 
-    /// Files of a module and all that is in it.
+    /// Files of a module and of all modules inside it.
     #[must_use]
     pub fn files(&self, top: &str) -> Vec<SourceFile> {
         let mut needed = BTreeSet::from([top]);

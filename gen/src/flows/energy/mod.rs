@@ -125,7 +125,7 @@ fn blame(error: sim::Error, design: &Design, bench: &dyn Bench, library: &str, o
         return own.into();
     }
     let what = match error {
-        // Its waveform was in a folder that is gone, and holds nothing but numbered nets.
+        // Its waveform was in a folder that is gone, and held only numbered nets.
         sim::Error::Mismatch(mut mismatch) => {
             (mismatch.waveform, mismatch.waveform_note) = (None, None);
             mismatch.to_string()

@@ -287,7 +287,7 @@ fn choice(results: &Results) -> Vec<Plot> {
     plots
 }
 
-/// How many times the least value the largest is; nothing when there is none above zero.
+/// The ratio of the largest value to the least one; 0 unless all values are above zero.
 fn spread(results: &Results, name: &str) -> f64 {
     let values = results.points.iter().filter_map(|p| p.value(name)?.as_f64());
     let (least, most) = values.fold((f64::MAX, f64::MIN), |(l, m), v| (l.min(v), m.max(v)));

@@ -70,7 +70,7 @@ fn inner_width(columns: &[Vec<&ManifestModule>]) -> usize {
     (columns.len() * (BOX.0 + GAP.0)).saturating_sub(GAP.0)
 }
 
-/// The modules below the top by depth: a module stands right of all that contain it.
+/// The modules below the top by depth: a module stands right of all modules that contain it.
 fn columns(manifest: &Manifest) -> Vec<Vec<&ManifestModule>> {
     let mut depth: BTreeMap<&str, usize> = BTreeMap::from([(manifest.top.as_str(), 0)]);
     // Children are listed before parents, so that in reverse every parent is known first.

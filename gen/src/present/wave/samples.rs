@@ -40,7 +40,7 @@ pub(super) fn read(
     let valid = signals.iter().filter_map(|s| s.valid);
     let slots: Vec<(usize, Kind)> =
         signals.iter().map(|s| s.variable).chain(valid).map(|v| (variables[v].code, variables[v].kind)).collect();
-    // Without a clock all that happens makes a column.
+    // Without a clock every change makes a column.
     let codes: Option<Vec<usize>> = clock.map(|clock| slots.iter().map(|(code, _)| *code).chain([clock]).collect());
     let mut reader = Reader::new(signals, cycles, clock, slots);
     file.read(codes.as_deref(), &mut |step| reader.take(step))?;

@@ -33,7 +33,7 @@ pub(super) struct Signal {
     pub(super) label: String,
     /// The variable, by its place in the file.
     pub(super) variable: usize,
-    /// Place of the lowest bit, and number of bits; none of numbers and texts.
+    /// Place of the lowest bit, and number of bits; 0 bits for numbers and texts.
     pub(super) low: u32,
     pub(super) width: u32,
     pub(super) format: Format,

@@ -150,7 +150,7 @@ impl Bench {
         self.other.as_ref().map_or(self.port.beats, |memory| memory.stats("mem").read_beats)
     }
 
-    /// Whether all that was expected has come.
+    /// Whether all expected data has come.
     fn is_done(&self) -> bool {
         self.commands.queue.is_empty() && self.commands.expected.is_empty() && self.expected.is_empty()
     }
@@ -198,7 +198,7 @@ impl Bench {
         sim.tick()
     }
 
-    /// Runs until all that is expected has come, then until it is idle.
+    /// Runs until all expected data has come, then until the DMA is idle.
     fn run(&mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let begin = sim.cycle_count();
         while !self.is_done() || sim.peek_u64(self.idle) == 0 {

@@ -110,7 +110,7 @@ impl RowUnit {
                 cycles.next(sim, run, &mut rng, (offer, ready, clear))?;
             }
         }
-        // An open row never ends: without a clear it would hold up nothing but itself.
+        // An open row never ends: without a clear it would stall only itself.
         cycles.next(sim, run, &mut rng, (false, false, true))?;
         cycles.drain(sim, run, &mut rng)
     }

@@ -44,7 +44,7 @@ pub(super) fn put_in(p: &PeLane, beats: Vec<Inputs>, left: &mut u64, wild: bool,
     all
 }
 
-/// Values of all exponents, ends of them, and a few that are none.
+/// Values of all exponents, ends of the ranges, and a few infinities and NaNs.
 fn value(rng: &mut StimulusRng) -> u16 {
     let sign = u16::from(rng.random::<bool>()) << 15;
     match rng.random_range(0..160u16) {

@@ -85,7 +85,7 @@ fn single(rng: &mut StimulusRng, exponent: i32) -> u32 {
     (rng.random_range(1.0..2.0f32) * 2f32.powi(exponent)).to_bits()
 }
 
-/// fp32, but for one time in `one_in`, when it is anything.
+/// An fp32 number, or any bits one time in `one_in`.
 fn wild(rng: &mut StimulusRng, one_in: u32, exponent: i32) -> u32 {
     if often(rng, one_in) { rng.random() } else { single(rng, exponent) }
 }

@@ -29,7 +29,7 @@ pub fn timing(block: &KelleTop, latency: u32) -> Timing {
     }
 }
 
-/// The same block with so much patience that refreshes always find a cycle in which nobody wants the banks.
+/// The same block with a long patience, so that refreshes always find a cycle in which nobody wants the banks.
 #[must_use]
 pub fn patient(block: KelleTop) -> KelleTop {
     let attention = AttentionSpec { interval_width: 20, interval: 500_000, patience: 60_000, ..block.attention };

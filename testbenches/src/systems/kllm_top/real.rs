@@ -36,7 +36,7 @@ pub fn real_size() -> Block {
     }
 }
 
-/// The same with an Orizuru that rows of the model are longer than.
+/// The same with an Orizuru that is narrower than rows of the model.
 #[must_use]
 pub fn with_orizuru() -> Block {
     Block { orizuru: 128, ..real_size() }
