@@ -1,6 +1,7 @@
 //! Heads of the real model, decoded by Kelle's hardware: its cells hold, or decay.
 
 use std::sync::Mutex;
+use test_tag::tag;
 
 use golden::kelle::edram_bank::Distribution;
 use golden::systems::kelle_top::Replay;
@@ -19,9 +20,10 @@ const WINDOW: Window = Window { base: 0x10_0000, limit: 0xff_ffff, address_width
 /// 64 tokens of a prompt and 256 behind it, over 64 that stay, with pauses of memory: every result, and at the end all keys, values and
 /// scores, are the golden model's. The paper's intervals are those of a clock of 1 GHz, and no access waits for a refresh; at 25 MHz
 /// there are many, and nothing else changes; there values come behind the scores.
+#[tag(full)]
 #[test]
 #[ignore = "a minute: 480 steps of a head"]
-fn large_real_head_with_evictions() {
+fn real_head_with_evictions() {
     let block = head_top();
     let golden = golden_of(&block).unwrap();
     let config = AxiConfig::rough(Stall::Random { num: 1, den: 8 });
@@ -113,9 +115,10 @@ fn decayed(tokens: [usize; 2], seed: u64, runs: &[([u32; 4], bool, usize)]) -> V
 /// With safe intervals decoding is that of cells that hold; with the paper's ones keys, values and results are those of the golden cells
 /// under the same accesses and refreshes, bit for bit, and these are legal; also where values come behind the scores, and where tokens come
 /// again, whose cells nobody refreshes.
+#[tag(full)]
 #[test]
 #[ignore = "a minute: a model of its own, and four runs of it"]
-fn large_cells_that_decay() {
+fn cells_that_decay() {
     let runs = [(SAFE, false, 0), (TWO_DIMENSIONAL, false, 0), (TWO_DIMENSIONAL, true, 0), (TWO_DIMENSIONAL, false, 6)];
     let [safe, aged, late, again] = decayed([32, 48], 1, &runs).try_into().unwrap();
     assert_eq!((safe.flips, safe.from_exact), (0, 0.0));
@@ -130,9 +133,10 @@ const TABLE: [([u32; 4], u32); 3] =
     [([180, 3600, 720, 5400], 540), (TWO_DIMENSIONAL, 1050), ([720, 9000, 2880, 10800], 2062)];
 
 /// What decay costs, over intervals: longer ones cost more, refreshed alike or by importance and byte, as in the paper's table 4.
+#[tag(release)]
 #[test]
 #[ignore = "a simulation of minutes; scripts/test --release runs it"]
-fn release_errors_over_intervals() {
+fn errors_over_intervals() {
     let intervals = [SAFE].into_iter().chain(TABLE.iter().flat_map(|&(both, uniform)| [both, [uniform; 4]]));
     let aged = decayed([32, 288], 2, &intervals.map(|intervals| (intervals, false, 0)).collect::<Vec<_>>());
     assert_eq!((aged[0].flips, aged[0].from_exact), (0, 0.0));
