@@ -48,7 +48,7 @@ fn sweep_and_report() {
 #[test]
 fn commands_answer_as_shown() {
     let folder = in_folder(&[]);
-    let pages = ["docs/commands.md", "docs/adding-a-block.md", "docs/cosim.md", "docs/sweeps.md"];
+    let pages = ["docs/commands.md", "docs/adding-a-block.md", "docs/cosim.md", "docs/rust-hdl.md", "docs/sweeps.md"];
     let readers = pages.map(|page| Reader::of(page, folder.path()).without(&["cargo ", "./scripts/"]).follow());
     let commands: usize = readers.iter().map(|reader| reader.commands).sum();
     assert!(commands >= 2, "{commands}");
