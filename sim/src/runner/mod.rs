@@ -208,8 +208,9 @@ fn trace_failure(bench: &dyn Bench, design: &Design, options: &RunOptions, failu
             failure.waveform = Some(path);
             let same = |again: &Mismatch| again.cycle == failure.cycle && again.difference == failure.difference;
             if !result.is_err_and(|e| e.mismatch().is_some_and(same)) {
-                failure.waveform_note =
-                    Some("the repeated run behaved differently: the bench is not deterministic".into());
+                let why = "the repeated run behaved differently: a register that no reset clears is read before it is written, or the \
+                    bench is not deterministic";
+                failure.waveform_note = Some(why.into());
             }
         }
     }

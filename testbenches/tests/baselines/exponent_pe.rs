@@ -4,6 +4,7 @@ use hdl::blocks::baselines::ExponentPe;
 use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::{options, run};
+use test_tag::tag;
 use testbenches::baselines::exponent_pe::{bench, every_product};
 
 #[test]
@@ -26,9 +27,10 @@ fn products_of_all_operands() {
 }
 
 /// With 16 exponents. The last four leave only integers up to 8, 4, 2 and 1 in magnitude, plus one more for -2^n.
+#[tag(full)]
 #[test]
 #[ignore = "150,000 products"]
-fn large_products_of_all_operands() {
+fn products_of_all_operands_whole() {
     products(4, 24 * 12 + 17 + 9 + 5 + 3);
 }
 

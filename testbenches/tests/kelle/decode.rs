@@ -5,6 +5,7 @@ use hdl::blocks::kelle::EvictionController;
 use models::kelle::decode::{RECORDED, Trace};
 use sim::Design;
 use sim::kit::options;
+use test_tag::tag;
 use testbenches::kelle::decode_hardware::{Text, bench};
 
 fn text(layer: u32, head: usize) -> Text {
@@ -24,9 +25,10 @@ fn same_victims() {
     }
 }
 
+#[tag(full)]
 #[test]
 #[ignore = "all heads and sizes"]
-fn large_same_victims_everywhere() {
+fn same_victims_everywhere() {
     for tokens in [16, 32, 64, 128] {
         let block = EvictionController { slots: tokens as u32 };
         let design = Design::from(&hdl::lang::elaborate(&block).unwrap_or_else(|e| panic!("{e}")));

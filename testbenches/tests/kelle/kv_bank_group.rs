@@ -6,6 +6,7 @@ use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::options;
 use sim::{Design, RunOptions};
+use test_tag::tag;
 use testbenches::kelle::kv_bank_group::{CYCLES, Mode, attack, bench};
 
 #[test]
@@ -45,15 +46,17 @@ fn attack_with(draws: std::ops::Range<u64>) {
     }
 }
 
+#[tag(full)]
 #[test]
 #[ignore = "24 million cycles"]
-fn large_attack_on_the_refresh() {
+fn attack_on_the_refresh_whole() {
     attack_with(2..3);
 }
 
+#[tag(release)]
 #[test]
 #[ignore = "minutes: 72 million cycles"]
-fn release_attack_on_the_refresh() {
+fn attack_on_the_refresh_all() {
     attack_with(3..6);
 }
 

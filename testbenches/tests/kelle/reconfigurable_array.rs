@@ -5,6 +5,7 @@ use hdl::lang::CatalogBlock;
 use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::options;
+use test_tag::tag;
 use testbenches::kelle::reconfigurable_array::bench;
 
 #[test]
@@ -14,9 +15,10 @@ fn configurations() {
     }
 }
 
+#[tag(full)]
 #[test]
 #[ignore = "the paper's size takes a minute to build"]
-fn large_array_of_the_paper() {
+fn array_of_the_paper() {
     let block = ReconfigurableArray { rows: 32, columns: 32, ..ReconfigurableArray::default() };
     sim::kit::run(&block, bench, &options(30)).unwrap_or_else(|e| panic!("{e}"));
 }

@@ -7,6 +7,7 @@ use sim::RunOptions;
 use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::options;
+use test_tag::tag;
 use testbenches::kelle::refresh_controller::{bench, limits};
 use testbenches::kelle::refresh_runs::{Counts, bursts, quiet};
 
@@ -17,9 +18,10 @@ fn all_configurations() {
     }
 }
 
+#[tag(release)]
 #[test]
 #[ignore = "a hundred million cycles"]
-fn release_many_cycles() {
+fn many_cycles() {
     for seed in 2..8 {
         sim::kit::run_all(bench, &RunOptions { seed: seeds::seed(seed), ..options(300_000) }).unwrap();
     }
@@ -44,9 +46,10 @@ fn rows_of_the_papers_cache() {
 }
 
 /// The same, longer; and with the paper's intervals a refresh for each row and interval, whatever the bursts.
+#[tag(full)]
 #[test]
 #[ignore = "millions of cycles"]
-fn large_rows_of_the_papers_cache() {
+fn rows_of_the_papers_cache_whole() {
     sim::kit::run(&PAPERS_CACHE, bench, &options(200_000)).unwrap_or_else(|e| panic!("{e}"));
     let (_, intervals) = PAPER[0];
     // Long enough for the last ones, which wait for the ends of bursts.
@@ -101,9 +104,10 @@ fn broken_controllers_are_noticed() {
     ]);
 }
 
+#[tag(full)]
 #[test]
 #[ignore = "one Verilator model for each fault"]
-fn large_more_broken_controllers_are_noticed() {
+fn more_broken_controllers_are_noticed() {
     broken(&[
         ("a write during a refresh is lost", Fault::net("refresh_write_o", "(state_q == StateWrite) & (touched | go)")),
         ("a write while looking is missed", Fault::net("touched", "1'b0").into("due")),

@@ -6,6 +6,7 @@ use hdl::blocks::kllm::{Fp16Mac, IndexDistributionCounter, IndexMatmulColumn};
 use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::{options, run};
+use test_tag::tag;
 use testbenches::kllm::index_matmul_column::{Task, bench, bench_of};
 
 use crate::real::Real;
@@ -58,9 +59,10 @@ fn the_papers_size() {
 }
 
 /// The other sums at the paper's size.
+#[tag(full)]
 #[test]
 #[ignore = "minutes: other sums at the paper's size"]
-fn large_other_sums() {
+fn other_sums() {
     for (accumulate, fused, stages) in [(FloatFormat::Fp16, false, 3), (FloatFormat::Fp32, true, 2)] {
         let mac = Fp16Mac { accumulate, fused, stages, ..Fp16Mac::default() };
         let block = IndexMatmulColumn { mac, ..IndexMatmulColumn::default() };

@@ -7,6 +7,7 @@ use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::options;
 use sim::stimulus::real_rows;
+use test_tag::tag;
 use testbenches::kllm::orizuru::{bench, bench_of, timing};
 
 #[test]
@@ -18,9 +19,10 @@ fn configurations() {
 }
 
 /// The paper's size: 4096 values, 273 units.
+#[tag(full)]
 #[test]
 #[ignore = "minutes: a model of 273 units"]
-fn large_default_size() {
+fn default_size() {
     let options = options(20);
     sim::kit::run(&Orizuru::default(), bench, &options).unwrap_or_else(|e| panic!("{e}"));
 }
@@ -44,9 +46,10 @@ fn real_activations() {
 }
 
 /// The input of the down projection has the strongest outliers of the model.
+#[tag(full)]
 #[test]
 #[ignore = "a minute: a model for 1536 values"]
-fn large_real_activations() {
+fn real_activations_whole() {
     real((1536, 8), &["l02_down_in", "l28_down_in"]);
 }
 

@@ -8,6 +8,7 @@ use hdl::blocks::kllm::{PairProducts, PeLane};
 use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::{options, run};
+use test_tag::tag;
 use testbenches::kllm::pe_lane::{Bank, Inputs, Pass, Task, bench, bench_of};
 
 use crate::real::Real;
@@ -23,9 +24,10 @@ fn paper() -> PeLane {
     PeLane { columns: 32, inputs: 16, ..PeLane::default() }
 }
 
+#[tag(full)]
 #[test]
 #[ignore = "minutes: 512 pairs a cycle"]
-fn large_the_papers_size() {
+fn the_papers_size() {
     run(&paper(), bench, &options(24)).unwrap_or_else(|e| panic!("{e}"));
 }
 
@@ -184,9 +186,10 @@ fn faults_of_outliers() -> Vec<(&'static str, Fault)> {
     ]
 }
 
+#[tag(full)]
 #[test]
 #[ignore = "minutes: a model for each fault"]
-fn large_faults_of_multipliers_are_found() {
+fn faults_of_multipliers_are_found() {
     let multiply = PeLane { products: PairProducts::Multiply, ..small() };
     let faults = [
         ("a centroid changes under a beat", Fault::net("codebook_ready_o", "!clear_i")),

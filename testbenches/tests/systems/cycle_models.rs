@@ -89,7 +89,7 @@ fn products_are_those_of_the_recurrences() {
     }
 }
 
-/// Outliers at drawn positions come again as often as was measured (`large_cycles_of_outliers`).
+/// Outliers at drawn positions come again as often as was measured (`cycles_of_outliers`).
 #[test]
 fn outliers_cost_what_was_measured() {
     let product = hdl::accelerators::kllm::KllmSpec { inputs: 16, depth: 256, buffer: 256, ..with_orizuru().product };

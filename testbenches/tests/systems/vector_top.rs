@@ -11,6 +11,7 @@ use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::{options, run, run_some};
 use sim::stimulus::{Stall, Tensor, data_folder, real_rows};
+use test_tag::tag;
 use testbenches::systems::c_program::{CEnd, CProgram};
 use testbenches::systems::hardware::{Hardware, on_hardware};
 use testbenches::systems::vector_top::{Job, bench, cycles_bench, shape_of};
@@ -45,21 +46,24 @@ fn all_configurations() {
 }
 
 /// Right and wrong descriptors, soft resets, silence: it never hangs and never writes elsewhere.
+#[tag(full)]
 #[test]
 #[ignore = "minutes: ten thousand times five jobs"]
-fn large_ten_thousand_jobs() {
+fn ten_thousand_jobs() {
     run(&small(), bench, &options(10_000)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
+#[tag(release)]
 #[test]
 #[ignore = "half an hour: a hundred thousand times five jobs"]
-fn release_a_hundred_thousand_jobs() {
+fn a_hundred_thousand_jobs() {
     run(&small(), bench, &options(100_000)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
+#[tag(release)]
 #[test]
 #[ignore = "minutes: a model of the whole accelerator for each fault"]
-fn release_faults_are_found() {
+fn faults_are_found() {
     let faults = [
         ("sizes are not checked", Fault::net("no_rows", "1'b0").module("vector_controller")),
         ("columns are not checked", Fault::net("no_columns", "1'b0").module("vector_controller")),

@@ -1,6 +1,7 @@
 //! The multi-scale array: all configurations, the real model's projections, cycles against their formula, broken arrays.
 
 use std::sync::Mutex;
+use test_tag::tag;
 
 use golden::tender::calibration::{Calibration, Scheme, Sign, Weights};
 use golden::tender::granularity::{product, relative_error};
@@ -208,9 +209,10 @@ fn explicit_requantization_is_slower() {
 }
 
 /// The paper's size: a tile of 1024 channels in 8 groups, INT4 and INT8.
+#[tag(release)]
 #[test]
 #[ignore = "builds a model of 4096 PEs, minutes"]
-fn release_paper_size() {
+fn paper_size() {
     let p = MultiScaleArray { rows: 64, columns: 64, ..MultiScaleArray::default() };
     run(&p, |controller| {
         let mut rng = controller.rng("operands");

@@ -4,6 +4,7 @@ use hdl::blocks::titanus::ComputingEngine;
 use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::options;
+use test_tag::tag;
 use testbenches::titanus::computing_engine::bench;
 
 use crate::configurations;
@@ -13,9 +14,10 @@ fn all_configurations() {
     configurations(bench, 200, false);
 }
 
+#[tag(full)]
 #[test]
 #[ignore = "a model of 256 multipliers"]
-fn large_default_parameters() {
+fn default_parameters() {
     sim::kit::run(&ComputingEngine::default(), bench, &options(500)).unwrap();
 }
 

@@ -5,6 +5,7 @@ use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::options;
 use sim::stimulus::real_numbers;
+use test_tag::tag;
 use testbenches::titanus::dcim_linear::{bench, cycles, products};
 
 use super::dcim_macro::integers;
@@ -69,8 +70,9 @@ fn real_weights_and_cycles() {
     }
 }
 
+#[tag(release)]
 #[test]
 #[ignore = "minutes: a whole projection in 54 macros"]
-fn release_whole_projection() {
+fn whole_projection() {
     real(&DcimLinear::default(), 576, 64, 24);
 }

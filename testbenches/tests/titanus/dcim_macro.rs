@@ -5,6 +5,7 @@ use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::{options, run};
 use sim::stimulus::real_numbers;
+use test_tag::tag;
 use testbenches::titanus::dcim_macro::{bench, products};
 
 use crate::configurations;
@@ -67,9 +68,10 @@ fn real_weights_and_activations() {
     real_products(&DcimCells { inputs: 64, outputs: 8, ..DcimCells::default() });
 }
 
+#[tag(full)]
 #[test]
 #[ignore = "minutes: the paper's size"]
-fn large_default_parameters() {
+fn default_parameters() {
     real_products(&DcimCells::default());
     run(&DcimMacro::default(), bench, &options(3000)).unwrap();
 }

@@ -5,6 +5,7 @@ use hdl::blocks::titanus::{KvCompressor, KvDecompressor};
 use models::titanus::key_values::{KeyValues, LAYERS, key_values, threshold_for};
 use sim::Design;
 use sim::kit::options;
+use test_tag::tag;
 use testbenches::titanus::kv_compressor::{RawCase, bench_of};
 use testbenches::titanus::kv_decompressor;
 
@@ -43,9 +44,10 @@ fn real_keys_and_values() {
 }
 
 /// The default size, 32 lanes, on all 384 tokens of each layer.
+#[tag(full)]
 #[test]
 #[ignore = "builds the largest model: minutes"]
-fn large_default_size_on_whole_text() {
+fn default_size_on_whole_text() {
     let p = KvCompressor { buffer_tokens: 192, ..KvCompressor::default() };
     let mut cases = Vec::new();
     let mut sequences = Vec::new();

@@ -5,6 +5,7 @@ use sim::Design;
 use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::options;
+use test_tag::tag;
 use testbenches::common::float::fma::{at_the_limit, bench, dot_products};
 
 use super::{AT_THE_LIMIT, all, many};
@@ -64,9 +65,10 @@ fn faults_are_found() {
 }
 
 /// Twenty million triples in each of the wider formats.
+#[tag(release)]
 #[test]
 #[ignore = "minutes"]
-fn release_formats() {
+fn formats() {
     for format in [FloatFormat::Fp16, FloatFormat::Bf16, FloatFormat::Fp32] {
         many(bench, &FloatFma { format, flags: true, ..FloatFma::default() }, 20_000_000);
     }

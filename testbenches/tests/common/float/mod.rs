@@ -22,6 +22,7 @@ use hdl::blocks::common::{
 use hdl::lang::{CatalogBlock, Parameters};
 use sim::kit::MakeBench;
 use sim::kit::options;
+use test_tag::tag;
 use testbenches::common::float;
 
 /// Products around the smallest normal number in fp16: of 31,743 positive numbers with eight factors each.
@@ -39,9 +40,10 @@ fn many<B: CatalogBlock>(bench: MakeBench<B>, block: &B, vectors: u64) {
 }
 
 /// Every number of stages of every unit, in a small format.
+#[tag(release)]
 #[test]
 #[ignore = "builds some hundred models"]
-fn release_every_number_of_stages() {
+fn every_number_of_stages() {
     let format = FloatFormat::E5m2;
     let vectors = 70_000;
     let mut runs = 0;

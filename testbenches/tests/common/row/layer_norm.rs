@@ -6,6 +6,7 @@ use hdl::blocks::common::stream::FifoStorage;
 use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::{options, run_all};
+use test_tag::tag;
 use testbenches::common::row::layer_norm::bench;
 
 use super::{EPSILON, gains, largest, rows};
@@ -15,9 +16,10 @@ fn all_configurations() {
     run_all(bench, &options(200)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
+#[tag(full)]
 #[test]
 #[ignore = "half a minute: each fault is a large model"]
-fn large_faults_are_found() {
+fn faults_are_found() {
     let block = LayerNorm { lanes: 2, max_beats: 3, buffer: 4, affine: true, storage: FifoStorage::Registers };
     let faults = [
         ("unused lanes count", Fault::net("counts", "!x_special").module("fixed_lane")),

@@ -4,6 +4,7 @@ use hdl::blocks::common::VectorUnit;
 use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::{options, run_all};
+use test_tag::tag;
 use testbenches::common::row::vector_unit::bench;
 
 #[test]
@@ -11,9 +12,10 @@ fn all_configurations() {
     run_all(bench, &options(150)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
+#[tag(full)]
 #[test]
 #[ignore = "half a minute: each fault is a large model"]
-fn large_faults_are_found() {
+fn faults_are_found() {
     let block = VectorUnit { lanes: 2, max_beats: 3, buffer: 6, ..VectorUnit::default() };
     let faults = [
         ("a beat begins without its addend", Fault::net("begins", "input_valid_i & begin_room")),

@@ -13,6 +13,7 @@ mod tools;
 use anyhow::{Result, bail};
 use design::{Case, Fuzz, Vector};
 use expr::Dag;
+use test_tag::tag;
 use tools::Simulator;
 
 const CASES: usize = 160;
@@ -23,9 +24,10 @@ fn printed_expressions_mean_what_they_say() {
     fuzz(1..5);
 }
 
+#[tag(full)]
 #[test]
 #[ignore = "minutes"]
-fn large_printed_expressions_mean_what_they_say() {
+fn printed_expressions_mean_what_they_say_whole() {
     fuzz(5..25);
 }
 
@@ -43,9 +45,10 @@ fn every_operation_in_every_other() {
     systematically(&[Simulator::Icarus, Simulator::Native]);
 }
 
+#[tag(full)]
 #[test]
 #[ignore = "minutes"]
-fn large_every_operation_in_every_other_in_all_tools() {
+fn every_operation_in_every_other_in_all_tools() {
     systematically(&[Simulator::Verilator, Simulator::Yosys]);
 }
 

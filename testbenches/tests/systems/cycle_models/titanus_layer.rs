@@ -11,6 +11,7 @@ use models::cycles::shapes::{Model, model};
 use models::cycles::titanus::{STAGES, Titanus};
 use models::headlines::titanus::{OURS, RUN};
 use sim::stimulus::rng_for;
+use test_tag::tag;
 use testbenches::systems::titanus_core::float_decoder::{Decoder, Shape, Sizes};
 use testbenches::systems::titanus_core::layer::{Compression, Prompt, chains};
 use testbenches::systems::titanus_core::timing::timing;
@@ -114,8 +115,9 @@ fn a_run_of_opt() {
 }
 
 /// The same for drawn weights: products, norms and sums of the chain that all data go through.
+#[tag(full)]
 #[test]
 #[ignore = "a layer of 7 million weights in the golden model"]
-fn large_token_of_opt_is_that_of_the_chain() {
+fn token_of_opt_is_that_of_the_chain() {
     token(&opt_core(), (Shape::Opt, model("OPT-125M").unwrap()), [63, 64]);
 }

@@ -1,0 +1,29 @@
+//! All blocks of the catalogue: both engines, proofs, faults, costs.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod areas;
+mod catalogue;
+mod clocks;
+mod float_costs;
+mod kelle_size;
+mod kllm_cost;
+mod lockstep;
+mod mutants;
+mod mutation;
+mod netlist;
+mod proofs;
+mod refusals;
+mod refuted_baselines;
+mod refuted_bus;
+mod refuted_float;
+mod refuted_kelle;
+mod refuted_kllm;
+mod refuted_row;
+mod refuted_systems;
+mod refuted_tender;
+mod refuted_titanus;
+mod tender_cost;
+mod trust;
+mod yosys;

@@ -1,0 +1,55 @@
+//! Pages answer as they say: the chapters of the guide from the first line to the last, and the commands of other pages.
+
+use crate::support::pages::Reader;
+use crate::support::{in_folder, outside};
+use test_tag::tag;
+
+fn chapter(name: &str) {
+    let folder = in_folder(&[]);
+    let reader = Reader::of(&format!("docs/guide/{name}.md"), folder.path()).follow();
+    assert!(reader.commands >= 5 && reader.files >= 2, "{} commands, {} files", reader.commands, reader.files);
+}
+
+#[test]
+fn first_verilog() {
+    chapter("01-first-verilog");
+}
+
+#[test]
+fn simulate_and_look() {
+    chapter("02-simulate-and-look");
+}
+
+const OWN_BLOCK: &str = "docs/guide/03-your-own-block.md";
+
+/// All edits, without commands that compile the crate or read its Verilog.
+#[test]
+fn your_own_block_is_edited() {
+    let folder = in_folder(&[]);
+    let reader = Reader::of(OWN_BLOCK, folder.path()).without(&["cargo ", "grep "]).follow();
+    assert!(reader.files >= 6, "{} files", reader.files);
+}
+
+#[tag(full)]
+#[test]
+#[ignore = "minutes: compiles the toolkit for another crate"]
+fn your_own_block() {
+    let folder = in_folder(&[]);
+    let reader = Reader::of(OWN_BLOCK, folder.path()).env(outside()).follow();
+    assert!(reader.commands >= 8, "{} commands", reader.commands);
+}
+
+#[test]
+fn sweep_and_report() {
+    chapter("04-sweep-and-report");
+}
+
+/// The commands of other pages, except commands that take hours or need more than the tools.
+#[test]
+fn commands_answer_as_shown() {
+    let folder = in_folder(&[]);
+    let pages = ["docs/commands.md", "docs/adding-a-block.md", "docs/cosim.md", "docs/rust-hdl.md", "docs/sweeps.md"];
+    let readers = pages.map(|page| Reader::of(page, folder.path()).without(&["cargo ", "./scripts/"]).follow());
+    let commands: usize = readers.iter().map(|reader| reader.commands).sum();
+    assert!(commands >= 2, "{commands}");
+}

@@ -1,0 +1,31 @@
+//! The commands, as users run them.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod cli;
+mod cli_errors;
+mod default_runs;
+mod diff;
+mod energy;
+mod explore;
+mod fpga;
+mod generate;
+mod guide;
+mod host;
+mod install;
+mod interrupt;
+mod libraries;
+mod new;
+mod odd_names;
+mod package;
+mod registers;
+mod report;
+mod run;
+mod slurm;
+mod sweep;
+mod sweep_mistakes;
+mod tensors;
+mod timing;
+mod unanswered;
+mod wave;
