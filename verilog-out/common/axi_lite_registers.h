@@ -3,9 +3,9 @@
 #ifndef AXI_LITE_REGISTERS_REGISTERS_H
 #define AXI_LITE_REGISTERS_REGISTERS_H
 
-/* What happened, an event a bit. */
+/* Events that happened, one a bit. */
 #define AXI_LITE_REGISTERS_EVENTS 0x000u
-/* What happened, an event a bit. Write 1 to clear. */
+/* Events that happened, one a bit. Write 1 to clear. */
 #define AXI_LITE_REGISTERS_EVENTS_EVENTS_SHIFT 0
 #define AXI_LITE_REGISTERS_EVENTS_EVENTS_MASK 0x000000ffu
 /* Events that interrupt. */

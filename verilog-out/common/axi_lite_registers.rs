@@ -2,9 +2,9 @@
 //!
 //! Offsets are bytes from the base; a register of 64 bits is two words, the low one first.
 
-/// What happened, an event a bit.
+/// Events that happened, one a bit.
 pub const EVENTS: u32 = 0x000;
-/// What happened, an event a bit. Write 1 to clear.
+/// Events that happened, one a bit. Write 1 to clear.
 pub const EVENTS_EVENTS: u32 = 0x000000ff;
 /// Events that interrupt.
 pub const ENABLES: u32 = 0x004;

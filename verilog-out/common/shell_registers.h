@@ -3,10 +3,10 @@
 #ifndef SHELL_REGISTERS_REGISTERS_H
 #define SHELL_REGISTERS_REGISTERS_H
 
-/* What answers here. */
+/* Identifies these registers. */
 #define SHELL_REGISTERS_ID 0x000u
 #define SHELL_REGISTERS_ID_ID_VALUE 0x5a424e53u
-/* Which accelerator it is. */
+/* Kind of accelerator and version. */
 #define SHELL_REGISTERS_VERSION 0x004u
 /* Version of these registers and of descriptors. Constant. */
 #define SHELL_REGISTERS_VERSION_VERSION_SHIFT 0
@@ -16,7 +16,7 @@
 #define SHELL_REGISTERS_VERSION_ACCELERATOR_SHIFT 16
 #define SHELL_REGISTERS_VERSION_ACCELERATOR_MASK 0xffff0000u
 #define SHELL_REGISTERS_VERSION_ACCELERATOR_VALUE 0x0u
-/* What the host asks for. */
+/* Requests of the host. */
 #define SHELL_REGISTERS_CONTROL 0x008u
 /* Starts the job at JOB; refused while busy. Write 1; reads as 0. */
 #define SHELL_REGISTERS_CONTROL_START_SHIFT 0
@@ -24,12 +24,12 @@
 /* Ends the job: nothing new is begun, no result; reads as 1 until the bus is idle. Write 1; reads as 1 until it is done. */
 #define SHELL_REGISTERS_CONTROL_SOFT_RESET_SHIFT 1
 #define SHELL_REGISTERS_CONTROL_SOFT_RESET_MASK 0x00000002u
-/* How the job stands. */
+/* State of the job. */
 #define SHELL_REGISTERS_STATUS 0x00cu
 /* A job runs. Read only. */
 #define SHELL_REGISTERS_STATUS_BUSY_SHIFT 0
 #define SHELL_REGISTERS_STATUS_BUSY_MASK 0x00000001u
-/* A job came to its end, and all it wrote is in memory. Write 1 to clear. */
+/* A job came to its end, and all its results are in memory. Write 1 to clear. */
 #define SHELL_REGISTERS_STATUS_DONE_SHIFT 1
 #define SHELL_REGISTERS_STATUS_DONE_MASK 0x00000002u
 /* A job ended with an error; see ERROR_CODE. Write 1 to clear. */
@@ -49,20 +49,20 @@
 /* Interrupt while refused is set. */
 #define SHELL_REGISTERS_IRQ_ENABLE_IRQ_REFUSED_SHIFT 3
 #define SHELL_REGISTERS_IRQ_ENABLE_IRQ_REFUSED_MASK 0x00000008u
-/* Memory that does not answer. */
+/* Limit for memory that does not answer. */
 #define SHELL_REGISTERS_TIMEOUT 0x014u
-/* Chains that do not end. */
+/* Limit for chains that do not end. */
 #define SHELL_REGISTERS_MAX_DESCRIPTORS 0x018u
 #define SHELL_REGISTERS_MAX_DESCRIPTORS_MAX_DESCRIPTORS_RESET 0x10000u
-/* Why the last job that ended with an error did. */
+/* Reason of the last error. */
 #define SHELL_REGISTERS_ERROR_CODE 0x01cu
 /* Number of the first error; valid from error on, up to the next start. Read only. */
 #define SHELL_REGISTERS_ERROR_CODE_ERROR_CODE_SHIFT 0
 #define SHELL_REGISTERS_ERROR_CODE_ERROR_CODE_MASK 0x000000ffu
-/* Where it did. */
+/* Place of the last error. */
 #define SHELL_REGISTERS_ERROR_WHERE 0x020u
 #define SHELL_REGISTERS_ERROR_WHERE_HIGH 0x024u
-/* What to do. */
+/* The job. */
 #define SHELL_REGISTERS_JOB 0x028u
 #define SHELL_REGISTERS_JOB_HIGH 0x02cu
 /* Memory that jobs may touch, from here. */
@@ -91,7 +91,7 @@
 #define SHELL_REGISTERS_BUS_PROT_MASK 0x00000700u
 /* The ports to memory. */
 #define SHELL_REGISTERS_CAPS_BUS 0x04cu
-/* Bits of an address: what lies above is refused as what lies outside of the window. Constant. */
+/* Bits of an address. Higher addresses are refused like addresses outside of the window. Constant. */
 #define SHELL_REGISTERS_CAPS_BUS_ADDRESS_WIDTH_SHIFT 0
 #define SHELL_REGISTERS_CAPS_BUS_ADDRESS_WIDTH_MASK 0x000000ffu
 #define SHELL_REGISTERS_CAPS_BUS_ADDRESS_WIDTH_VALUE 0x40u

@@ -43,14 +43,14 @@ module attention_sums_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_x4a1e6044 (
   input  wire         clear_i,              // Drops everything
   input  wire         keys_i,               // Products with keys begin
   input  wire         values_i,             // Products with values begin
-  input  wire         valued_i,             // What comes are products with values
-  input  wire   [1:0] queries_i,            // Queries; steady from keys_i up to the last result, as the
-                                            // others
+  input  wire         valued_i,             // The sums that come are products with values
+  input  wire   [1:0] queries_i,            // Queries; steady from keys_i up to the last result, as the other
+                                            // sizes
   input  wire   [1:0] slices_i,             // Slices of a vector
-  input  wire   [6:0] old_i,                // Tokens ahead of the new one
+  input  wire   [6:0] old_i,                // Tokens before the new one
   input  wire   [1:0] panels_i,             // Panels of tokens
-  input  wire  [31:0] score_scale_i,        // Times a product a score, fp32
-  input  wire  [31:0] result_scale_i,       // Times a sum of values a result, fp32
+  input  wire  [31:0] score_scale_i,        // A score is a product times this, fp32
+  input  wire  [31:0] result_scale_i,       // A result is a sum of values times this, fp32
   input  wire         result_valid_i,       // Results of the array
   output wire         result_ready_o,       // The beat is taken at the coming edge, when it is valid
   input  wire         result_transposed_i,  // It is of a transposed product: a sum for each row, else one for
@@ -58,7 +58,7 @@ module attention_sums_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_x4a1e6044 (
   input  wire   [5:0] result_index_i,       // Number of the sums
   input  wire   [1:0] result_group_i,       // Which of the beats of the result this is
   input  wire         result_last_i,        // It is the last one
-  input  wire   [3:0] result_used_i,        // Lanes in use; those behind them mean nothing
+  input  wire   [3:0] result_used_i,        // Lanes in use; lanes after them mean nothing
   input  wire [383:0] result_sum_i,         // The sums
   input  wire   [7:0] result_overflow_i,    // The sum, or one on the way to it, was not exact, or the number
                                             // is not below depth
@@ -66,7 +66,7 @@ module attention_sums_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_x4a1e6044 (
   input  wire         read_i,               // Read a tile of them
   input  wire   [1:0] query_i,              // Its query
   input  wire   [1:0] panel_i,              // Its panel of tokens
-  output wire [511:0] tile_o,               // The tile, in the cycle behind and up to the next read
+  output wire [511:0] tile_o,               // The tile, from the next cycle on and up to the next read
   output wire         empty_o,              // All results have left
   output wire         output_valid_o,       // Results: of all queries, side by side
   input  wire         output_ready_i,       // The beat is taken at the coming edge, when it is valid
@@ -104,7 +104,7 @@ module attention_sums_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_x4a1e6044 (
   wire         memory_input_ready;
   wire   [1:0] memory_rows;
 
-  // Which of the scores of a beat there are: those of the tokens up to the new one.
+  // Scores of a beat that exist: the scores of the tokens up to the new one.
   wire panel_ends = result_valid_i & result_ready_o & result_last_i
       & ((result_index_i[2:0] + 3'd1) == {1'b0, queries_i});
   always @(posedge clk_i) panel_q <= keys_i ? 2'd0 : panel_ends ? panel_q + 2'd1 : panel_q;

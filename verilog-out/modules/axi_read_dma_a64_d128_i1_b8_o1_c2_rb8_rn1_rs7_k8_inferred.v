@@ -12,16 +12,16 @@
 //   dma.stride_width  = 7
 //   buffer_beats      = 8
 //   storage           = inferred
-// Contract: output is the rows of the commands, in order, each from a new beat on, as if memory were read
-//     with one access a byte.
-//   Reads are of whole beats at multiples of the bus width, so bytes around a row are read as well, none of
-//     another beat.
-//   A burst is asked for only when there is room for all of its beats: mem_rready_o is high while a beat is
+// Contract: output has the rows of the commands, in order, each from a new beat on, as if memory were read
+//     byte by byte.
+//   Reads are of whole beats at multiples of the bus width. Bytes next to a row in the same beats are read as
+//     well; no other beat is read.
+//   A burst is requested only when there is room for all of its beats: mem_rready_o is high while a beat is
 //     owed. All IDs are 0.
 //   Commands that break a rule are refused by their completion, without use of the bus.
-//   An error of the bus ends its command: beats from the failing one on are not shown, last neither, no burst
-//     of it is begun any more, and the next command is unharmed. The completion tells the first error and the
-//     address of its burst.
+//   An error of the bus ends its command: neither the failing beat nor later ones are shown, nor last; no
+//     more of its bursts are requested. The next command is unharmed. The completion tells the first error
+//     and the address of its burst.
 //   abort_i drops commands, beats and completions; a read address that is offered stays, and owed beats are
 //     taken and dropped.
 //   Memory that does not answer leaves idle_o low; only reset forgets beats that are owed. mem_rlast_i is not
@@ -32,11 +32,11 @@ module axi_read_dma_a64_d128_i1_b8_o1_c2_rb8_rn1_rs7_k8_inferred (
   input  wire         clk_i,
   input  wire         rst_ni,
   input  wire         abort_i,               // Soft reset: forgets all commands. It may stay high, up to
-                                             // idle_o and longer; nothing is taken up to the cycle after it
-                                             // and the last owed beat
+                                             // idle_o and longer. Nothing is taken until the cycle after its
+                                             // end and after the last owed beat
   input  wire   [3:0] cache_i,               // AxCACHE of bursts that begin
   input  wire   [2:0] prot_i,                // AxPROT of bursts that begin
-  input  wire         command_valid_i,       // What to read
+  input  wire         command_valid_i,       // Blocks of memory to read
   output wire         command_ready_o,       // The beat is taken at the coming edge, when it is valid
   input  wire  [63:0] command_address_i,     // Address of the first row, a multiple of 64
   input  wire   [7:0] command_row_bytes_i,   // Bytes of a row, from 1 on
@@ -46,18 +46,18 @@ module axi_read_dma_a64_d128_i1_b8_o1_c2_rb8_rn1_rs7_k8_inferred (
   output wire         output_valid_o,        // The rows, packed: each begins a beat
   input  wire         output_ready_i,        // The beat is taken at the coming edge, when it is valid
   output wire [127:0] output_data_o,         // The bytes, the first one lowest
-  output wire   [4:0] output_bytes_o,        // Bytes that mean something, from the lowest on; all but in the
+  output wire   [4:0] output_bytes_o,        // Bytes of the row, from the lowest on; all bytes, except in the
                                              // last beat of a row
   output wire         output_row_last_o,     // The beat is the last one of its row
   output wire         output_last_o,         // The beat is the last one of its command
   output wire         completion_valid_o,    // Ends of commands, each after the last beat of its command has
                                              // left
   input  wire         completion_ready_i,    // The beat is taken at the coming edge, when it is valid
-  output wire   [2:0] completion_error_o,    // 0 none; 2 SLVERR, 3 DECERR, of the first beat that failed;
-                                             // refused without use of the bus: 4 address, 5 empty, 6 stride,
+  output wire   [2:0] completion_error_o,    // 0: none. From the first beat that failed: 2 SLVERR, 3 DECERR.
+                                             // Refused without use of the bus: 4 address, 5 empty, 6 stride,
                                              // 7 overflow
-  output wire  [63:0] completion_address_o,  // With 2 and 3 the address of the burst that failed, else that
-                                             // of the command
+  output wire  [63:0] completion_address_o,  // After SLVERR (2) and DECERR (3) the address of the burst that
+                                             // failed, else the address of the command
   output wire         mem_arid_o,            // ID of the transaction
   output wire  [63:0] mem_araddr_o,          // Address of the first byte
   output wire   [7:0] mem_arlen_o,           // Beats of the burst, less one
@@ -75,11 +75,11 @@ module axi_read_dma_a64_d128_i1_b8_o1_c2_rb8_rn1_rs7_k8_inferred (
   input  wire         mem_rvalid_i,          // A beat is offered; it stays with all it carries until it is
                                              // taken
   output wire         mem_rready_o,          // The beat is taken at the coming edge, when it is valid
-  output wire         idle_o,                // No command is in hand and no beat is owed
-  output wire         owes_o,                // A burst is asked for, and its last beat has not come
+  output wire         idle_o,                // No command is in flight and no beat is owed
+  output wire         owes_o,                // A burst was requested, and its last beat has not come
   output wire         read_beat_o,           // A beat came from the bus in the cycle before
-  output wire         waits_o                // In the cycle before, a command was in hand, and the output
-                                             // would have been taken and had no beat
+  output wire         waits_o                // In the cycle before, a command was in flight and the output
+                                             // was ready, but there was no beat
 );
   reg          aborting_q;
   wire         bursts_checked_valid;

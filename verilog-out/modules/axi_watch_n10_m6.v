@@ -15,8 +15,9 @@ module axi_watch_n10_m6 (
   input  wire       w_valid_i,     // A beat of write data is offered
   input  wire       w_ready_i,     // It is taken
   input  wire       b_valid_i,     // A write response is offered, and is always taken
-  input  wire       awaited_i,     // A manager of the port waits for an answer, whatever came on the port
-  output wire       waiting_o,     // In the cycle before, something was asked for or offered and not done, or
+  input  wire       awaited_i,     // A manager of the port waits for an answer, even if the port has had all
+                                   // answers
+  output wire       waiting_o,     // In the cycle before, something was requested or offered and not done, or
                                    // a manager waited for an answer
   output wire       answered_o,    // Some channel moved in the cycle before
   output wire       idle_o,        // Nothing is offered and nothing is owed

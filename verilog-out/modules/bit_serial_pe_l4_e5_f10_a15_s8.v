@@ -4,14 +4,14 @@
 // Contract: A term is (-1)^sign x 2^exponent, or 0. Value of the group = result_o x 2^(exponent_o - bias -
 //     fraction_width - 3), bias = 2^(exponent_width - 1) - 1.
 //   Step: significands with three more bits are shifted right to the largest exponent among the terms that
-//     are not 0, rounded towards 0, and added; the sum and that of the group, of which the one with the
-//     smaller exponent is shifted right, rounded down, are added; if it does not fit accumulator_width bits
-//     it is halved until it does, rounded once to nearest, ties to even.
+//     are not 0, rounded towards 0, and added. This sum is added to the group's sum. Before that, the one of
+//     them with the smaller exponent is shifted right and rounded down. If the result does not fit
+//     accumulator_width bits it is halved until it does, rounded once to nearest, ties to even.
 //   With all terms 0 nothing changes. Infinities and NaNs in lanes whose term is not 0, and exponents that do
 //     not fit, set invalid_o with the group's result; first_i clears that.
-//   Scale: result' = (scale_first_i ? 0 : 2 result) + (scale_i ? sum : 0) in cycles with scale_valid_i, of
-//     the last group that was complete two cycles before; more than scale_width bits wrap. A group that ends
-//     while bits come spoils the result, up to the next scale_first_i, and nothing else.
+//   Scale: result' = (scale_first_i ? 0 : 2 result) + (scale_i ? sum : 0) in cycles with scale_valid_i. sum
+//     is the sum of the last group that was complete two cycles before. More than scale_width bits wrap. A
+//     group that ends while bits come spoils the result, up to the next scale_first_i, and nothing else.
 //   Reset drops a last_i on its way; the sum is unknown until first_i, the result until a group ends and
 //     scale_first_i.
 // Source: BitMoD (HPCA 2025, arXiv 2411.11745), section IV-B and figure 5
@@ -20,8 +20,7 @@ module bit_serial_pe_l4_e5_f10_a15_s8 (
   input  wire               clk_i,
   input  wire               rst_ni,
   input  wire               first_i,           // First step of a group, at any time: the sum starts from zero
-  input  wire               last_i,            // Last step of a group: the sum behind it is kept for its
-                                               // scale
+  input  wire               last_i,            // Last step of a group: the sum after it is kept for its scale
   input  wire        [63:0] acts_i,            // Activations: sign, exponent and fraction as in IEEE 754
   input  wire         [3:0] term_signs_i,      // Terms below zero
   input  wire         [7:0] term_exponents_i,  // Exponents of the terms
@@ -56,7 +55,7 @@ module bit_serial_pe_l4_e5_f10_a15_s8 (
   for (i = 0; i < 4; i = i + 1) begin : g_exponents
     wire [4:0] field = acts_i[16*i + 10 +: 5];
     wire used = term_mantissas_i[i];
-    // The least exponent is that of subnormals, too. A term that is 0 has none.
+    // The least exponent is also the exponent of subnormals. A term that is 0 has none.
     wire [5:0] lane_exponent_sum = {field[4:1], field[0] | !(|field)} + {3'd0, term_exponents_i[2*i +: 2]};
     assign lane_exponent[i] = used ? lane_exponent_sum : 6'd0;
     assign special_lane[i] = used & &field;

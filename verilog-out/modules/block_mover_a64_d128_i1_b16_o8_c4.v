@@ -1,5 +1,5 @@
-// block_mover_a64_d128_i1_b16_o8_c4: blocks of streams as rows of 64 bytes, each with the command that says
-//     where it goes
+// block_mover_a64_d128_i1_b16_o8_c4: blocks of streams as rows of 64 bytes, each with the command that names
+//     its place
 // Parameters:
 //   axi.address_width = 64
 //   axi.data_width    = 128
@@ -23,10 +23,10 @@ module block_mover_a64_d128_i1_b16_o8_c4 (
   input  wire  [31:0] lines_i,              // Blocks of an area
   input  wire         block_valid_i,        // Blocks
   output wire         block_ready_o,        // The beat is taken at the coming edge, when it is valid
-  input  wire         block_values_i,       // It is one of values
+  input  wire         block_values_i,       // It is a block of values
   input  wire  [31:0] block_number_i,       // Its number in its stream, from 0
   input  wire [511:0] block_data_i,         // Bytes, byte 0 in the low bits
-  output wire         command_valid_o,      // Where one goes
+  output wire         command_valid_o,      // Place of a block
   input  wire         command_ready_i,      // The beat is taken at the coming edge, when it is valid
   output wire  [63:0] command_address_o,    // Address of the first row, a multiple of 64
   output wire  [23:0] command_row_bytes_o,  // Bytes of a row, from 1 on
@@ -39,7 +39,7 @@ module block_mover_a64_d128_i1_b16_o8_c4 (
   output wire         moved_o,              // For one cycle: a block has left
   output wire         empty_o,              // Nothing is inside
   output wire         full_k_o,             // A block of keys had no room since begin_i, and was dropped
-  output wire         full_v_o              // The same of values
+  output wire         full_v_o              // A block of values had no room since begin_i, and was dropped
 );
   wire        words_input_valid_in;
   wire        words_input_ready;

@@ -13,7 +13,7 @@ module byte_banks_msb_b8_l8_r195 (
   input  wire          clk_i,
   input  wire          rst_ni,
   input  wire          read_i,           // Read row `row_i`
-  input  wire          write_i,          // Write it; not together with a read, nor either with a refresh
+  input  wire          write_i,          // Write it; not together with a read or with a refresh
   input  wire    [7:0] row_i,            // The row
   input  wire [1023:0] data_i,           // Elements to write
   output wire [1023:0] data_o,           // The row that was read last: this byte of each element, the other

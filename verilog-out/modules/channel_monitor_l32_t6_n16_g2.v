@@ -1,13 +1,14 @@
 // channel_monitor_l32_t6_n16_g2: tolerance test and level extension of each channel
 // Parameters: lanes = 32, tiles = 6, levels = 16, tag_width = 2
-// Contract: tiles come in order, token after token. load: a channel with rmax >= rmin gets level 0 with lo =
-//     rmin and range = max(rmax - rmin, L), L = 2^bits - 1; open is 1 there and index is passed on as 0.
-//     first, with either kind of tile and at any time: the tile is the first of a token, wherever the one
-//     before ended, and this token finds all channels empty. A lane of a token a lane with index 1 opens a
-//     level when its channel has none (lo = x, range = L) or when x < lo - range / 2L or x > lo + range +
-//     range / 2L (lo and lo + range extended to x), unless all levels are used: then overflow is 1 and the
-//     level stays. lo, range and level are those after the tile, level counts from 0; all three are 0 for
-//     channels without level. Latency 1, one tile a cycle.
+// Contract: tiles come in order, token after token.
+//   load: a channel with rmax >= rmin gets level 0 with lo = rmin and range = max(rmax - rmin, L), L = 2^bits
+//     - 1; open is 1 there and index is passed on as 0.
+//   first, with either kind of tile and at any time: the tile is the first of a token, wherever the token
+//     before ended, and this token finds all channels empty.
+//   A lane of a token with index 1 opens a level when its channel has none: lo = x, range = L. It also opens
+//     one when x < lo - range / 2L or x > lo + range + range / 2L: lo and lo + range are extended to x.
+//   If all levels are used, the level stays and overflow is 1. lo, range and level are the values after the
+//     tile, level counts from 0; all three are 0 for channels without level. Latency 1, one tile a cycle.
 //   The first tile after reset has first. Reset at any time drops the tile inside. Bits outside 2 to 8 give
 //     undefined levels, in this sequence only.
 // Source: Titanus, sections 3.2 and 4.4 (CM, HierQuant)

@@ -3,11 +3,11 @@
 // Contract: walk: all tokens leave at entry, the oldest first, one a cycle; guarded: among the first sink_i
 //     or the last window_i.
 //   insert: while count < slots the token gets slot number count. Then it takes the slot of the token at
-//     position victim, which is gone; refused if none was found, or if it is protected or not there. The new
-//     token is the youngest.
+//     position victim, which is gone. It is refused if no victim was found, or if the victim is protected or
+//     does not exist. The new token is the youngest.
 //   recompute: the token is stored as the layer's input, not as key and value; fixed until it is evicted.
 //   After an eviction, insert is ready again when the list has been walked.
-//   clear_i and reset: at any time; all tokens are forgotten, entries and the place that were due do not come
+//   clear_i and reset: at any time. All tokens are forgotten. Entries and the place that were due do not come
 //     (their valid falls), and the next cycle takes walks and new tokens. Nothing that is offered or not
 //     taken can block it.
 // Source: Kelle, sections 4.1 and 5.1, figure 10
@@ -18,8 +18,9 @@ module eviction_controller_n128 (
   input  wire       clear_i,             // Forgets all tokens, at any time: a walk ends without its last
                                          // entry, a place that was not taken never comes. Walks and new
                                          // tokens are not taken in its cycle
-  input  wire [7:0] sink_i,              // First tokens of the sequence, which are never evicted; those of
-                                         // the present list when it changes. Stable during a walk
+  input  wire [7:0] sink_i,              // First tokens of the sequence, which are never evicted. When it
+                                         // changes, it counts the tokens of the present list. Stable during a
+                                         // walk
   input  wire [7:0] window_i,            // Most recent tokens, which are not evicted. Stable during a walk
   output wire [7:0] count_o,             // Tokens in the cache. Always valid; grows in the cycle after an
                                          // insertion, 0 in the cycle after `clear_i`

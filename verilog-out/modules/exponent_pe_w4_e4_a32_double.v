@@ -3,8 +3,8 @@
 // Parameters: operand_width = 4, exponent_width = 4, accumulator_width = 32, drain = double
 // Contract: acc' = (first_i ? 0 : acc) + (act_i x 2^act_exponent_i) x (weight_i x 2^weight_exponent_i).
 //   Integers are -2^(operand_width - 1) to 2^operand_width - 1, and an operand is at most
-//     2^(accumulator_width / 2 - 1) in magnitude; one beyond spoils the sum and its flag up to the next
-//     first_i and nothing else.
+//     2^(accumulator_width / 2 - 1) in magnitude. An operand beyond spoils the sum and its flag up to the
+//     next first_i and nothing else.
 //   An acc' outside of accumulator_width bits wraps, and sets the flag until the next first_i.
 //   single: result_o = acc; from drain_i until the next first_i, acc' = result_i.
 //   double: result_o = the sum from the cycle after it is complete until drain_i; from then on result_i, one
@@ -17,8 +17,7 @@ module exponent_pe_w4_e4_a32_double (
   input  wire               rst_ni,
   input  wire               first_i,            // First step of a tile, at any time: the accumulator starts
                                                 // from zero
-  input  wire               last_i,             // Last step of a tile: the sum behind it is kept for the
-                                                // drain
+  input  wire               last_i,             // Last step of a tile: the sum after it is kept for the drain
   input  wire signed  [4:0] act_i,              // Activation from the left neighbour: its integer
   input  wire         [3:0] act_exponent_i,     // And its exponent
   input  wire signed  [4:0] weight_i,           // Weight from the neighbour above: its integer

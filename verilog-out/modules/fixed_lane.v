@@ -6,8 +6,8 @@ module fixed_lane (
   input  wire        clk_i,
   input  wire        used_i,  // The element takes part; otherwise it counts as zero
   input  wire [15:0] x_i,     // fp16
-  output wire [40:0] value_o  // The same in units of 2^-24, two's complement, `latency` cycles later; 0 of
-                              // what is no number
+  output wire [40:0] value_o  // x_i in units of 2^-24, two's complement, `latency` cycles later; 0 for
+                              // infinities and NaNs
 );
   reg   [39:0] placed_1_q;
   reg          sign_1_q;

@@ -8,11 +8,11 @@
 module float_add_fp16_s2_ieee (
   input  wire        clk_i,
   input  wire        rst_ni,
-  input  wire        valid_i,  // The operands are to be used: one result for each such cycle
+  input  wire        valid_i,  // The operands are valid: one result for each such cycle
   input  wire [15:0] a_i,      // First operand
   input  wire [15:0] b_i,      // Second operand
-  output wire        valid_o,  // The outputs are those of the operands `stages` cycles ago, and mean
-                               // something; low after reset
+  output wire        valid_o,  // The outputs are valid: they belong to the operands of `stages` cycles ago.
+                               // Low after reset
   output wire [15:0] result_o  // a + b
 );
   reg        valid_1_q;

@@ -8,10 +8,10 @@
 module float_from_int_fp32_w48_signed_s1 (
   input  wire               clk_i,
   input  wire               rst_ni,
-  input  wire               valid_i,  // The operands are to be used: one result for each such cycle
+  input  wire               valid_i,  // The operands are valid: one result for each such cycle
   input  wire signed [47:0] a_i,      // The integer
-  output wire               valid_o,  // The outputs are those of the operands `stages` cycles ago, and mean
-                                      // something; low after reset
+  output wire               valid_o,  // The outputs are valid: they belong to the operands of `stages` cycles
+                                      // ago. Low after reset
   output wire        [31:0] result_o  // The float nearest to it
 );
   reg        valid_1_q;

@@ -1,4 +1,4 @@
-// job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_b128: what is between an accelerator's registers, its work
+// job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_b128: shell between an accelerator's registers, its engine
 //     and memory: jobs, DMAs, AXI4 ports, counters
 // Parameters:
 //   axi.address_width = 64
@@ -16,8 +16,8 @@
 //   read_beats        = 64
 //   write_beats       = 32
 //   descriptor_bytes  = 128
-// Contract: Jobs are those of job_controller, DMAs and ports those of dma_bank, descriptors and tags on the
-//     first one.
+// Contract: job_controller does the jobs, and dma_bank has the DMAs and ports. Descriptors and tags use port
+//     0.
 //   An abort, after an error or a soft reset, reaches all DMAs and the accelerator, and lasts until all of
 //     them are idle and nothing is owed on the bus. Counters count from the start of a job to its end and
 //     keep their values up to the next.
@@ -30,7 +30,7 @@ module job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_b128 (
                                                   // the bus is not idle
   input  wire         soft_reset_i,               // Drops the job at any time
   output wire         soft_reset_busy_o,          // A soft reset is not done: the bus is not idle
-  input  wire  [63:0] job_i,                      // Address of the first descriptor; looked at with start_i
+  input  wire  [63:0] job_i,                      // Address of the first descriptor; read with start_i
   input  wire  [63:0] window_base_i,              // First byte that may be touched; steady while busy
   input  wire  [63:0] window_limit_i,             // Last byte that may be touched; steady while busy
   input  wire  [31:0] timeout_i,                  // Cycles that a port of the bus may wait without an answer,
@@ -38,13 +38,14 @@ module job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_b128 (
   input  wire  [31:0] max_descriptors_i,          // Descriptors of a job at most
   output wire         began_o,                    // For one cycle: a job begins
   output wire         busy_o,                     // A job runs
-  output wire         done_o,                     // For one cycle: the job is done, and all it wrote is in
-                                                  // memory
+  output wire         done_o,                     // For one cycle: the job is done, and all its results are
+                                                  // in memory
   output wire         error_o,                    // For one cycle: the job ended with an error
   output wire         refused_o,                  // For one cycle: a start was refused
   output wire   [7:0] error_code_o,               // The first error of the job; valid from error_o up to the
                                                   // next job
-  output wire  [63:0] error_where_o,              // Its descriptor; valid as error_code_o
+  output wire  [63:0] error_where_o,              // Address of the descriptor with the error; valid as
+                                                  // error_code_o
   output wire  [31:0] tag_o,                      // Tag of the descriptor that was completed last, 0 from the
                                                   // start on
   output wire  [31:0] descriptors_o,              // Descriptors that are completed
@@ -53,30 +54,30 @@ module job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_b128 (
   input  wire   [3:0] read_cache_i,               // ARCACHE of all reads
   input  wire   [3:0] write_cache_i,              // AWCACHE of all writes
   input  wire   [2:0] prot_i,                     // ARPROT and AWPROT of all accesses
-  output wire  [63:0] cycles_o,                   // Cycles of the job or the last one; with settled_o valid,
-                                                  // as all counters
-  output wire  [63:0] compute_cycles_o,           // Cycles of it with computing_i
-  output wire  [63:0] read_beats_o,               // Beats it read, on all ports
-  output wire  [63:0] write_beats_o,              // Beats it wrote, on all ports
+  output wire  [63:0] cycles_o,                   // Cycles of the job or the last one; valid with settled_o,
+                                                  // as are all counters
+  output wire  [63:0] compute_cycles_o,           // Cycles of the job with computing_i
+  output wire  [63:0] read_beats_o,               // Beats that the job read, on all ports
+  output wire  [63:0] write_beats_o,              // Beats that the job wrote, on all ports
   output wire  [63:0] read_waits_o,               // Cycles in which some DMA that reads operands had a
-                                                  // command, its beat would have been taken, and none was
-                                                  // there
+                                                  // command and no beat, although its output was ready
   output wire  [63:0] write_waits_o,              // Cycles in which some port offered a beat to memory, and
                                                   // it was not taken
-  output wire         settled_o,                  // Counters are those of a job that runs, or all of the last
-                                                  // one: low for a few cycles behind its end
-  output wire         operation_valid_o,          // To the accelerator: what it is to do
+  output wire         settled_o,                  // Counters are valid: a job runs, or they have counted all
+                                                  // of the last job. Low for a few cycles after the end of a
+                                                  // job
+  output wire         operation_valid_o,          // To the accelerator: the operation to do
   input  wire         operation_ready_i,          // The beat is taken at the coming edge, when it is valid
-  output wire   [7:0] operation_opcode_o,         // Which operation, from 1 on
-  output wire         operation_independent_o,    // It reads nothing that the one before writes
-  output wire [767:0] operation_words_o,          // The descriptor behind its header
+  output wire   [7:0] operation_opcode_o,         // Number of the operation, from 1 on
+  output wire         operation_independent_o,    // The operation reads nothing that the one before writes
+  output wire [767:0] operation_words_o,          // The descriptor after its header
   input  wire         operation_end_valid_i,      // From the accelerator: one end for each operation, in
                                                   // order, after the ends of all its commands
   output wire         operation_end_ready_o,      // The beat is taken at the coming edge, when it is valid
   input  wire   [7:0] operation_end_error_i,      // 0, or the first error, see `job_error`
   output wire         abort_o,                    // To the accelerator: drop everything, and take nothing;
                                                   // high until idle_i and all DMAs are idle
-  input  wire         idle_i,                     // From the accelerator: nothing is in hand
+  input  wire         idle_i,                     // From the accelerator: nothing is in flight
   input  wire         computing_i,                // From the accelerator: it computes in this cycle
   input  wire [255:0] read_command_address_i,     // Each: address of the first row, a multiple of 64
   input  wire  [95:0] read_command_row_bytes_i,   // Each: bytes of a row, from 1 on
@@ -88,19 +89,19 @@ module job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_b128 (
   output wire   [3:0] read_command_ready_o,       // Each: the beat is taken at the coming edge, when it is
                                                   // valid
   output wire [511:0] read_data_o,                // Each: the bytes, the first one lowest
-  output wire  [19:0] read_bytes_o,               // Each: bytes that mean something, from the lowest on; all
-                                                  // but in the last beat of a row
+  output wire  [19:0] read_bytes_o,               // Each: bytes of the row, from the lowest on; all bytes,
+                                                  // except in the last beat of a row
   output wire   [3:0] read_row_last_o,            // Each: the beat is the last one of its row
   output wire   [3:0] read_last_o,                // Each: the beat is the last one of its command
   output wire   [3:0] read_valid_o,               // Each: a beat is offered; it stays with all it carries
                                                   // until it is taken
   input  wire   [3:0] read_ready_i,               // Each: the beat is taken at the coming edge, when it is
                                                   // valid
-  output wire  [11:0] read_end_error_o,           // Each: 0 none; 2 SLVERR, 3 DECERR, of the first beat that
-                                                  // failed; refused without use of the bus: 4 address, 5
+  output wire  [11:0] read_end_error_o,           // Each: 0: none. From the first beat that failed: 2 SLVERR,
+                                                  // 3 DECERR. Refused without use of the bus: 4 address, 5
                                                   // empty, 6 stride, 7 overflow
-  output wire [255:0] read_end_address_o,         // Each: with 2 and 3 the address of the burst that failed,
-                                                  // else that of the command
+  output wire [255:0] read_end_address_o,         // Each: after SLVERR (2) and DECERR (3) the address of the
+                                                  // burst that failed, else the address of the command
   output wire   [3:0] read_end_valid_o,           // Each: a beat is offered; it stays with all it carries
                                                   // until it is taken
   input  wire   [3:0] read_end_ready_i,           // Each: the beat is taken at the coming edge, when it is
@@ -119,11 +120,11 @@ module job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_b128 (
                                                   // until it is taken
   output wire   [0:0] write_ready_o,              // Each: the beat is taken at the coming edge, when it is
                                                   // valid
-  output wire   [2:0] write_end_error_o,          // Each: 0 none; 2 SLVERR, 3 DECERR, of the first beat that
-                                                  // failed; refused without use of the bus: 4 address, 5
+  output wire   [2:0] write_end_error_o,          // Each: 0: none. From the first beat that failed: 2 SLVERR,
+                                                  // 3 DECERR. Refused without use of the bus: 4 address, 5
                                                   // empty, 6 stride, 7 overflow
-  output wire  [63:0] write_end_address_o,        // Each: with 2 and 3 the address of the burst that failed,
-                                                  // else that of the command
+  output wire  [63:0] write_end_address_o,        // Each: after SLVERR (2) and DECERR (3) the address of the
+                                                  // burst that failed, else the address of the command
   output wire   [0:0] write_end_valid_o,          // Each: a beat is offered; it stays with all it carries
                                                   // until it is taken
   input  wire   [0:0] write_end_ready_i,          // Each: the beat is taken at the coming edge, when it is

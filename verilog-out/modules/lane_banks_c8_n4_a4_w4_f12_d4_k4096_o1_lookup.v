@@ -21,7 +21,7 @@ module lane_banks_c8_n4_a4_w4_f12_d4_k4096_o1_lookup (
   input  wire         clear_i,          // Drops all words at the coming edge
   input  wire         weights_valid_i,  // Words that come
   output wire         weights_ready_o,  // The beat is taken at the coming edge, when it is valid
-  input  wire [127:0] weights_index_i,  // Those of column c at c * inputs
+  input  wire [127:0] weights_index_i,  // Indices of column c start at c * inputs
   input  wire         weights_last_i,   // The bank ends here; it does so after `buffer` words anyway
   output wire         valid_o,          // There is a bank to be used
   input  wire         read_i,           // Read a word of it

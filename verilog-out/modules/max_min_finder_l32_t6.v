@@ -1,7 +1,7 @@
 // max_min_finder_l32_t6: running maximum and minimum of each channel
 // Parameters: lanes = 32, tiles = 6
 // Contract: rmax_o and rmin_o are the extremes of the present tile's channels over the tokens since first_i,
-//     the present tile not included; -128 and 127 without any element. At an edge with step_i, the lanes with
+//     without the present tile; -128 and 127 without any element. At an edge with step_i, the lanes with
 //     index_i are taken in if update_i is high, and the next tile of the token becomes the present one. One
 //     tile a cycle. first_i may come in any cycle; without step_i it shows empty extremes and changes
 //     nothing. After reset, tile 0 of a token is the present one; its extremes are undefined until first_i.

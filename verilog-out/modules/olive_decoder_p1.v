@@ -1,9 +1,9 @@
 // olive_decoder_p1: decoder of outlier-victim pairs: int4 or flint4 beside abfloat to integers with exponents
 // Parameters: pairs = 1
 // Contract: value = integer x 2^exponent, in the same cycle.
-//   int4: two's complement, -7 to 7. flint4: a sign, and 0, 1, 2, 3, 16, 8, 4, 6 of the codes 0 to 7.
-//   The code 1000 is the victim: 0 with the exponent 0, and the other value of its pair is an outlier,
-//     abfloat E2M1: a sign, 0 of the code 0, else (2 + lowest bit) x 2^(upper two bits + bias), bias 2 with
+//   int4: two's complement, -7 to 7. flint4: a sign, and 0, 1, 2, 3, 16, 8, 4, 6 for the codes 0 to 7.
+//   The code 1000 is the victim: 0 with the exponent 0. The other value of its pair is an outlier, abfloat
+//     E2M1: a sign, 0 for the code 0, else (2 + lowest bit) x 2^(upper two bits + bias). The bias is 2 with
 //     int4, 3 with flint4.
 //   A victim beside a victim: both 0, and invalid_o.
 // Source: OliVe, outlier-victim pair encoding, abfloat and its decoder

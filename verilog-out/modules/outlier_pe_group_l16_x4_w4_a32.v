@@ -4,9 +4,9 @@
 // Contract: sum of lane k' = (first_i ? 0 : sum) + act_i x (weights_i[k] x (upper_i ? 2^weight_width : 1) +
 //     (outlier_lane_i = k ? outlier_i x 2^weight_width : 0)).
 //   A sum that does not fit wraps, and sets the lane's flag until the next first_i.
-//   The sums of a tile are in the row of registers from the cycle after they are complete until drain_i; from
-//     then on each register takes that of the lane before, the first one result_i, a place a cycle. Sums that
-//     are complete before drain_i take the place of those that wait.
+//   The sums of a tile are in the row of registers from the cycle after they are complete until drain_i.
+//   From then on each register takes the sum of the lane before, the first one result_i, a place a cycle.
+//   Sums that are complete before drain_i take the place of sums that wait.
 //   first_i may come in any cycle and drops the sums and flags. Reset drops sums that wait or move; sums are
 //     unknown until the next first_i.
 // Source: OLAccel (Park, Kim and Yoo, ISCA 2018): lanes with an additional MAC; Tender, section V-A
@@ -15,11 +15,11 @@ module outlier_pe_group_l16_x4_w4_a32 (
   input  wire               clk_i,
   input  wire               rst_ni,
   input  wire               first_i,         // First step of a tile, at any time: all sums start from zero
-  input  wire               last_i,          // Last step of a tile: the sums behind it are kept for the drain
+  input  wire               last_i,          // Last step of a tile: the sums after it are kept for the drain
   input  wire signed  [3:0] act_i,           // The activation of all lanes
   input  wire        [63:0] weights_i,       // The lanes' weights, or halves of them
-  input  wire               upper_i,         // What `weights_i` holds are upper halves: products count
-                                             // 2^weight_width times
+  input  wire               upper_i,         // `weights_i` holds upper halves: products count 2^weight_width
+                                             // times
   input  wire signed  [3:0] outlier_i,       // Upper half of the outlier among the weights; 0 if there is
                                              // none
   input  wire         [3:0] outlier_lane_i,  // Its lane; one that does not exist drops it

@@ -10,8 +10,8 @@ module probability_lanes_a64_d128_i1 (
   input  wire         input_valid_i,     // Rows of fp16 numbers
   output wire         input_ready_o,     // The beat is taken at the coming edge, when it is valid
   input  wire [127:0] input_data_i,      // The bytes, the first one lowest
-  input  wire   [4:0] input_bytes_i,     // Bytes that mean something, from the lowest on; all but in the last
-                                         // beat of a row
+  input  wire   [4:0] input_bytes_i,     // Bytes of the row, from the lowest on; all bytes, except in the
+                                         // last beat of a row
   input  wire         input_row_last_i,  // The beat is the last one of its row
   input  wire         input_last_i,      // The beat is the last one of its command
   output wire         output_valid_o,    // The same as bytes

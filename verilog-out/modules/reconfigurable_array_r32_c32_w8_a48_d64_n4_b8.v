@@ -11,7 +11,7 @@
 // Contract: A step, with w[r][c] the weights swapped in last: y[c] = sum of act[r] x w[r][c] over r, or
 //     transposed y[r] = sum of act[c] x w[r][c] over c. sum[index][i] = (first ? 0 : sum[index][i]) + y[i] x
 //     2^(operand_width x place), for each lane i. With `last` the sums leave at result; they stay as well. A
-//     swap takes, of each row, what was loaded into it last, in an earlier cycle.
+//     swap takes the weights that were last loaded into each row, in an earlier cycle.
 //   Operands of two bytes, exactly: steps of high bytes (signed) and low ones (unsigned), place = the number
 //     of high ones.
 //   overflow: some sum since `first` was not exact in accumulator_width bits (sums wrap), or index is not
@@ -27,7 +27,7 @@ module reconfigurable_array_r32_c32_w8_a48_d64_n4_b8 (
                                               // taken in its cycle. Weights and sums are unknown then until
                                               // they are loaded and swapped in, or begun
   input  wire          load_valid_i,          // Weights of one row, for the next swap; the rows at work are
-                                              // not touched. A row that is not there: nothing happens
+                                              // not touched. A row that does not exist changes nothing
   output wire          load_ready_o,          // The beat is taken at the coming edge, when it is valid
   input  wire    [4:0] load_row_i,            // Which row
   input  wire  [255:0] load_weight_i,         // A weight for each column
@@ -41,8 +41,8 @@ module reconfigurable_array_r32_c32_w8_a48_d64_n4_b8 (
   input  wire    [5:0] step_index_i,          // Number of the sums
   input  wire          step_act_signed_i,     // The activations are signed
   input  wire          step_weight_signed_i,  // The weights are signed
-  input  wire  [255:0] step_act_i,            // An activation for each row, or for each column; those beyond
-                                              // the last one are of no meaning
+  input  wire  [255:0] step_act_i,            // An activation for each row, or for each column; activations
+                                              // beyond the last one have no meaning
   output wire          result_valid_o,        // Results, in the order of their last steps, a few lanes a beat
   input  wire          result_ready_i,        // The beat is taken at the coming edge, when it is valid
   output wire          result_transposed_o,   // It is of a transposed product: a sum for each row, else one
@@ -50,7 +50,7 @@ module reconfigurable_array_r32_c32_w8_a48_d64_n4_b8 (
   output wire    [5:0] result_index_o,        // Number of the sums
   output wire    [1:0] result_group_o,        // Which of the beats of the result this is
   output wire          result_last_o,         // It is the last one
-  output wire    [3:0] result_used_o,         // Lanes in use; those behind them mean nothing
+  output wire    [3:0] result_used_o,         // Lanes in use; lanes after them mean nothing
   output wire  [383:0] result_sum_o,          // The sums
   output wire    [7:0] result_overflow_o,     // The sum, or one on the way to it, was not exact, or the
                                               // number is not below depth
@@ -95,7 +95,7 @@ module reconfigurable_array_r32_c32_w8_a48_d64_n4_b8 (
   wire [4:0] since = swaps ? 5'd0 : since_q;
   assign load_ready_o = ((load_row_i <= since) | (since == 5'd31)) & !clear_i;
 
-  // What a step says, on its way: PE (r, c) is at place r + c, accumulator i behind the mesh.
+  // Fields of a step on their way: PE (r, c) is at place r + c, accumulator i after the mesh.
   wire [3:0] mesh_line_in = {step_weight_signed_i, step_act_signed_i, step_transposed_i, swaps};
   assign mesh_line[0] = mesh_line_in;
 
@@ -128,8 +128,7 @@ module reconfigurable_array_r32_c32_w8_a48_d64_n4_b8 (
   skew_lines_n32_w8_skew u_weight_skew (.clk_i(clk_i), .data_i(load_weight_i), .data_o(weight_skew_data));
   skew_lines_n32_w8_skew u_act_skew (.clk_i(clk_i), .data_i(step_act_i), .data_o(act_skew_data));
 
-  // Behind PE (r, c) are act and partial (r + 1, c + 1); those with a 0 are the edges at which activations
-  //   enter.
+  // PE (r, c) drives act and partial (r + 1, c + 1); activations enter at the edges with a 0.
   assign act[0] = 8'd0;
   assign partial[0] = 22'sd0;
 

@@ -13,7 +13,7 @@ module row_adder_w104 (
   wire [102:0] either = a_i[102:0] | b[102:0];
   wire [102:0] both = a_i[102:0] & b[102:0];
 
-  // Blocks of 2: the upper half sees the carry out of the lower one.
+  // Blocks of 2: the upper half sees the carry out of the lower half.
   wire [102:0] carry_1_and = both & 103'h55555555555555555555555555;
   wire [102:0] carry_1 = {carry_1_and[101:0], 1'b0};
   wire [102:0] makes_1 = both | (either & carry_1);
@@ -21,7 +21,7 @@ module row_adder_w104 (
   wire [102:0] pass_1 = {pass_1_and[101:0], 1'b0};
   wire [102:0] passes_1 = either & (pass_1 | 103'h55555555555555555555555555);
 
-  // Blocks of 4: the upper half sees the carry out of the lower one.
+  // Blocks of 4: the upper half sees the carry out of the lower half.
   wire [102:0] carry_2_and = makes_1 & 103'h22222222222222222222222222;
   wire [102:0] carry_2 = {carry_2_and[101:0], 1'b0};
   wire [102:0] carry_2_2 = carry_2 | {carry_2[101:0], 1'b0};
@@ -31,7 +31,7 @@ module row_adder_w104 (
   wire [102:0] pass_2_2 = pass_2 | {pass_2[101:0], 1'b0};
   wire [102:0] passes_2 = passes_1 & (pass_2_2 | 103'h33333333333333333333333333);
 
-  // Blocks of 8: the upper half sees the carry out of the lower one.
+  // Blocks of 8: the upper half sees the carry out of the lower half.
   wire [102:0] carry_4_and = makes_2 & 103'h8080808080808080808080808;
   wire [102:0] carry_4 = {carry_4_and[101:0], 1'b0};
   wire [102:0] carry_4_2 = carry_4 | {carry_4[101:0], 1'b0};
@@ -43,7 +43,7 @@ module row_adder_w104 (
   wire [102:0] pass_4_4 = pass_4_2 | {pass_4_2[100:0], 2'd0};
   wire [102:0] passes_4 = passes_2 & (pass_4_4 | 103'hf0f0f0f0f0f0f0f0f0f0f0f0f);
 
-  // Blocks of 16: the upper half sees the carry out of the lower one.
+  // Blocks of 16: the upper half sees the carry out of the lower half.
   wire [102:0] carry_8_and = makes_4 & 103'h8000800080008000800080;
   wire [102:0] carry_8 = {carry_8_and[101:0], 1'b0};
   wire [102:0] carry_8_2 = carry_8 | {carry_8[101:0], 1'b0};
@@ -57,7 +57,7 @@ module row_adder_w104 (
   wire [102:0] pass_8_8 = pass_8_4 | {pass_8_4[98:0], 4'd0};
   wire [102:0] passes_8 = passes_4 & (pass_8_8 | 103'h7f00ff00ff00ff00ff00ff00ff);
 
-  // Blocks of 32: the upper half sees the carry out of the lower one.
+  // Blocks of 32: the upper half sees the carry out of the lower half.
   wire [102:0] carry_16_and = makes_8 & 103'h80000000800000008000;
   wire [102:0] carry_16 = {carry_16_and[101:0], 1'b0};
   wire [102:0] carry_16_2 = carry_16 | {carry_16[101:0], 1'b0};
@@ -73,7 +73,7 @@ module row_adder_w104 (
   wire [102:0] pass_16_16 = pass_16_8 | {pass_16_8[94:0], 8'd0};
   wire [102:0] passes_16 = passes_8 & (pass_16_16 | 103'h7f0000ffff0000ffff0000ffff);
 
-  // Blocks of 64: the upper half sees the carry out of the lower one.
+  // Blocks of 64: the upper half sees the carry out of the lower half.
   wire [102:0] carry_32_and = makes_16 & 103'h800000000000000080000000;
   wire [102:0] carry_32 = {carry_32_and[101:0], 1'b0};
   wire [102:0] carry_32_2 = carry_32 | {carry_32[101:0], 1'b0};
@@ -91,7 +91,7 @@ module row_adder_w104 (
   wire [102:0] pass_32_32 = pass_32_16 | {pass_32_16[86:0], 16'd0};
   wire [102:0] passes_32 = passes_16 & (pass_32_32 | 103'hffffffff00000000ffffffff);
 
-  // Blocks of 128: the upper half sees the carry out of the lower one.
+  // Blocks of 128: the upper half sees the carry out of the lower half.
   wire [102:0] carry_64_and = makes_32 & 103'h8000000000000000;
   wire [102:0] carry_64 = {carry_64_and[101:0], 1'b0};
   wire [102:0] carry_64_2 = carry_64 | {carry_64[101:0], 1'b0};

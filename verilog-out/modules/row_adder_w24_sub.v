@@ -13,7 +13,7 @@ module row_adder_w24_sub (
   wire [22:0] either = a_i[22:0] | b[22:0];
   wire [22:0] both = a_i[22:0] & b[22:0];
 
-  // Blocks of 2: the upper half sees the carry out of the lower one.
+  // Blocks of 2: the upper half sees the carry out of the lower half.
   wire [22:0] carry_1_bits = {both[22:1], either[0]};
   wire [22:0] carry_1_and = carry_1_bits & 23'd5592405;
   wire [22:0] carry_1 = {carry_1_and[21:0], 1'b0};
@@ -22,7 +22,7 @@ module row_adder_w24_sub (
   wire [22:0] pass_1 = {pass_1_and[21:0], 1'b0};
   wire [22:0] passes_1 = either & (pass_1 | 23'd5592405);
 
-  // Blocks of 4: the upper half sees the carry out of the lower one.
+  // Blocks of 4: the upper half sees the carry out of the lower half.
   wire [22:0] carry_2_and = makes_1 & 23'd2236962;
   wire [22:0] carry_2 = {carry_2_and[21:0], 1'b0};
   wire [22:0] carry_2_2 = carry_2 | {carry_2[21:0], 1'b0};
@@ -32,7 +32,7 @@ module row_adder_w24_sub (
   wire [22:0] pass_2_2 = pass_2 | {pass_2[21:0], 1'b0};
   wire [22:0] passes_2 = passes_1 & (pass_2_2 | 23'd3355443);
 
-  // Blocks of 8: the upper half sees the carry out of the lower one.
+  // Blocks of 8: the upper half sees the carry out of the lower half.
   wire [22:0] carry_4_and = makes_2 & 23'd526344;
   wire [22:0] carry_4 = {carry_4_and[21:0], 1'b0};
   wire [22:0] carry_4_2 = carry_4 | {carry_4[21:0], 1'b0};
@@ -44,7 +44,7 @@ module row_adder_w24_sub (
   wire [22:0] pass_4_4 = pass_4_2 | {pass_4_2[20:0], 2'd0};
   wire [22:0] passes_4 = passes_2 & (pass_4_4 | 23'd986895);
 
-  // Blocks of 16: the upper half sees the carry out of the lower one.
+  // Blocks of 16: the upper half sees the carry out of the lower half.
   wire [22:0] carry_8_and = makes_4 & 23'd128;
   wire [22:0] carry_8 = {carry_8_and[21:0], 1'b0};
   wire [22:0] carry_8_2 = carry_8 | {carry_8[21:0], 1'b0};
@@ -58,7 +58,7 @@ module row_adder_w24_sub (
   wire [22:0] pass_8_8 = pass_8_4 | {pass_8_4[18:0], 4'd0};
   wire [22:0] passes_8 = passes_4 & (pass_8_8 | 23'd8323327);
 
-  // Blocks of 32: the upper half sees the carry out of the lower one.
+  // Blocks of 32: the upper half sees the carry out of the lower half.
   wire [22:0] carry_16_and = makes_8 & 23'd32768;
   wire [22:0] carry_16 = {carry_16_and[21:0], 1'b0};
   wire [22:0] carry_16_2 = carry_16 | {carry_16[21:0], 1'b0};

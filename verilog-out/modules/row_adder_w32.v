@@ -13,7 +13,7 @@ module row_adder_w32 (
   wire [30:0] either = a_i[30:0] | b[30:0];
   wire [30:0] both = a_i[30:0] & b[30:0];
 
-  // Blocks of 2: the upper half sees the carry out of the lower one.
+  // Blocks of 2: the upper half sees the carry out of the lower half.
   wire [30:0] carry_1_and = both & 31'd1431655765;
   wire [30:0] carry_1 = {carry_1_and[29:0], 1'b0};
   wire [30:0] makes_1 = both | (either & carry_1);
@@ -21,7 +21,7 @@ module row_adder_w32 (
   wire [30:0] pass_1 = {pass_1_and[29:0], 1'b0};
   wire [30:0] passes_1 = either & (pass_1 | 31'd1431655765);
 
-  // Blocks of 4: the upper half sees the carry out of the lower one.
+  // Blocks of 4: the upper half sees the carry out of the lower half.
   wire [30:0] carry_2_and = makes_1 & 31'd572662306;
   wire [30:0] carry_2 = {carry_2_and[29:0], 1'b0};
   wire [30:0] carry_2_2 = carry_2 | {carry_2[29:0], 1'b0};
@@ -31,7 +31,7 @@ module row_adder_w32 (
   wire [30:0] pass_2_2 = pass_2 | {pass_2[29:0], 1'b0};
   wire [30:0] passes_2 = passes_1 & (pass_2_2 | 31'd858993459);
 
-  // Blocks of 8: the upper half sees the carry out of the lower one.
+  // Blocks of 8: the upper half sees the carry out of the lower half.
   wire [30:0] carry_4_and = makes_2 & 31'd134744072;
   wire [30:0] carry_4 = {carry_4_and[29:0], 1'b0};
   wire [30:0] carry_4_2 = carry_4 | {carry_4[29:0], 1'b0};
@@ -43,7 +43,7 @@ module row_adder_w32 (
   wire [30:0] pass_4_4 = pass_4_2 | {pass_4_2[28:0], 2'd0};
   wire [30:0] passes_4 = passes_2 & (pass_4_4 | 31'd252645135);
 
-  // Blocks of 16: the upper half sees the carry out of the lower one.
+  // Blocks of 16: the upper half sees the carry out of the lower half.
   wire [30:0] carry_8_and = makes_4 & 31'd8388736;
   wire [30:0] carry_8 = {carry_8_and[29:0], 1'b0};
   wire [30:0] carry_8_2 = carry_8 | {carry_8[29:0], 1'b0};
@@ -57,7 +57,7 @@ module row_adder_w32 (
   wire [30:0] pass_8_8 = pass_8_4 | {pass_8_4[26:0], 4'd0};
   wire [30:0] passes_8 = passes_4 & (pass_8_8 | 31'd16711935);
 
-  // Blocks of 32: the upper half sees the carry out of the lower one.
+  // Blocks of 32: the upper half sees the carry out of the lower half.
   wire [30:0] carry_16_and = makes_8 & 31'd32768;
   wire [30:0] carry_16 = {carry_16_and[29:0], 1'b0};
   wire [30:0] carry_16_2 = carry_16 | {carry_16[29:0], 1'b0};

@@ -13,7 +13,7 @@ module row_adder_w40 (
   wire [38:0] either = a_i[38:0] | b[38:0];
   wire [38:0] both = a_i[38:0] & b[38:0];
 
-  // Blocks of 2: the upper half sees the carry out of the lower one.
+  // Blocks of 2: the upper half sees the carry out of the lower half.
   wire [38:0] carry_1_and = both & 39'h5555555555;
   wire [38:0] carry_1 = {carry_1_and[37:0], 1'b0};
   wire [38:0] makes_1 = both | (either & carry_1);
@@ -21,7 +21,7 @@ module row_adder_w40 (
   wire [38:0] pass_1 = {pass_1_and[37:0], 1'b0};
   wire [38:0] passes_1 = either & (pass_1 | 39'h5555555555);
 
-  // Blocks of 4: the upper half sees the carry out of the lower one.
+  // Blocks of 4: the upper half sees the carry out of the lower half.
   wire [38:0] carry_2_and = makes_1 & 39'h2222222222;
   wire [38:0] carry_2 = {carry_2_and[37:0], 1'b0};
   wire [38:0] carry_2_2 = carry_2 | {carry_2[37:0], 1'b0};
@@ -31,7 +31,7 @@ module row_adder_w40 (
   wire [38:0] pass_2_2 = pass_2 | {pass_2[37:0], 1'b0};
   wire [38:0] passes_2 = passes_1 & (pass_2_2 | 39'h3333333333);
 
-  // Blocks of 8: the upper half sees the carry out of the lower one.
+  // Blocks of 8: the upper half sees the carry out of the lower half.
   wire [38:0] carry_4_and = makes_2 & 39'h808080808;
   wire [38:0] carry_4 = {carry_4_and[37:0], 1'b0};
   wire [38:0] carry_4_2 = carry_4 | {carry_4[37:0], 1'b0};
@@ -43,7 +43,7 @@ module row_adder_w40 (
   wire [38:0] pass_4_4 = pass_4_2 | {pass_4_2[36:0], 2'd0};
   wire [38:0] passes_4 = passes_2 & (pass_4_4 | 39'hf0f0f0f0f);
 
-  // Blocks of 16: the upper half sees the carry out of the lower one.
+  // Blocks of 16: the upper half sees the carry out of the lower half.
   wire [38:0] carry_8_and = makes_4 & 39'h800080;
   wire [38:0] carry_8 = {carry_8_and[37:0], 1'b0};
   wire [38:0] carry_8_2 = carry_8 | {carry_8[37:0], 1'b0};
@@ -57,7 +57,7 @@ module row_adder_w40 (
   wire [38:0] pass_8_8 = pass_8_4 | {pass_8_4[34:0], 4'd0};
   wire [38:0] passes_8 = passes_4 & (pass_8_8 | 39'h7f00ff00ff);
 
-  // Blocks of 32: the upper half sees the carry out of the lower one.
+  // Blocks of 32: the upper half sees the carry out of the lower half.
   wire [38:0] carry_16_and = makes_8 & 39'd32768;
   wire [38:0] carry_16 = {carry_16_and[37:0], 1'b0};
   wire [38:0] carry_16_2 = carry_16 | {carry_16[37:0], 1'b0};
@@ -73,7 +73,7 @@ module row_adder_w40 (
   wire [38:0] pass_16_16 = pass_16_8 | {pass_16_8[30:0], 8'd0};
   wire [38:0] passes_16 = passes_8 & (pass_16_16 | 39'h7f0000ffff);
 
-  // Blocks of 64: the upper half sees the carry out of the lower one.
+  // Blocks of 64: the upper half sees the carry out of the lower half.
   wire [38:0] carry_32_and = makes_16 & 39'h80000000;
   wire [38:0] carry_32 = {carry_32_and[37:0], 1'b0};
   wire [38:0] carry_32_2 = carry_32 | {carry_32[37:0], 1'b0};

@@ -13,7 +13,7 @@ module row_adder_w48_sub (
   wire [46:0] either = a_i[46:0] | b[46:0];
   wire [46:0] both = a_i[46:0] & b[46:0];
 
-  // Blocks of 2: the upper half sees the carry out of the lower one.
+  // Blocks of 2: the upper half sees the carry out of the lower half.
   wire [46:0] carry_1_bits = {both[46:1], either[0]};
   wire [46:0] carry_1_and = carry_1_bits & 47'h555555555555;
   wire [46:0] carry_1 = {carry_1_and[45:0], 1'b0};
@@ -22,7 +22,7 @@ module row_adder_w48_sub (
   wire [46:0] pass_1 = {pass_1_and[45:0], 1'b0};
   wire [46:0] passes_1 = either & (pass_1 | 47'h555555555555);
 
-  // Blocks of 4: the upper half sees the carry out of the lower one.
+  // Blocks of 4: the upper half sees the carry out of the lower half.
   wire [46:0] carry_2_and = makes_1 & 47'h222222222222;
   wire [46:0] carry_2 = {carry_2_and[45:0], 1'b0};
   wire [46:0] carry_2_2 = carry_2 | {carry_2[45:0], 1'b0};
@@ -32,7 +32,7 @@ module row_adder_w48_sub (
   wire [46:0] pass_2_2 = pass_2 | {pass_2[45:0], 1'b0};
   wire [46:0] passes_2 = passes_1 & (pass_2_2 | 47'h333333333333);
 
-  // Blocks of 8: the upper half sees the carry out of the lower one.
+  // Blocks of 8: the upper half sees the carry out of the lower half.
   wire [46:0] carry_4_and = makes_2 & 47'h80808080808;
   wire [46:0] carry_4 = {carry_4_and[45:0], 1'b0};
   wire [46:0] carry_4_2 = carry_4 | {carry_4[45:0], 1'b0};
@@ -44,7 +44,7 @@ module row_adder_w48_sub (
   wire [46:0] pass_4_4 = pass_4_2 | {pass_4_2[44:0], 2'd0};
   wire [46:0] passes_4 = passes_2 & (pass_4_4 | 47'hf0f0f0f0f0f);
 
-  // Blocks of 16: the upper half sees the carry out of the lower one.
+  // Blocks of 16: the upper half sees the carry out of the lower half.
   wire [46:0] carry_8_and = makes_4 & 47'h8000800080;
   wire [46:0] carry_8 = {carry_8_and[45:0], 1'b0};
   wire [46:0] carry_8_2 = carry_8 | {carry_8[45:0], 1'b0};
@@ -58,7 +58,7 @@ module row_adder_w48_sub (
   wire [46:0] pass_8_8 = pass_8_4 | {pass_8_4[42:0], 4'd0};
   wire [46:0] passes_8 = passes_4 & (pass_8_8 | 47'hff00ff00ff);
 
-  // Blocks of 32: the upper half sees the carry out of the lower one.
+  // Blocks of 32: the upper half sees the carry out of the lower half.
   wire [46:0] carry_16_and = makes_8 & 47'd32768;
   wire [46:0] carry_16 = {carry_16_and[45:0], 1'b0};
   wire [46:0] carry_16_2 = carry_16 | {carry_16[45:0], 1'b0};
@@ -74,7 +74,7 @@ module row_adder_w48_sub (
   wire [46:0] pass_16_16 = pass_16_8 | {pass_16_8[38:0], 8'd0};
   wire [46:0] passes_16 = passes_8 & (pass_16_16 | 47'h7fff0000ffff);
 
-  // Blocks of 64: the upper half sees the carry out of the lower one.
+  // Blocks of 64: the upper half sees the carry out of the lower half.
   wire [46:0] carry_32_and = makes_16 & 47'h80000000;
   wire [46:0] carry_32 = {carry_32_and[45:0], 1'b0};
   wire [46:0] carry_32_2 = carry_32 | {carry_32[45:0], 1'b0};

@@ -5,8 +5,8 @@
 module row_normaliser_w36 (
   input  wire        clk_i,
   input  wire [35:0] value_i,  // The value
-  output wire [35:0] value_o,  // Without leading zeros; zero stays zero
-  output wire  [5:0] count_o   // How many there were; of zero it means nothing
+  output wire [35:0] value_o,  // The value without leading zeros; zero stays zero
+  output wire  [5:0] count_o   // Number of leading zeros; undefined for the value zero
 );
   reg [35:0] value_0_1_q;
   reg  [2:0] count_0_1_q;

@@ -10,15 +10,15 @@ module row_packer_l8 (
                                          // inside
   input  wire         input_valid_i,     // Rows that come
   output wire         input_ready_o,     // The beat is taken at the coming edge, when it is valid
-  input  wire [127:0] input_values_i,    // fp16 numbers, or integers in the low bits with their sign above;
-                                         // of elements that are not in use they mean nothing
-  input  wire   [3:0] input_used_i,      // Elements in use; all but in a last beat
+  input  wire [127:0] input_values_i,    // fp16 numbers, or sign-extended integers; undefined for elements
+                                         // that are not in use
+  input  wire   [3:0] input_used_i,      // Elements in use: all, except in a last beat
   input  wire         input_last_i,      // The beat is the last one of its row
   input  wire         input_error_i,     // In the last beat: the row broke a rule
   input  wire         input_overflow_i,  // Some element of the beat is saturated, infinite or a NaN, or
                                          // became an integer from a NaN
   output wire         output_valid_o,    // The same rows, packed, the first element lowest; each begins a
-                                         // beat, and behind its end are zeros
+                                         // beat, and zeros follow its end
   input  wire         output_ready_i,    // The beat is taken at the coming edge, when it is valid
   output wire [127:0] output_data_o      // The bits
 );

@@ -37,8 +37,8 @@ module shared_array_r32_c32_w8_a48_d64_n4_b8 (
   input  wire    [5:0] first_step_index_i,           // Number of the sums
   input  wire          first_step_act_signed_i,      // The activations are signed
   input  wire          first_step_weight_signed_i,   // The weights are signed
-  input  wire  [255:0] first_step_act_i,             // An activation for each row, or for each column; those
-                                                     // beyond the last one are of no meaning
+  input  wire  [255:0] first_step_act_i,             // An activation for each row, or for each column;
+                                                     // activations beyond the last one have no meaning
   input  wire          second_step_valid_i,          // Steps of the second user
   output wire          second_step_ready_o,          // The beat is taken at the coming edge, when it is valid
   input  wire          second_step_swap_i,           // From this step on the rows work that were loaded
@@ -51,8 +51,8 @@ module shared_array_r32_c32_w8_a48_d64_n4_b8 (
   input  wire    [5:0] second_step_index_i,          // Number of the sums
   input  wire          second_step_act_signed_i,     // The activations are signed
   input  wire          second_step_weight_signed_i,  // The weights are signed
-  input  wire  [255:0] second_step_act_i,            // An activation for each row, or for each column; those
-                                                     // beyond the last one are of no meaning
+  input  wire  [255:0] second_step_act_i,            // An activation for each row, or for each column;
+                                                     // activations beyond the last one have no meaning
   output wire          first_result_valid_o,         // Results of the first user
   input  wire          first_result_ready_i,         // The beat is taken at the coming edge, when it is valid
   output wire          first_result_transposed_o,    // It is of a transposed product: a sum for each row,
@@ -60,7 +60,7 @@ module shared_array_r32_c32_w8_a48_d64_n4_b8 (
   output wire    [5:0] first_result_index_o,         // Number of the sums
   output wire    [1:0] first_result_group_o,         // Which of the beats of the result this is
   output wire          first_result_last_o,          // It is the last one
-  output wire    [3:0] first_result_used_o,          // Lanes in use; those behind them mean nothing
+  output wire    [3:0] first_result_used_o,          // Lanes in use; lanes after them mean nothing
   output wire  [383:0] first_result_sum_o,           // The sums
   output wire    [7:0] first_result_overflow_o,      // The sum, or one on the way to it, was not exact, or
                                                      // the number is not below depth
@@ -71,7 +71,7 @@ module shared_array_r32_c32_w8_a48_d64_n4_b8 (
   output wire    [5:0] second_result_index_o,        // Number of the sums
   output wire    [1:0] second_result_group_o,        // Which of the beats of the result this is
   output wire          second_result_last_o,         // It is the last one
-  output wire    [3:0] second_result_used_o,         // Lanes in use; those behind them mean nothing
+  output wire    [3:0] second_result_used_o,         // Lanes in use; lanes after them mean nothing
   output wire  [383:0] second_result_sum_o,          // The sums
   output wire    [7:0] second_result_overflow_o,     // The sum, or one on the way to it, was not exact, or
                                                      // the number is not below depth

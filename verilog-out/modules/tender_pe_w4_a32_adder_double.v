@@ -11,12 +11,12 @@
 //   pipelined         = false
 // Contract: acc' = (first_i ? 0 : acc) x rescale + act_i x weight_i; in a rescale cycle the product must be
 //     0.
-//   rescale = 2^rescale_i (adder, shifter). factor: accumulator_width / operand_width cycles in a row with
-//     rescale_i and act_i = alpha, 0 to 2^operand_width - 1, the last one with rescale_last_i, give acc x
-//     alpha.
+//   rescale = 2^rescale_i (adder, shifter). factor: accumulator_width / operand_width cycles in a row give
+//     acc x alpha, with rescale_i, act_i = alpha from 0 to 2^operand_width - 1, and rescale_last_i in the
+//     last cycle.
 //   An acc' outside of accumulator_width bits wraps or saturates, and sets the flag until the next first_i.
 //   pipelined: a step reaches acc one cycle later than its operands come, first_i and last_i with it;
-//     drain_i, result_i and what is passed on to the neighbours do not wait.
+//     drain_i, result_i and the outputs to the neighbours do not wait.
 //   single: result_o = acc; from drain_i until the next first_i, acc' = result_i.
 //   double: result_o = the sum from the cycle after it is complete until drain_i; from then on result_i, one
 //     cycle later. A second sum that completes before drain_i takes the place of the first one.
@@ -34,7 +34,7 @@ module tender_pe_w4_a32_adder_double (
                                          // zero
   input  wire               rescale_i,   // Places to shift by (one bit with `adder`), or that this is a cycle
                                          // of a multiplication by alpha
-  input  wire               last_i,      // Last step of a tile: with double drain the sum behind it is kept
+  input  wire               last_i,      // Last step of a tile: with double drain the sum after it is kept
                                          // for the drain
   input  wire signed  [4:0] act_i,       // Activation from the left neighbour, or alpha
   input  wire signed  [4:0] weight_i,    // Weight from the neighbour above

@@ -25,7 +25,7 @@
 //   spec.implementation         = inferred
 //   spec.retention_model        = false
 //   spec.recompute              = 0
-// Contract: An order of all rows of each head. remove_i: positions behind victim_i move up by one, up to
+// Contract: An order of all rows of each head. remove_i: positions after victim_i move up by one, up to
 //     youngest_i, which gets the row of the victim. That takes youngest_i - victim_i + 2 cycles. A reset in
 //     between leaves a list unknown until it is emptied.
 // Source: Kelle, section 5.1, figure 10
@@ -36,13 +36,13 @@ module token_list_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad (
   input  wire [1:0] head_i,            // The head; steady while anything is done
   input  wire       read_i,            // Read the row at a position
   input  wire [6:0] position_i,        // The position
-  output wire [7:0] row_o,             // The row read last, of all rows of the cache; from the cycle behind
+  output wire [7:0] row_o,             // The row read last, of all rows of the cache; from the cycle after
                                        // the read on
   input  wire       other_read_i,      // Read another one
   input  wire [6:0] other_position_i,  // Its position
   output wire [7:0] other_row_o,       // Its row, likewise
-  input  wire       reset_i,           // Put `entry_i` at position `entry_i`: a head is emptied by that of
-                                       // all positions, while nothing else is done
+  input  wire       reset_i,           // Put `entry_i` at position `entry_i`. Doing that for all positions,
+                                       // while nothing else goes on, empties a head
   input  wire [6:0] entry_i,           // The entry
   input  wire       remove_i,          // The token at a position goes. Nothing is read from then on until the
                                        // end of busy_o
@@ -80,7 +80,7 @@ module token_list_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad (
   assign freed_o = victim_row_test;
   assign freed_row_o = base + {1'b0, list_data};
 
-  // The victim is read first; then each token behind it is read, and written one place up.
+  // The victim is read first; then each later token is read, and written one place up.
   wire [6:0] next = here_q + 7'd1;
   wire reads = read_i | remove_i | victim_row_test | here_test;
   wire [6:0] after = next + 7'd1;

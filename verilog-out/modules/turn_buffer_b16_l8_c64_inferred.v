@@ -10,7 +10,7 @@ module turn_buffer_b16_l8_c64_inferred (
   input  wire         clear_i,         // Drops both pages at the coming edge
   input  wire         by_rows_i,       // Pages are filled by rows and used by columns; else the other way
                                        // round. Steady while anything is inside
-  input  wire         page_valid_i,    // What the next page is to hold
+  input  wire         page_valid_i,    // Size of the next page
   output wire         page_ready_o,    // The beat is taken at the coming edge, when it is valid
   input  wire   [4:0] page_rows_i,     // Rows, from 1 on
   input  wire   [6:0] page_columns_i,  // Columns, from 1 on
@@ -18,7 +18,7 @@ module turn_buffer_b16_l8_c64_inferred (
   output wire         fill_ready_o,    // The beat is taken at the coming edge, when it is valid
   input  wire [255:0] fill_values_i,   // fp16 numbers, the first ones
   output wire         output_valid_o,  // The same elements: column by column, or row by row, `lanes` a beat;
-                                       // those behind the end of a row mean nothing
+                                       // elements after the end of a row mean nothing
   input  wire         output_ready_i,  // The beat is taken at the coming edge, when it is valid
   output wire [255:0] output_values_o  // fp16 numbers, the first ones
 );
@@ -116,7 +116,7 @@ module turn_buffer_b16_l8_c64_inferred (
     end
   end
 
-  // Elements turn by as many places as their bank is ahead.
+  // Elements turn by the offset of their bank.
   wire [3:0] fill_turn = fill_row_q + fill_column_q[3:0];
   wire [3:0] use_turn = use_row_q + use_column_q[3:0];
   wire [255:0] fill_turned_0 = fill_turn[0] ? {fill_values_i[239:0], fill_values_i[255:240]} : fill_values_i;

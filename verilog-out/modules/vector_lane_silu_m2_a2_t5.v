@@ -5,8 +5,8 @@
 module vector_lane_silu_m2_a2_t5 (
   input  wire        clk_i,
   input  wire        rst_ni,
-  input  wire        scale_step_i,     // Multiply by scale_i; steady while anything is inside, as all of the
-                                       // steps
+  input  wire        scale_step_i,     // Multiply by scale_i. This input is steady while anything is inside,
+                                       // as are all steps
   input  wire        add_step_i,       // Then add addend_i
   input  wire        activate_step_i,  // Then apply the function
   input  wire        multiply_step_i,  // Then multiply by factor_i
@@ -14,7 +14,7 @@ module vector_lane_silu_m2_a2_t5 (
   input  wire [15:0] x_i,              // The element, fp16
   input  wire [15:0] addend_i,         // Its addend, fp16
   input  wire [15:0] factor_i,         // Its factor, fp16
-  output wire [15:0] y_o               // What became of it, [`VectorLane::latency`] cycles later
+  output wire [15:0] y_o               // The element after all steps, [`VectorLane::latency`] cycles later
 );
   wire         unused_scale_valid;
   wire  [15:0] scale_result;

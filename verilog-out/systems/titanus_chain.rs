@@ -2,11 +2,11 @@
 //!
 //! Offsets are bytes from the base; a register of 64 bits is two words, the low one first.
 
-/// What answers here.
+/// Identifies these registers.
 pub const ID: u32 = 0x000;
 /// What it reads as.
 pub const ID_ID_VALUE: u32 = 0x5a424e53;
-/// Which accelerator it is.
+/// Kind of accelerator and version.
 pub const VERSION: u32 = 0x004;
 /// Version of these registers and of descriptors. Constant.
 pub const VERSION_VERSION: u32 = 0x0000ffff;
@@ -16,17 +16,17 @@ pub const VERSION_VERSION_VALUE: u32 = 0x1;
 pub const VERSION_ACCELERATOR: u32 = 0xffff0000;
 /// What it reads as.
 pub const VERSION_ACCELERATOR_VALUE: u32 = 0x4;
-/// What the host asks for.
+/// Requests of the host.
 pub const CONTROL: u32 = 0x008;
 /// Starts the job at JOB; refused while busy. Write 1; reads as 0.
 pub const CONTROL_START: u32 = 0x00000001;
 /// Ends the job: nothing new is begun, no result; reads as 1 until the bus is idle. Write 1; reads as 1 until it is done.
 pub const CONTROL_SOFT_RESET: u32 = 0x00000002;
-/// How the job stands.
+/// State of the job.
 pub const STATUS: u32 = 0x00c;
 /// A job runs. Read only.
 pub const STATUS_BUSY: u32 = 0x00000001;
-/// A job came to its end, and all it wrote is in memory. Write 1 to clear.
+/// A job came to its end, and all its results are in memory. Write 1 to clear.
 pub const STATUS_DONE: u32 = 0x00000002;
 /// A job ended with an error; see ERROR_CODE. Write 1 to clear.
 pub const STATUS_ERROR: u32 = 0x00000004;
@@ -40,19 +40,19 @@ pub const IRQ_ENABLE_IRQ_DONE: u32 = 0x00000002;
 pub const IRQ_ENABLE_IRQ_ERROR: u32 = 0x00000004;
 /// Interrupt while refused is set.
 pub const IRQ_ENABLE_IRQ_REFUSED: u32 = 0x00000008;
-/// Memory that does not answer.
+/// Limit for memory that does not answer.
 pub const TIMEOUT: u32 = 0x014;
-/// Chains that do not end.
+/// Limit for chains that do not end.
 pub const MAX_DESCRIPTORS: u32 = 0x018;
 /// Its value after reset.
 pub const MAX_DESCRIPTORS_MAX_DESCRIPTORS_RESET: u32 = 0x10000;
-/// Why the last job that ended with an error did.
+/// Reason of the last error.
 pub const ERROR_CODE: u32 = 0x01c;
 /// Number of the first error; valid from error on, up to the next start. Read only.
 pub const ERROR_CODE_ERROR_CODE: u32 = 0x000000ff;
-/// Where it did.
+/// Place of the last error.
 pub const ERROR_WHERE: u32 = 0x020;
-/// What to do.
+/// The job.
 pub const JOB: u32 = 0x028;
 /// Memory that jobs may touch, from here.
 pub const WINDOW_BASE: u32 = 0x030;
@@ -78,7 +78,7 @@ pub const BUS_WRITE_CACHE_RESET: u32 = 0x3;
 pub const BUS_PROT: u32 = 0x00000700;
 /// The ports to memory.
 pub const CAPS_BUS: u32 = 0x04c;
-/// Bits of an address: what lies above is refused as what lies outside of the window. Constant.
+/// Bits of an address. Higher addresses are refused like addresses outside of the window. Constant.
 pub const CAPS_BUS_ADDRESS_WIDTH: u32 = 0x000000ff;
 /// What it reads as.
 pub const CAPS_BUS_ADDRESS_WIDTH_VALUE: u32 = 0x40;
@@ -182,7 +182,7 @@ pub const FUNCTION_ROTARY_VALUE: u32 = 0x1;
 pub const OVERFLOWS: u32 = 0x120;
 /// Multiplications of the job with keys and values of the context.
 pub const MULTIPLICATIONS: u32 = 0x128;
-/// Those of them that were skipped.
+/// Skipped multiplications among them.
 pub const SKIPPED: u32 = 0x130;
 /// The open streams; they stay from job to job, up to an error or a soft reset.
 pub const CACHE: u32 = 0x138;

@@ -113,7 +113,7 @@ impl KvPacker {
             let open = m.wire(&format!("formal_open_here_{lane}"), levels & tile.open.at(lane));
             if lane >= first_records(self.lanes) {
                 // The records that do not go along with the mask begin here.
-                let begins = ones(m, "formal_earlier", &earlier).eq(first_records(self.lanes));
+                let begins = ones(m, &format!("formal_earlier_{lane}"), &earlier).eq(first_records(self.lanes));
                 before_more = mux(begins & open, queue.length, before_more);
             }
             queue = self.put(m, &format!("record_{lane}"), queue, record, uint(5).lit(RECORD_BITS), open);
