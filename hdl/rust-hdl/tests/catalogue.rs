@@ -31,14 +31,13 @@ impl Widget for Fifo {
     }
 }
 
-/// Random writes and reads against a queue; a vector is a cycle.
+/// Random writes and reads against a queue; a vector is a cycle. The FIFO starts from its `initial` values, without a reset.
 fn bench(p: &Imported<Fifo>) -> anyhow::Result<Box<dyn sim::Bench>> {
     sim::kit::bench(p, |sim, run| {
         let mut rng = run.rng("fifo");
         let [data, write, read] = ["data_in_i", "write_i", "read_i"].map(|name| sim.input(name));
         let [out, full, empty] = ["data_out_o", "full_o", "empty_o"].map(|name| sim.output(name));
         let (data, write, read, out, full, empty) = (data?, write?, read?, out?, full?, empty?);
-        sim.reset(1)?;
         let mut queue = VecDeque::new();
         for cycle in 0..run.vectors() {
             let (writes, reads) = if cycle / 100 % 2 == 0 { (0.8, 0.2) } else { (0.2, 0.8) };

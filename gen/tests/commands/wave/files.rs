@@ -10,9 +10,9 @@ use snapbox::str;
 use super::{FILE, draw, draw_file, texts};
 use crate::support::senbazuru;
 
-/// A file of `tests/wave/files`.
+/// A file of `tests/commands/wave/files`.
 fn kept(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wave/files").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/commands/wave/files").join(name)
 }
 
 fn kept_texts(name: &str, more: &[&str]) -> Vec<String> {

@@ -2,7 +2,7 @@ library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
 
--- What gen/tests/wave/files.rs draws from a GHW file.
+-- What gen/tests/commands/wave/files.rs draws from a GHW file.
 entity counter is
 end entity;
 

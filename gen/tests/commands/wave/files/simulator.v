@@ -1,4 +1,4 @@
-// What gen/tests/wave/files.rs runs in Icarus Verilog: kinds of variables that the accelerators do not have.
+// What gen/tests/commands/wave/files.rs runs in Icarus Verilog: kinds of variables that the accelerators do not have.
 `timescale 1ns / 1ps
 module tb;
   reg clk_i = 0;
