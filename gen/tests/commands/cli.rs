@@ -70,10 +70,10 @@ fn info_of_a_mesh() {
     senbazuru(&["info", "mac_mesh", "--set", "rows=2", "--set", "columns=3"]).assert().code(0).stdout_eq(str![[r#"
 mac_mesh (common): output-stationary mesh of multiply-accumulate cells
 
-PE (r, c) sees clear_i[r] and act_i[r] c cycles and weight_i[c] r cycles after they entered; acc_o
-shows row row_i at once. A row may be cleared at any time: each of its PEs drops its sum when the
-clear reaches it. Reset drops the clears on their way, not the operands. A sum is valid from the
-first clear on whose operands entered after the reset.
+clear_i[r] and act_i[r] reach PE (r, c) after c cycles, weight_i[c] reaches it after r cycles. acc_o
+shows row row_i in the same cycle. A row may be cleared at any time: each of its PEs drops its sum
+when the clear reaches it. Reset cancels the clears that are still in the array; operands stay. A
+sum is valid from the first clear that reaches its PE with operands that entered after the reset.
 
 Source:         hdl/src/blocks/common/mac_mesh.rs
 Verilog module: mac_mesh_r2_c3_w8_a32
@@ -115,7 +115,7 @@ fn info_as_markdown() {
 
 output-stationary mesh of multiply-accumulate cells (common; `hdl/src/blocks/common/mac_mesh.rs`)
 
-PE (r, c) sees clear_i[r] and act_i[r] c cycles and weight_i[c] r cycles after they entered; acc_o shows row row_i at once. A row may be cleared at any time: each of its PEs drops its sum when the clear reaches it. Reset drops the clears on their way, not the operands. A sum is valid from the first clear on whose operands entered after the reset.
+clear_i[r] and act_i[r] reach PE (r, c) after c cycles, weight_i[c] reaches it after r cycles. acc_o shows row row_i in the same cycle. A row may be cleared at any time: each of its PEs drops its sum when the clear reaches it. Reset cancels the clears that are still in the array; operands stay. A sum is valid from the first clear that reaches its PE with operands that entered after the reset.
 
 ## Parameters
 

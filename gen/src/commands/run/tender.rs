@@ -151,11 +151,14 @@ fn write(
 fn told(text: &Text<'_>, block: &TenderTop, (all, took): (&Spent, &Took), (tops, did): (usize, &Did)) -> String {
     let array = &block.array;
     let shape = format!("{} x {} PEs, INT8, a bus of {} bits", array.rows, array.columns, block.axi.data_width);
-    let on = match tops {
-        1 => format!("tender_top, {shape}"),
-        _ => format!("{tops} tender_top side by side, each with a share of the columns of each projection; {shape}"),
+    let mut lines = match tops {
+        1 => vec![format!("  on          tender_top, {shape}")],
+        _ => vec![
+            format!("  on          {tops} tender_top side by side, each with {shape}"),
+            "  shares      each computes an equal share of the columns of every projection".to_owned(),
+        ],
     };
-    let mut lines = vec![format!("  on          {on}"), text.counted()];
+    lines.push(text.counted());
     let time = format!("  time        {}", took.speed());
     if text.args.golden {
         lines.push(time);
@@ -171,12 +174,14 @@ fn told(text: &Text<'_>, block: &TenderTop, (all, took): (&Spent, &Took), (tops,
         lines.push(format!("  computing   array or vector unit in {computing:.1} % of the cycles"));
     }
     let each = |amount: u64| count(amount / took.tokens as u64);
-    let (of_each, of_all, host) = match tops {
-        1 => ("", "", ""),
-        _ => (", on each", "; results that all compute count once for each", ", brings shares of rows together"),
+    let (of_each, host) = if tops == 1 { ("", "") } else { (", on each", ", brings shares of rows together") };
+    let of_all = match tops {
+        1 => String::new(),
+        2 => "; a result that both compute is counted twice".to_owned(),
+        _ => format!("; a result that all {tops} compute is counted {tops} times"),
     };
     lines.extend([
-        format!("  cycles      {} a token", each(all.cycles)),
+        format!("  cycles      {} a token on average", each(all.cycles)),
         format!("  operations  {}, {} a token{of_each}", count(all.descriptors), each(all.descriptors)),
         format!("  saturated   {} words of results left the range of the calibration{of_all}", count(all.overflows)),
         format!(

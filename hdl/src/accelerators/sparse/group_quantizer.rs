@@ -35,7 +35,7 @@ impl Block for GroupQuantizer {
     const ABOUT: About = About {
         name: "group_quantizer",
         summary: "a wide integer in the unit of its channel group",
-        contract: "in the same cycle: integer_o = value_i / 2^shift_i, rounded to nearest, ties to even, saturated.",
+        contract: "In the same cycle: integer_o = value_i / 2^shift_i, rounded to nearest, ties to even, saturated.",
         reference: "Tender, section III-B",
     };
 

@@ -60,7 +60,7 @@ impl Block for BlockMover {
         name: "block_mover",
         summary: "blocks of streams as rows of 64 bytes, each with the command that names its place",
         contract: "Block n goes to byte 64 n of its area if there are more lines than n; otherwise it is dropped,\n\
-            and that is told.",
+            and full_k_o or full_v_o reports it.",
         reference: "",
     };
 

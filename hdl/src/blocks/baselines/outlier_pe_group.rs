@@ -68,7 +68,7 @@ impl Block for OutlierPeGroup {
     const ABOUT: About = About {
         name: "outlier_pe_group",
         summary: "lanes of narrow multiply-accumulates with an extra multiplier for outlier weights, the PE group of OLAccel",
-        contract: "sum of lane k' = (first_i ? 0 : sum) + act_i x (weights_i[k] x (upper_i ? 2^weight_width : 1) +\n\
+        contract: "Sum of lane k' = (first_i ? 0 : sum) + act_i x (weights_i[k] x (upper_i ? 2^weight_width : 1) +\n\
             (outlier_lane_i = k ? outlier_i x 2^weight_width : 0)).\n\
             A sum that does not fit wraps, and sets the lane's flag until the next first_i.\n\
             The sums of a tile are in the row of registers from the cycle after they are complete until drain_i.\n\

@@ -157,10 +157,10 @@ impl Block for MacMesh {
     const ABOUT: About = About {
         name: "mac_mesh",
         summary: "output-stationary mesh of multiply-accumulate cells",
-        contract: "PE (r, c) sees clear_i[r] and act_i[r] c cycles and weight_i[c] r cycles after they entered; acc_o shows \
-            row row_i at once. A row may be cleared at any time: each of its PEs drops its sum when the clear reaches it. \
-            Reset drops the clears on their way, not the operands. A sum is valid from the first clear on whose \
-            operands entered after the reset.",
+        contract: "clear_i[r] and act_i[r] reach PE (r, c) after c cycles, weight_i[c] reaches it after r cycles. acc_o shows \
+            row row_i in the same cycle. A row may be cleared at any time: each of its PEs drops its sum when the clear \
+            reaches it. Reset cancels the clears that are still in the array; operands stay. A sum is valid from the first \
+            clear that reaches its PE with operands that entered after the reset.",
         reference: "",
     };
 

@@ -146,7 +146,7 @@ impl Block for EdramBank {
     const ABOUT: About = About {
         name: "edram_bank",
         summary: "eDRAM bank with a refresh port; in simulation its bits can decay",
-        contract: "one operation a cycle. Of several, a refresh read has priority, then a write-back, and the\n\
+        contract: "One operation a cycle. Of several, a refresh read has priority, then a write-back, and the\n\
             others are ignored. But read_i and write_i together read the old word and write the new one. data_o\n\
             shows the word read last. refresh_write_i writes the word of the last refresh_read_i, whatever happened\n\
             since. A reset forgets the refresh buffer (write-backs are ignored until the next refresh read); rows\n\

@@ -145,7 +145,7 @@ impl Block for KvBankGroup {
     const ABOUT: About = About {
         name: "kv_bank_group",
         summary: "eDRAM banks of one byte of the keys or values, with refresh and scores",
-        contract: "a write (valid and ready) keeps this group's byte of each element in row access_row_i, makes it\n\
+        contract: "A write (valid and ready) keeps this group's byte of each element in row access_row_i, makes it\n\
             valid, score 0. A read returns the bytes in their places one cycle later, for one cycle. Scores: see\n\
             score_register_file, with write = set and evict = clear. Refresh: see refresh_controller; high rows\n\
             have the interval config_high_i. Reset, at any time: all tokens are forgotten, a read or a refresh\n\

@@ -166,15 +166,15 @@ impl Block for RefreshController {
     const ABOUT: About = About {
         name: "refresh_controller",
         summary: "two-dimensional adaptive refresh of one eDRAM bank group",
-        contract: "age of a row = cycles since its last write or write-back; intervals are rounded down to\n\
+        contract: "The age of a row is the cycles since its last write or write-back; intervals are rounded down to\n\
             multiples of u = 2^tick_log2. A valid row is overdue when its age exceeds the interval of its class +\n\
             u - 1. No row is overdue for more than 3 rows + 2 patience cycles in a row, whatever happens at the\n\
             inputs. With a constant class and interval its age never exceeds interval + slack, slack = 3 rows + 2\n\
             patience + u - 1. An access (valid and ready) and a refresh never meet; ready is low for at most 2\n\
             cycles in a row. A row is refreshed only if it is valid and was due since it was last restored. A row\n\
             that becomes valid must have been written at most 2^interval_width - 1 cycles ago.\n\
-            Alone (nothing else due, banks free), a row is read for its refresh at most rows cycles after the\n\
-            controller is sure that it is due: at age interval with u = 1, interval + u otherwise. It is written\n\
+            A row that is due alone, with free banks, is read for its refresh at most rows cycles after it is known\n\
+            to be due. It is known to be due at age interval with u = 1, at age interval + u otherwise. It is written\n\
             back in the next cycle. A row that is promoted at that age or later and reported, with 8 cycles of\n\
             patience left, is read at most 3 cycles later. Accesses have priority: the refresh of a row that is the\n\
             only valid one waits for them for max(patience, 2) - 2 cycles in its turn, and then they wait for it.\n\

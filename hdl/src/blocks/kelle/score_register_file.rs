@@ -116,7 +116,7 @@ impl Block for ScoreRegisterFile {
     const ABOUT: About = About {
         name: "score_register_file",
         summary: "saturating importance scores of the rows of a KV cache, with ageing and classes",
-        contract: "an update makes a valid row's score clamp(score + amount, 0, 2^score_width - 1). If a sum\n\
+        contract: "An update makes a valid row's score clamp(score + amount, 0, 2^score_width - 1). If a sum\n\
             exceeded the top since the step before ended, step_i halves all scores (of its head), rounded down. In\n\
             one cycle: update, clear, set (score 0), end of step. high_o = valid and score >= threshold_i. Each\n\
             operation takes effect at the edge, and none is left unfinished: there is nothing to break off.\n\

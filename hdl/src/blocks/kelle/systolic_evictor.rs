@@ -51,8 +51,9 @@ ports! {
         /// Forgets the passes under way, earlier passes for the same victim, and a pass that starts in this cycle: they
         /// give no victim, and the next pass is the first of a victim. Rows that they have not reached keep S.
         clear_i: In = bit(),
-        /// Passes of a victim, less one. Looked at when a pass has ended, `rows` cycles after its `pass_i`: if at least
-        /// as many have ended for this victim before it, it is the last one. It may be another for each pass.
+        /// Passes of a victim, less one. Sampled when a pass ends, `rows` cycles after its `pass_i`. The pass is the
+        /// last of its victim if at least this many passes of the victim ended before it. Each pass may have another
+        /// value.
         passes_i: InOption = uint(bits_for(u64::from(p.passes - 1))).when(p.passes > 1),
         /// Per row: attention score, as it leaves the array; looked at in the one cycle in which a pass is at the row.
         amount_i: InArray = sint(p.amount_width).array(p.rows),
@@ -82,13 +83,13 @@ impl Block for SystolicEvictor {
     const ABOUT: About = About {
         name: "systolic_evictor",
         summary: "least important token, found in step with the array that computes the scores",
-        contract: "a pass at cycle t: row i takes S = clamp(S + amount, 0, 2^score_width - 1) at the edge that ends\n\
+        contract: "A pass at cycle t: row i takes S = clamp(S + amount, 0, 2^score_width - 1) at the edge that ends\n\
             cycle t + i. The last pass of a victim at t: in cycle t + rows, victim_* tell the row and pass with the\n\
             smallest S of all passes that is not protected. A tie goes to the earlier pass, then the lower row. A\n\
             load in the cycle in which a row works is for its next pass; without a load, the next pass adds to the\n\
-            S of the last one. A pass ends a victim when passes_i or more passes of it have ended before. clear_i\n\
-            and reset forget all passes, at any time. S stays, but the forgotten passes may have changed it in the\n\
-            first rows.",
+            S of the last one. A pass is the last one of its victim if at least passes_i passes of this victim\n\
+            ended before it. clear_i and reset forget all passes, at any time. S stays, but the forgotten passes\n\
+            may have changed it in the first rows.",
         reference: "Kelle, section 5.3, figure 11 (c) and (d)",
     };
 

@@ -146,8 +146,8 @@ ports! {
         clear_i: In = bit(),
         /// Values are offered, `lanes` a beat, from the first of the vector to the last.
         load: InStream<VectorBeat> = p.clone(),
-        /// Maxima wanted: sampled at the edge that takes the first beat of a vector, ignored at all others. More than
-        /// there are values means all.
+        /// Maxima wanted: sampled at the edge that takes the first beat of a vector, ignored at all others. If it
+        /// exceeds the number of values, all are delivered.
         k_max_i: In = uint(bits_for(u64::from(p.k_max))),
         /// Minima wanted: as `k_max_i`.
         k_min_i: In = uint(bits_for(u64::from(p.k_min))),

@@ -97,7 +97,7 @@ impl Block for ChannelMonitor {
     const ABOUT: About = About {
         name: "channel_monitor",
         summary: "tolerance test and level extension of each channel",
-        contract: "tiles come in order, token after token.\n\
+        contract: "Tiles come in order, token after token.\n\
             load: a channel with rmax >= rmin gets level 0 with lo = rmin and range = max(rmax - rmin, L), L =\n\
             2^bits - 1; open is 1 there and index is passed on as 0.\n\
             first, with either kind of tile and at any time: the tile is the first of a token, wherever the token\n\

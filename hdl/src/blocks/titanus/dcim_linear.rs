@@ -160,7 +160,7 @@ impl Block for DcimLinear {
     const ABOUT: About = About {
         name: "dcim_linear",
         summary: "store of matrices in compute-in-memory macros: a vector times one of them",
-        contract: "sum of output k of column c = sum over the rectangle's rows of macros and their inputs of x[r] x\n\
+        contract: "Sum of output k of column c = sum over the rectangle's rows of macros and their inputs of x[r] x\n\
             weight[r][c][k], exact. The weights count as they are when the macros take the vector: writes before\n\
             its last beat count, later ones wait for the vector. A beat of inputs a cycle; the first sums come\n\
             tile.input_width + 5 cycles after the last beat was taken, then a beat a cycle. Vectors leave in order;\n\

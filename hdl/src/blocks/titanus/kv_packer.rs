@@ -63,7 +63,7 @@ impl Block for KvPacker {
     const ABOUT: About = About {
         name: "kv_packer",
         summary: "packs quantized tiles into blocks of bytes without gaps",
-        contract: "the blocks, byte 0 in the low bits, are the stream of docs/blocks/titanus-format.md. A tile\n\
+        contract: "The blocks, byte 0 in the low bits, are the stream of docs/blocks/titanus-format.md. A tile\n\
             takes 1 cycle, one more when it opens levels, and one more when it opens more than half of its lanes\n\
             (rounded up). The first tile of a stream takes one more for the header. No other cycle is lost while\n\
             blocks are taken. While tail.valid is high, the blocks that left and tail.data are a whole stream of\n\

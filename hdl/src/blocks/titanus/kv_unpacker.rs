@@ -50,7 +50,7 @@ impl Block for KvUnpacker {
     const ABOUT: About = About {
         name: "kv_unpacker",
         summary: "cuts blocks of bytes into quantized tiles, and flags damaged streams",
-        contract: "the tiles of the stream of docs/blocks/titanus-format.md, in order; values from lane 0 on and 0\n\
+        contract: "The tiles of the stream of docs/blocks/titanus-format.md, in order; values from lane 0 on and 0\n\
             above, all else in its lane, range and zero 0 where open is 0. The format's page lists the ways in\n\
             which a stream can be damaged. A reader sees some of them without levels and sizes of tokens. A stream\n\
             with such damage gives the tiles before the damage, then one beat with error. So each stream, whatever\n\

@@ -62,7 +62,7 @@ impl Block for PruningUnit {
     const ABOUT: About = About {
         name: "pruning_unit",
         summary: "prunes key and value tiles by magnitude and extracts what is not zero",
-        contract: "per side: index[i] = i < length and |x[i]| >= threshold of the layer and x[i] != 0. values are\n\
+        contract: "Per side: index[i] = i < length and |x[i]| >= threshold of the layer and x[i] != 0. values are\n\
             the elements with index 1, in order from lane 0 on, 0 above; count is their number. Thresholds are\n\
             unsigned, |-128| is 128. Latency 2 cycles, one tile a cycle. A tile has the thresholds written before\n\
             it was taken; thresholds of a layer that does not exist are undefined. Reset at any time drops the\n\

@@ -50,7 +50,7 @@ impl Block for ScaleZeroBuffer {
     const ABOUT: About = About {
         name: "scale_zero_buffer",
         summary: "range and zero point of every level of every channel",
-        contract: "a bank for each lane, addressed by tile and level. At an edge, lanes with write_i store\n\
+        contract: "A bank for each lane, addressed by tile and level. At an edge, lanes with write_i store\n\
             write_data_i. With read_i, data_o takes the words at read_tile_i and read_level_i, a word written at\n\
             the same edge included, and keeps them until the next read. Words are undefined until written. There is\n\
             no reset and nothing in flight: each request is done at the edge of its cycle. A tile that does not\n\

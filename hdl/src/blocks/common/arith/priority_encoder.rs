@@ -29,7 +29,7 @@ impl Block for PriorityEncoder {
     const ABOUT: About = About {
         name: "priority_encoder",
         summary: "place of the lowest one in a word",
-        contract: "in the same cycle: found_o = data_i is not 0; index_o = place of the lowest one, 0 without one. A\n\
+        contract: "In the same cycle: found_o = data_i is not 0; index_o = place of the lowest one, 0 without one. A\n\
             tree of depth log2 width.",
         reference: "",
     };

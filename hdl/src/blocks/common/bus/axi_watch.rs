@@ -55,7 +55,9 @@ impl Block for AxiWatch {
     const ABOUT: About = About {
         name: "axi_watch",
         summary: "tells whether a port of the bus owes anything, and whether it moves",
-        contract: "Beats are counted from their addresses, so a subordinate that forgets RLAST does not matter. An answer that went to the\n\
+        contract: "waiting_o: in the cycle before, something was offered, owed or awaited. answered_o: in the cycle before, a\n\
+            beat moved on some channel. idle_o: nothing is offered and nothing is owed. The lengths of the read addresses\n\
+            say how many beats are owed, so a subordinate that forgets RLAST does no harm. An answer that goes to the\n\
             wrong manager, by its ID, leaves the right one waiting.",
         reference: "",
     };

@@ -87,8 +87,8 @@ impl Block for AxiBuffer {
     const ABOUT: About = About {
         name: "axi_buffer",
         summary: "beats in a memory whose places were promised beforehand",
-        contract: "output has the pushed beats, in order, each from two cycles after its push on. Nobody pushes into\n\
-            a full buffer.",
+        contract: "output has the pushed beats, in order. A beat comes out two cycles after its push at the earliest.\n\
+            A push into a full buffer is not allowed.",
         reference: "",
     };
 

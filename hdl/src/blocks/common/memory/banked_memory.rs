@@ -71,7 +71,7 @@ impl Block for BankedMemory {
     const ABOUT: About = About {
         name: "banked_memory",
         summary: "memory of several banks that several readers and writers share",
-        contract: "word a is word a / banks of bank a mod banks. In each cycle each bank serves one reader and one\n\
+        contract: "Word a is word a / banks of bank a mod banks. In each cycle each bank serves one reader and one\n\
             writer. Readers of different banks do not wait for each other, and readers and writers do not wait for\n\
             each other. A read of the word that is written at the same edge gives the old word.\n\
             data_o is there one cycle after read_ready_o, for one cycle: a reader takes it then.\n\

@@ -79,7 +79,8 @@ impl Block for VectorLane {
     const ABOUT: About = About {
         name: "vector_lane",
         summary: "scale, add, activate and multiply one fp16 number, each step by choice",
-        contract: "y_o is x_i after the chosen steps, in this order, each rounded to nearest, ties to even.",
+        contract: "y_o is x_i after the chosen steps, in the order scale, add, activate, multiply. Each step rounds to nearest,\n\
+            ties to even.",
         reference: "",
     };
 

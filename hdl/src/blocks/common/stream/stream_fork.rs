@@ -37,7 +37,7 @@ impl Block for StreamFork {
     const ABOUT: About = About {
         name: "stream_fork",
         summary: "one stream to several takers, each at its own time",
-        contract: "every taker gets every beat once, in order, at the earliest in the cycle in which the beat comes.\n\
+        contract: "Every taker gets every beat once, in order, at the earliest in the cycle in which the beat comes.\n\
             input_ready_o depends on all output_ready_i; no output_valid_o depends on another taker's ready.\n\
             A cleared beat is offered again to all takers if it is still there: clear the source too.",
         reference: "",

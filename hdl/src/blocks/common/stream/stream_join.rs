@@ -39,7 +39,7 @@ impl Block for StreamJoin {
     const ABOUT: About = About {
         name: "stream_join",
         summary: "several streams become one, beat by beat",
-        contract: "a beat comes out when all streams offer one, and all are taken in that cycle. No state: a stream that offers waits for the\n\
+        contract: "A beat comes out when all streams offer one, and all are taken in that cycle. No state: a stream that offers waits for the\n\
             others. input_ready_o of a stream depends on the valid of all others and on output_ready_i.",
         reference: "",
     };

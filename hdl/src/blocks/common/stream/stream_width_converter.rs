@@ -54,10 +54,10 @@ impl Block for StreamWidthConverter {
     const ABOUT: About = About {
         name: "stream_width_converter",
         summary: "beats of a stream become wider or narrower, with strobes and last",
-        contract: "to wider beats: n = output_width / input_width beats become one, or fewer at the end of a\n\
+        contract: "To wider beats: n = output_width / input_width beats become one, or fewer at the end of a\n\
             packet. The first one is in the low bits.\n\
             Parts that did not come have data and strobe 0. A beat comes out one cycle after its last part came in.\n\
-            to narrower beats: each beat becomes up to n = input_width / output_width beats, low bits\n\
+            To narrower beats: each beat becomes up to n = input_width / output_width beats, low bits\n\
             first. Trailing parts without a strobe are left out, except the first part of a beat. last stays with\n\
             the last part. The first part comes out one cycle after the beat came in.\n\
             The narrower side moves one beat a cycle without a break.",
