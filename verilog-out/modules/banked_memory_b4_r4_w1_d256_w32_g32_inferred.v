@@ -11,7 +11,7 @@
 //   ram.implementation = inferred
 //   ram.sram.name      = 
 //   ram.sram.port_map  = 
-// Contract: word a is word a / banks of bank a mod banks. In each cycle each bank serves one reader and one
+// Contract: Word a is word a / banks of bank a mod banks. In each cycle each bank serves one reader and one
 //     writer. Readers of different banks do not wait for each other, and readers and writers do not wait for
 //     each other. A read of the word that is written at the same edge gives the old word.
 //   data_o is there one cycle after read_ready_o, for one cycle: a reader takes it then.

@@ -1,6 +1,6 @@
 // channel_monitor_l32_t2_n16_g8: tolerance test and level extension of each channel
 // Parameters: lanes = 32, tiles = 2, levels = 16, tag_width = 8
-// Contract: tiles come in order, token after token.
+// Contract: Tiles come in order, token after token.
 //   load: a channel with rmax >= rmin gets level 0 with lo = rmin and range = max(rmax - rmin, L), L = 2^bits
 //     - 1; open is 1 there and index is passed on as 0.
 //   first, with either kind of tile and at any time: the tile is the first of a token, wherever the token

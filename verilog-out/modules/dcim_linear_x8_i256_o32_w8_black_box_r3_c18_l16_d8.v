@@ -12,7 +12,7 @@
 //   columns                   = 18
 //   load                      = 16
 //   drain                     = 8
-// Contract: sum of output k of column c = sum over the rectangle's rows of macros and their inputs of x[r] x
+// Contract: Sum of output k of column c = sum over the rectangle's rows of macros and their inputs of x[r] x
 //     weight[r][c][k], exact. The weights count as they are when the macros take the vector: writes before
 //     its last beat count, later ones wait for the vector. A beat of inputs a cycle; the first sums come
 //     tile.input_width + 5 cycles after the last beat was taken, then a beat a cycle. Vectors leave in order;

@@ -1,6 +1,6 @@
 // edram_bank_m128_w64: eDRAM bank with a refresh port; in simulation its bits can decay
 // Parameters: rows = 128, width = 64, implementation = inferred, retention_model = false
-// Contract: one operation a cycle. Of several, a refresh read has priority, then a write-back, and the others
+// Contract: One operation a cycle. Of several, a refresh read has priority, then a write-back, and the others
 //     are ignored. But read_i and write_i together read the old word and write the new one. data_o shows the
 //     word read last. refresh_write_i writes the word of the last refresh_read_i, whatever happened since. A
 //     reset forgets the refresh buffer (write-backs are ignored until the next refresh read); rows are

@@ -14,7 +14,7 @@
 //   amount_width           = 5
 //   implementation         = inferred
 //   retention_model        = false
-// Contract: a write (valid and ready) keeps this group's byte of each element in row access_row_i, makes it
+// Contract: A write (valid and ready) keeps this group's byte of each element in row access_row_i, makes it
 //     valid, score 0. A read returns the bytes in their places one cycle later, for one cycle. Scores: see
 //     score_register_file, with write = set and evict = clear. Refresh: see refresh_controller; high rows
 //     have the interval config_high_i. Reset, at any time: all tokens are forgotten, a read or a refresh

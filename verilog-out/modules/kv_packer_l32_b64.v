@@ -1,6 +1,6 @@
 // kv_packer_l32_b64: packs quantized tiles into blocks of bytes without gaps
 // Parameters: lanes = 32, block_bytes = 64, checksum = false
-// Contract: the blocks, byte 0 in the low bits, are the stream of docs/blocks/titanus-format.md. A tile takes
+// Contract: The blocks, byte 0 in the low bits, are the stream of docs/blocks/titanus-format.md. A tile takes
 //     1 cycle, one more when it opens levels, and one more when it opens more than half of its lanes (rounded
 //     up). The first tile of a stream takes one more for the header. No other cycle is lost while blocks are
 //     taken. While tail.valid is high, the blocks that left and tail.data are a whole stream of the tiles

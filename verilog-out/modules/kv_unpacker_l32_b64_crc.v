@@ -1,6 +1,6 @@
 // kv_unpacker_l32_b64_crc: cuts blocks of bytes into quantized tiles, and flags damaged streams
 // Parameters: lanes = 32, block_bytes = 64, checksum = true
-// Contract: the tiles of the stream of docs/blocks/titanus-format.md, in order; values from lane 0 on and 0
+// Contract: The tiles of the stream of docs/blocks/titanus-format.md, in order; values from lane 0 on and 0
 //     above, all else in its lane, range and zero 0 where open is 0. The format's page lists the ways in
 //     which a stream can be damaged. A reader sees some of them without levels and sizes of tokens. A stream
 //     with such damage gives the tiles before the damage, then one beat with error. So each stream, whatever

@@ -1,6 +1,6 @@
 // non_zero_quantizer_l32_g131: exactly rounded b-bit quantizer, b from 2 to 8 at run time
 // Parameters: lanes = 32, tag_width = 131
-// Contract: with L = 2^bits - 1: q = clamp(floor((2 L (x - lo) + range) / (2 range)), 0, L) where index is 1
+// Contract: With L = 2^bits - 1: q = clamp(floor((2 L (x - lo) + range) / (2 range)), 0, L) where index is 1
 //     and open is 0. Where both are 1, x is lo or lo + range and q is 0 or L; q is 0 where index is 0.
 //   label = (q != 0). Where open is 1, zero = floor((-2 L lo + range) / (2 range)) and range is passed on;
 //     both are 0 elsewhere. bits is 2 to 8 and range L to 510. With others, and where an opening lane's x is

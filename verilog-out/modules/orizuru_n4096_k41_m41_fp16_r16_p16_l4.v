@@ -33,7 +33,8 @@ module orizuru_n4096_k41_m41_fp16_r16_p16_l4 (
   input  wire  [255:0] load_data_i,   // Values in order; lanes past the end of the vector, in its last beat,
                                       // are ignored
   input  wire    [5:0] k_max_i,       // Maxima wanted: sampled at the edge that takes the first beat of a
-                                      // vector, ignored at all others. More than there are values means all
+                                      // vector, ignored at all others. If it exceeds the number of values,
+                                      // all are delivered
   input  wire    [5:0] k_min_i,       // Minima wanted: as `k_max_i`
   output wire          max_valid_o,   // The next maximum is there, largest first. Falls without being taken
                                       // at `clear_i` only

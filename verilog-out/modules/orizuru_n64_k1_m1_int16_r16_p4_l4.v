@@ -33,8 +33,8 @@ module orizuru_n64_k1_m1_int16_r16_p4_l4 (
   input  wire        [63:0] load_data_i,   // Values in order; lanes past the end of the vector, in its last
                                            // beat, are ignored
   input  wire               k_max_i,       // Maxima wanted: sampled at the edge that takes the first beat of
-                                           // a vector, ignored at all others. More than there are values
-                                           // means all
+                                           // a vector, ignored at all others. If it exceeds the number of
+                                           // values, all are delivered
   input  wire               k_min_i,       // Minima wanted: as `k_max_i`
   output wire               max_valid_o,   // The next maximum is there, largest first. Falls without being
                                            // taken at `clear_i` only

@@ -1,7 +1,7 @@
 // outlier_pe_group_l16_x4_w4_a32: lanes of narrow multiply-accumulates with an extra multiplier for outlier
 //     weights, the PE group of OLAccel
 // Parameters: lanes = 16, act_width = 4, weight_width = 4, accumulator_width = 32
-// Contract: sum of lane k' = (first_i ? 0 : sum) + act_i x (weights_i[k] x (upper_i ? 2^weight_width : 1) +
+// Contract: Sum of lane k' = (first_i ? 0 : sum) + act_i x (weights_i[k] x (upper_i ? 2^weight_width : 1) +
 //     (outlier_lane_i = k ? outlier_i x 2^weight_width : 0)).
 //   A sum that does not fit wraps, and sets the lane's flag until the next first_i.
 //   The sums of a tile are in the row of registers from the cycle after they are complete until drain_i.

@@ -1,6 +1,6 @@
 // pruning_unit_l32_y1: prunes key and value tiles by magnitude and extracts what is not zero
 // Parameters: lanes = 32, layers = 1
-// Contract: per side: index[i] = i < length and |x[i]| >= threshold of the layer and x[i] != 0. values are
+// Contract: Per side: index[i] = i < length and |x[i]| >= threshold of the layer and x[i] != 0. values are
 //     the elements with index 1, in order from lane 0 on, 0 above; count is their number. Thresholds are
 //     unsigned, |-128| is 128. Latency 2 cycles, one tile a cycle. A tile has the thresholds written before
 //     it was taken; thresholds of a layer that does not exist are undefined. Reset at any time drops the

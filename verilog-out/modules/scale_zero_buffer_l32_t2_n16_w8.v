@@ -1,6 +1,6 @@
 // scale_zero_buffer_l32_t2_n16_w8: range and zero point of every level of every channel
 // Parameters: lanes = 32, tiles = 2, levels = 16, width = 8
-// Contract: a bank for each lane, addressed by tile and level. At an edge, lanes with write_i store
+// Contract: A bank for each lane, addressed by tile and level. At an edge, lanes with write_i store
 //     write_data_i. With read_i, data_o takes the words at read_tile_i and read_level_i, a word written at
 //     the same edge included, and keeps them until the next read. Words are undefined until written. There is
 //     no reset and nothing in flight: each request is done at the edge of its cycle. A tile that does not

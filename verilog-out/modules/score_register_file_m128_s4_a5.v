@@ -1,7 +1,7 @@
 // score_register_file_m128_s4_a5: saturating importance scores of the rows of a KV cache, with ageing and
 //     classes
 // Parameters: rows = 128, score_width = 4, amount_width = 5, heads = 1
-// Contract: an update makes a valid row's score clamp(score + amount, 0, 2^score_width - 1). If a sum
+// Contract: An update makes a valid row's score clamp(score + amount, 0, 2^score_width - 1). If a sum
 //     exceeded the top since the step before ended, step_i halves all scores (of its head), rounded down. In
 //     one cycle: update, clear, set (score 0), end of step. high_o = valid and score >= threshold_i. Each
 //     operation takes effect at the edge, and none is left unfinished: there is nothing to break off.

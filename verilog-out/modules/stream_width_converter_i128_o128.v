@@ -1,9 +1,9 @@
 // stream_width_converter_i128_o128: beats of a stream become wider or narrower, with strobes and last
 // Parameters: input_width = 128, output_width = 128, granule = 8
-// Contract: to wider beats: n = output_width / input_width beats become one, or fewer at the end of a packet.
+// Contract: To wider beats: n = output_width / input_width beats become one, or fewer at the end of a packet.
 //     The first one is in the low bits.
 //   Parts that did not come have data and strobe 0. A beat comes out one cycle after its last part came in.
-//   to narrower beats: each beat becomes up to n = input_width / output_width beats, low bits first. Trailing
+//   To narrower beats: each beat becomes up to n = input_width / output_width beats, low bits first. Trailing
 //     parts without a strobe are left out, except the first part of a beat. last stays with the last part.
 //     The first part comes out one cycle after the beat came in.
 //   The narrower side moves one beat a cycle without a break.
