@@ -10,7 +10,7 @@ use crate::blocks::common::shell::{CommandList, Operand, OperandCheck, OperandLi
 use crate::blocks::kelle::Intervals;
 use crate::lang::{
     About, Block, Bundle, Field, FieldOption, Fsm, In, InOption, InStream, InStreams, Module, Out, OutBundle,
-    OutOption, OutStream, OutStreams, Signal, Timing, bit, bits_for, bundle, cat, mux, parameters, ports, select, uint,
+    OutOption, OutStream, OutStreams, Signal, bit, bits_for, bundle, cat, mux, parameters, ports, select, uint,
 };
 
 /// Read DMAs: queries, keys, values.
@@ -326,10 +326,6 @@ impl Block for AttentionController {
         state.goto("Set", bit().lit(1), "Tell");
         state.goto("Wipe", !io.wiping_i, "Tell");
         state.goto("Tell", io.operation_end.ready, "Idle");
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

@@ -25,8 +25,8 @@ use crate::blocks::common::shell::{Operation, OperationEnd};
 use crate::blocks::common::stream::Word;
 use crate::blocks::kelle::{ArrayResult, ArrayRow, ArrayStep, KvAccess};
 use crate::lang::{
-    About, Block, Group, In, InArray, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream, Timing,
-    bit, bits_for, mux, parameters, ports, select, sint, uint,
+    About, Block, Group, In, InArray, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream, bit,
+    bits_for, mux, parameters, ports, select, sint, uint,
 };
 
 parameters! {
@@ -385,9 +385,5 @@ impl Block for AttentionEngine {
         let made = [asked & cache.access.ready, writes, value, high, low, row];
         let scored = [importance.update_o, score_row, importance.amount_o, step, head, threshold];
         io.retention.of_cache(m, &cache, (made, evicts, scored), [put, controller.keep_o]);
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }

@@ -2,8 +2,8 @@
 
 use super::attention_spec::AttentionSpec;
 use crate::lang::{
-    About, Block, Fsm, In, InOption, Module, Out, OutOption, Signal, Timing, bit, bits_for, mux, parameters, ports,
-    select, uint,
+    About, Block, Fsm, In, InOption, Module, Out, OutOption, Signal, bit, bits_for, mux, parameters, ports, select,
+    uint,
 };
 
 parameters! {
@@ -174,10 +174,6 @@ impl Block for AttentionSequencer {
         state.goto("Search", bit().lit(1), "Judge");
         state.goto("End", left.q.eq(1), "Idle");
         state.goto("End", bit().lit(1), "Load");
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

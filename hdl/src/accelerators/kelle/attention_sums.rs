@@ -10,8 +10,8 @@ use super::walk::fit;
 use crate::blocks::common::stream::Word;
 use crate::blocks::kelle::ArrayResult;
 use crate::lang::{
-    About, Block, In, InStream, Module, Out, OutArray, OutStream, Timing, bit, bits_for, index_width, mux, parameters,
-    ports, select, uint,
+    About, Block, In, InStream, Module, Out, OutArray, OutStream, bit, bits_for, index_width, mux, parameters, ports,
+    select, uint,
 };
 
 /// 2^15, fp32: probabilities are integers of 16 bits, 1 is 2^15.
@@ -217,9 +217,5 @@ impl Block for AttentionSums {
         m.connect(memory.row_i, io.query_i);
         m.connect(memory.tile_i, fit(io.panel_i, memory.tile_i.width()));
         m.connect_each("tile", io.tile_o, memory.tile_o);
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }

@@ -5,8 +5,7 @@ use crate::accelerators::rows::rows_to_words;
 use crate::blocks::common::bus::RowBeat;
 use crate::blocks::common::stream::StreamWidthConverter;
 use crate::lang::{
-    About, Block, In, InStream, Module, Out, OutArray, Timing, bit, bits_for, index_width, mux, parameters, ports,
-    select, uint,
+    About, Block, In, InStream, Module, Out, OutArray, bit, bits_for, index_width, mux, parameters, ports, select, uint,
 };
 
 parameters! {
@@ -118,9 +117,5 @@ impl Block for ColumnConstants {
         if beats == 1 {
             m.unused(io.beat_i);
         }
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }

@@ -1,7 +1,7 @@
 //! Empties heads: the rows of their tokens are forgotten, and their lists begin anew.
 
 use super::attention_spec::AttentionSpec;
-use crate::lang::{About, Block, In, Module, Out, Timing, bit, bits_for, mux, parameters, ports, select, uint};
+use crate::lang::{About, Block, In, Module, Out, bit, bits_for, mux, parameters, ports, select, uint};
 
 parameters! {
     /// Elaboration parameters.
@@ -66,9 +66,5 @@ impl Block for HeadWiper {
         m.connect(io.head_o, head.q);
         m.connect(io.entry_o, entry.q);
         m.connect(io.last_o, last);
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }

@@ -11,8 +11,7 @@ use super::attention_spec::{AttentionSize, AttentionSpec};
 use super::walk::fit;
 use crate::blocks::common::before;
 use crate::lang::{
-    About, Block, In, InArray, InBundle, Module, Out, Signal, Timing, bit, bits_for, mux, parameters, ports, select,
-    sint, uint,
+    About, Block, In, InArray, InBundle, Module, Out, Signal, bit, bits_for, mux, parameters, ports, select, sint, uint,
 };
 
 parameters! {
@@ -176,10 +175,6 @@ impl Block for ImportanceUnit {
         m.unused(size.head);
         m.unused(size.slices);
         self.properties(m, io, there_place);
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

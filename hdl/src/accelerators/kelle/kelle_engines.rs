@@ -11,8 +11,8 @@ use crate::blocks::common::bus::{DmaCommand, DmaCompletion, RowBeat};
 use crate::blocks::common::shell::{Operation, OperationEnd};
 use crate::blocks::common::stream::Word;
 use crate::lang::{
-    About, Block, Group, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Timing, bit, bits_for, mux,
-    parameters, ports, uint,
+    About, Block, Group, In, InStream, InStreams, Module, Out, OutStream, OutStreams, bit, bits_for, mux, parameters,
+    ports, uint,
 };
 
 /// Operation of linear layers.
@@ -153,9 +153,5 @@ impl Block for KelleEngines {
         };
         behind_shell(m, (&self.top.spec.axi, &self.top.dma), &shell, &engines);
         m.connect(io.saturations_o, mux(products, linear.saturations_o, attention.saturations_o));
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }

@@ -14,9 +14,7 @@ use crate::blocks::common::bus::axi::AxiManagers;
 use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
 use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
 use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell};
-use crate::lang::{
-    About, Block, CatalogBlock, Group, Module, Out, Timing, bit, bits_for, flatten, mux, parameters, ports,
-};
+use crate::lang::{About, Block, CatalogBlock, Group, Module, Out, bit, bits_for, flatten, mux, parameters, ports};
 
 /// Largest opcode, and largest opcode of a build with recomputation.
 const OPCODES: [u32; 2] = [6, 8];
@@ -208,10 +206,6 @@ impl Block for KelleTop {
             m.connect(counters.event_i.at(k), event.extend(width));
             m.connect(count, counters.count_o.at(k));
         }
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

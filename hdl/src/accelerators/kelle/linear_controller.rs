@@ -6,7 +6,7 @@ use crate::blocks::common::bus::{DmaCommand, DmaCompletion, DmaSpec};
 use crate::blocks::common::shell::job_controller::job_error;
 use crate::blocks::common::shell::{CommandList, Operand, OperandCheck, OperandList, Operation, OperationEnd};
 use crate::lang::{
-    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutBundle, OutStream, OutStreams, Signal, Timing, bit,
+    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutBundle, OutStream, OutStreams, Signal, bit,
     bits_for, cat, mux, parameters, ports, select, uint,
 };
 
@@ -204,10 +204,6 @@ impl Block for LinearController {
         state.goto("Check", begins, "Run");
         state.goto("Run", failed | refused | commands.done_o, "Tell");
         state.goto("Tell", io.operation_end.ready, "Idle");
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

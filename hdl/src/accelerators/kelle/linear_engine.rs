@@ -13,8 +13,8 @@ use crate::blocks::common::shell::{Operation, OperationEnd};
 use crate::blocks::common::stream::{FifoStorage, StreamFifo, Word};
 use crate::blocks::kelle::{ArrayResult, ArrayRow, ArrayStep};
 use crate::lang::{
-    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Timing, bit, bits_for,
-    parameters, ports, uint,
+    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, bit, bits_for, parameters,
+    ports, uint,
 };
 
 parameters! {
@@ -228,9 +228,5 @@ impl Block for LinearEngine {
         m.connect_stream(&io.write.at(0), &pages.output);
         m.connect(io.overflows_o, sums.overflows_o);
         m.connect(controller.inexact_i, sums.overflows_o.any() | integers.saturations_o.any());
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }

@@ -4,8 +4,8 @@ use super::sum_lanes::Halves;
 use crate::blocks::common::stream::Word;
 use crate::blocks::common::{Ram, RamImplementation};
 use crate::lang::{
-    About, Block, In, InStream, Module, Out, OutStream, Signal, Timing, bit, bits_for, mux, parameters, ports,
-    power_of_two, select, uint,
+    About, Block, In, InStream, Module, Out, OutStream, Signal, bit, bits_for, mux, parameters, ports, power_of_two,
+    select, uint,
 };
 
 parameters! {
@@ -141,9 +141,5 @@ impl Block for PanelPages {
         m.connect(io.empty_o, !groups_left.q.any() & !filled.q.any() & !there.q);
         m.connect(io.output.valid, there.q);
         m.connect(io.output.data.data, pages.data_o);
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::accelerators::engines::{fork, merge};
 use crate::blocks::kelle::{ArrayResult, ArrayRow, ArrayStep, ReconfigurableArray};
-use crate::lang::{About, Block, In, InStream, Module, Out, OutArray, OutStream, Timing, bit, parameters, ports, sint};
+use crate::lang::{About, Block, In, InStream, Module, Out, OutArray, OutStream, bit, parameters, ports, sint};
 
 parameters! {
     /// Elaboration parameters.
@@ -58,9 +58,5 @@ impl Block for SharedArray {
         m.connect(io.steps_o, array.step.fire());
         m.connect_each("row_valid", io.row_valid_o, array.row_valid_o);
         m.connect_each("row_sum", io.row_sum_o, array.row_sum_o);
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }

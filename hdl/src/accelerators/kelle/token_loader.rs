@@ -6,8 +6,8 @@ use super::integer_lanes::{IntegerLane, IntegerLanes};
 use super::walk::fit;
 use crate::blocks::common::bus::RowBeat;
 use crate::lang::{
-    About, Block, In, InOption, InStreams, Module, Out, OutArray, Timing, bit, bits_for, index_width, mux, parameters,
-    ports, select, uint,
+    About, Block, In, InOption, InStreams, Module, Out, OutArray, bit, bits_for, index_width, mux, parameters, ports,
+    select, uint,
 };
 
 parameters! {
@@ -167,9 +167,5 @@ impl Block for TokenLoader {
         state.goto("Query", row_ends, "Done");
         state.goto("Wait", io.value_i, "Value");
         state.goto("Done", io.begin_i, "Key");
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }

@@ -5,8 +5,8 @@ use super::walk::fit;
 use crate::blocks::common::stream::Word;
 use crate::blocks::kelle::KvAccess;
 use crate::lang::{
-    About, Block, In, InArray, InOption, Module, Out, OutStream, Timing, bit, bits_for, cat, mux, parameters, ports,
-    select, uint,
+    About, Block, In, InArray, InOption, Module, Out, OutStream, bit, bits_for, cat, mux, parameters, ports, select,
+    uint,
 };
 
 /// Bits before the key of a token.
@@ -154,9 +154,5 @@ impl Block for TokenSaver {
         state.goto("Vector", ends & !value.q, "Ask");
         state.goto("Vector", ends & left.q.eq(1), "Idle");
         state.goto("Vector", ends, "Find");
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }

@@ -7,8 +7,7 @@ use crate::blocks::common::bus::{DmaCommand, DmaCompletion, DmaSpec, RowBeat};
 use crate::blocks::common::shell::{Operation, OperationEnd};
 use crate::blocks::common::stream::Word;
 use crate::lang::{
-    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Timing, bit, parameters, ports,
-    uint,
+    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, bit, parameters, ports, uint,
 };
 
 parameters! {
@@ -102,9 +101,5 @@ impl Block for AppendEngine {
         m.connect_stream(&io.write.at(0), &appender.write);
         m.connect(io.computing_o, appender.moves_o);
         m.connect(controller.field_error_i, appender.error_o);
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }

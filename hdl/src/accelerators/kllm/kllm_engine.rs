@@ -10,8 +10,8 @@ use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec, Ro
 use crate::blocks::common::shell::{Operation, OperationEnd};
 use crate::blocks::common::stream::Word;
 use crate::lang::{
-    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Timing, bit, bits_for, mux,
-    parameters, ports, uint,
+    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, bit, bits_for, mux, parameters,
+    ports, uint,
 };
 
 parameters! {
@@ -173,9 +173,5 @@ impl Block for KllmEngine {
         m.connect(io.overflows_o, results.overflows_o);
         m.connect(controller.overflow_i, results.overflows_o.any());
         m.connect(controller.field_error_i, loader.error_o | reader.error_o | results.error_o);
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }

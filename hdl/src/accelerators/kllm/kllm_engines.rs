@@ -10,8 +10,7 @@ use crate::blocks::common::bus::{DmaCommand, DmaCompletion, RowBeat};
 use crate::blocks::common::shell::{Operation, OperationEnd};
 use crate::blocks::common::stream::Word;
 use crate::lang::{
-    About, Block, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Timing, bit, bits_for, parameters,
-    ports, uint,
+    About, Block, In, InStream, InStreams, Module, Out, OutStream, OutStreams, bit, bits_for, parameters, ports, uint,
 };
 
 /// Operation of the vector engine.
@@ -138,9 +137,5 @@ impl Block for KllmEngines {
         behind_shell(m, (&self.top.axi, &self.top.dma), &shell, &engines);
         m.connect(io.beats_o, engine.computing_o);
         m.connect(io.repeats_o, engine.repeats_o);
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }

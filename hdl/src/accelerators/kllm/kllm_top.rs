@@ -14,7 +14,7 @@ use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
 use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
 use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell};
 use crate::blocks::kllm::TreeStyle;
-use crate::lang::{About, Block, CatalogBlock, Module, Out, Timing, bit, bits_for, parameters, ports};
+use crate::lang::{About, Block, CatalogBlock, Module, Out, bit, bits_for, parameters, ports};
 
 /// Largest opcode. The operation quantize (4) is refused without a quantizer, append (5) where a beat of a panel is
 /// shorter than a line.
@@ -205,10 +205,6 @@ impl Block for KllmTop {
             m.connect(counters.event_i.at(k), event);
             m.connect(count, counters.count_o.at(k));
         }
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Puts the indices and the scale of a token into a line of 64 bytes of a panel, of constants, or of scales.
 
 use super::append_spec::{AppendSize, AppendSpec, LINE};
-use crate::lang::{About, Block, In, InBundle, Module, Out, Signal, Timing, bit, parameters, ports, select, uint};
+use crate::lang::{About, Block, In, InBundle, Module, Out, Signal, bit, parameters, ports, select, uint};
 
 parameters! {
     /// Elaboration parameters.
@@ -93,9 +93,5 @@ impl Block for LineMerger {
         let with = select(&choices.map(|(chosen, (_, with))| (chosen, with)), channel.1);
         let mask = m.wire("mask", mask);
         m.connect(io.line_o, (io.line_i & !mask) | (with & mask));
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }

@@ -5,7 +5,7 @@ use super::quantizer_spec::{OUTLIERS, QuantizeSize, QuantizerSpec};
 use crate::blocks::common::bus::RowBeat;
 use crate::blocks::kllm::Pop;
 use crate::lang::{
-    About, Block, Field, In, InBundle, InStream, Module, Out, OutStream, Signal, Stream, Timing, bit, bits_for, bundle,
+    About, Block, Field, In, InBundle, InStream, Module, Out, OutStream, Signal, Stream, bit, bits_for, bundle,
     index_width, mux, parameters, ports, uint,
 };
 
@@ -153,10 +153,6 @@ impl Block for OutlierFinder {
         state.goto("Judge", over.q, "Tell");
         state.goto("Judge", true, "Load");
         state.goto("Tell", io.head.ready, "Load");
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

@@ -2,9 +2,7 @@
 
 use super::kllm_spec::COUNT;
 use super::quantizer_spec::OUTLIERS;
-use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, Proof, Signal, Timing, bit, mux, parameters, ports, uint,
-};
+use crate::lang::{About, Block, CatalogBlock, In, Module, Out, Proof, Signal, bit, mux, parameters, ports, uint};
 
 parameters! {
     /// Elaboration parameters.
@@ -67,10 +65,6 @@ impl Block for OutlierShare {
         m.connect(io.ready_o, !more);
         m.connect(io.share_o, share.q);
         self.properties(m, io, rest.q);
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

@@ -8,8 +8,8 @@ use crate::blocks::common::bus::{DmaCommand, DmaCompletion, DmaSpec};
 use crate::blocks::common::shell::job_controller::job_error;
 use crate::blocks::common::shell::{CommandList, Operand, OperandCheck, OperandList, Operation, OperationEnd};
 use crate::lang::{
-    About, Block, In, InStream, InStreams, Module, Out, OutBundle, OutStream, OutStreams, Signal, Timing, bit,
-    bits_for, cat, mux, parameters, ports, select, uint,
+    About, Block, In, InStream, InStreams, Module, Out, OutBundle, OutStream, OutStreams, Signal, bit, bits_for, cat,
+    mux, parameters, ports, select, uint,
 };
 
 /// Read DMAs: codebook, rows.
@@ -181,10 +181,6 @@ impl Block for QuantizeController {
         state.goto("Check", list.passed_o, "Run");
         state.goto("Run", failed | overflow | commands.done_o, "Tell");
         state.goto("Tell", io.operation_end.ready, "Idle");
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

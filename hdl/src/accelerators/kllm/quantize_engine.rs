@@ -7,8 +7,8 @@ use crate::blocks::common::bus::{DmaCommand, DmaCompletion, DmaSpec, RowBeat};
 use crate::blocks::common::shell::{Operation, OperationEnd};
 use crate::blocks::common::stream::Word;
 use crate::lang::{
-    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Timing, bit, bits_for,
-    parameters, ports, uint,
+    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, bit, bits_for, parameters,
+    ports, uint,
 };
 
 parameters! {
@@ -105,9 +105,5 @@ impl Block for QuantizeEngine {
         m.connect(io.overflows_o, quantizer.specials_o);
         m.connect(io.computing_o, quantizer.computing_o);
         m.connect(controller.overflow_i, quantizer.specials_o.any());
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }

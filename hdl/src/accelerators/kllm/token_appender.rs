@@ -9,8 +9,8 @@ use crate::blocks::common::stream::Word;
 use crate::blocks::common::stream::stream_width_converter::StreamWidthConverterPorts;
 use crate::blocks::common::{FloatConvert, FloatFormat, FloatMul};
 use crate::lang::{
-    About, Block, Bundle, CatalogBlock, In, InBundle, InStream, Module, Out, OutStream, Signal, Stream, Timing, bit,
-    cat, mux, parameters, ports, uint,
+    About, Block, Bundle, CatalogBlock, In, InBundle, InStream, Module, Out, OutStream, Signal, Stream, bit, cat, mux,
+    parameters, ports, uint,
 };
 
 /// Ranks of the multipliers.
@@ -134,10 +134,6 @@ impl Block for TokenAppender {
         let used = m.wire("uses_indices", moves & !is_scale.q & left.q.any());
         let fewer = left.q.wrapping_sub(used.extend(GROUPS));
         left.next(mux(clear, uint(GROUPS).lit(0), mux(takes, groups, fewer)));
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

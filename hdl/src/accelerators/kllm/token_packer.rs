@@ -8,8 +8,8 @@ use crate::blocks::common::bus::AxiSpec;
 use crate::blocks::common::stream::stream_width_converter::Part;
 use crate::blocks::common::stream::{FifoStorage, StreamFifo, StreamWidthConverter, Word};
 use crate::lang::{
-    About, Block, CatalogBlock, In, InStream, Module, OutStream, Proof, Signal, Stream, Timing, bit, cat, mux,
-    parameters, ports, select, uint,
+    About, Block, CatalogBlock, In, InStream, Module, OutStream, Proof, Signal, Stream, bit, cat, mux, parameters,
+    ports, select, uint,
 };
 
 /// Bits of a number of beats in the formal section.
@@ -141,10 +141,6 @@ impl Block for TokenPacker {
         state.goto("Indices", ends, "Head");
         state.goto("Outliers", ends, "Head");
         self.properties(m, io);
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

@@ -9,8 +9,7 @@ use super::token_scanner::TokenScanner;
 use crate::blocks::common::bus::RowBeat;
 use crate::blocks::common::stream::{StreamFifo, Word};
 use crate::lang::{
-    About, Block, Bundle, In, InBundle, InStream, Module, Out, OutStream, Timing, bit, bits_for, parameters, ports,
-    uint,
+    About, Block, Bundle, In, InBundle, InStream, Module, Out, OutStream, bit, bits_for, parameters, ports, uint,
 };
 
 /// Tokens between the finder and their last beat: two rows that are kept, and one whose outliers leave.
@@ -172,9 +171,5 @@ impl Block for TokenQuantizer {
         m.connect_stream(&packer.indices, &scanner.indices);
         m.connect_stream(&packer.records, &scanner.records);
         m.connect_stream(&io.write, &packer.write);
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }

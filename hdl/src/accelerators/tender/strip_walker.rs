@@ -4,7 +4,7 @@
 use super::turn_buffer::{Page, TurnBuffer};
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaSpec};
 use crate::lang::{
-    About, Block, Field, In, InBundle, Module, Out, OutStream, Timing, bit, bundle, mux, parameters, ports, uint,
+    About, Block, Field, In, InBundle, Module, Out, OutStream, bit, bundle, mux, parameters, ports, uint,
 };
 
 parameters! {
@@ -121,9 +121,5 @@ impl Block for StripWalker {
         m.connect(io.command.stride, matrix.stride);
         m.connect(io.page.rows, some_rows.slice(0..rows_width));
         m.connect(io.page.columns, some_columns.slice(0..columns_width));
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }

@@ -9,8 +9,8 @@ use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec};
 use crate::blocks::common::shell::job_controller::job_error;
 use crate::blocks::common::shell::{CommandList, Operand, OperandCheck, OperandList, Operation, OperationEnd};
 use crate::lang::{
-    About, Block, Bundle, Field, In, InStream, InStreams, Module, Out, OutBundle, OutStream, OutStreams, Signal,
-    Timing, bit, bits_for, bundle, cat, mux, parameters, ports, power_of_two, select, uint,
+    About, Block, Bundle, Field, In, InStream, InStreams, Module, Out, OutBundle, OutStream, OutStreams, Signal, bit,
+    bits_for, bundle, cat, mux, parameters, ports, power_of_two, select, uint,
 };
 
 /// Operands that are read: A or rows, B, indices, constants.
@@ -327,10 +327,6 @@ impl Block for TenderController {
         state.goto("Begin", true, "Run");
         state.goto("Run", failed | io.index_error_i | overflow | done, "Tell");
         state.goto("Tell", io.operation_end.ready, "Idle");
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

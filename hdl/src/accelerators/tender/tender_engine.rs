@@ -15,8 +15,8 @@ use crate::blocks::common::shell::{Operation, OperationEnd};
 use crate::blocks::common::stream::{StreamFifo, StreamWidthConverter, Word};
 use crate::blocks::tender::{MultiScaleArray, Rescale};
 use crate::lang::{
-    About, Array, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream, Timing,
-    bit, bits_for, mux, parameters, ports, uint,
+    About, Array, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream, bit,
+    bits_for, mux, parameters, ports, uint,
 };
 
 parameters! {
@@ -203,10 +203,6 @@ impl Block for TenderEngine {
         m.connect(controller.overflow_i, stage.sum_overflow_o | stage.overflow_o);
         m.connect(io.sum_overflow_o, stage.sum_overflow_o);
         m.connect(io.overflow_o, stage.overflow_o);
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
 use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
 use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell};
 use crate::blocks::tender::MultiScaleArray;
-use crate::lang::{About, Block, CatalogBlock, Module, Out, Timing, bit, parameters, ports};
+use crate::lang::{About, Block, CatalogBlock, Module, Out, bit, parameters, ports};
 
 /// Operation of the vector engine.
 const VECTOR: u32 = 3;
@@ -204,10 +204,6 @@ impl Block for TenderTop {
         m.connect(counters.event_i.at(1), engine.overflow_o | vector.overflow_o);
         m.connect(registers.own.sum_overflows, counters.count_o.at(0));
         m.connect(registers.own.overflows, counters.count_o.at(1));
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

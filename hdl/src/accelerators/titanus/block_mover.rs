@@ -5,7 +5,7 @@ use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaSpec};
 use crate::blocks::common::stream::{StreamWidthConverter, StreamWidthConverterPorts, Word};
 use crate::blocks::titanus::CacheBlock;
 use crate::blocks::titanus::cache_writer::BLOCKS;
-use crate::lang::{About, Block, In, InStream, Module, Out, OutStream, Timing, bit, cat, mux, parameters, ports, uint};
+use crate::lang::{About, Block, In, InStream, Module, Out, OutStream, bit, cat, mux, parameters, ports, uint};
 
 parameters! {
     /// Elaboration parameters.
@@ -103,9 +103,5 @@ impl Block for BlockMover {
             full.next((full.q | now) & !io.begin_i);
             m.connect(port, full.q);
         }
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }

@@ -11,7 +11,7 @@ use crate::blocks::common::shell::{
 use crate::blocks::titanus::cache_writer::{BLOCKS, TOKENS};
 use crate::blocks::titanus::{CacheRead, CacheReadEnd, CacheStart};
 use crate::lang::{
-    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutBundle, OutStream, OutStreams, Signal, Timing, bit,
+    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutBundle, OutStream, OutStreams, Signal, bit,
     bits_for, cat, mux, parameters, ports, select, uint,
 };
 
@@ -255,10 +255,6 @@ impl Block for CacheController {
         state.goto("Finish", last_side, "Tell");
         state.goto("Finish", done, "Ask");
         state.goto("Tell", io.operation_end.ready, "Idle");
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

@@ -16,7 +16,7 @@ use crate::blocks::titanus::cache_writer::TOKENS;
 use crate::blocks::titanus::{CacheReaderPorts, CacheWriterPorts, OpenTail};
 use crate::lang::{
     About, Block, Bundle, In, InBundle, InStream, InStreams, Module, Out, OutArray, OutStream, OutStreams, Signal,
-    Stream, Timing, bit, cat, index_width, mux, parameters, ports, sint, uint,
+    Stream, bit, cat, index_width, mux, parameters, ports, sint, uint,
 };
 
 parameters! {
@@ -158,10 +158,6 @@ impl Block for CacheEngine {
         m.connect(io.tokens_o, writer.tokens_o);
         m.connect(io.beyond_o, cat(&[writer.overflow_v_o, writer.overflow_k_o]));
         m.connect(io.computing_o, writer.tile.fire() | reader.tile.fire());
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

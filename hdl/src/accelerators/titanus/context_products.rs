@@ -5,7 +5,7 @@ use crate::blocks::common::stream::stream_width_converter::Part;
 use crate::blocks::common::stream::{StreamWidthConverter, StreamWidthConverterPorts};
 use crate::blocks::titanus::{ContextMemory, DotResult};
 use crate::lang::{
-    About, Block, Field, In, InArray, InStream, Module, Out, OutBundle, OutStream, Signal, Stream, Timing, bit, bundle,
+    About, Block, Field, In, InArray, InStream, Module, Out, OutBundle, OutStream, Signal, Stream, bit, bundle,
     index_width, mux, parameters, ports, sint, uint,
 };
 
@@ -153,10 +153,6 @@ impl Block for ContextProducts {
         fsm.goto("Fill", io.clear_i, "Fill");
         fsm.goto("Fill", whole, "Run");
         fsm.goto("Run", io.clear_i | (issue & row_last), "Fill");
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

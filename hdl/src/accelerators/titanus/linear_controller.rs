@@ -7,8 +7,8 @@ use crate::blocks::common::shell::job_controller::job_error;
 use crate::blocks::common::shell::{CommandList, Operand, OperandCheck, OperandList, Operation, OperationEnd};
 use crate::blocks::titanus::cache_writer::TOKENS;
 use crate::lang::{
-    About, Block, Bundle, In, InStream, Module, Out, OutBundle, OutStream, Signal, Timing, bit, bits_for, cat, mux,
-    parameters, ports, select, uint,
+    About, Block, Bundle, In, InStream, Module, Out, OutBundle, OutStream, Signal, bit, bits_for, cat, mux, parameters,
+    ports, select, uint,
 };
 
 /// Operation that loads.
@@ -206,10 +206,6 @@ impl Block for LinearController {
         state.goto("Check", begins, "Run");
         state.goto("Run", failed | done, "Tell");
         state.goto("Tell", io.operation_end.ready, "Idle");
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

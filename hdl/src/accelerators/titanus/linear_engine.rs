@@ -19,8 +19,8 @@ use crate::blocks::common::stream::{StreamWidthConverter, StreamWidthConverterPo
 use crate::blocks::titanus::DcimLinearPorts;
 use crate::blocks::titanus::cache_writer::TOKENS;
 use crate::lang::{
-    About, Block, Bundle, In, InArray, InStream, Module, Out, OutBundle, OutStream, Signal, Stream, Timing, bit,
-    bits_for, mux, parameters, ports, sint, uint,
+    About, Block, Bundle, In, InArray, InStream, Module, Out, OutBundle, OutStream, Signal, Stream, bit, bits_for, mux,
+    parameters, ports, sint, uint,
 };
 
 parameters! {
@@ -233,10 +233,6 @@ impl Block for LinearEngine {
         m.connect(io.overflows_o, overflows);
         m.connect(controller.overflow_i, overflows.any());
         m.connect(io.computing_o, store.input.fire() | store.write.fire() | products.computing_o | loader.write_o);
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

@@ -4,7 +4,7 @@ use super::titanus_spec::{COUNT, TitanusSpec};
 use crate::blocks::common::bus::AxiSpec;
 use crate::blocks::common::stream::{StreamWidthConverter, StreamWidthConverterPorts, Word};
 use crate::blocks::titanus::CachedTile;
-use crate::lang::{About, Block, In, InStream, Module, OutStream, Timing, bit, mux, parameters, ports, uint};
+use crate::lang::{About, Block, In, InStream, Module, OutStream, bit, mux, parameters, ports, uint};
 
 parameters! {
     /// Elaboration parameters.
@@ -73,9 +73,5 @@ impl Block for TileRows {
         m.connect(io.write.data.data, words.output.data.data);
         m.unused(words.output.strobe);
         m.unused(words.output.last);
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }

@@ -5,7 +5,7 @@ use super::titanus_spec::TitanusSpec;
 use crate::blocks::common::bus::axi::AxiManagers;
 use crate::blocks::common::bus::{AxiLiteSubordinates, AxiSpec, DmaSpec};
 use crate::blocks::titanus::{DcimCells, DcimLinear, DcimMacro};
-use crate::lang::{About, Block, CatalogBlock, In, Module, Out, OutArray, Timing, bit, parameters, ports};
+use crate::lang::{About, Block, CatalogBlock, In, Module, Out, OutArray, bit, parameters, ports};
 
 parameters! {
     /// Elaboration parameters.
@@ -80,10 +80,6 @@ impl Block for TitanusChain {
         m.connect(io.next_valid_o, before.0);
         m.connect(io.next_last_o, before.1);
         m.connect(before.2, io.next_ready_i);
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

@@ -11,9 +11,7 @@ use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
 use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
 use crate::blocks::common::shell::{BusCaps, EventCounters, JobLink, JobShell, JobShellPorts};
 use crate::blocks::titanus::{DcimCells, DcimLinear, DcimMacro};
-use crate::lang::{
-    About, Block, CatalogBlock, InOption, Module, Out, OutOption, Timing, bit, bits_for, parameters, ports,
-};
+use crate::lang::{About, Block, CatalogBlock, InOption, Module, Out, OutOption, bit, bits_for, parameters, ports};
 
 /// Largest opcode.
 const OPCODES: u32 = 5;
@@ -217,10 +215,6 @@ impl Block for TitanusCore {
             m.connect(counters.event_i.at(k), event.extend(width));
             m.connect(count, counters.count_o.at(k));
         }
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

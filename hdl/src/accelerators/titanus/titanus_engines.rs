@@ -9,8 +9,8 @@ use crate::blocks::common::shell::{Operation, OperationEnd};
 use crate::blocks::common::stream::Word;
 use crate::blocks::titanus::cache_writer::TOKENS;
 use crate::lang::{
-    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Timing, bit, bits_for,
-    parameters, ports, uint,
+    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, bit, bits_for, parameters,
+    ports, uint,
 };
 
 /// Operation of the vector engine.
@@ -155,9 +155,5 @@ impl Block for TitanusEngines {
         ] {
             m.connect(to, from);
         }
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }

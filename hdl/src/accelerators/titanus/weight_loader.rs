@@ -7,7 +7,7 @@ use crate::blocks::common::bus::{AxiSpec, RowBeat};
 use crate::blocks::common::stream::{StreamWidthConverter, StreamWidthConverterPorts};
 use crate::blocks::titanus::StoredRow;
 use crate::lang::{
-    About, Block, In, InStream, Module, Out, OutStream, Timing, bit, index_width, mux, parameters, ports, sint, uint,
+    About, Block, In, InStream, Module, Out, OutStream, bit, index_width, mux, parameters, ports, sint, uint,
 };
 
 /// Bits of a constant: a scale and a bias.
@@ -132,9 +132,5 @@ impl Block for WeightLoader {
         let ends = m.wire("ends", row_ends | (writes & output.last));
         left.next_when(io.begin_i | ends, mux(io.begin_i, io.rows_i, left.q.wrapping_sub(1)));
         m.connect(io.done_o, !left.q.any());
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }

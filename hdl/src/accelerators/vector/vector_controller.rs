@@ -6,7 +6,7 @@ use crate::blocks::common::shell::job_controller::job_error;
 use crate::blocks::common::shell::{CommandList, Operand, OperandCheck, OperandList, Operation, OperationEnd};
 use crate::lang::{
     About, Block, Bundle, In, InStream, InStreams, Module, Out, OutBundle, OutOption, OutStream, OutStreams, Signal,
-    Timing, bit, bits_for, cat, mux, parameters, ports, select, uint,
+    bit, bits_for, cat, mux, parameters, ports, select, uint,
 };
 
 /// Operands that are read: elements, addends, factors, gains.
@@ -266,10 +266,6 @@ impl Block for VectorController {
         state.goto("Check", checked, "Run");
         state.goto("Run", failed | overflow | everything_ended, "Tell");
         state.goto("Tell", io.operation_end.ready, "Idle");
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

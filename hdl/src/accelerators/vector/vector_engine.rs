@@ -8,8 +8,8 @@ use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane, VectorUni
 use crate::blocks::common::shell::{Operation, OperationEnd};
 use crate::blocks::common::stream::Word;
 use crate::lang::{
-    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Timing, bit, mux, parameters,
-    ports, uint,
+    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, bit, mux, parameters, ports,
+    uint,
 };
 
 parameters! {
@@ -168,10 +168,6 @@ impl Block for VectorEngine {
         m.connect_stream(&io.write.at(0), &packer.output);
         m.connect_stream(&controller.write_end, &io.write_end.at(0));
         m.connect(io.overflow_o, overflow);
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

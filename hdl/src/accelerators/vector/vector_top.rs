@@ -7,7 +7,7 @@ use crate::blocks::common::bus::axi::AxiManagers;
 use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
 use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
 use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell};
-use crate::lang::{About, Block, CatalogBlock, Module, Out, Timing, bit, parameters, ports};
+use crate::lang::{About, Block, CatalogBlock, Module, Out, bit, parameters, ports};
 
 parameters! {
     /// Elaboration parameters.
@@ -125,10 +125,6 @@ impl Block for VectorTop {
         shell.dmas.write_command.connect(m, &engine.write_command);
         shell.dmas.write.connect(m, &engine.write);
         engine.write_end.connect(m, &shell.dmas.write_end);
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

@@ -8,8 +8,8 @@ use super::{AxiArbiter, AxiReadDma, AxiSpec, AxiWriteDma, DmaCommand, DmaComplet
 use crate::blocks::common::arith::popcount::ones;
 use crate::blocks::common::stream::Word;
 use crate::lang::{
-    About, Array, Block, Group, In, InStreams, Module, Out, OutStreams, Signal, Timing, bit, bits_for, cat, or_all,
-    parameters, ports, reduce, uint,
+    About, Array, Block, Group, In, InStreams, Module, Out, OutStreams, Signal, bit, bits_for, cat, or_all, parameters,
+    ports, reduce, uint,
 };
 
 /// Most managers of a port.
@@ -256,10 +256,6 @@ impl Block for DmaBank {
         m.connect(io.write_waits_o, or_all(bit(), &of(|watch| watch.write_waits_o)));
         let ports_idle = reduce(&of(|watch| watch.idle_o), |a, b| a & b);
         m.connect(io.idle_o, readers.idle & writers.idle & ports_idle.unwrap_or_else(|| bit().lit(1)));
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

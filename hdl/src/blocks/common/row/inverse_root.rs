@@ -67,10 +67,6 @@ impl Block for RootDigit {
         m.connect(io.rest_o, mux(digit, difference, twice.extend(STATE + 3)).truncate(STATE));
         m.connect(io.trial_o, mux(digit, up, down).truncate(STATE));
     }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
-    }
 }
 
 parameters! {

@@ -23,7 +23,7 @@ use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec, Ro
 use crate::blocks::common::stream::Word;
 use crate::lang::{
     About, Block, CatalogBlock, Field, FieldArray, Group, In, InStream, Module, Out, OutStream, Proof, Reg, Signal,
-    Stream, Timing, bit, bits_for, bundle, cat, multiple_of, mux, or_all, parameters, ports, select, uint,
+    Stream, bit, bits_for, bundle, cat, multiple_of, mux, or_all, parameters, ports, select, uint,
 };
 
 /// Why a job ended, `ERROR_CODE`.
@@ -292,10 +292,6 @@ impl Block for JobController {
         m.connect(io.host.error_o, drained);
         m.connect(io.host.soft_reset_busy_o, state.is("Flush"));
         self.properties(m, io, header);
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

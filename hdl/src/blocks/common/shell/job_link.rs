@@ -15,8 +15,8 @@
 
 use super::job_controller::{Operation, OperationEnd, job_error};
 use crate::lang::{
-    About, Block, Bundle, CatalogBlock, Field, In, InStream, Module, Out, OutStream, Proof, Signal, Timing, bit,
-    bundle, mux, or_all, parameters, ports, select, uint,
+    About, Block, Bundle, CatalogBlock, Field, In, InStream, Module, Out, OutStream, Proof, Signal, bit, bundle, mux,
+    or_all, parameters, ports, select, uint,
 };
 
 /// Words with fields.
@@ -180,10 +180,6 @@ impl Block for JobLink {
         state.goto("End", io.operation_end.ready, "Idle");
         m.connect(io.idle_o, state.is("Idle"));
         properties(m, io, bits);
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

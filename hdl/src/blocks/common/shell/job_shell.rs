@@ -9,8 +9,8 @@ use crate::blocks::common::bus::axi::{AttributePorts, AxiManagers};
 use crate::blocks::common::bus::axi_lite::AxiLite;
 use crate::blocks::common::bus::{AxiSpec, DmaBank, DmaSpec, DmaStreamPorts};
 use crate::lang::{
-    About, Block, Group, In, InStream, Module, Out, OutStream, Timing, bit, bits_for, cat, multiple_of, mux,
-    parameters, ports, uint,
+    About, Block, Group, In, InStream, Module, Out, OutStream, bit, bits_for, cat, multiple_of, mux, parameters, ports,
+    uint,
 };
 
 parameters! {
@@ -165,10 +165,6 @@ impl Block for JobShell {
             m.connect(counters.event_i.at(k), event.extend(width));
             m.connect(count, counters.count_o.at(k));
         }
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
 

@@ -5,8 +5,7 @@ use super::job_host::JobHostPorts;
 use crate::blocks::common::bus::axi::{AttributePorts, AxiReadManager, AxiWriteManager};
 use crate::blocks::common::bus::{AxiReadDma, AxiSpec, AxiWriteDma, DmaSpec};
 use crate::lang::{
-    About, Block, Group, In, InStream, Module, Out, OutStream, Timing, bit, bits_for, multiple_of, parameters, ports,
-    uint,
+    About, Block, Group, In, InStream, Module, Out, OutStream, bit, bits_for, multiple_of, parameters, ports, uint,
 };
 
 parameters! {
@@ -136,9 +135,5 @@ impl Block for JobWalker {
         for unused in [fetch.read_beat_o, fetch.waits_o, tag.write_beat_o, tag.waits_o] {
             m.unused(unused);
         }
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }

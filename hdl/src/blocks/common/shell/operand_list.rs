@@ -1,7 +1,7 @@
 //! Checks the operands of an operation, one after the other, until one is wrong.
 
 use super::operand_check::{Operand, OperandCheck};
-use crate::lang::{About, Block, In, InBundle, Module, Out, Timing, bit, index_width, mux, parameters, ports, uint};
+use crate::lang::{About, Block, In, InBundle, Module, Out, bit, index_width, mux, parameters, ports, uint};
 
 parameters! {
     /// Elaboration parameters.
@@ -93,9 +93,5 @@ impl Block for OperandList {
         state.goto("Ask", io.used_i & check.operand.ready, "Verdict");
         state.goto("Verdict", (judged & wrong) | passed, "Idle");
         state.goto("Verdict", judged, "Ask");
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new()
     }
 }
