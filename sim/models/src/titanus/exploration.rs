@@ -135,7 +135,7 @@ impl<'a> Exploration<'a> {
     /// 1. One width for all keys and values, as small as possible.
     /// 2. The width of all keys or of all values becomes one smaller, whichever does less harm, as long as possible.
     /// 3. The widths of keys and of values in single layers become one smaller, in order of the widest span of their
-    /// channels.
+    ///    channels.
     ///
     /// # Errors
     /// Perplexity is beyond the limit even with eight bits, or the model fails.
