@@ -100,24 +100,42 @@ pub(crate) fn open_boxes(design: &Design) -> Design {
     open
 }
 
-/// Options with which Yosys reads formal sections.
-pub(crate) const FORMAL: &str = " -formal -DFORMAL";
+/// How Yosys reads the files of a design.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// As Verilog, without formal sections.
+    Plain,
+    /// As SystemVerilog, without formal sections.
+    SystemVerilog,
+    /// With formal sections.
+    Formal,
+}
+
+impl Reading {
+    fn options(self, file: &str, top: &str) -> String {
+        match self {
+            Self::Plain => String::new(),
+            Self::SystemVerilog => " -sv".to_owned(),
+            Self::Formal => formal_options(file, top),
+        }
+    }
+}
 
 /// Options with which Yosys reads a file with its formal sections. Only the top gets the part that holds for a top
 /// alone.
 #[must_use]
 pub fn formal_options(file: &str, top: &str) -> String {
     let alone = if file.strip_suffix(".v") == Some(top) { " -DFORMAL_ALONE" } else { "" };
-    format!("{FORMAL}{alone}")
+    format!(" -formal -DFORMAL{alone}")
 }
 
-/// Yosys commands that read a design, each file with `options`, and find its top.
-pub(crate) fn read_script(design: &Design, options: &str) -> String {
+/// Yosys commands that read a design and find its top.
+pub(crate) fn read_script(design: &Design, reading: Reading) -> String {
     let defines: String = design.defines.iter().map(|d| format!(" -D{d}")).collect();
     let sources = design.files.iter().filter(|f| is_verilog(f));
-    let of = |file: &str| if options == FORMAL { formal_options(file, &design.top) } else { options.to_owned() };
-    let mut script: String =
-        sources.map(|f| format!("read_verilog{}{defines} \"{}\"\n", of(&f.name), f.name)).collect();
+    let read =
+        |f: &SourceFile| format!("read_verilog{}{defines} \"{}\"\n", reading.options(&f.name, &design.top), f.name);
+    let mut script: String = sources.map(read).collect();
     script += &format!("hierarchy -check -top {}", design.top);
     script
 }

@@ -332,6 +332,43 @@ fn verdicts(
     prove(sources, &options).unwrap().into_iter().map(property).collect()
 }
 
+/// A section for proofs of a module alone assumes nothing where the module is an instance.
+#[test]
+fn an_instance_assumes_nothing_for_its_parent() {
+    let parts = file_by_file(
+        "\
+module child(input wire clk_i, input wire en_i, output wire on_o);
+  assign on_o = en_i;
+`ifdef FORMAL_ALONE
+  always @* assume (!en_i);
+  always @(posedge clk_i) off: assert (!on_o);
+`endif
+endmodule
+module top(input wire clk_i, input wire en_i, output wire on_o);
+  child u_child (.clk_i(clk_i), .en_i(en_i), .on_o(on_o));
+`ifdef FORMAL
+  always @(posedge clk_i) never_on: assert (!on_o);
+`endif
+endmodule
+",
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let options = prove::Options {
+        depth: 3,
+        cover_depth: 3,
+        induction: false,
+        solver: "z3".into(),
+        limit: Duration::from_secs(60),
+        traces: folder.path().to_owned(),
+    };
+    let found = |sources: &Sources| -> Vec<_> {
+        prove(sources, &options).unwrap().into_iter().map(|p| (p.name, p.verdict)).collect()
+    };
+    assert_eq!(found(&parts), [("never_on".to_owned(), Verdict::Refuted)]);
+    let child = Sources { top: "child".into(), files: parts.files[..1].to_vec(), ..parts };
+    assert_eq!(found(&child), [("off".to_owned(), Verdict::Holds)]);
+}
+
 #[test]
 fn every_verdict() {
     let folder = tempfile::tempdir().unwrap();

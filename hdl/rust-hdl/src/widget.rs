@@ -30,6 +30,7 @@ use crate::{Import, InteropError};
 ///         contract: "data_out_o is the oldest word while empty_o is low; read_i drops it.",
 ///         reference: "rust-hdl 0.46, SynchronousFIFO",
 ///     };
+///     const SOURCE: &'static str = file!();
 /// }
 ///
 /// // In a catalogue: `.block::<Imported<Fifo>>("widgets", bench)`. In a design: `m.instance("u_fifo", Imported::<Fifo>::default())`.
@@ -40,8 +41,10 @@ use crate::{Import, InteropError};
 pub trait Widget: 'static {
     /// The block, as its default makes it.
     type Block: rust_hdl::prelude::Block + Default;
-    /// Name, contract and source, as every block of a catalogue has them.
+    /// Name, contract and reference, as every block of a catalogue has them.
     const ABOUT: About;
+    /// `file!()`: where the block is described.
+    const SOURCE: &'static str;
 
     /// How it is imported: which input is a reset, whether all outputs come from registers.
     fn import(import: Import) -> Import {
@@ -86,7 +89,7 @@ impl<W: Widget> Imported<W> {
 }
 
 impl<W: Widget> Parameters for Imported<W> {
-    const SOURCE: &'static str = file!();
+    const SOURCE: &'static str = W::SOURCE;
 
     fn values(&self) -> Value {
         object([])

@@ -5,12 +5,12 @@ mod support;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use hdl::lang::{About, Module};
+use hdl::lang::{About, Module, Parameters, elaborate};
 use rand::RngExt;
 use rust_hdl_bridge::{Imported, ImportedPorts, Widget};
 use senbazuru::Catalogue;
 use senbazuru::flows::{lint, prove, synth};
-use support::blocks::Fifo as Words;
+use support::blocks::{Fifo as Words, TwoClocks};
 
 struct Fifo;
 
@@ -22,6 +22,7 @@ impl Widget for Fifo {
         contract: "data_out_o is the oldest word while empty_o is low; read_i drops it.",
         reference: "rust-hdl 0.46, SynchronousFIFO",
     };
+    const SOURCE: &'static str = file!();
     const PROOF_DEPTH: Option<u32> = Some(12);
 
     fn properties(m: &mut Module, io: &ImportedPorts) {
@@ -105,4 +106,21 @@ fn one_line_and_the_commands_work() {
     };
     let properties = prove::prove(&sources, &options).unwrap();
     assert!(properties.len() == 2 && properties.iter().all(|p| p.verdict.is_good()), "{properties:?}");
+}
+
+struct Crossing;
+
+impl Widget for Crossing {
+    type Block = TwoClocks;
+    const ABOUT: About = About { name: "crossing", summary: "two clocks", contract: "", reference: "" };
+    const SOURCE: &'static str = file!();
+}
+
+#[test]
+fn what_cannot_be_imported_is_refused() {
+    let error = elaborate(&Imported::<Crossing>::default()).unwrap_err().to_string();
+    assert!(error.contains("`crossing`") && error.contains("clock"), "{error}");
+    let given = r#"{"width":8}"#.parse().unwrap();
+    let error = Imported::<Fifo>::from_values(&given).unwrap_err().to_string();
+    assert_eq!(error, "parameter `width` is given, allowed: nothing: an imported block has no parameters");
 }

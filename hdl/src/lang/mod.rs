@@ -11,6 +11,7 @@ mod checks;
 mod context;
 mod error;
 mod fold;
+mod formal;
 pub(crate) mod index;
 pub(crate) mod ir;
 mod lower;

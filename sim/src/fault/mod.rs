@@ -26,7 +26,7 @@ use std::fmt;
 
 use crate::broken::Judge;
 use crate::files::Scratch;
-use crate::lint::{FORMAL, folder_of, incomplete, is_verilog, open_boxes, output, read_script, yosys_in};
+use crate::lint::{Reading, folder_of, incomplete, is_verilog, open_boxes, output, read_script, yosys_in};
 use crate::{Bench, Design, Error, Kill, Model, Result, RunOptions, SourceFile};
 use netlist::{Module, Netlist};
 
@@ -111,7 +111,7 @@ impl fmt::Display for Fault {
 /// Yosys, also about the expression.
 pub fn design(design: &Design, fault: &Fault) -> Result<Design> {
     let mut edited = open_boxes(design);
-    let text = broken(&mut edited, fault, "", "write_verilog -noattr faulty.v")?;
+    let text = broken(&mut edited, fault, Reading::Plain, "write_verilog -noattr faulty.v")?;
     if !text.trim_end().ends_with("endmodule") {
         return Err(incomplete(design));
     }
@@ -127,21 +127,21 @@ pub fn design(design: &Design, fault: &Fault) -> Result<Design> {
 /// # Errors
 /// The errors of [`design()`].
 pub fn netlist(design: &Design, fault: &Fault) -> Result<SourceFile> {
-    let text = broken(&mut open_boxes(design), fault, FORMAL, "write_rtlil faulty.il")?;
+    let text = broken(&mut open_boxes(design), fault, Reading::Formal, "write_rtlil faulty.il")?;
     if !text.trim_end().ends_with("end") {
         return Err(incomplete(design));
     }
     Ok(SourceFile { name: format!("{}_faulty.il", design.top), text })
 }
 
-/// The output of Yosys for the design with the fault. Yosys reads the design with `options`.
-fn broken(design: &mut Design, fault: &Fault, options: &str, write: &str) -> Result<String> {
+/// The output of Yosys for the design with the fault. Yosys reads the design so.
+fn broken(design: &mut Design, fault: &Fault, reading: Reading, write: &str) -> Result<String> {
     let top = design.top.clone();
     let refuse = |why: String| {
         let problem = format!("cannot make the fault \"{fault}\": {why}");
         Error::Design { top: top.clone(), problem }
     };
-    let (mut folder, mut netlist) = read(design, options)?;
+    let (mut folder, mut netlist) = read(design, reading)?;
     let name = netlist.module_with(&top, fault.module.as_deref(), &fault.net).map_err(refuse)?.to_owned();
     if let Kind::Net { expression, .. } = &fault.kind {
         let module = &netlist.modules[&name];
@@ -151,7 +151,7 @@ fn broken(design: &mut Design, fault: &Fault, options: &str, write: &str) -> Res
         let text = format!("\n`default_nettype none\nwire {range} {RIGHT};\nwire {range} {WRONG} = {value};\n");
         let inserted = insert(&mut design.files, &module.attributes.src, &text);
         inserted.ok_or_else(|| incomplete(design))?;
-        (folder, netlist) = read(design, options)?;
+        (folder, netlist) = read(design, reading)?;
     }
     let rtlil = output(&folder, "netlist.il")?;
     let alias = Alias::find(&rtlil, &name, &fault.net);
@@ -167,13 +167,13 @@ const PROC: &str = "proc_init\nproc_arst\nproc_rom\nproc_mux\nproc_dlatch\nproc_
 const TIDY: &str = "opt_expr\nopt_reduce\nopt_clean";
 
 /// A folder with `netlist.il`, and the same netlist parsed.
-fn read(design: &Design, options: &str) -> Result<(Scratch, Netlist)> {
+fn read(design: &Design, reading: Reading) -> Result<(Scratch, Netlist)> {
     let folder = folder_of(&design.files)?;
     let outputs = "write_rtlil netlist.il\nwrite_json netlist.json\n";
     // Without it the enables of properties have no initial value.
-    let prune = if options.is_empty() { "" } else { "proc_prune\n" };
+    let prune = if reading == Reading::Plain { "" } else { "proc_prune\n" };
     let proc = format!("proc_clean\nproc_rmdead\n{prune}{PROC}");
-    yosys_in(folder.path(), &format!("{}\n{proc}\n{outputs}", read_script(design, options)))?;
+    yosys_in(folder.path(), &format!("{}\n{proc}\n{outputs}", read_script(design, reading)))?;
     let netlist = serde_json::from_str(&output(&folder, "netlist.json")?).map_err(|_| incomplete(design))?;
     Ok((folder, netlist))
 }

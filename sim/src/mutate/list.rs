@@ -4,7 +4,7 @@ use std::fmt;
 
 use hdl::mutate::Fault;
 
-use crate::lint::{folder_of, incomplete, open_boxes, output, read_script, yosys_in};
+use crate::lint::{Reading, folder_of, incomplete, open_boxes, output, read_script, yosys_in};
 use crate::{Design, Result};
 
 /// Which mutations to take.
@@ -108,7 +108,7 @@ pub fn list(design: &Design, sample: Sample) -> Result<Mutations> {
     // and then cannot write.
     let script = format!(
         "{}\nproc -norom\nopt_expr\nopt_reduce\nopt_clean\nwrite_rtlil netlist.il\nmutate -list 2000000000 -seed 1 -o list.txt\n",
-        read_script(design, "")
+        read_script(design, Reading::Plain)
     );
     yosys_in(folder.path(), &script)?;
     let netlist = output(&folder, "netlist.il")?;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::Mutation;
 use super::list::Source;
 use super::run::{SELECT, commands};
-use crate::lint::{FORMAL, read_script};
+use crate::lint::{Reading, read_script};
 use crate::runner::Contract;
 use crate::{Design, Dir, Port, SourceFile};
 
@@ -57,7 +57,7 @@ aigmap
 clean
 write_aiger -zinit -vmap both.map both.aig
 ",
-        read_script(subject.design, if subject.is_whole { FORMAL } else { " -sv" })
+        read_script(subject.design, if subject.is_whole { Reading::Formal } else { Reading::SystemVerilog })
     )
 }
 

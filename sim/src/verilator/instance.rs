@@ -416,3 +416,27 @@ fn c_path(path: &Path) -> Result<CString> {
     CString::new(path.as_os_str().as_encoded_bytes())
         .map_err(|_| Error::Data { path: path.to_owned(), problem: problem.to_owned() })
 }
+
+#[cfg(test)]
+mod tests {
+    use hdl::blocks::common::MacMesh;
+
+    use crate::{BuildOptions, Design, Engine, Model, Trace};
+
+    /// A model has arrays after the last one that a net shows, and is given a list that ends there.
+    #[test]
+    fn places_of_arrays_stay_within_their_list() {
+        let design = Design::from(&hdl::lang::elaborate(&MacMesh::default()).unwrap());
+        let options = BuildOptions { engine: Some(Engine::Native), trace: Trace::Vcd, ..BuildOptions::default() };
+        let sim = Model::build(&design, &options).unwrap().instance().unwrap();
+        let written = |count: u64| {
+            let mut places = [std::ptr::null_mut(); 64];
+            // SAFETY: the instance is alive, and the list is as long as the largest count.
+            unsafe { (sim.model.api.arrays)(sim.instance, places.as_mut_ptr(), count) };
+            places.map(|place| !place.is_null())
+        };
+        let (few, all) = (written(2), written(64));
+        assert!(all[2..].contains(&true), "{all:?}");
+        assert!(few[..2] == all[..2] && !few[2..].contains(&true), "{few:?}");
+    }
+}

@@ -58,6 +58,27 @@ impl Logic for Delay {
     }
 }
 
+/// A block that cannot be imported.
+#[derive(LogicBlock, Default)]
+pub struct TwoClocks {
+    pub clock: Signal<In, Clock>,
+    pub other_clock: Signal<In, Clock>,
+    pub late: Signal<Out, Bit>,
+    store: DFF<Bit>,
+    other: DFF<Bit>,
+}
+
+impl Logic for TwoClocks {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.store.clock.next = self.clock.val();
+        self.other.clock.next = self.other_clock.val();
+        self.store.d.next = !self.store.q.val();
+        self.other.d.next = self.store.q.val();
+        self.late.next = self.other.q.val();
+    }
+}
+
 // Eight words of nine bits, from rust-hdl's library.
 declare_sync_fifo!(Fifo, Bits<9>, 8, 2);
 

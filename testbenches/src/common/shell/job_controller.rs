@@ -107,7 +107,7 @@ impl Player {
 
     fn job(&mut self, sim: &mut Sim, run: &mut Run, number: u64) -> sim::Result<()> {
         let quick = number.is_multiple_of(8);
-        self.shape.opcodes = [1, 2, 255, self.rng.random_range(1..=255)][self.rng.random_range(0..4)];
+        self.shape.opcodes = [0, 1, 2, 255, self.rng.random_range(1..=255)][self.rng.random_range(0..5)];
         let (limits, job, mut world) = self.draw(quick);
         let (actions, end) = model::run(self.shape, limits, job, &mut world);
         let disturbance = match self.rng.random_range(0..4u8) {
