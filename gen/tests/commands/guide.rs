@@ -51,5 +51,6 @@ fn commands_answer_as_shown() {
     let pages = ["docs/commands.md", "docs/adding-a-block.md", "docs/cosim.md", "docs/rust-hdl.md", "docs/sweeps.md"];
     let readers = pages.map(|page| Reader::of(page, folder.path()).without(&["cargo ", "./scripts/"]).follow());
     let commands: usize = readers.iter().map(|reader| reader.commands).sum();
-    assert!(commands >= 2, "{commands}");
+    let files: usize = readers.iter().map(|reader| reader.files).sum();
+    assert!(commands >= 2 && files >= 4, "{commands} commands, {files} files");
 }

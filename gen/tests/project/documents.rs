@@ -1,8 +1,9 @@
 //! Documents show the contents of the tree: the cell in Rust and in Verilog, the catalogue, curves of tables. They have
 //! one spelling, no broken link, an index with all pages, and few long sentences.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use crate::support::pages::in_repository;
 use crate::support::senbazuru;
 
 #[expect(dead_code, reason = "the program around it")]
@@ -10,7 +11,7 @@ use crate::support::senbazuru;
 mod perplexity_curves;
 
 fn read(path: &str) -> String {
-    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)).unwrap()
+    std::fs::read_to_string(in_repository(path)).unwrap()
 }
 
 /// The blocks of `language` between fences.
@@ -66,7 +67,7 @@ const FOREIGN: [[&str; 2]; 11] = [
 
 /// All files with one of these extensions, except files in folders of these names.
 fn files(extensions: &[&str], skipped: &[&str]) -> Vec<PathBuf> {
-    let (mut files, mut folders) = (Vec::new(), vec![PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")]);
+    let (mut files, mut folders) = (Vec::new(), vec![in_repository("")]);
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).unwrap().map(Result::unwrap) {
             let (path, name) = (entry.path(), entry.file_name());
