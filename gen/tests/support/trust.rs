@@ -34,6 +34,7 @@ pub const BELOW: &[(&str, f64, &str)] = &[
     ("quantization_unit", 0.98, "two mutants of which no proof decides"),
     ("softmax", 0.87, "low bits of products and sums, which only a tie of the last rounding shows"),
     ("kv_decompressor", 0.98, "the operand of a multiplier that rests: no proof that nobody looks at the product"),
+    ("job_controller", 0.94, "the high bits of counters of 32 bits: no run is so long, and no proof ends"),
     ("cache_reader", 0.88, "three of 25 that are not noticed, and of which no proof decides"),
     ("token_appender", 0.92, "bits of words of 512 that a later beat of the bus replaces: proofs of that do not end"),
 ];

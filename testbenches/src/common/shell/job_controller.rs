@@ -116,10 +116,14 @@ impl Player {
             1 if !actions.is_empty() => Disturbance::Silence(self.rng.random_range(0..actions.len())),
             _ => Disturbance::None,
         };
-        let timeout = match disturbance {
-            Disturbance::Silence(_) => self.rng.random_range(4..20),
-            _ => [0, self.rng.random_range(4..20)][usize::from(self.rng.random::<bool>())],
+        let short = self.rng.random_range(4..20);
+        let timeouts = match disturbance {
+            Disturbance::Silence(_) => [short, short, 1 << self.rng.random_range(2..9u8)],
+            // The longest are longer than any job.
+            Disturbance::None => [0, short, 1 << self.rng.random_range(12..32u8)],
+            Disturbance::Quick | Disturbance::SoftReset(_) => [0, 0, short],
         };
+        let timeout = timeouts[self.rng.random_range(0..3)];
         let p = self.pins;
         sim.poke_u64(p.opcodes_i, self.shape.opcodes.into());
         sim.poke_u64(p.job_i, job);

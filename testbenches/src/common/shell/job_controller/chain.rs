@@ -32,7 +32,7 @@ impl World for Drawn {
         let fails = self.rng.random_range(0..32u8) < self.errors;
         let outcome = match action {
             _ if !fails => 0,
-            Action::Operation { .. } => self.rng.random_range(8..=15),
+            Action::Operation { .. } => self.rng.random_range(8..=255),
             _ => self.rng.random_range(2..=3),
         };
         self.tags += u64::from(matches!(action, Action::Tag { .. }));
@@ -46,17 +46,31 @@ impl Player {
     pub(super) fn draw(&mut self, quick: bool) -> (Limits, u64, Drawn) {
         let rng = &mut self.rng;
         let top = if self.shape.address_width == 64 { u64::MAX } else { (1 << self.shape.address_width) - 1 };
-        // Low addresses, or the highest ones.
-        let base = if rng.random() { 0 } else { top - 0xffff };
-        let limits = Limits {
+        // Low addresses, the highest ones, or others.
+        let base = [0, top - 0xffff, rng.random::<u64>() & top & !0xffff][rng.random_range(0..3)];
+        let edge = base + 64 * rng.random_range(0..0x400u64);
+        let mut limits = Limits {
             base: base + if rng.random_range(0..4u8) == 0 { 0x4000 } else { 0 },
             limit: base + if rng.random_range(0..4u8) == 0 { 0xbfff } else { 0xffff },
-            max_descriptors: if rng.random_range(0..4u8) == 0 { rng.random_range(0..3) } else { 100 },
+            max_descriptors: match rng.random_range(0..4u8) {
+                0 => rng.random_range(0..3),
+                1 => 1 << rng.random_range(7..32u8),
+                _ => 100,
+            },
         };
+        match rng.random_range(0..8u8) {
+            _ if quick => {}
+            // Any bit of the window, or one that ends about where a tag does.
+            0 => limits.base ^= 1 << rng.random_range(0..64u8),
+            1 => limits.limit ^= 1 << rng.random_range(0..64u8),
+            2 => limits.limit = edge + rng.random_range(0..64),
+            3 => (limits.base, limits.limit) = (0, u64::MAX),
+            _ => {}
+        }
         let bytes = self.shape.descriptor_bytes;
         let place = |rng: &mut StimulusRng| base + 64 * rng.random_range(0..=(0x1_0000 - bytes) / 64);
         let mut memory = BTreeMap::new();
-        let first = place(rng);
+        let mut first = place(rng);
         let (mut at, count) = (first, rng.random_range(1..5));
         for left in (0..count).rev() {
             let next = if left == 0 { 0 } else { place(rng) };
@@ -66,7 +80,7 @@ impl Player {
             (descriptor[6], descriptor[7]) = (rng.random_range(0..4), 0);
             descriptor[8..16].copy_from_slice(&next.to_le_bytes());
             descriptor[20..24].fill(0);
-            let tag_at = base + 64 * rng.random_range(0..0x400u64);
+            let tag_at = if rng.random() { edge } else { base + 64 * rng.random_range(0..0x400u64) };
             descriptor[24..32].copy_from_slice(&tag_at.to_le_bytes());
             if !quick && rng.random_range(0..6u8) == 0 {
                 // One bit of the header is wrong, perhaps harmlessly.
@@ -74,6 +88,9 @@ impl Player {
             }
             memory.insert(at, descriptor);
             at = next;
+        }
+        if !quick && rng.random_range(0..16u8) == 0 {
+            first ^= 1 << rng.random_range(0..64u8);
         }
         let errors = if quick { 0 } else { rng.random_range(0..3) };
         let seed = rng.random();
