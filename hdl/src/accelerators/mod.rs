@@ -1,10 +1,12 @@
 //! Complete accelerators: work from memory, results to memory.
 
-mod engines;
+pub mod engine;
 pub mod kelle;
 pub mod kllm;
+pub mod registers;
 mod rows;
 pub mod sparse;
 pub mod tender;
 pub mod titanus;
+pub mod top;
 pub mod vector;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::lang::ir::{Direction, ModuleIr};
+use crate::lang::operation::Opcode;
 use crate::lang::{Design, RegisterMap, Timing};
 
 /// Description of a design.
@@ -29,6 +30,9 @@ pub struct Manifest {
     /// Registers that a host reaches, where the design has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registers: Option<RegisterMap>,
+    /// Operations that a host may ask for in descriptors, if it is an accelerator.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operations: Vec<Opcode>,
     /// All modules, children before parents.
     pub modules: Vec<ManifestModule>,
 }
@@ -83,6 +87,7 @@ pub(super) fn of(design: &Design) -> Manifest {
         timing: top.timing.clone(),
         ports: (0..top.ports.len()).map(|p| port(top, p)).collect(),
         registers: design.register_map().cloned(),
+        operations: design.operations().to_vec(),
         modules: modules(design),
     }
 }

@@ -142,6 +142,12 @@ impl Design {
         self.modules.iter().rev().find_map(|m| m.registers.as_ref())
     }
 
+    /// The operations that a host of the design may ask for in descriptors, likewise.
+    #[must_use]
+    pub fn operations(&self) -> &[super::operation::Opcode] {
+        self.modules.iter().rev().map(|m| m.operations.as_slice()).find(|all| !all.is_empty()).unwrap_or_default()
+    }
+
     /// Name of the top module.
     #[must_use]
     pub fn top_name(&self) -> &str {
@@ -291,6 +297,7 @@ fn empty_module(name: String, header: Vec<String>, block: &str, parameters: serd
         twin: None,
         timing: Timing::new(),
         registers: None,
+        operations: Vec::new(),
         block: block.into(),
         parameters,
         loc,

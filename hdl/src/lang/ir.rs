@@ -313,6 +313,8 @@ pub(crate) struct ModuleIr {
     pub timing: super::timing::Timing,
     /// Registers that a host reaches through the module's bus.
     pub registers: Option<super::registers::RegisterMap>,
+    /// Operations that a host may ask for in descriptors.
+    pub operations: Vec<super::operation::Opcode>,
     pub block: String,
     pub parameters: serde_json::Value,
     pub loc: Loc,

@@ -18,6 +18,7 @@ mod lower;
 mod module;
 mod names;
 mod operand;
+pub mod operation;
 mod parameters;
 mod ports;
 pub mod registers;
@@ -34,7 +35,7 @@ pub(crate) use checks::{Read, in_formal, item_nodes, visit_once};
 pub(crate) use error::Loc;
 pub(crate) use names::port_stem;
 
-pub use crate::{bundle, choices, parameters, ports, registers};
+pub use crate::{bundle, choices, operation, parameters, ports, registers};
 pub use array::{Array, Place, Regs, ToCoordinate};
 pub use block::{About, Block, Design, ExternalInstance, ExternalModule, ExternalPort, elaborate};
 pub use bundle::{

@@ -343,7 +343,7 @@ accesses! {
 #[macro_export]
 macro_rules! registers {
     ($(#[$meta:meta])* $vis:vis struct $name:ident ($p:ident : $spec:ty) {
-        $($(#[doc = $rdoc:literal])+ $register:ident at $offset:literal {
+        $($(#[doc = $rdoc:literal])+ $register:ident at $offset:tt {
             $($(#[doc = $doc:literal])+ $field:ident : $kind:ty = $value:tt at $low:literal),* $(,)?
         })*
     }) => {

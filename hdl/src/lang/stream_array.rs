@@ -72,6 +72,12 @@ impl<B: Bundle> StreamArray<B> {
         }
     }
 
+    /// How many streams there are.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.valid.count()
+    }
+
     /// Stream `k`.
     #[track_caller]
     #[must_use]

@@ -2,17 +2,15 @@
 
 mod gain_reader;
 mod row_packer;
-mod vector_controller;
 mod vector_engine;
+mod vector_operation;
 mod vector_registers;
 mod vector_top;
 
 pub use gain_reader::{GainReader, GainReaderPorts};
 pub use row_packer::{RowPacker, RowPackerPorts};
-pub use vector_controller::{VectorController, VectorControllerPorts};
 pub use vector_engine::{VectorEngine, VectorEnginePorts};
-pub use vector_registers::{VectorFields, VectorRegisters, VectorRegistersPorts};
+pub use vector_operation::{VectorOperation, VectorOperationPorts};
+pub use vector_registers::VectorFields;
 pub use vector_top::{VectorTop, VectorTopPorts};
 
-/// Number of the accelerator, in `VERSION`.
-pub const ACCELERATOR: u32 = 1;

@@ -1,16 +1,18 @@
-//! The engine of the vector accelerator, between the shell's streams: controller, lanes, packer.
+//! The engine for rows, between the shell's streams: controller, lanes, packer.
 
 use super::gain_reader::GainReader;
 use super::row_packer::RowPacker;
-use super::vector_controller::{READERS, VectorController, VectorControllerPorts};
-use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec, RowBeat};
+use super::vector_operation::{VectorOperation, VectorOperationPorts};
+use crate::accelerators::engine::{EnginePorts, EngineSpec};
+use crate::accelerators::registers::VectorCaps;
+use crate::blocks::common::bus::{AxiSpec, DmaSpec};
 use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane, VectorUnit, VectorUnitPorts};
-use crate::blocks::common::shell::{Operation, OperationEnd};
-use crate::blocks::common::stream::Word;
-use crate::lang::{
-    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, bit, mux, parameters, ports,
-    uint,
-};
+use crate::blocks::common::shell::job_controller::job_error;
+use crate::blocks::common::shell::{OperationController, OperationControllerPorts, Own, Place, first_error};
+use crate::lang::{About, Block, Group, Module, Signal, bit, bits_for, mux, or_all, parameters, ports, select, uint};
+
+/// Operands that are read: elements, addends, factors, gains.
+pub(super) const READERS: u32 = 4;
 
 parameters! {
     /// Elaboration parameters.
@@ -30,6 +32,10 @@ parameters! {
     }
     rules = |p, rules| {
         rules.part("max_beats", &p.unit());
+        // The gains of a layer norm are pairs.
+        let bytes = if p.units.layer_norm { 4 } else { 2 };
+        let least = bits_for(bytes * u64::from(p.max_columns()));
+        rules.demand(p.dma.row_width >= least, "dma.row_width", p.dma.row_width, format!("at least {least}"));
         rules.part("dma", &p.controller());
     };
 }
@@ -60,51 +66,45 @@ impl VectorEngine {
         }
     }
 
-    fn controller(&self) -> VectorController {
-        VectorController {
-            axi: self.axi.clone(),
-            dma: self.dma.clone(),
-            max_columns: self.max_columns(),
+    /// The descriptor of its operation.
+    #[must_use]
+    pub fn operation(&self) -> VectorOperation {
+        VectorOperation { max_columns: self.max_columns(), units: self.units.clone() }
+    }
+
+    /// What a driver needs to know of it, in registers that begin at `base`.
+    #[must_use]
+    pub fn caps(&self, base: u32) -> VectorCaps {
+        VectorCaps {
+            lanes: self.lanes(),
+            max_beats: self.max_beats,
+            function: self.lane.function as u32,
             units: self.units.clone(),
+            base,
         }
     }
 
-    fn commands(&self) -> (AxiSpec, DmaSpec) {
-        (self.axi.clone(), self.dma.clone())
+    fn controller(&self) -> OperationController {
+        OperationController {
+            axi: self.axi.clone(),
+            dma: self.dma.clone(),
+            operands: READERS + 1,
+            readers: READERS,
+            ..OperationController::default()
+        }
+    }
+
+    fn ports(&self) -> EngineSpec {
+        EngineSpec { axi: self.axi.clone(), dma: self.dma.clone(), readers: READERS, overflows: 1 }
     }
 }
 
 ports! {
     /// Ports of [`VectorEngine`].
     pub struct VectorEnginePorts(p: &VectorEngine) {
-        /// Drops everything.
-        abort_i: In = bit(),
-        /// No operation is in hand.
-        idle_o: Out = bit(),
-        /// First byte that may be touched; steady while an operation is in hand.
-        window_base_i: In = uint(64),
-        /// Last byte that may be touched; steady while an operation is in hand.
-        window_limit_i: In = uint(64),
-        /// The lanes begin with a beat in this cycle.
-        computing_o: Out = bit(),
-        /// For one cycle: a beat of results has an element that overflowed.
-        overflow_o: Out = bit(),
-        /// What to do; its fields stay up to its end.
-        operation: InStream<Operation> = 24,
-        /// How it ended.
-        operation_end: OutStream<OperationEnd> = (),
-        /// What to read: elements, addends, factors, gains.
-        read_command: OutStreams<DmaCommand> = (READERS, p.commands()),
-        /// The rows.
-        read: InStreams<RowBeat> = (READERS, p.axi.clone()),
-        /// How reading ended.
-        read_end: InStreams<DmaCompletion> = (READERS, p.axi.clone()),
-        /// Where to write.
-        write_command: OutStreams<DmaCommand> = (1, p.commands()),
-        /// The rows.
-        write: OutStreams<Word> = (1, p.axi.data_width),
-        /// How writing ended.
-        write_end: InStreams<DmaCompletion> = (1, p.axi.clone()),
+        /// To the shell. The DMAs read elements, addends, factors, gains. A beat of results with an element that
+        /// overflows counts as one result that is not exact.
+        shell: Group<EnginePorts, EngineSpec> = p.ports(),
     }
 }
 
@@ -112,30 +112,33 @@ impl Block for VectorEngine {
     type Ports = VectorEnginePorts;
     const ABOUT: About = About {
         name: "vector_engine",
-        summary: "controller, lanes and packer of the vector accelerator",
-        contract: "Operations as in vector_controller, on rows as in vector_unit and row_packer.",
+        summary: "controller, lanes and packer for rows of fp16 numbers",
+        contract: "An operation as vector_operation names its fields, checked and done as operation_controller says, on\n\
+            rows as in vector_unit and row_packer. ERROR_FIELD (15) refuses a step that was left out, ERROR_SIZE (9) an\n\
+            odd number of columns for rotations and a length that is not 1 to columns. With the option exact an overflow\n\
+            ends it with ERROR_OVERFLOW (14).",
         reference: "",
     };
 
     fn build(&self, m: &mut Module, io: &VectorEnginePorts) {
-        let (lanes, abort) = (self.lanes(), io.abort_i);
+        let (lanes, shell) = (self.lanes(), &io.shell);
+        let operation = m.instance("u_operation", self.operation());
         let controller = m.instance("u_controller", self.controller());
         let unit = m.instance("u_unit", self.unit());
         let packer = m.instance("u_packer", RowPacker { lanes });
-        m.connect(controller.abort_i, abort);
-        m.connect(unit.clear_i, abort);
-        m.connect(packer.clear_i, abort);
-        m.connect(io.idle_o, controller.idle_o);
-        m.connect(io.computing_o, unit.computing_o);
-        m.connect(controller.window_base_i, io.window_base_i);
-        m.connect(controller.window_limit_i, io.window_limit_i);
-        m.connect_stream(&controller.operation, &io.operation);
-        m.connect_stream(&io.operation_end, &controller.operation_end);
+        m.connect_each("word", operation.decoder.words, shell.operation.words);
+        m.unused(shell.operation.opcode);
+        shell.control(m, &controller);
+        shell.command(m, &controller);
+        self.check(m, &operation, &controller);
+        self.place(m, &operation, &controller);
+        m.connect(unit.clear_i, shell.abort_i);
+        m.connect(packer.clear_i, shell.abort_i);
+        m.connect(shell.idle_o, controller.idle_o);
+        m.connect(shell.computing_o, unit.computing_o);
 
         m.comment("Operands.");
-        io.read_command.connect(m, &controller.read_command);
-        controller.read_end.connect(m, &io.read_end);
-        let x = io.read.at(0);
+        let x = shell.read.at(0);
         m.connect(unit.input.valid, x.valid);
         m.connect(x.ready, unit.input.ready);
         let values = m.split("x", x.data.data, uint(16).array(lanes));
@@ -145,9 +148,9 @@ impl Block for VectorEngine {
         m.connect(unit.input.last, x.row_last);
         m.unused(x.last);
         m.unused(x.bytes);
-        self.lengths(m, io, &controller, &unit);
+        self.lengths(m, io, &operation, &controller, &unit);
         for (k, name, to) in [(1, "addend", &unit.addend), (2, "factor", &unit.factor)] {
-            let from = io.read.at(k);
+            let from = shell.read.at(k);
             m.connect(to.valid, from.valid);
             m.connect(from.ready, to.ready);
             let values = m.split(name, from.data.data, uint(16).array(lanes));
@@ -156,54 +159,97 @@ impl Block for VectorEngine {
                 m.unused(unused);
             }
         }
-        self.gains(m, io, &controller, &unit);
-        unit.steps.drive(m, "steps", &controller.steps);
+        self.gains(m, io, &operation, &unit);
+        steps(m, &operation, &unit);
 
         m.comment("Results.");
-        m.connect(packer.format_i, controller.steps.format);
+        m.connect(packer.format_i, operation.format);
         m.connect_stream(&packer.input, &unit.output);
         let overflow = m.wire("overflow", unit.output.fire() & unit.output.overflow);
         m.connect(controller.overflow_i, overflow);
-        m.connect_stream(&io.write_command.at(0), &controller.write_command);
-        m.connect_stream(&io.write.at(0), &packer.output);
-        m.connect_stream(&controller.write_end, &io.write_end.at(0));
-        m.connect(io.overflow_o, overflow);
+        m.connect(shell.overflows_o, overflow);
+        m.connect_stream(&shell.write.at(0), &packer.output);
     }
 }
 
 impl VectorEngine {
+    /// What the table of fields cannot say; and when the operation fails.
+    fn check(&self, m: &mut Module, o: &VectorOperationPorts, controller: &OperationControllerPorts) {
+        let softmax = m.wire("softmax", o.norm & o.kind.eq(1));
+        let steps = [
+            (self.units.softmax, softmax),
+            (self.units.layer_norm, o.norm & o.kind.eq(2)),
+            (self.units.rotary, o.rotate),
+        ];
+        let missing: Vec<Signal> = steps.into_iter().filter(|(there, _)| !there).map(|(_, asked)| asked).collect();
+        let missing = or_all(bit(), &missing);
+        let mut sizes = Vec::new();
+        if self.units.rotary {
+            sizes.push(o.rotate & o.columns.bit(0));
+        }
+        if self.units.softmax {
+            let no_length = m.wire("no_length", !o.length.any() | o.length.gt(o.columns.extend(32)));
+            sizes.push(softmax & no_length);
+        }
+        controller.refuse(m, &o.decoder, missing, or_all(bit(), &sizes));
+        let fail = first_error(&[(controller.overflowed_o & o.exact, job_error::OVERFLOW)]);
+        Own { fail, ..controller.own() }.connect(m, controller);
+    }
+
+    /// Elements, addends, factors, gains, results: all that are used are checked, and asked for at once.
+    fn place(&self, m: &mut Module, o: &VectorOperationPorts, controller: &OperationControllerPorts) {
+        let width = self.dma.row_width;
+        let columns = o.columns.extend(width);
+        let read_bytes = m.wire("read_bytes", columns.shl(1).slice(0..width));
+        let mut gain_bytes = read_bytes;
+        if self.units.layer_norm {
+            let layer = m.wire("pairs", o.norm & o.kind.eq(2));
+            gain_bytes = m.wire("gain_bytes", mux(layer, columns.shl(2).slice(0..width), read_bytes));
+        }
+        let nibbles = (columns + 1).slice(1..width + 1);
+        let formats = [(o.format.eq(1), columns), (o.format.eq(2), nibbles)];
+        let write_bytes = m.wire("write_bytes", select(&formats, read_bytes));
+        let (yes, none) = (bit().lit(1), uint(32).lit(0));
+        let operands = [
+            (yes, o.x_address, read_bytes, o.x_stride),
+            (o.add, o.addend_address, read_bytes, o.addend_stride),
+            (o.multiply | o.rotate, o.factor_address, read_bytes, o.factor_stride),
+            (o.gain, o.gain_address, gain_bytes, none),
+            (yes, o.out_address, write_bytes, o.out_stride),
+        ];
+        for (k, (used, address, row_bytes, stride)) in (0..).zip(operands) {
+            let place = Place { address, row_bytes, rows: o.rows, stride };
+            controller.check(m, k, used, place);
+            controller.command(m, k, used, place);
+        }
+    }
+
     /// How many elements of each row count in a softmax.
     fn lengths(
         &self,
         m: &mut Module,
         io: &VectorEnginePorts,
-        controller: &VectorControllerPorts,
+        o: &VectorOperationPorts,
+        controller: &OperationControllerPorts,
         unit: &VectorUnitPorts,
     ) {
-        let (Some(to), Some(from), Some(causal)) = (unit.input.length, controller.length_o, controller.causal_o) else {
-            m.unused(controller.begin_o);
-            return;
-        };
-        let length = m.reg("length_q", uint(from.width()));
+        let Some(to) = unit.input.length else { return };
+        let first = o.length.slice(0..bits_for(self.max_columns().into()));
+        let length = m.reg("length_q", first.ty());
         // A number beyond the row counts as all of it.
-        let row = m.wire("row_came", io.read.at(0).fire() & io.read.at(0).row_last);
-        let grows = m.wire("grows", row & causal & length.q.ne(self.max_columns()));
-        length.next(mux(controller.begin_o, from, mux(grows, length.q.wrapping_add(1), length.q)));
+        let x = io.shell.read.at(0);
+        let row = m.wire("row_came", x.fire() & x.row_last);
+        let grows = m.wire("grows", row & o.causal & length.q.ne(self.max_columns()));
+        length.next(mux(controller.begin_o, first, mux(grows, length.q.wrapping_add(1), length.q)));
         m.connect(to, length.q);
     }
 
-    fn gains(
-        &self,
-        m: &mut Module,
-        io: &VectorEnginePorts,
-        controller: &VectorControllerPorts,
-        unit: &VectorUnitPorts,
-    ) {
-        let (from, to) = (io.read.at(3), &unit.gain);
-        if let (Some(pairs), Some(biases)) = (controller.pairs_o, to.biases) {
+    fn gains(&self, m: &mut Module, io: &VectorEnginePorts, o: &VectorOperationPorts, unit: &VectorUnitPorts) {
+        let (from, to) = (io.shell.read.at(3), &unit.gain);
+        if let Some(biases) = to.biases {
             let reader = m.instance("u_gains", GainReader { axi: self.axi.clone() });
-            m.connect(reader.clear_i, io.abort_i);
-            m.connect(reader.pairs_i, pairs);
+            m.connect(reader.clear_i, io.shell.abort_i);
+            m.connect(reader.pairs_i, o.norm & o.kind.eq(2));
             m.connect_stream(&reader.input, &from);
             m.connect(to.valid, reader.output.valid);
             m.connect(reader.output.ready, to.ready);
@@ -219,6 +265,30 @@ impl VectorEngine {
         m.connect_each("gain_values", to.values, values);
         for unused in [from.bytes, from.row_last, from.last] {
             m.unused(unused);
+        }
+    }
+}
+
+/// What the lanes do; it means something while an operation is in hand.
+fn steps(m: &mut Module, o: &VectorOperationPorts, unit: &VectorUnitPorts) {
+    let to = &unit.steps;
+    for (port, value) in [
+        (to.scale, o.scales),
+        (to.add, o.add),
+        (to.activate, o.activate),
+        (to.multiply, o.multiply),
+        (to.norm, o.norm),
+        (to.gain, o.gain),
+        (to.format, o.format),
+        (to.scale_factor, o.scale),
+        (to.quantizer, o.quantizer),
+        (to.epsilon, o.epsilon),
+    ] {
+        m.connect(port, value);
+    }
+    for (port, value) in [(to.rotate, o.rotate), (to.kind, o.kind)] {
+        if let Some(port) = port {
+            m.connect(port, value);
         }
     }
 }

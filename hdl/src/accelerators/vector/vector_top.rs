@@ -1,13 +1,15 @@
 //! The vector accelerator: registers, shell, controller, lanes.
 
-use super::vector_controller::READERS;
-use super::vector_engine::VectorEngine;
-use super::vector_registers::VectorRegisters;
-use crate::blocks::common::bus::axi::AxiManagers;
-use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
+use super::vector_engine::{READERS, VectorEngine};
+use super::vector_registers::VectorFields;
+use crate::accelerators::engine::Engine;
+use crate::accelerators::registers::VectorCaps;
+use crate::accelerators::top::{Accelerator, Top, TopPorts, TopSpec, top_spec};
+use crate::blocks::common::bus::{AxiSpec, DmaSpec};
 use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
-use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell};
-use crate::lang::{About, Block, CatalogBlock, Module, Out, bit, parameters, ports};
+use crate::blocks::common::shell::JobShell;
+use crate::lang::operation::{Opcode, OperationBlock};
+use crate::lang::{About, Block, CatalogBlock, Group, Module, parameters, ports};
 
 parameters! {
     /// Elaboration parameters.
@@ -38,19 +40,6 @@ parameters! {
 }
 
 impl VectorTop {
-    fn shell(&self) -> JobShell {
-        JobShell {
-            axi: self.axi.clone(),
-            dma: self.dma.clone(),
-            ports: self.ports,
-            readers: READERS,
-            writers: 1,
-            read_beats: self.read_beats,
-            write_beats: self.write_beats,
-            descriptor_bytes: 128,
-        }
-    }
-
     /// The engine between the streams of the shell.
     #[must_use]
     pub fn engine(&self) -> VectorEngine {
@@ -65,15 +54,36 @@ impl VectorTop {
     }
 }
 
+impl Accelerator for VectorTop {
+    type Own = VectorFields;
+
+    fn shell(&self) -> JobShell {
+        JobShell {
+            axi: self.axi.clone(),
+            dma: self.dma.clone(),
+            ports: self.ports,
+            readers: READERS,
+            writers: 1,
+            read_beats: self.read_beats,
+            write_beats: self.write_beats,
+            descriptor_bytes: 128,
+        }
+    }
+
+    fn own_registers(&self) -> VectorCaps {
+        self.engine().caps(0x100)
+    }
+
+    fn operations(&self) -> Vec<Opcode> {
+        vec![Opcode { name: "vector".into(), number: 1, layout: self.engine().operation().layout() }]
+    }
+}
+
 ports! {
     /// Ports of [`VectorTop`].
     pub struct VectorTopPorts(p: &VectorTop) {
-        /// Bus of the host.
-        ctrl: AxiLiteSubordinate = 12,
-        /// Memory.
-        mem: AxiManagers = (p.ports, p.shell().port()),
-        /// Level: an enabled bit of STATUS is set.
-        irq_o: Out = bit(),
+        /// To the host and to memory.
+        top: Group<TopPorts, TopSpec> = top_spec(&p.shell()),
     }
 }
 
@@ -90,41 +100,10 @@ impl Block for VectorTop {
     };
 
     fn build(&self, m: &mut Module, io: &VectorTopPorts) {
-        let block = VectorRegisters {
-            lanes: self.engine().lanes(),
-            max_beats: self.max_beats,
-            function: self.lane.function as u32,
-            units: self.units.clone(),
-            bus: BusCaps::of(&self.axi, self.ports),
-        };
-        let registers = m.instance("u_registers", block);
-        let shell = m.instance("u_shell", self.shell());
-        m.connect(shell.opcodes_i, 1);
+        let top = Top::new(m, self, &io.top);
         let engine = m.instance("u_engine", self.engine());
-
-        m.connect(io.irq_o, registers.irq_o);
-        for (to, from) in io.mem.iter().zip(&shell.mem) {
-            to.connect(m, from);
-        }
-        shell.connect_registers(m, (&registers.ctrl, &io.ctrl), &registers.shell);
-
-        m.connect(engine.abort_i, shell.abort_o);
-        m.connect(engine.window_base_i, registers.shell.window_base);
-        m.connect(engine.window_limit_i, registers.shell.window_limit);
-        m.connect(shell.idle_i, engine.idle_o);
-        m.connect(shell.computing_i, engine.computing_o);
-        let counter = m.instance("u_overflows", EventCounters { counters: 1, ..EventCounters::default() });
-        m.connect(counter.clear_i, shell.host.began_o);
-        m.connect(counter.event_i.at(0), engine.overflow_o);
-        m.connect(registers.own.overflows, counter.count_o.at(0));
-        m.connect_stream(&engine.operation, &shell.operation);
-        m.connect_stream(&shell.operation_end, &engine.operation_end);
-        shell.dmas.read_command.connect(m, &engine.read_command);
-        engine.read.connect(m, &shell.dmas.read);
-        engine.read_end.connect(m, &shell.dmas.read_end);
-        shell.dmas.write_command.connect(m, &engine.write_command);
-        shell.dmas.write.connect(m, &engine.write);
-        engine.write_end.connect(m, &shell.dmas.write_end);
+        top.engines(m, &[Engine { name: "rows", opcodes: &[1], ports: &engine.shell }]);
+        top.count(m, 1, &[(engine.shell.overflows_o, top.registers.own.overflows)]);
     }
 }
 

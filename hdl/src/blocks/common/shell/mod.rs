@@ -9,6 +9,7 @@ pub mod job_shell;
 pub mod job_walker;
 pub mod operand_check;
 pub mod operand_list;
+pub mod operation_controller;
 pub mod shell_registers;
 
 pub use command_list::{CommandList, CommandListPorts};
@@ -20,4 +21,5 @@ pub use job_shell::{JobShell, JobShellPorts};
 pub use job_walker::{JobWalker, JobWalkerPorts};
 pub use operand_check::{Operand, OperandCheck, OperandCheckPorts, Verdict};
 pub use operand_list::{OperandList, OperandListPorts};
+pub use operation_controller::{OperationController, OperationControllerPorts, Own, Place, first_error};
 pub use shell_registers::{BusCaps, ShellFields, ShellRegisters, ShellRegistersPorts};

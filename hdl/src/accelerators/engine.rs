@@ -1,0 +1,229 @@
+//! Engines between the shell's streams: the ports that all of them have, and how several share one shell.
+
+use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec, RowBeat};
+use crate::blocks::common::shell::{JobShellPorts, Operation, OperationControllerPorts, OperationEnd, ShellFields};
+use crate::blocks::common::stream::Word;
+use crate::lang::{
+    Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream, bit, bits_for, or_all, ports,
+    reduce, select, uint,
+};
+
+/// What the ports of an engine depend on.
+#[derive(Clone, Debug)]
+pub struct EngineSpec {
+    /// The bus as a DMA sees it.
+    pub axi: AxiSpec,
+    /// Commands of the DMAs.
+    pub dma: DmaSpec,
+    /// DMAs that it reads with, the first ones of the shell.
+    pub readers: u32,
+    /// Most results of a cycle that are not exact; 0 counts as 1.
+    pub overflows: u32,
+}
+
+/// Words of an operation: a descriptor of 128 bytes without its header.
+pub const WORDS: u32 = 24;
+
+ports! {
+    /// The ports of an engine to the shell.
+    pub struct EnginePorts(p: &EngineSpec) {
+        /// Drops everything.
+        abort_i: In = bit(),
+        /// No operation is in hand, and nothing of one is inside.
+        idle_o: Out = bit(),
+        /// First byte that may be touched; steady while an operation is in hand.
+        window_base_i: In = uint(64),
+        /// Last byte that may be touched; steady while an operation is in hand.
+        window_limit_i: In = uint(64),
+        /// It computes in this cycle.
+        computing_o: Out = bit(),
+        /// Results of this cycle that are not exact.
+        overflows_o: Out = uint(bits_for(p.overflows.max(1).into())),
+        /// What to do; its fields stay up to its end.
+        operation: InStream<Operation> = WORDS,
+        /// How it ended.
+        operation_end: OutStream<OperationEnd> = (),
+        /// What to read.
+        read_command: OutStreams<DmaCommand> = (p.readers, (p.axi.clone(), p.dma.clone())),
+        /// The rows.
+        read: InStreams<RowBeat> = (p.readers, p.axi.clone()),
+        /// How reading ended.
+        read_end: InStreams<DmaCompletion> = (p.readers, p.axi.clone()),
+        /// Where to write.
+        write_command: OutStreams<DmaCommand> = (1, (p.axi.clone(), p.dma.clone())),
+        /// The rows.
+        write: OutStreams<Word> = (1, p.axi.data_width),
+        /// How writing ended.
+        write_end: InStreams<DmaCompletion> = (1, p.axi.clone()),
+    }
+}
+
+impl EnginePorts {
+    /// Gives operations, the window, aborts and ends of commands to the controller, and its ends to the shell.
+    #[track_caller]
+    pub fn control(&self, m: &mut Module, controller: &OperationControllerPorts) {
+        for (to, from) in [
+            (controller.abort_i, self.abort_i),
+            (controller.window_base_i, self.window_base_i),
+            (controller.window_limit_i, self.window_limit_i),
+            (controller.valid_i, self.operation.valid),
+            (self.operation.ready, controller.ready_o),
+            (controller.independent_i, self.operation.independent),
+        ] {
+            m.connect(to, from);
+        }
+        m.connect_stream(&self.operation_end, &controller.operation_end);
+        controller.read_end.connect(m, &self.read_end);
+        controller.write_end.connect(m, &self.write_end);
+    }
+
+    /// Gives all commands of the controller to the DMAs, as they are: no DMA takes others.
+    #[track_caller]
+    pub fn command(&self, m: &mut Module, controller: &OperationControllerPorts) {
+        self.read_command.connect(m, &controller.read_command);
+        self.write_command.connect(m, &controller.write_command);
+        m.for_each("other_command", controller.other_taken_i.count(), |m, k| {
+            m.connect(controller.other_taken_i.at(k), 0);
+        });
+    }
+}
+
+/// An engine inside a top.
+#[derive(Debug)]
+pub struct Engine<'a> {
+    /// Name of the wire that says that an operation is its own.
+    pub name: &'static str,
+    /// Numbers of its operations. The last engine of a top does all operations that no other one has.
+    pub opcodes: &'static [u32],
+    /// Its ports.
+    pub ports: &'a EnginePorts,
+}
+
+/// Operations on their way to the engines, and their ends.
+#[derive(Debug)]
+pub struct Operations {
+    /// Operations that come.
+    pub operation: Stream<Operation>,
+    /// Ends that go.
+    pub end: Stream<OperationEnd>,
+}
+
+/// Whether each of the streams is in use. At most one bit of `chosen` holds, and its stream is in use; otherwise the
+/// last one, which has no bit.
+fn used(chosen: &[Signal]) -> Vec<Signal> {
+    let others = chosen.iter().copied().reduce(|a, b| a | b).map(|any| !any);
+    chosen.iter().copied().chain(others).collect()
+}
+
+/// The value of the stream in use, of one value for each stream.
+fn of_used(chosen: &[Signal], values: &[Signal]) -> Signal {
+    let choices: Vec<(Signal, Signal)> = chosen.iter().copied().zip(values.iter().copied()).collect();
+    select(&choices, values[chosen.len()])
+}
+
+/// A stream to one of several: to the one whose bit of `chosen` holds, otherwise to the last one. At most one bit
+/// holds.
+pub(super) fn fork_all<B: Bundle>(m: &mut Module, name: &str, chosen: &[Signal], from: &Stream<B>, to: &[Stream<B>]) {
+    if let [only] = to {
+        return m.connect_stream(only, from);
+    }
+    for (here, to) in used(chosen).into_iter().zip(to) {
+        m.connect(to.valid, from.valid & here);
+    }
+    for (which, to) in to.iter().enumerate() {
+        to.data.drive(m, &format!("{name}_to_{which}"), &from.data);
+    }
+    let ready: Vec<Signal> = to.iter().map(|to| to.ready).collect();
+    m.connect(from.ready, of_used(chosen, &ready));
+}
+
+/// A stream from one of several, as [`fork_all`].
+pub(super) fn merge_all<B: Bundle>(
+    m: &mut Module,
+    (name, spec): (&str, &B::Spec),
+    chosen: &[Signal],
+    to: &Stream<B>,
+    from: &[Stream<B>],
+) {
+    if let [only] = from {
+        return m.connect_stream(to, only);
+    }
+    let valid: Vec<Signal> = from.iter().map(|from| from.valid).collect();
+    m.connect(to.valid, of_used(chosen, &valid));
+    let data: Vec<Signal> = from.iter().map(|from| from.data.pack()).collect();
+    let data = m.wire(name, of_used(chosen, &data));
+    let data = B::unpack(m, name, spec, data);
+    to.data.drive(m, &format!("{name}_used"), &data);
+    for (here, from) in used(chosen).into_iter().zip(from) {
+        m.connect(from.ready, to.ready & here);
+    }
+}
+
+/// Connects a shell to its engines: an operation, and the DMAs with it, belong to the engine that has its opcode; the
+/// others are idle. Returns which engine that is, a bit for each.
+pub(super) fn behind_shell(
+    m: &mut Module,
+    (axi, dma): (&AxiSpec, &DmaSpec),
+    shell: &JobShellPorts,
+    registers: &ShellFields,
+    operations: &Operations,
+    engines: &[Engine<'_>],
+) -> Vec<Signal> {
+    for own in engines {
+        m.connect(own.ports.abort_i, shell.abort_o);
+        m.connect(own.ports.window_base_i, registers.window_base);
+        m.connect(own.ports.window_limit_i, registers.window_limit);
+    }
+    let opcode = operations.operation.opcode;
+    let chosen: Vec<Signal> = engines[..engines.len().saturating_sub(1)]
+        .iter()
+        .map(|own| {
+            let own_opcodes: Vec<Signal> = own.opcodes.iter().map(|&number| opcode.eq(number)).collect();
+            m.wire(own.name, or_all(bit(), &own_opcodes))
+        })
+        .collect();
+    if chosen.is_empty() {
+        m.unused(opcode);
+    }
+    let computing: Vec<Signal> = engines.iter().map(|own| own.ports.computing_o).collect();
+    m.connect(shell.computing_i, or_all(bit(), &computing));
+    let all: Vec<_> = engines.iter().map(|own| own.ports.operation.clone()).collect();
+    fork_all(m, "operation", &chosen, &operations.operation, &all);
+    let all: Vec<_> = engines.iter().map(|own| own.ports.operation_end.clone()).collect();
+    merge_all(m, ("operation_end", &()), &chosen, &operations.end, &all);
+    let spec = (axi.clone(), dma.clone());
+    for k in 0..shell.dmas.read.count() {
+        let readers: Vec<&Engine<'_>> = engines.iter().filter(|own| k < own.ports.read.count()).collect();
+        // Where the last engine does not read with it, the turn means nothing, and some other engine has it.
+        let reads = engines.iter().zip(&chosen).filter(|(own, _)| k < own.ports.read.count());
+        let mut chosen: Vec<Signal> = reads.map(|(_, &chosen)| chosen).collect();
+        chosen.truncate(readers.len().saturating_sub(1));
+        let commands: Vec<_> = readers.iter().map(|own| own.ports.read_command.at(k)).collect();
+        let command = shell.dmas.read_command.at(k);
+        merge_all(m, (&format!("read_command_{k}"), &spec), &chosen, &command, &commands);
+        let all: Vec<_> = readers.iter().map(|own| own.ports.read.at(k)).collect();
+        fork_all(m, &format!("read_{k}"), &chosen, &shell.dmas.read.at(k), &all);
+        let ends: Vec<_> = readers.iter().map(|own| own.ports.read_end.at(k)).collect();
+        fork_all(m, &format!("read_end_{k}"), &chosen, &shell.dmas.read_end.at(k), &ends);
+    }
+    let commands: Vec<_> = engines.iter().map(|own| own.ports.write_command.at(0)).collect();
+    merge_all(m, ("write_command", &spec), &chosen, &shell.dmas.write_command.at(0), &commands);
+    let all: Vec<_> = engines.iter().map(|own| own.ports.write.at(0)).collect();
+    merge_all(m, ("write", &axi.data_width), &chosen, &shell.dmas.write.at(0), &all);
+    let ends: Vec<_> = engines.iter().map(|own| own.ports.write_end.at(0)).collect();
+    fork_all(m, "write_end", &chosen, &shell.dmas.write_end.at(0), &ends);
+    used(&chosen)
+}
+
+/// All engines are idle.
+pub(super) fn all_idle(engines: &[Engine<'_>]) -> Signal {
+    let idle: Vec<Signal> = engines.iter().map(|own| own.ports.idle_o).collect();
+    reduce(&idle, |a, b| a & b).unwrap_or(bit().lit(1))
+}
+
+/// Results of the engine in use that are not exact; `chosen` comes from [`behind_shell`].
+pub(super) fn overflows(chosen: &[Signal], engines: &[Engine<'_>]) -> Signal {
+    let width = engines.iter().map(|own| own.ports.overflows_o.width()).max().unwrap_or(1);
+    let counts: Vec<Signal> = engines.iter().map(|own| own.ports.overflows_o.extend(width)).collect();
+    of_used(&chosen[..chosen.len().saturating_sub(1)], &counts)
+}
