@@ -5,6 +5,7 @@ pub mod kelle;
 pub mod kllm;
 pub mod registers;
 mod rows;
+mod sizes;
 pub mod sparse;
 pub mod tender;
 pub mod titanus;
