@@ -121,17 +121,17 @@
 /* Writes of the job. */
 #define VECTOR_TOP_WRITE_WAITS 0x0a8u
 #define VECTOR_TOP_WRITE_WAITS_HIGH 0x0acu
-/* How it was built. */
-#define VECTOR_TOP_CAPS 0x100u
+/* Elements of a beat and beats of the longest row of the vector unit. */
+#define VECTOR_TOP_VECTOR_CAPS 0x100u
 /* Elements of a beat. Constant. */
-#define VECTOR_TOP_CAPS_LANES_SHIFT 0
-#define VECTOR_TOP_CAPS_LANES_MASK 0x0000ffffu
-#define VECTOR_TOP_CAPS_LANES_VALUE 0x8u
+#define VECTOR_TOP_VECTOR_CAPS_LANES_SHIFT 0
+#define VECTOR_TOP_VECTOR_CAPS_LANES_MASK 0x0000ffffu
+#define VECTOR_TOP_VECTOR_CAPS_LANES_VALUE 0x8u
 /* Beats of the longest row. Constant. */
-#define VECTOR_TOP_CAPS_MAX_BEATS_SHIFT 16
-#define VECTOR_TOP_CAPS_MAX_BEATS_MASK 0xffff0000u
-#define VECTOR_TOP_CAPS_MAX_BEATS_VALUE 0x40u
-/* How it was built. */
+#define VECTOR_TOP_VECTOR_CAPS_MAX_BEATS_SHIFT 16
+#define VECTOR_TOP_VECTOR_CAPS_MAX_BEATS_MASK 0xffff0000u
+#define VECTOR_TOP_VECTOR_CAPS_MAX_BEATS_VALUE 0x40u
+/* The activation, and steps that not every build has. */
 #define VECTOR_TOP_FUNCTION 0x104u
 /* What the step activate is: 0 GELU, 1 GELU by tanh, 2 SiLU, 3 tanh. Constant. */
 #define VECTOR_TOP_FUNCTION_FUNCTION_SHIFT 0
@@ -152,4 +152,174 @@
 /* Results of the job. */
 #define VECTOR_TOP_OVERFLOWS 0x108u
 #define VECTOR_TOP_OVERFLOWS_HIGH 0x10cu
+
+/* Descriptors of jobs, as they lie in memory: little endian, at multiples of 64. */
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "these structures are little endian"
+#endif
+
+#ifndef SNBZ_DESCRIPTORS
+#define SNBZ_DESCRIPTORS
+/* The first 4 bytes of every descriptor. */
+#define SNBZ_MAGIC 0x5a424e53u
+/* Version of descriptors. */
+#define SNBZ_DESCRIPTOR_VERSION 1u
+/* The tag is written to memory. */
+#define SNBZ_FLAG_TAG (1u << 0)
+/* The operation reads nothing that the operation before it writes. */
+#define SNBZ_FLAG_INDEPENDENT (1u << 1)
+/* Address of the descriptor: no multiple of 64, or outside of the window or of the bus. */
+#define SNBZ_ERROR_DESCRIPTOR 1u
+/* The descriptor does not begin with the magic bytes. */
+#define SNBZ_ERROR_MAGIC 2u
+/* The descriptor has another version. */
+#define SNBZ_ERROR_VERSION 3u
+/* There is no such operation. */
+#define SNBZ_ERROR_OPCODE 4u
+/* A flag or a field that must be 0 is not. */
+#define SNBZ_ERROR_RESERVED 5u
+/* Place of the tag: no multiple of 64, or outside of the window. */
+#define SNBZ_ERROR_TAG 6u
+/* The chain is longer than MAX_DESCRIPTORS. */
+#define SNBZ_ERROR_CHAIN 7u
+/* An address or stride of the operation is no multiple of 64. */
+#define SNBZ_ERROR_ALIGNMENT 8u
+/* A size of the operation is 0, does not fit into the buffers, or does not suit a step. */
+#define SNBZ_ERROR_SIZE 9u
+/* An operand or result of the operation lies outside of the window. */
+#define SNBZ_ERROR_WINDOW 10u
+/* A subordinate answered a read or write with SLVERR. */
+#define SNBZ_ERROR_SLVERR 11u
+/* Nothing answered at an address. */
+#define SNBZ_ERROR_DECERR 12u
+/* Memory, or an accelerator that a link waits for, did not answer in time. */
+#define SNBZ_ERROR_TIMEOUT 13u
+/* A result of the operation is not exact where the descriptor demands it. */
+#define SNBZ_ERROR_OVERFLOW 14u
+/* A field of the operation has a value that the device does not support. */
+#define SNBZ_ERROR_FIELD 15u
+#endif
+
+/* Rows of fp16 numbers through a list of steps. */
+#define VECTOR_TOP_OPCODE_VECTOR 1u
+/* Multiply by scale. */
+#define VECTOR_TOP_VECTOR_STEPS_SCALES_SHIFT 0
+#define VECTOR_TOP_VECTOR_STEPS_SCALES_MASK 0x00000001u
+/* Add the addends. */
+#define VECTOR_TOP_VECTOR_STEPS_ADD_SHIFT 1
+#define VECTOR_TOP_VECTOR_STEPS_ADD_MASK 0x00000002u
+/* Apply the function that the register FUNCTION names. */
+#define VECTOR_TOP_VECTOR_STEPS_ACTIVATE_SHIFT 2
+#define VECTOR_TOP_VECTOR_STEPS_ACTIVATE_MASK 0x00000004u
+/* Multiply by the factors. */
+#define VECTOR_TOP_VECTOR_STEPS_MULTIPLY_SHIFT 3
+#define VECTOR_TOP_VECTOR_STEPS_MULTIPLY_MASK 0x00000008u
+/* Norm the row, as kind says. */
+#define VECTOR_TOP_VECTOR_STEPS_NORM_SHIFT 4
+#define VECTOR_TOP_VECTOR_STEPS_NORM_MASK 0x00000010u
+/* The norm multiplies by the gains. Only with: norm and not kind = 1. */
+#define VECTOR_TOP_VECTOR_STEPS_GAIN_SHIFT 5
+#define VECTOR_TOP_VECTOR_STEPS_GAIN_MASK 0x00000020u
+/* Kind of the norm: 0 by the root mean square, 1 softmax, 2 layer norm. Only with: norm. */
+#define VECTOR_TOP_VECTOR_STEPS_KIND_SHIFT 6
+#define VECTOR_TOP_VECTOR_STEPS_KIND_MASK 0x000000c0u
+/* Format of the results: 0 fp16, 1 integers of 8 bits, 2 of 4 bits. */
+#define VECTOR_TOP_VECTOR_STEPS_FORMAT_SHIFT 8
+#define VECTOR_TOP_VECTOR_STEPS_FORMAT_MASK 0x00000300u
+/* Rotate pairs of neighbours by the angles. Only with: not (norm and kind = 1) and not multiply. */
+#define VECTOR_TOP_VECTOR_STEPS_ROTATE_SHIFT 10
+#define VECTOR_TOP_VECTOR_STEPS_ROTATE_MASK 0x00000400u
+/* In each row of a softmax one more element counts than in the row before. Only with: norm and kind = 1. */
+#define VECTOR_TOP_VECTOR_STEPS_CAUSAL_SHIFT 11
+#define VECTOR_TOP_VECTOR_STEPS_CAUSAL_MASK 0x00000800u
+/* An overflow is an error. */
+#define VECTOR_TOP_VECTOR_STEPS_EXACT_SHIFT 12
+#define VECTOR_TOP_VECTOR_STEPS_EXACT_MASK 0x00001000u
+/* Addend to the mean square or the variance, in units of 2^-48. */
+#define VECTOR_TOP_VECTOR_EPSILON_BITS_EPSILON_SHIFT 0
+#define VECTOR_TOP_VECTOR_EPSILON_BITS_EPSILON_MASK 0xffffffffffu
+struct vector_top_vector_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* Rows. */
+  uint32_t rows;
+  /* Elements of a row. */
+  uint32_t columns;
+  /* What is done with the elements, in the order of the steps. */
+  uint32_t steps;
+  /* Factor of all elements, fp16. */
+  uint16_t scale;
+  /* Factor of the results before they become integers, fp16. */
+  uint16_t quantizer;
+  /* Addend to the mean square or the variance, in units of 2^-48. */
+  uint64_t epsilon_bits;
+  /* Bytes from row to row of x. */
+  uint32_t x_stride;
+  /* Bytes from row to row of the addends. */
+  uint32_t addend_stride;
+  /* Rows of fp16. */
+  uint64_t x_address;
+  /* The addends: rows of fp16. */
+  uint64_t addend_address;
+  /* The factors: rows of fp16. Or angles: cosine and sine of each pair. */
+  uint64_t factor_address;
+  /* Bytes from row to row of the factors or angles. */
+  uint32_t factor_stride;
+  /* Bytes from row to row of the results. */
+  uint32_t out_stride;
+  /* Gains of the norm: one row of fp16 for all; of a layer norm one row of pairs of gain and bias. */
+  uint64_t gain_address;
+  /* Where the results go. */
+  uint64_t out_address;
+  /* Elements that count in a softmax: 1 to columns. */
+  uint32_t length;
+  /* 0. */
+  uint8_t reserved_116[12];
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct vector_top_vector_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, rows) == 32, "rows");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, columns) == 36, "columns");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, steps) == 40, "steps");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, scale) == 44, "scale");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, quantizer) == 46, "quantizer");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, epsilon_bits) == 48, "epsilon_bits");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, x_stride) == 56, "x_stride");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, addend_stride) == 60, "addend_stride");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, x_address) == 64, "x_address");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, addend_address) == 72, "addend_address");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, factor_address) == 80, "factor_address");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, factor_stride) == 88, "factor_stride");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, out_stride) == 92, "out_stride");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, gain_address) == 96, "gain_address");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, out_address) == 104, "out_address");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, length) == 112, "length");
+_Static_assert(offsetof(struct vector_top_vector_descriptor, reserved_116) == 116, "reserved_116");
+_Static_assert(sizeof(struct vector_top_vector_descriptor) == 128, "vector_top_vector_descriptor");
+#endif
 #endif

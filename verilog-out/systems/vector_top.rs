@@ -102,17 +102,17 @@ pub const WRITE_BEATS: u32 = 0x098;
 pub const READ_WAITS: u32 = 0x0a0;
 /// Writes of the job.
 pub const WRITE_WAITS: u32 = 0x0a8;
-/// How it was built.
-pub const CAPS: u32 = 0x100;
+/// Elements of a beat and beats of the longest row of the vector unit.
+pub const VECTOR_CAPS: u32 = 0x100;
 /// Elements of a beat. Constant.
-pub const CAPS_LANES: u32 = 0x0000ffff;
+pub const VECTOR_CAPS_LANES: u32 = 0x0000ffff;
 /// What it reads as.
-pub const CAPS_LANES_VALUE: u32 = 0x8;
+pub const VECTOR_CAPS_LANES_VALUE: u32 = 0x8;
 /// Beats of the longest row. Constant.
-pub const CAPS_MAX_BEATS: u32 = 0xffff0000;
+pub const VECTOR_CAPS_MAX_BEATS: u32 = 0xffff0000;
 /// What it reads as.
-pub const CAPS_MAX_BEATS_VALUE: u32 = 0x40;
-/// How it was built.
+pub const VECTOR_CAPS_MAX_BEATS_VALUE: u32 = 0x40;
+/// The activation, and steps that not every build has.
 pub const FUNCTION: u32 = 0x104;
 /// What the step activate is: 0 GELU, 1 GELU by tanh, 2 SiLU, 3 tanh. Constant.
 pub const FUNCTION_FUNCTION: u32 = 0x000000ff;
@@ -132,3 +132,224 @@ pub const FUNCTION_ROTARY: u32 = 0x00000400;
 pub const FUNCTION_ROTARY_VALUE: u32 = 0x0;
 /// Results of the job.
 pub const OVERFLOWS: u32 = 0x108;
+
+/// Descriptors of operations, as tables of their fields.
+pub mod operations {
+    /// Rows of fp16 numbers through a list of steps.
+    pub mod vector {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 1;
+        /// Rows. Right values of this build: 1 to 65535.
+        pub const ROWS: Field = Field {
+            name: "rows",
+            byte: 32,
+            low: 0,
+            width: 32,
+            when: Condition::Always,
+        };
+        /// Elements of a row. Right values of this build: 1 to 512.
+        pub const COLUMNS: Field = Field {
+            name: "columns",
+            byte: 36,
+            low: 0,
+            width: 32,
+            when: Condition::Always,
+        };
+        /// Multiply by scale.
+        pub const SCALES: Field = Field {
+            name: "scales",
+            byte: 40,
+            low: 0,
+            width: 1,
+            when: Condition::Always,
+        };
+        /// Add the addends.
+        pub const ADD: Field = Field {
+            name: "add",
+            byte: 40,
+            low: 1,
+            width: 1,
+            when: Condition::Always,
+        };
+        /// Apply the function that the register FUNCTION names.
+        pub const ACTIVATE: Field = Field {
+            name: "activate",
+            byte: 40,
+            low: 2,
+            width: 1,
+            when: Condition::Always,
+        };
+        /// Multiply by the factors.
+        pub const MULTIPLY: Field = Field {
+            name: "multiply",
+            byte: 40,
+            low: 3,
+            width: 1,
+            when: Condition::Always,
+        };
+        /// Norm the row, as kind says.
+        pub const NORM: Field = Field {
+            name: "norm",
+            byte: 40,
+            low: 4,
+            width: 1,
+            when: Condition::Always,
+        };
+        /// The norm multiplies by the gains.
+        pub const GAIN: Field = Field {
+            name: "gain",
+            byte: 40,
+            low: 5,
+            width: 1,
+            when: Condition::And(&Condition::Set("norm"), &Condition::Not(&Condition::Is("kind", 1))),
+        };
+        /// Kind of the norm: 0 by the root mean square, 1 softmax, 2 layer norm. Right values of this build: 0 to 2.
+        pub const KIND: Field = Field {
+            name: "kind",
+            byte: 40,
+            low: 6,
+            width: 2,
+            when: Condition::Set("norm"),
+        };
+        /// Format of the results: 0 fp16, 1 integers of 8 bits, 2 of 4 bits. Right values of this build: 0 to 2.
+        pub const FORMAT: Field = Field {
+            name: "format",
+            byte: 40,
+            low: 8,
+            width: 2,
+            when: Condition::Always,
+        };
+        /// Rotate pairs of neighbours by the angles.
+        pub const ROTATE: Field = Field {
+            name: "rotate",
+            byte: 40,
+            low: 10,
+            width: 1,
+            when: Condition::And(&Condition::Not(&Condition::And(&Condition::Set("norm"), &Condition::Is("kind", 1))), &Condition::Not(&Condition::Set("multiply"))),
+        };
+        /// In each row of a softmax one more element counts than in the row before.
+        pub const CAUSAL: Field = Field {
+            name: "causal",
+            byte: 40,
+            low: 11,
+            width: 1,
+            when: Condition::And(&Condition::Set("norm"), &Condition::Is("kind", 1)),
+        };
+        /// An overflow is an error.
+        pub const EXACT: Field = Field {
+            name: "exact",
+            byte: 40,
+            low: 12,
+            width: 1,
+            when: Condition::Always,
+        };
+        /// Factor of all elements, fp16.
+        pub const SCALE: Field = Field {
+            name: "scale",
+            byte: 44,
+            low: 0,
+            width: 16,
+            when: Condition::Always,
+        };
+        /// Factor of the results before they become integers, fp16.
+        pub const QUANTIZER: Field = Field {
+            name: "quantizer",
+            byte: 46,
+            low: 0,
+            width: 16,
+            when: Condition::Always,
+        };
+        /// Addend to the mean square or the variance, in units of 2^-48.
+        pub const EPSILON: Field = Field {
+            name: "epsilon",
+            byte: 48,
+            low: 0,
+            width: 40,
+            when: Condition::Always,
+        };
+        /// Bytes from row to row of x.
+        pub const X_STRIDE: Field = Field {
+            name: "x_stride",
+            byte: 56,
+            low: 0,
+            width: 32,
+            when: Condition::Always,
+        };
+        /// Bytes from row to row of the addends.
+        pub const ADDEND_STRIDE: Field = Field {
+            name: "addend_stride",
+            byte: 60,
+            low: 0,
+            width: 32,
+            when: Condition::Always,
+        };
+        /// Rows of fp16.
+        pub const X_ADDRESS: Field = Field {
+            name: "x_address",
+            byte: 64,
+            low: 0,
+            width: 64,
+            when: Condition::Always,
+        };
+        /// The addends: rows of fp16.
+        pub const ADDEND_ADDRESS: Field = Field {
+            name: "addend_address",
+            byte: 72,
+            low: 0,
+            width: 64,
+            when: Condition::Always,
+        };
+        /// The factors: rows of fp16. Or angles: cosine and sine of each pair.
+        pub const FACTOR_ADDRESS: Field = Field {
+            name: "factor_address",
+            byte: 80,
+            low: 0,
+            width: 64,
+            when: Condition::Always,
+        };
+        /// Bytes from row to row of the factors or angles.
+        pub const FACTOR_STRIDE: Field = Field {
+            name: "factor_stride",
+            byte: 88,
+            low: 0,
+            width: 32,
+            when: Condition::Always,
+        };
+        /// Bytes from row to row of the results.
+        pub const OUT_STRIDE: Field = Field {
+            name: "out_stride",
+            byte: 92,
+            low: 0,
+            width: 32,
+            when: Condition::Always,
+        };
+        /// Gains of the norm: one row of fp16 for all; of a layer norm one row of pairs of gain and bias.
+        pub const GAIN_ADDRESS: Field = Field {
+            name: "gain_address",
+            byte: 96,
+            low: 0,
+            width: 64,
+            when: Condition::Always,
+        };
+        /// Where the results go.
+        pub const OUT_ADDRESS: Field = Field {
+            name: "out_address",
+            byte: 104,
+            low: 0,
+            width: 64,
+            when: Condition::Always,
+        };
+        /// Elements that count in a softmax: 1 to columns.
+        pub const LENGTH: Field = Field {
+            name: "length",
+            byte: 112,
+            low: 0,
+            width: 32,
+            when: Condition::And(&Condition::Set("norm"), &Condition::Is("kind", 1)),
+        };
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[ROWS, COLUMNS, SCALES, ADD, ACTIVATE, MULTIPLY, NORM, GAIN, KIND, FORMAT, ROTATE, CAUSAL, EXACT, SCALE, QUANTIZER, EPSILON, X_STRIDE, ADDEND_STRIDE, X_ADDRESS, ADDEND_ADDRESS, FACTOR_ADDRESS, FACTOR_STRIDE, OUT_STRIDE, GAIN_ADDRESS, OUT_ADDRESS, LENGTH];
+    }
+}

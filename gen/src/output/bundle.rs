@@ -9,7 +9,7 @@ use hdl::lang::About;
 use serde::Serialize;
 use sim::files;
 
-use super::{Earlier, Package, package, registers};
+use super::{Earlier, Package, host, package};
 use crate::error::{Failure, Result};
 
 /// Where the files go, relative to one folder.
@@ -79,7 +79,7 @@ impl Bundle {
         let text =
             serde_json::to_string_pretty(&manifest).map_err(|e| Failure::Check(format!("manifest of {top}: {e}")))?;
         let mut described = vec![("json", text + "\n")];
-        described.extend(registers::files(&manifest)?);
+        described.extend(host::files(&manifest)?);
         let modules = design.verilog().into_iter().map(|f| (f.name, f.text)).collect();
         self.add_text(family, block, top, modules, described)
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::bundle::MODULES;
-use super::{Bundle, Layout, package, registers};
+use super::{Bundle, Layout, host, package};
 use crate::error::{Failure, Result};
 
 /// Files in the folder of a bundle that are not part of it; paths are relative to the folder.
@@ -47,7 +47,7 @@ impl Earlier {
         if bundle.layout() == Layout::Flat {
             for path in found.stale.iter().filter(|p| Kind::of(p) == Some(Kind::Manifest)) {
                 let files = manifest(&dir.join(path)).map(|m| modules(&m)).unwrap_or_default();
-                let beside = ["json", "f"].into_iter().chain(registers::extensions()).map(|e| path.with_extension(e));
+                let beside = ["json", "f"].into_iter().chain(host::extensions()).map(|e| path.with_extension(e));
                 let top = path.file_stem().unwrap_or_default().to_string_lossy();
                 let packaged = package::names(&top).into_iter().map(PathBuf::from);
                 let files = files.into_iter().map(PathBuf::from).chain(beside).chain(packaged);
@@ -141,7 +141,7 @@ impl Kind {
             "v" => Some(Self::Module),
             "f" => Some(Self::List),
             "json" => Some(Self::Manifest),
-            other => registers::extensions().any(|e| e == other).then_some(Self::Registers),
+            other => host::extensions().any(|e| e == other).then_some(Self::Registers),
         }
     }
 

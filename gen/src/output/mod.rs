@@ -6,7 +6,7 @@
 mod bundle;
 mod earlier;
 mod package;
-mod registers;
+mod host;
 mod templates;
 pub(crate) use templates::{bug, environment};
 

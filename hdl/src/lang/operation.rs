@@ -5,17 +5,16 @@
 
 mod condition;
 mod decoder;
+mod header;
 mod layout;
 mod macros;
 
 pub use condition::{Condition, built, is, opcode, set};
 pub use decoder::Decoder;
+pub use header::{FLAGS, HEADER, HEADER_BYTES, HeaderMember, MAGIC, VERSION};
 pub use layout::{Member, Opcode, OperationField, OperationLayout, Values};
 
 use super::block::Block;
-
-/// Bytes of a descriptor's header, which every operation has.
-pub const HEADER_BYTES: u32 = 32;
 
 /// A block that gives the fields of a descriptor their names, made by [`operation!`](crate::operation).
 pub trait OperationBlock: Block {

@@ -1,6 +1,8 @@
 //! A descriptor as bytes, and why one is refused.
 
-use crate::layout::{Field, header};
+use std::borrow::Cow;
+
+use crate::layout::{Field, check_reserved, header};
 use crate::{ALIGNMENT, ErrorCode, Window};
 
 /// Why the hardware would refuse a job.
@@ -10,7 +12,7 @@ pub struct Refusal {
     /// The value that `ERROR_CODE` would have.
     pub code: ErrorCode,
     /// The field, or what it belongs to.
-    pub field: &'static str,
+    pub field: Cow<'static, str>,
     /// Its value.
     pub value: String,
     /// Values that the hardware accepts.
@@ -24,7 +26,7 @@ impl Refusal {
         value: impl Into<String>,
         expected: impl Into<String>,
     ) -> Self {
-        Self { code, field, value: value.into(), expected: expected.into() }
+        Self { code, field: field.into(), value: value.into(), expected: expected.into() }
     }
 }
 
@@ -126,6 +128,11 @@ impl Descriptor {
             return Ok(());
         }
         Err(Refusal::new(ErrorCode::Size, field.name, value.to_string(), format!("1 to {most}")))
+    }
+
+    /// Checks that everything is 0 that must be; see [`check_reserved`].
+    pub(crate) fn check_reserved(&self, fields: &[Field], built: &dyn Fn(&str) -> bool) -> Result<(), Refusal> {
+        check_reserved(&self.bytes, fields, built)
     }
 
     /// Checks that fields are 0.

@@ -38,6 +38,9 @@
 //! Accelerators are not coherent with caches. A [`Bus`] therefore promises two things. A write to memory is visible to
 //! the device when the method returns, and a read returns the data that the device wrote.
 
+// Generated files name the crate as its users do.
+extern crate self as senbazuru_host;
+
 mod bus;
 mod chain;
 mod descriptor;

@@ -3,12 +3,12 @@
 mod caps;
 mod check;
 mod job;
-pub mod layout;
 /// Registers, the shell's included. The file is generated from the default configuration, and a test of the generator
-/// compares it with the hardware. `CAPS` and `FUNCTION` have the values of that configuration.
+/// compares it with the hardware. `VECTOR_CAPS` and `FUNCTION` have the values of that configuration.
 #[path = "generated/vector_top.rs"]
 pub mod registers;
 
 pub use caps::{Caps, Function, Units, overflows};
 pub use check::check;
+pub use registers::operations;
 pub use job::{Epsilon, Integer, Operand, VectorJob};

@@ -7,7 +7,7 @@ use crate::accelerators::engine::{EnginePorts, EngineSpec};
 use crate::accelerators::registers::VectorCaps;
 use crate::blocks::common::bus::{AxiSpec, DmaSpec};
 use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane, VectorUnit, VectorUnitPorts};
-use crate::blocks::common::shell::job_controller::job_error;
+use crate::blocks::common::shell::job_error;
 use crate::blocks::common::shell::{OperationController, OperationControllerPorts, Own, Place, first_error};
 use crate::lang::{About, Block, Group, Module, Signal, bit, bits_for, mux, or_all, parameters, ports, select, uint};
 

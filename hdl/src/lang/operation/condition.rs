@@ -11,8 +11,10 @@ use crate::lang::{Signal, bit};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
-    /// It holds, or it does not.
-    Fixed(bool),
+    /// It holds always.
+    Always,
+    /// The hardware has a part, by name; whether it does.
+    Built(String, bool),
     /// The field is not 0.
     Set(String),
     /// The field has this value.
@@ -45,10 +47,10 @@ pub fn opcode(number: u32) -> Condition {
     Condition::Opcode(number)
 }
 
-/// The hardware has what the field is for.
+/// The hardware has the part that the field is for, whose name is `part`.
 #[must_use]
-pub fn built(there: bool) -> Condition {
-    Condition::Fixed(there)
+pub fn built(part: &str, there: bool) -> Condition {
+    Condition::Built(part.into(), there)
 }
 
 impl BitAnd for Condition {
@@ -79,7 +81,8 @@ impl Condition {
     /// Whether it holds, with the values of fields that `field` gives, and the operation's number.
     pub fn holds(&self, field: &dyn Fn(&str) -> u64, number: u32) -> bool {
         match self {
-            Self::Fixed(holds) => *holds,
+            Self::Always => true,
+            Self::Built(_, there) => *there,
             Self::Set(name) => field(name) != 0,
             Self::Is(name, value) => field(name) == u64::from(*value),
             Self::Opcode(wanted) => number == *wanted,
@@ -92,7 +95,8 @@ impl Condition {
     /// The same in hardware.
     pub(super) fn signal(&self, field: &dyn Fn(&str) -> Signal, number: Option<Signal>) -> Signal {
         match self {
-            Self::Fixed(holds) => bit().lit(u32::from(*holds)),
+            Self::Always => bit().lit(1),
+            Self::Built(_, there) => bit().lit(u32::from(*there)),
             Self::Set(name) => field(name).any(),
             Self::Is(name, value) if field(name).width() == 1 => {
                 let field = field(name);
@@ -109,7 +113,7 @@ impl Condition {
     /// The fields it reads.
     pub(super) fn fields(&self) -> Vec<&str> {
         match self {
-            Self::Fixed(_) | Self::Opcode(_) => Vec::new(),
+            Self::Always | Self::Built(..) | Self::Opcode(_) => Vec::new(),
             Self::Set(name) | Self::Is(name, _) => vec![name],
             Self::Not(inner) => inner.fields(),
             Self::And(a, b) | Self::Or(a, b) => [a.fields(), b.fields()].concat(),
@@ -120,7 +124,7 @@ impl Condition {
     pub(super) fn reads_opcode(&self) -> bool {
         match self {
             Self::Opcode(_) => true,
-            Self::Fixed(_) | Self::Set(_) | Self::Is(..) => false,
+            Self::Always | Self::Built(..) | Self::Set(_) | Self::Is(..) => false,
             Self::Not(inner) => inner.reads_opcode(),
             Self::And(a, b) | Self::Or(a, b) => a.reads_opcode() || b.reads_opcode(),
         }
@@ -130,8 +134,8 @@ impl Condition {
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Fixed(true) => f.write_str("always"),
-            Self::Fixed(false) => f.write_str("never"),
+            Self::Always => f.write_str("always"),
+            Self::Built(part, _) => write!(f, "{part} is built"),
             Self::Set(name) => write!(f, "{name}"),
             Self::Is(name, value) => write!(f, "{name} = {value}"),
             Self::Opcode(number) => write!(f, "opcode = {number}"),
@@ -159,8 +163,8 @@ mod tests {
     fn conditions_read_as_text_and_hold_as_they_read() {
         let condition = set("norm") & !(is("kind", 1) | opcode(2));
         assert_eq!(condition.to_string(), "norm and not (kind = 1 or opcode = 2)");
-        assert_eq!((set("a") & (set("b") | built(false))).to_string(), "a and (b or never)");
-        assert_eq!((!set("a") & built(true)).to_string(), "not a and always");
+        assert_eq!((set("a") & (set("b") | built("part", false))).to_string(), "a and (b or part is built)");
+        assert_eq!((!set("a") & Condition::Always).to_string(), "not a and always");
         let holds = |norm: u64, kind: u64, number| {
             condition.holds(&|name| if name == "norm" { norm } else { kind }, number)
         };

@@ -70,7 +70,7 @@ impl Decoder {
         for (port, field) in fields.iter().zip(&layout.fields) {
             let value = raw(field);
             m.connect(*port, value.slice(0..field.used_width()));
-            let means = (field.when != Condition::Fixed(true)).then(|| {
+            let means = (field.when != Condition::Always).then(|| {
                 let means = field.when.signal(&by_name, self.opcode);
                 m.wire(&format!("{}_counts", field.name), means)
             });

@@ -198,7 +198,7 @@ impl OperationLayout {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{built, set};
+    use super::super::set;
     use super::*;
 
     fn table(members: &[(&str, u32, u32)], fields: &[(&str, u32, u32, u32, Values)]) -> OperationLayout {
@@ -217,7 +217,7 @@ mod tests {
                     low,
                     width,
                     values,
-                    when: built(true),
+                    when: Condition::Always,
                     meaning: String::new(),
                 })
                 .collect(),

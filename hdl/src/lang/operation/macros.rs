@@ -102,7 +102,7 @@ macro_rules! operation {
                     }),*],
                     fields: vec![$({
                         let (width, values) = <table::$kind as table::OperationKind>::layout($value);
-                        let when = table::Condition::Fixed(true);
+                        let when = table::Condition::Always;
                         $(let when = { let _ = when; $when };)?
                         table::OperationField {
                             name: stringify!($field).into(),

@@ -42,7 +42,7 @@ impl Units {
 /// Parameters of the build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caps {
-    /// Opcode of the operation: [`OPCODE_VALUE`](super::layout::OPCODE_VALUE) in `vector_top`, another one in other
+    /// Opcode of the operation: [`OPCODE`](super::operations::vector::OPCODE) in `vector_top`, another one in other
     /// accelerators.
     pub opcode: u8,
     /// Elements of a beat.
@@ -62,13 +62,13 @@ impl Caps {
     /// The bus fails, or another device is there.
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
         device.identify_as(registers::VERSION_ACCELERATOR_VALUE)?;
-        let caps = device.read(registers::CAPS)?;
+        let caps = device.read(registers::VECTOR_CAPS)?;
         let field = |mask: u32| (caps & mask) >> mask.trailing_zeros();
         let function = device.read(registers::FUNCTION)?;
         Ok(Self {
-            opcode: super::layout::OPCODE_VALUE,
-            lanes: field(registers::CAPS_LANES),
-            max_beats: field(registers::CAPS_MAX_BEATS),
+            opcode: super::operations::vector::OPCODE,
+            lanes: field(registers::VECTOR_CAPS_LANES),
+            max_beats: field(registers::VECTOR_CAPS_MAX_BEATS),
             function: function & registers::FUNCTION_FUNCTION,
             units: Units::of(function),
         })

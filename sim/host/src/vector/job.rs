@@ -2,7 +2,8 @@
 
 use half::f16;
 
-use super::{Caps, check, layout as l};
+use super::check::{LAYER_NORM, SOFTMAX};
+use super::{Caps, check, operations::vector as v};
 use crate::{Descriptor, ErrorCode, Refusal, Window};
 
 /// Where rows are.
@@ -28,7 +29,7 @@ impl Epsilon {
             return Ok(Self(units));
         }
         let expected = "below 2^40 units of 2^-48";
-        Err(Refusal::new(ErrorCode::Reserved, l::EPSILON.name, units.to_string(), expected))
+        Err(Refusal::new(ErrorCode::Reserved, v::EPSILON.name, units.to_string(), expected))
     }
 
     /// The multiple of 2^-48 that is nearest to a number.
@@ -40,7 +41,7 @@ impl Epsilon {
         if (0.0..2f64.powi(40)).contains(&units) && value >= 0.0 {
             return Ok(Self(units as u64));
         }
-        Err(Refusal::new(ErrorCode::Reserved, l::EPSILON.name, value.to_string(), "from 0 to less than 2^-8"))
+        Err(Refusal::new(ErrorCode::Reserved, v::EPSILON.name, value.to_string(), "from 0 to less than 2^-8"))
     }
 }
 
@@ -190,40 +191,41 @@ impl VectorJob {
     /// The hardware would refuse it: which field is wrong, and what would be right.
     pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
         let mut d = Descriptor::new(caps.opcode);
-        let mut steps = u64::from(self.exact) << l::EXACT_BIT | u64::from(self.activate) << l::ACTIVATE_BIT;
-        d.set(l::ROWS, self.rows.into());
-        d.set(l::COLUMNS, self.columns.into());
-        let mut operand = |d: &mut Descriptor, at: Option<Operand>, address, stride, bit: Option<u32>| {
-            let Some(at) = at else { return };
+        d.set(v::EXACT, self.exact.into());
+        d.set(v::ACTIVATE, self.activate.into());
+        d.set(v::ROWS, self.rows.into());
+        d.set(v::COLUMNS, self.columns.into());
+        for (at, address, stride, step) in [
+            (Some(self.x), v::X_ADDRESS, v::X_STRIDE, None),
+            (self.addends, v::ADDEND_ADDRESS, v::ADDEND_STRIDE, Some(v::ADD)),
+            (self.factors, v::FACTOR_ADDRESS, v::FACTOR_STRIDE, Some(v::MULTIPLY)),
+            (self.angles, v::FACTOR_ADDRESS, v::FACTOR_STRIDE, Some(v::ROTATE)),
+            (Some(self.out), v::OUT_ADDRESS, v::OUT_STRIDE, None),
+        ] {
+            let Some(at) = at else { continue };
             d.set(address, at.address);
             d.set(stride, at.stride.into());
-            steps |= bit.map_or(0, |bit| 1 << bit);
-        };
-        operand(&mut d, Some(self.x), l::X_ADDRESS, l::X_STRIDE, None);
-        operand(&mut d, self.addends, l::ADDEND_ADDRESS, l::ADDEND_STRIDE, Some(l::ADD_BIT));
-        operand(&mut d, self.factors, l::FACTOR_ADDRESS, l::FACTOR_STRIDE, Some(l::MULTIPLY_BIT));
-        operand(&mut d, self.angles, l::FACTOR_ADDRESS, l::FACTOR_STRIDE, Some(l::ROTATE_BIT));
-        operand(&mut d, Some(self.out), l::OUT_ADDRESS, l::OUT_STRIDE, None);
+            if let Some(step) = step {
+                d.set(step, 1);
+            }
+        }
         if let Some(scale) = self.scale {
-            steps |= 1 << l::SCALE_BIT;
-            d.set(l::SCALE, scale.to_bits().into());
+            d.set(v::SCALES, 1);
+            d.set(v::SCALE, scale.to_bits().into());
         }
         if let Some(norm) = self.norm {
-            let kind = match norm {
-                Norm::Rms(..) => l::RMS_NORM,
-                Norm::Softmax(..) => l::SOFTMAX,
-                Norm::Layer(..) => l::LAYER_NORM,
-            };
-            steps |= 1 << l::NORM_BIT | u64::from(kind) << l::KIND_BIT;
+            d.set(v::NORM, 1);
             match norm {
                 Norm::Softmax(length, causal) => {
-                    steps |= u64::from(causal) << l::CAUSAL_BIT;
-                    d.set(l::LENGTH, length.into());
+                    d.set(v::KIND, SOFTMAX);
+                    d.set(v::CAUSAL, causal.into());
+                    d.set(v::LENGTH, length.into());
                 }
                 Norm::Rms(epsilon, gains) | Norm::Layer(epsilon, gains) => {
-                    steps |= u64::from(gains.is_some()) << l::GAIN_BIT;
-                    d.set(l::EPSILON, epsilon.0);
-                    d.set(l::GAIN_ADDRESS, gains.unwrap_or(0));
+                    d.set(v::KIND, if matches!(norm, Norm::Layer(..)) { LAYER_NORM } else { 0 });
+                    d.set(v::GAIN, gains.is_some().into());
+                    d.set(v::EPSILON, epsilon.0);
+                    d.set(v::GAIN_ADDRESS, gains.unwrap_or(0));
                 }
             }
         }
@@ -232,10 +234,9 @@ impl VectorJob {
                 Integer::Int8 => 1,
                 Integer::Int4 => 2,
             };
-            steps |= format << l::FORMAT_BIT;
-            d.set(l::QUANTIZER, quantizer.to_bits().into());
+            d.set(v::FORMAT, format);
+            d.set(v::QUANTIZER, quantizer.to_bits().into());
         }
-        d.set(l::STEPS, steps);
         check(&d, caps, window)?;
         Ok(d)
     }

@@ -1,6 +1,6 @@
 //! Requests the operands of an operation from the DMAs, and knows when all commands have ended, or which error came.
 
-use super::job_controller::job_error;
+use super::job_error;
 use crate::blocks::common::bus::dma::dma_error;
 use crate::lang::{
     About, Block, In, InArray, Index, Module, Out, OutArray, Signal, Timing, bit, bits_for, mux, parameters, ports,

@@ -17,51 +17,16 @@
 mod properties;
 
 use super::job_host::JobHostPorts;
+pub use super::job_error;
 use super::shell_registers::{ID, VERSION};
 use crate::blocks::common::bus::dma::dma_error;
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec, RowBeat};
 use crate::blocks::common::stream::Word;
+use crate::lang::operation::HEADER_BYTES;
 use crate::lang::{
     About, Block, CatalogBlock, Field, FieldArray, Group, In, InStream, Module, Out, OutStream, Proof, Reg, Signal,
     Stream, bit, bits_for, bundle, cat, multiple_of, mux, or_all, parameters, ports, select, uint,
 };
-
-/// Why a job ended, `ERROR_CODE`.
-pub mod job_error {
-    /// Address of the descriptor: no multiple of 64, or outside of the window.
-    pub const DESCRIPTOR: u32 = 1;
-    /// The descriptor does not begin with the magic bytes.
-    pub const MAGIC: u32 = 2;
-    /// The descriptor has another version.
-    pub const VERSION: u32 = 3;
-    /// There is no such operation.
-    pub const OPCODE: u32 = 4;
-    /// A flag or a field that must be 0 is not.
-    pub const RESERVED: u32 = 5;
-    /// Place of the tag: no multiple of 64, or outside of the window.
-    pub const TAG: u32 = 6;
-    /// The chain is longer than MAX_DESCRIPTORS.
-    pub const CHAIN: u32 = 7;
-    /// An address or stride of the operation is no multiple of 64.
-    pub const ALIGNMENT: u32 = 8;
-    /// A size of the operation is 0, or more than the buffers hold.
-    pub const SIZE: u32 = 9;
-    /// Something of the operation lies outside of the window.
-    pub const WINDOW: u32 = 10;
-    /// A subordinate answered a read or write with SLVERR.
-    pub const SLVERR: u32 = 11;
-    /// Nothing answered at an address.
-    pub const DECERR: u32 = 12;
-    /// Memory did not answer in time.
-    pub const TIMEOUT: u32 = 13;
-    /// A result of the operation is not exact where the descriptor demands it.
-    pub const OVERFLOW: u32 = 14;
-    /// A field of the operation is not one of its values.
-    pub const FIELD: u32 = 15;
-}
-
-/// Bytes of the header, which the operation does not see.
-pub const HEADER_BYTES: u32 = 32;
 
 parameters! {
     /// Elaboration parameters.

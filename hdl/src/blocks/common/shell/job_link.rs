@@ -13,7 +13,8 @@
 //! | 3, other bits | 0 |
 //! | other words | 0 |
 
-use super::job_controller::{Operation, OperationEnd, job_error};
+use super::job_controller::{Operation, OperationEnd};
+use super::job_error;
 use crate::lang::{
     About, Block, Bundle, CatalogBlock, Field, In, InStream, Module, Out, OutStream, Proof, Signal, bit, bundle, mux,
     or_all, parameters, ports, select, uint,

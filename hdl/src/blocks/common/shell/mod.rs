@@ -3,6 +3,7 @@
 pub mod command_list;
 pub mod event_counters;
 pub mod job_controller;
+pub mod job_error;
 pub mod job_host;
 pub mod job_link;
 pub mod job_shell;

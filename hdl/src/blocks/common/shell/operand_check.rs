@@ -1,6 +1,6 @@
 //! Checks that the rows of an operand lie inside the window.
 
-use super::job_controller::job_error;
+use super::job_error;
 use crate::blocks::common::bus::{AxiSpec, DmaSpec};
 use crate::lang::{
     About, Block, CatalogBlock, Field, In, InStream, Module, OutStream, Proof, Timing, bit, bits_for, bundle, mux,

@@ -3,7 +3,8 @@
 //! The accelerator supplies what is its own: why fields are wrong, the places of operands and commands, how many
 //! commands each DMA gets, and when its parts are done.
 
-use super::job_controller::{OperationEnd, job_error};
+use super::job_controller::OperationEnd;
+use super::job_error;
 use super::operand_check::{Operand, OperandCheck};
 use super::{CommandList, OperandList, OperandListPorts};
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec};

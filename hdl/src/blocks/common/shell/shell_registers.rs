@@ -4,6 +4,7 @@
 //! `RegisterPorts<ShellFields>` and one for its own registers, and gives both to one [`serve`].
 
 use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, serve};
+use crate::lang::operation;
 use crate::lang::registers::{Command, Constant, Pulse, ReadOnly, ReadWrite, Sticky};
 use crate::lang::{
     About, Block, CatalogBlock, Module, Out, RegisterPorts, Signal, Timing, bit, parameters, ports, power_of_two,
@@ -11,10 +12,10 @@ use crate::lang::{
 };
 
 /// The value of `ID`: the bytes `SNBZ`.
-pub const ID: u64 = 0x5a42_4e53;
+pub const ID: u64 = operation::MAGIC as u64;
 
 /// Version of the registers and of the header of descriptors.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = operation::VERSION as u64;
 
 /// Bytes from the first register to where an accelerator's own may begin.
 pub const OWN_REGISTERS: u32 = 0x100;

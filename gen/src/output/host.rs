@@ -1,20 +1,24 @@
-//! The files that describe registers: C header, Rust constants, table, SystemRDL. All come from the register map that the
-//! hardware was made of.
+//! The files for the software side of a design: C header, Rust constants, table, SystemRDL. All come from the register map
+//! and the tables of operations that the hardware was made of.
+
+mod operations;
 
 use hdl::emit::Manifest;
 use hdl::lang::registers::{Access, Register, RegisterField};
 use minijinja::value::Serde;
 use serde::Serialize;
 
+use operations::{OperationData, Shared};
+
 use super::templates;
 use crate::error::Result;
 
 /// Templates by the extension of the file they make.
 const TEMPLATES: [(&str, &str); 4] = [
-    ("h", include_str!("../../templates/registers.h")),
-    ("rs", include_str!("../../templates/registers.rs")),
-    ("md", include_str!("../../templates/registers.md")),
-    ("rdl", include_str!("../../templates/registers.rdl")),
+    ("h", include_str!("../../templates/host.h")),
+    ("rs", include_str!("../../templates/host.rs")),
+    ("md", include_str!("../../templates/host.md")),
+    ("rdl", include_str!("../../templates/host.rdl")),
 ];
 
 /// Extensions of the files that a design with registers has beside its manifest.
@@ -31,6 +35,8 @@ struct Data<'a> {
     guard: String,
     registers: Vec<RegisterData<'a>>,
     legend: String,
+    operations: Vec<OperationData>,
+    shared: Shared,
 }
 
 #[derive(Serialize)]
@@ -145,8 +151,10 @@ pub(super) fn files(manifest: &Manifest) -> Result<Vec<(&'static str, String)>> 
         prefix,
         legend: legend.collect::<Vec<_>>().join(", ") + ".",
         registers,
+        operations: manifest.operations.iter().map(OperationData::from).collect(),
+        shared: Shared::default(),
     };
-    let bug = templates::bug("registers");
+    let bug = templates::bug("the software side");
     let mut environment = templates::environment().map_err(&bug)?;
     environment.add_filter("hex", |value: u64, digits: usize| format!("{value:0digits$x}"));
     environment.add_filter("rdl", |text: &str| text.replace('\\', "\\\\").replace('"', "\\\""));
