@@ -4,7 +4,6 @@ pub mod engine;
 //pub mod kelle;
 //pub mod kllm;
 pub mod registers;
-pub mod reduce;
 mod rows;
 mod sizes;
 //pub mod sparse;

@@ -43,12 +43,14 @@ use super::job::{DESCRIPTOR_BYTES, Fields};
 use super::memory::{BusError, Memory};
 use super::vector_top::Operation as RowsOperation;
 pub use bus::{Dma, Turns};
-pub(super) use bus::{Ports, Reader, Writer};
-pub(super) use flow::{Flow, end};
+pub use bus::{Ports, Reader, Writer};
+pub use flow::{Flow, end};
 use rows::Rows;
 pub use rows::{Frame, Unit};
-pub(super) use stream::{Converter, Packets, Way, Words};
-pub(super) use times::{Times, extend, latest};
+pub use stream::Converter;
+pub(super) use stream::{Packets, Way, Words};
+pub(super) use times::extend;
+pub use times::{Times, latest};
 
 /// Operands of an operation on rows: four that are read, and the results.
 const ROW_OPERANDS: u64 = 5;
@@ -84,7 +86,7 @@ pub struct Spent<O> {
 }
 
 /// The operations of an accelerator, and their times.
-pub(super) trait Timed {
+pub trait Timed {
     /// An operation.
     type Operation;
 
@@ -92,6 +94,9 @@ pub(super) trait Timed {
     fn opcodes(&self) -> u8;
 
     /// Checks an operation.
+    ///
+    /// # Errors
+    /// The code of the first check that fails.
     fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Self::Operation, u8>;
 
     /// The cycle in which the last command of an operation ends, if the operation is handed over in cycle `now`.
@@ -102,7 +107,12 @@ impl Shell {
     /// Cycles of the job at `job`, descriptor by descriptor. Their sum is the value of the register CYCLES: it counts
     /// from the cycle after the start to the last cycle of the job. `turns` stay from job to job. The results of
     /// operations are not computed here, so a chain must not change itself.
-    pub(super) fn job<T: Timed>(
+    /// # Errors
+    /// The code with which the job ends, if a descriptor or an operation is not valid.
+    ///
+    /// # Panics
+    /// The bus is wider than 64 bytes.
+    pub fn job<T: Timed>(
         &self,
         timed: &T,
         limits: Limits,
@@ -157,18 +167,21 @@ impl Shell {
 
     /// Cycles from an operation to the first cycle after its checks: one for the fields, 19 for an operand, one for an
     /// operand that is not used.
-    pub(super) fn checks(used: u64, operands: u64) -> u64 {
+    #[must_use]
+    pub fn checks(used: u64, operands: u64) -> u64 {
         1 + 19 * used + (operands - used)
     }
 
     /// The read DMAs, before they have a command.
-    pub(super) fn readers(&self, turns: &Turns) -> (Vec<Reader>, Ports) {
+    #[must_use]
+    pub fn readers(&self, turns: &Turns) -> (Vec<Reader>, Ports) {
         let readers = vec![Reader::new(self.reads, self.bus_bytes); self.readers];
         (readers, Ports::new(self.latency, self.ports, self.readers, turns))
     }
 
     /// The write DMA.
-    pub(super) fn writer(&self) -> Writer {
+    #[must_use]
+    pub fn writer(&self) -> Writer {
         Writer::new(self.writes, self.bus_bytes, self.latency)
     }
 

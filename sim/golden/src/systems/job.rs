@@ -143,9 +143,10 @@ impl<O> Executed<O> {
 
 /// The codes of all errors, each once.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Codes(Vec<u8>);
+pub struct Codes(Vec<u8>);
 
 impl Codes {
+    /// Notes a code.
     pub fn note(&mut self, code: u8) {
         if !self.0.contains(&code) {
             self.0.push(code);
@@ -162,6 +163,8 @@ impl Codes {
         None
     }
 
+    /// All of them, in the order in which they were noted.
+    #[must_use]
     pub fn all(self) -> Vec<u8> {
         self.0
     }

@@ -2,27 +2,33 @@
 
 use crate::common::bus::Command;
 use crate::common::shell::job_controller::code;
-pub(super) use crate::common::shell::operand_check::check;
+pub use crate::common::shell::operand_check::check;
 use crate::common::shell::operand_check::reach;
 
-/// Checks the sizes on which later checks depend.
-pub(super) fn sizes(sizes: &[(u32, u32)]) -> Result<(), u8> {
+/// Checks the sizes on which later checks depend: pairs of a size and the largest right one.
+///
+/// # Errors
+/// The code of a size that is 0 or too large.
+pub fn sizes(sizes: &[(u32, u32)]) -> Result<(), u8> {
     let right = sizes.iter().all(|&(size, most)| (1..=most).contains(&size));
     if right { Ok(()) } else { Err(code::SIZE) }
 }
 
 /// A single row.
-pub(super) fn row(address: u64, row_bytes: u64) -> Command {
+#[must_use]
+pub fn row(address: u64, row_bytes: u64) -> Command {
     Command { address, row_bytes, rows: 1, stride: 0 }
 }
 
 /// Whether no byte is in two of the rows.
-pub(super) fn are_apart(rows: &Command) -> bool {
+#[must_use]
+pub fn are_apart(rows: &Command) -> bool {
     rows.rows == 1 || rows.stride >= rows.row_bytes
 }
 
 /// Whether a byte is in rows of both.
-pub(super) fn overlap(a: &Command, b: &Command) -> bool {
+#[must_use]
+pub fn overlap(a: &Command, b: &Command) -> bool {
     let ((a_first, a_last), (b_first, b_last)) = (reach(a), reach(b));
     if a_first > b_last || b_first > a_last {
         return false;

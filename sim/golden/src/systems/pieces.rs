@@ -6,10 +6,10 @@ use super::job::Codes;
 use super::memory::Memory;
 
 /// Bytes of a piece.
-pub(super) const PIECE: usize = 64;
+pub const PIECE: usize = 64;
 
 /// The bytes of a row that the bus delivered.
-pub(super) struct Loaded {
+pub struct Loaded {
     bytes: Vec<u8>,
     /// For each piece, whether it is there.
     good: Vec<bool>,
@@ -17,7 +17,7 @@ pub(super) struct Loaded {
 
 impl Loaded {
     /// Reads a row of an operand. The row begins at a multiple of the piece.
-    pub(super) fn row(rows: &Command, row: u64, memory: &mut dyn Memory, codes: &mut Codes) -> Self {
+    pub fn row(rows: &Command, row: u64, memory: &mut dyn Memory, codes: &mut Codes) -> Self {
         let mut address = rows.address + row * rows.stride;
         let mut bytes = vec![0; rows.row_bytes as usize];
         let mut read = |piece: &mut [u8]| {
@@ -30,35 +30,35 @@ impl Loaded {
     }
 
     /// Some of the bytes, if all of them are there.
-    pub(super) fn get(&self, range: std::ops::Range<usize>) -> Option<&[u8]> {
+    pub fn get(&self, range: std::ops::Range<usize>) -> Option<&[u8]> {
         let good = self.good[range.start / PIECE..range.end.div_ceil(PIECE)].iter().all(|&good| good);
         good.then(|| &self.bytes[range])
     }
 
     /// The pieces that are there.
-    pub(super) fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+    pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
         self.bytes.chunks(PIECE).zip(&self.good).filter_map(|(piece, &good)| good.then_some(piece))
     }
 
     /// How many bytes come before the first missing piece.
-    pub(super) fn first_bytes(&self) -> usize {
+    pub fn first_bytes(&self) -> usize {
         let pieces = self.good.iter().take_while(|&&good| good).count();
         self.bytes.len().min(pieces * PIECE)
     }
 
     /// All bytes, with arbitrary values for missing pieces.
-    pub(super) fn any(&self) -> &[u8] {
+    pub fn any(&self) -> &[u8] {
         &self.bytes
     }
 
     /// All of the bytes, if none is missing.
-    pub(super) fn whole(&self) -> Option<&[u8]> {
+    pub fn whole(&self) -> Option<&[u8]> {
         self.get(0..self.bytes.len())
     }
 }
 
 /// Writes the first bytes of a row.
-pub(super) fn store(rows: &Command, row: u64, bytes: &[u8], memory: &mut dyn Memory, codes: &mut Codes) {
+pub fn store(rows: &Command, row: u64, bytes: &[u8], memory: &mut dyn Memory, codes: &mut Codes) {
     let mut address = rows.address + row * rows.stride;
     for piece in bytes.chunks(PIECE) {
         codes.bus(memory.write(address, piece));

@@ -89,7 +89,7 @@ impl Bursts {
 
 /// A read DMA.
 #[derive(Clone, Debug)]
-pub(in crate::systems) struct Reader {
+pub struct Reader {
     bursts: Bursts,
     /// When each burst reached the arbiter, and when it had its turn.
     waiting: Times,
@@ -101,6 +101,8 @@ pub(in crate::systems) struct Reader {
 }
 
 impl Reader {
+    /// A DMA without commands, on a bus of so many bytes.
+    #[must_use]
     pub fn new(dma: Dma, bus_bytes: u64) -> Self {
         let (waiting, turns, came, left) = Default::default();
         Self { bursts: Bursts::new(dma, bus_bytes), waiting, turns, came, left }
@@ -131,6 +133,7 @@ impl Reader {
         latest([self.came.behind(n, 2), self.left.behind(n - 1, 1)])
     }
 
+    /// Finds all times that follow from known times. Returns whether there were any.
     pub fn advance(&mut self) -> bool {
         let mut moved = self.bursts.check(&self.left);
         extend!(moved, self.bursts.asked, self.next_asked());
@@ -221,7 +224,7 @@ impl Port {
 /// The read halves of the ports: reader k is on port k modulo their number. The reader of descriptors is the first
 /// manager of the first port.
 #[derive(Clone, Debug)]
-pub(in crate::systems) struct Ports {
+pub struct Ports {
     latency: u64,
     ports: Vec<Port>,
 }
@@ -267,7 +270,7 @@ impl Ports {
 
 /// A write DMA that has the port for itself.
 #[derive(Clone, Debug)]
-pub(in crate::systems) struct Writer {
+pub struct Writer {
     bursts: Bursts,
     latency: u64,
     /// When each beat came. The caller that brings it adds the time.
@@ -279,6 +282,8 @@ pub(in crate::systems) struct Writer {
 }
 
 impl Writer {
+    /// A DMA without commands, before a memory that answers after `latency` cycles.
+    #[must_use]
     pub fn new(dma: Dma, bus_bytes: u64, latency: u64) -> Self {
         let (came, sent, answered) = Default::default();
         Self { bursts: Bursts::new(dma, bus_bytes), latency, came, sent, answered }
@@ -307,6 +312,7 @@ impl Writer {
         latest([bursts.entered.behind(command, 2), self.sent.behind(room, 1), self.came.behind(n - 1, 1)])
     }
 
+    /// Finds all times that follow from known times. Returns whether there were any.
     pub fn advance(&mut self) -> bool {
         let mut moved = self.bursts.check(&self.answered);
         loop {

@@ -3,7 +3,7 @@
 use super::bus::{Ports, Reader, Turns};
 
 /// An operation whose times are computed.
-pub(in crate::systems) trait Flow {
+pub trait Flow {
     /// Finds all times that follow from known times. Returns whether there were any.
     fn advance(&mut self) -> bool;
 
@@ -16,7 +16,7 @@ pub(in crate::systems) trait Flow {
 
 /// The cycle in which the last command of an operation ends; `turns` then has whose turn it is. All that follows from
 /// the turns so far is known before the next turn is given. Events that are not known yet happen after that turn.
-pub(in crate::systems) fn end(mut flow: impl Flow, turns: &mut Turns) -> u64 {
+pub fn end(mut flow: impl Flow, turns: &mut Turns) -> u64 {
     loop {
         while flow.advance() {}
         if let Some(end) = flow.end() {

@@ -5,7 +5,7 @@ use super::times::{Times, latest};
 
 /// `stream_width_converter` on packets of equal length; also the packer of rows of the vector unit.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::systems) struct Converter {
+pub struct Converter {
     /// Narrow beats of a wide beat.
     ratio: i64,
     narrows: bool,

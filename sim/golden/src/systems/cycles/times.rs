@@ -2,7 +2,7 @@
 
 /// The cycles in which the events of one kind happen, in their order.
 #[derive(Clone, Debug, Default)]
-pub(in crate::systems) struct Times(Vec<u64>);
+pub struct Times(Vec<u64>);
 
 impl Times {
     /// How many times are known.
@@ -22,7 +22,7 @@ impl Times {
 }
 
 /// The latest of all, once all are known.
-pub(in crate::systems) fn latest<const N: usize>(times: [Option<u64>; N]) -> Option<u64> {
+pub fn latest<const N: usize>(times: [Option<u64>; N]) -> Option<u64> {
     times.into_iter().try_fold(0, |latest, time| Some(latest.max(time?)))
 }
 

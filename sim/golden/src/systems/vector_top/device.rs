@@ -13,12 +13,14 @@ use super::{Operation, Shape, Units, VectorTop};
 pub type Device<M> = device::Device<VectorTop, M>;
 
 /// A constant field of a register.
-pub(in crate::systems) fn constant(offset: u32, low: u32, width: u32, value: u64) -> Field {
+#[must_use]
+pub fn constant(offset: u32, low: u32, width: u32, value: u64) -> Field {
     Field { offset, low, width, kind: Kind::Constant(value) }
 }
 
 /// A count of 64 bits that a job leaves.
-pub(in crate::systems) fn count(offset: u32) -> Field {
+#[must_use]
+pub fn count(offset: u32) -> Field {
     Field { offset, low: 0, width: 64, kind: Kind::ReadOnly }
 }
 

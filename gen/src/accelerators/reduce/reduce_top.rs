@@ -1,14 +1,14 @@
 //! The accelerator for sums, minima, maxima and their places.
 
 use super::reduce_engine::ReduceEngine;
-use crate::accelerators::engine::Engine;
-use crate::accelerators::registers::OwnRegisters;
-use crate::accelerators::top::{Accelerator, Top, TopPorts, TopSpec, top_spec};
-use crate::blocks::common::bus::{AxiSpec, DmaSpec};
-use crate::blocks::common::shell::JobShell;
-use crate::lang::operation::{Opcode, OperationBlock};
-use crate::lang::registers::{Constant, ReadOnly};
-use crate::lang::{About, Block, CatalogBlock, Group, Module, parameters, ports, registers};
+use hdl::accelerators::engine::Engine;
+use hdl::accelerators::registers::OwnRegisters;
+use hdl::accelerators::top::{Accelerator, Top, TopPorts, TopSpec, top_spec};
+use hdl::blocks::common::bus::{AxiSpec, DmaSpec};
+use hdl::blocks::common::shell::JobShell;
+use hdl::lang::operation::{Opcode, OperationBlock};
+use hdl::lang::registers::{Constant, ReadOnly};
+use hdl::lang::{About, Block, CatalogBlock, Group, Module, parameters, ports, registers};
 
 parameters! {
     /// Elaboration parameters.

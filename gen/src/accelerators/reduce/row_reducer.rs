@@ -1,8 +1,8 @@
 //! A row of fp16 numbers as one record: sum, minimum, maximum, place of the maximum.
 
-use crate::blocks::common::bus::RowBeat;
-use crate::blocks::common::row::{FixedLane, Half, later, later_valid, tree, tree_latency};
-use crate::lang::{
+use hdl::blocks::common::bus::RowBeat;
+use hdl::blocks::common::row::{FixedLane, Half, later, later_valid, tree, tree_latency};
+use hdl::lang::{
     About, Block, Field, In, InStream, Module, OutStream, Signal, Timing, bit, bundle, cat, mux, or_all,
     parameters, ports, power_of_two, select, sint, uint,
 };
@@ -40,7 +40,7 @@ ports! {
         /// Drops the row at the coming edge.
         clear_i: In = bit(),
         /// Rows.
-        input: InStream<RowBeat> = crate::blocks::common::AxiSpec { data_width: 16 * p.lanes, ..Default::default() },
+        input: InStream<RowBeat> = hdl::blocks::common::AxiSpec { data_width: 16 * p.lanes, ..Default::default() },
         /// A record for each row.
         output: OutStream<RowRecord> = (),
     }
@@ -59,7 +59,7 @@ impl RowReducer {
     }
 
     fn fixed() -> u32 {
-        crate::blocks::common::row::SquareLane::latency()
+        hdl::blocks::common::row::SquareLane::latency()
     }
 
     /// Bits of the place of an element in a beat.

@@ -1,11 +1,11 @@
 //! The engine for rows that become records, between the shell's streams.
 
 use super::row_reducer::RowReducer;
-use crate::accelerators::engine::{EnginePorts, EngineSpec};
-use crate::blocks::common::bus::{AxiSpec, DmaSpec};
-use crate::blocks::common::shell::{OperationController, Own, Place, first_error, job_error};
-use crate::blocks::common::stream::StreamWidthConverter;
-use crate::lang::{About, Block, Group, Module, bit, bits_for, cat, operation, parameters, ports, uint};
+use hdl::accelerators::engine::{EnginePorts, EngineSpec};
+use hdl::blocks::common::bus::{AxiSpec, DmaSpec};
+use hdl::blocks::common::shell::{OperationController, Own, Place, first_error, job_error};
+use hdl::blocks::common::stream::StreamWidthConverter;
+use hdl::lang::{About, Block, Group, Module, bit, bits_for, cat, operation, parameters, ports, uint};
 
 /// Bytes of a record.
 const RECORD: u32 = 16;

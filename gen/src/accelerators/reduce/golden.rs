@@ -1,0 +1,246 @@
+//! `reduce_top`: a chain of descriptors, each of which makes a record of every row: sum, place of the maximum, minimum,
+//! maximum.
+
+use golden::common::bus::Command;
+use golden::common::bus::axi_lite_registers::Field;
+use golden::common::shell::job_controller::{Limits, code};
+use golden::systems::cycles::{
+    Converter, Flow, Ports, Reader, Shell, Spent, Timed, Times, Turns, Writer, end, latest,
+};
+use golden::systems::device::Registered;
+use golden::systems::job::{self, Codes, Executed, Fields, Report};
+use golden::systems::memory::Memory;
+use golden::systems::operand::{check, overlap, sizes};
+use golden::systems::pieces::{Loaded, store};
+use golden::systems::vector_top::device::{constant, count};
+
+/// Bytes of a record.
+const RECORD: u64 = 16;
+/// Bit of the options.
+const EXACT: u32 = 12;
+
+/// The accelerator, and its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReduceTop {
+    /// Elements of the longest row.
+    pub max_columns: u32,
+    /// Bits of a beat of the bus, and of an address.
+    pub bus: [u32; 2],
+}
+
+/// An operation whose fields are valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// The rows.
+    pub x: Command,
+    /// Where the records go.
+    pub out: Command,
+    /// Whether a number that is infinite or no number is an error.
+    pub exact: bool,
+}
+
+impl job::Operation for Operation {
+    fn out(&self) -> &Command {
+        &self.out
+    }
+}
+
+/// The record of a row, and whether some element is infinite or no number. Sums are in units of 2^-24.
+#[must_use]
+pub fn record(row: &[u16]) -> ([u8; RECORD as usize], bool) {
+    let special = |x: u16| x >> 10 & 31 == 31;
+    let units = |x: u16| {
+        let (exponent, fraction) = (i64::from(x >> 10 & 31), i64::from(x & 1023));
+        let magnitude = if exponent == 0 { fraction } else { (fraction | 1024) << (exponent - 1) };
+        if x >> 15 == 1 { -magnitude } else { magnitude }
+    };
+    let sum = row.iter().filter(|&&x| !special(x)).fold(0i64, |sum, &x| sum.wrapping_add(units(x)));
+    // Numbers in their order: negative ones have the larger bits where they are smaller.
+    let order = |x: u16| if x >> 15 == 1 { -1 - i32::from(x & 0x7fff) } else { i32::from(x) };
+    let numbers = || row.iter().copied().enumerate().filter(|&(_, x)| !special(x) || x & 1023 == 0);
+    let largest = numbers().rev().max_by_key(|&(_, x)| order(x)).unwrap_or((0, 0x7e00));
+    let smallest = numbers().min_by_key(|&(_, x)| order(x)).unwrap_or((0, 0x7e00));
+    let mut bytes = [0; RECORD as usize];
+    bytes[..8].copy_from_slice(&sum.to_le_bytes());
+    bytes[8..12].copy_from_slice(&(largest.0 as u32).to_le_bytes());
+    bytes[12..14].copy_from_slice(&smallest.1.to_le_bytes());
+    bytes[14..].copy_from_slice(&largest.1.to_le_bytes());
+    (bytes, row.iter().any(|&x| special(x)))
+}
+
+impl ReduceTop {
+    /// The operation in the fields after a header.
+    ///
+    /// # Errors
+    /// The code of the first check that fails.
+    pub fn check(&self, limits: &Limits, fields: Fields<'_>) -> Result<Operation, u8> {
+        let (word, long) = (|at| fields.word(at), |at| fields.long(at));
+        if word(40) & !(1 << EXACT) != 0 || word(52) != 0 || !fields.are_zero((72..128).step_by(4)) {
+            return Err(code::RESERVED);
+        }
+        sizes(&[(word(32), 65535), (word(36), self.max_columns)])?;
+        let rows = |address, row_bytes, stride: u32| Command { address, row_bytes, rows: word(32).into(), stride: stride.into() };
+        let x = rows(long(56), 2 * u64::from(word(36)), word(44));
+        let out = rows(long(64), RECORD, word(48));
+        for operand in [&x, &out] {
+            check(operand, limits, self.bus[1])?;
+        }
+        Ok(Operation { x, out, exact: word(40) >> EXACT == 1 })
+    }
+}
+
+impl job::Accelerator for ReduceTop {
+    type Operation = Operation;
+
+    fn address_width(&self) -> u32 {
+        self.bus[1]
+    }
+
+    fn opcodes(&self) -> u8 {
+        1
+    }
+
+    fn perform(&self, _: u8, fields: Fields<'_>, limits: &Limits, memory: &mut dyn Memory) -> Result<Executed<Operation>, u8> {
+        let operation = self.check(limits, fields)?;
+        let (mut codes, mut overflows) = (Codes::default(), 0);
+        for row in 0..operation.x.rows {
+            let loaded = Loaded::row(&operation.x, row, memory, &mut codes);
+            let Some(bytes) = loaded.whole() else { continue };
+            let row_numbers: Vec<u16> = bytes.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+            let (bytes, special) = record(&row_numbers);
+            overflows += u64::from(special);
+            if operation.exact && special {
+                codes.note(code::OVERFLOW);
+            }
+            store(&operation.out, row, &bytes, memory, &mut codes);
+        }
+        let (codes, apart) = (codes.all(), !overlap(&operation.x, &operation.out));
+        let (defined, certain) = (codes.is_empty() && apart, apart || !operation.exact);
+        Ok(Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 })
+    }
+}
+
+impl Registered for ReduceTop {
+    fn data_width(&self) -> u32 {
+        self.bus[0]
+    }
+
+    fn own(&self) -> Vec<(&'static str, Field)> {
+        vec![("max_columns", constant(0x100, 0, 32, self.max_columns.into())), ("overflows", count(0x108))]
+    }
+
+    fn counts(&self, report: &Report<Operation>) -> Vec<(&'static str, u64)> {
+        vec![("overflows", report.overflows())]
+    }
+}
+
+/// The parameters of the cycles, besides the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// The path to memory.
+    pub shell: Shell,
+    /// Cycles from the last beat of a row to its record.
+    pub reducer: u64,
+}
+
+impl Timing {
+    /// Cycles of the job at `job`, descriptor by descriptor, before a memory that never pauses; see [`golden::systems::cycles`].
+    ///
+    /// # Errors
+    /// The code with which the job ends, if a descriptor or an operation is not valid.
+    pub fn job(&self, top: &ReduceTop, limits: Limits, job: u64, (memory, turns): (&mut dyn Memory, &mut Turns)) -> Result<Vec<Spent<Operation>>, u8> {
+        self.shell.job(&(self, top), limits, job, (memory, turns))
+    }
+}
+
+impl Timed for (&Timing, &ReduceTop) {
+    type Operation = Operation;
+
+    fn opcodes(&self) -> u8 {
+        1
+    }
+
+    fn check(&self, _: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
+        self.1.check(limits, fields)
+    }
+
+    fn end(&self, operation: &Operation, now: u64, turns: &mut Turns, _: &mut dyn Memory) -> u64 {
+        let Timing { shell, reducer } = self.0;
+        let begin = now + Shell::checks(2, 2) + 1;
+        let (mut readers, ports) = shell.readers(turns);
+        let mut writer = shell.writer();
+        readers[0].offer(&operation.x, begin);
+        writer.offer(&operation.out, begin);
+        let beats = readers[0].beats() / operation.x.rows as i64;
+        let bits = 8 * RECORD;
+        let words = Converter::new(bits, 8 * shell.bus_bytes, bits);
+        end(Reduces { readers, ports, writer, beats, reducer: *reducer, records: Times::default(), words }, turns)
+    }
+}
+
+/// Rows in flight.
+struct Reduces {
+    readers: Vec<Reader>,
+    ports: Ports,
+    writer: Writer,
+    /// Beats of a row.
+    beats: i64,
+    reducer: u64,
+    /// When each record left the reducer.
+    records: Times,
+    words: Converter,
+}
+
+impl Flow for Reduces {
+    fn advance(&mut self) -> bool {
+        let mut moved = self.readers[0].advance() | self.writer.advance();
+        let (reader, n) = (&mut self.readers[0], |times: &Times| times.known());
+        // A row waits for the record before it.
+        while let Some(time) =
+            latest([reader.shown(n(&reader.left)), self.records.behind(n(&reader.left) / self.beats - 1, 1)])
+        {
+            reader.left.push(time);
+            moved = true;
+        }
+        let last = |n: i64, reader: &Reader| reader.left.behind((n + 1) * self.beats - 1, self.reducer);
+        while let Some(time) =
+            latest([last(n(&self.records), reader), self.words.free(n(&self.records), &self.writer.came)])
+        {
+            self.records.push(time);
+            moved = true;
+        }
+        let came = |writer: &Writer| n(&writer.came);
+        while let Some(time) =
+            latest([self.words.shown(came(&self.writer), &self.records), self.writer.free(came(&self.writer))])
+        {
+            self.writer.came.push(time);
+            moved = true;
+        }
+        moved
+    }
+
+    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
+        (&mut self.ports, &mut self.readers)
+    }
+
+    fn end(&self) -> Option<u64> {
+        latest([self.readers[0].end(), self.writer.end()])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::record;
+
+    #[test]
+    fn records() {
+        let bytes = |row: &[u16]| record(row).0;
+        // 1, -2, 65504, the smallest subnormal number; then -0 and 0, whose maximum is the second one.
+        let (found, special) = record(&[0x3c00, 0xc000, 0x7bff, 1]);
+        assert_eq!(i64::from_le_bytes(found[..8].try_into().unwrap()), (1 - 2 + 65504) * (1 << 24) + 1);
+        assert_eq!((&found[8..], special), (&[2, 0, 0, 0, 0, 0xc0, 0xff, 0x7b][..], false));
+        assert_eq!(&bytes(&[0x8000, 0, 0])[8..], [1, 0, 0, 0, 0, 0x80, 0, 0]);
+        assert_eq!(record(&[0x7e01, 0xfc00]), ([0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0xfc, 0, 0xfc], true));
+        assert_eq!(record(&[0x7e01]), ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x7e, 0, 0x7e], true));
+    }
+}
