@@ -20,7 +20,9 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    pub(crate) fn new(
+    /// A refusal with `code` of a field that has `value`, where the hardware accepts what is `expected`.
+    #[must_use]
+    pub fn new(
         code: ErrorCode,
         field: &'static str,
         value: impl Into<String>,
@@ -107,7 +109,10 @@ impl Descriptor {
     }
 
     /// Checks address and stride of an operand as the hardware does, and then that its rows are in the window.
-    pub(crate) fn check_operand(&self, window: &Window, operand: &Extent) -> Result<(), Refusal> {
+    ///
+    /// # Errors
+    /// The first check that fails.
+    pub fn check_operand(&self, window: &Window, operand: &Extent) -> Result<(), Refusal> {
         let &Extent { address, stride, rows, row_bytes } = operand;
         for field in [Some(address), stride].into_iter().flatten() {
             if !self.get(field).is_multiple_of(ALIGNMENT) {
@@ -122,7 +127,10 @@ impl Descriptor {
     }
 
     /// Checks a size: 1 to `most`.
-    pub(crate) fn check_size(&self, field: Field, most: u64) -> Result<(), Refusal> {
+    ///
+    /// # Errors
+    /// It is another one.
+    pub fn check_size(&self, field: Field, most: u64) -> Result<(), Refusal> {
         let value = self.get(field);
         if (1..=most).contains(&value) {
             return Ok(());
@@ -130,8 +138,11 @@ impl Descriptor {
         Err(Refusal::new(ErrorCode::Size, field.name, value.to_string(), format!("1 to {most}")))
     }
 
-    /// Checks that everything is 0 that must be; see [`check_reserved`].
-    pub(crate) fn check_reserved(&self, fields: &[Field], built: &dyn Fn(&str) -> bool) -> Result<(), Refusal> {
+    /// Checks that everything is 0 that must be, by the table of an operation; `built` says which parts the device has.
+    ///
+    /// # Errors
+    /// The first field or bit that is not.
+    pub fn check_reserved(&self, fields: &[Field], built: &dyn Fn(&str) -> bool) -> Result<(), Refusal> {
         check_reserved(&self.bytes, fields, built)
     }
 
@@ -155,7 +166,8 @@ impl Descriptor {
 }
 
 /// Where an operand is: its fields, and the size that other fields give. It has at least one row and one byte.
-pub(crate) struct Extent {
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
     /// Address of the first row.
     pub address: Field,
     /// Bytes from row to row; none if there is one row only.

@@ -58,7 +58,7 @@ pub mod vector;
 
 pub use bus::{Bus, Image};
 pub use chain::{Chain, Link};
-pub use descriptor::{Descriptor, Refusal};
+pub use descriptor::{Descriptor, Extent, Refusal};
 pub use device::{BusCaps, Completion, Counters, Device, DeviceError, Identity, JobFailure, Settings};
 pub use error_code::ErrorCode;
 pub use memory::{Allocator, NoRoom, Window};

@@ -4,6 +4,7 @@ pub mod c_program;
 pub mod chain_builder;
 pub mod decoding;
 pub mod dense_sparse_product;
+pub mod draft;
 mod draw;
 pub mod encoder;
 pub mod execution_controller;

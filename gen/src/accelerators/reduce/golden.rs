@@ -1,18 +1,18 @@
 //! `reduce_top`: a chain of descriptors, each of which makes a record of every row: sum, place of the maximum, minimum,
 //! maximum.
 
-use golden::common::bus::Command;
-use golden::common::bus::axi_lite_registers::Field;
-use golden::common::shell::job_controller::{Limits, code};
-use golden::systems::cycles::{
+use ::golden::common::bus::Command;
+use ::golden::common::bus::axi_lite_registers::Field;
+use ::golden::common::shell::job_controller::{Limits, code};
+use ::golden::systems::cycles::{
     Converter, Flow, Ports, Reader, Shell, Spent, Timed, Times, Turns, Writer, end, latest,
 };
-use golden::systems::device::Registered;
-use golden::systems::job::{self, Codes, Executed, Fields, Report};
-use golden::systems::memory::Memory;
-use golden::systems::operand::{check, overlap, sizes};
-use golden::systems::pieces::{Loaded, store};
-use golden::systems::vector_top::device::{constant, count};
+use ::golden::systems::device::Registered;
+use ::golden::systems::job::{self, Codes, Executed, Fields, Report};
+use ::golden::systems::memory::Memory;
+use ::golden::systems::operand::{check, overlap, sizes};
+use ::golden::systems::pieces::{Loaded, store};
+use ::golden::systems::vector_top::device::{constant, count};
 
 /// Bytes of a record.
 const RECORD: u64 = 16;

@@ -1,0 +1,110 @@
+//! `reduce_top` between a host and a memory: chains of descriptors, right and wrong ones; see [`Player`].
+
+use ::golden::common::shell::shell_registers::Bus;
+use hdl::accelerators::top::Accelerator;
+use hdl::lang::operation::Opcode;
+use rand::RngExt;
+use sim::stimulus::StimulusRng;
+use testbenches::systems::draft::Draft;
+use testbenches::systems::player::{Counter, Facts, Player, register};
+use testbenches::systems::program::Program;
+use testbenches::systems::timing::{compare, shell};
+
+use super::golden::{Operation, ReduceTop as Golden, Report, Timing};
+use super::{ReduceTop, RowReducer};
+
+/// A vector is a job.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &ReduceTop) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let (block, golden, operation) = (p.clone(), golden_of(p), p.operations().remove(0));
+    sim::kit::bench(p, move |sim, run| {
+        sim.reset(2)?;
+        let mut player = Player::new(golden, facts(&block), sim, run)?;
+        for number in 0..run.vectors() {
+            player.job(sim, run, number, |rng| draw(rng, &golden, &operation, 3))?;
+            player.changed_jobs(sim, run, |rng| draw(rng, &golden, &operation, 1))?;
+        }
+        Ok(())
+    })
+}
+
+/// Random chains that are right, each with an ideal memory of some latency: cycles must equal the golden recurrence.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn cycles_bench(p: &ReduceTop) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let (block, golden, operation) = (p.clone(), golden_of(p), p.operations().remove(0));
+    sim::kit::bench(p, move |sim, run| {
+        compare(
+            (sim, run),
+            (&golden, &[]),
+            |rng, _| draw(rng, &golden, &operation, 3),
+            |golden, program, latency, (memory, turns)| {
+                let beats = (block.read_beats, block.write_beats);
+                let shell = shell((&block.axi, block.ports as usize, 1), &block.dma, beats, latency);
+                let timing = Timing { shell, reducer: block.engine().reducer().latency().into() };
+                let spent = timing.job(golden, program.limits, program.job, (memory, turns));
+                (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))
+            },
+        )
+    })
+}
+
+fn golden_of(p: &ReduceTop) -> Golden {
+    Golden { max_columns: p.max_columns, bus: [p.axi.data_width, p.axi.address_width] }
+}
+
+fn facts(p: &ReduceTop) -> Facts<Operation> {
+    let RowReducer { lanes } = p.engine().reducer();
+    let beats = move |report: &Report| {
+        let of = |x: &golden::common::bus::Command| x.rows * (x.row_bytes / 2).div_ceil(lanes.into());
+        report.executed.iter().map(|executed| of(&executed.operation.x)).sum()
+    };
+    Facts {
+        number: 6,
+        bus: Bus { address_width: p.axi.address_width, data_width: p.axi.data_width, ports: p.ports },
+        constants: vec![(0x100, p.max_columns.into())],
+        counters: vec![
+            Counter { name: "COMPUTE_CYCLES", register: register::COMPUTE_CYCLES, expected: Box::new(beats) },
+            Counter { name: "OVERFLOWS", register: 0x108, expected: Box::new(Report::overflows) },
+        ],
+        kept: Vec::new(),
+    }
+}
+
+/// A chain of up to `most` descriptors over rows of all lengths; one of 16 breaks a rule.
+fn draw(rng: &mut StimulusRng, golden: &Golden, operation: &Opcode, most: u32) -> Program {
+    Program::draw(rng, golden.bus[1], most, |rng, program| {
+        let longest = u64::from(golden.max_columns).min(program.left() / 16);
+        let columns = if rng.random() { rng.random_range(1..=longest) } else { longest.min(rng.random_range(1..=20)) };
+        let stride = (2 * columns).next_multiple_of(64) + 64 * rng.random_range(0..2u64);
+        let rows = rng.random_range(1..=(program.left() / 8 / (stride + 64)).clamp(1, 6));
+        let (x, out) = (program.take(rng, rows * stride), program.take(rng, rows * 128));
+        let mut draft = Draft::new(operation);
+        let tag = program.take(rng, 64);
+        draft.header(rng.random_range(0..4), rng.random(), tag);
+        for (field, value) in [
+            ("rows", rows),
+            ("columns", columns),
+            ("exact", u64::from(rng.random_range(0..8u8) == 0)),
+            ("x_stride", if rng.random_range(0..5u8) == 0 { 0 } else { stride }),
+            ("out_stride", 64 * rng.random_range(1..3u64)),
+            ("x_address", x),
+            ("out_address", out),
+        ] {
+            draft.set(field, value);
+        }
+        // Infinities and NaNs, seldom.
+        if rng.random_range(0..4u8) == 0 {
+            let special = [0x7c00u16, 0xfc00, 0x7e00, 0xffff][rng.random_range(0..4usize)];
+            program.put(x + 2 * rng.random_range(0..columns), &special.to_le_bytes());
+        }
+        if rng.random_range(0..16u8) == 0 {
+            program.plain = false;
+            draft.spoil(rng);
+        }
+        draft.bytes()
+    })
+}
