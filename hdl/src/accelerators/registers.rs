@@ -79,7 +79,7 @@ impl<F: OwnRegisters> Parameters for AcceleratorRegisters<F> {
     const SOURCE: &'static str = <F::Spec as Parameters>::SOURCE;
 
     fn values(&self) -> crate::lang::private::Value {
-        crate::lang::private::object([("own", self.own.json()), ("bus", self.bus.json())])
+        crate::lang::private::object([("own", self.own.json(), false), ("bus", self.bus.json(), false)])
     }
 
     fn defaults() -> crate::lang::private::Value {
@@ -94,6 +94,7 @@ impl<F: OwnRegisters> Parameters for AcceleratorRegisters<F> {
             note: None,
             tag: None,
             when_set: false,
+            inline: false,
         };
         visitor(&field, &self.own);
         visitor(&ParameterField { name: "bus", doc: "How it reaches memory.", when_set: true, ..field }, &self.bus);

@@ -1,12 +1,59 @@
 //! What all accelerators have between a host and memory: registers, shell, engines, counters.
 
-use super::engine::{Engine, Operations, all_idle, behind_shell, overflows};
+use super::engine::{Engine, EngineSpec, Operations, all_idle, behind_shell, overflows};
 use super::registers::{AcceleratorRegisters, AcceleratorRegistersPorts, OwnRegisters};
 use crate::blocks::common::bus::axi::AxiManagers;
-use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec};
+use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
 use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell, JobShellPorts};
 use crate::lang::operation::Opcode;
-use crate::lang::{Block, Module, Out, Signal, bit, bits_for, ports};
+use crate::lang::{Block, Module, Out, Signal, bit, bits_for, parameters, ports};
+
+parameters! {
+    /// How an accelerator reaches memory: the parameters that all of them have.
+    pub struct TopParameters {
+        /// The bus as a DMA sees it.
+        axi: AxiSpec = AxiSpec::default();
+        /// Bursts of the DMAs.
+        dma: DmaSpec = DmaSpec::default();
+        /// Ports to memory; reader n is on port n modulo ports, and the writer counts as the reader after the last one.
+        ports: u32 = 1, in 1..=32, note "at most one for each DMA", named "when set";
+        /// Beats that a read DMA keeps.
+        read_beats: u32 = 64, in 2..=65536, note "at least dma.burst_beats", tag "k";
+        /// Beats that the write DMA keeps.
+        write_beats: u32 = 32, in 2..=65536, note "at least dma.burst_beats", tag "w";
+    }
+}
+
+impl TopParameters {
+    /// A bus of so many bits of data and of addresses, and beats of a burst; the rest as by default.
+    #[must_use]
+    pub fn new(data_width: u32, address_width: u32, burst_beats: u32) -> Self {
+        let axi = AxiSpec { address_width, data_width, id_width: 1 };
+        Self { axi, dma: DmaSpec { burst_beats, ..DmaSpec::default() }, ..Self::default() }
+    }
+
+    /// The shell with so many DMAs that read, and one that writes.
+    #[must_use]
+    pub fn shell(&self, readers: u32) -> JobShell {
+        JobShell {
+            axi: self.axi.clone(),
+            dma: self.dma.clone(),
+            ports: self.ports,
+            readers,
+            writers: 1,
+            read_beats: self.read_beats,
+            write_beats: self.write_beats,
+            ..JobShell::default()
+        }
+    }
+
+    /// What the ports of an engine depend on that reads with so many DMAs, and has up to so many results of a cycle that
+    /// are not exact.
+    #[must_use]
+    pub fn engine(&self, readers: u32, overflows: u32) -> EngineSpec {
+        EngineSpec { axi: self.axi.clone(), dma: self.dma.clone(), readers, overflows }
+    }
+}
 
 /// A complete accelerator: a job in memory, results in memory.
 pub trait Accelerator: Block {

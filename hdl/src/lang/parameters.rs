@@ -106,6 +106,8 @@ pub struct ParameterField {
     pub tag: Option<&'static str>,
     /// Its default is no part of names of modules: the parameter is newer than the names.
     pub when_set: bool,
+    /// It is a nested struct whose fields stand here, without a prefix.
+    pub inline: bool,
 }
 
 /// Legal values of an integer.
@@ -321,7 +323,7 @@ const LONGEST_BEFORE_HASH: usize = 40;
 pub(crate) fn module_name<P: Parameters>(block: &str, parameters: &P) -> String {
     let mut name = NameParts::default();
     let defaults = P::defaults();
-    parameters.visit(&mut |field, value| value.name_parts(field, defaults.get(field.name), &mut name));
+    parameters.visit(&mut |field, value| value.name_parts(field, of_field(&defaults, field), &mut name));
     let whole: String = name.parts.iter().map(|part| format!("_{part}")).collect();
     if !name.untold && whole.len() <= LONGEST_SUFFIX {
         return format!("{block}{whole}");
@@ -336,6 +338,11 @@ pub(crate) fn module_name<P: Parameters>(block: &str, parameters: &P) -> String 
     format!("{block}{text}_x{:08x}", fnv(&named_values(parameters).to_string()))
 }
 
+/// The value of a field among the values of its struct.
+fn of_field<'a>(values: &'a Value, field: &ParameterField) -> Option<&'a Value> {
+    if field.inline { Some(values) } else { values.get(field.name) }
+}
+
 /// The values that a name tells apart.
 fn named_values<P: Parameters>(parameters: &P) -> Value {
     let mut values = parameters.values();
@@ -346,6 +353,9 @@ fn named_values<P: Parameters>(parameters: &P) -> Value {
 fn leave_out_defaults<P: Parameters>(parameters: &P, values: &mut Value) {
     let defaults = P::defaults();
     parameters.visit(&mut |field, value| {
+        if field.inline {
+            return value.leave_out(values);
+        }
         let Some(all) = values.as_object_mut() else { return };
         if field.when_set && all.get(field.name) == defaults.get(field.name) {
             // `remove` would change the order of the others.
@@ -376,12 +386,15 @@ impl<P: Parameters + fmt::Debug> ParameterValue for P {
     }
 
     fn describe(&self, field: &ParameterField, list: &mut Vec<Parameter>) {
-        list.extend(self.list().into_iter().map(|p| Parameter { name: format!("{}.{}", field.name, p.name), ..p }));
+        let prefix = if field.inline { String::new() } else { format!("{}.", field.name) };
+        list.extend(self.list().into_iter().map(|p| Parameter { name: format!("{prefix}{}", p.name), ..p }));
     }
 
     fn check_value(&self, field: &ParameterField, rules: &mut Rules) {
         let outer = rules.within.clone();
-        rules.within = format!("{outer}{}.", field.name);
+        if !field.inline {
+            rules.within = format!("{outer}{}.", field.name);
+        }
         let around = std::mem::replace(&mut rules.own, flatten(&self.values()));
         let before = rules.errors.len();
         self.visit(&mut |field, value| value.check_value(field, rules));
@@ -397,7 +410,7 @@ impl<P: Parameters + fmt::Debug> ParameterValue for P {
     }
 
     fn name_parts(&self, _: &ParameterField, default: Option<&Value>, name: &mut NameParts) {
-        self.visit(&mut |field, value| value.name_parts(field, default.and_then(|d| d.get(field.name)), name));
+        self.visit(&mut |field, value| value.name_parts(field, default.and_then(|d| of_field(d, field)), name));
     }
 }
 

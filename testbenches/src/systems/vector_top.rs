@@ -89,7 +89,8 @@ fn facts(block: &VectorTop) -> Facts<Operation> {
 }
 
 /// The value that tells a driver the number of ports.
-pub(super) fn bus_of(axi: &AxiSpec, ports: u32) -> Bus {
+#[must_use]
+pub fn bus_of(axi: &AxiSpec, ports: u32) -> Bus {
     Bus { address_width: axi.address_width, data_width: axi.data_width, ports }
 }
 

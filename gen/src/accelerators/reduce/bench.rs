@@ -1,6 +1,5 @@
 //! `reduce_top` between a host and a memory: chains of descriptors, right and wrong ones; see [`Player`].
 
-use ::golden::common::shell::shell_registers::Bus;
 use hdl::accelerators::top::Accelerator;
 use hdl::lang::operation::Opcode;
 use rand::RngExt;
@@ -9,6 +8,7 @@ use testbenches::systems::draft::Draft;
 use testbenches::systems::player::{Counter, Facts, Player, register};
 use testbenches::systems::program::Program;
 use testbenches::systems::timing::{compare, shell};
+use testbenches::systems::vector_top::bus_of;
 
 use super::golden::{Operation, ReduceTop as Golden, Report, Timing};
 use super::{ReduceTop, RowReducer};
@@ -42,8 +42,8 @@ pub fn cycles_bench(p: &ReduceTop) -> anyhow::Result<Box<dyn sim::Bench>> {
             (&golden, &[]),
             |rng, _| draw(rng, &golden, &operation, 3),
             |golden, program, latency, (memory, turns)| {
-                let beats = (block.read_beats, block.write_beats);
-                let shell = shell((&block.axi, block.ports as usize, 1), &block.dma, beats, latency);
+                let beats = (block.bus.read_beats, block.bus.write_beats);
+                let shell = shell((&block.bus.axi, block.bus.ports as usize, 1), &block.bus.dma, beats, latency);
                 let timing = Timing { shell, reducer: block.engine().reducer().latency().into() };
                 let spent = timing.job(golden, program.limits, program.job, (memory, turns));
                 (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))
@@ -53,7 +53,7 @@ pub fn cycles_bench(p: &ReduceTop) -> anyhow::Result<Box<dyn sim::Bench>> {
 }
 
 fn golden_of(p: &ReduceTop) -> Golden {
-    Golden { max_columns: p.max_columns, bus: [p.axi.data_width, p.axi.address_width] }
+    Golden { max_columns: p.operation.max_columns, bus: [p.bus.axi.data_width, p.bus.axi.address_width] }
 }
 
 fn facts(p: &ReduceTop) -> Facts<Operation> {
@@ -64,8 +64,8 @@ fn facts(p: &ReduceTop) -> Facts<Operation> {
     };
     Facts {
         number: 6,
-        bus: Bus { address_width: p.axi.address_width, data_width: p.axi.data_width, ports: p.ports },
-        constants: vec![(0x100, p.max_columns.into())],
+        bus: bus_of(&p.bus.axi, p.bus.ports),
+        constants: vec![(0x100, p.operation.max_columns.into())],
         counters: vec![
             Counter { name: "COMPUTE_CYCLES", register: register::COMPUTE_CYCLES, expected: Box::new(beats) },
             Counter { name: "OVERFLOWS", register: 0x108, expected: Box::new(Report::overflows) },

@@ -2,7 +2,7 @@
 
 use super::row_reducer::RowReducer;
 use hdl::accelerators::engine::{EnginePorts, EngineSpec};
-use hdl::blocks::common::bus::{AxiSpec, DmaSpec};
+use hdl::accelerators::top::TopParameters;
 use hdl::blocks::common::shell::{OperationController, Own, Place, first_error, job_error};
 use hdl::blocks::common::stream::StreamWidthConverter;
 use hdl::lang::{About, Block, Group, Module, bit, bits_for, cat, operation, parameters, ports, uint};
@@ -44,35 +44,27 @@ operation! {
 parameters! {
     /// Elaboration parameters.
     pub struct ReduceEngine {
-        /// The bus as a DMA sees it; a beat holds one element of 16 bits per lane.
-        axi: AxiSpec = AxiSpec::default();
-        /// Commands of the DMAs.
-        dma: DmaSpec = DmaSpec::default();
-        /// Elements of the longest row.
-        max_columns: u32 = 65536, in 1..=4_194_304, tag "c";
+        /// How it reaches memory; a beat holds one element of 16 bits per lane.
+        bus: TopParameters = TopParameters::default(), named "inline";
+        /// Its operation.
+        operation: ReduceOperation = ReduceOperation::default(), named "inline";
     }
     rules = |p, rules| {
-        let least = bits_for(2 * u64::from(p.max_columns));
-        rules.demand(p.dma.row_width >= least, "dma.row_width", p.dma.row_width, format!("at least {least}"));
+        let (dma, least) = (&p.bus.dma, bits_for(2 * u64::from(p.operation.max_columns)));
+        rules.demand(dma.row_width >= least, "dma.row_width", dma.row_width, format!("at least {least}"));
         rules.part("dma", &p.controller());
     };
 }
 
 impl ReduceEngine {
-    /// The descriptor of its operation.
-    #[must_use]
-    pub fn operation(&self) -> ReduceOperation {
-        ReduceOperation { max_columns: self.max_columns }
-    }
-
     /// What makes a record of a row.
     #[must_use]
     pub fn reducer(&self) -> RowReducer {
-        RowReducer { lanes: self.axi.data_width / 16 }
+        RowReducer { lanes: self.bus.axi.data_width / 16 }
     }
 
     fn controller(&self) -> OperationController {
-        OperationController { axi: self.axi.clone(), dma: self.dma.clone(), ..OperationController::default() }
+        OperationController { axi: self.bus.axi.clone(), dma: self.bus.dma.clone(), ..OperationController::default() }
     }
 }
 
@@ -80,8 +72,7 @@ ports! {
     /// Ports of [`ReduceEngine`].
     pub struct ReduceEnginePorts(p: &ReduceEngine) {
         /// To the shell. A row with an element that is infinite or no number counts as a result that is not exact.
-        shell: Group<EnginePorts, EngineSpec> =
-            EngineSpec { axi: p.axi.clone(), dma: p.dma.clone(), readers: 1, overflows: 1 },
+        shell: Group<EnginePorts, EngineSpec> = p.bus.engine(1, 1),
     }
 }
 
@@ -97,10 +88,10 @@ impl Block for ReduceEngine {
 
     fn build(&self, m: &mut Module, io: &ReduceEnginePorts) {
         let shell = &io.shell;
-        let o = m.instance("u_operation", self.operation());
+        let o = m.instance("u_operation", self.operation.clone());
         let controller = m.instance("u_controller", self.controller());
         let reducer = m.instance("u_reducer", self.reducer());
-        let (input_width, output_width) = (8 * RECORD, self.axi.data_width);
+        let (input_width, output_width) = (8 * RECORD, self.bus.axi.data_width);
         let words = m.instance("u_words", StreamWidthConverter { input_width, output_width, granule: 8 });
         m.connect_each("word", o.decoder.words, shell.operation.words);
         m.unused(shell.operation.opcode);
@@ -109,7 +100,7 @@ impl Block for ReduceEngine {
         controller.refuse(m, &o.decoder, bit().lit(0), bit().lit(0));
         let fail = first_error(&[(controller.overflowed_o & o.exact, job_error::OVERFLOW)]);
         Own { fail, ..controller.own() }.connect(m, &controller);
-        let (width, one) = (self.dma.row_width, bit().lit(1));
+        let (width, one) = (self.bus.dma.row_width, bit().lit(1));
         let row_bytes = m.wire("row_bytes", o.columns.shl(1).extend(width));
         let x = Place { address: o.x_address, row_bytes, rows: o.rows, stride: o.x_stride };
         let row_bytes = uint(width).lit(RECORD);

@@ -1,30 +1,22 @@
 //! The accelerator for sums, minima, maxima and their places.
 
-use super::reduce_engine::ReduceEngine;
 use hdl::accelerators::engine::Engine;
 use hdl::accelerators::registers::OwnRegisters;
-use hdl::accelerators::top::{Accelerator, Top, TopPorts, TopSpec, top_spec};
-use hdl::blocks::common::bus::{AxiSpec, DmaSpec};
+use hdl::accelerators::top::{Accelerator, Top, TopParameters, TopPorts, TopSpec, top_spec};
 use hdl::blocks::common::shell::JobShell;
 use hdl::lang::operation::{Opcode, OperationBlock};
 use hdl::lang::registers::{Constant, ReadOnly};
 use hdl::lang::{About, Block, CatalogBlock, Group, Module, parameters, ports, registers};
 
+use super::reduce_engine::{ReduceEngine, ReduceOperation};
+
 parameters! {
     /// Elaboration parameters.
     pub struct ReduceTop {
-        /// The bus as a DMA sees it; a beat holds one element of 16 bits per lane.
-        axi: AxiSpec = AxiSpec::default();
-        /// Bursts of the DMAs.
-        dma: DmaSpec = DmaSpec::default();
-        /// Ports to memory; with two, results have one of their own.
-        ports: u32 = 1, in 1..=2, named "when set";
-        /// Elements of the longest row.
-        max_columns: u32 = 65536, in 1..=4_194_304, tag "c";
-        /// Beats that the read DMA keeps.
-        read_beats: u32 = 64, in 2..=65536, note "at least dma.burst_beats", tag "k";
-        /// Beats that the write DMA keeps.
-        write_beats: u32 = 32, in 2..=65536, note "at least dma.burst_beats", tag "w";
+        /// How it reaches memory; a beat holds one element of 16 bits per lane.
+        bus: TopParameters = TopParameters::default(), named "inline";
+        /// Its operation.
+        operation: ReduceOperation = ReduceOperation::default(), named "inline";
     }
     rules = |p, rules| {
         rules.same(&p.shell());
@@ -32,17 +24,9 @@ parameters! {
     };
 }
 
-parameters! {
-    /// What a driver needs to know.
-    pub struct ReduceCaps {
-        /// Elements of the longest row.
-        max_columns: u32 = 65536, in 1..=4_194_304, tag "c";
-    }
-}
-
 registers! {
     /// Registers that only `reduce_top` has.
-    pub struct ReduceFields(p: ReduceCaps) {
+    pub struct ReduceFields(p: ReduceOperation) {
         /// How it was built.
         CAPS at 0x100 {
             /// Elements of the longest row.
@@ -65,7 +49,7 @@ impl ReduceTop {
     /// The engine between the streams of the shell.
     #[must_use]
     pub fn engine(&self) -> ReduceEngine {
-        ReduceEngine { axi: self.axi.clone(), dma: self.dma.clone(), max_columns: self.max_columns }
+        ReduceEngine { bus: self.bus.clone(), operation: self.operation.clone() }
     }
 }
 
@@ -73,22 +57,15 @@ impl Accelerator for ReduceTop {
     type Own = ReduceFields;
 
     fn shell(&self) -> JobShell {
-        JobShell {
-            axi: self.axi.clone(),
-            dma: self.dma.clone(),
-            ports: self.ports,
-            read_beats: self.read_beats,
-            write_beats: self.write_beats,
-            ..JobShell::default()
-        }
+        self.bus.shell(1)
     }
 
-    fn own_registers(&self) -> ReduceCaps {
-        ReduceCaps { max_columns: self.max_columns }
+    fn own_registers(&self) -> ReduceOperation {
+        self.operation.clone()
     }
 
     fn operations(&self) -> Vec<Opcode> {
-        vec![Opcode { name: "reduce".into(), number: 1, layout: self.engine().operation().layout() }]
+        vec![Opcode { name: "reduce".into(), number: 1, layout: self.operation.layout() }]
     }
 }
 
@@ -124,13 +101,11 @@ impl CatalogBlock for ReduceTop {
     const IS_ACCELERATOR: bool = true;
 
     fn configurations() -> Vec<Self> {
-        let set = |data_width, address_width, ports, max_columns, burst_beats| Self {
-            axi: AxiSpec { address_width, data_width, id_width: 1 },
-            dma: DmaSpec { burst_beats, ..DmaSpec::default() },
-            ports,
-            max_columns,
-            ..Self::default()
-        };
-        vec![set(32, 32, 1, 7, 4), set(64, 36, 2, 100, 8), set(256, 40, 1, 1000, 16)]
+        let set = |bus, max_columns| Self { bus, operation: ReduceOperation { max_columns } };
+        vec![
+            set(TopParameters::new(32, 32, 4), 7),
+            set(TopParameters { ports: 2, ..TopParameters::new(64, 36, 8) }, 100),
+            set(TopParameters::new(256, 40, 16), 1000),
+        ]
     }
 }

@@ -9,7 +9,7 @@ mod vector_top;
 
 pub use gain_reader::{GainReader, GainReaderPorts};
 pub use row_packer::{RowPacker, RowPackerPorts};
-pub use vector_engine::{VectorEngine, VectorEnginePorts};
+pub use vector_engine::{VectorEngine, VectorEnginePorts, VectorParameters};
 pub use vector_operation::{VectorOperation, VectorOperationPorts};
 pub use vector_registers::VectorFields;
 pub use vector_top::{VectorTop, VectorTopPorts};

@@ -40,6 +40,41 @@ parameters! {
     };
 }
 
+parameters! {
+    /// What a vector unit is built of: the parameters that all accelerators with one have.
+    pub struct VectorParameters {
+        /// Beats of the longest row of the vector unit.
+        max_beats: u32 = 64, in 1..=65535, tag "b";
+        /// The vector unit's steps on an element.
+        lane: VectorLane = VectorLane::default();
+        /// The last step.
+        requantize: RequantizeLane = RequantizeLane::default();
+        /// Functions for whole rows, beside the norm by the root mean square.
+        units: RowUnits = RowUnits::default();
+    }
+}
+
+impl VectorParameters {
+    /// The same with all functions for whole rows.
+    #[must_use]
+    pub fn all() -> Self {
+        Self { units: RowUnits::all(), ..Self::default() }
+    }
+
+    /// The engine on a bus.
+    #[must_use]
+    pub fn engine(&self, axi: &AxiSpec, dma: &DmaSpec) -> VectorEngine {
+        VectorEngine {
+            axi: axi.clone(),
+            dma: dma.clone(),
+            max_beats: self.max_beats,
+            lane: self.lane.clone(),
+            requantize: self.requantize.clone(),
+            units: self.units.clone(),
+        }
+    }
+}
+
 impl VectorEngine {
     /// Elements of a beat.
     #[must_use]

@@ -1,12 +1,11 @@
 //! The vector accelerator: registers, shell, controller, lanes.
 
-use super::vector_engine::{READERS, VectorEngine};
+use super::vector_engine::{READERS, VectorEngine, VectorParameters};
 use super::vector_registers::VectorFields;
 use crate::accelerators::engine::Engine;
 use crate::accelerators::registers::VectorCaps;
-use crate::accelerators::top::{Accelerator, Top, TopPorts, TopSpec, top_spec};
-use crate::blocks::common::bus::{AxiSpec, DmaSpec};
-use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
+use crate::accelerators::top::{Accelerator, Top, TopParameters, TopPorts, TopSpec, top_spec};
+use crate::blocks::common::row::RowUnits;
 use crate::blocks::common::shell::JobShell;
 use crate::lang::operation::{Opcode, OperationBlock};
 use crate::lang::{About, Block, CatalogBlock, Group, Module, parameters, ports};
@@ -14,24 +13,10 @@ use crate::lang::{About, Block, CatalogBlock, Group, Module, parameters, ports};
 parameters! {
     /// Elaboration parameters.
     pub struct VectorTop {
-        /// The bus as a DMA sees it; a beat holds one element of 16 bits per lane.
-        axi: AxiSpec = AxiSpec::default();
-        /// Bursts of the DMAs.
-        dma: DmaSpec = DmaSpec::default();
-        /// Ports to memory; reader n is on port n modulo ports, and the writer counts as the reader after the last one.
-        ports: u32 = 1, in 1..=32, note "at most one for each DMA", named "when set";
-        /// Beats of the longest row.
-        max_beats: u32 = 64, in 1..=65535, tag "b";
-        /// Beats that a read DMA keeps.
-        read_beats: u32 = 64, in 2..=65536, note "at least dma.burst_beats", tag "k";
-        /// Beats that the write DMA keeps.
-        write_beats: u32 = 32, in 2..=65536, note "at least dma.burst_beats", tag "w";
-        /// The steps on an element.
-        lane: VectorLane = VectorLane::default();
-        /// The last step.
-        requantize: RequantizeLane = RequantizeLane::default();
-        /// Functions for whole rows, beside the norm by the root mean square.
-        units: RowUnits = RowUnits::default();
+        /// How it reaches memory; a beat holds one element of 16 bits per lane.
+        bus: TopParameters = TopParameters::default(), named "inline";
+        /// The vector unit.
+        vector: VectorParameters = VectorParameters::default(), named "inline";
     }
     rules = |p, rules| {
         rules.same(&p.shell());
@@ -43,14 +28,7 @@ impl VectorTop {
     /// The engine between the streams of the shell.
     #[must_use]
     pub fn engine(&self) -> VectorEngine {
-        VectorEngine {
-            axi: self.axi.clone(),
-            dma: self.dma.clone(),
-            max_beats: self.max_beats,
-            lane: self.lane.clone(),
-            requantize: self.requantize.clone(),
-            units: self.units.clone(),
-        }
+        self.vector.engine(&self.bus.axi, &self.bus.dma)
     }
 }
 
@@ -58,16 +36,7 @@ impl Accelerator for VectorTop {
     type Own = VectorFields;
 
     fn shell(&self) -> JobShell {
-        JobShell {
-            axi: self.axi.clone(),
-            dma: self.dma.clone(),
-            ports: self.ports,
-            readers: READERS,
-            writers: 1,
-            read_beats: self.read_beats,
-            write_beats: self.write_beats,
-            descriptor_bytes: 128,
-        }
+        self.bus.shell(READERS)
     }
 
     fn own_registers(&self) -> VectorCaps {
@@ -111,17 +80,18 @@ impl CatalogBlock for VectorTop {
     const IS_ACCELERATOR: bool = true;
 
     fn configurations() -> Vec<Self> {
-        let set = |data_width, address_width, max_beats, burst_beats, units| Self {
-            axi: AxiSpec { address_width, data_width, id_width: 1 },
-            dma: DmaSpec { burst_beats, ..DmaSpec::default() },
-            max_beats,
-            units,
-            ..Self::default()
+        let set = |bus, max_beats, units| Self {
+            bus,
+            vector: VectorParameters { max_beats, units, ..VectorParameters::default() },
         };
         vec![
-            set(32, 32, 3, 4, RowUnits::default()),
-            Self { ports: 3, ..set(64, 36, 5, 8, RowUnits::all()) },
-            Self { ports: 2, ..set(256, 40, 16, 16, RowUnits { softmax: true, ..RowUnits::default() }) },
+            set(TopParameters::new(32, 32, 4), 3, RowUnits::default()),
+            set(TopParameters { ports: 3, ..TopParameters::new(64, 36, 8) }, 5, RowUnits::all()),
+            set(
+                TopParameters { ports: 2, ..TopParameters::new(256, 40, 16) },
+                16,
+                RowUnits { softmax: true, ..RowUnits::default() },
+            ),
         ]
     }
 }

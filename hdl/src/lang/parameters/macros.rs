@@ -33,7 +33,8 @@
 /// A field's type is an integer, `bool`, an enumeration made by [`choices!`](crate::choices), or another struct made
 /// here: nested parameters are set as `outer.inner` and checked and named with the rest. `in` takes a range,
 /// [`power_of_two`] or [`multiple_of`]; `note` says in words what `rules` demand; `tag` puts the value into the names of
-/// modules; `named "when set"` keeps a default out of these names, so that a new parameter renames no module.
+/// modules; `named "when set"` keeps a default out of these names, so that a new parameter renames no module. The
+/// fields of a nested struct that is `named "inline"` have no prefix: several blocks share them.
 /// Ports, contract and hardware follow in [`Block`](super::Block).
 #[macro_export]
 macro_rules! parameters {
@@ -61,13 +62,19 @@ macro_rules! parameters {
                 $crate::lang::private::object([$((
                     stringify!($field),
                     $crate::lang::ParameterValue::json(&self.$field),
+                    false $(|| $named == "inline")?,
                 )),*])
             }
 
             fn from_values(values: &$crate::lang::private::Value) -> Result<Self, $crate::lang::ParamError> {
                 #[allow(unused_mut, reason = "there may be no field")]
                 let mut fields = $crate::lang::private::Fields::of(values)?;
-                let read = Self { $($field: fields.take(stringify!($field))?,)* };
+                let read = Self { $($field: if false $(|| $named == "inline")? {
+                    let like: $ty = $default;
+                    fields.take_inline(&like)?
+                } else {
+                    fields.take(stringify!($field))?
+                },)* };
                 fields.end()?;
                 Ok(read)
             }
@@ -87,11 +94,12 @@ macro_rules! parameters {
                         note: None,
                         tag: None,
                         when_set: false,
+                        inline: false,
                     };
                     $(field.allowed = Some($crate::lang::Allowed::from($allowed));)?
                     $(field.note = Some($note);)?
                     $(field.tag = Some($tag);)?
-                    $(field.when_set = $named == "when set";)?
+                    $(field.when_set = $named == "when set"; field.inline = $named == "inline";)?
                     visitor(&field, &self.$field);
                 })*
             }

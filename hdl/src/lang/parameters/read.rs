@@ -5,15 +5,22 @@ use serde_json::{Map, Value};
 use super::{ParameterValue, text};
 use crate::lang::ParamError;
 
-/// The JSON object of these fields, in this order.
-pub fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
-    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>().into()
+/// The JSON object of these fields, in this order. The fields of an inline struct stand in its place.
+pub fn object<const N: usize>(fields: [(&str, Value, bool); N]) -> Value {
+    let mut all = Map::new();
+    for (name, value, inline) in fields {
+        match value {
+            Value::Object(inner) if inline => all.extend(inner),
+            value => drop(all.insert(name.to_owned(), value)),
+        }
+    }
+    all.into()
 }
 
 /// The fields of a JSON object that are not read yet.
 pub struct Fields<'a> {
     object: &'a Map<String, Value>,
-    read: Vec<&'static str>,
+    read: Vec<String>,
 }
 
 impl<'a> Fields<'a> {
@@ -27,7 +34,7 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// A field that is missing, or has another type.
     pub fn take<T: ParameterValue>(&mut self, name: &'static str) -> Result<T, ParamError> {
-        self.read.push(name);
+        self.read.push(name.into());
         let value = self.object.get(name).ok_or_else(|| ParamError::new(name, "missing", "a value"))?;
         T::from_json(value).map_err(|e| {
             let within = if e.parameter.is_empty() { name.to_owned() } else { format!("{name}.{}", e.parameter) };
@@ -35,10 +42,22 @@ impl<'a> Fields<'a> {
         })
     }
 
+    /// The same for an inline struct, whose fields have the names of `like`.
+    ///
+    /// # Errors
+    /// A field of it that is missing, or has another type.
+    pub fn take_inline<T: ParameterValue>(&mut self, like: &T) -> Result<T, ParamError> {
+        let names: Vec<String> = like.json().as_object().map(|o| o.keys().cloned().collect()).unwrap_or_default();
+        let own = names.iter().filter_map(|name| Some((name.clone(), self.object.get(name)?.clone())));
+        let own: Map<String, Value> = own.collect();
+        self.read.extend(names);
+        T::from_json(&own.into())
+    }
+
     /// # Errors
     /// A field that was not read.
     pub fn end(self) -> Result<(), ParamError> {
-        let unknown = self.object.iter().find(|(name, _)| !self.read.contains(&name.as_str()));
+        let unknown = self.object.iter().find(|(name, _)| !self.read.contains(name));
         unknown.map_or(Ok(()), |(name, value)| {
             Err(ParamError::new(name, text(value), format!("nothing: the parameters are {}", self.read.join(", "))))
         })

@@ -149,3 +149,42 @@ fn rules_of_a_part_are_told_in_names_of_the_whole() {
     assert_eq!(error(4, 40), "parameter `shape.width` is 40, allowed: 1 to 16");
     assert_eq!(error(1, 8), "parameter `rows` is 1, allowed: what makes depth 4 to 64 (it is 2)");
 }
+
+parameters! {
+    /// What two blocks share.
+    struct Shared {
+        /// In the name.
+        width: u32 = 8, in 1..=16, tag "w";
+        /// In the name when it is set.
+        late: u32 = 0, in 0..=9, tag "l", named "when set";
+    }
+}
+
+parameters! {
+    /// A block with it.
+    struct Sharer {
+        /// Before.
+        rows: u32 = 2, in 1..=9, tag "r";
+        /// Of both.
+        shared: Shared = Shared { width: 4, ..Shared::default() }, named "inline";
+        /// After.
+        depth: u32 = 3, in 1..=9, tag "d";
+    }
+}
+
+#[test]
+fn fields_of_an_inline_struct_have_no_prefix() {
+    let p = Sharer::default();
+    assert_eq!(p.values().to_string(), r#"{"rows":2,"width":4,"late":0,"depth":3}"#);
+    assert_eq!(Sharer::from_values(&p.values()), Ok(p.clone()));
+    let names: Vec<String> = p.list().into_iter().map(|p| p.name).collect();
+    assert_eq!(names, ["rows", "width", "late", "depth"]);
+    assert_eq!(module_name("sharer", &p), "sharer_r2_w4_d3");
+    let set = Sharer { shared: Shared { width: 40, late: 1 }, ..p };
+    assert_eq!(module_name("sharer", &set), "sharer_r2_w40_l1_d3");
+    assert_eq!(set.check().unwrap_err().to_string(), "parameter `width` is 40, allowed: 1 to 16");
+    let missing = serde_json::json!({ "rows": 1, "width": 2, "depth": 3 });
+    assert!(Sharer::from_values(&missing).unwrap_err().to_string().contains("`late` is missing"));
+    let unknown = serde_json::json!({ "rows": 1, "width": 2, "late": 0, "depth": 3, "more": 1 });
+    assert!(Sharer::from_values(&unknown).unwrap_err().to_string().contains("`more` is 1"));
+}
