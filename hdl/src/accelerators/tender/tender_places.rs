@@ -86,25 +86,23 @@ impl TenderEngine {
         let constants_bytes = m.wire("constants_bytes", times(mux(of.per_row, of.rows, of.columns), RECORD));
         let out_bytes = m.wire("out_bytes", mux(integers, times(of.columns, left), rows_bytes));
         let out_rows = m.wire("out_rows", mux(integers, row_tiles, of.rows));
-        let rows_of = |address, row_bytes, rows, stride| Place { address, row_bytes, rows, stride };
-        let (yes, one) = (bit().lit(1), uint(16).lit(1));
+        let place = |address, row_bytes, rows, stride| Place { address, row_bytes, rows, stride };
+        let a = place(of.a_address, a_bytes, a_rows, of.a_stride);
+        let b = place(of.b_address, times(of.channels, right), column_tiles, of.b_stride);
+        let table = Place::row(of.table_address, times(of.steps, 2));
         let constants = Place::row(of.constants_address, constants_bytes);
-        let places = [
-            (yes, product, rows_of(of.a_address, a_bytes, a_rows, of.a_stride)),
-            (product, product, rows_of(of.b_address, times(of.channels, right), column_tiles, of.b_stride)),
-            (product, product, Place::row(of.table_address, times(of.steps, 2))),
-            (yes, yes, constants),
-            (yes, integers, rows_of(of.out_address, out_bytes, out_rows, of.out_stride)),
-        ];
-        for (k, (used, once, place)) in (0..).zip(places) {
+        let out = place(of.out_address, out_bytes, out_rows, of.out_stride);
+        let (yes, one, none) = (bit().lit(1), uint(16).lit(1), uint(16).lit(0));
+        let operands = [(yes, a), (product, b), (product, table), (yes, constants), (yes, out)];
+        for (k, (used, place)) in (0..).zip(operands) {
             controller.check(m, k, used, place);
-            // B is read again for each panel of A, and so are constants of columns.
-            let (times, rows) = match k {
-                1 => (mux(product, row_tiles, uint(16).lit(0)), place.rows),
-                3 => (once, mux(of.per_row, one, row_tiles)),
-                _ => (once, place.rows),
-            };
-            controller.command(m, k, times, Place { rows, ..place });
+        }
+        // B is read again for each panel of A, and so are constants of columns.
+        let b_times = mux(product, row_tiles, none);
+        let constants = Place { rows: mux(of.per_row, one, row_tiles), ..constants };
+        let commands = [(product, a), (b_times, b), (product, table), (yes, constants), (integers, out)];
+        for (k, (times, place)) in (0..).zip(commands) {
+            controller.command(m, k, times, place);
         }
         self.strips(m, io, fields, controller, strips);
     }
