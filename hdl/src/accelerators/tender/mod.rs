@@ -11,10 +11,12 @@ mod part_sums;
 mod result_stage;
 mod strip_walker;
 mod sum_buffer;
-mod tender_controller;
 mod tender_engine;
 mod tender_lane;
+mod tender_operations;
+mod tender_places;
 mod tender_registers;
+mod tender_results;
 mod tender_top;
 mod turn_buffer;
 
@@ -24,12 +26,9 @@ pub use part_sums::{PartSums, PartSumsPorts};
 pub use result_stage::{Constants, Numbers, ResultMode, ResultStage, ResultStagePorts, Results};
 pub use strip_walker::{Matrix, StripWalker, StripWalkerPorts};
 pub use sum_buffer::{SumBuffer, SumBufferPorts, SumColumn};
-pub use tender_controller::{OperandSigns, TenderController, TenderControllerPorts};
 pub use tender_engine::{TenderEngine, TenderEnginePorts};
 pub use tender_lane::{TenderLane, TenderLanePorts};
-pub use tender_registers::{TenderFields, TenderRegisters, TenderRegistersPorts};
+pub use tender_operations::{MatmulOperation, MatmulOperationPorts, PackOperation, PackOperationPorts};
+pub use tender_registers::{TenderCaps, TenderFields};
 pub use tender_top::{TenderTop, TenderTopPorts};
 pub use turn_buffer::{Elements, Page, TurnBuffer, TurnBufferPorts};
-
-/// Number of the accelerator, in `VERSION`.
-pub const ACCELERATOR: u32 = 2;

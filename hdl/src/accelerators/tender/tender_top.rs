@@ -1,23 +1,19 @@
 //! The Tender accelerator: registers, shell, the engine for products, the engine for rows.
 
-use super::tender_engine::TenderEngine;
+use super::tender_engine::{MATMUL, READERS, TenderEngine};
 use super::tender_lane::TenderLane;
-use super::tender_registers::TenderRegisters;
-use crate::accelerators::engines::{fork, merge};
+use super::tender_operations::PackOperation;
+use super::tender_registers::{TenderCaps, TenderFields};
+use crate::accelerators::engine::Engine;
+use crate::accelerators::top::{Accelerator, Top, TopPorts, TopSpec, top_spec};
 use crate::accelerators::vector::VectorEngine;
 use crate::blocks::common::RamImplementation;
-use crate::blocks::common::bus::axi::AxiManagers;
-use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
+use crate::blocks::common::bus::{AxiSpec, DmaSpec};
 use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
-use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell};
+use crate::blocks::common::shell::JobShell;
 use crate::blocks::tender::MultiScaleArray;
-use crate::lang::{About, Block, CatalogBlock, Module, Out, bit, parameters, ports};
-
-/// Operation of the vector engine.
-const VECTOR: u32 = 3;
-
-/// Read DMAs.
-const READERS: u32 = 4;
+use crate::lang::operation::{Opcode, OperationBlock};
+use crate::lang::{About, Block, CatalogBlock, Group, Module, parameters, ports};
 
 parameters! {
     /// Elaboration parameters.
@@ -64,19 +60,6 @@ parameters! {
 }
 
 impl TenderTop {
-    fn shell(&self) -> JobShell {
-        JobShell {
-            axi: self.axi.clone(),
-            dma: self.dma.clone(),
-            ports: self.ports,
-            readers: READERS,
-            writers: 1,
-            read_beats: self.read_beats,
-            write_beats: self.write_beats,
-            descriptor_bytes: 128,
-        }
-    }
-
     /// The engine for products and packings.
     #[must_use]
     pub fn engine(&self) -> TenderEngine {
@@ -105,33 +88,51 @@ impl TenderTop {
             units: self.units.clone(),
         }
     }
+}
 
-    fn registers(&self) -> TenderRegisters {
-        TenderRegisters {
+impl Accelerator for TenderTop {
+    type Own = TenderFields;
+
+    fn shell(&self) -> JobShell {
+        JobShell {
+            axi: self.axi.clone(),
+            dma: self.dma.clone(),
+            ports: self.ports,
+            readers: READERS,
+            writers: 1,
+            read_beats: self.read_beats,
+            write_beats: self.write_beats,
+            descriptor_bytes: 128,
+        }
+    }
+
+    fn own_registers(&self) -> TenderCaps {
+        TenderCaps {
             rows: self.array.rows,
             columns: self.array.columns,
             operand_width: self.array.pe.operand_width,
             depth: self.depth,
             steps: self.steps,
             explicit: self.explicit,
-            lanes: self.vector().lanes(),
-            max_beats: self.max_beats,
-            function: self.lane.function as u32,
-            units: self.units.clone(),
-            bus: BusCaps::of(&self.axi, self.ports),
+            vector: self.vector().caps(0x10c),
         }
+    }
+
+    fn operations(&self) -> Vec<Opcode> {
+        let (engine, vector) = (self.engine(), self.vector());
+        vec![
+            Opcode { name: "matmul".into(), number: MATMUL, layout: engine.matmul().layout() },
+            Opcode { name: "pack".into(), number: 2, layout: PackOperation {}.layout() },
+            Opcode { name: "vector".into(), number: 3, layout: vector.operation().layout() },
+        ]
     }
 }
 
 ports! {
     /// Ports of [`TenderTop`].
     pub struct TenderTopPorts(p: &TenderTop) {
-        /// Bus of the host.
-        ctrl: AxiLiteSubordinate = 12,
-        /// Memory.
-        mem: AxiManagers = (p.ports, p.shell().port()),
-        /// Level: an enabled bit of STATUS is set.
-        irq_o: Out = bit(),
+        /// To the host and to memory.
+        top: Group<TopPorts, TopSpec> = top_spec(&p.shell()),
     }
 }
 
@@ -150,60 +151,20 @@ impl Block for TenderTop {
     };
 
     fn build(&self, m: &mut Module, io: &TenderTopPorts) {
-        let registers = m.instance("u_registers", self.registers());
-        let shell = m.instance("u_shell", self.shell());
-        m.connect(shell.opcodes_i, VECTOR);
+        let top = Top::new(m, self, &io.top);
         let engine = m.instance("u_engine", self.engine());
         let vector = m.instance("u_vector", self.vector());
-        m.connect(io.irq_o, registers.irq_o);
-        for (to, from) in io.mem.iter().zip(&shell.mem) {
-            to.connect(m, from);
-        }
-        shell.connect_registers(m, (&registers.ctrl, &io.ctrl), &registers.shell);
-        for (to, from) in [
-            (engine.abort_i, shell.abort_o),
-            (vector.abort_i, shell.abort_o),
-            (engine.window_base_i, registers.shell.window_base),
-            (vector.window_base_i, registers.shell.window_base),
-            (engine.window_limit_i, registers.shell.window_limit),
-            (vector.window_limit_i, registers.shell.window_limit),
-            (shell.idle_i, engine.idle_o & vector.idle_o),
-            (shell.computing_i, engine.computing_o | vector.computing_o),
-        ] {
-            m.connect(to, from);
-        }
-
-        m.comment("An operation goes to one of the two engines, and the DMAs with it.");
-        let rows = m.wire("rows", shell.operation.opcode.eq(VECTOR));
-        fork(m, "operation", rows, &shell.operation, (&vector.operation, &engine.operation));
-        let ends = (&vector.operation_end, &engine.operation_end);
-        merge(m, ("operation_end", &()), rows, &shell.operation_end, ends);
-        let spec = (self.axi.clone(), self.dma.clone());
-        for k in 0..READERS {
-            let commands = (&vector.read_command.at(k), &engine.read_command.at(k));
-            merge(m, (&format!("read_command_{k}"), &spec), rows, &shell.dmas.read_command.at(k), commands);
-            let to = (&vector.read.at(k), &engine.read.at(k));
-            fork(m, &format!("read_{k}"), rows, &shell.dmas.read.at(k), to);
-            let to = (&vector.read_end.at(k), &engine.read_end.at(k));
-            fork(m, &format!("read_end_{k}"), rows, &shell.dmas.read_end.at(k), to);
-        }
-        let commands = (&vector.write_command.at(0), &engine.write_command.at(0));
-        merge(m, ("write_command", &spec), rows, &shell.dmas.write_command.at(0), commands);
-        merge(
+        // The engine for products is the last one.
+        top.engines(
             m,
-            ("write", &self.axi.data_width),
-            rows,
-            &shell.dmas.write.at(0),
-            (&vector.write.at(0), &engine.write.at(0)),
+            &[
+                Engine { name: "rows", opcodes: &[3], ports: &vector.shell },
+                Engine { name: "products", opcodes: &[MATMUL, 2], ports: &engine.shell },
+            ],
         );
-        fork(m, "write_end", rows, &shell.dmas.write_end.at(0), (&vector.write_end.at(0), &engine.write_end.at(0)));
-
-        let counters = m.instance("u_overflows", EventCounters { counters: 2, ..EventCounters::default() });
-        m.connect(counters.clear_i, shell.host.began_o);
-        m.connect(counters.event_i.at(0), engine.sum_overflow_o);
-        m.connect(counters.event_i.at(1), engine.overflow_o | vector.overflow_o);
-        m.connect(registers.own.sum_overflows, counters.count_o.at(0));
-        m.connect(registers.own.overflows, counters.count_o.at(1));
+        let own = &top.registers.own;
+        let inexact = engine.shell.overflows_o | vector.shell.overflows_o;
+        top.count(m, 1, &[(engine.sum_overflow_o, own.sum_overflows), (inexact, own.overflows)]);
     }
 }
 
