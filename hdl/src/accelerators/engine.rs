@@ -62,12 +62,25 @@ impl EnginePorts {
     /// Gives operations, the window, aborts and ends of commands to the controller, and its ends to the shell.
     #[track_caller]
     pub fn control(&self, m: &mut Module, controller: &OperationControllerPorts) {
+        m.connect(controller.valid_i, self.operation.valid);
+        m.connect(self.operation.ready, controller.ready_o);
+        self.control_inside(m, controller);
+    }
+
+    /// The same, and an operation is taken only while `may` holds.
+    #[track_caller]
+    pub fn control_while(&self, m: &mut Module, controller: &OperationControllerPorts, may: Signal) {
+        m.connect(controller.valid_i, self.operation.valid & may);
+        m.connect(self.operation.ready, controller.ready_o & may);
+        self.control_inside(m, controller);
+    }
+
+    #[track_caller]
+    fn control_inside(&self, m: &mut Module, controller: &OperationControllerPorts) {
         for (to, from) in [
             (controller.abort_i, self.abort_i),
             (controller.window_base_i, self.window_base_i),
             (controller.window_limit_i, self.window_limit_i),
-            (controller.valid_i, self.operation.valid),
-            (self.operation.ready, controller.ready_o),
             (controller.independent_i, self.operation.independent),
         ] {
             m.connect(to, from);

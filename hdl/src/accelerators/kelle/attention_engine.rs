@@ -1,33 +1,47 @@
 //! The engine for heads, between the shell's streams: controller, sequencer, cache, lists, evictor, softmax, and the
 //! array.
 
+mod asked;
+mod ends;
 mod parts;
 
-use super::attention_controller::{AttentionController, READERS};
+use super::attention_operation::AttentionOperation;
 use super::attention_sequencer::AttentionSequencer;
 use super::attention_spec::AttentionSpec;
 use super::attention_sums::AttentionSums;
+use super::head_operations::{ClearOperation, RecomputeOperation, RefreshOperation, SaveOperation};
 use super::head_reader::HeadReader;
 use super::head_wiper::HeadWiper;
 use super::importance_unit::ImportanceUnit;
 use super::integer_lanes::IntegerLane;
-use super::linear_controller::WORDS;
 use super::recompute_slots::RecomputeSlots;
 use super::retention_ports::RetentionPorts;
 use super::sum_lanes::SumLane;
 use super::token_list::TokenList;
 use super::token_loader::TokenLoader;
 use super::token_saver::TokenSaver;
-use super::walk::fit;
-use crate::accelerators::engines::merge;
-use crate::blocks::common::bus::{DmaCommand, DmaCompletion, DmaSpec, RowBeat};
-use crate::blocks::common::shell::{Operation, OperationEnd};
-use crate::blocks::common::stream::Word;
+use crate::accelerators::engine::{EnginePorts, EngineSpec, merge_all};
+use crate::accelerators::sizes::fit;
+use crate::blocks::common::bus::DmaSpec;
+use crate::blocks::common::shell::OperationController;
 use crate::blocks::kelle::{ArrayResult, ArrayRow, ArrayStep, KvAccess};
+use crate::lang::operation::{Opcode, OperationBlock};
 use crate::lang::{
-    About, Block, Group, In, InArray, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream, bit,
-    bits_for, mux, parameters, ports, select, sint, uint,
+    About, Block, Group, In, InArray, InStream, Module, Out, OutStream, Signal, Stream, bit, bits_for, cat, mux,
+    parameters, ports, select, sint, uint,
 };
+
+/// Read DMAs: queries, keys, values.
+const READERS: u32 = 3;
+
+/// Numbers of the operations.
+mod opcode {
+    pub(super) const ATTENTION: u32 = 2;
+    pub(super) const CLEAR: u32 = 4;
+    pub(super) const REFRESH: u32 = 5;
+    pub(super) const SAVE: u32 = 6;
+    pub(super) const RECOMPUTE: u32 = 8;
+}
 
 parameters! {
     /// Elaboration parameters.
@@ -46,15 +60,66 @@ parameters! {
     rules = |p, rules| {
         let top = (1u64 << p.spec.score_width) - 1;
         rules.demand(u64::from(p.threshold) <= top, "threshold", p.threshold, format!("0 to {top}"));
-        rules.part("spec", &p.controller());
+        let least = bits_for(2 * u64::from(p.spec.group) * u64::from(p.spec.width));
+        rules.demand(p.dma.row_width >= least, "dma.row_width", p.dma.row_width, format!("at least {least}"));
+        rules.part("dma", &p.controller());
         rules.part("spec", &p.spec.walk());
         rules.part("sum", &p.sums());
     };
 }
 
 impl AttentionEngine {
-    fn controller(&self) -> AttentionController {
-        AttentionController { dma: self.dma.clone(), spec: self.spec.clone() }
+    /// Its operations.
+    #[must_use]
+    pub fn operations(&self) -> Vec<Opcode> {
+        let of = |name: &str, number, layout| Opcode { name: name.into(), number, layout };
+        let mut all = vec![
+            of("attention", opcode::ATTENTION, self.attention().layout()),
+            of("clear", opcode::CLEAR, self.clear().layout()),
+            of("refresh", opcode::REFRESH, self.refresh().layout()),
+        ];
+        all.extend(self.save().map(|save| of("save", opcode::SAVE, save.layout())));
+        all.extend(self.recompute().map(|recompute| of("recompute", opcode::RECOMPUTE, recompute.layout())));
+        all
+    }
+
+    fn attention(&self) -> AttentionOperation {
+        let AttentionSpec { heads, slots, group, width, recompute, .. } = self.spec;
+        AttentionOperation { heads, slots, group, width, recompute }
+    }
+
+    fn clear(&self) -> ClearOperation {
+        ClearOperation { heads: self.spec.heads }
+    }
+
+    fn refresh(&self) -> RefreshOperation {
+        let AttentionSpec { score_width, interval_width, .. } = self.spec;
+        RefreshOperation { rows: self.spec.rows(), score_width, interval_width }
+    }
+
+    fn save(&self) -> Option<SaveOperation> {
+        let AttentionSpec { heads, slots, width, save, .. } = self.spec;
+        save.then_some(SaveOperation { heads, slots, width })
+    }
+
+    fn recompute(&self) -> Option<RecomputeOperation> {
+        let AttentionSpec { heads, slots, recompute, .. } = self.spec;
+        (recompute > 0).then_some(RecomputeOperation { heads, slots, recompute })
+    }
+
+    fn controller(&self) -> OperationController {
+        OperationController {
+            axi: self.spec.spec.axi.clone(),
+            dma: self.dma.clone(),
+            operands: READERS + 1,
+            readers: READERS,
+            ..OperationController::default()
+        }
+    }
+
+    fn ports(&self) -> EngineSpec {
+        let spec = &self.spec.spec;
+        EngineSpec { axi: spec.axi.clone(), dma: self.dma.clone(), readers: READERS, overflows: spec.lanes() }
     }
 
     fn sums(&self) -> AttentionSums {
@@ -65,22 +130,15 @@ impl AttentionEngine {
 ports! {
     /// Ports of [`AttentionEngine`].
     pub struct AttentionEnginePorts(p: &AttentionEngine) {
-        /// Drops everything; the head of an operation of attention is emptied.
-        abort_i: In = bit(),
+        /// To the shell. The DMAs read queries, keys, values. An abort empties the head of an operation of attention.
+        /// Scores and results that are infinite or no number are not exact.
+        shell: Group<EnginePorts, EngineSpec> = p.ports(),
         /// Empties all heads.
         forget_i: In = bit(),
-        /// No operation is in hand.
-        idle_o: Out = bit(),
-        /// First byte that may be touched; steady while an operation is in hand.
-        window_base_i: In = uint(64),
-        /// Last byte that may be touched; steady while an operation is in hand.
-        window_limit_i: In = uint(64),
         /// The array is to be cleared.
         clear_array_o: Out = bit(),
         /// Numbers that were saturated in this cycle.
         saturations_o: Out = uint(bits_for(p.spec.spec.lanes().into())),
-        /// Scores and results of this cycle that are infinite or no number.
-        overflows_o: Out = uint(bits_for(p.spec.spec.lanes().into())),
         /// For one cycle: a token had to go.
         evicts_o: Out = bit(),
         /// Rows that were refreshed in this cycle, of all groups of banks.
@@ -89,10 +147,6 @@ ports! {
         stalls_o: Out = bit(),
         /// Retention model: the cells, and the accesses to them.
         retention: Group<RetentionPorts, AttentionSpec> = p.spec.clone(),
-        /// What to do; its fields stay up to its end.
-        operation: InStream<Operation> = WORDS,
-        /// How it ended.
-        operation_end: OutStream<OperationEnd> = (),
         /// Rows of weights to the array.
         load: OutStream<ArrayRow> = p.spec.spec.array(),
         /// Steps of the array.
@@ -103,18 +157,6 @@ ports! {
         row_valid_i: InArray = bit().array(p.spec.spec.rows),
         /// The sum.
         row_sum_i: InArray = sint(p.spec.spec.accumulator_width).array(p.spec.spec.rows),
-        /// What to read: queries, keys, values.
-        read_command: OutStreams<DmaCommand> = (READERS, (p.spec.spec.axi.clone(), p.dma.clone())),
-        /// The rows.
-        read: InStreams<RowBeat> = (READERS, p.spec.spec.axi.clone()),
-        /// How reading ended.
-        read_end: InStreams<DmaCompletion> = (READERS, p.spec.spec.axi.clone()),
-        /// Where to write.
-        write_command: OutStreams<DmaCommand> = (1, (p.spec.spec.axi.clone(), p.dma.clone())),
-        /// The rows.
-        write: OutStreams<Word> = (1, p.spec.spec.axi.data_width),
-        /// How writing ended.
-        write_end: InStreams<DmaCompletion> = (1, p.spec.spec.axi.clone()),
     }
 }
 
@@ -123,56 +165,48 @@ impl Block for AttentionEngine {
     const ABOUT: About = About {
         name: "attention_engine",
         summary: "heads whose keys and values stay in eDRAM: tokens enter, queries attend, the least important token goes",
-        contract: "Operations as attention_controller describes them; docs/blocks/kelle-top-reference.md says what\n\
-            they compute. forget_i, or a reset, empties all heads. An operation that fails or is dropped empties\n\
-            its own head.",
+        contract: "An operation has the fields of attention_operation or of one of the operations on heads, and is\n\
+            checked and done as operation_controller says. docs/blocks/kelle-top-reference.md says what it computes.\n\
+            ERROR_FIELD (15) refuses an operation that does not exist, before all other errors. It refuses a token\n\
+            with a slot that does not come again, a second slot for a token, and a slot that is not free, after all\n\
+            other checks. The first error of a DMA ends attention and empties its head, as an abort does. With the\n\
+            option exact a number that is saturated, infinite or no number is ERROR_OVERFLOW (14). forget_i, or a\n\
+            reset, empties all heads. No operation is taken while heads are emptied.",
         reference: "Kelle, sections 4 and 5",
     };
 
     fn build(&self, m: &mut Module, io: &AttentionEnginePorts) {
-        let spec = &self.spec;
+        let (spec, shell) = (&self.spec, &io.shell);
         let controller = m.instance("u_controller", self.controller());
         let sequencer = m.instance("u_sequencer", AttentionSequencer { spec: spec.clone() });
-        for (to, from) in [
-            (controller.abort_i, io.abort_i),
-            (controller.window_base_i, io.window_base_i),
-            (controller.window_limit_i, io.window_limit_i),
-            (io.idle_o, controller.idle_o),
-        ] {
-            m.connect(to, from);
-        }
-        m.connect_stream(&controller.operation, &io.operation);
-        m.connect_stream(&io.operation_end, &controller.operation_end);
-        io.read_command.connect(m, &controller.read_command);
-        controller.read_end.connect(m, &io.read_end);
-        m.connect_stream(&io.write_command.at(0), &controller.write_command);
-        m.connect_stream(&controller.write_end, &io.write_end.at(0));
-        let work = &controller.work;
+        let wiper = m.instance("u_wiper", HeadWiper { spec: spec.clone() });
+        let asked = self.ask(m, shell);
+        let work = &asked.attention;
+        m.connect(shell.idle_o, controller.idle_o);
+        m.connect(shell.computing_o, io.step.fire());
+        // Heads may still be emptied: operations on heads wait for that, others do not.
+        shell.control_while(m, &controller, !wiper.busy_o);
+        self.place(m, (&asked, shell), sequencer.keys_o, &controller);
+        let begins = m.wire("begins", controller.begin_o & asked.attends);
         // State of an operation that failed.
-        let clear = m.wire("clear", io.abort_i | controller.failed_o | controller.begin_o);
+        let clear = m.wire("clear", shell.abort_i | controller.failed_o | begins);
         m.connect(io.clear_array_o, clear);
-        m.connect(sequencer.clear_i, io.abort_i | controller.failed_o);
-        m.connect(sequencer.begin_i, controller.begin_o);
-        m.connect(sequencer.tokens_i, work.tokens);
-        m.connect(sequencer.budget_i, work.budget);
+        m.connect(sequencer.clear_i, shell.abort_i | controller.failed_o);
+        m.connect(sequencer.begin_i, begins);
+        m.connect(sequencer.tokens_i, work.tokens.extend(16));
+        m.connect(sequencer.budget_i, work.budget.extend(16));
         m.connect(sequencer.late_i, work.late);
-        if let (Some(to), Some(from)) = (sequencer.again_i, work.again) {
-            m.connect(to, from);
+        if let Some(to) = sequencer.again_i {
+            m.connect(to, work.again);
         }
-        m.connect(controller.scores_i, sequencer.keys_o);
 
         m.comment("Heads: how many tokens each has, and lists of them.");
-        let wiper = m.instance("u_wiper", HeadWiper { spec: spec.clone() });
-        m.connect(wiper.all_i, io.forget_i);
-        m.connect(wiper.start_i, controller.wipe_o & !io.forget_i);
-        m.connect(wiper.first_i, controller.wipe_head_o);
-        m.connect(wiper.count_i, controller.wipe_heads_o);
-        m.connect(controller.wiping_i, wiper.busy_o);
-        let head = m.wire("head", mux(wiper.busy_o, wiper.head_o, work.head));
+        self.wipe(m, io, (&asked, &controller), &wiper);
+        let head = m.wire("head", mux(wiper.busy_o, wiper.head_o, asked.head));
         let counts = m.regs_init("count", spec.count(), spec.heads, 0);
         let count = m.wire("tokens_of_head", counts.q.at(head));
         m.connect(sequencer.count_i, count);
-        m.connect(controller.count_i, count);
+        self.refuse(m, &asked, count, &controller);
         let wiped = m.wire("wiped", wiper.busy_o & wiper.last_o);
         let more = sequencer.old_o.wrapping_add(1);
         m.for_each("heads", spec.heads, |m, h| {
@@ -200,8 +234,9 @@ impl Block for AttentionEngine {
         m.comment("A token enters.");
         m.connect(loader.clear_i, clear);
         m.connect(loader.begin_i, sequencer.load_o);
-        m.connect(loader.quantizer_i, work.quantizers);
-        loader.rows.connect(m, &io.read);
+        let quantizers = cat(&[work.value_quantizer, work.key_quantizer, work.query_quantizer]);
+        m.connect(loader.quantizer_i, quantizers);
+        loader.rows.connect(m, &shell.read);
         m.connect(loader.late_i, work.late);
         m.connect(loader.value_i, sequencer.keys_o);
         m.connect(sequencer.loaded_i, loader.done_o);
@@ -209,7 +244,9 @@ impl Block for AttentionEngine {
         m.connect(list.head_i, head);
         let saver = spec.save.then(|| m.instance("u_saver", TokenSaver { spec: spec.clone() }));
         let youngest = fit(sequencer.old_o, spec.position().width);
-        let seek = controller.seek_o.map(|seek| (seek, controller.save_first_o));
+        let slots = self.recompute().map(|_| m.instance("u_slots", RecomputeSlots { spec: spec.clone() }));
+        let keeper = slots.as_ref().and_then(|slots| self.keep(m, &asked, (&controller, shell.abort_i), slots));
+        let seek = keeper.as_ref().map(|keeper| (keeper.seek, fit(keeper.position, youngest.width())));
         let saves = saver.iter().map(|saver| (saver.read_o, saver.position_o));
         let places = [(sequencer.find_o, youngest)].into_iter().chain(saves).chain(seek);
         let places: Vec<(Signal, Signal)> = places.collect();
@@ -224,71 +261,25 @@ impl Block for AttentionEngine {
         m.connect(reader.clear_i, clear);
         m.connect(reader.begin_i, sequencer.keys_o | sequencer.values_o);
         m.connect(reader.values_i, sequencer.valued_o);
-        m.connect(reader.slices_i, work.slices);
+        m.connect(reader.slices_i, asked.slices);
         m.connect(reader.panels_i, panels);
         m.connect(reader.rest_i, rest);
         m.connect(reader.row_i, list.row_o);
-        self.product(m, io, &controller, &sequencer, (panels, rest, clear), (&loader, &reader, &sums));
+        self.product(m, io, &asked, &sequencer, (panels, rest, clear), (&loader, &reader, &sums));
 
-        m.comment("Sums become scores, probabilities, results.");
-        m.connect(sums.clear_i, clear);
-        for (to, from) in [
-            (sums.keys_i, sequencer.keys_o),
-            (sums.values_i, sequencer.values_o),
-            (sums.valued_i, sequencer.valued_o),
-            (sums.queries_i, work.queries),
-            (sums.slices_i, work.slices),
-            (sums.old_i, sequencer.old_o),
-            (sums.panels_i, panels),
-            (sums.score_scale_i, work.score_scale),
-            (sums.result_scale_i, work.result_scale),
-            (sequencer.probabilities_i, sums.probabilities_o),
-            (sequencer.results_i, sums.empty_o),
-            (io.overflows_o, sums.overflows_o),
-        ] {
-            m.connect(to, from);
-        }
-        m.connect_stream(&sums.result, &io.result);
-
-        m.comment("Importance, and the token that has to go.");
-        m.connect(importance.clear_i, clear);
-        m.connect(importance.begin_i, sequencer.keys_o);
-        m.connect(importance.search_i, sequencer.search_o);
-        for (to, from) in [
-            (importance.size.head, work.head),
-            (importance.size.queries, work.queries),
-            (importance.size.slices, work.slices),
-            (importance.size.old, sequencer.old_o),
-            (importance.size.sink, work.sink),
-            (importance.size.window, work.window),
-            (importance.size.shift, work.shift),
-            (importance.panels_i, panels),
-            (sequencer.known_i, importance.known_o),
-            (sequencer.found_i, importance.found_o),
-            (list.other_read_i, importance.read_o),
-            (list.other_position_i, importance.position_o),
-            (importance.row_i, list.other_row_o),
-            (list.remove_i, sequencer.remove_o),
-            (list.victim_i, importance.victim_o),
-            (sequencer.moving_i, list.busy_o),
-            (io.evicts_o, sequencer.remove_o),
-        ] {
-            m.connect(to, from);
-        }
-        m.connect_each("row_valid", importance.row_valid_i, io.row_valid_i);
-        m.connect_each("row_sum", importance.row_sum_i, io.row_sum_i);
+        self.scores(m, io, (&asked, &sequencer), (panels, clear), &sums);
+        self.importance(m, io, (&asked, &sequencer), (panels, clear), (&importance, &list));
         // While tokens move up the sequencer counts one less already.
         let last = m.reg("youngest_q", spec.position());
         last.next_when(sequencer.remove_o, youngest);
         m.connect(list.youngest_i, mux(sequencer.remove_o, youngest, last.q));
 
-        let slots = (spec.recompute > 0).then(|| m.instance("u_slots", RecomputeSlots { spec: spec.clone() }));
-        let saturations = match &slots {
-            Some(slots) => self.slots(m, (&controller, &sequencer), (&loader, slots), head),
-            None => loader.saturations_o,
-        };
+        let mut saturations = loader.saturations_o;
+        if let (Some(slots), Some(keeper)) = (&slots, &keeper) {
+            saturations = self.slots(m, (keeper, &sequencer), (&loader, slots), head);
+        }
         m.connect(io.saturations_o, saturations);
-        m.connect(controller.inexact_i, sums.overflows_o.any() | saturations.any());
+        m.connect(controller.overflow_i, sums.overflows_o.any() | saturations.any());
 
         m.comment("The cache.");
         let put = sequencer.put_o;
@@ -310,37 +301,40 @@ impl Block for AttentionEngine {
         m.unused(reader.access.write);
         let mut asks = access(&reader.access);
         let mut score_row = importance.score_row_o;
-        let output = io.write.at(0);
-        match &saver {
-            None => {
-                m.connect(controller.tokens_done_i, sequencer.done_o);
-                m.connect_stream(&output, &sums.output);
-            }
-            Some(saver) => {
-                let saves = m.wire("saves", !saver.done_o);
+        let output = shell.write.at(0);
+        let mut done = sequencer.done_o;
+        match saver.iter().zip(&asked.saves).next() {
+            None => m.connect_stream(&output, &sums.output),
+            Some((saver, (saves, save))) => {
+                let saving = m.wire("saving", !saver.done_o);
                 m.connect(saver.access.ready, ready);
                 m.unused(saver.access.row);
                 m.unused(saver.access.write);
                 for (ask, other) in asks.iter_mut().zip(access(&saver.access)) {
-                    *ask = mux(saves, other, *ask);
+                    *ask = mux(saving, other, *ask);
                 }
-                score_row = mux(saves, list.row_o, score_row);
-                self.save(m, io, &controller, saver);
+                score_row = mux(saving, list.row_o, score_row);
+                m.connect(saver.clear_i, shell.abort_i | controller.failed_o);
+                m.connect(saver.begin_i, controller.begin_o & *saves);
+                m.connect(saver.first_i, save.first.extend(saver.first_i.width()));
+                m.connect(saver.tokens_i, save.tokens.extend(saver.tokens_i.width()));
+                m.connect(saver.slices_i, asked.slices);
                 self.numbers(m, &sequencer, saver, (head, wiped, list.row_o));
-                m.connect(controller.tokens_done_i, sequencer.done_o & saver.done_o);
+                done = done & saver.done_o;
                 m.connect(saver.row_i, list.row_o);
                 m.connect(saver.score_i, cache.score_o);
                 m.connect(saver.data_valid_i, cache.data_valid_o);
                 m.connect_each("saved", saver.data_i, cache.data_o);
-                merge(m, ("output_word", &spec.spec.axi.data_width), saves, &output, (&saver.output, &sums.output));
+                let outputs = [saver.output.clone(), sums.output.clone()];
+                merge_all(m, ("output_word", &spec.spec.axi.data_width), &[saving], &output, &outputs);
             }
         }
-        if let Some(look) = controller.look_o {
-            score_row = mux(look, list.row_o, score_row);
+        if let Some(keeper) = &keeper {
+            score_row = mux(keeper.look, list.row_o, score_row);
         }
         let [valid, value, high, low] = asks;
-        let asked = writes | valid;
-        m.connect(cache.access.valid, asked);
+        let accesses = writes | valid;
+        m.connect(cache.access.valid, accesses);
         m.connect(cache.access.value, value);
         m.connect(cache.access.high, high);
         m.connect(cache.access.low, low);
@@ -366,7 +360,8 @@ impl Block for AttentionEngine {
                 m.connect(to, from);
             }
         }
-        for (to, from) in [(cache.keep_i, put), (cache.drop_valid_i, controller.keep_o)] {
+        let kept = keeper.as_ref().map(|keeper| keeper.keep);
+        for (to, from) in [(cache.keep_i, put), (cache.drop_valid_i, kept)] {
             if let (Some(to), Some(from)) = (to, from) {
                 m.connect(to, from);
             }
@@ -381,9 +376,10 @@ impl Block for AttentionEngine {
         if let Some(step_head) = cache.step_head_i {
             m.connect(step_head, head);
         }
-        let threshold = self.refresh(m, io, &controller, &cache);
-        let made = [asked & cache.access.ready, writes, value, high, low, row];
+        let threshold = self.intervals(m, io, (&asked, &controller), &cache);
+        let made = [accesses & cache.access.ready, writes, value, high, low, row];
         let scored = [importance.update_o, score_row, importance.amount_o, step, head, threshold];
-        io.retention.of_cache(m, &cache, (made, evicts, scored), [put, controller.keep_o]);
+        self.end(m, (&asked, &controller), (done, wiper.busy_o), slots.as_ref().zip(keeper.as_ref()));
+        io.retention.of_cache(m, &cache, (made, evicts, scored), [put, kept]);
     }
 }

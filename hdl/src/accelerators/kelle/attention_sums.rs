@@ -6,7 +6,7 @@ use super::attention_spec::AttentionSpec;
 use super::integer_lanes::{IntegerLane, IntegerLanes};
 use super::panel_pages::PanelPages;
 use super::sum_lanes::{SumLane, SumLanes};
-use super::walk::fit;
+use crate::accelerators::sizes::fit;
 use crate::blocks::common::stream::Word;
 use crate::blocks::kelle::ArrayResult;
 use crate::lang::{

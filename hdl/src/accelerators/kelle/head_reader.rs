@@ -1,7 +1,8 @@
 //! Keys or values of a head's tokens, as rows of weights for the array.
 
 use super::attention_spec::AttentionSpec;
-use super::walk::{Walk, WalkMoves, WalkSize, fit};
+use super::walk::{Walk, WalkMoves, WalkSize};
+use crate::accelerators::sizes::fit;
 use crate::blocks::common::stream::{StreamFifo, Word};
 use crate::blocks::kelle::KvAccess;
 use crate::lang::{

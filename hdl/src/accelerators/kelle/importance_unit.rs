@@ -8,7 +8,7 @@
 //! sums.
 
 use super::attention_spec::{AttentionSize, AttentionSpec};
-use super::walk::fit;
+use crate::accelerators::sizes::fit;
 use crate::blocks::common::before;
 use crate::lang::{
     About, Block, In, InArray, InBundle, Module, Out, Signal, bit, bits_for, mux, parameters, ports, select, sint, uint,

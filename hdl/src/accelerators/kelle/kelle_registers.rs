@@ -1,32 +1,23 @@
-//! Registers of the Kelle accelerator: the registers of all accelerators, and its own.
+//! Registers that only `kelle_top` has.
 
-use super::ACCELERATOR;
 use super::attention_spec::AttentionSpec;
-use crate::blocks::common::bus::{AxiLiteSubordinate, serve};
-use crate::blocks::common::row::RowUnits;
-use crate::blocks::common::shell::{BusCaps, ShellFields, ShellRegisters};
+use crate::accelerators::registers::{OwnRegisters, VectorCaps};
 use crate::lang::registers::{Constant, ReadOnly};
-use crate::lang::{About, Block, Module, Out, RegisterPorts, Timing, bit, parameters, ports, registers};
+use crate::lang::{parameters, registers};
 
 parameters! {
-    /// Elaboration parameters.
-    pub struct KelleRegisters {
+    /// What a driver needs to know of `kelle_top`.
+    pub struct KelleCaps {
         /// Sizes of the array, of linear layers and of attention.
         attention: AttentionSpec = AttentionSpec::default();
-        /// Beats of the longest row of the vector unit.
-        max_beats: u32 = 64, in 1..=65535, tag "b";
-        /// Number of the function of the step activate.
-        function: u32 = 2, in 0..=255, tag "f";
-        /// What it has for whole rows.
-        units: RowUnits = RowUnits::default();
-        /// How it reaches memory.
-        bus: BusCaps = BusCaps::default(), named "when set";
+        /// Its vector unit.
+        vector: VectorCaps = VectorCaps { base: 0x118, ..VectorCaps::default() };
     }
 }
 
 registers! {
-    /// What drivers need to know of a Kelle accelerator, and its own counters.
-    pub struct KelleFields(p: KelleRegisters) {
+    /// What drivers need to know of `kelle_top`, and what it counts.
+    pub struct KelleFields(p: KelleCaps) {
         /// The array.
         CAPS at 0x100 {
             /// Rows of PEs.
@@ -75,24 +66,6 @@ registers! {
             /// Rows of a bank.
             cache_rows: Constant = (32, p.attention.rows().into()) at 0,
         }
-        /// Elements of a beat and beats of the longest row of the vector unit.
-        VECTOR_CAPS at 0x118 {
-            /// Elements of a beat.
-            lanes: Constant = (16, p.attention.spec.lanes().into()) at 0,
-            /// Beats of the longest row.
-            max_beats: Constant = (16, p.max_beats.into()) at 16,
-        }
-        /// The activation, and steps that not every build has.
-        FUNCTION at 0x11c {
-            /// What the step activate is: 0 GELU, 1 GELU by tanh, 2 SiLU, 3 tanh.
-            function: Constant = (8, p.function.into()) at 0,
-            /// There is softmax.
-            softmax: Constant = (1, p.units.softmax.into()) at 8,
-            /// There is layer norm.
-            layer_norm: Constant = (1, p.units.layer_norm.into()) at 9,
-            /// There is rotary embedding.
-            rotary: Constant = (1, p.units.rotary.into()) at 10,
-        }
         /// Results of the job.
         OVERFLOWS at 0x120 {
             /// Results of products, and beats of rows with a result, that are saturated, infinite or no number.
@@ -121,36 +94,11 @@ registers! {
     }
 }
 
-ports! {
-    /// Ports of [`KelleRegisters`].
-    pub struct KelleRegistersPorts(p: &KelleRegisters) {
-        /// Bus of the host.
-        ctrl: AxiLiteSubordinate = 12,
-        /// Registers of all accelerators.
-        shell: RegisterPorts<ShellFields> =
-            ShellRegisters { accelerator: ACCELERATOR, bus: p.bus.clone(), ..ShellRegisters::default() },
-        /// Its own.
-        own: RegisterPorts<KelleFields> = p.clone(),
-        /// Level: an enabled bit of STATUS is set.
-        irq_o: Out = bit(),
-    }
-}
+impl OwnRegisters for KelleFields {
+    const NAME: &'static str = "kelle_registers";
+    const ACCELERATOR: u32 = 5;
 
-impl Block for KelleRegisters {
-    type Ports = KelleRegistersPorts;
-    const ABOUT: About = About {
-        name: "kelle_registers",
-        summary: "registers of the Kelle accelerator",
-        contract: "The registers of shell_registers, then its own.",
-        reference: "",
-    };
-
-    fn build(&self, m: &mut Module, io: &KelleRegistersPorts) {
-        serve(m, &io.ctrl, &[&io.shell.served, &io.own.served]);
-        m.connect(io.irq_o, io.shell.irq());
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new().latency(1).beat(2)
+    fn vector(spec: &KelleCaps) -> Option<VectorCaps> {
+        Some(spec.vector.clone())
     }
 }

@@ -1,21 +1,29 @@
-//! The Kelle accelerator: registers, shell, engines.
+//! The Kelle accelerator: registers, shell, engines, and the array that linear layers and attention share.
 
 use super::attention_engine::AttentionEngine;
 use super::attention_spec::AttentionSpec;
 use super::integer_lanes::IntegerLane;
-use super::kelle_engines::{KelleEngines, READERS};
-use super::kelle_registers::KelleRegisters;
+use super::kelle_registers::{KelleCaps, KelleFields};
 use super::kelle_spec::KelleSpec;
 use super::linear_engine::LinearEngine;
 use super::retention_ports::RetentionPorts;
+use super::shared_array::SharedArray;
 use super::sum_lanes::SumLane;
+use crate::accelerators::engine::Engine;
+use crate::accelerators::top::{Accelerator, Top, TopPorts, TopSpec, top_spec};
 use crate::accelerators::vector::VectorEngine;
-use crate::blocks::common::bus::axi::AxiManagers;
-use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
+use crate::blocks::common::bus::{AxiSpec, DmaSpec};
 use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
-use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell};
-use crate::lang::{About, Block, CatalogBlock, Group, Module, Out, bit, bits_for, flatten, mux, parameters, ports};
+use crate::blocks::common::shell::JobShell;
+use crate::lang::operation::{Opcode, OperationBlock};
+use crate::lang::{About, Block, CatalogBlock, Group, Module, bit, flatten, mux, parameters, ports};
 
+/// Operation of linear layers.
+const LINEAR: u32 = 1;
+/// Operation of the vector engine.
+const VECTOR: u32 = 3;
+/// Read DMAs: as many as the vector engine has.
+const READERS: u32 = 4;
 /// Largest opcode, and largest opcode of a build with recomputation.
 const OPCODES: [u32; 2] = [6, 8];
 
@@ -63,19 +71,6 @@ parameters! {
 }
 
 impl KelleTop {
-    fn shell(&self) -> JobShell {
-        JobShell {
-            axi: self.spec.axi.clone(),
-            dma: self.dma.clone(),
-            ports: self.ports,
-            readers: READERS,
-            writers: 1,
-            read_beats: self.read_beats,
-            write_beats: self.write_beats,
-            descriptor_bytes: 128,
-        }
-    }
-
     /// The engine for linear layers.
     #[must_use]
     pub fn linear(&self) -> LinearEngine {
@@ -111,27 +106,47 @@ impl KelleTop {
             units: self.units.clone(),
         }
     }
+}
 
-    fn registers(&self) -> KelleRegisters {
-        KelleRegisters {
-            attention: self.attention.clone(),
-            max_beats: self.max_beats,
-            function: self.lane.function as u32,
-            units: self.units.clone(),
-            bus: BusCaps::of(&self.spec.axi, self.ports),
+impl Accelerator for KelleTop {
+    type Own = KelleFields;
+
+    fn shell(&self) -> JobShell {
+        JobShell {
+            axi: self.spec.axi.clone(),
+            dma: self.dma.clone(),
+            ports: self.ports,
+            readers: READERS,
+            writers: 1,
+            read_beats: self.read_beats,
+            write_beats: self.write_beats,
+            descriptor_bytes: 128,
         }
+    }
+
+    fn own_registers(&self) -> KelleCaps {
+        KelleCaps { attention: self.attention.clone(), vector: self.vector().caps(0x118) }
+    }
+
+    fn operations(&self) -> Vec<Opcode> {
+        let linear = Opcode { name: "linear".into(), number: LINEAR, layout: self.linear().operation().layout() };
+        let vector = Opcode { name: "vector".into(), number: VECTOR, layout: self.vector().operation().layout() };
+        let mut all = vec![linear, vector];
+        all.extend(self.attention().operations());
+        all.sort_by_key(|operation| operation.number);
+        all
+    }
+
+    fn opcodes(&self) -> u32 {
+        OPCODES[usize::from(self.attention.recompute > 0)]
     }
 }
 
 ports! {
     /// Ports of [`KelleTop`].
     pub struct KelleTopPorts(p: &KelleTop) {
-        /// Bus of the host.
-        ctrl: AxiLiteSubordinate = 12,
-        /// Memory.
-        mem: AxiManagers = (p.ports, p.shell().port()),
-        /// Level: an enabled bit of STATUS is set.
-        irq_o: Out = bit(),
+        /// To the host and to memory.
+        top: Group<TopPorts, TopSpec> = top_spec(&p.shell()),
         /// Retention model: the cells, and the accesses to them.
         retention: Group<RetentionPorts, AttentionSpec> = p.attention.clone(),
     }
@@ -153,59 +168,53 @@ impl Block for KelleTop {
     };
 
     fn build(&self, m: &mut Module, io: &KelleTopPorts) {
-        let registers = m.instance("u_registers", self.registers());
-        let shell = m.instance("u_shell", self.shell());
-        m.connect(shell.opcodes_i, OPCODES[usize::from(self.attention.recompute > 0)]);
-        let engines = m.instance("u_engines", KelleEngines { top: self.clone() });
-        m.connect(io.irq_o, registers.irq_o);
-        io.retention.connect(m, &engines.retention);
-        for (to, from) in io.mem.iter().zip(&shell.mem) {
-            to.connect(m, from);
-        }
-        shell.connect_registers(m, (&registers.ctrl, &io.ctrl), &registers.shell);
+        let top = Top::new(m, self, &io.top);
+        let linear = m.instance("u_linear", self.linear());
+        let vector = m.instance("u_vector", self.vector());
+        let attention = m.instance("u_attention", self.attention());
+        let engines = [
+            Engine { name: "rows", opcodes: &[VECTOR], ports: &vector.shell },
+            Engine { name: "products", opcodes: &[LINEAR], ports: &linear.shell },
+            Engine { name: "heads", opcodes: &[], ports: &attention.shell },
+        ];
+        let chosen = top.engines(m, &engines);
+        let products = chosen[1];
+
+        m.comment("The array belongs to linear layers or to attention.");
+        let array = m.instance("u_array", SharedArray { array: self.spec.array() });
+        m.connect(array.clear_i, top.shell.abort_o | linear.begin_o | attention.clear_array_o);
+        m.connect(array.first_i, products);
+        m.connect_stream(&array.first_load, &linear.load);
+        m.connect_stream(&array.second_load, &attention.load);
+        m.connect_stream(&array.first_step, &linear.step);
+        m.connect_stream(&array.second_step, &attention.step);
+        m.connect_stream(&linear.result, &array.first_result);
+        m.connect_stream(&attention.result, &array.second_result);
+        m.connect_each("row_valid", attention.row_valid_i, array.row_valid_o);
+        m.connect_each("row_sum", attention.row_sum_i, array.row_sum_o);
+
         m.comment(
             "Heads go with a soft reset that the host asks for, not with the wait for answers after an error of time.",
         );
-        let asked = registers.shell.soft_reset.asked;
+        let host = &top.shell.host;
         let forgets = m.reg_init("forgets_q", bit(), 0);
-        let forget = m.wire("forget", asked | (forgets.q & shell.host.soft_reset_busy_o));
+        let asked = top.registers.shell.soft_reset.asked;
+        let forget = m.wire("forget", asked | (forgets.q & host.soft_reset_busy_o));
         forgets.next(forget);
-        for (to, from) in [
-            (engines.abort_i, shell.abort_o),
-            (engines.forget_i, forget),
-            (engines.window_base_i, registers.shell.window_base),
-            (engines.window_limit_i, registers.shell.window_limit),
-            (shell.idle_i, engines.idle_o),
-            (shell.computing_i, engines.computing_o),
-        ] {
-            m.connect(to, from);
-        }
-        m.connect_stream(&engines.operation, &shell.operation);
-        m.connect_stream(&shell.operation_end, &engines.operation_end);
-        shell.dmas.read_command.connect(m, &engines.read_command);
-        engines.read.connect(m, &shell.dmas.read);
-        engines.read_end.connect(m, &shell.dmas.read_end);
-        shell.dmas.write_command.connect(m, &engines.write_command);
-        shell.dmas.write.connect(m, &engines.write);
-        engines.write_end.connect(m, &shell.dmas.write_end);
+        m.connect(attention.forget_i, forget);
+        io.retention.connect(m, &attention.retention);
 
-        let most = self.spec.lanes().max(4);
-        let counters = EventCounters { counters: 5, most, ..EventCounters::default() };
-        let counters = m.instance("u_counters", counters);
-        m.connect(counters.clear_i, shell.host.began_o);
-        let width = bits_for(most.into());
+        let count = &top.registers.own;
+        let saturations = mux(products, linear.saturations_o, attention.saturations_o);
         // Heads are refreshed between jobs too.
-        let busy = shell.host.busy_o;
-        for (k, event, count) in [
-            (0, engines.overflows_o, registers.own.overflows),
-            (1, engines.saturations_o, registers.own.saturations),
-            (2, engines.evicts_o, registers.own.evictions),
-            (3, mux(busy, engines.refreshes_o, 0), registers.own.refreshes),
-            (4, busy & engines.stalls_o, registers.own.refresh_stalls),
-        ] {
-            m.connect(counters.event_i.at(k), event.extend(width));
-            m.connect(count, counters.count_o.at(k));
-        }
+        let events = [
+            (top.overflows(&chosen, &engines), count.overflows),
+            (saturations, count.saturations),
+            (attention.evicts_o, count.evictions),
+            (mux(host.busy_o, attention.refreshes_o, 0), count.refreshes),
+            (host.busy_o & attention.stalls_o, count.refresh_stalls),
+        ];
+        top.count(m, self.spec.lanes().max(4), &events);
     }
 }
 

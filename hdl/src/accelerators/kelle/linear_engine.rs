@@ -4,18 +4,24 @@ use super::activation_memory::ActivationMemory;
 use super::column_constants::ColumnConstants;
 use super::integer_lanes::{IntegerLane, IntegerLanes};
 use super::kelle_spec::KelleSpec;
-use super::linear_controller::{LinearController, READERS, WORDS};
+use super::linear_operation::{LinearOperation, LinearOperationPorts};
 use super::panel_pages::PanelPages;
+use super::product_walk::{ProductWalk, ProductWalkPorts};
 use super::sum_lanes::{SumLane, SumLanes};
+use crate::accelerators::engine::{EnginePorts, EngineSpec};
 use crate::accelerators::rows::rows_to_words;
-use crate::blocks::common::bus::{DmaCommand, DmaCompletion, DmaSpec, RowBeat};
-use crate::blocks::common::shell::{Operation, OperationEnd};
-use crate::blocks::common::stream::{FifoStorage, StreamFifo, Word};
+use crate::accelerators::sizes::{fit, groups};
+use crate::blocks::common::bus::DmaSpec;
+use crate::blocks::common::shell::job_controller::job_error;
+use crate::blocks::common::shell::{OperationController, OperationControllerPorts, Own, Place, first_error};
+use crate::blocks::common::stream::{FifoStorage, StreamFifo};
 use crate::blocks::kelle::{ArrayResult, ArrayRow, ArrayStep};
 use crate::lang::{
-    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, bit, bits_for, parameters,
-    ports, uint,
+    About, Block, Group, InStream, Module, Out, OutStream, Signal, bit, bits_for, mux, parameters, ports, uint,
 };
+
+/// Read DMAs: rows, panels, constants.
+const READERS: u32 = 3;
 
 parameters! {
     /// Elaboration parameters.
@@ -32,7 +38,10 @@ parameters! {
     rules = |p, rules| {
         let width = p.spec.accumulator_width;
         rules.demand(p.sum.width == width, "sum.width", p.sum.width, format!("accumulator_width = {width}"));
-        rules.part("spec", &p.controller());
+        let least = bits_for(u64::from(p.spec.inner) * u64::from(p.spec.panel())).max(20);
+        rules.demand(p.dma.row_width >= least, "dma.row_width", p.dma.row_width, format!("at least {least}"));
+        rules.part("dma", &p.controller());
+        rules.part("spec", &p.walk());
         rules.part("spec", &p.constants());
         rules.part("sum", &p.sums());
         rules.part("integer", &p.integers());
@@ -40,8 +49,31 @@ parameters! {
 }
 
 impl LinearEngine {
-    fn controller(&self) -> LinearController {
-        LinearController { dma: self.dma.clone(), spec: self.spec.clone() }
+    /// The descriptor of its operation.
+    #[must_use]
+    pub fn operation(&self) -> LinearOperation {
+        LinearOperation { tokens: self.spec.tokens, inner: self.spec.inner }
+    }
+
+    fn controller(&self) -> OperationController {
+        OperationController {
+            axi: self.spec.axi.clone(),
+            dma: self.dma.clone(),
+            operands: READERS + 1,
+            readers: READERS,
+            times: 65535,
+            ..OperationController::default()
+        }
+    }
+
+    fn ports(&self) -> EngineSpec {
+        EngineSpec { axi: self.spec.axi.clone(), dma: self.dma.clone(), readers: READERS, overflows: self.spec.lanes() }
+    }
+
+    /// The unit that leads the array.
+    fn walk(&self) -> ProductWalk {
+        let (spec, vectors, tiles) = (self.spec.clone(), self.spec.tokens, self.spec.tiles());
+        ProductWalk { spec, attention: false, vectors, tiles }
     }
 
     fn constants(&self) -> ColumnConstants {
@@ -70,42 +102,18 @@ impl LinearEngine {
 ports! {
     /// Ports of [`LinearEngine`].
     pub struct LinearEnginePorts(p: &LinearEngine) {
-        /// Drops everything.
-        abort_i: In = bit(),
-        /// No operation is in hand.
-        idle_o: Out = bit(),
-        /// First byte that may be touched; steady while an operation is in hand.
-        window_base_i: In = uint(64),
-        /// Last byte that may be touched; steady while an operation is in hand.
-        window_limit_i: In = uint(64),
+        /// To the shell. The DMAs read rows, panels, constants. Results that are infinite or no number are not exact.
+        shell: Group<EnginePorts, EngineSpec> = p.ports(),
         /// For one cycle: an operation that is right begins; the array is to be cleared.
         begin_o: Out = bit(),
         /// Numbers that were saturated in this cycle.
         saturations_o: Out = uint(bits_for(p.spec.lanes().into())),
-        /// Results of this cycle that are infinite or no number.
-        overflows_o: Out = uint(bits_for(p.spec.lanes().into())),
-        /// What to do; its fields stay up to its end.
-        operation: InStream<Operation> = WORDS,
-        /// How it ended.
-        operation_end: OutStream<OperationEnd> = (),
         /// Rows of weights to the array.
         load: OutStream<ArrayRow> = p.spec.array(),
         /// Steps of the array.
         step: OutStream<ArrayStep> = p.spec.array(),
         /// Results of the array.
         result: InStream<ArrayResult> = p.spec.array(),
-        /// What to read: rows, panels, constants.
-        read_command: OutStreams<DmaCommand> = (READERS, (p.spec.axi.clone(), p.dma.clone())),
-        /// The rows.
-        read: InStreams<RowBeat> = (READERS, p.spec.axi.clone()),
-        /// How reading ended.
-        read_end: InStreams<DmaCompletion> = (READERS, p.spec.axi.clone()),
-        /// Where to write.
-        write_command: OutStreams<DmaCommand> = (1, (p.spec.axi.clone(), p.dma.clone())),
-        /// The rows.
-        write: OutStreams<Word> = (1, p.spec.axi.data_width),
-        /// How writing ended.
-        write_end: InStreams<DmaCompletion> = (1, p.spec.axi.clone()),
     }
 }
 
@@ -114,40 +122,38 @@ impl Block for LinearEngine {
     const ABOUT: About = About {
         name: "linear_engine",
         summary: "rows of fp16 numbers times a matrix of 8-bit weights, around the reconfigurable array",
-        contract: "Operations as linear_controller describes them: rows become integers and stay, weights pass the\n\
-            array once, results leave panel by panel.",
+        contract: "An operation as linear_operation names its fields, checked and done as operation_controller says:\n\
+            rows become integers and stay, weights pass the array once, results leave panel by panel. With the option\n\
+            exact a number that is saturated, infinite or no number ends it with ERROR_OVERFLOW (14).",
         reference: "Kelle, section 5",
     };
 
     fn build(&self, m: &mut Module, io: &LinearEnginePorts) {
-        let (spec, lanes) = (&self.spec, self.spec.lanes());
+        let (spec, lanes, shell) = (&self.spec, self.spec.lanes(), &io.shell);
+        let operation = m.instance("u_operation", self.operation());
         let controller = m.instance("u_controller", self.controller());
-        for (to, from) in [
-            (controller.abort_i, io.abort_i),
-            (controller.window_base_i, io.window_base_i),
-            (controller.window_limit_i, io.window_limit_i),
-            (io.idle_o, controller.idle_o),
-            (io.begin_o, controller.begin_o),
-        ] {
-            m.connect(to, from);
-        }
-        m.connect_stream(&controller.operation, &io.operation);
-        m.connect_stream(&io.operation_end, &controller.operation_end);
-        io.read_command.connect(m, &controller.read_command);
-        controller.read_end.connect(m, &io.read_end);
-        m.connect_stream(&io.write_command.at(0), &controller.write_command);
-        m.connect_stream(&controller.write_end, &io.write_end.at(0));
+        m.connect_each("word", operation.decoder.words, shell.operation.words);
+        // With several engines, the opcode has chosen this one.
+        m.unused(shell.operation.opcode);
+        shell.control(m, &controller);
+        shell.command(m, &controller);
+        let none = bit().lit(0);
+        controller.refuse(m, &operation.decoder, none, none);
+        self.place(m, &operation, &controller);
+        m.connect(shell.idle_o, controller.idle_o);
+        m.connect(shell.computing_o, io.step.fire());
+        m.connect(io.begin_o, controller.begin_o);
         let begin = controller.begin_o;
         // State of the operation before.
-        let clear = m.wire("clear", io.abort_i | begin);
+        let clear = m.wire("clear", shell.abort_i | begin);
 
         m.comment("Rows become integers, which stay.");
         let integers = m.instance("u_integers", self.integers());
         let memory = m.instance("u_memory", self.memory());
         m.connect(integers.clear_i, clear);
         m.connect(memory.clear_i, clear);
-        m.connect(integers.quantizer_i, controller.quantizer_o);
-        let x = io.read.at(0);
+        m.connect(integers.quantizer_i, operation.quantizer);
+        let x = shell.read.at(0);
         m.connect(integers.input.valid, x.valid);
         m.connect(x.ready, integers.input.ready);
         let values = m.split("x", x.data.data, uint(16).array(lanes));
@@ -162,7 +168,7 @@ impl Block for LinearEngine {
         m.comment("Weights wait for the array.");
         let words = m.instance("u_weight_words", spec.weight_words());
         m.connect(words.clear_i, clear);
-        rows_to_words(m, "weights", &io.read.at(1), &words);
+        rows_to_words(m, "weights", &shell.read.at(1), &words);
         let width = 8 * spec.columns;
         let fifo = StreamFifo { width, depth: spec.weights, storage: FifoStorage::Memory, slack: 0 };
         let weights = m.instance("u_weights", fifo);
@@ -175,14 +181,14 @@ impl Block for LinearEngine {
         }
 
         m.comment("Steps.");
-        let walk = m.instance("u_walk", self.controller().walk());
-        m.connect(walk.clear_i, io.abort_i);
+        let walk = m.instance("u_walk", self.walk());
+        m.connect(walk.clear_i, shell.abort_i);
         m.connect(walk.begin_i, begin);
-        walk.size.drive(m, "walk_size", &controller.size);
+        let walk_groups = self.size(m, &operation, &walk);
         m.connect_stream(&walk.weights, &weights.output);
         m.connect_stream(&io.load, &walk.load);
         m.connect_stream(&io.step, &walk.step);
-        m.connect(walk.here_i, memory.rows_o.eq(controller.size.vectors));
+        m.connect(walk.here_i, memory.rows_o.eq(operation.rows));
         m.connect(memory.read_i, walk.read_o);
         m.connect(memory.row_i, walk.vector_o);
         m.connect(memory.tile_i, walk.tile_o);
@@ -195,10 +201,10 @@ impl Block for LinearEngine {
         let constants = m.instance("u_constants", self.constants());
         let sums = m.instance("u_sums", self.sums());
         let pages = m.instance("u_pages", self.pages());
-        m.connect(constants.clear_i, io.abort_i);
+        m.connect(constants.clear_i, shell.abort_i);
         m.connect(constants.begin_i, begin);
-        m.connect(constants.columns_i, controller.columns_o);
-        m.connect_stream(&constants.input, &io.read.at(2));
+        m.connect(constants.columns_i, operation.columns);
+        m.connect_stream(&constants.input, &shell.read.at(2));
         m.connect(sums.clear_i, clear);
         m.connect(sums.input.valid, io.result.valid & constants.valid_o);
         m.connect(io.result.ready, sums.input.ready & constants.valid_o);
@@ -208,7 +214,7 @@ impl Block for LinearEngine {
         m.connect(sums.input.used, constants.used_o);
         let beat = io.result.group.slice(0..constants.beat_i.width());
         m.connect(constants.beat_i, beat);
-        let rows = controller.size.vectors;
+        let rows = operation.rows;
         let last_row = io.result.index.extend(rows.width()).wrapping_add(1).eq(rows);
         let ends = m.wire("group_ends", io.result.fire() & io.result.last & last_row);
         m.connect(constants.next_i, ends);
@@ -218,15 +224,69 @@ impl Block for LinearEngine {
         m.unused(io.result.used);
         m.unused(io.result.group);
 
-        m.connect(pages.clear_i, io.abort_i);
+        m.connect(pages.clear_i, shell.abort_i);
         m.connect(pages.begin_i, begin);
         m.connect(pages.rows_i, rows);
-        m.connect(pages.columns_i, controller.columns_o);
-        m.connect(pages.groups_i, controller.size.groups);
+        m.connect(pages.columns_i, operation.columns);
+        m.connect(pages.groups_i, walk_groups);
         m.unused(pages.empty_o);
         m.connect_stream(&pages.input, &sums.output);
-        m.connect_stream(&io.write.at(0), &pages.output);
-        m.connect(io.overflows_o, sums.overflows_o);
-        m.connect(controller.inexact_i, sums.overflows_o.any() | integers.saturations_o.any());
+        m.connect_stream(&shell.write.at(0), &pages.output);
+        m.connect(shell.overflows_o, sums.overflows_o);
+        m.connect(controller.overflow_i, sums.overflows_o.any() | integers.saturations_o.any());
+        let fail = first_error(&[(controller.overflowed_o & operation.exact, job_error::OVERFLOW)]);
+        Own { fail, ..controller.own() }.connect(m, &controller);
+    }
+}
+
+impl LinearEngine {
+    /// Rows, panels, constants, results. All are asked for at once, results panel by panel.
+    fn place(&self, m: &mut Module, o: &LinearOperationPorts, controller: &OperationControllerPorts) {
+        let (width, panel) = (self.dma.row_width, self.spec.panel());
+        let rows = o.rows.extend(16);
+        let panels = m.wire("panels", groups(o.columns, panel, 16));
+        let x_bytes = m.wire("x_bytes", fit(o.channels.shl(1), width));
+        let panel_bytes = m.wire("panel_bytes", fit(o.channels.shl(panel.trailing_zeros()), width));
+        let constants_bytes = m.wire("constants_bytes", fit(o.columns.shl(3), width));
+        let result_bytes = m.wire("result_bytes", fit(o.columns.shl(1), width));
+        let reads = [
+            Place { address: o.x_address, row_bytes: x_bytes, rows, stride: o.x_stride },
+            Place { address: o.panel_address, row_bytes: panel_bytes, rows: panels, stride: o.panel_stride },
+            Place::row(o.constants_address, constants_bytes),
+        ];
+        let yes = bit().lit(1);
+        for (k, place) in (0..).zip(reads) {
+            controller.check(m, k, yes, place);
+            controller.command(m, k, yes, place);
+        }
+        let mut results = Place { address: o.out_address, row_bytes: result_bytes, rows, stride: o.out_stride };
+        controller.check(m, READERS, yes, results);
+
+        m.comment("Results: where the next panel goes, and columns that have no command yet.");
+        let (begins, taken) = (controller.begin_o, controller.taken_o.at(READERS));
+        let (at, left) = (m.reg("panel_address_q", uint(64)), m.reg("panel_left_q", uint(16)));
+        at.next(mux(begins, o.out_address, mux(taken, at.q.wrapping_add(2 * panel), at.q)));
+        left.next(mux(begins, o.columns, mux(taken, left.q.wrapping_sub(panel), left.q)));
+        let columns = m.wire("panel_columns", mux(left.q.gt(panel), uint(16).lit(panel), left.q));
+        results.address = at.q;
+        results.row_bytes = columns.shl(1).extend(width);
+        controller.command(m, READERS, panels, results);
+    }
+
+    /// The size of the product. Returns its groups of columns.
+    fn size(&self, m: &mut Module, o: &LinearOperationPorts, walk: &ProductWalkPorts) -> Signal {
+        let (size, rows) = (&walk.size, self.spec.rows);
+        let over = m.wire("rows_over", fit(o.channels, rows.trailing_zeros()));
+        let rest = size.rest.ty();
+        let walk_groups = m.wire("walk_groups", groups(o.columns, self.spec.columns, 16));
+        for (to, from) in [
+            (size.vectors, o.rows),
+            (size.groups, walk_groups),
+            (size.tiles, groups(o.channels, rows, size.tiles.width())),
+            (size.rest, mux(over.any(), over.extend(rest.width), rest.lit(rows))),
+        ] {
+            m.connect(to, from);
+        }
+        walk_groups
     }
 }

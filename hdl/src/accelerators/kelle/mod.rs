@@ -3,22 +3,22 @@
 //! Paper: Kelle (MICRO 2025), sections 5 and 6. Contract: docs/blocks/kelle-top-reference.md.
 
 mod activation_memory;
-mod attention_controller;
 mod attention_engine;
+mod attention_operation;
 mod attention_sequencer;
 mod attention_spec;
 mod attention_sums;
 mod column_constants;
+mod head_operations;
 mod head_reader;
 mod head_wiper;
 mod importance_unit;
 mod integer_lanes;
-mod kelle_engines;
 mod kelle_registers;
 mod kelle_spec;
 mod kelle_top;
-mod linear_controller;
 mod linear_engine;
+mod linear_operation;
 mod panel_pages;
 mod product_walk;
 mod recompute_slots;
@@ -31,22 +31,25 @@ mod token_saver;
 mod walk;
 
 pub use activation_memory::{ActivationMemory, ActivationMemoryPorts};
-pub use attention_controller::{AttentionController, AttentionControllerPorts, AttentionWork};
 pub use attention_engine::{AttentionEngine, AttentionEnginePorts};
+pub use attention_operation::{AttentionOperation, AttentionOperationPorts};
 pub use attention_sequencer::{AttentionSequencer, AttentionSequencerPorts};
 pub use attention_spec::{AttentionSize, AttentionSpec};
 pub use attention_sums::{AttentionSums, AttentionSumsPorts};
 pub use column_constants::{ColumnConstants, ColumnConstantsPorts};
+pub use head_operations::{
+    ClearOperation, ClearOperationPorts, RecomputeOperation, RecomputeOperationPorts, RefreshOperation,
+    RefreshOperationPorts, SaveOperation, SaveOperationPorts,
+};
 pub use head_reader::{HeadReader, HeadReaderPorts};
 pub use head_wiper::{HeadWiper, HeadWiperPorts};
 pub use importance_unit::{ImportanceUnit, ImportanceUnitPorts};
 pub use integer_lanes::{IntegerLane, IntegerLanePorts, IntegerLanes, IntegerLanesPorts};
-pub use kelle_engines::{KelleEngines, KelleEnginesPorts};
-pub use kelle_registers::{KelleFields, KelleRegisters, KelleRegistersPorts};
+pub use kelle_registers::{KelleCaps, KelleFields};
 pub use kelle_spec::{KelleSpec, Numbers};
 pub use kelle_top::{KelleTop, KelleTopPorts};
-pub use linear_controller::{LinearController, LinearControllerPorts};
 pub use linear_engine::{LinearEngine, LinearEnginePorts};
+pub use linear_operation::{LinearOperation, LinearOperationPorts};
 pub use panel_pages::{PanelPages, PanelPagesPorts};
 pub use product_walk::{ProductSize, ProductWalk, ProductWalkPorts};
 pub use recompute_slots::{RecomputeSlots, RecomputeSlotsPorts};
@@ -56,6 +59,3 @@ pub use sum_lanes::{Halves, SumLane, SumLanePorts, SumLanes, SumLanesPorts, Sums
 pub use token_list::{TokenList, TokenListPorts};
 pub use token_loader::{TokenLoader, TokenLoaderPorts};
 pub use token_saver::{TokenSaver, TokenSaverPorts};
-
-/// Number of the accelerator, in `VERSION`.
-pub const ACCELERATOR: u32 = 5;

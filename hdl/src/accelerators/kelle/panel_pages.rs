@@ -1,6 +1,7 @@
 //! Results of a panel of columns: they come group by group, and leave row by row.
 
 use super::sum_lanes::Halves;
+use crate::accelerators::sizes::fit;
 use crate::blocks::common::stream::Word;
 use crate::blocks::common::{Ram, RamImplementation};
 use crate::lang::{
@@ -55,11 +56,6 @@ ports! {
         /// The same numbers: for each panel all rows, for each row all existing columns, packed.
         output: OutStream<Word> = 16 * p.lanes,
     }
-}
-
-/// `value` with the width of `ty`.
-fn fit(value: Signal, width: u32) -> Signal {
-    if value.width() > width { value.truncate(width) } else { value.extend(width) }
 }
 
 impl Block for PanelPages {

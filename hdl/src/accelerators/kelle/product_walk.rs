@@ -1,7 +1,8 @@
 //! Leads the array through a product: rows of weights into it, and tiles of vectors through it.
 
 use super::kelle_spec::KelleSpec;
-use super::walk::{Walk, WalkMoves, WalkSize, fit};
+use super::walk::{Walk, WalkMoves, WalkSize};
+use crate::accelerators::sizes::fit;
 use crate::blocks::common::stream::Word;
 use crate::blocks::kelle::{ArrayRow, ArrayStep};
 use crate::lang::{

@@ -2,7 +2,7 @@
 //! until these come again.
 
 use super::attention_spec::AttentionSpec;
-use super::walk::fit;
+use crate::accelerators::sizes::fit;
 use crate::blocks::common::{Ram, RamImplementation, before};
 use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, cat, mux, parameters, ports, select, uint};
 

@@ -1,8 +1,8 @@
 //! The array with two users.
 
-use crate::accelerators::engines::{fork, merge};
+use crate::accelerators::engine::{fork_all, merge_all};
 use crate::blocks::kelle::{ArrayResult, ArrayRow, ArrayStep, ReconfigurableArray};
-use crate::lang::{About, Block, In, InStream, Module, Out, OutArray, OutStream, bit, parameters, ports, sint};
+use crate::lang::{About, Block, In, InStream, Module, OutArray, OutStream, bit, parameters, ports, sint};
 
 parameters! {
     /// Elaboration parameters.
@@ -19,8 +19,6 @@ ports! {
         clear_i: In = bit(),
         /// The array is the first user's; changes only while nothing is in it.
         first_i: In = bit(),
-        /// A step is taken in this cycle.
-        steps_o: Out = bit(),
         /// Rows of weights of the first user.
         first_load: InStream<ArrayRow> = p.array.clone(),
         /// Rows of weights of the second user.
@@ -52,10 +50,13 @@ impl Block for SharedArray {
     fn build(&self, m: &mut Module, io: &SharedArrayPorts) {
         let array = m.instance("u_array", self.array.clone());
         m.connect(array.clear_i, io.clear_i);
-        merge(m, ("load_word", &self.array), io.first_i, &array.load, (&io.first_load, &io.second_load));
-        merge(m, ("step_word", &self.array), io.first_i, &array.step, (&io.first_step, &io.second_step));
-        fork(m, "result_word", io.first_i, &array.result, (&io.first_result, &io.second_result));
-        m.connect(io.steps_o, array.step.fire());
+        let first = [io.first_i];
+        let loads = [io.first_load.clone(), io.second_load.clone()];
+        merge_all(m, ("load_word", &self.array), &first, &array.load, &loads);
+        let steps = [io.first_step.clone(), io.second_step.clone()];
+        merge_all(m, ("step_word", &self.array), &first, &array.step, &steps);
+        let results = [io.first_result.clone(), io.second_result.clone()];
+        fork_all(m, "result_word", &first, &array.result, &results);
         m.connect_each("row_valid", io.row_valid_o, array.row_valid_o);
         m.connect_each("row_sum", io.row_sum_o, array.row_sum_o);
     }

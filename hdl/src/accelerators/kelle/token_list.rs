@@ -4,7 +4,7 @@
 //! row after them. When a token goes, later tokens move up, and its row comes to the end of the rows in use.
 
 use super::attention_spec::AttentionSpec;
-use super::walk::fit;
+use crate::accelerators::sizes::fit;
 use crate::blocks::common::{Ram, RamImplementation};
 use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, mux, parameters, ports, select, uint};
 

@@ -3,7 +3,7 @@
 use super::activation_memory::ActivationMemory;
 use super::attention_spec::AttentionSpec;
 use super::integer_lanes::{IntegerLane, IntegerLanes};
-use super::walk::fit;
+use crate::accelerators::sizes::fit;
 use crate::blocks::common::bus::RowBeat;
 use crate::lang::{
     About, Block, In, InOption, InStreams, Module, Out, OutArray, bit, bits_for, index_width, mux, parameters, ports,

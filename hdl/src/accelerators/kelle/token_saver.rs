@@ -1,7 +1,7 @@
 //! Writes tokens of a head to memory, with their scores.
 
 use super::attention_spec::AttentionSpec;
-use super::walk::fit;
+use crate::accelerators::sizes::fit;
 use crate::blocks::common::stream::Word;
 use crate::blocks::kelle::KvAccess;
 use crate::lang::{

@@ -88,8 +88,3 @@ impl Walk {
         }
     }
 }
-
-/// `value` in so many bits.
-pub(super) fn fit(value: Signal, width: u32) -> Signal {
-    if value.width() > width { value.truncate(width) } else { value.extend(width) }
-}

@@ -1,17 +1,21 @@
 //! Parts of the attention engine that its operations share: the array, rows to memory, refresh.
 
-use super::super::attention_controller::AttentionControllerPorts;
 use super::super::attention_sequencer::AttentionSequencerPorts;
 use super::super::attention_sums::AttentionSumsPorts;
 use super::super::head_reader::HeadReaderPorts;
+use super::super::importance_unit::ImportanceUnitPorts;
 use super::super::recompute_slots::{RecomputeSlots, RecomputeSlotsPorts};
+use super::super::token_list::TokenListPorts;
 use super::super::token_loader::TokenLoaderPorts;
 use super::super::token_saver::TokenSaverPorts;
-use super::super::walk::fit;
+use super::asked::Asked;
+use super::ends::Keeper;
 use super::{AttentionEngine, AttentionEnginePorts};
+use crate::accelerators::sizes::fit;
+use crate::blocks::common::shell::OperationControllerPorts;
 use crate::blocks::common::{Ram, RamImplementation};
 use crate::blocks::kelle::KvCachePorts;
-use crate::lang::{Bundle, Module, Signal, bit, mux, select, uint};
+use crate::lang::{Module, Signal, bit, mux, select, uint};
 
 impl AttentionEngine {
     /// Rows of weights and vectors to the array.
@@ -19,22 +23,21 @@ impl AttentionEngine {
         &self,
         m: &mut Module,
         io: &AttentionEnginePorts,
-        controller: &AttentionControllerPorts,
+        asked: &Asked,
         sequencer: &AttentionSequencerPorts,
         (panels, rest, clear): (Signal, Signal, Signal),
         (loader, reader, sums): (&TokenLoaderPorts, &HeadReaderPorts, &AttentionSumsPorts),
     ) {
         let spec = &self.spec;
-        let work = &controller.work;
         let valued = sequencer.valued_o;
         let walk = m.instance("u_walk", spec.walk());
         let size = &walk.size;
         m.connect(walk.clear_i, clear);
         m.connect(walk.begin_i, sequencer.keys_o | sequencer.values_o);
-        m.connect(size.vectors, work.queries);
-        m.connect(size.groups, mux(valued, work.slices.extend(16), panels.extend(16)));
+        m.connect(size.vectors, asked.attention.group);
+        m.connect(size.groups, mux(valued, asked.slices.extend(16), panels.extend(16)));
         let width = size.tiles.width();
-        m.connect(size.tiles, mux(valued, fit(panels, width), fit(work.slices, width)));
+        m.connect(size.tiles, mux(valued, fit(panels, width), fit(asked.slices, width)));
         m.connect(size.rest, rest);
         let one = bit().lit(1);
         for (to, from) in [(size.transposed, !valued), (size.wide, one), (size.unsigned, valued)] {
@@ -50,7 +53,7 @@ impl AttentionEngine {
 
         m.comment("Vectors are queries, or probabilities.");
         m.connect(loader.read_i, walk.read_o & !valued);
-        let place = fit(walk.vector_o * work.slices, loader.tile_i.width());
+        let place = fit(walk.vector_o * asked.slices, loader.tile_i.width());
         m.connect(loader.tile_i, place.wrapping_add(fit(walk.tile_o, loader.tile_i.width())));
         m.connect(sums.read_i, walk.read_o & valued);
         m.connect(sums.query_i, walk.vector_o);
@@ -67,11 +70,81 @@ impl AttentionEngine {
         });
     }
 
+    /// Sums of the array become scores, probabilities, results.
+    pub(super) fn scores(
+        &self,
+        m: &mut Module,
+        io: &AttentionEnginePorts,
+        (asked, sequencer): (&Asked, &AttentionSequencerPorts),
+        (panels, clear): (Signal, Signal),
+        sums: &AttentionSumsPorts,
+    ) {
+        m.comment("Sums become scores, probabilities, results.");
+        let work = &asked.attention;
+        for (to, from) in [
+            (sums.clear_i, clear),
+            (sums.keys_i, sequencer.keys_o),
+            (sums.values_i, sequencer.values_o),
+            (sums.valued_i, sequencer.valued_o),
+            (sums.queries_i, work.group),
+            (sums.slices_i, asked.slices),
+            (sums.old_i, sequencer.old_o),
+            (sums.panels_i, panels),
+            (sums.score_scale_i, work.score_scale),
+            (sums.result_scale_i, work.result_scale),
+            (sequencer.probabilities_i, sums.probabilities_o),
+            (sequencer.results_i, sums.empty_o),
+            (io.shell.overflows_o, sums.overflows_o),
+        ] {
+            m.connect(to, from);
+        }
+        m.connect_stream(&sums.result, &io.result);
+    }
+
+    /// Importance of tokens, and the token that has to go.
+    pub(super) fn importance(
+        &self,
+        m: &mut Module,
+        io: &AttentionEnginePorts,
+        (asked, sequencer): (&Asked, &AttentionSequencerPorts),
+        (panels, clear): (Signal, Signal),
+        (importance, list): (&ImportanceUnitPorts, &TokenListPorts),
+    ) {
+        m.comment("Importance, and the token that has to go.");
+        let (work, size) = (&asked.attention, &importance.size);
+        for (to, from) in [
+            (importance.clear_i, clear),
+            (importance.begin_i, sequencer.keys_o),
+            (importance.search_i, sequencer.search_o),
+            (size.head, work.head),
+            (size.queries, work.group),
+            (size.slices, asked.slices),
+            (size.old, sequencer.old_o),
+            (size.sink, work.sink),
+            (size.window, work.window),
+            (size.shift, work.shift),
+            (importance.panels_i, panels),
+            (sequencer.known_i, importance.known_o),
+            (sequencer.found_i, importance.found_o),
+            (list.other_read_i, importance.read_o),
+            (list.other_position_i, importance.position_o),
+            (importance.row_i, list.other_row_o),
+            (list.remove_i, sequencer.remove_o),
+            (list.victim_i, importance.victim_o),
+            (sequencer.moving_i, list.busy_o),
+            (io.evicts_o, sequencer.remove_o),
+        ] {
+            m.connect(to, from);
+        }
+        m.connect_each("row_valid", importance.row_valid_i, io.row_valid_i);
+        m.connect_each("row_sum", importance.row_sum_i, io.row_sum_i);
+    }
+
     /// Tokens that come again. Returns the numbers that saturate; a slot without a token does not count.
     pub(super) fn slots(
         &self,
         m: &mut Module,
-        (controller, sequencer): (&AttentionControllerPorts, &AttentionSequencerPorts),
+        (keeper, sequencer): (&Keeper, &AttentionSequencerPorts),
         (loader, slots): (&TokenLoaderPorts, &RecomputeSlotsPorts),
         head: Signal,
     ) -> Signal {
@@ -82,18 +155,12 @@ impl AttentionEngine {
         m.connect(slots.find_i, place);
         let held = m.wire("slot_is_held", RecomputeSlots { spec: self.spec.clone() }.holds(slots.held_o, slot));
         m.connect(held_i, held);
-        for (to, from) in [
-            (loader.again_i, Some(fetches)),
-            (controller.held_i, Some(slots.held_o)),
-            (controller.kept_i, Some(slots.kept_o)),
-            (Some(slots.look_i), controller.look_o),
-            (Some(slots.keep_i), controller.keep_o),
-            (Some(slots.slot_i), controller.keep_o.zip(controller.slot_o).map(|(keep, given)| mux(keep, given, slot))),
-        ] {
-            if let (Some(to), Some(from)) = (to, from) {
-                m.connect(to, from);
-            }
+        if let Some(again) = loader.again_i {
+            m.connect(again, fetches);
         }
+        m.connect(slots.look_i, keeper.look);
+        m.connect(slots.keep_i, keeper.keep);
+        m.connect(slots.slot_i, mux(keeper.keep, keeper.slot, slot));
         let nobody = m.wire("nobody_comes", fetches & !held);
         let none = loader.saturations_o.ty().lit(0);
         m.wire("saturations", mux(nobody, none, loader.saturations_o))
@@ -124,35 +191,29 @@ impl AttentionEngine {
         m.connect(number, numbers.data_o);
     }
 
-    /// Writes tokens to memory.
-    pub(super) fn save(
+    /// New refresh intervals, and what is refreshed. Returns the lowest high score.
+    pub(super) fn intervals(
         &self,
         m: &mut Module,
         io: &AttentionEnginePorts,
-        controller: &AttentionControllerPorts,
-        saver: &TokenSaverPorts,
-    ) {
-        m.connect(saver.clear_i, io.abort_i | controller.failed_o);
-        m.connect(saver.begin_i, controller.save_o);
-        m.connect(saver.first_i, controller.save_first_o);
-        m.connect(saver.tokens_i, controller.save_tokens_o);
-        m.connect(saver.slices_i, controller.work.slices);
-    }
-
-    /// Returns the lowest high score.
-    pub(super) fn refresh(
-        &self,
-        m: &mut Module,
-        io: &AttentionEnginePorts,
-        controller: &AttentionControllerPorts,
+        (asked, controller): (&Asked, &OperationControllerPorts),
         cache: &KvCachePorts,
     ) -> Signal {
         m.comment("Refresh.");
+        let sets = m.wire("sets_intervals", controller.runs_o & asked.sets & !io.shell.abort_i);
         let threshold = m.reg_init("threshold_q", uint(self.spec.score_width), u64::from(self.threshold));
-        threshold.next_when(controller.config_o, controller.threshold_o);
+        threshold.next_when(sets, asked.refresh.threshold);
         m.connect(cache.threshold_i, threshold.q);
-        m.connect(cache.config_valid_i, controller.config_o);
-        cache.config.drive(m, "intervals", &controller.config);
+        m.connect(cache.config_valid_i, sets);
+        let (to, from) = (&cache.config, &asked.refresh);
+        for (to, from) in [
+            (to.high_msb, from.high_msb),
+            (to.high_lsb, from.high_lsb),
+            (to.low_msb, from.low_msb),
+            (to.low_lsb, from.low_lsb),
+        ] {
+            m.connect(to, from);
+        }
         m.unused(cache.config_refused_o);
         m.connect(io.stalls_o, cache.stalls_o);
         // Keys and values, high bytes and low ones.
