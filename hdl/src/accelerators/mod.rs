@@ -1,13 +1,13 @@
 //! Complete accelerators: work from memory, results to memory.
 
 pub mod engine;
-//pub mod kelle;
+pub mod kelle;
 //pub mod kllm;
 pub mod registers;
 mod rows;
 mod sizes;
 //pub mod sparse;
-//pub mod tender;
+pub mod tender;
 //pub mod titanus;
 pub mod top;
 pub mod vector;

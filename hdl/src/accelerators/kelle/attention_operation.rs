@@ -49,7 +49,7 @@ operation! {
         shift at 58: Size = (8, 0..=SHIFT);
         /// Slots whose tokens are recomputed. As many rows of keys and of values precede the rows of the first token;
         /// all of them together are at most 65535.
-        again at 59: Size = (8, 0..=p.recompute) when (built(p.recompute > 0) & !set("late"));
+        again at 59: Size = (8, 0..=p.recompute) when (built("recompute", p.recompute > 0) & !set("late"));
         /// Factor that turns an element of a query into an integer of 16 bits, fp32.
         query_quantizer at 60: Bits = 32;
         /// Factor of an element of a key.

@@ -11,9 +11,8 @@ use super::shared_array::SharedArray;
 use super::sum_lanes::SumLane;
 use crate::accelerators::engine::Engine;
 use crate::accelerators::top::{Accelerator, Top, TopPorts, TopSpec, top_spec};
-use crate::accelerators::vector::VectorEngine;
+use crate::accelerators::vector::{VectorEngine, VectorParameters};
 use crate::blocks::common::bus::{AxiSpec, DmaSpec};
-use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
 use crate::blocks::common::shell::JobShell;
 use crate::lang::operation::{Opcode, OperationBlock};
 use crate::lang::{About, Block, CatalogBlock, Group, Module, bit, flatten, mux, parameters, ports};
@@ -48,14 +47,8 @@ parameters! {
         integer: IntegerLane = IntegerLane::default();
         /// How a sum becomes an fp16 number; as wide as the array's sums.
         sum: SumLane = SumLane::default();
-        /// Beats of the longest row of the vector unit.
-        max_beats: u32 = 64, in 1..=65535, tag "b";
-        /// The vector unit's steps on an element.
-        lane: VectorLane = VectorLane::default();
-        /// The last step.
-        requantize: RequantizeLane = RequantizeLane::default();
-        /// Functions for whole rows, beside the norm by the root mean square.
-        units: RowUnits = RowUnits::all();
+        /// The vector unit.
+        vector: VectorParameters = VectorParameters::all(), named "inline";
     }
     rules = |p, rules| {
         rules.same(&p.shell());
@@ -97,14 +90,7 @@ impl KelleTop {
     /// The engine for rows.
     #[must_use]
     pub fn vector(&self) -> VectorEngine {
-        VectorEngine {
-            axi: self.spec.axi.clone(),
-            dma: self.dma.clone(),
-            max_beats: self.max_beats,
-            lane: self.lane.clone(),
-            requantize: self.requantize.clone(),
-            units: self.units.clone(),
-        }
+        self.vector.engine(&self.spec.axi, &self.dma)
     }
 }
 
@@ -247,7 +233,8 @@ impl CatalogBlock for KelleTop {
                 ..AttentionSpec::default()
             };
             let dma = DmaSpec { burst_beats, ..DmaSpec::default() };
-            Self { dma, spec, attention, max_beats: 16, ..Self::default() }
+            let vector = VectorParameters { max_beats: 16, ..VectorParameters::all() };
+            Self { dma, spec, attention, vector, ..Self::default() }
         };
         let without_saving =
             |block: Self| Self { attention: AttentionSpec { save: false, ..block.attention }, ..block };

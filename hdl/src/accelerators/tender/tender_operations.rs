@@ -42,7 +42,7 @@ operation! {
             /// Each row has its constants, otherwise each column.
             per_row at 7: Flag = ();
             /// Each doubling ends a partial sum, and partial sums are added outside the array.
-            explicit at 8: Flag = () when (built(p.explicit));
+            explicit at 8: Flag = () when (built("explicit", p.explicit));
             /// An overflow is an error.
             exact at 12: Flag = ();
         }

@@ -5,11 +5,9 @@ use super::tender_lane::TenderLane;
 use super::tender_operations::PackOperation;
 use super::tender_registers::{TenderCaps, TenderFields};
 use crate::accelerators::engine::Engine;
-use crate::accelerators::top::{Accelerator, Top, TopPorts, TopSpec, top_spec};
-use crate::accelerators::vector::VectorEngine;
+use crate::accelerators::top::{Accelerator, Top, TopParameters, TopPorts, TopSpec, top_spec};
+use crate::accelerators::vector::{VectorEngine, VectorParameters};
 use crate::blocks::common::RamImplementation;
-use crate::blocks::common::bus::{AxiSpec, DmaSpec};
-use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
 use crate::blocks::common::shell::JobShell;
 use crate::blocks::tender::MultiScaleArray;
 use crate::lang::operation::{Opcode, OperationBlock};
@@ -18,16 +16,8 @@ use crate::lang::{About, Block, CatalogBlock, Group, Module, parameters, ports};
 parameters! {
     /// Elaboration parameters.
     pub struct TenderTop {
-        /// The bus as a DMA sees it.
-        axi: AxiSpec = AxiSpec::default();
-        /// Bursts of the DMAs.
-        dma: DmaSpec = DmaSpec::default();
-        /// Ports to memory; reader n is on port n modulo ports, and the writer counts as the reader after the last one.
-        ports: u32 = 1, in 1..=32, note "at most one for each DMA", named "when set";
-        /// Beats that a read DMA keeps.
-        read_beats: u32 = 64, in 2..=65536, note "at least dma.burst_beats", tag "k";
-        /// Beats that the write DMA keeps.
-        write_beats: u32 = 32, in 2..=65536, note "at least dma.burst_beats", tag "w";
+        /// How it reaches memory.
+        bus: TopParameters = TopParameters::default(), named "inline";
         /// The array; rows are a power of two from 2 on, columns from 4 on, with INT8 mode.
         array: MultiScaleArray = MultiScaleArray::default();
         /// Channels of a panel that the scratchpad holds, twice.
@@ -41,14 +31,8 @@ parameters! {
         explicit: bool = false, tag "explicit";
         /// The arithmetic on a result; as wide as the array's results.
         result: TenderLane = TenderLane::default();
-        /// Beats of the longest row of the vector unit.
-        max_beats: u32 = 64, in 1..=65535, tag "b";
-        /// The vector unit's steps on an element.
-        lane: VectorLane = VectorLane::default();
-        /// The last step.
-        requantize: RequantizeLane = RequantizeLane::default();
-        /// Functions for whole rows, beside the norm by the root mean square.
-        units: RowUnits = RowUnits::all();
+        /// The vector unit.
+        vector: VectorParameters = VectorParameters::all(), named "inline";
         /// Where scratchpad, index, output and turn buffer are kept.
         storage: RamImplementation = RamImplementation::Inferred, tag "";
     }
@@ -64,8 +48,8 @@ impl TenderTop {
     #[must_use]
     pub fn engine(&self) -> TenderEngine {
         TenderEngine {
-            axi: self.axi.clone(),
-            dma: self.dma.clone(),
+            axi: self.bus.axi.clone(),
+            dma: self.bus.dma.clone(),
             array: self.array.clone(),
             depth: self.depth,
             steps: self.steps,
@@ -79,14 +63,7 @@ impl TenderTop {
     /// The engine for rows.
     #[must_use]
     pub fn vector(&self) -> VectorEngine {
-        VectorEngine {
-            axi: self.axi.clone(),
-            dma: self.dma.clone(),
-            max_beats: self.max_beats,
-            lane: self.lane.clone(),
-            requantize: self.requantize.clone(),
-            units: self.units.clone(),
-        }
+        self.vector.engine(&self.bus.axi, &self.bus.dma)
     }
 }
 
@@ -94,16 +71,7 @@ impl Accelerator for TenderTop {
     type Own = TenderFields;
 
     fn shell(&self) -> JobShell {
-        JobShell {
-            axi: self.axi.clone(),
-            dma: self.dma.clone(),
-            ports: self.ports,
-            readers: READERS,
-            writers: 1,
-            read_beats: self.read_beats,
-            write_beats: self.write_beats,
-            descriptor_bytes: 128,
-        }
+        self.bus.shell(READERS)
     }
 
     fn own_registers(&self) -> TenderCaps {
@@ -172,18 +140,20 @@ impl CatalogBlock for TenderTop {
     const IS_ACCELERATOR: bool = true;
 
     fn configurations() -> Vec<Self> {
-        let set = |data_width, address_width, (rows, columns), (depth, steps), burst_beats| Self {
-            axi: AxiSpec { address_width, data_width, id_width: 1 },
-            dma: DmaSpec { burst_beats, ..DmaSpec::default() },
+        let set = |bus, (rows, columns), (depth, steps)| Self {
+            bus,
             array: MultiScaleArray { rows, columns, ..MultiScaleArray::default() },
             depth,
             steps,
             strip: 32,
-            max_beats: 16,
+            vector: VectorParameters { max_beats: 16, ..VectorParameters::all() },
             ..Self::default()
         };
-        let explicit = Self { explicit: true, ..set(64, 36, (8, 4), (64, 100), 8) };
-        let ports = Self { ports: 3, ..set(128, 40, (8, 16), (64, 100), 16) };
-        vec![set(32, 32, (2, 4), (33, 70), 4), explicit, ports]
+        let ports = TopParameters { ports: 3, ..TopParameters::new(128, 40, 16) };
+        vec![
+            set(TopParameters::new(32, 32, 4), (2, 4), (33, 70)),
+            Self { explicit: true, ..set(TopParameters::new(64, 36, 8), (8, 4), (64, 100)) },
+            set(ports, (8, 16), (64, 100)),
+        ]
     }
 }
