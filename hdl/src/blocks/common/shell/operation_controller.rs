@@ -168,8 +168,7 @@ impl Block for OperationController {
         let list = self.operands(m, io, right);
         let checked = m.wire("checked", list.passed_o | (right & !io.checks_i));
         let refused = m.wire("refused", checked & io.refuse_i.any());
-        let passed = m.wire("passed", checked & !refused);
-        let begins = m.wire("begins", if self.prepares { state.is("Begin") } else { passed });
+        let begins = m.wire("begins", if self.prepares { state.is("Begin") } else { checked & !refused });
         m.connect(io.begin_o, begins);
 
         m.comment("Commands that are to be given, and commands that have not ended.");
