@@ -1,18 +1,25 @@
-//! The engine for products: controller, readers, lanes and results, between the shell's streams.
+//! The engine for products, between the shell's streams: controller, readers, lanes and results.
 
 use super::codebook_loader::CodebookLoader;
-use super::kllm_controller::{KllmController, READERS};
 use super::kllm_results::KllmResults;
-use super::kllm_spec::KllmSpec;
+use super::kllm_spec::{COUNT, HEAD_BYTES, KllmSpec, ProductSize, READERS};
 use super::lane_bank::LaneBank;
+use super::matmul_operation::{MatmulOperation, MatmulOperationPorts};
 use super::token_reader::TokenReader;
-use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec, RowBeat};
-use crate::blocks::common::shell::{Operation, OperationEnd};
-use crate::blocks::common::stream::Word;
-use crate::lang::{
-    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, bit, bits_for, mux, parameters,
-    ports, uint,
-};
+use crate::accelerators::engine::{EnginePorts, EngineSpec};
+use crate::accelerators::sizes::groups;
+use crate::blocks::common::bus::{AxiSpec, DmaSpec};
+use crate::blocks::common::shell::job_controller::job_error;
+use crate::blocks::common::shell::{OperationController, OperationControllerPorts, Own, first_error};
+use crate::lang::{About, Block, Bundle, Group, Module, Out, bit, bits_for, mux, parameters, ports};
+
+/// Operation of a product of tokens, and operation of a product of integers.
+pub(super) const MATMUL: u32 = 1;
+pub(super) const SCORES: u32 = 2;
+/// Operands that are checked.
+const OPERANDS: u32 = 6;
+/// Bytes of the constants of a channel.
+const CONSTANT_BYTES: u32 = 8;
 
 parameters! {
     /// Elaboration parameters.
@@ -25,7 +32,15 @@ parameters! {
         spec: KllmSpec = KllmSpec::default();
     }
     rules = |p, rules| {
-        rules.part("spec", &p.controller());
+        let longest = [
+            u64::from(p.spec.depth) * u64::from(p.spec.beat_bytes()),
+            65_535 * u64::from(CONSTANT_BYTES),
+            65_536,
+            u64::from(HEAD_BYTES) + 65_536 / 2 + u64::from(8 * p.spec.kmax) + 64,
+        ];
+        let least = longest.into_iter().map(bits_for).max().unwrap_or(0);
+        rules.demand(p.dma.row_width >= least, "dma.row_width", p.dma.row_width, format!("at least {least}"));
+        rules.part("dma", &p.controller());
         rules.part("spec", &p.reader());
         rules.part("spec", &p.lanes());
         rules.part("spec", &p.results());
@@ -34,8 +49,22 @@ parameters! {
 }
 
 impl KllmEngine {
-    fn controller(&self) -> KllmController {
-        KllmController { axi: self.axi.clone(), dma: self.dma.clone(), spec: self.spec.clone() }
+    /// The descriptor of its operations.
+    #[must_use]
+    pub fn operation(&self) -> MatmulOperation {
+        MatmulOperation { inner: self.spec.inner(), kmax: self.spec.kmax }
+    }
+
+    /// Tokens are read for each panel, and a codebook before the heads.
+    fn controller(&self) -> OperationController {
+        OperationController {
+            axi: self.axi.clone(),
+            dma: self.dma.clone(),
+            operands: OPERANDS,
+            readers: self.spec.readers(),
+            times: 65535,
+            prepares: true,
+        }
     }
 
     fn reader(&self) -> TokenReader {
@@ -54,45 +83,21 @@ impl KllmEngine {
         KllmResults { axi: self.axi.clone(), spec: self.spec.clone() }
     }
 
-    fn commands(&self) -> (AxiSpec, DmaSpec) {
-        (self.axi.clone(), self.dma.clone())
+    fn ports(&self) -> EngineSpec {
+        let (readers, overflows) = (self.spec.readers(), self.spec.outputs);
+        EngineSpec { axi: self.axi.clone(), dma: self.dma.clone(), readers, overflows }
     }
 }
 
 ports! {
     /// Ports of [`KllmEngine`].
     pub struct KllmEnginePorts(p: &KllmEngine) {
-        /// Drops everything.
-        abort_i: In = bit(),
-        /// No operation is in hand.
-        idle_o: Out = bit(),
-        /// First byte that may be touched; steady while an operation is in hand.
-        window_base_i: In = uint(64),
-        /// Last byte that may be touched; steady while an operation is in hand.
-        window_limit_i: In = uint(64),
-        /// The lanes take a beat in this cycle.
-        computing_o: Out = bit(),
-        /// They take a beat that comes again.
+        /// To the shell. The DMAs read the codebook and then heads, indices, outliers, panels, constants, addends; panels
+        /// of further groups. It computes when the lanes take a beat. A result that is infinite or no number is not
+        /// exact.
+        shell: Group<EnginePorts, EngineSpec> = p.ports(),
+        /// The lanes take a beat that comes again.
         repeats_o: Out = bit(),
-        /// Results in this cycle that are infinite or no number.
-        overflows_o: Out = uint(bits_for(p.spec.outputs.into())),
-        /// What to do; its fields stay up to its end.
-        operation: InStream<Operation> = 24,
-        /// How it ended.
-        operation_end: OutStream<OperationEnd> = (),
-        /// What to read: the codebook and then heads, indices, outliers, panels, constants, addends; panels of further
-        /// groups.
-        read_command: OutStreams<DmaCommand> = (p.spec.readers(), p.commands()),
-        /// The rows.
-        read: InStreams<RowBeat> = (p.spec.readers(), p.axi.clone()),
-        /// How reading ended.
-        read_end: InStreams<DmaCompletion> = (p.spec.readers(), p.axi.clone()),
-        /// Where to write.
-        write_command: OutStreams<DmaCommand> = (1, p.commands()),
-        /// The rows.
-        write: OutStreams<Word> = (1, p.axi.data_width),
-        /// How writing ended.
-        write_end: InStreams<DmaCompletion> = (1, p.axi.clone()),
     }
 }
 
@@ -101,34 +106,36 @@ impl Block for KllmEngine {
     const ABOUT: About = About {
         name: "kllm_engine",
         summary: "controller, token reader, lanes and results of the KLLM accelerator",
-        contract: "Operations as kllm_controller describes them.",
+        contract: "A product of tokens (1) or of integers (2), as kllm_matmul_operation names its fields, checked and\n\
+            done as operation_controller says. Any other operation is refused with ERROR_FIELD (15) before its\n\
+            fields are looked at. ERROR_FIELD also ends a product for a head, outlier or centroid without a meaning.\n\
+            With the option exact an overflow ends it with ERROR_OVERFLOW (14).",
         reference: "KLLM, section IV-A, figure 6",
     };
 
     fn build(&self, m: &mut Module, io: &KllmEnginePorts) {
+        let shell = &io.shell;
+        let operation = m.instance("u_operation", self.operation());
         let controller = m.instance("u_controller", self.controller());
-        for (to, from) in [
-            (controller.abort_i, io.abort_i),
-            (controller.window_base_i, io.window_base_i),
-            (controller.window_limit_i, io.window_limit_i),
-            (io.idle_o, controller.idle_o),
-        ] {
-            m.connect(to, from);
-        }
-        m.connect_stream(&controller.operation, &io.operation);
-        m.connect_stream(&io.operation_end, &controller.operation_end);
-        io.read_command.connect(m, &controller.read_command);
-        controller.read_end.connect(m, &io.read_end);
-        m.connect_stream(&io.write_command.at(0), &controller.write_command);
-        m.connect_stream(&controller.write_end, &io.write_end.at(0));
-        // Padding and banks of the operation before.
-        let clear = m.wire("clear", io.abort_i | controller.begin_o);
-        let size = &controller.size;
-
-        m.comment("The codebook comes before the heads.");
         let loader = m.instance("u_codebook", self.loader());
         let reader = m.instance("u_tokens", self.reader());
-        let first = io.read.at(0);
+        let lanes = m.instance("u_lanes", self.lanes());
+        let results = m.instance("u_results", self.results());
+        m.connect_each("word", operation.decoder.words, shell.operation.words);
+        shell.control(m, &controller);
+        shell.command(m, &controller);
+        m.connect(shell.idle_o, controller.idle_o);
+        let size = self.check(m, shell, &operation, &controller);
+        let wrong_data = m.wire("wrong_data", loader.error_o | reader.error_o | results.error_o);
+        let overflow = m.wire("overflow", controller.overflowed_o & operation.exact);
+        let fail = first_error(&[(wrong_data, job_error::FIELD), (overflow, job_error::OVERFLOW)]);
+        Own { fail, ..controller.own() }.connect(m, &controller);
+        self.place(m, shell, &operation, &size, &controller);
+        // Padding and banks of the operation before.
+        let clear = m.wire("clear", shell.abort_i | controller.begin_o);
+
+        m.comment("The codebook comes before the heads.");
+        let first = shell.read.at(0);
         let heads = m.reg_init("heads_q", bit(), 0);
         heads.next((heads.q | (first.fire() & first.row_last)) & !clear);
         m.connect(loader.clear_i, clear);
@@ -140,38 +147,71 @@ impl Block for KllmEngine {
         m.connect(first.ready, mux(heads.q, reader.heads.ready, loader.rows.ready));
 
         m.comment("Tokens.");
-        reader.size.drive(m, "token_size", size);
+        reader.size.drive(m, "token_size", &size);
         m.connect(reader.go_i, loader.done_o);
-        m.connect_stream(&reader.indices, &io.read.at(1));
-        m.connect_stream(&reader.outliers, &io.read.at(2));
+        m.connect_stream(&reader.indices, &shell.read.at(1));
+        m.connect_stream(&reader.outliers, &shell.read.at(2));
 
         m.comment("Lanes.");
-        let lanes = m.instance("u_lanes", self.lanes());
         m.connect(lanes.clear_i, clear);
         m.connect(lanes.beats_i, size.beats);
         m.connect_stream(&lanes.codebook, &loader.entries);
-        m.connect_stream(&lanes.weights.at(0), &io.read.at(3));
+        m.connect_stream(&lanes.weights.at(0), &shell.read.at(3));
         for group in 1..self.spec.groups {
-            m.connect_stream(&lanes.weights.at(group), &io.read.at(READERS + group - 1));
+            m.connect_stream(&lanes.weights.at(group), &shell.read.at(READERS + group - 1));
         }
         m.connect_stream(&lanes.activations, &reader.beats);
         let moves = m.wire("beat_moves", reader.beats.fire());
-        m.connect(io.computing_o, moves);
+        m.connect(shell.computing_o, moves);
         if let Some(again) = reader.beats.again {
             m.connect(io.repeats_o, moves & again & !reader.beats.high);
         }
 
         m.comment("Results.");
-        let results = m.instance("u_results", self.results());
         m.connect(results.clear_i, clear);
-        results.size.drive(m, "result_size", size);
+        results.size.drive(m, "result_size", &size);
         m.connect_stream(&results.sums, &lanes.sums);
         m.connect_stream(&results.scale, &reader.scale);
-        m.connect_stream(&results.constants, &io.read.at(4));
-        m.connect_stream(&results.addends, &io.read.at(5));
-        m.connect_stream(&io.write.at(0), &results.write);
-        m.connect(io.overflows_o, results.overflows_o);
+        m.connect_stream(&results.constants, &shell.read.at(4));
+        m.connect_stream(&results.addends, &shell.read.at(5));
+        m.connect_stream(&shell.write.at(0), &results.write);
+        m.connect(shell.overflows_o, results.overflows_o);
         m.connect(controller.overflow_i, results.overflows_o.any());
-        m.connect(controller.field_error_i, loader.error_o | reader.error_o | results.error_o);
+    }
+}
+
+impl KllmEngine {
+    /// Refuses operations of parts that were left out before all else. Returns the size of the product.
+    fn check(
+        &self,
+        m: &mut Module,
+        shell: &EnginePorts,
+        o: &MatmulOperationPorts,
+        controller: &OperationControllerPorts,
+    ) -> ProductSize {
+        let number = shell.operation.opcode;
+        if let Some(to) = o.decoder.opcode {
+            m.connect(to, number);
+        }
+        let integers = m.wire("integers", number.eq(SCORES));
+        let unknown = number.ne(MATMUL) & !integers;
+        let wrong = first_error(&[
+            (unknown | o.decoder.unknown, job_error::FIELD),
+            (o.decoder.reserved, job_error::RESERVED),
+            (o.decoder.wrong_size, job_error::SIZE),
+        ]);
+        m.connect(controller.wrong_i, wrong);
+        let inner = o.inner.extend(COUNT);
+        let beats = m.wire("beats", groups(inner, self.spec.inputs, COUNT));
+        ProductSize {
+            tokens: o.tokens,
+            channels: o.channels,
+            inner,
+            beats,
+            outliers: o.outliers.extend(COUNT),
+            fits: m.wire("fits", beats.le(self.spec.buffer)),
+            add: o.adds,
+            integers,
+        }
     }
 }

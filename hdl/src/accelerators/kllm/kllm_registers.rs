@@ -1,36 +1,25 @@
-//! Registers of the KLLM accelerator: the registers of all accelerators, and its own.
+//! Registers that only the KLLM accelerator has.
 
-use super::ACCELERATOR;
 use super::kllm_spec::KllmSpec;
-use crate::blocks::common::bus::{AxiLiteSubordinate, serve};
-use crate::blocks::common::row::RowUnits;
-use crate::blocks::common::shell::{BusCaps, ShellFields, ShellRegisters};
+use crate::accelerators::registers::{OwnRegisters, VectorCaps};
 use crate::lang::registers::{Constant, ReadOnly};
-use crate::lang::{About, Block, Module, Out, RegisterPorts, Timing, bit, parameters, ports, registers};
+use crate::lang::{parameters, registers};
 
 parameters! {
-    /// Elaboration parameters.
-    pub struct KllmRegisters {
+    /// What a driver needs to know of a KLLM accelerator.
+    pub struct KllmCaps {
         /// The lanes.
         spec: KllmSpec = KllmSpec::default();
         /// Values among which outliers are found at once; 0 without a quantizer.
         orizuru: u32 = 0, in 0..=65535, tag "o";
-        /// Elements of a beat.
-        lanes: u32 = 8, in 1..=65535, tag "l";
-        /// Beats of the longest row of the vector unit.
-        max_beats: u32 = 64, in 1..=65535, tag "b";
-        /// Number of the function of the step activate.
-        function: u32 = 2, in 0..=255, tag "f";
-        /// What it has for whole rows.
-        units: RowUnits = RowUnits::default();
-        /// How it reaches memory.
-        bus: BusCaps = BusCaps::default(), named "when set";
+        /// The vector unit.
+        vector: VectorCaps = VectorCaps::default();
     }
 }
 
 registers! {
-    /// What drivers need to know of a KLLM accelerator, and its own counters.
-    pub struct KllmFields(p: KllmRegisters) {
+    /// How a KLLM accelerator was built, and its own counters.
+    pub struct KllmFields(p: KllmCaps) {
         /// Lanes, channels of a lane, positions of a beat.
         CAPS at 0x100 {
             /// Lanes.
@@ -61,24 +50,6 @@ registers! {
             /// Outliers of a token on each side.
             outliers: Constant = (16, p.spec.kmax.into()) at 16,
         }
-        /// Elements of a beat and beats of the longest row of the vector unit.
-        VECTOR_CAPS at 0x110 {
-            /// Elements of a beat.
-            lanes: Constant = (16, p.lanes.into()) at 0,
-            /// Beats of the longest row.
-            max_beats: Constant = (16, p.max_beats.into()) at 16,
-        }
-        /// The activation, and steps that not every build has.
-        FUNCTION at 0x114 {
-            /// What the step activate is: 0 GELU, 1 GELU by tanh, 2 SiLU, 3 tanh.
-            function: Constant = (8, p.function.into()) at 0,
-            /// There is softmax.
-            softmax: Constant = (1, p.units.softmax.into()) at 8,
-            /// There is layer norm.
-            layer_norm: Constant = (1, p.units.layer_norm.into()) at 9,
-            /// There is rotary embedding.
-            rotary: Constant = (1, p.units.rotary.into()) at 10,
-        }
         /// Results of the job.
         OVERFLOWS at 0x118 {
             /// Results of products, inliers of rows that become tokens, and beats of rows with a result, that are
@@ -98,36 +69,11 @@ registers! {
     }
 }
 
-ports! {
-    /// Ports of [`KllmRegisters`].
-    pub struct KllmRegistersPorts(p: &KllmRegisters) {
-        /// Bus of the host.
-        ctrl: AxiLiteSubordinate = 12,
-        /// Registers of all accelerators.
-        shell: RegisterPorts<ShellFields> =
-            ShellRegisters { accelerator: ACCELERATOR, bus: p.bus.clone(), ..ShellRegisters::default() },
-        /// Its own.
-        own: RegisterPorts<KllmFields> = p.clone(),
-        /// Level: an enabled bit of STATUS is set.
-        irq_o: Out = bit(),
-    }
-}
+impl OwnRegisters for KllmFields {
+    const NAME: &'static str = "kllm_registers";
+    const ACCELERATOR: u32 = 3;
 
-impl Block for KllmRegisters {
-    type Ports = KllmRegistersPorts;
-    const ABOUT: About = About {
-        name: "kllm_registers",
-        summary: "registers of the KLLM accelerator",
-        contract: "The registers of shell_registers, then its own.",
-        reference: "",
-    };
-
-    fn build(&self, m: &mut Module, io: &KllmRegistersPorts) {
-        serve(m, &io.ctrl, &[&io.shell.served, &io.own.served]);
-        m.connect(io.irq_o, io.shell.irq());
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new().latency(1).beat(2)
+    fn vector(spec: &KllmCaps) -> Option<VectorCaps> {
+        Some(spec.vector.clone())
     }
 }

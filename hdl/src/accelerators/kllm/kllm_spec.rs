@@ -1,6 +1,5 @@
 //! Sizes that all parts of the engine for products share.
 
-use super::kllm_controller::READERS;
 use crate::blocks::common::{FloatAdd, FloatFormat};
 use crate::blocks::kllm::{PairProducts, PeLane, ScalingUnit};
 use crate::lang::{Field, bit, bundle, parameters, power_of_two, uint};
@@ -10,6 +9,16 @@ pub(super) const COUNT: u32 = 17;
 
 /// Bits of a number of bytes of a row that are taken.
 pub(super) const BYTES: u32 = 20;
+
+/// Read DMAs with one group: codebook and heads of tokens, their indices, their outliers, panels of weights, constants,
+/// addends.
+pub(super) const READERS: u32 = 6;
+
+/// Bytes of a token before its indices.
+pub(super) const HEAD_BYTES: u32 = 64;
+
+/// Bytes of a codebook.
+pub(super) const CODEBOOK_BYTES: u32 = 192;
 
 parameters! {
     /// Lanes and their sizes.

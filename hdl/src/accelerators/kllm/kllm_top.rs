@@ -2,23 +2,27 @@
 
 use super::append_engine::AppendEngine;
 use super::append_spec::AppendSpec;
-use super::kllm_engine::KllmEngine;
-use super::kllm_engines::KllmEngines;
-use super::kllm_registers::KllmRegisters;
+use super::kllm_engine::{KllmEngine, MATMUL, SCORES};
+use super::kllm_registers::{KllmCaps, KllmFields};
 use super::kllm_spec::KllmSpec;
 use super::quantize_engine::QuantizeEngine;
 use super::quantizer_spec::QuantizerSpec;
+use crate::accelerators::engine::Engine;
+use crate::accelerators::top::{Accelerator, Top, TopPorts, TopSpec, top_spec};
 use crate::accelerators::vector::VectorEngine;
-use crate::blocks::common::bus::axi::AxiManagers;
-use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
+use crate::blocks::common::bus::{AxiSpec, DmaSpec};
 use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
-use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell};
+use crate::blocks::common::shell::JobShell;
 use crate::blocks::kllm::TreeStyle;
-use crate::lang::{About, Block, CatalogBlock, Module, Out, bit, bits_for, parameters, ports};
+use crate::lang::operation::{Opcode, OperationBlock};
+use crate::lang::{About, Block, CatalogBlock, Group, Module, parameters, ports};
 
-/// Largest opcode. The operation quantize (4) is refused without a quantizer, append (5) where a beat of a panel is
-/// shorter than a line.
-const OPCODES: u32 = 5;
+/// Operation of the vector engine.
+const VECTOR: u32 = 3;
+/// Operation of the quantizer.
+const QUANTIZE: u32 = 4;
+/// Operation that puts a token into panels.
+const APPEND: u32 = 5;
 
 parameters! {
     /// Elaboration parameters.
@@ -64,19 +68,6 @@ parameters! {
 }
 
 impl KllmTop {
-    fn shell(&self) -> JobShell {
-        JobShell {
-            axi: self.axi.clone(),
-            dma: self.dma.clone(),
-            ports: self.ports,
-            readers: self.product.readers(),
-            writers: 1,
-            read_beats: self.read_beats,
-            write_beats: self.write_beats,
-            descriptor_bytes: 128,
-        }
-    }
-
     /// The engine for products.
     #[must_use]
     pub fn engine(&self) -> KllmEngine {
@@ -118,33 +109,61 @@ impl KllmTop {
         built.then(|| AppendEngine { dma: self.dma.clone(), spec })
     }
 
-    /// Most results of a cycle.
-    pub(super) fn most_overflows(&self) -> u32 {
+    /// Most results of a cycle that are not exact.
+    fn most_overflows(&self) -> u32 {
         self.quantizer().map_or(0, |quantizer| quantizer.spec.lanes()).max(self.product.outputs)
     }
+}
 
-    fn registers(&self) -> KllmRegisters {
-        KllmRegisters {
-            spec: self.product.clone(),
-            orizuru: self.orizuru,
-            lanes: self.vector().lanes(),
-            max_beats: self.max_beats,
-            function: self.lane.function as u32,
-            units: self.units.clone(),
-            bus: BusCaps::of(&self.axi, self.ports),
+impl Accelerator for KllmTop {
+    type Own = KllmFields;
+
+    fn shell(&self) -> JobShell {
+        JobShell {
+            axi: self.axi.clone(),
+            dma: self.dma.clone(),
+            ports: self.ports,
+            readers: self.product.readers(),
+            writers: 1,
+            read_beats: self.read_beats,
+            write_beats: self.write_beats,
+            descriptor_bytes: 128,
         }
+    }
+
+    fn own_registers(&self) -> KllmCaps {
+        KllmCaps { spec: self.product.clone(), orizuru: self.orizuru, vector: self.vector().caps(0x110) }
+    }
+
+    fn operations(&self) -> Vec<Opcode> {
+        let product = self.engine().operation().layout();
+        let quantizer = self.quantizer().map(|quantizer| quantizer.operation().layout());
+        let appender = self.appender().map(|appender| appender.operation().layout());
+        let all = [
+            ("matmul", MATMUL, Some(product.clone())),
+            ("scores", SCORES, Some(product)),
+            ("vector", VECTOR, Some(self.vector().operation().layout())),
+            ("quantize", QUANTIZE, quantizer),
+            ("append", APPEND, appender),
+        ];
+        let offered = |(name, number, layout): (&str, u32, Option<_>)| {
+            layout.map(|layout| Opcode { name: name.into(), number, layout })
+        };
+        all.into_iter().filter_map(offered).collect()
+    }
+
+    /// The engine for products refuses quantize without a quantizer, and append where a beat of a panel is shorter than
+    /// a line.
+    fn opcodes(&self) -> u32 {
+        APPEND
     }
 }
 
 ports! {
     /// Ports of [`KllmTop`].
     pub struct KllmTopPorts(p: &KllmTop) {
-        /// Bus of the host.
-        ctrl: AxiLiteSubordinate = 12,
-        /// Memory.
-        mem: AxiManagers = (p.ports, p.shell().port()),
-        /// Level: an enabled bit of STATUS is set.
-        irq_o: Out = bit(),
+        /// To the host and to memory.
+        top: Group<TopPorts, TopSpec> = top_spec(&p.shell()),
     }
 }
 
@@ -165,46 +184,24 @@ impl Block for KllmTop {
     };
 
     fn build(&self, m: &mut Module, io: &KllmTopPorts) {
-        let registers = m.instance("u_registers", self.registers());
-        let shell = m.instance("u_shell", self.shell());
-        m.connect(shell.opcodes_i, OPCODES);
-        let engines = m.instance("u_engines", KllmEngines { top: self.clone() });
-        m.connect(io.irq_o, registers.irq_o);
-        for (to, from) in io.mem.iter().zip(&shell.mem) {
-            to.connect(m, from);
-        }
-        shell.connect_registers(m, (&registers.ctrl, &io.ctrl), &registers.shell);
-        for (to, from) in [
-            (engines.abort_i, shell.abort_o),
-            (engines.window_base_i, registers.shell.window_base),
-            (engines.window_limit_i, registers.shell.window_limit),
-            (shell.idle_i, engines.idle_o),
-            (shell.computing_i, engines.computing_o),
-        ] {
-            m.connect(to, from);
-        }
-        m.connect_stream(&engines.operation, &shell.operation);
-        m.connect_stream(&shell.operation_end, &engines.operation_end);
-        shell.dmas.read_command.connect(m, &engines.read_command);
-        engines.read.connect(m, &shell.dmas.read);
-        engines.read_end.connect(m, &shell.dmas.read_end);
-        shell.dmas.write_command.connect(m, &engines.write_command);
-        shell.dmas.write.connect(m, &engines.write);
-        engines.write_end.connect(m, &shell.dmas.write_end);
-
-        let most = self.most_overflows();
-        let counters = EventCounters { counters: 3, most, ..EventCounters::default() };
-        let counters = m.instance("u_counters", counters);
-        m.connect(counters.clear_i, shell.host.began_o);
-        let width = bits_for(most.into());
-        for (k, event, count) in [
-            (0, engines.overflows_o, registers.own.overflows),
-            (1, engines.beats_o.extend(width), registers.own.compute),
-            (2, engines.repeats_o.extend(width), registers.own.repeats),
-        ] {
-            m.connect(counters.event_i.at(k), event);
-            m.connect(count, counters.count_o.at(k));
-        }
+        let top = Top::new(m, self, &io.top);
+        let product = m.instance("u_engine", self.engine());
+        let vector = m.instance("u_vector", self.vector());
+        let quantizer = self.quantizer().map(|quantizer| m.instance("u_quantizer", quantizer).shell);
+        let appender = self.appender().map(|appender| m.instance("u_appender", appender).shell);
+        let own = |name, opcodes, ports| Engine { name, opcodes, ports };
+        let mut engines = vec![own("rows", &[VECTOR], &vector.shell)];
+        engines.extend(quantizer.as_ref().map(|ports| own("tokens", &[QUANTIZE], ports)));
+        engines.extend(appender.as_ref().map(|ports| own("appends", &[APPEND], ports)));
+        engines.push(own("products", &[MATMUL, SCORES], &product.shell));
+        let chosen = top.engines(m, &engines);
+        let (overflows, counted) = (top.overflows(&chosen, &engines), &top.registers.own);
+        let events = [
+            (overflows, counted.overflows),
+            (product.shell.computing_o, counted.compute),
+            (product.repeats_o, counted.repeats),
+        ];
+        top.count(m, self.most_overflows(), &events);
     }
 }
 

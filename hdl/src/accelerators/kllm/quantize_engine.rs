@@ -1,15 +1,18 @@
-//! The engine that turns rows into tokens: controller and quantizer, between the shell's streams.
+//! The engine that turns rows into tokens, between the shell's streams: controller and quantizer.
 
-use super::quantize_controller::{QuantizeController, READERS};
-use super::quantizer_spec::QuantizerSpec;
+use super::kllm_spec::{CODEBOOK_BYTES, COUNT, HEAD_BYTES};
+use super::quantize_operation::{QuantizeOperation, QuantizeOperationPorts};
+use super::quantizer_spec::{OUTLIERS, QuantizeSize, QuantizerSpec};
 use super::token_quantizer::TokenQuantizer;
-use crate::blocks::common::bus::{DmaCommand, DmaCompletion, DmaSpec, RowBeat};
-use crate::blocks::common::shell::{Operation, OperationEnd};
-use crate::blocks::common::stream::Word;
-use crate::lang::{
-    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, bit, bits_for, parameters,
-    ports, uint,
-};
+use crate::accelerators::engine::{EnginePorts, EngineSpec};
+use crate::accelerators::sizes::{fit, groups, whole};
+use crate::blocks::common::bus::DmaSpec;
+use crate::blocks::common::shell::job_controller::job_error;
+use crate::blocks::common::shell::{OperationController, OperationControllerPorts, Own, Place, first_error};
+use crate::lang::{About, Block, Bundle, Group, Module, Signal, bit, bits_for, parameters, ports, uint};
+
+/// Read DMAs: codebook, rows.
+const READERS: u32 = 2;
 
 parameters! {
     /// Elaboration parameters.
@@ -20,52 +23,47 @@ parameters! {
         spec: QuantizerSpec = QuantizerSpec::default();
     }
     rules = |p, rules| {
-        rules.part("spec", &p.controller());
+        let longest = u64::from(HEAD_BYTES) + u64::from(2 * p.spec.inner) + u64::from(8 * p.spec.kmax) + 128;
+        let least = bits_for(longest);
+        rules.demand(p.dma.row_width >= least, "dma.row_width", p.dma.row_width, format!("at least {least}"));
+        rules.part("dma", &p.controller());
         rules.part("spec", &p.quantizer());
     };
 }
 
 impl QuantizeEngine {
-    fn controller(&self) -> QuantizeController {
-        QuantizeController { dma: self.dma.clone(), spec: self.spec.clone() }
+    /// The descriptor of its operation.
+    #[must_use]
+    pub fn operation(&self) -> QuantizeOperation {
+        QuantizeOperation { inner: self.spec.inner, kmax: self.spec.kmax }
+    }
+
+    fn controller(&self) -> OperationController {
+        OperationController {
+            axi: self.spec.axi.clone(),
+            dma: self.dma.clone(),
+            operands: READERS + 1,
+            readers: READERS,
+            ..OperationController::default()
+        }
     }
 
     fn quantizer(&self) -> TokenQuantizer {
         TokenQuantizer { spec: self.spec.clone() }
+    }
+
+    fn ports(&self) -> EngineSpec {
+        let (axi, dma) = (self.spec.axi.clone(), self.dma.clone());
+        EngineSpec { axi, dma, readers: READERS, overflows: self.spec.lanes() }
     }
 }
 
 ports! {
     /// Ports of [`QuantizeEngine`].
     pub struct QuantizeEnginePorts(p: &QuantizeEngine) {
-        /// Drops everything.
-        abort_i: In = bit(),
-        /// No operation is in hand.
-        idle_o: Out = bit(),
-        /// First byte that may be touched; steady while an operation is in hand.
-        window_base_i: In = uint(64),
-        /// Last byte that may be touched; steady while an operation is in hand.
-        window_limit_i: In = uint(64),
-        /// A beat of a row becomes indices in this cycle.
-        computing_o: Out = bit(),
-        /// Inliers in this cycle that are infinite or no number.
-        overflows_o: Out = uint(bits_for(p.spec.lanes().into())),
-        /// What to do; its fields stay up to its end.
-        operation: InStream<Operation> = 24,
-        /// How it ended.
-        operation_end: OutStream<OperationEnd> = (),
-        /// What to read: the codebook, the rows.
-        read_command: OutStreams<DmaCommand> = (READERS, (p.spec.axi.clone(), p.dma.clone())),
-        /// The rows.
-        read: InStreams<RowBeat> = (READERS, p.spec.axi.clone()),
-        /// How reading ended.
-        read_end: InStreams<DmaCompletion> = (READERS, p.spec.axi.clone()),
-        /// Where to write.
-        write_command: OutStreams<DmaCommand> = (1, (p.spec.axi.clone(), p.dma.clone())),
-        /// The rows.
-        write: OutStreams<Word> = (1, p.spec.axi.data_width),
-        /// How writing ended.
-        write_end: InStreams<DmaCompletion> = (1, p.spec.axi.clone()),
+        /// To the shell. The DMAs read codebook and rows. It computes when a beat of a row becomes indices. An inlier
+        /// that is infinite or no number is not exact.
+        shell: Group<EnginePorts, EngineSpec> = p.ports(),
     }
 }
 
@@ -74,36 +72,76 @@ impl Block for QuantizeEngine {
     const ABOUT: About = About {
         name: "quantize_engine",
         summary: "controller and quantizer of the KLLM accelerator",
-        contract: "Operations as quantize_controller describes them.",
+        contract: "An operation as kllm_quantize_operation names its fields, checked and done as operation_controller\n\
+            says. ERROR_SIZE (9) also refuses more outliers than a row has elements. With the option exact an inlier\n\
+            that is infinite or no number ends it with ERROR_OVERFLOW (14).",
         reference: "KLLM, section IV-A, figure 6",
     };
 
     fn build(&self, m: &mut Module, io: &QuantizeEnginePorts) {
+        let shell = &io.shell;
+        let operation = m.instance("u_operation", self.operation());
         let controller = m.instance("u_controller", self.controller());
-        for (to, from) in [
-            (controller.abort_i, io.abort_i),
-            (controller.window_base_i, io.window_base_i),
-            (controller.window_limit_i, io.window_limit_i),
-            (io.idle_o, controller.idle_o),
-        ] {
-            m.connect(to, from);
-        }
-        m.connect_stream(&controller.operation, &io.operation);
-        m.connect_stream(&io.operation_end, &controller.operation_end);
-        io.read_command.connect(m, &controller.read_command);
-        controller.read_end.connect(m, &io.read_end);
-        m.connect_stream(&io.write_command.at(0), &controller.write_command);
-        m.connect_stream(&controller.write_end, &io.write_end.at(0));
-
         let quantizer = m.instance("u_quantizer", self.quantizer());
+        m.connect_each("word", operation.decoder.words, shell.operation.words);
+        m.unused(shell.operation.opcode);
+        shell.control(m, &controller);
+        shell.command(m, &controller);
+        m.connect(shell.idle_o, controller.idle_o);
+        self.check(m, &operation, &controller);
+        let size = self.place(m, &operation, &controller);
+
         // State of the operation before.
-        m.connect(quantizer.clear_i, io.abort_i | controller.begin_o);
-        quantizer.size.drive(m, "quantizer_size", &controller.size);
-        m.connect_stream(&quantizer.codebook, &io.read.at(0));
-        m.connect_stream(&quantizer.rows, &io.read.at(1));
-        m.connect_stream(&io.write.at(0), &quantizer.write);
-        m.connect(io.overflows_o, quantizer.specials_o);
-        m.connect(io.computing_o, quantizer.computing_o);
+        m.connect(quantizer.clear_i, shell.abort_i | controller.begin_o);
+        quantizer.size.drive(m, "quantizer_size", &size);
+        m.connect_stream(&quantizer.codebook, &shell.read.at(0));
+        m.connect_stream(&quantizer.rows, &shell.read.at(1));
+        m.connect_stream(&shell.write.at(0), &quantizer.write);
+        m.connect(shell.overflows_o, quantizer.specials_o);
+        m.connect(shell.computing_o, quantizer.computing_o);
         m.connect(controller.overflow_i, quantizer.specials_o.any());
+    }
+}
+
+impl QuantizeEngine {
+    /// What the table of fields cannot say; and when the operation fails.
+    fn check(&self, m: &mut Module, o: &QuantizeOperationPorts, controller: &OperationControllerPorts) {
+        let many = m.wire("too_many", (o.largest + o.smallest).extend(COUNT).gt(o.columns.extend(COUNT)));
+        controller.refuse(m, &o.decoder, bit().lit(0), many);
+        let fail = first_error(&[(controller.overflowed_o & o.exact, job_error::OVERFLOW)]);
+        Own { fail, ..controller.own() }.connect(m, controller);
+    }
+
+    /// Rows, codebook and tokens: all are checked, and asked for at once. Returns the size of the operation.
+    fn place(&self, m: &mut Module, o: &QuantizeOperationPorts, controller: &OperationControllerPorts) -> QuantizeSize {
+        let width = self.dma.row_width;
+        let columns = o.columns.extend(COUNT);
+        let (largest, smallest) = (o.largest.extend(OUTLIERS), o.smallest.extend(OUTLIERS));
+        let index_bytes = m.wire("index_bytes", whole(fit(groups(columns, 2, COUNT), width), 64));
+        let outlier_bytes = m.wire("outlier_bytes", whole(fit((largest + smallest).shl(2), width), 64));
+        let token_bytes = index_bytes.wrapping_add(outlier_bytes).wrapping_add(HEAD_BYTES);
+        let token_bytes = m.wire("token_bytes", token_bytes);
+        let row_bytes = m.wire("row_bytes", fit(columns.shl(1), width));
+        let rows = Place { address: o.x_address, row_bytes, rows: o.rows, stride: o.x_stride };
+        let codebook = Place::row(o.codebook_address, uint(width).lit(CODEBOOK_BYTES));
+        let tokens = Place { address: o.out_address, row_bytes: token_bytes, rows: o.rows, stride: o.out_stride };
+        let once = bit().lit(1);
+        for (k, place) in (0..).zip([rows, codebook, tokens]) {
+            controller.check(m, k, once, place);
+        }
+        for (k, place) in (0..).zip([codebook, rows, tokens]) {
+            controller.command(m, k, once, place);
+        }
+        let beats = |bytes: Signal| fit(bytes.shr(self.spec.axi.bytes().trailing_zeros()), COUNT);
+        QuantizeSize {
+            columns,
+            beats: groups(columns, self.spec.lanes(), COUNT),
+            segments: groups(columns, self.spec.orizuru, COUNT),
+            largest,
+            smallest,
+            three_bits: o.three_bits,
+            index_beats: beats(index_bytes),
+            outlier_beats: beats(outlier_bytes),
+        }
     }
 }
