@@ -62,11 +62,11 @@ impl Block for TitanusChain {
         let mut before = (io.prior_valid_i, io.prior_last_i, io.prior_ready_o);
         for (n, ctrl) in io.ctrl.iter().enumerate() {
             let core = m.instance(&format!("u_core_{n}"), self.core.clone());
-            core.ctrl.connect(m, ctrl);
-            for (to, from) in io.mem[n * ports..(n + 1) * ports].iter().zip(&core.mem) {
+            core.top.ctrl.connect(m, ctrl);
+            for (to, from) in io.mem[n * ports..(n + 1) * ports].iter().zip(&core.top.mem) {
                 to.connect(m, from);
             }
-            m.connect(io.irq_o.at(n as u32), core.irq_o);
+            m.connect(io.irq_o.at(n as u32), core.top.irq_o);
             let links = core.prior_valid_i.zip(core.prior_last_i).zip(core.prior_ready_o);
             let behind = core.next_valid_o.zip(core.next_last_o).zip(core.next_ready_i);
             let (Some(((valid, last), ready)), Some(((next_valid, next_last), next_ready))) = (links, behind) else {
