@@ -7,6 +7,7 @@ use golden::common::shell::job_controller::Limits;
 use golden::systems::cycles::Turns;
 use golden::systems::memory::SparseMemory;
 use hdl::accelerators::tender::TenderTop;
+use hdl::accelerators::top::TopParameters;
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use hdl::blocks::tender::MultiScaleArray;
 use host::Window;
@@ -21,15 +22,10 @@ const LATENCY: u32 = 20;
 
 /// A square array on a bus that brings it a word in each cycle. It can hold so many beats of each operand.
 fn block(size: u32, beats: u32) -> TenderTop {
-    TenderTop {
+    TenderTop { bus: TopParameters {
         axi: AxiSpec { address_width: 40, data_width: (8 * size).clamp(32, 512), id_width: 1 },
         dma: DmaSpec { burst_beats: 8, ..DmaSpec::default() },
-        read_beats: beats,
-        array: MultiScaleArray { rows: size, columns: size, ..MultiScaleArray::default() },
-        depth: 576,
-        steps: 600,
-        ..TenderTop::default()
-    }
+        read_beats: beats, ..TopParameters::default()}, array: MultiScaleArray { rows: size, columns: size, ..MultiScaleArray::default() }, depth: 576, steps: 600, ..TenderTop::default() }
 }
 
 fn main() -> anyhow::Result<()> {

@@ -4,6 +4,8 @@ use std::fs;
 use test_tag::tag;
 
 use hdl::accelerators::kelle::KelleTop;
+use hdl::accelerators::top::TopParameters;
+use hdl::accelerators::vector::VectorParameters;
 use hdl::accelerators::kllm::{KllmSpec, KllmTop};
 use hdl::accelerators::tender::{TenderLane, TenderTop};
 use hdl::accelerators::titanus::{TitanusCore, TitanusSpec};
@@ -41,22 +43,33 @@ fn mapped(block: &impl CatalogBlock) -> (Design, usize) {
     (Design { files: netlist.verilog(&cells), ..design.clone() }, netlist.instances.len())
 }
 
+/// Four bytes wide. Memories are flip-flops here.
+fn narrow() -> TopParameters {
+    TopParameters {
+        axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
+        dma: DmaSpec { burst_beats: 4, outstanding: 2, commands: 2, ..DmaSpec::default() },
+        read_beats: 8,
+        write_beats: 4,
+        ..TopParameters::default()
+    }
+}
+
+/// No row unit but RMS norm; ranks of registers add nothing to the comparison.
+fn bare() -> VectorParameters {
+    VectorParameters {
+        max_beats: 4,
+        lane: VectorLane { mul_stages: 0, add_stages: 0, table_stages: 0, ..VectorLane::default() },
+        requantize: RequantizeLane { mul_stages: 0, int_stages: 0, ..RequantizeLane::default() },
+        units: RowUnits::default(),
+    }
+}
+
 /// Two lanes, rows of up to 8 elements: a session of the C program, then jobs of the bench.
 #[tag(release)]
 #[test]
 #[ignore = "minutes: synthesis and simulation of 113,639 cells"]
 fn vector_top_runs_jobs_in_cells() {
-    let block = VectorTop {
-        axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
-        dma: DmaSpec { burst_beats: 4, outstanding: 2, commands: 2, ..DmaSpec::default() },
-        max_beats: 4,
-        // Memories are flip-flops here, and ranks of registers add nothing to the comparison.
-        read_beats: 8,
-        write_beats: 4,
-        lane: VectorLane { mul_stages: 0, add_stages: 0, table_stages: 0, ..VectorLane::default() },
-        requantize: RequantizeLane { mul_stages: 0, int_stages: 0, ..RequantizeLane::default() },
-        ..VectorTop::default()
-    };
+    let block = VectorTop { bus: narrow(), vector: bare(), ..VectorTop::default() };
     let (design, cells) = mapped(&block);
     println!("{cells} cells");
     assert!(cells > 10_000, "{cells} cells are no accelerator");
@@ -78,22 +91,7 @@ fn vector_top_runs_jobs_in_cells() {
 #[test]
 #[ignore = "minutes: synthesis and simulation of a whole accelerator in cells"]
 fn tender_top_runs_jobs_in_cells() {
-    let block = TenderTop {
-        axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
-        dma: DmaSpec { burst_beats: 4, outstanding: 2, commands: 2, ..DmaSpec::default() },
-        read_beats: 8,
-        write_beats: 4,
-        array: MultiScaleArray { rows: 4, columns: 4, ..MultiScaleArray::default() },
-        depth: 8,
-        steps: 16,
-        strip: 32,
-        result: TenderLane { mul_stages: 0, add_stages: 0, to_int_stages: 0, ..TenderLane::default() },
-        max_beats: 4,
-        lane: VectorLane { mul_stages: 0, add_stages: 0, table_stages: 0, ..VectorLane::default() },
-        requantize: RequantizeLane { mul_stages: 0, int_stages: 0, ..RequantizeLane::default() },
-        units: RowUnits::default(),
-        ..TenderTop::default()
-    };
+    let block = TenderTop { bus: narrow(), vector: bare(), array: MultiScaleArray { rows: 4, columns: 4, ..MultiScaleArray::default() }, depth: 8, steps: 16, strip: 32, result: TenderLane { mul_stages: 0, add_stages: 0, to_int_stages: 0, ..TenderLane::default() }, ..TenderTop::default() };
     let (design, cells) = mapped(&block);
     println!("{cells} cells");
     assert!(cells > 10_000, "{cells} cells are no accelerator");
@@ -106,12 +104,7 @@ fn tender_top_runs_jobs_in_cells() {
 #[test]
 #[ignore = "minutes: synthesis and simulation of a whole accelerator in cells"]
 fn kllm_top_runs_jobs_in_cells() {
-    let block = KllmTop {
-        axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
-        dma: DmaSpec { burst_beats: 4, outstanding: 2, commands: 2, ..DmaSpec::default() },
-        read_beats: 8,
-        write_beats: 4,
-        product: KllmSpec {
+    let block = KllmTop { bus: narrow(), vector: bare(), product: KllmSpec {
             lanes: 1,
             columns: 32,
             inputs: 2,
@@ -121,13 +114,7 @@ fn kllm_top_runs_jobs_in_cells() {
             kmax: 1,
             outputs: 1,
             ..KllmSpec::default()
-        },
-        max_beats: 4,
-        lane: VectorLane { mul_stages: 0, add_stages: 0, table_stages: 0, ..VectorLane::default() },
-        requantize: RequantizeLane { mul_stages: 0, int_stages: 0, ..RequantizeLane::default() },
-        units: RowUnits::default(),
-        ..KllmTop::default()
-    };
+        }, ..KllmTop::default() };
     let (design, cells) = mapped(&block);
     println!("{cells} cells");
     assert!(cells > 10_000, "{cells} cells are no accelerator");
@@ -145,10 +132,7 @@ fn kelle_top_runs_jobs_in_cells() {
         dma: DmaSpec { burst_beats: 4, outstanding: 2, commands: 2, ..DmaSpec::default() },
         read_beats: 8,
         write_beats: 4,
-        max_beats: 4,
-        lane: VectorLane { mul_stages: 0, add_stages: 0, table_stages: 0, ..VectorLane::default() },
-        requantize: RequantizeLane { mul_stages: 0, int_stages: 0, ..RequantizeLane::default() },
-        units: RowUnits::default(),
+        vector: bare(),
         ..small
     };
     let (design, cells) = mapped(&block);
@@ -166,12 +150,7 @@ fn kelle_top_runs_jobs_in_cells() {
 fn titanus_core_runs_jobs_in_cells() {
     let cells = DcimCells { inputs: 4, outputs: 2, ..DcimCells::default() };
     let tile = DcimMacro { cells, ..DcimMacro::default() };
-    let block = TitanusCore {
-        axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
-        dma: DmaSpec { burst_beats: 4, outstanding: 2, commands: 2, ..DmaSpec::default() },
-        read_beats: 8,
-        write_beats: 4,
-        spec: TitanusSpec {
+    let block = TitanusCore { bus: narrow(), vector: bare(), spec: TitanusSpec {
             store: DcimLinear { tile, rows: 1, columns: 2, load: 2, drain: 2 },
             constants: 8,
             lanes: 2,
@@ -179,13 +158,7 @@ fn titanus_core_runs_jobs_in_cells() {
             levels: 2,
             context: 4,
             buffer: 2,
-        },
-        max_beats: 4,
-        lane: VectorLane { mul_stages: 0, add_stages: 0, table_stages: 0, ..VectorLane::default() },
-        requantize: RequantizeLane { mul_stages: 0, int_stages: 0, ..RequantizeLane::default() },
-        units: RowUnits::default(),
-        ..TitanusCore::default()
-    };
+        }, ..TitanusCore::default() };
     let (design, cells) = mapped(&block);
     println!("{cells} cells");
     assert!(cells > 10_000, "{cells} cells are no accelerator");

@@ -2,12 +2,12 @@
 
 pub mod engine;
 pub mod kelle;
-//pub mod kllm;
+pub mod kllm;
 pub mod registers;
 mod rows;
 mod sizes;
-//pub mod sparse;
+pub mod sparse;
 pub mod tender;
-//pub mod titanus;
+pub mod titanus;
 pub mod top;
 pub mod vector;

@@ -121,8 +121,7 @@ impl<F: OwnRegisters> Ports<AcceleratorRegisters<F>> for AcceleratorRegistersPor
         b.here();
         b.document("Bus of the host.");
         let ctrl = AxiLiteSubordinate::declare(b, "ctrl", 12);
-        let shell =
-            ShellRegisters { accelerator: F::ACCELERATOR, bus: p.bus.clone(), ..ShellRegisters::default() };
+        let shell = ShellRegisters { accelerator: F::ACCELERATOR, bus: p.bus.clone(), ..ShellRegisters::default() };
         Self {
             ctrl,
             shell: RegisterPorts::<ShellFields>::declare(b, "shell", shell),
@@ -156,4 +155,3 @@ impl<F: OwnRegisters> Block for AcceleratorRegisters<F> {
         Timing::new().latency(1).beat(2)
     }
 }
-

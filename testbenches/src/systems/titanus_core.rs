@@ -11,6 +11,7 @@ use golden::common::shell::job_controller::Limits;
 use golden::systems::memory::SparseMemory;
 use golden::systems::titanus_core::{Report, Shape, TitanusCore as Golden, Traffic, Work};
 use hdl::accelerators::titanus::{ACCELERATOR, TitanusCore};
+use hdl::accelerators::vector::VectorParameters;
 use hdl::blocks::common::AxiSpec;
 use host::titanus::{Caps, layout};
 use host::{Window, vector};
@@ -41,7 +42,7 @@ pub fn bench(p: &TitanusCore) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// A core for one head of SmolLM2-135M: three projections from 576 to 64 in macros of the paper's size, 64 tokens of context.
 #[must_use]
 pub fn head_core() -> TitanusCore {
-    let mut core = TitanusCore { max_beats: 72, ..TitanusCore::default() };
+    let mut core = TitanusCore { vector: VectorParameters { max_beats: 72, ..VectorParameters::all()}, ..TitanusCore::default() };
     let spec = &mut core.spec;
     (spec.store.rows, spec.store.columns) = (3, 6);
     (spec.constants, spec.lanes, spec.tiles, spec.levels, spec.context, spec.buffer) = (256, 16, 4, 16, 64, 16);
@@ -61,7 +62,8 @@ pub fn layer_core() -> TitanusCore {
 /// A core for small layers of drawn weights: 2 key heads, in macros of 64 x 32.
 #[must_use]
 pub fn small_layer_core() -> TitanusCore {
-    let mut core = TitanusCore { max_beats: 32, ..head_core() };
+    let mut core = head_core();
+    core.vector.max_beats = 32;
     let spec = &mut core.spec;
     (spec.store.tile.cells.inputs, spec.store.rows, spec.store.columns) = (64, 4, 24);
     (spec.constants, spec.tiles, spec.context, spec.buffer) = (2048, 8, 16, 8);
@@ -71,7 +73,8 @@ pub fn small_layer_core() -> TitanusCore {
 /// A core for a decoder layer of OPT-125M on a bus of 64 bytes: all weights in macros of the paper's size, 128 tokens of context.
 #[must_use]
 pub fn opt_core() -> TitanusCore {
-    let mut core = TitanusCore { axi: AxiSpec { address_width: 40, data_width: 512, id_width: 1 }, ..head_core() };
+    let mut core = head_core();
+    core.bus.axi = AxiSpec { address_width: 40, data_width: 512, id_width: 1 };
     let spec = &mut core.spec;
     (spec.store.rows, spec.store.columns) = (12, 144);
     (spec.store.load, spec.store.drain) = (64, 32);

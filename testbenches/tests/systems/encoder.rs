@@ -34,28 +34,36 @@ fn gelu() -> VectorLane {
 }
 
 fn tender() -> TenderTop {
-    TenderTop { lane: gelu(), ..layer_size() }
+    let mut block = layer_size();
+    block.vector.lane = gelu();
+    block
 }
 
 fn kllm() -> KllmTop {
-    KllmTop { lane: gelu(), ..with_orizuru() }
+    let mut block = with_orizuru();
+    block.vector.lane = gelu();
+    block
 }
 
 /// Room for so many heads and tokens.
 fn kelle(heads: u32, tokens: u32) -> KelleTop {
-    KelleTop { lane: gelu(), ..kelle_block(16, heads, tokens) }
+    let mut block = kelle_block(16, heads, tokens);
+    block.vector.lane = gelu();
+    block
 }
 
 /// For the layer of no model.
 fn small_titanus() -> TitanusCore {
-    let mut core = TitanusCore { lane: gelu(), ..small_layer_core() };
+    let mut core = small_layer_core();
+    core.vector.lane = gelu();
     (core.spec.context, core.spec.buffer) = (32, 32);
     core
 }
 
 /// For the real layer, with channels of twelve heads, in wider macros than the paper's.
 fn titanus() -> TitanusCore {
-    let mut core = TitanusCore { lane: gelu(), ..layer_core() };
+    let mut core = layer_core();
+    core.vector.lane = gelu();
     let store = &mut core.spec.store;
     (store.tile.cells.inputs, store.tile.cells.outputs) = (512, 128);
     (store.rows, store.columns, core.spec.tiles) = (3, 15, 24);

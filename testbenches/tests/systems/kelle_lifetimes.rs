@@ -6,6 +6,7 @@ use test_tag::tag;
 use golden::kelle::edram_bank::Distribution;
 use golden::systems::kelle_top::Replay;
 use hdl::accelerators::kelle::{AttentionSpec, KelleSpec, KelleTop};
+use hdl::accelerators::vector::VectorParameters;
 use hdl::blocks::common::bus::AxiSpec;
 use host::kelle::Caps;
 use host::{Device, Window};
@@ -41,7 +42,7 @@ fn block() -> KelleTop {
         retention_model: true,
         ..AttentionSpec::default()
     };
-    KelleTop { spec, attention, max_beats: 16, ..KelleTop::default() }
+    KelleTop { vector: VectorParameters { max_beats: 16, ..VectorParameters::all()}, spec, attention, ..KelleTop::default() }
 }
 
 /// Queries, keys, values of all heads, then their attention; head by head; head by head with values after the scores.

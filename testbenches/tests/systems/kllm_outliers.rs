@@ -6,6 +6,8 @@ use golden::systems::cycles::Turns;
 use golden::systems::memory::SparseMemory;
 use half::f16;
 use hdl::accelerators::kllm::{KllmSpec, KllmTop};
+use hdl::accelerators::top::TopParameters;
+use hdl::accelerators::vector::VectorParameters;
 use hdl::blocks::common::AxiSpec;
 use host::kllm::{Bits, Codebook, MatMulJob, Panels, Product, Token, Tokens};
 use host::vector::Operand;
@@ -33,7 +35,7 @@ fn block() -> KllmTop {
         ..KllmSpec::default()
     };
     let axi = AxiSpec { address_width: 40, data_width: 512, id_width: 1 };
-    KllmTop { axi, product, max_beats: 128, orizuru: 4096, ..KllmTop::default() }
+    KllmTop { bus: TopParameters { axi, ..TopParameters::default()}, vector: VectorParameters { max_beats: 128, ..VectorParameters::all()}, product, orizuru: 4096, ..KllmTop::default() }
 }
 
 /// Cycles of a panel's product with so many tokens, each with so many outliers a side at random positions.

@@ -5,6 +5,7 @@ use golden::systems::kllm_top::Beats;
 use golden::tender::granularity::relative_error;
 use half::f16;
 use hdl::accelerators::kllm::{KllmSpec, KllmTop};
+use hdl::accelerators::top::TopParameters;
 use hdl::lang::CatalogBlock;
 use host::kllm::{self, Bits, Caps};
 use host::{Bus, Counters, Device, Window};
@@ -139,7 +140,7 @@ fn four_groups() {
     let spec = KllmTop::configurations().swap_remove(1);
     let product = KllmSpec { lanes: 8, columns: 16, groups: 4, ..spec.product.clone() };
     for ports in [2, 6] {
-        let block = KllmTop { ports, product: product.clone(), ..spec.clone() };
+        let block = KllmTop { bus: TopParameters { ports, ..spec.bus.clone() }, product: product.clone(), ..spec.clone() };
         run(&block, bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
         run(&block, timing::bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
     }
@@ -182,7 +183,8 @@ fn all_faults_of_the_appender_are_found() {
         ("the scale is at the first position", controller("scale_at", "24'd0")),
         ("the token before is not dropped", engine("appender_clear_in", "abort_i")),
     ];
-    let block = KllmTop { ports: 1, ..KllmTop::configurations().swap_remove(2) };
+    let mut block = KllmTop::configurations().swap_remove(2);
+    block.bus.ports = 1;
     must_be_noticed(&block, bench, 200, &faults);
 }
 
@@ -283,7 +285,8 @@ fn cycles_of_real_products() {
 #[ignore = "a minute: two models"]
 fn groups_share_the_weights() {
     let costs = [(1, 1), (2, 4)].map(|(groups, ports)| {
-        let block = KllmTop { ports, product: KllmSpec { groups, ..real_size().product }, ..real_size() };
+        let mut block = real_size();
+        (block.bus.ports, block.product.groups) = (ports, groups);
         let one = [Projection { tokens: 1, ..QUERIES }];
         let cost = projections(&block, &AxiConfig::ideal(LATENCY), &one).remove(0);
         assert_eq!(cost.counters.cycles, cost.cycles, "{groups} groups");

@@ -1,6 +1,8 @@
 //! Accelerators with several ports to memory: all numbers of them, errors and silence on each one alone.
 
 use hdl::accelerators::tender::TenderTop;
+use hdl::accelerators::top::TopParameters;
+use hdl::accelerators::vector::VectorParameters;
 use hdl::accelerators::vector::VectorTop;
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use hdl::lang::CatalogBlock;
@@ -28,10 +30,14 @@ fn jobs_on_the_most_ports() {
     run(&vector(MOST), vector_top::bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
+fn with_ports(block: &TenderTop, ports: u32) -> TenderTop {
+    TenderTop { bus: TopParameters { ports, ..block.bus.clone() }, ..block.clone() }
+}
+
 #[test]
 fn products_on_the_most_ports() {
     let small = TenderTop::configurations().swap_remove(0);
-    run(&TenderTop { ports: MOST, ..small }, tender_top::bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
+    run(&with_ports(&small, MOST), tender_top::bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
 #[tag(release)]
@@ -41,7 +47,7 @@ fn any_number_of_ports() {
     let small = TenderTop::configurations().swap_remove(0);
     for ports in 1..=MOST {
         run(&vector(ports), vector_top::bench, &options(2000)).unwrap_or_else(|e| panic!("{e:#}"));
-        let block = TenderTop { ports, ..small.clone() };
+        let block = with_ports(&small, ports);
         run(&block, tender_top::bench, &options(400)).unwrap_or_else(|e| panic!("{e:#}"));
     }
 }
@@ -63,13 +69,11 @@ fn faults_of_other_ports_are_found() {
 
 /// Two lanes.
 fn vector(ports: u32) -> VectorTop {
-    VectorTop {
+    VectorTop { bus: TopParameters {
         axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
         dma: DmaSpec { burst_beats: 4, ..DmaSpec::default() },
-        ports,
-        max_beats: 16,
-        ..VectorTop::default()
-    }
+        ports, ..TopParameters::default()}, vector: VectorParameters {
+        max_beats: 16, ..VectorParameters::default()}, ..VectorTop::default() }
 }
 
 /// Rows of 20 elements through all operands: elements, addends, factors and gains are read by the readers 0 to 3.

@@ -6,6 +6,8 @@ use golden::systems::memory::SparseMemory;
 use golden::systems::tender_top::{Operation, TenderTop as TenderModel};
 use golden::tender::granularity::relative_error;
 use hdl::accelerators::tender::TenderTop;
+use hdl::accelerators::top::TopParameters;
+use hdl::accelerators::vector::VectorParameters;
 use hdl::blocks::common::row::{RequantizeLane, VectorLane};
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use hdl::blocks::tender::{Drain, MultiScaleArray, TenderPe};
@@ -38,41 +40,29 @@ fn all_small_configurations() {
 
 /// Smallest or odd parameters: one burst at a time, buffers of one burst, registers wherever they are allowed.
 fn tight() -> TenderTop {
-    TenderTop {
+    TenderTop { bus: TopParameters {
         axi: AxiSpec { address_width: 40, data_width: 64, id_width: 1 },
         dma: DmaSpec { burst_beats: 2, outstanding: 1, commands: 2, ..DmaSpec::default() },
         read_beats: 3,
-        write_beats: 2,
-        array: MultiScaleArray {
+        write_beats: 2, ..TopParameters::default()}, vector: VectorParameters {
+        max_beats: 9,
+        lane: VectorLane { apart: true, mul_stages: 0, add_stages: 1, table_stages: 3, ..VectorLane::default() },
+        requantize: RequantizeLane { mul_stages: 1, int_stages: 0, apart: true }, ..VectorParameters::all()}, array: MultiScaleArray {
             rows: 8,
             columns: 4,
             pe: TenderPe { drain: Drain::Single, pipelined: true, ..TenderPe::default() },
             ..MultiScaleArray::default()
-        },
-        depth: 33,
-        steps: 70,
-        strip: 32,
-        max_beats: 9,
-        lane: VectorLane { apart: true, mul_stages: 0, add_stages: 1, table_stages: 3, ..VectorLane::default() },
-        requantize: RequantizeLane { mul_stages: 1, int_stages: 0, apart: true },
-        ..TenderTop::default()
-    }
+        }, depth: 33, steps: 70, strip: 32, ..TenderTop::default() }
 }
 
 /// A bus that is far wider than the words of the array.
 fn wide() -> TenderTop {
-    TenderTop {
+    TenderTop { bus: TopParameters {
         axi: AxiSpec { address_width: 64, data_width: 512, id_width: 1 },
         dma: DmaSpec { burst_beats: 1, outstanding: 3, ..DmaSpec::default() },
         read_beats: 2,
-        write_beats: 5,
-        array: MultiScaleArray { rows: 4, columns: 8, ..MultiScaleArray::default() },
-        depth: 100,
-        steps: 40,
-        strip: 96,
-        max_beats: 4,
-        ..TenderTop::default()
-    }
+        write_beats: 5, ..TopParameters::default()}, vector: VectorParameters {
+        max_beats: 4, ..VectorParameters::all()}, array: MultiScaleArray { rows: 4, columns: 8, ..MultiScaleArray::default() }, depth: 100, steps: 40, strip: 96, ..TenderTop::default() }
 }
 
 /// Jobs of all kinds take the cycles that the recurrence of the golden model says.

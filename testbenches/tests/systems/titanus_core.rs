@@ -6,6 +6,7 @@ use golden::systems::titanus_core::{Matrix, Operation};
 use golden::titanus::cpq::{Config, Sequence};
 use golden::titanus::kv_packer::packed;
 use hdl::accelerators::titanus::{TitanusCore, TitanusSpec};
+use hdl::accelerators::vector::VectorParameters;
 use hdl::lang::{CatalogBlock, Parameters};
 use host::Window;
 use host::titanus::{Caps, Counts};
@@ -32,7 +33,7 @@ fn all_small_configurations() {
 fn the_longest_context() {
     let with = |context| {
         let spec = TitanusSpec { lanes: 32, tiles: 16, context, ..TitanusSpec::default() };
-        TitanusCore { spec, max_beats: 4096, ..TitanusCore::default() }.check()
+        TitanusCore { vector: VectorParameters { max_beats: 4096, ..VectorParameters::all()}, spec, ..TitanusCore::default() }.check()
     };
     assert!(with(65_504).is_ok(), "{:?}", with(65_504));
     let error = with(65_505).unwrap_err().to_string();

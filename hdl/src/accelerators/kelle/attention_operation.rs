@@ -23,7 +23,7 @@ parameters! {
 
 operation! {
     /// Tokens enter a head, and their queries attend to it.
-    pub struct AttentionOperationPorts(p: &AttentionOperation) = "attention_operation", 128 bytes {
+    pub struct AttentionOperationPorts(p: &AttentionOperation) = "kelle_attention_operation", 128 bytes {
         /// The head.
         head at 32: Size = (32, 0..=p.heads - 1);
         /// Tokens.

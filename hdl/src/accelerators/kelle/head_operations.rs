@@ -12,7 +12,7 @@ parameters! {
 
 operation! {
     /// Empties heads.
-    pub struct ClearOperationPorts(p: &ClearOperation) = "clear_operation", 128 bytes {
+    pub struct ClearOperationPorts(p: &ClearOperation) = "kelle_clear_operation", 128 bytes {
         /// The first head.
         first at 32: Size = (32, 0..=p.heads - 1);
         /// How many heads. The cache holds all of them.
@@ -54,7 +54,7 @@ impl RefreshOperation {
 
 operation! {
     /// Sets how often rows of the cache are refreshed.
-    pub struct RefreshOperationPorts(p: &RefreshOperation) = "refresh_operation", 128 bytes {
+    pub struct RefreshOperationPorts(p: &RefreshOperation) = "kelle_refresh_operation", 128 bytes {
         /// Lowest high importance.
         threshold at 32: Size = (32, 0..=p.highest_score());
         /// Cycles from refresh to refresh of the high bytes of tokens with high importance.
@@ -82,7 +82,7 @@ parameters! {
 
 operation! {
     /// Writes cached tokens to memory.
-    pub struct SaveOperationPorts(p: &SaveOperation) = "save_operation", 128 bytes {
+    pub struct SaveOperationPorts(p: &SaveOperation) = "kelle_save_operation", 128 bytes {
         /// The head of the tokens.
         head at 32: Size = (32, 0..=p.heads - 1);
         /// Position of the first token that is written; the oldest token has position 0.
@@ -112,7 +112,7 @@ parameters! {
 
 operation! {
     /// Gives a token a slot: its key and value are recomputed instead of cached.
-    pub struct RecomputeOperationPorts(p: &RecomputeOperation) = "recompute_operation", 128 bytes {
+    pub struct RecomputeOperationPorts(p: &RecomputeOperation) = "kelle_recompute_operation", 128 bytes {
         /// The head of the token.
         head at 32: Size = (32, 0..=p.heads - 1);
         /// The position of the token; the oldest token has position 0. The head must have it.

@@ -14,7 +14,7 @@ parameters! {
 
 operation! {
     /// Rows of fp16 times a matrix of weights.
-    pub struct LinearOperationPorts(p: &LinearOperation) = "linear_operation", 128 bytes {
+    pub struct LinearOperationPorts(p: &LinearOperation) = "kelle_linear_operation", 128 bytes {
         /// Rows.
         rows at 32: Size = (32, 1..=p.tokens);
         /// Columns of the results.

@@ -8,10 +8,8 @@ use super::kllm_spec::KllmSpec;
 use super::quantize_engine::QuantizeEngine;
 use super::quantizer_spec::QuantizerSpec;
 use crate::accelerators::engine::Engine;
-use crate::accelerators::top::{Accelerator, Top, TopPorts, TopSpec, top_spec};
-use crate::accelerators::vector::VectorEngine;
-use crate::blocks::common::bus::{AxiSpec, DmaSpec};
-use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
+use crate::accelerators::top::{Accelerator, Top, TopParameters, TopPorts, TopSpec, top_spec};
+use crate::accelerators::vector::{VectorEngine, VectorParameters};
 use crate::blocks::common::shell::JobShell;
 use crate::blocks::kllm::TreeStyle;
 use crate::lang::operation::{Opcode, OperationBlock};
@@ -27,27 +25,12 @@ const APPEND: u32 = 5;
 parameters! {
     /// Elaboration parameters.
     pub struct KllmTop {
-        /// The bus as a DMA sees it.
-        axi: AxiSpec = AxiSpec::default();
-        /// Bursts of the DMAs.
-        dma: DmaSpec = DmaSpec::default();
-        /// Ports to memory; reader n is on port n modulo ports, and the writer counts as the reader after the last one.
-        /// With `product.groups` + 2 ports, panels of each group come on a port of their own.
-        ports: u32 = 1, in 1..=32, note "at most one for each DMA", named "when set";
-        /// Beats that a read DMA keeps.
-        read_beats: u32 = 64, in 2..=65536, note "at least dma.burst_beats", tag "k";
-        /// Beats that the write DMA keeps.
-        write_beats: u32 = 32, in 2..=65536, note "at least dma.burst_beats", tag "w";
+        /// How it reaches memory.
+        bus: TopParameters = TopParameters::default(), named "inline";
         /// The lanes.
         product: KllmSpec = KllmSpec::default();
-        /// Beats of the longest row of the vector unit.
-        max_beats: u32 = 64, in 1..=65535, tag "b";
-        /// The vector unit's steps on an element.
-        lane: VectorLane = VectorLane::default();
-        /// The last step.
-        requantize: RequantizeLane = RequantizeLane::default();
-        /// Functions for whole rows, beside the norm by the root mean square.
-        units: RowUnits = RowUnits::all();
+        /// The vector unit.
+        vector: VectorParameters = VectorParameters::all(), named "inline";
         /// Values among which the quantizer finds outliers at once; 0: no quantizer. The quantizer makes tokens of
         /// rows.
         orizuru: u32 = 0, in 0..=32_768, note "0, or a power of two, a beat of the bus at least", named "when set";
@@ -71,42 +54,35 @@ impl KllmTop {
     /// The engine for products.
     #[must_use]
     pub fn engine(&self) -> KllmEngine {
-        KllmEngine { axi: self.axi.clone(), dma: self.dma.clone(), spec: self.product.clone() }
+        KllmEngine { axi: self.bus.axi.clone(), dma: self.bus.dma.clone(), spec: self.product.clone() }
     }
 
     /// The engine for rows.
     #[must_use]
     pub fn vector(&self) -> VectorEngine {
-        VectorEngine {
-            axi: self.axi.clone(),
-            dma: self.dma.clone(),
-            max_beats: self.max_beats,
-            lane: self.lane.clone(),
-            requantize: self.requantize.clone(),
-            units: self.units.clone(),
-        }
+        self.vector.engine(&self.bus.axi, &self.bus.dma)
     }
 
     /// The quantizer, which makes tokens of rows, if there is one.
     #[must_use]
     pub fn quantizer(&self) -> Option<QuantizeEngine> {
         let spec = QuantizerSpec {
-            axi: self.axi.clone(),
+            axi: self.bus.axi.clone(),
             orizuru: self.orizuru,
             kmax: self.product.kmax,
             inner: self.product.inner(),
             tree: self.tree.clone(),
         };
-        (self.orizuru > 0).then(|| QuantizeEngine { dma: self.dma.clone(), spec })
+        (self.orizuru > 0).then(|| QuantizeEngine { dma: self.bus.dma.clone(), spec })
     }
 
     /// The engine that puts tokens into panels, if there is one. Lines are whole beats of the bus, and a beat of a
     /// panel is whole lines.
     #[must_use]
     pub fn appender(&self) -> Option<AppendEngine> {
-        let spec = AppendSpec { axi: self.axi.clone(), product: self.product.group() };
-        let built = self.axi.data_width <= 512 && self.product.beat_bytes() >= 64;
-        built.then(|| AppendEngine { dma: self.dma.clone(), spec })
+        let spec = AppendSpec { axi: self.bus.axi.clone(), product: self.product.group() };
+        let built = self.bus.axi.data_width <= 512 && self.product.beat_bytes() >= 64;
+        built.then(|| AppendEngine { dma: self.bus.dma.clone(), spec })
     }
 
     /// Most results of a cycle that are not exact.
@@ -119,16 +95,7 @@ impl Accelerator for KllmTop {
     type Own = KllmFields;
 
     fn shell(&self) -> JobShell {
-        JobShell {
-            axi: self.axi.clone(),
-            dma: self.dma.clone(),
-            ports: self.ports,
-            readers: self.product.readers(),
-            writers: 1,
-            read_beats: self.read_beats,
-            write_beats: self.write_beats,
-            descriptor_bytes: 128,
-        }
+        self.bus.shell(self.product.readers())
     }
 
     fn own_registers(&self) -> KllmCaps {
@@ -209,23 +176,20 @@ impl CatalogBlock for KllmTop {
     const IS_ACCELERATOR: bool = true;
 
     fn configurations() -> Vec<Self> {
-        let set = |data_width, address_width, burst_beats, product| Self {
-            axi: AxiSpec { address_width, data_width, id_width: 1 },
-            dma: DmaSpec { burst_beats, ..DmaSpec::default() },
-            product,
-            max_beats: 16,
-            ..Self::default()
-        };
+        let vector = VectorParameters { max_beats: 16, ..VectorParameters::all() };
+        let set = |bus, product| Self { bus, product, vector: vector.clone(), ..Self::default() };
         let spec = |[lanes, columns, inputs]: [u32; 3], centroid_bits, [buffer, depth]: [u32; 2], kmax, outputs| {
             KllmSpec { lanes, columns, inputs, centroid_bits, buffer, depth, kmax, outputs, ..KllmSpec::default() }
         };
         vec![
-            Self { orizuru: 8, ..set(32, 32, 4, spec([1, 32, 2], 6, [3, 20], 1, 1)) },
-            set(64, 48, 8, spec([1, 32, 4], 10, [3, 10], 2, 2)),
+            Self { orizuru: 8, ..set(TopParameters::new(32, 32, 4), spec([1, 32, 2], 6, [3, 20], 1, 1)) },
+            set(TopParameters::new(64, 48, 8), spec([1, 32, 4], 10, [3, 10], 2, 2)),
             Self {
-                ports: 4,
                 orizuru: 16,
-                ..set(128, 40, 8, KllmSpec { groups: 2, ..spec([4, 16, 4], 8, [4, 12], 5, 4) })
+                ..set(
+                    TopParameters { ports: 4, ..TopParameters::new(128, 40, 8) },
+                    KllmSpec { groups: 2, ..spec([4, 16, 4], 8, [4, 12], 5, 4) },
+                )
             },
         ]
     }

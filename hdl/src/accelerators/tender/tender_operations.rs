@@ -16,7 +16,7 @@ parameters! {
 
 operation! {
     /// A product of matrices.
-    pub struct MatmulOperationPorts(p: &MatmulOperation) = "matmul_operation", 128 bytes {
+    pub struct MatmulOperationPorts(p: &MatmulOperation) = "tender_matmul_operation", 128 bytes {
         /// Rows of the left matrix and of the results.
         rows at 32: Size = (32, 1..=65535);
         /// Columns of the right matrix and of the results.
@@ -72,7 +72,7 @@ parameters! {
 
 operation! {
     /// Turns fp16 numbers into integers.
-    pub struct PackOperationPorts(p: &PackOperation) = "pack_operation", 128 bytes {
+    pub struct PackOperationPorts(p: &PackOperation) = "tender_pack_operation", 128 bytes {
         /// Rows.
         rows at 32: Size = (32, 1..=65535);
         /// Elements of a row.

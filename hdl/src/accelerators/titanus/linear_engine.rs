@@ -3,25 +3,34 @@
 
 use super::constant_table::ConstantTable;
 use super::context_products::{ContextPlace, ContextProducts};
-use super::linear_controller::{LinearController, WORDS};
+use super::linear_operations::{LoadOperation, MultiplyOperation};
+use super::linear_places::Work;
 use super::linear_results::{LinearResults, LinearResultsPorts};
 use super::probability_lanes::ProbabilityLanes;
-use super::titanus_spec::{LinearWork, SumBeat, TitanusSpec, used_bits};
+use super::titanus_spec::{COUNT, SumBeat, TitanusSpec, used_bits};
 use super::weight_loader::WeightLoader;
-use crate::accelerators::engines::{fork_all, merge};
+use crate::accelerators::engine::{EnginePorts, EngineSpec, fork_all, merge_all};
 use crate::accelerators::rows::{rows_of, rows_to_words};
+use crate::accelerators::sizes::fit;
 use crate::accelerators::vector::RowPacker;
 use crate::blocks::common::arith::popcount;
-use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec, RowBeat};
-use crate::blocks::common::shell::{Operation, OperationEnd};
+use crate::blocks::common::bus::{AxiSpec, DmaSpec, RowBeat};
+use crate::blocks::common::shell::job_controller::job_error;
+use crate::blocks::common::shell::{OperationController, Own, first_error};
 use crate::blocks::common::stream::stream_width_converter::Part;
-use crate::blocks::common::stream::{StreamWidthConverter, StreamWidthConverterPorts, Word};
+use crate::blocks::common::stream::{StreamWidthConverter, StreamWidthConverterPorts};
 use crate::blocks::titanus::DcimLinearPorts;
 use crate::blocks::titanus::cache_writer::TOKENS;
 use crate::lang::{
-    About, Block, Bundle, In, InArray, InStream, Module, Out, OutBundle, OutStream, Signal, Stream, bit, bits_for, mux,
-    parameters, ports, sint, uint,
+    About, Block, Bundle, Group, In, InArray, Module, Out, OutBundle, Signal, Stream, bit, bits_for, mux, parameters,
+    ports, sint, uint,
 };
+
+/// Number of the operation that loads; the other one multiplies.
+pub(super) const LOAD: u32 = 1;
+
+/// Number of the operation that multiplies.
+pub(super) const MULTIPLY: u32 = 2;
 
 parameters! {
     /// Elaboration parameters.
@@ -34,6 +43,8 @@ parameters! {
         spec: TitanusSpec = TitanusSpec::default();
     }
     rules = |p, rules| {
+        let least = bits_for(p.spec.most_bytes());
+        rules.demand(p.dma.row_width >= least, "dma.row_width", p.dma.row_width, format!("at least {least}"));
         rules.part("dma", &p.controller());
         rules.part("spec", &p.loader());
         rules.part("axi", &p.bytes_to_words(8 * p.spec.store.load));
@@ -45,8 +56,29 @@ parameters! {
 }
 
 impl LinearEngine {
-    fn controller(&self) -> LinearController {
-        LinearController { axi: self.axi.clone(), dma: self.dma.clone(), spec: self.spec.clone() }
+    /// The descriptor of a load.
+    #[must_use]
+    pub fn load(&self) -> LoadOperation {
+        LoadOperation { spec: self.spec.clone() }
+    }
+
+    /// The descriptor of a product.
+    #[must_use]
+    pub fn multiply(&self) -> MultiplyOperation {
+        MultiplyOperation { spec: self.spec.clone() }
+    }
+
+    fn controller(&self) -> OperationController {
+        OperationController {
+            axi: self.axi.clone(),
+            dma: self.dma.clone(),
+            operands: 2,
+            ..OperationController::default()
+        }
+    }
+
+    fn ports(&self) -> EngineSpec {
+        EngineSpec { axi: self.axi.clone(), dma: self.dma.clone(), readers: 1, overflows: self.most_overflows() }
     }
 
     fn loader(&self) -> WeightLoader {
@@ -95,26 +127,13 @@ impl LinearEngine {
 ports! {
     /// Ports of [`LinearEngine`].
     pub struct LinearEnginePorts(p: &LinearEngine) {
-        /// Drops everything; weights and constants stay.
-        abort_i: In = bit(),
-        /// No operation is in hand.
-        idle_o: Out = bit(),
-        /// First byte that may be touched; steady while an operation is in hand.
-        window_base_i: In = uint(64),
-        /// Last byte that may be touched; steady while an operation is in hand.
-        window_limit_i: In = uint(64),
-        /// Something is multiplied, or written into the store, in this cycle.
-        computing_o: Out = bit(),
-        /// Results, and bytes of probabilities, of this cycle that overflow.
-        overflows_o: Out = uint(bits_for(p.most_overflows().into())),
+        /// To the shell. An abort leaves weights and constants as they are. Results, and bytes of probabilities, that
+        /// overflow are not exact.
+        shell: Group<EnginePorts, EngineSpec> = p.ports(),
         /// Multiplications of a dot product with the context that ends in this cycle.
         multiplications_o: Out = p.spec.engine().skipped(),
         /// Skipped multiplications among them.
         skipped_o: Out = p.spec.engine().skipped(),
-        /// What to do; its fields stay up to its end.
-        operation: InStream<Operation> = WORDS,
-        /// How it ended.
-        operation_end: OutStream<OperationEnd> = (),
         /// Tokens of the context; steady while an operation is in hand.
         context_tokens_i: In = uint(TOKENS),
         /// The context is read.
@@ -123,18 +142,6 @@ ports! {
         place: OutBundle<ContextPlace> = p.spec.context_memory(),
         /// The data read, a cycle later.
         data_i: InArray = sint(8).array(p.spec.lanes),
-        /// Read commands for memory.
-        read_command: OutStream<DmaCommand> = (p.axi.clone(), p.dma.clone()),
-        /// The rows.
-        read: InStream<RowBeat> = p.axi.clone(),
-        /// How reading ended.
-        read_end: InStream<DmaCompletion> = p.axi.clone(),
-        /// Where to write.
-        write_command: OutStream<DmaCommand> = (p.axi.clone(), p.dma.clone()),
-        /// The rows.
-        write: OutStream<Word> = p.axi.data_width,
-        /// How writing ended.
-        write_end: InStream<DmaCompletion> = p.axi.clone(),
     }
 }
 
@@ -143,53 +150,63 @@ impl Block for LinearEngine {
     const ABOUT: About = About {
         name: "linear_engine",
         summary: "loads and products of the Titanus core",
-        contract: "Operations as linear_controller describes them, results as in linear_results.",
+        contract: "Operations as titanus_load and titanus_multiply name their fields, checked and done as\n\
+            operation_controller says. ERROR_SIZE (9) refuses a matrix or constants beyond what there is. Results as\n\
+            in linear_results. With the option exact an overflow lets a product end with ERROR_OVERFLOW (14).",
         reference: "Titanus, section 4.2",
     };
 
     fn build(&self, m: &mut Module, io: &LinearEnginePorts) {
+        let shell = &io.shell;
+        let load = m.instance("u_load", self.load());
+        let product = m.instance("u_multiply", self.multiply());
         let controller = m.instance("u_controller", self.controller());
-        for (to, from) in [
-            (controller.abort_i, io.abort_i),
-            (controller.window_base_i, io.window_base_i),
-            (controller.window_limit_i, io.window_limit_i),
-            (controller.context_tokens_i, io.context_tokens_i),
-            (io.idle_o, controller.idle_o),
-        ] {
-            m.connect(to, from);
-        }
-        m.connect_stream(&controller.operation, &io.operation);
-        m.connect_stream(&io.operation_end, &controller.operation_end);
-        m.connect_stream(&io.read_command, &controller.read_command);
-        m.connect_stream(&controller.read_end, &io.read_end);
-        m.connect_stream(&io.write_command, &controller.write_command);
-        m.connect_stream(&controller.write_end, &io.write_end);
-        let work = &controller.work;
-        let (clear, begin) = (io.abort_i, controller.begin_o);
+        m.connect_each("load_word", load.decoder.words, shell.operation.words);
+        m.connect_each("product_word", product.decoder.words, shell.operation.words);
+        shell.control(m, &controller);
+        shell.command(m, &controller);
+        m.connect(shell.idle_o, controller.idle_o);
+        let loads = m.wire("loads", shell.operation.opcode.eq(LOAD));
+        let context = m.wire("of_context", !loads & product.matrix.any());
+        let values = m.wire("of_values", context & product.matrix.bit(1));
+        let work = Work { load: &load, product: &product, loads, context, values };
+        self.refuse(m, &work, io.context_tokens_i, &controller);
+        self.place(m, &work, &controller);
+        let (clear, begin) = (shell.abort_i, controller.begin_o);
 
         m.comment("Rows that are read go to the loader, to the store or to products with the context.");
         let loader = m.instance("u_loader", self.loader());
         m.connect(loader.clear_i, clear);
         m.connect(loader.begin_i, begin);
-        m.connect(controller.loaded_i, loader.done_o);
+        let exact = !loads & product.exact;
+        Own {
+            done: !loads | loader.done_o,
+            result: first_error(&[(controller.overflowed_o & exact, job_error::OVERFLOW)]),
+            ..controller.own()
+        }
+        .connect(m, &controller);
         let names = ["key_rows", "value_rows", "store_rows"];
         let rows = names.map(|name| rows_of(m, name, &self.axi));
         let targets = [loader.rows.clone(), rows[0].clone(), rows[1].clone(), rows[2].clone()];
-        let keys = m.wire("keys_used", work.context & !work.values);
-        fork_all(m, "rows", &[controller.loads_o, keys, work.values], &io.read, &targets);
+        let keys = m.wire("keys_used", context & !values);
+        let loading = m.wire("loading", loads & !controller.idle_o);
+        fork_all(m, "rows", &[loading, keys, values], &shell.read.at(0), &targets);
 
         let store = m.instance("u_store", self.spec.store.clone());
         m.connect(store.clear_i, clear);
         m.connect_stream(&store.write, &loader.weights);
-        self.store_inputs(m, (work, begin, controller.loads_o, clear), &rows[2], &store);
+        self.store_inputs(m, &work, (begin, loading, clear), &rows[2], &store);
 
         let products = m.instance("u_context", ContextProducts { spec: self.spec.clone() });
         m.connect(products.clear_i, clear);
-        let byte_overflows = self.context_inputs(m, (work, clear), (&rows[0], &rows[1]), &products.x);
+        let byte_overflows = self.context_inputs(m, (values, clear), (&rows[0], &rows[1]), &products.x);
         m.connect(io.read_o, products.read_o);
         io.place.drive(m, "context", &products.place);
         m.connect_each("context_data", products.data_i, io.data_i);
-        self.counts(m, io, work, (products.done_o, products.skipped_o));
+        let width = products.skipped_o.width();
+        let done = products.done_o.repeat(width);
+        m.connect(io.multiplications_o, fit(product.inner, width) & done);
+        m.connect(io.skipped_o, products.skipped_o & done);
 
         m.comment("Sums become results.");
         let results = m.instance("u_results", self.results());
@@ -203,36 +220,37 @@ impl Block for LinearEngine {
             (table.bias_i, loader.bias_o),
             (table.read_i, results.read_o),
             (table.read_index_i, results.read_index_o),
-            (table.single_i, work.single),
-            (loader.constants_i, work.constants),
-            (loader.rows_i, work.rows),
-            (loader.first_row_i, work.first_row),
-            (loader.first_column_i, work.first_column),
-            (loader.first_constant_i, work.first_constant),
-            (products.values_i, work.values),
-            (products.elements_i, work.elements),
-            (products.results_i, work.results),
-            (products.first_tile_i, work.first_tile),
-            (results.results_i, work.results),
-            (results.first_constant_i, work.first_constant),
-            (results.single_i, work.single),
-            (results.int8_i, work.int8),
-            (results.relu_i, work.relu),
+            (table.single_i, product.one_constant),
+            (loader.constants_i, load.constants),
+            (loader.rows_i, load.rows.extend(16)),
+            (loader.first_row_i, load.first_row),
+            (loader.first_column_i, load.first_column),
+            (loader.first_constant_i, load.constant),
+            (products.values_i, values),
+            (products.elements_i, product.inner.extend(COUNT)),
+            (products.results_i, product.columns.extend(COUNT)),
+            (products.first_tile_i, fit(product.first_row, products.first_tile_i.width())),
+            (results.results_i, product.columns.extend(COUNT)),
+            (results.first_constant_i, product.constant),
+            (results.single_i, product.one_constant),
+            (results.int8_i, product.integers),
+            (results.relu_i, product.relu),
         ] {
             m.connect(to, from);
         }
         m.connect_each("scales", results.scale_i, table.scale_o);
         m.connect_each("biases", results.bias_i, table.bias_o);
         let sums = Self::store_sums(&store);
-        merge(m, ("sum", &self.spec.results()), work.context, &results.sum, (&products.sum, &sums));
-        self.written(m, io, work, &results);
+        let sums = [products.sum.clone(), sums];
+        merge_all(m, ("sum", &self.spec.results()), &[context], &results.sum, &sums);
+        self.written(m, shell, product.integers, &results);
 
         let width = bits_for(self.most_overflows().into());
         let overflows = (results.overflows_o.extend(width)).wrapping_add(byte_overflows.extend(width));
         let overflows = m.wire("overflows", overflows);
-        m.connect(io.overflows_o, overflows);
+        m.connect(shell.overflows_o, overflows);
         m.connect(controller.overflow_i, overflows.any());
-        m.connect(io.computing_o, store.input.fire() | store.write.fire() | products.computing_o | loader.write_o);
+        m.connect(shell.computing_o, store.input.fire() | store.write.fire() | products.computing_o | loader.write_o);
     }
 }
 
@@ -241,7 +259,8 @@ impl LinearEngine {
     fn store_inputs(
         &self,
         m: &mut Module,
-        (work, begin, loads, clear): (&LinearWork, Signal, Signal, Signal),
+        work: &Work<'_>,
+        (begin, loading, clear): (Signal, Signal, Signal),
         rows: &Stream<RowBeat>,
         store: &DcimLinearPorts,
     ) {
@@ -261,25 +280,22 @@ impl LinearEngine {
         let left = m.reg_init("places_left_q", uint(16), 0);
         let place = &store.place;
         let placed = m.wire("placed", place.fire());
-        let rows = mux(work.context | loads, uint(16).lit(0), work.rows);
+        let product = work.product;
+        let rows = mux(work.context | loading, uint(16).lit(0), product.rows);
         let due = m.wire("placing", left.q.any());
         left.next(mux(clear, uint(16).lit(0), mux(begin, rows, left.q.wrapping_sub(placed.extend(16)))));
         m.connect(place.valid, due);
         let cells = &self.spec.store.tile.cells;
+        let first_row = fit(product.first_row, place.first_row.width());
         let last = |first: Signal, count: Signal, each: u32| {
             let more = count.wrapping_sub(1);
-            let more = more.slice(each.trailing_zeros()..more.width());
-            first.wrapping_add(if more.width() < first.width() {
-                more.extend(first.width())
-            } else {
-                more.truncate(first.width())
-            })
+            first.wrapping_add(fit(more.shr(each.trailing_zeros()), first.width()))
         };
         for (to, from) in [
-            (place.first_row, work.first_row),
-            (place.first_column, work.first_column),
-            (place.last_row, last(work.first_row, work.elements, cells.inputs)),
-            (place.last_column, last(work.first_column, work.results, cells.outputs)),
+            (place.first_row, first_row),
+            (place.first_column, product.first_column),
+            (place.last_row, last(first_row, product.inner, cells.inputs)),
+            (place.last_column, last(product.first_column, product.columns, cells.outputs)),
         ] {
             m.connect(to, from);
         }
@@ -289,7 +305,7 @@ impl LinearEngine {
     fn context_inputs(
         &self,
         m: &mut Module,
-        (work, clear): (&LinearWork, Signal),
+        (of_values, clear): (Signal, Signal),
         (keys, values): (&Stream<RowBeat>, &Stream<RowBeat>),
         to: &Stream<Part>,
     ) -> Signal {
@@ -312,7 +328,7 @@ impl LinearEngine {
             m.connect(strobe.at(k), from.used.gt(k.value(used_bits(self.lanes()))))
         });
         m.connect(input.strobe, strobe.packed());
-        merge(m, ("x", &(width, 8)), work.values, to, (&words.output, &bytes.output));
+        merge_all(m, ("x", &(width, 8)), &[of_values], to, &[words.output.clone(), bytes.output.clone()]);
         lanes.overflows_o
     }
 
@@ -321,18 +337,10 @@ impl LinearEngine {
         Stream::new("store_sum", from.valid, from.ready, SumBeat { sums: from.sums, last: from.last })
     }
 
-    fn counts(&self, m: &mut Module, io: &LinearEnginePorts, work: &LinearWork, (done, skipped): (Signal, Signal)) {
-        let width = skipped.width();
-        let elements =
-            if work.elements.width() < width { work.elements.extend(width) } else { work.elements.truncate(width) };
-        m.connect(io.multiplications_o, elements & done.repeat(width));
-        m.connect(io.skipped_o, skipped & done.repeat(width));
-    }
-
     /// Results as packed rows.
-    fn written(&self, m: &mut Module, io: &LinearEnginePorts, work: &LinearWork, results: &LinearResultsPorts) {
+    fn written(&self, m: &mut Module, shell: &EnginePorts, integers: Signal, results: &LinearResultsPorts) {
         let beats: StreamWidthConverterPorts = m.instance("u_beats", self.to_beats());
-        m.connect(beats.clear_i, io.abort_i);
+        m.connect(beats.clear_i, shell.abort_i);
         let (from, input) = (&results.result, &beats.input);
         m.connect(input.valid, from.valid);
         m.connect(from.ready, input.ready);
@@ -344,8 +352,8 @@ impl LinearEngine {
         });
         m.connect(input.strobe, strobe.packed());
         let packer = m.instance("u_packer", self.packer());
-        m.connect(packer.clear_i, io.abort_i);
-        m.connect(packer.format_i, work.int8.extend(2));
+        m.connect(packer.clear_i, shell.abort_i);
+        m.connect(packer.format_i, integers.extend(2));
         let (from, to) = (&beats.output, &packer.input);
         m.connect(to.valid, from.valid);
         m.connect(from.ready, to.ready);
@@ -357,6 +365,6 @@ impl LinearEngine {
         m.connect(to.last, from.last);
         m.connect(to.error, 0);
         m.connect(to.overflow, 0);
-        m.connect_stream(&io.write, &packer.output);
+        m.connect_stream(&shell.write.at(0), &packer.output);
     }
 }

@@ -5,40 +5,37 @@
 //! cache.
 
 mod block_mover;
-mod cache_controller;
 mod cache_engine;
+mod cache_operations;
+mod cache_work;
 mod constant_table;
 mod context_products;
-mod linear_controller;
 mod linear_engine;
+mod linear_operations;
+mod linear_places;
 mod linear_results;
 mod probability_lanes;
 mod tile_rows;
 mod titanus_chain;
 mod titanus_core;
-mod titanus_engines;
 mod titanus_registers;
 mod titanus_spec;
 mod token_tiles;
 mod weight_loader;
 
 pub use block_mover::{BlockMover, BlockMoverPorts};
-pub use cache_controller::{CacheController, CacheControllerPorts};
 pub use cache_engine::{CacheEngine, CacheEnginePorts};
+pub use cache_operations::{AppendOperation, AppendOperationPorts, RestoreOperation, RestoreOperationPorts};
 pub use constant_table::{ConstantTable, ConstantTablePorts};
 pub use context_products::{ContextPlace, ContextProducts, ContextProductsPorts};
-pub use linear_controller::{LinearController, LinearControllerPorts};
 pub use linear_engine::{LinearEngine, LinearEnginePorts};
+pub use linear_operations::{LoadOperation, LoadOperationPorts, MultiplyOperation, MultiplyOperationPorts};
 pub use linear_results::{LinearResults, LinearResultsPorts, ResultBeat};
 pub use probability_lanes::{ByteBeat, ProbabilityLanes, ProbabilityLanesPorts};
 pub use tile_rows::{TileRows, TileRowsPorts};
 pub use titanus_chain::{TitanusChain, TitanusChainPorts};
 pub use titanus_core::{TitanusCore, TitanusCorePorts};
-pub use titanus_engines::{TitanusEngines, TitanusEnginesPorts};
-pub use titanus_registers::{TitanusFields, TitanusRegisters, TitanusRegistersPorts};
-pub use titanus_spec::{CacheWork, LinearWork, SumBeat, TitanusSpec};
+pub use titanus_registers::{TitanusCaps, TitanusFields};
+pub use titanus_spec::{SumBeat, TitanusSpec};
 pub use token_tiles::{TokenTiles, TokenTilesPorts};
 pub use weight_loader::{WeightLoader, WeightLoaderPorts};
-
-/// Number of the accelerator, in `VERSION`.
-pub const ACCELERATOR: u32 = 4;

@@ -2,6 +2,8 @@
 
 use super::titanus_core::TitanusCore;
 use super::titanus_spec::TitanusSpec;
+use crate::accelerators::top::TopParameters;
+use crate::accelerators::vector::VectorParameters;
 use crate::blocks::common::bus::axi::AxiManagers;
 use crate::blocks::common::bus::{AxiLiteSubordinates, AxiSpec, DmaSpec};
 use crate::blocks::titanus::{DcimCells, DcimLinear, DcimMacro};
@@ -17,7 +19,7 @@ parameters! {
     }
     rules = |p, rules| {
         rules.demand(p.core.links == 1, "core.links", p.core.links, "1");
-        rules.demand(p.cores * p.core.ports <= 32, "cores", p.cores, "32 ports to memory at most");
+        rules.demand(p.cores * p.core.bus.ports <= 32, "cores", p.cores, "32 ports to memory at most");
     };
 }
 
@@ -27,7 +29,7 @@ ports! {
         /// Buses of the host: core n has the n-th.
         ctrl: AxiLiteSubordinates = (p.cores, 12),
         /// Memory: core n has as many ports as a core has, from n times that on.
-        mem: AxiManagers = (p.cores * p.core.ports, p.core.port()),
+        mem: AxiManagers = (p.cores * p.core.bus.ports, p.core.port()),
         /// A token for the first core is offered.
         prior_valid_i: In = bit(),
         /// It is the last one of a piece of work.
@@ -58,15 +60,15 @@ impl Block for TitanusChain {
     };
 
     fn build(&self, m: &mut Module, io: &TitanusChainPorts) {
-        let ports = self.core.ports as usize;
+        let ports = self.core.bus.ports as usize;
         let mut before = (io.prior_valid_i, io.prior_last_i, io.prior_ready_o);
         for (n, ctrl) in io.ctrl.iter().enumerate() {
             let core = m.instance(&format!("u_core_{n}"), self.core.clone());
-            core.ctrl.connect(m, ctrl);
-            for (to, from) in io.mem[n * ports..(n + 1) * ports].iter().zip(&core.mem) {
+            core.top.ctrl.connect(m, ctrl);
+            for (to, from) in io.mem[n * ports..(n + 1) * ports].iter().zip(&core.top.mem) {
                 to.connect(m, from);
             }
-            m.connect(io.irq_o.at(n as u32), core.irq_o);
+            m.connect(io.irq_o.at(n as u32), core.top.irq_o);
             let links = core.prior_valid_i.zip(core.prior_last_i).zip(core.prior_ready_o);
             let behind = core.next_valid_o.zip(core.next_last_o).zip(core.next_ready_i);
             let (Some(((valid, last), ready)), Some(((next_valid, next_last), next_ready))) = (links, behind) else {
@@ -99,13 +101,19 @@ impl CatalogBlock for TitanusChain {
             buffer: 4,
         };
         let core = TitanusCore {
-            axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
-            dma: DmaSpec { burst_beats: 4, ..DmaSpec::default() },
-            max_beats: 16,
+            bus: TopParameters {
+                axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
+                dma: DmaSpec { burst_beats: 4, ..DmaSpec::default() },
+                ..TopParameters::default()
+            },
+            vector: VectorParameters { max_beats: 16, ..VectorParameters::all() },
             spec,
             links: 1,
             ..TitanusCore::default()
         };
-        vec![Self { cores: 2, core: core.clone() }, Self { cores: 3, core: TitanusCore { ports: 2, ..core } }]
+        vec![
+            Self { cores: 2, core: core.clone() },
+            Self { cores: 3, core: TitanusCore { bus: TopParameters { ports: 2, ..core.bus.clone() }, ..core } },
+        ]
     }
 }

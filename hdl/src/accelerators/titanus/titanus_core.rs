@@ -1,50 +1,38 @@
 //! The Titanus core: registers, shell, engines.
 
-use super::cache_engine::CacheEngine;
-use super::linear_engine::LinearEngine;
-use super::titanus_engines::{TitanusEngines, TitanusEnginesPorts};
-use super::titanus_registers::{TitanusRegisters, TitanusRegistersPorts};
+use super::cache_engine::{APPEND, CacheEngine, RESTORE};
+use super::linear_engine::{LOAD, LinearEngine, MULTIPLY};
+use super::titanus_registers::{TitanusCaps, TitanusFields, VECTOR as VECTOR_CAPS};
 use super::titanus_spec::TitanusSpec;
-use crate::accelerators::vector::VectorEngine;
-use crate::blocks::common::bus::axi::AxiManagers;
-use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
-use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
-use crate::blocks::common::shell::{BusCaps, EventCounters, JobLink, JobShell, JobShellPorts};
+use crate::accelerators::engine::{Engine, Operations, all_idle};
+use crate::accelerators::top::{Accelerator, Top, TopParameters, TopPorts, TopSpec, top_spec};
+use crate::accelerators::vector::{VectorEngine, VectorParameters};
+use crate::blocks::common::bus::AxiSpec;
+use crate::blocks::common::shell::{JobLink, JobShell};
 use crate::blocks::titanus::{DcimCells, DcimLinear, DcimMacro};
-use crate::lang::{About, Block, CatalogBlock, InOption, Module, Out, OutOption, bit, bits_for, parameters, ports};
+use crate::lang::operation::{Opcode, OperationBlock};
+use crate::lang::{
+    About, Block, Bundle, CatalogBlock, Group, InOption, Module, OutOption, Signal, bit, parameters, ports,
+};
 
-/// Largest opcode.
-const OPCODES: u32 = 5;
+/// Number of the operation of the vector unit.
+const VECTOR: u32 = 3;
 
-/// Opcode of a link, where there is one.
-const LINK: u32 = OPCODES + 1;
+/// Number of the operation of a link, where there is one.
+const LINK: u32 = 6;
 
 /// Read DMAs, as many as the vector engine has.
-pub(super) const READERS: u32 = 4;
+const READERS: u32 = 4;
 
 parameters! {
     /// Elaboration parameters.
     pub struct TitanusCore {
-        /// The bus as a DMA sees it; at most 512 bits wide.
-        axi: AxiSpec = AxiSpec::default();
-        /// Bursts of the DMAs.
-        dma: DmaSpec = DmaSpec::default();
-        /// Ports to memory; reader n is on port n modulo ports, and the writer counts as the reader after the last one.
-        ports: u32 = 1, in 1..=32, note "at most one for each DMA", named "when set";
-        /// Beats that a read DMA keeps.
-        read_beats: u32 = 64, in 2..=65536, note "at least dma.burst_beats", tag "k";
-        /// Beats that the write DMA keeps.
-        write_beats: u32 = 32, in 2..=65536, note "at least dma.burst_beats", tag "w";
+        /// How it reaches memory; the bus is at most 512 bits wide.
+        bus: TopParameters = TopParameters::default(), named "inline";
         /// Weights, constants, cache, context.
         spec: TitanusSpec = TitanusSpec::default();
-        /// Beats of the longest row of the vector unit.
-        max_beats: u32 = 64, in 1..=65535, tag "b";
-        /// The vector unit's steps on an element.
-        lane: VectorLane = VectorLane::default();
-        /// The last step.
-        requantize: RequantizeLane = RequantizeLane::default();
-        /// Functions for whole rows, beside the norm by the root mean square.
-        units: RowUnits = RowUnits::all();
+        /// The vector unit.
+        vector: VectorParameters = VectorParameters::all(), named "inline";
         /// Links to the core before and to the next one: none, or both.
         links: u32 = 0, in 0..=1, named "when set";
     }
@@ -57,19 +45,6 @@ parameters! {
 }
 
 impl TitanusCore {
-    fn shell(&self) -> JobShell {
-        JobShell {
-            axi: self.axi.clone(),
-            dma: self.dma.clone(),
-            ports: self.ports,
-            readers: READERS,
-            writers: 1,
-            read_beats: self.read_beats,
-            write_beats: self.write_beats,
-            descriptor_bytes: 128,
-        }
-    }
-
     /// There are links.
     fn is_linked(&self) -> bool {
         self.links == 1
@@ -84,26 +59,19 @@ impl TitanusCore {
     /// The engine for loads and products.
     #[must_use]
     pub fn linear(&self) -> LinearEngine {
-        LinearEngine { axi: self.axi.clone(), dma: self.dma.clone(), spec: self.spec.clone() }
+        LinearEngine { axi: self.bus.axi.clone(), dma: self.bus.dma.clone(), spec: self.spec.clone() }
     }
 
     /// The engine that appends and restores.
     #[must_use]
     pub fn cache(&self) -> CacheEngine {
-        CacheEngine { axi: self.axi.clone(), dma: self.dma.clone(), spec: self.spec.clone() }
+        CacheEngine { axi: self.bus.axi.clone(), dma: self.bus.dma.clone(), spec: self.spec.clone() }
     }
 
     /// The engine for rows.
     #[must_use]
     pub fn vector(&self) -> VectorEngine {
-        VectorEngine {
-            axi: self.axi.clone(),
-            dma: self.dma.clone(),
-            max_beats: self.max_beats,
-            lane: self.lane.clone(),
-            requantize: self.requantize.clone(),
-            units: self.units.clone(),
-        }
+        self.vector.engine(&self.bus.axi, &self.bus.dma)
     }
 
     /// Most results of a cycle that overflow.
@@ -112,25 +80,43 @@ impl TitanusCore {
         self.linear().most_overflows()
     }
 
-    fn registers(&self) -> TitanusRegisters {
-        TitanusRegisters {
-            spec: self.spec.clone(),
-            lanes: self.vector().lanes(),
-            max_beats: self.max_beats,
-            function: self.lane.function as u32,
-            units: self.units.clone(),
-            bus: BusCaps::of(&self.axi, self.ports),
+    fn job_link() -> JobLink {
+        JobLink { opcode: LINK, ..JobLink::default() }
+    }
+}
+
+impl Accelerator for TitanusCore {
+    type Own = TitanusFields;
+
+    fn shell(&self) -> JobShell {
+        self.bus.shell(READERS)
+    }
+
+    fn own_registers(&self) -> TitanusCaps {
+        TitanusCaps { spec: self.spec.clone(), vector: self.vector().caps(VECTOR_CAPS) }
+    }
+
+    fn operations(&self) -> Vec<Opcode> {
+        let (linear, cache) = (self.linear(), self.cache());
+        let mut all = vec![
+            (LOAD, "load", linear.load().layout()),
+            (MULTIPLY, "multiply", linear.multiply().layout()),
+            (VECTOR, "vector", self.vector().operation().layout()),
+            (APPEND, "append", cache.append().layout()),
+            (RESTORE, "restore", cache.restore().layout()),
+        ];
+        if self.is_linked() {
+            all.push((LINK, "link", Self::job_link().fields().layout()));
         }
+        all.into_iter().map(|(number, name, layout)| Opcode { name: name.into(), number, layout }).collect()
     }
 }
 
 ports! {
     /// Ports of [`TitanusCore`].
     pub struct TitanusCorePorts(p: &TitanusCore) {
-        /// Bus of the host.
-        ctrl: AxiLiteSubordinate = 12,
-        /// Memory.
-        mem: AxiManagers = (p.ports, p.port()),
+        /// To the host and to memory.
+        top: Group<TopPorts, TopSpec> = top_spec(&p.shell()),
         /// The core before this one offers a token: it has made some data.
         prior_valid_i: InOption = bit().when(p.is_linked()),
         /// It is the last one of a piece of work.
@@ -143,8 +129,6 @@ ports! {
         next_last_o: OutOption = bit().when(p.is_linked()),
         /// The token is taken at the coming edge, when it is valid.
         next_ready_i: InOption = bit().when(p.is_linked()),
-        /// Level: an enabled bit of STATUS is set.
-        irq_o: Out = bit(),
     }
 }
 
@@ -165,66 +149,54 @@ impl Block for TitanusCore {
     };
 
     fn build(&self, m: &mut Module, io: &TitanusCorePorts) {
-        let registers = m.instance("u_registers", self.registers());
-        let shell = m.instance("u_shell", self.shell());
-        m.connect(shell.opcodes_i, if self.is_linked() { LINK } else { OPCODES });
-        // The engines know nothing of links.
-        let engines = m.instance("u_engines", TitanusEngines { top: Self { links: 0, ..self.clone() } });
-        m.connect(io.irq_o, registers.irq_o);
-        for (to, from) in io.mem.iter().zip(&shell.mem) {
-            to.connect(m, from);
-        }
-        shell.connect_registers(m, (&registers.ctrl, &io.ctrl), &registers.shell);
-        let own = &registers.own;
+        let top = Top::new(m, self, &io.top);
+        let linear = m.instance("u_linear", self.linear());
+        let vector = m.instance("u_vector", self.vector());
+        let cache = m.instance("u_cache", self.cache());
+        m.comment("Products read the context.");
+        m.connect(linear.context_tokens_i, cache.context_tokens_o);
+        m.connect(cache.read_i, linear.read_o);
+        cache.place.drive(m, "context", &linear.place);
+        m.connect_each("context_data", linear.data_i, cache.data_o);
+
+        let engines = [
+            Engine { name: "rows", opcodes: &[VECTOR], ports: &vector.shell },
+            Engine { name: "caches", opcodes: &[APPEND, RESTORE], ports: &cache.shell },
+            Engine { name: "products", opcodes: &[LOAD, MULTIPLY], ports: &linear.shell },
+        ];
+        let operations = self.link(m, io, &top, all_idle(&engines));
+        let chosen = top.engines_after(m, &operations, &engines);
+
+        let own = &top.registers.own;
         for (to, from) in [
-            (engines.abort_i, shell.abort_o),
-            (engines.began_i, shell.host.began_o),
-            (engines.window_base_i, registers.shell.window_base),
-            (engines.window_limit_i, registers.shell.window_limit),
-            (shell.computing_i, engines.computing_o),
-            (own.cached, engines.tokens_o),
-            (own.beyond_k, engines.beyond_o.bit(0)),
-            (own.beyond_v, engines.beyond_o.bit(1)),
-            (own.kind, engines.damage_o),
-            (own.of_values, engines.damage_values_o),
-            (own.area, engines.damage_where_o),
+            (cache.began_i, top.shell.host.began_o),
+            (own.cached, cache.tokens_o),
+            (own.beyond_k, cache.beyond_o.bit(0)),
+            (own.beyond_v, cache.beyond_o.bit(1)),
+            (own.kind, cache.damage_o),
+            (own.of_values, cache.damage_values_o),
+            (own.area, cache.damage_where_o),
+            (own.linked, bit().lit(self.links)),
         ] {
             m.connect(to, from);
         }
-        m.connect(own.linked, self.links);
-        self.link(m, io, (&registers, &shell, &engines));
-        shell.dmas.read_command.connect(m, &engines.read_command);
-        engines.read.connect(m, &shell.dmas.read);
-        engines.read_end.connect(m, &shell.dmas.read_end);
-        shell.dmas.write_command.connect(m, &engines.write_command);
-        shell.dmas.write.connect(m, &engines.write);
-        engines.write_end.connect(m, &shell.dmas.write_end);
-
         let engine = self.spec.engine();
         let most = self.most_overflows().max(engine.capability() * engine.max_beats);
-        let counters = m.instance("u_counters", EventCounters { counters: 5, most, ..EventCounters::default() });
-        m.connect(counters.clear_i, shell.host.began_o);
-        let width = bits_for(most.into());
-        for (k, event, count) in [
-            (0, engines.overflows_o, own.overflows),
-            (1, engines.multiplications_o, own.multiplications),
-            (2, engines.skipped_o, own.skipped),
-            (3, engines.block_read_o, own.blocks_read),
-            (4, engines.block_written_o, own.blocks_written),
-        ] {
-            m.connect(counters.event_i.at(k), event.extend(width));
-            m.connect(count, counters.count_o.at(k));
-        }
+        let events = [
+            (top.overflows(&chosen, &engines), own.overflows),
+            (linear.multiplications_o, own.multiplications),
+            (linear.skipped_o, own.skipped),
+            (cache.block_read_o, own.blocks_read),
+            (cache.block_written_o, own.blocks_written),
+        ];
+        top.count(m, most, &events);
     }
 }
 
-/// The parts between registers and memory.
-type Parts<'a> = (&'a TitanusRegistersPorts, &'a JobShellPorts, &'a TitanusEnginesPorts);
-
 impl TitanusCore {
-    /// Operations on their way from the shell to the engines, by the link where there is one.
-    fn link(&self, m: &mut Module, io: &TitanusCorePorts, (registers, shell, engines): Parts<'_>) {
-        let own = &registers.own;
+    /// The operations for the engines: those of the shell, or those that a link leaves.
+    fn link(&self, m: &mut Module, io: &TitanusCorePorts, top: &Top<TitanusFields>, idle: Signal) -> Operations {
+        let (shell, own) = (&top.shell, &top.registers.own);
         let (
             Some(prior_valid),
             Some(prior_last),
@@ -234,18 +206,16 @@ impl TitanusCore {
             Some(next_ready),
         ) = (io.prior_valid_i, io.prior_last_i, io.prior_ready_o, io.next_valid_o, io.next_last_o, io.next_ready_i)
         else {
-            m.connect(shell.idle_i, engines.idle_o);
+            m.connect(shell.idle_i, idle);
             m.connect(own.waiting, 0);
             m.connect(own.ended, 0);
-            m.connect_stream(&engines.operation, &shell.operation);
-            m.connect_stream(&shell.operation_end, &engines.operation_end);
-            return;
+            return top.operations();
         };
-        let link = m.instance("u_link", JobLink { opcode: LINK, ..JobLink::default() });
+        let link = m.instance("u_link", Self::job_link());
         for (to, from) in [
             (link.clear_i, shell.abort_o),
-            (link.limit_i, registers.shell.timeout),
-            (shell.idle_i, engines.idle_o & link.idle_o),
+            (link.limit_i, top.registers.shell.timeout),
+            (shell.idle_i, idle & link.idle_o),
             (own.waiting, link.tokens_o),
             (own.ended, link.ended_o),
             (link.prior.valid, prior_valid),
@@ -259,8 +229,7 @@ impl TitanusCore {
         }
         m.connect_stream(&link.operation, &shell.operation);
         m.connect_stream(&shell.operation_end, &link.operation_end);
-        m.connect_stream(&engines.operation, &link.other);
-        m.connect_stream(&link.other_end, &engines.operation_end);
+        Operations { operation: link.other.clone(), end: link.other_end.clone() }
     }
 }
 
@@ -272,13 +241,8 @@ impl CatalogBlock for TitanusCore {
             let cells = DcimCells { inputs, outputs, ..DcimCells::default() };
             DcimLinear { tile: DcimMacro { cells, ..DcimMacro::default() }, rows, columns, load, drain }
         };
-        let set = |data_width, address_width, burst_beats, spec| Self {
-            axi: AxiSpec { address_width, data_width, id_width: 1 },
-            dma: DmaSpec { burst_beats, ..DmaSpec::default() },
-            max_beats: 16,
-            spec,
-            ..Self::default()
-        };
+        let vector = VectorParameters { max_beats: 16, ..VectorParameters::all() };
+        let set = |bus, spec| Self { bus, spec, vector: vector.clone(), ..Self::default() };
         let small = TitanusSpec {
             store: store((8, 4), (2, 2), (4, 2)),
             constants: 24,
@@ -297,6 +261,7 @@ impl CatalogBlock for TitanusCore {
             context: 32,
             buffer: 16,
         };
-        vec![set(32, 32, 4, small.clone()), Self { ports: 2, ..set(128, 40, 8, wide) }]
+        let two = TopParameters { ports: 2, ..TopParameters::new(128, 40, 8) };
+        vec![set(TopParameters::new(32, 32, 4), small), set(two, wide)]
     }
 }

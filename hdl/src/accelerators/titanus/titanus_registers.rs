@@ -1,34 +1,26 @@
-//! Registers of the Titanus core: the registers of all accelerators, and its own.
+//! Registers that only `titanus_core` has.
 
-use super::ACCELERATOR;
 use super::titanus_spec::TitanusSpec;
-use crate::blocks::common::bus::{AxiLiteSubordinate, serve};
-use crate::blocks::common::row::RowUnits;
-use crate::blocks::common::shell::{BusCaps, ShellFields, ShellRegisters};
+use crate::accelerators::registers::{OwnRegisters, VectorCaps};
 use crate::lang::registers::{Constant, ReadOnly};
-use crate::lang::{About, Block, Module, Out, RegisterPorts, Timing, bit, parameters, ports, registers};
+use crate::lang::{parameters, registers};
+
+/// Bytes from the first register to the registers of the vector unit.
+pub(super) const VECTOR: u32 = 0x114;
 
 parameters! {
-    /// Elaboration parameters.
-    pub struct TitanusRegisters {
+    /// What a driver needs to know of a Titanus core.
+    pub struct TitanusCaps {
         /// The accelerator.
         spec: TitanusSpec = TitanusSpec::default();
-        /// Elements of a beat of the vector unit.
-        lanes: u32 = 8, in 1..=65535, tag "l";
-        /// Beats of the longest row of the vector unit.
-        max_beats: u32 = 64, in 1..=65535, tag "b";
-        /// Number of the function of the step activate.
-        function: u32 = 2, in 0..=255, tag "f";
-        /// What the vector unit has for whole rows.
-        units: RowUnits = RowUnits::default();
-        /// How it reaches memory.
-        bus: BusCaps = BusCaps::default(), named "when set";
+        /// Its vector unit.
+        vector: VectorCaps = VectorCaps { base: VECTOR, ..VectorCaps::default() };
     }
 }
 
 registers! {
     /// What drivers need to know of a Titanus core, and its own counters.
-    pub struct TitanusFields(p: TitanusRegisters) {
+    pub struct TitanusFields(p: TitanusCaps) {
         /// Macros of the store.
         CAPS_STORE at 0x100 {
             /// Rows of macros.
@@ -63,24 +55,6 @@ registers! {
             tokens: Constant = (16, p.spec.context.into()) at 0,
             /// Tokens of the longest prefill.
             buffer: Constant = (16, p.spec.buffer.into()) at 16,
-        }
-        /// Elements of a beat and beats of the longest row of the vector unit.
-        CAPS at 0x114 {
-            /// Elements of a beat.
-            lanes: Constant = (16, p.lanes.into()) at 0,
-            /// Beats of the longest row.
-            max_beats: Constant = (16, p.max_beats.into()) at 16,
-        }
-        /// The activation, and steps that not every build has.
-        FUNCTION at 0x118 {
-            /// What the step activate is: 0 GELU, 1 GELU by tanh, 2 SiLU, 3 tanh.
-            function: Constant = (8, p.function.into()) at 0,
-            /// There is softmax.
-            softmax: Constant = (1, p.units.softmax.into()) at 8,
-            /// There is layer norm.
-            layer_norm: Constant = (1, p.units.layer_norm.into()) at 9,
-            /// There is rotary embedding.
-            rotary: Constant = (1, p.units.rotary.into()) at 10,
         }
         /// Results of the job.
         OVERFLOWS at 0x120 {
@@ -141,36 +115,11 @@ registers! {
     }
 }
 
-ports! {
-    /// Ports of [`TitanusRegisters`].
-    pub struct TitanusRegistersPorts(p: &TitanusRegisters) {
-        /// Bus of the host.
-        ctrl: AxiLiteSubordinate = 12,
-        /// Registers of all accelerators.
-        shell: RegisterPorts<ShellFields> =
-            ShellRegisters { accelerator: ACCELERATOR, bus: p.bus.clone(), ..ShellRegisters::default() },
-        /// Its own.
-        own: RegisterPorts<TitanusFields> = p.clone(),
-        /// Level: an enabled bit of STATUS is set.
-        irq_o: Out = bit(),
-    }
-}
+impl OwnRegisters for TitanusFields {
+    const NAME: &'static str = "titanus_registers";
+    const ACCELERATOR: u32 = 4;
 
-impl Block for TitanusRegisters {
-    type Ports = TitanusRegistersPorts;
-    const ABOUT: About = About {
-        name: "titanus_registers",
-        summary: "registers of the Titanus core",
-        contract: "The registers of shell_registers, then its own.",
-        reference: "",
-    };
-
-    fn build(&self, m: &mut Module, io: &TitanusRegistersPorts) {
-        serve(m, &io.ctrl, &[&io.shell.served, &io.own.served]);
-        m.connect(io.irq_o, io.shell.irq());
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::new().latency(1).beat(2)
+    fn vector(spec: &TitanusCaps) -> Option<VectorCaps> {
+        Some(spec.vector.clone())
     }
 }

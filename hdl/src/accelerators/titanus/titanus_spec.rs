@@ -1,6 +1,5 @@
-//! Sizes of the accelerator, and the work that its parts get.
+//! Sizes of the accelerator, and the sums that its parts give.
 
-use crate::blocks::titanus::cache_writer::{BLOCKS, TOKENS};
 use crate::blocks::titanus::{
     CacheReader, CacheWriter, ComputingEngine, ContextMemory, DcimCells, DcimImplementation, DcimLinear, DcimMacro,
 };
@@ -151,62 +150,12 @@ impl TitanusSpec {
 }
 
 bundle! {
-    /// Work of the loader and the products; steady from its beginning to its end.
-    pub struct LinearWork(p: TitanusSpec) {
-        /// Constants are loaded, not weights.
-        constants: Field = bit(),
-        /// The product is one with the context.
-        context: Field = bit(),
-        /// With its values, not its keys.
-        values: Field = bit(),
-        /// Rows, from 1 on.
-        rows: Field = uint(16),
-        /// Elements of a row of x, from 1 on.
-        elements: Field = uint(COUNT),
-        /// Results of a row, from 1 on.
-        results: Field = uint(COUNT),
-        /// First row of macros.
-        first_row: Field = uint(index_width(p.store.rows.into())),
-        /// First column of macros.
-        first_column: Field = uint(index_width(p.store.columns.into())),
-        /// First tile of the context.
-        first_tile: Field = uint(index_width(p.tiles.into())),
-        /// First constant.
-        first_constant: Field = p.constant(),
-        /// One constant is for all results.
-        single: Field = bit(),
-        /// Results are int8, not fp16.
-        int8: Field = bit(),
-        /// Negative results become 0.
-        relu: Field = bit(),
-    }
-}
-
-bundle! {
     /// Sums of a row, in order.
     pub struct SumBeat(lanes: u32) {
         /// The sums; in a last beat some may have no meaning.
         sums: FieldArray = sint(32).array(*lanes),
         /// No more of this row.
         last: Field = bit(),
-    }
-}
-
-bundle! {
-    /// Work of the cache; steady from its beginning to its end.
-    pub struct CacheWork(_unit: ()) {
-        /// Tokens are restored, not appended.
-        restore: Field = bit(),
-        /// Appended: a new sequence begins.
-        begins: Field = bit(),
-        /// Tokens go to the context.
-        keep: Field = bit(),
-        /// Tokens, from 1 on.
-        tokens: Field = uint(TOKENS),
-        /// Channels of a token, from 1 on.
-        channels: Field = uint(COUNT),
-        /// Blocks of an area.
-        lines: Field = uint(BLOCKS),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rows from memory become weights of the store, or constants of the table.
 
 use super::titanus_spec::TitanusSpec;
-use crate::accelerators::engines::fork;
+use crate::accelerators::engine::fork_all;
 use crate::accelerators::rows::{rows_of, rows_to_words};
 use crate::blocks::common::bus::{AxiSpec, RowBeat};
 use crate::blocks::common::stream::{StreamWidthConverter, StreamWidthConverterPorts};
@@ -89,7 +89,7 @@ impl Block for WeightLoader {
         m.connect(weights.clear_i, io.clear_i);
         m.connect(constants.clear_i, io.clear_i);
         let to = ["constant_rows", "weight_rows"].map(|name| rows_of(m, name, &self.axi));
-        fork(m, "rows", io.constants_i, &io.rows, (&to[0], &to[1]));
+        fork_all(m, "rows", &[io.constants_i], &io.rows, &to);
         rows_to_words(m, "constant", &to[0], &constants);
         rows_to_words(m, "weight", &to[1], &weights);
 

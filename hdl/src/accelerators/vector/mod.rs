@@ -13,4 +13,3 @@ pub use vector_engine::{VectorEngine, VectorEnginePorts, VectorParameters};
 pub use vector_operation::{VectorOperation, VectorOperationPorts};
 pub use vector_registers::VectorFields;
 pub use vector_top::{VectorTop, VectorTopPorts};
-

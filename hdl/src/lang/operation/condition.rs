@@ -165,9 +165,8 @@ mod tests {
         assert_eq!(condition.to_string(), "norm and not (kind = 1 or opcode = 2)");
         assert_eq!((set("a") & (set("b") | built("part", false))).to_string(), "a and (b or part is built)");
         assert_eq!((!set("a") & Condition::Always).to_string(), "not a and always");
-        let holds = |norm: u64, kind: u64, number| {
-            condition.holds(&|name| if name == "norm" { norm } else { kind }, number)
-        };
+        let holds =
+            |norm: u64, kind: u64, number| condition.holds(&|name| if name == "norm" { norm } else { kind }, number);
         assert!(holds(1, 0, 1) && holds(1, 2, 1));
         assert!(!holds(0, 0, 1) && !holds(1, 1, 1) && !holds(1, 0, 2));
         assert_eq!(condition.fields(), ["norm", "kind"]);

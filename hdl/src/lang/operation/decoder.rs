@@ -5,7 +5,7 @@ use super::layout::{OperationField, OperationLayout, Values};
 use super::{HEADER_BYTES, OperationBlock};
 use crate::lang::ir::Direction;
 use crate::lang::ports::PortBuilder;
-use crate::lang::{Array, Module, Signal, bit, bits_for, cat, or_all, uint};
+use crate::lang::{Array, Module, Signal, bit, bits_for, cat, mux, or_all, uint};
 
 /// The ports that all blocks of [`operation!`](crate::operation) have.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +23,17 @@ pub struct Decoder {
 }
 
 impl Decoder {
+    /// What is wrong, by this table where `first` holds, otherwise by the other one.
+    #[must_use]
+    pub fn or(self, first: Signal, other: Self) -> Self {
+        Self {
+            reserved: mux(first, self.reserved, other.reserved),
+            unknown: mux(first, self.unknown, other.unknown),
+            wrong_size: mux(first, self.wrong_size, other.wrong_size),
+            ..self
+        }
+    }
+
     /// Declares the ports; returns the handles of the fields too, in order.
     #[doc(hidden)]
     pub fn declare(b: &mut PortBuilder, layout: &OperationLayout) -> (Self, Vec<Signal>) {

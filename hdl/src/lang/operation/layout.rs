@@ -164,10 +164,14 @@ impl OperationLayout {
         let mut end = HEADER_BYTES;
         for Member { name, byte, bytes, .. } in &self.members {
             if !matches!(bytes, 1 | 2 | 4 | 8) || byte % bytes != 0 {
-                wrong.push(format!("member {name} has {bytes} bytes at {byte}, allowed: 1, 2, 4 or 8 at a multiple of them"));
+                wrong.push(format!(
+                    "member {name} has {bytes} bytes at {byte}, allowed: 1, 2, 4 or 8 at a multiple of them"
+                ));
             } else if *byte < end || byte + bytes > self.bytes {
                 let last = self.bytes;
-                wrong.push(format!("member {name} lies at {byte}, allowed: after the member before, from {end} to {last}"));
+                wrong.push(format!(
+                    "member {name} lies at {byte}, allowed: after the member before, from {end} to {last}"
+                ));
             }
             end = end.max(byte.saturating_add(*bytes));
         }
@@ -177,7 +181,8 @@ impl OperationLayout {
         let mut free = 0;
         for field in &self.fields {
             let (name, low, width) = (&field.name, field.low, field.width);
-            let room = self.members.iter().find(|member| member.byte == field.byte).map_or(0, |member| 8 * member.bytes);
+            let room =
+                self.members.iter().find(|member| member.byte == field.byte).map_or(0, |member| 8 * member.bytes);
             if width == 0 || low.saturating_add(width) > room {
                 wrong.push(format!("field {name} has {width} bits from {low} on, and its member has {room} bits"));
             } else if field.bits().start < free {
@@ -190,7 +195,8 @@ impl OperationLayout {
                 wrong.push(format!("the values {least} to {most} of field {name} do not fit its {width} bits"));
             }
             let unknown = field.when.fields().into_iter().filter(|other| self.field(other).is_none());
-            wrong.extend(unknown.map(|other| format!("the condition of field {name} reads {other}, which is no field")));
+            wrong
+                .extend(unknown.map(|other| format!("the condition of field {name} reads {other}, which is no field")));
         }
         wrong
     }
@@ -253,7 +259,8 @@ mod tests {
 
     #[test]
     fn fields_are_read_from_bytes() {
-        let layout = table(&[("a", 32, 4), ("b", 40, 8)], &[("a", 32, 3, 6, Values::Size(1, 9)), ("b", 40, 0, 64, Values::Any)]);
+        let layout =
+            table(&[("a", 32, 4), ("b", 40, 8)], &[("a", 32, 3, 6, Values::Size(1, 9)), ("b", 40, 0, 64, Values::Any)]);
         let mut bytes = [0; 64];
         (bytes[32], bytes[33]) = (0b1010_1000, 0xff);
         bytes[40..48].copy_from_slice(&0x0123_4567_89ab_cdef_u64.to_le_bytes());

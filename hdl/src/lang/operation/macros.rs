@@ -37,6 +37,7 @@
 /// assert!(elaborate(&SumOperation::default()).is_ok());
 /// ```
 ///
+/// The bytes are those of the whole descriptor: a number, or an expression in parentheses, as `(32 + 4 * p.words) bytes`.
 /// `at` gives the byte of the descriptor, or the bit of a member that several fields share. The kinds of fields are
 /// [`Bits`](super::Bits), [`Flag`](super::Flag), [`Size`](super::Size), [`Choice`](super::Choice),
 /// [`Address`](super::Address) and [`Stride`](super::Stride). A field is 0 unless its condition `when (..)` holds, and
@@ -46,7 +47,7 @@
 /// `o.rows` is a signal, as wide as the largest right value. `o.decoder` has the words that come in, and what is wrong.
 #[macro_export]
 macro_rules! operation {
-    ($(#[doc = $doc:literal])+ $vis:vis struct $ports:ident ($p:ident : & $block:ty) = $name:literal, $bytes:literal bytes {
+    ($(#[doc = $doc:literal])+ $vis:vis struct $ports:ident ($p:ident : & $block:ty) = $name:literal, $bytes:tt bytes {
         $($body:tt)*
     }) => {
         $crate::operation!(@next ([$($doc)+] $vis $ports $p $block, $name $bytes) [] [] $($body)*);
@@ -72,7 +73,7 @@ macro_rules! operation {
             $($rest)*);
     };
 
-    (@next ([$($doc:literal)+] $vis:vis $ports:ident $p:ident $block:ty, $name:literal $bytes:literal)
+    (@next ([$($doc:literal)+] $vis:vis $ports:ident $p:ident $block:ty, $name:literal $bytes:tt)
         [$({[$($member_doc:literal)+] $member:ident $at:literal $size:tt})*]
         [$({[$($field_doc:literal)+] $field:ident $byte:literal $low:literal $kind:ident $value:tt [$($when:tt)?]})*]
     ) => {

@@ -1,6 +1,8 @@
 //! Accelerators for decoding: one token has one row, so the array is wide and low.
 
 use hdl::accelerators::tender::TenderTop;
+use hdl::accelerators::top::TopParameters;
+use hdl::accelerators::vector::VectorParameters;
 use hdl::blocks::common::row::RowUnits;
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use hdl::blocks::tender::MultiScaleArray;
@@ -14,15 +16,9 @@ const LONGEST: u32 = 1536;
 #[must_use]
 pub fn for_decoding(columns: u32) -> TenderTop {
     let data_width = (4 * columns).clamp(32, 1024);
-    TenderTop {
+    TenderTop { bus: TopParameters {
         axi: AxiSpec { address_width: 32, data_width, id_width: 3 },
-        dma: DmaSpec { burst_beats: 8, ..DmaSpec::default() },
-        array: MultiScaleArray { rows: 2, columns, skew_in_memory: true, ..MultiScaleArray::default() },
-        depth: LONGEST,
-        steps: LONGEST + 64,
-        strip: (data_width / 16).max(32),
+        dma: DmaSpec { burst_beats: 8, ..DmaSpec::default() }, ..TopParameters::default()}, vector: VectorParameters {
         max_beats: LONGEST / (data_width / 16),
-        units: RowUnits { layer_norm: false, ..RowUnits::all() },
-        ..TenderTop::default()
-    }
+        units: RowUnits { layer_norm: false, ..RowUnits::all() }, ..VectorParameters::all()}, array: MultiScaleArray { rows: 2, columns, skew_in_memory: true, ..MultiScaleArray::default() }, depth: LONGEST, steps: LONGEST + 64, strip: (data_width / 16).max(32), ..TenderTop::default() }
 }

@@ -29,7 +29,8 @@ pub fn on(block: &TitanusCore) -> Titanus {
 fn layers_are_those_of_the_recurrences() {
     for bytes in [16, 64] {
         let axi = AxiSpec { address_width: 40, data_width: 8 * bytes, id_width: 1 };
-        let mut block = TitanusCore { axi, ..head_core() };
+        let mut block = head_core();
+        block.bus.axi = axi;
         let spec = &mut block.spec;
         (spec.lanes, spec.tiles, spec.context, spec.buffer) = (32, 32, 256, 16);
         let titanus = on(&block);

@@ -16,8 +16,8 @@
 
 mod properties;
 
-use super::job_host::JobHostPorts;
 pub use super::job_error;
+use super::job_host::JobHostPorts;
 use super::shell_registers::{ID, VERSION};
 use crate::blocks::common::bus::dma::dma_error;
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec, RowBeat};

@@ -1,27 +1,16 @@
 //! Lets the jobs of accelerators in a chain wait for each other, token by token: an operation that takes tokens from
 //! the accelerator before this one, and gives tokens to the next one.
 //!
-//! Its fields are the first words after the header:
-//!
-//! | word | field |
-//! | --- | --- |
-//! | 0 | tokens to take, a number of `token_bits` bits |
-//! | 1 | tokens to give, a number of `token_bits` bits; words 0 and 1 must not both be 0 |
-//! | 2 | most cycles to wait for each token, a number of `patience_bits` bits; 0 for `limit_i` |
-//! | 3, bit 0 | the last token that is taken is a last one; no other token that is taken is |
-//! | 3, bit 1 | the last token that is given is a last one |
-//! | 3, other bits | 0 |
-//! | other words | 0 |
+//! [`LinkOperation`] has its fields.
 
 use super::job_controller::{Operation, OperationEnd};
 use super::job_error;
+use super::link_operation::{LinkOperation, LinkOperationPorts};
+use super::operation_controller::first_error;
 use crate::lang::{
     About, Block, Bundle, CatalogBlock, Field, In, InStream, Module, Out, OutStream, Proof, Signal, bit, bundle, mux,
-    or_all, parameters, ports, select, uint,
+    parameters, ports, select, uint,
 };
-
-/// Words with fields.
-const FIELDS: u32 = 4;
 
 parameters! {
     /// Elaboration parameters.
@@ -34,6 +23,14 @@ parameters! {
         token_bits: u32 = 16, in 2..=16, tag "t";
         /// Bits of a number of cycles to wait.
         patience_bits: u32 = 32, in 2..=32, tag "p";
+    }
+}
+
+impl JobLink {
+    /// The descriptor of its operation.
+    #[must_use]
+    pub fn fields(&self) -> LinkOperation {
+        LinkOperation { words: self.words, token_bits: self.token_bits, patience_bits: self.patience_bits }
     }
 }
 
@@ -104,27 +101,17 @@ impl Block for JobLink {
         m.connect(operation.ready, mux(own, state.is("Idle") & !io.clear_i, io.other.ready));
         let begins = m.wire("begins", operation.valid & own & state.is("Idle") & !io.clear_i);
 
-        let word = |at: u32| operation.words.at(at);
-        let [awaited, given] = [word(0), word(1)];
-        let patience = word(2);
-        let [last_taken, last_given] = [word(3).bit(0), word(3).bit(1)];
-        let rest: Vec<Signal> = (FIELDS..self.words).map(|at| word(at).any()).collect();
-        let rest = m.wire("rest", or_all(bit(), &rest) | word(3).slice(2..32).any());
-        let of_none = m.wire("of_none", (last_taken & !awaited.any()) | (last_given & !given.any()));
-        let too_long =
-            if self.patience_bits == 32 { bit().lit(0) } else { patience.slice(self.patience_bits..32).any() };
-        let beyond = m.wire("beyond", awaited.slice(bits..32).any() | given.slice(bits..32).any() | too_long);
-        let named = patience.truncate(self.patience_bits);
-        let patience = m.wire("patience", mux(named.any(), named, io.limit_i));
+        let fields = m.instance("u_fields", self.fields());
+        m.connect_each("word", fields.decoder.words, operation.words);
+        let (awaited, given) = (fields.awaited, fields.given);
+        let (last_taken, last_given) = (fields.last_awaited, fields.last_given);
+        let rest = m.wire("rest", fields.decoder.reserved);
+        let beyond = m.wire("beyond", fields.decoder.wrong_size);
+        m.unused(fields.decoder.unknown);
+        let patience = m.wire("patience", mux(fields.patience.any(), fields.patience, io.limit_i));
         let code = |number: u32| uint(8).lit(number);
-        let wrong = select(
-            &[
-                (rest | of_none, code(job_error::RESERVED)),
-                (beyond | !(awaited.any() | given.any()), code(job_error::SIZE)),
-            ],
-            code(0),
-        );
-        let wrong = m.wire("wrong", wrong);
+        let none = !(awaited.any() | given.any());
+        let wrong = m.wire("wrong", first_error(&[(rest, job_error::RESERVED), (beyond | none, job_error::SIZE)]));
 
         m.comment("Remaining tokens to take or to give, and cycles since one moved.");
         let left = m.reg("left_q", count);
@@ -140,8 +127,7 @@ impl Block for JobLink {
         let moves = m.wire("moves", takes | gives);
         let all_taken = m.wire("all_taken", state.is("Take") & !left.q.any());
         let lower = left.q.wrapping_sub(moves.extend(bits));
-        let next_left =
-            select(&[(state.is("Check"), awaited.truncate(bits)), (all_taken, given.truncate(bits))], lower);
+        let next_left = select(&[(state.is("Check"), awaited), (all_taken, given)], lower);
         left.next(next_left);
         let waited = m.reg("waited_q", patience.ty());
         let waits = m.wire("waits", (state.is("Take") | state.is("Give")) & left.q.any() & !moves);
@@ -180,12 +166,12 @@ impl Block for JobLink {
         state.goto("Give", late | !left.q.any(), "End");
         state.goto("End", io.operation_end.ready, "Idle");
         m.connect(io.idle_o, state.is("Idle"));
-        properties(m, io, bits);
+        properties(m, io, &fields, bits);
     }
 }
 
 /// What is proved: as many tokens move as the operation says, marked as it says, and no token moves twice.
-fn properties(m: &mut Module, io: &JobLinkPorts, bits: u32) {
+fn properties(m: &mut Module, io: &JobLinkPorts, fields: &LinkOperationPorts, bits: u32) {
     m.formal(|m| {
         let (operation, wide) = (&io.operation, uint(bits + 1));
         let open = m.reg_init("formal_open_q", bit(), 0);
@@ -218,11 +204,11 @@ fn properties(m: &mut Module, io: &JobLinkPorts, bits: u32) {
         let taken = counted(m, "taken", taken);
         let given = counted(m, "given", io.next.fire());
         let good = m.wire("formal_good", io.operation_end.valid & open.q & !other.q & !io.operation_end.error.any());
-        let whole = |count: Signal, at: u32| count.extend(32).eq(operation.words.at(at));
-        m.assert_always("all_are_taken", !good | whole(taken, 0));
-        m.assert_always("all_are_given", !good | whole(given, 1));
-        m.assert_always("given_behind_taken", !io.next.valid | whole(taken, 0));
-        let marked = operation.words.at(3).bit(1) & (given + 1).extend(32).eq(operation.words.at(1));
+        let whole = |count: Signal, wanted: Signal| count.eq(wanted.extend(bits + 1));
+        m.assert_always("all_are_taken", !good | whole(taken, fields.awaited));
+        m.assert_always("all_are_given", !good | whole(given, fields.given));
+        m.assert_always("given_behind_taken", !io.next.valid | whole(taken, fields.awaited));
+        let marked = fields.last_given & (given + 1).eq(fields.given.extend(bits + 2));
         m.assert_always("the_last_one_is_marked", !io.next.valid | io.next.last.eq(marked));
         m.assert_always("an_end_for_each_operation", !io.operation_end.valid | open.q);
         m.assert_always("idle_without_its_own", !io.idle_o | !open.q | other.q);

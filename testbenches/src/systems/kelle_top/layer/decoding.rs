@@ -2,6 +2,7 @@
 
 use anyhow::ensure;
 use hdl::accelerators::kelle::{AttentionSpec, KelleSpec, KelleTop};
+use hdl::accelerators::vector::VectorParameters;
 use hdl::blocks::common::bus::AxiSpec;
 use host::Window;
 use host::kelle::{Caps, ClearJob, Policy};
@@ -32,7 +33,7 @@ pub fn block(side: u32, heads: u32, slots: u32) -> KelleTop {
     let axi = AxiSpec { address_width: 40, data_width: 128, id_width: 1 };
     let spec = KelleSpec { axi, rows: side, columns: side, tokens: 2 * side, ..KelleSpec::default() };
     let attention = AttentionSpec { spec: spec.clone(), heads, slots, ..AttentionSpec::default() };
-    KelleTop { spec, attention, max_beats: 192, ..KelleTop::default() }
+    KelleTop { vector: VectorParameters { max_beats: 192, ..VectorParameters::all()}, spec, attention, ..KelleTop::default() }
 }
 
 /// The accelerator, 16 x 16 PEs.
