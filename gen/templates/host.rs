@@ -19,6 +19,7 @@ pub const {{ r.name }}_{{ f.upper }}_{{ f.value_name }}: u{{ 32 * r.words }} = 0
 {% if operations %}
 
 /// Descriptors of operations, as tables of their fields.
+#[rustfmt::skip]
 pub mod operations {
 {% for o in operations %}
     /// {{ o.meaning }}
@@ -29,13 +30,7 @@ pub mod operations {
         pub const OPCODE: u8 = {{ o.number }};
 {% for f in o.fields %}
         /// {{ f.meaning }}{{ " Right values of this build: " ~ f.values ~ "." if f.values else "" }}
-        pub const {{ f.upper }}: Field = Field {
-            name: "{{ f.name }}",
-            byte: {{ f.byte }},
-            low: {{ f.low }},
-            width: {{ f.width }},
-            when: {{ f.when_rust }},
-        };
+        pub const {{ f.upper }}: Field = Field::new("{{ f.name }}", {{ f.byte }}, {{ f.low }}, {{ f.width }}, {{ f.when_rust }});
 {% endfor %}
         /// All fields that follow the header, in order. Bits that no field has are 0.
         pub const FIELDS: &[Field] = &[{% for f in o.fields %}{{ f.upper }}{{ ", " if not loop.last else "" }}{% endfor %}];

@@ -1,4 +1,4 @@
-../modules/kelle_registers_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xb28722e2.v
+../modules/kelle_registers_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_x77135e89.v
 ../modules/job_controller_a64_d128_i1_b8_o1_c2_rb8_rn1_rs7_b128.v
 ../modules/axi_bursts_a64_d128_i1_b8_o1_c2_rb8_rn1_rs7.v
 ../modules/axi_slots_a64_d128_i1_b8_o1_c2_rb8_rn1_rs7.v
@@ -30,10 +30,11 @@
 ../modules/dma_bank_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32.v
 ../modules/event_counters_n6_w64_s16.v
 ../modules/job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_b128.v
+../modules/kelle_linear_operation_t64_i1536.v
 ../modules/operand_check_a64_r24_n16_s32.v
 ../modules/operand_list_i2_a64_r24_n16_s32.v
 ../modules/command_list_n4_t65535_c4.v
-../modules/linear_controller_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_i1536_w1024.v
+../modules/operation_controller_a64_d128_i1_b16_o8_c4_o4_r3_t65535.v
 ../modules/stream_fifo_w141_d5_registers.v
 ../modules/float_convert_fp16_fp32_s0_ieee.v
 ../modules/float_mul_fp32_s2_ieee.v
@@ -57,9 +58,10 @@
 ../modules/ram_d512_w128_g128_inferred.v
 ../modules/panel_pages_l8_c32_p32_r64.v
 ../modules/linear_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x44c65fec.v
+../modules/vector_operation_c512_softmax_layer_rotary.v
 ../modules/operand_list_i3_a64_r24_n16_s32.v
 ../modules/command_list_n5_t1_c4.v
-../modules/vector_controller_a64_d128_i1_b16_o8_c4_c512_softmax_layer_rotary.v
+../modules/operation_controller_a64_d128_i1_b16_o8_c4_o5_r4_t1.v
 ../modules/stream_fifo_w143_d14_registers.v
 ../modules/float_mul_fp16_s2_ieee.v
 ../modules/float_add_fp16_s2_ieee.v
@@ -146,9 +148,13 @@
 ../modules/gain_reader_a64_d128_i1.v
 ../modules/vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x10b290f2.v
 ../modules/command_list_n4_t1_c4.v
-../modules/attention_controller_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x69218eee.v
+../modules/operation_controller_a64_d128_i1_b16_o8_c4_o4_r3_t1.v
 ../modules/attention_sequencer_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad.v
 ../modules/head_wiper_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad.v
+../modules/kelle_attention_operation_h3_n64_g3_d64_x0.v
+../modules/kelle_clear_operation_h3.v
+../modules/kelle_refresh_operation_r195_s8_w23.v
+../modules/kelle_save_operation_h3_n64_d64.v
 ../modules/ram_d195_w7_g7_inferred.v
 ../modules/token_list_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad.v
 ../modules/ram_d6_w128_g128_inferred.v
@@ -194,6 +200,5 @@
 ../modules/byte_accumulator_w8_p22_a48_d64.v
 ../modules/reconfigurable_array_r32_c32_w8_a48_d64_n4_b8.v
 ../modules/shared_array_r32_c32_w8_a48_d64_n4_b8.v
-../modules/kelle_engines_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x6ed83e2a.v
 ../modules/event_counters_n5_w64_s16_m8.v
 ../modules/kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_xa1e84e09.v

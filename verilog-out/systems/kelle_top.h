@@ -233,4 +233,507 @@
 /* Cost of refreshes. */
 #define KELLE_TOP_REFRESH_STALLS 0x140u
 #define KELLE_TOP_REFRESH_STALLS_HIGH 0x144u
+
+/* Descriptors of jobs, as they lie in memory: little endian, at multiples of 64. */
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "these structures are little endian"
+#endif
+
+#ifndef SNBZ_DESCRIPTORS
+#define SNBZ_DESCRIPTORS
+/* The first 4 bytes of every descriptor. */
+#define SNBZ_MAGIC 0x5a424e53u
+/* Version of descriptors. */
+#define SNBZ_DESCRIPTOR_VERSION 1u
+/* The tag is written to memory. */
+#define SNBZ_FLAG_TAG (1u << 0)
+/* The operation reads nothing that the operation before it writes. */
+#define SNBZ_FLAG_INDEPENDENT (1u << 1)
+/* Address of the descriptor: no multiple of 64, or outside of the window or of the bus. */
+#define SNBZ_ERROR_DESCRIPTOR 1u
+/* The descriptor does not begin with the magic bytes. */
+#define SNBZ_ERROR_MAGIC 2u
+/* The descriptor has another version. */
+#define SNBZ_ERROR_VERSION 3u
+/* There is no such operation. */
+#define SNBZ_ERROR_OPCODE 4u
+/* A flag or a field that must be 0 is not. */
+#define SNBZ_ERROR_RESERVED 5u
+/* Place of the tag: no multiple of 64, or outside of the window. */
+#define SNBZ_ERROR_TAG 6u
+/* The chain is longer than MAX_DESCRIPTORS. */
+#define SNBZ_ERROR_CHAIN 7u
+/* An address or stride of the operation is no multiple of 64. */
+#define SNBZ_ERROR_ALIGNMENT 8u
+/* A size of the operation is 0, does not fit into the buffers, or does not suit a step. */
+#define SNBZ_ERROR_SIZE 9u
+/* An operand or result of the operation lies outside of the window. */
+#define SNBZ_ERROR_WINDOW 10u
+/* A subordinate answered a read or write with SLVERR. */
+#define SNBZ_ERROR_SLVERR 11u
+/* Nothing answered at an address. */
+#define SNBZ_ERROR_DECERR 12u
+/* Memory, or an accelerator that a link waits for, did not answer in time. */
+#define SNBZ_ERROR_TIMEOUT 13u
+/* A result of the operation is not exact where the descriptor demands it. */
+#define SNBZ_ERROR_OVERFLOW 14u
+/* A field of the operation has a value that the device does not support. */
+#define SNBZ_ERROR_FIELD 15u
+#endif
+
+/* Rows of fp16 times a matrix of weights. */
+#define KELLE_TOP_OPCODE_LINEAR 1u
+/* A result that is not exact is an error. */
+#define KELLE_TOP_LINEAR_OPTIONS_EXACT_SHIFT 12
+#define KELLE_TOP_LINEAR_OPTIONS_EXACT_MASK 0x00001000u
+struct kelle_top_linear_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* Rows. */
+  uint32_t rows;
+  /* Columns of the results. */
+  uint32_t columns;
+  /* Elements of a row of x. */
+  uint32_t channels;
+  /* How it ends. */
+  uint32_t options;
+  /* Factor that turns an element into an integer of 16 bits, fp32. */
+  uint32_t quantizer;
+  /* Bytes from row to row of x. */
+  uint32_t x_stride;
+  /* Bytes from panel to panel. */
+  uint32_t panel_stride;
+  /* Bytes from row to row of the results. */
+  uint32_t out_stride;
+  /* Rows of fp16. */
+  uint64_t x_address;
+  /* Weights: panels of columns. */
+  uint64_t panel_address;
+  /* Scale and bias of each column: two numbers of fp32. */
+  uint64_t constants_address;
+  /* Where the results go: rows of fp16. */
+  uint64_t out_address;
+  /* 0. */
+  uint8_t reserved_96[32];
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct kelle_top_linear_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct kelle_top_linear_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct kelle_top_linear_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct kelle_top_linear_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct kelle_top_linear_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct kelle_top_linear_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct kelle_top_linear_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct kelle_top_linear_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct kelle_top_linear_descriptor, rows) == 32, "rows");
+_Static_assert(offsetof(struct kelle_top_linear_descriptor, columns) == 36, "columns");
+_Static_assert(offsetof(struct kelle_top_linear_descriptor, channels) == 40, "channels");
+_Static_assert(offsetof(struct kelle_top_linear_descriptor, options) == 44, "options");
+_Static_assert(offsetof(struct kelle_top_linear_descriptor, quantizer) == 48, "quantizer");
+_Static_assert(offsetof(struct kelle_top_linear_descriptor, x_stride) == 52, "x_stride");
+_Static_assert(offsetof(struct kelle_top_linear_descriptor, panel_stride) == 56, "panel_stride");
+_Static_assert(offsetof(struct kelle_top_linear_descriptor, out_stride) == 60, "out_stride");
+_Static_assert(offsetof(struct kelle_top_linear_descriptor, x_address) == 64, "x_address");
+_Static_assert(offsetof(struct kelle_top_linear_descriptor, panel_address) == 72, "panel_address");
+_Static_assert(offsetof(struct kelle_top_linear_descriptor, constants_address) == 80, "constants_address");
+_Static_assert(offsetof(struct kelle_top_linear_descriptor, out_address) == 88, "out_address");
+_Static_assert(offsetof(struct kelle_top_linear_descriptor, reserved_96) == 96, "reserved_96");
+_Static_assert(sizeof(struct kelle_top_linear_descriptor) == 128, "kelle_top_linear_descriptor");
+#endif
+
+/* Tokens enter a head, and their queries attend to it. */
+#define KELLE_TOP_OPCODE_ATTENTION 2u
+/* Values are read after the scores have begun. */
+#define KELLE_TOP_ATTENTION_OPTIONS_LATE_SHIFT 1
+#define KELLE_TOP_ATTENTION_OPTIONS_LATE_MASK 0x00000002u
+/* A result that is not exact is an error. */
+#define KELLE_TOP_ATTENTION_OPTIONS_EXACT_SHIFT 12
+#define KELLE_TOP_ATTENTION_OPTIONS_EXACT_MASK 0x00001000u
+struct kelle_top_attention_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* The head. */
+  uint32_t head;
+  /* Tokens. */
+  uint32_t tokens;
+  /* Query heads of the head. */
+  uint32_t group;
+  /* Elements of a vector: a multiple of the columns of the array. */
+  uint32_t elements;
+  /* How it is done, and how it ends. */
+  uint32_t options;
+  /* Tokens that the head keeps. */
+  uint16_t budget;
+  /* First tokens that stay. */
+  uint16_t sink;
+  /* Most recent tokens that stay beside the new one; sink and window together are below the budget. */
+  uint16_t window;
+  /* Bits that a product of query and key loses before it counts as importance. */
+  uint8_t shift;
+  /* Slots whose tokens are recomputed. As many rows of keys and of values precede the rows of the first token; all of them together are at most 65535. */
+  uint8_t again;
+  /* Factor that turns an element of a query into an integer of 16 bits, fp32. */
+  uint32_t query_quantizer;
+  /* Factor of an element of a key. */
+  uint32_t key_quantizer;
+  /* Factor of an element of a value. */
+  uint32_t value_quantizer;
+  /* Factor that turns a product of integers into a score, fp32. */
+  uint32_t score_scale;
+  /* Factor that turns a sum of values into a result, fp32. The weights of the sum are in units of 2^-15. */
+  uint32_t result_scale;
+  /* Bytes from row to row of the queries. */
+  uint32_t query_stride;
+  /* Bytes from row to row of the keys. */
+  uint32_t key_stride;
+  /* Bytes from row to row of the values. */
+  uint32_t value_stride;
+  /* Bytes from row to row of the results. */
+  uint32_t out_stride;
+  /* Rows of fp16: of each token the queries of all query heads. */
+  uint64_t query_address;
+  /* Rows of fp16: a key for each token. */
+  uint64_t key_address;
+  /* Rows of fp16: a value for each token. */
+  uint64_t value_address;
+  /* Where the results go, in the layout of the queries. They may overwrite the queries. */
+  uint64_t out_address;
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, head) == 32, "head");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, tokens) == 36, "tokens");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, group) == 40, "group");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, elements) == 44, "elements");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, options) == 48, "options");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, budget) == 52, "budget");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, sink) == 54, "sink");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, window) == 56, "window");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, shift) == 58, "shift");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, again) == 59, "again");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, query_quantizer) == 60, "query_quantizer");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, key_quantizer) == 64, "key_quantizer");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, value_quantizer) == 68, "value_quantizer");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, score_scale) == 72, "score_scale");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, result_scale) == 76, "result_scale");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, query_stride) == 80, "query_stride");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, key_stride) == 84, "key_stride");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, value_stride) == 88, "value_stride");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, out_stride) == 92, "out_stride");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, query_address) == 96, "query_address");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, key_address) == 104, "key_address");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, value_address) == 112, "value_address");
+_Static_assert(offsetof(struct kelle_top_attention_descriptor, out_address) == 120, "out_address");
+_Static_assert(sizeof(struct kelle_top_attention_descriptor) == 128, "kelle_top_attention_descriptor");
+#endif
+
+/* Rows of fp16 numbers through a list of steps. */
+#define KELLE_TOP_OPCODE_VECTOR 3u
+/* Multiply by scale. */
+#define KELLE_TOP_VECTOR_STEPS_SCALES_SHIFT 0
+#define KELLE_TOP_VECTOR_STEPS_SCALES_MASK 0x00000001u
+/* Add the addends. */
+#define KELLE_TOP_VECTOR_STEPS_ADD_SHIFT 1
+#define KELLE_TOP_VECTOR_STEPS_ADD_MASK 0x00000002u
+/* Apply the function that the register FUNCTION names. */
+#define KELLE_TOP_VECTOR_STEPS_ACTIVATE_SHIFT 2
+#define KELLE_TOP_VECTOR_STEPS_ACTIVATE_MASK 0x00000004u
+/* Multiply by the factors. */
+#define KELLE_TOP_VECTOR_STEPS_MULTIPLY_SHIFT 3
+#define KELLE_TOP_VECTOR_STEPS_MULTIPLY_MASK 0x00000008u
+/* Norm the row, as kind says. */
+#define KELLE_TOP_VECTOR_STEPS_NORM_SHIFT 4
+#define KELLE_TOP_VECTOR_STEPS_NORM_MASK 0x00000010u
+/* The norm multiplies by the gains. Only with: norm and not kind = 1. */
+#define KELLE_TOP_VECTOR_STEPS_GAIN_SHIFT 5
+#define KELLE_TOP_VECTOR_STEPS_GAIN_MASK 0x00000020u
+/* Kind of the norm: 0 by the root mean square, 1 softmax, 2 layer norm. Only with: norm. */
+#define KELLE_TOP_VECTOR_STEPS_KIND_SHIFT 6
+#define KELLE_TOP_VECTOR_STEPS_KIND_MASK 0x000000c0u
+/* Format of the results: 0 fp16, 1 integers of 8 bits, 2 of 4 bits. */
+#define KELLE_TOP_VECTOR_STEPS_FORMAT_SHIFT 8
+#define KELLE_TOP_VECTOR_STEPS_FORMAT_MASK 0x00000300u
+/* Rotate pairs of neighbours by the angles. Only with: not (norm and kind = 1) and not multiply. */
+#define KELLE_TOP_VECTOR_STEPS_ROTATE_SHIFT 10
+#define KELLE_TOP_VECTOR_STEPS_ROTATE_MASK 0x00000400u
+/* In each row of a softmax one more element counts than in the row before. Only with: norm and kind = 1. */
+#define KELLE_TOP_VECTOR_STEPS_CAUSAL_SHIFT 11
+#define KELLE_TOP_VECTOR_STEPS_CAUSAL_MASK 0x00000800u
+/* An overflow is an error. */
+#define KELLE_TOP_VECTOR_STEPS_EXACT_SHIFT 12
+#define KELLE_TOP_VECTOR_STEPS_EXACT_MASK 0x00001000u
+/* Addend to the mean square or the variance, in units of 2^-48. */
+#define KELLE_TOP_VECTOR_EPSILON_BITS_EPSILON_SHIFT 0
+#define KELLE_TOP_VECTOR_EPSILON_BITS_EPSILON_MASK 0xffffffffffu
+struct kelle_top_vector_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* Rows. */
+  uint32_t rows;
+  /* Elements of a row. */
+  uint32_t columns;
+  /* What is done with the elements, in the order of the steps. */
+  uint32_t steps;
+  /* Factor of all elements, fp16. */
+  uint16_t scale;
+  /* Factor of the results before they become integers, fp16. */
+  uint16_t quantizer;
+  /* Addend to the mean square or the variance, in units of 2^-48. */
+  uint64_t epsilon_bits;
+  /* Bytes from row to row of x. */
+  uint32_t x_stride;
+  /* Bytes from row to row of the addends. */
+  uint32_t addend_stride;
+  /* Rows of fp16. */
+  uint64_t x_address;
+  /* The addends: rows of fp16. */
+  uint64_t addend_address;
+  /* The factors: rows of fp16. Or angles: cosine and sine of each pair. */
+  uint64_t factor_address;
+  /* Bytes from row to row of the factors or angles. */
+  uint32_t factor_stride;
+  /* Bytes from row to row of the results. */
+  uint32_t out_stride;
+  /* Gains of the norm: one row of fp16 for all; of a layer norm one row of pairs of gain and bias. */
+  uint64_t gain_address;
+  /* Where the results go. */
+  uint64_t out_address;
+  /* Elements that count in a softmax: 1 to columns. */
+  uint32_t length;
+  /* 0. */
+  uint8_t reserved_116[12];
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, rows) == 32, "rows");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, columns) == 36, "columns");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, steps) == 40, "steps");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, scale) == 44, "scale");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, quantizer) == 46, "quantizer");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, epsilon_bits) == 48, "epsilon_bits");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, x_stride) == 56, "x_stride");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, addend_stride) == 60, "addend_stride");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, x_address) == 64, "x_address");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, addend_address) == 72, "addend_address");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, factor_address) == 80, "factor_address");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, factor_stride) == 88, "factor_stride");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, out_stride) == 92, "out_stride");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, gain_address) == 96, "gain_address");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, out_address) == 104, "out_address");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, length) == 112, "length");
+_Static_assert(offsetof(struct kelle_top_vector_descriptor, reserved_116) == 116, "reserved_116");
+_Static_assert(sizeof(struct kelle_top_vector_descriptor) == 128, "kelle_top_vector_descriptor");
+#endif
+
+/* Empties heads. */
+#define KELLE_TOP_OPCODE_CLEAR 4u
+struct kelle_top_clear_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* The first head. */
+  uint32_t first;
+  /* How many heads. The cache holds all of them. */
+  uint32_t heads;
+  /* 0. */
+  uint8_t reserved_40[88];
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct kelle_top_clear_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct kelle_top_clear_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct kelle_top_clear_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct kelle_top_clear_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct kelle_top_clear_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct kelle_top_clear_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct kelle_top_clear_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct kelle_top_clear_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct kelle_top_clear_descriptor, first) == 32, "first");
+_Static_assert(offsetof(struct kelle_top_clear_descriptor, heads) == 36, "heads");
+_Static_assert(offsetof(struct kelle_top_clear_descriptor, reserved_40) == 40, "reserved_40");
+_Static_assert(sizeof(struct kelle_top_clear_descriptor) == 128, "kelle_top_clear_descriptor");
+#endif
+
+/* Sets how often rows of the cache are refreshed. */
+#define KELLE_TOP_OPCODE_REFRESH 5u
+struct kelle_top_refresh_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* Lowest high importance. */
+  uint32_t threshold;
+  /* Cycles from refresh to refresh of the high bytes of tokens with high importance. */
+  uint32_t high_msb;
+  /* Cycles from refresh to refresh of their low bytes. */
+  uint32_t high_lsb;
+  /* Cycles from refresh to refresh of the high bytes of all other tokens. */
+  uint32_t low_msb;
+  /* Cycles from refresh to refresh of their low bytes. */
+  uint32_t low_lsb;
+  /* 0. */
+  uint8_t reserved_52[76];
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct kelle_top_refresh_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct kelle_top_refresh_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct kelle_top_refresh_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct kelle_top_refresh_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct kelle_top_refresh_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct kelle_top_refresh_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct kelle_top_refresh_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct kelle_top_refresh_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct kelle_top_refresh_descriptor, threshold) == 32, "threshold");
+_Static_assert(offsetof(struct kelle_top_refresh_descriptor, high_msb) == 36, "high_msb");
+_Static_assert(offsetof(struct kelle_top_refresh_descriptor, high_lsb) == 40, "high_lsb");
+_Static_assert(offsetof(struct kelle_top_refresh_descriptor, low_msb) == 44, "low_msb");
+_Static_assert(offsetof(struct kelle_top_refresh_descriptor, low_lsb) == 48, "low_lsb");
+_Static_assert(offsetof(struct kelle_top_refresh_descriptor, reserved_52) == 52, "reserved_52");
+_Static_assert(sizeof(struct kelle_top_refresh_descriptor) == 128, "kelle_top_refresh_descriptor");
+#endif
+
+/* Writes cached tokens to memory. */
+#define KELLE_TOP_OPCODE_SAVE 6u
+struct kelle_top_save_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* The head of the tokens. */
+  uint32_t head;
+  /* Position of the first token that is written; the oldest token has position 0. */
+  uint32_t first;
+  /* How many tokens. The head must have them. */
+  uint32_t tokens;
+  /* Elements of a vector: a multiple of the columns of the array. */
+  uint32_t elements;
+  /* Bytes from row to row. */
+  uint32_t out_stride;
+  /* 0. */
+  uint8_t reserved_52[4];
+  /* Where the tokens go. A row has 64 bytes with the importance, then key and value, 16 bits an element. */
+  uint64_t out_address;
+  /* 0. */
+  uint8_t reserved_64[64];
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct kelle_top_save_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct kelle_top_save_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct kelle_top_save_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct kelle_top_save_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct kelle_top_save_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct kelle_top_save_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct kelle_top_save_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct kelle_top_save_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct kelle_top_save_descriptor, head) == 32, "head");
+_Static_assert(offsetof(struct kelle_top_save_descriptor, first) == 36, "first");
+_Static_assert(offsetof(struct kelle_top_save_descriptor, tokens) == 40, "tokens");
+_Static_assert(offsetof(struct kelle_top_save_descriptor, elements) == 44, "elements");
+_Static_assert(offsetof(struct kelle_top_save_descriptor, out_stride) == 48, "out_stride");
+_Static_assert(offsetof(struct kelle_top_save_descriptor, reserved_52) == 52, "reserved_52");
+_Static_assert(offsetof(struct kelle_top_save_descriptor, out_address) == 56, "out_address");
+_Static_assert(offsetof(struct kelle_top_save_descriptor, reserved_64) == 64, "reserved_64");
+_Static_assert(sizeof(struct kelle_top_save_descriptor) == 128, "kelle_top_save_descriptor");
+#endif
 #endif

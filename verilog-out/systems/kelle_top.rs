@@ -210,3 +210,217 @@ pub const EVICTIONS: u32 = 0x130;
 pub const REFRESHES: u32 = 0x138;
 /// Cost of refreshes.
 pub const REFRESH_STALLS: u32 = 0x140;
+
+/// Descriptors of operations, as tables of their fields.
+#[rustfmt::skip]
+pub mod operations {
+    /// Rows of fp16 times a matrix of weights.
+    pub mod linear {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 1;
+        /// Rows. Right values of this build: 1 to 64.
+        pub const ROWS: Field = Field::new("rows", 32, 0, 32, Condition::Always);
+        /// Columns of the results. Right values of this build: 1 to 65535.
+        pub const COLUMNS: Field = Field::new("columns", 36, 0, 32, Condition::Always);
+        /// Elements of a row of x. Right values of this build: 1 to 1536.
+        pub const CHANNELS: Field = Field::new("channels", 40, 0, 32, Condition::Always);
+        /// A result that is not exact is an error.
+        pub const EXACT: Field = Field::new("exact", 44, 12, 1, Condition::Always);
+        /// Factor that turns an element into an integer of 16 bits, fp32.
+        pub const QUANTIZER: Field = Field::new("quantizer", 48, 0, 32, Condition::Always);
+        /// Bytes from row to row of x.
+        pub const X_STRIDE: Field = Field::new("x_stride", 52, 0, 32, Condition::Always);
+        /// Bytes from panel to panel.
+        pub const PANEL_STRIDE: Field = Field::new("panel_stride", 56, 0, 32, Condition::Always);
+        /// Bytes from row to row of the results.
+        pub const OUT_STRIDE: Field = Field::new("out_stride", 60, 0, 32, Condition::Always);
+        /// Rows of fp16.
+        pub const X_ADDRESS: Field = Field::new("x_address", 64, 0, 64, Condition::Always);
+        /// Weights: panels of columns.
+        pub const PANEL_ADDRESS: Field = Field::new("panel_address", 72, 0, 64, Condition::Always);
+        /// Scale and bias of each column: two numbers of fp32.
+        pub const CONSTANTS_ADDRESS: Field = Field::new("constants_address", 80, 0, 64, Condition::Always);
+        /// Where the results go: rows of fp16.
+        pub const OUT_ADDRESS: Field = Field::new("out_address", 88, 0, 64, Condition::Always);
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[ROWS, COLUMNS, CHANNELS, EXACT, QUANTIZER, X_STRIDE, PANEL_STRIDE, OUT_STRIDE, X_ADDRESS, PANEL_ADDRESS, CONSTANTS_ADDRESS, OUT_ADDRESS];
+    }
+
+    /// Tokens enter a head, and their queries attend to it.
+    pub mod attention {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 2;
+        /// The head. Right values of this build: 0 to 2.
+        pub const HEAD: Field = Field::new("head", 32, 0, 32, Condition::Always);
+        /// Tokens. Right values of this build: 1 to 65535.
+        pub const TOKENS: Field = Field::new("tokens", 36, 0, 32, Condition::Always);
+        /// Query heads of the head. Right values of this build: 1 to 3.
+        pub const GROUP: Field = Field::new("group", 40, 0, 32, Condition::Always);
+        /// Elements of a vector: a multiple of the columns of the array. Right values of this build: 1 to 64.
+        pub const ELEMENTS: Field = Field::new("elements", 44, 0, 32, Condition::Always);
+        /// Values are read after the scores have begun.
+        pub const LATE: Field = Field::new("late", 48, 1, 1, Condition::Always);
+        /// A result that is not exact is an error.
+        pub const EXACT: Field = Field::new("exact", 48, 12, 1, Condition::Always);
+        /// Tokens that the head keeps. Right values of this build: 1 to 64.
+        pub const BUDGET: Field = Field::new("budget", 52, 0, 16, Condition::Always);
+        /// First tokens that stay.
+        pub const SINK: Field = Field::new("sink", 54, 0, 16, Condition::Always);
+        /// Most recent tokens that stay beside the new one; sink and window together are below the budget.
+        pub const WINDOW: Field = Field::new("window", 56, 0, 16, Condition::Always);
+        /// Bits that a product of query and key loses before it counts as importance. Right values of this build: 0 to 47.
+        pub const SHIFT: Field = Field::new("shift", 58, 0, 8, Condition::Always);
+        /// Slots whose tokens are recomputed. As many rows of keys and of values precede the rows of the first token; all of them together are at most 65535. Right values of this build: 0 to 0.
+        pub const AGAIN: Field = Field::new("again", 59, 0, 8, Condition::And(&Condition::Built("recompute"), &Condition::Not(&Condition::Set("late"))));
+        /// Factor that turns an element of a query into an integer of 16 bits, fp32.
+        pub const QUERY_QUANTIZER: Field = Field::new("query_quantizer", 60, 0, 32, Condition::Always);
+        /// Factor of an element of a key.
+        pub const KEY_QUANTIZER: Field = Field::new("key_quantizer", 64, 0, 32, Condition::Always);
+        /// Factor of an element of a value.
+        pub const VALUE_QUANTIZER: Field = Field::new("value_quantizer", 68, 0, 32, Condition::Always);
+        /// Factor that turns a product of integers into a score, fp32.
+        pub const SCORE_SCALE: Field = Field::new("score_scale", 72, 0, 32, Condition::Always);
+        /// Factor that turns a sum of values into a result, fp32. The weights of the sum are in units of 2^-15.
+        pub const RESULT_SCALE: Field = Field::new("result_scale", 76, 0, 32, Condition::Always);
+        /// Bytes from row to row of the queries.
+        pub const QUERY_STRIDE: Field = Field::new("query_stride", 80, 0, 32, Condition::Always);
+        /// Bytes from row to row of the keys.
+        pub const KEY_STRIDE: Field = Field::new("key_stride", 84, 0, 32, Condition::Always);
+        /// Bytes from row to row of the values.
+        pub const VALUE_STRIDE: Field = Field::new("value_stride", 88, 0, 32, Condition::Always);
+        /// Bytes from row to row of the results.
+        pub const OUT_STRIDE: Field = Field::new("out_stride", 92, 0, 32, Condition::Always);
+        /// Rows of fp16: of each token the queries of all query heads.
+        pub const QUERY_ADDRESS: Field = Field::new("query_address", 96, 0, 64, Condition::Always);
+        /// Rows of fp16: a key for each token.
+        pub const KEY_ADDRESS: Field = Field::new("key_address", 104, 0, 64, Condition::Always);
+        /// Rows of fp16: a value for each token.
+        pub const VALUE_ADDRESS: Field = Field::new("value_address", 112, 0, 64, Condition::Always);
+        /// Where the results go, in the layout of the queries. They may overwrite the queries.
+        pub const OUT_ADDRESS: Field = Field::new("out_address", 120, 0, 64, Condition::Always);
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[HEAD, TOKENS, GROUP, ELEMENTS, LATE, EXACT, BUDGET, SINK, WINDOW, SHIFT, AGAIN, QUERY_QUANTIZER, KEY_QUANTIZER, VALUE_QUANTIZER, SCORE_SCALE, RESULT_SCALE, QUERY_STRIDE, KEY_STRIDE, VALUE_STRIDE, OUT_STRIDE, QUERY_ADDRESS, KEY_ADDRESS, VALUE_ADDRESS, OUT_ADDRESS];
+    }
+
+    /// Rows of fp16 numbers through a list of steps.
+    pub mod vector {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 3;
+        /// Rows. Right values of this build: 1 to 65535.
+        pub const ROWS: Field = Field::new("rows", 32, 0, 32, Condition::Always);
+        /// Elements of a row. Right values of this build: 1 to 512.
+        pub const COLUMNS: Field = Field::new("columns", 36, 0, 32, Condition::Always);
+        /// Multiply by scale.
+        pub const SCALES: Field = Field::new("scales", 40, 0, 1, Condition::Always);
+        /// Add the addends.
+        pub const ADD: Field = Field::new("add", 40, 1, 1, Condition::Always);
+        /// Apply the function that the register FUNCTION names.
+        pub const ACTIVATE: Field = Field::new("activate", 40, 2, 1, Condition::Always);
+        /// Multiply by the factors.
+        pub const MULTIPLY: Field = Field::new("multiply", 40, 3, 1, Condition::Always);
+        /// Norm the row, as kind says.
+        pub const NORM: Field = Field::new("norm", 40, 4, 1, Condition::Always);
+        /// The norm multiplies by the gains.
+        pub const GAIN: Field = Field::new("gain", 40, 5, 1, Condition::And(&Condition::Set("norm"), &Condition::Not(&Condition::Is("kind", 1))));
+        /// Kind of the norm: 0 by the root mean square, 1 softmax, 2 layer norm. Right values of this build: 0 to 2.
+        pub const KIND: Field = Field::new("kind", 40, 6, 2, Condition::Set("norm"));
+        /// Format of the results: 0 fp16, 1 integers of 8 bits, 2 of 4 bits. Right values of this build: 0 to 2.
+        pub const FORMAT: Field = Field::new("format", 40, 8, 2, Condition::Always);
+        /// Rotate pairs of neighbours by the angles.
+        pub const ROTATE: Field = Field::new("rotate", 40, 10, 1, Condition::And(&Condition::Not(&Condition::And(&Condition::Set("norm"), &Condition::Is("kind", 1))), &Condition::Not(&Condition::Set("multiply"))));
+        /// In each row of a softmax one more element counts than in the row before.
+        pub const CAUSAL: Field = Field::new("causal", 40, 11, 1, Condition::And(&Condition::Set("norm"), &Condition::Is("kind", 1)));
+        /// An overflow is an error.
+        pub const EXACT: Field = Field::new("exact", 40, 12, 1, Condition::Always);
+        /// Factor of all elements, fp16.
+        pub const SCALE: Field = Field::new("scale", 44, 0, 16, Condition::Always);
+        /// Factor of the results before they become integers, fp16.
+        pub const QUANTIZER: Field = Field::new("quantizer", 46, 0, 16, Condition::Always);
+        /// Addend to the mean square or the variance, in units of 2^-48.
+        pub const EPSILON: Field = Field::new("epsilon", 48, 0, 40, Condition::Always);
+        /// Bytes from row to row of x.
+        pub const X_STRIDE: Field = Field::new("x_stride", 56, 0, 32, Condition::Always);
+        /// Bytes from row to row of the addends.
+        pub const ADDEND_STRIDE: Field = Field::new("addend_stride", 60, 0, 32, Condition::Always);
+        /// Rows of fp16.
+        pub const X_ADDRESS: Field = Field::new("x_address", 64, 0, 64, Condition::Always);
+        /// The addends: rows of fp16.
+        pub const ADDEND_ADDRESS: Field = Field::new("addend_address", 72, 0, 64, Condition::Always);
+        /// The factors: rows of fp16. Or angles: cosine and sine of each pair.
+        pub const FACTOR_ADDRESS: Field = Field::new("factor_address", 80, 0, 64, Condition::Always);
+        /// Bytes from row to row of the factors or angles.
+        pub const FACTOR_STRIDE: Field = Field::new("factor_stride", 88, 0, 32, Condition::Always);
+        /// Bytes from row to row of the results.
+        pub const OUT_STRIDE: Field = Field::new("out_stride", 92, 0, 32, Condition::Always);
+        /// Gains of the norm: one row of fp16 for all; of a layer norm one row of pairs of gain and bias.
+        pub const GAIN_ADDRESS: Field = Field::new("gain_address", 96, 0, 64, Condition::Always);
+        /// Where the results go.
+        pub const OUT_ADDRESS: Field = Field::new("out_address", 104, 0, 64, Condition::Always);
+        /// Elements that count in a softmax: 1 to columns.
+        pub const LENGTH: Field = Field::new("length", 112, 0, 32, Condition::And(&Condition::Set("norm"), &Condition::Is("kind", 1)));
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[ROWS, COLUMNS, SCALES, ADD, ACTIVATE, MULTIPLY, NORM, GAIN, KIND, FORMAT, ROTATE, CAUSAL, EXACT, SCALE, QUANTIZER, EPSILON, X_STRIDE, ADDEND_STRIDE, X_ADDRESS, ADDEND_ADDRESS, FACTOR_ADDRESS, FACTOR_STRIDE, OUT_STRIDE, GAIN_ADDRESS, OUT_ADDRESS, LENGTH];
+    }
+
+    /// Empties heads.
+    pub mod clear {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 4;
+        /// The first head. Right values of this build: 0 to 2.
+        pub const FIRST: Field = Field::new("first", 32, 0, 32, Condition::Always);
+        /// How many heads. The cache holds all of them. Right values of this build: 1 to 3.
+        pub const HEADS: Field = Field::new("heads", 36, 0, 32, Condition::Always);
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[FIRST, HEADS];
+    }
+
+    /// Sets how often rows of the cache are refreshed.
+    pub mod refresh {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 5;
+        /// Lowest high importance. Right values of this build: 0 to 255.
+        pub const THRESHOLD: Field = Field::new("threshold", 32, 0, 32, Condition::Always);
+        /// Cycles from refresh to refresh of the high bytes of tokens with high importance. Right values of this build: 390 to 8388607.
+        pub const HIGH_MSB: Field = Field::new("high_msb", 36, 0, 32, Condition::Always);
+        /// Cycles from refresh to refresh of their low bytes. Right values of this build: 390 to 8388607.
+        pub const HIGH_LSB: Field = Field::new("high_lsb", 40, 0, 32, Condition::Always);
+        /// Cycles from refresh to refresh of the high bytes of all other tokens. Right values of this build: 390 to 8388607.
+        pub const LOW_MSB: Field = Field::new("low_msb", 44, 0, 32, Condition::Always);
+        /// Cycles from refresh to refresh of their low bytes. Right values of this build: 390 to 8388607.
+        pub const LOW_LSB: Field = Field::new("low_lsb", 48, 0, 32, Condition::Always);
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[THRESHOLD, HIGH_MSB, HIGH_LSB, LOW_MSB, LOW_LSB];
+    }
+
+    /// Writes cached tokens to memory.
+    pub mod save {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 6;
+        /// The head of the tokens. Right values of this build: 0 to 2.
+        pub const HEAD: Field = Field::new("head", 32, 0, 32, Condition::Always);
+        /// Position of the first token that is written; the oldest token has position 0. Right values of this build: 0 to 63.
+        pub const FIRST: Field = Field::new("first", 36, 0, 32, Condition::Always);
+        /// How many tokens. The head must have them. Right values of this build: 1 to 64.
+        pub const TOKENS: Field = Field::new("tokens", 40, 0, 32, Condition::Always);
+        /// Elements of a vector: a multiple of the columns of the array. Right values of this build: 1 to 64.
+        pub const ELEMENTS: Field = Field::new("elements", 44, 0, 32, Condition::Always);
+        /// Bytes from row to row.
+        pub const OUT_STRIDE: Field = Field::new("out_stride", 48, 0, 32, Condition::Always);
+        /// Where the tokens go. A row has 64 bytes with the importance, then key and value, 16 bits an element.
+        pub const OUT_ADDRESS: Field = Field::new("out_address", 56, 0, 64, Condition::Always);
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[HEAD, FIRST, TOKENS, ELEMENTS, OUT_STRIDE, OUT_ADDRESS];
+    }
+}

@@ -1,4 +1,4 @@
-../modules/kllm_registers_l4_c16_n8_f12_d128_k512_o32_r4_o0_l8_x8f9ebd7d.v
+../modules/kllm_registers_l4_c16_n8_f12_d128_k512_o32_r4_o0_l8_x779a5f26.v
 ../modules/job_controller_a64_d128_i1_b8_o1_c2_rb8_rn1_rs7_b128.v
 ../modules/axi_bursts_a64_d128_i1_b8_o1_c2_rb8_rn1_rs7.v
 ../modules/axi_slots_a64_d128_i1_b8_o1_c2_rb8_rn1_rs7.v
@@ -30,10 +30,11 @@
 ../modules/dma_bank_a64_d128_i1_b16_o8_c4_r6_w1_k64_l32.v
 ../modules/event_counters_n6_w64_s16.v
 ../modules/job_shell_a64_d128_i1_b16_o8_c4_r6_w1_k64_l32_b128.v
+../modules/kllm_matmul_operation_k4096_o32.v
 ../modules/operand_check_a64_r24_n16_s32.v
 ../modules/operand_list_i3_a64_r24_n16_s32.v
 ../modules/command_list_n7_t65535_c4.v
-../modules/kllm_controller_a64_d128_i1_b16_o8_c4_l4_c16_n8_f12_d128_k512_o32_r4.v
+../modules/operation_controller_a64_d128_i1_b16_o8_c4_o6_r6_t65535_prepares.v
 ../modules/stream_width_converter_i128_o16.v
 ../modules/stream_fifo_w12_d16_registers.v
 ../modules/codebook_loader_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_r4.v
@@ -75,8 +76,9 @@
 ../modules/stream_width_converter_i64_o128.v
 ../modules/kllm_results_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_r4.v
 ../modules/kllm_engine_a64_d128_i1_b16_o8_c4_l4_c16_n8_f12_d128_k512_o32_r4.v
+../modules/vector_operation_c512_softmax_layer_rotary.v
 ../modules/command_list_n5_t1_c4.v
-../modules/vector_controller_a64_d128_i1_b16_o8_c4_c512_softmax_layer_rotary.v
+../modules/operation_controller_a64_d128_i1_b16_o8_c4_o5_r4_t1.v
 ../modules/stream_fifo_w143_d14_registers.v
 ../modules/float_mul_fp16_s2_ieee.v
 ../modules/float_add_fp16_s2_ieee.v
@@ -158,14 +160,14 @@
 ../modules/row_packer_l8.v
 ../modules/gain_reader_a64_d128_i1.v
 ../modules/vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x10b290f2.v
+../modules/kllm_append_operation_k4096_c64.v
 ../modules/operand_list_i2_a64_r24_n16_s32.v
 ../modules/command_list_n3_t2_c4.v
-../modules/append_controller_b16_o8_c4_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_r4.v
+../modules/operation_controller_a64_d128_i1_b16_o8_c4_o3_r2_t2.v
 ../modules/float_convert_fp16_fp32_s0_ieee.v
 ../modules/stream_width_converter_i512_o128.v
 ../modules/line_merger_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_r4.v
 ../modules/token_appender_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_r4.v
 ../modules/append_engine_b16_o8_c4_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_r4.v
-../modules/kllm_engines_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_x41e4813c.v
 ../modules/event_counters_n3_w64_s16_m4.v
 ../modules/kllm_top_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_x183043a7.v

@@ -199,4 +199,426 @@
 /* Beats of the job. */
 #define KLLM_TOP_REPEATS 0x128u
 #define KLLM_TOP_REPEATS_HIGH 0x12cu
+
+/* Descriptors of jobs, as they lie in memory: little endian, at multiples of 64. */
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "these structures are little endian"
+#endif
+
+#ifndef SNBZ_DESCRIPTORS
+#define SNBZ_DESCRIPTORS
+/* The first 4 bytes of every descriptor. */
+#define SNBZ_MAGIC 0x5a424e53u
+/* Version of descriptors. */
+#define SNBZ_DESCRIPTOR_VERSION 1u
+/* The tag is written to memory. */
+#define SNBZ_FLAG_TAG (1u << 0)
+/* The operation reads nothing that the operation before it writes. */
+#define SNBZ_FLAG_INDEPENDENT (1u << 1)
+/* Address of the descriptor: no multiple of 64, or outside of the window or of the bus. */
+#define SNBZ_ERROR_DESCRIPTOR 1u
+/* The descriptor does not begin with the magic bytes. */
+#define SNBZ_ERROR_MAGIC 2u
+/* The descriptor has another version. */
+#define SNBZ_ERROR_VERSION 3u
+/* There is no such operation. */
+#define SNBZ_ERROR_OPCODE 4u
+/* A flag or a field that must be 0 is not. */
+#define SNBZ_ERROR_RESERVED 5u
+/* Place of the tag: no multiple of 64, or outside of the window. */
+#define SNBZ_ERROR_TAG 6u
+/* The chain is longer than MAX_DESCRIPTORS. */
+#define SNBZ_ERROR_CHAIN 7u
+/* An address or stride of the operation is no multiple of 64. */
+#define SNBZ_ERROR_ALIGNMENT 8u
+/* A size of the operation is 0, does not fit into the buffers, or does not suit a step. */
+#define SNBZ_ERROR_SIZE 9u
+/* An operand or result of the operation lies outside of the window. */
+#define SNBZ_ERROR_WINDOW 10u
+/* A subordinate answered a read or write with SLVERR. */
+#define SNBZ_ERROR_SLVERR 11u
+/* Nothing answered at an address. */
+#define SNBZ_ERROR_DECERR 12u
+/* Memory, or an accelerator that a link waits for, did not answer in time. */
+#define SNBZ_ERROR_TIMEOUT 13u
+/* A result of the operation is not exact where the descriptor demands it. */
+#define SNBZ_ERROR_OVERFLOW 14u
+/* A field of the operation has a value that the device does not support. */
+#define SNBZ_ERROR_FIELD 15u
+#endif
+
+/* A product of tokens, or of rows of 8-bit integers, and weights. */
+#define KLLM_TOP_OPCODE_MATMUL 1u
+/* An overflow is an error. */
+#define KLLM_TOP_MATMUL_OPTIONS_EXACT_SHIFT 12
+#define KLLM_TOP_MATMUL_OPTIONS_EXACT_MASK 0x00001000u
+/* The addends are added. */
+#define KLLM_TOP_MATMUL_ADD_ADDS_SHIFT 0
+#define KLLM_TOP_MATMUL_ADD_ADDS_MASK 0x00000001u
+struct kllm_top_matmul_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* Tokens. */
+  uint32_t tokens;
+  /* Channels: results of a token. */
+  uint32_t channels;
+  /* Positions of a token. */
+  uint32_t inner;
+  /* What is an error. */
+  uint32_t options;
+  /* What is added to the results. */
+  uint32_t add;
+  /* Bytes from token to token. */
+  uint32_t token_stride;
+  /* Bytes from panel to panel. */
+  uint32_t panel_stride;
+  /* Bytes from row to row of the results. */
+  uint32_t out_stride;
+  /* The tokens. */
+  uint64_t token_address;
+  /* Weights: panels of channels. */
+  uint64_t panel_address;
+  /* Constants of each channel: records of 8 bytes. */
+  uint64_t constants_address;
+  /* The codebook. */
+  uint64_t codebook_address;
+  /* Where the results go: rows of fp16. */
+  uint64_t out_address;
+  /* The addends: rows of fp16. */
+  uint64_t addend_address;
+  /* Bytes from row to row of the addends. */
+  uint32_t addend_stride;
+  /* Outliers that a token has room for; integers have none. */
+  uint32_t outliers;
+  /* 0. */
+  uint8_t reserved_120[8];
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, tokens) == 32, "tokens");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, channels) == 36, "channels");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, inner) == 40, "inner");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, options) == 44, "options");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, add) == 48, "add");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, token_stride) == 52, "token_stride");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, panel_stride) == 56, "panel_stride");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, out_stride) == 60, "out_stride");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, token_address) == 64, "token_address");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, panel_address) == 72, "panel_address");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, constants_address) == 80, "constants_address");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, codebook_address) == 88, "codebook_address");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, out_address) == 96, "out_address");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, addend_address) == 104, "addend_address");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, addend_stride) == 112, "addend_stride");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, outliers) == 116, "outliers");
+_Static_assert(offsetof(struct kllm_top_matmul_descriptor, reserved_120) == 120, "reserved_120");
+_Static_assert(sizeof(struct kllm_top_matmul_descriptor) == 128, "kllm_top_matmul_descriptor");
+#endif
+
+/* A product of tokens, or of rows of 8-bit integers, and weights. */
+#define KLLM_TOP_OPCODE_SCORES 2u
+/* An overflow is an error. */
+#define KLLM_TOP_SCORES_OPTIONS_EXACT_SHIFT 12
+#define KLLM_TOP_SCORES_OPTIONS_EXACT_MASK 0x00001000u
+/* The addends are added. */
+#define KLLM_TOP_SCORES_ADD_ADDS_SHIFT 0
+#define KLLM_TOP_SCORES_ADD_ADDS_MASK 0x00000001u
+struct kllm_top_scores_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* Tokens. */
+  uint32_t tokens;
+  /* Channels: results of a token. */
+  uint32_t channels;
+  /* Positions of a token. */
+  uint32_t inner;
+  /* What is an error. */
+  uint32_t options;
+  /* What is added to the results. */
+  uint32_t add;
+  /* Bytes from token to token. */
+  uint32_t token_stride;
+  /* Bytes from panel to panel. */
+  uint32_t panel_stride;
+  /* Bytes from row to row of the results. */
+  uint32_t out_stride;
+  /* The tokens. */
+  uint64_t token_address;
+  /* Weights: panels of channels. */
+  uint64_t panel_address;
+  /* Constants of each channel: records of 8 bytes. */
+  uint64_t constants_address;
+  /* The codebook. */
+  uint64_t codebook_address;
+  /* Where the results go: rows of fp16. */
+  uint64_t out_address;
+  /* The addends: rows of fp16. */
+  uint64_t addend_address;
+  /* Bytes from row to row of the addends. */
+  uint32_t addend_stride;
+  /* Outliers that a token has room for; integers have none. */
+  uint32_t outliers;
+  /* 0. */
+  uint8_t reserved_120[8];
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, tokens) == 32, "tokens");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, channels) == 36, "channels");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, inner) == 40, "inner");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, options) == 44, "options");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, add) == 48, "add");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, token_stride) == 52, "token_stride");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, panel_stride) == 56, "panel_stride");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, out_stride) == 60, "out_stride");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, token_address) == 64, "token_address");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, panel_address) == 72, "panel_address");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, constants_address) == 80, "constants_address");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, codebook_address) == 88, "codebook_address");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, out_address) == 96, "out_address");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, addend_address) == 104, "addend_address");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, addend_stride) == 112, "addend_stride");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, outliers) == 116, "outliers");
+_Static_assert(offsetof(struct kllm_top_scores_descriptor, reserved_120) == 120, "reserved_120");
+_Static_assert(sizeof(struct kllm_top_scores_descriptor) == 128, "kllm_top_scores_descriptor");
+#endif
+
+/* Rows of fp16 numbers through a list of steps. */
+#define KLLM_TOP_OPCODE_VECTOR 3u
+/* Multiply by scale. */
+#define KLLM_TOP_VECTOR_STEPS_SCALES_SHIFT 0
+#define KLLM_TOP_VECTOR_STEPS_SCALES_MASK 0x00000001u
+/* Add the addends. */
+#define KLLM_TOP_VECTOR_STEPS_ADD_SHIFT 1
+#define KLLM_TOP_VECTOR_STEPS_ADD_MASK 0x00000002u
+/* Apply the function that the register FUNCTION names. */
+#define KLLM_TOP_VECTOR_STEPS_ACTIVATE_SHIFT 2
+#define KLLM_TOP_VECTOR_STEPS_ACTIVATE_MASK 0x00000004u
+/* Multiply by the factors. */
+#define KLLM_TOP_VECTOR_STEPS_MULTIPLY_SHIFT 3
+#define KLLM_TOP_VECTOR_STEPS_MULTIPLY_MASK 0x00000008u
+/* Norm the row, as kind says. */
+#define KLLM_TOP_VECTOR_STEPS_NORM_SHIFT 4
+#define KLLM_TOP_VECTOR_STEPS_NORM_MASK 0x00000010u
+/* The norm multiplies by the gains. Only with: norm and not kind = 1. */
+#define KLLM_TOP_VECTOR_STEPS_GAIN_SHIFT 5
+#define KLLM_TOP_VECTOR_STEPS_GAIN_MASK 0x00000020u
+/* Kind of the norm: 0 by the root mean square, 1 softmax, 2 layer norm. Only with: norm. */
+#define KLLM_TOP_VECTOR_STEPS_KIND_SHIFT 6
+#define KLLM_TOP_VECTOR_STEPS_KIND_MASK 0x000000c0u
+/* Format of the results: 0 fp16, 1 integers of 8 bits, 2 of 4 bits. */
+#define KLLM_TOP_VECTOR_STEPS_FORMAT_SHIFT 8
+#define KLLM_TOP_VECTOR_STEPS_FORMAT_MASK 0x00000300u
+/* Rotate pairs of neighbours by the angles. Only with: not (norm and kind = 1) and not multiply. */
+#define KLLM_TOP_VECTOR_STEPS_ROTATE_SHIFT 10
+#define KLLM_TOP_VECTOR_STEPS_ROTATE_MASK 0x00000400u
+/* In each row of a softmax one more element counts than in the row before. Only with: norm and kind = 1. */
+#define KLLM_TOP_VECTOR_STEPS_CAUSAL_SHIFT 11
+#define KLLM_TOP_VECTOR_STEPS_CAUSAL_MASK 0x00000800u
+/* An overflow is an error. */
+#define KLLM_TOP_VECTOR_STEPS_EXACT_SHIFT 12
+#define KLLM_TOP_VECTOR_STEPS_EXACT_MASK 0x00001000u
+/* Addend to the mean square or the variance, in units of 2^-48. */
+#define KLLM_TOP_VECTOR_EPSILON_BITS_EPSILON_SHIFT 0
+#define KLLM_TOP_VECTOR_EPSILON_BITS_EPSILON_MASK 0xffffffffffu
+struct kllm_top_vector_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* Rows. */
+  uint32_t rows;
+  /* Elements of a row. */
+  uint32_t columns;
+  /* What is done with the elements, in the order of the steps. */
+  uint32_t steps;
+  /* Factor of all elements, fp16. */
+  uint16_t scale;
+  /* Factor of the results before they become integers, fp16. */
+  uint16_t quantizer;
+  /* Addend to the mean square or the variance, in units of 2^-48. */
+  uint64_t epsilon_bits;
+  /* Bytes from row to row of x. */
+  uint32_t x_stride;
+  /* Bytes from row to row of the addends. */
+  uint32_t addend_stride;
+  /* Rows of fp16. */
+  uint64_t x_address;
+  /* The addends: rows of fp16. */
+  uint64_t addend_address;
+  /* The factors: rows of fp16. Or angles: cosine and sine of each pair. */
+  uint64_t factor_address;
+  /* Bytes from row to row of the factors or angles. */
+  uint32_t factor_stride;
+  /* Bytes from row to row of the results. */
+  uint32_t out_stride;
+  /* Gains of the norm: one row of fp16 for all; of a layer norm one row of pairs of gain and bias. */
+  uint64_t gain_address;
+  /* Where the results go. */
+  uint64_t out_address;
+  /* Elements that count in a softmax: 1 to columns. */
+  uint32_t length;
+  /* 0. */
+  uint8_t reserved_116[12];
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, rows) == 32, "rows");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, columns) == 36, "columns");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, steps) == 40, "steps");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, scale) == 44, "scale");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, quantizer) == 46, "quantizer");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, epsilon_bits) == 48, "epsilon_bits");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, x_stride) == 56, "x_stride");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, addend_stride) == 60, "addend_stride");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, x_address) == 64, "x_address");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, addend_address) == 72, "addend_address");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, factor_address) == 80, "factor_address");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, factor_stride) == 88, "factor_stride");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, out_stride) == 92, "out_stride");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, gain_address) == 96, "gain_address");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, out_address) == 104, "out_address");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, length) == 112, "length");
+_Static_assert(offsetof(struct kllm_top_vector_descriptor, reserved_116) == 116, "reserved_116");
+_Static_assert(sizeof(struct kllm_top_vector_descriptor) == 128, "kllm_top_vector_descriptor");
+#endif
+
+/* Puts a token into panels of weights. */
+#define KLLM_TOP_OPCODE_APPEND 5u
+/* It becomes a position of each channel, otherwise a channel. */
+#define KLLM_TOP_APPEND_OPTIONS_POSITION_SHIFT 0
+#define KLLM_TOP_APPEND_OPTIONS_POSITION_MASK 0x00000001u
+struct kllm_top_append_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* The channel of its panel, or the position of each channel, that the token becomes. */
+  uint32_t number;
+  /* Elements of the token. */
+  uint32_t elements;
+  /* What the token becomes. */
+  uint32_t options;
+  /* 0. */
+  uint8_t reserved_44[4];
+  /* Bytes from panel to panel. A channel has one panel. */
+  uint32_t panel_stride;
+  /* 0. */
+  uint8_t reserved_52[4];
+  /* Factor that turns the token's scale into the first constant of a channel, fp32. */
+  uint32_t dense_factor;
+  /* Factor that turns the token's scale into the second constant of a channel, fp32. */
+  uint32_t outlier_factor;
+  /* The token. */
+  uint64_t token_address;
+  /* The panels; of a channel its own panel. */
+  uint64_t panel_address;
+  /* Constants of the channel's panel, or the row of scales. */
+  uint64_t scales_address;
+  /* 0. */
+  uint8_t reserved_88[40];
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct kllm_top_append_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct kllm_top_append_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct kllm_top_append_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct kllm_top_append_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct kllm_top_append_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct kllm_top_append_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct kllm_top_append_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct kllm_top_append_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct kllm_top_append_descriptor, number) == 32, "number");
+_Static_assert(offsetof(struct kllm_top_append_descriptor, elements) == 36, "elements");
+_Static_assert(offsetof(struct kllm_top_append_descriptor, options) == 40, "options");
+_Static_assert(offsetof(struct kllm_top_append_descriptor, reserved_44) == 44, "reserved_44");
+_Static_assert(offsetof(struct kllm_top_append_descriptor, panel_stride) == 48, "panel_stride");
+_Static_assert(offsetof(struct kllm_top_append_descriptor, reserved_52) == 52, "reserved_52");
+_Static_assert(offsetof(struct kllm_top_append_descriptor, dense_factor) == 56, "dense_factor");
+_Static_assert(offsetof(struct kllm_top_append_descriptor, outlier_factor) == 60, "outlier_factor");
+_Static_assert(offsetof(struct kllm_top_append_descriptor, token_address) == 64, "token_address");
+_Static_assert(offsetof(struct kllm_top_append_descriptor, panel_address) == 72, "panel_address");
+_Static_assert(offsetof(struct kllm_top_append_descriptor, scales_address) == 80, "scales_address");
+_Static_assert(offsetof(struct kllm_top_append_descriptor, reserved_88) == 88, "reserved_88");
+_Static_assert(sizeof(struct kllm_top_append_descriptor) == 128, "kllm_top_append_descriptor");
+#endif
 #endif

@@ -178,3 +178,181 @@ pub const OVERFLOWS: u32 = 0x118;
 pub const COMPUTE: u32 = 0x120;
 /// Beats of the job.
 pub const REPEATS: u32 = 0x128;
+
+/// Descriptors of operations, as tables of their fields.
+#[rustfmt::skip]
+pub mod operations {
+    /// A product of tokens, or of rows of 8-bit integers, and weights.
+    pub mod matmul {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 1;
+        /// Tokens. Right values of this build: 1 to 65535.
+        pub const TOKENS: Field = Field::new("tokens", 32, 0, 32, Condition::Always);
+        /// Channels: results of a token. Right values of this build: 1 to 65535.
+        pub const CHANNELS: Field = Field::new("channels", 36, 0, 32, Condition::Always);
+        /// Positions of a token. Right values of this build: 1 to 4096.
+        pub const INNER: Field = Field::new("inner", 40, 0, 32, Condition::Always);
+        /// An overflow is an error.
+        pub const EXACT: Field = Field::new("exact", 44, 12, 1, Condition::Always);
+        /// The addends are added.
+        pub const ADDS: Field = Field::new("adds", 48, 0, 1, Condition::Always);
+        /// Bytes from token to token.
+        pub const TOKEN_STRIDE: Field = Field::new("token_stride", 52, 0, 32, Condition::Always);
+        /// Bytes from panel to panel.
+        pub const PANEL_STRIDE: Field = Field::new("panel_stride", 56, 0, 32, Condition::Always);
+        /// Bytes from row to row of the results.
+        pub const OUT_STRIDE: Field = Field::new("out_stride", 60, 0, 32, Condition::Always);
+        /// The tokens.
+        pub const TOKEN_ADDRESS: Field = Field::new("token_address", 64, 0, 64, Condition::Always);
+        /// Weights: panels of channels.
+        pub const PANEL_ADDRESS: Field = Field::new("panel_address", 72, 0, 64, Condition::Always);
+        /// Constants of each channel: records of 8 bytes.
+        pub const CONSTANTS_ADDRESS: Field = Field::new("constants_address", 80, 0, 64, Condition::Always);
+        /// The codebook.
+        pub const CODEBOOK_ADDRESS: Field = Field::new("codebook_address", 88, 0, 64, Condition::Always);
+        /// Where the results go: rows of fp16.
+        pub const OUT_ADDRESS: Field = Field::new("out_address", 96, 0, 64, Condition::Always);
+        /// The addends: rows of fp16.
+        pub const ADDEND_ADDRESS: Field = Field::new("addend_address", 104, 0, 64, Condition::Always);
+        /// Bytes from row to row of the addends.
+        pub const ADDEND_STRIDE: Field = Field::new("addend_stride", 112, 0, 32, Condition::Always);
+        /// Outliers that a token has room for; integers have none. Right values of this build: 0 to 64.
+        pub const OUTLIERS: Field = Field::new("outliers", 116, 0, 32, Condition::Opcode(1));
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[TOKENS, CHANNELS, INNER, EXACT, ADDS, TOKEN_STRIDE, PANEL_STRIDE, OUT_STRIDE, TOKEN_ADDRESS, PANEL_ADDRESS, CONSTANTS_ADDRESS, CODEBOOK_ADDRESS, OUT_ADDRESS, ADDEND_ADDRESS, ADDEND_STRIDE, OUTLIERS];
+    }
+
+    /// A product of tokens, or of rows of 8-bit integers, and weights.
+    pub mod scores {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 2;
+        /// Tokens. Right values of this build: 1 to 65535.
+        pub const TOKENS: Field = Field::new("tokens", 32, 0, 32, Condition::Always);
+        /// Channels: results of a token. Right values of this build: 1 to 65535.
+        pub const CHANNELS: Field = Field::new("channels", 36, 0, 32, Condition::Always);
+        /// Positions of a token. Right values of this build: 1 to 4096.
+        pub const INNER: Field = Field::new("inner", 40, 0, 32, Condition::Always);
+        /// An overflow is an error.
+        pub const EXACT: Field = Field::new("exact", 44, 12, 1, Condition::Always);
+        /// The addends are added.
+        pub const ADDS: Field = Field::new("adds", 48, 0, 1, Condition::Always);
+        /// Bytes from token to token.
+        pub const TOKEN_STRIDE: Field = Field::new("token_stride", 52, 0, 32, Condition::Always);
+        /// Bytes from panel to panel.
+        pub const PANEL_STRIDE: Field = Field::new("panel_stride", 56, 0, 32, Condition::Always);
+        /// Bytes from row to row of the results.
+        pub const OUT_STRIDE: Field = Field::new("out_stride", 60, 0, 32, Condition::Always);
+        /// The tokens.
+        pub const TOKEN_ADDRESS: Field = Field::new("token_address", 64, 0, 64, Condition::Always);
+        /// Weights: panels of channels.
+        pub const PANEL_ADDRESS: Field = Field::new("panel_address", 72, 0, 64, Condition::Always);
+        /// Constants of each channel: records of 8 bytes.
+        pub const CONSTANTS_ADDRESS: Field = Field::new("constants_address", 80, 0, 64, Condition::Always);
+        /// The codebook.
+        pub const CODEBOOK_ADDRESS: Field = Field::new("codebook_address", 88, 0, 64, Condition::Always);
+        /// Where the results go: rows of fp16.
+        pub const OUT_ADDRESS: Field = Field::new("out_address", 96, 0, 64, Condition::Always);
+        /// The addends: rows of fp16.
+        pub const ADDEND_ADDRESS: Field = Field::new("addend_address", 104, 0, 64, Condition::Always);
+        /// Bytes from row to row of the addends.
+        pub const ADDEND_STRIDE: Field = Field::new("addend_stride", 112, 0, 32, Condition::Always);
+        /// Outliers that a token has room for; integers have none. Right values of this build: 0 to 64.
+        pub const OUTLIERS: Field = Field::new("outliers", 116, 0, 32, Condition::Opcode(1));
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[TOKENS, CHANNELS, INNER, EXACT, ADDS, TOKEN_STRIDE, PANEL_STRIDE, OUT_STRIDE, TOKEN_ADDRESS, PANEL_ADDRESS, CONSTANTS_ADDRESS, CODEBOOK_ADDRESS, OUT_ADDRESS, ADDEND_ADDRESS, ADDEND_STRIDE, OUTLIERS];
+    }
+
+    /// Rows of fp16 numbers through a list of steps.
+    pub mod vector {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 3;
+        /// Rows. Right values of this build: 1 to 65535.
+        pub const ROWS: Field = Field::new("rows", 32, 0, 32, Condition::Always);
+        /// Elements of a row. Right values of this build: 1 to 512.
+        pub const COLUMNS: Field = Field::new("columns", 36, 0, 32, Condition::Always);
+        /// Multiply by scale.
+        pub const SCALES: Field = Field::new("scales", 40, 0, 1, Condition::Always);
+        /// Add the addends.
+        pub const ADD: Field = Field::new("add", 40, 1, 1, Condition::Always);
+        /// Apply the function that the register FUNCTION names.
+        pub const ACTIVATE: Field = Field::new("activate", 40, 2, 1, Condition::Always);
+        /// Multiply by the factors.
+        pub const MULTIPLY: Field = Field::new("multiply", 40, 3, 1, Condition::Always);
+        /// Norm the row, as kind says.
+        pub const NORM: Field = Field::new("norm", 40, 4, 1, Condition::Always);
+        /// The norm multiplies by the gains.
+        pub const GAIN: Field = Field::new("gain", 40, 5, 1, Condition::And(&Condition::Set("norm"), &Condition::Not(&Condition::Is("kind", 1))));
+        /// Kind of the norm: 0 by the root mean square, 1 softmax, 2 layer norm. Right values of this build: 0 to 2.
+        pub const KIND: Field = Field::new("kind", 40, 6, 2, Condition::Set("norm"));
+        /// Format of the results: 0 fp16, 1 integers of 8 bits, 2 of 4 bits. Right values of this build: 0 to 2.
+        pub const FORMAT: Field = Field::new("format", 40, 8, 2, Condition::Always);
+        /// Rotate pairs of neighbours by the angles.
+        pub const ROTATE: Field = Field::new("rotate", 40, 10, 1, Condition::And(&Condition::Not(&Condition::And(&Condition::Set("norm"), &Condition::Is("kind", 1))), &Condition::Not(&Condition::Set("multiply"))));
+        /// In each row of a softmax one more element counts than in the row before.
+        pub const CAUSAL: Field = Field::new("causal", 40, 11, 1, Condition::And(&Condition::Set("norm"), &Condition::Is("kind", 1)));
+        /// An overflow is an error.
+        pub const EXACT: Field = Field::new("exact", 40, 12, 1, Condition::Always);
+        /// Factor of all elements, fp16.
+        pub const SCALE: Field = Field::new("scale", 44, 0, 16, Condition::Always);
+        /// Factor of the results before they become integers, fp16.
+        pub const QUANTIZER: Field = Field::new("quantizer", 46, 0, 16, Condition::Always);
+        /// Addend to the mean square or the variance, in units of 2^-48.
+        pub const EPSILON: Field = Field::new("epsilon", 48, 0, 40, Condition::Always);
+        /// Bytes from row to row of x.
+        pub const X_STRIDE: Field = Field::new("x_stride", 56, 0, 32, Condition::Always);
+        /// Bytes from row to row of the addends.
+        pub const ADDEND_STRIDE: Field = Field::new("addend_stride", 60, 0, 32, Condition::Always);
+        /// Rows of fp16.
+        pub const X_ADDRESS: Field = Field::new("x_address", 64, 0, 64, Condition::Always);
+        /// The addends: rows of fp16.
+        pub const ADDEND_ADDRESS: Field = Field::new("addend_address", 72, 0, 64, Condition::Always);
+        /// The factors: rows of fp16. Or angles: cosine and sine of each pair.
+        pub const FACTOR_ADDRESS: Field = Field::new("factor_address", 80, 0, 64, Condition::Always);
+        /// Bytes from row to row of the factors or angles.
+        pub const FACTOR_STRIDE: Field = Field::new("factor_stride", 88, 0, 32, Condition::Always);
+        /// Bytes from row to row of the results.
+        pub const OUT_STRIDE: Field = Field::new("out_stride", 92, 0, 32, Condition::Always);
+        /// Gains of the norm: one row of fp16 for all; of a layer norm one row of pairs of gain and bias.
+        pub const GAIN_ADDRESS: Field = Field::new("gain_address", 96, 0, 64, Condition::Always);
+        /// Where the results go.
+        pub const OUT_ADDRESS: Field = Field::new("out_address", 104, 0, 64, Condition::Always);
+        /// Elements that count in a softmax: 1 to columns.
+        pub const LENGTH: Field = Field::new("length", 112, 0, 32, Condition::And(&Condition::Set("norm"), &Condition::Is("kind", 1)));
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[ROWS, COLUMNS, SCALES, ADD, ACTIVATE, MULTIPLY, NORM, GAIN, KIND, FORMAT, ROTATE, CAUSAL, EXACT, SCALE, QUANTIZER, EPSILON, X_STRIDE, ADDEND_STRIDE, X_ADDRESS, ADDEND_ADDRESS, FACTOR_ADDRESS, FACTOR_STRIDE, OUT_STRIDE, GAIN_ADDRESS, OUT_ADDRESS, LENGTH];
+    }
+
+    /// Puts a token into panels of weights.
+    pub mod append {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 5;
+        /// The channel of its panel, or the position of each channel, that the token becomes. Right values of this build: 0 to 4095.
+        pub const NUMBER: Field = Field::new("number", 32, 0, 32, Condition::Always);
+        /// Elements of the token. Right values of this build: 1 to 4096.
+        pub const ELEMENTS: Field = Field::new("elements", 36, 0, 32, Condition::Always);
+        /// It becomes a position of each channel, otherwise a channel.
+        pub const POSITION: Field = Field::new("position", 40, 0, 1, Condition::Always);
+        /// Bytes from panel to panel. A channel has one panel.
+        pub const PANEL_STRIDE: Field = Field::new("panel_stride", 48, 0, 32, Condition::Set("position"));
+        /// Factor that turns the token's scale into the first constant of a channel, fp32.
+        pub const DENSE_FACTOR: Field = Field::new("dense_factor", 56, 0, 32, Condition::Not(&Condition::Set("position")));
+        /// Factor that turns the token's scale into the second constant of a channel, fp32.
+        pub const OUTLIER_FACTOR: Field = Field::new("outlier_factor", 60, 0, 32, Condition::Not(&Condition::Set("position")));
+        /// The token.
+        pub const TOKEN_ADDRESS: Field = Field::new("token_address", 64, 0, 64, Condition::Always);
+        /// The panels; of a channel its own panel.
+        pub const PANEL_ADDRESS: Field = Field::new("panel_address", 72, 0, 64, Condition::Always);
+        /// Constants of the channel's panel, or the row of scales.
+        pub const SCALES_ADDRESS: Field = Field::new("scales_address", 80, 0, 64, Condition::Always);
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[NUMBER, ELEMENTS, POSITION, PANEL_STRIDE, DENSE_FACTOR, OUTLIER_FACTOR, TOKEN_ADDRESS, PANEL_ADDRESS, SCALES_ADDRESS];
+    }
+}

@@ -110,6 +110,7 @@ pub const CAPS_MAX_COLUMNS_VALUE: u32 = 0x10000;
 pub const OVERFLOWS: u32 = 0x108;
 
 /// Descriptors of operations, as tables of their fields.
+#[rustfmt::skip]
 pub mod operations {
     /// Rows of fp16 numbers to records of 16 bytes: sum (8), place of the maximum (4), minimum (2), maximum (2).
     pub mod reduce {
@@ -118,61 +119,19 @@ pub mod operations {
         /// The operation's number in descriptors.
         pub const OPCODE: u8 = 1;
         /// Rows. Right values of this build: 1 to 65535.
-        pub const ROWS: Field = Field {
-            name: "rows",
-            byte: 32,
-            low: 0,
-            width: 32,
-            when: Condition::Always,
-        };
+        pub const ROWS: Field = Field::new("rows", 32, 0, 32, Condition::Always);
         /// Elements of a row. Right values of this build: 1 to 65536.
-        pub const COLUMNS: Field = Field {
-            name: "columns",
-            byte: 36,
-            low: 0,
-            width: 32,
-            when: Condition::Always,
-        };
+        pub const COLUMNS: Field = Field::new("columns", 36, 0, 32, Condition::Always);
         /// An element that is infinite or no number is an error.
-        pub const EXACT: Field = Field {
-            name: "exact",
-            byte: 40,
-            low: 12,
-            width: 1,
-            when: Condition::Always,
-        };
+        pub const EXACT: Field = Field::new("exact", 40, 12, 1, Condition::Always);
         /// Bytes from row to row.
-        pub const X_STRIDE: Field = Field {
-            name: "x_stride",
-            byte: 44,
-            low: 0,
-            width: 32,
-            when: Condition::Always,
-        };
+        pub const X_STRIDE: Field = Field::new("x_stride", 44, 0, 32, Condition::Always);
         /// Bytes from record to record.
-        pub const OUT_STRIDE: Field = Field {
-            name: "out_stride",
-            byte: 48,
-            low: 0,
-            width: 32,
-            when: Condition::Always,
-        };
+        pub const OUT_STRIDE: Field = Field::new("out_stride", 48, 0, 32, Condition::Always);
         /// Rows of fp16.
-        pub const X_ADDRESS: Field = Field {
-            name: "x_address",
-            byte: 56,
-            low: 0,
-            width: 64,
-            when: Condition::Always,
-        };
+        pub const X_ADDRESS: Field = Field::new("x_address", 56, 0, 64, Condition::Always);
         /// Where the records go.
-        pub const OUT_ADDRESS: Field = Field {
-            name: "out_address",
-            byte: 64,
-            low: 0,
-            width: 64,
-            when: Condition::Always,
-        };
+        pub const OUT_ADDRESS: Field = Field::new("out_address", 64, 0, 64, Condition::Always);
         /// All fields that follow the header, in order. Bits that no field has are 0.
         pub const FIELDS: &[Field] = &[ROWS, COLUMNS, EXACT, X_STRIDE, OUT_STRIDE, X_ADDRESS, OUT_ADDRESS];
     }

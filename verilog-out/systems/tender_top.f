@@ -30,11 +30,13 @@
 ../modules/dma_bank_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32.v
 ../modules/event_counters_n6_w64_s16.v
 ../modules/job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_b128.v
+../modules/tender_matmul_operation_d1024_s2048.v
+../modules/tender_pack_operation.v
 ../modules/operand_check_a64_r24_n16_s32.v
 ../modules/operand_list_i3_a64_r24_n16_s32.v
-../modules/strip_walker_a64_d128_i1_b16_o8_c4_r16_b16_l8_c64_inferred.v
 ../modules/command_list_n5_t65535_c4.v
-../modules/tender_controller_a64_d128_i1_b16_o8_c4_r16_c16_w4_d1024_x9f2411fd.v
+../modules/operation_controller_a64_d128_i1_b16_o8_c4_o5_r4_t65535_prepares.v
+../modules/strip_walker_a64_d128_i1_b16_o8_c4_r16_b16_l8_c64_inferred.v
 ../modules/stream_fifo_w256_d11_registers.v
 ../modules/float_from_int_fp32_w41_signed_s1.v
 ../modules/float_convert_fp16_fp32_s0_ieee.v
@@ -64,8 +66,9 @@
 ../modules/stream_width_converter_i128_o128.v
 ../modules/stream_fifo_w96_d4_registers.v
 ../modules/tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_x27510951.v
+../modules/vector_operation_c512_softmax_layer_rotary.v
 ../modules/command_list_n5_t1_c4.v
-../modules/vector_controller_a64_d128_i1_b16_o8_c4_c512_softmax_layer_rotary.v
+../modules/operation_controller_a64_d128_i1_b16_o8_c4_o5_r4_t1.v
 ../modules/stream_fifo_w143_d14_registers.v
 ../modules/float_mul_fp16_s2_ieee.v
 ../modules/float_add_fp16_s2_ieee.v

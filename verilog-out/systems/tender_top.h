@@ -149,7 +149,7 @@
 /* The index buffer. */
 #define TENDER_TOP_STEPS 0x108u
 #define TENDER_TOP_STEPS_STEPS_VALUE 0x800u
-/* The vector unit. */
+/* Elements of a beat and beats of the longest row of the vector unit. */
 #define TENDER_TOP_VECTOR_CAPS 0x10cu
 /* Elements of a beat. Constant. */
 #define TENDER_TOP_VECTOR_CAPS_LANES_SHIFT 0
@@ -159,7 +159,7 @@
 #define TENDER_TOP_VECTOR_CAPS_MAX_BEATS_SHIFT 16
 #define TENDER_TOP_VECTOR_CAPS_MAX_BEATS_MASK 0xffff0000u
 #define TENDER_TOP_VECTOR_CAPS_MAX_BEATS_VALUE 0x40u
-/* The vector unit. */
+/* The activation, and steps that not every build has. */
 #define TENDER_TOP_FUNCTION 0x110u
 /* What the step activate is: 0 GELU, 1 GELU by tanh, 2 SiLU, 3 tanh. Constant. */
 #define TENDER_TOP_FUNCTION_FUNCTION_SHIFT 0
@@ -183,4 +183,369 @@
 /* Results of the job. */
 #define TENDER_TOP_OVERFLOWS 0x120u
 #define TENDER_TOP_OVERFLOWS_HIGH 0x124u
+
+/* Descriptors of jobs, as they lie in memory: little endian, at multiples of 64. */
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "these structures are little endian"
+#endif
+
+#ifndef SNBZ_DESCRIPTORS
+#define SNBZ_DESCRIPTORS
+/* The first 4 bytes of every descriptor. */
+#define SNBZ_MAGIC 0x5a424e53u
+/* Version of descriptors. */
+#define SNBZ_DESCRIPTOR_VERSION 1u
+/* The tag is written to memory. */
+#define SNBZ_FLAG_TAG (1u << 0)
+/* The operation reads nothing that the operation before it writes. */
+#define SNBZ_FLAG_INDEPENDENT (1u << 1)
+/* Address of the descriptor: no multiple of 64, or outside of the window or of the bus. */
+#define SNBZ_ERROR_DESCRIPTOR 1u
+/* The descriptor does not begin with the magic bytes. */
+#define SNBZ_ERROR_MAGIC 2u
+/* The descriptor has another version. */
+#define SNBZ_ERROR_VERSION 3u
+/* There is no such operation. */
+#define SNBZ_ERROR_OPCODE 4u
+/* A flag or a field that must be 0 is not. */
+#define SNBZ_ERROR_RESERVED 5u
+/* Place of the tag: no multiple of 64, or outside of the window. */
+#define SNBZ_ERROR_TAG 6u
+/* The chain is longer than MAX_DESCRIPTORS. */
+#define SNBZ_ERROR_CHAIN 7u
+/* An address or stride of the operation is no multiple of 64. */
+#define SNBZ_ERROR_ALIGNMENT 8u
+/* A size of the operation is 0, does not fit into the buffers, or does not suit a step. */
+#define SNBZ_ERROR_SIZE 9u
+/* An operand or result of the operation lies outside of the window. */
+#define SNBZ_ERROR_WINDOW 10u
+/* A subordinate answered a read or write with SLVERR. */
+#define SNBZ_ERROR_SLVERR 11u
+/* Nothing answered at an address. */
+#define SNBZ_ERROR_DECERR 12u
+/* Memory, or an accelerator that a link waits for, did not answer in time. */
+#define SNBZ_ERROR_TIMEOUT 13u
+/* A result of the operation is not exact where the descriptor demands it. */
+#define SNBZ_ERROR_OVERFLOW 14u
+/* A field of the operation has a value that the device does not support. */
+#define SNBZ_ERROR_FIELD 15u
+#endif
+
+/* A product of matrices. */
+#define TENDER_TOP_OPCODE_MATMUL 1u
+/* Integers have 8 bits, otherwise 4. */
+#define TENDER_TOP_MATMUL_OPTIONS_INT8_SHIFT 0
+#define TENDER_TOP_MATMUL_OPTIONS_INT8_MASK 0x00000001u
+/* The left matrix is not in two's complement. */
+#define TENDER_TOP_MATMUL_OPTIONS_A_UNSIGNED_SHIFT 1
+#define TENDER_TOP_MATMUL_OPTIONS_A_UNSIGNED_MASK 0x00000002u
+/* The right matrix is not in two's complement. */
+#define TENDER_TOP_MATMUL_OPTIONS_B_UNSIGNED_SHIFT 2
+#define TENDER_TOP_MATMUL_OPTIONS_B_UNSIGNED_MASK 0x00000004u
+/* Results are panels of integers, otherwise rows of fp16. */
+#define TENDER_TOP_MATMUL_OPTIONS_INTEGERS_SHIFT 4
+#define TENDER_TOP_MATMUL_OPTIONS_INTEGERS_MASK 0x00000010u
+/* Integers of the results are not in two's complement. */
+#define TENDER_TOP_MATMUL_OPTIONS_OUT_UNSIGNED_SHIFT 5
+#define TENDER_TOP_MATMUL_OPTIONS_OUT_UNSIGNED_MASK 0x00000020u
+/* Negative numbers become 0. */
+#define TENDER_TOP_MATMUL_OPTIONS_RELU_SHIFT 6
+#define TENDER_TOP_MATMUL_OPTIONS_RELU_MASK 0x00000040u
+/* Each row has its constants, otherwise each column. */
+#define TENDER_TOP_MATMUL_OPTIONS_PER_ROW_SHIFT 7
+#define TENDER_TOP_MATMUL_OPTIONS_PER_ROW_MASK 0x00000080u
+/* Each doubling ends a partial sum, and partial sums are added outside the array. Only with: explicit is built. */
+#define TENDER_TOP_MATMUL_OPTIONS_EXPLICIT_SHIFT 8
+#define TENDER_TOP_MATMUL_OPTIONS_EXPLICIT_MASK 0x00000100u
+/* An overflow is an error. */
+#define TENDER_TOP_MATMUL_OPTIONS_EXACT_SHIFT 12
+#define TENDER_TOP_MATMUL_OPTIONS_EXACT_MASK 0x00001000u
+struct tender_top_matmul_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* Rows of the left matrix and of the results. */
+  uint32_t rows;
+  /* Columns of the right matrix and of the results. */
+  uint32_t columns;
+  /* Channels: columns of the left matrix, and rows of the right one. */
+  uint32_t channels;
+  /* Entries of the table. */
+  uint32_t steps;
+  /* How operands are read, and what the results are. */
+  uint32_t options;
+  /* 0. */
+  uint8_t reserved_52[4];
+  /* Bytes from panel to panel of the left matrix. */
+  uint32_t a_stride;
+  /* Bytes from panel to panel of the right matrix. */
+  uint32_t b_stride;
+  /* Left matrix: panels of rows. */
+  uint64_t a_address;
+  /* Right matrix: panels of columns. */
+  uint64_t b_address;
+  /* The order of channels, and where sums are doubled: entries of 2 bytes. */
+  uint64_t table_address;
+  /* Constants of each column or row: records of 16 bytes. */
+  uint64_t constants_address;
+  /* Bytes from row to row or panel to panel of the results. */
+  uint32_t out_stride;
+  /* 0. */
+  uint8_t reserved_100[4];
+  /* Where the results go. */
+  uint64_t out_address;
+  /* 0. */
+  uint8_t reserved_112[16];
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, rows) == 32, "rows");
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, columns) == 36, "columns");
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, channels) == 40, "channels");
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, steps) == 44, "steps");
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, options) == 48, "options");
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, reserved_52) == 52, "reserved_52");
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, a_stride) == 56, "a_stride");
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, b_stride) == 60, "b_stride");
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, a_address) == 64, "a_address");
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, b_address) == 72, "b_address");
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, table_address) == 80, "table_address");
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, constants_address) == 88, "constants_address");
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, out_stride) == 96, "out_stride");
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, reserved_100) == 100, "reserved_100");
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, out_address) == 104, "out_address");
+_Static_assert(offsetof(struct tender_top_matmul_descriptor, reserved_112) == 112, "reserved_112");
+_Static_assert(sizeof(struct tender_top_matmul_descriptor) == 128, "tender_top_matmul_descriptor");
+#endif
+
+/* Turns fp16 numbers into integers. */
+#define TENDER_TOP_OPCODE_PACK 2u
+/* Integers have 8 bits, otherwise 4. */
+#define TENDER_TOP_PACK_OPTIONS_INT8_SHIFT 0
+#define TENDER_TOP_PACK_OPTIONS_INT8_MASK 0x00000001u
+/* Integers of the results are not in two's complement. */
+#define TENDER_TOP_PACK_OPTIONS_OUT_UNSIGNED_SHIFT 5
+#define TENDER_TOP_PACK_OPTIONS_OUT_UNSIGNED_MASK 0x00000020u
+/* Negative numbers become 0. */
+#define TENDER_TOP_PACK_OPTIONS_RELU_SHIFT 6
+#define TENDER_TOP_PACK_OPTIONS_RELU_MASK 0x00000040u
+/* An overflow is an error. */
+#define TENDER_TOP_PACK_OPTIONS_EXACT_SHIFT 12
+#define TENDER_TOP_PACK_OPTIONS_EXACT_MASK 0x00001000u
+struct tender_top_pack_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* Rows. */
+  uint32_t rows;
+  /* Elements of a row. */
+  uint32_t columns;
+  /* 0. */
+  uint8_t reserved_40[8];
+  /* What the integers are. */
+  uint32_t options;
+  /* 0. */
+  uint8_t reserved_52[4];
+  /* Bytes from row to row of x. */
+  uint32_t x_stride;
+  /* 0. */
+  uint8_t reserved_60[4];
+  /* Rows of fp16. */
+  uint64_t x_address;
+  /* 0. */
+  uint8_t reserved_72[16];
+  /* Constants of each column: records of 16 bytes. */
+  uint64_t constants_address;
+  /* Bytes from panel to panel of the results. */
+  uint32_t out_stride;
+  /* 0. */
+  uint8_t reserved_100[4];
+  /* Where the results go. */
+  uint64_t out_address;
+  /* 0. */
+  uint8_t reserved_112[16];
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct tender_top_pack_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct tender_top_pack_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct tender_top_pack_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct tender_top_pack_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct tender_top_pack_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct tender_top_pack_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct tender_top_pack_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct tender_top_pack_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct tender_top_pack_descriptor, rows) == 32, "rows");
+_Static_assert(offsetof(struct tender_top_pack_descriptor, columns) == 36, "columns");
+_Static_assert(offsetof(struct tender_top_pack_descriptor, reserved_40) == 40, "reserved_40");
+_Static_assert(offsetof(struct tender_top_pack_descriptor, options) == 48, "options");
+_Static_assert(offsetof(struct tender_top_pack_descriptor, reserved_52) == 52, "reserved_52");
+_Static_assert(offsetof(struct tender_top_pack_descriptor, x_stride) == 56, "x_stride");
+_Static_assert(offsetof(struct tender_top_pack_descriptor, reserved_60) == 60, "reserved_60");
+_Static_assert(offsetof(struct tender_top_pack_descriptor, x_address) == 64, "x_address");
+_Static_assert(offsetof(struct tender_top_pack_descriptor, reserved_72) == 72, "reserved_72");
+_Static_assert(offsetof(struct tender_top_pack_descriptor, constants_address) == 88, "constants_address");
+_Static_assert(offsetof(struct tender_top_pack_descriptor, out_stride) == 96, "out_stride");
+_Static_assert(offsetof(struct tender_top_pack_descriptor, reserved_100) == 100, "reserved_100");
+_Static_assert(offsetof(struct tender_top_pack_descriptor, out_address) == 104, "out_address");
+_Static_assert(offsetof(struct tender_top_pack_descriptor, reserved_112) == 112, "reserved_112");
+_Static_assert(sizeof(struct tender_top_pack_descriptor) == 128, "tender_top_pack_descriptor");
+#endif
+
+/* Rows of fp16 numbers through a list of steps. */
+#define TENDER_TOP_OPCODE_VECTOR 3u
+/* Multiply by scale. */
+#define TENDER_TOP_VECTOR_STEPS_SCALES_SHIFT 0
+#define TENDER_TOP_VECTOR_STEPS_SCALES_MASK 0x00000001u
+/* Add the addends. */
+#define TENDER_TOP_VECTOR_STEPS_ADD_SHIFT 1
+#define TENDER_TOP_VECTOR_STEPS_ADD_MASK 0x00000002u
+/* Apply the function that the register FUNCTION names. */
+#define TENDER_TOP_VECTOR_STEPS_ACTIVATE_SHIFT 2
+#define TENDER_TOP_VECTOR_STEPS_ACTIVATE_MASK 0x00000004u
+/* Multiply by the factors. */
+#define TENDER_TOP_VECTOR_STEPS_MULTIPLY_SHIFT 3
+#define TENDER_TOP_VECTOR_STEPS_MULTIPLY_MASK 0x00000008u
+/* Norm the row, as kind says. */
+#define TENDER_TOP_VECTOR_STEPS_NORM_SHIFT 4
+#define TENDER_TOP_VECTOR_STEPS_NORM_MASK 0x00000010u
+/* The norm multiplies by the gains. Only with: norm and not kind = 1. */
+#define TENDER_TOP_VECTOR_STEPS_GAIN_SHIFT 5
+#define TENDER_TOP_VECTOR_STEPS_GAIN_MASK 0x00000020u
+/* Kind of the norm: 0 by the root mean square, 1 softmax, 2 layer norm. Only with: norm. */
+#define TENDER_TOP_VECTOR_STEPS_KIND_SHIFT 6
+#define TENDER_TOP_VECTOR_STEPS_KIND_MASK 0x000000c0u
+/* Format of the results: 0 fp16, 1 integers of 8 bits, 2 of 4 bits. */
+#define TENDER_TOP_VECTOR_STEPS_FORMAT_SHIFT 8
+#define TENDER_TOP_VECTOR_STEPS_FORMAT_MASK 0x00000300u
+/* Rotate pairs of neighbours by the angles. Only with: not (norm and kind = 1) and not multiply. */
+#define TENDER_TOP_VECTOR_STEPS_ROTATE_SHIFT 10
+#define TENDER_TOP_VECTOR_STEPS_ROTATE_MASK 0x00000400u
+/* In each row of a softmax one more element counts than in the row before. Only with: norm and kind = 1. */
+#define TENDER_TOP_VECTOR_STEPS_CAUSAL_SHIFT 11
+#define TENDER_TOP_VECTOR_STEPS_CAUSAL_MASK 0x00000800u
+/* An overflow is an error. */
+#define TENDER_TOP_VECTOR_STEPS_EXACT_SHIFT 12
+#define TENDER_TOP_VECTOR_STEPS_EXACT_MASK 0x00001000u
+/* Addend to the mean square or the variance, in units of 2^-48. */
+#define TENDER_TOP_VECTOR_EPSILON_BITS_EPSILON_SHIFT 0
+#define TENDER_TOP_VECTOR_EPSILON_BITS_EPSILON_MASK 0xffffffffffu
+struct tender_top_vector_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* Rows. */
+  uint32_t rows;
+  /* Elements of a row. */
+  uint32_t columns;
+  /* What is done with the elements, in the order of the steps. */
+  uint32_t steps;
+  /* Factor of all elements, fp16. */
+  uint16_t scale;
+  /* Factor of the results before they become integers, fp16. */
+  uint16_t quantizer;
+  /* Addend to the mean square or the variance, in units of 2^-48. */
+  uint64_t epsilon_bits;
+  /* Bytes from row to row of x. */
+  uint32_t x_stride;
+  /* Bytes from row to row of the addends. */
+  uint32_t addend_stride;
+  /* Rows of fp16. */
+  uint64_t x_address;
+  /* The addends: rows of fp16. */
+  uint64_t addend_address;
+  /* The factors: rows of fp16. Or angles: cosine and sine of each pair. */
+  uint64_t factor_address;
+  /* Bytes from row to row of the factors or angles. */
+  uint32_t factor_stride;
+  /* Bytes from row to row of the results. */
+  uint32_t out_stride;
+  /* Gains of the norm: one row of fp16 for all; of a layer norm one row of pairs of gain and bias. */
+  uint64_t gain_address;
+  /* Where the results go. */
+  uint64_t out_address;
+  /* Elements that count in a softmax: 1 to columns. */
+  uint32_t length;
+  /* 0. */
+  uint8_t reserved_116[12];
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct tender_top_vector_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, rows) == 32, "rows");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, columns) == 36, "columns");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, steps) == 40, "steps");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, scale) == 44, "scale");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, quantizer) == 46, "quantizer");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, epsilon_bits) == 48, "epsilon_bits");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, x_stride) == 56, "x_stride");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, addend_stride) == 60, "addend_stride");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, x_address) == 64, "x_address");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, addend_address) == 72, "addend_address");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, factor_address) == 80, "factor_address");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, factor_stride) == 88, "factor_stride");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, out_stride) == 92, "out_stride");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, gain_address) == 96, "gain_address");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, out_address) == 104, "out_address");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, length) == 112, "length");
+_Static_assert(offsetof(struct tender_top_vector_descriptor, reserved_116) == 116, "reserved_116");
+_Static_assert(sizeof(struct tender_top_vector_descriptor) == 128, "tender_top_vector_descriptor");
+#endif
 #endif

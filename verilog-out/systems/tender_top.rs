@@ -132,7 +132,7 @@ pub const DEPTH_DEPTH_VALUE: u32 = 0x400;
 pub const STEPS: u32 = 0x108;
 /// What it reads as.
 pub const STEPS_STEPS_VALUE: u32 = 0x800;
-/// The vector unit.
+/// Elements of a beat and beats of the longest row of the vector unit.
 pub const VECTOR_CAPS: u32 = 0x10c;
 /// Elements of a beat. Constant.
 pub const VECTOR_CAPS_LANES: u32 = 0x0000ffff;
@@ -142,7 +142,7 @@ pub const VECTOR_CAPS_LANES_VALUE: u32 = 0x8;
 pub const VECTOR_CAPS_MAX_BEATS: u32 = 0xffff0000;
 /// What it reads as.
 pub const VECTOR_CAPS_MAX_BEATS_VALUE: u32 = 0x40;
-/// The vector unit.
+/// The activation, and steps that not every build has.
 pub const FUNCTION: u32 = 0x110;
 /// What the step activate is: 0 GELU, 1 GELU by tanh, 2 SiLU, 3 tanh. Constant.
 pub const FUNCTION_FUNCTION: u32 = 0x000000ff;
@@ -164,3 +164,153 @@ pub const FUNCTION_ROTARY_VALUE: u32 = 0x1;
 pub const SUM_OVERFLOWS: u32 = 0x118;
 /// Results of the job.
 pub const OVERFLOWS: u32 = 0x120;
+
+/// Descriptors of operations, as tables of their fields.
+#[rustfmt::skip]
+pub mod operations {
+    /// A product of matrices.
+    pub mod matmul {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 1;
+        /// Rows of the left matrix and of the results. Right values of this build: 1 to 65535.
+        pub const ROWS: Field = Field::new("rows", 32, 0, 32, Condition::Always);
+        /// Columns of the right matrix and of the results. Right values of this build: 1 to 65535.
+        pub const COLUMNS: Field = Field::new("columns", 36, 0, 32, Condition::Always);
+        /// Channels: columns of the left matrix, and rows of the right one. Right values of this build: 1 to 1024.
+        pub const CHANNELS: Field = Field::new("channels", 40, 0, 32, Condition::Always);
+        /// Entries of the table. Right values of this build: 1 to 2048.
+        pub const STEPS: Field = Field::new("steps", 44, 0, 32, Condition::Always);
+        /// Integers have 8 bits, otherwise 4.
+        pub const INT8: Field = Field::new("int8", 48, 0, 1, Condition::Always);
+        /// The left matrix is not in two's complement.
+        pub const A_UNSIGNED: Field = Field::new("a_unsigned", 48, 1, 1, Condition::Always);
+        /// The right matrix is not in two's complement.
+        pub const B_UNSIGNED: Field = Field::new("b_unsigned", 48, 2, 1, Condition::Always);
+        /// Results are panels of integers, otherwise rows of fp16.
+        pub const INTEGERS: Field = Field::new("integers", 48, 4, 1, Condition::Always);
+        /// Integers of the results are not in two's complement.
+        pub const OUT_UNSIGNED: Field = Field::new("out_unsigned", 48, 5, 1, Condition::Always);
+        /// Negative numbers become 0.
+        pub const RELU: Field = Field::new("relu", 48, 6, 1, Condition::Always);
+        /// Each row has its constants, otherwise each column.
+        pub const PER_ROW: Field = Field::new("per_row", 48, 7, 1, Condition::Always);
+        /// Each doubling ends a partial sum, and partial sums are added outside the array.
+        pub const EXPLICIT: Field = Field::new("explicit", 48, 8, 1, Condition::Built("explicit"));
+        /// An overflow is an error.
+        pub const EXACT: Field = Field::new("exact", 48, 12, 1, Condition::Always);
+        /// Bytes from panel to panel of the left matrix.
+        pub const A_STRIDE: Field = Field::new("a_stride", 56, 0, 32, Condition::Always);
+        /// Bytes from panel to panel of the right matrix.
+        pub const B_STRIDE: Field = Field::new("b_stride", 60, 0, 32, Condition::Always);
+        /// Left matrix: panels of rows.
+        pub const A_ADDRESS: Field = Field::new("a_address", 64, 0, 64, Condition::Always);
+        /// Right matrix: panels of columns.
+        pub const B_ADDRESS: Field = Field::new("b_address", 72, 0, 64, Condition::Always);
+        /// The order of channels, and where sums are doubled: entries of 2 bytes.
+        pub const TABLE_ADDRESS: Field = Field::new("table_address", 80, 0, 64, Condition::Always);
+        /// Constants of each column or row: records of 16 bytes.
+        pub const CONSTANTS_ADDRESS: Field = Field::new("constants_address", 88, 0, 64, Condition::Always);
+        /// Bytes from row to row or panel to panel of the results.
+        pub const OUT_STRIDE: Field = Field::new("out_stride", 96, 0, 32, Condition::Always);
+        /// Where the results go.
+        pub const OUT_ADDRESS: Field = Field::new("out_address", 104, 0, 64, Condition::Always);
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[ROWS, COLUMNS, CHANNELS, STEPS, INT8, A_UNSIGNED, B_UNSIGNED, INTEGERS, OUT_UNSIGNED, RELU, PER_ROW, EXPLICIT, EXACT, A_STRIDE, B_STRIDE, A_ADDRESS, B_ADDRESS, TABLE_ADDRESS, CONSTANTS_ADDRESS, OUT_STRIDE, OUT_ADDRESS];
+    }
+
+    /// Turns fp16 numbers into integers.
+    pub mod pack {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 2;
+        /// Rows. Right values of this build: 1 to 65535.
+        pub const ROWS: Field = Field::new("rows", 32, 0, 32, Condition::Always);
+        /// Elements of a row. Right values of this build: 1 to 65535.
+        pub const COLUMNS: Field = Field::new("columns", 36, 0, 32, Condition::Always);
+        /// Integers have 8 bits, otherwise 4.
+        pub const INT8: Field = Field::new("int8", 48, 0, 1, Condition::Always);
+        /// Integers of the results are not in two's complement.
+        pub const OUT_UNSIGNED: Field = Field::new("out_unsigned", 48, 5, 1, Condition::Always);
+        /// Negative numbers become 0.
+        pub const RELU: Field = Field::new("relu", 48, 6, 1, Condition::Always);
+        /// An overflow is an error.
+        pub const EXACT: Field = Field::new("exact", 48, 12, 1, Condition::Always);
+        /// Bytes from row to row of x.
+        pub const X_STRIDE: Field = Field::new("x_stride", 56, 0, 32, Condition::Always);
+        /// Rows of fp16.
+        pub const X_ADDRESS: Field = Field::new("x_address", 64, 0, 64, Condition::Always);
+        /// Constants of each column: records of 16 bytes.
+        pub const CONSTANTS_ADDRESS: Field = Field::new("constants_address", 88, 0, 64, Condition::Always);
+        /// Bytes from panel to panel of the results.
+        pub const OUT_STRIDE: Field = Field::new("out_stride", 96, 0, 32, Condition::Always);
+        /// Where the results go.
+        pub const OUT_ADDRESS: Field = Field::new("out_address", 104, 0, 64, Condition::Always);
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[ROWS, COLUMNS, INT8, OUT_UNSIGNED, RELU, EXACT, X_STRIDE, X_ADDRESS, CONSTANTS_ADDRESS, OUT_STRIDE, OUT_ADDRESS];
+    }
+
+    /// Rows of fp16 numbers through a list of steps.
+    pub mod vector {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 3;
+        /// Rows. Right values of this build: 1 to 65535.
+        pub const ROWS: Field = Field::new("rows", 32, 0, 32, Condition::Always);
+        /// Elements of a row. Right values of this build: 1 to 512.
+        pub const COLUMNS: Field = Field::new("columns", 36, 0, 32, Condition::Always);
+        /// Multiply by scale.
+        pub const SCALES: Field = Field::new("scales", 40, 0, 1, Condition::Always);
+        /// Add the addends.
+        pub const ADD: Field = Field::new("add", 40, 1, 1, Condition::Always);
+        /// Apply the function that the register FUNCTION names.
+        pub const ACTIVATE: Field = Field::new("activate", 40, 2, 1, Condition::Always);
+        /// Multiply by the factors.
+        pub const MULTIPLY: Field = Field::new("multiply", 40, 3, 1, Condition::Always);
+        /// Norm the row, as kind says.
+        pub const NORM: Field = Field::new("norm", 40, 4, 1, Condition::Always);
+        /// The norm multiplies by the gains.
+        pub const GAIN: Field = Field::new("gain", 40, 5, 1, Condition::And(&Condition::Set("norm"), &Condition::Not(&Condition::Is("kind", 1))));
+        /// Kind of the norm: 0 by the root mean square, 1 softmax, 2 layer norm. Right values of this build: 0 to 2.
+        pub const KIND: Field = Field::new("kind", 40, 6, 2, Condition::Set("norm"));
+        /// Format of the results: 0 fp16, 1 integers of 8 bits, 2 of 4 bits. Right values of this build: 0 to 2.
+        pub const FORMAT: Field = Field::new("format", 40, 8, 2, Condition::Always);
+        /// Rotate pairs of neighbours by the angles.
+        pub const ROTATE: Field = Field::new("rotate", 40, 10, 1, Condition::And(&Condition::Not(&Condition::And(&Condition::Set("norm"), &Condition::Is("kind", 1))), &Condition::Not(&Condition::Set("multiply"))));
+        /// In each row of a softmax one more element counts than in the row before.
+        pub const CAUSAL: Field = Field::new("causal", 40, 11, 1, Condition::And(&Condition::Set("norm"), &Condition::Is("kind", 1)));
+        /// An overflow is an error.
+        pub const EXACT: Field = Field::new("exact", 40, 12, 1, Condition::Always);
+        /// Factor of all elements, fp16.
+        pub const SCALE: Field = Field::new("scale", 44, 0, 16, Condition::Always);
+        /// Factor of the results before they become integers, fp16.
+        pub const QUANTIZER: Field = Field::new("quantizer", 46, 0, 16, Condition::Always);
+        /// Addend to the mean square or the variance, in units of 2^-48.
+        pub const EPSILON: Field = Field::new("epsilon", 48, 0, 40, Condition::Always);
+        /// Bytes from row to row of x.
+        pub const X_STRIDE: Field = Field::new("x_stride", 56, 0, 32, Condition::Always);
+        /// Bytes from row to row of the addends.
+        pub const ADDEND_STRIDE: Field = Field::new("addend_stride", 60, 0, 32, Condition::Always);
+        /// Rows of fp16.
+        pub const X_ADDRESS: Field = Field::new("x_address", 64, 0, 64, Condition::Always);
+        /// The addends: rows of fp16.
+        pub const ADDEND_ADDRESS: Field = Field::new("addend_address", 72, 0, 64, Condition::Always);
+        /// The factors: rows of fp16. Or angles: cosine and sine of each pair.
+        pub const FACTOR_ADDRESS: Field = Field::new("factor_address", 80, 0, 64, Condition::Always);
+        /// Bytes from row to row of the factors or angles.
+        pub const FACTOR_STRIDE: Field = Field::new("factor_stride", 88, 0, 32, Condition::Always);
+        /// Bytes from row to row of the results.
+        pub const OUT_STRIDE: Field = Field::new("out_stride", 92, 0, 32, Condition::Always);
+        /// Gains of the norm: one row of fp16 for all; of a layer norm one row of pairs of gain and bias.
+        pub const GAIN_ADDRESS: Field = Field::new("gain_address", 96, 0, 64, Condition::Always);
+        /// Where the results go.
+        pub const OUT_ADDRESS: Field = Field::new("out_address", 104, 0, 64, Condition::Always);
+        /// Elements that count in a softmax: 1 to columns.
+        pub const LENGTH: Field = Field::new("length", 112, 0, 32, Condition::And(&Condition::Set("norm"), &Condition::Is("kind", 1)));
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[ROWS, COLUMNS, SCALES, ADD, ACTIVATE, MULTIPLY, NORM, GAIN, KIND, FORMAT, ROTATE, CAUSAL, EXACT, SCALE, QUANTIZER, EPSILON, X_STRIDE, ADDEND_STRIDE, X_ADDRESS, ADDEND_ADDRESS, FACTOR_ADDRESS, FACTOR_STRIDE, OUT_STRIDE, GAIN_ADDRESS, OUT_ADDRESS, LENGTH];
+    }
+}

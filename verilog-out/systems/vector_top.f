@@ -30,10 +30,11 @@
 ../modules/dma_bank_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32.v
 ../modules/event_counters_n6_w64_s16.v
 ../modules/job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_b128.v
+../modules/vector_operation_c512.v
 ../modules/operand_check_a64_r24_n16_s32.v
 ../modules/operand_list_i3_a64_r24_n16_s32.v
 ../modules/command_list_n5_t1_c4.v
-../modules/vector_controller_a64_d128_i1_b16_o8_c4_c512.v
+../modules/operation_controller_a64_d128_i1_b16_o8_c4_o5_r4_t1.v
 ../modules/stream_fifo_w133_d14_registers.v
 ../modules/float_mul_fp16_s2_ieee.v
 ../modules/float_add_fp16_s2_ieee.v
@@ -74,4 +75,4 @@
 ../modules/row_packer_l8.v
 ../modules/vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_m2_i2.v
 ../modules/event_counters_n1_w64_s16.v
-../modules/vector_top_a64_d128_i1_b16_o8_c4_b64_k64_w32_silu_m2_a2_t5_m2_i2.v
+../modules/vector_top_a64_d128_i1_b16_o8_c4_k64_w32_b64_silu_m2_a2_t5_m2_i2.v

@@ -74,6 +74,12 @@ impl Condition {
 }
 
 impl Field {
+    /// A field by name, the byte of its member, its lowest bit in there, its bits, and when it means something.
+    #[must_use]
+    pub const fn new(name: &'static str, byte: u32, low: u32, width: u32, when: Condition) -> Self {
+        Self { name, byte, low, width, when }
+    }
+
     /// The largest value that fits.
     #[must_use]
     pub const fn most(&self) -> u64 {

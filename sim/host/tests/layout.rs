@@ -1,87 +1,69 @@
-//! The table of descriptors: its bytes, and the C header that is made of it.
+//! Fields of descriptors: the bytes of each, and what must be 0.
 
-use std::collections::BTreeSet;
-
-use host::kelle::layout as kelle;
-use host::kllm::layout as kllm;
-use host::layout::{c_header, header};
-use host::tender::layout as tender;
-use host::titanus::layout as titanus;
-use host::vector::layout as vector;
+use host::layout::{Condition, Field, check_reserved, header};
+use host::vector::operations::vector;
 use host::{Descriptor, ErrorCode};
 
-#[test]
-fn the_c_header_is_the_committed_one() {
-    let committed = include_str!("../include/snbz_descriptors.h");
-    let remedy = "run `cargo run -p senbazuru-host --example c_header >sim/host/include/snbz_descriptors.h`";
-    assert!(committed == c_header(), "the header does not say what the table does: {remedy}");
-}
-
-#[test]
-fn fields_are_side_by_side() {
-    let accelerators = [tender::OPERATIONS, kllm::OPERATIONS, kelle::OPERATIONS, titanus::OPERATIONS];
-    let operations = accelerators.iter().flat_map(|operations| operations.iter());
-    for fields in operations.map(|operation| operation.fields).chain([vector::FIELDS]) {
-        let mut at = 0;
-        let mut names = BTreeSet::new();
-        for field in header::FIELDS.iter().chain(fields) {
-            assert_eq!(field.offset, at, "{}", field.name);
-            assert!(field.offset.is_multiple_of(field.bytes), "a C compiler would leave a gap before {}", field.name);
-            assert!(names.insert(field.name) && !field.meaning.is_empty(), "{}", field.name);
-            at += field.bytes;
-            if field.name == header::TAG_ADDRESS.name {
-                assert_eq!(at, header::BYTES);
-            }
-        }
-        assert_eq!((at, Descriptor::BYTES), (vector::BYTES, vector::BYTES));
-    }
-}
-
-/// Every field alone, at the bytes of the specification's table.
+/// Fields alone, at the places that the specification names.
 #[test]
 fn the_table() {
-    let table: [(&str, usize, usize); 27] = [
-        ("magic", 0, 4),
-        ("version", 4, 1),
-        ("opcode", 5, 1),
-        ("flags", 6, 2),
-        ("next", 8, 8),
-        ("tag", 16, 4),
-        ("reserved", 20, 4),
-        ("tag_address", 24, 8),
-        ("rows", 32, 4),
-        ("columns", 36, 4),
-        ("steps", 40, 4),
-        ("scale", 44, 2),
-        ("quantizer", 46, 2),
-        ("epsilon", 48, 8),
-        ("x_stride", 56, 4),
-        ("addend_stride", 60, 4),
-        ("x_address", 64, 8),
-        ("addend_address", 72, 8),
-        ("factor_address", 80, 8),
-        ("factor_stride", 88, 4),
-        ("out_stride", 92, 4),
-        ("gain_address", 96, 8),
-        ("out_address", 104, 8),
-        ("length", 112, 4),
-        ("zero_0", 116, 4),
-        ("zero_1", 120, 8),
-        ("", 128, 0),
+    let table: [(&str, u32, u32, u32); 12] = [
+        ("magic", 0, 0, 32),
+        ("opcode", 5, 0, 8),
+        ("flags", 6, 0, 16),
+        ("tag_address", 24, 0, 64),
+        ("rows", 32, 0, 32),
+        ("gain", 40, 5, 1),
+        ("kind", 40, 6, 2),
+        ("quantizer", 46, 0, 16),
+        ("epsilon", 48, 0, 40),
+        ("x_address", 64, 0, 64),
+        ("out_stride", 92, 0, 32),
+        ("length", 112, 0, 32),
     ];
-    let fields: Vec<_> = header::FIELDS.iter().chain(vector::FIELDS).collect();
-    assert_eq!(fields.len() + 1, table.len());
-    for (field, (name, from, bytes)) in fields.into_iter().zip(table) {
-        let mut all = [0xaa; 128];
-        let value = 0x0102_0304_0506_0708 & field.most();
-        field.put(&mut all, value);
-        let mut expected = [0xaa; 128];
-        expected[from..from + bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
-        assert_eq!((field.name, all), (name, expected));
-        assert_eq!(field.get(&all), value);
+    for (name, byte, low, width) in table {
+        let found = header::FIELDS.iter().chain(vector::FIELDS).find(|field| field.name == name).unwrap();
+        for background in [0u8, 0xff] {
+            let mut all = [background; 128];
+            let value = 0x9192_9394_9596_9798 & found.most();
+            found.put(&mut all, value);
+            let first = 8 * byte + low;
+            for bit in 0..8 * 128u32 {
+                let expected = match bit.checked_sub(first).filter(|place| *place < width) {
+                    Some(place) => value >> place & 1 == 1,
+                    None => background != 0,
+                };
+                assert_eq!(all[bit as usize / 8] >> (bit % 8) & 1 == 1, expected, "{name}, bit {bit}");
+            }
+            assert_eq!(found.get(&all), value);
+        }
     }
     let new = Descriptor::new(7);
     assert_eq!((&new.bytes()[..6], &new.bytes()[6..]), (&b"SNBZ\x01\x07"[..], &[0; 122][..]));
+}
+
+#[test]
+fn what_must_be_zero_is_told_by_name() {
+    const A: Field = Field::new("a", 32, 0, 1, Condition::Always);
+    const B: Field = Field::new("b", 32, 1, 2, Condition::And(&Condition::Set("a"), &Condition::Built("part")));
+    const C: Field = Field::new("c", 36, 0, 32, Condition::Or(&Condition::Is("b", 2), &Condition::Opcode(7)));
+    let fields = [A, B, C];
+    let check = |opcode, values: [u64; 3], built| {
+        let mut d = Descriptor::new(opcode);
+        fields.into_iter().zip(values).for_each(|(field, value)| d.set(field, value));
+        check_reserved(d.bytes(), &fields, &|part| built && part == "part").map_err(|e| (e.code, e.field.into_owned()))
+    };
+    let wrong = |field: &str| Err((ErrorCode::Reserved, field.to_owned()));
+    assert_eq!(check(1, [1, 3, 0], true), Ok(()));
+    assert_eq!(check(1, [1, 2, 5], true), Ok(()));
+    assert_eq!(check(7, [0, 0, 5], true), Ok(()));
+    assert_eq!(check(1, [0, 3, 0], true), wrong("b"));
+    assert_eq!(check(1, [1, 3, 0], false), wrong("b"));
+    assert_eq!(check(1, [1, 3, 5], true), wrong("c"));
+    let mut bytes = *Descriptor::new(1).bytes();
+    bytes[32] = 8;
+    let found = check_reserved(&bytes, &fields, &|_| true).unwrap_err();
+    assert_eq!((found.code, &*found.field), (ErrorCode::Reserved, "bit 3 of byte 32"));
 }
 
 #[test]

@@ -47,11 +47,11 @@ impl Caps {
         device.identify_as(r::VERSION_ACCELERATOR_VALUE)?;
         let (store, cells) = (device.read(r::CAPS_STORE)?, device.read(r::CAPS_MACRO)?);
         let (cache, context) = (device.read(r::CAPS_CACHE)?, device.read(r::CAPS_CONTEXT)?);
-        let (unit, function) = (device.read(r::CAPS)?, device.read(r::FUNCTION)?);
+        let (unit, function) = (device.read(r::VECTOR_CAPS)?, device.read(r::FUNCTION)?);
         let vector = vector::Caps {
             opcode: layout::VECTOR_VALUE,
-            lanes: field(unit, r::CAPS_LANES),
-            max_beats: field(unit, r::CAPS_MAX_BEATS),
+            lanes: field(unit, r::VECTOR_CAPS_LANES),
+            max_beats: field(unit, r::VECTOR_CAPS_MAX_BEATS),
             function: function & r::FUNCTION_FUNCTION,
             units: vector::Units::of(function),
         };

@@ -22,8 +22,8 @@ fn registers_of_the_model() {
         (r::CAPS_CONTEXT, r::CAPS_CONTEXT_TOKENS, CAPS.context),
         (r::CAPS_CONTEXT, r::CAPS_CONTEXT_BUFFER, CAPS.buffer),
         (r::LINK, r::LINK_LINKED, CAPS.links.into()),
-        (r::CAPS, r::CAPS_LANES, CAPS.vector.lanes),
-        (r::CAPS, r::CAPS_MAX_BEATS, CAPS.vector.max_beats),
+        (r::VECTOR_CAPS, r::VECTOR_CAPS_LANES, CAPS.vector.lanes),
+        (r::VECTOR_CAPS, r::VECTOR_CAPS_MAX_BEATS, CAPS.vector.max_beats),
         (r::FUNCTION, r::FUNCTION_FUNCTION, CAPS.vector.function),
     ];
     for (offset, mask, expected) in fields {
