@@ -83,6 +83,12 @@
 //! | 3 | a tool is missing |
 //! | 4 | no answer: a tool was killed, or ran out of time, memory or disk; another run may succeed |
 
+// Generated files name the crate as its users do.
+#[cfg(feature = "standard")]
+extern crate host as senbazuru_host;
+
+#[cfg(feature = "standard")]
+pub mod accelerators;
 pub mod catalogue;
 mod commands;
 pub mod coverage;

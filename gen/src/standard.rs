@@ -9,6 +9,7 @@ use hdl::accelerators::vector::VectorTop;
 use hdl::blocks::{baselines::*, common::*, kelle::*, kllm::*, tender::*, titanus::*};
 use testbenches::{baselines, common, kelle, kllm, systems, tender, titanus};
 
+use crate::accelerators::reduce;
 use crate::catalogue::{Catalogue, Line};
 
 impl Catalogue {
@@ -108,6 +109,7 @@ impl Catalogue {
             .block::<OutlierPeGroup>("baselines", baselines::outlier_pe_group::bench)
             .block::<BitSerialPe>("baselines", baselines::bit_serial_pe::bench)
             .block::<VectorTop>("systems", systems::vector_top::bench)
+            .block::<reduce::ReduceTop>("systems", reduce::bench)
             .block::<ExecutionController>("systems", systems::execution_controller::bench)
             .block::<OutlierShare>("systems", systems::outlier_share::bench)
             .block::<OutlierMask>("systems", systems::outlier_mask::bench)

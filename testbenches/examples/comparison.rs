@@ -4,11 +4,11 @@
 
 use anyhow::{Context, bail};
 use hdl::accelerators::kelle::{AttentionSpec, KelleSpec, KelleTop};
-use hdl::accelerators::top::TopParameters;
-use hdl::accelerators::vector::VectorParameters;
 use hdl::accelerators::kllm::{KllmSpec, KllmTop};
 use hdl::accelerators::tender::TenderTop;
 use hdl::accelerators::titanus::{TitanusCore, TitanusSpec};
+use hdl::accelerators::top::TopParameters;
+use hdl::accelerators::vector::VectorParameters;
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use hdl::blocks::tender::MultiScaleArray;
 use hdl::blocks::titanus::{DcimCells, DcimImplementation, DcimLinear, DcimMacro};
@@ -33,11 +33,19 @@ fn axi() -> AxiSpec {
 
 /// The paper's array on a bus of 64 bytes.
 fn tender_block() -> TenderTop {
-    TenderTop { bus: TopParameters {
-        axi: axi(),
-        dma: DmaSpec { burst_beats: 8, ..DmaSpec::default() },
-        read_beats: BEATS, ..TopParameters::default()}, vector: VectorParameters {
-        max_beats: 256, ..VectorParameters::all()}, array: MultiScaleArray { rows: 64, columns: 64, ..MultiScaleArray::default() }, depth: 4096, steps: 8192, ..TenderTop::default() }
+    TenderTop {
+        bus: TopParameters {
+            axi: axi(),
+            dma: DmaSpec { burst_beats: 8, ..DmaSpec::default() },
+            read_beats: BEATS,
+            ..TopParameters::default()
+        },
+        vector: VectorParameters { max_beats: 256, ..VectorParameters::all() },
+        array: MultiScaleArray { rows: 64, columns: 64, ..MultiScaleArray::default() },
+        depth: 4096,
+        steps: 8192,
+        ..TenderTop::default()
+    }
 }
 
 /// The paper's lanes on a bus of 64 bytes.
@@ -52,7 +60,13 @@ fn kllm_block() -> KllmTop {
         kmax: 256,
         ..KllmSpec::default()
     };
-    KllmTop { bus: TopParameters { axi: axi(), read_beats: BEATS, ..TopParameters::default()}, vector: VectorParameters { max_beats: 256, ..VectorParameters::all()}, product, orizuru: 4096, ..KllmTop::default() }
+    KllmTop {
+        bus: TopParameters { axi: axi(), read_beats: BEATS, ..TopParameters::default() },
+        vector: VectorParameters { max_beats: 256, ..VectorParameters::all() },
+        product,
+        orizuru: 4096,
+        ..KllmTop::default()
+    }
 }
 
 /// Tokens that a head of Kelle keeps: 32 heads of one sequence take 4,096 rows.
@@ -64,7 +78,14 @@ fn kelle_block() -> KelleTop {
     let attention =
         AttentionSpec { spec: spec.clone(), heads: 3, slots: BUDGET, width: 128, group: 4, ..AttentionSpec::default() };
     let dma = DmaSpec { burst_beats: 8, ..DmaSpec::default() };
-    KelleTop { vector: VectorParameters { max_beats: 256, ..VectorParameters::all()}, dma, spec, attention, read_beats: BEATS, ..KelleTop::default() }
+    KelleTop {
+        vector: VectorParameters { max_beats: 256, ..VectorParameters::all() },
+        dma,
+        spec,
+        attention,
+        read_beats: BEATS,
+        ..KelleTop::default()
+    }
 }
 
 /// Tokens of Titanus' context. The streams of 4,096 tokens would take more blocks than an area has.
@@ -80,7 +101,12 @@ fn titanus_block() -> TitanusCore {
         TitanusSpec { store, constants: 11_008, lanes: 32, tiles: 128, context: CONTEXT, ..TitanusSpec::default() };
     // A row of weights is a burst, so as many have to be open as the latency has cycles.
     let dma = DmaSpec { burst_beats: 8, outstanding: 32, ..DmaSpec::default() };
-    TitanusCore { bus: TopParameters { axi: axi(), dma, read_beats: BEATS, ..TopParameters::default()}, vector: VectorParameters { max_beats: 256, ..VectorParameters::all()}, spec, ..TitanusCore::default() }
+    TitanusCore {
+        bus: TopParameters { axi: axi(), dma, read_beats: BEATS, ..TopParameters::default() },
+        vector: VectorParameters { max_beats: 256, ..VectorParameters::all() },
+        spec,
+        ..TitanusCore::default()
+    }
 }
 
 /// The tables between the marks of the page, and the points of the curves.

@@ -22,10 +22,18 @@ const LATENCY: u32 = 20;
 
 /// A square array on a bus that brings it a word in each cycle. It can hold so many beats of each operand.
 fn block(size: u32, beats: u32) -> TenderTop {
-    TenderTop { bus: TopParameters {
-        axi: AxiSpec { address_width: 40, data_width: (8 * size).clamp(32, 512), id_width: 1 },
-        dma: DmaSpec { burst_beats: 8, ..DmaSpec::default() },
-        read_beats: beats, ..TopParameters::default()}, array: MultiScaleArray { rows: size, columns: size, ..MultiScaleArray::default() }, depth: 576, steps: 600, ..TenderTop::default() }
+    TenderTop {
+        bus: TopParameters {
+            axi: AxiSpec { address_width: 40, data_width: (8 * size).clamp(32, 512), id_width: 1 },
+            dma: DmaSpec { burst_beats: 8, ..DmaSpec::default() },
+            read_beats: beats,
+            ..TopParameters::default()
+        },
+        array: MultiScaleArray { rows: size, columns: size, ..MultiScaleArray::default() },
+        depth: 576,
+        steps: 600,
+        ..TenderTop::default()
+    }
 }
 
 fn main() -> anyhow::Result<()> {

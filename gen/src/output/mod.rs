@@ -5,8 +5,8 @@
 
 mod bundle;
 mod earlier;
-mod package;
 mod host;
+mod package;
 mod templates;
 pub(crate) use templates::{bug, environment};
 

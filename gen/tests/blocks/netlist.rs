@@ -4,11 +4,11 @@ use std::fs;
 use test_tag::tag;
 
 use hdl::accelerators::kelle::KelleTop;
-use hdl::accelerators::top::TopParameters;
-use hdl::accelerators::vector::VectorParameters;
 use hdl::accelerators::kllm::{KllmSpec, KllmTop};
 use hdl::accelerators::tender::{TenderLane, TenderTop};
 use hdl::accelerators::titanus::{TitanusCore, TitanusSpec};
+use hdl::accelerators::top::TopParameters;
+use hdl::accelerators::vector::VectorParameters;
 use hdl::accelerators::vector::VectorTop;
 use hdl::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
 use hdl::blocks::common::{AxiSpec, DmaSpec};
@@ -91,7 +91,16 @@ fn vector_top_runs_jobs_in_cells() {
 #[test]
 #[ignore = "minutes: synthesis and simulation of a whole accelerator in cells"]
 fn tender_top_runs_jobs_in_cells() {
-    let block = TenderTop { bus: narrow(), vector: bare(), array: MultiScaleArray { rows: 4, columns: 4, ..MultiScaleArray::default() }, depth: 8, steps: 16, strip: 32, result: TenderLane { mul_stages: 0, add_stages: 0, to_int_stages: 0, ..TenderLane::default() }, ..TenderTop::default() };
+    let block = TenderTop {
+        bus: narrow(),
+        vector: bare(),
+        array: MultiScaleArray { rows: 4, columns: 4, ..MultiScaleArray::default() },
+        depth: 8,
+        steps: 16,
+        strip: 32,
+        result: TenderLane { mul_stages: 0, add_stages: 0, to_int_stages: 0, ..TenderLane::default() },
+        ..TenderTop::default()
+    };
     let (design, cells) = mapped(&block);
     println!("{cells} cells");
     assert!(cells > 10_000, "{cells} cells are no accelerator");
@@ -104,7 +113,10 @@ fn tender_top_runs_jobs_in_cells() {
 #[test]
 #[ignore = "minutes: synthesis and simulation of a whole accelerator in cells"]
 fn kllm_top_runs_jobs_in_cells() {
-    let block = KllmTop { bus: narrow(), vector: bare(), product: KllmSpec {
+    let block = KllmTop {
+        bus: narrow(),
+        vector: bare(),
+        product: KllmSpec {
             lanes: 1,
             columns: 32,
             inputs: 2,
@@ -114,7 +126,9 @@ fn kllm_top_runs_jobs_in_cells() {
             kmax: 1,
             outputs: 1,
             ..KllmSpec::default()
-        }, ..KllmTop::default() };
+        },
+        ..KllmTop::default()
+    };
     let (design, cells) = mapped(&block);
     println!("{cells} cells");
     assert!(cells > 10_000, "{cells} cells are no accelerator");
@@ -150,7 +164,10 @@ fn kelle_top_runs_jobs_in_cells() {
 fn titanus_core_runs_jobs_in_cells() {
     let cells = DcimCells { inputs: 4, outputs: 2, ..DcimCells::default() };
     let tile = DcimMacro { cells, ..DcimMacro::default() };
-    let block = TitanusCore { bus: narrow(), vector: bare(), spec: TitanusSpec {
+    let block = TitanusCore {
+        bus: narrow(),
+        vector: bare(),
+        spec: TitanusSpec {
             store: DcimLinear { tile, rows: 1, columns: 2, load: 2, drain: 2 },
             constants: 8,
             lanes: 2,
@@ -158,7 +175,9 @@ fn titanus_core_runs_jobs_in_cells() {
             levels: 2,
             context: 4,
             buffer: 2,
-        }, ..TitanusCore::default() };
+        },
+        ..TitanusCore::default()
+    };
     let (design, cells) = mapped(&block);
     println!("{cells} cells");
     assert!(cells > 10_000, "{cells} cells are no accelerator");

@@ -22,12 +22,7 @@ pub struct Refusal {
 impl Refusal {
     /// A refusal with `code` of a field that has `value`, where the hardware accepts what is `expected`.
     #[must_use]
-    pub fn new(
-        code: ErrorCode,
-        field: &'static str,
-        value: impl Into<String>,
-        expected: impl Into<String>,
-    ) -> Self {
+    pub fn new(code: ErrorCode, field: &'static str, value: impl Into<String>, expected: impl Into<String>) -> Self {
         Self { code, field: field.into(), value: value.into(), expected: expected.into() }
     }
 }

@@ -58,7 +58,8 @@ impl Condition {
     /// Whether it holds for a descriptor with these fields. `built` says which parts the device has.
     #[must_use]
     pub fn holds(&self, descriptor: &[u8], fields: &[Field], built: &dyn Fn(&str) -> bool) -> bool {
-        let value = |name: &str| fields.iter().find(|field| field.name == name).map_or(0, |field| field.get(descriptor));
+        let value =
+            |name: &str| fields.iter().find(|field| field.name == name).map_or(0, |field| field.get(descriptor));
         let holds = |condition: &Self| condition.holds(descriptor, fields, built);
         match self {
             Self::Always => true,

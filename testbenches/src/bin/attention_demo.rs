@@ -27,10 +27,21 @@ const WINDOW: Window = Window { base: 0x10_0000, limit: 0x3f_ffff, address_width
 
 /// 8 x 8 PEs of 4 bits on a bus of 8 bytes; a panel and a row hold the model's width, 576.
 fn small() -> TenderTop {
-    TenderTop { bus: TopParameters {
-        axi: AxiSpec { address_width: 40, data_width: 64, id_width: 1 }, ..TopParameters::default()}, vector: VectorParameters {
-        max_beats: 144,
-        units: RowUnits { layer_norm: false, ..RowUnits::all() }, ..VectorParameters::all()}, array: MultiScaleArray { rows: 8, columns: 8, ..MultiScaleArray::default() }, depth: 576, steps: 640, ..TenderTop::default() }
+    TenderTop {
+        bus: TopParameters {
+            axi: AxiSpec { address_width: 40, data_width: 64, id_width: 1 },
+            ..TopParameters::default()
+        },
+        vector: VectorParameters {
+            max_beats: 144,
+            units: RowUnits { layer_norm: false, ..RowUnits::all() },
+            ..VectorParameters::all()
+        },
+        array: MultiScaleArray { rows: 8, columns: 8, ..MultiScaleArray::default() },
+        depth: 576,
+        steps: 640,
+        ..TenderTop::default()
+    }
 }
 
 /// Least share, and how it is drawn.

@@ -41,13 +41,13 @@ fn facts(block: &KllmTop) -> Facts<Work> {
     let caps = lanes.lanes | lanes.columns << 8 | lanes.inputs << 20;
     Facts {
         number: 3,
-        bus: bus_of(&block.axi, block.ports),
+        bus: bus_of(&block.bus.axi, block.bus.ports),
         constants: vec![
             (0x100, caps.into()),
             (0x104, (lanes.buffer << 16 | lanes.groups << 8 | lanes.centroid_bits).into()),
             (0x108, (lanes.depth * lanes.inputs).into()),
             (0x10c, (lanes.kmax << 16 | block.orizuru).into()),
-            (0x110, (block.max_beats << 16 | unit.lanes()).into()),
+            (0x110, (block.vector.max_beats << 16 | unit.lanes()).into()),
             (0x114, function_register(&unit)),
         ],
         counters: vec![
@@ -93,7 +93,7 @@ pub fn golden_of(block: &KllmTop) -> anyhow::Result<Golden> {
         depth: lanes.depth,
         orizuru: block.orizuru,
         kmax: lanes.kmax,
-        vector: shape_of(&block.vector(), &block.axi),
+        vector: shape_of(&block.vector(), &block.bus.axi),
     })
     .map_err(anyhow::Error::msg)
 }

@@ -45,12 +45,12 @@ fn facts(block: &TenderTop) -> Facts<Operation> {
     let caps = array.rows | array.columns << 16 | 1 << 25 | array.pe.operand_width << 26 | explicit;
     Facts {
         number: 2,
-        bus: bus_of(&block.axi, block.ports),
+        bus: bus_of(&block.bus.axi, block.bus.ports),
         constants: vec![
             (0x100, caps.into()),
             (0x104, block.depth.into()),
             (0x108, block.steps.into()),
-            (0x10c, (block.max_beats << 16 | unit.lanes()).into()),
+            (0x10c, (block.vector.max_beats << 16 | unit.lanes()).into()),
             (0x110, function_register(&unit)),
         ],
         counters: vec![
@@ -94,7 +94,7 @@ pub fn golden_of(block: &TenderTop) -> anyhow::Result<Golden> {
         depth: block.depth,
         steps: block.steps,
         explicit: block.explicit,
-        vector: shape_of(&block.vector(), &block.axi),
+        vector: shape_of(&block.vector(), &block.bus.axi),
     })
     .map_err(anyhow::Error::msg)
 }

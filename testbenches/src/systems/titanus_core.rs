@@ -10,7 +10,7 @@ pub mod timing;
 use golden::common::shell::job_controller::Limits;
 use golden::systems::memory::SparseMemory;
 use golden::systems::titanus_core::{Report, Shape, TitanusCore as Golden, Traffic, Work};
-use hdl::accelerators::titanus::{ACCELERATOR, TitanusCore};
+use hdl::accelerators::titanus::TitanusCore;
 use hdl::accelerators::vector::VectorParameters;
 use hdl::blocks::common::AxiSpec;
 use host::titanus::{Caps, layout};
@@ -42,7 +42,8 @@ pub fn bench(p: &TitanusCore) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// A core for one head of SmolLM2-135M: three projections from 576 to 64 in macros of the paper's size, 64 tokens of context.
 #[must_use]
 pub fn head_core() -> TitanusCore {
-    let mut core = TitanusCore { vector: VectorParameters { max_beats: 72, ..VectorParameters::all()}, ..TitanusCore::default() };
+    let mut core =
+        TitanusCore { vector: VectorParameters { max_beats: 72, ..VectorParameters::all() }, ..TitanusCore::default() };
     let spec = &mut core.spec;
     (spec.store.rows, spec.store.columns) = (3, 6);
     (spec.constants, spec.lanes, spec.tiles, spec.levels, spec.context, spec.buffer) = (256, 16, 4, 16, 64, 16);
@@ -87,17 +88,17 @@ fn facts(block: &TitanusCore) -> Facts<Work> {
     let (spec, unit) = (&block.spec, block.vector());
     let cells = &spec.store.tile.cells;
     let counts = |count: fn(&Report) -> u64| Box::new(count);
-    let bus_bytes = u64::from(block.axi.data_width / 8);
+    let bus_bytes = u64::from(block.bus.axi.data_width / 8);
     Facts {
-        number: ACCELERATOR.into(),
-        bus: bus_of(&block.axi, block.ports),
+        number: 4,
+        bus: bus_of(&block.bus.axi, block.bus.ports),
         constants: vec![
             (0x100, (spec.store.rows | spec.store.columns << 8).into()),
             (0x104, (cells.inputs | cells.outputs << 16).into()),
             (0x108, spec.constants.into()),
             (0x10c, (spec.lanes | spec.tiles << 8 | (spec.levels % 256) << 24).into()),
             (0x110, (spec.context | spec.buffer << 16).into()),
-            (0x114, (block.max_beats << 16 | unit.lanes()).into()),
+            (0x114, (block.vector.max_beats << 16 | unit.lanes()).into()),
             (0x118, function_register(&unit)),
         ],
         counters: vec![
@@ -147,7 +148,7 @@ pub fn golden_of(block: &TitanusCore) -> anyhow::Result<Golden> {
         context: spec.context,
         buffer: spec.buffer,
         links: block.links == 1,
-        vector: shape_of(&block.vector(), &block.axi),
+        vector: shape_of(&block.vector(), &block.bus.axi),
     })
     .map_err(anyhow::Error::msg)
 }
@@ -163,7 +164,7 @@ pub fn traffic(block: &TitanusCore, window: Window, jobs: &[Job]) -> anyhow::Res
         let limits = Limits { base: window.base, limit: window.limit, max_descriptors: job.descriptors };
         let report = golden.run(limits, job.address, &mut memory);
         anyhow::ensure!(report.end.code == 0, "a job ends with error {}", report.end.code);
-        Ok(report.traffic(u64::from(block.axi.data_width / 8)))
+        Ok(report.traffic(u64::from(block.bus.axi.data_width / 8)))
     };
     jobs.iter().map(one).collect()
 }

@@ -31,7 +31,7 @@ pub fn bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
     sim::kit::bench(p, move |sim, run| {
         sim.reset(2)?;
         let mut player = Player::new(golden_of(&block), facts(&block), sim, run)?;
-        let shape = shape_of(&block.engine(), &block.axi);
+        let shape = shape_of(&block.engine(), &block.bus.axi);
         for number in 0..run.vectors() {
             player.job(sim, run, number, |rng| program::draw(rng, &shape, 3))?;
             player.changed_jobs(sim, run, |rng| program::draw(rng, &shape, 1))?;
@@ -43,8 +43,8 @@ pub fn bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// How long the parts of a block take with a memory that answers after `latency` cycles.
 #[must_use]
 pub fn timing(block: &VectorTop, latency: u32) -> Timing {
-    let beats = (block.read_beats, block.write_beats);
-    let shell = shell((&block.axi, block.ports as usize, READERS), &block.dma, beats, latency);
+    let beats = (block.bus.read_beats, block.bus.write_beats);
+    let shell = shell((&block.bus.axi, block.bus.ports as usize, READERS), &block.bus.dma, beats, latency);
     Timing { shell, unit: unit(&block.engine().unit()) }
 }
 
@@ -71,14 +71,14 @@ pub fn cycles_bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// Registers of its own.
 fn facts(block: &VectorTop) -> Facts<Operation> {
     let lanes = u64::from(block.engine().lanes());
-    let caps = u64::from(block.max_beats) << 16 | lanes;
+    let caps = u64::from(block.vector.max_beats) << 16 | lanes;
     let beats = move |report: &Report| {
         let of = |e: &Executed| e.operation.x.rows * e.operation.columns.div_ceil(lanes);
         report.executed.iter().map(of).sum()
     };
     Facts {
         number: 1,
-        bus: bus_of(&block.axi, block.ports),
+        bus: bus_of(&block.bus.axi, block.bus.ports),
         constants: vec![(0x100, caps), (0x104, function_register(&block.engine()))],
         counters: vec![
             Counter { name: "COMPUTE_CYCLES", register: register::COMPUTE_CYCLES, expected: Box::new(beats) },
@@ -110,7 +110,7 @@ fn units_of(engine: &VectorEngine) -> Units {
 /// The golden model of an accelerator.
 #[must_use]
 pub fn golden_of(block: &VectorTop) -> Golden {
-    Golden::new(shape_of(&block.engine(), &block.axi))
+    Golden::new(shape_of(&block.engine(), &block.bus.axi))
 }
 
 /// The values of the registers for an accelerator's vector engine, one of several engines.

@@ -42,7 +42,12 @@ fn block() -> KelleTop {
         retention_model: true,
         ..AttentionSpec::default()
     };
-    KelleTop { vector: VectorParameters { max_beats: 16, ..VectorParameters::all()}, spec, attention, ..KelleTop::default() }
+    KelleTop {
+        vector: VectorParameters { max_beats: 16, ..VectorParameters::all() },
+        spec,
+        attention,
+        ..KelleTop::default()
+    }
 }
 
 /// Queries, keys, values of all heads, then their attention; head by head; head by head with values after the scores.

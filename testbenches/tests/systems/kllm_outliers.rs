@@ -35,7 +35,13 @@ fn block() -> KllmTop {
         ..KllmSpec::default()
     };
     let axi = AxiSpec { address_width: 40, data_width: 512, id_width: 1 };
-    KllmTop { bus: TopParameters { axi, ..TopParameters::default()}, vector: VectorParameters { max_beats: 128, ..VectorParameters::all()}, product, orizuru: 4096, ..KllmTop::default() }
+    KllmTop {
+        bus: TopParameters { axi, ..TopParameters::default() },
+        vector: VectorParameters { max_beats: 128, ..VectorParameters::all() },
+        product,
+        orizuru: 4096,
+        ..KllmTop::default()
+    }
 }
 
 /// Cycles of a panel's product with so many tokens, each with so many outliers a side at random positions.

@@ -140,7 +140,8 @@ fn four_groups() {
     let spec = KllmTop::configurations().swap_remove(1);
     let product = KllmSpec { lanes: 8, columns: 16, groups: 4, ..spec.product.clone() };
     for ports in [2, 6] {
-        let block = KllmTop { bus: TopParameters { ports, ..spec.bus.clone() }, product: product.clone(), ..spec.clone() };
+        let block =
+            KllmTop { bus: TopParameters { ports, ..spec.bus.clone() }, product: product.clone(), ..spec.clone() };
         run(&block, bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
         run(&block, timing::bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
     }

@@ -69,11 +69,16 @@ fn faults_of_other_ports_are_found() {
 
 /// Two lanes.
 fn vector(ports: u32) -> VectorTop {
-    VectorTop { bus: TopParameters {
-        axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
-        dma: DmaSpec { burst_beats: 4, ..DmaSpec::default() },
-        ports, ..TopParameters::default()}, vector: VectorParameters {
-        max_beats: 16, ..VectorParameters::default()}, ..VectorTop::default() }
+    VectorTop {
+        bus: TopParameters {
+            axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
+            dma: DmaSpec { burst_beats: 4, ..DmaSpec::default() },
+            ports,
+            ..TopParameters::default()
+        },
+        vector: VectorParameters { max_beats: 16, ..VectorParameters::default() },
+        ..VectorTop::default()
+    }
 }
 
 /// Rows of 20 elements through all operands: elements, addends, factors and gains are read by the readers 0 to 3.

@@ -40,29 +40,50 @@ fn all_small_configurations() {
 
 /// Smallest or odd parameters: one burst at a time, buffers of one burst, registers wherever they are allowed.
 fn tight() -> TenderTop {
-    TenderTop { bus: TopParameters {
-        axi: AxiSpec { address_width: 40, data_width: 64, id_width: 1 },
-        dma: DmaSpec { burst_beats: 2, outstanding: 1, commands: 2, ..DmaSpec::default() },
-        read_beats: 3,
-        write_beats: 2, ..TopParameters::default()}, vector: VectorParameters {
-        max_beats: 9,
-        lane: VectorLane { apart: true, mul_stages: 0, add_stages: 1, table_stages: 3, ..VectorLane::default() },
-        requantize: RequantizeLane { mul_stages: 1, int_stages: 0, apart: true }, ..VectorParameters::all()}, array: MultiScaleArray {
+    TenderTop {
+        bus: TopParameters {
+            axi: AxiSpec { address_width: 40, data_width: 64, id_width: 1 },
+            dma: DmaSpec { burst_beats: 2, outstanding: 1, commands: 2, ..DmaSpec::default() },
+            read_beats: 3,
+            write_beats: 2,
+            ..TopParameters::default()
+        },
+        vector: VectorParameters {
+            max_beats: 9,
+            lane: VectorLane { apart: true, mul_stages: 0, add_stages: 1, table_stages: 3, ..VectorLane::default() },
+            requantize: RequantizeLane { mul_stages: 1, int_stages: 0, apart: true },
+            ..VectorParameters::all()
+        },
+        array: MultiScaleArray {
             rows: 8,
             columns: 4,
             pe: TenderPe { drain: Drain::Single, pipelined: true, ..TenderPe::default() },
             ..MultiScaleArray::default()
-        }, depth: 33, steps: 70, strip: 32, ..TenderTop::default() }
+        },
+        depth: 33,
+        steps: 70,
+        strip: 32,
+        ..TenderTop::default()
+    }
 }
 
 /// A bus that is far wider than the words of the array.
 fn wide() -> TenderTop {
-    TenderTop { bus: TopParameters {
-        axi: AxiSpec { address_width: 64, data_width: 512, id_width: 1 },
-        dma: DmaSpec { burst_beats: 1, outstanding: 3, ..DmaSpec::default() },
-        read_beats: 2,
-        write_beats: 5, ..TopParameters::default()}, vector: VectorParameters {
-        max_beats: 4, ..VectorParameters::all()}, array: MultiScaleArray { rows: 4, columns: 8, ..MultiScaleArray::default() }, depth: 100, steps: 40, strip: 96, ..TenderTop::default() }
+    TenderTop {
+        bus: TopParameters {
+            axi: AxiSpec { address_width: 64, data_width: 512, id_width: 1 },
+            dma: DmaSpec { burst_beats: 1, outstanding: 3, ..DmaSpec::default() },
+            read_beats: 2,
+            write_beats: 5,
+            ..TopParameters::default()
+        },
+        vector: VectorParameters { max_beats: 4, ..VectorParameters::all() },
+        array: MultiScaleArray { rows: 4, columns: 8, ..MultiScaleArray::default() },
+        depth: 100,
+        steps: 40,
+        strip: 96,
+        ..TenderTop::default()
+    }
 }
 
 /// Jobs of all kinds take the cycles that the recurrence of the golden model says.

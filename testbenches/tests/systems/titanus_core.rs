@@ -33,7 +33,12 @@ fn all_small_configurations() {
 fn the_longest_context() {
     let with = |context| {
         let spec = TitanusSpec { lanes: 32, tiles: 16, context, ..TitanusSpec::default() };
-        TitanusCore { vector: VectorParameters { max_beats: 4096, ..VectorParameters::all()}, spec, ..TitanusCore::default() }.check()
+        TitanusCore {
+            vector: VectorParameters { max_beats: 4096, ..VectorParameters::all() },
+            spec,
+            ..TitanusCore::default()
+        }
+        .check()
     };
     assert!(with(65_504).is_ok(), "{:?}", with(65_504));
     let error = with(65_505).unwrap_err().to_string();

@@ -2,9 +2,9 @@
 
 use golden::common::row::vector_unit::{Elements, Output, Scalars, Steps, VectorUnit};
 use half::f16;
-use hdl::accelerators::vector::VectorTop;
 use hdl::accelerators::top::TopParameters;
 use hdl::accelerators::vector::VectorParameters;
+use hdl::accelerators::vector::VectorTop;
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use host::vector::{Caps, Epsilon, Integer, Operand, VectorJob};
 use host::{Allocator, Bus, Chain, Device, Format, Link, Rows, Settings, Window};
@@ -34,10 +34,15 @@ fn gains(name: &str) -> Vec<u16> {
 
 /// As small as can be: two lanes, rows of up to 8 elements.
 fn small() -> VectorTop {
-    VectorTop { bus: TopParameters {
-        axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
-        dma: DmaSpec { burst_beats: 4, ..DmaSpec::default() }, ..TopParameters::default()}, vector: VectorParameters {
-        max_beats: 4, ..VectorParameters::default()}, ..VectorTop::default() }
+    VectorTop {
+        bus: TopParameters {
+            axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
+            dma: DmaSpec { burst_beats: 4, ..DmaSpec::default() },
+            ..TopParameters::default()
+        },
+        vector: VectorParameters { max_beats: 4, ..VectorParameters::default() },
+        ..VectorTop::default()
+    }
 }
 
 #[test]
@@ -94,7 +99,8 @@ fn the_c_program_runs_on_the_hardware() {
 /// Hidden states of a real model through SiLU, gate, norm with the model's gains, to integers of 8 bits, by the driver.
 #[test]
 fn real_rows_through_the_driver() {
-    let block = VectorTop { vector: VectorParameters { max_beats: 72, ..VectorParameters::default()}, ..VectorTop::default() };
+    let block =
+        VectorTop { vector: VectorParameters { max_beats: 72, ..VectorParameters::default() }, ..VectorTop::default() };
     let (x, factors) = (rows("l02_ffn_in"), rows("l14_attn_out"));
     let (x, factors) = (&x[..16], &factors[..16]);
     let gains = gains("l14_attn_norm");
@@ -168,7 +174,7 @@ fn cycles_are_those_of_the_formula() {
     // On two ports elements and factors share one, on three each operand has its own.
     let cases = [(1, 7), (1, 1), (1, 24), (2, 1), (2, 24), (3, 1), (3, 24)];
     for &(ports, latency) in seeds::some(&cases, 2) {
-        let block = VectorTop { bus: TopParameters { ports, ..TopParameters::default()}, ..VectorTop::default() };
+        let block = VectorTop { bus: TopParameters { ports, ..TopParameters::default() }, ..VectorTop::default() };
         on_hardware(&block, &AxiConfig::ideal(latency), |hardware| {
             let window = Window { base: 0x10_0000, limit: 0x1f_ffff, address_width: 64 };
             let mut device = Device::new(hardware);

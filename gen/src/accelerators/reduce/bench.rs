@@ -1,5 +1,6 @@
 //! `reduce_top` between a host and a memory: chains of descriptors, right and wrong ones; see [`Player`].
 
+use ::golden::systems::job::Report;
 use hdl::accelerators::top::Accelerator;
 use hdl::lang::operation::Opcode;
 use rand::RngExt;
@@ -10,7 +11,7 @@ use testbenches::systems::program::Program;
 use testbenches::systems::timing::{compare, shell};
 use testbenches::systems::vector_top::bus_of;
 
-use super::golden::{Operation, ReduceTop as Golden, Report, Timing};
+use super::golden::{Operation, ReduceTop as Golden, Timing};
 use super::{ReduceTop, RowReducer};
 
 /// A vector is a job.
@@ -44,8 +45,8 @@ pub fn cycles_bench(p: &ReduceTop) -> anyhow::Result<Box<dyn sim::Bench>> {
             |golden, program, latency, (memory, turns)| {
                 let beats = (block.bus.read_beats, block.bus.write_beats);
                 let shell = shell((&block.bus.axi, block.bus.ports as usize, 1), &block.bus.dma, beats, latency);
-                let timing = Timing { shell, reducer: block.engine().reducer().latency().into() };
-                let spent = timing.job(golden, program.limits, program.job, (memory, turns));
+                let timing = Timing { top: *golden, shell, reducer: block.engine().reducer().latency().into() };
+                let spent = shell.job(&timing, program.limits, program.job, (memory, turns));
                 (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))
             },
         )
@@ -58,7 +59,7 @@ fn golden_of(p: &ReduceTop) -> Golden {
 
 fn facts(p: &ReduceTop) -> Facts<Operation> {
     let RowReducer { lanes } = p.engine().reducer();
-    let beats = move |report: &Report| {
+    let beats = move |report: &Report<Operation>| {
         let of = |x: &golden::common::bus::Command| x.rows * (x.row_bytes / 2).div_ceil(lanes.into());
         report.executed.iter().map(|executed| of(&executed.operation.x)).sum()
     };

@@ -2,17 +2,12 @@
 //! maximum.
 
 use ::golden::common::bus::Command;
-use ::golden::common::bus::axi_lite_registers::Field;
 use ::golden::common::shell::job_controller::{Limits, code};
-use ::golden::systems::cycles::{
-    Converter, Flow, Ports, Reader, Shell, Spent, Timed, Times, Turns, Writer, end, latest,
-};
-use ::golden::systems::device::Registered;
-use ::golden::systems::job::{self, Codes, Executed, Fields, Report};
+use ::golden::systems::cycles::{Converter, Flow, Ports, Reader, Shell, Timed, Times, Turns, Writer, end, latest};
+use ::golden::systems::job::{self, Codes, Executed, Fields};
 use ::golden::systems::memory::Memory;
 use ::golden::systems::operand::{check, overlap, sizes};
 use ::golden::systems::pieces::{Loaded, store};
-use ::golden::systems::vector_top::device::{constant, count};
 
 /// Bytes of a record.
 const RECORD: u64 = 16;
@@ -79,7 +74,12 @@ impl ReduceTop {
             return Err(code::RESERVED);
         }
         sizes(&[(word(32), 65535), (word(36), self.max_columns)])?;
-        let rows = |address, row_bytes, stride: u32| Command { address, row_bytes, rows: word(32).into(), stride: stride.into() };
+        let rows = |address, row_bytes, stride: u32| Command {
+            address,
+            row_bytes,
+            rows: word(32).into(),
+            stride: stride.into(),
+        };
         let x = rows(long(56), 2 * u64::from(word(36)), word(44));
         let out = rows(long(64), RECORD, word(48));
         for operand in [&x, &out] {
@@ -100,7 +100,13 @@ impl job::Accelerator for ReduceTop {
         1
     }
 
-    fn perform(&self, _: u8, fields: Fields<'_>, limits: &Limits, memory: &mut dyn Memory) -> Result<Executed<Operation>, u8> {
+    fn perform(
+        &self,
+        _: u8,
+        fields: Fields<'_>,
+        limits: &Limits,
+        memory: &mut dyn Memory,
+    ) -> Result<Executed<Operation>, u8> {
         let operation = self.check(limits, fields)?;
         let (mut codes, mut overflows) = (Codes::default(), 0);
         for row in 0..operation.x.rows {
@@ -120,40 +126,19 @@ impl job::Accelerator for ReduceTop {
     }
 }
 
-impl Registered for ReduceTop {
-    fn data_width(&self) -> u32 {
-        self.bus[0]
-    }
-
-    fn own(&self) -> Vec<(&'static str, Field)> {
-        vec![("max_columns", constant(0x100, 0, 32, self.max_columns.into())), ("overflows", count(0x108))]
-    }
-
-    fn counts(&self, report: &Report<Operation>) -> Vec<(&'static str, u64)> {
-        vec![("overflows", report.overflows())]
-    }
-}
-
-/// The parameters of the cycles, besides the job.
+/// Its operations in time. `shell.job(&timing, ..)` gives the cycles of a job before a memory that never pauses; see
+/// [`golden::systems::cycles`](::golden::systems::cycles).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
+    /// The accelerator.
+    pub top: ReduceTop,
     /// The path to memory.
     pub shell: Shell,
     /// Cycles from the last beat of a row to its record.
     pub reducer: u64,
 }
 
-impl Timing {
-    /// Cycles of the job at `job`, descriptor by descriptor, before a memory that never pauses; see [`golden::systems::cycles`].
-    ///
-    /// # Errors
-    /// The code with which the job ends, if a descriptor or an operation is not valid.
-    pub fn job(&self, top: &ReduceTop, limits: Limits, job: u64, (memory, turns): (&mut dyn Memory, &mut Turns)) -> Result<Vec<Spent<Operation>>, u8> {
-        self.shell.job(&(self, top), limits, job, (memory, turns))
-    }
-}
-
-impl Timed for (&Timing, &ReduceTop) {
+impl Timed for Timing {
     type Operation = Operation;
 
     fn opcodes(&self) -> u8 {
@@ -161,20 +146,19 @@ impl Timed for (&Timing, &ReduceTop) {
     }
 
     fn check(&self, _: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
-        self.1.check(limits, fields)
+        self.top.check(limits, fields)
     }
 
     fn end(&self, operation: &Operation, now: u64, turns: &mut Turns, _: &mut dyn Memory) -> u64 {
-        let Timing { shell, reducer } = self.0;
         let begin = now + Shell::checks(2, 2) + 1;
-        let (mut readers, ports) = shell.readers(turns);
-        let mut writer = shell.writer();
+        let (mut readers, ports) = self.shell.readers(turns);
+        let mut writer = self.shell.writer();
         readers[0].offer(&operation.x, begin);
         writer.offer(&operation.out, begin);
         let beats = readers[0].beats() / operation.x.rows as i64;
-        let bits = 8 * RECORD;
-        let words = Converter::new(bits, 8 * shell.bus_bytes, bits);
-        end(Reduces { readers, ports, writer, beats, reducer: *reducer, records: Times::default(), words }, turns)
+        let (bits, reducer) = (8 * RECORD, self.reducer);
+        let words = Converter::new(bits, 8 * self.shell.bus_bytes, bits);
+        end(Reduces { readers, ports, writer, beats, reducer, records: Times::default(), words }, turns)
     }
 }
 

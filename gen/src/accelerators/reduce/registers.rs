@@ -118,61 +118,21 @@ pub mod operations {
         /// The operation's number in descriptors.
         pub const OPCODE: u8 = 1;
         /// Rows. Right values of this build: 1 to 65535.
-        pub const ROWS: Field = Field {
-            name: "rows",
-            byte: 32,
-            low: 0,
-            width: 32,
-            when: Condition::Always,
-        };
+        pub const ROWS: Field = Field { name: "rows", byte: 32, low: 0, width: 32, when: Condition::Always };
         /// Elements of a row. Right values of this build: 1 to 65536.
-        pub const COLUMNS: Field = Field {
-            name: "columns",
-            byte: 36,
-            low: 0,
-            width: 32,
-            when: Condition::Always,
-        };
+        pub const COLUMNS: Field = Field { name: "columns", byte: 36, low: 0, width: 32, when: Condition::Always };
         /// An element that is infinite or no number is an error.
-        pub const EXACT: Field = Field {
-            name: "exact",
-            byte: 40,
-            low: 12,
-            width: 1,
-            when: Condition::Always,
-        };
+        pub const EXACT: Field = Field { name: "exact", byte: 40, low: 12, width: 1, when: Condition::Always };
         /// Bytes from row to row.
-        pub const X_STRIDE: Field = Field {
-            name: "x_stride",
-            byte: 44,
-            low: 0,
-            width: 32,
-            when: Condition::Always,
-        };
+        pub const X_STRIDE: Field = Field { name: "x_stride", byte: 44, low: 0, width: 32, when: Condition::Always };
         /// Bytes from record to record.
-        pub const OUT_STRIDE: Field = Field {
-            name: "out_stride",
-            byte: 48,
-            low: 0,
-            width: 32,
-            when: Condition::Always,
-        };
+        pub const OUT_STRIDE: Field =
+            Field { name: "out_stride", byte: 48, low: 0, width: 32, when: Condition::Always };
         /// Rows of fp16.
-        pub const X_ADDRESS: Field = Field {
-            name: "x_address",
-            byte: 56,
-            low: 0,
-            width: 64,
-            when: Condition::Always,
-        };
+        pub const X_ADDRESS: Field = Field { name: "x_address", byte: 56, low: 0, width: 64, when: Condition::Always };
         /// Where the records go.
-        pub const OUT_ADDRESS: Field = Field {
-            name: "out_address",
-            byte: 64,
-            low: 0,
-            width: 64,
-            when: Condition::Always,
-        };
+        pub const OUT_ADDRESS: Field =
+            Field { name: "out_address", byte: 64, low: 0, width: 64, when: Condition::Always };
         /// All fields that follow the header, in order. Bits that no field has are 0.
         pub const FIELDS: &[Field] = &[ROWS, COLUMNS, EXACT, X_STRIDE, OUT_STRIDE, X_ADDRESS, OUT_ADDRESS];
     }

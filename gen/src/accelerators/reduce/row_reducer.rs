@@ -3,8 +3,8 @@
 use hdl::blocks::common::bus::RowBeat;
 use hdl::blocks::common::row::{FixedLane, Half, later, later_valid, tree, tree_latency};
 use hdl::lang::{
-    About, Block, Field, In, InStream, Module, OutStream, Signal, Timing, bit, bundle, cat, mux, or_all,
-    parameters, ports, power_of_two, select, sint, uint,
+    About, Block, Field, In, InStream, Module, OutStream, Signal, Timing, bit, bundle, cat, mux, or_all, parameters,
+    ports, power_of_two, select, sint, uint,
 };
 
 /// Bits of an element in units of 2^-24.

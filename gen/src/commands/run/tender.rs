@@ -150,7 +150,7 @@ fn write(
 
 fn told(text: &Text<'_>, block: &TenderTop, (all, took): (&Spent, &Took), (tops, did): (usize, &Did)) -> String {
     let array = &block.array;
-    let shape = format!("{} x {} PEs, INT8, a bus of {} bits", array.rows, array.columns, block.axi.data_width);
+    let shape = format!("{} x {} PEs, INT8, a bus of {} bits", array.rows, array.columns, block.bus.axi.data_width);
     let mut lines = match tops {
         1 => vec![format!("  on          tender_top, {shape}")],
         _ => vec![

@@ -41,7 +41,7 @@ fn facts(block: &KelleTop) -> Facts<Work> {
             (0x10c, (lanes << 24 | heads.group << 16 | heads.width).into()),
             (0x110, scores.into()),
             (0x114, heads.rows().into()),
-            (0x118, (block.max_beats << 16 | lanes).into()),
+            (0x118, (block.vector.max_beats << 16 | lanes).into()),
             (0x11c, function_register(&unit)),
         ],
         counters: vec![

@@ -6,6 +6,7 @@ use golden::systems::kelle_top::{HEAD_BYTES, KelleTop};
 use golden::tender::granularity::relative_error;
 use half::f16;
 use hdl::accelerators::kelle::{AttentionSpec, KelleSpec, KelleTop as Top};
+use hdl::accelerators::vector::VectorParameters;
 use hdl::blocks::common::bus::AxiSpec;
 use host::kelle::{AttentionJob, Caps, ClearJob, Policy, Quantizers, RecomputeJob, RefreshJob, Rows, SaveJob};
 use host::vector::Operand;
@@ -88,7 +89,7 @@ pub fn head_top() -> Top {
         ..KelleSpec::default()
     };
     let attention = AttentionSpec { spec: spec.clone(), heads: 1, recompute: 8, ..AttentionSpec::default() };
-    Top { spec, attention, max_beats: 16, ..Top::default() }
+    Top { vector: VectorParameters { max_beats: 16, ..VectorParameters::all() }, spec, attention, ..Top::default() }
 }
 
 /// Queries of each head, keys and values of a layer's key head.

@@ -11,6 +11,8 @@ use golden::systems::memory::SparseMemory;
 use golden::tender::granularity::product;
 use half::f16;
 use hdl::accelerators::kllm::{KllmSpec, KllmTop as Block};
+use hdl::accelerators::top::TopParameters;
+use hdl::accelerators::vector::VectorParameters;
 use hdl::blocks::common::AxiSpec;
 use host::kllm::{Bits, Caps, Codebook, MatMulJob, Panels, Product, QuantizeJob, Token, Tokens};
 use host::vector::Operand;
@@ -21,7 +23,11 @@ use sim::stimulus::{real_numbers, real_rows};
 #[must_use]
 pub fn real_size() -> Block {
     Block {
-        axi: AxiSpec { address_width: 40, data_width: 128, id_width: 1 },
+        bus: TopParameters {
+            axi: AxiSpec { address_width: 40, data_width: 128, id_width: 1 },
+            ..TopParameters::default()
+        },
+        vector: VectorParameters { max_beats: 72, ..VectorParameters::all() },
         product: KllmSpec {
             lanes: 2,
             columns: 32,
@@ -31,7 +37,6 @@ pub fn real_size() -> Block {
             outputs: 8,
             ..KllmSpec::default()
         },
-        max_beats: 72,
         ..Block::default()
     }
 }

@@ -15,11 +15,11 @@ const READERS: usize = 6;
 #[must_use]
 pub fn timing(block: &KllmTop, latency: u32) -> Timing {
     let spec = &block.product;
-    let (lane, beats) = (spec.lane(), (block.read_beats, block.write_beats));
+    let (lane, beats) = (spec.lane(), (block.bus.read_beats, block.bus.write_beats));
     Timing {
         shell: shell(
-            (&block.axi, block.ports as usize, READERS + spec.groups as usize - 1),
-            &block.dma,
+            (&block.bus.axi, block.bus.ports as usize, READERS + spec.groups as usize - 1),
+            &block.bus.dma,
             beats,
             latency,
         ),

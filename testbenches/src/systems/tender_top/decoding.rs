@@ -16,9 +16,21 @@ const LONGEST: u32 = 1536;
 #[must_use]
 pub fn for_decoding(columns: u32) -> TenderTop {
     let data_width = (4 * columns).clamp(32, 1024);
-    TenderTop { bus: TopParameters {
-        axi: AxiSpec { address_width: 32, data_width, id_width: 3 },
-        dma: DmaSpec { burst_beats: 8, ..DmaSpec::default() }, ..TopParameters::default()}, vector: VectorParameters {
-        max_beats: LONGEST / (data_width / 16),
-        units: RowUnits { layer_norm: false, ..RowUnits::all() }, ..VectorParameters::all()}, array: MultiScaleArray { rows: 2, columns, skew_in_memory: true, ..MultiScaleArray::default() }, depth: LONGEST, steps: LONGEST + 64, strip: (data_width / 16).max(32), ..TenderTop::default() }
+    TenderTop {
+        bus: TopParameters {
+            axi: AxiSpec { address_width: 32, data_width, id_width: 3 },
+            dma: DmaSpec { burst_beats: 8, ..DmaSpec::default() },
+            ..TopParameters::default()
+        },
+        vector: VectorParameters {
+            max_beats: LONGEST / (data_width / 16),
+            units: RowUnits { layer_norm: false, ..RowUnits::all() },
+            ..VectorParameters::all()
+        },
+        array: MultiScaleArray { rows: 2, columns, skew_in_memory: true, ..MultiScaleArray::default() },
+        depth: LONGEST,
+        steps: LONGEST + 64,
+        strip: (data_width / 16).max(32),
+        ..TenderTop::default()
+    }
 }

@@ -6,6 +6,8 @@ use golden::systems::tender_top::TenderTop;
 use golden::tender::calibration::{Calibration, Scheme, Sign as GoldenSign, Weights};
 use golden::tender::granularity::product;
 use hdl::accelerators::tender::TenderTop as Block;
+use hdl::accelerators::top::TopParameters;
+use hdl::accelerators::vector::VectorParameters;
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use hdl::blocks::tender::MultiScaleArray;
 use host::tender::{Caps, Constants, MatMulJob, Panels, Product, Sign, Table};
@@ -20,12 +22,15 @@ use super::builder::bits;
 #[must_use]
 pub fn layer_size() -> Block {
     Block {
-        axi: AxiSpec { address_width: 40, data_width: 128, id_width: 1 },
-        dma: DmaSpec { burst_beats: 16, ..DmaSpec::default() },
+        bus: TopParameters {
+            axi: AxiSpec { address_width: 40, data_width: 128, id_width: 1 },
+            dma: DmaSpec { burst_beats: 16, ..DmaSpec::default() },
+            ..TopParameters::default()
+        },
+        vector: VectorParameters { max_beats: 72, ..VectorParameters::all() },
         array: MultiScaleArray { rows: 16, columns: 16, ..MultiScaleArray::default() },
         depth: 1536,
         steps: 1600,
-        max_beats: 72,
         ..Block::default()
     }
 }

@@ -13,7 +13,12 @@ use super::{golden_of, program};
 pub fn timing(block: &TenderTop, latency: u32) -> Timing {
     let array = &block.array;
     Timing {
-        shell: shell((&block.axi, block.ports as usize, 4), &block.dma, (block.read_beats, block.write_beats), latency),
+        shell: shell(
+            (&block.bus.axi, block.bus.ports as usize, 4),
+            &block.bus.dma,
+            (block.bus.read_beats, block.bus.write_beats),
+            latency,
+        ),
         array: Array {
             rows: array.rows.into(),
             columns: array.columns.into(),

@@ -50,7 +50,7 @@ fn layer_cycles(block: &TenderTop) -> anyhow::Result<Vec<f64>> {
     ensure!(block.steps >= steps, "steps is {}, the layer needs {steps}", block.steps);
     let layer = drawn_layer(&mut rng_for(1, "layer"));
     let (caps, golden) = (caps_of(block), golden_of(block)?);
-    let bits = block.axi.address_width;
+    let bits = block.bus.axi.address_width;
     let window = Window { base: 0x10_0000, limit: 0x1fff_ffff, address_width: bits };
     ensure!(bits >= 29, "axi.address_width is {bits}, the layer needs 29");
     let mut values = Vec::new();

@@ -15,9 +15,9 @@ const READERS: usize = 4;
 #[must_use]
 pub fn timing(block: &TitanusCore, latency: u32) -> Timing {
     let (spec, linear) = (&block.spec, block.linear());
-    let beats = (block.read_beats, block.write_beats);
+    let beats = (block.bus.read_beats, block.bus.write_beats);
     Timing {
-        shell: shell((&block.axi, block.ports as usize, READERS), &block.dma, beats, latency),
+        shell: shell((&block.bus.axi, block.bus.ports as usize, READERS), &block.bus.dma, beats, latency),
         load: spec.store.load.into(),
         drain: spec.store.drain.into(),
         steps: spec.store.tile.input_width.into(),

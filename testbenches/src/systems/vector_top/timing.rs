@@ -53,13 +53,13 @@ impl Job {
     /// reader can hold covers the latency.
     #[must_use]
     pub fn cycles(&self, block: &VectorTop, latency: u32) -> u32 {
-        let (width, most) = (block.axi.data_width / 8, block.dma.burst_beats);
+        let (width, most) = (block.bus.axi.data_width / 8, block.bus.dma.burst_beats);
         let beats = (2 * self.columns).div_ceil(width);
         let norm = block.engine().unit().stage().rms_norm().cycles(self.columns) + 1 - 2 * beats;
         let out_bytes = (self.columns * self.bits).div_ceil(8);
         // Beats of a row that make one of results.
         let share = 16 / self.bits;
-        let crowd = self.crowd(block.ports);
+        let crowd = self.crowd(block.bus.ports);
         let (mut read, mut left, mut end) = (0, 0, 0);
         for row in 0..self.rows {
             // When each beat of the row has come, of all operands.

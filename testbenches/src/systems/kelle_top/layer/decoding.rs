@@ -33,7 +33,12 @@ pub fn block(side: u32, heads: u32, slots: u32) -> KelleTop {
     let axi = AxiSpec { address_width: 40, data_width: 128, id_width: 1 };
     let spec = KelleSpec { axi, rows: side, columns: side, tokens: 2 * side, ..KelleSpec::default() };
     let attention = AttentionSpec { spec: spec.clone(), heads, slots, ..AttentionSpec::default() };
-    KelleTop { vector: VectorParameters { max_beats: 192, ..VectorParameters::all()}, spec, attention, ..KelleTop::default() }
+    KelleTop {
+        vector: VectorParameters { max_beats: 192, ..VectorParameters::all() },
+        spec,
+        attention,
+        ..KelleTop::default()
+    }
 }
 
 /// The accelerator, 16 x 16 PEs.

@@ -52,7 +52,7 @@ impl Default for OnKllm {
 
 impl LayerAccelerator for OnKllm {
     fn about(&self) -> String {
-        let (lanes, bus) = (&self.block.product, self.block.axi.data_width);
+        let (lanes, bus) = (&self.block.product, self.block.bus.axi.data_width);
         let scheme = match self.bits {
             Bits::Three => "W4A3",
             Bits::Four => "W4A4",

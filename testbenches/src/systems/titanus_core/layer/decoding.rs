@@ -58,7 +58,7 @@ impl OnTitanus {
 
 impl LayerAccelerator for OnTitanus {
     fn about(&self) -> String {
-        let (store, bus) = (&self.block.spec.store, self.block.axi.data_width);
+        let (store, bus) = (&self.block.spec.store, self.block.bus.axi.data_width);
         let Compression { sparsity, bits: [keys, values] } = self.compression;
         let pruned = 100.0 * sparsity;
         let kept = format!("{pruned:.0} % of the prompt's keys and values pruned, {keys} and {values} bits");
