@@ -81,7 +81,8 @@ fn must_notice(faults: &[(&str, Fault)]) {
 #[ignore = "minutes: a model for each fault"]
 fn all_faults_are_found() {
     let tokens = |net: &str, value: &str| Fault::net(net, value).module("token_reader");
-    let controller = |net: &str, value: &str| Fault::net(net, value).module("kllm_controller");
+    let engine = |net: &str, value: &str| Fault::net(net, value).module("kllm_engine");
+    let sizes = Fault::net("wrong_size_o", "1'b0").module("kllm_matmul_operation");
     let results = |net: &str, value: &str| Fault::net(net, value).module("kllm_results");
     let order = [("outliers in any order are taken", tokens("least_q", "17'd0"))];
     must_be_noticed(&small(), bench, 400, &order);
@@ -98,10 +99,10 @@ fn all_faults_are_found() {
         ("sums after the last channel are results", results("over_q", "1'b0")),
         ("addends are added unasked", results("size_add_i", "1'b1")),
         ("the first panel never ends", results("sum_panel_moves", "1'b0")),
-        ("sizes are not looked at", controller("wrong_size", "1'b0")),
-        ("an overflow is no error", controller("overflow", "1'b0")),
-        ("all panels are where the first one is", controller("taken_3", "1'b0").into("panel_address_q")),
-        ("results of all panels go where the first ones go", controller("taken_6", "1'b0").into("out_address_q")),
+        ("sizes are not looked at", sizes),
+        ("an overflow is no error", engine("overflow", "1'b0")),
+        ("all panels are where the first one is", engine("controller_taken", "7'd0").into("panel_address_q")),
+        ("results of all panels go where the first ones go", engine("controller_taken", "7'd0").into("out_address_q")),
     ]);
 }
 
@@ -112,7 +113,8 @@ fn all_faults_of_the_quantizer_are_found() {
     let finder = |net: &str, value: &str| Fault::net(net, value).module("outlier_finder");
     let scanner = |net: &str, value: &str| Fault::net(net, value).module("token_scanner");
     let thresholds = |net: &str, value: &str| Fault::net(net, value).module("threshold_unit");
-    let controller = |net: &str, value: &str| Fault::net(net, value).module("quantize_controller");
+    let engine = |net: &str, value: &str| Fault::net(net, value).module("quantize_engine");
+    let sizes = Fault::net("wrong_size_o", "1'b0").module("kllm_quantize_operation");
     let faults = [
         // The beat that waits with its outliers when the last indices have left.
         ("a row ends with its indices", scanner("row_done", "index_ends")),
@@ -126,8 +128,8 @@ fn all_faults_of_the_quantizer_are_found() {
         ("the scale of a row stays for the next one", finder("leaves", "clear_i").into("scale_q")),
         ("thresholds are of no scale", thresholds("begins", "1'b0").into("scale_q")),
         ("3 bits are searched like 4", thresholds("none", "1'b0")),
-        ("sizes are not looked at", controller("wrong_size", "1'b0")),
-        ("an overflow is no error", controller("overflow", "1'b0")),
+        ("sizes are not looked at", sizes),
+        ("an overflow is no error", engine("overflow", "1'b0")),
     ];
     must_be_noticed(&with_quantizer(), bench, 150, &faults);
 }
@@ -152,11 +154,11 @@ fn four_groups() {
 #[test]
 #[ignore = "minutes: a model of the whole accelerator for each fault"]
 fn faults_of_groups_are_found() {
-    let controller = |net: &str, value: &str| Fault::net(net, value).module("kllm_controller");
+    let engine = |net: &str, value: &str| Fault::net(net, value).module("kllm_engine");
     let groups = |net: &str, value: &str| Fault::net(net, value).module("lane_bank_a40_d128_i1_l4");
     let faults = [
-        ("the second group has the panels of the first one", controller("panel_1_address_q", "panel_address_q")),
-        ("panels of a group are side by side", controller("taken_6", "1'b0").into("panel_1_address_q")),
+        ("the second group has the panels of the first one", engine("panel_1_address_q", "panel_address_q")),
+        ("panels of a group are side by side", engine("controller_taken", "8'd0").into("panel_1_address_q")),
         ("the first group shows sums of the second", groups("sums_turn_q", "1'b0")),
     ];
     let block = KllmTop { orizuru: 0, ..KllmTop::configurations().swap_remove(2) };
@@ -168,20 +170,21 @@ fn faults_of_groups_are_found() {
 #[test]
 #[ignore = "minutes: a model for each fault"]
 fn all_faults_of_the_appender_are_found() {
-    let controller = |net: &str, value: &str| Fault::net(net, value).module("append_controller");
     let engine = |net: &str, value: &str| Fault::net(net, value).module("append_engine");
+    let operation = |net: &str| Fault::net(net, "1'b0").module("kllm_append_operation");
+    let dmas = Fault::net("dma_failed", "1'b0").module("operation_controller_a40_d128_i1_b8_o8_c4_o3_r2_t2");
     let faults = [
-        ("sizes are not looked at", controller("wrong_size", "1'b0")),
-        ("fields that must be 0 may be anything", controller("reserved", "1'b0")),
-        ("any head is taken", controller("wrong_head", "1'b0")),
-        ("errors of DMAs are no errors", controller("failed", "1'b0")),
-        ("a position is a channel of its panel", controller("size_position_o", "1'b0")),
-        ("constants are written where lines are", controller("taken_2", "1'b0").into("lines_given_2_q")),
-        ("lines are read where constants are", controller("taken_1", "1'b1").into("lines_given_1_q")),
-        ("the last beat of a token has no line", controller("beats_sum", "elements")),
-        ("the last panel has no line", controller("panels_sum", "elements")),
-        ("all lines are in the first beat", controller("beats_ahead", "24'd0")),
-        ("the scale is at the first position", controller("scale_at", "24'd0")),
+        ("sizes are not looked at", operation("wrong_size_o")),
+        ("fields that must be 0 may be anything", operation("reserved_o")),
+        ("any head is taken", engine("wrong_head", "1'b0")),
+        ("errors of DMAs are no errors", dmas),
+        ("a position is a channel of its panel", engine("operation_position", "1'b0").into("u_appender")),
+        ("constants are written where lines are", engine("controller_taken", "3'd0").into("lines_given_2_q")),
+        ("lines are read where constants are", engine("controller_taken", "3'd7").into("lines_given_1_q")),
+        ("the last beat of a token has no line", engine("beats_sum", "elements")),
+        ("the last panel has no line", engine("panels_sum", "elements")),
+        ("all lines are in the first beat", engine("beats_ahead", "24'd0")),
+        ("the scale is at the first position", engine("scale_at", "24'd0")),
         ("the token before is not dropped", engine("appender_clear_in", "abort_i")),
     ];
     let mut block = KllmTop::configurations().swap_remove(2);

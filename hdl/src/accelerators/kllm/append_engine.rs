@@ -78,7 +78,7 @@ impl Block for AppendEngine {
         name: "append_engine",
         summary: "controller and appender of the KLLM accelerator",
         contract: "An operation as kllm_append_operation names its fields, checked and done as operation_controller\n\
-            says; panels, constants and scales are checked up to the part that changes. ERROR_SIZE (9) refuses a\n\
+            says. Panels, constants and scales are checked up to the part that changes. ERROR_SIZE (9) refuses a\n\
             channel beyond its panel and a position beyond its channel. The token and the lines that change are read,\n\
             and the same lines written. ERROR_FIELD (15) ends it for a head with outliers or without a meaning.",
         reference: "KLLM, section IV-A, figure 6",
@@ -98,7 +98,8 @@ impl Block for AppendEngine {
         m.connect(shell.overflows_o, 0);
         let beyond = self.beyond(m, &operation);
         controller.refuse(m, &operation.decoder, bit().lit(0), beyond);
-        let fail = first_error(&[(appender.error_o, job_error::FIELD)]);
+        let wrong_head = m.wire("wrong_head", appender.error_o);
+        let fail = first_error(&[(wrong_head, job_error::FIELD)]);
         Own { fail, ..controller.own() }.connect(m, &controller);
         self.place(m, &operation, &controller);
 

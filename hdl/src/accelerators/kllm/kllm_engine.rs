@@ -107,9 +107,9 @@ impl Block for KllmEngine {
         name: "kllm_engine",
         summary: "controller, token reader, lanes and results of the KLLM accelerator",
         contract: "A product of tokens (1) or of integers (2), as kllm_matmul_operation names its fields, checked and\n\
-            done as operation_controller says. Any other operation is refused with ERROR_FIELD (15) before its\n\
-            fields are looked at. ERROR_FIELD also ends a product for a head, outlier or centroid without a meaning.\n\
-            With the option exact an overflow ends it with ERROR_OVERFLOW (14).",
+            done as operation_controller says. ERROR_FIELD (15) refuses any other operation, whatever its fields\n\
+            hold. ERROR_FIELD also ends a product for a head, outlier or centroid without a meaning. With the option\n\
+            exact an overflow ends it with ERROR_OVERFLOW (14).",
         reference: "KLLM, section IV-A, figure 6",
     };
 

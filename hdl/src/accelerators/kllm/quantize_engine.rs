@@ -108,7 +108,8 @@ impl QuantizeEngine {
     fn check(&self, m: &mut Module, o: &QuantizeOperationPorts, controller: &OperationControllerPorts) {
         let many = m.wire("too_many", (o.largest + o.smallest).extend(COUNT).gt(o.columns.extend(COUNT)));
         controller.refuse(m, &o.decoder, bit().lit(0), many);
-        let fail = first_error(&[(controller.overflowed_o & o.exact, job_error::OVERFLOW)]);
+        let overflow = m.wire("overflow", controller.overflowed_o & o.exact);
+        let fail = first_error(&[(overflow, job_error::OVERFLOW)]);
         Own { fail, ..controller.own() }.connect(m, controller);
     }
 
