@@ -1,5 +1,6 @@
 //! Descriptors of the operations on heads other than attention, and of their refresh.
 
+use crate::blocks::kelle::refresh_controller::REFRESH_CYCLES;
 use crate::lang::{operation, parameters};
 
 parameters! {
@@ -32,15 +33,15 @@ parameters! {
     }
     rules = |p, rules| {
         let longest = p.longest();
-        let allowed = format!("at most half of the longest interval, 2^interval_width - 1 = {longest}");
+        let allowed = format!("at most 2^interval_width - 1 = {longest} by {REFRESH_CYCLES} cycles a row");
         rules.demand(p.shortest() <= longest, "rows", p.rows, allowed);
     };
 }
 
 impl RefreshOperation {
-    /// Cycles from refresh to refresh, at least: a row takes two.
+    /// Cycles from refresh to refresh, at least: all rows take their turn in them.
     fn shortest(&self) -> u32 {
-        2 * self.rows
+        REFRESH_CYCLES * self.rows
     }
 
     fn longest(&self) -> u32 {
