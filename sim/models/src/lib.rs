@@ -13,6 +13,7 @@
 //! with a study comes from an example or a test in `testbenches`, which calls both.
 
 pub mod cycles;
+pub mod decoder;
 pub mod explore;
 mod fetched;
 pub mod gguf;
