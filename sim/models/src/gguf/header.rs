@@ -59,7 +59,10 @@ pub(super) fn read(path: &Path) -> Result<File> {
     }
     let alignment = alignment(&bytes, &metadata)?;
     let begin = bytes.at().next_multiple_of(alignment);
-    for (name, place) in &mut infos {
+    // In the order of the file: of a truncated file the first tensor that is cut off is named.
+    let mut order: Vec<(&String, &mut Place)> = infos.iter_mut().collect();
+    order.sort_by_key(|(_, place)| place.offset);
+    for (name, place) in order {
         if !place.offset.is_multiple_of(alignment) {
             let at = place.offset;
             return Err(

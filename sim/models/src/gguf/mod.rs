@@ -16,6 +16,7 @@ pub(crate) mod tests;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use sim::{Error, Result};
@@ -170,6 +171,12 @@ impl File {
     #[must_use]
     pub fn shape(&self, name: &str) -> Option<&[usize]> {
         self.tensors.get(name).map(|place| place.shape.as_slice())
+    }
+
+    /// The bytes of the file that a tensor takes, if there is one of this name.
+    #[must_use]
+    pub fn bytes(&self, name: &str) -> Option<Range<u64>> {
+        self.tensors.get(name).map(|place| place.offset..place.offset + place.bytes)
     }
 
     /// A tensor of any shape.
