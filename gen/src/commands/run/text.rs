@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::time::Instant;
 
-use models::smollm2::Tokenizer;
+use models::decoder::Tokenizer;
 
 use super::{Args, failed};
 use crate::error::Result;
@@ -91,7 +91,7 @@ impl<'a> Text<'a> {
             };
             let next = on.read(&tokens, &mut done).map_err(failed)?;
             read += tokens.len();
-            if next == self.tokenizer.end() {
+            if self.tokenizer.is_end(next) {
                 break;
             }
             self.written.push(next);

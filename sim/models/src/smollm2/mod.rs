@@ -5,9 +5,3 @@ pub mod texts;
 mod weights;
 
 pub use weights::{SHA256, open, path};
-
-// Users of this model name its parts here.
-pub use crate::decoder::{
-    Arithmetic, Cache, Config, Float, Matrix, Model, Precision, Tokenizer, Weight, arithmetic, calibration, key_values,
-    matrix, model, perplexity, residual,
-};

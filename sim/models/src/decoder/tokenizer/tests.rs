@@ -124,7 +124,7 @@ fn what_is_refused() {
         refused(&small.read().unwrap_err(), part);
     };
     change(&|s| s.pre = "tekken", "`tokenizer.ggml.pre` is `tekken`, wanted is gpt-2, smollm");
-    change(&|s| drop(s.types.pop()), "types of");
+    change(&|s| _ = s.types.pop(), "types of");
     change(&|s| s.end = 9999, "token 9999; the vocabulary has");
     change(&|s| s.merges = vec!["he".into()], "merge 0, `he`: wanted are two tokens");
     change(&|s| s.merges = vec!["h x".into()], "merge 0, `h x`: `hx` is not in the vocabulary");
@@ -220,7 +220,8 @@ fn tokenizers_of_folders() {
     assert_eq!(t.prompt("he").unwrap(), [257, 256]);
     assert_eq!(t.encode("hehehehe").unwrap().len(), 4, "truncation is not of the model");
     assert!(t.is_end(3) && t.is_end(257) && !t.is_end(256) && t.special("<s>").unwrap() == 257);
-    let cases: [(fn(&mut serde_json::Value), &str); 14] = [
+    type Change = fn(&mut serde_json::Value);
+    let cases: [(Change, &str); 14] = [
         (|j| j["model"]["vocab"]["he"] = json!(300), "has no token 256: the next one is 257"),
         (|j| j["model"]["vocab"]["he"] = json!(17), "have both the id 17"),
         (|j| j["model"]["vocab"]["he"] = json!(-1), "the id of token `he` is no number"),
