@@ -143,7 +143,7 @@ impl<'a> Keys<'a> {
     /// A key that may have one value only.
     pub(crate) fn only(&self, key: &str, wanted: &Value) -> Result<()> {
         match self.get(key) {
-            Some(found) if found != wanted => {
+            Some(found) if found != wanted && (found.as_f64().is_none() || found.as_f64() != wanted.as_f64()) => {
                 Err(self.bad(format!("`{key}` is {found}, which is not supported; wanted is {wanted}")))
             }
             _ => Ok(()),
@@ -195,6 +195,7 @@ mod tests {
         assert_eq!(keys.float("none").unwrap(), None);
         assert!(keys.truth("n").unwrap_err().to_string().contains("config: `n` is 3, wanted is true or false"));
         assert!(keys.needed("m", keys.count("m")).unwrap_err().to_string().contains("there is no `m`"));
+        keys.only("n", &3.0.into()).unwrap();
         assert!(keys.only("t", &"y".into()).unwrap_err().to_string().contains("wanted is \"y\""));
         assert!(keys.finish(&[]).unwrap_err().to_string().contains("`odd` is [1], and this key is not supported"));
         keys.finish(&["odd"]).unwrap();

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
+use models::decoder::choices::{Question, best};
+use models::decoder::perplexity::{Window, Windows, surprise, surprises};
 use models::decoder::{Activation, Config, Decoder, Family, Float, Model, Positions, Precision, Rotary, Scaling};
 use models::gguf::{ElementType, File};
 use sim::stimulus::Tensor;
@@ -187,6 +189,48 @@ fn parts_of_a_text_are_the_text() {
         }
         assert_eq!(cache.tokens(), tokens.len());
     }
+}
+
+/// A text in windows: each token has the surprise that the text of its window alone gives it.
+#[test]
+fn windows_of_a_text() {
+    let (model, tokens) = (open(&folder().join("qwen2")).model, ids("qwen2", "ids"));
+    let text = &tokens[..21];
+    let mut all = Vec::new();
+    for window in Windows::new(8, 5).unwrap().of(text.len()).unwrap() {
+        let found = window.surprises(&model, text, &mut Float).unwrap();
+        let alone = logits(&model, &text[window.tokens.clone()]);
+        for (at, found) in (window.tokens.end - window.scored..).zip(&found) {
+            let wanted = surprise(&alone[at - 1 - window.tokens.start], text[at]);
+            assert!((found - wanted).abs() < 1e-12, "token {at}: {found} {wanted}");
+        }
+        all.extend(found);
+    }
+    assert_eq!(all.len(), text.len() - 1);
+    let short = surprises(&model, text, &mut Float).unwrap();
+    assert!(all[..7].iter().zip(&short).all(|(a, b)| (a - b).abs() < 1e-12) && all != short);
+    let window = Window { tokens: 15..30, scored: 3 };
+    assert!(
+        window.surprises(&model, text, &mut Float).unwrap_err().to_string().contains("tokens 15 to 30 of a text of 21")
+    );
+}
+
+/// The surprise of a choice is the sum over its tokens, after the context with the token that begins a text.
+#[test]
+fn choices_by_likelihood() {
+    let Decoder { model, tokenizer } = open(&folder().join("opt"));
+    // The space at the end belongs to the choices.
+    let question = Question { context: "It's ".into(), choices: vec!["10".into(), "xy".into()], answer: 0 };
+    let found = question.likelihoods((&model, &tokenizer), &mut Float).unwrap();
+    for (choice, found) in question.choices.iter().zip(&found) {
+        let text = tokenizer.prompt(&format!("It's {choice}")).unwrap();
+        let before = tokenizer.prompt("It's").unwrap().len();
+        let rows = logits(&model, &text);
+        let wanted: f64 = (before..text.len()).map(|at| surprise(&rows[at - 1], text[at])).sum();
+        assert!((found.surprise - wanted).abs() < 1e-12 && found.tokens == text.len() - before && found.bytes == 2);
+    }
+    let order = found[0].surprise < found[1].surprise;
+    assert_eq!(best(&found, false), Some(usize::from(!order)));
 }
 
 /// Random blocks of each type, in every bit.

@@ -26,6 +26,7 @@
 
 pub mod arithmetic;
 pub mod calibration;
+pub mod choices;
 mod config;
 mod config_json;
 mod folder;

@@ -176,13 +176,21 @@ impl Tokenizer {
         })
     }
 
-    /// Text of tokens. Bytes that are not UTF-8, such as half of a character, become U+FFFD.
+    /// Text of tokens that follow others. Bytes that are not UTF-8, such as half of a character, become U+FFFD.
+    ///
+    /// # Errors
+    /// A token does not exist.
+    pub fn decode_part(&self, tokens: &[u32]) -> Result<String> {
+        let bytes = tokens.iter().map(|&t| self.bytes(t)).collect::<Result<Vec<_>>>()?.concat();
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Text of tokens from its beginning, without the space that the tokenizer put there.
     ///
     /// # Errors
     /// A token does not exist.
     pub fn decode(&self, tokens: &[u32]) -> Result<String> {
-        let bytes = tokens.iter().map(|&t| self.bytes(t)).collect::<Result<Vec<_>>>()?.concat();
-        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let text = self.decode_part(tokens)?;
         let added = self.spelling == Spelling::Pieces { space: true } && text.starts_with(' ');
         Ok(if added { text[1..].to_owned() } else { text })
     }

@@ -185,6 +185,8 @@ fn pieces_by_score_and_back() {
         assert!(t.encode(sample).unwrap().iter().all(|&id| id > 2), "{sample:?}");
     }
     assert_eq!(text(&t.prompt("a").unwrap()), ["<s>", "▁a"]);
+    let a = t.encode("a").unwrap();
+    assert_eq!((t.decode(&a).unwrap(), t.decode_part(&a).unwrap()), ("a".into(), " a".into()));
     assert!(t.is_end(2));
     let nan = of_pieces(|all| all[260].1 = f32::NAN);
     refused(&read(&nan).unwrap_err(), "the score of token 260, `a`, is NaN");
