@@ -117,8 +117,8 @@ impl Tokenizer {
     /// A character or a byte of the text as the model sees it, which no token stands for.
     fn check_bytes(&self, text: &str) -> Result<()> {
         let mut seen = NormalizedString::from(text);
-        if let Some(normalizer) = self.inner.get_normalizer() {
-            normalizer.normalize(&mut seen).map_err(|e| anyhow!("{e}"))?;
+        if let Some(form) = self.inner.get_normalizer() {
+            form.normalize(&mut seen).map_err(|e| anyhow!("{e}"))?;
         }
         for c in seen.get().chars() {
             let mut bytes = [0; 4];

@@ -125,7 +125,7 @@ fn byte_level(file: &File, vocabulary: Map<String, Value>) -> Result<(Value, Spe
     };
     let plain = json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true});
     let pre = file.text(&key("pre"))?;
-    let (normalizer, split, whole) = match pre {
+    let (form, split, whole) = match pre {
         "gpt-2" => (Value::Null, plain, false),
         "smollm" => {
             let digits = json!({"type": "Digits", "individual_digits": true});
@@ -154,7 +154,7 @@ fn byte_level(file: &File, vocabulary: Map<String, Value>) -> Result<(Value, Spe
     }
     let json = json!({
         "version": "1.0",
-        "normalizer": normalizer,
+        "normalizer": form,
         "pre_tokenizer": split,
         "decoder": {"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true},
         "model": {"type": "BPE", "ignore_merges": whole, "vocab": vocabulary, "merges": pairs},
@@ -202,11 +202,11 @@ fn pieces(
     let text = SPACE.to_string();
     let replace = json!({"type": "Replace", "pattern": {"String": " "}, "content": text});
     let prepend = space.then(|| json!({"type": "Prepend", "prepend": text}));
-    let normalizers: Vec<Value> = prepend.into_iter().chain([replace]).collect();
+    let changes: Vec<Value> = prepend.into_iter().chain([replace]).collect();
     let unknown = types.iter().position(|&kind| kind == UNKNOWN).map(|id| texts[id].as_str());
     let json = json!({
         "version": "1.0",
-        "normalizer": {"type": "Sequence", "normalizers": normalizers},
+        "normalizer": {"type": "Sequence", "normalizers": changes},
         "decoder": {"type": "Fuse"},
         "model": {"type": "BPE", "byte_fallback": true, "fuse_unk": true, "unk_token": unknown,
             "vocab": vocabulary, "merges": pairs},
