@@ -16,10 +16,11 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use host::Window;
 use host::kllm::Bits;
 use indicatif::{ProgressBar, ProgressStyle};
-use models::smollm2::arithmetic::{Norm, Projection, rms_norm};
-use models::smollm2::perplexity::{perplexity, surprise, surprises};
-use models::smollm2::residual::ahead_of_layers;
-use models::smollm2::{Float, Matrix, Model, Precision, Tokenizer, open, texts};
+use models::decoder::arithmetic::{Norm, Projection, rms_norm};
+use models::decoder::perplexity::{perplexity, surprise, surprises};
+use models::decoder::residual::ahead_of_layers;
+use models::decoder::{Float, Matrix, Model, Precision, Tokenizer};
+use models::smollm2::{open, texts};
 use models::tender::decoder::{Decoder, InSoftware, Learnt};
 use sim::facts::Facts;
 use testbenches::systems::decoding::{LayerAccelerator, Rows};
@@ -180,9 +181,7 @@ impl Study {
         tokens: &[u32],
     ) -> Result<Found> {
         let (config, count) = (self.model.config(), tokens.len() - 1);
-        let embedding = self.model.weight(config.layers, Projection::Logits)?;
-        let row = |&token: &u32| embedding.output(token as usize).iter().map(|&x| x.into()).collect();
-        let mut x: Rows = tokens[..count].iter().map(row).collect();
+        let mut x: Rows = self.model.embed(&tokens[..count], 0)?.iter().map(<[f64]>::to_vec).collect();
         let mut saturated = 0;
         for (number, texts) in learnt.iter().enumerate() {
             let layer = on.layer(&WIDE, &layer_of(&self.model, number)?, texts, count);

@@ -3,11 +3,12 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use models::decoder::{Model, Precision, Tokenizer};
 use models::explore::front::{best, hypervolume};
 use models::explore::nsga2::{Search, nsga2, random};
 use models::explore::store::Store;
 use models::explore::{Objectives, Point};
-use models::smollm2::{Model, Precision, Tokenizer, open, texts};
+use models::smollm2::{open, texts};
 use models::titanus::exploration::{Exploration, Step, limits};
 
 use crate::catalogue::similar;

@@ -13,13 +13,16 @@
 //! with a study comes from an example or a test in `testbenches`, which calls both.
 
 pub mod cycles;
+pub mod decoder;
 pub mod explore;
 mod fetched;
 pub mod gguf;
 pub mod headlines;
+mod json;
 pub mod kelle;
 pub mod kllm;
 pub mod minilm;
+pub mod safetensors;
 pub mod smollm2;
 pub mod tender;
 pub mod titanus;

@@ -1,12 +1,13 @@
 //! What docs/perplexity.md says of the orders of schemes, on the first 128 tokens of the committed text.
 
 use golden::tender::granularity::Granularity;
+use models::decoder::calibration::Calibration;
+use models::decoder::perplexity::{perplexity, surprises};
+use models::decoder::{Arithmetic, Float, Model, Precision, Tokenizer};
 use models::kelle::decode::Policy;
 use models::kelle::language_model::{Forgetful, SmallCache, Stored};
 use models::kllm::language_model::{ClusteredModel, ClusteredWeights, Counting, Outliers};
-use models::smollm2::calibration::Calibration;
-use models::smollm2::perplexity::{perplexity, surprises};
-use models::smollm2::{Arithmetic, Float, Model, Precision, Tokenizer, open, texts};
+use models::smollm2::{open, texts};
 use models::tender::language_model::{Activations, IntegerModel, IntegerWeights};
 use models::titanus::language_model::{Compressed, Pruning};
 use test_tag::tag;

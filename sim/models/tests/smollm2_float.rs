@@ -6,9 +6,10 @@ use test_tag::tag;
 
 use anyhow::Result;
 use golden::kllm::fp16;
-use models::smollm2::arithmetic::{Group, Norm, Projection, Rotation, rms_norm, rotate};
-use models::smollm2::perplexity::{perplexity, surprises};
-use models::smollm2::{Arithmetic, Float, Matrix, Model, Precision, Tokenizer, Weight, open};
+use models::decoder::arithmetic::{Group, Norm, Projection, Rotation, rms_norm, rotate};
+use models::decoder::perplexity::{perplexity, surprises};
+use models::decoder::{Arithmetic, Float, Matrix, Model, Precision, Rotary, Tokenizer, Weight};
+use models::smollm2::open;
 use sim::stimulus::{Tensor, data_folder, real_numbers};
 
 fn stored(name: &str) -> Matrix {
@@ -39,7 +40,8 @@ fn distance(found: &Matrix, wanted: &Matrix) -> f64 {
 fn operations_link_the_committed_tensors() {
     let attn_in = stored("l14_attn_in");
     assert!(distance(&rms_norm(&stored("l14_attn_residual"), &gain("l14_attn_norm"), 1e-5), &attn_in) < 5e-4);
-    let (heads, turn) = (64, Rotation { width: 64, base: 1e5, past: 0 });
+    let frequencies = Rotary::plain(1e5).frequencies(64);
+    let (heads, turn) = (64, Rotation { frequencies: &frequencies, factor: 1.0, past: 0 });
     for (slice, wanted, head, turned) in
         [("l14_w_q", "l14_q", 6, true), ("l14_w_k", "l14_k", 2, true), ("l14_w_v", "l14_v", 2, false)]
     {
@@ -184,7 +186,7 @@ fn the_model_knows_the_capital_of_france() {
         let x = model.forward(&next, &mut cache, &mut Float).unwrap();
         let logits = model.logits(&x.some_rows(x.rows() - 1..x.rows()), &mut Float).unwrap();
         let best = (0..logits.columns).max_by(|&a, &b| logits.values[a].total_cmp(&logits.values[b])).unwrap() as u32;
-        if best == tokenizer.end() {
+        if tokenizer.is_end(best) {
             break;
         }
         answer.push(best);

@@ -1,7 +1,8 @@
 //! The layer that whole accelerators are tested with.
 
-use models::smollm2::residual::ahead_of_layers;
-use models::smollm2::{self, Model, Precision, Tokenizer, texts};
+use models::decoder::residual::ahead_of_layers;
+use models::decoder::{Model, Precision, Tokenizer};
+use models::smollm2::{self, texts};
 use testbenches::systems::float_layer::Layer;
 
 /// Layer 14 of the model.

@@ -5,9 +5,11 @@ use test_tag::tag;
 
 use hdl::accelerators::tender::TenderTop;
 use host::Window;
-use models::smollm2::arithmetic::{Norm, Projection};
-use models::smollm2::model::Config;
-use models::smollm2::{self, Float, Model, Precision, Tokenizer, Weight};
+use models::decoder::arithmetic::{Norm, Projection};
+use models::decoder::{
+    Activation, Config, Family, Float, Model, Positions, Precision, Rotary, Scaling, Tokenizer, Weight,
+};
+use models::smollm2;
 use models::tender::decoder::{
     Checked, Decoder, Executor, InSoftware, Learnt, OnDevice, Orders, Spent, Team, likeliest,
 };
@@ -25,13 +27,15 @@ const WINDOW: Window = Window { base: 0x10_0000, limit: 0x1fff_ffff, address_wid
 
 /// Two layers, two key heads that two query heads share each.
 const CONFIG: Config = Config {
+    family: Family::Llama,
     layers: 2,
     width: 128,
     ffn_width: 192,
     heads: 4,
     kv_heads: 2,
     head_width: 32,
-    rope_base: 100.0,
+    positions: Positions::Rotary(Rotary { base: 100.0, scaling: Scaling::None }),
+    activation: Activation::Silu,
     norm_eps: 1e-5,
     vocabulary: 50,
     context: 40,

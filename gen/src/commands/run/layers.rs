@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 
 use host::Device;
-use models::smollm2::residual::ahead_of_layers;
-use models::smollm2::{Model, Tokenizer, texts};
+use models::decoder::residual::ahead_of_layers;
+use models::decoder::{Model, Tokenizer};
+use models::smollm2::texts;
 use sim::bus::AxiConfig;
 use sim::{BuildOptions, Initial, Sim};
 use testbenches::systems::decoding::{LayerAccelerator, Rows};

@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use host::Window;
-use models::smollm2::{Model, Precision, Tokenizer, open};
+use models::decoder::{Model, Precision, Tokenizer};
+use models::smollm2::open;
 use testbenches::systems::decoding::LayerAccelerator;
 use testbenches::systems::kelle_top::layer::decoding::OnKelle;
 use testbenches::systems::kllm_top::layer::decoding::OnKllm;

@@ -7,8 +7,8 @@ use std::thread;
 
 use anyhow::{Context, Result, ensure};
 use host::Device;
-use models::smollm2::arithmetic::{Norm, Projection, rms_norm};
-use models::smollm2::{Float, Matrix, Model};
+use models::decoder::arithmetic::{Norm, Projection, rms_norm};
+use models::decoder::{Float, Matrix, Model};
 use sim::process::processor_time;
 use testbenches::systems::decoding::{DecoderLayer, LayerAccelerator, Rows};
 use testbenches::systems::float_layer::Layer;
@@ -131,9 +131,7 @@ fn layer_of(model: &Model, layer: usize) -> Result<Layer> {
 impl Reader for Network<'_> {
     fn read(&mut self, tokens: &[u32], done: &mut dyn FnMut(Part)) -> Result<u32> {
         let (config, count) = (*self.model.config(), self.layers.len());
-        let embedding = self.model.weight(config.layers, Projection::Logits)?;
-        let row = |&token: &u32| embedding.output(token as usize).iter().map(|&x| x.into()).collect();
-        let mut x: Rows = tokens.iter().map(row).collect();
+        let mut x: Rows = self.model.embed(tokens, self.tokens)?.iter().map(<[f64]>::to_vec).collect();
         for number in 0..count {
             x = self.layer(number, &x)?;
             let share = (number + 1) as f64 / count as f64;

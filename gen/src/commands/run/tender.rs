@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use hdl::accelerators::tender::TenderTop;
-use models::smollm2::Model;
+use models::decoder::Model;
 use models::tender::decoder::{
     Checked, Decoder, Executor, InSoftware, Learnt, OnDevice, Orders, Spent, Team, likeliest,
 };

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::time::Instant;
 
-use models::smollm2::Tokenizer;
+use models::decoder::Tokenizer;
 
 use super::{Args, failed};
 use crate::error::Result;
@@ -66,7 +66,7 @@ impl<'a> Text<'a> {
     }
 
     pub fn text(&self) -> String {
-        let written = self.tokenizer.decode(&self.written).unwrap_or_default();
+        let written = self.tokenizer.decode_part(&self.written).unwrap_or_default();
         format!("{}{written}", self.args.prompt)
     }
 
@@ -91,7 +91,7 @@ impl<'a> Text<'a> {
             };
             let next = on.read(&tokens, &mut done).map_err(failed)?;
             read += tokens.len();
-            if next == self.tokenizer.end() {
+            if self.tokenizer.is_end(next) {
                 break;
             }
             self.written.push(next);
@@ -109,7 +109,7 @@ impl<'a> Text<'a> {
         if to_terminal() {
             return Ok(shown);
         }
-        let text = self.tokenizer.decode(&self.written).map_err(failed)?;
+        let text = self.tokenizer.decode_part(&self.written).map_err(failed)?;
         let whole = text.trim_end_matches(char::REPLACEMENT_CHARACTER);
         report::print(whole.get(shown..).unwrap_or_default())?;
         Ok(whole.len().max(shown))

@@ -7,7 +7,8 @@ use std::path::Path;
 use sim::{Error, Result};
 
 use super::bytes::Bytes;
-use super::tensor::{ElementType, Place};
+use super::elements::ElementType;
+use super::tensor::Place;
 use super::{File, Value, by};
 
 /// The only version that is read. Files of earlier versions are years old.
@@ -58,7 +59,10 @@ pub(super) fn read(path: &Path) -> Result<File> {
     }
     let alignment = alignment(&bytes, &metadata)?;
     let begin = bytes.at().next_multiple_of(alignment);
-    for (name, place) in &mut infos {
+    // In the order of the file: of a truncated file the first tensor that is cut off is named.
+    let mut order: Vec<(&String, &mut Place)> = infos.iter_mut().collect();
+    order.sort_by_key(|(_, place)| place.offset);
+    for (name, place) in order {
         if !place.offset.is_multiple_of(alignment) {
             let at = place.offset;
             return Err(
@@ -85,11 +89,13 @@ pub(super) fn read(path: &Path) -> Result<File> {
 fn alignment(bytes: &Bytes, metadata: &BTreeMap<String, Value>) -> Result<u64> {
     let found = match metadata.get("general.alignment") {
         None => return Ok(32),
-        Some(Value::Integer(n)) if (8..=1 << 20).contains(n) && n % 8 == 0 => return Ok(*n as u64),
-        Some(Value::Integer(n)) => n.to_string(),
+        Some(Value::Integer(n)) => match u32::try_from(*n) {
+            Ok(n) if n.is_power_of_two() => return Ok(n.into()),
+            _ => n.to_string(),
+        },
         Some(other) => other.kind().into(),
     };
-    Err(bytes.bad(&format!("`general.alignment` is {found}, wanted is a multiple of 8 up to 2^20")))
+    Err(bytes.bad(&format!("`general.alignment` is {found}, wanted is a power of two up to 2^31")))
 }
 
 fn value(bytes: &mut Bytes, key: &str) -> Result<Value> {

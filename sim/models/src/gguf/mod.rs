@@ -4,9 +4,10 @@
 //! allocated or read. An error names the place in the file.
 //!
 //! The reader is our own: `gguf` and `gguf-rs` read keys and a list but no tensors, and `candle-core` depends on a
-//! framework. It reads only the element types of our model: F32, Q4_1, Q8_0.
+//! framework. [`ElementType`] lists the element types that it reads.
 
 mod bytes;
+mod elements;
 mod header;
 mod tensor;
 #[cfg(test)]
@@ -15,12 +16,14 @@ pub(crate) mod tests;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use sim::{Error, Result};
 
+pub use elements::ElementType;
 use tensor::Place;
-pub use tensor::{ElementType, Tensor};
+pub use tensor::Tensor;
 
 /// A value of the metadata.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,6 +80,11 @@ impl File {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// All keys of the metadata, in order.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.metadata.keys().map(String::as_str)
     }
 
     /// Names of all tensors, in order.
@@ -159,6 +167,18 @@ impl File {
         }
     }
 
+    /// The shape of a tensor, if there is one of this name.
+    #[must_use]
+    pub fn shape(&self, name: &str) -> Option<&[usize]> {
+        self.tensors.get(name).map(|place| place.shape.as_slice())
+    }
+
+    /// The bytes of the file that a tensor takes, if there is one of this name.
+    #[must_use]
+    pub fn bytes(&self, name: &str) -> Option<Range<u64>> {
+        self.tensors.get(name).map(|place| place.offset..place.offset + place.bytes)
+    }
+
     /// A tensor of any shape.
     ///
     /// # Errors
@@ -174,7 +194,8 @@ impl File {
     pub fn tensor_of(&self, name: &str, shape: &[usize]) -> Result<Tensor> {
         let found = &self.place(name)?.shape;
         if found != shape {
-            return Err(self.bad(format!("tensor `{name}` is {}, wanted is {}", by(found), by(shape))));
+            let at = self.place(name)?.offset;
+            return Err(self.bad(format!("tensor `{name}` is {}, wanted is {} (byte {at})", by(found), by(shape))));
         }
         self.tensor(name)
     }
@@ -198,6 +219,6 @@ impl File {
 }
 
 /// A shape in words: `576 x 64`.
-fn by<T: Display>(shape: &[T]) -> String {
+pub(crate) fn by<T: Display>(shape: &[T]) -> String {
     shape.iter().map(T::to_string).collect::<Vec<_>>().join(" x ")
 }

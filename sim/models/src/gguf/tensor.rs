@@ -1,72 +1,13 @@
-//! Elements of a tensor: where they are, and how their blocks are decoded.
+//! Elements of a tensor: where they are, and how they are stored.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use half::f16;
 use sim::{Error, Result};
 
 use super::by;
-
-/// Elements of a block of a quantized type.
-const BLOCK: usize = 32;
-
-/// How elements are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ElementType {
-    /// Floats of 32 bits.
-    F32,
-    /// Blocks of 32: a scale d and a least value m in float16, then 16 bytes of two codes. The low halves are elements
-    /// 0 to 15, the high halves 16 to 31. Element = d * code + m.
-    Q4_1,
-    /// Blocks of 32: a scale d in float16, then 32 signed bytes. Element = d * code.
-    Q8_0,
-}
-
-impl ElementType {
-    /// All types that are read.
-    pub const ALL: [Self; 3] = [Self::F32, Self::Q4_1, Self::Q8_0];
-
-    /// The format's number of the type.
-    #[must_use]
-    pub fn number(self) -> u32 {
-        match self {
-            Self::F32 => 0,
-            Self::Q4_1 => 3,
-            Self::Q8_0 => 8,
-        }
-    }
-
-    pub(super) fn of(number: u32) -> Option<Self> {
-        Self::ALL.into_iter().find(|t| t.number() == number)
-    }
-
-    /// Elements and bytes of a block.
-    fn block(self) -> (usize, usize) {
-        match self {
-            Self::F32 => (1, 4),
-            Self::Q4_1 => (BLOCK, 2 + 2 + BLOCK / 2),
-            Self::Q8_0 => (BLOCK, 2 + BLOCK),
-        }
-    }
-
-    /// Appends the elements of one block. In `f32`: products of a float16 and a code are exact, the sum is rounded
-    /// once.
-    fn dequantize(self, block: &[u8], to: &mut Vec<f32>) {
-        let half = |at: usize| f16::from_le_bytes([block[at], block[at + 1]]).to_f32();
-        match self {
-            Self::F32 => to.push(f32::from_le_bytes([block[0], block[1], block[2], block[3]])),
-            Self::Q4_1 => {
-                let (scale, least) = (half(0), half(2));
-                let element = |code: u8| scale * f32::from(code) + least;
-                to.extend(block[4..].iter().map(|b| element(b & 15)));
-                to.extend(block[4..].iter().map(|b| element(b >> 4)));
-            }
-            Self::Q8_0 => to.extend(block[2..].iter().map(|&b| half(0) * f32::from(b as i8))),
-        }
-    }
-}
+use super::elements::ElementType;
 
 /// A tensor as numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,8 +47,11 @@ impl Place {
         let mut values = Vec::with_capacity(raw.len() / block_bytes * per_block);
         raw.chunks_exact(block_bytes).for_each(|block| self.element.dequantize(block, &mut values));
         if let Some(at) = values.iter().position(|x| !x.is_finite()) {
-            let problem =
-                format!("element {at} of tensor `{name}` is {}, wanted is a finite number: damaged", values[at]);
+            let byte = self.offset + (at / per_block * block_bytes) as u64;
+            let problem = format!(
+                "element {at} of tensor `{name}` is {}, wanted is a finite number: damaged (byte {byte})",
+                values[at]
+            );
             return Err(Error::Data { path: path.to_owned(), problem });
         }
         Ok(Tensor { shape: self.shape.clone(), values })

@@ -4,9 +4,10 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A file made by hand, part by part.
+/// A file made by hand, part by part. Its data is aligned to 32 bytes, if nothing else is said.
 #[derive(Clone, Default)]
 pub(crate) struct Made {
+    alignment: Option<usize>,
     keys: Vec<Vec<u8>>,
     tensors: Vec<Vec<u8>>,
     data: Vec<u8>,
@@ -26,6 +27,11 @@ impl Made {
         self.key(name, 9, &[&kind.to_le_bytes()[..], &count.to_le_bytes(), elements].concat())
     }
 
+    fn aligned(mut self, alignment: u32) -> Self {
+        self.alignment = Some(alignment as usize);
+        self.key("general.alignment", 4, &alignment.to_le_bytes())
+    }
+
     /// A tensor of a shape as the file has it: neighbours first.
     pub(crate) fn tensor(mut self, name: &str, shape: &[u64], kind: u32, offset: u64) -> Self {
         let mut entry = [&text(name)[..], &(shape.len() as u32).to_le_bytes()].concat();
@@ -38,7 +44,7 @@ impl Made {
 
     pub(crate) fn data(mut self, data: &[u8]) -> Self {
         self.data.extend(data);
-        self.data.resize(self.data.len().next_multiple_of(32), 0);
+        self.data.resize(self.data.len().next_multiple_of(self.alignment.unwrap_or(32)), 0);
         self
     }
 
@@ -48,7 +54,7 @@ impl Made {
         bytes.extend((self.keys.len() as u64).to_le_bytes());
         bytes.extend(self.keys.concat());
         bytes.extend(self.tensors.concat());
-        bytes.resize(bytes.len().next_multiple_of(32), 0);
+        bytes.resize(bytes.len().next_multiple_of(self.alignment.unwrap_or(32)), 0);
         bytes.extend(&self.data);
         bytes
     }
@@ -115,6 +121,17 @@ fn metadata_and_tensors_of_every_kind() {
 }
 
 #[test]
+fn any_power_of_two_aligns() {
+    for alignment in [1, 2, 4, 64, 4096] {
+        let made = Made::default().aligned(alignment).tensor("a", &[1], 0, 0);
+        let made = made.tensor("b", &[1], 0, 4.max(alignment).into());
+        let file = open(&made.data(&2_f32.to_le_bytes()).data(&3_f32.to_le_bytes()).bytes()).unwrap();
+        assert_eq!((file.tensor("a").unwrap().values, file.tensor("b").unwrap().values), (vec![2.0], vec![3.0]));
+        assert!(file.bytes("b").unwrap().start.is_multiple_of(alignment.into()), "{alignment}");
+    }
+}
+
+#[test]
 fn what_is_asked_for_and_is_not_there() {
     let file = open(&sample().bytes()).unwrap();
     let refused = [
@@ -165,11 +182,12 @@ fn hostile_files_are_refused() {
         (small().array("k", 0, u64::MAX, &[0; 64]).bytes(), "elements of `k`, but only"),
         (small().array("k", 4, u64::MAX / 2, &[0; 64]).bytes(), "elements of `k`, but only"),
         (small().array("k", 8, 1, &u64::MAX.to_le_bytes()).bytes(), "bytes of element 0 of `k`, but only"),
+        (small().array("k", 8, 1, &(1_u64 << 40).to_le_bytes()).bytes(), "says 1099511627776 bytes of element 0"),
         (small().array("k", 7, 1, &[9]).bytes(), "element 0 of `k` is 9"),
         (twice("k"), "key `k` is there twice"),
         (small().tensor("w", &[8], 0, 0).tensor("w", &[8], 0, 0).data(&[0; 64]).bytes(), "tensor `w` is there twice"),
-        (alignment(0), "`general.alignment` is 0, wanted is a multiple of 8"),
-        (alignment(12), "`general.alignment` is 12"),
+        (alignment(0), "`general.alignment` is 0, wanted is a power of two"),
+        (alignment(24), "`general.alignment` is 24"),
         (small().key("general.alignment", 8, &text("x")).bytes(), "`general.alignment` is a text"),
         (tensor(&[], 0, 0), "tensor `w` has 0 dimensions, wanted are 1 to 4"),
         (tensor(&[1; 5], 0, 0), "tensor `w` has 5 dimensions"),
@@ -178,7 +196,7 @@ fn hostile_files_are_refused() {
         (tensor(&[1 << 62], 0, 0), "or more than there can be"),
         (tensor(&[16], 3, 0), "has rows of 16 elements, wanted is a multiple of 32 (Q4_1)"),
         (tensor(&[16, 2], 8, 0), "has rows of 16 elements, wanted is a multiple of 32 (Q8_0)"),
-        (tensor(&[8], 2, 0), "elements of type 2; read are 0 (F32), 3 (Q4_1), 8 (Q8_0)"),
+        (tensor(&[8], 9, 0), "elements of type 9; read are 0 (F32), 1 (F16), 30 (BF16), 2 (Q4_0)"),
         (tensor(&[8], 0, 4), "tensor `w` is at 4 of the data, wanted is a multiple of 32"),
         (tensor(&[8], 0, 64), "takes 32 bytes from 64 of the data, but the file has 64 of these"),
         (tensor(&[8], 0, u64::MAX - 31), "but the file has 64 of these"),

@@ -12,8 +12,8 @@ use rand::RngExt;
 use sim::stimulus::{StimulusRng, rng_for};
 
 use super::decode::Policy;
-use crate::smollm2::arithmetic::Group;
-use crate::smollm2::{Arithmetic, Float, Matrix};
+use crate::decoder::arithmetic::Group;
+use crate::decoder::{Arithmetic, Float, Matrix};
 
 /// A model whose heads keep so many tokens.
 #[derive(Clone, Copy, Debug)]

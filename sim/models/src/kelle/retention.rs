@@ -12,8 +12,8 @@ use golden::kelle::decode::budget;
 use golden::kelle::edram_bank::{Bank, Distribution};
 use golden::kelle::refresh_controller::Intervals;
 
-use crate::smollm2::arithmetic::Group;
-use crate::smollm2::{Arithmetic, Matrix};
+use crate::decoder::arithmetic::Group;
+use crate::decoder::{Arithmetic, Matrix};
 
 /// Refresh intervals in ns, for the upper and for the lower bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,9 +219,9 @@ impl<'a> Slots<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decoder::Float;
     use crate::kelle::decode::{Policy, Trace};
     use crate::kelle::language_model::SmallCache;
-    use crate::smollm2::Float;
 
     /// A recorded head: its queries, keys and values.
     fn trace(layer: u32) -> [Matrix; 3] {

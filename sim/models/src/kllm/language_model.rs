@@ -15,9 +15,9 @@ use golden::kllm::quantize::{Quantized, QuantizedWeights, Sample, samples, train
 use half::f16;
 
 use super::quantization::reals;
-use crate::smollm2::arithmetic::Projection;
-use crate::smollm2::calibration::{Calibration, Input};
-use crate::smollm2::{Arithmetic, Matrix, Model, Weight};
+use crate::decoder::arithmetic::Projection;
+use crate::decoder::calibration::{Calibration, Input};
+use crate::decoder::{Arithmetic, Matrix, Model, Weight};
 use crate::tender::language_model::PROJECTIONS;
 
 /// Output channels whose weights train a codebook. All channels would take ten times as long, and change little.

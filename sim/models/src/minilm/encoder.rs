@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 
 use super::layer::{Affine, Exact, Layer, Linear};
-use super::tensors::Tensors;
+use crate::safetensors::File;
 
 /// Shape and constants, as the model's `config.json` has them.
 const LAYERS: usize = 6;
@@ -30,17 +30,20 @@ impl Encoder {
     ///
     /// # Errors
     /// A tensor that is missing or has another shape.
-    pub fn read(file: &Tensors) -> Result<Self> {
+    pub fn read(file: &File) -> Result<Self> {
+        let tensor = |name: &str, shape: &[usize]| -> Result<Vec<f64>> {
+            Ok(file.tensor_of(name, shape)?.into_iter().map(f64::from).collect())
+        };
         let affine = |name: &str| -> Result<Affine> {
-            let of = |what: &str| file.tensor(&format!("{name}.LayerNorm.{what}"), &[WIDTH]);
+            let of = |what: &str| tensor(&format!("{name}.LayerNorm.{what}"), &[WIDTH]);
             Ok(Affine { gains: of("weight")?, biases: of("bias")? })
         };
         let layer = |number: usize| -> Result<Layer> {
             let name = |part: &str| format!("encoder.layer.{number}.{part}");
             let linear = |part: &str, outputs: usize, inputs: usize| -> Result<Linear> {
-                let values = file.tensor(&format!("{}.weight", name(part)), &[outputs, inputs])?;
+                let values = tensor(&format!("{}.weight", name(part)), &[outputs, inputs])?;
                 let weight = (0..inputs).map(|i| values.iter().skip(i).step_by(inputs).copied().collect()).collect();
-                Ok(Linear { weight, bias: file.tensor(&format!("{}.bias", name(part)), &[outputs])? })
+                Ok(Linear { weight, bias: tensor(&format!("{}.bias", name(part)), &[outputs])? })
             };
             Ok(Layer {
                 heads: HEADS,
@@ -54,10 +57,10 @@ impl Encoder {
                 norms: [affine(&name("attention.output"))?, affine(&name("output"))?],
             })
         };
-        let types = file.tensor("embeddings.token_type_embeddings.weight", &[2, WIDTH])?;
+        let types = tensor("embeddings.token_type_embeddings.weight", &[2, WIDTH])?;
         Ok(Self {
-            words: file.tensor("embeddings.word_embeddings.weight", &[VOCABULARY, WIDTH])?,
-            positions: file.tensor("embeddings.position_embeddings.weight", &[POSITIONS, WIDTH])?,
+            words: tensor("embeddings.word_embeddings.weight", &[VOCABULARY, WIDTH])?,
+            positions: tensor("embeddings.position_embeddings.weight", &[POSITIONS, WIDTH])?,
             first: types[..WIDTH].to_vec(),
             norm: affine("embeddings")?,
             layers: (0..LAYERS).map(layer).collect::<Result<_>>()?,

@@ -6,17 +6,16 @@
 
 mod encoder;
 pub mod layer;
-mod tensors;
 mod word_piece;
 
 use sim::Result;
 
 pub use encoder::Encoder;
 pub use layer::{Affine, Exact, Layer, Linear};
-pub use tensors::Tensors;
 pub use word_piece::WordPiece;
 
 use crate::fetched::Fetched;
+use crate::safetensors::File;
 
 const WEIGHTS: Fetched = Fetched {
     name: "all-MiniLM-L6-v2.safetensors",
@@ -33,7 +32,7 @@ const VOCABULARY: Fetched = Fetched {
 ///
 /// # Errors
 /// A file is missing or damaged; the message says how to fetch it.
-pub fn open() -> Result<(Tensors, WordPiece)> {
-    let tensors = Tensors::new(&WEIGHTS.path(), WEIGHTS.read()?)?;
+pub fn open() -> Result<(File, WordPiece)> {
+    let tensors = File::of_bytes(&WEIGHTS.path(), WEIGHTS.read()?)?;
     Ok((tensors, WordPiece::new(&VOCABULARY.path(), &VOCABULARY.read()?)?))
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 
-use super::tokenizer::Tokenizer;
+use crate::decoder::Tokenizer;
 
 /// A text in tokens, cut where a new context begins.
 #[derive(Clone, Debug)]

@@ -11,9 +11,9 @@ use golden::tender::calibration as tender;
 use golden::tender::calibration::{CHUNK_ROWS, Sign};
 use golden::tender::granularity::{Granularity, round_trip};
 
-use crate::smollm2::arithmetic::Projection;
-use crate::smollm2::calibration::{Calibration, Input, extremes, outliers};
-use crate::smollm2::{Arithmetic, Matrix, Model, Weight};
+use crate::decoder::arithmetic::Projection;
+use crate::decoder::calibration::{Calibration, Input, extremes, outliers};
+use crate::decoder::{Arithmetic, Matrix, Model, Weight};
 
 /// The weights of a layer's projections as integers, one scale an output.
 #[derive(Clone, Debug)]

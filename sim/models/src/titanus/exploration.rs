@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Result, bail, ensure};
 
 use super::language_model::{Compressed, Pruning, Setting};
+use crate::decoder::Model;
+use crate::decoder::perplexity::{perplexity, surprises};
 use crate::explore::store::Store;
 use crate::explore::{Genes, Objectives};
-use crate::smollm2::Model;
-use crate::smollm2::perplexity::{perplexity, surprises};
 
 /// The largest threshold that is tried: a quarter of the largest magnitude. Models break with twice this threshold.
 pub const LARGEST_THRESHOLD: u32 = 32;

@@ -12,8 +12,8 @@ use golden::titanus::pruning_unit::prune;
 use golden::titanus::traffic::Traffic;
 
 use super::key_values::threshold_for;
-use crate::smollm2::arithmetic::Group;
-use crate::smollm2::{Arithmetic, Float, Matrix};
+use crate::decoder::arithmetic::Group;
+use crate::decoder::{Arithmetic, Float, Matrix};
 
 /// So many levels that the bound does not matter.
 const LEVELS: usize = 64;

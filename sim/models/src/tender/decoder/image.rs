@@ -9,7 +9,7 @@ use host::vector::{Integer, Operand};
 use host::{Allocator, Format, Rows, Window};
 
 use super::executor::Executor;
-use crate::smollm2::calibration::Extremes;
+use crate::decoder::calibration::Extremes;
 
 /// Bits of an operand.
 const BITS: u32 = 8;

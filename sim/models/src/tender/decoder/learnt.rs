@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 
-use crate::smollm2::arithmetic::{Group, Projection};
-use crate::smollm2::calibration::{Extremes, Input, extremes};
-use crate::smollm2::{Arithmetic, Matrix, Model, Tokenizer, Weight, texts};
+use crate::decoder::arithmetic::{Group, Projection};
+use crate::decoder::calibration::{Extremes, Input, extremes};
+use crate::decoder::{Arithmetic, Matrix, Model, Tokenizer, Weight};
+use crate::smollm2::texts;
 
 /// A place in a layer where numbers become integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -32,9 +32,9 @@ pub use executor::{Checked, Executor, InSoftware, MAX_DESCRIPTORS, OnDevice, Spe
 pub use learnt::{Learnt, Site};
 pub use team::{Orders, Team};
 
-use crate::smollm2::Model;
-use crate::smollm2::arithmetic::{Norm, Projection as Name};
-use crate::smollm2::model::Config;
+use crate::decoder::Config;
+use crate::decoder::Model;
+use crate::decoder::arithmetic::Norm;
 use chain::Steps;
 use image::{INTEGER, Placer, Projection, half};
 use place::{angles, buffers, gain, layer_image};
@@ -141,6 +141,7 @@ impl Decoder {
         memory: &mut dyn Executor,
     ) -> Result<Self> {
         let config = *model.config();
+        model.ensure_plain("Tender's decoder")?;
         let most = (caps.vector.lanes * caps.vector.max_beats) as usize;
         let fits = context.min(most).min(caps.depth as usize).min(caps.steps as usize).min(config.context);
         ensure!((1..=fits).contains(&context), "a context of {context} tokens; allowed are 1 to {fits}");
@@ -158,7 +159,7 @@ impl Decoder {
             .map(|layer| layer_image(&mut p, (model, learnt), layer, context))
             .collect::<Result<_>>()?;
         let packing = p.packing(learnt.at(config.layers, Site::Output)?, &vec![1.0; config.width])?;
-        let embedding = model.weight(config.layers, Name::Logits)?;
+        let embedding = model.embedding()?;
         let logits = p.projection(&[embedding.iter().collect()], &packing)?;
         let probability = Constants { quantizer: PROBABILITY as f32, ..Constants::default() };
         let bytes = |row: &[f32]| row.iter().flat_map(|&x| half(x.into()).to_le_bytes()).collect();
@@ -174,7 +175,7 @@ impl Decoder {
             probabilities: p.constants(&vec![probability; context])?,
             logits,
             embedding: embedding.iter().map(bytes).collect(),
-            angles: p.floats(&angles(&config, context))?,
+            angles: p.floats(&angles(model, context))?,
             positions: p.store(&Table::of_passes(&[(0..context).collect()])?.bytes())?,
             buffers: buffers(&mut p, &config, context)?,
             config,

@@ -6,10 +6,10 @@ use host::tender::Constants;
 use super::image::{Packing, Placer, centred};
 use super::learnt::{Learnt, Site};
 use super::{Buffers, Head, Layer, PROBABILITY, PackedQueries, Steps};
-use crate::smollm2::arithmetic::{Norm, Projection as Name};
-use crate::smollm2::calibration::Input;
-use crate::smollm2::model::Config;
-use crate::smollm2::{Matrix, Model, Weight, arithmetic};
+use crate::decoder::Config;
+use crate::decoder::arithmetic::{Norm, Projection as Name};
+use crate::decoder::calibration::Input;
+use crate::decoder::{Matrix, Model, Weight, arithmetic};
 
 pub(super) fn gain(p: &mut Placer<'_>, model: &Model, layer: usize, norm: Norm) -> Result<u64> {
     let gains = model.gain(layer, norm)?.iter().map(|&x| x.into()).collect();
@@ -17,12 +17,11 @@ pub(super) fn gain(p: &mut Placer<'_>, model: &Model, layer: usize, norm: Norm) 
 }
 
 /// Cosine and sine of each pair of neighbours, by position.
-pub(super) fn angles(config: &Config, positions: usize) -> Vec<Vec<f64>> {
+pub(super) fn angles(model: &Model, positions: usize) -> Vec<Vec<f64>> {
     // The rotation of (1, 0) gives them.
-    let mut turned = Matrix::zeros(positions, config.head_width);
+    let mut turned = Matrix::zeros(positions, model.config().head_width);
     turned.iter_mut().for_each(|row| row.iter_mut().step_by(2).for_each(|x| *x = 1.0));
-    let turn = arithmetic::Rotation { width: config.head_width, base: config.rope_base, past: 0 };
-    arithmetic::rotate(&mut turned, turn);
+    arithmetic::rotate(&mut turned, model.rotation(0));
     turned.iter().map(<[f64]>::to_vec).collect()
 }
 

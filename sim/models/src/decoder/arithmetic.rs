@@ -1,8 +1,11 @@
 //! The arithmetic of a model: floats, or the numbers of an accelerator.
 
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_PI};
+
 use anyhow::Result;
 use golden::kelle::aerp::softmax;
 
+use super::config::Activation;
 use super::matrix::{Matrix, Weight};
 
 /// A matrix product with a weight.
@@ -26,7 +29,7 @@ pub enum Projection {
     Logits,
 }
 
-/// An RMSNorm.
+/// A norm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Norm {
     /// Before the attention.
@@ -71,6 +74,16 @@ pub trait Arithmetic {
         Ok(x.through(weight))
     }
 
+    /// Adds the biases of a projection to each row of its results.
+    ///
+    /// # Errors
+    /// The scheme cannot compute it.
+    fn bias(&mut self, layer: usize, projection: Projection, y: &mut Matrix, bias: &[f32]) -> Result<()> {
+        let _ = (layer, projection);
+        add_bias(y, bias);
+        Ok(())
+    }
+
     /// RMSNorm of each row.
     ///
     /// # Errors
@@ -80,11 +93,20 @@ pub trait Arithmetic {
         Ok(rms_norm(x, gain, eps))
     }
 
-    /// Rotary embedding of heads of `width`, rows at positions from `past` on.
+    /// `LayerNorm` of each row; `affine` has gains and biases.
     ///
     /// # Errors
     /// The scheme cannot compute it.
-    fn rotate(&mut self, layer: usize, projection: Projection, x: &mut Matrix, turn: Rotation) -> Result<()> {
+    fn layer_norm(&mut self, layer: usize, norm: Norm, x: &Matrix, affine: [&[f32]; 2], eps: f64) -> Result<Matrix> {
+        let _ = (layer, norm);
+        Ok(layer_norm(x, affine, eps))
+    }
+
+    /// Rotary embedding of heads, rows at positions from `past` on.
+    ///
+    /// # Errors
+    /// The scheme cannot compute it.
+    fn rotate(&mut self, layer: usize, projection: Projection, x: &mut Matrix, turn: Rotation<'_>) -> Result<()> {
         let _ = (layer, projection);
         rotate(x, turn);
         Ok(())
@@ -136,6 +158,15 @@ pub trait Arithmetic {
         Ok(silu_gate(gate, up))
     }
 
+    /// The activation of a feed-forward network without a gate.
+    ///
+    /// # Errors
+    /// The scheme cannot compute it.
+    fn activate(&mut self, layer: usize, up: Matrix, activation: Activation) -> Result<Matrix> {
+        let _ = layer;
+        Ok(activated(up, activation))
+    }
+
     /// Adds the results of a block to the residual stream.
     ///
     /// # Errors
@@ -165,26 +196,46 @@ pub fn rms_norm(x: &Matrix, gain: &[f32], eps: f64) -> Matrix {
     y
 }
 
+/// `(x - mean) / sqrt(variance + eps) * gain + bias` of each row (Ba, Kiros and Hinton 2016).
+#[must_use]
+pub fn layer_norm(x: &Matrix, [gain, bias]: [&[f32]; 2], eps: f64) -> Matrix {
+    let mut y = x.clone();
+    for row in y.iter_mut() {
+        let n = row.len() as f64;
+        let mean = row.iter().sum::<f64>() / n;
+        let variance = row.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n;
+        let scale = (variance + eps).sqrt();
+        for (x, (&gain, &bias)) in row.iter_mut().zip(gain.iter().zip(bias)) {
+            *x = (*x - mean) / scale * f64::from(gain) + f64::from(bias);
+        }
+    }
+    y
+}
+
+/// Adds a bias to each column.
+pub fn add_bias(y: &mut Matrix, bias: &[f32]) {
+    y.iter_mut().for_each(|row| row.iter_mut().zip(bias).for_each(|(y, &b)| *y += f64::from(b)));
+}
+
 /// Rotary embedding: angles and positions.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rotation {
-    /// Width of a head.
-    pub width: usize,
-    /// Base of the angles.
-    pub base: f64,
+pub struct Rotation<'a> {
+    /// Radians that each pair of a head turns a token; a head has twice as many elements.
+    pub frequencies: &'a [f64],
+    /// Factor of the turned elements.
+    pub factor: f64,
     /// Position of the first row.
     pub past: usize,
 }
 
-/// Turns elements 2i and 2i + 1 of each head by `position * base^(-2i / width)`: the order of elements in GGUF files of
-/// Llama models (RoFormer, Su et al. 2021, equation 34).
-pub fn rotate(x: &mut Matrix, turn: Rotation) {
-    let frequency = |i: usize| turn.base.powf(-((2 * i) as f64) / turn.width as f64);
-    let frequencies: Vec<f64> = (0..turn.width / 2).map(frequency).collect();
+/// Turns elements 2i and 2i + 1 of each head by `position * frequency`: the order of elements in GGUF files of Llama
+/// models (`RoFormer`, Su et al. 2021, equation 34).
+pub fn rotate(x: &mut Matrix, turn: Rotation<'_>) {
     for (row, values) in x.iter_mut().enumerate() {
         let position = (turn.past + row) as f64;
-        let turns: Vec<(f64, f64)> = frequencies.iter().map(|f| (position * f).sin_cos()).collect();
-        for head in values.chunks_exact_mut(turn.width) {
+        let scaled = |(sin, cos): (f64, f64)| (sin * turn.factor, cos * turn.factor);
+        let turns: Vec<(f64, f64)> = turn.frequencies.iter().map(|f| scaled((position * f).sin_cos())).collect();
+        for head in values.chunks_exact_mut(2 * turns.len().max(1)) {
             for (pair, &(sin, cos)) in head.chunks_exact_mut(2).zip(&turns) {
                 (pair[0], pair[1]) = (pair[0] * cos - pair[1] * sin, pair[0] * sin + pair[1] * cos);
             }
@@ -211,4 +262,17 @@ pub fn causal_softmax(group: Group<'_>, mut scores: Matrix) -> Matrix {
 pub fn silu_gate(mut gate: Matrix, up: &Matrix) -> Matrix {
     gate.values.iter_mut().zip(&up.values).for_each(|(g, u)| *g = *g / (1.0 + (-*g).exp()) * u);
     gate
+}
+
+/// An activation of each element.
+#[must_use]
+pub fn activated(mut x: Matrix, activation: Activation) -> Matrix {
+    let of = |x: f64| match activation {
+        Activation::Silu => x / (1.0 + (-x).exp()),
+        Activation::Relu => x.max(0.0),
+        Activation::Gelu => 0.5 * x * (1.0 + libm::erf(x * FRAC_1_SQRT_2)),
+        Activation::GeluTanh => 0.5 * x * (1.0 + (FRAC_2_PI.sqrt() * (x + 0.044_715 * x.powi(3))).tanh()),
+    };
+    x.values.iter_mut().for_each(|x| *x = of(*x));
+    x
 }

@@ -1,9 +1,9 @@
 use rand::RngExt;
 
 use super::*;
+use crate::decoder::Float;
+use crate::decoder::perplexity::{surprise, surprises};
 use crate::gguf::tests::{Made, open, text};
-use crate::smollm2::Float;
-use crate::smollm2::perplexity::{surprise, surprises};
 
 /// Two layers of width 8, two heads that share a key head, ten tokens; random weights.
 fn made(change: impl Fn(&mut Vec<(&str, u32, Vec<u8>)>)) -> Made {
@@ -106,12 +106,13 @@ fn texts_that_are_refused() {
 
 #[test]
 fn files_that_are_refused() {
-    let cases: [(&str, u32, Vec<u8>, &str); 9] = [
-        ("general.architecture", 8, text("gpt2"), "a model of architecture `gpt2`, wanted is `llama`"),
+    let cases: [(&str, u32, Vec<u8>, &str); 10] = [
+        ("general.architecture", 8, text("mamba"), "a model of architecture `mamba`, wanted is `llama`, `qwen2` or"),
+        ("general.architecture", 8, text("gpt2"), "the metadata has no `gpt2.embedding_length`"),
         ("llama.block_count", 4, vec![0; 4], "a model of no layers"),
         ("llama.block_count", 4, vec![3, 0, 0, 0], "there is no tensor `blk.2.attn_q.weight`"),
         ("llama.block_count", 8, text("two"), "`llama.block_count` is a text, wanted is an integer"),
-        ("llama.attention.head_count", 4, vec![3, 0, 0, 0], "3 heads of 4 are not the width, 8"),
+        ("llama.attention.head_count", 4, vec![3, 0, 0, 0], "tensor `blk.0.attn_q.weight` is 8 x 8, wanted is 12 x 8"),
         ("llama.attention.head_count_kv", 4, vec![4, 0, 0, 0], "2 heads cannot share 4 key heads"),
         ("llama.feed_forward_length", 4, vec![7, 0, 0, 0], "tensor `blk.0.ffn_gate.weight` is 6 x 8, wanted is 7 x 8"),
         ("llama.rope.freq_base", 6, (-1_f32).to_le_bytes().to_vec(), "rotary base -1"),
@@ -126,7 +127,47 @@ fn files_that_are_refused() {
         assert!(error.contains(part) && error.contains("x.gguf"), "{error}");
     }
     let error = read(made(|keys| keys.retain(|entry| entry.0 != "llama.vocab_size")));
-    assert!(error.contains("the metadata has no `llama.vocab_size`"), "{error}");
-    let error = read(made(|_| ()).tensor("output.weight", &[8, 10], 0, 0));
-    assert!(error.contains("an output projection of its own"), "{error}");
+    assert!(error.contains("there is no `llama.vocab_size`"), "{error}");
+    for (key, part) in [
+        ("llama.expert_count", "`llama.expert_count` is Integer(8): a mixture of experts, which is not supported"),
+        ("llama.attention.sliding_window", "a sliding window, which is not supported"),
+        ("llama.odd", "the key `llama.odd` is not supported"),
+        ("llama.attention.key_length", "`llama.rope.dimension_count` is Some(4), wanted is the width of a head, 8"),
+        ("llama.attention.value_length", "`llama.attention.value_length` is Some(8), wanted is the width of a head, 4"),
+    ] {
+        let error = read(made(|keys| keys.push((key, 4, vec![8, 0, 0, 0]))));
+        assert!(error.contains(part) && error.contains("x.gguf"), "{error}");
+    }
+    let scaled = |kind: &str| read(made(|keys| keys.push(("llama.rope.scaling.type", 8, text(kind)))));
+    assert!(scaled("longrope").contains("`llama.rope.scaling.type` is `longrope`, wanted is none, linear or yarn"));
+    assert!(scaled("linear").contains("the metadata has no `llama.rope.scaling.factor`"));
+    let error = read(made(|_| ()).tensor("blk.0.attn_q_norm.weight", &[4], 0, 0));
+    assert!(
+        error.contains("tensor `blk.0.attn_q_norm.weight` has no place in this model of the family Llama"),
+        "{error}"
+    );
+    let error = read(made(|_| ()).tensor("blk.1.ffn_up.bias", &[5], 0, 0));
+    assert!(error.contains("tensor `blk.1.ffn_up.bias` is 5, wanted is 6"), "{error}");
+}
+
+/// Tensors that a file may have: an output projection, biases, divisors of frequencies.
+#[test]
+fn parts_beyond_the_plain_ones() {
+    let read = |made: Made| Model::read(&open(&made.bytes()).unwrap(), Precision::File).unwrap();
+    let plain = model();
+    plain.ensure_plain("a test").unwrap();
+    let untied = read(made(|_| ()).tensor("output.weight", &[8, 10], 0, 0));
+    assert!(plain.is_tied() && !untied.is_tied());
+    // The first tensor of the file is the embedding: so the output has its weights, too.
+    assert_eq!(untied.embedding().unwrap(), plain.embedding().unwrap());
+    let biased = read(made(|_| ()).tensor("blk.1.ffn_up.bias", &[6], 0, 0));
+    let bias = biased.bias(1, Projection::Up).unwrap();
+    assert_eq!(bias, &plain.embedding().unwrap().values[..6]);
+    let tokens = [3, 1, 4];
+    let of = |model: &Model| model.forward(&tokens, &mut model.cache(), &mut Float).unwrap();
+    assert!(of(&biased) != of(&plain) && of(&untied) == of(&plain));
+    let error = biased.ensure_plain("a test").unwrap_err().to_string();
+    assert_eq!(error, "a test takes no biases, and Up of layer 1 has some");
+    let error = untied.ensure_plain("a test").unwrap_err().to_string();
+    assert!(error.contains("no output projection of its own, wanted is a tied embedding"), "{error}");
 }

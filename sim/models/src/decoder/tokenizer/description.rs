@@ -1,0 +1,221 @@
+//! A tokenizer in the form of `tokenizer.json`, checked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Map, Value, json};
+
+use super::super::folder::json_file;
+use super::Spelling;
+
+/// All that a tokenizer is made of.
+pub(in super::super) struct Description {
+    /// In the form of `tokenizer.json`, without a post-processor.
+    pub json: Value,
+    pub spelling: Spelling,
+    /// By id.
+    pub tokens: Vec<String>,
+    pub literal: Vec<bool>,
+    pub control: Vec<bool>,
+    /// Tokens ahead of a text.
+    pub start: Vec<u32>,
+    pub ends: Vec<u32>,
+}
+
+impl Description {
+    pub(in super::super) fn of_folder(folder: &Path, path: &Path) -> Result<Self> {
+        let mut found = Self::of_json(json_file(path)?)?;
+        found.ends = ends(folder)?;
+        Ok(found)
+    }
+
+    fn of_json(mut json: Map<String, Value>) -> Result<Self> {
+        let known = ["version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer"];
+        let known = known.into_iter().chain(["post_processor", "decoder", "model"]).collect::<BTreeSet<_>>();
+        if let Some(other) = json.keys().find(|key| !known.contains(key.as_str())) {
+            bail!("the key `{other}` is not supported");
+        }
+        // How one text is cut or filled up in a batch: not of the model.
+        json.remove("truncation");
+        json.remove("padding");
+        let model = json.get("model").and_then(Value::as_object).context("there is no `model`")?;
+        let spelling = spelling(model, &json)?;
+        let added = added(&json)?;
+        let tokens = vocabulary(model, &added)?;
+        check_merges(model)?;
+        let (mut literal, mut control) = (vec![false; tokens.len()], vec![false; tokens.len()]);
+        for token in &added {
+            literal[token.id as usize] = true;
+            control[token.id as usize] = token.special;
+        }
+        let start = match json.insert("post_processor".into(), Value::Null) {
+            Some(processor) => start(&processor)?,
+            None => Vec::new(),
+        };
+        Ok(Self { json: json.into(), spelling, tokens, literal, control, start, ends: Vec::new() })
+    }
+}
+
+/// The tokens that end a text: a number, or several.
+fn ends(folder: &Path) -> Result<Vec<u32>> {
+    for name in ["generation_config.json", "config.json"] {
+        let path = folder.join(name);
+        if !path.exists() {
+            continue;
+        }
+        let config = json_file(&path)?;
+        let Some(found) = config.get("eos_token_id").filter(|found| !found.is_null()) else { continue };
+        let several = found.as_array().map_or(std::slice::from_ref(found), Vec::as_slice);
+        let id = |value: &Value| value.as_u64().and_then(|id| u32::try_from(id).ok());
+        let ids: Option<Vec<u32>> = several.iter().map(id).collect();
+        return ids.with_context(|| format!("{}: `eos_token_id` is {found}, wanted are ids", path.display()));
+    }
+    Ok(Vec::new())
+}
+
+fn kind(value: Option<&Value>) -> Option<&str> {
+    value?.get("type")?.as_str()
+}
+
+/// All parts of a sequence, or the part itself.
+fn parts(value: &Value) -> Vec<&Value> {
+    let inner = ["normalizers", "pretokenizers", "processors", "decoders"].iter().find_map(|key| value.get(*key));
+    match inner.and_then(Value::as_array) {
+        Some(all) => all.iter().flat_map(parts).collect(),
+        None => vec![value],
+    }
+}
+
+/// How tokens are spelt, by model and decoder.
+fn spelling(model: &Map<String, Value>, json: &Map<String, Value>) -> Result<Spelling> {
+    // Early files have no type: they have merges.
+    match model.get("type").and_then(Value::as_str) {
+        Some("BPE") => {}
+        None if model.contains_key("merges") => {}
+        other => bail!("the tokenizer's model is {other:?}, wanted is BPE"),
+    }
+    for key in ["dropout", "continuing_subword_prefix", "end_of_word_suffix"] {
+        let found = model.get(key).unwrap_or(&Value::Null);
+        let none = found.is_null() || found == "" || found.as_f64() == Some(0.0);
+        ensure!(none, "the tokenizer's model has `{key}` {found}, which is not supported");
+    }
+    let decoder = json.get("decoder").filter(|decoder| !decoder.is_null()).context("there is no `decoder`")?;
+    let decoders: Vec<Option<&str>> = parts(decoder).into_iter().map(|part| kind(Some(part))).collect();
+    if decoders.contains(&Some("ByteLevel")) {
+        return Ok(Spelling::ByteLevel);
+    }
+    let fallback = model.get("byte_fallback").and_then(Value::as_bool).unwrap_or(false);
+    let stranger =
+        decoders.iter().find(|kind| !matches!(kind, Some("Replace" | "ByteFallback" | "Fuse" | "Strip" | "Metaspace")));
+    ensure!(stranger.is_none(), "the decoder {stranger:?} is not supported");
+    ensure!(fallback, "the tokenizer's model is neither byte-level nor has `byte_fallback`");
+    let strips = decoders.iter().any(|kind| matches!(kind, Some("Strip" | "Metaspace")));
+    Ok(Spelling::Pieces { space: strips })
+}
+
+/// A token beside the model's vocabulary.
+struct Added {
+    id: u32,
+    content: String,
+    special: bool,
+}
+
+fn added(json: &Map<String, Value>) -> Result<Vec<Added>> {
+    let all = json.get("added_tokens").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    all.iter()
+        .map(|token| {
+            let id = token.get("id").and_then(Value::as_u64).and_then(|id| u32::try_from(id).ok());
+            let content = token.get("content").and_then(Value::as_str);
+            let special = token.get("special").and_then(Value::as_bool);
+            let (Some(id), Some(content), Some(special)) = (id, content, special) else {
+                bail!("an added token is {token}, wanted are `id`, `content` and `special`");
+            };
+            Ok(Added { id, content: content.to_owned(), special })
+        })
+        .collect()
+}
+
+/// All tokens by id, without holes.
+fn vocabulary(model: &Map<String, Value>, added: &[Added]) -> Result<Vec<String>> {
+    let vocabulary = model.get("vocab").and_then(Value::as_object).context("the tokenizer's model has no `vocab`")?;
+    let mut by_id: BTreeMap<u64, &str> = BTreeMap::new();
+    let ids = vocabulary.iter().map(|(token, id)| (token.as_str(), id.as_u64()));
+    for (token, id) in ids.chain(added.iter().map(|token| (token.content.as_str(), Some(token.id.into())))) {
+        let id = id.with_context(|| format!("the id of token `{token}` is no number of things"))?;
+        let other = by_id.insert(id, token).filter(|&other| other != token);
+        ensure!(other.is_none(), "tokens `{}` and `{token}` have both the id {id}", other.unwrap_or_default());
+        let twice = vocabulary.get(token).and_then(Value::as_u64).filter(|&first| first != id);
+        ensure!(twice.is_none(), "token `{token}` has the ids {twice:?} and {id}");
+    }
+    ensure!(!by_id.is_empty(), "the vocabulary is empty");
+    if let Some((wanted, (&id, token))) = (0_u64..).zip(&by_id).find(|(wanted, (id, _))| wanted != *id) {
+        bail!("the vocabulary has no token {wanted}: the next one is {id}, `{token}`");
+    }
+    let mut names = BTreeSet::new();
+    if let Some(twice) = by_id.values().find(|token| !names.insert(**token)) {
+        bail!("token `{twice}` is there twice");
+    }
+    Ok(by_id.into_values().map(str::to_owned).collect())
+}
+
+/// Both parts of a merge, and what it makes, are in the vocabulary. The crate takes that for granted.
+fn check_merges(model: &Map<String, Value>) -> Result<()> {
+    let merges = model.get("merges").and_then(Value::as_array).context("the tokenizer's model has no `merges`")?;
+    let vocabulary = model.get("vocab").and_then(Value::as_object).context("the tokenizer's model has no `vocab`")?;
+    let mut known = BTreeSet::new();
+    for (rank, merge) in merges.iter().enumerate() {
+        let check = || -> Result<(&str, &str)> {
+            let pair = match merge {
+                Value::String(merge) => merge.split_once(' '),
+                Value::Array(pair) => match &pair[..] {
+                    [Value::String(left), Value::String(right)] => Some((left.as_str(), right.as_str())),
+                    _ => None,
+                },
+                _ => None,
+            };
+            let (left, right) = pair.context("wanted are two tokens")?;
+            for token in [left, right, &format!("{left}{right}")] {
+                ensure!(vocabulary.contains_key(token), "`{token}` is not in the vocabulary");
+            }
+            Ok((left, right))
+        };
+        let pair = check().with_context(|| format!("merge {rank}, {merge}"))?;
+        ensure!(known.insert(pair), "merge {rank}, {merge}, is there twice");
+    }
+    Ok(())
+}
+
+/// The tokens that a post-processor puts ahead of a text.
+fn start(processor: &Value) -> Result<Vec<u32>> {
+    let mut start = Vec::new();
+    for part in parts(processor).into_iter().filter(|part| !part.is_null()) {
+        match kind(Some(part)) {
+            // Changes offsets only.
+            Some("ByteLevel") => {}
+            Some("TemplateProcessing") => {
+                let single = part.get("single").and_then(Value::as_array).context("a template without `single`")?;
+                let text = json!({"Sequence": {"id": "A", "type_id": 0}});
+                let at = single.iter().position(|piece| *piece == text).context("a template without the text")?;
+                ensure!(at + 1 == single.len(), "a template with tokens after the text is not supported: {part}");
+                for piece in &single[..at] {
+                    let name = piece.pointer("/SpecialToken/id").and_then(Value::as_str);
+                    let ids = name.and_then(|name| part.get("special_tokens")?.get(name)?.get("ids")?.as_array());
+                    let ids = ids.with_context(|| format!("a template has {piece}, wanted is a token with its ids"))?;
+                    for id in ids {
+                        let id = id.as_u64().and_then(|id| u32::try_from(id).ok());
+                        start.push(id.with_context(|| format!("the ids of {piece} are no ids"))?);
+                    }
+                }
+            }
+            other => bail!("the post-processor {other:?} is not supported"),
+        }
+    }
+    Ok(start)
+}
+
+/// The byte of a token such as `<0x0A>`.
+pub(super) fn byte(token: &str) -> Option<u8> {
+    let digits = token.strip_prefix("<0x")?.strip_suffix('>')?;
+    if digits.len() == 2 { u8::from_str_radix(digits, 16).ok() } else { None }
+}
