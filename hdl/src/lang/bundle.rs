@@ -8,9 +8,10 @@ use std::fmt::Debug;
 use super::array::Array;
 use super::context::with;
 use super::ir::Direction;
-use super::module::{Module, cat};
+use super::module::Module;
 use super::ports::{PortBuilder, PortKind};
 use super::signal::Signal;
+use super::signal::cat;
 use super::types::{ArrayType, Type};
 
 /// How the fields of a bundle are seen.

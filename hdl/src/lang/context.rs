@@ -13,10 +13,10 @@ use num_bigint::BigInt;
 use super::checks::visit_once;
 use super::error::{Diagnostic, Loc, ParamErrors};
 use super::fold::{Folded, fold};
+use super::handle::Signal;
 use super::index::Index;
 use super::ir::{Item, Layout, ModuleIr, Net, NetId, NetKind, Node, NodeId, Op, ScopeId, ScopeKind};
 use super::names;
-use super::signal::Signal;
 use super::types::{MAX_ELEMENTS, MAX_WIDTH, Type};
 
 /// One module under construction.
@@ -349,4 +349,13 @@ fn formal_scope(ir: &ModuleIr, scope: ScopeId) -> Option<ScopeId> {
         at = ir.scopes[id as usize].parent;
     }
     None
+}
+
+/// Runs `f` in the current elaboration. A signal kept from an elaboration that is over yields a dead handle.
+pub(crate) fn build(loc: Loc, ty: Type, f: impl FnOnce(&mut Elaboration) -> Signal) -> Signal {
+    let described = with(|e| {
+        e.here = loc;
+        f(e)
+    });
+    described.unwrap_or(Signal { serial: u32::MAX, node: 0, ty })
 }

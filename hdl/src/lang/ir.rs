@@ -312,7 +312,7 @@ pub(crate) struct ModuleIr {
     pub twin: Option<Arc<ModuleIr>>,
     pub timing: super::timing::Timing,
     /// Registers that a host reaches through the module's bus.
-    pub registers: Option<super::registers::RegisterMap>,
+    pub registers: Option<super::register_map::RegisterMap>,
     /// Operations that a host may ask for in descriptors.
     pub operations: Vec<super::operation::Opcode>,
     pub block: String,

@@ -5,8 +5,8 @@ use std::panic::Location;
 use super::context::{Elaboration, with};
 use super::error::Loc;
 use super::ir::{Compare, Item, NetKind, NodeId, Op, Target};
-use super::signal::{Operand, Signal, Want, build};
-use super::types::{Type, bit, uint};
+use super::signal::{Operand, Signal, Want, build, mux};
+use super::types::{Type, bit};
 
 /// The module under construction; `Block::build` receives it.
 #[derive(Debug)]
@@ -236,51 +236,6 @@ pub(crate) fn connect(target: Signal, value: impl Operand, loc: Loc) {
             e.item(Item::Drive { target: Target { net, index }, value: value.node, loc });
         }
     });
-}
-
-/// `then` where `select` is high, `other` where it is low. Both have the same type.
-#[track_caller]
-#[must_use]
-pub fn mux(select: Signal, then: Signal, other: impl Operand) -> Signal {
-    let loc = Location::caller();
-    build(loc, then.ty, |e| {
-        let s = select.signal(e, Want::Exactly(bit()), loc);
-        let a = then.signal(e, Want::Exactly(then.ty), loc);
-        let b = other.signal(e, Want::Exactly(then.ty), loc);
-        if e.is_not_a_bit(s) {
-            let s = e.describe(s);
-            e.error(loc, format!("the select of a mux is one unsigned bit, not {s}"));
-            return e.poison(a.ty);
-        }
-        if e.differ(a, b) {
-            let (a, b) = (e.describe(a), e.describe(b));
-            e.error(loc, format!("mux of different types: {a} and {b}; extend, truncate or cast one"));
-            return e.poison(then.ty);
-        }
-        e.push(Op::Mux(s.node, a.node, b.node), a.ty)
-    })
-}
-
-/// Concatenation, most significant part first; unsigned.
-#[track_caller]
-#[must_use]
-pub fn cat(parts: &[Signal]) -> Signal {
-    let loc = Location::caller();
-    let width = parts.iter().fold(0, |sum: u32, p| sum.saturating_add(p.ty.width)).max(1);
-    build(loc, uint(width), |e| {
-        if parts.is_empty() {
-            e.error(loc, "a concatenation needs at least one part");
-            return e.poison(uint(width));
-        }
-        let mut signals = Vec::new();
-        for &part in parts {
-            signals.push(part.signal(e, Want::Exactly(part.ty), loc));
-        }
-        match signals[..] {
-            [whole] => e.cast(whole, false),
-            _ => e.push(Op::Cat(signals.iter().map(|s| s.node).collect()), uint(width)),
-        }
-    })
 }
 
 /// The value of the first condition that holds, else `default`. All values have the same type.

@@ -3,40 +3,12 @@
 use std::ops::{Add, BitAnd, BitOr, BitXor, Mul, Neg, Not, Range, Sub};
 use std::panic::Location;
 
-use super::context::{Elaboration, with};
+pub(crate) use super::context::build;
 use super::error::Loc;
+pub use super::handle::Signal;
 use super::ir::{Arithmetic, Compare, Logic, Op};
 pub use super::operand::{Operand, Want};
 use super::types::{MAX_WIDTH, Type, bit, bits_for, index_width, sint, uint};
-
-/// A value in the module under construction: a small handle to a port, a net or an expression.
-///
-/// | operation | result |
-/// | --- | --- |
-/// | `a + b` | one bit wider than the wider operand |
-/// | `a - b` | one bit wider, always signed |
-/// | `a * b` | as wide as both together |
-/// | `-a` | one bit wider, signed |
-/// | `a & b`, `a \| b`, `a ^ b`, `!a` | same type; both operands of the same type |
-/// | `a.eq(b)`, `ne`, `lt`, `le`, `gt`, `ge` | one bit; widths may differ |
-///
-/// Both operands have the same signedness; `as_sint`, `as_uint` and `extend` convert. An integer literal takes the
-/// smallest type that holds it (arithmetic, comparison) or the type of the other operand (logic).
-#[derive(Clone, Copy, Debug)]
-pub struct Signal {
-    pub(crate) serial: u32,
-    pub(crate) node: u32,
-    pub(crate) ty: Type,
-}
-
-/// Runs `f` in the current elaboration. A signal kept from an elaboration that is over yields a dead handle.
-pub(crate) fn build(loc: Loc, ty: Type, f: impl FnOnce(&mut Elaboration) -> Signal) -> Signal {
-    let described = with(|e| {
-        e.here = loc;
-        f(e)
-    });
-    described.unwrap_or(Signal { serial: u32::MAX, node: 0, ty })
-}
 
 impl Signal {
     /// Width in bits.
@@ -167,11 +139,11 @@ impl Signal {
         let (low, high) = narrow.ty.range();
         let top = narrow.ty.lit(high.clone());
         let over = self.gt(high);
-        let clipped = super::mux(over, top, narrow);
+        let clipped = mux(over, top, narrow);
         if !self.ty.signed {
             return clipped;
         }
-        super::mux(self.lt(low.clone()), narrow.ty.lit(low), clipped)
+        mux(self.lt(low.clone()), narrow.ty.lit(low), clipped)
     }
 
     /// Same bits, read as two's complement.
@@ -218,7 +190,7 @@ impl Signal {
         if amount == 0 {
             return self;
         }
-        let shifted = super::cat(&[self, uint(amount).lit(0)]);
+        let shifted = cat(&[self, uint(amount).lit(0)]);
         if self.ty.signed { shifted.as_sint() } else { shifted }
     }
 
@@ -430,4 +402,49 @@ impl Neg for Signal {
     fn neg(self) -> Signal {
         self.ty.with_width(1).lit(0) - self
     }
+}
+
+/// `then` where `select` is high, `other` where it is low. Both have the same type.
+#[track_caller]
+#[must_use]
+pub fn mux(select: Signal, then: Signal, other: impl Operand) -> Signal {
+    let loc = Location::caller();
+    build(loc, then.ty, |e| {
+        let s = select.signal(e, Want::Exactly(bit()), loc);
+        let a = then.signal(e, Want::Exactly(then.ty), loc);
+        let b = other.signal(e, Want::Exactly(then.ty), loc);
+        if e.is_not_a_bit(s) {
+            let s = e.describe(s);
+            e.error(loc, format!("the select of a mux is one unsigned bit, not {s}"));
+            return e.poison(a.ty);
+        }
+        if e.differ(a, b) {
+            let (a, b) = (e.describe(a), e.describe(b));
+            e.error(loc, format!("mux of different types: {a} and {b}; extend, truncate or cast one"));
+            return e.poison(then.ty);
+        }
+        e.push(Op::Mux(s.node, a.node, b.node), a.ty)
+    })
+}
+
+/// Concatenation, most significant part first; unsigned.
+#[track_caller]
+#[must_use]
+pub fn cat(parts: &[Signal]) -> Signal {
+    let loc = Location::caller();
+    let width = parts.iter().fold(0, |sum: u32, p| sum.saturating_add(p.ty.width)).max(1);
+    build(loc, uint(width), |e| {
+        if parts.is_empty() {
+            e.error(loc, "a concatenation needs at least one part");
+            return e.poison(uint(width));
+        }
+        let mut signals = Vec::new();
+        for &part in parts {
+            signals.push(part.signal(e, Want::Exactly(part.ty), loc));
+        }
+        match signals[..] {
+            [whole] => e.cast(whole, false),
+            _ => e.push(Op::Cat(signals.iter().map(|s| s.node).collect()), uint(width)),
+        }
+    })
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use num_bigint::BigInt;
 use num_traits::{One, Zero};
 
+use super::fault::{Fault, Kind, Slot};
 use super::places::exchanged;
-use super::{Fault, Kind, Slot};
 use crate::lang::index::Index;
 use crate::lang::ir::{
     Compare, Direction, InstanceId, Item, Logic, ModuleIr, Net, NetId, NetKind, Node, NodeId, Op, ScopeId, ScopeKind,

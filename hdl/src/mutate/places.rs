@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::bits::{Origin, Uses, is_place, is_wiring, origin};
-use super::{FaultPlace, Slot, label};
+use super::fault::{FaultPlace, Slot};
+use super::label;
 use crate::lang::ir::{Arithmetic, Compare, Item, ModuleIr, NetId, NetKind, NodeId, Op, ScopeId};
 use crate::lang::{in_formal, item_nodes};
 

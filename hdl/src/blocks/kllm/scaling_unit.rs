@@ -148,7 +148,7 @@ impl ScalingUnit {
         m.connect(u.valid_i, 1);
         m.connect(u.a_i, sum);
         m.unused(u.valid_o);
-        if let Some(overflow) = u.overflow_o {
+        if let Some(overflow) = u.flags.overflow_o {
             m.unused(overflow);
         }
         later(m, name, u.result_o, self.between())

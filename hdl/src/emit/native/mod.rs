@@ -14,6 +14,7 @@
 //! - [`program`] writes the C, with [`code`], [`state`], [`value`] and [`wide`].
 
 mod code;
+mod ctypes;
 mod guard;
 mod observe;
 mod order;
@@ -31,9 +32,6 @@ pub use observe::{Observed, ObservedNet, ObservedValue};
 
 use super::SourceFile;
 use crate::lang::Design;
-
-/// Words of the widest memory that can be read past its end.
-const ZERO_WORDS: u32 = 4096;
 
 /// The C of a design with a twin ([`Module::simulates_as`](crate::lang::Module::simulates_as)) is faster than its
 /// Verilog up to so many values: the Verilog of a macro is written for simulation, its twin is hardware.

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::code::Code;
+use super::ctypes::{c_type, canonical, is_wide, stored_bytes, stored_type, words};
 use super::order::{Order, Segment};
 use super::plan::{Group, Plan, groups};
 use super::ripple::{Plan as RipplePlan, Ripple};
 use super::sites::Sites;
 use super::steps::{Kind, Step};
 use super::store::{ArrayId, Store};
-use super::value::{c_type, canonical, is_wide, stored_bytes, stored_type, words};
 use crate::emit::SourceFile;
 use crate::lang::Type;
 use crate::lang::ir::{Direction, NetKind};
@@ -68,7 +68,7 @@ pub(super) fn program(parts: &Parts<'_>) -> Result<Vec<SourceFile>, String> {
     if let Some(what) = code.refused {
         return Err(what);
     }
-    let mut head = format!("{PRELUDE}\nstatic const u64 w_zero[{}];\n\n", super::ZERO_WORDS);
+    let mut head = format!("{PRELUDE}\nstatic const u64 w_zero[{}];\n\n", super::state::ZERO_WORDS);
     head += &state(parts);
     let mut files: Vec<String> = vec![frame(parts)];
     for (declaration, text) in functions {

@@ -1,11 +1,15 @@
 //! C of everything that keeps a state: registers, memories, state machines.
 
 use super::code::{Code, index_text, turn_text};
+use super::ctypes::{c_type, constant, is_wide, words};
 use super::steps::StepId;
 use super::store::Access;
-use super::value::{bits, c_type, constant, is_wide, words};
+use super::value::bits;
 use crate::lang::Type;
 use crate::lang::ir::NodeId;
+
+/// Words of the widest memory that can be read past its end.
+pub(super) const ZERO_WORDS: u32 = 4096;
 
 impl Code<'_> {
     /// A word of a memory; what is past its end reads as zero.
@@ -18,7 +22,7 @@ impl Code<'_> {
         let text = self.at_step(&access, &format!("(i64){at}"));
         let text = if is_wide(ty) { text } else { format!("({}){text}", c_type(ty)) };
         let none = if is_wide(ty) { "w_zero" } else { "0" };
-        if is_wide(ty) && words(ty) > super::ZERO_WORDS {
+        if is_wide(ty) && words(ty) > ZERO_WORDS {
             return self.refuse("a memory of such wide words");
         }
         if inside { text } else { format!("({at} < {} ? {text} : {none})", m.depth) }
@@ -118,7 +122,7 @@ impl Code<'_> {
                 let bit = if enable_wide { bits(&enable, g, 1) } else { format!("({enable} >> {g}) & 1u") };
                 let (low, granule) = (g * m.granule, m.granule);
                 if granule <= 64 {
-                    let ones = super::value::mask(granule);
+                    let ones = super::ctypes::mask(granule);
                     self.line(format!("if ({bit}) w_put({slot}.mask, {low}, {granule}, {ones});"));
                 } else {
                     self.line(format!("if ({bit}) w_ones({slot}.mask, {low}, {granule});"));

@@ -1,6 +1,5 @@
 //! The steps of the computation: one step for each item of a site, with its reads and writes.
 
-use super::guard::Guard;
 use super::sites::{Loop, SiteId, Sites};
 use super::store::{Access, ArrayId, Store};
 use crate::lang::ir::{Direction, Item, ModuleIr, NetId, NodeId, ScopeId};
@@ -54,6 +53,29 @@ pub(super) struct Step {
     pub enables: Vec<Span>,
     /// The step is needed only where this is high.
     pub guard: Option<Guard>,
+}
+
+/// The enable of registers, inside the first loops of their nest.
+#[derive(Clone, Debug)]
+pub(super) struct Guard {
+    /// A register with this enable.
+    pub register: StepId,
+    pub enable: NodeId,
+    pub site: SiteId,
+    pub outer: Vec<Loop>,
+}
+
+impl Guard {
+    /// Loops around the question.
+    pub fn depth(&self) -> usize {
+        self.outer.len()
+    }
+}
+
+impl PartialEq for Guard {
+    fn eq(&self, other: &Self) -> bool {
+        (self.site, self.enable, &self.outer) == (other.site, other.enable, &other.outer)
+    }
 }
 
 /// All steps that something depends on.

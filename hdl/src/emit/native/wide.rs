@@ -2,7 +2,8 @@
 //! text of such a value is a pointer to its words.
 
 use super::code::Code;
-use super::value::{bits, c_type, is_wide, words};
+use super::ctypes::{c_type, is_wide, words};
+use super::value::bits;
 use crate::lang::Type;
 use crate::lang::ir::{Arithmetic, Logic, NodeId, Op};
 
@@ -215,7 +216,7 @@ impl Code<'_> {
             let first = self.at(&access);
             self.line(format!("memcpy({room}, &{first}, {});", u64::from(count) * u64::from(w) / 8));
         } else {
-            let mask = super::value::mask(w);
+            let mask = super::ctypes::mask(w);
             self.line(format!("for (u32 k = 0; k < {count}; k++) w_put({room}, k * {w}, {w}, (u64){at} & {mask});"));
         }
         room
@@ -225,14 +226,14 @@ impl Code<'_> {
     pub(super) fn part(&mut self, source: &str, is_wide_source: bool, low: &str, ty: Type) -> String {
         if is_wide_source {
             let got = format!("w_get({source}, {low}, {})", ty.width);
-            return format!("({})({})", c_type(ty), super::value::canonical(&got, ty));
+            return format!("({})({})", c_type(ty), super::ctypes::canonical(&got, ty));
         }
-        super::value::canonical(&format!("{source} >> ({low})"), ty)
+        super::ctypes::canonical(&format!("{source} >> ({low})"), ty)
     }
 
     /// Bits of words at a fixed place, as a value of `ty`.
     pub(super) fn fixed_part(&mut self, source: &str, low: u32, ty: Type) -> String {
         let text = bits(source, low, ty.width);
-        if ty.signed { super::value::canonical(&text, ty) } else { text }
+        if ty.signed { super::ctypes::canonical(&text, ty) } else { text }
     }
 }

@@ -1,6 +1,7 @@
 //! Comments: paragraphs of words, filled to the line width once, with a hanging indent.
 
-use super::wrap::LINE;
+/// Longest line.
+pub(super) const LINE: usize = 110;
 
 /// Words that tools take for an order when a comment begins with them.
 const ORDERS: [&str; 7] = ["ambit", "cadence", "pragma", "synopsys", "synthesis", "translate_off", "verilator"];

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::expr::literal;
 use super::items::{Printer, Section};
-use super::net_type;
 use super::state::state_constant;
+use super::types::net_type;
 use crate::lang::Type;
 use crate::lang::ir::{Direction, Layout, NetId, NetKind, ScopeId, ScopeKind, Target};
 

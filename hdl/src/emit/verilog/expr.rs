@@ -8,22 +8,10 @@ use num_bigint::BigInt;
 use num_traits::{Signed, Zero};
 
 use super::items::Printer;
+use super::slot::Slot;
 use crate::lang::Type;
 use crate::lang::index::Index;
 use crate::lang::ir::{Arithmetic, Compare, Layout, Logic, NetId, NodeId, Op};
-
-/// Where an expression stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Slot {
-    /// Alone on the right of an assignment to something of the same width.
-    Root,
-    /// Inside another expression that does not widen it.
-    Inner,
-    /// Operand of growing arithmetic, which widens it: only what widens by itself.
-    Operand,
-    /// Before a bit select: only a name.
-    Name,
-}
 
 /// Verilator takes literals of up to 65,536 bits.
 const WIDEST_LITERAL: u32 = 32_768;

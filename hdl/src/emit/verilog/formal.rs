@@ -1,7 +1,7 @@
 //! Sections for the prover: checks and registers under `ifdef FORMAL` or `ifdef FORMAL_ALONE`.
 
-use super::expr::Slot;
 use super::items::{Printer, Section};
+use super::slot::Slot;
 use crate::lang::ir::{CheckKind, NodeId, ScopeId};
 
 impl Printer<'_> {

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::comment::LINE;
 use super::comment::{paragraph, width};
-use super::wrap::LINE;
 use crate::lang::ir::ModuleIr;
 
 /// The start of the further lines of a long paragraph: more indented than the paragraphs of a contract.

@@ -1,9 +1,9 @@
 //! Instances and the connections of their ports.
 
-use super::declaration;
-use super::expr::Slot;
+use super::comment::LINE;
 use super::items::{Printer, Section};
-use super::wrap::LINE;
+use super::slot::Slot;
+use super::types::declaration;
 use crate::lang::ir::{Instance, NetId, NodeId, Op};
 
 impl Printer<'_> {

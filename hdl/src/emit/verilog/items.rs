@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::declaration;
-use super::expr::Slot;
-use super::loops::genvars;
+use super::loops::{UNROLLED, genvars};
+use super::slot::Slot;
+use super::types::declaration;
 use super::usage::{BitsRead, deep_nodes, instance_positions, net_reads, node_uses};
 use super::wrap::wrap;
 use crate::lang::ir::{Direction, Item, ModuleIr, NetId, NetKind, NodeId, Op, ScopeId, ScopeKind, Target};
@@ -254,5 +254,30 @@ impl<'a> Printer<'a> {
         let text = self.expr(value, Slot::Root, 0);
         self.uses[value as usize] = uses;
         text
+    }
+}
+
+impl Printer<'_> {
+    /// A generate loop; one with more turns than Verilator unrolls becomes two, one inside the other.
+    pub(super) fn generate(&mut self, name: &str, genvar: u32, count: u32, body: Vec<String>) {
+        let variables = self.genvars[genvar as usize].clone();
+        let head = |v: &str, n: u32, label: &str| format!("for ({v} = 0; {v} < {n}; {v} = {v} + 1) begin : {label}");
+        if let [(_, high), (_, low)] = variables.as_slice() {
+            let whole = count.is_multiple_of(UNROLLED);
+            let (rows, label) = (count.div_ceil(UNROLLED), format!("{name}_part"));
+            let label = self.fresh(&label);
+            self.line(head(high, rows, name));
+            self.line(format!("  {}", head(low, UNROLLED, &label)));
+            if !whole {
+                let label = self.fresh(&format!("{name}_in"));
+                self.line(format!("  if ({UNROLLED}*{high} + {low} < {count}) begin : {label}"));
+            }
+            self.indented(body.into_iter().map(|l| format!("  {l}")));
+            self.indented((if whole { &["end"][..] } else { &["end", "end"][..] }).iter().map(ToString::to_string));
+        } else {
+            self.line(head(&variables[0].1, count, name));
+            self.indented(body);
+        }
+        self.line("end");
     }
 }

@@ -1,35 +1,9 @@
 //! Generate loops and their variables.
 
-use super::items::Printer;
 use crate::lang::ir::{ModuleIr, ScopeKind};
 
 /// Turns of one generate loop that Verilator unrolls without being told to.
-const UNROLLED: u32 = 1024;
-
-impl Printer<'_> {
-    /// A generate loop; one with more turns than Verilator unrolls becomes two, one inside the other.
-    pub(super) fn generate(&mut self, name: &str, genvar: u32, count: u32, body: Vec<String>) {
-        let variables = self.genvars[genvar as usize].clone();
-        let head = |v: &str, n: u32, label: &str| format!("for ({v} = 0; {v} < {n}; {v} = {v} + 1) begin : {label}");
-        if let [(_, high), (_, low)] = variables.as_slice() {
-            let whole = count.is_multiple_of(UNROLLED);
-            let (rows, label) = (count.div_ceil(UNROLLED), format!("{name}_part"));
-            let label = self.fresh(&label);
-            self.line(head(high, rows, name));
-            self.line(format!("  {}", head(low, UNROLLED, &label)));
-            if !whole {
-                let label = self.fresh(&format!("{name}_in"));
-                self.line(format!("  if ({UNROLLED}*{high} + {low} < {count}) begin : {label}"));
-            }
-            self.indented(body.into_iter().map(|l| format!("  {l}")));
-            self.indented((if whole { &["end"][..] } else { &["end", "end"][..] }).iter().map(ToString::to_string));
-        } else {
-            self.line(head(&variables[0].1, count, name));
-            self.indented(body);
-        }
-        self.line("end");
-    }
-}
+pub(super) const UNROLLED: u32 = 1024;
 
 /// A block of a generate loop begins or ends.
 pub(in crate::emit) enum LoopLabel {

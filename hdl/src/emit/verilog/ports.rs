@@ -1,8 +1,9 @@
 //! The port list: one port a line in columns, followed by its meaning.
 
+use super::comment::LINE;
 use super::comment::{paragraph, width};
-use super::wrap::LINE;
-use super::{declare, net_type};
+use super::declare;
+use super::types::net_type;
 use crate::lang::ir::{Direction, ModuleIr, Net};
 
 /// Columns that must be left for the meanings; with less they stand above their ports.

@@ -11,8 +11,9 @@
 //! (Yosys 0.23, then `dc2` three times. Unsigned products need no extension, so a `$macc` makes no difference.)
 //! A sum of such a product is therefore printed without a sign: it has an operand that is extended by concatenation.
 
-use super::expr::{PRIMARY, Slot, UNARY};
+use super::expr::{PRIMARY, UNARY};
 use super::items::Printer;
+use super::slot::Slot;
 use crate::lang::Type;
 use crate::lang::ir::{Arithmetic, NodeId, Op};
 

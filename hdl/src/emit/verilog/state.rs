@@ -1,8 +1,9 @@
 //! Hardware that needs an `always` block: registers, memories, state machines, tables.
 
-use super::declaration;
-use super::expr::{Slot, UNARY, literal};
+use super::expr::{UNARY, literal};
 use super::items::{Printer, Section};
+use super::slot::Slot;
+use super::types::declaration;
 use crate::lang::ir::{FsmIr, Item, NetId, NetKind, NodeId, Op};
 
 impl Printer<'_> {

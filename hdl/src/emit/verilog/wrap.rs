@@ -1,9 +1,6 @@
 //! Long lines: broken where the structure of the text is shallowest, filled to the margin, continued with an indent.
 
-use super::comment::{harmless, paragraph, width};
-
-/// Longest line.
-pub(super) const LINE: usize = 110;
+use super::comment::{LINE, harmless, paragraph, width};
 
 /// The line, or the lines it becomes.
 pub(super) fn wrap(line: &str) -> Vec<String> {

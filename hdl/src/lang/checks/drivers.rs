@@ -2,8 +2,8 @@
 
 use super::super::error::Loc;
 use super::super::ir::{Direction, Item, ModuleIr, NetKind, ScopeId, Target};
-use super::Finding;
 use super::elements::Elements;
+use super::finding::Finding;
 
 /// Two drivers of one element and, in a `complete` description, elements without one.
 pub(super) fn check(ir: &ModuleIr, elements: &Elements, complete: bool) -> Vec<Finding> {

@@ -3,8 +3,8 @@
 //! Granularity: elements of nets. The path through an instance is known port by port from its module's own result.
 
 use super::super::ir::{Direction, Item, Layout, ModuleIr, Net, NetId, NetKind, NodeId, ScopeId};
-use super::Finding;
 use super::elements::{Elements, Place, Read, reads};
+use super::finding::Finding;
 
 pub(super) fn check(ir: &ModuleIr, elements: &Elements) -> (Vec<Finding>, Vec<Vec<usize>>) {
     let graph = Graph::of_elements(ir, elements);

@@ -2,6 +2,7 @@
 
 mod drivers;
 mod elements;
+mod finding;
 mod loops;
 mod reads;
 
@@ -40,6 +41,3 @@ pub(crate) fn run(e: &mut Elaboration) {
         e.error_related(loc, message, related);
     }
 }
-
-/// Place, message, second place.
-type Finding = (super::error::Loc, String, Option<(String, super::error::Loc)>);

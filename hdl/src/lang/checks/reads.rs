@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::super::ir::{Item, ModuleIr, NetKind, NodeId, ScopeId, ScopeKind};
-use super::Finding;
 use super::elements::visit_once;
+use super::finding::Finding;
 
 pub(super) fn check(ir: &ModuleIr) -> Vec<Finding> {
     let mut read = vec![false; ir.nets.len()];

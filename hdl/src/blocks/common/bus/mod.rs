@@ -14,6 +14,7 @@ pub mod dma;
 pub mod dma_bank;
 mod properties;
 mod records;
+mod resize;
 mod rows;
 mod slots;
 

@@ -7,15 +7,10 @@ use super::axi::{AxiSpec, AxiWriteData};
 use super::axi_read_dma::RowBeat;
 use super::dma::{DmaSpec, Rows, UNIT};
 use super::properties::Beats;
+use super::resize::resize;
 use super::slots::Job;
 use crate::blocks::common::stream::Word;
 use crate::lang::{Bundle, Module, Signal, Stream, bit, bits_for, cat, mux, uint};
-
-/// The same value with `width` bits, where it fits.
-#[track_caller]
-pub(super) fn resize(value: Signal, width: u32) -> Signal {
-    if value.width() < width { value.extend(width) } else { value.truncate(width) }
-}
 
 /// Where in the rows of a command the data is.
 struct Place {

@@ -160,7 +160,7 @@ impl Block for AxiSlots {
                 m.assert_always("moves_at_once", !io.job.valid | io.job.ready);
             }
             if places.is_power_of_two() {
-                let low = |count: Signal| super::rows::resize(count, ty.width);
+                let low = |count: Signal| super::resize::resize(count, ty.width);
                 m.assert_always("places_fit", used.le(places) & waiting.le(used));
                 m.assert_always("enters_behind_the_last", enter_at.eq(leave_at.wrapping_add(low(used))));
                 m.assert_always("starts_in_order", enter_at.eq(start_at.wrapping_add(low(waiting))));

@@ -6,7 +6,9 @@ use super::format::{FloatFormat, Subnormals};
 use super::ranks::Ranks;
 use super::round::Class;
 use super::seen::{Seen, implies, total_order};
-use crate::lang::{About, Block, CatalogBlock, In, Module, Out, Proof, Signal, Timing, bit, parameters, ports, select};
+use super::shape::Shape;
+use super::unit::{FloatUnit, Handshake, proof};
+use crate::lang::{About, CatalogBlock, In, Module, Out, Proof, Signal, bit, parameters, ports, select};
 
 parameters! {
     /// Elaboration parameters.
@@ -29,7 +31,8 @@ ports! {
         a_i: In = p.format.ty(),
         /// Second operand.
         b_i: In = p.format.ty(),
-        /// The outputs are valid: they belong to the operands of `stages` cycles ago. Low after reset.
+        /// The outputs are valid: they belong to the operands of `stages` cycles ago. Low after reset, which may come at any
+        /// time and drops the operations inside.
         valid_o: Out = bit(),
         /// a < b.
         less_o: Out = bit(),
@@ -44,33 +47,40 @@ ports! {
     }
 }
 
+impl Handshake for FloatComparePorts {
+    fn valid(&self) -> (Signal, Signal) {
+        (self.valid_i, self.valid_o)
+    }
+}
+
 /// Levels of the parts between the places where registers may stand, about: magnitudes, signs.
 const DEPTHS: &[u32] = &[16, 6];
 
-impl Block for FloatCompare {
+impl FloatUnit for FloatCompare {
     type Ports = FloatComparePorts;
     const ABOUT: About = About {
         name: "float_compare",
         summary: "floating-point comparison: less, equal, greater, unordered, total order",
         contract: "For a_i and b_i of `stages` cycles ago exactly one of less_o, equal_o, greater_o and unordered_o\n\
-            is high: unordered_o if one is a NaN. total_less_o: a_i comes first in totalOrder. valid_o is valid_i of\n\
-            `stages` cycles ago;\n\
-            a reset may come at any time and drops the operations inside.",
+            is high: unordered_o if one is a NaN. total_less_o: a_i comes first in totalOrder.",
         reference: "IEEE 754-2019, sections 5.10 and 5.11",
     };
 
-    fn build(&self, m: &mut Module, io: &FloatComparePorts) {
+    fn shape(&self) -> Shape {
+        Shape::new(self.format, self.stages, DEPTHS)
+    }
+
+    fn compute(&self, m: &mut Module, pipe: &mut Ranks, io: &FloatComparePorts) {
         let w = self.format.width();
-        let mut pipe = Ranks::new(io.valid_i, self.stages, DEPTHS);
         let (a_bits, b_bits) = (io.a_i.slice(0..w - 1), io.b_i.slice(0..w - 1));
-        let a = Class::new(m, "a", a_bits, self.format, self.subnormals);
-        let b = Class::new(m, "b", b_bits, self.format, self.subnormals);
+        let a = Class::new(m, "a", io.a_i, self.format, self.subnormals);
+        let b = Class::new(m, "b", io.b_i, self.format, self.subnormals);
         let mut below = m.wire("below", a_bits.lt(b_bits));
         let mut same = m.wire("same", a_bits.eq(b_bits));
         let mut zeros = m.wire("zeros", a.zero & b.zero);
         let mut unordered = m.wire("unordered", a.nan | b.nan);
         let (mut a_sign, mut b_sign) = (m.wire("a_sign", io.a_i.msb()), m.wire("b_sign", io.b_i.msb()));
-        let data = &mut [
+        let data = [
             ("below", &mut below),
             ("same", &mut same),
             ("zeros", &mut zeros),
@@ -93,37 +103,24 @@ impl Block for FloatCompare {
         m.connect(io.greater_o, !(less | equal | unordered));
         m.connect(io.unordered_o, unordered);
         m.connect(io.total_less_o, total_less);
-        m.connect(io.valid_o, pipe.valid());
-        if self.stages == 0 {
-            self.properties(m, io);
-        }
     }
 
-    fn timing(&self) -> Timing {
-        Timing::new().latency(self.stages).beat(1u32)
-    }
-}
-
-impl FloatCompare {
-    /// What is proved (`ifdef FORMAL`): the whole contract, by numbers that are in order as the floats are.
+    /// The whole contract, by numbers that are in order as the floats are.
     fn properties(&self, m: &mut Module, io: &FloatComparePorts) {
-        m.formal(|m| {
-            let mut see = |name: &str, bits: Signal| Seen::new(m, name, bits, self.format, self.subnormals);
-            let (a, b) = (see("seen_a", io.a_i), see("seen_b", io.b_i));
-            let (first, second) = (total_order(m, "seen_first", io.a_i), total_order(m, "seen_second", io.b_i));
-            let unordered = m.wire("seen_unordered", a.nan | b.nan);
-            let equal = m.wire("seen_equal", io.a_i.eq(io.b_i) | (a.zero & b.zero));
-            let number = |holds: Signal| !unordered & !equal & holds;
-            m.assert_always("unordered_with_a_nan", io.unordered_o.eq(unordered));
-            m.assert_always("equal_numbers", io.equal_o.eq(!unordered & equal));
-            m.assert_always("less_in_order", io.less_o.eq(number(first.lt(second))));
-            m.assert_always("greater_in_order", io.greater_o.eq(number(first.gt(second))));
-            m.assert_always("total_order", io.total_less_o.eq(first.lt(second)));
-            let zeros = a.zero & b.zero & (a.sign ^ b.sign);
-            m.assert_always("zeros_in_total_order", implies(zeros, io.total_less_o.eq(a.sign)));
-            m.cover("equal_zeros", zeros & io.equal_o);
-            m.cover("less_than_infinity", io.less_o & b.infinite);
-        });
+        let [a, b] = Seen::all(m, [("a", io.a_i), ("b", io.b_i)], self.format, self.subnormals);
+        let (first, second) = (total_order(m, "seen_first", io.a_i), total_order(m, "seen_second", io.b_i));
+        let unordered = m.wire("seen_unordered", a.nan | b.nan);
+        let equal = m.wire("seen_equal", io.a_i.eq(io.b_i) | (a.zero & b.zero));
+        let number = |holds: Signal| !unordered & !equal & holds;
+        m.assert_always("unordered_with_a_nan", io.unordered_o.eq(unordered));
+        m.assert_always("equal_numbers", io.equal_o.eq(!unordered & equal));
+        m.assert_always("less_in_order", io.less_o.eq(number(first.lt(second))));
+        m.assert_always("greater_in_order", io.greater_o.eq(number(first.gt(second))));
+        m.assert_always("total_order", io.total_less_o.eq(first.lt(second)));
+        let zeros = a.zero & b.zero & (a.sign ^ b.sign);
+        m.assert_always("zeros_in_total_order", implies(zeros, io.total_less_o.eq(a.sign)));
+        m.cover("equal_zeros", zeros & io.equal_o);
+        m.cover("less_than_infinity", io.less_o & b.infinite);
     }
 }
 
@@ -139,12 +136,7 @@ impl CatalogBlock for FloatCompare {
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        let prove = |format, subnormals| Proof {
-            block: Self { format, stages: 0, subnormals },
-            depth: 1,
-            cover_depth: 1,
-            induction: true,
-        };
+        let prove = |format, subnormals| proof(Self { format, stages: 0, subnormals });
         vec![prove(FloatFormat::Fp16, Subnormals::Ieee), prove(FloatFormat::Fp32, Subnormals::Flush)]
     }
 }

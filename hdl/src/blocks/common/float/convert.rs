@@ -5,15 +5,15 @@
 
 use std::cmp::Ordering;
 
+use super::exceptions::Exception;
 use super::format::{FloatFormat, RoundingDirection, Subnormals};
 use super::ranks::Ranks;
-use super::round::{Operand, Remainder, TooLarge, Unrounded, connect_option, is_signalling, round};
+use super::round::{Operand, Remainder, TooLarge, Unrounded};
 use super::seen::{Seen, implies};
+use super::shape::Shape;
 use super::shift::{normalise, shift_right};
-use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, bit, cat, mux, parameters, ports,
-    uint,
-};
+use super::unit::{FloatUnit, UnaryPorts, proof};
+use crate::lang::{About, CatalogBlock, Module, Proof, Signal, bit, cat, mux, parameters, uint};
 
 parameters! {
     /// Elaboration parameters.
@@ -33,28 +33,6 @@ parameters! {
     }
 }
 
-ports! {
-    /// Ports of [`FloatConvert`].
-    pub struct FloatConvertPorts(p: &FloatConvert) {
-        /// The operands are valid: one result for each such cycle.
-        valid_i: In = bit(),
-        /// The operand.
-        a_i: In = p.from.ty(),
-        /// The outputs are valid: they belong to the operands of `stages` cycles ago. Low after reset.
-        valid_o: Out = bit(),
-        /// The value of format `to` that it is rounded to.
-        result_o: Out = p.to.ty(),
-        /// IEEE 754's invalid operation, of this result only; present with `flags`.
-        invalid_o: OutOption = bit().when(p.flags),
-        /// The result was too large: it is an infinity, or the largest number; present with `flags`.
-        overflow_o: OutOption = bit().when(p.flags),
-        /// The result is inexact, and the exact one is below the smallest normal number in magnitude; present with `flags`.
-        underflow_o: OutOption = bit().when(p.flags),
-        /// The result is rounded (or flushed); present with `flags`.
-        inexact_o: OutOption = bit().when(p.flags),
-    }
-}
-
 /// Levels of the parts between the places where registers may stand, about: how far to shift, shift, round.
 const DEPTHS: &[u32] = &[16, 17, 12];
 
@@ -65,42 +43,41 @@ struct Placed {
     lost: Option<Signal>,
 }
 
-impl Block for FloatConvert {
-    type Ports = FloatConvertPorts;
+impl FloatUnit for FloatConvert {
+    type Ports = UnaryPorts;
     const ABOUT: About = About {
         name: "float_convert",
         summary: "conversion between floating-point formats",
         contract: "result_o = a_i of `stages` cycles ago in format `to`, rounded as `rounding` says, by default to\n\
-            nearest, ties to even. Every NaN is the canonical quiet one. valid_o is valid_i of `stages` cycles ago;\n\
-            a reset may come at any time and drops the operations inside.",
+            nearest, ties to even. Every NaN is the canonical quiet one.",
         reference: "IEEE 754-2019, sections 4.3 and 5.4.2",
     };
 
-    fn build(&self, m: &mut Module, io: &FloatConvertPorts) {
+    fn shape(&self) -> Shape {
+        let shape = Shape { result: self.to.ty(), ..Shape::new(self.from, self.stages, DEPTHS) };
+        shape.raising(self.flags, Exception::WHEN_ROUNDED)
+    }
+
+    fn compute(&self, m: &mut Module, pipe: &mut Ranks, io: &UnaryPorts) {
         let f = self.to.fraction_bits();
-        let mut pipe = Ranks::new(io.valid_i, self.stages, DEPTHS);
-        let sign = pipe.carry("sign", m.wire("sign", io.a_i.msb()));
-        let a = Operand::new(m, "a", io.a_i.slice(0..self.from.width() - 1), self.from, self.subnormals);
-        let nan = pipe.carry("nan", m.wire("nan", a.nan));
+        let sign = pipe.keep(m, "sign", io.a_i.msb());
+        let a = Operand::new(m, "a", io.a_i, self.from, self.subnormals);
+        let nan = pipe.keep(m, "nan", a.nan);
         let special = pipe.carry("special", a.special);
-        let invalid = self.flags.then(|| {
-            let signalling = m.wire("invalid", is_signalling(io.a_i, self.from));
-            pipe.carry("invalid", signalling)
-        });
+        pipe.raise(m, Exception::Invalid, a.signalling);
         let (exponent, significand) = (m.wire("a_exponent", a.exponent), a.significand);
         let mut placed = match self.to.exponent_bits().cmp(&self.from.exponent_bits()) {
-            Ordering::Greater => self.normalised(m, &mut pipe, exponent, significand),
-            Ordering::Equal => self.in_place(m, &mut pipe, exponent, significand),
-            Ordering::Less => self.lowered(m, &mut pipe, exponent, significand),
+            Ordering::Greater => self.normalised(m, pipe, exponent, significand),
+            Ordering::Equal => self.in_place(m, pipe, exponent, significand),
+            Ordering::Less => self.lowered(m, pipe, exponent, significand),
         };
         let is_exact = placed.lost.is_none();
         if matches!(self.rounding, RoundingDirection::TowardZero | RoundingDirection::NearestAway) && !self.flags {
             // The guard bit alone decides.
             placed.lost.take().into_iter().for_each(|lost| m.unused(lost));
         }
-        let mut data = vec![("significand", &mut placed.significand), ("exponent", &mut placed.exponent)];
-        data.extend(placed.lost.as_mut().map(|lost| ("lost", lost)));
-        pipe.cut(m, &mut data);
+        let data = [("significand", &mut placed.significand), ("exponent", &mut placed.exponent)];
+        pipe.cut(m, data.into_iter().chain(placed.lost.as_mut().map(|lost| ("lost", lost))));
 
         m.comment("Rounded.");
         let guard = placed.significand.bit(0);
@@ -126,22 +103,61 @@ impl Block for FloatConvert {
             nan: pipe.now(nan),
             too_large: TooLarge::rounded(self.rounding, pipe.now(sign)),
         };
-        let result = round(m, &unrounded, self.to, self.subnormals);
-        m.connect(io.result_o, result.bits);
-        m.connect(io.valid_o, pipe.valid());
-        if let Some(invalid) = invalid {
-            connect_option(m, io.invalid_o, pipe.now(invalid));
-        }
-        connect_option(m, io.overflow_o, result.overflow);
-        connect_option(m, io.underflow_o, result.underflow);
-        connect_option(m, io.inexact_o, result.inexact);
-        if self.stages == 0 {
-            self.properties(m, io);
-        }
+        unrounded.finish(m, pipe, (self.to, self.subnormals), (io.result_o, &io.flags));
     }
 
-    fn timing(&self) -> Timing {
-        Timing::new().latency(self.stages).beat(1u32)
+    /// Specials and signs, and between which numbers of the target the result lies.
+    fn properties(&self, m: &mut Module, io: &UnaryPorts) {
+        let (from, to) = (self.from, self.to);
+        let a = Seen::new(m, "a", io.a_i, from, self.subnormals);
+        let result = Seen::new(m, "result", io.result_o, to, self.subnormals);
+        result.is_nan_where(m, a.nan);
+        m.assert_always("sign_stays", a.nan | result.has_sign(a.sign));
+        m.assert_always("infinity_stays", implies(a.infinite, result.infinite));
+        m.assert_always("zero_stays", implies(a.zero, !result.magnitude.any()));
+        // A number is written in the target's exponents, with a fraction of both widths: no less than the result's
+        // neighbour below, no more than its neighbour above.
+        let (f, g) = (from.fraction_bits(), to.fraction_bits());
+        let width = from.exponent_bits().max(to.exponent_bits()) + 2 + f.max(g);
+        let normal = m.wire("seen_normal", !(a.nan | a.infinite | a.zero | a.subnormal));
+        let wide = |magnitude: Signal, fraction: u32| magnitude.shl(f.max(g) - fraction).extend(width);
+        let offset = i64::from(to.bias()) - i64::from(from.bias());
+        let offset = uint(width).lit((offset << f.max(g)).rem_euclid(1 << width));
+        let exact = m.wire("seen_exact", wide(a.magnitude, f).wrapping_add(offset));
+        let place = m.wire("seen_place", wide(result.magnitude, g));
+        let infinity = ((1u64 << to.exponent_bits()) - 1) << g;
+        let above = m.wire("seen_above", normal & !exact.msb() & exact.ge(infinity << (f.max(g) - g)));
+        let inside = !above & !result.infinite & !exact.msb() & exact.ge(1u64 << f.max(g));
+        let inside = m.wire("seen_inside", normal & inside);
+        let unit = 1u64 << (f.max(g) - g);
+        // How far above and below the exact number the result may be, in magnitude, and whether less than that.
+        let within = |up: u64, down: u64| place.le(exact.wrapping_add(up)) & exact.le(place.wrapping_add(down));
+        let (cut, raised) = (within(0, unit - 1), within(unit - 1, 0));
+        let near = match self.rounding {
+            RoundingDirection::NearestEven | RoundingDirection::NearestAway => within(unit / 2, unit / 2),
+            RoundingDirection::TowardZero => cut,
+            RoundingDirection::Down => mux(a.sign, raised, cut),
+            RoundingDirection::Up => mux(a.sign, cut, raised),
+        };
+        m.assert_always("neighbour_of_normal_numbers", implies(inside, near));
+        let largest = result.magnitude.eq(infinity - 1);
+        let too_large = match self.rounding {
+            RoundingDirection::NearestEven | RoundingDirection::NearestAway => result.infinite,
+            RoundingDirection::TowardZero => largest,
+            RoundingDirection::Down => mux(a.sign, result.infinite, largest),
+            RoundingDirection::Up => mux(a.sign, largest, result.infinite),
+        };
+        m.assert_always("what_is_too_large", implies(above, too_large));
+        if to.exponent_bits() >= from.exponent_bits() && g >= f {
+            m.assert_always("a_wider_format_holds_all", implies(normal, place.eq(exact)));
+        } else if g < f {
+            m.cover("is_rounded", inside & place.ne(exact));
+        }
+        if to.exponent_bits() < from.exponent_bits() {
+            m.cover("too_large", normal & result.infinite);
+            m.cover("vanishes", normal & !result.magnitude.any());
+        }
+        m.cover("a_number", cat(&[inside, result.sign]).all());
     }
 }
 
@@ -160,7 +176,7 @@ impl FloatConvert {
 
     /// Same exponent: subnormal numbers stay what they are.
     fn in_place(&self, m: &mut Module, pipe: &mut Ranks, mut exponent: Signal, mut significand: Signal) -> Placed {
-        pipe.cut(m, &mut [("significand", &mut significand), ("exponent", &mut exponent)]);
+        pipe.cut(m, [("significand", &mut significand), ("exponent", &mut exponent)]);
         let (significand, lost) = self.fit(significand);
         let lost = lost.map(|lost| m.wire("lost", lost));
         Placed { significand: m.wire("placed", significand), exponent: m.wire("exponent", exponent), lost }
@@ -175,11 +191,9 @@ impl FloatConvert {
         let padded = significand.shl(wanted.saturating_sub(width));
         let mut normal = normalise(m, "normal", padded, None, wanted, bit().lit(0));
         let mut raised = m.wire("raised", exponent.extend(e).wrapping_add(self.to.bias() - self.from.bias()));
-        let mut data = vec![("value", &mut normal.value), ("count", &mut normal.count), ("raised", &mut raised)];
-        if width >= wanted {
-            data.push(("any_below", &mut normal.any_below));
-        }
-        pipe.cut(m, &mut data);
+        let data = [("value", &mut normal.value), ("count", &mut normal.count), ("raised", &mut raised)];
+        let any_below = Some(("any_below", &mut normal.any_below)).filter(|_| width >= wanted);
+        pipe.cut(m, data.into_iter().chain(any_below));
         let exponent = m.wire("exponent", raised.wrapping_sub(normal.count));
         let lost = (width >= wanted).then(|| m.wire("lost", normal.any_below));
         Placed { significand: normal.value, exponent, lost }
@@ -195,7 +209,7 @@ impl FloatConvert {
         let shift = m.wire("shift", !distance.slice(0..e) & below.repeat(e));
         let mut shift = m.wire("amount", shift.extend(e + 1).wrapping_add(below));
         let mut exponent = m.wire("exponent", distance.slice(0..e).wrapping_add(1) & !below.repeat(e));
-        let data = &mut [("significand", &mut significand), ("amount", &mut shift), ("exponent", &mut exponent)];
+        let data = [("significand", &mut significand), ("amount", &mut shift), ("exponent", &mut exponent)];
         pipe.cut(m, data);
         let wanted = self.to.fraction_bits() + 2;
         let padded = significand.shl(wanted.saturating_sub(significand.width()));
@@ -203,65 +217,6 @@ impl FloatConvert {
         let (significand, lost) = self.fit(shifted.value);
         let lost = m.wire("lost", lost.map_or(shifted.lost, |lost| lost | shifted.lost));
         Placed { significand: m.wire("placed", significand), exponent, lost: Some(lost) }
-    }
-}
-
-impl FloatConvert {
-    /// What is proved (`ifdef FORMAL`): specials and signs, and between which numbers of the target the result lies.
-    fn properties(&self, m: &mut Module, io: &FloatConvertPorts) {
-        let (from, to) = (self.from, self.to);
-        m.formal(|m| {
-            let a = Seen::new(m, "seen_a", io.a_i, from, self.subnormals);
-            let result = Seen::new(m, "seen_result", io.result_o, to, self.subnormals);
-            m.assert_always("nan_stays_nan", implies(a.nan, result.is_quiet()));
-            m.assert_always("else_no_nan", a.nan | !result.nan);
-            m.assert_always("sign_stays", a.nan | result.has_sign(a.sign));
-            m.assert_always("infinity_stays", implies(a.infinite, result.infinite));
-            m.assert_always("zero_stays", implies(a.zero, !result.magnitude.any()));
-            // A number is written in the target's exponents, with a fraction of both widths: no less than the result's
-            // neighbour below, no more than its neighbour above.
-            let (f, g) = (from.fraction_bits(), to.fraction_bits());
-            let width = from.exponent_bits().max(to.exponent_bits()) + 2 + f.max(g);
-            let normal = m.wire("seen_normal", !(a.nan | a.infinite | a.zero | a.subnormal));
-            let wide = |magnitude: Signal, fraction: u32| magnitude.shl(f.max(g) - fraction).extend(width);
-            let offset = i64::from(to.bias()) - i64::from(from.bias());
-            let offset = uint(width).lit((offset << f.max(g)).rem_euclid(1 << width));
-            let exact = m.wire("seen_exact", wide(a.magnitude, f).wrapping_add(offset));
-            let place = m.wire("seen_place", wide(result.magnitude, g));
-            let infinity = ((1u64 << to.exponent_bits()) - 1) << g;
-            let above = m.wire("seen_above", normal & !exact.msb() & exact.ge(infinity << (f.max(g) - g)));
-            let inside = !above & !result.infinite & !exact.msb() & exact.ge(1u64 << f.max(g));
-            let inside = m.wire("seen_inside", normal & inside);
-            let unit = 1u64 << (f.max(g) - g);
-            // How far above and below the exact number the result may be, in magnitude, and whether less than that.
-            let within = |up: u64, down: u64| place.le(exact.wrapping_add(up)) & exact.le(place.wrapping_add(down));
-            let (cut, raised) = (within(0, unit - 1), within(unit - 1, 0));
-            let near = match self.rounding {
-                RoundingDirection::NearestEven | RoundingDirection::NearestAway => within(unit / 2, unit / 2),
-                RoundingDirection::TowardZero => cut,
-                RoundingDirection::Down => mux(a.sign, raised, cut),
-                RoundingDirection::Up => mux(a.sign, cut, raised),
-            };
-            m.assert_always("neighbour_of_normal_numbers", implies(inside, near));
-            let largest = result.magnitude.eq(infinity - 1);
-            let too_large = match self.rounding {
-                RoundingDirection::NearestEven | RoundingDirection::NearestAway => result.infinite,
-                RoundingDirection::TowardZero => largest,
-                RoundingDirection::Down => mux(a.sign, result.infinite, largest),
-                RoundingDirection::Up => mux(a.sign, largest, result.infinite),
-            };
-            m.assert_always("what_is_too_large", implies(above, too_large));
-            if to.exponent_bits() >= from.exponent_bits() && g >= f {
-                m.assert_always("a_wider_format_holds_all", implies(normal, place.eq(exact)));
-            } else if g < f {
-                m.cover("is_rounded", inside & place.ne(exact));
-            }
-            if to.exponent_bits() < from.exponent_bits() {
-                m.cover("too_large", normal & result.infinite);
-                m.cover("vanishes", normal & !result.magnitude.any());
-            }
-            m.cover("a_number", cat(&[inside, result.sign]).all());
-        });
     }
 }
 
@@ -290,12 +245,7 @@ impl CatalogBlock for FloatConvert {
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        let prove = |from, to, subnormals| Proof {
-            block: Self { from, to, subnormals, ..Self::default() },
-            depth: 1,
-            cover_depth: 1,
-            induction: true,
-        };
+        let prove = |from, to, subnormals| proof(Self { from, to, subnormals, ..Self::default() });
         use FloatFormat::{Bf16, Fp16, Fp32};
         let mut down = prove(Fp32, Fp16, Subnormals::Ieee);
         down.block.rounding = RoundingDirection::Down;

@@ -1,8 +1,9 @@
 //! Quotients and square roots digit by digit: a row subtracts, and keeps the difference if it is not negative.
 
-use super::ranks::Ranks;
+use super::format::{FloatFormat, Subnormals};
+use super::ranks::{Crossing, Ranks};
+use super::round::Operand;
 use super::shift::{Normalised, normalise};
-use super::{FloatFormat, Subnormals};
 use crate::lang::{Module, Signal, bit, cat, mux, uint};
 
 /// Levels of a row, about: a carry chain and a choice.
@@ -95,10 +96,14 @@ impl Rows {
     }
 
     /// The place for registers after a row.
-    pub(super) fn cut(&mut self, pipe: &mut Ranks, m: &mut Module, more: &mut [(&str, &mut Signal)]) {
-        let mut data = vec![("digits", &mut self.digits), ("remainder", &mut self.remainder)];
-        data.extend(more.iter_mut().map(|(name, signal)| (*name, &mut **signal)));
-        pipe.cut(m, &mut data);
+    pub(super) fn cut<'a>(
+        &'a mut self,
+        m: &mut Module,
+        pipe: &mut Ranks,
+        more: impl IntoIterator<Item = Crossing<'a>>,
+    ) {
+        let own = [("digits", &mut self.digits), ("remainder", &mut self.remainder)];
+        pipe.cut(m, own.into_iter().chain(more));
     }
 }
 
@@ -106,6 +111,15 @@ impl Rows {
 pub(super) fn true_exponent(exponent: Signal, count: Option<Signal>, width: u32) -> Signal {
     let exponent = exponent.extend(width);
     count.map_or(exponent, |count| exponent.wrapping_sub(count.extend(width)))
+}
+
+/// The significand of the operand of a root, and its exponent with the bias twice. The operand is in 1 to 4: it is twice
+/// the significand if that exponent is odd.
+pub(super) fn for_a_root(m: &mut Module, a: &Operand, format: FloatFormat, subnormals: Subnormals) -> (Signal, Signal) {
+    m.comment("In 1 to 4: twice the significand if the exponent is odd. The exponent is halved, its bias is not.");
+    let (significand, count) = to_the_top(m, "normal", a.significand, subnormals);
+    let biased = true_exponent(a.exponent, count, format.exponent_bits() + 1).wrapping_add(format.bias());
+    (significand, m.wire("double_exponent", biased))
 }
 
 /// Digits of a significand: the leading one, the fraction, and one to round by.

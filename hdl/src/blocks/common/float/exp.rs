@@ -9,14 +9,15 @@
 
 use num_bigint::BigUint;
 
+use super::exceptions::Exception;
 use super::format::{FloatFormat, Subnormals};
 use super::parts::Parts;
 use super::ranks::Ranks;
-use super::round::{Operand, TooLarge, Unrounded, connect_option, is_signalling, round};
-use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, bit, bits_for, cat, mux, parameters,
-    ports, uint,
-};
+use super::round::{Operand, TooLarge, Unrounded};
+use super::seen::{Seen, implies};
+use super::shape::{Shape, demand_16_bits};
+use super::unit::{FloatUnit, UnaryPorts, proof};
+use crate::lang::{About, CatalogBlock, Module, Proof, Signal, bit, bits_for, cat, mux, parameters, uint};
 
 parameters! {
     /// Elaboration parameters.
@@ -30,86 +31,62 @@ parameters! {
         /// Outputs for IEEE 754's exceptions.
         flags: bool = false, tag "flags";
     }
-    rules = |p, rules| {
-        rules.demand(p.format.width() <= 16, "format", p.format.name(), "a format of at most 16 bits");
-    };
-}
-
-ports! {
-    /// Ports of [`FloatExp`].
-    pub struct FloatExpPorts(p: &FloatExp) {
-        /// The operand is valid: one result for each such cycle.
-        valid_i: In = bit(),
-        /// The operand.
-        a_i: In = p.format.ty(),
-        /// The outputs are valid: they belong to the operand of `stages` cycles ago. Low after reset.
-        valid_o: Out = bit(),
-        /// e to the power of a.
-        result_o: Out = p.format.ty(),
-        /// IEEE 754's invalid operation: a is a signalling NaN; present with `flags`.
-        invalid_o: OutOption = bit().when(p.flags),
-        /// The result is an infinity because it was too large; present with `flags`.
-        overflow_o: OutOption = bit().when(p.flags),
-        /// The exact result is below the smallest normal number; present with `flags`.
-        underflow_o: OutOption = bit().when(p.flags),
-        /// The result is not exact: always, except for zeros, infinities and NaNs; present with `flags`.
-        inexact_o: OutOption = bit().when(p.flags),
-    }
+    rules = |p, rules| demand_16_bits(rules, p.format);
 }
 
 /// Levels of the parts between the places where registers may stand, about: multiply by parts, add them, add these, shift,
 /// find the line, multiply by parts, add them, add these, add, place, round.
 const DEPTHS: &[u32] = &[16, 14, 14, 11, 10, 16, 12, 12, 14, 16, 12];
 
-impl Block for FloatExp {
-    type Ports = FloatExpPorts;
+impl FloatUnit for FloatExp {
+    type Ports = UnaryPorts;
     const ABOUT: About = About {
         name: "float_exp",
         summary: "floating-point exponential function",
         contract: "result_o = e to the power of a_i of `stages` cycles ago, within 0.54 ulp (fp16: 384 results are\n\
             not the nearest number; e5m2 and e3m2: none) and never falling while a_i rises. Flags describe the exact\n\
-            result. A zero gives exactly 1, minus infinity +0, a NaN the canonical quiet one. valid_o is valid_i of\n\
-            `stages` cycles ago;\n\
-            a reset may come at any time and drops the operations inside.",
+            result. A zero gives exactly 1, minus infinity +0, a NaN the canonical quiet one.",
         reference: "IEEE 754-2019, section 9.2 (exp)",
     };
 
-    fn build(&self, m: &mut Module, io: &FloatExpPorts) {
+    fn shape(&self) -> Shape {
+        Shape::new(self.format, self.stages, DEPTHS).raising(self.flags, Exception::WHEN_ROUNDED)
+    }
+
+    fn compute(&self, m: &mut Module, pipe: &mut Ranks, io: &UnaryPorts) {
         let format = self.format;
-        let (e, f, w) = (format.exponent_bits(), format.fraction_bits(), format.width());
+        let (e, f) = (format.exponent_bits(), format.fraction_bits());
         let Places { fraction, index, height } = places(f);
-        let mut pipe = Ranks::new(io.valid_i, self.stages, DEPTHS);
-        let a = Operand::new(m, "a", io.a_i.slice(0..w - 1), format, self.subnormals);
+        let a = Operand::new(m, "a", io.a_i, format, self.subnormals);
 
         m.comment("Zeros, infinities, NaNs, and numbers that are far too large.");
         let nan = m.wire("nan", a.nan);
-        let negative = pipe.carry("negative", m.wire("negative", io.a_i.msb()));
+        let negative = pipe.keep(m, "negative", io.a_i.msb());
         let special = m.wire("special", nan | (a.special & !io.a_i.msb()));
-        let nothing = pipe.carry("nothing", m.wire("nothing", a.special & io.a_i.msb() & !nan));
-        let inexact = self.flags.then(|| pipe.carry("inexact", m.wire("inexact", !(a.special | a.zero))));
+        let nothing = pipe.keep(m, "nothing", a.special & io.a_i.msb() & !nan);
+        pipe.raise(m, Exception::Inexact, !(a.special | a.zero));
         let scale = m.wire("scale", a.exponent);
         let huge = m.wire("huge", scale.ge(format.bias() + e));
-        let invalid = self.flags.then(|| pipe.carry("invalid", m.wire("invalid", is_signalling(io.a_i, format))));
+        pipe.raise(m, Exception::Invalid, a.signalling);
         let (huge, nan, special) = (pipe.carry("huge", huge), pipe.carry("nan", nan), pipe.carry("special", special));
 
         m.comment("Times log2 e, where the largest exponent puts it.");
         let constant = log2_e(fraction + e);
         let width = fraction + e + 1;
-        let mut product = Parts::new(m, &pipe, "product", (uint(width).lit(constant), a.significand), 2);
+        let mut product = Parts::new(m, pipe, "product", (uint(width).lit(constant), a.significand), 2);
         let below = uint(e).lit(format.bias() + e - 1).wrapping_sub(scale);
         let mut below = m.wire("places_below", below);
         for _ in 0..2 {
-            pipe.cut(m, &mut product.data().chain([("places_below", &mut below)]).collect::<Vec<_>>());
-            product.behind(m, &pipe);
+            product.cut(m, pipe, [("places_below", &mut below)]);
         }
         let mut product = m.wire("product_top", product.whole().slice(f + 1..f + 1 + width));
-        pipe.cut(m, &mut [("product", &mut product), ("places_below", &mut below)]);
+        pipe.cut(m, [("product", &mut product), ("places_below", &mut below)]);
 
         m.comment("The binary logarithm of the result.");
         let sign = pipe.now(negative);
         let magnitude = m.wire("magnitude", product.shr_by(below));
         let mut logarithm = m.wire("logarithm", magnitude ^ sign.repeat(width));
-        pipe.cut(m, &mut [("logarithm", &mut logarithm)]);
+        pipe.cut(m, [("logarithm", &mut logarithm)]);
 
         m.comment("The exponent, and the line of the fraction.");
         let sign = pipe.now(negative);
@@ -128,23 +105,21 @@ impl Block for FloatExp {
         let mut base = m.wire("base", chosen.slice(rise_width..rise_width + height));
         let mut rise = m.wire("rise", chosen.slice(0..rise_width));
         let mut low = m.wire("low", logarithm.slice(0..low_bits));
-        let data = &mut [("base", &mut base), ("rise", &mut rise), ("low", &mut low), ("exponent", &mut exponent)];
+        let data = [("base", &mut base), ("rise", &mut rise), ("low", &mut low), ("exponent", &mut exponent)];
         pipe.cut(m, data);
 
         m.comment("Its value, without the leading one, which it does not reach again.");
-        let mut above = Parts::new(m, &pipe, "above", (rise, low), 2);
+        let mut above = Parts::new(m, pipe, "above", (rise, low), 2);
         for _ in 0..2 {
-            let data = [("base", &mut base), ("exponent", &mut exponent)];
-            pipe.cut(m, &mut above.data().chain(data).collect::<Vec<_>>());
-            above.behind(m, &pipe);
+            above.cut(m, pipe, [("base", &mut base), ("exponent", &mut exponent)]);
         }
         let above = above.whole();
         let mut above = m.wire("above_top", above.slice(low_bits..above.width()));
-        pipe.cut(m, &mut [("above", &mut above), ("base", &mut base), ("exponent", &mut exponent)]);
+        pipe.cut(m, [("above", &mut above), ("base", &mut base), ("exponent", &mut exponent)]);
         let power = m.wire("power", base.wrapping_add(above.extend(height)));
         let mut power_top = m.wire("power_top", cat(&[bit().lit(1), power.slice(height - f - 1..height)]));
         m.unused(power);
-        pipe.cut(m, &mut [("power", &mut power_top), ("exponent", &mut exponent)]);
+        pipe.cut(m, [("power", &mut power_top), ("exponent", &mut exponent)]);
 
         m.comment("Below the smallest normal number, to its last place.");
         let tiny = m.wire("tiny", exponent.msb() | !exponent.any());
@@ -154,7 +129,7 @@ impl Block for FloatExp {
         let amount = m.wire("amount", (distance.slice(0..far_width) | far.repeat(far_width)) & tiny.repeat(far_width));
         let mut placed = m.wire("placed", power_top.shr_by(amount));
         let mut field = m.wire("field", mux(tiny, uint(e + 1).lit(0), exponent.slice(0..e + 1)));
-        pipe.cut(m, &mut [("placed", &mut placed), ("field", &mut field)]);
+        pipe.cut(m, [("placed", &mut placed), ("field", &mut field)]);
 
         m.comment("Rounded.");
         let (sign, huge) = (pipe.now(negative), pipe.now(huge));
@@ -165,27 +140,27 @@ impl Block for FloatExp {
             exponent: (field & kept.repeat(e + 1)) | too_large.repeat(e + 1),
             fraction: placed.slice(1..f + 1) & kept.repeat(f),
             up: placed.bit(0) & kept,
-            inexact: inexact.map_or(bit().lit(0), |inexact| pipe.now(inexact)),
+            inexact: pipe.raised(Exception::Inexact),
             special: pipe.now(special),
             nan: pipe.now(nan),
             too_large: TooLarge::Infinity,
         };
-        let result = round(m, &unrounded, format, self.subnormals);
-        m.connect(io.result_o, result.bits);
-        m.connect(io.valid_o, pipe.valid());
-        if let Some(invalid) = invalid {
-            connect_option(m, io.invalid_o, pipe.now(invalid));
-        }
-        connect_option(m, io.overflow_o, result.overflow);
-        connect_option(m, io.underflow_o, result.underflow);
-        connect_option(m, io.inexact_o, result.inexact);
-        if self.stages == 0 {
-            self.properties(m, io);
-        }
+        unrounded.finish(m, pipe, (format, self.subnormals), (io.result_o, &io.flags));
     }
 
-    fn timing(&self) -> Timing {
-        Timing::new().latency(self.stages).beat(1u32)
+    /// Specials, signs, and on which side of 1 the result is.
+    fn properties(&self, m: &mut Module, io: &UnaryPorts) {
+        let [a, result] = Seen::all(m, [("a", io.a_i), ("result", io.result_o)], self.format, self.subnormals);
+        let one = Seen::power(self.format, 0);
+        result.is_nan_where(m, a.nan);
+        m.assert_always("never_negative", !result.sign);
+        m.assert_always("zero_gives_one", implies(!a.magnitude.any(), result.bits.eq(one)));
+        m.assert_always("infinity_stays", implies(a.infinite & !a.sign, result.infinite));
+        m.assert_always("minus_infinity_gives_zero", implies(a.infinite & a.sign, !result.bits.any()));
+        m.assert_always("rises_above_one", a.nan | a.sign | result.bits.ge(one));
+        m.assert_always("falls_below_one", a.nan | !a.sign | result.bits.le(one));
+        result.is_flushed(m);
+        m.cover("overflow_of_a_number", !(a.nan | a.infinite) & result.infinite);
     }
 }
 
@@ -222,36 +197,6 @@ pub(in crate::blocks::common) fn powers_of_two(index: u32, height: u32) -> Vec<u
     (0..=degree).map(power).collect()
 }
 
-impl FloatExp {
-    /// What is proved (`ifdef FORMAL`): specials, signs, and on which side of 1 the result is.
-    fn properties(&self, m: &mut Module, io: &FloatExpPorts) {
-        let format = self.format;
-        let (f, w) = (format.fraction_bits(), format.width());
-        m.formal(|m| {
-            let infinity = (1u64 << (w - 1)) - (1 << f);
-            let quiet = infinity + (1 << (f - 1));
-            let one = u64::from(format.bias()) << f;
-            let magnitude = m.wire("seen_magnitude", io.a_i.slice(0..w - 1));
-            let result = m.wire("seen_result", io.result_o);
-            let nan = m.wire("seen_nan", magnitude.gt(infinity));
-            let sign = io.a_i.msb();
-            let implies = |condition: Signal, conclusion: Signal| !condition | conclusion;
-            m.assert_always("nan_is_nan", implies(nan, result.eq(quiet)));
-            m.assert_always("else_number_or_infinity", nan | !result.gt(infinity));
-            m.assert_always("zero_gives_one", implies(magnitude.eq(0u64), result.eq(one)));
-            m.assert_always("infinity_stays", implies(io.a_i.eq(infinity), result.eq(infinity)));
-            let nothing = m.wire("seen_nothing", sign & magnitude.eq(infinity));
-            m.assert_always("minus_infinity_gives_zero", implies(nothing, result.eq(0u64)));
-            m.assert_always("rises_above_one", nan | sign | result.ge(one));
-            m.assert_always("falls_below_one", nan | !sign | !result.gt(one));
-            if self.subnormals == Subnormals::Flush {
-                m.assert_always("no_subnormal_result", result.ge(1u64 << f) | result.eq(0u64));
-            }
-            m.cover("overflow_of_a_number", magnitude.lt(infinity) & result.eq(infinity));
-        });
-    }
-}
-
 impl CatalogBlock for FloatExp {
     fn configurations() -> Vec<Self> {
         let set = |format, stages, subnormals| Self { format, stages, subnormals, flags: true };
@@ -265,12 +210,7 @@ impl CatalogBlock for FloatExp {
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        let prove = |format, subnormals| Proof {
-            block: Self { format, stages: 0, subnormals, flags: true },
-            depth: 1,
-            cover_depth: 1,
-            induction: true,
-        };
+        let prove = |format, subnormals| proof(Self { format, stages: 0, subnormals, flags: true });
         vec![prove(FloatFormat::E5m2, Subnormals::Ieee), prove(FloatFormat::E3m2, Subnormals::Flush)]
     }
 }

@@ -9,18 +9,19 @@
 //!
 //! Rounded twice, it is a multiplier and an adder.
 
-mod properties;
-
 use super::add::FloatAdd;
+use super::exceptions::{Exception, Exceptions, FloatFlags};
 use super::format::{FloatFormat, Subnormals};
 use super::mul::FloatMul;
 use super::parts::Parts;
 use super::ranks::{Ranks, delay};
-use super::round::{Operand, TooLarge, Unrounded, connect_option, is_signalling, round};
+use super::round::{Operand, TooLarge, Unrounded};
+use super::seen::{Seen, implies};
+use super::shape::Shape;
 use super::shift::{Normaliser, ShifterInto};
+use super::unit::{FloatUnit, Handshake, in_ranks, proof};
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, bit, bits_for, cat, mux, parameters,
-    ports, uint,
+    About, CatalogBlock, Group, In, Module, Out, Proof, Signal, bit, bits_for, cat, mux, parameters, ports, uint,
 };
 
 parameters! {
@@ -54,18 +55,19 @@ ports! {
         b_i: In = p.format.ty(),
         /// Addend.
         c_i: In = p.format.ty(),
-        /// The outputs are valid: they belong to the operands of `stages` cycles ago. Low after reset.
+        /// The outputs are valid: they belong to the operands of `stages` cycles ago. Low after reset, which may come at any
+        /// time and drops the operations inside.
         valid_o: Out = bit(),
         /// a * b + c.
         result_o: Out = p.format.ty(),
-        /// IEEE 754's invalid operation, of this result only; present with `flags`.
-        invalid_o: OutOption = bit().when(p.flags),
-        /// The result is an infinity because it was too large; present with `flags`.
-        overflow_o: OutOption = bit().when(p.flags),
-        /// The result is inexact, and the exact one is below the smallest normal number in magnitude; present with `flags`.
-        underflow_o: OutOption = bit().when(p.flags),
-        /// The result is rounded (or flushed); present with `flags`.
-        inexact_o: OutOption = bit().when(p.flags),
+        /// What happened on the way.
+        flags: Group<FloatFlags, Exceptions> = p.shape().raises,
+    }
+}
+
+impl Handshake for FloatFmaPorts {
+    fn valid(&self) -> (Signal, Signal) {
+        (self.valid_i, self.valid_o)
     }
 }
 
@@ -85,42 +87,34 @@ mod spare {
     pub(super) const ALL: u32 = 3;
 }
 
-impl Block for FloatFma {
+impl FloatUnit for FloatFma {
     type Ports = FloatFmaPorts;
     const ABOUT: About = About {
         name: "float_fma",
         summary: "floating-point multiply-add, rounded once or twice",
         contract: "result_o = a_i * b_i + c_i of `stages` cycles ago, rounded to nearest, ties to even: once if fused, else the\n\
-            product and then the sum; every NaN is the canonical quiet one. valid_o is valid_i of `stages` cycles ago;\n\
-            a reset may come at any time and drops the operations inside.",
+            product and then the sum; every NaN is the canonical quiet one.",
         reference: "IEEE 754-2019, section 5.4.1",
     };
 
-    fn build(&self, m: &mut Module, io: &FloatFmaPorts) {
+    fn shape(&self) -> Shape {
+        Shape::new(self.format, self.stages, DEPTHS).raising(self.flags, Exception::WHEN_ROUNDED)
+    }
+
+    fn hardware(&self, m: &mut Module, io: &FloatFmaPorts) {
         if self.fused {
-            self.once(m, io);
+            in_ranks(self, m, io);
         } else {
             self.twice(m, io);
         }
-        if self.stages == 0 {
-            self.properties(m, io);
-        }
     }
 
-    fn timing(&self) -> Timing {
-        Timing::new().latency(self.stages).beat(1u32)
-    }
-}
-
-impl FloatFma {
-    fn once(&self, m: &mut Module, io: &FloatFmaPorts) {
+    fn compute(&self, m: &mut Module, pipe: &mut Ranks, io: &FloatFmaPorts) {
         let format = self.format;
         let (e, f) = (format.exponent_bits(), format.fraction_bits());
         let p = f + 1;
         let window = 3 * p + 4;
-        let mut pipe = Ranks::new(io.valid_i, self.stages, DEPTHS);
-        let w = format.width();
-        let mut operand = |name, bits: Signal| Operand::new(m, name, bits.slice(0..w - 1), format, self.subnormals);
+        let mut operand = |name, bits: Signal| Operand::new(m, name, bits, format, self.subnormals);
         let (mut a, mut b, mut c) = (operand("a", io.a_i), operand("b", io.b_i), operand("c", io.c_i));
 
         m.comment("Signs, infinities and NaNs.");
@@ -132,21 +126,16 @@ impl FloatFma {
         let any_nan = m.wire("any_nan", a.nan | b.nan | c.nan);
         let undefined_sum = m.wire("undefined_sum", infinite_product & c.special & subtract);
         let nan = m.wire("nan", any_nan | undefined_product | undefined_sum);
-        let special = pipe.carry("special", m.wire("special", infinite_product | c.special));
+        let special = pipe.keep(m, "special", infinite_product | c.special);
         // Of a special result it is the sign at once.
-        let sign = m.wire("sign", mux(c.special & !infinite_product, io.c_i.msb(), product_sign));
-        let sign = pipe.carry("sign", sign);
+        let sign = pipe.keep(m, "sign", mux(c.special & !infinite_product, io.c_i.msb(), product_sign));
         let nan = pipe.carry("nan", nan);
-        let invalid = self.flags.then(|| {
-            let signalling =
-                is_signalling(io.a_i, format) | is_signalling(io.b_i, format) | is_signalling(io.c_i, format);
-            let undefined = (undefined_product & !a.nan & !b.nan) | (undefined_sum & !any_nan);
-            pipe.carry("invalid", m.wire("invalid", signalling | undefined))
-        });
+        let undefined = (undefined_product & !a.nan & !b.nan) | (undefined_sum & !any_nan);
+        pipe.raise(m, Exception::Invalid, a.signalling | b.signalling | c.signalling | undefined);
 
         let (mut minus, mut c_significand) = (subtract, c.significand);
         let mut factors = (a.significand, b.significand);
-        let data = &mut [
+        let data = [
             ("a_significand", &mut factors.0),
             ("b_significand", &mut factors.1),
             ("c_significand", &mut c_significand),
@@ -160,7 +149,7 @@ impl FloatFma {
         pipe.cut_spare(spare::MULTIPLY, m, data);
 
         m.comment("The product, and how far below the top of the window the addend is.");
-        let mut product = Parts::new(m, &pipe, "product", factors, 2);
+        let mut product = Parts::new(m, pipe, "product", factors, 2);
         let mut c_exponent = m.wire("c_exponent", c.exponent);
         let mut exponents = m.wire("exponents", a.exponent + b.exponent);
         let mut no_product = m.wire("no_product", a_zero | b_zero);
@@ -171,8 +160,7 @@ impl FloatFma {
             ("no_product", &mut no_product),
             ("minus", &mut minus),
         ];
-        pipe.cut(m, &mut product.data().chain(data).collect::<Vec<_>>());
-        product.behind(m, &pipe);
+        product.cut(m, pipe, data);
 
         let width = e + 2;
         let offset = (i64::from(p + 3) - i64::from(format.bias())).rem_euclid(1 << width);
@@ -187,18 +175,17 @@ impl FloatFma {
             ("minus", &mut minus),
             ("exponent", &mut exponent),
         ];
-        pipe.cut(m, &mut product.data().chain(data).collect::<Vec<_>>());
-        product.behind(m, &pipe);
+        product.cut(m, pipe, data);
 
         m.comment("The addend, aligned to the product.");
         let mut product = product.whole();
         let mut aligned = ShifterInto::new(c_significand, shift, window);
         aligned.steps(m, "align", bits_for(u64::from(window)) / 2);
-        let data = &mut [("product", &mut product), ("minus", &mut minus), ("exponent", &mut exponent)];
-        aligned.cut(&mut pipe, spare::ALIGN, m, data);
+        let data = [("product", &mut product), ("minus", &mut minus), ("exponent", &mut exponent)];
+        aligned.cut_spare(m, pipe, spare::ALIGN, data);
         let aligned = aligned.finish(m, "align");
         let (mut addend, mut lost) = (aligned.value, aligned.lost);
-        let data = &mut [
+        let data = [
             ("product", &mut product),
             ("addend", &mut addend),
             ("lost", &mut lost),
@@ -222,7 +209,7 @@ impl FloatFma {
         let high = m.wire("high", high);
         let mut negative = m.wire("negative", high.msb());
         let mut total = m.wire("total", cat(&[high.slice(0..window - 2), low]));
-        let data = &mut [
+        let data = [
             ("total", &mut total),
             ("negative", &mut negative),
             ("lost", &mut lost),
@@ -238,22 +225,18 @@ impl FloatFma {
         let steps = bits_for(u64::from(window));
         for (left, spare) in [(steps - 1, None), (steps / 2 + 1, Some(spare::LARGE)), (steps / 2, None)] {
             normal.steps(m, left);
-            let data = &mut [
-                ("negative", &mut negative),
-                ("lost", &mut lost),
-                ("minus", &mut minus),
-                ("exponent", &mut exponent),
-            ];
+            let data =
+                [("negative", &mut negative), ("lost", &mut lost), ("minus", &mut minus), ("exponent", &mut exponent)];
             match spare {
-                None => normal.cut(&mut pipe, m, data),
-                Some(spare) => normal.cut_spare(&mut pipe, spare, m, data),
+                None => normal.cut(m, pipe, data),
+                Some(spare) => normal.cut_spare(m, pipe, spare, data),
             }
             normal.fill = negative;
         }
         let mut normal = normal.finish(m);
         normal.name(m);
         let mut exponent = m.wire("exponent", exponent.wrapping_sub(normal.count));
-        let data = &mut [
+        let data = [
             ("significand", &mut normal.value),
             ("any_below", &mut normal.any_below),
             ("all_below", &mut normal.all_below),
@@ -280,17 +263,43 @@ impl FloatFma {
             nan: pipe.now(nan),
             too_large: TooLarge::Infinity,
         };
-        let result = round(m, &unrounded, format, self.subnormals);
-        m.connect(io.result_o, result.bits);
-        m.connect(io.valid_o, pipe.valid());
-        if let Some(invalid) = invalid {
-            connect_option(m, io.invalid_o, pipe.now(invalid));
-        }
-        connect_option(m, io.overflow_o, result.overflow);
-        connect_option(m, io.underflow_o, result.underflow);
-        connect_option(m, io.inexact_o, result.inexact);
+        unrounded.finish(m, pipe, (format, self.subnormals), (io.result_o, &io.flags));
     }
 
+    /// NaNs, infinities, zeros and signs.
+    fn properties(&self, m: &mut Module, io: &FloatFmaPorts) {
+        let seen = [("a", io.a_i), ("b", io.b_i), ("c", io.c_i), ("result", io.result_o)];
+        let [a, b, c, result] = Seen::all(m, seen, self.format, self.subnormals);
+        let sign = m.wire("seen_sign", a.sign ^ b.sign);
+        let any_nan = m.wire("seen_nan", a.nan | b.nan | c.nan);
+        let infinite = m.wire("seen_infinite", a.infinite | b.infinite);
+        let vanishing = m.wire("seen_zero", a.zero | b.zero);
+        let undefined = m.wire("seen_undefined", infinite & (vanishing | (c.infinite & (sign ^ c.sign))));
+        m.assert_always("nan_stays_nan", implies(any_nan, result.is_quiet()));
+        m.assert_always("undefined_is_nan", implies(undefined, result.is_quiet()));
+        m.assert_always("nan_is_canonical", implies(result.nan, result.is_quiet()));
+        let defined = m.wire("seen_defined", !(any_nan | undefined));
+        m.assert_always("infinite_product", implies(defined & infinite, result.is_infinity(sign)));
+        if self.fused {
+            // A product that is rounded may be too large by itself, and meet the other infinity.
+            m.assert_always("nan_only_so", implies(result.nan, any_nan | undefined));
+            m.assert_always("infinite_addend", implies(defined & c.infinite, result.is_infinity(c.sign)));
+        }
+        m.assert_always("addend_alone", implies(defined & vanishing & !c.zero, result.bits.eq(c.bits)));
+        m.assert_always("zeros", implies(defined & vanishing & c.zero, result.is_zero(sign & c.sign)));
+        m.assert_always("sign_of_sum", implies(defined & !(sign ^ c.sign), result.has_sign(sign)));
+        result.is_flushed(m);
+        if self.subnormals == Subnormals::Ieee {
+            m.cover("subnormal_result", result.subnormal);
+        }
+        let cancelled = !vanishing & !c.zero & result.is_zero(bit().lit(0));
+        m.cover("cancelled", cancelled & (sign ^ c.sign));
+        let finite = !(any_nan | infinite | c.infinite);
+        m.cover("overflow", finite & (result.infinite | result.nan));
+    }
+}
+
+impl FloatFma {
     /// Most ranks with one rounding.
     const MOST_FUSED: u32 = DEPTHS.len() as u32 - 1 + spare::ALL;
     /// Most ranks with two roundings: all ranks of the multiplier, one between, all ranks of the adder.
@@ -319,14 +328,10 @@ impl FloatFma {
         m.connect(io.result_o, add.result_o);
         m.connect(io.valid_o, add.valid_o);
         // An exception of either step is one of the operation.
-        for (name, port, first, second) in [
-            ("invalid", io.invalid_o, mul.invalid_o, add.invalid_o),
-            ("overflow", io.overflow_o, mul.overflow_o, add.overflow_o),
-            ("underflow", io.underflow_o, mul.underflow_o, add.underflow_o),
-            ("inexact", io.inexact_o, mul.inexact_o, add.inexact_o),
-        ] {
-            if let (Some(port), Some(first), Some(second)) = (port, first, second) {
-                let first = delay(m, name, first, between + in_add);
+        for &exception in Exception::ALL {
+            let ports = [&io.flags, &mul.flags, &add.flags].map(|flags| flags.port(exception));
+            if let [Some(port), Some(first), Some(second)] = ports {
+                let first = delay(m, exception.name(), first, between + in_add);
                 m.connect(port, first | second);
             }
         }
@@ -358,12 +363,7 @@ impl CatalogBlock for FloatFma {
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        let prove = |format, fused, subnormals| Proof {
-            block: Self { format, fused, stages: 0, subnormals, flags: false },
-            depth: 1,
-            cover_depth: 1,
-            induction: true,
-        };
+        let prove = |format, fused, subnormals| proof(Self { format, fused, stages: 0, subnormals, flags: false });
         vec![
             prove(FloatFormat::Fp16, true, Subnormals::Ieee),
             prove(FloatFormat::Fp16, true, Subnormals::Flush),

@@ -3,15 +3,15 @@
 //! A negative integer is complemented, not negated: the missing unit is added while rounding, where it costs nothing.
 //! No integer is subnormal, so there is no parameter for these.
 
+use super::exceptions::{Exception, Exceptions};
 use super::format::{FloatFormat, Subnormals};
 use super::ranks::Ranks;
-use super::round::{TooLarge, Unrounded, connect_option, round};
+use super::round::{TooLarge, Unrounded};
 use super::seen::{Seen, implies};
+use super::shape::Shape;
 use super::shift::Normaliser;
-use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Timing, Type, bit, bits_for, cat, parameters, ports,
-    uint,
-};
+use super::unit::{FloatUnit, UnaryPorts, proof};
+use crate::lang::{About, CatalogBlock, Module, Proof, Type, bit, bits_for, cat, parameters, uint};
 
 parameters! {
     /// Elaboration parameters.
@@ -33,24 +33,6 @@ parameters! {
     };
 }
 
-ports! {
-    /// Ports of [`FloatFromInt`].
-    pub struct FloatFromIntPorts(p: &FloatFromInt) {
-        /// The operands are valid: one result for each such cycle.
-        valid_i: In = bit(),
-        /// The integer.
-        a_i: In = Type { width: p.width, signed: p.signed },
-        /// The outputs are valid: they belong to the operands of `stages` cycles ago. Low after reset.
-        valid_o: Out = bit(),
-        /// The float nearest to it.
-        result_o: Out = p.format.ty(),
-        /// The integer was too large and the result is an infinity; present where that can happen.
-        overflow_o: OutOption = bit().when(p.can_overflow()),
-        /// The result is rounded; present with `flags`.
-        inexact_o: OutOption = bit().when(p.flags),
-    }
-}
-
 impl FloatFromInt {
     /// Whether there are integers of this width that give an infinity.
     #[must_use]
@@ -66,21 +48,30 @@ impl FloatFromInt {
 /// Levels of the parts between the places where registers may stand, about: normalise by large steps, by small ones, round.
 const DEPTHS: &[u32] = &[18, 16, 19];
 
-impl Block for FloatFromInt {
-    type Ports = FloatFromIntPorts;
+impl FloatUnit for FloatFromInt {
+    type Ports = UnaryPorts;
     const ABOUT: About = About {
         name: "float_from_int",
         summary: "integer to floating point",
         contract: "result_o = a_i of `stages` cycles ago, rounded to nearest, ties to even. An integer that is too large gives an\n\
-            infinity and raises overflow_o. valid_o is valid_i of `stages` cycles ago;\n\
-            a reset may come at any time and drops the operations inside.",
+            infinity and raises overflow_o.",
         reference: "IEEE 754-2019, section 5.4.1",
     };
 
-    fn build(&self, m: &mut Module, io: &FloatFromIntPorts) {
+    fn shape(&self) -> Shape {
+        let raises: Exceptions = match (self.can_overflow(), self.flags) {
+            (true, true) => &[Exception::Overflow, Exception::Inexact],
+            (true, false) => &[Exception::Overflow],
+            (false, true) => &[Exception::Inexact],
+            (false, false) => &[],
+        };
+        let operand = Type { width: self.width, signed: self.signed };
+        Shape { operand, raises, ..Shape::new(self.format, self.stages, DEPTHS) }
+    }
+
+    fn compute(&self, m: &mut Module, pipe: &mut Ranks, io: &UnaryPorts) {
         let format = self.format;
         let (e, f) = (format.exponent_bits(), format.fraction_bits());
-        let mut pipe = Ranks::new(io.valid_i, self.stages, DEPTHS);
         let negative = if self.signed { m.wire("negative", io.a_i.msb()) } else { bit().lit(0) };
         let sign = self.signed.then(|| pipe.carry("sign", negative));
 
@@ -93,7 +84,7 @@ impl Block for FloatFromInt {
         let mut normal = Normaliser::new("normal", padded, None, f + 2, negative);
         normal.asked_for_ones = self.signed;
         normal.large_steps(m);
-        normal.cut(&mut pipe, m, &mut []);
+        normal.cut(m, pipe, []);
         let negative = sign.map_or(bit().lit(0), |sign| pipe.now(sign));
         normal.fill = negative;
         let mut normal = normal.finish(m);
@@ -110,7 +101,7 @@ impl Block for FloatFromInt {
                 data.push(("all_below", &mut normal.all_below));
             }
         }
-        pipe.cut(m, &mut data);
+        pipe.cut(m, data);
 
         m.comment("Rounded.");
         let exponent = m.wire("exponent", uint(width).lit(top).wrapping_sub(count));
@@ -132,59 +123,44 @@ impl Block for FloatFromInt {
             nan: bit().lit(0),
             too_large: if self.can_overflow() { TooLarge::Infinity } else { TooLarge::Never },
         };
-        let result = round(m, &unrounded, format, Subnormals::Ieee);
-        m.connect(io.result_o, result.bits);
-        m.connect(io.valid_o, pipe.valid());
-        connect_option(m, io.overflow_o, result.overflow);
-        connect_option(m, io.inexact_o, result.inexact);
-        if self.stages == 0 {
-            self.properties(m, io);
-        }
+        unrounded.finish(m, pipe, (format, Subnormals::Ieee), (io.result_o, &io.flags));
     }
 
-    fn timing(&self) -> Timing {
-        Timing::new().latency(self.stages).beat(1u32)
-    }
-}
-
-impl FloatFromInt {
-    /// What is proved (`ifdef FORMAL`): sign, exponent, and that small integers are exact.
-    fn properties(&self, m: &mut Module, io: &FloatFromIntPorts) {
+    /// Sign, exponent, and that small integers are exact.
+    fn properties(&self, m: &mut Module, io: &UnaryPorts) {
         let (format, f) = (self.format, self.format.fraction_bits());
-        m.formal(|m| {
-            let result = Seen::new(m, "seen_result", io.result_o, format, Subnormals::Ieee);
-            let negative = if self.signed { io.a_i.msb() } else { bit().lit(0) };
-            let width = self.width + 1;
-            let wide = io.a_i.extend(width).as_uint();
-            let flipped = (wide ^ negative.repeat(width)).wrapping_add(negative.extend(width));
-            let magnitude = m.wire("seen_integer", flipped);
-            let zero = m.wire("seen_zero", !magnitude.any());
-            m.assert_always("never_a_nan", !result.nan);
-            m.assert_always("zero", implies(zero, result.is_zero(bit().lit(0))));
-            m.assert_always("sign", implies(!zero, result.has_sign(negative)));
-            if let Some(overflow) = io.overflow_o {
-                m.assert_always("overflow_is_infinity", overflow.eq(result.infinite));
+        let result = Seen::new(m, "result", io.result_o, format, Subnormals::Ieee);
+        let negative = if self.signed { io.a_i.msb() } else { bit().lit(0) };
+        let width = self.width + 1;
+        let wide = io.a_i.extend(width).as_uint();
+        let flipped = (wide ^ negative.repeat(width)).wrapping_add(negative.extend(width));
+        let magnitude = m.wire("seen_integer", flipped);
+        let zero = m.wire("seen_zero", !magnitude.any());
+        m.assert_always("never_a_nan", !result.nan);
+        m.assert_always("zero", implies(zero, result.is_zero(bit().lit(0))));
+        m.assert_always("sign", implies(!zero, result.has_sign(negative)));
+        if let Some(overflow) = io.flags.overflow_o {
+            m.assert_always("overflow_is_infinity", overflow.eq(result.infinite));
+        }
+        // From one power of two to the next.
+        for k in 0..self.width.min(format.bias() + 1) {
+            let here = magnitude.bit(k) & !magnitude.slice(k + 1..width).any();
+            let (low, high) = (Seen::power(format, k.into()), Seen::power(format, i64::from(k) + 1));
+            let between = result.magnitude.ge(low) & result.magnitude.le(high);
+            m.assert_always(&format!("above_2_to_the_{k}"), implies(here, between));
+            if k <= f {
+                let fraction = match k {
+                    0 => uint(f).lit(0),
+                    _ if k == f => magnitude.slice(0..f),
+                    _ => cat(&[magnitude.slice(0..k), uint(f - k).lit(0)]),
+                };
+                let exact = result.magnitude.slice(0..f).eq(fraction) & result.magnitude.lt(high);
+                m.assert_always(&format!("exact_above_2_to_the_{k}"), implies(here, exact));
             }
-            // From one power of two to the next.
-            for k in 0..self.width.min(format.bias() + 1) {
-                let here = magnitude.bit(k) & !magnitude.slice(k + 1..width).any();
-                let (low, high) = (Seen::power(format, k.into()), Seen::power(format, i64::from(k) + 1));
-                let between = result.magnitude.ge(low) & result.magnitude.le(high);
-                m.assert_always(&format!("above_2_to_the_{k}"), implies(here, between));
-                if k <= f {
-                    let fraction = match k {
-                        0 => uint(f).lit(0),
-                        _ if k == f => magnitude.slice(0..f),
-                        _ => cat(&[magnitude.slice(0..k), uint(f - k).lit(0)]),
-                    };
-                    let exact = result.magnitude.slice(0..f).eq(fraction) & result.magnitude.lt(high);
-                    m.assert_always(&format!("exact_above_2_to_the_{k}"), implies(here, exact));
-                }
-            }
-            if self.width > f + 2 {
-                m.cover("rounded_to_a_power_of_two", !result.magnitude.slice(0..f).any() & magnitude.bit(0));
-            }
-        });
+        }
+        if self.width > f + 2 {
+            m.cover("rounded_to_a_power_of_two", !result.magnitude.slice(0..f).any() & magnitude.bit(0));
+        }
     }
 }
 
@@ -204,12 +180,7 @@ impl CatalogBlock for FloatFromInt {
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        let prove = |format, width, signed| Proof {
-            block: Self { format, width, signed, stages: 0, flags: false },
-            depth: 1,
-            cover_depth: 1,
-            induction: true,
-        };
+        let prove = |format, width, signed| proof(Self { format, width, signed, stages: 0, flags: false });
         vec![prove(FloatFormat::Fp16, 32, true), prove(FloatFormat::Bf16, 16, false)]
     }
 }

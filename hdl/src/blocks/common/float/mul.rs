@@ -6,16 +6,16 @@
 //! the right. (Two subnormal operands need no special case: their product lies below all numbers, or its exponent alone
 //! gives the shift.)
 
+use super::exceptions::Exception;
 use super::format::{FloatFormat, RoundingDirection, Subnormals};
 use super::parts::Parts;
 use super::ranks::{Carried, Ranks};
-use super::round::{Operand, Remainder, TooLarge, Unrounded, connect_option, is_signalling, round};
+use super::round::{Operand, Remainder, TooLarge, Unrounded};
 use super::seen::{Seen, implies};
+use super::shape::Shape;
 use super::shift::{leading_one, shift_right};
-use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, bit, cat, mux, parameters, ports,
-    uint,
-};
+use super::unit::{BinaryPorts, FloatUnit, proof};
+use crate::lang::{About, CatalogBlock, Module, Proof, Signal, cat, mux, parameters, uint};
 
 parameters! {
     /// Elaboration parameters.
@@ -33,68 +33,43 @@ parameters! {
     }
 }
 
-ports! {
-    /// Ports of [`FloatMul`].
-    pub struct FloatMulPorts(p: &FloatMul) {
-        /// The operands are valid: one result for each such cycle.
-        valid_i: In = bit(),
-        /// First factor.
-        a_i: In = p.format.ty(),
-        /// Second factor.
-        b_i: In = p.format.ty(),
-        /// The outputs are valid: they belong to the operands of `stages` cycles ago. Low after reset.
-        valid_o: Out = bit(),
-        /// a * b.
-        result_o: Out = p.format.ty(),
-        /// IEEE 754's invalid operation, of this result only; present with `flags`.
-        invalid_o: OutOption = bit().when(p.flags),
-        /// The result was too large: it is an infinity, or the largest number; present with `flags`.
-        overflow_o: OutOption = bit().when(p.flags),
-        /// The result is inexact, and the exact one is below the smallest normal number in magnitude; present with `flags`.
-        underflow_o: OutOption = bit().when(p.flags),
-        /// The result is rounded (or flushed); present with `flags`.
-        inexact_o: OutOption = bit().when(p.flags),
-    }
-}
-
 /// Levels of the parts between the places where registers may stand, about: multiply by parts, add them, add these, shift,
 /// round.
 const DEPTHS: &[u32] = &[17, 14, 14, 11, 14];
 
-impl Block for FloatMul {
-    type Ports = FloatMulPorts;
+impl FloatUnit for FloatMul {
+    type Ports = BinaryPorts;
     const ABOUT: About = About {
         name: "float_mul",
         summary: "floating-point multiplication",
         contract: "result_o = a_i * b_i of `stages` cycles ago, rounded as `rounding` says, by default to nearest,\n\
             ties to even.\n\
             A result that is too large is an infinity, or the largest number where the direction is towards\n\
-            zero. Every NaN is the canonical quiet one. valid_o is valid_i of `stages` cycles ago;\n\
-            a reset may come at any time and drops the operations inside.",
+            zero. Every NaN is the canonical quiet one.",
         reference: "IEEE 754-2019, sections 4.3 and 5.4.1",
     };
 
-    fn build(&self, m: &mut Module, io: &FloatMulPorts) {
+    fn shape(&self) -> Shape {
+        Shape::new(self.format, self.stages, DEPTHS).raising(self.flags, Exception::WHEN_ROUNDED)
+    }
+
+    fn compute(&self, m: &mut Module, pipe: &mut Ranks, io: &BinaryPorts) {
         let format = self.format;
-        let mut pipe = Ranks::new(io.valid_i, self.stages, DEPTHS);
-        let w = format.width();
-        let a = Operand::new(m, "a", io.a_i.slice(0..w - 1), format, self.subnormals);
-        let b = Operand::new(m, "b", io.b_i.slice(0..w - 1), format, self.subnormals);
+        let a = Operand::new(m, "a", io.a_i, format, self.subnormals);
+        let b = Operand::new(m, "b", io.b_i, format, self.subnormals);
 
         m.comment("Infinities and NaNs.");
-        let sign = pipe.carry("sign", m.wire("sign", io.a_i.msb() ^ io.b_i.msb()));
+        let sign = pipe.keep(m, "sign", io.a_i.msb() ^ io.b_i.msb());
         let (a_zero, b_zero) = (m.wire("a_zero", a.zero), m.wire("b_zero", b.zero));
         let undefined = m.wire("undefined", (a.special & b_zero) | (b.special & a_zero));
-        let nan = pipe.carry("nan", m.wire("nan", a.nan | b.nan | undefined));
-        let special = pipe.carry("special", m.wire("special", a.special | b.special));
-        let invalid = self.flags.then(|| {
-            let signalling = is_signalling(io.a_i, format) | is_signalling(io.b_i, format);
-            pipe.carry("invalid", m.wire("invalid", signalling | (undefined & !a.nan & !b.nan)))
-        });
+        let nan = pipe.keep(m, "nan", a.nan | b.nan | undefined);
+        let special = pipe.keep(m, "special", a.special | b.special);
+        let invalid = a.signalling | b.signalling | (undefined & !a.nan & !b.nan);
+        pipe.raise(m, Exception::Invalid, invalid);
 
         let rounding = match self.subnormals {
-            Subnormals::Ieee => self.gradual(m, &mut pipe, sign, [&a, &b]),
-            Subnormals::Flush => self.abrupt(m, &mut pipe, sign, [(&a, a_zero), (&b, b_zero)]),
+            Subnormals::Ieee => self.gradual(m, pipe, sign, [&a, &b]),
+            Subnormals::Flush => self.abrupt(m, pipe, sign, [(&a, a_zero), (&b, b_zero)]),
         };
         let unrounded = Unrounded {
             sign: pipe.now(sign),
@@ -106,22 +81,36 @@ impl Block for FloatMul {
             nan: pipe.now(nan),
             too_large: TooLarge::rounded(self.rounding, pipe.now(sign)),
         };
-        let result = round(m, &unrounded, format, self.subnormals);
-        m.connect(io.result_o, result.bits);
-        m.connect(io.valid_o, pipe.valid());
-        if let Some(invalid) = invalid {
-            connect_option(m, io.invalid_o, pipe.now(invalid));
-        }
-        connect_option(m, io.overflow_o, result.overflow);
-        connect_option(m, io.underflow_o, result.underflow);
-        connect_option(m, io.inexact_o, result.inexact);
-        if self.stages == 0 {
-            self.properties(m, io);
-        }
+        unrounded.finish(m, pipe, (format, self.subnormals), (io.result_o, &io.flags));
     }
 
-    fn timing(&self) -> Timing {
-        Timing::new().latency(self.stages).beat(1u32)
+    /// Specials and signs; where the multiplier is small, how large the result is.
+    fn properties(&self, m: &mut Module, io: &BinaryPorts) {
+        let seen = [("a", io.a_i), ("b", io.b_i), ("result", io.result_o)];
+        let [a, b, result] = Seen::all(m, seen, self.format, self.subnormals);
+        let sign = m.wire("seen_sign", a.sign ^ b.sign);
+        let meets = (a.infinite & b.zero) | (b.infinite & a.zero);
+        let undefined = m.wire("seen_undefined", a.nan | b.nan | meets);
+        result.is_nan_where(m, undefined);
+        m.assert_always("sign_of_product", undefined | result.has_sign(sign));
+        let infinite = a.infinite | b.infinite;
+        m.assert_always("infinite_factor", implies(!undefined & infinite, result.is_infinity(sign)));
+        let zero = a.zero | b.zero;
+        m.assert_always("zero_factor", implies(!undefined & zero, result.is_zero(sign)));
+        let numbers = m.wire("seen_numbers", !(undefined | infinite | zero));
+        let one = Seen::power(self.format, 0);
+        let as_it_was = result.magnitude.eq(b.magnitude);
+        m.assert_always("one_changes_nothing", implies(numbers & a.magnitude.eq(one), as_it_was));
+        result.is_flushed(m);
+        // A solver finishes this comparison only for products of few bits.
+        if self.format.fraction_bits() <= 3 {
+            let small = a.magnitude.le(one);
+            m.assert_always("less_by_a_fraction", implies(numbers & small, result.magnitude.le(b.magnitude)));
+            let large = a.magnitude.ge(one);
+            m.assert_always("more_by_more_than_one", implies(numbers & large, result.magnitude.ge(b.magnitude)));
+        }
+        m.cover("too_large", numbers & result.infinite);
+        m.cover("vanishes", numbers & !result.magnitude.any());
     }
 }
 
@@ -142,9 +131,7 @@ impl FloatMul {
         let subnormal = m.wire("subnormal", mux(a.significand.msb(), b.significand, a.significand));
         let mut leading = leading_one(m, "leading", subnormal);
         let mut exponents = m.wire("exponents", a.exponent + b.exponent);
-        let data = [("leading", &mut leading), ("exponents", &mut exponents)];
-        pipe.cut(m, &mut product.data().chain(data).collect::<Vec<_>>());
-        product.behind(m, pipe);
+        product.cut(m, pipe, [("leading", &mut leading), ("exponents", &mut exponents)]);
 
         let width = e + 2;
         let exponents = exponents.extend(width);
@@ -155,16 +142,14 @@ impl FloatMul {
         let limit = m.wire("limit", uint(width).lit(bias).wrapping_sub(exponents));
         let mut shift = m.wire("shift", mux(below, limit, leading.extend(width)));
         let mut exponent = m.wire("base_exponent", (spare & !below.repeat(width)).slice(0..e + 1));
-        let data = [("shift", &mut shift), ("exponent", &mut exponent)];
-        pipe.cut(m, &mut product.data().chain(data).collect::<Vec<_>>());
-        product.behind(m, pipe);
+        product.cut(m, pipe, [("shift", &mut shift), ("exponent", &mut exponent)]);
         let mut product = product.whole();
-        pipe.cut(m, &mut [("product", &mut product), ("shift", &mut shift), ("exponent", &mut exponent)]);
+        pipe.cut(m, [("product", &mut product), ("shift", &mut shift), ("exponent", &mut exponent)]);
 
         m.comment("Into place: 2.x, 1.x or less at the top, and a guard bit.");
         let shifted = shift_right(m, "align", product.shl(1), shift, f + 3);
         let (mut placed, mut lost) = (shifted.value, shifted.lost);
-        pipe.cut(m, &mut [("placed", &mut placed), ("lost", &mut lost), ("exponent", &mut exponent)]);
+        pipe.cut(m, [("placed", &mut placed), ("lost", &mut lost), ("exponent", &mut exponent)]);
 
         m.comment("Rounded.");
         let (significand, sticky) = carried_over(m, placed, lost);
@@ -183,24 +168,23 @@ impl FloatMul {
     fn abrupt(&self, m: &mut Module, pipe: &mut Ranks, sign: Carried, factors: [(&Operand, Signal); 2]) -> Rounding {
         let (e, f) = (self.format.exponent_bits(), self.format.fraction_bits());
         let [(a, a_zero), (b, b_zero)] = factors;
-        let zero = pipe.carry("zero", m.wire("zero", a_zero | b_zero));
+        let zero = pipe.keep(m, "zero", a_zero | b_zero);
         let mut product = Parts::new(m, pipe, "product", (a.significand, b.significand), 2);
         let width = e + 2;
         let negative_bias = uint(width).lit((1i64 << width) - i64::from(self.format.bias()));
         let sum = (a.exponent + b.exponent).extend(width).wrapping_add(negative_bias);
         let mut exponent = m.wire("base_exponent", sum);
         for _ in 0..2 {
-            pipe.cut(m, &mut product.data().chain([("exponent", &mut exponent)]).collect::<Vec<_>>());
-            product.behind(m, pipe);
+            product.cut(m, pipe, [("exponent", &mut exponent)]);
         }
         let mut product = product.whole();
-        pipe.cut(m, &mut [("product", &mut product), ("exponent", &mut exponent)]);
+        pipe.cut(m, [("product", &mut product), ("exponent", &mut exponent)]);
         let placed = m.wire("placed", product.slice(f - 1..2 * f + 2));
         let lost = m.wire("lost", product.slice(0..f - 1).any());
         let (mut significand, mut sticky) = carried_over(m, placed, lost);
         let mut raised = m.wire("raised", mux(placed.msb(), exponent.wrapping_add(1), exponent));
         let mut just_below = m.wire("just_below", !(raised.any() | pipe.now(zero)));
-        let data = &mut [
+        let data = [
             ("significand", &mut significand),
             ("sticky", &mut sticky),
             ("exponent", &mut raised),
@@ -236,40 +220,6 @@ impl FloatMul {
 
     /// Most ranks of registers.
     pub(super) const MOST_STAGES: u32 = DEPTHS.len() as u32 - 1;
-
-    /// What is proved (`ifdef FORMAL`): specials and signs; where the multiplier is small, how large the result is.
-    fn properties(&self, m: &mut Module, io: &FloatMulPorts) {
-        m.formal(|m| {
-            let mut see = |name: &str, bits: Signal| Seen::new(m, name, bits, self.format, self.subnormals);
-            let (a, b, result) = (see("seen_a", io.a_i), see("seen_b", io.b_i), see("seen_result", io.result_o));
-            let sign = m.wire("seen_sign", a.sign ^ b.sign);
-            let meets = (a.infinite & b.zero) | (b.infinite & a.zero);
-            let undefined = m.wire("seen_undefined", a.nan | b.nan | meets);
-            m.assert_always("undefined_is_nan", implies(undefined, result.is_quiet()));
-            m.assert_always("else_no_nan", undefined | !result.nan);
-            m.assert_always("sign_of_product", undefined | result.has_sign(sign));
-            let infinite = a.infinite | b.infinite;
-            m.assert_always("infinite_factor", implies(!undefined & infinite, result.is_infinity(sign)));
-            let zero = a.zero | b.zero;
-            m.assert_always("zero_factor", implies(!undefined & zero, result.is_zero(sign)));
-            let numbers = m.wire("seen_numbers", !(undefined | infinite | zero));
-            let one = Seen::power(self.format, 0);
-            let as_it_was = result.magnitude.eq(b.magnitude);
-            m.assert_always("one_changes_nothing", implies(numbers & a.magnitude.eq(one), as_it_was));
-            if self.subnormals == Subnormals::Flush {
-                m.assert_always("no_subnormal_result", !result.subnormal);
-            }
-            // A solver finishes this comparison only for products of few bits.
-            if self.format.fraction_bits() <= 3 {
-                let small = a.magnitude.le(one);
-                m.assert_always("less_by_a_fraction", implies(numbers & small, result.magnitude.le(b.magnitude)));
-                let large = a.magnitude.ge(one);
-                m.assert_always("more_by_more_than_one", implies(numbers & large, result.magnitude.ge(b.magnitude)));
-            }
-            m.cover("too_large", numbers & result.infinite);
-            m.cover("vanishes", numbers & !result.magnitude.any());
-        });
-    }
 }
 
 /// 2.x or 1.x with guard bit as 1.x with guard bit, and whether ones are below.
@@ -304,12 +254,8 @@ impl CatalogBlock for FloatMul {
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        let prove = |format, rounding, subnormals| Proof {
-            block: Self { format, stages: 0, subnormals, rounding, flags: false },
-            depth: 1,
-            cover_depth: 1,
-            induction: true,
-        };
+        let prove =
+            |format, rounding, subnormals| proof(Self { format, stages: 0, subnormals, rounding, flags: false });
         use RoundingDirection::{NearestEven, Up};
         vec![
             prove(FloatFormat::Fp16, NearestEven, Subnormals::Ieee),

@@ -1,6 +1,6 @@
 //! Products whose parts are added after registers.
 
-use super::ranks::Ranks;
+use super::ranks::{Crossing, Ranks};
 use crate::lang::{Module, Signal};
 
 /// A product as a sum of products with some bits of a factor. The number of parts depends on the places after the next
@@ -21,7 +21,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// a x b, `b` without a sign. [`Parts::behind`] is called after each of the next `places`.
+    /// a x b, `b` without a sign. [`Parts::cut`] is called for each of the next `places`.
     pub(super) fn new(m: &mut Module, pipe: &Ranks, name: &'static str, (a, b): (Signal, Signal), places: u32) -> Self {
         let widths = (a.width(), b.width());
         let (few, bits) = (places == 1, b.width());
@@ -55,13 +55,10 @@ impl Parts {
         self.names = (0..self.parts.len()).map(name).collect();
     }
 
-    /// The values that cross the next place.
-    pub(super) fn data(&mut self) -> impl Iterator<Item = (&str, &mut Signal)> {
-        self.names.iter().map(String::as_str).zip(&mut self.parts)
-    }
-
-    /// After a place: adds as many parts as there is time for.
-    pub(super) fn behind(&mut self, m: &mut Module, pipe: &Ranks) {
+    /// The next place, with other values that cross it. After it, as many parts are added as there is time for.
+    pub(super) fn cut<'a>(&mut self, m: &mut Module, pipe: &mut Ranks, more: impl IntoIterator<Item = Crossing<'a>>) {
+        let parts = self.names.iter().map(String::as_str).zip(&mut self.parts);
+        pipe.cut(m, parts.chain(more.into_iter().map(|(name, signal)| (name, &mut *signal))));
         self.places -= 1;
         let wanted = self.wanted(pipe) as usize;
         if self.parts.len() <= wanted {

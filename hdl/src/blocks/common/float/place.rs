@@ -34,11 +34,11 @@ pub(super) fn place(m: &mut Module, pipe: &mut Ranks, word: Signal, exponent: Si
     let far = m.wire("far", distance.slice(steps..wide).any());
     let amount = (distance.slice(0..steps) | far.repeat(steps)) & below.repeat(steps);
     let mut amount = m.wire("amount", amount);
-    pipe.cut(m, &mut [("top", &mut top), ("amount", &mut amount), ("exponent", &mut base)]);
+    pipe.cut(m, [("top", &mut top), ("amount", &mut amount), ("exponent", &mut base)]);
 
     m.comment("Into place: 2.x, 1.x or less at the top, and a guard bit.");
     let mut placed = m.wire("placed", top.shr_by(amount));
-    pipe.cut(m, &mut [("placed", &mut placed), ("exponent", &mut base)]);
+    pipe.cut(m, [("placed", &mut placed), ("exponent", &mut base)]);
 
     let two = placed.msb();
     let significand = m.wire("significand", mux(two, placed.slice(1..kept), placed.slice(0..kept - 1)));

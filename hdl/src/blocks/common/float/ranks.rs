@@ -1,12 +1,14 @@
 //! Ranks of registers inside of a unit, at some of the places where it can be cut. Nothing stops them; a pipeline that can
 //! be held up is [`Pipeline`](crate::blocks::common::Pipeline).
 
+use super::exceptions::{Exception, Exceptions};
+use super::shape::Shape;
 use crate::lang::{Module, Signal, bit};
 
 /// Places registers at some of the places where a unit can be cut.
 ///
-/// `build` calls [`Ranks::cut`] at each of these places, in order. Which places get registers is decided beforehand.
-pub(super) struct Ranks {
+/// `compute` calls [`Ranks::cut`] at each of these places, in order. Which places get registers is decided beforehand.
+pub struct Ranks {
     /// For each place: whether registers stand there.
     places: Vec<bool>,
     place: usize,
@@ -16,19 +18,35 @@ pub(super) struct Ranks {
     carried: Vec<(&'static str, Signal)>,
     /// For each carried signal: whether it is not needed any more.
     ended: Vec<bool>,
+    /// Exceptions that somebody asks for.
+    raises: Exceptions,
+    raised: Vec<(Exception, Carried)>,
 }
+
+/// A value that crosses a place, and the name of its registers.
+pub(super) type Crossing<'a> = (&'a str, &'a mut Signal);
 
 /// A signal that goes along with the pipeline; [`Ranks::now`] is its value at the present place.
 #[derive(Clone, Copy)]
 pub(super) struct Carried(usize);
 
 impl Ranks {
-    /// `depths` are the depths of the parts between the places, so there is one place less than parts.
-    pub(super) fn new(valid: Signal, stages: u32, depths: &[u32]) -> Self {
+    /// There is one place less than the shape has depths.
+    pub(super) fn new(valid: Signal, shape: &Shape) -> Self {
+        let (stages, depths) = (shape.stages, &*shape.depths);
         // Ranks that find no place among these stand at spare ones.
         let spare = stages.saturating_sub(depths.len() as u32 - 1);
         let places = choose(stages - spare, depths);
-        Self { places, place: 0, rank: 0, spare, carried: vec![("valid", valid)], ended: vec![false] }
+        Self {
+            places,
+            place: 0,
+            rank: 0,
+            spare,
+            carried: vec![("valid", valid)],
+            ended: vec![false],
+            raises: shape.raises,
+            raised: vec![],
+        }
     }
 
     /// From here on, `signal` crosses every place.
@@ -36,6 +54,27 @@ impl Ranks {
         self.carried.push((name, signal));
         self.ended.push(false);
         Carried(self.carried.len() - 1)
+    }
+
+    /// The same for a value without a name, which gets one.
+    #[track_caller]
+    pub(super) fn keep(&mut self, m: &mut Module, name: &'static str, value: Signal) -> Carried {
+        self.carry(name, m.wire(name, value))
+    }
+
+    /// Says when an exception happens. It crosses every place from here on, if the unit has an output for it.
+    #[track_caller]
+    pub(super) fn raise(&mut self, m: &mut Module, exception: Exception, value: Signal) {
+        if self.raises.contains(&exception) {
+            let carried = self.keep(m, exception.name(), value);
+            self.raised.push((exception, carried));
+        }
+    }
+
+    /// Whether an exception happens, as [`Ranks::raise`] was told; low where it was not told.
+    pub(super) fn raised(&self, exception: Exception) -> Signal {
+        let found = self.raised.iter().find(|(raised, _)| *raised == exception);
+        found.map_or_else(|| bit().lit(0), |(_, carried)| self.now(*carried))
     }
 
     /// The value that was given to [`Ranks::carry`], delayed to the present place.
@@ -65,7 +104,7 @@ impl Ranks {
     }
 
     /// The next place: registers for all that crosses it, or none.
-    pub(super) fn cut(&mut self, m: &mut Module, data: &mut [(&str, &mut Signal)]) {
+    pub(super) fn cut<'a>(&mut self, m: &mut Module, data: impl IntoIterator<Item = Crossing<'a>>) {
         self.place += 1;
         if self.places[self.place - 1] {
             self.rank(m, data);
@@ -73,7 +112,7 @@ impl Ranks {
     }
 
     /// A spare place, inside of a part. Ranks that exceed the number of places stand there, the first at number 0.
-    pub(super) fn cut_spare(&mut self, number: u32, m: &mut Module, data: &mut [(&str, &mut Signal)]) {
+    pub(super) fn cut_spare<'a>(&mut self, number: u32, m: &mut Module, data: impl IntoIterator<Item = Crossing<'a>>) {
         if self.has_spare(number) {
             self.rank(m, data);
         }
@@ -84,13 +123,12 @@ impl Ranks {
         number < self.spare
     }
 
-    fn rank(&mut self, m: &mut Module, data: &mut [(&str, &mut Signal)]) {
+    fn rank<'a>(&mut self, m: &mut Module, data: impl IntoIterator<Item = Crossing<'a>>) {
         self.rank += 1;
         m.comment(&format!("Rank {} of registers.", self.rank));
         let crossing = self.carried.iter_mut().zip(&self.ended).filter(|(_, ended)| !**ended);
         let carried = crossing.map(|((name, signal), _)| (*name, signal));
-        let data = data.iter_mut().map(|(name, signal)| (*name, &mut **signal));
-        for (name, signal) in carried.chain(data) {
+        for (name, signal) in carried.chain(data.into_iter().map(|(name, signal)| (name, &mut *signal))) {
             let name = format!("{name}_{}_q", self.rank);
             // Only `valid` needs a reset.
             let held = if name.starts_with("valid_") { m.reg_init(&name, bit(), 0) } else { m.reg(&name, signal.ty()) };

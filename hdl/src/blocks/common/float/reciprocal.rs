@@ -6,13 +6,14 @@
 //! Results are at most two places below the smallest normal number.
 
 use super::digits::{Rows, depths, digits, to_the_top, true_exponent};
+use super::exceptions::Exception;
 use super::format::{FloatFormat, Subnormals};
 use super::ranks::Ranks;
-use super::round::{Operand, TooLarge, Unrounded, connect_option, is_signalling, round};
-use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, bit, cat, mux, parameters, ports,
-    select, uint,
-};
+use super::round::{Operand, TooLarge, Unrounded};
+use super::seen::{Seen, implies};
+use super::shape::{Shape, demand_stages};
+use super::unit::{FloatUnit, UnaryPorts, proof};
+use crate::lang::{About, CatalogBlock, Module, Proof, bit, cat, mux, parameters, select, uint};
 
 parameters! {
     /// Elaboration parameters.
@@ -26,66 +27,39 @@ parameters! {
         /// Outputs for IEEE 754's exceptions.
         flags: bool = false, tag "flags";
     }
-    rules = |p, rules| {
-        let most = p.format.fraction_bits() + 3;
-        rules.demand(p.stages <= most, "stages", p.stages, format!("0 to {most} of {}", p.format.name()));
-    };
+    rules = |p, rules| demand_stages(rules, p.format, p.stages, p.format.fraction_bits() + 3);
 }
 
-ports! {
-    /// Ports of [`FloatReciprocal`].
-    pub struct FloatReciprocalPorts(p: &FloatReciprocal) {
-        /// The operand is valid: one result for each such cycle.
-        valid_i: In = bit(),
-        /// Denominator.
-        a_i: In = p.format.ty(),
-        /// The outputs are valid: they belong to the operand of `stages` cycles ago. Low after reset.
-        valid_o: Out = bit(),
-        /// 1 / a.
-        result_o: Out = p.format.ty(),
-        /// IEEE 754's invalid operation: a is a signalling NaN; present with `flags`.
-        invalid_o: OutOption = bit().when(p.flags),
-        /// a is zero and the result an infinity; present with `flags`.
-        division_by_zero_o: OutOption = bit().when(p.flags),
-        /// The result is an infinity because it was too large; present with `flags`.
-        overflow_o: OutOption = bit().when(p.flags),
-        /// The result is inexact, and the exact one is below the smallest normal number in magnitude; present with `flags`.
-        underflow_o: OutOption = bit().when(p.flags),
-        /// The result is rounded (or flushed); present with `flags`.
-        inexact_o: OutOption = bit().when(p.flags),
-    }
-}
-
-impl Block for FloatReciprocal {
-    type Ports = FloatReciprocalPorts;
+impl FloatUnit for FloatReciprocal {
+    type Ports = UnaryPorts;
     const ABOUT: About = About {
         name: "float_reciprocal",
         summary: "floating-point reciprocal",
         contract: "result_o = 1 / a_i of `stages` cycles ago, rounded to nearest, ties to even (within 1/2\n\
             ulp). Result and flags are the same as in a division of 1 by a_i. A zero gives the infinity of its sign,\n\
-            an infinity the zero of its sign, a NaN the canonical quiet NaN. valid_o is valid_i of `stages` cycles\n\
-            ago;\n\
-            a reset may come at any time and drops the operations inside.",
+            an infinity the zero of its sign, a NaN the canonical quiet NaN.",
         reference: "IEEE 754-2019, section 5.4.1 (division)",
     };
 
-    fn build(&self, m: &mut Module, io: &FloatReciprocalPorts) {
+    fn shape(&self) -> Shape {
+        let parts = depths(&[15, 12], self.format.fraction_bits() + 1, &[17]);
+        Shape::new(self.format, self.stages, parts).raising(self.flags, Exception::ALL)
+    }
+
+    fn compute(&self, m: &mut Module, pipe: &mut Ranks, io: &UnaryPorts) {
         let format = self.format;
-        let (e, f, w) = (format.exponent_bits(), format.fraction_bits(), format.width());
-        let mut pipe = Ranks::new(io.valid_i, self.stages, &depths(&[15, 12], f + 1, &[17]));
-        let a = Operand::new(m, "a", io.a_i.slice(0..w - 1), format, self.subnormals);
+        let (e, f) = (format.exponent_bits(), format.fraction_bits());
+        let a = Operand::new(m, "a", io.a_i, format, self.subnormals);
 
         m.comment("Zeros, infinities and NaNs.");
         let zero = m.wire("zero", a.zero);
         let nan = m.wire("nan", a.nan);
-        let sign = pipe.carry("sign", m.wire("sign", io.a_i.msb()));
-        let special = pipe.carry("special", m.wire("special", zero | nan));
+        let sign = pipe.keep(m, "sign", io.a_i.msb());
+        let special = pipe.keep(m, "special", zero | nan);
         let infinite = pipe.carry("infinite", m.wire("infinite_operand", a.special & !nan));
         let nan = pipe.carry("nan", nan);
-        let raised = self.flags.then(|| {
-            let signalling = m.wire("invalid", is_signalling(io.a_i, format));
-            (pipe.carry("invalid", signalling), pipe.carry("division_by_zero", zero))
-        });
+        pipe.raise(m, Exception::Invalid, a.signalling);
+        pipe.raise(m, Exception::DivisionByZero, zero);
 
         m.comment("2 divided by the significand is 1.x; of a power of two, 1.11 and so on.");
         let (mut denominator, count) = to_the_top(m, "normal", a.significand, self.subnormals);
@@ -97,25 +71,23 @@ impl Block for FloatReciprocal {
         let width = e + 2;
         let mut scale = m.wire("scale", a.exponent);
         let mut places = count.map(|count| m.wire("places", count));
-        let mut data = vec![("denominator", &mut denominator), ("scale", &mut scale)];
-        data.extend(places.as_mut().map(|places| ("places", places)));
-        pipe.cut(m, &mut data);
+        let data = [("denominator", &mut denominator), ("scale", &mut scale)];
+        pipe.cut(m, data.into_iter().chain(places.as_mut().map(|places| ("places", places))));
         let difference = uint(width).lit(2 * format.bias() - 1).wrapping_sub(true_exponent(scale, places, width));
         let mut exponent = m.wire("exponent", difference);
         let first = m.wire("remainder_1", uint(f + 1).lit(0).wrapping_sub(denominator));
         let mut rows = Rows::new(uint(1).lit(1), first);
-        let data =
-            &mut [("remainder", &mut rows.remainder), ("denominator", &mut denominator), ("exponent", &mut exponent)];
+        let data = [("remainder", &mut rows.remainder), ("denominator", &mut denominator), ("exponent", &mut exponent)];
         pipe.cut(m, data);
 
         m.comment("A digit of the quotient a row.");
         for row in 2..=digits(format) {
             if row < digits(format) {
                 rows.divide(m, denominator);
-                rows.cut(&mut pipe, m, &mut [("denominator", &mut denominator), ("exponent", &mut exponent)]);
+                rows.cut(m, pipe, [("denominator", &mut denominator), ("exponent", &mut exponent)]);
             } else {
                 rows.divide_last(m, denominator);
-                pipe.cut(m, &mut [("digits", &mut rows.digits), ("exponent", &mut exponent)]);
+                pipe.cut(m, [("digits", &mut rows.digits), ("exponent", &mut exponent)]);
             }
         }
 
@@ -139,55 +111,24 @@ impl Block for FloatReciprocal {
             nan: pipe.now(nan),
             too_large: TooLarge::Infinity,
         };
-        let result = round(m, &unrounded, format, self.subnormals);
-        m.connect(io.result_o, result.bits);
-        m.connect(io.valid_o, pipe.valid());
-        if let Some((invalid, pole)) = raised {
-            connect_option(m, io.invalid_o, pipe.now(invalid));
-            connect_option(m, io.division_by_zero_o, pipe.now(pole));
-        }
-        connect_option(m, io.overflow_o, result.overflow);
-        connect_option(m, io.underflow_o, result.underflow);
-        connect_option(m, io.inexact_o, result.inexact);
-        if self.stages == 0 {
-            self.properties(m, io);
-        }
+        unrounded.finish(m, pipe, (format, self.subnormals), (io.result_o, &io.flags));
     }
 
-    fn timing(&self) -> Timing {
-        Timing::new().latency(self.stages).beat(1u32)
-    }
-}
-
-impl FloatReciprocal {
-    /// What is proved (`ifdef FORMAL`): specials, signs, and powers of two.
-    fn properties(&self, m: &mut Module, io: &FloatReciprocalPorts) {
-        let format = self.format;
-        let (e, f, w) = (format.exponent_bits(), format.fraction_bits(), format.width());
-        m.formal(|m| {
-            let infinity = (1u64 << (w - 1)) - (1 << f);
-            let quiet = infinity + (1 << (f - 1));
-            let least = match self.subnormals {
-                Subnormals::Ieee => 1u64,
-                Subnormals::Flush => 1 << f,
-            };
-            let a = m.wire("seen_a", io.a_i.slice(0..w - 1));
-            let result = m.wire("seen_result", io.result_o.slice(0..w - 1));
-            let nan = m.wire("seen_nan", a.gt(infinity));
-            let implies = |condition: Signal, conclusion: Signal| !condition | conclusion;
-            m.assert_always("nan_is_nan", implies(nan, io.result_o.eq(quiet)));
-            m.assert_always("else_no_nan", nan | !result.gt(infinity));
-            m.assert_always("sign_is_kept", nan | !(io.result_o.msb() ^ io.a_i.msb()));
-            m.assert_always("zero_gives_infinity", implies(a.lt(least), result.eq(infinity)));
-            m.assert_always("infinity_gives_zero", implies(a.eq(infinity), result.eq(0u64)));
-            // 2^k gives 2^-k: exponent fields that add up to twice the bias.
-            let field = m.wire("seen_field", a.slice(f..w - 1));
-            let power = field.any() & !(field.all() | a.slice(0..f).any());
-            let opposite = uint(e).lit(2 * format.bias()).wrapping_sub(field);
-            let power = m.wire("seen_power", power & field.lt(2 * format.bias()));
-            m.assert_always("power_gives_power", implies(power, result.eq(cat(&[opposite, uint(f).lit(0)]))));
-            m.cover("some_power_of_two", power);
-        });
+    /// Specials, signs, and powers of two.
+    fn properties(&self, m: &mut Module, io: &UnaryPorts) {
+        let (e, f) = (self.format.exponent_bits(), self.format.fraction_bits());
+        let [a, result] = Seen::all(m, [("a", io.a_i), ("result", io.result_o)], self.format, self.subnormals);
+        result.is_nan_where(m, a.nan);
+        m.assert_always("sign_is_kept", a.nan | result.has_sign(a.sign));
+        m.assert_always("zero_gives_infinity", implies(a.zero, result.infinite));
+        m.assert_always("infinity_gives_zero", implies(a.infinite, !result.magnitude.any()));
+        // 2^k gives 2^-k: exponent fields that add up to twice the bias.
+        let field = m.wire("seen_field", a.magnitude.slice(f..e + f));
+        let power = field.any() & !(field.all() | a.magnitude.slice(0..f).any());
+        let opposite = uint(e).lit(2 * self.format.bias()).wrapping_sub(field);
+        let power = m.wire("seen_power", power & field.lt(2 * self.format.bias()));
+        m.assert_always("power_gives_power", implies(power, result.magnitude.eq(cat(&[opposite, uint(f).lit(0)]))));
+        m.cover("some_power_of_two", power);
     }
 }
 
@@ -205,12 +146,7 @@ impl CatalogBlock for FloatReciprocal {
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        let prove = |format, subnormals| Proof {
-            block: Self { format, stages: 0, subnormals, flags: true },
-            depth: 1,
-            cover_depth: 1,
-            induction: true,
-        };
+        let prove = |format, subnormals| proof(Self { format, stages: 0, subnormals, flags: true });
         vec![prove(FloatFormat::Fp16, Subnormals::Ieee), prove(FloatFormat::Bf16, Subnormals::Flush)]
     }
 }

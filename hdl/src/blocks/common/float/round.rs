@@ -1,6 +1,8 @@
 //! The beginning and the end of every unit: taking operands apart, rounding, special results.
 
+use super::exceptions::{Exception, FloatFlags};
 use super::format::{FloatFormat, RoundingDirection, Subnormals};
+use super::ranks::Ranks;
 use crate::lang::{Module, Signal, bit, cat};
 
 /// The kind of an operand's value.
@@ -25,12 +27,14 @@ pub(super) struct Operand {
     pub nan: Signal,
     /// Zero, or flushed.
     pub zero: Signal,
+    /// A signalling NaN: a NaN without the top bit of its fraction.
+    pub signalling: Signal,
 }
 
 /// Exponent field and fraction, as wires whose names begin with `name`, and whether the number is normal or special.
 fn fields(m: &mut Module, name: &str, bits: Signal, format: FloatFormat) -> (Signal, Signal, Signal) {
     let f = format.fraction_bits();
-    let field = m.wire(&format!("{name}_field"), bits.slice(f..bits.width()));
+    let field = m.wire(&format!("{name}_field"), bits.slice(f..format.width() - 1));
     let fraction = m.wire(&format!("{name}_fraction"), bits.slice(0..f));
     (field, fraction, m.wire(&format!("{name}_normal"), field.any()))
 }
@@ -46,7 +50,7 @@ fn class(m: &mut Module, name: &str, fields: (Signal, Signal, Signal), subnormal
 }
 
 impl Class {
-    /// Looks at the bits below the sign; `name` begins the names of the wires.
+    /// Looks at a number; `name` begins the names of the wires.
     pub(super) fn new(m: &mut Module, name: &str, bits: Signal, format: FloatFormat, subnormals: Subnormals) -> Self {
         let fields = fields(m, name, bits, format);
         class(m, name, fields, subnormals)
@@ -54,7 +58,7 @@ impl Class {
 }
 
 impl Operand {
-    /// Takes the bits below the sign apart; `name` begins the names of the wires.
+    /// Takes a number apart, whether `bits` has a sign at its top or not; `name` begins the names of the wires.
     pub(super) fn new(m: &mut Module, name: &str, bits: Signal, format: FloatFormat, subnormals: Subnormals) -> Self {
         let (field, fraction, normal) = fields(m, name, bits, format);
         let Class { special, nan, zero } = class(m, name, (field, fraction, normal), subnormals);
@@ -63,7 +67,8 @@ impl Operand {
             Subnormals::Flush => fraction & normal.repeat(fraction.width()),
         };
         let significand = m.wire(&format!("{name}_significand"), cat(&[normal, kept]));
-        Self { exponent: scale(field), significand, special, nan, zero }
+        let signalling = is_signalling(bits, format);
+        Self { exponent: scale(field), significand, special, nan, zero, signalling }
     }
 }
 
@@ -73,16 +78,9 @@ pub(super) fn scale(field: Signal) -> Signal {
 }
 
 /// Whether `bits` is a signalling NaN: a NaN without the top bit of its fraction.
-pub(super) fn is_signalling(bits: Signal, format: FloatFormat) -> Signal {
+fn is_signalling(bits: Signal, format: FloatFormat) -> Signal {
     let f = format.fraction_bits();
     bits.slice(f..format.width() - 1).all() & !bits.bit(f - 1) & bits.slice(0..f - 1).any()
-}
-
-/// Connects an output that some parameters leave out.
-pub(super) fn connect_option(m: &mut Module, port: Option<Signal>, value: Signal) {
-    if let Some(port) = port {
-        m.connect(port, value);
-    }
 }
 
 /// A result before its last step.
@@ -153,18 +151,38 @@ impl Remainder {
     }
 }
 
-/// A result and its flags.
-pub(super) struct Rounded {
-    pub bits: Signal,
-    pub overflow: Signal,
-    pub underflow: Signal,
-    pub inexact: Signal,
+/// A result and its exceptions.
+struct Rounded {
+    bits: Signal,
+    overflow: Signal,
+    underflow: Signal,
+    inexact: Signal,
+}
+
+impl Unrounded {
+    /// The end of a unit: connects the rounded number and the exceptions. Some were raised on the way.
+    pub(super) fn finish(
+        &self,
+        m: &mut Module,
+        pipe: &Ranks,
+        (format, subnormals): (FloatFormat, Subnormals),
+        (result_o, flags): (Signal, &FloatFlags),
+    ) {
+        let result = round(m, self, format, subnormals);
+        m.connect(result_o, result.bits);
+        flags.connect(m, |exception| match exception {
+            Exception::Invalid | Exception::DivisionByZero => pipe.raised(exception),
+            Exception::Overflow => result.overflow,
+            Exception::Underflow => result.underflow,
+            Exception::Inexact => result.inexact,
+        });
+    }
 }
 
 /// Rounds and puts together. Exponent and fraction are added to as one number, so a fraction that overflows carries
 /// into the exponent: from the largest subnormal number to the smallest normal one, from the largest number to
 /// infinity.
-pub(super) fn round(m: &mut Module, r: &Unrounded, format: FloatFormat, subnormals: Subnormals) -> Rounded {
+fn round(m: &mut Module, r: &Unrounded, format: FloatFormat, subnormals: Subnormals) -> Rounded {
     let (e, f) = (format.exponent_bits(), format.fraction_bits());
     let field = r.exponent.slice(0..e);
     let above = if r.exponent.width() > e { Some(r.exponent.slice(e..r.exponent.width()).any()) } else { None };

@@ -4,14 +4,16 @@
 //! few numbers that there are lines whose truncated value is the correctly rounded result for every number. When the
 //! unit is elaborated, a search finds slopes and heights among small integers, and how many lines are needed.
 
-use super::digits::{to_the_top, true_exponent};
+use super::digits::for_a_root;
+use super::exceptions::Exception;
 use super::format::{FloatFormat, Subnormals};
 use super::lines::{Lines, SLOPE_PLACES, fit};
 use super::ranks::Ranks;
-use super::round::{Operand, TooLarge, Unrounded, connect_option, is_signalling, round};
-use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, bit, cat, parameters, ports, uint,
-};
+use super::round::{Operand, TooLarge, Unrounded};
+use super::seen::{Seen, implies};
+use super::shape::{Shape, demand_16_bits};
+use super::unit::{FloatUnit, UnaryPorts, proof};
+use crate::lang::{About, CatalogBlock, Module, Proof, Signal, cat, parameters, uint};
 
 parameters! {
     /// Elaboration parameters.
@@ -25,53 +27,34 @@ parameters! {
         /// Outputs for IEEE 754's exceptions.
         flags: bool = false, tag "flags";
     }
-    rules = |p, rules| {
-        rules.demand(p.format.width() <= 16, "format", p.format.name(), "a format of at most 16 bits");
-    };
-}
-
-ports! {
-    /// Ports of [`FloatRsqrt`].
-    pub struct FloatRsqrtPorts(p: &FloatRsqrt) {
-        /// The operand is valid: one result for each such cycle.
-        valid_i: In = bit(),
-        /// The operand.
-        a_i: In = p.format.ty(),
-        /// The outputs are valid: they belong to the operand of `stages` cycles ago. Low after reset.
-        valid_o: Out = bit(),
-        /// 1 divided by the square root of a.
-        result_o: Out = p.format.ty(),
-        /// IEEE 754's invalid operation, of this result only; present with `flags`.
-        invalid_o: OutOption = bit().when(p.flags),
-        /// a is zero and the result an infinity; present with `flags`.
-        division_by_zero_o: OutOption = bit().when(p.flags),
-        /// The result is rounded; present with `flags`.
-        inexact_o: OutOption = bit().when(p.flags),
-    }
+    rules = |p, rules| demand_16_bits(rules, p.format);
 }
 
 /// Levels of the parts between the places where registers may stand, about: normalise, find the line, how far it has fallen,
 /// its value, the result.
 const DEPTHS: &[u32] = &[18, 12, 16, 12, 10];
 
-impl Block for FloatRsqrt {
-    type Ports = FloatRsqrtPorts;
+impl FloatUnit for FloatRsqrt {
+    type Ports = UnaryPorts;
     const ABOUT: About = About {
         name: "float_rsqrt",
         summary: "floating-point reciprocal square root",
         contract: "result_o = 1 / square root of a_i of `stages` cycles ago, rounded to nearest (within 1/2\n\
             ulp; there are no ties). A zero gives the infinity of its sign, infinity gives +0. Other negative\n\
             numbers, minus infinity and NaNs give the canonical quiet NaN. No result overflows or underflows, so\n\
-            there are no such flags. valid_o is valid_i of `stages` cycles ago;\n\
-            a reset may come at any time and drops the operations inside.",
+            there are no such flags.",
         reference: "IEEE 754-2019, section 9.2 (rSqrt)",
     };
 
-    fn build(&self, m: &mut Module, io: &FloatRsqrtPorts) {
+    fn shape(&self) -> Shape {
+        let shape = Shape::new(self.format, self.stages, DEPTHS);
+        shape.raising(self.flags, &[Exception::Invalid, Exception::DivisionByZero, Exception::Inexact])
+    }
+
+    fn compute(&self, m: &mut Module, pipe: &mut Ranks, io: &UnaryPorts) {
         let format = self.format;
-        let (e, f, w) = (format.exponent_bits(), format.fraction_bits(), format.width());
-        let mut pipe = Ranks::new(io.valid_i, self.stages, DEPTHS);
-        let a = Operand::new(m, "a", io.a_i.slice(0..w - 1), format, self.subnormals);
+        let (e, f) = (format.exponent_bits(), format.fraction_bits());
+        let a = Operand::new(m, "a", io.a_i, format, self.subnormals);
 
         m.comment("Negative numbers, zeros, infinities and NaNs.");
         let zero = m.wire("zero", a.zero);
@@ -79,23 +62,18 @@ impl Block for FloatRsqrt {
         let undefined = m.wire("undefined", io.a_i.msb() & !(nan | zero));
         let infinite = pipe.carry("infinite", m.wire("infinite_operand", a.special));
         let nan = m.wire("nan", nan | undefined);
-        let sign = pipe.carry("sign", m.wire("sign", io.a_i.msb()));
-        let special = pipe.carry("special", m.wire("special", nan | zero));
+        let sign = pipe.keep(m, "sign", io.a_i.msb());
+        let special = pipe.keep(m, "special", nan | zero);
         let nan = pipe.carry("nan", nan);
-        let raised = self.flags.then(|| {
-            let invalid = m.wire("invalid", is_signalling(io.a_i, format) | undefined);
-            (pipe.carry("invalid", invalid), pipe.carry("division_by_zero", zero))
-        });
+        pipe.raise(m, Exception::Invalid, a.signalling | undefined);
+        pipe.raise(m, Exception::DivisionByZero, zero);
 
-        m.comment("In 1 to 4: twice the significand if the exponent is odd. The exponent is halved, its bias is not.");
-        let (significand, count) = to_the_top(m, "normal", a.significand, self.subnormals);
-        let biased = true_exponent(a.exponent, count, e + 1).wrapping_add(format.bias());
-        let biased = m.wire("double_exponent", biased);
+        let (significand, biased) = for_a_root(m, &a, format, self.subnormals);
         let mut exponent = m.wire("half_exponent", biased.slice(1..e + 1));
         let mut odd = m.wire("odd", biased.bit(0));
         let mut fraction = m.wire("fraction", significand.slice(0..f));
         m.unused(significand);
-        pipe.cut(m, &mut [("odd", &mut odd), ("fraction", &mut fraction), ("exponent", &mut exponent)]);
+        pipe.cut(m, [("odd", &mut odd), ("fraction", &mut fraction), ("exponent", &mut exponent)]);
 
         m.comment("The line of the highest bits.");
         let mut exponent = m.wire("exponent", uint(e).lit(2 * format.bias() - 1).wrapping_sub(exponent));
@@ -114,24 +92,21 @@ impl Block for FloatRsqrt {
         let mut slope = m.wire("slope", chosen.slice(0..slope_width));
         let mut low = fraction.slice(0..(f - lines.index).max(1));
         let mut power = m.wire("power_of_four", !(odd | fraction.any()));
-        let mut data = vec![("base", &mut base), ("power_of_four", &mut power), ("exponent", &mut exponent)];
-        if lines.index < f {
-            data.extend([("slope", &mut slope), ("low", &mut low)]);
-        }
-        pipe.cut(m, &mut data);
+        let data = [("base", &mut base), ("power_of_four", &mut power), ("exponent", &mut exponent)];
+        let line = (lines.index < f).then_some([("slope", &mut slope), ("low", &mut low)]);
+        pipe.cut(m, data.into_iter().chain(line.into_iter().flatten()));
 
         m.comment("Its value, less the leading one. A power of four gives all ones, and one more is right.");
         let value_width = base_width + SLOPE_PLACES;
         let mut fall = (lines.index < f).then(|| m.wire("fall", slope * low));
-        let mut data = vec![("base", &mut base), ("power_of_four", &mut power), ("exponent", &mut exponent)];
-        data.extend(fall.as_mut().map(|fall| ("fall", fall)));
-        pipe.cut(m, &mut data);
+        let data = [("base", &mut base), ("power_of_four", &mut power), ("exponent", &mut exponent)];
+        pipe.cut(m, data.into_iter().chain(fall.as_mut().map(|fall| ("fall", fall))));
         let value = base.shl(SLOPE_PLACES);
         let value = fall.map_or(value, |fall| value.wrapping_sub(fall.extend(value_width)));
         let value = m.wire("value", value);
         let mut result = m.wire("root_fraction", value.slice(value_width - f..value_width));
         m.unused(value);
-        let data = &mut [("root_fraction", &mut result), ("power_of_four", &mut power), ("exponent", &mut exponent)];
+        let data = [("root_fraction", &mut result), ("power_of_four", &mut power), ("exponent", &mut exponent)];
         pipe.cut(m, data);
 
         m.comment("The result.");
@@ -146,21 +121,19 @@ impl Block for FloatRsqrt {
             nan: pipe.now(nan),
             too_large: TooLarge::Never,
         };
-        let result = round(m, &unrounded, format, Subnormals::Ieee);
-        m.connect(io.result_o, result.bits);
-        m.connect(io.valid_o, pipe.valid());
-        if let Some((invalid, pole)) = raised {
-            connect_option(m, io.invalid_o, pipe.now(invalid));
-            connect_option(m, io.division_by_zero_o, pipe.now(pole));
-        }
-        connect_option(m, io.inexact_o, result.inexact);
-        if self.stages == 0 {
-            self.properties(m, io);
-        }
+        unrounded.finish(m, pipe, (format, Subnormals::Ieee), (io.result_o, &io.flags));
     }
 
-    fn timing(&self) -> Timing {
-        Timing::new().latency(self.stages).beat(1u32)
+    /// Specials, and that all other results are normal numbers.
+    fn properties(&self, m: &mut Module, io: &UnaryPorts) {
+        let [a, result] = Seen::all(m, [("a", io.a_i), ("result", io.result_o)], self.format, self.subnormals);
+        let nan = m.wire("seen_nan", a.nan | (a.sign & !a.zero));
+        result.is_nan_where(m, nan);
+        m.assert_always("zero_is_infinity", implies(a.zero, result.is_infinity(a.sign)));
+        m.assert_always("infinity_is_zero", implies(a.infinite & !a.sign, !result.bits.any()));
+        let number = m.wire("seen_number", !(nan | a.zero | a.infinite));
+        m.assert_always("else_normal", implies(number, result.is_normal() & !result.sign));
+        m.cover("root_of_a_number", number);
     }
 }
 
@@ -179,35 +152,6 @@ fn lines(f: u32) -> Lines {
     fit(f, 1, &result)
 }
 
-impl FloatRsqrt {
-    /// What is proved (`ifdef FORMAL`): specials, and that all other results are normal numbers.
-    fn properties(&self, m: &mut Module, io: &FloatRsqrtPorts) {
-        let format = self.format;
-        let (f, w) = (format.fraction_bits(), format.width());
-        m.formal(|m| {
-            let infinity = (1u64 << (w - 1)) - (1 << f);
-            let quiet = infinity + (1 << (f - 1));
-            let least = match self.subnormals {
-                Subnormals::Ieee => 1u64,
-                Subnormals::Flush => 1 << f,
-            };
-            let magnitude = m.wire("seen_magnitude", io.a_i.slice(0..w - 1));
-            let result = m.wire("seen_result", io.result_o);
-            let zero = m.wire("seen_zero", magnitude.lt(least));
-            let nan = m.wire("seen_nan", magnitude.gt(infinity) | (io.a_i.msb() & !zero));
-            let implies = |condition: Signal, conclusion: Signal| !condition | conclusion;
-            m.assert_always("nan_or_negative_is_nan", implies(nan, result.eq(quiet)));
-            let pole = cat(&[io.a_i.msb(), uint(w - 1).lit(infinity)]);
-            m.assert_always("zero_is_infinity", implies(zero, result.eq(pole)));
-            let infinite = m.wire("seen_infinite", io.a_i.eq(infinity));
-            m.assert_always("infinity_is_zero", implies(infinite, result.eq(0u64)));
-            let number = m.wire("seen_number", !(nan | zero | infinite));
-            m.assert_always("else_normal", implies(number, result.ge(1u64 << f) & result.lt(infinity)));
-            m.cover("root_of_a_number", number);
-        });
-    }
-}
-
 impl CatalogBlock for FloatRsqrt {
     fn configurations() -> Vec<Self> {
         let set = |format, stages, subnormals| Self { format, stages, subnormals, flags: true };
@@ -221,12 +165,7 @@ impl CatalogBlock for FloatRsqrt {
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        let prove = |format, subnormals| Proof {
-            block: Self { format, stages: 0, subnormals, flags: true },
-            depth: 1,
-            cover_depth: 1,
-            induction: true,
-        };
+        let prove = |format, subnormals| proof(Self { format, stages: 0, subnormals, flags: true });
         vec![prove(FloatFormat::Fp16, Subnormals::Ieee), prove(FloatFormat::Bf16, Subnormals::Flush)]
     }
 }

@@ -1,8 +1,5 @@
 //! Operands and results as properties (`ifdef FORMAL`) see them: classes and bits by their definition, not by the
 //! unit's wires.
-//!
-//! Only combinational units have properties: ranks of registers do not change the result, and co-simulation covers
-//! them.
 
 use super::format::{FloatFormat, Subnormals};
 use crate::lang::{Module, Signal, cat, uint};
@@ -11,6 +8,7 @@ use crate::lang::{Module, Signal, cat, uint};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     format: FloatFormat,
+    subnormals: Subnormals,
     /// All of it.
     pub bits: Signal,
     /// Its sign.
@@ -25,16 +23,17 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Names the wires after `name`.
+    /// The wire is called `seen_` and `name`.
     pub fn new(m: &mut Module, name: &str, bits: Signal, format: FloatFormat, subnormals: Subnormals) -> Self {
         let (f, w) = (format.fraction_bits(), format.width());
         // Not every property needs all of this, so only the bits are wires.
-        let bits = m.wire(name, bits);
+        let bits = m.wire(&format!("seen_{name}"), bits);
         let magnitude = bits.slice(0..w - 1);
         let infinity = (1u64 << (w - 1)) - (1 << f);
         let least = if subnormals == Subnormals::Flush { 1u64 << f } else { 1 };
         Self {
             format,
+            subnormals,
             bits,
             sign: bits.msb(),
             magnitude,
@@ -42,6 +41,29 @@ impl Seen {
             infinite: magnitude.eq(infinity),
             zero: magnitude.lt(least),
             subnormal: magnitude.any() & magnitude.lt(1u64 << f),
+        }
+    }
+
+    /// Numbers of one format, with names.
+    pub fn all<const N: usize>(
+        m: &mut Module,
+        numbers: [(&str, Signal); N],
+        format: FloatFormat,
+        subnormals: Subnormals,
+    ) -> [Self; N] {
+        numbers.map(|(name, bits)| Self::new(m, name, bits, format, subnormals))
+    }
+
+    /// Asserts of a result that it is the canonical NaN in these cases, and no NaN in others.
+    pub fn is_nan_where(self, m: &mut Module, undefined: Signal) {
+        m.assert_always("undefined_is_nan", implies(undefined, self.is_quiet()));
+        m.assert_always("else_no_nan", undefined | !self.nan);
+    }
+
+    /// Asserts of a result that it is not subnormal, where these are flushed.
+    pub fn is_flushed(self, m: &mut Module) {
+        if self.subnormals == Subnormals::Flush {
+            m.assert_always("no_subnormal_result", !self.subnormal);
         }
     }
 
@@ -59,6 +81,12 @@ impl Seen {
     /// All bits below the sign are 0, and the sign is this.
     pub fn is_zero(self, sign: Signal) -> Signal {
         !self.magnitude.any() & self.has_sign(sign)
+    }
+
+    /// It is a normal number.
+    pub fn is_normal(self) -> Signal {
+        let least = 1u64 << self.format.fraction_bits();
+        self.magnitude.ge(least) & !(self.infinite | self.nan)
     }
 
     /// It is the number of this sign and magnitude.

@@ -163,9 +163,8 @@ pub(super) fn factor(m: &mut Module, pipe: &mut Ranks, a: &Operand, factor: Fact
     let mut index = m.wire("segment", if last { index | huge.repeat(index.width()) } else { index });
     let mut low = m.wire("low", magnitude.slice(0..low_bits));
     let mut huge = Some(huge).filter(|_| !last);
-    let mut data = vec![("segment", &mut index), ("low", &mut low)];
-    data.extend(huge.as_mut().map(|huge| ("huge", huge)));
-    pipe.cut(m, &mut data);
+    let data = [("segment", &mut index), ("low", &mut low)];
+    pipe.cut(m, data.into_iter().chain(huge.as_mut().map(|huge| ("huge", huge))));
 
     m.comment("The parabola of the segment: scale, height, slope, curvature.");
     let bits = |most: i64| bits_for(most.unsigned_abs());
@@ -195,9 +194,8 @@ pub(super) fn factor(m: &mut Module, pipe: &mut Ranks, a: &Operand, factor: Fact
     if let Some(huge) = huge {
         low = m.wire("kept_low", low & !huge.repeat(low_bits));
     }
-    let mut data = vec![("parabola", &mut chosen.varying), ("low", &mut low)];
-    data.extend(huge.as_mut().map(|huge| ("huge", huge)));
-    pipe.cut(m, &mut data);
+    let data = [("parabola", &mut chosen.varying), ("low", &mut low)];
+    pipe.cut(m, data.into_iter().chain(huge.as_mut().map(|huge| ("huge", huge))));
     let chosen = m.wire("chosen", chosen.whole());
     let from = |from: u32, width: u32| chosen.slice(from..from + width);
     let curvature = m.wire("curvature", from(0, curvature_width));
@@ -216,13 +214,12 @@ pub(super) fn factor(m: &mut Module, pipe: &mut Ranks, a: &Operand, factor: Fact
     let curvature = if signed { curvature.as_sint() } else { curvature };
     let mut bend = Parts::new(m, pipe, "bend", (curvature, part), 1);
     let data = [("slope", &mut slope), ("height", &mut height), ("scale", &mut scale), ("low", &mut low)];
-    pipe.cut(m, &mut bend.data().chain(data).collect::<Vec<_>>());
-    bend.behind(m, pipe);
+    bend.cut(m, pipe, data);
     let bend = bend.whole();
     let units = bend.extend(bend.width().max(slope_width + bent_bits)).shl(COARSE);
     let mut units = m.wire("bend_units", units.slice(bent_bits..bent_bits + slope_width));
     m.unused(bend);
-    let data = &mut [
+    let data = [
         ("bend_units", &mut units),
         ("slope", &mut slope),
         ("height", &mut height),
@@ -231,21 +228,19 @@ pub(super) fn factor(m: &mut Module, pipe: &mut Ranks, a: &Operand, factor: Fact
     ];
     pipe.cut(m, data);
     let mut steepness = m.wire("steepness", slope.wrapping_sub(units));
-    let data = &mut [("steepness", &mut steepness), ("height", &mut height), ("scale", &mut scale), ("low", &mut low)];
+    let data = [("steepness", &mut steepness), ("height", &mut height), ("scale", &mut scale), ("low", &mut low)];
     pipe.cut(m, data);
 
     let mut fall = Parts::new(m, pipe, "fall", (steepness, low), 2);
     for _ in 0..2 {
-        let data = [("height", &mut height), ("scale", &mut scale)];
-        pipe.cut(m, &mut fall.data().chain(data).collect::<Vec<_>>());
-        fall.behind(m, pipe);
+        fall.cut(m, pipe, [("height", &mut height), ("scale", &mut scale)]);
     }
     let fall = fall.whole();
     let mut whole = m.wire("whole_fall", fall.slice(low_bits..low_bits + slope_width));
     m.unused(fall);
-    pipe.cut(m, &mut [("whole_fall", &mut whole), ("height", &mut height), ("scale", &mut scale)]);
+    pipe.cut(m, [("whole_fall", &mut whole), ("height", &mut height), ("scale", &mut scale)]);
     let mut value = m.wire("value", height.wrapping_sub(whole.extend(height_width)));
-    pipe.cut(m, &mut [("value", &mut value), ("scale", &mut scale)]);
+    pipe.cut(m, [("value", &mut value), ("scale", &mut scale)]);
     Value { value, scale }
 }
 

@@ -1,6 +1,6 @@
 //! Shifters that remember what they lose, and normalisation.
 
-use super::ranks::Ranks;
+use super::ranks::{Crossing, Ranks};
 use crate::lang::{Module, Signal, bit, bits_for, cat, mux, or_all, reduce, select, uint};
 
 /// The result of a shifter.
@@ -81,7 +81,13 @@ impl ShifterInto {
     }
 
     /// The values for the remaining steps.
-    pub(super) fn cut(&mut self, pipe: &mut Ranks, spare: u32, m: &mut Module, more: &mut [(&str, &mut Signal)]) {
+    pub(super) fn cut_spare<'a>(
+        &mut self,
+        m: &mut Module,
+        pipe: &mut Ranks,
+        spare: u32,
+        more: impl IntoIterator<Item = Crossing<'a>>,
+    ) {
         if !pipe.has_spare(spare) {
             return;
         }
@@ -92,8 +98,8 @@ impl ShifterInto {
         if !self.lost.is_empty() {
             data.push(("any_lost", &mut lost));
         }
-        data.extend(more.iter_mut().map(|(name, signal)| (*name, &mut **signal)));
-        pipe.cut_spare(spare, m, &mut data);
+        data.extend(more.into_iter().map(|(name, signal)| (name, &mut *signal)));
+        pipe.cut_spare(spare, m, data);
         if !self.lost.is_empty() {
             self.lost = vec![lost];
         }
@@ -220,23 +226,24 @@ impl Normaliser {
     }
 
     /// All values for the remaining steps except `fill`, in registers if they stand here.
-    pub(super) fn cut(&mut self, pipe: &mut Ranks, m: &mut Module, more: &mut [(&str, &mut Signal)]) {
-        self.registers(m, more, |m, data| pipe.cut(m, data));
+    pub(super) fn cut<'a>(&mut self, m: &mut Module, pipe: &mut Ranks, more: impl IntoIterator<Item = Crossing<'a>>) {
+        self.registers(more, |data| pipe.cut(m, data));
     }
 
     /// All values for the remaining steps, at a spare place.
-    pub(super) fn cut_spare(&mut self, pipe: &mut Ranks, spare: u32, m: &mut Module, more: &mut [(&str, &mut Signal)]) {
+    pub(super) fn cut_spare<'a>(
+        &mut self,
+        m: &mut Module,
+        pipe: &mut Ranks,
+        spare: u32,
+        more: impl IntoIterator<Item = Crossing<'a>>,
+    ) {
         if pipe.has_spare(spare) {
-            self.registers(m, more, |m, data| pipe.cut_spare(spare, m, data));
+            self.registers(more, |data| pipe.cut_spare(spare, m, data));
         }
     }
 
-    fn registers(
-        &mut self,
-        m: &mut Module,
-        more: &mut [(&str, &mut Signal)],
-        cut: impl FnOnce(&mut Module, &mut [(&str, &mut Signal)]),
-    ) {
+    fn registers<'a>(&mut self, more: impl IntoIterator<Item = Crossing<'a>>, cut: impl FnOnce(Vec<Crossing>)) {
         let (mut count, mut any) = (cat(&self.count), or_all(bit(), &self.any));
         let mut all = reduce(&self.all, |a, b| a & b).unwrap_or_else(|| bit().lit(1));
         let mut limit = self.limit.map(|limit| limit.slice(0..self.left));
@@ -248,8 +255,8 @@ impl Normaliser {
             data.push(("any_below", &mut any));
             data.extend(Some(("all_below", &mut all)).filter(|_| self.asked_for_ones));
         }
-        data.extend(more.iter_mut().map(|(name, signal)| (*name, &mut **signal)));
-        cut(m, &mut data);
+        data.extend(more.into_iter().map(|(name, signal)| (name, &mut *signal)));
+        cut(data);
         (self.count, self.any, self.all, self.limit) = (vec![count], vec![any], vec![all], limit);
     }
 }

@@ -3,15 +3,15 @@
 //! The significand stands at the top of a word of all integer bits and one more, and is shifted right to where its
 //! exponent says. Negation and rounding are one addition: minus (x + up) is the complement of x, plus one less up.
 
+use super::exceptions::Exception;
 use super::format::{FloatFormat, RoundingDirection, Subnormals};
 use super::ranks::Ranks;
-use super::round::{Operand, Remainder, connect_option};
+use super::round::{Operand, Remainder};
 use super::seen::{Seen, implies};
+use super::shape::Shape;
 use super::shift::shift_right;
-use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, Type, bit, cat, mux, parameters,
-    ports, select, uint,
-};
+use super::unit::{FloatUnit, UnaryPorts, proof};
+use crate::lang::{About, CatalogBlock, Module, Proof, Signal, Type, bit, cat, mux, parameters, select, uint};
 
 parameters! {
     /// Elaboration parameters.
@@ -37,52 +37,36 @@ parameters! {
     };
 }
 
-ports! {
-    /// Ports of [`FloatToInt`].
-    pub struct FloatToIntPorts(p: &FloatToInt) {
-        /// The operand is valid: one result for each such cycle.
-        valid_i: In = bit(),
-        /// The operand.
-        a_i: In = p.format.ty(),
-        /// The outputs are valid: they belong to the operand of `stages` cycles ago. Low after reset.
-        valid_o: Out = bit(),
-        /// The integer; the least or the greatest of the range where the exact integer is out of range.
-        result_o: Out = Type { width: p.width, signed: p.signed },
-        /// The operand is a NaN, or its integer is out of range; present with `flags`.
-        invalid_o: OutOption = bit().when(p.flags),
-        /// The operand was no integer, and the result is not invalid; present with `flags`.
-        inexact_o: OutOption = bit().when(p.flags),
-    }
-}
-
 /// Levels of the parts between the places where registers may stand, about: shift, round, saturate.
 const DEPTHS: &[u32] = &[22, 14, 8];
 
-impl Block for FloatToInt {
-    type Ports = FloatToIntPorts;
+impl FloatUnit for FloatToInt {
+    type Ports = UnaryPorts;
     const ABOUT: About = About {
         name: "float_to_int",
         summary: "floating point to integer, saturating",
         contract: "result_o = a_i of `stages` cycles ago, rounded to an integer as `rounding` says. An integer out\n\
             of range, of an infinity too, is replaced by the nearest integer in the range, and a NaN by 0: both\n\
-            raise invalid_o and not inexact_o. A flushed subnormal number is an exact 0. valid_o is valid_i of\n\
-            `stages` cycles ago;\n\
-            a reset may come at any time and drops the operations inside.",
+            raise invalid_o and not inexact_o. A flushed subnormal number is an exact 0.",
         reference: "IEEE 754-2019, sections 5.4.1 and 5.8",
     };
 
-    fn build(&self, m: &mut Module, io: &FloatToIntPorts) {
-        let (format, w) = (self.format, self.format.width());
-        let mut pipe = Ranks::new(io.valid_i, self.stages, DEPTHS);
-        let a = Operand::new(m, "a", io.a_i.slice(0..w - 1), format, self.subnormals);
-        let negative = pipe.carry("negative", m.wire("negative", io.a_i.msb()));
-        let nan = pipe.carry("nan", m.wire("nan", a.nan));
+    fn shape(&self) -> Shape {
+        let result = Type { width: self.width, signed: self.signed };
+        let shape = Shape { result, ..Shape::new(self.format, self.stages, DEPTHS) };
+        shape.raising(self.flags, &[Exception::Invalid, Exception::Inexact])
+    }
+
+    fn compute(&self, m: &mut Module, pipe: &mut Ranks, io: &UnaryPorts) {
+        let a = Operand::new(m, "a", io.a_i, self.format, self.subnormals);
+        let negative = pipe.keep(m, "negative", io.a_i.msb());
+        let nan = pipe.keep(m, "nan", a.nan);
 
         m.comment("The magnitude: integer bits, one bit after the point, and whether there are ones below.");
         let window = self.window();
         let (mut placed, mut more, beyond) = self.place(m, &a, window);
         let mut beyond = m.wire("beyond", beyond);
-        pipe.cut(m, &mut [("placed", &mut placed), ("more", &mut more), ("beyond", &mut beyond)]);
+        pipe.cut(m, [("placed", &mut placed), ("more", &mut more), ("beyond", &mut beyond)]);
 
         m.comment("Rounded and negated at once, wide enough to be exact.");
         let sign = pipe.now(negative);
@@ -96,11 +80,8 @@ impl Block for FloatToInt {
         let complement = magnitude ^ sign.repeat(width);
         let mut integer = m.wire("whole", complement.wrapping_add((sign ^ up).extend(width)));
         let mut fraction = fraction;
-        let mut data = vec![("whole", &mut integer), ("beyond", &mut beyond)];
-        if self.flags {
-            data.push(("fraction", &mut fraction));
-        }
-        pipe.cut(m, &mut data);
+        let data = [("whole", &mut integer), ("beyond", &mut beyond)];
+        pipe.cut(m, data.into_iter().chain(self.flags.then_some(("fraction", &mut fraction))));
 
         m.comment("Into the range.");
         let (negative, nan) = (pipe.now(negative), pipe.now(nan));
@@ -118,21 +99,47 @@ impl Block for FloatToInt {
         let zero = uint(self.width).lit(0);
         let result = m.wire("result", select(&[(nan, zero), (outside, limit)], kept));
         m.connect(io.result_o, if self.signed { result.as_sint() } else { result });
-        m.connect(io.valid_o, pipe.valid());
-        if self.flags {
-            let invalid = m.wire("invalid", nan | outside);
-            connect_option(m, io.invalid_o, invalid);
-            connect_option(m, io.inexact_o, fraction & !invalid);
-        } else {
-            m.unused(fraction);
-        }
-        if self.stages == 0 {
-            self.properties(m, io);
-        }
+        pipe.raise(m, Exception::Invalid, nan | outside);
+        pipe.raise(m, Exception::Inexact, fraction & !pipe.raised(Exception::Invalid));
+        // Not read without flags.
+        m.unused(fraction);
+        io.flags.connect(m, |exception| pipe.raised(exception));
     }
 
-    fn timing(&self) -> Timing {
-        Timing::new().latency(self.stages).beat(1u32)
+    /// Specials, signs, saturation, and between which powers of two the integer lies.
+    fn properties(&self, m: &mut Module, io: &UnaryPorts) {
+        let a = Seen::new(m, "a", io.a_i, self.format, self.subnormals);
+        let result = m.wire("seen_result", io.result_o.as_uint());
+        let width = self.width;
+        let bits = width - u32::from(self.signed);
+        let ones = uint(width).lit(u64::MAX >> (64 - bits));
+        let (greatest, least) = (result.eq(ones), if self.signed { result.eq(1u64 << bits) } else { result.eq(0) });
+        m.assert_always("nan_is_zero", implies(a.nan, result.eq(0)));
+        m.assert_always("zero_is_zero", implies(a.zero, result.eq(0)));
+        m.assert_always("infinity_is_the_end", implies(a.infinite, mux(a.sign, least, greatest)));
+        let negative = if self.signed { result.msb() } else { bit().lit(0) };
+        m.assert_always("sign", implies(!a.nan & result.any(), !(negative ^ a.sign)));
+        let magnitude = m.wire("seen_magnitude", mux(negative, uint(width).lit(0).wrapping_sub(result), result));
+        if let (Some(invalid), Some(inexact)) = (io.flags.invalid_o, io.flags.inexact_o) {
+            m.assert_always("invalid_ends", implies(invalid, a.nan | greatest | least));
+            m.assert_always("specials_are_invalid", implies(a.nan | a.infinite, invalid));
+            m.assert_always("invalid_is_not_inexact", !(invalid & inexact));
+            m.cover("out_of_range", invalid & !(a.nan | a.infinite));
+        }
+        // From one power of two to the next; after the last one there is only the end of the range.
+        let counts = if self.signed { !a.nan } else { !a.nan & !a.sign };
+        for k in 0..bits.min(self.format.bias() + 1) {
+            let (low, high) = (Seen::power(self.format, k.into()), Seen::power(self.format, i64::from(k) + 1));
+            let here = counts & a.magnitude.ge(low) & a.magnitude.lt(high);
+            // The next power is the least integer of two's complement, or one more than the greatest.
+            let fits = if k + 1 < bits { magnitude.le(1u64 << (k + 1)) } else { bit().lit(1) };
+            m.assert_always(&format!("above_2_to_the_{k}"), implies(here, magnitude.ge(1u64 << k) & fits));
+        }
+        if bits <= self.format.bias() {
+            let beyond = !a.nan & a.magnitude.gt(Seen::power(self.format, bits.into()));
+            m.assert_always("beyond_is_the_end", implies(beyond, mux(a.sign, least, greatest)));
+        }
+        m.cover("least", least & a.sign & !a.infinite);
     }
 }
 
@@ -179,46 +186,6 @@ impl FloatToInt {
     }
 }
 
-impl FloatToInt {
-    /// What is proved (`ifdef FORMAL`): specials, signs, saturation, and between which powers of two the integer lies.
-    fn properties(&self, m: &mut Module, io: &FloatToIntPorts) {
-        m.formal(|m| {
-            let a = Seen::new(m, "seen_a", io.a_i, self.format, self.subnormals);
-            let result = m.wire("seen_result", io.result_o.as_uint());
-            let width = self.width;
-            let bits = width - u32::from(self.signed);
-            let ones = uint(width).lit(u64::MAX >> (64 - bits));
-            let (greatest, least) = (result.eq(ones), if self.signed { result.eq(1u64 << bits) } else { result.eq(0) });
-            m.assert_always("nan_is_zero", implies(a.nan, result.eq(0)));
-            m.assert_always("zero_is_zero", implies(a.zero, result.eq(0)));
-            m.assert_always("infinity_is_the_end", implies(a.infinite, mux(a.sign, least, greatest)));
-            let negative = if self.signed { result.msb() } else { bit().lit(0) };
-            m.assert_always("sign", implies(!a.nan & result.any(), !(negative ^ a.sign)));
-            let magnitude = m.wire("seen_magnitude", mux(negative, uint(width).lit(0).wrapping_sub(result), result));
-            if let (Some(invalid), Some(inexact)) = (io.invalid_o, io.inexact_o) {
-                m.assert_always("invalid_ends", implies(invalid, a.nan | greatest | least));
-                m.assert_always("specials_are_invalid", implies(a.nan | a.infinite, invalid));
-                m.assert_always("invalid_is_not_inexact", !(invalid & inexact));
-                m.cover("out_of_range", invalid & !(a.nan | a.infinite));
-            }
-            // From one power of two to the next; after the last one there is only the end of the range.
-            let counts = if self.signed { !a.nan } else { !a.nan & !a.sign };
-            for k in 0..bits.min(self.format.bias() + 1) {
-                let (low, high) = (Seen::power(self.format, k.into()), Seen::power(self.format, i64::from(k) + 1));
-                let here = counts & a.magnitude.ge(low) & a.magnitude.lt(high);
-                // The next power is the least integer of two's complement, or one more than the greatest.
-                let fits = if k + 1 < bits { magnitude.le(1u64 << (k + 1)) } else { bit().lit(1) };
-                m.assert_always(&format!("above_2_to_the_{k}"), implies(here, magnitude.ge(1u64 << k) & fits));
-            }
-            if bits <= self.format.bias() {
-                let beyond = !a.nan & a.magnitude.gt(Seen::power(self.format, bits.into()));
-                m.assert_always("beyond_is_the_end", implies(beyond, mux(a.sign, least, greatest)));
-            }
-            m.cover("least", least & a.sign & !a.infinite);
-        });
-    }
-}
-
 impl CatalogBlock for FloatToInt {
     fn configurations() -> Vec<Self> {
         use RoundingDirection::{Down, NearestAway, NearestEven, TowardZero, Up};
@@ -245,11 +212,8 @@ impl CatalogBlock for FloatToInt {
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        let prove = |format, width, signed, rounding| Proof {
-            block: Self { width, signed, rounding, format, flags: true, ..Self::default() },
-            depth: 1,
-            cover_depth: 1,
-            induction: true,
+        let prove = |format, width, signed, rounding| {
+            proof(Self { width, signed, rounding, format, flags: true, ..Self::default() })
         };
         use RoundingDirection::{Down, NearestEven};
         vec![prove(FloatFormat::Fp16, 8, true, NearestEven), prove(FloatFormat::Bf16, 16, false, Down)]

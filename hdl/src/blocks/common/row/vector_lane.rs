@@ -207,10 +207,10 @@ impl Block for RequantizeLane {
         let scaled = later(m, "scaled", product.result_o, between);
         m.connect(integer.a_i, scaled);
         m.unused(integer.valid_o);
-        if let Some(inexact) = integer.inexact_o {
+        if let Some(inexact) = integer.flags.inexact_o {
             m.unused(inexact);
         }
-        let invalid = m.wire("invalid", integer.invalid_o.unwrap_or(bit().lit(0)));
+        let invalid = m.wire("invalid", integer.flags.invalid_o.unwrap_or(bit().lit(0)));
         let x = later(m, "x", x, self.mul_stages + self.int_stages + between);
 
         let byte = m.wire("whole_byte", integer.result_o.as_uint());

@@ -1,13 +1,22 @@
 //! One output column of a lane: its weight indices, their products, the sum of a beat, the sum of the column, and the
 //! sum of its outliers.
 
-use super::PairProducts;
 use crate::blocks::common::arith::carry_save::RowSum;
 use crate::blocks::common::row::{add, held, product_latency};
 use crate::lang::{
     About, Array, ArrayType, Block, In, InArray, InArrayOption, InOption, Module, Out, OutOption, Signal, Timing, Type,
-    bit, cat, mux, parameters, ports, sint, uint,
+    bit, cat, choices, mux, parameters, ports, sint, uint,
 };
+
+choices! {
+    /// Where activations and weights are multiplied.
+    pub enum PairProducts {
+        /// Once for each pair of centroids; pairs of indices choose.
+        Lookup,
+        /// For each pair of indices.
+        Multiply,
+    }
+}
 
 parameters! {
     /// Elaboration parameters.

@@ -141,7 +141,7 @@ impl PeLane {
                 special: kept.get(4).copied(),
             };
             if stage == 2 {
-                let told = self.tell(m, front, (before.start, before.valid), enable);
+                let told = self.tell(m, front.outlier, (before.start, before.valid), enable);
                 let error = mark.error | pairs.q.gt(limit) | (!mark.start & wrong.q);
                 let error = told.as_ref().map_or(error, |told| error | told.too_many);
                 mark.special = told.map(|told| told.special);

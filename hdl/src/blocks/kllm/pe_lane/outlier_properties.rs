@@ -6,19 +6,9 @@
 //! them along with the beat and multiplies them only where the beat is added.
 
 use super::column::{LARGEST_SHIFT, SIGNIFICAND};
-use super::properties::Inside;
+use super::properties::{Inside, Known};
 use super::{PeLane, PeLanePorts};
 use crate::lang::{Array, Module, Signal, bit, cat, mux, sint, uint};
-
-/// What the section knows of the beat at the port.
-pub(super) struct Known {
-    /// The word that the beat meets.
-    pub word: Signal,
-    /// Centroids of the weights.
-    pub weights: Array,
-    /// The word is one, and the weights' codebook is written.
-    pub beat: Signal,
-}
 
 impl PeLane {
     /// With the beat at the port, the group has more outliers than it may have, or one that is nowhere.

@@ -6,7 +6,6 @@
 //! and no order.
 
 use super::column::SIGNIFICAND;
-use super::front::Front;
 use super::{PeLane, PeLanePorts};
 use crate::blocks::common::row::{held, product_latency};
 use crate::lang::{Array, Module, Signal, bit, bits_for, cat, index_width, mux, uint};
@@ -122,11 +121,11 @@ impl PeLane {
     pub(super) fn tell(
         &self,
         m: &mut Module,
-        front: &Front,
+        outlier: Option<Taken>,
         (start, before): (Signal, Signal),
         enable: Signal,
     ) -> Option<Told> {
-        let outlier = front.outlier?;
+        let outlier = outlier?;
         m.comment("Outliers of a column.");
         let special = m.wire("is_special", outlier.valid & outlier.value.slice(10..15).all());
         let (now, special) =

@@ -7,7 +7,6 @@
 
 use super::column::product_width;
 use super::front::{Front, Mark};
-use super::outlier_properties::Known;
 use super::{PairProducts, PeLane, PeLanePorts};
 use crate::lang::{Array, Module, Signal, bit, cat, mux, reduce, sint, uint};
 
@@ -27,6 +26,16 @@ pub(super) struct Inside<'a> {
     pub sums: Array,
     /// The sums of outliers.
     pub outlier_sums: Option<Array>,
+}
+
+/// What the section knows of the beat at the port.
+pub(super) struct Known {
+    /// The word that the beat meets.
+    pub word: Signal,
+    /// Centroids of the weights.
+    pub weights: Array,
+    /// The word is one, and the weights' codebook is written.
+    pub beat: Signal,
 }
 
 /// Numbers of beats and groups: more than are ever inside.

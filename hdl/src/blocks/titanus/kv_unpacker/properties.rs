@@ -1,7 +1,8 @@
 //! Proofs of the unpacker: no block is lost, and each stream ends exactly once at the output, whatever its bytes.
 
+use super::control::Control;
 use super::window::Window;
-use super::{Control, KvUnpacker, KvUnpackerPorts};
+use super::{KvUnpacker, KvUnpackerPorts};
 use crate::lang::{Fsm, Module, bit, uint};
 
 impl KvUnpacker {

@@ -3,8 +3,9 @@
 use super::super::format::{by_width, first_records};
 use super::super::{RANGE_BITS, RECORD_BITS, ones_in};
 use super::chunk::Chunk;
+use super::control::Control;
 use super::window::Window;
-use super::{Control, KvUnpacker, KvUnpackerPorts};
+use super::{KvUnpacker, KvUnpackerPorts};
 use crate::blocks::common::{Expander, ExpanderPorts};
 use crate::lang::{Fsm, Module, Signal, bit, cat, mux};
 

@@ -1,29 +1,11 @@
 //! What is proved of the arbiter.
 
-use super::order::{Manager, order};
+use super::order::{ArbiterState, Manager, order};
 use super::{Duty, before, count, lengths, stays};
-use crate::blocks::common::bus::axi::{AxiAddress, AxiReadData, AxiWriteData, AxiWriteResponse};
+use crate::blocks::common::bus::axi::AxiAddress;
 use crate::blocks::common::bus::axi_arbiter::{AxiArbiter, AxiArbiterPorts};
 use crate::blocks::common::bus::axi_turns::{AxiTurns, AxiTurnsPorts};
-use crate::lang::{Array, Module, Signal, Stream, bits_for, mux, uint};
-
-/// What the registers of the arbiter hold, for the intermediate steps of its proofs.
-pub(in super::super) struct ArbiterState {
-    /// A write address has its turn at the coming edge.
-    pub(in super::super) load: Signal,
-    /// The manager of that address.
-    pub(in super::super) turn: Signal,
-    /// The data of the first turn is over at the coming edge.
-    pub(in super::super) ends: Signal,
-    pub(in super::super) waiting: Signal,
-    pub(in super::super) tail: Signal,
-    pub(in super::super) head: Signal,
-    pub(in super::super) turns: Array,
-    /// The first place of each manager's data.
-    pub(in super::super) data: Vec<Stream<AxiWriteData>>,
-    pub(in super::super) answers: Stream<AxiWriteResponse>,
-    pub(in super::super) read_data: Stream<AxiReadData>,
-}
+use crate::lang::{Module, Signal, Stream, bits_for, mux, uint};
 
 pub(in super::super) fn arbiter(m: &mut Module, p: &AxiArbiter, io: &AxiArbiterPorts, at: &ArbiterState) {
     let (mem, mgr) = (&io.mem, &io.mgr);

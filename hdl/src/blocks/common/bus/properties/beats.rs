@@ -2,6 +2,7 @@
 
 use crate::blocks::common::bus::axi::AxiSpec;
 use crate::blocks::common::bus::dma::{DmaSpec, UNIT};
+use crate::blocks::common::bus::resize::resize;
 use crate::lang::{Module, Signal, Type, bits_for, mux, uint};
 
 /// Counts beats in formal sections of DMAs that are small enough.
@@ -25,18 +26,18 @@ impl Beats {
     /// Beats of a row.
     fn row(&self, bytes: Signal) -> Signal {
         let more = bytes.slice(0..self.size).any();
-        super::resize(bytes.shr(self.size) + more, self.row.width)
+        resize(bytes.shr(self.size) + more, self.row.width)
     }
 
     /// Beats of a command.
     pub fn beats(&self, rows: Signal, row_bytes: Signal) -> Signal {
-        super::resize(rows * self.row(row_bytes), self.all.width)
+        resize(rows * self.row(row_bytes), self.all.width)
     }
 
     /// Remaining beats: `now` in this row, the first of `rows_left` rows. None when not `active`.
     pub fn of_walk(&self, active: Signal, rows_left: Signal, row_bytes: Signal, now: Signal) -> Signal {
         let others = rows_left.wrapping_sub(1) * self.row(row_bytes);
-        mux(active, super::resize(others + now, self.all.width), self.all.lit(0))
+        mux(active, resize(others + now, self.all.width), self.all.lit(0))
     }
 
     /// Remaining beats, from bytes.
@@ -53,7 +54,7 @@ impl Beats {
         (clear, stop): (Signal, Signal),
     ) -> Signal {
         let left = m.reg_init("formal_beats_left_q", self.all, 0);
-        let fewer = left.q.wrapping_sub(mux(goes, super::resize(len + 1, self.all.width), self.all.lit(0)));
+        let fewer = left.q.wrapping_sub(mux(goes, resize(len + 1, self.all.width), self.all.lit(0)));
         let now = mux(stop, self.all.lit(0), fewer);
         left.next(mux(clear, self.all.lit(0), mux(load, total, now)));
         left.q

@@ -8,14 +8,15 @@ mod order;
 mod reads;
 mod writes;
 
-pub(super) use arbiter::{ArbiterState, arbiter, turns};
+pub(super) use arbiter::{arbiter, turns};
 pub(super) use beats::Beats;
+pub(super) use order::ArbiterState;
 pub(super) use reads::{ReadState, read_dma};
 pub(super) use writes::{WriteState, write_dma};
 
 use super::axi::{AxiAddress, AxiSpec, BOUNDARY, BURST_INCR};
 use super::dma::{DmaCommand, DmaCompletion, DmaSpec, UNIT};
-use super::rows::resize;
+use super::resize::resize;
 use crate::lang::{Array, Bundle, Module, Signal, Stream, Type, bit, bits_for, index_width, mux, reduce, uint};
 
 /// Whose duty a rule is.

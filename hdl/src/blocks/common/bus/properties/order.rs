@@ -4,10 +4,28 @@
 //! passes the places of the address channel and waits for its turn. Its data passes the places of the data channel,
 //! earlier or later. Each place must hold the address or data of the burst that it belongs to.
 
-use super::arbiter::ArbiterState;
 use super::{Lengths, count};
+use crate::blocks::common::bus::axi::{AxiReadData, AxiWriteData, AxiWriteResponse};
 use crate::blocks::common::bus::axi_arbiter::{AxiArbiter, AxiArbiterPorts};
-use crate::lang::{Module, Signal, bit, cat, mux, reduce, uint};
+use crate::lang::{Array, Module, Signal, Stream, bit, cat, mux, reduce, uint};
+
+/// What the registers of the arbiter hold, for the intermediate steps of its proofs.
+pub(in super::super) struct ArbiterState {
+    /// A write address has its turn at the coming edge.
+    pub(in super::super) load: Signal,
+    /// The manager of that address.
+    pub(in super::super) turn: Signal,
+    /// The data of the first turn is over at the coming edge.
+    pub(in super::super) ends: Signal,
+    pub(in super::super) waiting: Signal,
+    pub(in super::super) tail: Signal,
+    pub(in super::super) head: Signal,
+    pub(in super::super) turns: Array,
+    /// The first place of each manager's data.
+    pub(in super::super) data: Vec<Stream<AxiWriteData>>,
+    pub(in super::super) answers: Stream<AxiWriteResponse>,
+    pub(in super::super) read_data: Stream<AxiReadData>,
+}
 
 /// Places of an address channel in front of the turns, and of a manager's data channel.
 const PLACES: u32 = 2;
