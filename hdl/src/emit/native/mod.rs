@@ -25,6 +25,7 @@ mod state;
 mod steps;
 mod store;
 mod value;
+mod vector;
 mod wide;
 
 pub use observe::{Observed, ObservedNet, ObservedValue};

@@ -70,6 +70,12 @@ static inline u64 w_get(const u64 *s, u32 low, u32 width) {
   if (b + width > 64) x |= s[i + 1] << (64 - b);
   return x & w_ones_of(width);
 }
+/* Eight bytes of one bit each. */
+static inline u64 w_bits(const u8 *s) {
+  u64 x;
+  memcpy(&x, s, 8);
+  return x * 0x0102040810204080ull >> 56;
+}
 static inline void w_slice(u64 *d, u32 width, const u64 *s, u32 low) {
   u32 k = 0;
   for (; (k + 1) * 64 <= width; k++) d[k] = w_get(s, low + k * 64, 64);

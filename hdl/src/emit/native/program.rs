@@ -7,7 +7,7 @@ use super::order::{Order, Segment};
 use super::plan::{Group, Plan, groups};
 use super::ripple::{Plan as RipplePlan, Ripple};
 use super::sites::Sites;
-use super::steps::{Kind, Step};
+use super::steps::{Kind, Step, StepId};
 use super::store::{ArrayId, Store};
 use super::value::{c_type, canonical, is_wide, stored_bytes, stored_type, words};
 use crate::emit::SourceFile;
@@ -156,7 +156,7 @@ fn state(parts: &Parts<'_>) -> String {
         text += &format!("  {align}{ty} a{array}[{len}]; /* {name} */\n");
     }
     for (id, step) in parts.steps.iter().enumerate() {
-        if let Kind::Write(..) = step.kind {
+        if matches!(step.kind, Kind::Write(..)) && !parts.plan.at_once.contains(&(id as StepId)) {
             let n = words(parts.store.array(step.writes.access.array).ty);
             let turns: u64 = step.nest.iter().map(|l| u64::from(l.count)).product();
             text += &format!("  struct {{ u8 on; i64 at; u64 data[{n}], mask[{n}]; }} w{id}[{turns}];\n");
@@ -231,6 +231,9 @@ fn commit(parts: &Parts<'_>, segment: &Segment, flag: usize) -> Vec<String> {
         let array = step.writes.access.array;
         let storage = parts.store.array(array);
         let (wide, n) = (is_wide(storage.ty), words(storage.ty));
+        if parts.plan.at_once.contains(&id) {
+            continue;
+        }
         if let Kind::Write(..) = step.kind {
             let turns: u64 = step.nest.iter().map(|l| u64::from(l.count)).product();
             let word = if wide { format!("S->a{array} + w->at * {n}") } else { format!("S->a{array}") };

@@ -3,7 +3,8 @@
 use super::guard::Guard;
 use super::sites::{Loop, SiteId, Sites};
 use super::store::{Access, ArrayId, Store};
-use crate::lang::ir::{Direction, Item, ModuleIr, NetId, NodeId, ScopeId};
+use super::value::is_wide;
+use crate::lang::ir::{Direction, Item, Logic, ModuleIr, NetId, NodeId, Op, ScopeId};
 use crate::lang::{in_formal, visit_once};
 
 pub(super) type StepId = u32;
@@ -54,6 +55,18 @@ pub(super) struct Step {
     pub enables: Vec<Span>,
     /// The step is needed only where this is high.
     pub guard: Option<Guard>,
+    /// In its loop, C makes no vectors of it: it stands apart from steps of which C does.
+    pub apart: bool,
+}
+
+/// Turns of an innermost loop from which on C makes vectors of it.
+pub(super) const VECTOR: u32 = 8;
+
+impl Step {
+    /// Whether C makes vectors of it.
+    pub fn is_vector(&self) -> bool {
+        !self.apart && self.nest.last().is_some_and(|inner| inner.count >= VECTOR)
+    }
 }
 
 /// All steps that something depends on.
@@ -87,7 +100,10 @@ fn add_item(sites: &Sites, store: &Store<'_>, site: SiteId, scope: ScopeId, item
         }
         reads.sort_by(|a, b| (&a.access, a.count).cmp(&(&b.access, b.count)));
         reads.dedup_by(|a, b| a.access == b.access && a.count == b.count);
-        all.push(Step { site, scope, nest: sites.nest(site, scope), kind, net, writes, reads, enables, guard: None });
+        let nest = sites.nest(site, scope);
+        let long = nest.last().is_some_and(|inner| inner.count >= VECTOR);
+        let apart = long && !is_vector(ir, kind, nodes);
+        all.push(Step { site, scope, nest, kind, net, writes, reads, enables, guard: None, apart });
     };
     let one = |net| Span { access: store.access(site, net, None, scope), count: 1, stride: 1 };
     match item {
@@ -140,6 +156,29 @@ fn span(store: &Store<'_>, ir: &ModuleIr, site: SiteId, net: NetId, read: crate:
             Span { access: store.access(site, net, None, scope), count, stride }
         }
     }
+}
+
+/// Whether C can make vectors of a step in a loop: none of its values is wide, and none is chosen by a jump.
+fn is_vector(ir: &ModuleIr, kind: Kind, roots: &[NodeId]) -> bool {
+    if !matches!(kind, Kind::Drive { .. } | Kind::Register { .. }) {
+        return false;
+    }
+    let (mut todo, mut seen) = (roots.to_vec(), std::collections::BTreeSet::new());
+    while let Some(id) = todo.pop() {
+        let node = ir.node(id);
+        let is_literal = |value: &NodeId| matches!(ir.node(*value).op, Op::Literal(_));
+        let fits = match &node.op {
+            Op::Lookup(_, values) => values.iter().all(is_literal),
+            op => !matches!(op, Op::Element { .. } | Op::Reduce(Logic::Xor, _)),
+        };
+        if is_wide(node.ty) || !fits {
+            return false;
+        }
+        if seen.insert(id) {
+            node.op.operands(|child| todo.push(child));
+        }
+    }
+    true
 }
 
 /// Leaves out what no output depends on, now or later.

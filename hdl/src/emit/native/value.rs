@@ -106,8 +106,8 @@ impl Code<'_> {
     /// makes no vectors of it.
     pub(super) fn loaded(&mut self, id: NodeId) -> String {
         let text = self.value(id);
-        let reads = matches!(self.ir().node(id).op, Op::Net(..));
-        if reads && self.in_loop() { self.temporary(self.ty(id), &text) } else { text }
+        let is_simple = text.bytes().all(|c| c.is_ascii_alphanumeric());
+        if self.in_loop() && !is_simple { self.temporary(self.ty(id), &text) } else { text }
     }
 
     /// The bits of a value, zeros above them.
@@ -160,7 +160,7 @@ impl Code<'_> {
             Op::Mux(s, a, b) => {
                 let s = self.value(*s);
                 let [a, b] = [*a, *b].map(|x| self.loaded(x));
-                format!("{s} ? {a} : {b}")
+                self.choice(&s, &a, &b, ty)
             }
             Op::Cat(parts) => self.cat(parts, ty),
             Op::Repeat(a, count) => {
@@ -193,13 +193,13 @@ impl Code<'_> {
                 canonical(&text, ty)
             }
             Op::ShiftLeft(a, n) => {
-                let [a, n] = [*a, *n].map(|x| self.value(x));
+                let [a, n] = [*a, *n].map(|x| self.loaded(x));
                 let u = c_type(unsigned(ty));
                 let shifted = canonical(&format!("({u}){a} << {n}"), ty);
                 format!("{n} >= {} ? 0 : ({shifted})", ty.width)
             }
             Op::ShiftRight(a, n) => {
-                let [a, n] = [*a, *n].map(|x| self.value(x));
+                let [a, n] = [*a, *n].map(|x| self.loaded(x));
                 let w = ty.width;
                 if ty.signed {
                     format!("{a} >> ({n} >= {w} ? {} : {n})", w - 1)
@@ -222,7 +222,12 @@ impl Code<'_> {
         // All elements as one vector.
         let stride = self.stride(net);
         let mut parts = Vec::new();
-        for k in 0..count {
+        let single = self.bytes_of_bits(net);
+        for k in 0..count / 8 * u32::from(single) {
+            let first = self.at_step(&access, &(8 * k).to_string());
+            parts.push(format!("({})w_bits(&{first}) << {}", c_type(ty), 8 * k));
+        }
+        for k in parts.len() as u32 * 8..count {
             let mut one = access.clone();
             one.offset += stride * i64::from(k);
             let text = format!("({}){}", c_type(element), self.at(&one));
@@ -231,6 +236,12 @@ impl Code<'_> {
         }
         let text = parts.join(" | ");
         self.temporary(ty, &text)
+    }
+
+    /// Whether the elements of a net are single bits, in bytes next to each other.
+    pub(super) fn bytes_of_bits(&self, net: NetId) -> bool {
+        let element = self.ir().net(net).ty;
+        element.width == 1 && !element.signed && self.stride(net) == 1 && cfg!(target_endian = "little")
     }
 
     fn compare(&mut self, f: Compare, a: NodeId, b: NodeId) -> String {
@@ -242,8 +253,10 @@ impl Code<'_> {
             Compare::Le => "<=",
         };
         if !is_wide(ty) && !is_wide(self.ty(b)) {
+            let types = [ty, self.ty(b)];
             let [a, b] = [a, b].map(|x| self.value(x));
-            return format!("(u32)({a} {sign} {b})");
+            let vector = self.difference(f, [&a, &b], types);
+            return vector.unwrap_or_else(|| format!("(u32)({a} {sign} {b})"));
         }
         let n = words(ty).max(words(self.ty(b)));
         let [x, y] = [a, b].map(|x| self.extended(x, Type { width: n * 64, signed: ty.signed }));
@@ -320,6 +333,9 @@ impl Code<'_> {
             };
         }
         let raw = self.raw(a);
+        if let Some(vector) = self.folded(f, &raw, ty.width) {
+            return vector;
+        }
         match f {
             Logic::And => format!("(u32)({raw} == {})", mask(ty.width)),
             Logic::Or => format!("(u32)({raw} != 0)"),
@@ -331,13 +347,17 @@ impl Code<'_> {
         if is_wide(self.ty(index)) {
             return self.refuse("an index of more than 64 bits");
         }
-        let at = self.value(index);
+        let at = self.loaded(index);
         let texts: Vec<String> = values.iter().map(|&v| self.value(v)).collect();
         let last = texts.len() - 1;
         if values.iter().all(|&v| matches!(self.ir().node(v).op, Op::Literal(_))) {
             let table = self.fresh();
-            self.line(format!("static const {} {table}[] = {{{}}};", stored_type(ty), texts.join(", ")));
-            return format!("({}){table}[{at} < {last} ? {at} : {last}]", c_type(ty));
+            // A vector is gathered from words, by long indices.
+            let stored = if self.in_vector() { c_type(ty) } else { stored_type(ty) };
+            self.line(format!("static const {stored} {table}[] = {{{}}};", texts.join(", ")));
+            let place = self.fresh();
+            self.line(format!("const u64 {place} = {at} < {last} ? {at} : {last};"));
+            return format!("({}){table}[{place}]", c_type(ty));
         }
         let name = self.fresh();
         self.line(format!("{} {name}; switch ({at}) {{", c_type(ty)));
