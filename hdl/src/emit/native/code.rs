@@ -105,8 +105,14 @@ impl<'a> Code<'a> {
 
     pub fn temporary(&mut self, ty: Type, text: &str) -> String {
         let name = self.fresh();
-        self.line(format!("const {} {name} = {text};", c_type(ty)));
+        let declared = self.declared(ty);
+        self.line(format!("const {declared} {name} = {text};"));
         name
+    }
+
+    /// C type of a variable. In a vector more small ones have room.
+    fn declared(&self, ty: Type) -> &'static str {
+        if self.in_vector() { stored_type(ty) } else { c_type(ty) }
     }
 
     pub fn in_loop(&self) -> bool {
@@ -300,7 +306,7 @@ impl<'a> Code<'a> {
             let declared = if is_wide(ty) {
                 format!("u64 {to}[{n}]; w_copy({to}, {text}, {n});")
             } else {
-                format!("const {} {to} = {text};", c_type(ty))
+                format!("const {} {to} = {text};", self.declared(ty))
             };
             return self.line(declared);
         }

@@ -11,7 +11,7 @@ use super::steps::{Step, StepId, outputs};
 use super::store::Store;
 
 /// A part of the tree of sites with at least so many steps is evaluated, or left alone, as one, if nobody says otherwise.
-pub(super) const BLOCK: usize = 100;
+pub(super) const BLOCK: usize = 15;
 
 /// Most steps of a segment: the C compiler takes longer than proportional for long functions.
 const LONGEST: usize = 400;

@@ -11,6 +11,12 @@ typedef int32_t i32;
 typedef uint64_t u64;
 typedef int64_t i64;
 
+/* Lanes of wide values. */
+typedef u8 __attribute__((may_alias)) lane8;
+typedef u16 __attribute__((may_alias)) lane16;
+typedef u32 __attribute__((may_alias)) lane32;
+typedef u64 __attribute__((may_alias)) lane64;
+
 /* Functions with long loops, and others. */
 #define VECTORS __attribute__((noinline, optimize("O3")))
 #define PLAIN __attribute__((noinline))

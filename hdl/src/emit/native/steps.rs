@@ -4,6 +4,7 @@ use super::guard::Guard;
 use super::sites::{Loop, SiteId, Sites};
 use super::store::{Access, ArrayId, Store};
 use super::value::is_wide;
+use super::vector::are_lanes;
 use crate::lang::ir::{Direction, Item, Logic, ModuleIr, NetId, NodeId, Op, ScopeId};
 use crate::lang::{in_formal, visit_once};
 
@@ -174,7 +175,8 @@ fn is_vector(ir: &ModuleIr, kind: Kind, roots: &[NodeId]) -> bool {
         if is_wide(node.ty) || !fits {
             return false;
         }
-        if seen.insert(id) {
+        let is_lane = matches!(&node.op, Op::SliceAt(net, low) if are_lanes(ir, *net, low, node.ty.width));
+        if seen.insert(id) && !is_lane {
             node.op.operands(|child| todo.push(child));
         }
     }

@@ -5,6 +5,7 @@ use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
 use super::code::Code;
+use super::vector::are_lanes;
 use crate::lang::Type;
 use crate::lang::index::Index;
 use crate::lang::ir::{Arithmetic, Compare, Logic, NetId, NodeId, Op};
@@ -173,7 +174,11 @@ impl Code<'_> {
                 let at = self.affine_text(low);
                 if is_wide(self.ty(*a)) {
                     let words = self.wide(*a);
-                    return format!("({t})w_get({words}, (u32)({at}), {})", ty.width);
+                    let w = ty.width;
+                    if are_lanes(self.ir(), *a, low, w) {
+                        return format!("({t})((const lane{w} *)({words}))[({at}) / {w}]");
+                    }
+                    return format!("({t})w_get({words}, (u32)({at}), {w})");
                 }
                 let whole = self.raw(*a);
                 canonical(&format!("{whole} >> ({at})"), ty)
