@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::guard::Guard;
 use super::plan::Plan;
 use super::sites::{Loop, SiteId, Sites, scope_loops};
-use super::steps::{Kind, Step, StepId};
+use super::steps::{Body, Kind, Step, StepId};
 use super::store::{Access, ArrayId, Store};
 use super::value::{c_type, canonical, is_wide, stored_type, words};
 use crate::lang::Type;
@@ -258,7 +258,7 @@ impl<'a> Code<'a> {
         let step = &self.steps[id as usize];
         (self.site, self.scope) = (step.site, step.scope);
         let access = step.writes.access.clone();
-        self.vector = self.in_loop() && step.is_vector();
+        self.vector = self.in_loop() && step.body == Body::Vector;
         match step.kind {
             Kind::Drive { value } if step.writes.count > 1 => self.drive_all(step, value),
             Kind::Drive { value } => self.put(&access, value),

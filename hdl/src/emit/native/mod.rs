@@ -77,7 +77,7 @@ impl Design {
         if sites.has_twin() && store.arrays.iter().map(|a| a.len).sum::<u64>() > LARGEST_TWIN {
             return Err("the block that stands for Verilog from outside has more cells than C evaluates fast".into());
         }
-        let mut steps = steps::steps(&sites, &store);
+        let mut steps = steps::steps(&sites, &store, part);
         guard::guard(&sites, &store, &mut steps, part as u64);
         let order = order::order(&sites, &store, &steps, part);
         let plan = plan::plan(&sites, &mut store, &steps, &order);

@@ -121,7 +121,7 @@ pub(super) fn groups<'a>(segment: &'a Segment, steps: &'a [Step]) -> Vec<Group<'
                     Some(Group::Loop(nest, members))
                         if *nest == step.nest
                             && !overtakes(steps, members, step)
-                            && steps[members[0] as usize].apart == step.apart
+                            && steps[members[0] as usize].body == step.body
                             && steps[members[0] as usize].guard == step.guard
                             && fits(steps, members, step) =>
                     {

@@ -7,7 +7,7 @@ use super::order::{Order, Segment};
 use super::plan::{Group, Plan, groups};
 use super::ripple::{Plan as RipplePlan, Ripple};
 use super::sites::Sites;
-use super::steps::{Kind, Step, StepId};
+use super::steps::{Kind, Step, StepId, VECTOR};
 use super::store::{ArrayId, Store};
 use super::value::{c_type, canonical, is_wide, stored_bytes, stored_type, words};
 use crate::emit::SourceFile;
@@ -108,8 +108,12 @@ fn frame(parts: &Parts<'_>) -> String {
 /// Declaration and text of a function.
 fn function(name: &str, lines: Vec<String>) -> (String, String) {
     // Long loops are worth the time that the compiler takes for vectors; the rest is not.
-    let turns = |line: &String| line.strip_prefix("for (i64 v")?.split_once(" < ")?.1.split(';').next()?.parse().ok();
-    let has_loop = lines.iter().filter_map(turns).any(|count: u32| count >= 8);
+    let commits = name.starts_with('k');
+    let turns = |line: &String| {
+        let head = if commits { line.split_once("for (u64 k")?.1 } else { line.strip_prefix("for (i64 v")? };
+        head.split_once(" < ")?.1.split(';').next()?.parse().ok()
+    };
+    let has_loop = lines.iter().filter_map(turns).any(|count: u32| count >= VECTOR);
     let attribute = if has_loop { "VECTORS" } else { "PLAIN" };
     let head = format!("void {name}(St *restrict S)");
     let mut text = format!("{attribute} {head} {{\n");

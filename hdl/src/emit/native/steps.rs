@@ -56,28 +56,32 @@ pub(super) struct Step {
     pub enables: Vec<Span>,
     /// The step is needed only where this is high.
     pub guard: Option<Guard>,
-    /// In its loop, C makes no vectors of it: it stands apart from steps of which C does.
-    pub apart: bool,
+    pub body: Body,
+}
+
+/// How a step is written in its innermost loop. Steps that are written differently stand in loops of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Body {
+    /// The loop is short, or there is none.
+    Short,
+    /// C makes vectors of it.
+    Vector,
+    /// C makes no vectors of it, nor of anything in the same loop.
+    Apart,
 }
 
 /// Turns of an innermost loop from which on C makes vectors of it.
 pub(super) const VECTOR: u32 = 8;
 
-impl Step {
-    /// Whether C makes vectors of it.
-    pub fn is_vector(&self) -> bool {
-        !self.apart && self.nest.last().is_some_and(|inner| inner.count >= VECTOR)
-    }
-}
-
-/// All steps that something depends on.
-pub(super) fn steps(sites: &Sites, store: &Store<'_>) -> Vec<Step> {
+/// All steps that something depends on. Loops of so many turns, or of so many as pay off, become vectors.
+pub(super) fn steps(sites: &Sites, store: &Store<'_>, least: usize) -> Vec<Step> {
+    let least = least.min(VECTOR as usize) as u32;
     let mut all = Vec::new();
     for (id, site) in sites.iter() {
         for scope in 0..site.module.scopes.len() as ScopeId {
             if !in_formal(&site.module, scope) {
                 for item in &site.module.scopes[scope as usize].items {
-                    add_item(sites, store, id, scope, item, &mut all);
+                    add_item(sites, store, (id, scope, least), item, &mut all);
                 }
             }
         }
@@ -85,7 +89,13 @@ pub(super) fn steps(sites: &Sites, store: &Store<'_>) -> Vec<Step> {
     live(sites, store, all)
 }
 
-fn add_item(sites: &Sites, store: &Store<'_>, site: SiteId, scope: ScopeId, item: &Item, all: &mut Vec<Step>) {
+fn add_item(
+    sites: &Sites,
+    store: &Store<'_>,
+    (site, scope, least): (SiteId, ScopeId, u32),
+    item: &Item,
+    all: &mut Vec<Step>,
+) {
     let ir = sites.ir(site);
     let spans = |nodes: &[NodeId], reads: &mut Vec<Span>| {
         let mut seen = std::collections::BTreeSet::new();
@@ -102,9 +112,17 @@ fn add_item(sites: &Sites, store: &Store<'_>, site: SiteId, scope: ScopeId, item
         reads.sort_by(|a, b| (&a.access, a.count).cmp(&(&b.access, b.count)));
         reads.dedup_by(|a, b| a.access == b.access && a.count == b.count);
         let nest = sites.nest(site, scope);
-        let long = nest.last().is_some_and(|inner| inner.count >= VECTOR);
-        let apart = long && !is_vector(ir, kind, nodes);
-        all.push(Step { site, scope, nest, kind, net, writes, reads, enables, guard: None, apart });
+        let body = match nest.last() {
+            Some(inner) if inner.count >= least => {
+                if is_vector(ir, kind, nodes) {
+                    Body::Vector
+                } else {
+                    Body::Apart
+                }
+            }
+            _ => Body::Short,
+        };
+        all.push(Step { site, scope, nest, kind, net, writes, reads, enables, guard: None, body });
     };
     let one = |net| Span { access: store.access(site, net, None, scope), count: 1, stride: 1 };
     match item {

@@ -5,7 +5,7 @@ use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
 use super::code::Code;
-use super::vector::are_lanes;
+use super::vector::{are_lanes, are_multiples};
 use crate::lang::Type;
 use crate::lang::index::Index;
 use crate::lang::ir::{Arithmetic, Compare, Logic, NetId, NodeId, Op};
@@ -177,6 +177,10 @@ impl Code<'_> {
                     let w = ty.width;
                     if are_lanes(self.ir(), *a, low, w) {
                         return format!("({t})((const lane{w} *)({words}))[({at}) / {w}]");
+                    }
+                    if matches!(w, 1 | 2 | 4) && are_multiples(low, w) {
+                        let ones = mask(w);
+                        return format!("({t})({words}[({at}) / 64] >> (({at}) & 63)) & {ones}");
                     }
                     return format!("({t})w_get({words}, (u32)({at}), {w})");
                 }

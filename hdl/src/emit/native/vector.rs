@@ -10,13 +10,17 @@ use crate::lang::ir::{Compare, Logic, ModuleIr, NodeId, Op};
 /// Whether parts of a net, one a turn, are C's own numbers next to each other.
 pub(super) fn are_lanes(ir: &ModuleIr, net: NodeId, low: &Index, width: u32) -> bool {
     let is_net = matches!(ir.node(net).op, Op::Net(net, index) if index.is_some() || ir.net(net).array.is_none());
-    let is_whole = |bit: i64| bit % i64::from(width) == 0;
     is_net
         && is_wide(ir.node(net).ty)
         && matches!(width, 8 | 16 | 32 | 64)
-        && is_whole(low.offset)
-        && low.terms().all(|(_, step)| is_whole(step))
+        && are_multiples(low, width)
         && cfg!(target_endian = "little")
+}
+
+/// Whether an index is a multiple of a number in every turn.
+pub(super) fn are_multiples(index: &Index, of: u32) -> bool {
+    let is_whole = |bit: i64| bit % i64::from(of) == 0;
+    is_whole(index.offset) && index.terms().all(|(_, step)| is_whole(step))
 }
 
 /// The type with a bit of room above a value, for the borrow of a difference.
