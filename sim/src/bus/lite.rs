@@ -8,7 +8,7 @@ use super::lite_ports::LitePorts;
 use super::ports::Names;
 use super::signals::{Address, Response, Signals, WriteData};
 use super::{Channel, Partner};
-use crate::stimulus::StallPattern;
+use crate::stimulus::{Stall, StallPattern};
 use crate::{Error, Result, Sim};
 
 /// How a host behaves.
@@ -132,6 +132,10 @@ pub struct AxiLiteHost {
     resets: u64,
     /// No offer is allowed in this cycle: VALID rises at the first edge after reset, not before.
     quiet: bool,
+    /// No pause and no random number decides when it is ready.
+    is_steady: bool,
+    /// The inputs of the design already show that it wants nothing.
+    rests: bool,
 }
 
 impl AxiLiteHost {
@@ -144,8 +148,9 @@ impl AxiLiteHost {
         if config.open == 0 {
             return Err(Error::Unsupported(format!("host on `{prefix}`: 0 open accesses: give at least 1")));
         }
-        let Stalls { aw, w, b, ar, r, .. } = config.stalls;
-        let pattern = |stall: crate::stimulus::Stall, channel| stall.pattern(seed, &format!("{prefix} host {channel}"));
+        let Stalls { aw, w, b, ar, r, ready_after_valid } = config.stalls;
+        let is_steady = [aw, w, b, ar, r].iter().all(|&stall| stall == Stall::Never) && !ready_after_valid;
+        let pattern = |stall: Stall, channel| stall.pattern(seed, &format!("{prefix} host {channel}"));
         Ok(Self {
             prefix: prefix.to_owned(),
             config,
@@ -167,6 +172,8 @@ impl AxiLiteHost {
             tickets: 0,
             resets: sim.resets(),
             quiet: false,
+            is_steady,
+            rests: false,
         })
     }
 
@@ -300,7 +307,7 @@ impl AxiLiteHost {
     /// A reset ends the accesses that were begun. Accesses in the queue stay.
     fn reset(&mut self) {
         self.checker.reset();
-        self.quiet = true;
+        (self.quiet, self.rests) = (true, false);
         self.signals = Signals::default();
         for offers in [&mut self.aw, &mut self.w, &mut self.ar] {
             offers.queue.clear();
@@ -313,7 +320,7 @@ impl AxiLiteHost {
 
     /// Notes the transfers that pass at the coming edge.
     fn advance(&mut self, now: u64) -> bool {
-        let Signals { aw, w, b, ar, r } = self.signals;
+        let Signals { aw, w, b, ar, r } = &self.signals;
         self.aw.settle(aw.valid, aw.ready);
         self.w.settle(w.valid, w.ready);
         self.ar.settle(ar.valid, ar.ready);
@@ -373,16 +380,23 @@ impl Partner for AxiLiteHost {
             self.ports.drive(sim, &self.signals);
             return Ok(());
         }
+        let wants_nothing = self.is_steady && self.is_idle();
+        if wants_nothing && self.rests {
+            return Ok(());
+        }
+        self.rests = wants_nothing;
         self.begin(now);
         let held = |valid: bool, ready: bool| valid && !ready;
-        let last = self.signals;
+        let Signals { aw, w, b, ar, r } = &self.signals;
+        let [was_aw, was_w, was_ar] = [held(aw.valid, aw.ready), held(w.valid, w.ready), held(ar.valid, ar.ready)];
+        let (was_b, was_r) = (held(b.valid, b.ready), held(r.valid, r.ready));
         let request = |access: Option<Access>| {
             let size = self.ports.bus.trailing_zeros() as u8;
             Address { addr: access.map_or(0, |a| a.addr), size, ..Address::default() }
         };
-        let aw = self.aw.next(now, held(last.aw.valid, last.aw.ready));
-        let w = self.w.next(now, held(last.w.valid, last.w.ready));
-        let ar = self.ar.next(now, held(last.ar.valid, last.ar.ready));
+        let aw = self.aw.next(now, was_aw);
+        let w = self.w.next(now, was_w);
+        let ar = self.ar.next(now, was_ar);
         (self.signals.aw.valid, self.signals.aw.payload) = (aw.is_some(), request(aw));
         (self.signals.ar.valid, self.signals.ar.payload) = (ar.is_some(), request(ar));
         let (data, strb) = w.and_then(|access| access.write).unwrap_or_default();
@@ -391,8 +405,8 @@ impl Partner for AxiLiteHost {
         (self.signals.w.valid, self.signals.w.payload) = (w.is_some(), payload);
         let (b_pause, r_pause) = (self.b_pause.next_pause(), self.r_pause.next_pause());
         let late = self.config.stalls.ready_after_valid;
-        self.signals.b.ready = !b_pause && (!late || held(last.b.valid, last.b.ready));
-        self.signals.r.ready = !r_pause && (!late || held(last.r.valid, last.r.ready));
+        self.signals.b.ready = !b_pause && (!late || was_b);
+        self.signals.r.ready = !r_pause && (!late || was_r);
         self.ports.drive(sim, &self.signals);
         Ok(())
     }

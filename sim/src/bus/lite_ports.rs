@@ -77,7 +77,8 @@ impl LitePorts {
     pub fn drive(&self, sim: &mut Sim, signals: &Signals) {
         self.aw.drive(sim, &signals.aw);
         self.ar.drive(sim, &signals.ar);
-        let Wire { valid, payload: WriteData { data, strb, .. }, .. } = signals.w;
+        let Wire { valid, payload: WriteData { data, strb, .. }, .. } = &signals.w;
+        let (valid, strb) = (*valid, *strb);
         let (wdata, wstrb, wvalid, _) = self.w;
         sim.poke_u64(wvalid, u64::from(valid));
         sim.poke_u64s(wdata, &[if valid { data[0] } else { !data[0] }]);
@@ -86,17 +87,21 @@ impl LitePorts {
         sim.poke_u64(self.r.3, u64::from(signals.r.ready));
     }
 
-    /// Reads the outputs of the design.
+    /// Reads the outputs of the design. A payload counts while its VALID is high.
     pub fn sample(&self, sim: &Sim, signals: &mut Signals) {
         let peek = |port| sim.peek_u64(port);
         signals.aw.ready = peek(self.aw.ready) == 1;
         signals.w.ready = peek(self.w.3) == 1;
         signals.ar.ready = peek(self.ar.ready) == 1;
         signals.b.valid = peek(self.b.0) == 1;
-        signals.b.payload = WriteResponse { id: 0, resp: Response::from_bits(peek(self.b.1)) };
+        if signals.b.valid {
+            signals.b.payload = WriteResponse { id: 0, resp: Response::from_bits(peek(self.b.1)) };
+        }
         signals.r.valid = peek(self.r.0) == 1;
-        let mut read = ReadData { resp: Response::from_bits(peek(self.r.2)), last: true, ..ReadData::default() };
-        read.data[0] = peek(self.r.1);
-        signals.r.payload = read;
+        if signals.r.valid {
+            let mut read = ReadData { resp: Response::from_bits(peek(self.r.2)), last: true, ..ReadData::default() };
+            read.data[0] = peek(self.r.1);
+            signals.r.payload = read;
+        }
     }
 }

@@ -104,8 +104,11 @@ impl<'a> Hardware<'a> {
     /// # Errors
     /// A broken rule of the bus; no interrupt in 200 million cycles.
     pub fn sleep(&mut self) -> Result<(), HardwareError> {
+        let irq = self.irq;
+        let (host, sim, mut partners) = self.parts();
         for _ in 0..LONGEST {
-            if self.cycle()? {
+            host.cycle(sim, &mut partners)?;
+            if sim.peek_u64(irq) == 1 {
                 return Ok(());
             }
         }

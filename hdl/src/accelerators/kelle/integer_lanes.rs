@@ -82,11 +82,11 @@ impl Block for IntegerLane {
         m.connect(integer.valid_i, 1);
         m.connect(integer.a_i, product.result_o);
         m.unused(integer.valid_o);
-        if let Some(inexact) = integer.inexact_o {
+        if let Some(inexact) = integer.flags.inexact_o {
             m.unused(inexact);
         }
         m.connect(io.y_o, integer.result_o.as_uint());
-        m.connect(io.saturated_o, integer.invalid_o.unwrap_or(bit().lit(0)));
+        m.connect(io.saturated_o, integer.flags.invalid_o.unwrap_or(bit().lit(0)));
     }
 
     fn timing(&self) -> Timing {

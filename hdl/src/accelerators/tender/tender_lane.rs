@@ -150,10 +150,10 @@ impl Block for TenderLane {
         m.connect(integer.valid_i, 1);
         m.connect(integer.a_i, scaled.result_o);
         m.unused(integer.valid_o);
-        if let Some(inexact) = integer.inexact_o {
+        if let Some(inexact) = integer.flags.inexact_o {
             m.unused(inexact);
         }
-        let invalid = m.wire("invalid", integer.invalid_o.unwrap_or(bit().lit(0)));
+        let invalid = m.wire("invalid", integer.flags.invalid_o.unwrap_or(bit().lit(0)));
         let half = m.instance("u_half", self.half());
         m.connect(half.valid_i, 1);
         m.connect(half.a_i, y);

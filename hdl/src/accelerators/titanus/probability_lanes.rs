@@ -100,12 +100,12 @@ impl Block for ProbabilityLanes {
             m.connect(integer.valid_i, 1);
             m.connect(integer.a_i, product.result_o);
             m.unused(integer.valid_o);
-            if let Some(inexact) = integer.inexact_o {
+            if let Some(inexact) = integer.flags.inexact_o {
                 m.unused(inexact);
             }
             let mine = m.wire("mine", late_used.gt(l.value(used_ty.width)));
             m.connect(values.at(l), integer.result_o & mine.repeat(8));
-            m.connect(wrong.at(l), integer.invalid_o.unwrap_or(bit().lit(0)) & mine);
+            m.connect(wrong.at(l), integer.flags.invalid_o.unwrap_or(bit().lit(0)) & mine);
         });
         end.catch(m, "end", begins, cat(&[late_last, late_used, values.packed()]), io.clear_i);
         let overflows = popcount::ones(m, "overflows", &wrong.elements());

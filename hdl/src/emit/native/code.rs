@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::ctypes::{c_type, canonical, is_wide, stored_type, words};
+use super::guard::Guard;
 use super::plan::Plan;
 use super::sites::{Loop, SiteId, Sites, scope_loops};
-use super::steps::{Guard, Kind, Step, StepId};
+use super::steps::{Body, Kind, Step, StepId};
 use super::store::{Access, ArrayId, Store};
+use super::value::{c_type, canonical, is_wide, stored_type, words};
 use crate::lang::Type;
 use crate::lang::index::Index;
 use crate::lang::ir::{ModuleIr, NetId, NodeId, Op, ScopeId};
@@ -26,6 +27,7 @@ pub(super) struct Code<'a> {
     scope: ScopeId,
     /// Inside a loop: what has changed is noted and told after it.
     noted: Option<Vec<(String, ArrayId)>>,
+    vector: bool,
     /// A construct for which the back end has no C.
     pub refused: Option<String>,
 }
@@ -49,6 +51,7 @@ impl<'a> Code<'a> {
             site: 0,
             scope: 0,
             noted: None,
+            vector: false,
             refused: None,
         }
     }
@@ -102,12 +105,23 @@ impl<'a> Code<'a> {
 
     pub fn temporary(&mut self, ty: Type, text: &str) -> String {
         let name = self.fresh();
-        self.line(format!("const {} {name} = {text};", c_type(ty)));
+        let declared = self.declared(ty);
+        self.line(format!("const {declared} {name} = {text};"));
         name
+    }
+
+    /// C type of a variable. In a vector more small ones have room.
+    fn declared(&self, ty: Type) -> &'static str {
+        if self.in_vector() { stored_type(ty) } else { c_type(ty) }
     }
 
     pub fn in_loop(&self) -> bool {
         self.noted.is_some()
+    }
+
+    /// Whether the step that is written is in a loop of which C makes vectors.
+    pub fn in_vector(&self) -> bool {
+        self.vector
     }
 
     pub fn access(&self, net: NetId, index: Option<&Index>) -> Access {
@@ -244,6 +258,7 @@ impl<'a> Code<'a> {
         let step = &self.steps[id as usize];
         (self.site, self.scope) = (step.site, step.scope);
         let access = step.writes.access.clone();
+        self.vector = self.in_loop() && step.body == Body::Vector;
         match step.kind {
             Kind::Drive { value } if step.writes.count > 1 => self.drive_all(step, value),
             Kind::Drive { value } => self.put(&access, value),
@@ -267,6 +282,7 @@ impl<'a> Code<'a> {
             }
             Kind::Write(memory, at) => self.write(id, memory, at),
         }
+        self.vector = false;
     }
 
     pub(super) fn put(&mut self, access: &Access, value: NodeId) {
@@ -276,15 +292,21 @@ impl<'a> Code<'a> {
 
     /// Stores a value and notes whether that changed it.
     pub(super) fn put_text(&mut self, access: &Access, text: &str) {
-        let array = access.array as usize;
-        let ty = self.store.array(access.array).ty;
-        let (to, n) = (self.at(access), words(ty));
+        let to = self.at(access);
+        self.put_at(&to, access.array, text);
+    }
+
+    /// The same with the place as C.
+    pub(super) fn put_at(&mut self, to: &str, id: ArrayId, text: &str) {
+        let array = id as usize;
+        let ty = self.store.array(id).ty;
+        let n = words(ty);
         if self.plan.local[array] {
             // A copy: what a pointer leads to may be a register that takes its next value before this one is read.
             let declared = if is_wide(ty) {
                 format!("u64 {to}[{n}]; w_copy({to}, {text}, {n});")
             } else {
-                format!("const {} {to} = {text};", c_type(ty))
+                format!("const {} {to} = {text};", self.declared(ty))
             };
             return self.line(declared);
         }
@@ -293,7 +315,7 @@ impl<'a> Code<'a> {
             (false, true) => self.line(format!("{to} = {text};")),
             (true, true) => self.line(format!("w_copy({to}, {text}, {n});")),
             (wide, false) if self.noted.is_some() => {
-                let changed = self.changed(access.array);
+                let changed = self.changed(id);
                 if wide {
                     self.line(format!("{changed} |= w_change({to}, {text}, {n});"));
                 } else {
@@ -302,11 +324,11 @@ impl<'a> Code<'a> {
                 }
             }
             (true, false) => {
-                let wakes = self.wakes(access.array);
+                let wakes = self.wakes(id);
                 self.line(format!("if (w_change({to}, {text}, {n})) {{ {wakes} }}"));
             }
             (false, false) => {
-                let (name, wakes) = (self.temporary(ty, text), self.wakes(access.array));
+                let (name, wakes) = (self.temporary(ty, text), self.wakes(id));
                 self.line(format!("if ({to} != {name}) {{ {to} = {name}; {wakes} }}"));
             }
         }
@@ -316,8 +338,14 @@ impl<'a> Code<'a> {
     fn changed(&mut self, array: ArrayId) -> String {
         let fresh = format!("c{}", self.next);
         self.next += 1;
+        let (store, plan) = (self.store, self.plan);
+        // What wakes the same is one note.
+        let alike = |other: ArrayId| {
+            let [a, b] = [array, other].map(|id| store.array(id).ty);
+            stored_type(a) == stored_type(b) && plan.wakes[array as usize] == plan.wakes[other as usize]
+        };
         let noted = self.noted.get_or_insert_default();
-        if let Some((name, _)) = noted.iter().find(|n| n.1 == array) {
+        if let Some((name, _)) = noted.iter().find(|n| alike(n.1)) {
             return name.clone();
         }
         noted.push((fresh.clone(), array));

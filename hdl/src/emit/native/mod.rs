@@ -14,7 +14,6 @@
 //! - [`program`] writes the C, with [`code`], [`state`], [`value`] and [`wide`].
 
 mod code;
-mod ctypes;
 mod guard;
 mod observe;
 mod order;
@@ -26,12 +25,16 @@ mod state;
 mod steps;
 mod store;
 mod value;
+mod vector;
 mod wide;
 
 pub use observe::{Observed, ObservedNet, ObservedValue};
 
 use super::SourceFile;
 use crate::lang::Design;
+
+/// Words of the widest memory that can be read past its end.
+const ZERO_WORDS: u32 = 4096;
 
 /// The C of a design with a twin ([`Module::simulates_as`](crate::lang::Module::simulates_as)) is faster than its
 /// Verilog up to so many values: the Verilog of a macro is written for simulation, its twin is hardware.
@@ -74,7 +77,7 @@ impl Design {
         if sites.has_twin() && store.arrays.iter().map(|a| a.len).sum::<u64>() > LARGEST_TWIN {
             return Err("the block that stands for Verilog from outside has more cells than C evaluates fast".into());
         }
-        let mut steps = steps::steps(&sites, &store);
+        let mut steps = steps::steps(&sites, &store, part);
         guard::guard(&sites, &store, &mut steps, part as u64);
         let order = order::order(&sites, &store, &steps, part);
         let plan = plan::plan(&sites, &mut store, &steps, &order);

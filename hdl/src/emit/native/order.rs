@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::ripple::{Ripple, ripple};
 use super::sites::{Loop, Sites};
-use super::steps::{Kind, Step, StepId, outputs};
+use super::steps::{Body, Step, StepId, outputs};
 use super::store::Store;
 
 /// A part of the tree of sites with at least so many steps is evaluated, or left alone, as one, if nobody says otherwise.
-pub(super) const BLOCK: usize = 100;
+pub(super) const BLOCK: usize = 15;
 
 /// Most steps of a segment: the C compiler takes longer than proportional for long functions.
 const LONGEST: usize = 400;
@@ -138,8 +138,10 @@ struct Graph<'a> {
 }
 
 impl Graph<'_> {
-    fn nest(&self, group: u32) -> &[Loop] {
-        &self.steps[self.groups[group as usize][0] as usize].nest
+    /// Steps of equal nests can stand in one loop.
+    fn nest(&self, group: u32) -> (Body, &[Loop]) {
+        let step = &self.steps[self.groups[group as usize][0] as usize];
+        (step.body, &step.nest)
     }
 
     fn is_edge(&self, group: u32) -> bool {
@@ -177,8 +179,8 @@ impl Graph<'_> {
         segments
     }
 
-    /// Segments of the edge. Where it can be, a register comes after all that reads it: then its new value may take the
-    /// place of the old one.
+    /// Segments of the edge. Where it can be, a register or the write of a memory comes after all that reads it: then its
+    /// new value may take the place of the old one.
     fn edge(&self) -> Vec<Vec<u32>> {
         let mut by_key: BTreeMap<Key, Vec<u32>> = BTreeMap::new();
         for group in (0..self.groups.len() as u32).filter(|&g| self.is_edge(g)) {
@@ -204,7 +206,7 @@ impl Graph<'_> {
                 *must.entry(to).or_default() += 1;
             }
             let step = &self.steps[self.groups[group as usize][0] as usize];
-            if matches!(step.kind, Kind::Register { .. } | Kind::ReadAtEdge(..)) {
+            if step.kind.at_edge() {
                 for &reader in readers.get(&step.writes.access.array).into_iter().flatten().filter(|&&r| r != group) {
                     *should.entry(group).or_default() += 1;
                     hinders.entry(reader).or_default().push(group);
@@ -214,7 +216,7 @@ impl Graph<'_> {
         let mut left: BTreeSet<u32> = members.iter().copied().collect();
         let mut free: BTreeSet<u32> = left.iter().copied().filter(|g| !must.contains_key(g)).collect();
         let mut order = Vec::new();
-        let mut last: &[Loop] = &[];
+        let mut last: (Body, &[Loop]) = (Body::Short, &[]);
         while !left.is_empty() {
             let open = |g: &u32| should.get(g).is_none_or(|&n| n == 0);
             let same = free.iter().find(|g| open(g) && self.nest(**g) == last);
@@ -241,33 +243,39 @@ impl Graph<'_> {
     }
 }
 
+/// Loops around steps, and how they are written.
+type Nest = (Body, Vec<Loop>);
+
 /// Groups that can be evaluated next, by segment and nest.
 #[derive(Default)]
 struct Ready {
-    by_key: BTreeMap<Key, BTreeMap<Vec<Loop>, Vec<u32>>>,
-    last: Vec<Loop>,
+    by_key: BTreeMap<Key, BTreeMap<Nest, Vec<u32>>>,
+    last: Option<Nest>,
 }
 
 impl Ready {
-    fn add(&mut self, key: Key, nest: &[Loop], group: u32) {
-        self.by_key.entry(key).or_default().entry(nest.to_vec()).or_default().push(group);
+    fn add(&mut self, key: Key, (body, nest): (Body, &[Loop]), group: u32) {
+        self.by_key.entry(key).or_default().entry((body, nest.to_vec())).or_default().push(group);
     }
 
     /// Goes on in the segment and the nest of the last one if it can.
     fn take(&mut self, current: Option<Key>) -> Option<(Key, u32)> {
         let current = current.filter(|key| self.by_key.contains_key(key));
-        let count = |nests: &BTreeMap<Vec<Loop>, Vec<u32>>| nests.values().map(Vec::len).sum::<usize>();
+        let count = |nests: &BTreeMap<Nest, Vec<u32>>| nests.values().map(Vec::len).sum::<usize>();
         let most = || self.by_key.iter().max_by_key(|(key, nests)| (key.phase, count(nests))).map(|(key, _)| *key);
         let key = current.or_else(most)?;
         let nests = self.by_key.get_mut(&key)?;
-        if !nests.contains_key(&self.last) {
-            self.last = nests.keys().next()?.clone();
-        }
-        let list = nests.get_mut(&self.last)?;
+        let last = self.last.take().filter(|last| nests.contains_key(last));
+        let nest = match last {
+            Some(last) => last,
+            None => nests.keys().next()?.clone(),
+        };
+        let list = nests.get_mut(&nest)?;
         let group = list.pop()?;
         if list.is_empty() {
-            nests.remove(&self.last);
+            nests.remove(&nest);
         }
+        self.last = Some(nest);
         if nests.is_empty() {
             self.by_key.remove(&key);
         }

@@ -17,6 +17,8 @@ pub(super) struct Plan {
     pub local: Vec<bool>,
     /// For registers that wait for the end of the edge: the array with their next values.
     pub next: Vec<Option<ArrayId>>,
+    /// Writes of memories that need not wait for the end of the edge.
+    pub at_once: BTreeSet<StepId>,
     /// For each segment of the edge whose registers share one enable: a step with that enable. While it is low, nothing
     /// of the segment has to be evaluated.
     pub guards: Vec<Option<StepId>>,
@@ -62,12 +64,13 @@ pub(super) fn plan(sites: &Sites, store: &mut Store<'_>, steps: &[Step], order: 
     });
     let mut wakes: Vec<Vec<u32>> = wakes.collect();
     let mut local = locals(store, steps, order, &readers);
+    let at_once = writes_at_once(store, steps, order);
     let mut next = next_places(store, steps, order);
     wakes.resize(store.arrays.len(), vec![]);
     local.resize(store.arrays.len(), false);
     next.resize(store.arrays.len(), None);
     let guards = order.edge.iter().map(|segment| guard(sites, steps, segment)).collect();
-    Plan { wakes, local, next, guards, outputs, flags }
+    Plan { wakes, local, next, at_once, guards, outputs, flags }
 }
 
 /// A register of a segment whose registers share one enable, if the enable depends neither on loops nor on the
@@ -117,6 +120,8 @@ pub(super) fn groups<'a>(segment: &'a Segment, steps: &'a [Step]) -> Vec<Group<'
                 match groups.last_mut() {
                     Some(Group::Loop(nest, members))
                         if *nest == step.nest
+                            && !overtakes(steps, members, step)
+                            && steps[members[0] as usize].body == step.body
                             && steps[members[0] as usize].guard == step.guard
                             && fits(steps, members, step) =>
                     {
@@ -142,6 +147,15 @@ fn fits(steps: &[Step], members: &[StepId], step: &Step) -> bool {
             .filter(|read| read.access.array == written.access.array)
             .all(|read| read.access == written.access && read.count == 1 && written.count == 1)
     })
+}
+
+/// Whether a write of a memory would come before later turns of earlier steps that read the memory.
+fn overtakes(steps: &[Step], members: &[StepId], step: &Step) -> bool {
+    let is_read = || {
+        let reads = members.iter().flat_map(|&m| &steps[m as usize].reads);
+        reads.into_iter().any(|read| read.access.array == step.writes.access.array)
+    };
+    matches!(step.kind, Kind::Write(..)) && !step.nest.is_empty() && is_read()
 }
 
 fn locals(store: &Store<'_>, steps: &[Step], order: &Order, readers: &[BTreeSet<u32>]) -> Vec<bool> {
@@ -188,41 +202,77 @@ fn locals(store: &Store<'_>, steps: &[Step], order: &Order, readers: &[BTreeSet<
     local
 }
 
+/// Where steps of the edge stand.
+struct Places {
+    /// Segment, group, position in the group.
+    of: BTreeMap<StepId, (usize, usize, usize)>,
+    /// By array: the steps that read it.
+    readers: BTreeMap<ArrayId, Vec<StepId>>,
+}
+
+impl Places {
+    fn new(steps: &[Step], order: &Order) -> Self {
+        let (mut of, mut readers): (BTreeMap<_, _>, BTreeMap<_, Vec<StepId>>) = Default::default();
+        for (s, segment) in order.edge.iter().enumerate() {
+            for (g, group) in groups(segment, steps).iter().enumerate() {
+                let members = match group {
+                    Group::Loop(_, members) => members,
+                    Group::Ripple(ripple) => &ripple.steps,
+                };
+                for (position, &member) in members.iter().enumerate() {
+                    of.insert(member, (s, g, position));
+                    for read in &steps[member as usize].reads {
+                        readers.entry(read.access.array).or_default().push(member);
+                    }
+                }
+            }
+        }
+        Self { of, readers }
+    }
+
+    fn readers(&self, array: ArrayId) -> impl Iterator<Item = &StepId> {
+        self.readers.get(&array).into_iter().flatten()
+    }
+}
+
+/// Writes of memories, of which each is the only one of its memory, after all that reads the memory at the edge.
+fn writes_at_once(store: &Store<'_>, steps: &[Step], order: &Order) -> BTreeSet<StepId> {
+    let places = Places::new(steps, order);
+    let mut writers = vec![0; store.arrays.len()];
+    steps.iter().for_each(|step| writers[step.writes.access.array as usize] += 1);
+    let fits = |id: &StepId| {
+        let step = &steps[*id as usize];
+        let array = step.writes.access.array;
+        let own = places.of[id];
+        let is_before = |reader: &StepId| {
+            let place = places.of[reader];
+            place.0 == own.0 && (place.1 < own.1 || step.nest.is_empty() && place.1 == own.1 && place.2 < own.2)
+        };
+        writers[array as usize] == 1 && places.readers(array).all(is_before)
+    };
+    let is_write = |id: &StepId| matches!(steps[*id as usize].kind, Kind::Write(..));
+    (0..steps.len() as StepId).filter(is_write).filter(fits).collect()
+}
+
 /// Gives registers a place for their next value, unless they can be written where they are: all that reads them at the
 /// edge has done so before, or in the same turn of the same loop.
 fn next_places(store: &mut Store<'_>, steps: &[Step], order: &Order) -> Vec<Option<ArrayId>> {
     let mut next = vec![None; store.arrays.len()];
-    // By array: where it is read at the edge. A place is segment, group, position.
-    let mut places: BTreeMap<StepId, (usize, usize, usize)> = BTreeMap::new();
-    let mut readers: BTreeMap<ArrayId, Vec<StepId>> = BTreeMap::new();
-    for (s, segment) in order.edge.iter().enumerate() {
-        for (g, group) in groups(segment, steps).iter().enumerate() {
-            let members = match group {
-                Group::Loop(_, members) => members,
-                Group::Ripple(ripple) => &ripple.steps,
-            };
-            for (position, &member) in members.iter().enumerate() {
-                places.insert(member, (s, g, position));
-                for read in &steps[member as usize].reads {
-                    readers.entry(read.access.array).or_default().push(member);
-                }
-            }
-        }
-    }
+    let places = Places::new(steps, order);
     for (id, step) in steps.iter().enumerate() {
         if !matches!(step.kind, Kind::Register { .. } | Kind::ReadAtEdge(..)) {
             continue;
         }
         let array = step.writes.access.array;
-        let own = places[&(id as StepId)];
+        let own = places.of[&(id as StepId)];
         let is_before = |&reader: &StepId| {
-            let place = places[&reader];
+            let place = places.of[&reader];
             let mut reads = steps[reader as usize].reads.iter().filter(|r| r.access.array == array);
             let same = reads.all(|r| r.access == step.writes.access && r.count == 1);
             let is_scalar = step.nest.is_empty();
             place.0 == own.0 && (place.1 < own.1 || place.1 == own.1 && place.2 <= own.2 && (same || is_scalar))
         };
-        if readers.get(&array).into_iter().flatten().all(is_before) {
+        if places.readers(array).all(is_before) {
             continue;
         }
         let place = store.arrays.len() as ArrayId;

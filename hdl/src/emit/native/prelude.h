@@ -11,6 +11,12 @@ typedef int32_t i32;
 typedef uint64_t u64;
 typedef int64_t i64;
 
+/* Lanes of wide values. */
+typedef u8 __attribute__((may_alias)) lane8;
+typedef u16 __attribute__((may_alias)) lane16;
+typedef u32 __attribute__((may_alias)) lane32;
+typedef u64 __attribute__((may_alias)) lane64;
+
 /* Functions with long loops, and others. */
 #define VECTORS __attribute__((noinline, optimize("O3")))
 #define PLAIN __attribute__((noinline))
@@ -69,6 +75,12 @@ static inline u64 w_get(const u64 *s, u32 low, u32 width) {
   u64 x = s[i] >> b;
   if (b + width > 64) x |= s[i + 1] << (64 - b);
   return x & w_ones_of(width);
+}
+/* Eight bytes of one bit each. */
+static inline u64 w_bits(const u8 *s) {
+  u64 x;
+  memcpy(&x, s, 8);
+  return x * 0x0102040810204080ull >> 56;
 }
 static inline void w_slice(u64 *d, u32 width, const u64 *s, u32 low) {
   u32 k = 0;

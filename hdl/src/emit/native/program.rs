@@ -1,15 +1,15 @@
 //! The whole C text: state, functions of segments, and the table of functions that a simulator calls.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::code::Code;
-use super::ctypes::{c_type, canonical, is_wide, stored_bytes, stored_type, words};
 use super::order::{Order, Segment};
 use super::plan::{Group, Plan, groups};
 use super::ripple::{Plan as RipplePlan, Ripple};
 use super::sites::Sites;
-use super::steps::{Kind, Step};
+use super::steps::{Kind, Step, StepId, VECTOR};
 use super::store::{ArrayId, Store};
+use super::value::{c_type, canonical, is_wide, stored_bytes, stored_type, words};
 use crate::emit::SourceFile;
 use crate::lang::Type;
 use crate::lang::ir::{Direction, NetKind};
@@ -50,17 +50,20 @@ pub(super) fn program(parts: &Parts<'_>) -> Result<Vec<SourceFile>, String> {
             code.line(format!("if (!({enable})) {{ S->ran[{k}] = 0; return; }}"));
         }
         add(format!("s{flag}"), body(&mut code, segment, parts.steps));
-        add(format!("k{flag}"), commit(parts, segment, flag));
+        let lines = commit(parts, segment, flag);
+        if !lines.is_empty() {
+            add(format!("k{flag}"), lines);
+        }
     }
     add("reset_state".into(), reset(&mut code, parts));
     add("random_fill".into(), random(parts));
     let (load, store) = ports(parts);
     add("load".into(), load);
     add("store".into(), store);
-    let call = |flag: usize| format!("if (F[{flag}]) {{ F[{flag}] = 0; s{flag}(S); }}");
+    let call = |flag: usize| (flag, format!("if (F[{flag}]) {{ F[{flag}] = 0; s{flag}(S); }}"));
     let all = |out_only: bool| {
         let chosen = within.iter().enumerate().filter(|(_, s)| s.out || !out_only);
-        chosen.map(|(flag, _)| call(flag)).collect::<Vec<_>>()
+        by_eight(chosen.map(|(flag, _)| call(flag)))
     };
     add("outputs".into(), all(true));
     add("all".into(), all(false));
@@ -68,7 +71,7 @@ pub(super) fn program(parts: &Parts<'_>) -> Result<Vec<SourceFile>, String> {
     if let Some(what) = code.refused {
         return Err(what);
     }
-    let mut head = format!("{PRELUDE}\nstatic const u64 w_zero[{}];\n\n", super::state::ZERO_WORDS);
+    let mut head = format!("{PRELUDE}\nstatic const u64 w_zero[{}];\n\n", super::ZERO_WORDS);
     head += &state(parts);
     let mut files: Vec<String> = vec![frame(parts)];
     for (declaration, text) in functions {
@@ -105,8 +108,12 @@ fn frame(parts: &Parts<'_>) -> String {
 /// Declaration and text of a function.
 fn function(name: &str, lines: Vec<String>) -> (String, String) {
     // Long loops are worth the time that the compiler takes for vectors; the rest is not.
-    let turns = |line: &String| line.strip_prefix("for (i64 v")?.split_once(" < ")?.1.split(';').next()?.parse().ok();
-    let has_loop = lines.iter().filter_map(turns).any(|count: u32| count >= 8);
+    let commits = name.starts_with('k');
+    let turns = |line: &String| {
+        let head = if commits { line.split_once("for (u64 k")?.1 } else { line.strip_prefix("for (i64 v")? };
+        head.split_once(" < ")?.1.split(';').next()?.parse().ok()
+    };
+    let has_loop = lines.iter().filter_map(turns).any(|count: u32| count >= VECTOR);
     let attribute = if has_loop { "VECTORS" } else { "PLAIN" };
     let head = format!("void {name}(St *restrict S)");
     let mut text = format!("{attribute} {head} {{\n");
@@ -132,8 +139,8 @@ fn all_ports(parts: &Parts<'_>) -> Vec<Port> {
 
 fn state(parts: &Parts<'_>) -> String {
     let mut text = format!(
-        "#define F S->flags\ntypedef struct {{\n  u8 flags[{}];\n  u8 ran[{}];\n  u8 was_high;\n  u64 seed;\n",
-        parts.plan.flags.max(1),
+        "#define F S->flags\ntypedef struct {{\n  _Alignas(8) u8 flags[{}];\n  u8 ran[{}];\n  u8 was_high;\n  u64 seed;\n",
+        parts.plan.flags.next_multiple_of(8).max(8),
         parts.order.edge.len().max(1)
     );
     for port in all_ports(parts) {
@@ -156,7 +163,7 @@ fn state(parts: &Parts<'_>) -> String {
         text += &format!("  {align}{ty} a{array}[{len}]; /* {name} */\n");
     }
     for (id, step) in parts.steps.iter().enumerate() {
-        if let Kind::Write(..) = step.kind {
+        if matches!(step.kind, Kind::Write(..)) && !parts.plan.at_once.contains(&(id as StepId)) {
             let n = words(parts.store.array(step.writes.access.array).ty);
             let turns: u64 = step.nest.iter().map(|l| u64::from(l.count)).product();
             text += &format!("  struct {{ u8 on; i64 at; u64 data[{n}], mask[{n}]; }} w{id}[{turns}];\n");
@@ -231,6 +238,9 @@ fn commit(parts: &Parts<'_>, segment: &Segment, flag: usize) -> Vec<String> {
         let array = step.writes.access.array;
         let storage = parts.store.array(array);
         let (wide, n) = (is_wide(storage.ty), words(storage.ty));
+        if parts.plan.at_once.contains(&id) {
+            continue;
+        }
         if let Kind::Write(..) = step.kind {
             let turns: u64 = step.nest.iter().map(|l| u64::from(l.count)).product();
             let word = if wide { format!("S->a{array} + w->at * {n}") } else { format!("S->a{array}") };
@@ -261,12 +271,25 @@ fn commit(parts: &Parts<'_>, segment: &Segment, flag: usize) -> Vec<String> {
 fn edge(parts: &Parts<'_>) -> Vec<String> {
     let first = parts.order.within.len();
     let flags = first..first + parts.order.edge.len();
+    let waits = |flag: &usize| !commit(parts, &parts.order.edge[flag - first], *flag).is_empty();
+    let ran: BTreeSet<usize> = flags.clone().filter(waits).collect();
     let run = |flag: usize| {
-        let k = flag - first;
-        format!("S->ran[{k}] = F[{flag}]; if (F[{flag}]) {{ F[{flag}] = 0; s{flag}(S); }}")
+        let ran = if ran.contains(&flag) { format!("S->ran[{}] = 1; ", flag - first) } else { String::new() };
+        (flag, format!("if (F[{flag}]) {{ F[{flag}] = 0; {ran}s{flag}(S); }}"))
     };
-    let finish = |flag: usize| format!("if (S->ran[{}]) k{flag}(S);", flag - first);
-    flags.clone().map(run).chain(flags.map(finish)).collect()
+    let finish = |&flag: &usize| format!("if (S->ran[{0}]) {{ S->ran[{0}] = 0; k{flag}(S); }}", flag - first);
+    by_eight(flags.map(run)).into_iter().chain(ran.iter().map(finish)).collect()
+}
+
+/// What is done under a flag, with one question for eight flags in a row: most are not set.
+fn by_eight(of_flags: impl Iterator<Item = (usize, String)>) -> Vec<String> {
+    let mut groups: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    of_flags.for_each(|(flag, text)| groups.entry(flag / 8).or_default().push(text));
+    let asked = |(group, texts): (usize, Vec<String>)| {
+        let question = format!("if (*(const lane64 *)(F + {})) {{", 8 * group);
+        std::iter::once(question).chain(texts).chain(std::iter::once("}".to_owned())).collect::<Vec<_>>()
+    };
+    groups.into_iter().flat_map(asked).collect()
 }
 
 /// Registers with a reset value take it; everything is evaluated anew.

@@ -1,15 +1,11 @@
 //! C of everything that keeps a state: registers, memories, state machines.
 
 use super::code::{Code, index_text, turn_text};
-use super::ctypes::{c_type, constant, is_wide, words};
 use super::steps::StepId;
 use super::store::Access;
-use super::value::bits;
+use super::value::{bits, c_type, constant, is_wide, words};
 use crate::lang::Type;
 use crate::lang::ir::NodeId;
-
-/// Words of the widest memory that can be read past its end.
-pub(super) const ZERO_WORDS: u32 = 4096;
 
 impl Code<'_> {
     /// A word of a memory; what is past its end reads as zero.
@@ -22,7 +18,7 @@ impl Code<'_> {
         let text = self.at_step(&access, &format!("(i64){at}"));
         let text = if is_wide(ty) { text } else { format!("({}){text}", c_type(ty)) };
         let none = if is_wide(ty) { "w_zero" } else { "0" };
-        if is_wide(ty) && words(ty) > ZERO_WORDS {
+        if is_wide(ty) && words(ty) > super::ZERO_WORDS {
             return self.refuse("a memory of such wide words");
         }
         if inside { text } else { format!("({at} < {} ? {text} : {none})", m.depth) }
@@ -68,29 +64,34 @@ impl Code<'_> {
     pub(super) fn register(&mut self, access: &Access, next: NodeId, enable: Option<NodeId>) {
         let to = self.deferred(access);
         let wide = is_wide(self.ty(next));
+        if let (true, Some(enable)) = (wide && to.array == access.array, enable) {
+            let (text, enable) = (self.wide(next), self.value(enable));
+            self.line(format!("if ({enable}) {{"));
+            self.put_text(&to, &text);
+            return self.line("}");
+        }
         let text = if wide { self.wide(next) } else { self.value(next) };
         let text = match enable {
             None => text,
             Some(enable) => {
                 let (enable, old) = (self.value(enable), self.at(access));
-                let (text, old) = if self.in_loop() && !wide {
-                    let ty = self.ty(next);
-                    (self.temporary(ty, &text), self.temporary(ty, &old))
+                let ty = self.ty(next);
+                if self.in_loop() && !wide {
+                    let [text, old] = [text, old].map(|text| self.temporary(ty, &text));
+                    self.choice(&enable, &text, &old, ty)
                 } else {
-                    (text, old)
-                };
-                format!("{enable} ? {text} : {old}")
+                    format!("{enable} ? {text} : {old}")
+                }
             }
         };
         self.put_text(&to, &text);
     }
 
-    /// The write of a port is kept until the end of the edge.
+    /// The write of a port. It waits for the end of the edge where something may still read the memory.
     pub(super) fn write(&mut self, id: StepId, memory: u32, at: usize) {
         let m = &self.ir().memories[memory as usize];
         let write = &m.writes[at];
-        let turn = turn_text(&self.steps[id as usize].nest);
-        let (granules, depth, width) = (m.width / m.granule, m.depth, m.width);
+        let (depth, width) = (m.depth, m.width);
         let ty = Type { width, signed: false };
         let n = words(ty);
         let access = self.store.memory(self.site, memory);
@@ -105,31 +106,55 @@ impl Code<'_> {
         };
         let inside = 1_u64 << self.ty(write.address).width.min(63) <= u64::from(depth);
         let any = if inside { any } else { format!("({any}) && {address} < {depth}") };
-        let slot = format!("S->w{id}[{turn}]");
-        self.line(format!("{slot}.on = {any};"));
-        self.line(format!("if ({slot}.on) {{"));
-        self.line(format!("{slot}.at = {} + (i64){address};", index_text(&access)));
-        if is_wide(ty) {
-            self.line(format!("w_copy({slot}.data, {data}, {n});"));
-        } else {
-            self.line(format!("{slot}.data[0] = {data};"));
-        }
-        if granules == 1 {
-            self.line(format!("memset({slot}.mask, 0xff, {});", n * 8));
-        } else {
-            self.line(format!("memset({slot}.mask, 0, {});", n * 8));
-            for g in 0..granules {
-                let bit = if enable_wide { bits(&enable, g, 1) } else { format!("({enable} >> {g}) & 1u") };
-                let (low, granule) = (g * m.granule, m.granule);
-                if granule <= 64 {
-                    let ones = super::ctypes::mask(granule);
-                    self.line(format!("if ({bit}) w_put({slot}.mask, {low}, {granule}, {ones});"));
+        let word = format!("(i64){address}");
+        if self.plan.at_once.contains(&id) {
+            let to = self.at_step(&access, &word);
+            self.line(format!("if ({any}) {{"));
+            let text = if m.granule == width {
+                data
+            } else {
+                self.line(format!("u64 mask[{n}];"));
+                self.granules("mask", (m.granule, width), (&enable, enable_wide));
+                if is_wide(ty) {
+                    self.line(format!("u64 word[{n}]; for (u32 k = 0; k < {n}; k++) word[k] = ({to}[k] & ~mask[k]) | ({data}[k] & mask[k]);"));
+                    "word".to_owned()
                 } else {
-                    self.line(format!("if ({bit}) w_ones({slot}.mask, {low}, {granule});"));
+                    format!("({to} & ~mask[0]) | ({data} & mask[0])")
                 }
+            };
+            self.put_at(&to, access.array, &text);
+        } else {
+            let slot = format!("S->w{id}[{}]", turn_text(&self.steps[id as usize].nest));
+            self.line(format!("{slot}.on = {any};"));
+            self.line(format!("if ({slot}.on) {{"));
+            self.line(format!("{slot}.at = {} + {word};", index_text(&access)));
+            if is_wide(ty) {
+                self.line(format!("w_copy({slot}.data, {data}, {n});"));
+            } else {
+                self.line(format!("{slot}.data[0] = {data};"));
             }
+            self.granules(&format!("{slot}.mask"), (m.granule, width), (&enable, enable_wide));
         }
         self.line("}");
+    }
+
+    /// The bits of a memory's word that are written.
+    fn granules(&mut self, mask: &str, (granule, width): (u32, u32), (enable, enable_wide): (&str, bool)) {
+        let bytes = words(Type { width, signed: false }) * 8;
+        if granule == width {
+            return self.line(format!("memset({mask}, 0xff, {bytes});"));
+        }
+        self.line(format!("memset({mask}, 0, {bytes});"));
+        for g in 0..width / granule {
+            let bit = if enable_wide { bits(enable, g, 1) } else { format!("({enable} >> {g}) & 1u") };
+            let low = g * granule;
+            if granule <= 64 {
+                let ones = super::value::mask(granule);
+                self.line(format!("if ({bit}) w_put({mask}, {low}, {granule}, {ones});"));
+            } else {
+                self.line(format!("if ({bit}) w_ones({mask}, {low}, {granule});"));
+            }
+        }
     }
 
     /// The reset value of a register, as C.

@@ -1,8 +1,11 @@
 //! The steps of the computation: one step for each item of a site, with its reads and writes.
 
+use super::guard::Guard;
 use super::sites::{Loop, SiteId, Sites};
 use super::store::{Access, ArrayId, Store};
-use crate::lang::ir::{Direction, Item, ModuleIr, NetId, NodeId, ScopeId};
+use super::value::is_wide;
+use super::vector::are_lanes;
+use crate::lang::ir::{Direction, Item, Logic, ModuleIr, NetId, NodeId, Op, ScopeId};
 use crate::lang::{in_formal, visit_once};
 
 pub(super) type StepId = u32;
@@ -53,39 +56,32 @@ pub(super) struct Step {
     pub enables: Vec<Span>,
     /// The step is needed only where this is high.
     pub guard: Option<Guard>,
+    pub body: Body,
 }
 
-/// The enable of registers, inside the first loops of their nest.
-#[derive(Clone, Debug)]
-pub(super) struct Guard {
-    /// A register with this enable.
-    pub register: StepId,
-    pub enable: NodeId,
-    pub site: SiteId,
-    pub outer: Vec<Loop>,
+/// How a step is written in its innermost loop. Steps that are written differently stand in loops of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Body {
+    /// The loop is short, or there is none.
+    Short,
+    /// C makes vectors of it.
+    Vector,
+    /// C makes no vectors of it, nor of anything in the same loop.
+    Apart,
 }
 
-impl Guard {
-    /// Loops around the question.
-    pub fn depth(&self) -> usize {
-        self.outer.len()
-    }
-}
+/// Turns of an innermost loop from which on C makes vectors of it.
+pub(super) const VECTOR: u32 = 8;
 
-impl PartialEq for Guard {
-    fn eq(&self, other: &Self) -> bool {
-        (self.site, self.enable, &self.outer) == (other.site, other.enable, &other.outer)
-    }
-}
-
-/// All steps that something depends on.
-pub(super) fn steps(sites: &Sites, store: &Store<'_>) -> Vec<Step> {
+/// All steps that something depends on. Loops of so many turns, or of so many as pay off, become vectors.
+pub(super) fn steps(sites: &Sites, store: &Store<'_>, least: usize) -> Vec<Step> {
+    let least = least.min(VECTOR as usize) as u32;
     let mut all = Vec::new();
     for (id, site) in sites.iter() {
         for scope in 0..site.module.scopes.len() as ScopeId {
             if !in_formal(&site.module, scope) {
                 for item in &site.module.scopes[scope as usize].items {
-                    add_item(sites, store, id, scope, item, &mut all);
+                    add_item(sites, store, (id, scope, least), item, &mut all);
                 }
             }
         }
@@ -93,7 +89,13 @@ pub(super) fn steps(sites: &Sites, store: &Store<'_>) -> Vec<Step> {
     live(sites, store, all)
 }
 
-fn add_item(sites: &Sites, store: &Store<'_>, site: SiteId, scope: ScopeId, item: &Item, all: &mut Vec<Step>) {
+fn add_item(
+    sites: &Sites,
+    store: &Store<'_>,
+    (site, scope, least): (SiteId, ScopeId, u32),
+    item: &Item,
+    all: &mut Vec<Step>,
+) {
     let ir = sites.ir(site);
     let spans = |nodes: &[NodeId], reads: &mut Vec<Span>| {
         let mut seen = std::collections::BTreeSet::new();
@@ -109,7 +111,18 @@ fn add_item(sites: &Sites, store: &Store<'_>, site: SiteId, scope: ScopeId, item
         }
         reads.sort_by(|a, b| (&a.access, a.count).cmp(&(&b.access, b.count)));
         reads.dedup_by(|a, b| a.access == b.access && a.count == b.count);
-        all.push(Step { site, scope, nest: sites.nest(site, scope), kind, net, writes, reads, enables, guard: None });
+        let nest = sites.nest(site, scope);
+        let body = match nest.last() {
+            Some(inner) if inner.count >= least => {
+                if is_vector(ir, kind, nodes) {
+                    Body::Vector
+                } else {
+                    Body::Apart
+                }
+            }
+            _ => Body::Short,
+        };
+        all.push(Step { site, scope, nest, kind, net, writes, reads, enables, guard: None, body });
     };
     let one = |net| Span { access: store.access(site, net, None, scope), count: 1, stride: 1 };
     match item {
@@ -162,6 +175,30 @@ fn span(store: &Store<'_>, ir: &ModuleIr, site: SiteId, net: NetId, read: crate:
             Span { access: store.access(site, net, None, scope), count, stride }
         }
     }
+}
+
+/// Whether C can make vectors of a step in a loop: none of its values is wide, and none is chosen by a jump.
+fn is_vector(ir: &ModuleIr, kind: Kind, roots: &[NodeId]) -> bool {
+    if !matches!(kind, Kind::Drive { .. } | Kind::Register { .. }) {
+        return false;
+    }
+    let (mut todo, mut seen) = (roots.to_vec(), std::collections::BTreeSet::new());
+    while let Some(id) = todo.pop() {
+        let node = ir.node(id);
+        let is_literal = |value: &NodeId| matches!(ir.node(*value).op, Op::Literal(_));
+        let fits = match &node.op {
+            Op::Lookup(_, values) => values.iter().all(is_literal),
+            op => !matches!(op, Op::Element { .. } | Op::Reduce(Logic::Xor, _)),
+        };
+        if is_wide(node.ty) || !fits {
+            return false;
+        }
+        let is_lane = matches!(&node.op, Op::SliceAt(net, low) if are_lanes(ir, *net, low, node.ty.width));
+        if seen.insert(id) && !is_lane {
+            node.op.operands(|child| todo.push(child));
+        }
+    }
+    true
 }
 
 /// Leaves out what no output depends on, now or later.

@@ -1,11 +1,91 @@
 //! Expressions of up to 64 bits. A value is kept in the C type that its Verilog type names: unsigned ones with zeros above
 //! their bits, signed ones with copies of their sign. So C's own sums, products and comparisons are right.
 
+use num_bigint::BigInt;
+use num_traits::ToPrimitive;
+
 use super::code::Code;
-use super::ctypes::{c_type, canonical, constant, is_wide, mask, stored_type, unsigned, words};
+use super::vector::{are_lanes, are_multiples};
 use crate::lang::Type;
 use crate::lang::index::Index;
 use crate::lang::ir::{Arithmetic, Compare, Logic, NetId, NodeId, Op};
+
+/// C type of values.
+pub(super) fn c_type(ty: Type) -> &'static str {
+    match (ty.width <= 32, ty.signed) {
+        (true, false) => "u32",
+        (true, true) => "i32",
+        (false, false) => "u64",
+        (false, true) => "i64",
+    }
+}
+
+/// C type in arrays; of a wide value the type of its words.
+pub(super) fn stored_type(ty: Type) -> &'static str {
+    match (ty.width, ty.signed) {
+        (0..=8, false) => "u8",
+        (0..=8, true) => "i8",
+        (9..=16, false) => "u16",
+        (9..=16, true) => "i16",
+        (17..=64, _) => c_type(ty),
+        _ => "u64",
+    }
+}
+
+/// Bytes of a value in arrays, where it is not wide.
+pub(super) fn stored_bytes(ty: Type) -> u32 {
+    match ty.width {
+        0..=8 => 1,
+        9..=16 => 2,
+        17..=32 => 4,
+        _ => 8,
+    }
+}
+
+pub(super) fn is_wide(ty: Type) -> bool {
+    ty.width > 64
+}
+
+/// 64-bit words of a value.
+pub(super) fn words(ty: Type) -> u32 {
+    ty.width.div_ceil(64)
+}
+
+/// The lowest `width` bits.
+pub(super) fn mask(width: u32) -> String {
+    let mask = if width >= 64 { u64::MAX } else { (1 << width) - 1 };
+    if width <= 32 { format!("{mask:#x}u") } else { format!("{mask:#x}ull") }
+}
+
+fn unsigned(ty: Type) -> Type {
+    Type { signed: false, ..ty }
+}
+
+/// `text`, whose low bits are right, as a value of the type.
+pub(super) fn canonical(text: &str, ty: Type) -> String {
+    match (ty.signed, ty.width) {
+        (false, 32) => format!("(u32)({text})"),
+        (false, 64) => format!("(u64)({text})"),
+        (false, w) => format!("({})({text}) & {}", c_type(ty), mask(w)),
+        (true, w) if w <= 32 => format!("SX32({text}, {w})"),
+        (true, w) => format!("SX64({text}, {w})"),
+    }
+}
+
+/// A number as a C constant of the type.
+pub(super) fn constant(value: &BigInt, ty: Type) -> String {
+    let bits = unsigned(ty).wrap(value).to_u64().unwrap_or(0);
+    if !ty.signed {
+        return if ty.width <= 32 { format!("{bits:#x}u") } else { format!("{bits:#x}ull") };
+    }
+    let value = ty.wrap(value).to_i64().unwrap_or(0);
+    match value {
+        i64::MIN => "INT64_MIN".into(),
+        _ if ty.width <= 32 && value != i64::from(i32::MIN) => format!("({value})"),
+        _ if ty.width <= 32 => "INT32_MIN".into(),
+        _ => format!("({value}ll)"),
+    }
+}
 
 impl Code<'_> {
     /// Text of a value of up to 64 bits, with brackets where it needs them.
@@ -27,8 +107,8 @@ impl Code<'_> {
     /// makes no vectors of it.
     pub(super) fn loaded(&mut self, id: NodeId) -> String {
         let text = self.value(id);
-        let reads = matches!(self.ir().node(id).op, Op::Net(..));
-        if reads && self.in_loop() { self.temporary(self.ty(id), &text) } else { text }
+        let is_simple = text.bytes().all(|c| c.is_ascii_alphanumeric());
+        if self.in_loop() && !is_simple { self.temporary(self.ty(id), &text) } else { text }
     }
 
     /// The bits of a value, zeros above them.
@@ -81,7 +161,7 @@ impl Code<'_> {
             Op::Mux(s, a, b) => {
                 let s = self.value(*s);
                 let [a, b] = [*a, *b].map(|x| self.loaded(x));
-                format!("{s} ? {a} : {b}")
+                self.choice(&s, &a, &b, ty)
             }
             Op::Cat(parts) => self.cat(parts, ty),
             Op::Repeat(a, count) => {
@@ -94,7 +174,15 @@ impl Code<'_> {
                 let at = self.affine_text(low);
                 if is_wide(self.ty(*a)) {
                     let words = self.wide(*a);
-                    return format!("({t})w_get({words}, (u32)({at}), {})", ty.width);
+                    let w = ty.width;
+                    if are_lanes(self.ir(), *a, low, w) {
+                        return format!("({t})((const lane{w} *)({words}))[({at}) / {w}]");
+                    }
+                    if matches!(w, 1 | 2 | 4) && are_multiples(low, w) {
+                        let ones = mask(w);
+                        return format!("({t})({words}[({at}) / 64] >> (({at}) & 63)) & {ones}");
+                    }
+                    return format!("({t})w_get({words}, (u32)({at}), {w})");
                 }
                 let whole = self.raw(*a);
                 canonical(&format!("{whole} >> ({at})"), ty)
@@ -114,13 +202,13 @@ impl Code<'_> {
                 canonical(&text, ty)
             }
             Op::ShiftLeft(a, n) => {
-                let [a, n] = [*a, *n].map(|x| self.value(x));
+                let [a, n] = [*a, *n].map(|x| self.loaded(x));
                 let u = c_type(unsigned(ty));
                 let shifted = canonical(&format!("({u}){a} << {n}"), ty);
                 format!("{n} >= {} ? 0 : ({shifted})", ty.width)
             }
             Op::ShiftRight(a, n) => {
-                let [a, n] = [*a, *n].map(|x| self.value(x));
+                let [a, n] = [*a, *n].map(|x| self.loaded(x));
                 let w = ty.width;
                 if ty.signed {
                     format!("{a} >> ({n} >= {w} ? {} : {n})", w - 1)
@@ -143,7 +231,12 @@ impl Code<'_> {
         // All elements as one vector.
         let stride = self.stride(net);
         let mut parts = Vec::new();
-        for k in 0..count {
+        let single = self.bytes_of_bits(net);
+        for k in 0..count / 8 * u32::from(single) {
+            let first = self.at_step(&access, &(8 * k).to_string());
+            parts.push(format!("({})w_bits(&{first}) << {}", c_type(ty), 8 * k));
+        }
+        for k in parts.len() as u32 * 8..count {
             let mut one = access.clone();
             one.offset += stride * i64::from(k);
             let text = format!("({}){}", c_type(element), self.at(&one));
@@ -152,6 +245,12 @@ impl Code<'_> {
         }
         let text = parts.join(" | ");
         self.temporary(ty, &text)
+    }
+
+    /// Whether the elements of a net are single bits, in bytes next to each other.
+    pub(super) fn bytes_of_bits(&self, net: NetId) -> bool {
+        let element = self.ir().net(net).ty;
+        element.width == 1 && !element.signed && self.stride(net) == 1 && cfg!(target_endian = "little")
     }
 
     fn compare(&mut self, f: Compare, a: NodeId, b: NodeId) -> String {
@@ -163,8 +262,10 @@ impl Code<'_> {
             Compare::Le => "<=",
         };
         if !is_wide(ty) && !is_wide(self.ty(b)) {
+            let types = [ty, self.ty(b)];
             let [a, b] = [a, b].map(|x| self.value(x));
-            return format!("(u32)({a} {sign} {b})");
+            let vector = self.difference(f, [&a, &b], types);
+            return vector.unwrap_or_else(|| format!("(u32)({a} {sign} {b})"));
         }
         let n = words(ty).max(words(self.ty(b)));
         let [x, y] = [a, b].map(|x| self.extended(x, Type { width: n * 64, signed: ty.signed }));
@@ -241,6 +342,9 @@ impl Code<'_> {
             };
         }
         let raw = self.raw(a);
+        if let Some(vector) = self.folded(f, &raw, ty.width) {
+            return vector;
+        }
         match f {
             Logic::And => format!("(u32)({raw} == {})", mask(ty.width)),
             Logic::Or => format!("(u32)({raw} != 0)"),
@@ -252,13 +356,17 @@ impl Code<'_> {
         if is_wide(self.ty(index)) {
             return self.refuse("an index of more than 64 bits");
         }
-        let at = self.value(index);
+        let at = self.loaded(index);
         let texts: Vec<String> = values.iter().map(|&v| self.value(v)).collect();
         let last = texts.len() - 1;
         if values.iter().all(|&v| matches!(self.ir().node(v).op, Op::Literal(_))) {
             let table = self.fresh();
-            self.line(format!("static const {} {table}[] = {{{}}};", stored_type(ty), texts.join(", ")));
-            return format!("({}){table}[{at} < {last} ? {at} : {last}]", c_type(ty));
+            // A vector is gathered from words, by long indices.
+            let stored = if self.in_vector() { c_type(ty) } else { stored_type(ty) };
+            self.line(format!("static const {stored} {table}[] = {{{}}};", texts.join(", ")));
+            let place = self.fresh();
+            self.line(format!("const u64 {place} = {at} < {last} ? {at} : {last};"));
+            return format!("({}){table}[{place}]", c_type(ty));
         }
         let name = self.fresh();
         self.line(format!("{} {name}; switch ({at}) {{", c_type(ty)));

@@ -2,10 +2,12 @@
 //! text of such a value is a pointer to its words.
 
 use super::code::Code;
-use super::ctypes::{c_type, is_wide, words};
-use super::value::bits;
+use super::value::{bits, c_type, is_wide, words};
 use crate::lang::Type;
 use crate::lang::ir::{Arithmetic, Logic, NodeId, Op};
+
+/// Values of so many words are written out word by word: C keeps such words in registers.
+const FEW: u32 = 16;
 
 impl Code<'_> {
     /// Words of a value.
@@ -36,6 +38,20 @@ impl Code<'_> {
             return self.wide(id);
         }
         let source = if is_wide(ty) { Some(self.wide(id)) } else { None };
+        if words(to) <= FEW && (source.is_none() || !ty.signed) {
+            let first = source.as_ref().map_or(1, |_| words(ty));
+            let value = source.unwrap_or_else(|| self.value(id));
+            let word = |k: u32| match (is_wide(ty), k < first) {
+                (true, true) => format!("{value}[{k}]"),
+                (false, true) => format!("(u64)({}){value}", if ty.signed { "i64" } else { "u64" }),
+                (_, false) if ty.signed => {
+                    let ones = super::value::mask((to.width - k * 64).min(64));
+                    format!("(u64)((i64){value} >> 63) & {ones}")
+                }
+                (_, false) => "0".into(),
+            };
+            return self.filled((0..words(to)).map(word).collect());
+        }
         let room = self.room(to);
         match source {
             Some(words) => {
@@ -75,17 +91,24 @@ impl Code<'_> {
             }
             Op::Not(a) => {
                 let a = self.wide(*a);
+                if n <= FEW {
+                    let ones = |k: u32| super::value::mask((width - k * 64).min(64));
+                    return self.filled((0..n).map(|k| format!("{a}[{k}] ^ {}", ones(k))).collect());
+                }
                 let room = self.room(ty);
                 self.line(format!("w_not({room}, {a}, {width});"));
                 room
             }
             Op::Logic(f, a, b) => {
-                let name = match f {
-                    Logic::And => "w_and",
-                    Logic::Or => "w_or",
-                    Logic::Xor => "w_xor",
+                let (name, sign) = match f {
+                    Logic::And => ("w_and", "&"),
+                    Logic::Or => ("w_or", "|"),
+                    Logic::Xor => ("w_xor", "^"),
                 };
                 let [a, b] = [*a, *b].map(|x| self.wide(x));
+                if n <= FEW {
+                    return self.filled((0..n).map(|k| format!("{a}[{k}] {sign} {b}[{k}]")).collect());
+                }
                 let room = self.room(ty);
                 self.line(format!("{name}({room}, {a}, {b}, {n});"));
                 room
@@ -102,8 +125,12 @@ impl Code<'_> {
                 room
             }
             Op::Mux(s, a, b) => {
-                let s = self.value(*s);
+                let choice = self.value(*s);
+                let s = self.temporary(self.ty(*s), &choice);
                 let [a, b] = [*a, *b].map(|x| self.wide(x));
+                if n <= FEW {
+                    return self.filled((0..n).map(|k| format!("{s} ? {a}[{k}] : {b}[{k}]")).collect());
+                }
                 let name = self.fresh();
                 self.line(format!("const u64 *const {name} = {s} ? {a} : {b};"));
                 name
@@ -136,6 +163,10 @@ impl Code<'_> {
                 let source = self.wide(*a);
                 if low % 64 == 0 && width % 64 == 0 {
                     return format!("({source} + {})", low / 64);
+                }
+                if n <= FEW {
+                    let pieces = (0..n).map(|k| bits(&source, low + k * 64, (width - k * 64).min(64)));
+                    return self.filled(pieces.collect());
                 }
                 let room = self.room(ty);
                 self.line(format!("w_slice({room}, {width}, {source}, {low});"));
@@ -179,26 +210,46 @@ impl Code<'_> {
         }
     }
 
+    /// Words for a result, with these values.
+    fn filled(&mut self, values: Vec<String>) -> String {
+        let name = self.fresh();
+        self.line(format!("const u64 {name}[{}] = {{{}}};", values.len(), values.join(", ")));
+        name
+    }
+
     /// Words of parts at their places.
     fn join(&mut self, parts: Vec<(u32, u32, String)>, ty: Type) -> String {
-        let room = self.room(ty);
-        let mut narrow: Vec<Vec<String>> = vec![vec![]; words(ty) as usize];
-        for (low, width, text) in parts {
-            if width > 64 {
-                self.line(format!("w_put_words({room}, {low}, {width}, {text});"));
-                continue;
-            }
-            if matches!(text.as_str(), "0x0u" | "0x0ull") {
-                continue;
-            }
+        let few = words(ty) <= FEW;
+        let (mut all, mut long) = (vec![vec![]; words(ty) as usize], vec![]);
+        let mut put = |low: u32, width: u32, text: &str| {
             let (word, bit) = ((low / 64) as usize, low % 64);
-            narrow[word].push(if bit == 0 { format!("(u64){text}") } else { format!("(u64){text} << {bit}") });
+            all[word].push(if bit == 0 { format!("(u64){text}") } else { format!("(u64){text} << {bit}") });
             if bit + width > 64 {
-                narrow[word + 1].push(format!("(u64){text} >> {}", 64 - bit));
+                all[word + 1].push(format!("(u64){text} >> {}", 64 - bit));
+            }
+        };
+        for (low, width, text) in parts {
+            if width <= 64 {
+                if !matches!(text.as_str(), "0x0u" | "0x0ull") {
+                    put(low, width, &text);
+                }
+            } else if few {
+                for k in 0..width.div_ceil(64) {
+                    put(low + k * 64, (width - k * 64).min(64), &format!("{text}[{k}]"));
+                }
+            } else {
+                long.push((low, width, text));
             }
         }
-        for (word, texts) in narrow.iter().enumerate().filter(|(_, texts)| !texts.is_empty()) {
-            self.line(format!("{room}[{word}] |= {};", texts.join(" | ")));
+        let word = |texts: Vec<String>| if texts.is_empty() { "0".to_owned() } else { texts.join(" | ") };
+        let values: Vec<String> = all.into_iter().map(word).collect();
+        if few {
+            return self.filled(values);
+        }
+        let room = self.fresh();
+        self.line(format!("u64 {room}[{}] = {{{}}};", words(ty), values.join(", ")));
+        for (low, width, text) in long {
+            self.line(format!("w_put_words({room}, {low}, {width}, {text});"));
         }
         room
     }
@@ -215,8 +266,11 @@ impl Code<'_> {
         } else if matches!(w, 8 | 16 | 32 | 64) && stride == 1 {
             let first = self.at(&access);
             self.line(format!("memcpy({room}, &{first}, {});", u64::from(count) * u64::from(w) / 8));
+        } else if count.is_multiple_of(8) && self.bytes_of_bits(net) {
+            let at = self.at_step(&access, "8 * (i64)k");
+            self.line(format!("for (u32 k = 0; k < {}; k++) w_put({room}, k * 8, 8, w_bits(&{at}));", count / 8));
         } else {
-            let mask = super::ctypes::mask(w);
+            let mask = super::value::mask(w);
             self.line(format!("for (u32 k = 0; k < {count}; k++) w_put({room}, k * {w}, {w}, (u64){at} & {mask});"));
         }
         room
@@ -226,14 +280,14 @@ impl Code<'_> {
     pub(super) fn part(&mut self, source: &str, is_wide_source: bool, low: &str, ty: Type) -> String {
         if is_wide_source {
             let got = format!("w_get({source}, {low}, {})", ty.width);
-            return format!("({})({})", c_type(ty), super::ctypes::canonical(&got, ty));
+            return format!("({})({})", c_type(ty), super::value::canonical(&got, ty));
         }
-        super::ctypes::canonical(&format!("{source} >> ({low})"), ty)
+        super::value::canonical(&format!("{source} >> ({low})"), ty)
     }
 
     /// Bits of words at a fixed place, as a value of `ty`.
     pub(super) fn fixed_part(&mut self, source: &str, low: u32, ty: Type) -> String {
         let text = bits(source, low, ty.width);
-        if ty.signed { super::ctypes::canonical(&text, ty) } else { text }
+        if ty.signed { super::value::canonical(&text, ty) } else { text }
     }
 }

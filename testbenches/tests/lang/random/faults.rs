@@ -14,7 +14,7 @@ const DESIGNS: usize = 20;
 /// The fault in words, the pattern of the C that it replaces, and the replacement.
 type Fault = (&'static str, &'static str, &'static str);
 
-const FAULTS: [Fault; 26] = [
+const FAULTS: [Fault; 29] = [
     // When something is evaluated.
     ("outputs are as old as the edge", r"(reset_state\(S\);\n)  outputs\(S\);", "$1"),
     ("a reset waits for the edge", r"if \(RESET_LOW && S->was_high\) reset_state\(S\);", ""),
@@ -26,16 +26,20 @@ const FAULTS: [Fault; 26] = [
     ("an array of registers wakes nobody", r"if \(c\) \{ [^{}]*\}", ";"),
     ("a loop wakes nobody", r"if \(c\d+\) \{ [^{}]*\}", ";"),
     ("a written memory wakes nobody", r"(if \(w->on\) \{.*?)(F\[\d+\] = 1; ?)+", "$1"),
-    ("registers change one after the other", r"(F\[\d+\] = 0; s)(\d+)(\(S\);) \}(\n  S->ran)", "$1$2$3 k$2$3 }$4"),
+    ("registers change one after the other", r"(S->ran\[\d+\] = 1; s)(\d+)(\(S\);) \}", "$1$2$3 k$2$3 }"),
+    ("half of the flags are not asked for", r"lane64 \*\)\(F", "lane32 *)(F"),
     ("what a guard leaves alone forgets a reset", r"memcpy\(S->a\d+, S->a\d+, sizeof[^;]*;", ""),
     ("ripples downwards run upwards", r"v(\d) = (\d+); v\d >= 0; v\d--", "v$1 = 0; v$1 <= $2; v$1++"),
     // Memories and tables.
-    ("a masked write writes all", r"(\.mask), 0, ", "$1, 0xff, "),
+    ("a masked write writes all", r"(\bmask), 0, ", "$1, 0xff, "),
     ("a read past the end is no zero", r"(< \d+ \? [^?:\n]*\] : )0\)", "${1}1)"),
     // Values of one word.
     ("short numbers lose their sign", r"\(\(i32\)(\(\(u32\)\(x\) << \(32)", "($1"),
     ("long numbers lose their sign", r"\(\(i64\)(\(\(u64\)\(x\) << \(64)", "($1"),
     ("shifts by more than the width wrap", r" >= \d+ \? 0 : ", " < 0u ? 0 : "),
+    // Loops that become vectors.
+    ("a choice in a vector is the other one", r"& -\((u32|i32|u64|i64)\)", "& ~-($1)"),
+    ("a difference in a vector loses its borrow", r"\(u32\)\(u16\)\(", "(u32)(u8)("),
     // Values of several words.
     ("sums lose the carry between words", r"sum >>= 64;", "sum = 0;"),
     ("products lose the carry between words", r"carry = \(u64\)\(x >> 64\);", "carry = 0;"),
