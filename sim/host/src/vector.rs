@@ -10,5 +10,5 @@ pub mod registers;
 
 pub use caps::{Caps, Function, Units, overflows};
 pub use check::check;
-pub use registers::operations;
 pub use job::{Epsilon, Integer, Operand, VectorJob};
+pub use registers::operations;
