@@ -550,7 +550,82 @@ _Static_assert(offsetof(struct kllm_top_vector_descriptor, reserved_116) == 116,
 _Static_assert(sizeof(struct kllm_top_vector_descriptor) == 128, "kllm_top_vector_descriptor");
 #endif
 
-/* Puts a token into panels of weights. */
+/* Quantizes rows of fp16 numbers to tokens. Only in builds with a quantizer. */
+#define KLLM_TOP_OPCODE_QUANTIZE 4u
+/* Indices have 3 bits, otherwise 4. */
+#define KLLM_TOP_QUANTIZE_OPTIONS_THREE_BITS_SHIFT 0
+#define KLLM_TOP_QUANTIZE_OPTIONS_THREE_BITS_MASK 0x00000001u
+/* An overflow is an error. */
+#define KLLM_TOP_QUANTIZE_OPTIONS_EXACT_SHIFT 12
+#define KLLM_TOP_QUANTIZE_OPTIONS_EXACT_MASK 0x00001000u
+struct kllm_top_quantize_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* Rows. */
+  uint32_t rows;
+  /* Elements of a row. */
+  uint32_t columns;
+  /* How tokens are made, and what is an error. */
+  uint32_t options;
+  /* How many of the largest elements of a row are outliers. */
+  uint16_t largest;
+  /* How many of the smallest elements of a row are outliers. */
+  uint16_t smallest;
+  /* Bytes from row to row of x. */
+  uint32_t x_stride;
+  /* Bytes from token to token. */
+  uint32_t out_stride;
+  /* 0. */
+  uint8_t reserved_56[8];
+  /* Rows of fp16. */
+  uint64_t x_address;
+  /* The codebook. */
+  uint64_t codebook_address;
+  /* Where the tokens go. */
+  uint64_t out_address;
+  /* 0. */
+  uint8_t reserved_88[40];
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct kllm_top_quantize_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct kllm_top_quantize_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct kllm_top_quantize_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct kllm_top_quantize_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct kllm_top_quantize_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct kllm_top_quantize_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct kllm_top_quantize_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct kllm_top_quantize_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct kllm_top_quantize_descriptor, rows) == 32, "rows");
+_Static_assert(offsetof(struct kllm_top_quantize_descriptor, columns) == 36, "columns");
+_Static_assert(offsetof(struct kllm_top_quantize_descriptor, options) == 40, "options");
+_Static_assert(offsetof(struct kllm_top_quantize_descriptor, largest) == 44, "largest");
+_Static_assert(offsetof(struct kllm_top_quantize_descriptor, smallest) == 46, "smallest");
+_Static_assert(offsetof(struct kllm_top_quantize_descriptor, x_stride) == 48, "x_stride");
+_Static_assert(offsetof(struct kllm_top_quantize_descriptor, out_stride) == 52, "out_stride");
+_Static_assert(offsetof(struct kllm_top_quantize_descriptor, reserved_56) == 56, "reserved_56");
+_Static_assert(offsetof(struct kllm_top_quantize_descriptor, x_address) == 64, "x_address");
+_Static_assert(offsetof(struct kllm_top_quantize_descriptor, codebook_address) == 72, "codebook_address");
+_Static_assert(offsetof(struct kllm_top_quantize_descriptor, out_address) == 80, "out_address");
+_Static_assert(offsetof(struct kllm_top_quantize_descriptor, reserved_88) == 88, "reserved_88");
+_Static_assert(sizeof(struct kllm_top_quantize_descriptor) == 128, "kllm_top_quantize_descriptor");
+#endif
+
+/* Puts a token into panels of weights. Only in builds with a bus of at most 512 bits and panels whose beats have at least 64 bytes. */
 #define KLLM_TOP_OPCODE_APPEND 5u
 /* It becomes a position of each channel, otherwise a channel. */
 #define KLLM_TOP_APPEND_OPTIONS_POSITION_SHIFT 0

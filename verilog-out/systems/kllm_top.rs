@@ -328,7 +328,39 @@ pub mod operations {
         pub const FIELDS: &[Field] = &[ROWS, COLUMNS, SCALES, ADD, ACTIVATE, MULTIPLY, NORM, GAIN, KIND, FORMAT, ROTATE, CAUSAL, EXACT, SCALE, QUANTIZER, EPSILON, X_STRIDE, ADDEND_STRIDE, X_ADDRESS, ADDEND_ADDRESS, FACTOR_ADDRESS, FACTOR_STRIDE, OUT_STRIDE, GAIN_ADDRESS, OUT_ADDRESS, LENGTH];
     }
 
-    /// Puts a token into panels of weights.
+    /// Quantizes rows of fp16 numbers to tokens. Only in builds with a quantizer.
+    pub mod quantize {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 4;
+        /// Rows. Right values of this build: 1 to 65535.
+        pub const ROWS: Field = Field::new("rows", 32, 0, 32, Condition::Always);
+        /// Elements of a row. Right values of this build: 1 to 4096.
+        pub const COLUMNS: Field = Field::new("columns", 36, 0, 32, Condition::Always);
+        /// Indices have 3 bits, otherwise 4.
+        pub const THREE_BITS: Field = Field::new("three_bits", 40, 0, 1, Condition::Always);
+        /// An overflow is an error.
+        pub const EXACT: Field = Field::new("exact", 40, 12, 1, Condition::Always);
+        /// How many of the largest elements of a row are outliers. Right values of this build: 0 to 32.
+        pub const LARGEST: Field = Field::new("largest", 44, 0, 16, Condition::Always);
+        /// How many of the smallest elements of a row are outliers. Right values of this build: 0 to 32.
+        pub const SMALLEST: Field = Field::new("smallest", 46, 0, 16, Condition::Always);
+        /// Bytes from row to row of x.
+        pub const X_STRIDE: Field = Field::new("x_stride", 48, 0, 32, Condition::Always);
+        /// Bytes from token to token.
+        pub const OUT_STRIDE: Field = Field::new("out_stride", 52, 0, 32, Condition::Always);
+        /// Rows of fp16.
+        pub const X_ADDRESS: Field = Field::new("x_address", 64, 0, 64, Condition::Always);
+        /// The codebook.
+        pub const CODEBOOK_ADDRESS: Field = Field::new("codebook_address", 72, 0, 64, Condition::Always);
+        /// Where the tokens go.
+        pub const OUT_ADDRESS: Field = Field::new("out_address", 80, 0, 64, Condition::Always);
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[ROWS, COLUMNS, THREE_BITS, EXACT, LARGEST, SMALLEST, X_STRIDE, OUT_STRIDE, X_ADDRESS, CODEBOOK_ADDRESS, OUT_ADDRESS];
+    }
+
+    /// Puts a token into panels of weights. Only in builds with a bus of at most 512 bits and panels whose beats have at least 64 bytes.
     pub mod append {
         use senbazuru_host::layout::{Condition, Field};
 

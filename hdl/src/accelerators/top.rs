@@ -66,8 +66,8 @@ pub trait Accelerator: Block {
     /// What its own registers depend on.
     fn own_registers(&self) -> <Self::Own as crate::lang::registers::RegisterFields>::Spec;
 
-    /// Its operations, by number. A number up to the largest one that has no operation here belongs to a part that was
-    /// left out; the last engine refuses it.
+    /// Its operations, by number. Operations of a part that was left out may be among them, so that software has one
+    /// table for all builds. The last engine refuses them, and every number up to the largest one that is not here.
     fn operations(&self) -> Vec<Opcode>;
 
     /// The largest number of an operation, whatever parts are there.

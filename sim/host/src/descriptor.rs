@@ -1,6 +1,7 @@
 //! A descriptor as bytes, and why one is refused.
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 use crate::layout::{Field, check_reserved, header};
 use crate::{ALIGNMENT, ErrorCode, Window};
@@ -47,6 +48,17 @@ impl Descriptor {
         new
     }
 
+    /// A descriptor with an opcode and these fields, and 0 in all others.
+    ///
+    /// # Panics
+    /// A value does not fit into its field.
+    #[must_use]
+    pub fn of(opcode: u8, fields: &[(Field, u64)]) -> Self {
+        let mut new = Self::new(opcode);
+        fields.iter().for_each(|(field, value)| new.set(*field, *value));
+        new
+    }
+
     /// A descriptor from memory, right or not.
     #[must_use]
     pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
@@ -65,6 +77,12 @@ impl Descriptor {
         field.get(&self.bytes)
     }
 
+    /// Whether a field is not 0.
+    #[must_use]
+    pub fn has(&self, field: Field) -> bool {
+        self.get(field) != 0
+    }
+
     /// Changes a field.
     ///
     /// # Panics
@@ -78,9 +96,7 @@ impl Descriptor {
     /// # Errors
     /// The first check that fails.
     pub fn check_header(&self, window: &Window, opcodes: u8) -> Result<(), Refusal> {
-        let wrong = |code, field: Field, expected: String| {
-            Err(Refusal::new(code, field.name, format!("{:#x}", self.get(field)), expected))
-        };
+        let wrong = |code, field, expected: String| Err(self.refusal(code, field, expected));
         if self.get(header::MAGIC) != header::MAGIC_VALUE.into() {
             return wrong(ErrorCode::Magic, header::MAGIC, format!("{:#x}", header::MAGIC_VALUE));
         }
@@ -111,9 +127,7 @@ impl Descriptor {
         let &Extent { address, stride, rows, row_bytes } = operand;
         for field in [Some(address), stride].into_iter().flatten() {
             if !self.get(field).is_multiple_of(ALIGNMENT) {
-                let value = format!("{:#x}", self.get(field));
-                let expected = format!("a multiple of {ALIGNMENT:#x}");
-                return Err(Refusal::new(ErrorCode::Alignment, field.name, value, expected));
+                return Err(self.refusal(ErrorCode::Alignment, field, format!("a multiple of {ALIGNMENT:#x}")));
             }
         }
         let last_row = stride.map_or(0, |stride| u128::from(rows - 1) * u128::from(self.get(stride)));
@@ -121,16 +135,33 @@ impl Descriptor {
         in_window(window, address.name, self.get(address), last, ErrorCode::Window)
     }
 
+    /// Checks operands one after the other.
+    ///
+    /// # Errors
+    /// The first check that fails.
+    pub fn check_operands(&self, window: &Window, operands: &[Extent]) -> Result<(), Refusal> {
+        operands.iter().try_for_each(|operand| self.check_operand(window, operand))
+    }
+
     /// Checks a size: 1 to `most`.
     ///
     /// # Errors
     /// It is another one.
     pub fn check_size(&self, field: Field, most: u64) -> Result<(), Refusal> {
+        self.check_range(field, 1..=most)
+    }
+
+    /// Checks a size: one of `range`.
+    ///
+    /// # Errors
+    /// It is another one.
+    pub fn check_range(&self, field: Field, range: RangeInclusive<u64>) -> Result<(), Refusal> {
         let value = self.get(field);
-        if (1..=most).contains(&value) {
+        if range.contains(&value) {
             return Ok(());
         }
-        Err(Refusal::new(ErrorCode::Size, field.name, value.to_string(), format!("1 to {most}")))
+        let expected = format!("{} to {}", range.start(), range.end());
+        Err(Refusal::new(ErrorCode::Size, field.name, value.to_string(), expected))
     }
 
     /// Checks that everything is 0 that must be, by the table of an operation; `built` says which parts the device has.
@@ -141,13 +172,16 @@ impl Descriptor {
         check_reserved(&self.bytes, fields, built)
     }
 
+    /// A refusal with `code` because of a field's value.
+    pub(crate) fn refusal(&self, code: ErrorCode, field: Field, expected: impl Into<String>) -> Refusal {
+        Refusal::new(code, field.name, format!("{:#x}", self.get(field)), expected)
+    }
+
     /// Checks that fields are 0.
     pub(crate) fn check_zeros(&self, fields: &[Field]) -> Result<(), Refusal> {
         match fields.iter().find(|field| self.get(**field) != 0) {
             None => Ok(()),
-            Some(field) => {
-                Err(Refusal::new(ErrorCode::Reserved, field.name, format!("{:#x}", self.get(*field)), "0x0"))
-            }
+            Some(field) => Err(self.refusal(ErrorCode::Reserved, *field, "0x0")),
         }
     }
 
@@ -171,6 +205,20 @@ pub struct Extent {
     pub rows: u64,
     /// Bytes of a row.
     pub row_bytes: u64,
+}
+
+impl Extent {
+    /// One row.
+    #[must_use]
+    pub fn row(address: Field, row_bytes: u64) -> Self {
+        Self { address, stride: None, rows: 1, row_bytes }
+    }
+
+    /// Rows with a stride: so many, of so many bytes each.
+    #[must_use]
+    pub fn rows(address: Field, stride: Field, rows: u64, row_bytes: u64) -> Self {
+        Self { address, stride: Some(stride), rows, row_bytes }
+    }
 }
 
 /// An error with `code` unless `bytes` bytes at an address are aligned and in the window.

@@ -158,7 +158,7 @@ pub struct Counters {
 type Result<T, B> = std::result::Result<T, DeviceError<<B as Bus>::Error>>;
 
 /// The field of a register that a mask names.
-fn field(register: u32, mask: u32) -> u32 {
+pub(crate) fn field(register: u32, mask: u32) -> u32 {
     (register & mask) >> mask.trailing_zeros()
 }
 

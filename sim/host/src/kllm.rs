@@ -5,7 +5,6 @@ mod caps;
 mod check;
 mod codebook;
 mod job;
-pub mod layout;
 mod panels;
 /// Registers, the shell's included. The file is generated from the default configuration, and a test of the generator
 /// compares it with the hardware. Registers that show parameters have the values of that configuration.
@@ -18,6 +17,7 @@ pub use check::check;
 pub use codebook::{Codebook, CodebookError};
 pub use job::{AppendJob, MatMulJob, Product, QuantizeJob};
 pub use panels::Panels;
+pub use registers::operations;
 pub use tokens::{Bits, Token, TokenError, Tokens};
 
 #[cfg(test)]

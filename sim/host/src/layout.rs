@@ -47,9 +47,18 @@ impl std::fmt::Display for Condition {
             Self::Set(name) => f.write_str(name),
             Self::Is(name, value) => write!(f, "{name} = {value}"),
             Self::Opcode(number) => write!(f, "opcode = {number}"),
-            Self::Not(inner) => write!(f, "not ({inner})"),
-            Self::And(a, b) => write!(f, "({a}) and ({b})"),
-            Self::Or(a, b) => write!(f, "({a}) or ({b})"),
+            Self::Not(inner) => match inner {
+                Self::And(..) | Self::Or(..) => write!(f, "not ({inner})"),
+                _ => write!(f, "not {inner}"),
+            },
+            Self::And(a, b) => {
+                let part = |part: &Self| match part {
+                    Self::Or(..) => format!("({part})"),
+                    _ => part.to_string(),
+                };
+                write!(f, "{} and {}", part(a), part(b))
+            }
+            Self::Or(a, b) => write!(f, "{a} or {b}"),
         }
     }
 }

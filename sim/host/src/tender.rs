@@ -5,7 +5,6 @@ mod caps;
 mod check;
 mod constants;
 mod job;
-pub mod layout;
 mod panels;
 /// Registers, the shell's included. The file is generated from the default configuration, and a test of the generator
 /// compares it with the hardware. Registers that show parameters have the values of that configuration.
@@ -18,4 +17,5 @@ pub use check::check;
 pub use constants::Constants;
 pub use job::{MatMulJob, PackJob, Product};
 pub use panels::{Panels, Sign};
+pub use registers::operations;
 pub use table::{Table, TableError};

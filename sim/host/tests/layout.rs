@@ -42,6 +42,16 @@ fn the_table() {
     assert_eq!((&new.bytes()[..6], &new.bytes()[6..]), (&b"SNBZ\x01\x07"[..], &[0; 122][..]));
 }
 
+/// In the words of the generated tables.
+#[test]
+fn conditions_read_as_text() {
+    use Condition::{And, Built, Is, Not, Opcode, Or, Set};
+    let said = |condition: Condition| condition.to_string();
+    assert_eq!(said(And(&Set("norm"), &Not(&Or(&Is("kind", 1), &Opcode(2))))), "norm and not (kind = 1 or opcode = 2)");
+    assert_eq!(said(And(&Set("a"), &Or(&Set("b"), &Built("part")))), "a and (b or part is built)");
+    assert_eq!(said(And(&Not(&Set("a")), &Condition::Always)), "not a and always");
+}
+
 #[test]
 fn what_must_be_zero_is_told_by_name() {
     const A: Field = Field::new("a", 32, 0, 1, Condition::Always);

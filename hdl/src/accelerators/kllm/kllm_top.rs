@@ -66,6 +66,18 @@ impl KllmTop {
     /// The quantizer, which makes tokens of rows, if there is one.
     #[must_use]
     pub fn quantizer(&self) -> Option<QuantizeEngine> {
+        (self.orizuru > 0).then(|| self.quantize_engine())
+    }
+
+    /// The engine that puts tokens into panels, if there is one. Lines are whole beats of the bus, and a beat of a
+    /// panel is whole lines.
+    #[must_use]
+    pub fn appender(&self) -> Option<AppendEngine> {
+        let built = self.bus.axi.data_width <= 512 && self.product.beat_bytes() >= 64;
+        built.then(|| self.append_engine())
+    }
+
+    fn quantize_engine(&self) -> QuantizeEngine {
         let spec = QuantizerSpec {
             axi: self.bus.axi.clone(),
             orizuru: self.orizuru,
@@ -73,16 +85,12 @@ impl KllmTop {
             inner: self.product.inner(),
             tree: self.tree.clone(),
         };
-        (self.orizuru > 0).then(|| QuantizeEngine { dma: self.bus.dma.clone(), spec })
+        QuantizeEngine { dma: self.bus.dma.clone(), spec }
     }
 
-    /// The engine that puts tokens into panels, if there is one. Lines are whole beats of the bus, and a beat of a
-    /// panel is whole lines.
-    #[must_use]
-    pub fn appender(&self) -> Option<AppendEngine> {
+    fn append_engine(&self) -> AppendEngine {
         let spec = AppendSpec { axi: self.bus.axi.clone(), product: self.product.group() };
-        let built = self.bus.axi.data_width <= 512 && self.product.beat_bytes() >= 64;
-        built.then(|| AppendEngine { dma: self.bus.dma.clone(), spec })
+        AppendEngine { dma: self.bus.dma.clone(), spec }
     }
 
     /// Most results of a cycle that are not exact.
@@ -102,27 +110,24 @@ impl Accelerator for KllmTop {
         KllmCaps { spec: self.product.clone(), orizuru: self.orizuru, vector: self.vector().caps(0x110) }
     }
 
+    /// All operations, also where a build lacks the part for one: software has the same tables for every build. The
+    /// engine for products refuses quantize without a quantizer, and append where a beat of a panel is shorter than a
+    /// line.
     fn operations(&self) -> Vec<Opcode> {
         let product = self.engine().operation().layout();
-        let quantizer = self.quantizer().map(|quantizer| quantizer.operation().layout());
-        let appender = self.appender().map(|appender| appender.operation().layout());
+        let mut quantize = self.quantize_engine().operation().layout();
+        quantize.meaning += " Only in builds with a quantizer.";
+        let mut append = self.append_engine().operation().layout();
+        append.meaning +=
+            " Only in builds with a bus of at most 512 bits and panels whose beats have at least 64 bytes.";
         let all = [
-            ("matmul", MATMUL, Some(product.clone())),
-            ("scores", SCORES, Some(product)),
-            ("vector", VECTOR, Some(self.vector().operation().layout())),
-            ("quantize", QUANTIZE, quantizer),
-            ("append", APPEND, appender),
+            ("matmul", MATMUL, product.clone()),
+            ("scores", SCORES, product),
+            ("vector", VECTOR, self.vector().operation().layout()),
+            ("quantize", QUANTIZE, quantize),
+            ("append", APPEND, append),
         ];
-        let offered = |(name, number, layout): (&str, u32, Option<_>)| {
-            layout.map(|layout| Opcode { name: name.into(), number, layout })
-        };
-        all.into_iter().filter_map(offered).collect()
-    }
-
-    /// The engine for products refuses quantize without a quantizer, and append where a beat of a panel is shorter than
-    /// a line.
-    fn opcodes(&self) -> u32 {
-        APPEND
+        all.map(|(name, number, layout)| Opcode { name: name.into(), number, layout }).into()
     }
 }
 

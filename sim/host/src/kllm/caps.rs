@@ -1,6 +1,7 @@
 //! How a `kllm_top` was built, and what it counts.
 
-use super::{layout, registers};
+use super::{operations, registers};
+use crate::device::field;
 use crate::vector;
 use crate::{Bus, Device, DeviceError};
 
@@ -27,7 +28,7 @@ pub struct Caps {
     /// Outliers of a token on each side, at most.
     pub outliers: u32,
     /// Its vector unit: what [`VectorJob::build`](vector::VectorJob::build) takes, with opcode
-    /// [`VECTOR_VALUE`](super::layout::VECTOR_VALUE).
+    /// [`vector::OPCODE`](super::operations::vector::OPCODE).
     pub vector: vector::Caps,
 }
 
@@ -38,17 +39,9 @@ impl Caps {
     /// The bus fails, or another device is there.
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
         device.identify_as(registers::VERSION_ACCELERATOR_VALUE)?;
-        let field = |word: u32, mask: u32| (word & mask) >> mask.trailing_zeros();
         let (lanes, centroid) = (device.read(registers::CAPS)?, device.read(registers::CENTROID)?);
         let orizuru = device.read(registers::ORIZURU)?;
-        let (unit, function) = (device.read(registers::VECTOR_CAPS)?, device.read(registers::FUNCTION)?);
-        let vector = vector::Caps {
-            opcode: layout::VECTOR_VALUE,
-            lanes: field(unit, registers::VECTOR_CAPS_LANES),
-            max_beats: field(unit, registers::VECTOR_CAPS_MAX_BEATS),
-            function: function & registers::FUNCTION_FUNCTION,
-            units: vector::Units::of(function),
-        };
+        let vector = [device.read(registers::VECTOR_CAPS)?, device.read(registers::FUNCTION)?];
         Ok(Self {
             lanes: field(lanes, registers::CAPS_PE_LANES),
             columns: field(lanes, registers::CAPS_COLUMNS),
@@ -59,7 +52,7 @@ impl Caps {
             inner: device.read(registers::KMAX)?,
             segment: field(orizuru, registers::ORIZURU_VALUES),
             outliers: field(orizuru, registers::ORIZURU_OUTLIERS),
-            vector,
+            vector: vector::Caps::of(operations::vector::OPCODE, vector),
         })
     }
 

@@ -1,11 +1,13 @@
 //! The checks of the hardware, in their order.
 
-use super::layout::{self as l, append, matmul, quantize};
-use super::{Caps, Panels, Tokens};
-use crate::descriptor::Extent;
+use super::operations::{append, matmul, quantize, scores, vector as rows};
+use super::{Caps, Codebook, Panels, Tokens};
 use crate::layout::{Field, header};
 use crate::vector;
-use crate::{ALIGNMENT, Descriptor, ErrorCode, Refusal, Window};
+use crate::{ALIGNMENT, Descriptor, ErrorCode, Extent, Refusal, Window};
+
+/// The largest opcode.
+const OPCODES: u8 = append::OPCODE;
 
 /// Checks the fields after the header as the hardware does. The hardware finds errors in tokens and codebooks only
 /// while the operation runs.
@@ -13,127 +15,96 @@ use crate::{ALIGNMENT, Descriptor, ErrorCode, Refusal, Window};
 /// # Errors
 /// The first check that fails.
 pub fn check(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
+    let refused = |expected| Err(descriptor.refusal(ErrorCode::Field, header::OPCODE, expected));
     match descriptor.get(header::OPCODE) as u8 {
-        l::MATMUL_VALUE | l::SCORES_VALUE => check_matmul(descriptor, caps, window),
-        l::VECTOR_VALUE => vector::check(descriptor, &caps.vector, window),
-        l::QUANTIZE_VALUE if caps.segment > 0 => check_quantize(descriptor, caps, window),
-        l::QUANTIZE_VALUE => {
-            let expected = "0x1, 0x2 or 0x3: the device has nothing that makes tokens";
-            Err(Refusal::new(ErrorCode::Field, header::OPCODE.name, "0x4", expected))
-        }
-        l::APPEND_VALUE if caps.appends() => check_append(descriptor, caps, window),
-        l::APPEND_VALUE => {
-            let expected = "0x1 to 0x4: the device has nothing that puts tokens into panels";
-            Err(Refusal::new(ErrorCode::Field, header::OPCODE.name, "0x5", expected))
-        }
-        _ => descriptor.check_header(window, l::OPCODES),
+        matmul::OPCODE | scores::OPCODE => check_matmul(descriptor, caps, window),
+        rows::OPCODE => vector::check(descriptor, &caps.vector, window),
+        quantize::OPCODE if caps.segment > 0 => check_quantize(descriptor, caps, window),
+        quantize::OPCODE => refused("0x1, 0x2 or 0x3: the device has nothing that makes tokens"),
+        append::OPCODE if caps.appends() => check_append(descriptor, caps, window),
+        append::OPCODE => refused("0x1 to 0x4: the device has nothing that puts tokens into panels"),
+        _ => descriptor.check_header(window, OPCODES),
     }
 }
 
-/// Checks that a field is made of known bits.
-fn check_bits(descriptor: &Descriptor, field: Field, known: u64) -> Result<(), Refusal> {
-    let value = descriptor.get(field);
-    if value & !known == 0 {
-        return Ok(());
-    }
-    let expected = format!("made of the bits of {known:#x}");
-    Err(Refusal::new(ErrorCode::Reserved, field.name, format!("{value:#x}"), expected))
+/// Checks what must be 0. No part that a build may lack has fields of its own.
+fn check_reserved(descriptor: &Descriptor, fields: &[Field]) -> Result<(), Refusal> {
+    descriptor.check_reserved(fields, &|_| false)
 }
 
-/// Checks a number that may be 0: up to `most`.
-fn check_most(descriptor: &Descriptor, field: Field, most: u64) -> Result<(), Refusal> {
-    let value = descriptor.get(field);
-    if value <= most {
-        return Ok(());
-    }
-    Err(Refusal::new(ErrorCode::Size, field.name, value.to_string(), format!("0 to {most}")))
-}
-
-fn row(address: Field, row_bytes: u64) -> Extent {
-    Extent { address, stride: None, rows: 1, row_bytes }
-}
-
+/// A product of tokens or of integers: both have the same fields.
 fn check_matmul(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
-    check_bits(descriptor, matmul::OPTIONS, 1 << l::EXACT_BIT)?;
-    check_bits(descriptor, matmul::ADD, 1 << l::ADD_BIT)?;
-    let integers = descriptor.get(header::OPCODE) == l::SCORES_VALUE.into();
-    descriptor.check_zeros(if integers { &[matmul::OUTLIERS] } else { &[] })?;
-    descriptor.check_zeros(matmul::ZEROS)?;
-    for (field, most) in [(matmul::TOKENS, 65535), (matmul::CHANNELS, 65535), (matmul::INNER, caps.inner.into())] {
+    use matmul as m;
+    check_reserved(descriptor, m::FIELDS)?;
+    for (field, most) in [(m::TOKENS, 65535), (m::CHANNELS, 65535), (m::INNER, caps.inner.into())] {
         descriptor.check_size(field, most)?;
     }
-    check_most(descriptor, matmul::OUTLIERS, 2 * u64::from(caps.outliers))?;
+    descriptor.check_range(m::OUTLIERS, 0..=2 * u64::from(caps.outliers))?;
     let get = |field| descriptor.get(field);
-    let (tokens, channels, inner) = (get(matmul::TOKENS), get(matmul::CHANNELS), get(matmul::INNER));
-    let rows = |address, stride, rows, row_bytes| Extent { address, stride: Some(stride), rows, row_bytes };
-    let results = |address, stride| rows(address, stride, tokens, 2 * channels);
-    let token_bytes = match integers {
-        false => Tokens::row_bytes_of(inner, get(matmul::OUTLIERS)),
-        true => inner.next_multiple_of(ALIGNMENT),
+    let (tokens, channels, inner) = (get(m::TOKENS), get(m::CHANNELS), get(m::INNER));
+    let token_bytes = if get(header::OPCODE) == scores::OPCODE.into() {
+        inner.next_multiple_of(ALIGNMENT)
+    } else {
+        Tokens::row_bytes_of(inner, get(m::OUTLIERS))
     };
     let panels = caps.panels(channels as usize) as u64;
     let panel_bytes = Panels::panel_bytes_of(caps, inner as usize) as u64;
-    let addends = (get(matmul::ADD) != 0).then(|| results(matmul::ADDEND_ADDRESS, matmul::ADDEND_STRIDE));
-    for operand in [
-        rows(matmul::TOKEN_ADDRESS, matmul::TOKEN_STRIDE, tokens, token_bytes),
-        rows(matmul::PANEL_ADDRESS, matmul::PANEL_STRIDE, panels, panel_bytes),
-        row(matmul::CONSTANTS_ADDRESS, l::RECORD_BYTES * channels),
-        row(matmul::CODEBOOK_ADDRESS, l::CODEBOOK_BYTES),
-        results(matmul::OUT_ADDRESS, matmul::OUT_STRIDE),
-    ]
-    .into_iter()
-    .chain(addends)
-    {
-        descriptor.check_operand(window, &operand)?;
-    }
-    Ok(())
+    let operands = [
+        Extent::rows(m::TOKEN_ADDRESS, m::TOKEN_STRIDE, tokens, token_bytes),
+        Extent::rows(m::PANEL_ADDRESS, m::PANEL_STRIDE, panels, panel_bytes),
+        Extent::row(m::CONSTANTS_ADDRESS, Codebook::RECORD_BYTES * channels),
+        Extent::row(m::CODEBOOK_ADDRESS, Codebook::BYTES),
+        Extent::rows(m::OUT_ADDRESS, m::OUT_STRIDE, tokens, 2 * channels),
+        Extent::rows(m::ADDEND_ADDRESS, m::ADDEND_STRIDE, tokens, 2 * channels),
+    ];
+    // The addends are the last operand.
+    let used = if descriptor.has(m::ADDS) { operands.len() } else { operands.len() - 1 };
+    descriptor.check_operands(window, &operands[..used])
 }
 
 fn check_quantize(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
-    check_bits(descriptor, quantize::OPTIONS, 1 << l::EXACT_BIT | 1 << l::THREE_BITS_BIT)?;
-    descriptor.check_zeros(quantize::ZEROS)?;
-    descriptor.check_size(quantize::ROWS, 65535)?;
-    descriptor.check_size(quantize::COLUMNS, caps.inner.into())?;
+    use quantize as q;
+    check_reserved(descriptor, q::FIELDS)?;
+    descriptor.check_size(q::ROWS, 65535)?;
+    descriptor.check_size(q::COLUMNS, caps.inner.into())?;
     let get = |field| descriptor.get(field);
-    let (rows, columns) = (get(quantize::ROWS), get(quantize::COLUMNS));
-    check_most(descriptor, quantize::LARGEST, caps.outliers.into())?;
+    let (rows, columns) = (get(q::ROWS), get(q::COLUMNS));
+    descriptor.check_range(q::LARGEST, 0..=caps.outliers.into())?;
     // Both together are at most the number of elements.
-    let left = columns.saturating_sub(get(quantize::LARGEST));
-    check_most(descriptor, quantize::SMALLEST, left.min(caps.outliers.into()))?;
-    if get(quantize::LARGEST) > columns {
-        return check_most(descriptor, quantize::LARGEST, columns);
-    }
-    let token_bytes = Tokens::row_bytes_of(columns, get(quantize::LARGEST) + get(quantize::SMALLEST));
-    let x = Extent { address: quantize::X_ADDRESS, stride: Some(quantize::X_STRIDE), rows, row_bytes: 2 * columns };
-    descriptor.check_operand(window, &x)?;
-    descriptor.check_operand(window, &row(quantize::CODEBOOK_ADDRESS, l::CODEBOOK_BYTES))?;
-    let (address, stride) = (quantize::OUT_ADDRESS, Some(quantize::OUT_STRIDE));
-    descriptor.check_operand(window, &Extent { address, stride, rows, row_bytes: token_bytes })
+    let left = columns.saturating_sub(get(q::LARGEST));
+    descriptor.check_range(q::SMALLEST, 0..=left.min(caps.outliers.into()))?;
+    descriptor.check_range(q::LARGEST, 0..=columns)?;
+    let token_bytes = Tokens::row_bytes_of(columns, get(q::LARGEST) + get(q::SMALLEST));
+    let operands = [
+        Extent::rows(q::X_ADDRESS, q::X_STRIDE, rows, 2 * columns),
+        Extent::row(q::CODEBOOK_ADDRESS, Codebook::BYTES),
+        Extent::rows(q::OUT_ADDRESS, q::OUT_STRIDE, rows, token_bytes),
+    ];
+    descriptor.check_operands(window, &operands)
 }
 
 fn check_append(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
-    check_bits(descriptor, append::OPTIONS, 1 << l::POSITION_BIT)?;
-    descriptor.check_zeros(append::ZEROS)?;
+    use append as a;
+    check_reserved(descriptor, a::FIELDS)?;
     let get = |field| descriptor.get(field);
-    let position = get(append::OPTIONS) != 0;
-    let unused: &[Field] =
-        if position { &[append::DENSE_FACTOR, append::OUTLIER_FACTOR] } else { &[append::PANEL_STRIDE] };
-    descriptor.check_zeros(unused)?;
-    descriptor.check_size(append::ELEMENTS, caps.inner.into())?;
+    let position = descriptor.has(a::POSITION);
+    descriptor.check_size(a::ELEMENTS, caps.inner.into())?;
     let (in_panel, inputs) = (caps.panel_channels() as u64, u64::from(caps.inputs));
-    let (number, elements) = (get(append::NUMBER), get(append::ELEMENTS));
-    check_most(descriptor, append::NUMBER, if position { u64::from(caps.inner) } else { in_panel } - 1)?;
-    let token_bytes = Tokens::row_bytes_of(elements, 0);
-    descriptor.check_operand(window, &row(append::TOKEN_ADDRESS, token_bytes))?;
+    let (number, elements) = (get(a::NUMBER), get(a::ELEMENTS));
+    descriptor.check_range(a::NUMBER, 0..=if position { u64::from(caps.inner) } else { in_panel } - 1)?;
     let beat_bytes = in_panel * inputs / 2;
     // Up to what changes.
     let panels = if position {
-        let (stride, rows) = (Some(append::PANEL_STRIDE), elements.div_ceil(in_panel));
-        Extent { address: append::PANEL_ADDRESS, stride, rows, row_bytes: (number / inputs + 1) * beat_bytes }
+        let row_bytes = (number / inputs + 1) * beat_bytes;
+        Extent::rows(a::PANEL_ADDRESS, a::PANEL_STRIDE, elements.div_ceil(in_panel), row_bytes)
     } else {
-        row(append::PANEL_ADDRESS, elements.div_ceil(inputs) * beat_bytes)
+        Extent::row(a::PANEL_ADDRESS, elements.div_ceil(inputs) * beat_bytes)
     };
-    descriptor.check_operand(window, &panels)?;
-    let each = if position { 2 } else { l::RECORD_BYTES };
-    descriptor.check_operand(window, &row(append::SCALES_ADDRESS, (each * (number + 1)).next_multiple_of(ALIGNMENT)))
+    let each = if position { 2 } else { Codebook::RECORD_BYTES };
+    let operands = [
+        Extent::row(a::TOKEN_ADDRESS, Tokens::row_bytes_of(elements, 0)),
+        panels,
+        Extent::row(a::SCALES_ADDRESS, (each * (number + 1)).next_multiple_of(ALIGNMENT)),
+    ];
+    descriptor.check_operands(window, &operands)
 }

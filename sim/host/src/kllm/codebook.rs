@@ -3,7 +3,6 @@
 use half::f16;
 
 use super::Bits;
-use super::layout::{CODEBOOK_BYTES, RECORD_BYTES};
 
 /// Why there is no codebook, or no constants.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -83,6 +82,11 @@ fn all_finite(what: &'static str, values: &[f16]) -> Result<(), CodebookError> {
 }
 
 impl Codebook {
+    /// Bytes of a codebook in memory.
+    pub const BYTES: u64 = 192;
+    /// Bytes of the constants of a channel.
+    pub const RECORD_BYTES: u64 = 8;
+
     /// 8 or 16 centroids of activations, which ascend, and 16 of weights, for a device whose centroids have `bits`
     /// bits.
     ///
@@ -151,7 +155,7 @@ impl Codebook {
     /// The bytes in memory.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![0; CODEBOOK_BYTES as usize];
+        let mut bytes = vec![0; Self::BYTES as usize];
         let mut put = |at: usize, all: &[u8]| bytes[at..at + all.len()].copy_from_slice(all);
         for (k, pair) in self.values.windows(2).enumerate() {
             put(4 * k, &middle(pair[0], pair[1]).to_le_bytes());
@@ -185,7 +189,7 @@ impl Codebook {
         all_finite("weight scale", scales)?;
         let factors = self.factors(1.0);
         let record = |scale: &f16| {
-            let mut bytes = [0; RECORD_BYTES as usize];
+            let mut bytes = [0; Self::RECORD_BYTES as usize];
             for (at, factor) in [0, 4].into_iter().zip(factors) {
                 bytes[at..at + 4].copy_from_slice(&(scale.to_f32() * factor).to_le_bytes());
             }

@@ -1,7 +1,7 @@
 //! Builders of jobs, with a method for each choice. A value that no field can hold cannot be expressed.
 
-use super::layout::{self as l, append, matmul, quantize};
-use super::{Bits, Caps, check};
+use super::operations::{append, matmul, quantize, scores};
+use super::{Bits, Caps, Codebook, check};
 use crate::vector::Operand;
 use crate::{Descriptor, Refusal, Window};
 
@@ -69,13 +69,13 @@ impl MatMulJob {
     pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
         let Product { tokens, channels, inner, outliers, token_rows, panels, constants, codebook } = self.product;
         let addends = self.addends.unwrap_or(Operand { address: 0, stride: 0 });
-        let mut d = Descriptor::new(if self.integers { l::SCORES_VALUE } else { l::MATMUL_VALUE });
-        for (field, value) in [
+        // Both products have the same fields.
+        let fields = [
             (matmul::TOKENS, tokens.into()),
             (matmul::CHANNELS, channels.into()),
             (matmul::INNER, inner.into()),
-            (matmul::OPTIONS, u64::from(self.exact) << l::EXACT_BIT),
-            (matmul::ADD, u64::from(self.addends.is_some()) << l::ADD_BIT),
+            (matmul::EXACT, self.exact.into()),
+            (matmul::ADDS, self.addends.is_some().into()),
             (matmul::TOKEN_STRIDE, token_rows.stride.into()),
             (matmul::PANEL_STRIDE, panels.stride.into()),
             (matmul::OUT_STRIDE, self.out.stride.into()),
@@ -87,9 +87,8 @@ impl MatMulJob {
             (matmul::ADDEND_ADDRESS, addends.address),
             (matmul::ADDEND_STRIDE, addends.stride.into()),
             (matmul::OUTLIERS, outliers.into()),
-        ] {
-            d.set(field, value);
-        }
+        ];
+        let d = Descriptor::of(if self.integers { scores::OPCODE } else { matmul::OPCODE }, &fields);
         check(&d, caps, window)?;
         Ok(d)
     }
@@ -135,12 +134,11 @@ impl QuantizeJob {
     /// # Errors
     /// The hardware would refuse it: which field is wrong, and what would be right.
     pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
-        let three = u64::from(self.bits == Bits::Three);
-        let mut d = Descriptor::new(l::QUANTIZE_VALUE);
-        for (field, value) in [
+        let fields = [
             (quantize::ROWS, self.rows.into()),
             (quantize::COLUMNS, self.columns.into()),
-            (quantize::OPTIONS, three << l::THREE_BITS_BIT | u64::from(self.exact) << l::EXACT_BIT),
+            (quantize::THREE_BITS, (self.bits == Bits::Three).into()),
+            (quantize::EXACT, self.exact.into()),
             (quantize::LARGEST, self.largest.into()),
             (quantize::SMALLEST, self.smallest.into()),
             (quantize::X_STRIDE, self.x.stride.into()),
@@ -148,9 +146,8 @@ impl QuantizeJob {
             (quantize::X_ADDRESS, self.x.address),
             (quantize::CODEBOOK_ADDRESS, self.codebook),
             (quantize::OUT_ADDRESS, self.out.address),
-        ] {
-            d.set(field, value);
-        }
+        ];
+        let d = Descriptor::of(quantize::OPCODE, &fields);
         check(&d, caps, window)?;
         Ok(d)
     }
@@ -205,20 +202,18 @@ impl AppendJob {
         let step = |base: u64, bytes: u64| base.saturating_add(bytes.saturating_mul(panel as u64));
         let stride = if self.position { self.panels.stride } else { 0 };
         let number = u32::try_from(number).unwrap_or(u32::MAX);
-        let mut d = Descriptor::new(l::APPEND_VALUE);
-        for (field, value) in [
+        let fields = [
             (append::NUMBER, number.into()),
             (append::ELEMENTS, self.elements.into()),
-            (append::OPTIONS, u64::from(self.position) << l::POSITION_BIT),
+            (append::POSITION, self.position.into()),
             (append::PANEL_STRIDE, stride.into()),
             (append::DENSE_FACTOR, self.factors[0].to_bits().into()),
             (append::OUTLIER_FACTOR, self.factors[1].to_bits().into()),
             (append::TOKEN_ADDRESS, self.token),
             (append::PANEL_ADDRESS, step(self.panels.address, self.panels.stride.into())),
-            (append::SCALES_ADDRESS, step(self.scales, l::RECORD_BYTES * in_panel as u64)),
-        ] {
-            d.set(field, value);
-        }
+            (append::SCALES_ADDRESS, step(self.scales, Codebook::RECORD_BYTES * in_panel as u64)),
+        ];
+        let d = Descriptor::of(append::OPCODE, &fields);
         check(&d, caps, window)?;
         Ok(d)
     }

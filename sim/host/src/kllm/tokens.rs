@@ -2,7 +2,6 @@
 
 use half::f16;
 
-use super::layout::{HEAD_BYTES, OUTLIER_BYTES};
 use crate::{ALIGNMENT, TensorError};
 
 /// Bits of an index of an activation.
@@ -90,6 +89,11 @@ pub struct Tokens {
 }
 
 impl Tokens {
+    /// Bytes of a token in front of its indices.
+    pub const HEAD_BYTES: u64 = 64;
+    /// Bytes of an outlier.
+    pub const OUTLIER_BYTES: u64 = 4;
+
     /// `count` tokens of `inner` positions, with room for `outliers` outliers in each. The tokens follow each other
     /// without gaps.
     ///
@@ -104,12 +108,12 @@ impl Tokens {
 
     /// Bytes of a token.
     pub(super) fn row_bytes_of(inner: u64, outliers: u64) -> u64 {
-        Self::first_outlier(inner) + (OUTLIER_BYTES * outliers).next_multiple_of(ALIGNMENT)
+        Self::first_outlier(inner) + (Self::OUTLIER_BYTES * outliers).next_multiple_of(ALIGNMENT)
     }
 
     /// Where outliers begin in a token.
     fn first_outlier(inner: u64) -> u64 {
-        HEAD_BYTES + inner.div_ceil(2).next_multiple_of(ALIGNMENT)
+        Self::HEAD_BYTES + inner.div_ceil(2).next_multiple_of(ALIGNMENT)
     }
 
     /// Bytes from token to token.
@@ -173,17 +177,17 @@ impl Tokens {
         row[2..4].copy_from_slice(&(token.outliers.len() as u16).to_le_bytes());
         row[4] = token.bits.number();
         for (k, &index) in token.indices.iter().enumerate() {
-            row[HEAD_BYTES as usize + k / 2] |= index << (4 * (k % 2));
+            row[Self::HEAD_BYTES as usize + k / 2] |= index << (4 * (k % 2));
         }
         let first = Self::first_outlier(self.inner as u64) as usize;
-        for (record, (position, value)) in row[first..].chunks_mut(OUTLIER_BYTES as usize).zip(&token.outliers) {
+        for (record, (position, value)) in row[first..].chunks_mut(Self::OUTLIER_BYTES as usize).zip(&token.outliers) {
             record[..2].copy_from_slice(&position.to_le_bytes());
             record[2..].copy_from_slice(&value.to_le_bytes());
         }
         // The index of an outlier is 0.
         for &(position, _) in &token.outliers {
             let position = usize::from(position);
-            row[HEAD_BYTES as usize + position / 2] &= 0xf0 >> (4 * (position % 2));
+            row[Self::HEAD_BYTES as usize + position / 2] &= 0xf0 >> (4 * (position % 2));
         }
         row
     }
@@ -213,7 +217,7 @@ impl Tokens {
                 let outlier = |k: usize| (half(first + 4 * k), f16::from_bits(half(first + 4 * k + 2)));
                 let outliers: Vec<_> = (0..given).map(outlier).collect();
                 self.check(token, &outliers)?;
-                let index = |k: usize| row[HEAD_BYTES as usize + k / 2] >> (4 * (k % 2)) & 15;
+                let index = |k: usize| row[Self::HEAD_BYTES as usize + k / 2] >> (4 * (k % 2)) & 15;
                 Ok(Token {
                     scale: f16::from_bits(half(0)),
                     bits,

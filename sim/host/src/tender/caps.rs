@@ -1,6 +1,7 @@
 //! How a `tender_top` was built.
 
-use super::{layout, registers};
+use super::{operations, registers};
+use crate::device::field;
 use crate::vector;
 use crate::vector::Integer;
 use crate::{Bus, Device, DeviceError};
@@ -21,7 +22,7 @@ pub struct Caps {
     /// Entries of a table, at most.
     pub steps: u32,
     /// Its vector unit: what [`VectorJob::build`](vector::VectorJob::build) takes, with opcode
-    /// [`VECTOR_VALUE`](super::layout::VECTOR_VALUE).
+    /// [`vector::OPCODE`](super::operations::vector::OPCODE).
     pub vector: vector::Caps,
 }
 
@@ -32,16 +33,8 @@ impl Caps {
     /// The bus fails, or another device is there.
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
         device.identify_as(registers::VERSION_ACCELERATOR_VALUE)?;
-        let field = |word: u32, mask: u32| (word & mask) >> mask.trailing_zeros();
         let array = device.read(registers::CAPS)?;
-        let (unit, function) = (device.read(registers::VECTOR_CAPS)?, device.read(registers::FUNCTION)?);
-        let vector = vector::Caps {
-            opcode: layout::VECTOR_VALUE,
-            lanes: field(unit, registers::VECTOR_CAPS_LANES),
-            max_beats: field(unit, registers::VECTOR_CAPS_MAX_BEATS),
-            function: function & registers::FUNCTION_FUNCTION,
-            units: vector::Units::of(function),
-        };
+        let vector = [device.read(registers::VECTOR_CAPS)?, device.read(registers::FUNCTION)?];
         Ok(Self {
             rows: field(array, registers::CAPS_ROWS),
             columns: field(array, registers::CAPS_COLUMNS),
@@ -49,7 +42,7 @@ impl Caps {
             explicit: array & registers::CAPS_EXPLICIT != 0,
             depth: device.read(registers::DEPTH)?,
             steps: device.read(registers::STEPS)?,
-            vector,
+            vector: vector::Caps::of(operations::vector::OPCODE, vector),
         })
     }
 

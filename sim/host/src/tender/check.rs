@@ -1,11 +1,13 @@
 //! The checks of the hardware, in their order.
 
-use super::layout::{self as l, matmul, pack};
-use super::{Caps, Panels};
-use crate::descriptor::Extent;
+use super::operations::{matmul, pack, vector as rows};
+use super::{Caps, Constants, Panels};
 use crate::layout::{Field, header};
 use crate::vector::{self, Integer};
-use crate::{Descriptor, ErrorCode, Refusal, Window};
+use crate::{Descriptor, ErrorCode, Extent, Refusal, Window};
+
+/// The largest opcode.
+const OPCODES: u8 = rows::OPCODE;
 
 /// Checks the fields after the header as the hardware does. The hardware finds errors in a table only while the
 /// operation runs.
@@ -14,83 +16,66 @@ use crate::{Descriptor, ErrorCode, Refusal, Window};
 /// The first check that fails.
 pub fn check(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
     match descriptor.get(header::OPCODE) as u8 {
-        l::MATMUL_VALUE => check_matmul(descriptor, caps, window),
-        l::PACK_VALUE => check_pack(descriptor, caps, window),
-        l::VECTOR_VALUE => vector::check(descriptor, &caps.vector, window),
-        _ => descriptor.check_header(window, l::OPCODES),
+        matmul::OPCODE => check_matmul(descriptor, caps, window),
+        pack::OPCODE => check_pack(descriptor, caps, window),
+        rows::OPCODE => vector::check(descriptor, &caps.vector, window),
+        _ => descriptor.check_header(window, OPCODES),
     }
 }
 
-/// Flags and fields that must be 0, then the mode.
-fn mode(descriptor: &Descriptor, caps: &Caps, field: Field, known: u64, zeros: &[Field]) -> Result<Integer, Refusal> {
-    let flags = descriptor.get(field);
-    let wrong = |code, expected: String| Err(Refusal::new(code, field.name, format!("{flags:#x}"), expected));
-    if flags & !known != 0 {
-        return wrong(ErrorCode::Reserved, format!("made of the bits of {known:#x}"));
-    }
-    descriptor.check_zeros(zeros)?;
-    match flags >> l::INT8_BIT & 1 {
-        0 => Ok(Integer::Int4),
-        _ if caps.int8 => Ok(Integer::Int8),
-        _ => wrong(ErrorCode::Field, "without INT8: the device multiplies 4 bits only".into()),
+/// Checks what must be 0, then that the device has integers of this width. Returns the width.
+fn check_mode(descriptor: &Descriptor, caps: &Caps, fields: &[Field], int8: Field) -> Result<Integer, Refusal> {
+    descriptor.check_reserved(fields, &|part| part == "explicit" && caps.explicit)?;
+    match descriptor.has(int8) {
+        false => Ok(Integer::Int4),
+        true if caps.int8 => Ok(Integer::Int8),
+        true => Err(descriptor.refusal(ErrorCode::Field, int8, "0: the device multiplies 4 bits only")),
     }
 }
 
 fn check_matmul(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
-    let there = |bit: u32| bit != l::EXPLICIT_BIT || caps.explicit;
-    let bits = l::OPTION_BITS.iter().map(|(_, bit, _)| *bit).filter(|bit| there(*bit));
-    let known = bits.fold(0, |bits, bit| bits | 1 << bit);
-    let integer = mode(descriptor, caps, matmul::OPTIONS, known, matmul::ZEROS)?;
-    for (field, most) in [
-        (matmul::ROWS, 65535),
-        (matmul::COLUMNS, 65535),
-        (matmul::CHANNELS, caps.depth.into()),
-        (matmul::STEPS, caps.steps.into()),
-    ] {
+    use matmul as m;
+    let integer = check_mode(descriptor, caps, m::FIELDS, m::INT8)?;
+    for (field, most) in
+        [(m::ROWS, 65535), (m::COLUMNS, 65535), (m::CHANNELS, caps.depth.into()), (m::STEPS, caps.steps.into())]
+    {
         descriptor.check_size(field, most)?;
     }
     let get = |field| descriptor.get(field);
-    let (rows, columns, channels) = (get(matmul::ROWS), get(matmul::COLUMNS), get(matmul::CHANNELS));
-    let has = |bit: u32| get(matmul::OPTIONS) >> bit & 1 == 1;
+    let (rows, columns, channels) = (get(m::ROWS), get(m::COLUMNS), get(m::CHANNELS));
     let (panel_rows, panel_columns) = (caps.panel_rows(integer), caps.panel_columns(integer));
-    let panels = |lines: u64, in_panel: usize, inner: u64, address, stride| Extent {
-        address,
-        stride: Some(stride),
-        rows: lines.div_ceil(in_panel as u64),
-        row_bytes: inner * Panels::word_bytes(integer, in_panel) as u64,
+    let panels = |address, stride, (lines, in_panel): (u64, usize), inner| {
+        let row_bytes = inner * Panels::word_bytes(integer, in_panel) as u64;
+        Extent::rows(address, stride, lines.div_ceil(in_panel as u64), row_bytes)
     };
-    let row = |address, row_bytes| Extent { address, stride: None, rows: 1, row_bytes };
-    let out = if has(l::INTEGERS_BIT) {
-        panels(rows, panel_rows, columns, matmul::OUT_ADDRESS, matmul::OUT_STRIDE)
+    let records = if descriptor.has(m::PER_ROW) { rows } else { columns };
+    let out = if descriptor.has(m::INTEGERS) {
+        panels(m::OUT_ADDRESS, m::OUT_STRIDE, (rows, panel_rows), columns)
     } else {
-        Extent { address: matmul::OUT_ADDRESS, stride: Some(matmul::OUT_STRIDE), rows, row_bytes: 2 * columns }
+        Extent::rows(m::OUT_ADDRESS, m::OUT_STRIDE, rows, 2 * columns)
     };
-    for operand in [
-        panels(rows, panel_rows, channels, matmul::A_ADDRESS, matmul::A_STRIDE),
-        panels(columns, panel_columns, channels, matmul::B_ADDRESS, matmul::B_STRIDE),
-        row(matmul::TABLE_ADDRESS, 2 * get(matmul::STEPS)),
-        row(matmul::CONSTANTS_ADDRESS, l::RECORD_BYTES * if has(l::PER_ROW_BIT) { rows } else { columns }),
+    let operands = [
+        panels(m::A_ADDRESS, m::A_STRIDE, (rows, panel_rows), channels),
+        panels(m::B_ADDRESS, m::B_STRIDE, (columns, panel_columns), channels),
+        Extent::row(m::TABLE_ADDRESS, 2 * get(m::STEPS)),
+        Extent::row(m::CONSTANTS_ADDRESS, Constants::BYTES * records),
         out,
-    ] {
-        descriptor.check_operand(window, &operand)?;
-    }
-    Ok(())
+    ];
+    descriptor.check_operands(window, &operands)
 }
 
 fn check_pack(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
-    let known = l::PACK_BITS.iter().fold(0, |bits, bit| bits | 1 << bit);
-    let integer = mode(descriptor, caps, pack::OPTIONS, known, pack::ZEROS)?;
-    descriptor.check_size(pack::ROWS, 65535)?;
-    descriptor.check_size(pack::COLUMNS, 65535)?;
-    let (rows, columns) = (descriptor.get(pack::ROWS), descriptor.get(pack::COLUMNS));
+    use pack as p;
+    let integer = check_mode(descriptor, caps, p::FIELDS, p::INT8)?;
+    descriptor.check_size(p::ROWS, 65535)?;
+    descriptor.check_size(p::COLUMNS, 65535)?;
+    let (rows, columns) = (descriptor.get(p::ROWS), descriptor.get(p::COLUMNS));
     let lines = caps.panel_rows(integer);
     let (panels, word) = (rows.div_ceil(lines as u64), Panels::word_bytes(integer, lines) as u64);
-    for (address, stride, rows, row_bytes) in [
-        (pack::X_ADDRESS, Some(pack::X_STRIDE), rows, 2 * columns),
-        (pack::CONSTANTS_ADDRESS, None, 1, l::RECORD_BYTES * columns),
-        (pack::OUT_ADDRESS, Some(pack::OUT_STRIDE), panels, columns * word),
-    ] {
-        descriptor.check_operand(window, &Extent { address, stride, rows, row_bytes })?;
-    }
-    Ok(())
+    let operands = [
+        Extent::rows(p::X_ADDRESS, p::X_STRIDE, rows, 2 * columns),
+        Extent::row(p::CONSTANTS_ADDRESS, Constants::BYTES * columns),
+        Extent::rows(p::OUT_ADDRESS, p::OUT_STRIDE, panels, columns * word),
+    ];
+    descriptor.check_operands(window, &operands)
 }

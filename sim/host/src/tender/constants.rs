@@ -1,7 +1,5 @@
 //! Constants of a row or column.
 
-use super::layout::RECORD_BYTES;
-
 /// Constants of a row or column. A number becomes number x scale + bias. If results are integers, the number is then
 /// multiplied by the quantizer and rounded.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,11 +20,14 @@ impl Default for Constants {
 }
 
 impl Constants {
+    /// Bytes of a record: the constants of a row or column in memory.
+    pub const BYTES: u64 = 16;
+
     /// Records as bytes in memory.
     #[must_use]
     pub fn bytes(records: &[Self]) -> Vec<u8> {
         let record = |one: &Self| {
-            let mut bytes = [0; RECORD_BYTES as usize];
+            let mut bytes = [0; Self::BYTES as usize];
             for (at, value) in [(0, one.scale), (4, one.bias), (8, one.quantizer)] {
                 bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
             }

@@ -1,6 +1,6 @@
 //! Builders of jobs, with a method for each choice. A value that no field can hold cannot be expressed.
 
-use super::layout::{self as l, matmul, pack};
+use super::operations::{matmul, pack};
 use super::{Caps, Sign, check};
 use crate::vector::{Integer, Operand};
 use crate::{Descriptor, Refusal, Window};
@@ -82,24 +82,21 @@ impl MatMulJob {
     /// The hardware would refuse it: which field is wrong, and what would be right.
     pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
         let Product { rows, columns, channels, integer, a, b, table, constants } = self.product;
-        let flags = [
-            (integer == Integer::Int8, l::INT8_BIT),
-            (a.1 == Sign::Unsigned, l::A_UNSIGNED_BIT),
-            (b.1 == Sign::Unsigned, l::B_UNSIGNED_BIT),
-            (self.integers.is_some(), l::INTEGERS_BIT),
-            (self.integers == Some(Sign::Unsigned), l::OUT_UNSIGNED_BIT),
-            (self.relu, l::RELU_BIT),
-            (self.per_row, l::PER_ROW_BIT),
-            (self.explicit, l::EXPLICIT_BIT),
-            (self.exact, l::EXACT_BIT),
-        ];
-        let mut d = Descriptor::new(l::MATMUL_VALUE);
-        for (field, value) in [
+        let unsigned = |sign| u64::from(sign == Sign::Unsigned);
+        let fields = [
             (matmul::ROWS, rows.into()),
             (matmul::COLUMNS, columns.into()),
             (matmul::CHANNELS, channels.into()),
             (matmul::STEPS, table.1.into()),
-            (matmul::OPTIONS, word(&flags)),
+            (matmul::INT8, (integer == Integer::Int8).into()),
+            (matmul::A_UNSIGNED, unsigned(a.1)),
+            (matmul::B_UNSIGNED, unsigned(b.1)),
+            (matmul::INTEGERS, self.integers.is_some().into()),
+            (matmul::OUT_UNSIGNED, self.integers.map_or(0, unsigned)),
+            (matmul::RELU, self.relu.into()),
+            (matmul::PER_ROW, self.per_row.into()),
+            (matmul::EXPLICIT, self.explicit.into()),
+            (matmul::EXACT, self.exact.into()),
             (matmul::A_ADDRESS, a.0.address),
             (matmul::A_STRIDE, a.0.stride.into()),
             (matmul::B_ADDRESS, b.0.address),
@@ -108,9 +105,8 @@ impl MatMulJob {
             (matmul::CONSTANTS_ADDRESS, constants),
             (matmul::OUT_ADDRESS, self.out.address),
             (matmul::OUT_STRIDE, self.out.stride.into()),
-        ] {
-            d.set(field, value);
-        }
+        ];
+        let d = Descriptor::of(matmul::OPCODE, &fields);
         check(&d, caps, window)?;
         Ok(d)
     }
@@ -161,31 +157,21 @@ impl PackJob {
     /// # Errors
     /// The hardware would refuse it: which field is wrong, and what would be right.
     pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
-        let flags = [
-            (self.integer == Integer::Int8, l::INT8_BIT),
-            (self.sign == Sign::Unsigned, l::OUT_UNSIGNED_BIT),
-            (self.relu, l::RELU_BIT),
-            (self.exact, l::EXACT_BIT),
-        ];
-        let mut d = Descriptor::new(l::PACK_VALUE);
-        for (field, value) in [
+        let fields = [
             (pack::ROWS, self.rows.into()),
             (pack::COLUMNS, self.columns.into()),
-            (pack::OPTIONS, word(&flags)),
+            (pack::INT8, (self.integer == Integer::Int8).into()),
+            (pack::OUT_UNSIGNED, (self.sign == Sign::Unsigned).into()),
+            (pack::RELU, self.relu.into()),
+            (pack::EXACT, self.exact.into()),
             (pack::X_ADDRESS, self.x.address),
             (pack::X_STRIDE, self.x.stride.into()),
             (pack::CONSTANTS_ADDRESS, self.constants),
             (pack::OUT_ADDRESS, self.out.address),
             (pack::OUT_STRIDE, self.out.stride.into()),
-        ] {
-            d.set(field, value);
-        }
+        ];
+        let d = Descriptor::of(pack::OPCODE, &fields);
         check(&d, caps, window)?;
         Ok(d)
     }
-}
-
-/// Flags of bits.
-fn word(flags: &[(bool, u32)]) -> u64 {
-    flags.iter().fold(0, |word, &(set, bit)| word | u64::from(set) << bit)
 }

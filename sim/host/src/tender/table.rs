@@ -1,7 +1,5 @@
 //! The order of channels, and where sums are doubled.
 
-use super::layout::RESCALE;
-
 /// Why there is no table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
@@ -30,6 +28,9 @@ pub struct Table {
 }
 
 impl Table {
+    /// The entry that is no channel: all sums are doubled.
+    pub const RESCALE: u16 = 0x8000;
+
     /// Channels of groups whose scales are a power of two apart. `group` is the group of each channel; group 0 has the
     /// largest scale. There are `groups` groups, and some may be empty. All sums are doubled between groups, so that in
     /// the end they have the scale of the last group.
@@ -53,13 +54,13 @@ impl Table {
     /// # Errors
     /// A channel has more than 15 bits, or there are no entries or too many.
     pub fn of_passes(passes: &[Vec<usize>]) -> Result<Self, TableError> {
-        if let Some(&channel) = passes.iter().flatten().find(|&&channel| channel >= RESCALE.into()) {
+        if let Some(&channel) = passes.iter().flatten().find(|&&channel| channel >= Self::RESCALE.into()) {
             return Err(TableError::Channel(channel));
         }
         let mut entries = Vec::new();
         for (k, pass) in passes.iter().enumerate() {
             if k > 0 {
-                entries.push(RESCALE);
+                entries.push(Self::RESCALE);
             }
             entries.extend(pass.iter().map(|&channel| channel as u16));
         }
@@ -85,6 +86,8 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const RESCALE: u16 = Table::RESCALE;
 
     #[test]
     fn groups_and_doublings() {

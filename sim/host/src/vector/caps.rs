@@ -1,6 +1,7 @@
 //! How a `vector_top` was built, as its registers say.
 
 use super::registers;
+use crate::device::field;
 use crate::{Bus, Device, DeviceError};
 
 /// The function of the step activate.
@@ -62,16 +63,19 @@ impl Caps {
     /// The bus fails, or another device is there.
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
         device.identify_as(registers::VERSION_ACCELERATOR_VALUE)?;
-        let caps = device.read(registers::VECTOR_CAPS)?;
-        let field = |mask: u32| (caps & mask) >> mask.trailing_zeros();
-        let function = device.read(registers::FUNCTION)?;
-        Ok(Self {
-            opcode: super::operations::vector::OPCODE,
-            lanes: field(registers::VECTOR_CAPS_LANES),
-            max_beats: field(registers::VECTOR_CAPS_MAX_BEATS),
-            function: function & registers::FUNCTION_FUNCTION,
+        let words = [device.read(registers::VECTOR_CAPS)?, device.read(registers::FUNCTION)?];
+        Ok(Self::of(super::operations::vector::OPCODE, words))
+    }
+
+    /// What the registers VECTOR_CAPS and FUNCTION say, in `vector_top` or in an accelerator with a vector unit.
+    pub(crate) fn of(opcode: u8, [caps, function]: [u32; 2]) -> Self {
+        Self {
+            opcode,
+            lanes: field(caps, registers::VECTOR_CAPS_LANES),
+            max_beats: field(caps, registers::VECTOR_CAPS_MAX_BEATS),
+            function: field(function, registers::FUNCTION_FUNCTION),
             units: Units::of(function),
-        })
+        }
     }
 
     /// Elements of the longest row.

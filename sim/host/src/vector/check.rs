@@ -14,8 +14,7 @@ pub(super) const LAYER_NORM: u64 = 2;
 /// # Errors
 /// The first check that fails.
 pub fn check(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
-    let get = |field: Field| descriptor.get(field);
-    let has = |field: Field| get(field) == 1;
+    let (get, has) = (|field: Field| descriptor.get(field), |field: Field| descriptor.has(field));
     descriptor.check_reserved(v::FIELDS, &|_| true)?;
     let width = check_built_in(descriptor, caps)?;
     descriptor.check_size(v::ROWS, 65535)?;
@@ -46,9 +45,7 @@ pub fn check(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<()
 /// Checks that the device has the steps. Returns the bits of a result.
 fn check_built_in(descriptor: &Descriptor, caps: &Caps) -> Result<u64, Refusal> {
     let get = |field: Field| descriptor.get(field);
-    let refused = |field: Field, expected| {
-        Err(Refusal::new(ErrorCode::Field, field.name, format!("{:#x}", get(field)), expected))
-    };
+    let refused = |field: Field, expected| Err(descriptor.refusal(ErrorCode::Field, field, expected));
     let width = match get(v::FORMAT) {
         0 => 16,
         1 => 8,

@@ -302,8 +302,10 @@ fn refusals_name_field_value_and_what_is_right() {
     let said = |product, caps: &Caps| MatMulJob::new(product, at(0x6000)).build(caps, &WINDOW).unwrap_err().to_string();
     let end = "; the hardware would end the job with";
     let bytes = Product { integer: Integer::Int8, ..product() };
-    let message = "options is 0x1, must be without INT8: the device multiplies 4 bits only";
+    let message = "int8 is 0x1, must be 0: the device multiplies 4 bits only";
     assert_eq!(said(bytes, &NARROW), format!("{message}{end} FIELD (15)"));
+    let explicit = MatMulJob::new(product(), at(0x6000)).explicit().build(&NARROW, &WINDOW).unwrap_err().to_string();
+    assert_eq!(explicit, format!("explicit is 0x1, must be 0, or with explicit is built{end} RESERVED (5)"));
     let deep = Product { channels: 41, ..product() };
     assert_eq!(said(deep, &CAPS), format!("channels is 41, must be 1 to 40{end} SIZE (9)"));
     let table = Product { table: (0x4002, 9), ..product() };
