@@ -15,7 +15,7 @@ parameters! {
         /// Cores.
         cores: u32 = 2, in 1..=32, note "with all of their ports to memory at most 32", tag "n";
         /// Each of them.
-        core: TitanusCore = TitanusCore { links: 1, ..TitanusCore::default() };
+        core: TitanusCore = TitanusCore { links: 1 };
     }
     rules = |p, rules| {
         rules.demand(p.core.links == 1, "core.links", p.core.links, "1");
@@ -109,7 +109,6 @@ impl CatalogBlock for TitanusChain {
             vector: VectorParameters { max_beats: 16, ..VectorParameters::all() },
             spec,
             links: 1,
-            ..TitanusCore::default()
         };
         vec![
             Self { cores: 2, core: core.clone() },
