@@ -9,9 +9,11 @@ use hdl::accelerators::tender::TenderTop;
 use hdl::accelerators::titanus::TitanusCore;
 use hdl::accelerators::vector::VectorTop;
 use hdl::blocks::common::ShellRegisters;
-use hdl::blocks::common::shell::job_controller::{HEADER_BYTES, job_error};
+use hdl::blocks::common::shell::job_error;
 use hdl::blocks::common::shell::shell_registers::{ID, OWN_REGISTERS, VERSION};
+use hdl::lang::operation::HEADER_BYTES;
 use host::{ErrorCode, layout, registers, vector};
+use senbazuru::accelerators::reduce::ReduceTop;
 use senbazuru::output::{Bundle, Earlier, Layout};
 
 /// The committed registers equal the registers that the generator writes for the blocks now.
@@ -23,18 +25,26 @@ fn registers_are_generated() {
     generated("systems", "kllm_top", &hdl::lang::elaborate(&KllmTop::default()).unwrap(), "kllm.rs");
     generated("systems", "kelle_top", &hdl::lang::elaborate(&KelleTop::default()).unwrap(), "kelle.rs");
     generated("systems", "titanus_core", &hdl::lang::elaborate(&TitanusCore::default()).unwrap(), "titanus.rs");
+    let reduce = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/accelerators/reduce/registers.rs");
+    let text = written("systems", "reduce_top", &hdl::lang::elaborate(&ReduceTop::default()).unwrap());
+    assert!(fs::read_to_string(reduce).unwrap() == text, "reduce_top has changed: run `senbazuru gen --all`");
     assert_eq!(u64::from(registers::shell::ID_ID_VALUE), ID);
-    const { assert!(vector::registers::CAPS >= OWN_REGISTERS, "the shell's registers are below") };
+    const { assert!(vector::registers::VECTOR_CAPS >= OWN_REGISTERS, "the shell's registers are below") };
     const { assert!(vector::registers::DESCRIPTORS == registers::shell::DESCRIPTORS, "and are the shell's") };
 }
 
-/// The file that `user`, a file of the crate, takes as its module is the one that the generator writes of `design`.
-fn generated(group: &str, name: &str, design: &hdl::lang::Design, user: &str) {
+/// The Rust file that the generator writes of `design`.
+fn written(group: &str, name: &str, design: &hdl::lang::Design) -> String {
     let folder = tempfile::tempdir().unwrap();
     let mut bundle = Bundle::new(Layout::Flat);
     bundle.add(group, name, design).unwrap();
     bundle.write(folder.path(), &Earlier::default()).unwrap();
-    let generated = fs::read_to_string(folder.path().join(format!("{}.rs", design.top_name()))).unwrap();
+    fs::read_to_string(folder.path().join(format!("{}.rs", design.top_name()))).unwrap()
+}
+
+/// The file that `user`, a file of the crate, takes as its module is the one that the generator writes of `design`.
+fn generated(group: &str, name: &str, design: &hdl::lang::Design, user: &str) {
+    let generated = written(group, name, design);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sim/host/src");
     let used = fs::read_to_string(source.join(user)).unwrap();
     let path = used.split('"').nth(1).unwrap();

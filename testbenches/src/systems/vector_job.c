@@ -1,8 +1,7 @@
 #include "vector_job.h"
 
-#include "vector_top.h"
-
 #define REG(name) VECTOR_TOP_##name
+#define STEP(name) VECTOR_TOP_VECTOR_STEPS_##name
 #define ALL_STATUS (REG(STATUS_DONE_MASK) | REG(STATUS_ERROR_MASK) | REG(STATUS_REFUSED_MASK))
 
 /* The first failure ends a function. */
@@ -58,12 +57,12 @@ int vector_configure(const struct vector_bus *bus, uint64_t base, uint64_t limit
   return set(bus, REG(TIMEOUT), timeout);
 }
 
-void vector_descriptor_init(struct snbz_vector_descriptor *descriptor) {
-  const struct snbz_vector_descriptor empty = {0};
+void vector_descriptor_init(struct vector_top_vector_descriptor *descriptor) {
+  const struct vector_top_vector_descriptor empty = {0};
   *descriptor = empty;
   descriptor->magic = SNBZ_MAGIC;
   descriptor->version = SNBZ_DESCRIPTOR_VERSION;
-  descriptor->opcode = SNBZ_VECTOR_OPCODE;
+  descriptor->opcode = VECTOR_TOP_OPCODE_VECTOR;
 }
 
 /* The end of the job; `done` says whether it has one. */
@@ -174,7 +173,7 @@ static int write_operands(const struct vector_bus *bus, uint64_t memory) {
   return VECTOR_OK;
 }
 
-static void describe(struct snbz_vector_descriptor chain[2], uint64_t memory) {
+static void describe(struct vector_top_vector_descriptor chain[2], uint64_t memory) {
   for (int k = 0; k < 2; k++) {
     vector_descriptor_init(&chain[k]);
     chain[k].rows = ROWS;
@@ -185,7 +184,7 @@ static void describe(struct snbz_vector_descriptor chain[2], uint64_t memory) {
   }
   chain[0].next = memory + CHAIN + sizeof chain[0];
   chain[0].tag = 1;
-  chain[0].steps = SNBZ_VECTOR_STEP_SCALE | SNBZ_VECTOR_STEP_ADD | SNBZ_VECTOR_FORMAT_INT8;
+  chain[0].steps = STEP(SCALES_MASK) | STEP(ADD_MASK) | 1u << STEP(FORMAT_SHIFT);
   chain[0].scale = half_of(2);
   chain[0].quantizer = half_of(1);
   chain[0].addend_address = memory + ADDENDS;
@@ -194,7 +193,7 @@ static void describe(struct snbz_vector_descriptor chain[2], uint64_t memory) {
   chain[1].flags = SNBZ_FLAG_TAG | SNBZ_FLAG_INDEPENDENT;
   chain[1].tag = 0x600d7a61;
   chain[1].tag_address = memory + TAG;
-  chain[1].steps = SNBZ_VECTOR_FORMAT_INT4;
+  chain[1].steps = 2u << STEP(FORMAT_SHIFT);
   chain[1].quantizer = 0x3800; /* one half */
   chain[1].out_address = memory + OUT4;
 }
@@ -220,7 +219,7 @@ static int compare(const struct vector_bus *bus, uint64_t memory) {
 }
 
 static int good_run(const struct vector_bus *bus, uint64_t memory, uint32_t polls, struct vector_end *end) {
-  struct snbz_vector_descriptor chain[2];
+  struct vector_top_vector_descriptor chain[2];
   uint32_t tag = 0;
   describe(chain, memory);
   TRY(write_operands(bus, memory));
@@ -235,7 +234,7 @@ static int good_run(const struct vector_bus *bus, uint64_t memory, uint32_t poll
 
 /* The second descriptor has no columns: the first one is done, and the job ends there. */
 static int bad_run(const struct vector_bus *bus, uint64_t memory, uint32_t polls, struct vector_end *end) {
-  struct snbz_vector_descriptor chain[2];
+  struct vector_top_vector_descriptor chain[2];
   int result;
   describe(chain, memory);
   chain[1].columns = 0;

@@ -3,7 +3,7 @@
 #ifndef VECTOR_JOB_H
 #define VECTOR_JOB_H
 
-#include "snbz_descriptors.h"
+#include "vector_top.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,7 +49,7 @@ int vector_identify(const struct vector_bus *bus);
 int vector_configure(const struct vector_bus *bus, uint64_t base, uint64_t limit, uint32_t timeout);
 
 /* An empty descriptor: magic, version, opcode; all else 0. */
-void vector_descriptor_init(struct snbz_vector_descriptor *descriptor);
+void vector_descriptor_init(struct vector_top_vector_descriptor *descriptor);
 
 /* Starts the chain at `job`, waits for the interrupt if there is a way to, and reads STATUS up to `polls` times for its end. */
 int vector_run(const struct vector_bus *bus, uint64_t job, uint32_t polls, struct vector_end *end);

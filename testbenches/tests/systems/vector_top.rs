@@ -70,11 +70,11 @@ fn a_hundred_thousand_jobs() {
 #[ignore = "minutes: a model of the whole accelerator for each fault"]
 fn faults_are_found() {
     let faults = [
-        ("sizes are not checked", Fault::net("no_rows", "1'b0").module("vector_controller")),
-        ("columns are not checked", Fault::net("no_columns", "1'b0").module("vector_controller")),
-        ("what must be 0 is not checked", Fault::net("reserved", "1'b0").module("vector_controller")),
+        ("sizes are not checked", Fault::net("rows_is_out", "1'b0").module("vector_operation")),
+        ("columns are not checked", Fault::net("columns_is_out", "1'b0").module("vector_operation")),
+        ("what must be 0 is not checked", Fault::net("reserved_o", "1'b0").module("vector_operation")),
         ("the window is not checked", Fault::net("outside", "1'b0").module("operand_check")),
-        ("an error of the bus is forgotten", Fault::net("failed", "1'b0").module("vector_controller")),
+        ("an error of the bus is forgotten", Fault::net("dma_failed", "1'b0").module("operation_controller")),
         ("an overflow is forgotten", Fault::net("overflow", "1'b0").module("vector_engine")),
         ("an operation ends with its reads", Fault::net("all_over", "over[0]").module("command_list")),
         ("the lanes keep work after an abort", Fault::net("clear_i", "1'b0").module("row_packer")),

@@ -1,1 +1,0 @@
-../../../../sim/host/include/snbz_descriptors.h
