@@ -15,7 +15,7 @@ parameters! {
         /// Cores.
         cores: u32 = 2, in 1..=32, note "with all of their ports to memory at most 32", tag "n";
         /// Each of them.
-        core: TitanusCore = TitanusCore { links: 1 };
+        core: TitanusCore = TitanusCore { links: 1, ..TitanusCore::default() };
     }
     rules = |p, rules| {
         rules.demand(p.core.links == 1, "core.links", p.core.links, "1");
