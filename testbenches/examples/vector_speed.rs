@@ -21,7 +21,7 @@ const TO: u64 = 0x40_0000;
 fn main() -> Result<(), Box<dyn Error>> {
     let rows: u32 = std::env::args().nth(1).map_or(Ok(256), |a| a.parse())?;
     let block = VectorTop::default();
-    assert_eq!(block.axi.data_width, 128, "16 bytes a beat");
+    assert_eq!(block.bus.axi.data_width, 128, "16 bytes a beat");
     let model = Model::build(&Design::from(&hdl::lang::elaborate(&block)?), &BuildOptions::default())?;
     // Short alternating runs, the best of each: other load on the machine disturbs both alike.
     let (mut ours, mut constant) = (0.0_f64, 0.0_f64);

@@ -41,6 +41,7 @@ fn manifest(modules: Vec<ManifestModule>) -> Manifest {
         clock: None,
         reset: None,
         timing: hdl::lang::Timing::new(),
+        operations: Vec::new(),
         registers: None,
         ports: vec![],
         modules,

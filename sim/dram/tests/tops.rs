@@ -9,9 +9,9 @@ use dram::{Dram, Kind, Served};
 use golden::common::shell::job_controller::Limits;
 use golden::systems::cycles::{Spent, Turns};
 use golden::systems::memory::{Memory, SparseMemory};
-use hdl::accelerators::vector::VectorTop;
 use hdl::accelerators::top::TopParameters;
 use hdl::accelerators::vector::VectorParameters;
+use hdl::accelerators::vector::VectorTop;
 use hdl::blocks::common::AxiSpec;
 use hdl::lang::CatalogBlock;
 use host::kllm::Bits;
@@ -104,10 +104,18 @@ fn limits(max_descriptors: u32) -> Limits {
 #[test]
 fn vector_rows() {
     let axi = |data_width| AxiSpec { address_width: 40, data_width, id_width: 1 };
-    let narrow = VectorTop { bus: TopParameters { axi: axi(128), ..TopParameters::default()}, vector: VectorParameters { max_beats: 64, ..VectorParameters::default()}, ..VectorTop::default() };
+    let narrow = VectorTop {
+        bus: TopParameters { axi: axi(128), ..TopParameters::default() },
+        vector: VectorParameters { max_beats: 64, ..VectorParameters::default() },
+        ..VectorTop::default()
+    };
     rows("`vector_top`, 16 bytes, in the same banks", &narrow, 0, [0.9..=1.2, 0.9..=1.6]);
     rows("`vector_top`, 16 bytes, apart", &narrow, APART, [0.9..=1.2, 0.9..=1.2]);
-    let wide = VectorTop { bus: TopParameters { axi: axi(256), ports: 3, ..TopParameters::default()}, vector: VectorParameters { max_beats: 32, ..VectorParameters::default()}, ..VectorTop::default() };
+    let wide = VectorTop {
+        bus: TopParameters { axi: axi(256), ports: 3, ..TopParameters::default() },
+        vector: VectorParameters { max_beats: 32, ..VectorParameters::default() },
+        ..VectorTop::default()
+    };
     rows("`vector_top`, 3 ports of 32 bytes, in the same banks", &wide, 0, [0.9..=3.6, 0.9..=1.4]);
     rows("`vector_top`, 3 ports of 32 bytes, apart", &wide, APART, [0.9..=1.15, 0.9..=1.05]);
 }
