@@ -160,8 +160,7 @@ impl Descriptor {
         if range.contains(&value) {
             return Ok(());
         }
-        let expected = format!("{} to {}", range.start(), range.end());
-        Err(Refusal::new(ErrorCode::Size, field.name, value.to_string(), expected))
+        Err(self.wrong_size(field, format!("{} to {}", range.start(), range.end())))
     }
 
     /// Checks that everything is 0 that must be, by the table of an operation; `built` says which parts the device has.
@@ -170,6 +169,22 @@ impl Descriptor {
     /// The first field or bit that is not.
     pub fn check_reserved(&self, fields: &[Field], built: &dyn Fn(&str) -> bool) -> Result<(), Refusal> {
         check_reserved(&self.bytes, fields, built)
+    }
+
+    /// A descriptor with an opcode and these fields, and 0 in all others, if `check` finds nothing wrong.
+    pub(crate) fn checked(
+        opcode: u8,
+        fields: &[(Field, u64)],
+        check: impl FnOnce(&Self) -> Result<(), Refusal>,
+    ) -> Result<Self, Refusal> {
+        let new = Self::of(opcode, fields);
+        check(&new)?;
+        Ok(new)
+    }
+
+    /// A refusal because of a size.
+    pub(crate) fn wrong_size(&self, field: Field, expected: impl Into<String>) -> Refusal {
+        Refusal::new(ErrorCode::Size, field.name, self.get(field).to_string(), expected)
     }
 
     /// A refusal with `code` because of a field's value.
