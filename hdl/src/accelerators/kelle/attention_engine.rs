@@ -69,7 +69,7 @@ parameters! {
 }
 
 impl AttentionEngine {
-    /// Its operations, also those of parts that were left out: software has the same tables for every build.
+    /// Its operations, also where a build lacks the part for one: software has the same tables for every build.
     #[must_use]
     pub fn operations(&self) -> Vec<Opcode> {
         let mut save = self.save_operation().layout();
