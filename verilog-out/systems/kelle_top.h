@@ -680,7 +680,7 @@ _Static_assert(offsetof(struct kelle_top_refresh_descriptor, reserved_52) == 52,
 _Static_assert(sizeof(struct kelle_top_refresh_descriptor) == 128, "kelle_top_refresh_descriptor");
 #endif
 
-/* Writes cached tokens to memory. */
+/* Writes cached tokens to memory. Only in builds that save. */
 #define KELLE_TOP_OPCODE_SAVE 6u
 struct kelle_top_save_descriptor {
   /* The bytes SNBZ. */
@@ -735,5 +735,50 @@ _Static_assert(offsetof(struct kelle_top_save_descriptor, reserved_52) == 52, "r
 _Static_assert(offsetof(struct kelle_top_save_descriptor, out_address) == 56, "out_address");
 _Static_assert(offsetof(struct kelle_top_save_descriptor, reserved_64) == 64, "reserved_64");
 _Static_assert(sizeof(struct kelle_top_save_descriptor) == 128, "kelle_top_save_descriptor");
+#endif
+
+/* Gives a token a slot: its key and value are recomputed instead of cached. Only in builds with recomputation. */
+#define KELLE_TOP_OPCODE_RECOMPUTE 8u
+struct kelle_top_recompute_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* The head of the token. */
+  uint32_t head;
+  /* The position of the token; the oldest token has position 0. The head must have it. */
+  uint32_t position;
+  /* The slot of the token from now on. */
+  uint32_t slot;
+  /* 0. */
+  uint8_t reserved_44[84];
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct kelle_top_recompute_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct kelle_top_recompute_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct kelle_top_recompute_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct kelle_top_recompute_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct kelle_top_recompute_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct kelle_top_recompute_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct kelle_top_recompute_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct kelle_top_recompute_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct kelle_top_recompute_descriptor, head) == 32, "head");
+_Static_assert(offsetof(struct kelle_top_recompute_descriptor, position) == 36, "position");
+_Static_assert(offsetof(struct kelle_top_recompute_descriptor, slot) == 40, "slot");
+_Static_assert(offsetof(struct kelle_top_recompute_descriptor, reserved_44) == 44, "reserved_44");
+_Static_assert(sizeof(struct kelle_top_recompute_descriptor) == 128, "kelle_top_recompute_descriptor");
 #endif
 #endif

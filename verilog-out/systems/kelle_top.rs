@@ -402,7 +402,7 @@ pub mod operations {
         pub const FIELDS: &[Field] = &[THRESHOLD, HIGH_MSB, HIGH_LSB, LOW_MSB, LOW_LSB];
     }
 
-    /// Writes cached tokens to memory.
+    /// Writes cached tokens to memory. Only in builds that save.
     pub mod save {
         use senbazuru_host::layout::{Condition, Field};
 
@@ -422,5 +422,21 @@ pub mod operations {
         pub const OUT_ADDRESS: Field = Field::new("out_address", 56, 0, 64, Condition::Always);
         /// All fields that follow the header, in order. Bits that no field has are 0.
         pub const FIELDS: &[Field] = &[HEAD, FIRST, TOKENS, ELEMENTS, OUT_STRIDE, OUT_ADDRESS];
+    }
+
+    /// Gives a token a slot: its key and value are recomputed instead of cached. Only in builds with recomputation.
+    pub mod recompute {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 8;
+        /// The head of the token. Right values of this build: 0 to 2.
+        pub const HEAD: Field = Field::new("head", 32, 0, 32, Condition::Always);
+        /// The position of the token; the oldest token has position 0. The head must have it. Right values of this build: 0 to 63.
+        pub const POSITION: Field = Field::new("position", 36, 0, 32, Condition::Always);
+        /// The slot of the token from now on. Right values of this build: 0 to 0.
+        pub const SLOT: Field = Field::new("slot", 40, 0, 32, Condition::Always);
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[HEAD, POSITION, SLOT];
     }
 }

@@ -732,4 +732,58 @@ _Static_assert(offsetof(struct titanus_core_restore_descriptor, value_area) == 8
 _Static_assert(offsetof(struct titanus_core_restore_descriptor, reserved_96) == 96, "reserved_96");
 _Static_assert(sizeof(struct titanus_core_restore_descriptor) == 128, "titanus_core_restore_descriptor");
 #endif
+
+/* Takes tokens of the accelerator before this one, and gives tokens to the next one. Only in builds with links. */
+#define TITANUS_CORE_OPCODE_LINK 6u
+/* The last token that is taken is marked as last; no other token that is taken is. Only with: awaited. */
+#define TITANUS_CORE_LINK_OPTIONS_LAST_AWAITED_SHIFT 0
+#define TITANUS_CORE_LINK_OPTIONS_LAST_AWAITED_MASK 0x00000001u
+/* The last token that is given is marked as last. Only with: given. */
+#define TITANUS_CORE_LINK_OPTIONS_LAST_GIVEN_SHIFT 1
+#define TITANUS_CORE_LINK_OPTIONS_LAST_GIVEN_MASK 0x00000002u
+struct titanus_core_link_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* Tokens to take. */
+  uint32_t awaited;
+  /* Tokens to give afterwards; not both 0. */
+  uint32_t given;
+  /* Most cycles to wait for each token; 0 for as many as TIMEOUT says. */
+  uint32_t patience;
+  /* Which tokens are last ones. */
+  uint32_t options;
+  /* 0. */
+  uint8_t reserved_48[80];
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct titanus_core_link_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct titanus_core_link_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct titanus_core_link_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct titanus_core_link_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct titanus_core_link_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct titanus_core_link_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct titanus_core_link_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct titanus_core_link_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct titanus_core_link_descriptor, awaited) == 32, "awaited");
+_Static_assert(offsetof(struct titanus_core_link_descriptor, given) == 36, "given");
+_Static_assert(offsetof(struct titanus_core_link_descriptor, patience) == 40, "patience");
+_Static_assert(offsetof(struct titanus_core_link_descriptor, options) == 44, "options");
+_Static_assert(offsetof(struct titanus_core_link_descriptor, reserved_48) == 48, "reserved_48");
+_Static_assert(sizeof(struct titanus_core_link_descriptor) == 128, "titanus_core_link_descriptor");
+#endif
 #endif

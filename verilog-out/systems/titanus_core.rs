@@ -417,4 +417,24 @@ pub mod operations {
         /// All fields that follow the header, in order. Bits that no field has are 0.
         pub const FIELDS: &[Field] = &[TOKENS, CHANNELS, ROWS, LINES, KEY_STRIDE, VALUE_STRIDE, KEY_ADDRESS, VALUE_ADDRESS, KEY_AREA, VALUE_AREA];
     }
+
+    /// Takes tokens of the accelerator before this one, and gives tokens to the next one. Only in builds with links.
+    pub mod link {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 6;
+        /// Tokens to take. Right values of this build: 0 to 65535.
+        pub const AWAITED: Field = Field::new("awaited", 32, 0, 32, Condition::Always);
+        /// Tokens to give afterwards; not both 0. Right values of this build: 0 to 65535.
+        pub const GIVEN: Field = Field::new("given", 36, 0, 32, Condition::Always);
+        /// Most cycles to wait for each token; 0 for as many as TIMEOUT says. Right values of this build: 0 to 4294967295.
+        pub const PATIENCE: Field = Field::new("patience", 40, 0, 32, Condition::Always);
+        /// The last token that is taken is marked as last; no other token that is taken is.
+        pub const LAST_AWAITED: Field = Field::new("last_awaited", 44, 0, 1, Condition::Set("awaited"));
+        /// The last token that is given is marked as last.
+        pub const LAST_GIVEN: Field = Field::new("last_given", 44, 1, 1, Condition::Set("given"));
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[AWAITED, GIVEN, PATIENCE, LAST_AWAITED, LAST_GIVEN];
+    }
 }

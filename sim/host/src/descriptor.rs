@@ -48,17 +48,6 @@ impl Descriptor {
         new
     }
 
-    /// A descriptor with an opcode and these fields, and 0 in all others.
-    ///
-    /// # Panics
-    /// A value does not fit into its field.
-    #[must_use]
-    pub fn of(opcode: u8, fields: &[(Field, u64)]) -> Self {
-        let mut new = Self::new(opcode);
-        fields.iter().for_each(|(field, value)| new.set(*field, *value));
-        new
-    }
-
     /// A descriptor from memory, right or not.
     #[must_use]
     pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
@@ -160,8 +149,7 @@ impl Descriptor {
         if range.contains(&value) {
             return Ok(());
         }
-        let expected = format!("{} to {}", range.start(), range.end());
-        Err(Refusal::new(ErrorCode::Size, field.name, value.to_string(), expected))
+        Err(self.wrong_size(field, format!("{} to {}", range.start(), range.end())))
     }
 
     /// Checks that everything is 0 that must be, by the table of an operation; `built` says which parts the device has.
@@ -172,17 +160,26 @@ impl Descriptor {
         check_reserved(&self.bytes, fields, built)
     }
 
+    /// A descriptor with an opcode and these fields, and 0 in all others, if `check` finds nothing wrong.
+    pub(crate) fn checked(
+        opcode: u8,
+        fields: &[(Field, u64)],
+        check: impl FnOnce(&Self) -> Result<(), Refusal>,
+    ) -> Result<Self, Refusal> {
+        let mut new = Self::new(opcode);
+        fields.iter().for_each(|(field, value)| new.set(*field, *value));
+        check(&new)?;
+        Ok(new)
+    }
+
+    /// A refusal because of a size.
+    pub(crate) fn wrong_size(&self, field: Field, expected: impl Into<String>) -> Refusal {
+        Refusal::new(ErrorCode::Size, field.name, self.get(field).to_string(), expected)
+    }
+
     /// A refusal with `code` because of a field's value.
     pub(crate) fn refusal(&self, code: ErrorCode, field: Field, expected: impl Into<String>) -> Refusal {
         Refusal::new(code, field.name, format!("{:#x}", self.get(field)), expected)
-    }
-
-    /// Checks that fields are 0.
-    pub(crate) fn check_zeros(&self, fields: &[Field]) -> Result<(), Refusal> {
-        match fields.iter().find(|field| self.get(**field) != 0) {
-            None => Ok(()),
-            Some(field) => Err(self.refusal(ErrorCode::Reserved, *field, "0x0")),
-        }
     }
 
     /// Checks the place of a descriptor as the hardware does.

@@ -4,7 +4,6 @@
 mod caps;
 mod check;
 mod job;
-pub mod layout;
 mod panels;
 /// Registers, the shell's included. The file is generated from the default configuration, and a test of the generator
 /// compares it with the hardware. Registers that show parameters have the values of that configuration.
@@ -17,6 +16,7 @@ pub use job::{
     AttentionJob, ClearJob, Intervals, LinearJob, Policy, Quantizers, RecomputeJob, RefreshJob, Rows, SaveJob,
 };
 pub use panels::Panels;
+pub use registers::operations;
 
 #[cfg(test)]
 mod tests {

@@ -145,19 +145,6 @@ pub fn check_reserved(descriptor: &[u8], fields: &[Field], built: &dyn Fn(&str) 
     Ok(())
 }
 
-/// What an accelerator does with a descriptor.
-#[derive(Clone, Copy, Debug)]
-pub struct Operation {
-    /// Its name in C.
-    pub name: &'static str,
-    /// Its opcode.
-    pub opcode: u8,
-    /// Its meaning.
-    pub meaning: &'static str,
-    /// The fields that follow the header, in order.
-    pub fields: &'static [Field],
-}
-
 /// Fields of whole bytes as constants, and all of them as a list.
 macro_rules! fields {
     ($(#[$all_meta:meta])* $all:ident: $($(#[doc = $meaning:literal])+ $name:ident, $text:literal, $bytes:literal at $byte:literal;)*) => {
@@ -167,7 +154,6 @@ macro_rules! fields {
         $(#[$all_meta])* pub const $all: &[$crate::layout::Field] = &[$($name),*];
     };
 }
-pub(crate) use fields;
 
 /// The header of every descriptor.
 pub mod header {

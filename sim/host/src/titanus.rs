@@ -7,7 +7,6 @@ mod caps;
 mod check;
 mod held;
 mod job;
-pub mod layout;
 /// Registers, the shell's included. The file is generated from the default configuration, and a test of the generator
 /// compares it with the hardware. Registers that show parameters have the values of that configuration.
 #[path = "generated/titanus_core.rs"]
@@ -17,3 +16,4 @@ pub use caps::{Caps, Counts, Damage, Overflow};
 pub use check::check;
 pub use held::Held;
 pub use job::{AppendJob, Constant, LinkJob, LoadJob, Matrix, ProductJob, RestoreJob, constants};
+pub use registers::operations;

@@ -13,7 +13,7 @@ pub mod timing;
 use golden::common::float::Function;
 use golden::systems::kelle_top::Shape;
 use golden::systems::vector_top;
-use host::kelle::{Caps, layout};
+use host::kelle::{Caps, operations};
 use host::vector::{self, Units};
 
 pub use bench::{bench, golden_of};
@@ -30,7 +30,7 @@ pub fn caps_of(shape: &Shape) -> Caps {
         Function::Sigmoid => 4,
     };
     let vector = vector::Caps {
-        opcode: layout::VECTOR_VALUE,
+        opcode: operations::vector::OPCODE,
         lanes: shape.vector.lanes,
         max_beats: shape.vector.max_beats,
         function,

@@ -13,7 +13,7 @@ use golden::systems::titanus_core::{Report, Shape, TitanusCore as Golden, Traffi
 use hdl::accelerators::titanus::TitanusCore;
 use hdl::accelerators::vector::VectorParameters;
 use hdl::blocks::common::AxiSpec;
-use host::titanus::{Caps, layout};
+use host::titanus::{Caps, operations};
 use host::{Window, vector};
 
 use super::chain_builder::Job;
@@ -187,7 +187,7 @@ pub fn caps_of(golden: &Golden) -> Caps {
         buffer: shape.buffer,
         links: shape.links,
         vector: vector::Caps {
-            opcode: layout::VECTOR_VALUE,
+            opcode: operations::vector::OPCODE,
             lanes: shape.vector.lanes,
             max_beats: shape.vector.max_beats,
             function: 2,

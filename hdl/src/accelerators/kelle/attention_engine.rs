@@ -69,18 +69,21 @@ parameters! {
 }
 
 impl AttentionEngine {
-    /// Its operations.
+    /// Its operations, also where a build lacks the part for one: software has the same tables for every build.
     #[must_use]
     pub fn operations(&self) -> Vec<Opcode> {
-        let of = |name: &str, number, layout| Opcode { name: name.into(), number, layout };
-        let mut all = vec![
-            of("attention", opcode::ATTENTION, self.attention().layout()),
-            of("clear", opcode::CLEAR, self.clear().layout()),
-            of("refresh", opcode::REFRESH, self.refresh().layout()),
+        let mut save = self.save_operation().layout();
+        save.meaning += " Only in builds that save.";
+        let mut recompute = self.recompute_operation().layout();
+        recompute.meaning += " Only in builds with recomputation.";
+        let all = [
+            ("attention", opcode::ATTENTION, self.attention().layout()),
+            ("clear", opcode::CLEAR, self.clear().layout()),
+            ("refresh", opcode::REFRESH, self.refresh().layout()),
+            ("save", opcode::SAVE, save),
+            ("recompute", opcode::RECOMPUTE, recompute),
         ];
-        all.extend(self.save().map(|save| of("save", opcode::SAVE, save.layout())));
-        all.extend(self.recompute().map(|recompute| of("recompute", opcode::RECOMPUTE, recompute.layout())));
-        all
+        all.map(|(name, number, layout)| Opcode { name: name.into(), number, layout }).into()
     }
 
     fn attention(&self) -> AttentionOperation {
@@ -98,13 +101,22 @@ impl AttentionEngine {
     }
 
     fn save(&self) -> Option<SaveOperation> {
-        let AttentionSpec { heads, slots, width, save, .. } = self.spec;
-        save.then_some(SaveOperation { heads, slots, width })
+        self.spec.save.then(|| self.save_operation())
+    }
+
+    fn save_operation(&self) -> SaveOperation {
+        let AttentionSpec { heads, slots, width, .. } = self.spec;
+        SaveOperation { heads, slots, width }
     }
 
     fn recompute(&self) -> Option<RecomputeOperation> {
+        (self.spec.recompute > 0).then(|| self.recompute_operation())
+    }
+
+    /// With a slot at least: a build without recomputation shows its table, too.
+    fn recompute_operation(&self) -> RecomputeOperation {
         let AttentionSpec { heads, slots, recompute, .. } = self.spec;
-        (recompute > 0).then_some(RecomputeOperation { heads, slots, recompute })
+        RecomputeOperation { heads, slots, recompute: recompute.max(1) }
     }
 
     fn controller(&self) -> OperationController {

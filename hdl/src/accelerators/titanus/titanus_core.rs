@@ -96,19 +96,24 @@ impl Accelerator for TitanusCore {
         TitanusCaps { spec: self.spec.clone(), vector: self.vector().caps(VECTOR_CAPS) }
     }
 
+    /// All operations, also where a build has no links: software has the same tables for every build.
     fn operations(&self) -> Vec<Opcode> {
         let (linear, cache) = (self.linear(), self.cache());
-        let mut all = vec![
-            (LOAD, "load", linear.load().layout()),
-            (MULTIPLY, "multiply", linear.multiply().layout()),
-            (VECTOR, "vector", self.vector().operation().layout()),
-            (APPEND, "append", cache.append().layout()),
-            (RESTORE, "restore", cache.restore().layout()),
+        let mut link = Self::job_link().fields().layout();
+        link.meaning += " Only in builds with links.";
+        let all = [
+            ("load", LOAD, linear.load().layout()),
+            ("multiply", MULTIPLY, linear.multiply().layout()),
+            ("vector", VECTOR, self.vector().operation().layout()),
+            ("append", APPEND, cache.append().layout()),
+            ("restore", RESTORE, cache.restore().layout()),
+            ("link", LINK, link),
         ];
-        if self.is_linked() {
-            all.push((LINK, "link", Self::job_link().fields().layout()));
-        }
-        all.into_iter().map(|(number, name, layout)| Opcode { name: name.into(), number, layout }).collect()
+        all.map(|(name, number, layout)| Opcode { name: name.into(), number, layout }).into()
+    }
+
+    fn opcodes(&self) -> u32 {
+        if self.is_linked() { LINK } else { RESTORE }
     }
 }
 

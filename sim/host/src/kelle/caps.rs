@@ -1,6 +1,7 @@
 //! How a `kelle_top` was built, and what it counts.
 
-use super::{layout, registers};
+use super::{operations, registers};
+use crate::device::field;
 use crate::vector;
 use crate::{Bus, Device, DeviceError};
 
@@ -38,7 +39,7 @@ pub struct Caps {
     /// Tokens of a head that may be recomputed instead of cached, at most.
     pub recompute: u32,
     /// Its vector unit: what [`VectorJob::build`](vector::VectorJob::build) takes, with opcode
-    /// [`VECTOR_VALUE`](super::layout::VECTOR_VALUE).
+    /// [`vector::OPCODE`](super::operations::vector::OPCODE).
     pub vector: vector::Caps,
 }
 
@@ -50,17 +51,9 @@ impl Caps {
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
         use registers as r;
         device.identify_as(r::VERSION_ACCELERATOR_VALUE)?;
-        let field = |word: u32, mask: u32| (word & mask) >> mask.trailing_zeros();
         let (array, linear, cache) = (device.read(r::CAPS)?, device.read(r::LINEAR)?, device.read(r::HEADS)?);
         let (attention, scores) = (device.read(r::VECTORS)?, device.read(r::SCORES)?);
-        let (unit, function) = (device.read(r::VECTOR_CAPS)?, device.read(r::FUNCTION)?);
-        let vector = vector::Caps {
-            opcode: layout::VECTOR_VALUE,
-            lanes: field(unit, r::VECTOR_CAPS_LANES),
-            max_beats: field(unit, r::VECTOR_CAPS_MAX_BEATS),
-            function: function & r::FUNCTION_FUNCTION,
-            units: vector::Units::of(function),
-        };
+        let vector = [device.read(r::VECTOR_CAPS)?, device.read(r::FUNCTION)?];
         Ok(Self {
             rows: field(array, r::CAPS_ROWS),
             columns: field(array, r::CAPS_COLUMNS),
@@ -77,13 +70,13 @@ impl Caps {
             save: scores & r::SCORES_SAVE != 0,
             recompute: field(scores, r::SCORES_RECOMPUTE),
             cache_rows: device.read(r::CACHE_ROWS)?,
-            vector,
+            vector: vector::Caps::of(operations::vector::OPCODE, vector),
         })
     }
 
     /// Largest opcode.
     pub(super) fn opcodes(&self) -> u8 {
-        if self.recompute > 0 { layout::RECOMPUTE_VALUE } else { layout::SAVE_VALUE }
+        if self.recompute > 0 { operations::recompute::OPCODE } else { operations::save::OPCODE }
     }
 
     /// Columns of a panel of weights.

@@ -1,6 +1,6 @@
 //! Builders of jobs, with a method for each choice. A value that no field can hold cannot be expressed.
 
-use super::layout::{self as l, attention, clear, linear, recompute, refresh, save};
+use super::operations::{attention, clear, linear, recompute, refresh, save};
 use super::{Caps, check};
 use crate::vector::Operand;
 use crate::{Descriptor, ErrorCode, Refusal, Window};
@@ -45,12 +45,11 @@ impl LinearJob {
     pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
         use linear as f;
         let [rows, columns, channels] = self.size;
-        let mut d = Descriptor::new(l::LINEAR_VALUE);
-        for (field, value) in [
+        let fields = [
             (f::ROWS, rows.into()),
             (f::COLUMNS, columns.into()),
             (f::CHANNELS, channels.into()),
-            (f::OPTIONS, u64::from(self.exact) << l::EXACT_BIT),
+            (f::EXACT, self.exact.into()),
             (f::QUANTIZER, self.quantizer.to_bits().into()),
             (f::X_STRIDE, self.x.stride.into()),
             (f::PANEL_STRIDE, self.panels.stride.into()),
@@ -59,11 +58,8 @@ impl LinearJob {
             (f::PANEL_ADDRESS, self.panels.address),
             (f::CONSTANTS_ADDRESS, self.constants),
             (f::OUT_ADDRESS, self.out.address),
-        ] {
-            d.set(field, value);
-        }
-        check(&d, caps, window)?;
-        Ok(d)
+        ];
+        Descriptor::checked(f::OPCODE, &fields, |d| check(d, caps, window))
     }
 }
 
@@ -204,13 +200,14 @@ impl AttentionJob {
         use attention as f;
         let Policy { budget, sink, window: recent, shift } = self.policy;
         let float = |value: f32| u64::from(value.to_bits());
-        let mut d = Descriptor::new(l::ATTENTION_VALUE);
-        for (field, value) in [
+        let Rows { queries, keys, values, out } = self.rows;
+        let fields = [
             (f::HEAD, self.head.into()),
             (f::TOKENS, self.tokens.into()),
             (f::GROUP, self.size.0.into()),
             (f::ELEMENTS, self.size.1.into()),
-            (f::OPTIONS, u64::from(self.exact) << l::EXACT_BIT | u64::from(self.late) << l::LATE_BIT),
+            (f::LATE, self.late.into()),
+            (f::EXACT, self.exact.into()),
             (f::BUDGET, budget.into()),
             (f::SINK, sink.into()),
             (f::WINDOW, recent.into()),
@@ -221,20 +218,16 @@ impl AttentionJob {
             (f::VALUE_QUANTIZER, float(self.quantizers.values)),
             (f::SCORE_SCALE, float(self.scales[0])),
             (f::RESULT_SCALE, float(self.scales[1])),
-        ] {
-            d.set(field, value);
-        }
-        for (operand, address, stride) in [
-            (self.rows.queries, f::QUERY_ADDRESS, f::QUERY_STRIDE),
-            (self.rows.keys, f::KEY_ADDRESS, f::KEY_STRIDE),
-            (self.rows.values, f::VALUE_ADDRESS, f::VALUE_STRIDE),
-            (self.rows.out, f::OUT_ADDRESS, f::OUT_STRIDE),
-        ] {
-            d.set(address, operand.address);
-            d.set(stride, operand.stride.into());
-        }
-        check(&d, caps, window)?;
-        Ok(d)
+            (f::QUERY_STRIDE, queries.stride.into()),
+            (f::KEY_STRIDE, keys.stride.into()),
+            (f::VALUE_STRIDE, values.stride.into()),
+            (f::OUT_STRIDE, out.stride.into()),
+            (f::QUERY_ADDRESS, queries.address),
+            (f::KEY_ADDRESS, keys.address),
+            (f::VALUE_ADDRESS, values.address),
+            (f::OUT_ADDRESS, out.address),
+        ];
+        Descriptor::checked(f::OPCODE, &fields, |d| check(d, caps, window))
     }
 
     /// The descriptors of a prompt that enters an empty head. The head keeps all tokens until the last one is there,
@@ -279,11 +272,8 @@ impl ClearJob {
     /// # Errors
     /// The hardware would refuse it: which field is wrong, and what would be right.
     pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
-        let mut d = Descriptor::new(l::CLEAR_VALUE);
-        d.set(clear::FIRST, self.first.into());
-        d.set(clear::HEADS, self.heads.into());
-        check(&d, caps, window)?;
-        Ok(d)
+        let fields = [(clear::FIRST, self.first.into()), (clear::HEADS, self.heads.into())];
+        Descriptor::checked(clear::OPCODE, &fields, |d| check(d, caps, window))
     }
 }
 
@@ -323,18 +313,14 @@ impl RefreshJob {
     /// # Errors
     /// The hardware would refuse it: which field is wrong, and what would be right.
     pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
-        let mut d = Descriptor::new(l::REFRESH_VALUE);
-        for (field, value) in [
-            (refresh::THRESHOLD, self.threshold),
-            (refresh::HIGH_MSB, self.high.msb),
-            (refresh::HIGH_LSB, self.high.lsb),
-            (refresh::LOW_MSB, self.low.msb),
-            (refresh::LOW_LSB, self.low.lsb),
-        ] {
-            d.set(field, value.into());
-        }
-        check(&d, caps, window)?;
-        Ok(d)
+        let fields = [
+            (refresh::THRESHOLD, self.threshold.into()),
+            (refresh::HIGH_MSB, self.high.msb.into()),
+            (refresh::HIGH_LSB, self.high.lsb.into()),
+            (refresh::LOW_MSB, self.low.msb.into()),
+            (refresh::LOW_LSB, self.low.lsb.into()),
+        ];
+        Descriptor::checked(refresh::OPCODE, &fields, |d| check(d, caps, window))
     }
 }
 
@@ -357,12 +343,12 @@ impl RecomputeJob {
     /// # Errors
     /// The hardware would refuse it: which field is wrong, and what would be right.
     pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
-        let mut d = Descriptor::new(l::RECOMPUTE_VALUE);
-        d.set(recompute::HEAD, self.head.into());
-        d.set(recompute::POSITION, self.position.into());
-        d.set(recompute::SLOT, self.slot.into());
-        check(&d, caps, window)?;
-        Ok(d)
+        let fields = [
+            (recompute::HEAD, self.head.into()),
+            (recompute::POSITION, self.position.into()),
+            (recompute::SLOT, self.slot.into()),
+        ];
+        Descriptor::checked(recompute::OPCODE, &fields, |d| check(d, caps, window))
     }
 }
 
@@ -387,18 +373,14 @@ impl SaveJob {
     /// # Errors
     /// The hardware would refuse it: which field is wrong, and what would be right.
     pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
-        let mut d = Descriptor::new(l::SAVE_VALUE);
-        for (field, value) in [
-            (save::HEAD, self.head),
-            (save::FIRST, self.first),
-            (save::TOKENS, self.tokens),
-            (save::ELEMENTS, self.elements),
-            (save::OUT_STRIDE, self.out.stride),
-        ] {
-            d.set(field, value.into());
-        }
-        d.set(save::OUT_ADDRESS, self.out.address);
-        check(&d, caps, window)?;
-        Ok(d)
+        let fields = [
+            (save::HEAD, self.head.into()),
+            (save::FIRST, self.first.into()),
+            (save::TOKENS, self.tokens.into()),
+            (save::ELEMENTS, self.elements.into()),
+            (save::OUT_STRIDE, self.out.stride.into()),
+            (save::OUT_ADDRESS, self.out.address),
+        ];
+        Descriptor::checked(save::OPCODE, &fields, |d| check(d, caps, window))
     }
 }

@@ -88,9 +88,9 @@ impl MatMulJob {
             (matmul::ADDEND_STRIDE, addends.stride.into()),
             (matmul::OUTLIERS, outliers.into()),
         ];
-        let d = Descriptor::of(if self.integers { scores::OPCODE } else { matmul::OPCODE }, &fields);
-        check(&d, caps, window)?;
-        Ok(d)
+        Descriptor::checked(if self.integers { scores::OPCODE } else { matmul::OPCODE }, &fields, |d| {
+            check(d, caps, window)
+        })
     }
 }
 
@@ -147,9 +147,7 @@ impl QuantizeJob {
             (quantize::CODEBOOK_ADDRESS, self.codebook),
             (quantize::OUT_ADDRESS, self.out.address),
         ];
-        let d = Descriptor::of(quantize::OPCODE, &fields);
-        check(&d, caps, window)?;
-        Ok(d)
+        Descriptor::checked(quantize::OPCODE, &fields, |d| check(d, caps, window))
     }
 }
 
@@ -213,8 +211,6 @@ impl AppendJob {
             (append::PANEL_ADDRESS, step(self.panels.address, self.panels.stride.into())),
             (append::SCALES_ADDRESS, step(self.scales, Codebook::RECORD_BYTES * in_panel as u64)),
         ];
-        let d = Descriptor::of(append::OPCODE, &fields);
-        check(&d, caps, window)?;
-        Ok(d)
+        Descriptor::checked(append::OPCODE, &fields, |d| check(d, caps, window))
     }
 }

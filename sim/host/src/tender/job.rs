@@ -106,9 +106,7 @@ impl MatMulJob {
             (matmul::OUT_ADDRESS, self.out.address),
             (matmul::OUT_STRIDE, self.out.stride.into()),
         ];
-        let d = Descriptor::of(matmul::OPCODE, &fields);
-        check(&d, caps, window)?;
-        Ok(d)
+        Descriptor::checked(matmul::OPCODE, &fields, |d| check(d, caps, window))
     }
 }
 
@@ -170,8 +168,6 @@ impl PackJob {
             (pack::OUT_ADDRESS, self.out.address),
             (pack::OUT_STRIDE, self.out.stride.into()),
         ];
-        let d = Descriptor::of(pack::OPCODE, &fields);
-        check(&d, caps, window)?;
-        Ok(d)
+        Descriptor::checked(pack::OPCODE, &fields, |d| check(d, caps, window))
     }
 }

@@ -1,8 +1,12 @@
 //! How a `titanus_core` was built, what it counts, and what it found damaged.
 
-use super::{layout, registers as r};
+use super::{operations, registers as r};
+use crate::device::field;
 use crate::vector;
 use crate::{Bus, Device, DeviceError};
+
+/// Bytes of a line of an area.
+pub(super) const LINE_BYTES: u64 = 64;
 
 /// Parameters of the build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,12 +34,8 @@ pub struct Caps {
     /// The core has links to the core before and to the next core.
     pub links: bool,
     /// Its vector unit: what [`VectorJob::build`](vector::VectorJob::build) takes, with opcode
-    /// [`VECTOR_VALUE`](layout::VECTOR_VALUE).
+    /// [`vector::OPCODE`](operations::vector::OPCODE).
     pub vector: vector::Caps,
-}
-
-fn field(word: u32, mask: u32) -> u32 {
-    (word & mask) >> mask.trailing_zeros()
 }
 
 impl Caps {
@@ -47,14 +47,7 @@ impl Caps {
         device.identify_as(r::VERSION_ACCELERATOR_VALUE)?;
         let (store, cells) = (device.read(r::CAPS_STORE)?, device.read(r::CAPS_MACRO)?);
         let (cache, context) = (device.read(r::CAPS_CACHE)?, device.read(r::CAPS_CONTEXT)?);
-        let (unit, function) = (device.read(r::VECTOR_CAPS)?, device.read(r::FUNCTION)?);
-        let vector = vector::Caps {
-            opcode: layout::VECTOR_VALUE,
-            lanes: field(unit, r::VECTOR_CAPS_LANES),
-            max_beats: field(unit, r::VECTOR_CAPS_MAX_BEATS),
-            function: function & r::FUNCTION_FUNCTION,
-            units: vector::Units::of(function),
-        };
+        let vector = [device.read(r::VECTOR_CAPS)?, device.read(r::FUNCTION)?];
         Ok(Self {
             rows: field(store, r::CAPS_STORE_ROWS),
             columns: field(store, r::CAPS_STORE_COLUMNS),
@@ -67,7 +60,7 @@ impl Caps {
             context: field(context, r::CAPS_CONTEXT_TOKENS),
             buffer: field(context, r::CAPS_CONTEXT_BUFFER),
             links: device.read(r::LINK)? & r::LINK_LINKED != 0,
-            vector,
+            vector: vector::Caps::of(operations::vector::OPCODE, vector),
         })
     }
 
@@ -87,7 +80,7 @@ impl Caps {
         let levels = u64::from(self.levels).min(tokens + 1);
         let opening = tokens.min(lanes * levels);
         let tile = tokens * token + (2 + lanes) + opening * lanes + 18 * lanes * levels;
-        (16 + tiles * tile).div_ceil(8 * layout::LINE_BYTES)
+        (16 + tiles * tile).div_ceil(8 * LINE_BYTES)
     }
 }
 

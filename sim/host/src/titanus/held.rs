@@ -1,6 +1,6 @@
 //! The state that a core keeps between operations.
 
-use super::layout::{self as l, append, restore};
+use super::operations::{append, restore};
 use super::registers as r;
 use crate::layout::header;
 use crate::{Bus, Descriptor, Device, DeviceError};
@@ -22,15 +22,13 @@ impl Held {
     #[must_use]
     pub fn after(self, descriptor: &Descriptor) -> Self {
         let word = |field| descriptor.get(field) as u32;
-        let tokens = word(append::TOKENS);
         match descriptor.get(header::OPCODE) as u8 {
-            l::APPEND_VALUE => {
-                let keep = word(append::OPTIONS) >> l::KEEP_BIT & 1 == 1;
+            append::OPCODE => {
                 let position = word(append::POSITION);
-                let cache = position.saturating_add(tokens);
+                let cache = position.saturating_add(word(append::TOKENS));
                 Self {
                     cache,
-                    context: match (keep, position) {
+                    context: match (descriptor.has(append::KEEP), position) {
                         (true, _) => cache,
                         (false, 0) => 0,
                         (false, _) => self.context,
@@ -38,7 +36,7 @@ impl Held {
                     prefill: if position == 0 { word(append::PREFILL) } else { self.prefill },
                 }
             }
-            l::RESTORE_VALUE if word(restore::OPTIONS) >> l::ROWS_BIT & 1 == 0 => Self { context: tokens, ..self },
+            restore::OPCODE if !descriptor.has(restore::ROWS) => Self { context: word(restore::TOKENS), ..self },
             _ => self,
         }
     }

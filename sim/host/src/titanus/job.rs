@@ -1,8 +1,8 @@
 //! Builders of jobs, with a method for each choice. A value that no field can hold cannot be expressed.
 
-use super::layout::{self as l, append, link, load, product, restore};
+use super::check::{KEYS, STORE, VALUES};
+use super::operations::{append, link, load, multiply, restore};
 use super::{Caps, Held, check};
-use crate::layout::Field;
 use crate::vector::Operand;
 use crate::{Descriptor, Refusal, Window};
 
@@ -20,12 +20,6 @@ pub struct Constant {
 #[must_use]
 pub fn constants(constants: &[Constant]) -> Vec<u8> {
     constants.iter().flat_map(|one| [one.scale.to_le_bytes(), one.bias.to_le_bytes()].concat()).collect()
-}
-
-fn descriptor(opcode: u8, fields: &[(Field, u64)]) -> Descriptor {
-    let mut d = Descriptor::new(opcode);
-    fields.iter().for_each(|&(field, value)| d.set(field, value));
-    d
 }
 
 /// Loads weights or constants, which stay in the core.
@@ -57,21 +51,17 @@ impl LoadJob {
     /// # Errors
     /// The hardware would refuse it: which field is wrong, and what would be right.
     pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
-        let d = descriptor(
-            l::LOAD_VALUE,
-            &[
-                (load::ROWS, self.sizes.0.into()),
-                (load::COLUMNS, self.sizes.1.into()),
-                (load::CONSTANT, self.first.into()),
-                (load::OPTIONS, u64::from(self.constants) << l::CONSTANTS_BIT),
-                (load::FIRST_ROW, self.place.0.into()),
-                (load::FIRST_COLUMN, self.place.1.into()),
-                (load::STRIDE, self.rows.stride.into()),
-                (load::ADDRESS, self.rows.address),
-            ],
-        );
-        check(&d, caps, &Held::default(), window)?;
-        Ok(d)
+        let fields = [
+            (load::ROWS, self.sizes.0.into()),
+            (load::COLUMNS, self.sizes.1.into()),
+            (load::CONSTANT, self.first.into()),
+            (load::CONSTANTS, self.constants.into()),
+            (load::FIRST_ROW, self.place.0.into()),
+            (load::FIRST_COLUMN, self.place.1.into()),
+            (load::STRIDE, self.rows.stride.into()),
+            (load::ADDRESS, self.rows.address),
+        ];
+        Descriptor::checked(load::OPCODE, &fields, |d| check(d, caps, &Held::default(), window))
     }
 }
 
@@ -105,7 +95,10 @@ pub struct ProductJob {
     x: Operand,
     out: Operand,
     constant: u32,
-    options: u64,
+    integers: bool,
+    relu: bool,
+    one_constant: bool,
+    exact: bool,
 }
 
 impl ProductJob {
@@ -113,35 +106,32 @@ impl ProductJob {
     /// `constant`, and each further result the next one.
     #[must_use]
     pub fn new(sizes: [u32; 3], matrix: Matrix, x: Operand, out: Operand, constant: u32) -> Self {
-        Self { sizes, matrix, x, out, constant, options: 0 }
-    }
-
-    fn with(self, bit: u32) -> Self {
-        Self { options: self.options | 1 << bit, ..self }
+        let (integers, relu, one_constant, exact) = (false, false, false, false);
+        Self { sizes, matrix, x, out, constant, integers, relu, one_constant, exact }
     }
 
     /// Results are int8.
     #[must_use]
     pub fn to_integers(self) -> Self {
-        self.with(l::INTEGERS_BIT)
+        Self { integers: true, ..self }
     }
 
     /// Negative results are 0.
     #[must_use]
     pub fn relu(self) -> Self {
-        self.with(l::RELU_BIT)
+        Self { relu: true, ..self }
     }
 
     /// All results have the same constant.
     #[must_use]
     pub fn one_constant(self) -> Self {
-        self.with(l::ONE_CONSTANT_BIT)
+        Self { one_constant: true, ..self }
     }
 
     /// A result that is saturated, infinite or NaN is an error.
     #[must_use]
     pub fn exact(self) -> Self {
-        self.with(l::EXACT_BIT)
+        Self { exact: true, ..self }
     }
 
     /// The descriptor for a core that holds `held`.
@@ -150,29 +140,28 @@ impl ProductJob {
     /// The hardware would refuse it: which field is wrong, and what would be right.
     pub fn build(&self, caps: &Caps, held: &Held, window: &Window) -> Result<Descriptor, Refusal> {
         let (matrix, first_row, first_column) = match self.matrix {
-            Matrix::Store { row, column } => (l::STORE, row, column),
-            Matrix::Keys { tile } => (l::KEYS, tile, 0),
-            Matrix::Values { tile } => (l::VALUES, tile, 0),
+            Matrix::Store { row, column } => (STORE, row, column),
+            Matrix::Keys { tile } => (KEYS, tile, 0),
+            Matrix::Values { tile } => (VALUES, tile, 0),
         };
-        let d = descriptor(
-            l::PRODUCT_VALUE,
-            &[
-                (product::ROWS, self.sizes[0].into()),
-                (product::INNER, self.sizes[1].into()),
-                (product::COLUMNS, self.sizes[2].into()),
-                (product::OPTIONS, self.options),
-                (product::FIRST_ROW, first_row.into()),
-                (product::FIRST_COLUMN, first_column.into()),
-                (product::X_STRIDE, self.x.stride.into()),
-                (product::OUT_STRIDE, self.out.stride.into()),
-                (product::CONSTANT, self.constant.into()),
-                (product::X_ADDRESS, self.x.address),
-                (product::OUT_ADDRESS, self.out.address),
-                (product::MATRIX, matrix.into()),
-            ],
-        );
-        check(&d, caps, held, window)?;
-        Ok(d)
+        let fields = [
+            (multiply::ROWS, self.sizes[0].into()),
+            (multiply::INNER, self.sizes[1].into()),
+            (multiply::COLUMNS, self.sizes[2].into()),
+            (multiply::INTEGERS, self.integers.into()),
+            (multiply::RELU, self.relu.into()),
+            (multiply::ONE_CONSTANT, self.one_constant.into()),
+            (multiply::EXACT, self.exact.into()),
+            (multiply::FIRST_ROW, first_row.into()),
+            (multiply::FIRST_COLUMN, first_column.into()),
+            (multiply::X_STRIDE, self.x.stride.into()),
+            (multiply::OUT_STRIDE, self.out.stride.into()),
+            (multiply::CONSTANT, self.constant.into()),
+            (multiply::X_ADDRESS, self.x.address),
+            (multiply::OUT_ADDRESS, self.out.address),
+            (multiply::MATRIX, matrix),
+        ];
+        Descriptor::checked(multiply::OPCODE, &fields, |d| check(d, caps, held, window))
     }
 }
 
@@ -187,14 +176,16 @@ pub struct AppendJob {
     rows: [Operand; 2],
     areas: [u64; 2],
     lines: u16,
-    options: u64,
+    keep: bool,
+    exact: bool,
 }
 
 impl AppendJob {
     /// Appends tokens after the `position` tokens that the cache has. `sizes`: tokens, channels. `rows`: keys, values.
     #[must_use]
     pub fn behind(position: u32, sizes: (u32, u32), rows: [Operand; 2], areas: [u64; 2], lines: u16) -> Self {
-        Self { sizes, position, prefill: 0, thresholds: [0; 2], bits: [0; 2], rows, areas, lines, options: 0 }
+        let (prefill, thresholds, bits, keep, exact) = (0, [0; 2], [0; 2], false, false);
+        Self { sizes, position, prefill, thresholds, bits, rows, areas, lines, keep, exact }
     }
 
     /// Begins a new cache; cache and context from before end. The first `prefill` tokens, of this append and the next
@@ -213,13 +204,13 @@ impl AppendJob {
     /// The pruned tokens become the context, or follow the tokens of the context.
     #[must_use]
     pub fn keep(self) -> Self {
-        Self { options: self.options | 1 << l::KEEP_BIT, ..self }
+        Self { keep: true, ..self }
     }
 
     /// It is an error if an element is out of tolerance and its channel has no level left.
     #[must_use]
     pub fn exact(self) -> Self {
-        Self { options: self.options | 1 << l::EXACT_BIT, ..self }
+        Self { exact: true, ..self }
     }
 
     /// The descriptor for a core that holds `held`.
@@ -227,29 +218,26 @@ impl AppendJob {
     /// # Errors
     /// The hardware would refuse it: which field is wrong, and what would be right.
     pub fn build(&self, caps: &Caps, held: &Held, window: &Window) -> Result<Descriptor, Refusal> {
-        let d = descriptor(
-            l::APPEND_VALUE,
-            &[
-                (append::TOKENS, self.sizes.0.into()),
-                (append::CHANNELS, self.sizes.1.into()),
-                (append::POSITION, self.position.into()),
-                (append::OPTIONS, self.options),
-                (append::PREFILL, self.prefill.into()),
-                (append::LINES, self.lines.into()),
-                (append::KEY_THRESHOLD, self.thresholds[0].into()),
-                (append::VALUE_THRESHOLD, self.thresholds[1].into()),
-                (append::KEY_BITS, self.bits[0].into()),
-                (append::VALUE_BITS, self.bits[1].into()),
-                (append::KEY_STRIDE, self.rows[0].stride.into()),
-                (append::VALUE_STRIDE, self.rows[1].stride.into()),
-                (append::KEY_ADDRESS, self.rows[0].address),
-                (append::VALUE_ADDRESS, self.rows[1].address),
-                (append::KEY_AREA, self.areas[0]),
-                (append::VALUE_AREA, self.areas[1]),
-            ],
-        );
-        check(&d, caps, held, window)?;
-        Ok(d)
+        let fields = [
+            (append::TOKENS, self.sizes.0.into()),
+            (append::CHANNELS, self.sizes.1.into()),
+            (append::POSITION, self.position.into()),
+            (append::KEEP, self.keep.into()),
+            (append::EXACT, self.exact.into()),
+            (append::PREFILL, self.prefill.into()),
+            (append::LINES, self.lines.into()),
+            (append::KEY_THRESHOLD, self.thresholds[0].into()),
+            (append::VALUE_THRESHOLD, self.thresholds[1].into()),
+            (append::KEY_BITS, self.bits[0].into()),
+            (append::VALUE_BITS, self.bits[1].into()),
+            (append::KEY_STRIDE, self.rows[0].stride.into()),
+            (append::VALUE_STRIDE, self.rows[1].stride.into()),
+            (append::KEY_ADDRESS, self.rows[0].address),
+            (append::VALUE_ADDRESS, self.rows[1].address),
+            (append::KEY_AREA, self.areas[0]),
+            (append::VALUE_AREA, self.areas[1]),
+        ];
+        Descriptor::checked(append::OPCODE, &fields, |d| check(d, caps, held, window))
     }
 }
 
@@ -282,23 +270,19 @@ impl RestoreJob {
     pub fn build(&self, caps: &Caps, held: &Held, window: &Window) -> Result<Descriptor, Refusal> {
         let nowhere = Operand { address: 0, stride: 0 };
         let [keys, values] = self.rows.unwrap_or([nowhere; 2]);
-        let d = descriptor(
-            l::RESTORE_VALUE,
-            &[
-                (restore::TOKENS, self.sizes.0.into()),
-                (restore::CHANNELS, self.sizes.1.into()),
-                (restore::OPTIONS, u64::from(self.rows.is_some()) << l::ROWS_BIT),
-                (restore::LINES, self.lines.into()),
-                (restore::KEY_STRIDE, keys.stride.into()),
-                (restore::VALUE_STRIDE, values.stride.into()),
-                (restore::KEY_ADDRESS, keys.address),
-                (restore::VALUE_ADDRESS, values.address),
-                (restore::KEY_AREA, self.areas[0]),
-                (restore::VALUE_AREA, self.areas[1]),
-            ],
-        );
-        check(&d, caps, held, window)?;
-        Ok(d)
+        let fields = [
+            (restore::TOKENS, self.sizes.0.into()),
+            (restore::CHANNELS, self.sizes.1.into()),
+            (restore::ROWS, self.rows.is_some().into()),
+            (restore::LINES, self.lines.into()),
+            (restore::KEY_STRIDE, keys.stride.into()),
+            (restore::VALUE_STRIDE, values.stride.into()),
+            (restore::KEY_ADDRESS, keys.address),
+            (restore::VALUE_ADDRESS, values.address),
+            (restore::KEY_AREA, self.areas[0]),
+            (restore::VALUE_AREA, self.areas[1]),
+        ];
+        Descriptor::checked(restore::OPCODE, &fields, |d| check(d, caps, held, window))
     }
 }
 
@@ -308,14 +292,15 @@ pub struct LinkJob {
     awaited: u32,
     given: u32,
     patience: u32,
-    options: u64,
+    last_awaited: bool,
+    last_given: bool,
 }
 
 impl LinkJob {
     /// Waits for so many tokens. With `last`, the last token is marked: it ends a piece of work.
     #[must_use]
     pub fn wait(awaited: u32, last: bool) -> Self {
-        Self { awaited, options: u64::from(last) << l::LAST_AWAITED_BIT, ..Self::default() }
+        Self { awaited, last_awaited: last, ..Self::default() }
     }
 
     /// Gives so many tokens. With `last`, the last token is marked: it ends a piece of work.
@@ -327,7 +312,7 @@ impl LinkJob {
     /// Gives so many tokens after the wait.
     #[must_use]
     pub fn then_give(self, given: u32, last: bool) -> Self {
-        Self { given, options: self.options | u64::from(last) << l::LAST_GIVEN_BIT, ..self }
+        Self { given, last_given: self.last_given || last, ..self }
     }
 
     /// Ends the job with an error if a token does not come, or is not taken, in so many cycles. With 0, the default,
@@ -342,16 +327,13 @@ impl LinkJob {
     /// # Errors
     /// The hardware would refuse it: which field is wrong, and what would be right.
     pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
-        let d = descriptor(
-            l::LINK_VALUE,
-            &[
-                (link::AWAITED, self.awaited.into()),
-                (link::GIVEN, self.given.into()),
-                (link::PATIENCE, self.patience.into()),
-                (link::OPTIONS, self.options),
-            ],
-        );
-        check(&d, caps, &Held::default(), window)?;
-        Ok(d)
+        let fields = [
+            (link::AWAITED, self.awaited.into()),
+            (link::GIVEN, self.given.into()),
+            (link::PATIENCE, self.patience.into()),
+            (link::LAST_AWAITED, self.last_awaited.into()),
+            (link::LAST_GIVEN, self.last_given.into()),
+        ];
+        Descriptor::checked(link::OPCODE, &fields, |d| check(d, caps, &Held::default(), window))
     }
 }

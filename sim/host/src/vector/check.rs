@@ -21,8 +21,7 @@ pub fn check(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<()
     descriptor.check_size(v::COLUMNS, caps.max_columns())?;
     let columns = get(v::COLUMNS);
     if has(v::ROTATE) && !columns.is_multiple_of(2) {
-        let expected = "a multiple of 2, as rotate turns pairs";
-        return Err(Refusal::new(ErrorCode::Size, v::COLUMNS.name, columns.to_string(), expected));
+        return Err(descriptor.wrong_size(v::COLUMNS, "a multiple of 2, as rotate turns pairs"));
     }
     if has(v::NORM) && get(v::KIND) == SOFTMAX {
         descriptor.check_size(v::LENGTH, columns)?;

@@ -1,5 +1,6 @@
 //! Jobs of `titanus_core`.
 
+mod refusals;
 mod registers;
 
 use golden::common::shell::job_controller::Limits;

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, ensure};
 use golden::systems::titanus_core::TitanusCore;
-use host::titanus::{Caps, Constant, Held, LoadJob, Matrix, ProductJob, constants, layout::VECTOR_VALUE};
+use host::titanus::{Caps, Constant, Held, LoadJob, Matrix, ProductJob, constants, operations};
 use host::vector::{self, Integer, Operand, VectorJob};
 use host::{ALIGNMENT, Descriptor, Format, Refusal, Rows, Window};
 
@@ -90,7 +90,7 @@ pub(super) fn over(rows: &[Vec<f64>], divisors: &[f64]) -> Vec<Vec<f64>> {
 
 impl<'a> Builder<'a> {
     pub(super) fn new(caps: &'a Caps, window: &Window, golden: TitanusCore) -> anyhow::Result<Self> {
-        let unit = vector::Caps { opcode: VECTOR_VALUE, ..caps.vector };
+        let unit = vector::Caps { opcode: operations::vector::OPCODE, ..caps.vector };
         let b = ChainBuilder::new(unit, window, golden)?;
         Ok(Self { caps, held: Held::default(), b, constants: 0, free: vec![0; caps.rows as usize] })
     }
