@@ -11,14 +11,16 @@
 //! - [`steps`] lists what has to be computed, and [`guard`] which of these steps run only under an enable.
 //! - [`order`] and [`ripple`] find the order.
 //! - [`plan`] finds what has to run when something has changed.
-//! - [`program`] writes the C, with [`code`], [`state`], [`value`] and [`wide`].
+//! - [`program`] writes the C, with [`code`], [`put`], [`state`], [`value`], [`vector`], [`wide`] and [`ports`].
 
 mod code;
 mod guard;
 mod observe;
 mod order;
 mod plan;
+mod ports;
 mod program;
+mod put;
 mod ripple;
 mod sites;
 mod state;

@@ -56,6 +56,7 @@ pub(super) struct Step {
     pub enables: Vec<Span>,
     /// The step is needed only where this is high.
     pub guard: Option<Guard>,
+    /// How it is written in its innermost loop.
     pub body: Body,
 }
 
@@ -113,13 +114,8 @@ fn add_item(
         reads.dedup_by(|a, b| a.access == b.access && a.count == b.count);
         let nest = sites.nest(site, scope);
         let body = match nest.last() {
-            Some(inner) if inner.count >= least => {
-                if is_vector(ir, kind, nodes) {
-                    Body::Vector
-                } else {
-                    Body::Apart
-                }
-            }
+            Some(inner) if inner.count >= least && is_vector(ir, kind, nodes) => Body::Vector,
+            Some(inner) if inner.count >= least => Body::Apart,
             _ => Body::Short,
         };
         all.push(Step { site, scope, nest, kind, net, writes, reads, enables, guard: None, body });
