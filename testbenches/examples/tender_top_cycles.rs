@@ -44,7 +44,7 @@ fn main() -> anyhow::Result<()> {
         for (beats, groups) in [(8, 8), (64, 1), (64, 8)] {
             let block = block(size, beats);
             let golden = golden_of(&block)?;
-            let mut row = format!("| {size} x {size} | {} | {beats} | {groups} |", block.axi.data_width / 8);
+            let mut row = format!("| {size} x {size} | {} | {beats} | {groups} |", block.bus.axi.data_width / 8);
             for integer in [Integer::Int8, Integer::Int4] {
                 let real = q_projection(&caps_of(&block), &WINDOW, (integer, groups), (64, 64))?;
                 let mut memory = SparseMemory::new();

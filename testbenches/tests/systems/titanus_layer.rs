@@ -51,7 +51,7 @@ fn layers_are_near_the_float_ones() {
         (Shape::OptGelu, FloatFunction::GeluTanh),
     ] {
         let mut block = small_layer_core();
-        block.lane.function = function;
+        block.vector.lane.function = function;
         for (how, most) in [(NEITHER, 2e-3), (PRUNED, 0.05), (Compression { bits: [4, 4], ..PRUNED }, 0.06)] {
             let chains = drawn(&block, shape, (14, 8, Prompt::AtOnce), how);
             assert!(chains.errors.iter().all(|&error| error > 0.0 && error < most), "{shape:?}: {:?}", chains.errors);

@@ -188,7 +188,7 @@ fn the_shortest_time_that_memory_needs() {
 /// sides help.
 fn wrong_ids(block: &VectorTop, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     // The number of the DMA: 1 of 6.
-    let flips = block.axi.id_width..block.axi.id_width + 3;
+    let flips = block.bus.axi.id_width..block.bus.axi.id_width + 3;
     let irq = sim.output("irq_o")?;
     let hardware = &mut Hardware::new(sim, &AxiConfig::ideal(3), run.seed())?;
     for (access, requests) in [(Access::Read, 4), (Access::Write, 3)] {

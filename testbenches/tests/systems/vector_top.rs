@@ -106,7 +106,7 @@ fn real_rows_through_the_driver() {
     let gains = gains("l14_attn_norm");
     let (scale, quantizer) = (f16::from_f32(0.5), f16::from_f32(24.0));
     let epsilon = Epsilon::units(EPSILON).unwrap();
-    let golden = VectorUnit::new(shape_of(&block.engine(), &block.axi).unit());
+    let golden = VectorUnit::new(shape_of(&block.engine(), &block.bus.axi).unit());
     let steps = Steps {
         scale: true,
         activate: true,

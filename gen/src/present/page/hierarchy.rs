@@ -271,6 +271,7 @@ mod tests {
             clock: Some("clk_i".into()),
             reset: None,
             timing: hdl::lang::Timing::new(),
+            operations: Vec::new(),
             registers: None,
             ports: vec![port("a<b_i", "input", 32, Some(4)), port("sum_o", "output", 16, None)],
             modules,
