@@ -54,13 +54,21 @@ module job_link_w24_o6_t16_p32 (
   localparam [2:0] StateTake = 3'd2;
   localparam [2:0] StateGive = 3'd3;
   localparam [2:0] StateEnd = 3'd4;
-  reg  [2:0] state_q;
-  reg  [2:0] state_d;
-  reg [15:0] left_q;
-  reg [15:0] tokens_q;
-  reg        ended_q;
-  reg [31:0] waited_q;
-  reg  [7:0] error_q;
+  reg   [2:0] state_q;
+  reg   [2:0] state_d;
+  wire [15:0] fields_awaited;
+  wire [15:0] fields_given;
+  wire [31:0] fields_patience;
+  wire        fields_last_awaited;
+  wire        fields_last_given;
+  wire        unused_fields_unknown;
+  wire        rest;
+  wire        beyond;
+  reg  [15:0] left_q;
+  reg  [15:0] tokens_q;
+  reg         ended_q;
+  reg  [31:0] waited_q;
+  reg   [7:0] error_q;
 
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) state_q <= StateIdle;
@@ -73,32 +81,34 @@ module job_link_w24_o6_t16_p32 (
   assign other_words_o = operation_words_i;
   assign operation_ready_o = own ? (state_q == StateIdle) & !clear_i : other_ready_i;
   wire begins = operation_valid_i & own & (state_q == StateIdle) & !clear_i;
-  wire rest = |operation_words_i[159:128] | |operation_words_i[191:160] | |operation_words_i[223:192]
-      | |operation_words_i[255:224] | |operation_words_i[287:256] | |operation_words_i[319:288]
-      | |operation_words_i[351:320] | |operation_words_i[383:352] | |operation_words_i[415:384]
-      | |operation_words_i[447:416] | |operation_words_i[479:448] | |operation_words_i[511:480]
-      | |operation_words_i[543:512] | |operation_words_i[575:544] | |operation_words_i[607:576]
-      | |operation_words_i[639:608] | |operation_words_i[671:640] | |operation_words_i[703:672]
-      | |operation_words_i[735:704] | |operation_words_i[767:736] | |operation_words_i[127:98];
-  wire of_none = (operation_words_i[96] & !(|operation_words_i[31:0]))
-      | (operation_words_i[97] & !(|operation_words_i[63:32]));
-  wire beyond = |operation_words_i[31:16] | |operation_words_i[63:48];
-  wire [31:0] patience = |operation_words_i[95:64] ? operation_words_i[95:64] : limit_i;
-  wire [7:0] wrong = rest | of_none ? 8'd5 : beyond | !(|operation_words_i[31:0] | |operation_words_i[63:32])
-      ? 8'd9 : 8'd0;
+
+  link_operation_w24_t16_p32 u_fields (
+    .words_i(operation_words_i),
+    .awaited_o(fields_awaited),
+    .given_o(fields_given),
+    .patience_o(fields_patience),
+    .last_awaited_o(fields_last_awaited),
+    .last_given_o(fields_last_given),
+    .reserved_o(rest),
+    .unknown_o(unused_fields_unknown),
+    .wrong_size_o(beyond)
+  );
+
+  wire [31:0] patience = |fields_patience ? fields_patience : limit_i;
+  wire [7:0] wrong = rest ? 8'd5 : beyond | !(|fields_awaited | |fields_given) ? 8'd9 : 8'd0;
 
   // Remaining tokens to take or to give, and cycles since one moved.
   wire one_left = left_q == 16'd1;
   wire takes = (state_q == StateTake) & |left_q & |tokens_q;
   wire is_last = ended_q & (tokens_q == 16'd1);
-  wire other_mark = takes & (is_last != (operation_words_i[96] & one_left));
+  wire other_mark = takes & (is_last != (fields_last_awaited & one_left));
   assign next_valid_o = (state_q == StateGive) & |left_q & !clear_i;
-  assign next_last_o = operation_words_i[97] & one_left;
+  assign next_last_o = fields_last_given & one_left;
   wire gives = next_valid_o & next_ready_i;
   wire moves = takes | gives;
   wire all_taken = (state_q == StateTake) & !(|left_q);
-  always @(posedge clk_i) left_q <= state_q == StateCheck ? operation_words_i[15:0] : all_taken
-      ? operation_words_i[47:32] : left_q - {15'd0, moves};
+  always @(posedge clk_i) left_q <= state_q == StateCheck ? fields_awaited : all_taken ? fields_given : left_q
+      - {15'd0, moves};
   wire waits = ((state_q == StateTake) | (state_q == StateGive)) & |left_q & !moves;
   always @(posedge clk_i) waited_q <= waits ? waited_q + 32'd1 : 32'd0;
   wire late = waits & |patience & (waited_q == (patience - 32'd1));
@@ -194,15 +204,14 @@ module job_link_w24_o6_t16_p32 (
   end
   wire formal_good = operation_end_valid_o & formal_open_q & !formal_other_q & !(|operation_end_error_o);
   always @(posedge clk_i) if (rst_ni) all_are_taken: assert (!formal_good
-      | ({15'd0, formal_taken_q} == operation_words_i[31:0]));
+      | (formal_taken_q == {1'b0, fields_awaited}));
   always @(posedge clk_i) if (rst_ni) all_are_given: assert (!formal_good
-      | ({15'd0, formal_given_q} == operation_words_i[63:32]));
+      | (formal_given_q == {1'b0, fields_given}));
   always @(posedge clk_i) if (rst_ni) given_behind_taken: assert (!next_valid_o
-      | ({15'd0, formal_taken_q} == operation_words_i[31:0]));
+      | (formal_taken_q == {1'b0, fields_awaited}));
   wire [17:0] the_last_one_is_marked_sum = formal_given_q + 17'd1;
   always @(posedge clk_i) if (rst_ni) the_last_one_is_marked: assert (!next_valid_o
-      | (next_last_o
-          == (operation_words_i[97] & ({14'd0, the_last_one_is_marked_sum} == operation_words_i[63:32]))));
+      | (next_last_o == (fields_last_given & (the_last_one_is_marked_sum == {2'd0, fields_given}))));
   always @(posedge clk_i) if (rst_ni) an_end_for_each_operation: assert (!operation_end_valid_o
       | formal_open_q);
   always @(posedge clk_i) if (rst_ni) idle_without_its_own: assert (!idle_o | !formal_open_q

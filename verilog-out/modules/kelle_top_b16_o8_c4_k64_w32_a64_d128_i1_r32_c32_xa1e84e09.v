@@ -128,95 +128,492 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_xa1e84e09 (
   output wire         mem_rready_o,    // The beat is taken at the coming edge, when it is valid
   output wire         irq_o            // Level: an enabled bit of STATUS is set
 );
-  wire         registers_ctrl_arready;
-  wire         registers_start;
-  wire         registers_soft_reset;
-  wire         unused_registers_done;
-  wire         unused_registers_error;
-  wire         unused_registers_refused;
-  wire         unused_registers_irq_done;
-  wire         unused_registers_irq_error;
-  wire         unused_registers_irq_refused;
-  wire  [31:0] registers_timeout;
-  wire  [31:0] registers_max_descriptors;
-  wire  [63:0] registers_job;
-  wire  [63:0] registers_window_base;
-  wire  [63:0] registers_window_limit;
-  wire   [3:0] registers_read_cache;
-  wire   [3:0] registers_write_cache;
-  wire   [2:0] registers_prot;
-  wire         shell_soft_reset_busy;
-  wire         shell_began;
-  wire         shell_busy;
-  wire         shell_done;
-  wire         shell_error;
-  wire         shell_refused;
-  wire   [7:0] shell_error_code;
-  wire  [63:0] shell_error_where;
-  wire  [31:0] shell_tag;
-  wire  [31:0] shell_descriptors;
-  wire  [63:0] shell_cycles;
-  wire  [63:0] shell_compute_cycles;
-  wire  [63:0] shell_read_beats;
-  wire  [63:0] shell_write_beats;
-  wire  [63:0] shell_read_waits;
-  wire  [63:0] shell_write_waits;
-  wire         shell_settled;
-  wire         shell_operation_valid;
-  wire   [7:0] shell_operation_opcode;
-  wire         shell_operation_independent;
-  wire [767:0] shell_operation_words;
-  wire         shell_operation_end_ready;
-  wire         shell_abort;
-  wire   [3:0] shell_read_command_ready;
-  wire [511:0] shell_read_data;
-  wire  [19:0] shell_read_bytes;
-  wire   [3:0] shell_read_row_last;
-  wire   [3:0] shell_read_last;
-  wire   [3:0] shell_read_valid;
-  wire  [11:0] shell_read_end_error;
-  wire [255:0] shell_read_end_address;
-  wire   [3:0] shell_read_end_valid;
-  wire   [0:0] shell_write_command_ready;
-  wire   [0:0] shell_write_ready;
-  wire   [2:0] shell_write_end_error;
-  wire  [63:0] shell_write_end_address;
-  wire   [0:0] shell_write_end_valid;
-  wire         engines_idle;
-  wire         engines_computing;
-  wire         engines_evicts;
-  wire   [2:0] engines_refreshes;
-  wire         engines_stalls;
-  wire         engines_operation_ready;
-  wire         engines_operation_end_valid;
-  wire   [7:0] engines_operation_end_error;
-  wire [255:0] engines_read_command_address;
-  wire  [95:0] engines_read_command_row_bytes;
-  wire  [63:0] engines_read_command_rows;
-  wire [127:0] engines_read_command_stride;
-  wire   [3:0] engines_read_command_valid;
-  wire   [3:0] engines_read_ready;
-  wire   [3:0] engines_read_end_ready;
-  wire  [63:0] engines_write_command_address;
-  wire  [23:0] engines_write_command_row_bytes;
-  wire  [15:0] engines_write_command_rows;
-  wire  [31:0] engines_write_command_stride;
-  wire   [0:0] engines_write_command_valid;
-  wire [127:0] engines_write_data;
-  wire   [0:0] engines_write_valid;
-  wire   [0:0] engines_write_end_ready;
-  reg          forgets_q;
-  wire  [19:0] counters_event_in;
-  wire [319:0] counters_count;
+  wire          registers_ctrl_arready;
+  wire          registers_start;
+  wire          registers_soft_reset;
+  wire          unused_registers_done;
+  wire          unused_registers_error;
+  wire          unused_registers_refused;
+  wire          unused_registers_irq_done;
+  wire          unused_registers_irq_error;
+  wire          unused_registers_irq_refused;
+  wire   [31:0] registers_timeout;
+  wire   [31:0] registers_max_descriptors;
+  wire   [63:0] registers_job;
+  wire   [63:0] registers_window_base;
+  wire   [63:0] registers_window_limit;
+  wire    [3:0] registers_read_cache;
+  wire    [3:0] registers_write_cache;
+  wire    [2:0] registers_prot;
+  wire          shell_soft_reset_busy;
+  wire          shell_began;
+  wire          shell_busy;
+  wire          shell_done;
+  wire          shell_error;
+  wire          shell_refused;
+  wire    [7:0] shell_error_code;
+  wire   [63:0] shell_error_where;
+  wire   [31:0] shell_tag;
+  wire   [31:0] shell_descriptors;
+  wire   [63:0] shell_cycles;
+  wire   [63:0] shell_compute_cycles;
+  wire   [63:0] shell_read_beats;
+  wire   [63:0] shell_write_beats;
+  wire   [63:0] shell_read_waits;
+  wire   [63:0] shell_write_waits;
+  wire          shell_settled;
+  wire          shell_operation_valid;
+  wire    [7:0] shell_operation_opcode;
+  wire          shell_operation_independent;
+  wire  [767:0] shell_operation_words;
+  wire          shell_operation_end_ready;
+  wire          shell_abort;
+  wire  [255:0] shell_read_command_address_in;
+  wire   [95:0] shell_read_command_row_bytes_in;
+  wire   [63:0] shell_read_command_rows_in;
+  wire  [127:0] shell_read_command_stride_in;
+  wire    [3:0] shell_read_command_valid_in;
+  wire    [3:0] shell_read_command_ready;
+  wire  [511:0] shell_read_data;
+  wire   [19:0] shell_read_bytes;
+  wire    [3:0] shell_read_row_last;
+  wire    [3:0] shell_read_last;
+  wire    [3:0] shell_read_valid;
+  wire    [3:0] shell_read_ready_in;
+  wire   [11:0] shell_read_end_error;
+  wire  [255:0] shell_read_end_address;
+  wire    [3:0] shell_read_end_valid;
+  wire    [3:0] shell_read_end_ready_in;
+  wire   [63:0] shell_write_command_address_in;
+  wire   [23:0] shell_write_command_row_bytes_in;
+  wire   [15:0] shell_write_command_rows_in;
+  wire   [31:0] shell_write_command_stride_in;
+  wire    [0:0] shell_write_command_valid_in;
+  wire    [0:0] shell_write_command_ready;
+  wire  [127:0] shell_write_data_in;
+  wire    [0:0] shell_write_valid_in;
+  wire    [0:0] shell_write_ready;
+  wire    [2:0] shell_write_end_error;
+  wire   [63:0] shell_write_end_address;
+  wire    [0:0] shell_write_end_valid;
+  wire    [0:0] shell_write_end_ready_in;
+  wire          linear_idle;
+  wire          linear_computing;
+  wire    [3:0] linear_overflows;
+  wire          linear_operation_ready;
+  wire          linear_operation_end_valid;
+  wire    [7:0] linear_operation_end_error;
+  wire  [191:0] linear_read_command_address;
+  wire   [71:0] linear_read_command_row_bytes;
+  wire   [47:0] linear_read_command_rows;
+  wire   [95:0] linear_read_command_stride;
+  wire    [2:0] linear_read_command_valid;
+  wire    [2:0] linear_read_command_ready_in;
+  wire  [383:0] linear_read_data_in;
+  wire   [14:0] linear_read_bytes_in;
+  wire    [2:0] linear_read_row_last_in;
+  wire    [2:0] linear_read_last_in;
+  wire    [2:0] linear_read_valid_in;
+  wire    [2:0] linear_read_ready;
+  wire    [8:0] linear_read_end_error_in;
+  wire  [191:0] linear_read_end_address_in;
+  wire    [2:0] linear_read_end_valid_in;
+  wire    [2:0] linear_read_end_ready;
+  wire   [63:0] linear_write_command_address;
+  wire   [23:0] linear_write_command_row_bytes;
+  wire   [15:0] linear_write_command_rows;
+  wire   [31:0] linear_write_command_stride;
+  wire    [0:0] linear_write_command_valid;
+  wire    [0:0] linear_write_command_ready_in;
+  wire  [127:0] linear_write_data;
+  wire    [0:0] linear_write_valid;
+  wire    [0:0] linear_write_ready_in;
+  wire    [2:0] linear_write_end_error_in;
+  wire   [63:0] linear_write_end_address_in;
+  wire    [0:0] linear_write_end_valid_in;
+  wire    [0:0] linear_write_end_ready;
+  wire          linear_begin;
+  wire    [3:0] linear_saturations;
+  wire          linear_load_valid;
+  wire    [4:0] linear_load_row;
+  wire  [255:0] linear_load_weight;
+  wire          linear_step_valid;
+  wire          linear_step_swap;
+  wire          linear_step_transposed;
+  wire          linear_step_first;
+  wire          linear_step_last;
+  wire    [1:0] linear_step_place;
+  wire    [5:0] linear_step_index;
+  wire          linear_step_act_signed;
+  wire          linear_step_weight_signed;
+  wire  [255:0] linear_step_act;
+  wire          linear_result_ready;
+  wire          vector_idle;
+  wire          vector_computing;
+  wire          vector_overflows;
+  wire          vector_operation_ready;
+  wire          vector_operation_end_valid;
+  wire    [7:0] vector_operation_end_error;
+  wire  [255:0] vector_read_command_address;
+  wire   [95:0] vector_read_command_row_bytes;
+  wire   [63:0] vector_read_command_rows;
+  wire  [127:0] vector_read_command_stride;
+  wire    [3:0] vector_read_command_valid;
+  wire    [3:0] vector_read_command_ready_in;
+  wire  [511:0] vector_read_data_in;
+  wire   [19:0] vector_read_bytes_in;
+  wire    [3:0] vector_read_row_last_in;
+  wire    [3:0] vector_read_last_in;
+  wire    [3:0] vector_read_valid_in;
+  wire    [3:0] vector_read_ready;
+  wire   [11:0] vector_read_end_error_in;
+  wire  [255:0] vector_read_end_address_in;
+  wire    [3:0] vector_read_end_valid_in;
+  wire    [3:0] vector_read_end_ready;
+  wire   [63:0] vector_write_command_address;
+  wire   [23:0] vector_write_command_row_bytes;
+  wire   [15:0] vector_write_command_rows;
+  wire   [31:0] vector_write_command_stride;
+  wire    [0:0] vector_write_command_valid;
+  wire    [0:0] vector_write_command_ready_in;
+  wire  [127:0] vector_write_data;
+  wire    [0:0] vector_write_valid;
+  wire    [0:0] vector_write_ready_in;
+  wire    [2:0] vector_write_end_error_in;
+  wire   [63:0] vector_write_end_address_in;
+  wire    [0:0] vector_write_end_valid_in;
+  wire    [0:0] vector_write_end_ready;
+  wire          attention_idle;
+  wire          attention_computing;
+  wire    [3:0] attention_overflows;
+  wire          attention_operation_ready;
+  wire          attention_operation_end_valid;
+  wire    [7:0] attention_operation_end_error;
+  wire  [191:0] attention_read_command_address;
+  wire   [71:0] attention_read_command_row_bytes;
+  wire   [47:0] attention_read_command_rows;
+  wire   [95:0] attention_read_command_stride;
+  wire    [2:0] attention_read_command_valid;
+  wire    [2:0] attention_read_command_ready_in;
+  wire  [383:0] attention_read_data_in;
+  wire   [14:0] attention_read_bytes_in;
+  wire    [2:0] attention_read_row_last_in;
+  wire    [2:0] attention_read_last_in;
+  wire    [2:0] attention_read_valid_in;
+  wire    [2:0] attention_read_ready;
+  wire    [8:0] attention_read_end_error_in;
+  wire  [191:0] attention_read_end_address_in;
+  wire    [2:0] attention_read_end_valid_in;
+  wire    [2:0] attention_read_end_ready;
+  wire   [63:0] attention_write_command_address;
+  wire   [23:0] attention_write_command_row_bytes;
+  wire   [15:0] attention_write_command_rows;
+  wire   [31:0] attention_write_command_stride;
+  wire    [0:0] attention_write_command_valid;
+  wire    [0:0] attention_write_command_ready_in;
+  wire  [127:0] attention_write_data;
+  wire    [0:0] attention_write_valid;
+  wire    [0:0] attention_write_ready_in;
+  wire    [2:0] attention_write_end_error_in;
+  wire   [63:0] attention_write_end_address_in;
+  wire    [0:0] attention_write_end_valid_in;
+  wire    [0:0] attention_write_end_ready;
+  wire          attention_clear_array;
+  wire    [3:0] attention_saturations;
+  wire          attention_evicts;
+  wire    [2:0] attention_refreshes;
+  wire          attention_stalls;
+  wire          attention_load_valid;
+  wire    [4:0] attention_load_row;
+  wire  [255:0] attention_load_weight;
+  wire          attention_step_valid;
+  wire          attention_step_swap;
+  wire          attention_step_transposed;
+  wire          attention_step_first;
+  wire          attention_step_last;
+  wire    [1:0] attention_step_place;
+  wire    [5:0] attention_step_index;
+  wire          attention_step_act_signed;
+  wire          attention_step_weight_signed;
+  wire  [255:0] attention_step_act;
+  wire          attention_result_ready;
+  wire          array_first_load_ready;
+  wire          array_second_load_ready;
+  wire          array_first_step_ready;
+  wire          array_second_step_ready;
+  wire          array_first_result_valid;
+  wire          array_first_result_transposed;
+  wire    [5:0] array_first_result_index;
+  wire    [1:0] array_first_result_group;
+  wire          array_first_result_last;
+  wire    [3:0] array_first_result_used;
+  wire  [383:0] array_first_result_sum;
+  wire    [7:0] array_first_result_overflow;
+  wire          array_second_result_valid;
+  wire          array_second_result_transposed;
+  wire    [5:0] array_second_result_index;
+  wire    [1:0] array_second_result_group;
+  wire          array_second_result_last;
+  wire    [3:0] array_second_result_used;
+  wire  [383:0] array_second_result_sum;
+  wire    [7:0] array_second_result_overflow;
+  wire   [31:0] array_row_valid;
+  wire [1535:0] array_row_sum;
+  reg           forgets_q;
+  wire   [19:0] counters_event_in;
+  wire  [319:0] counters_count;
 
   assign ctrl_arready_o = registers_ctrl_arready & shell_settled;
 
-  // Heads go with a soft reset that the host asks for, not with the wait for answers after an error of time.
-  wire forget = registers_soft_reset | (forgets_q & shell_soft_reset_busy);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) forgets_q <= 1'b0;
-    else         forgets_q <= forget;
-  end
+  // An operation goes to one of the engines, and the DMAs with it.
+  wire rows = shell_operation_opcode == 8'd3;
+  wire products = shell_operation_opcode == 8'd1;
+  wire [7:0] operation_end = rows ? vector_operation_end_error : products ? linear_operation_end_error
+      : attention_operation_end_error;
+  assign shell_read_command_valid_in[0] = rows ? vector_read_command_valid[0] : products
+      ? linear_read_command_valid[0] : attention_read_command_valid[0];
+  wire [135:0] read_command_0 = rows
+      ? {vector_read_command_stride[31:0], vector_read_command_rows[15:0],
+          vector_read_command_row_bytes[23:0], vector_read_command_address[63:0]}
+      : products
+      ? {linear_read_command_stride[31:0], linear_read_command_rows[15:0],
+          linear_read_command_row_bytes[23:0], linear_read_command_address[63:0]}
+      : {attention_read_command_stride[31:0], attention_read_command_rows[15:0],
+          attention_read_command_row_bytes[23:0], attention_read_command_address[63:0]};
+  assign shell_read_command_address_in[63:0] = read_command_0[63:0];
+  assign shell_read_command_row_bytes_in[23:0] = read_command_0[87:64];
+  assign shell_read_command_rows_in[15:0] = read_command_0[103:88];
+  assign shell_read_command_stride_in[31:0] = read_command_0[135:104];
+  assign vector_read_command_ready_in[0] = shell_read_command_ready[0] & rows;
+  assign linear_read_command_ready_in[0] = shell_read_command_ready[0] & products;
+  assign attention_read_command_ready_in[0] = shell_read_command_ready[0] & !(rows | products);
+  assign vector_read_valid_in[0] = shell_read_valid[0] & rows;
+  assign linear_read_valid_in[0] = shell_read_valid[0] & products;
+  assign attention_read_valid_in[0] = shell_read_valid[0] & !(rows | products);
+  assign vector_read_data_in[127:0] = shell_read_data[127:0];
+  assign vector_read_bytes_in[4:0] = shell_read_bytes[4:0];
+  assign vector_read_row_last_in[0] = shell_read_row_last[0];
+  assign vector_read_last_in[0] = shell_read_last[0];
+  assign linear_read_data_in[127:0] = shell_read_data[127:0];
+  assign linear_read_bytes_in[4:0] = shell_read_bytes[4:0];
+  assign linear_read_row_last_in[0] = shell_read_row_last[0];
+  assign linear_read_last_in[0] = shell_read_last[0];
+  assign attention_read_data_in[127:0] = shell_read_data[127:0];
+  assign attention_read_bytes_in[4:0] = shell_read_bytes[4:0];
+  assign attention_read_row_last_in[0] = shell_read_row_last[0];
+  assign attention_read_last_in[0] = shell_read_last[0];
+  assign shell_read_ready_in[0] = rows ? vector_read_ready[0] : products ? linear_read_ready[0]
+      : attention_read_ready[0];
+  assign vector_read_end_valid_in[0] = shell_read_end_valid[0] & rows;
+  assign linear_read_end_valid_in[0] = shell_read_end_valid[0] & products;
+  assign attention_read_end_valid_in[0] = shell_read_end_valid[0] & !(rows | products);
+  assign vector_read_end_error_in[2:0] = shell_read_end_error[2:0];
+  assign vector_read_end_address_in[63:0] = shell_read_end_address[63:0];
+  assign linear_read_end_error_in[2:0] = shell_read_end_error[2:0];
+  assign linear_read_end_address_in[63:0] = shell_read_end_address[63:0];
+  assign attention_read_end_error_in[2:0] = shell_read_end_error[2:0];
+  assign attention_read_end_address_in[63:0] = shell_read_end_address[63:0];
+  assign shell_read_end_ready_in[0] = rows ? vector_read_end_ready[0] : products ? linear_read_end_ready[0]
+      : attention_read_end_ready[0];
+  assign shell_read_command_valid_in[1] = rows ? vector_read_command_valid[1] : products
+      ? linear_read_command_valid[1] : attention_read_command_valid[1];
+  wire [135:0] read_command_1 = rows
+      ? {vector_read_command_stride[63:32], vector_read_command_rows[31:16],
+          vector_read_command_row_bytes[47:24], vector_read_command_address[127:64]}
+      : products
+      ? {linear_read_command_stride[63:32], linear_read_command_rows[31:16],
+          linear_read_command_row_bytes[47:24], linear_read_command_address[127:64]}
+      : {attention_read_command_stride[63:32], attention_read_command_rows[31:16],
+          attention_read_command_row_bytes[47:24], attention_read_command_address[127:64]};
+  assign shell_read_command_address_in[127:64] = read_command_1[63:0];
+  assign shell_read_command_row_bytes_in[47:24] = read_command_1[87:64];
+  assign shell_read_command_rows_in[31:16] = read_command_1[103:88];
+  assign shell_read_command_stride_in[63:32] = read_command_1[135:104];
+  assign vector_read_command_ready_in[1] = shell_read_command_ready[1] & rows;
+  assign linear_read_command_ready_in[1] = shell_read_command_ready[1] & products;
+  assign attention_read_command_ready_in[1] = shell_read_command_ready[1] & !(rows | products);
+  assign vector_read_valid_in[1] = shell_read_valid[1] & rows;
+  assign linear_read_valid_in[1] = shell_read_valid[1] & products;
+  assign attention_read_valid_in[1] = shell_read_valid[1] & !(rows | products);
+  assign vector_read_data_in[255:128] = shell_read_data[255:128];
+  assign vector_read_bytes_in[9:5] = shell_read_bytes[9:5];
+  assign vector_read_row_last_in[1] = shell_read_row_last[1];
+  assign vector_read_last_in[1] = shell_read_last[1];
+  assign linear_read_data_in[255:128] = shell_read_data[255:128];
+  assign linear_read_bytes_in[9:5] = shell_read_bytes[9:5];
+  assign linear_read_row_last_in[1] = shell_read_row_last[1];
+  assign linear_read_last_in[1] = shell_read_last[1];
+  assign attention_read_data_in[255:128] = shell_read_data[255:128];
+  assign attention_read_bytes_in[9:5] = shell_read_bytes[9:5];
+  assign attention_read_row_last_in[1] = shell_read_row_last[1];
+  assign attention_read_last_in[1] = shell_read_last[1];
+  assign shell_read_ready_in[1] = rows ? vector_read_ready[1] : products ? linear_read_ready[1]
+      : attention_read_ready[1];
+  assign vector_read_end_valid_in[1] = shell_read_end_valid[1] & rows;
+  assign linear_read_end_valid_in[1] = shell_read_end_valid[1] & products;
+  assign attention_read_end_valid_in[1] = shell_read_end_valid[1] & !(rows | products);
+  assign vector_read_end_error_in[5:3] = shell_read_end_error[5:3];
+  assign vector_read_end_address_in[127:64] = shell_read_end_address[127:64];
+  assign linear_read_end_error_in[5:3] = shell_read_end_error[5:3];
+  assign linear_read_end_address_in[127:64] = shell_read_end_address[127:64];
+  assign attention_read_end_error_in[5:3] = shell_read_end_error[5:3];
+  assign attention_read_end_address_in[127:64] = shell_read_end_address[127:64];
+  assign shell_read_end_ready_in[1] = rows ? vector_read_end_ready[1] : products ? linear_read_end_ready[1]
+      : attention_read_end_ready[1];
+  assign shell_read_command_valid_in[2] = rows ? vector_read_command_valid[2] : products
+      ? linear_read_command_valid[2] : attention_read_command_valid[2];
+  wire [135:0] read_command_2 = rows
+      ? {vector_read_command_stride[95:64], vector_read_command_rows[47:32],
+          vector_read_command_row_bytes[71:48], vector_read_command_address[191:128]}
+      : products
+      ? {linear_read_command_stride[95:64], linear_read_command_rows[47:32],
+          linear_read_command_row_bytes[71:48], linear_read_command_address[191:128]}
+      : {attention_read_command_stride[95:64], attention_read_command_rows[47:32],
+          attention_read_command_row_bytes[71:48], attention_read_command_address[191:128]};
+  assign shell_read_command_address_in[191:128] = read_command_2[63:0];
+  assign shell_read_command_row_bytes_in[71:48] = read_command_2[87:64];
+  assign shell_read_command_rows_in[47:32] = read_command_2[103:88];
+  assign shell_read_command_stride_in[95:64] = read_command_2[135:104];
+  assign vector_read_command_ready_in[2] = shell_read_command_ready[2] & rows;
+  assign linear_read_command_ready_in[2] = shell_read_command_ready[2] & products;
+  assign attention_read_command_ready_in[2] = shell_read_command_ready[2] & !(rows | products);
+  assign vector_read_valid_in[2] = shell_read_valid[2] & rows;
+  assign linear_read_valid_in[2] = shell_read_valid[2] & products;
+  assign attention_read_valid_in[2] = shell_read_valid[2] & !(rows | products);
+  assign vector_read_data_in[383:256] = shell_read_data[383:256];
+  assign vector_read_bytes_in[14:10] = shell_read_bytes[14:10];
+  assign vector_read_row_last_in[2] = shell_read_row_last[2];
+  assign vector_read_last_in[2] = shell_read_last[2];
+  assign linear_read_data_in[383:256] = shell_read_data[383:256];
+  assign linear_read_bytes_in[14:10] = shell_read_bytes[14:10];
+  assign linear_read_row_last_in[2] = shell_read_row_last[2];
+  assign linear_read_last_in[2] = shell_read_last[2];
+  assign attention_read_data_in[383:256] = shell_read_data[383:256];
+  assign attention_read_bytes_in[14:10] = shell_read_bytes[14:10];
+  assign attention_read_row_last_in[2] = shell_read_row_last[2];
+  assign attention_read_last_in[2] = shell_read_last[2];
+  assign shell_read_ready_in[2] = rows ? vector_read_ready[2] : products ? linear_read_ready[2]
+      : attention_read_ready[2];
+  assign vector_read_end_valid_in[2] = shell_read_end_valid[2] & rows;
+  assign linear_read_end_valid_in[2] = shell_read_end_valid[2] & products;
+  assign attention_read_end_valid_in[2] = shell_read_end_valid[2] & !(rows | products);
+  assign vector_read_end_error_in[8:6] = shell_read_end_error[8:6];
+  assign vector_read_end_address_in[191:128] = shell_read_end_address[191:128];
+  assign linear_read_end_error_in[8:6] = shell_read_end_error[8:6];
+  assign linear_read_end_address_in[191:128] = shell_read_end_address[191:128];
+  assign attention_read_end_error_in[8:6] = shell_read_end_error[8:6];
+  assign attention_read_end_address_in[191:128] = shell_read_end_address[191:128];
+  assign shell_read_end_ready_in[2] = rows ? vector_read_end_ready[2] : products ? linear_read_end_ready[2]
+      : attention_read_end_ready[2];
+  assign shell_read_command_valid_in[3] = vector_read_command_valid[3];
+  assign vector_read_command_ready_in[3] = shell_read_command_ready[3];
+  assign shell_read_command_address_in[255:192] = vector_read_command_address[255:192];
+  assign shell_read_command_row_bytes_in[95:72] = vector_read_command_row_bytes[95:72];
+  assign shell_read_command_rows_in[63:48] = vector_read_command_rows[63:48];
+  assign shell_read_command_stride_in[127:96] = vector_read_command_stride[127:96];
+  assign vector_read_valid_in[3] = shell_read_valid[3];
+  assign shell_read_ready_in[3] = vector_read_ready[3];
+  assign vector_read_data_in[511:384] = shell_read_data[511:384];
+  assign vector_read_bytes_in[19:15] = shell_read_bytes[19:15];
+  assign vector_read_row_last_in[3] = shell_read_row_last[3];
+  assign vector_read_last_in[3] = shell_read_last[3];
+  assign vector_read_end_valid_in[3] = shell_read_end_valid[3];
+  assign shell_read_end_ready_in[3] = vector_read_end_ready[3];
+  assign vector_read_end_error_in[11:9] = shell_read_end_error[11:9];
+  assign vector_read_end_address_in[255:192] = shell_read_end_address[255:192];
+  assign shell_write_command_valid_in[0] = rows ? vector_write_command_valid[0] : products
+      ? linear_write_command_valid[0] : attention_write_command_valid[0];
+  wire [135:0] write_command = rows
+      ? {vector_write_command_stride[31:0], vector_write_command_rows[15:0],
+          vector_write_command_row_bytes[23:0], vector_write_command_address[63:0]}
+      : products
+      ? {linear_write_command_stride[31:0], linear_write_command_rows[15:0],
+          linear_write_command_row_bytes[23:0], linear_write_command_address[63:0]}
+      : {attention_write_command_stride[31:0], attention_write_command_rows[15:0],
+          attention_write_command_row_bytes[23:0], attention_write_command_address[63:0]};
+  assign shell_write_command_address_in[63:0] = write_command[63:0];
+  assign shell_write_command_row_bytes_in[23:0] = write_command[87:64];
+  assign shell_write_command_rows_in[15:0] = write_command[103:88];
+  assign shell_write_command_stride_in[31:0] = write_command[135:104];
+  assign vector_write_command_ready_in[0] = shell_write_command_ready[0] & rows;
+  assign linear_write_command_ready_in[0] = shell_write_command_ready[0] & products;
+  assign attention_write_command_ready_in[0] = shell_write_command_ready[0] & !(rows | products);
+  assign shell_write_valid_in[0] = rows ? vector_write_valid[0] : products ? linear_write_valid[0]
+      : attention_write_valid[0];
+  wire [127:0] write = rows ? vector_write_data[127:0] : products ? linear_write_data[127:0]
+      : attention_write_data[127:0];
+  assign shell_write_data_in[127:0] = write;
+  assign vector_write_ready_in[0] = shell_write_ready[0] & rows;
+  assign linear_write_ready_in[0] = shell_write_ready[0] & products;
+  assign attention_write_ready_in[0] = shell_write_ready[0] & !(rows | products);
+  assign vector_write_end_valid_in[0] = shell_write_end_valid[0] & rows;
+  assign linear_write_end_valid_in[0] = shell_write_end_valid[0] & products;
+  assign attention_write_end_valid_in[0] = shell_write_end_valid[0] & !(rows | products);
+  assign vector_write_end_error_in[2:0] = shell_write_end_error[2:0];
+  assign vector_write_end_address_in[63:0] = shell_write_end_address[63:0];
+  wire vector_operation_valid_in = shell_operation_valid & rows;
+  wire vector_operation_end_ready_in = shell_operation_end_ready & rows;
+
+  vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x10b290f2 u_vector (
+    .clk_i(clk_i),
+    .rst_ni(rst_ni),
+    .abort_i(shell_abort),
+    .idle_o(vector_idle),
+    .window_base_i(registers_window_base),
+    .window_limit_i(registers_window_limit),
+    .computing_o(vector_computing),
+    .overflows_o(vector_overflows),
+    .operation_valid_i(vector_operation_valid_in),
+    .operation_ready_o(vector_operation_ready),
+    .operation_opcode_i(shell_operation_opcode),
+    .operation_independent_i(shell_operation_independent),
+    .operation_words_i(shell_operation_words),
+    .operation_end_valid_o(vector_operation_end_valid),
+    .operation_end_ready_i(vector_operation_end_ready_in),
+    .operation_end_error_o(vector_operation_end_error),
+    .read_command_address_o(vector_read_command_address),
+    .read_command_row_bytes_o(vector_read_command_row_bytes),
+    .read_command_rows_o(vector_read_command_rows),
+    .read_command_stride_o(vector_read_command_stride),
+    .read_command_valid_o(vector_read_command_valid),
+    .read_command_ready_i(vector_read_command_ready_in),
+    .read_data_i(vector_read_data_in),
+    .read_bytes_i(vector_read_bytes_in),
+    .read_row_last_i(vector_read_row_last_in),
+    .read_last_i(vector_read_last_in),
+    .read_valid_i(vector_read_valid_in),
+    .read_ready_o(vector_read_ready),
+    .read_end_error_i(vector_read_end_error_in),
+    .read_end_address_i(vector_read_end_address_in),
+    .read_end_valid_i(vector_read_end_valid_in),
+    .read_end_ready_o(vector_read_end_ready),
+    .write_command_address_o(vector_write_command_address),
+    .write_command_row_bytes_o(vector_write_command_row_bytes),
+    .write_command_rows_o(vector_write_command_rows),
+    .write_command_stride_o(vector_write_command_stride),
+    .write_command_valid_o(vector_write_command_valid),
+    .write_command_ready_i(vector_write_command_ready_in),
+    .write_data_o(vector_write_data),
+    .write_valid_o(vector_write_valid),
+    .write_ready_i(vector_write_ready_in),
+    .write_end_error_i(vector_write_end_error_in),
+    .write_end_address_i(vector_write_end_address_in),
+    .write_end_valid_i(vector_write_end_valid_in),
+    .write_end_ready_o(vector_write_end_ready)
+  );
+
+  assign linear_write_end_error_in[2:0] = shell_write_end_error[2:0];
+  assign linear_write_end_address_in[63:0] = shell_write_end_address[63:0];
+  assign attention_write_end_error_in[2:0] = shell_write_end_error[2:0];
+  assign attention_write_end_address_in[63:0] = shell_write_end_address[63:0];
+  assign shell_write_end_ready_in[0] = rows ? vector_write_end_ready[0] : products ? linear_write_end_ready[0]
+      : attention_write_end_ready[0];
+  wire shell_operation_ready_in = rows ? vector_operation_ready : products ? linear_operation_ready
+      : attention_operation_ready;
+  wire shell_operation_end_valid_in = rows ? vector_operation_end_valid : products
+      ? linear_operation_end_valid : attention_operation_end_valid;
+  wire shell_idle_in = vector_idle & linear_idle & attention_idle;
+  wire shell_computing_in = vector_computing | linear_computing | attention_computing;
 
   job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_b128 u_shell (
     .clk_i(clk_i),
@@ -250,45 +647,45 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_xa1e84e09 (
     .write_waits_o(shell_write_waits),
     .settled_o(shell_settled),
     .operation_valid_o(shell_operation_valid),
-    .operation_ready_i(engines_operation_ready),
+    .operation_ready_i(shell_operation_ready_in),
     .operation_opcode_o(shell_operation_opcode),
     .operation_independent_o(shell_operation_independent),
     .operation_words_o(shell_operation_words),
-    .operation_end_valid_i(engines_operation_end_valid),
+    .operation_end_valid_i(shell_operation_end_valid_in),
     .operation_end_ready_o(shell_operation_end_ready),
-    .operation_end_error_i(engines_operation_end_error),
+    .operation_end_error_i(operation_end),
     .abort_o(shell_abort),
-    .idle_i(engines_idle),
-    .computing_i(engines_computing),
-    .read_command_address_i(engines_read_command_address),
-    .read_command_row_bytes_i(engines_read_command_row_bytes),
-    .read_command_rows_i(engines_read_command_rows),
-    .read_command_stride_i(engines_read_command_stride),
-    .read_command_valid_i(engines_read_command_valid),
+    .idle_i(shell_idle_in),
+    .computing_i(shell_computing_in),
+    .read_command_address_i(shell_read_command_address_in),
+    .read_command_row_bytes_i(shell_read_command_row_bytes_in),
+    .read_command_rows_i(shell_read_command_rows_in),
+    .read_command_stride_i(shell_read_command_stride_in),
+    .read_command_valid_i(shell_read_command_valid_in),
     .read_command_ready_o(shell_read_command_ready),
     .read_data_o(shell_read_data),
     .read_bytes_o(shell_read_bytes),
     .read_row_last_o(shell_read_row_last),
     .read_last_o(shell_read_last),
     .read_valid_o(shell_read_valid),
-    .read_ready_i(engines_read_ready),
+    .read_ready_i(shell_read_ready_in),
     .read_end_error_o(shell_read_end_error),
     .read_end_address_o(shell_read_end_address),
     .read_end_valid_o(shell_read_end_valid),
-    .read_end_ready_i(engines_read_end_ready),
-    .write_command_address_i(engines_write_command_address),
-    .write_command_row_bytes_i(engines_write_command_row_bytes),
-    .write_command_rows_i(engines_write_command_rows),
-    .write_command_stride_i(engines_write_command_stride),
-    .write_command_valid_i(engines_write_command_valid),
+    .read_end_ready_i(shell_read_end_ready_in),
+    .write_command_address_i(shell_write_command_address_in),
+    .write_command_row_bytes_i(shell_write_command_row_bytes_in),
+    .write_command_rows_i(shell_write_command_rows_in),
+    .write_command_stride_i(shell_write_command_stride_in),
+    .write_command_valid_i(shell_write_command_valid_in),
     .write_command_ready_o(shell_write_command_ready),
-    .write_data_i(engines_write_data),
-    .write_valid_i(engines_write_valid),
+    .write_data_i(shell_write_data_in),
+    .write_valid_i(shell_write_valid_in),
     .write_ready_o(shell_write_ready),
     .write_end_error_o(shell_write_end_error),
     .write_end_address_o(shell_write_end_address),
     .write_end_valid_o(shell_write_end_valid),
-    .write_end_ready_i(engines_write_end_ready),
+    .write_end_ready_i(shell_write_end_ready_in),
     .mem_awid_o(mem_awid_o),
     .mem_awaddr_o(mem_awaddr_o),
     .mem_awlen_o(mem_awlen_o),
@@ -323,62 +720,239 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_xa1e84e09 (
     .mem_rvalid_i(mem_rvalid_i),
     .mem_rready_o(mem_rready_o)
   );
-  kelle_engines_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x6ed83e2a u_engines (
+
+  // The array belongs to linear layers or to attention.
+  wire linear_operation_valid_in = shell_operation_valid & products;
+  wire linear_operation_end_ready_in = shell_operation_end_ready & products;
+
+  linear_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x44c65fec u_linear (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .abort_i(shell_abort),
-    .forget_i(forget),
-    .idle_o(engines_idle),
+    .idle_o(linear_idle),
     .window_base_i(registers_window_base),
     .window_limit_i(registers_window_limit),
-    .computing_o(engines_computing),
-    .overflows_o(counters_event_in[3:0]),
-    .saturations_o(counters_event_in[7:4]),
-    .evicts_o(engines_evicts),
-    .refreshes_o(engines_refreshes),
-    .stalls_o(engines_stalls),
-    .operation_valid_i(shell_operation_valid),
-    .operation_ready_o(engines_operation_ready),
+    .computing_o(linear_computing),
+    .overflows_o(linear_overflows),
+    .operation_valid_i(linear_operation_valid_in),
+    .operation_ready_o(linear_operation_ready),
     .operation_opcode_i(shell_operation_opcode),
     .operation_independent_i(shell_operation_independent),
     .operation_words_i(shell_operation_words),
-    .operation_end_valid_o(engines_operation_end_valid),
-    .operation_end_ready_i(shell_operation_end_ready),
-    .operation_end_error_o(engines_operation_end_error),
-    .read_command_address_o(engines_read_command_address),
-    .read_command_row_bytes_o(engines_read_command_row_bytes),
-    .read_command_rows_o(engines_read_command_rows),
-    .read_command_stride_o(engines_read_command_stride),
-    .read_command_valid_o(engines_read_command_valid),
-    .read_command_ready_i(shell_read_command_ready),
-    .read_data_i(shell_read_data),
-    .read_bytes_i(shell_read_bytes),
-    .read_row_last_i(shell_read_row_last),
-    .read_last_i(shell_read_last),
-    .read_valid_i(shell_read_valid),
-    .read_ready_o(engines_read_ready),
-    .read_end_error_i(shell_read_end_error),
-    .read_end_address_i(shell_read_end_address),
-    .read_end_valid_i(shell_read_end_valid),
-    .read_end_ready_o(engines_read_end_ready),
-    .write_command_address_o(engines_write_command_address),
-    .write_command_row_bytes_o(engines_write_command_row_bytes),
-    .write_command_rows_o(engines_write_command_rows),
-    .write_command_stride_o(engines_write_command_stride),
-    .write_command_valid_o(engines_write_command_valid),
-    .write_command_ready_i(shell_write_command_ready),
-    .write_data_o(engines_write_data),
-    .write_valid_o(engines_write_valid),
-    .write_ready_i(shell_write_ready),
-    .write_end_error_i(shell_write_end_error),
-    .write_end_address_i(shell_write_end_address),
-    .write_end_valid_i(shell_write_end_valid),
-    .write_end_ready_o(engines_write_end_ready)
+    .operation_end_valid_o(linear_operation_end_valid),
+    .operation_end_ready_i(linear_operation_end_ready_in),
+    .operation_end_error_o(linear_operation_end_error),
+    .read_command_address_o(linear_read_command_address),
+    .read_command_row_bytes_o(linear_read_command_row_bytes),
+    .read_command_rows_o(linear_read_command_rows),
+    .read_command_stride_o(linear_read_command_stride),
+    .read_command_valid_o(linear_read_command_valid),
+    .read_command_ready_i(linear_read_command_ready_in),
+    .read_data_i(linear_read_data_in),
+    .read_bytes_i(linear_read_bytes_in),
+    .read_row_last_i(linear_read_row_last_in),
+    .read_last_i(linear_read_last_in),
+    .read_valid_i(linear_read_valid_in),
+    .read_ready_o(linear_read_ready),
+    .read_end_error_i(linear_read_end_error_in),
+    .read_end_address_i(linear_read_end_address_in),
+    .read_end_valid_i(linear_read_end_valid_in),
+    .read_end_ready_o(linear_read_end_ready),
+    .write_command_address_o(linear_write_command_address),
+    .write_command_row_bytes_o(linear_write_command_row_bytes),
+    .write_command_rows_o(linear_write_command_rows),
+    .write_command_stride_o(linear_write_command_stride),
+    .write_command_valid_o(linear_write_command_valid),
+    .write_command_ready_i(linear_write_command_ready_in),
+    .write_data_o(linear_write_data),
+    .write_valid_o(linear_write_valid),
+    .write_ready_i(linear_write_ready_in),
+    .write_end_error_i(linear_write_end_error_in),
+    .write_end_address_i(linear_write_end_address_in),
+    .write_end_valid_i(linear_write_end_valid_in),
+    .write_end_ready_o(linear_write_end_ready),
+    .begin_o(linear_begin),
+    .saturations_o(linear_saturations),
+    .load_valid_o(linear_load_valid),
+    .load_ready_i(array_first_load_ready),
+    .load_row_o(linear_load_row),
+    .load_weight_o(linear_load_weight),
+    .step_valid_o(linear_step_valid),
+    .step_ready_i(array_first_step_ready),
+    .step_swap_o(linear_step_swap),
+    .step_transposed_o(linear_step_transposed),
+    .step_first_o(linear_step_first),
+    .step_last_o(linear_step_last),
+    .step_place_o(linear_step_place),
+    .step_index_o(linear_step_index),
+    .step_act_signed_o(linear_step_act_signed),
+    .step_weight_signed_o(linear_step_weight_signed),
+    .step_act_o(linear_step_act),
+    .result_valid_i(array_first_result_valid),
+    .result_ready_o(linear_result_ready),
+    .result_transposed_i(array_first_result_transposed),
+    .result_index_i(array_first_result_index),
+    .result_group_i(array_first_result_group),
+    .result_last_i(array_first_result_last),
+    .result_used_i(array_first_result_used),
+    .result_sum_i(array_first_result_sum),
+    .result_overflow_i(array_first_result_overflow)
   );
 
-  assign counters_event_in[11:8] = {3'd0, engines_evicts};
-  assign counters_event_in[15:12] = {1'b0, shell_busy ? engines_refreshes : 3'd0};
-  assign counters_event_in[19:16] = {3'd0, shell_busy & engines_stalls};
+  wire array_clear_in = shell_abort | linear_begin | attention_clear_array;
+
+  shared_array_r32_c32_w8_a48_d64_n4_b8 u_array (
+    .clk_i(clk_i),
+    .rst_ni(rst_ni),
+    .clear_i(array_clear_in),
+    .first_i(products),
+    .first_load_valid_i(linear_load_valid),
+    .first_load_ready_o(array_first_load_ready),
+    .first_load_row_i(linear_load_row),
+    .first_load_weight_i(linear_load_weight),
+    .second_load_valid_i(attention_load_valid),
+    .second_load_ready_o(array_second_load_ready),
+    .second_load_row_i(attention_load_row),
+    .second_load_weight_i(attention_load_weight),
+    .first_step_valid_i(linear_step_valid),
+    .first_step_ready_o(array_first_step_ready),
+    .first_step_swap_i(linear_step_swap),
+    .first_step_transposed_i(linear_step_transposed),
+    .first_step_first_i(linear_step_first),
+    .first_step_last_i(linear_step_last),
+    .first_step_place_i(linear_step_place),
+    .first_step_index_i(linear_step_index),
+    .first_step_act_signed_i(linear_step_act_signed),
+    .first_step_weight_signed_i(linear_step_weight_signed),
+    .first_step_act_i(linear_step_act),
+    .second_step_valid_i(attention_step_valid),
+    .second_step_ready_o(array_second_step_ready),
+    .second_step_swap_i(attention_step_swap),
+    .second_step_transposed_i(attention_step_transposed),
+    .second_step_first_i(attention_step_first),
+    .second_step_last_i(attention_step_last),
+    .second_step_place_i(attention_step_place),
+    .second_step_index_i(attention_step_index),
+    .second_step_act_signed_i(attention_step_act_signed),
+    .second_step_weight_signed_i(attention_step_weight_signed),
+    .second_step_act_i(attention_step_act),
+    .first_result_valid_o(array_first_result_valid),
+    .first_result_ready_i(linear_result_ready),
+    .first_result_transposed_o(array_first_result_transposed),
+    .first_result_index_o(array_first_result_index),
+    .first_result_group_o(array_first_result_group),
+    .first_result_last_o(array_first_result_last),
+    .first_result_used_o(array_first_result_used),
+    .first_result_sum_o(array_first_result_sum),
+    .first_result_overflow_o(array_first_result_overflow),
+    .second_result_valid_o(array_second_result_valid),
+    .second_result_ready_i(attention_result_ready),
+    .second_result_transposed_o(array_second_result_transposed),
+    .second_result_index_o(array_second_result_index),
+    .second_result_group_o(array_second_result_group),
+    .second_result_last_o(array_second_result_last),
+    .second_result_used_o(array_second_result_used),
+    .second_result_sum_o(array_second_result_sum),
+    .second_result_overflow_o(array_second_result_overflow),
+    .row_valid_o(array_row_valid),
+    .row_sum_o(array_row_sum)
+  );
+
+  // Heads go with a soft reset that the host asks for, not with the wait for answers after an error of time.
+  wire forget = registers_soft_reset | (forgets_q & shell_soft_reset_busy);
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) forgets_q <= 1'b0;
+    else         forgets_q <= forget;
+  end
+  wire attention_operation_valid_in = shell_operation_valid & !(rows | products);
+  wire attention_operation_end_ready_in = shell_operation_end_ready & !(rows | products);
+
+  attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x338379f5 u_attention (
+    .clk_i(clk_i),
+    .rst_ni(rst_ni),
+    .abort_i(shell_abort),
+    .idle_o(attention_idle),
+    .window_base_i(registers_window_base),
+    .window_limit_i(registers_window_limit),
+    .computing_o(attention_computing),
+    .overflows_o(attention_overflows),
+    .operation_valid_i(attention_operation_valid_in),
+    .operation_ready_o(attention_operation_ready),
+    .operation_opcode_i(shell_operation_opcode),
+    .operation_independent_i(shell_operation_independent),
+    .operation_words_i(shell_operation_words),
+    .operation_end_valid_o(attention_operation_end_valid),
+    .operation_end_ready_i(attention_operation_end_ready_in),
+    .operation_end_error_o(attention_operation_end_error),
+    .read_command_address_o(attention_read_command_address),
+    .read_command_row_bytes_o(attention_read_command_row_bytes),
+    .read_command_rows_o(attention_read_command_rows),
+    .read_command_stride_o(attention_read_command_stride),
+    .read_command_valid_o(attention_read_command_valid),
+    .read_command_ready_i(attention_read_command_ready_in),
+    .read_data_i(attention_read_data_in),
+    .read_bytes_i(attention_read_bytes_in),
+    .read_row_last_i(attention_read_row_last_in),
+    .read_last_i(attention_read_last_in),
+    .read_valid_i(attention_read_valid_in),
+    .read_ready_o(attention_read_ready),
+    .read_end_error_i(attention_read_end_error_in),
+    .read_end_address_i(attention_read_end_address_in),
+    .read_end_valid_i(attention_read_end_valid_in),
+    .read_end_ready_o(attention_read_end_ready),
+    .write_command_address_o(attention_write_command_address),
+    .write_command_row_bytes_o(attention_write_command_row_bytes),
+    .write_command_rows_o(attention_write_command_rows),
+    .write_command_stride_o(attention_write_command_stride),
+    .write_command_valid_o(attention_write_command_valid),
+    .write_command_ready_i(attention_write_command_ready_in),
+    .write_data_o(attention_write_data),
+    .write_valid_o(attention_write_valid),
+    .write_ready_i(attention_write_ready_in),
+    .write_end_error_i(attention_write_end_error_in),
+    .write_end_address_i(attention_write_end_address_in),
+    .write_end_valid_i(attention_write_end_valid_in),
+    .write_end_ready_o(attention_write_end_ready),
+    .forget_i(forget),
+    .clear_array_o(attention_clear_array),
+    .saturations_o(attention_saturations),
+    .evicts_o(attention_evicts),
+    .refreshes_o(attention_refreshes),
+    .stalls_o(attention_stalls),
+    .load_valid_o(attention_load_valid),
+    .load_ready_i(array_second_load_ready),
+    .load_row_o(attention_load_row),
+    .load_weight_o(attention_load_weight),
+    .step_valid_o(attention_step_valid),
+    .step_ready_i(array_second_step_ready),
+    .step_swap_o(attention_step_swap),
+    .step_transposed_o(attention_step_transposed),
+    .step_first_o(attention_step_first),
+    .step_last_o(attention_step_last),
+    .step_place_o(attention_step_place),
+    .step_index_o(attention_step_index),
+    .step_act_signed_o(attention_step_act_signed),
+    .step_weight_signed_o(attention_step_weight_signed),
+    .step_act_o(attention_step_act),
+    .result_valid_i(array_second_result_valid),
+    .result_ready_o(attention_result_ready),
+    .result_transposed_i(array_second_result_transposed),
+    .result_index_i(array_second_result_index),
+    .result_group_i(array_second_result_group),
+    .result_last_i(array_second_result_last),
+    .result_used_i(array_second_result_used),
+    .result_sum_i(array_second_result_sum),
+    .result_overflow_i(array_second_result_overflow),
+    .row_valid_i(array_row_valid),
+    .row_sum_i(array_row_sum)
+  );
+
+  assign counters_event_in[3:0] = rows ? {3'd0, vector_overflows} : products ? linear_overflows
+      : attention_overflows;
+  assign counters_event_in[7:4] = products ? linear_saturations : attention_saturations;
+  assign counters_event_in[11:8] = {3'd0, attention_evicts};
+  assign counters_event_in[15:12] = {1'b0, shell_busy ? attention_refreshes : 3'd0};
+  assign counters_event_in[19:16] = {3'd0, shell_busy & attention_stalls};
 
   event_counters_n5_w64_s16_m8 u_counters (
     .clk_i(clk_i),
@@ -390,7 +964,7 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_xa1e84e09 (
 
   wire registers_ctrl_arvalid_in = ctrl_arvalid_i & shell_settled;
 
-  kelle_registers_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xb28722e2 u_registers (
+  kelle_registers_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_x77135e89 u_registers (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .ctrl_awaddr_i(ctrl_awaddr_i),

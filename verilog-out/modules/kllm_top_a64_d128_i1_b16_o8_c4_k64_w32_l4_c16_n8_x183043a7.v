@@ -144,46 +144,529 @@ module kllm_top_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_x183043a7 (
   wire [767:0] shell_operation_words;
   wire         shell_operation_end_ready;
   wire         shell_abort;
+  wire [383:0] shell_read_command_address_in;
+  wire [143:0] shell_read_command_row_bytes_in;
+  wire  [95:0] shell_read_command_rows_in;
+  wire [191:0] shell_read_command_stride_in;
+  wire   [5:0] shell_read_command_valid_in;
   wire   [5:0] shell_read_command_ready;
   wire [767:0] shell_read_data;
   wire  [29:0] shell_read_bytes;
   wire   [5:0] shell_read_row_last;
   wire   [5:0] shell_read_last;
   wire   [5:0] shell_read_valid;
+  wire   [5:0] shell_read_ready_in;
   wire  [17:0] shell_read_end_error;
   wire [383:0] shell_read_end_address;
   wire   [5:0] shell_read_end_valid;
+  wire   [5:0] shell_read_end_ready_in;
+  wire  [63:0] shell_write_command_address_in;
+  wire  [23:0] shell_write_command_row_bytes_in;
+  wire  [15:0] shell_write_command_rows_in;
+  wire  [31:0] shell_write_command_stride_in;
+  wire   [0:0] shell_write_command_valid_in;
   wire   [0:0] shell_write_command_ready;
+  wire [127:0] shell_write_data_in;
+  wire   [0:0] shell_write_valid_in;
   wire   [0:0] shell_write_ready;
   wire   [2:0] shell_write_end_error;
   wire  [63:0] shell_write_end_address;
   wire   [0:0] shell_write_end_valid;
-  wire         engines_idle;
-  wire         engines_computing;
-  wire         engines_beats;
-  wire         engines_repeats;
-  wire         engines_operation_ready;
-  wire         engines_operation_end_valid;
-  wire   [7:0] engines_operation_end_error;
-  wire [383:0] engines_read_command_address;
-  wire [143:0] engines_read_command_row_bytes;
-  wire  [95:0] engines_read_command_rows;
-  wire [191:0] engines_read_command_stride;
-  wire   [5:0] engines_read_command_valid;
-  wire   [5:0] engines_read_ready;
-  wire   [5:0] engines_read_end_ready;
-  wire  [63:0] engines_write_command_address;
-  wire  [23:0] engines_write_command_row_bytes;
-  wire  [15:0] engines_write_command_rows;
-  wire  [31:0] engines_write_command_stride;
-  wire   [0:0] engines_write_command_valid;
-  wire [127:0] engines_write_data;
-  wire   [0:0] engines_write_valid;
-  wire   [0:0] engines_write_end_ready;
+  wire   [0:0] shell_write_end_ready_in;
+  wire         engine_idle;
+  wire         engine_computing;
+  wire   [2:0] engine_overflows;
+  wire         engine_operation_ready;
+  wire         engine_operation_end_valid;
+  wire   [7:0] engine_operation_end_error;
+  wire [383:0] engine_read_command_address;
+  wire [143:0] engine_read_command_row_bytes;
+  wire  [95:0] engine_read_command_rows;
+  wire [191:0] engine_read_command_stride;
+  wire   [5:0] engine_read_command_valid;
+  wire   [5:0] engine_read_command_ready_in;
+  wire [767:0] engine_read_data_in;
+  wire  [29:0] engine_read_bytes_in;
+  wire   [5:0] engine_read_row_last_in;
+  wire   [5:0] engine_read_last_in;
+  wire   [5:0] engine_read_valid_in;
+  wire   [5:0] engine_read_ready;
+  wire  [17:0] engine_read_end_error_in;
+  wire [383:0] engine_read_end_address_in;
+  wire   [5:0] engine_read_end_valid_in;
+  wire   [5:0] engine_read_end_ready;
+  wire  [63:0] engine_write_command_address;
+  wire  [23:0] engine_write_command_row_bytes;
+  wire  [15:0] engine_write_command_rows;
+  wire  [31:0] engine_write_command_stride;
+  wire   [0:0] engine_write_command_valid;
+  wire   [0:0] engine_write_command_ready_in;
+  wire [127:0] engine_write_data;
+  wire   [0:0] engine_write_valid;
+  wire   [0:0] engine_write_ready_in;
+  wire   [2:0] engine_write_end_error_in;
+  wire  [63:0] engine_write_end_address_in;
+  wire   [0:0] engine_write_end_valid_in;
+  wire   [0:0] engine_write_end_ready;
+  wire         engine_repeats;
+  wire         vector_idle;
+  wire         vector_computing;
+  wire         vector_overflows;
+  wire         vector_operation_ready;
+  wire         vector_operation_end_valid;
+  wire   [7:0] vector_operation_end_error;
+  wire [255:0] vector_read_command_address;
+  wire  [95:0] vector_read_command_row_bytes;
+  wire  [63:0] vector_read_command_rows;
+  wire [127:0] vector_read_command_stride;
+  wire   [3:0] vector_read_command_valid;
+  wire   [3:0] vector_read_command_ready_in;
+  wire [511:0] vector_read_data_in;
+  wire  [19:0] vector_read_bytes_in;
+  wire   [3:0] vector_read_row_last_in;
+  wire   [3:0] vector_read_last_in;
+  wire   [3:0] vector_read_valid_in;
+  wire   [3:0] vector_read_ready;
+  wire  [11:0] vector_read_end_error_in;
+  wire [255:0] vector_read_end_address_in;
+  wire   [3:0] vector_read_end_valid_in;
+  wire   [3:0] vector_read_end_ready;
+  wire  [63:0] vector_write_command_address;
+  wire  [23:0] vector_write_command_row_bytes;
+  wire  [15:0] vector_write_command_rows;
+  wire  [31:0] vector_write_command_stride;
+  wire   [0:0] vector_write_command_valid;
+  wire   [0:0] vector_write_command_ready_in;
+  wire [127:0] vector_write_data;
+  wire   [0:0] vector_write_valid;
+  wire   [0:0] vector_write_ready_in;
+  wire   [2:0] vector_write_end_error_in;
+  wire  [63:0] vector_write_end_address_in;
+  wire   [0:0] vector_write_end_valid_in;
+  wire   [0:0] vector_write_end_ready;
+  wire         appender_idle;
+  wire         appender_computing;
+  wire         appender_overflows;
+  wire         appender_operation_ready;
+  wire         appender_operation_end_valid;
+  wire   [7:0] appender_operation_end_error;
+  wire [127:0] appender_read_command_address;
+  wire  [47:0] appender_read_command_row_bytes;
+  wire  [31:0] appender_read_command_rows;
+  wire  [63:0] appender_read_command_stride;
+  wire   [1:0] appender_read_command_valid;
+  wire   [1:0] appender_read_command_ready_in;
+  wire [255:0] appender_read_data_in;
+  wire   [9:0] appender_read_bytes_in;
+  wire   [1:0] appender_read_row_last_in;
+  wire   [1:0] appender_read_last_in;
+  wire   [1:0] appender_read_valid_in;
+  wire   [1:0] appender_read_ready;
+  wire   [5:0] appender_read_end_error_in;
+  wire [127:0] appender_read_end_address_in;
+  wire   [1:0] appender_read_end_valid_in;
+  wire   [1:0] appender_read_end_ready;
+  wire  [63:0] appender_write_command_address;
+  wire  [23:0] appender_write_command_row_bytes;
+  wire  [15:0] appender_write_command_rows;
+  wire  [31:0] appender_write_command_stride;
+  wire   [0:0] appender_write_command_valid;
+  wire   [0:0] appender_write_command_ready_in;
+  wire [127:0] appender_write_data;
+  wire   [0:0] appender_write_valid;
+  wire   [0:0] appender_write_ready_in;
+  wire   [2:0] appender_write_end_error_in;
+  wire  [63:0] appender_write_end_address_in;
+  wire   [0:0] appender_write_end_valid_in;
+  wire   [0:0] appender_write_end_ready;
   wire   [8:0] counters_event_in;
   wire [191:0] counters_count;
 
   assign ctrl_arready_o = registers_ctrl_arready & shell_settled;
+
+  // An operation goes to one of the engines, and the DMAs with it.
+  wire rows = shell_operation_opcode == 8'd3;
+  wire appends = shell_operation_opcode == 8'd5;
+  wire [7:0] operation_end = rows ? vector_operation_end_error : appends ? appender_operation_end_error
+      : engine_operation_end_error;
+  assign shell_read_command_valid_in[0] = rows ? vector_read_command_valid[0] : appends
+      ? appender_read_command_valid[0] : engine_read_command_valid[0];
+  wire [135:0] read_command_0 = rows
+      ? {vector_read_command_stride[31:0], vector_read_command_rows[15:0],
+          vector_read_command_row_bytes[23:0], vector_read_command_address[63:0]}
+      : appends
+      ? {appender_read_command_stride[31:0], appender_read_command_rows[15:0],
+          appender_read_command_row_bytes[23:0], appender_read_command_address[63:0]}
+      : {engine_read_command_stride[31:0], engine_read_command_rows[15:0],
+          engine_read_command_row_bytes[23:0], engine_read_command_address[63:0]};
+  assign shell_read_command_address_in[63:0] = read_command_0[63:0];
+  assign shell_read_command_row_bytes_in[23:0] = read_command_0[87:64];
+  assign shell_read_command_rows_in[15:0] = read_command_0[103:88];
+  assign shell_read_command_stride_in[31:0] = read_command_0[135:104];
+  assign vector_read_command_ready_in[0] = shell_read_command_ready[0] & rows;
+  assign appender_read_command_ready_in[0] = shell_read_command_ready[0] & appends;
+  assign engine_read_command_ready_in[0] = shell_read_command_ready[0] & !(rows | appends);
+  assign vector_read_valid_in[0] = shell_read_valid[0] & rows;
+  assign appender_read_valid_in[0] = shell_read_valid[0] & appends;
+  assign engine_read_valid_in[0] = shell_read_valid[0] & !(rows | appends);
+  assign vector_read_data_in[127:0] = shell_read_data[127:0];
+  assign vector_read_bytes_in[4:0] = shell_read_bytes[4:0];
+  assign vector_read_row_last_in[0] = shell_read_row_last[0];
+  assign vector_read_last_in[0] = shell_read_last[0];
+  assign appender_read_data_in[127:0] = shell_read_data[127:0];
+  assign appender_read_bytes_in[4:0] = shell_read_bytes[4:0];
+  assign appender_read_row_last_in[0] = shell_read_row_last[0];
+  assign appender_read_last_in[0] = shell_read_last[0];
+  assign engine_read_data_in[127:0] = shell_read_data[127:0];
+  assign engine_read_bytes_in[4:0] = shell_read_bytes[4:0];
+  assign engine_read_row_last_in[0] = shell_read_row_last[0];
+  assign engine_read_last_in[0] = shell_read_last[0];
+  assign shell_read_ready_in[0] = rows ? vector_read_ready[0] : appends ? appender_read_ready[0]
+      : engine_read_ready[0];
+  assign vector_read_end_valid_in[0] = shell_read_end_valid[0] & rows;
+  assign appender_read_end_valid_in[0] = shell_read_end_valid[0] & appends;
+  assign engine_read_end_valid_in[0] = shell_read_end_valid[0] & !(rows | appends);
+  assign vector_read_end_error_in[2:0] = shell_read_end_error[2:0];
+  assign vector_read_end_address_in[63:0] = shell_read_end_address[63:0];
+  assign appender_read_end_error_in[2:0] = shell_read_end_error[2:0];
+  assign appender_read_end_address_in[63:0] = shell_read_end_address[63:0];
+  assign engine_read_end_error_in[2:0] = shell_read_end_error[2:0];
+  assign engine_read_end_address_in[63:0] = shell_read_end_address[63:0];
+  assign shell_read_end_ready_in[0] = rows ? vector_read_end_ready[0] : appends ? appender_read_end_ready[0]
+      : engine_read_end_ready[0];
+  assign shell_read_command_valid_in[1] = rows ? vector_read_command_valid[1] : appends
+      ? appender_read_command_valid[1] : engine_read_command_valid[1];
+  wire [135:0] read_command_1 = rows
+      ? {vector_read_command_stride[63:32], vector_read_command_rows[31:16],
+          vector_read_command_row_bytes[47:24], vector_read_command_address[127:64]}
+      : appends
+      ? {appender_read_command_stride[63:32], appender_read_command_rows[31:16],
+          appender_read_command_row_bytes[47:24], appender_read_command_address[127:64]}
+      : {engine_read_command_stride[63:32], engine_read_command_rows[31:16],
+          engine_read_command_row_bytes[47:24], engine_read_command_address[127:64]};
+  assign shell_read_command_address_in[127:64] = read_command_1[63:0];
+  assign shell_read_command_row_bytes_in[47:24] = read_command_1[87:64];
+  assign shell_read_command_rows_in[31:16] = read_command_1[103:88];
+  assign shell_read_command_stride_in[63:32] = read_command_1[135:104];
+  assign vector_read_command_ready_in[1] = shell_read_command_ready[1] & rows;
+  assign appender_read_command_ready_in[1] = shell_read_command_ready[1] & appends;
+  assign engine_read_command_ready_in[1] = shell_read_command_ready[1] & !(rows | appends);
+  assign vector_read_valid_in[1] = shell_read_valid[1] & rows;
+  assign appender_read_valid_in[1] = shell_read_valid[1] & appends;
+  assign engine_read_valid_in[1] = shell_read_valid[1] & !(rows | appends);
+  assign vector_read_data_in[255:128] = shell_read_data[255:128];
+  assign vector_read_bytes_in[9:5] = shell_read_bytes[9:5];
+  assign vector_read_row_last_in[1] = shell_read_row_last[1];
+  assign vector_read_last_in[1] = shell_read_last[1];
+  assign appender_read_data_in[255:128] = shell_read_data[255:128];
+  assign appender_read_bytes_in[9:5] = shell_read_bytes[9:5];
+  assign appender_read_row_last_in[1] = shell_read_row_last[1];
+  assign appender_read_last_in[1] = shell_read_last[1];
+  assign engine_read_data_in[255:128] = shell_read_data[255:128];
+  assign engine_read_bytes_in[9:5] = shell_read_bytes[9:5];
+  assign engine_read_row_last_in[1] = shell_read_row_last[1];
+  assign engine_read_last_in[1] = shell_read_last[1];
+  assign shell_read_ready_in[1] = rows ? vector_read_ready[1] : appends ? appender_read_ready[1]
+      : engine_read_ready[1];
+  assign vector_read_end_valid_in[1] = shell_read_end_valid[1] & rows;
+  assign appender_read_end_valid_in[1] = shell_read_end_valid[1] & appends;
+  assign engine_read_end_valid_in[1] = shell_read_end_valid[1] & !(rows | appends);
+  assign vector_read_end_error_in[5:3] = shell_read_end_error[5:3];
+  assign vector_read_end_address_in[127:64] = shell_read_end_address[127:64];
+  assign appender_read_end_error_in[5:3] = shell_read_end_error[5:3];
+  assign appender_read_end_address_in[127:64] = shell_read_end_address[127:64];
+  assign engine_read_end_error_in[5:3] = shell_read_end_error[5:3];
+  assign engine_read_end_address_in[127:64] = shell_read_end_address[127:64];
+  assign shell_read_end_ready_in[1] = rows ? vector_read_end_ready[1] : appends ? appender_read_end_ready[1]
+      : engine_read_end_ready[1];
+  assign shell_read_command_valid_in[2] = rows ? vector_read_command_valid[2] : engine_read_command_valid[2];
+  wire [135:0] read_command_2 = rows
+      ? {vector_read_command_stride[95:64], vector_read_command_rows[47:32],
+          vector_read_command_row_bytes[71:48], vector_read_command_address[191:128]}
+      : {engine_read_command_stride[95:64], engine_read_command_rows[47:32],
+          engine_read_command_row_bytes[71:48], engine_read_command_address[191:128]};
+  assign shell_read_command_address_in[191:128] = read_command_2[63:0];
+  assign shell_read_command_row_bytes_in[71:48] = read_command_2[87:64];
+  assign shell_read_command_rows_in[47:32] = read_command_2[103:88];
+  assign shell_read_command_stride_in[95:64] = read_command_2[135:104];
+  assign vector_read_command_ready_in[2] = shell_read_command_ready[2] & rows;
+  assign engine_read_command_ready_in[2] = shell_read_command_ready[2] & !rows;
+  assign vector_read_valid_in[2] = shell_read_valid[2] & rows;
+  assign engine_read_valid_in[2] = shell_read_valid[2] & !rows;
+  assign vector_read_data_in[383:256] = shell_read_data[383:256];
+  assign vector_read_bytes_in[14:10] = shell_read_bytes[14:10];
+  assign vector_read_row_last_in[2] = shell_read_row_last[2];
+  assign vector_read_last_in[2] = shell_read_last[2];
+  assign engine_read_data_in[383:256] = shell_read_data[383:256];
+  assign engine_read_bytes_in[14:10] = shell_read_bytes[14:10];
+  assign engine_read_row_last_in[2] = shell_read_row_last[2];
+  assign engine_read_last_in[2] = shell_read_last[2];
+  assign shell_read_ready_in[2] = rows ? vector_read_ready[2] : engine_read_ready[2];
+  assign vector_read_end_valid_in[2] = shell_read_end_valid[2] & rows;
+  assign engine_read_end_valid_in[2] = shell_read_end_valid[2] & !rows;
+  assign vector_read_end_error_in[8:6] = shell_read_end_error[8:6];
+  assign vector_read_end_address_in[191:128] = shell_read_end_address[191:128];
+  assign engine_read_end_error_in[8:6] = shell_read_end_error[8:6];
+  assign engine_read_end_address_in[191:128] = shell_read_end_address[191:128];
+  assign shell_read_end_ready_in[2] = rows ? vector_read_end_ready[2] : engine_read_end_ready[2];
+  assign shell_read_command_valid_in[3] = rows ? vector_read_command_valid[3] : engine_read_command_valid[3];
+  wire [135:0] read_command_3 = rows
+      ? {vector_read_command_stride[127:96], vector_read_command_rows[63:48],
+          vector_read_command_row_bytes[95:72], vector_read_command_address[255:192]}
+      : {engine_read_command_stride[127:96], engine_read_command_rows[63:48],
+          engine_read_command_row_bytes[95:72], engine_read_command_address[255:192]};
+  assign shell_read_command_address_in[255:192] = read_command_3[63:0];
+  assign shell_read_command_row_bytes_in[95:72] = read_command_3[87:64];
+  assign shell_read_command_rows_in[63:48] = read_command_3[103:88];
+  assign shell_read_command_stride_in[127:96] = read_command_3[135:104];
+  assign vector_read_command_ready_in[3] = shell_read_command_ready[3] & rows;
+  assign engine_read_command_ready_in[3] = shell_read_command_ready[3] & !rows;
+  assign vector_read_valid_in[3] = shell_read_valid[3] & rows;
+  assign engine_read_valid_in[3] = shell_read_valid[3] & !rows;
+  assign vector_read_data_in[511:384] = shell_read_data[511:384];
+  assign vector_read_bytes_in[19:15] = shell_read_bytes[19:15];
+  assign vector_read_row_last_in[3] = shell_read_row_last[3];
+  assign vector_read_last_in[3] = shell_read_last[3];
+  assign engine_read_data_in[511:384] = shell_read_data[511:384];
+  assign engine_read_bytes_in[19:15] = shell_read_bytes[19:15];
+  assign engine_read_row_last_in[3] = shell_read_row_last[3];
+  assign engine_read_last_in[3] = shell_read_last[3];
+  assign shell_read_ready_in[3] = rows ? vector_read_ready[3] : engine_read_ready[3];
+  assign vector_read_end_valid_in[3] = shell_read_end_valid[3] & rows;
+  assign engine_read_end_valid_in[3] = shell_read_end_valid[3] & !rows;
+  assign vector_read_end_error_in[11:9] = shell_read_end_error[11:9];
+  assign vector_read_end_address_in[255:192] = shell_read_end_address[255:192];
+  assign engine_read_end_error_in[11:9] = shell_read_end_error[11:9];
+  assign engine_read_end_address_in[255:192] = shell_read_end_address[255:192];
+  assign shell_read_end_ready_in[3] = rows ? vector_read_end_ready[3] : engine_read_end_ready[3];
+  assign shell_read_command_valid_in[4] = engine_read_command_valid[4];
+  assign engine_read_command_ready_in[4] = shell_read_command_ready[4];
+  assign shell_read_command_address_in[319:256] = engine_read_command_address[319:256];
+  assign shell_read_command_row_bytes_in[119:96] = engine_read_command_row_bytes[119:96];
+  assign shell_read_command_rows_in[79:64] = engine_read_command_rows[79:64];
+  assign shell_read_command_stride_in[159:128] = engine_read_command_stride[159:128];
+  assign engine_read_valid_in[4] = shell_read_valid[4];
+  assign shell_read_ready_in[4] = engine_read_ready[4];
+  assign engine_read_data_in[639:512] = shell_read_data[639:512];
+  assign engine_read_bytes_in[24:20] = shell_read_bytes[24:20];
+  assign engine_read_row_last_in[4] = shell_read_row_last[4];
+  assign engine_read_last_in[4] = shell_read_last[4];
+  assign engine_read_end_valid_in[4] = shell_read_end_valid[4];
+  assign shell_read_end_ready_in[4] = engine_read_end_ready[4];
+  assign engine_read_end_error_in[14:12] = shell_read_end_error[14:12];
+  assign engine_read_end_address_in[319:256] = shell_read_end_address[319:256];
+  assign shell_read_command_valid_in[5] = engine_read_command_valid[5];
+  assign engine_read_command_ready_in[5] = shell_read_command_ready[5];
+  assign shell_read_command_address_in[383:320] = engine_read_command_address[383:320];
+  assign shell_read_command_row_bytes_in[143:120] = engine_read_command_row_bytes[143:120];
+  assign shell_read_command_rows_in[95:80] = engine_read_command_rows[95:80];
+  assign shell_read_command_stride_in[191:160] = engine_read_command_stride[191:160];
+  assign engine_read_valid_in[5] = shell_read_valid[5];
+  assign shell_read_ready_in[5] = engine_read_ready[5];
+  assign engine_read_data_in[767:640] = shell_read_data[767:640];
+  assign engine_read_bytes_in[29:25] = shell_read_bytes[29:25];
+  assign engine_read_row_last_in[5] = shell_read_row_last[5];
+  assign engine_read_last_in[5] = shell_read_last[5];
+  assign engine_read_end_valid_in[5] = shell_read_end_valid[5];
+  assign shell_read_end_ready_in[5] = engine_read_end_ready[5];
+  assign engine_read_end_error_in[17:15] = shell_read_end_error[17:15];
+  assign engine_read_end_address_in[383:320] = shell_read_end_address[383:320];
+  assign shell_write_command_valid_in[0] = rows ? vector_write_command_valid[0] : appends
+      ? appender_write_command_valid[0] : engine_write_command_valid[0];
+  wire [135:0] write_command = rows
+      ? {vector_write_command_stride[31:0], vector_write_command_rows[15:0],
+          vector_write_command_row_bytes[23:0], vector_write_command_address[63:0]}
+      : appends
+      ? {appender_write_command_stride[31:0], appender_write_command_rows[15:0],
+          appender_write_command_row_bytes[23:0], appender_write_command_address[63:0]}
+      : {engine_write_command_stride[31:0], engine_write_command_rows[15:0],
+          engine_write_command_row_bytes[23:0], engine_write_command_address[63:0]};
+  assign shell_write_command_address_in[63:0] = write_command[63:0];
+  assign shell_write_command_row_bytes_in[23:0] = write_command[87:64];
+  assign shell_write_command_rows_in[15:0] = write_command[103:88];
+  assign shell_write_command_stride_in[31:0] = write_command[135:104];
+  assign vector_write_command_ready_in[0] = shell_write_command_ready[0] & rows;
+  assign appender_write_command_ready_in[0] = shell_write_command_ready[0] & appends;
+  assign engine_write_command_ready_in[0] = shell_write_command_ready[0] & !(rows | appends);
+  assign shell_write_valid_in[0] = rows ? vector_write_valid[0] : appends ? appender_write_valid[0]
+      : engine_write_valid[0];
+  wire [127:0] write = rows ? vector_write_data[127:0] : appends ? appender_write_data[127:0]
+      : engine_write_data[127:0];
+  assign shell_write_data_in[127:0] = write;
+  assign vector_write_ready_in[0] = shell_write_ready[0] & rows;
+  assign appender_write_ready_in[0] = shell_write_ready[0] & appends;
+  assign engine_write_ready_in[0] = shell_write_ready[0] & !(rows | appends);
+  assign vector_write_end_valid_in[0] = shell_write_end_valid[0] & rows;
+  assign appender_write_end_valid_in[0] = shell_write_end_valid[0] & appends;
+  assign engine_write_end_valid_in[0] = shell_write_end_valid[0] & !(rows | appends);
+  assign vector_write_end_error_in[2:0] = shell_write_end_error[2:0];
+  assign vector_write_end_address_in[63:0] = shell_write_end_address[63:0];
+  wire vector_operation_valid_in = shell_operation_valid & rows;
+  wire vector_operation_end_ready_in = shell_operation_end_ready & rows;
+
+  vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x10b290f2 u_vector (
+    .clk_i(clk_i),
+    .rst_ni(rst_ni),
+    .abort_i(shell_abort),
+    .idle_o(vector_idle),
+    .window_base_i(registers_window_base),
+    .window_limit_i(registers_window_limit),
+    .computing_o(vector_computing),
+    .overflows_o(vector_overflows),
+    .operation_valid_i(vector_operation_valid_in),
+    .operation_ready_o(vector_operation_ready),
+    .operation_opcode_i(shell_operation_opcode),
+    .operation_independent_i(shell_operation_independent),
+    .operation_words_i(shell_operation_words),
+    .operation_end_valid_o(vector_operation_end_valid),
+    .operation_end_ready_i(vector_operation_end_ready_in),
+    .operation_end_error_o(vector_operation_end_error),
+    .read_command_address_o(vector_read_command_address),
+    .read_command_row_bytes_o(vector_read_command_row_bytes),
+    .read_command_rows_o(vector_read_command_rows),
+    .read_command_stride_o(vector_read_command_stride),
+    .read_command_valid_o(vector_read_command_valid),
+    .read_command_ready_i(vector_read_command_ready_in),
+    .read_data_i(vector_read_data_in),
+    .read_bytes_i(vector_read_bytes_in),
+    .read_row_last_i(vector_read_row_last_in),
+    .read_last_i(vector_read_last_in),
+    .read_valid_i(vector_read_valid_in),
+    .read_ready_o(vector_read_ready),
+    .read_end_error_i(vector_read_end_error_in),
+    .read_end_address_i(vector_read_end_address_in),
+    .read_end_valid_i(vector_read_end_valid_in),
+    .read_end_ready_o(vector_read_end_ready),
+    .write_command_address_o(vector_write_command_address),
+    .write_command_row_bytes_o(vector_write_command_row_bytes),
+    .write_command_rows_o(vector_write_command_rows),
+    .write_command_stride_o(vector_write_command_stride),
+    .write_command_valid_o(vector_write_command_valid),
+    .write_command_ready_i(vector_write_command_ready_in),
+    .write_data_o(vector_write_data),
+    .write_valid_o(vector_write_valid),
+    .write_ready_i(vector_write_ready_in),
+    .write_end_error_i(vector_write_end_error_in),
+    .write_end_address_i(vector_write_end_address_in),
+    .write_end_valid_i(vector_write_end_valid_in),
+    .write_end_ready_o(vector_write_end_ready)
+  );
+
+  assign appender_write_end_error_in[2:0] = shell_write_end_error[2:0];
+  assign appender_write_end_address_in[63:0] = shell_write_end_address[63:0];
+  wire appender_operation_valid_in = shell_operation_valid & appends;
+  wire appender_operation_end_ready_in = shell_operation_end_ready & appends;
+
+  append_engine_b16_o8_c4_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_r4 u_appender (
+    .clk_i(clk_i),
+    .rst_ni(rst_ni),
+    .abort_i(shell_abort),
+    .idle_o(appender_idle),
+    .window_base_i(registers_window_base),
+    .window_limit_i(registers_window_limit),
+    .computing_o(appender_computing),
+    .overflows_o(appender_overflows),
+    .operation_valid_i(appender_operation_valid_in),
+    .operation_ready_o(appender_operation_ready),
+    .operation_opcode_i(shell_operation_opcode),
+    .operation_independent_i(shell_operation_independent),
+    .operation_words_i(shell_operation_words),
+    .operation_end_valid_o(appender_operation_end_valid),
+    .operation_end_ready_i(appender_operation_end_ready_in),
+    .operation_end_error_o(appender_operation_end_error),
+    .read_command_address_o(appender_read_command_address),
+    .read_command_row_bytes_o(appender_read_command_row_bytes),
+    .read_command_rows_o(appender_read_command_rows),
+    .read_command_stride_o(appender_read_command_stride),
+    .read_command_valid_o(appender_read_command_valid),
+    .read_command_ready_i(appender_read_command_ready_in),
+    .read_data_i(appender_read_data_in),
+    .read_bytes_i(appender_read_bytes_in),
+    .read_row_last_i(appender_read_row_last_in),
+    .read_last_i(appender_read_last_in),
+    .read_valid_i(appender_read_valid_in),
+    .read_ready_o(appender_read_ready),
+    .read_end_error_i(appender_read_end_error_in),
+    .read_end_address_i(appender_read_end_address_in),
+    .read_end_valid_i(appender_read_end_valid_in),
+    .read_end_ready_o(appender_read_end_ready),
+    .write_command_address_o(appender_write_command_address),
+    .write_command_row_bytes_o(appender_write_command_row_bytes),
+    .write_command_rows_o(appender_write_command_rows),
+    .write_command_stride_o(appender_write_command_stride),
+    .write_command_valid_o(appender_write_command_valid),
+    .write_command_ready_i(appender_write_command_ready_in),
+    .write_data_o(appender_write_data),
+    .write_valid_o(appender_write_valid),
+    .write_ready_i(appender_write_ready_in),
+    .write_end_error_i(appender_write_end_error_in),
+    .write_end_address_i(appender_write_end_address_in),
+    .write_end_valid_i(appender_write_end_valid_in),
+    .write_end_ready_o(appender_write_end_ready)
+  );
+
+  assign engine_write_end_error_in[2:0] = shell_write_end_error[2:0];
+  assign engine_write_end_address_in[63:0] = shell_write_end_address[63:0];
+  wire engine_operation_valid_in = shell_operation_valid & !(rows | appends);
+  wire engine_operation_end_ready_in = shell_operation_end_ready & !(rows | appends);
+
+  kllm_engine_a64_d128_i1_b16_o8_c4_l4_c16_n8_f12_d128_k512_o32_r4 u_engine (
+    .clk_i(clk_i),
+    .rst_ni(rst_ni),
+    .abort_i(shell_abort),
+    .idle_o(engine_idle),
+    .window_base_i(registers_window_base),
+    .window_limit_i(registers_window_limit),
+    .computing_o(engine_computing),
+    .overflows_o(engine_overflows),
+    .operation_valid_i(engine_operation_valid_in),
+    .operation_ready_o(engine_operation_ready),
+    .operation_opcode_i(shell_operation_opcode),
+    .operation_independent_i(shell_operation_independent),
+    .operation_words_i(shell_operation_words),
+    .operation_end_valid_o(engine_operation_end_valid),
+    .operation_end_ready_i(engine_operation_end_ready_in),
+    .operation_end_error_o(engine_operation_end_error),
+    .read_command_address_o(engine_read_command_address),
+    .read_command_row_bytes_o(engine_read_command_row_bytes),
+    .read_command_rows_o(engine_read_command_rows),
+    .read_command_stride_o(engine_read_command_stride),
+    .read_command_valid_o(engine_read_command_valid),
+    .read_command_ready_i(engine_read_command_ready_in),
+    .read_data_i(engine_read_data_in),
+    .read_bytes_i(engine_read_bytes_in),
+    .read_row_last_i(engine_read_row_last_in),
+    .read_last_i(engine_read_last_in),
+    .read_valid_i(engine_read_valid_in),
+    .read_ready_o(engine_read_ready),
+    .read_end_error_i(engine_read_end_error_in),
+    .read_end_address_i(engine_read_end_address_in),
+    .read_end_valid_i(engine_read_end_valid_in),
+    .read_end_ready_o(engine_read_end_ready),
+    .write_command_address_o(engine_write_command_address),
+    .write_command_row_bytes_o(engine_write_command_row_bytes),
+    .write_command_rows_o(engine_write_command_rows),
+    .write_command_stride_o(engine_write_command_stride),
+    .write_command_valid_o(engine_write_command_valid),
+    .write_command_ready_i(engine_write_command_ready_in),
+    .write_data_o(engine_write_data),
+    .write_valid_o(engine_write_valid),
+    .write_ready_i(engine_write_ready_in),
+    .write_end_error_i(engine_write_end_error_in),
+    .write_end_address_i(engine_write_end_address_in),
+    .write_end_valid_i(engine_write_end_valid_in),
+    .write_end_ready_o(engine_write_end_ready),
+    .repeats_o(engine_repeats)
+  );
+
+  assign shell_write_end_ready_in[0] = rows ? vector_write_end_ready[0] : appends
+      ? appender_write_end_ready[0] : engine_write_end_ready[0];
+  wire shell_operation_ready_in = rows ? vector_operation_ready : appends ? appender_operation_ready
+      : engine_operation_ready;
+  wire shell_operation_end_valid_in = rows ? vector_operation_end_valid : appends
+      ? appender_operation_end_valid : engine_operation_end_valid;
+  wire shell_idle_in = vector_idle & appender_idle & engine_idle;
+  wire shell_computing_in = vector_computing | appender_computing | engine_computing;
 
   job_shell_a64_d128_i1_b16_o8_c4_r6_w1_k64_l32_b128 u_shell (
     .clk_i(clk_i),
@@ -217,45 +700,45 @@ module kllm_top_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_x183043a7 (
     .write_waits_o(shell_write_waits),
     .settled_o(shell_settled),
     .operation_valid_o(shell_operation_valid),
-    .operation_ready_i(engines_operation_ready),
+    .operation_ready_i(shell_operation_ready_in),
     .operation_opcode_o(shell_operation_opcode),
     .operation_independent_o(shell_operation_independent),
     .operation_words_o(shell_operation_words),
-    .operation_end_valid_i(engines_operation_end_valid),
+    .operation_end_valid_i(shell_operation_end_valid_in),
     .operation_end_ready_o(shell_operation_end_ready),
-    .operation_end_error_i(engines_operation_end_error),
+    .operation_end_error_i(operation_end),
     .abort_o(shell_abort),
-    .idle_i(engines_idle),
-    .computing_i(engines_computing),
-    .read_command_address_i(engines_read_command_address),
-    .read_command_row_bytes_i(engines_read_command_row_bytes),
-    .read_command_rows_i(engines_read_command_rows),
-    .read_command_stride_i(engines_read_command_stride),
-    .read_command_valid_i(engines_read_command_valid),
+    .idle_i(shell_idle_in),
+    .computing_i(shell_computing_in),
+    .read_command_address_i(shell_read_command_address_in),
+    .read_command_row_bytes_i(shell_read_command_row_bytes_in),
+    .read_command_rows_i(shell_read_command_rows_in),
+    .read_command_stride_i(shell_read_command_stride_in),
+    .read_command_valid_i(shell_read_command_valid_in),
     .read_command_ready_o(shell_read_command_ready),
     .read_data_o(shell_read_data),
     .read_bytes_o(shell_read_bytes),
     .read_row_last_o(shell_read_row_last),
     .read_last_o(shell_read_last),
     .read_valid_o(shell_read_valid),
-    .read_ready_i(engines_read_ready),
+    .read_ready_i(shell_read_ready_in),
     .read_end_error_o(shell_read_end_error),
     .read_end_address_o(shell_read_end_address),
     .read_end_valid_o(shell_read_end_valid),
-    .read_end_ready_i(engines_read_end_ready),
-    .write_command_address_i(engines_write_command_address),
-    .write_command_row_bytes_i(engines_write_command_row_bytes),
-    .write_command_rows_i(engines_write_command_rows),
-    .write_command_stride_i(engines_write_command_stride),
-    .write_command_valid_i(engines_write_command_valid),
+    .read_end_ready_i(shell_read_end_ready_in),
+    .write_command_address_i(shell_write_command_address_in),
+    .write_command_row_bytes_i(shell_write_command_row_bytes_in),
+    .write_command_rows_i(shell_write_command_rows_in),
+    .write_command_stride_i(shell_write_command_stride_in),
+    .write_command_valid_i(shell_write_command_valid_in),
     .write_command_ready_o(shell_write_command_ready),
-    .write_data_i(engines_write_data),
-    .write_valid_i(engines_write_valid),
+    .write_data_i(shell_write_data_in),
+    .write_valid_i(shell_write_valid_in),
     .write_ready_o(shell_write_ready),
     .write_end_error_o(shell_write_end_error),
     .write_end_address_o(shell_write_end_address),
     .write_end_valid_o(shell_write_end_valid),
-    .write_end_ready_i(engines_write_end_ready),
+    .write_end_ready_i(shell_write_end_ready_in),
     .mem_awid_o(mem_awid_o),
     .mem_awaddr_o(mem_awaddr_o),
     .mem_awlen_o(mem_awlen_o),
@@ -290,58 +773,11 @@ module kllm_top_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_x183043a7 (
     .mem_rvalid_i(mem_rvalid_i),
     .mem_rready_o(mem_rready_o)
   );
-  kllm_engines_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_x41e4813c u_engines (
-    .clk_i(clk_i),
-    .rst_ni(rst_ni),
-    .abort_i(shell_abort),
-    .idle_o(engines_idle),
-    .window_base_i(registers_window_base),
-    .window_limit_i(registers_window_limit),
-    .computing_o(engines_computing),
-    .beats_o(engines_beats),
-    .repeats_o(engines_repeats),
-    .overflows_o(counters_event_in[2:0]),
-    .operation_valid_i(shell_operation_valid),
-    .operation_ready_o(engines_operation_ready),
-    .operation_opcode_i(shell_operation_opcode),
-    .operation_independent_i(shell_operation_independent),
-    .operation_words_i(shell_operation_words),
-    .operation_end_valid_o(engines_operation_end_valid),
-    .operation_end_ready_i(shell_operation_end_ready),
-    .operation_end_error_o(engines_operation_end_error),
-    .read_command_address_o(engines_read_command_address),
-    .read_command_row_bytes_o(engines_read_command_row_bytes),
-    .read_command_rows_o(engines_read_command_rows),
-    .read_command_stride_o(engines_read_command_stride),
-    .read_command_valid_o(engines_read_command_valid),
-    .read_command_ready_i(shell_read_command_ready),
-    .read_data_i(shell_read_data),
-    .read_bytes_i(shell_read_bytes),
-    .read_row_last_i(shell_read_row_last),
-    .read_last_i(shell_read_last),
-    .read_valid_i(shell_read_valid),
-    .read_ready_o(engines_read_ready),
-    .read_end_error_i(shell_read_end_error),
-    .read_end_address_i(shell_read_end_address),
-    .read_end_valid_i(shell_read_end_valid),
-    .read_end_ready_o(engines_read_end_ready),
-    .write_command_address_o(engines_write_command_address),
-    .write_command_row_bytes_o(engines_write_command_row_bytes),
-    .write_command_rows_o(engines_write_command_rows),
-    .write_command_stride_o(engines_write_command_stride),
-    .write_command_valid_o(engines_write_command_valid),
-    .write_command_ready_i(shell_write_command_ready),
-    .write_data_o(engines_write_data),
-    .write_valid_o(engines_write_valid),
-    .write_ready_i(shell_write_ready),
-    .write_end_error_i(shell_write_end_error),
-    .write_end_address_i(shell_write_end_address),
-    .write_end_valid_i(shell_write_end_valid),
-    .write_end_ready_o(engines_write_end_ready)
-  );
 
-  assign counters_event_in[5:3] = {2'd0, engines_beats};
-  assign counters_event_in[8:6] = {2'd0, engines_repeats};
+  assign counters_event_in[2:0] = rows ? {2'd0, vector_overflows} : appends ? {2'd0, appender_overflows}
+      : engine_overflows;
+  assign counters_event_in[5:3] = {2'd0, engine_computing};
+  assign counters_event_in[8:6] = {2'd0, engine_repeats};
 
   event_counters_n3_w64_s16_m4 u_counters (
     .clk_i(clk_i),
@@ -353,7 +789,7 @@ module kllm_top_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_x183043a7 (
 
   wire registers_ctrl_arvalid_in = ctrl_arvalid_i & shell_settled;
 
-  kllm_registers_l4_c16_n8_f12_d128_k512_o32_r4_o0_l8_x8f9ebd7d u_registers (
+  kllm_registers_l4_c16_n8_f12_d128_k512_o32_r4_o0_l8_x779a5f26 u_registers (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .ctrl_awaddr_i(ctrl_awaddr_i),

@@ -100,8 +100,13 @@ module panel_pages_l8_c32_p32_r64 (
       there_q <= (fetches | (there_q & !output_ready_i)) & !restart;
     end
   end
-  wire [8:0] pages_write_address_in = {8'd0, page_q} * 9'd256 + ({2'd0, row_q} * 9'd4) + word[8:0];
-  wire [8:0] pages_read_address_in = {8'd0, out_page_q} * 9'd256 + ({2'd0, out_row_q} * 9'd4)
+  wire [9:0] pages_write_address_product = page_q * 9'd256;
+  wire [9:0] pages_write_address_product_2 = row_q * 3'd4;
+  wire [8:0] pages_write_address_in = pages_write_address_product[8:0] + pages_write_address_product_2[8:0]
+      + word[8:0];
+  wire [9:0] pages_read_address_product = out_page_q * 9'd256;
+  wire [9:0] pages_read_address_product_2 = out_row_q * 3'd4;
+  wire [8:0] pages_read_address_in = pages_read_address_product[8:0] + pages_read_address_product_2[8:0]
       + {6'd0, out_word_q};
 
   ram_d512_w128_g128_inferred u_pages (
@@ -118,4 +123,8 @@ module panel_pages_l8_c32_p32_r64 (
   assign output_valid_o = there_q;
   wire [6:0] unused_word = word[15:9];
   wire [3:0] unused_row_words_sum = {row_words_sum[6], row_words_sum[2:0]};
+  wire unused_pages_write_address_product = pages_write_address_product[9];
+  wire unused_pages_write_address_product_2 = pages_write_address_product_2[9];
+  wire unused_pages_read_address_product = pages_read_address_product[9];
+  wire unused_pages_read_address_product_2 = pages_read_address_product_2[9];
 endmodule

@@ -16,7 +16,6 @@ module shared_array_r32_c32_w8_a48_d64_n4_b8 (
   input  wire          clear_i,                      // Drops all that is in the array
   input  wire          first_i,                      // The array is the first user's; changes only while
                                                      // nothing is in it
-  output wire          steps_o,                      // A step is taken in this cycle
   input  wire          first_load_valid_i,           // Rows of weights of the first user
   output wire          first_load_ready_o,           // The beat is taken at the coming edge, when it is valid
   input  wire    [4:0] first_load_row_i,             // Which row
@@ -81,7 +80,6 @@ module shared_array_r32_c32_w8_a48_d64_n4_b8 (
   genvar i;
   wire         array_load_ready;
   wire [255:0] array_load_weight_in;
-  wire         array_step_valid_in;
   wire         array_step_ready;
   wire [255:0] array_step_act_in;
   wire         array_result_valid;
@@ -109,7 +107,6 @@ module shared_array_r32_c32_w8_a48_d64_n4_b8 (
 
   assign first_load_ready_o = array_load_ready & first_i;
   assign second_load_ready_o = array_load_ready & !first_i;
-  assign array_step_valid_in = first_i ? first_step_valid_i : second_step_valid_i;
   wire [269:0] step_word = first_i
       ? {first_step_act_i, first_step_weight_signed_i, first_step_act_signed_i, first_step_index_i,
           first_step_place_i, first_step_last_i, first_step_first_i, first_step_transposed_i,
@@ -146,6 +143,7 @@ module shared_array_r32_c32_w8_a48_d64_n4_b8 (
   assign second_result_sum_o = array_result_sum;
   assign second_result_overflow_o = array_result_overflow;
   wire array_load_valid_in = first_i ? first_load_valid_i : second_load_valid_i;
+  wire array_step_valid_in = first_i ? first_step_valid_i : second_step_valid_i;
   wire array_result_ready_in = first_i ? first_result_ready_i : second_result_ready_i;
 
   reconfigurable_array_r32_c32_w8_a48_d64_n4_b8 u_array (
@@ -179,6 +177,4 @@ module shared_array_r32_c32_w8_a48_d64_n4_b8 (
     .row_valid_o(row_valid_o),
     .row_sum_o(row_sum_o)
   );
-
-  assign steps_o = array_step_valid_in & array_step_ready;
 endmodule

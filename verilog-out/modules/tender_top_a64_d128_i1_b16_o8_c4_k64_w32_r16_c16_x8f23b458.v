@@ -182,7 +182,7 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x8f23b458 (
   wire   [0:0] shell_write_end_ready_in;
   wire         engine_idle;
   wire         engine_computing;
-  wire         engine_overflow;
+  wire         engine_overflows;
   wire         engine_operation_ready;
   wire         engine_operation_end_valid;
   wire   [7:0] engine_operation_end_error;
@@ -217,7 +217,7 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x8f23b458 (
   wire   [0:0] engine_write_end_ready;
   wire         vector_idle;
   wire         vector_computing;
-  wire         vector_overflow;
+  wire         vector_overflows;
   wire         vector_operation_ready;
   wire         vector_operation_end_valid;
   wire   [7:0] vector_operation_end_error;
@@ -250,12 +250,12 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x8f23b458 (
   wire  [63:0] vector_write_end_address_in;
   wire   [0:0] vector_write_end_valid_in;
   wire   [0:0] vector_write_end_ready;
-  wire   [1:0] overflows_event_in;
-  wire [127:0] overflows_count;
+  wire   [1:0] counters_event_in;
+  wire [127:0] counters_count;
 
   assign ctrl_arready_o = registers_ctrl_arready & shell_settled;
 
-  // An operation goes to one of the two engines, and the DMAs with it.
+  // An operation goes to one of the engines, and the DMAs with it.
   wire rows = shell_operation_opcode == 8'd3;
   wire [7:0] operation_end = rows ? vector_operation_end_error : engine_operation_end_error;
   assign shell_read_command_valid_in[0] = rows ? vector_read_command_valid[0] : engine_read_command_valid[0];
@@ -411,7 +411,7 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x8f23b458 (
     .window_base_i(registers_window_base),
     .window_limit_i(registers_window_limit),
     .computing_o(vector_computing),
-    .overflow_o(vector_overflow),
+    .overflows_o(vector_overflows),
     .operation_valid_i(vector_operation_valid_in),
     .operation_ready_o(vector_operation_ready),
     .operation_opcode_i(shell_operation_opcode),
@@ -464,8 +464,7 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x8f23b458 (
     .window_base_i(registers_window_base),
     .window_limit_i(registers_window_limit),
     .computing_o(engine_computing),
-    .sum_overflow_o(overflows_event_in[0]),
-    .overflow_o(engine_overflow),
+    .overflows_o(engine_overflows),
     .operation_valid_i(engine_operation_valid_in),
     .operation_ready_o(engine_operation_ready),
     .operation_opcode_i(shell_operation_opcode),
@@ -502,14 +501,15 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x8f23b458 (
     .write_end_error_i(engine_write_end_error_in),
     .write_end_address_i(engine_write_end_address_in),
     .write_end_valid_i(engine_write_end_valid_in),
-    .write_end_ready_o(engine_write_end_ready)
+    .write_end_ready_o(engine_write_end_ready),
+    .sum_overflow_o(counters_event_in[0])
   );
 
   assign shell_write_end_ready_in[0] = rows ? vector_write_end_ready[0] : engine_write_end_ready[0];
   wire shell_operation_ready_in = rows ? vector_operation_ready : engine_operation_ready;
   wire shell_operation_end_valid_in = rows ? vector_operation_end_valid : engine_operation_end_valid;
-  wire shell_idle_in = engine_idle & vector_idle;
-  wire shell_computing_in = engine_computing | vector_computing;
+  wire shell_idle_in = vector_idle & engine_idle;
+  wire shell_computing_in = vector_computing | engine_computing;
 
   job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_b128 u_shell (
     .clk_i(clk_i),
@@ -617,14 +617,14 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x8f23b458 (
     .mem_rready_o(mem_rready_o)
   );
 
-  assign overflows_event_in[1] = engine_overflow | vector_overflow;
+  assign counters_event_in[1] = engine_overflows | vector_overflows;
 
-  event_counters_n2_w64_s16 u_overflows (
+  event_counters_n2_w64_s16 u_counters (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(shell_began),
-    .event_i(overflows_event_in),
-    .count_o(overflows_count)
+    .event_i(counters_event_in),
+    .count_o(counters_count)
   );
 
   wire registers_ctrl_arvalid_in = ctrl_arvalid_i & shell_settled;
@@ -682,8 +682,8 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x8f23b458 (
     .write_beats_i(shell_write_beats),
     .read_waits_i(shell_read_waits),
     .write_waits_i(shell_write_waits),
-    .sum_overflows_i(overflows_count[63:0]),
-    .overflows_i(overflows_count[127:64]),
+    .sum_overflows_i(counters_count[63:0]),
+    .overflows_i(counters_count[127:64]),
     .irq_o(irq_o)
   );
 endmodule

@@ -225,13 +225,13 @@ module titanus_chain_n2_a64_d128_i1_b16_o8_c4_k64_w32_x8_x29136ad8 (
     .mem_rlast_i(mem0_rlast_i),
     .mem_rvalid_i(mem0_rvalid_i),
     .mem_rready_o(mem0_rready_o),
+    .irq_o(irq_o[0]),
     .prior_valid_i(prior_valid_i),
     .prior_last_i(prior_last_i),
     .prior_ready_o(prior_ready_o),
     .next_valid_o(core_0_next_valid),
     .next_last_o(core_0_next_last),
-    .next_ready_i(core_1_prior_ready),
-    .irq_o(irq_o[0])
+    .next_ready_i(core_1_prior_ready)
   );
   titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_xea39961f u_core_1 (
     .clk_i(clk_i),
@@ -288,12 +288,12 @@ module titanus_chain_n2_a64_d128_i1_b16_o8_c4_k64_w32_x8_x29136ad8 (
     .mem_rlast_i(mem1_rlast_i),
     .mem_rvalid_i(mem1_rvalid_i),
     .mem_rready_o(mem1_rready_o),
+    .irq_o(irq_o[1]),
     .prior_valid_i(core_0_next_valid),
     .prior_last_i(core_0_next_last),
     .prior_ready_o(core_1_prior_ready),
     .next_valid_o(next_valid_o),
     .next_last_o(next_last_o),
-    .next_ready_i(next_ready_i),
-    .irq_o(irq_o[1])
+    .next_ready_i(next_ready_i)
   );
 endmodule

@@ -64,7 +64,8 @@ module token_list_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad (
   reg  [6:0] here_q;
   reg  [6:0] victim_row_q;
 
-  wire [7:0] base = head_i * 8'd65;
+  wire [8:0] base_product = head_i * 7'd65;
+  wire [7:0] base = base_product[7:0];
   assign row_o = base + {1'b0, list_data};
   assign other_row_o = base + {1'b0, other_data};
   always @(posedge clk_i or negedge rst_ni) begin
@@ -127,4 +128,5 @@ module token_list_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad (
       default: state_d = StateIdle;
     endcase
   end
+  wire unused_base_product = base_product[8];
 endmodule

@@ -169,15 +169,15 @@
 #define TITANUS_CHAIN_CAPS_CONTEXT_BUFFER_MASK 0xffff0000u
 #define TITANUS_CHAIN_CAPS_CONTEXT_BUFFER_VALUE 0x40u
 /* Elements of a beat and beats of the longest row of the vector unit. */
-#define TITANUS_CHAIN_CAPS 0x114u
+#define TITANUS_CHAIN_VECTOR_CAPS 0x114u
 /* Elements of a beat. Constant. */
-#define TITANUS_CHAIN_CAPS_LANES_SHIFT 0
-#define TITANUS_CHAIN_CAPS_LANES_MASK 0x0000ffffu
-#define TITANUS_CHAIN_CAPS_LANES_VALUE 0x8u
+#define TITANUS_CHAIN_VECTOR_CAPS_LANES_SHIFT 0
+#define TITANUS_CHAIN_VECTOR_CAPS_LANES_MASK 0x0000ffffu
+#define TITANUS_CHAIN_VECTOR_CAPS_LANES_VALUE 0x8u
 /* Beats of the longest row. Constant. */
-#define TITANUS_CHAIN_CAPS_MAX_BEATS_SHIFT 16
-#define TITANUS_CHAIN_CAPS_MAX_BEATS_MASK 0xffff0000u
-#define TITANUS_CHAIN_CAPS_MAX_BEATS_VALUE 0x40u
+#define TITANUS_CHAIN_VECTOR_CAPS_MAX_BEATS_SHIFT 16
+#define TITANUS_CHAIN_VECTOR_CAPS_MAX_BEATS_MASK 0xffff0000u
+#define TITANUS_CHAIN_VECTOR_CAPS_MAX_BEATS_VALUE 0x40u
 /* The activation, and steps that not every build has. */
 #define TITANUS_CHAIN_FUNCTION 0x118u
 /* What the step activate is: 0 GELU, 1 GELU by tanh, 2 SiLU, 3 tanh. Constant. */
@@ -244,4 +244,546 @@
 /* There are links. Read only. */
 #define TITANUS_CHAIN_LINK_LINKED_SHIFT 31
 #define TITANUS_CHAIN_LINK_LINKED_MASK 0x80000000u
+
+/* Descriptors of jobs, as they lie in memory: little endian, at multiples of 64. */
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "these structures are little endian"
+#endif
+
+#ifndef SNBZ_DESCRIPTORS
+#define SNBZ_DESCRIPTORS
+/* The first 4 bytes of every descriptor. */
+#define SNBZ_MAGIC 0x5a424e53u
+/* Version of descriptors. */
+#define SNBZ_DESCRIPTOR_VERSION 1u
+/* The tag is written to memory. */
+#define SNBZ_FLAG_TAG (1u << 0)
+/* The operation reads nothing that the operation before it writes. */
+#define SNBZ_FLAG_INDEPENDENT (1u << 1)
+/* Address of the descriptor: no multiple of 64, or outside of the window or of the bus. */
+#define SNBZ_ERROR_DESCRIPTOR 1u
+/* The descriptor does not begin with the magic bytes. */
+#define SNBZ_ERROR_MAGIC 2u
+/* The descriptor has another version. */
+#define SNBZ_ERROR_VERSION 3u
+/* There is no such operation. */
+#define SNBZ_ERROR_OPCODE 4u
+/* A flag or a field that must be 0 is not. */
+#define SNBZ_ERROR_RESERVED 5u
+/* Place of the tag: no multiple of 64, or outside of the window. */
+#define SNBZ_ERROR_TAG 6u
+/* The chain is longer than MAX_DESCRIPTORS. */
+#define SNBZ_ERROR_CHAIN 7u
+/* An address or stride of the operation is no multiple of 64. */
+#define SNBZ_ERROR_ALIGNMENT 8u
+/* A size of the operation is 0, does not fit into the buffers, or does not suit a step. */
+#define SNBZ_ERROR_SIZE 9u
+/* An operand or result of the operation lies outside of the window. */
+#define SNBZ_ERROR_WINDOW 10u
+/* A subordinate answered a read or write with SLVERR. */
+#define SNBZ_ERROR_SLVERR 11u
+/* Nothing answered at an address. */
+#define SNBZ_ERROR_DECERR 12u
+/* Memory, or an accelerator that a link waits for, did not answer in time. */
+#define SNBZ_ERROR_TIMEOUT 13u
+/* A result of the operation is not exact where the descriptor demands it. */
+#define SNBZ_ERROR_OVERFLOW 14u
+/* A field of the operation has a value that the device does not support. */
+#define SNBZ_ERROR_FIELD 15u
+#endif
+
+/* Loads weights or constants from memory. */
+#define TITANUS_CHAIN_OPCODE_LOAD 1u
+/* Constants, not weights. */
+#define TITANUS_CHAIN_LOAD_OPTIONS_CONSTANTS_SHIFT 0
+#define TITANUS_CHAIN_LOAD_OPTIONS_CONSTANTS_MASK 0x00000001u
+struct titanus_chain_load_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* Rows: inputs of the matrix; of constants 1. */
+  uint32_t rows;
+  /* Columns: outputs of the matrix, or how many constants. */
+  uint32_t columns;
+  /* The first constant. */
+  uint32_t constant;
+  /* What is loaded. */
+  uint32_t options;
+  /* First row of macros. */
+  uint16_t first_row;
+  /* First column of macros. */
+  uint16_t first_column;
+  /* Bytes from row to row. */
+  uint32_t stride;
+  /* 0. */
+  uint8_t reserved_56[8];
+  /* Rows of int8, or records of constants. */
+  uint64_t address;
+  /* 0. */
+  uint8_t reserved_72[56];
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct titanus_chain_load_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct titanus_chain_load_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct titanus_chain_load_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct titanus_chain_load_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct titanus_chain_load_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct titanus_chain_load_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct titanus_chain_load_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct titanus_chain_load_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct titanus_chain_load_descriptor, rows) == 32, "rows");
+_Static_assert(offsetof(struct titanus_chain_load_descriptor, columns) == 36, "columns");
+_Static_assert(offsetof(struct titanus_chain_load_descriptor, constant) == 40, "constant");
+_Static_assert(offsetof(struct titanus_chain_load_descriptor, options) == 44, "options");
+_Static_assert(offsetof(struct titanus_chain_load_descriptor, first_row) == 48, "first_row");
+_Static_assert(offsetof(struct titanus_chain_load_descriptor, first_column) == 50, "first_column");
+_Static_assert(offsetof(struct titanus_chain_load_descriptor, stride) == 52, "stride");
+_Static_assert(offsetof(struct titanus_chain_load_descriptor, reserved_56) == 56, "reserved_56");
+_Static_assert(offsetof(struct titanus_chain_load_descriptor, address) == 64, "address");
+_Static_assert(offsetof(struct titanus_chain_load_descriptor, reserved_72) == 72, "reserved_72");
+_Static_assert(sizeof(struct titanus_chain_load_descriptor) == 128, "titanus_chain_load_descriptor");
+#endif
+
+/* Products of rows and a matrix on the chip. */
+#define TITANUS_CHAIN_OPCODE_MULTIPLY 2u
+/* Results are int8, otherwise fp16. */
+#define TITANUS_CHAIN_MULTIPLY_OPTIONS_INTEGERS_SHIFT 0
+#define TITANUS_CHAIN_MULTIPLY_OPTIONS_INTEGERS_MASK 0x00000001u
+/* Negative results are 0. */
+#define TITANUS_CHAIN_MULTIPLY_OPTIONS_RELU_SHIFT 1
+#define TITANUS_CHAIN_MULTIPLY_OPTIONS_RELU_MASK 0x00000002u
+/* All results have the first constant. */
+#define TITANUS_CHAIN_MULTIPLY_OPTIONS_ONE_CONSTANT_SHIFT 2
+#define TITANUS_CHAIN_MULTIPLY_OPTIONS_ONE_CONSTANT_MASK 0x00000004u
+/* An overflow is an error. */
+#define TITANUS_CHAIN_MULTIPLY_OPTIONS_EXACT_SHIFT 12
+#define TITANUS_CHAIN_MULTIPLY_OPTIONS_EXACT_MASK 0x00001000u
+struct titanus_chain_multiply_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* Rows of x. */
+  uint32_t rows;
+  /* Elements of a row of x. */
+  uint32_t inner;
+  /* Results of a row. */
+  uint32_t columns;
+  /* What becomes of sums. */
+  uint32_t options;
+  /* First row of macros; of keys and values the first tile of the head. */
+  uint16_t first_row;
+  /* First column of macros; of keys and values 0. */
+  uint16_t first_column;
+  /* Bytes from row to row of x. */
+  uint32_t x_stride;
+  /* Bytes from row to row of the results. */
+  uint32_t out_stride;
+  /* The first constant. */
+  uint32_t constant;
+  /* Rows of int8; for values of the context rows of fp16. */
+  uint64_t x_address;
+  /* Where the results go: rows of fp16 or int8. */
+  uint64_t out_address;
+  /* The matrix: 0 weights, 1 keys, 2 values. */
+  uint32_t matrix;
+  /* 0. */
+  uint8_t reserved_84[44];
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct titanus_chain_multiply_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct titanus_chain_multiply_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct titanus_chain_multiply_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct titanus_chain_multiply_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct titanus_chain_multiply_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct titanus_chain_multiply_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct titanus_chain_multiply_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct titanus_chain_multiply_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct titanus_chain_multiply_descriptor, rows) == 32, "rows");
+_Static_assert(offsetof(struct titanus_chain_multiply_descriptor, inner) == 36, "inner");
+_Static_assert(offsetof(struct titanus_chain_multiply_descriptor, columns) == 40, "columns");
+_Static_assert(offsetof(struct titanus_chain_multiply_descriptor, options) == 44, "options");
+_Static_assert(offsetof(struct titanus_chain_multiply_descriptor, first_row) == 48, "first_row");
+_Static_assert(offsetof(struct titanus_chain_multiply_descriptor, first_column) == 50, "first_column");
+_Static_assert(offsetof(struct titanus_chain_multiply_descriptor, x_stride) == 52, "x_stride");
+_Static_assert(offsetof(struct titanus_chain_multiply_descriptor, out_stride) == 56, "out_stride");
+_Static_assert(offsetof(struct titanus_chain_multiply_descriptor, constant) == 60, "constant");
+_Static_assert(offsetof(struct titanus_chain_multiply_descriptor, x_address) == 64, "x_address");
+_Static_assert(offsetof(struct titanus_chain_multiply_descriptor, out_address) == 72, "out_address");
+_Static_assert(offsetof(struct titanus_chain_multiply_descriptor, matrix) == 80, "matrix");
+_Static_assert(offsetof(struct titanus_chain_multiply_descriptor, reserved_84) == 84, "reserved_84");
+_Static_assert(sizeof(struct titanus_chain_multiply_descriptor) == 128, "titanus_chain_multiply_descriptor");
+#endif
+
+/* Rows of fp16 numbers through a list of steps. */
+#define TITANUS_CHAIN_OPCODE_VECTOR 3u
+/* Multiply by scale. */
+#define TITANUS_CHAIN_VECTOR_STEPS_SCALES_SHIFT 0
+#define TITANUS_CHAIN_VECTOR_STEPS_SCALES_MASK 0x00000001u
+/* Add the addends. */
+#define TITANUS_CHAIN_VECTOR_STEPS_ADD_SHIFT 1
+#define TITANUS_CHAIN_VECTOR_STEPS_ADD_MASK 0x00000002u
+/* Apply the function that the register FUNCTION names. */
+#define TITANUS_CHAIN_VECTOR_STEPS_ACTIVATE_SHIFT 2
+#define TITANUS_CHAIN_VECTOR_STEPS_ACTIVATE_MASK 0x00000004u
+/* Multiply by the factors. */
+#define TITANUS_CHAIN_VECTOR_STEPS_MULTIPLY_SHIFT 3
+#define TITANUS_CHAIN_VECTOR_STEPS_MULTIPLY_MASK 0x00000008u
+/* Norm the row, as kind says. */
+#define TITANUS_CHAIN_VECTOR_STEPS_NORM_SHIFT 4
+#define TITANUS_CHAIN_VECTOR_STEPS_NORM_MASK 0x00000010u
+/* The norm multiplies by the gains. Only with: norm and not kind = 1. */
+#define TITANUS_CHAIN_VECTOR_STEPS_GAIN_SHIFT 5
+#define TITANUS_CHAIN_VECTOR_STEPS_GAIN_MASK 0x00000020u
+/* Kind of the norm: 0 by the root mean square, 1 softmax, 2 layer norm. Only with: norm. */
+#define TITANUS_CHAIN_VECTOR_STEPS_KIND_SHIFT 6
+#define TITANUS_CHAIN_VECTOR_STEPS_KIND_MASK 0x000000c0u
+/* Format of the results: 0 fp16, 1 integers of 8 bits, 2 of 4 bits. */
+#define TITANUS_CHAIN_VECTOR_STEPS_FORMAT_SHIFT 8
+#define TITANUS_CHAIN_VECTOR_STEPS_FORMAT_MASK 0x00000300u
+/* Rotate pairs of neighbours by the angles. Only with: not (norm and kind = 1) and not multiply. */
+#define TITANUS_CHAIN_VECTOR_STEPS_ROTATE_SHIFT 10
+#define TITANUS_CHAIN_VECTOR_STEPS_ROTATE_MASK 0x00000400u
+/* In each row of a softmax one more element counts than in the row before. Only with: norm and kind = 1. */
+#define TITANUS_CHAIN_VECTOR_STEPS_CAUSAL_SHIFT 11
+#define TITANUS_CHAIN_VECTOR_STEPS_CAUSAL_MASK 0x00000800u
+/* An overflow is an error. */
+#define TITANUS_CHAIN_VECTOR_STEPS_EXACT_SHIFT 12
+#define TITANUS_CHAIN_VECTOR_STEPS_EXACT_MASK 0x00001000u
+/* Addend to the mean square or the variance, in units of 2^-48. */
+#define TITANUS_CHAIN_VECTOR_EPSILON_BITS_EPSILON_SHIFT 0
+#define TITANUS_CHAIN_VECTOR_EPSILON_BITS_EPSILON_MASK 0xffffffffffu
+struct titanus_chain_vector_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* Rows. */
+  uint32_t rows;
+  /* Elements of a row. */
+  uint32_t columns;
+  /* What is done with the elements, in the order of the steps. */
+  uint32_t steps;
+  /* Factor of all elements, fp16. */
+  uint16_t scale;
+  /* Factor of the results before they become integers, fp16. */
+  uint16_t quantizer;
+  /* Addend to the mean square or the variance, in units of 2^-48. */
+  uint64_t epsilon_bits;
+  /* Bytes from row to row of x. */
+  uint32_t x_stride;
+  /* Bytes from row to row of the addends. */
+  uint32_t addend_stride;
+  /* Rows of fp16. */
+  uint64_t x_address;
+  /* The addends: rows of fp16. */
+  uint64_t addend_address;
+  /* The factors: rows of fp16. Or angles: cosine and sine of each pair. */
+  uint64_t factor_address;
+  /* Bytes from row to row of the factors or angles. */
+  uint32_t factor_stride;
+  /* Bytes from row to row of the results. */
+  uint32_t out_stride;
+  /* Gains of the norm: one row of fp16 for all; of a layer norm one row of pairs of gain and bias. */
+  uint64_t gain_address;
+  /* Where the results go. */
+  uint64_t out_address;
+  /* Elements that count in a softmax: 1 to columns. */
+  uint32_t length;
+  /* 0. */
+  uint8_t reserved_116[12];
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, rows) == 32, "rows");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, columns) == 36, "columns");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, steps) == 40, "steps");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, scale) == 44, "scale");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, quantizer) == 46, "quantizer");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, epsilon_bits) == 48, "epsilon_bits");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, x_stride) == 56, "x_stride");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, addend_stride) == 60, "addend_stride");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, x_address) == 64, "x_address");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, addend_address) == 72, "addend_address");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, factor_address) == 80, "factor_address");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, factor_stride) == 88, "factor_stride");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, out_stride) == 92, "out_stride");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, gain_address) == 96, "gain_address");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, out_address) == 104, "out_address");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, length) == 112, "length");
+_Static_assert(offsetof(struct titanus_chain_vector_descriptor, reserved_116) == 116, "reserved_116");
+_Static_assert(sizeof(struct titanus_chain_vector_descriptor) == 128, "titanus_chain_vector_descriptor");
+#endif
+
+/* Appends tokens to the cache. */
+#define TITANUS_CHAIN_OPCODE_APPEND 4u
+/* The pruned tokens become the context, or follow its tokens. */
+#define TITANUS_CHAIN_APPEND_OPTIONS_KEEP_SHIFT 0
+#define TITANUS_CHAIN_APPEND_OPTIONS_KEEP_MASK 0x00000001u
+/* An overflow is an error. */
+#define TITANUS_CHAIN_APPEND_OPTIONS_EXACT_SHIFT 12
+#define TITANUS_CHAIN_APPEND_OPTIONS_EXACT_MASK 0x00001000u
+struct titanus_chain_append_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* Tokens. */
+  uint32_t tokens;
+  /* Channels of a token. */
+  uint32_t channels;
+  /* Tokens that are in the cache already; 0 begins a new cache. */
+  uint32_t position;
+  /* What becomes of the tokens. */
+  uint32_t options;
+  /* Tokens of this and later appends that give each channel its first level. */
+  uint16_t prefill;
+  /* Lines of an area, 64 bytes each. */
+  uint16_t lines;
+  /* Pruning threshold of keys. */
+  uint8_t key_threshold;
+  /* Pruning threshold of values. */
+  uint8_t value_threshold;
+  /* Width of quantized keys. */
+  uint8_t key_bits;
+  /* Width of quantized values. */
+  uint8_t value_bits;
+  /* Bytes from row to row of the keys. */
+  uint32_t key_stride;
+  /* Bytes from row to row of the values. */
+  uint32_t value_stride;
+  /* Keys: rows of int8. */
+  uint64_t key_address;
+  /* Values: rows of int8. */
+  uint64_t value_address;
+  /* Where the stream of keys is. */
+  uint64_t key_area;
+  /* Where the stream of values is. */
+  uint64_t value_area;
+  /* 0. */
+  uint8_t reserved_96[32];
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, tokens) == 32, "tokens");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, channels) == 36, "channels");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, position) == 40, "position");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, options) == 44, "options");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, prefill) == 48, "prefill");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, lines) == 50, "lines");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, key_threshold) == 52, "key_threshold");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, value_threshold) == 53, "value_threshold");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, key_bits) == 54, "key_bits");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, value_bits) == 55, "value_bits");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, key_stride) == 56, "key_stride");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, value_stride) == 60, "value_stride");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, key_address) == 64, "key_address");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, value_address) == 72, "value_address");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, key_area) == 80, "key_area");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, value_area) == 88, "value_area");
+_Static_assert(offsetof(struct titanus_chain_append_descriptor, reserved_96) == 96, "reserved_96");
+_Static_assert(sizeof(struct titanus_chain_append_descriptor) == 128, "titanus_chain_append_descriptor");
+#endif
+
+/* Restores the tokens of the cache. */
+#define TITANUS_CHAIN_OPCODE_RESTORE 5u
+/* Tokens go to memory, otherwise to the context. */
+#define TITANUS_CHAIN_RESTORE_OPTIONS_ROWS_SHIFT 0
+#define TITANUS_CHAIN_RESTORE_OPTIONS_ROWS_MASK 0x00000001u
+struct titanus_chain_restore_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* Tokens of the cache. */
+  uint32_t tokens;
+  /* Channels of a token. */
+  uint32_t channels;
+  /* 0. */
+  uint8_t reserved_40[4];
+  /* Where tokens go. */
+  uint32_t options;
+  /* 0. */
+  uint8_t reserved_48[2];
+  /* Lines of an area, 64 bytes each. */
+  uint16_t lines;
+  /* 0. */
+  uint8_t reserved_52[4];
+  /* Bytes from row to row of the keys. */
+  uint32_t key_stride;
+  /* Bytes from row to row of the values. */
+  uint32_t value_stride;
+  /* Where keys go: rows of int8. */
+  uint64_t key_address;
+  /* Where values go: rows of int8. */
+  uint64_t value_address;
+  /* Where the stream of keys is. */
+  uint64_t key_area;
+  /* Where the stream of values is. */
+  uint64_t value_area;
+  /* 0. */
+  uint8_t reserved_96[32];
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct titanus_chain_restore_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct titanus_chain_restore_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct titanus_chain_restore_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct titanus_chain_restore_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct titanus_chain_restore_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct titanus_chain_restore_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct titanus_chain_restore_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct titanus_chain_restore_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct titanus_chain_restore_descriptor, tokens) == 32, "tokens");
+_Static_assert(offsetof(struct titanus_chain_restore_descriptor, channels) == 36, "channels");
+_Static_assert(offsetof(struct titanus_chain_restore_descriptor, reserved_40) == 40, "reserved_40");
+_Static_assert(offsetof(struct titanus_chain_restore_descriptor, options) == 44, "options");
+_Static_assert(offsetof(struct titanus_chain_restore_descriptor, reserved_48) == 48, "reserved_48");
+_Static_assert(offsetof(struct titanus_chain_restore_descriptor, lines) == 50, "lines");
+_Static_assert(offsetof(struct titanus_chain_restore_descriptor, reserved_52) == 52, "reserved_52");
+_Static_assert(offsetof(struct titanus_chain_restore_descriptor, key_stride) == 56, "key_stride");
+_Static_assert(offsetof(struct titanus_chain_restore_descriptor, value_stride) == 60, "value_stride");
+_Static_assert(offsetof(struct titanus_chain_restore_descriptor, key_address) == 64, "key_address");
+_Static_assert(offsetof(struct titanus_chain_restore_descriptor, value_address) == 72, "value_address");
+_Static_assert(offsetof(struct titanus_chain_restore_descriptor, key_area) == 80, "key_area");
+_Static_assert(offsetof(struct titanus_chain_restore_descriptor, value_area) == 88, "value_area");
+_Static_assert(offsetof(struct titanus_chain_restore_descriptor, reserved_96) == 96, "reserved_96");
+_Static_assert(sizeof(struct titanus_chain_restore_descriptor) == 128, "titanus_chain_restore_descriptor");
+#endif
+
+/* Takes tokens of the accelerator before this one, and gives tokens to the next one. Only in builds with links. */
+#define TITANUS_CHAIN_OPCODE_LINK 6u
+/* The last token that is taken is marked as last; no other token that is taken is. Only with: awaited. */
+#define TITANUS_CHAIN_LINK_OPTIONS_LAST_AWAITED_SHIFT 0
+#define TITANUS_CHAIN_LINK_OPTIONS_LAST_AWAITED_MASK 0x00000001u
+/* The last token that is given is marked as last. Only with: given. */
+#define TITANUS_CHAIN_LINK_OPTIONS_LAST_GIVEN_SHIFT 1
+#define TITANUS_CHAIN_LINK_OPTIONS_LAST_GIVEN_MASK 0x00000002u
+struct titanus_chain_link_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* Tokens to take. */
+  uint32_t awaited;
+  /* Tokens to give afterwards; not both 0. */
+  uint32_t given;
+  /* Most cycles to wait for each token; 0 for as many as TIMEOUT says. */
+  uint32_t patience;
+  /* Which tokens are last ones. */
+  uint32_t options;
+  /* 0. */
+  uint8_t reserved_48[80];
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct titanus_chain_link_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct titanus_chain_link_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct titanus_chain_link_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct titanus_chain_link_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct titanus_chain_link_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct titanus_chain_link_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct titanus_chain_link_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct titanus_chain_link_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct titanus_chain_link_descriptor, awaited) == 32, "awaited");
+_Static_assert(offsetof(struct titanus_chain_link_descriptor, given) == 36, "given");
+_Static_assert(offsetof(struct titanus_chain_link_descriptor, patience) == 40, "patience");
+_Static_assert(offsetof(struct titanus_chain_link_descriptor, options) == 44, "options");
+_Static_assert(offsetof(struct titanus_chain_link_descriptor, reserved_48) == 48, "reserved_48");
+_Static_assert(sizeof(struct titanus_chain_link_descriptor) == 128, "titanus_chain_link_descriptor");
+#endif
 #endif

@@ -151,15 +151,15 @@ pub const CAPS_CONTEXT_BUFFER: u32 = 0xffff0000;
 /// What it reads as.
 pub const CAPS_CONTEXT_BUFFER_VALUE: u32 = 0x40;
 /// Elements of a beat and beats of the longest row of the vector unit.
-pub const CAPS: u32 = 0x114;
+pub const VECTOR_CAPS: u32 = 0x114;
 /// Elements of a beat. Constant.
-pub const CAPS_LANES: u32 = 0x0000ffff;
+pub const VECTOR_CAPS_LANES: u32 = 0x0000ffff;
 /// What it reads as.
-pub const CAPS_LANES_VALUE: u32 = 0x8;
+pub const VECTOR_CAPS_LANES_VALUE: u32 = 0x8;
 /// Beats of the longest row. Constant.
-pub const CAPS_MAX_BEATS: u32 = 0xffff0000;
+pub const VECTOR_CAPS_MAX_BEATS: u32 = 0xffff0000;
 /// What it reads as.
-pub const CAPS_MAX_BEATS_VALUE: u32 = 0x40;
+pub const VECTOR_CAPS_MAX_BEATS_VALUE: u32 = 0x40;
 /// The activation, and steps that not every build has.
 pub const FUNCTION: u32 = 0x118;
 /// What the step activate is: 0 GELU, 1 GELU by tanh, 2 SiLU, 3 tanh. Constant.
@@ -212,3 +212,229 @@ pub const LINK_WAITING: u32 = 0x0000ffff;
 pub const LINK_ENDED: u32 = 0x00010000;
 /// There are links. Read only.
 pub const LINK_LINKED: u32 = 0x80000000;
+
+/// Descriptors of operations, as tables of their fields.
+#[rustfmt::skip]
+pub mod operations {
+    /// Loads weights or constants from memory.
+    pub mod load {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 1;
+        /// Rows: inputs of the matrix; of constants 1. Right values of this build: 1 to 768.
+        pub const ROWS: Field = Field::new("rows", 32, 0, 32, Condition::Always);
+        /// Columns: outputs of the matrix, or how many constants. Right values of this build: 1 to 4096.
+        pub const COLUMNS: Field = Field::new("columns", 36, 0, 32, Condition::Always);
+        /// The first constant. Right values of this build: 0 to 4095.
+        pub const CONSTANT: Field = Field::new("constant", 40, 0, 32, Condition::Set("constants"));
+        /// Constants, not weights.
+        pub const CONSTANTS: Field = Field::new("constants", 44, 0, 1, Condition::Always);
+        /// First row of macros. Right values of this build: 0 to 2.
+        pub const FIRST_ROW: Field = Field::new("first_row", 48, 0, 16, Condition::Not(&Condition::Set("constants")));
+        /// First column of macros. Right values of this build: 0 to 17.
+        pub const FIRST_COLUMN: Field = Field::new("first_column", 50, 0, 16, Condition::Not(&Condition::Set("constants")));
+        /// Bytes from row to row.
+        pub const STRIDE: Field = Field::new("stride", 52, 0, 32, Condition::Always);
+        /// Rows of int8, or records of constants.
+        pub const ADDRESS: Field = Field::new("address", 64, 0, 64, Condition::Always);
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[ROWS, COLUMNS, CONSTANT, CONSTANTS, FIRST_ROW, FIRST_COLUMN, STRIDE, ADDRESS];
+    }
+
+    /// Products of rows and a matrix on the chip.
+    pub mod multiply {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 2;
+        /// Rows of x. Right values of this build: 1 to 65535.
+        pub const ROWS: Field = Field::new("rows", 32, 0, 32, Condition::Always);
+        /// Elements of a row of x. Right values of this build: 1 to 768.
+        pub const INNER: Field = Field::new("inner", 36, 0, 32, Condition::Always);
+        /// Results of a row. Right values of this build: 1 to 576.
+        pub const COLUMNS: Field = Field::new("columns", 40, 0, 32, Condition::Always);
+        /// Results are int8, otherwise fp16.
+        pub const INTEGERS: Field = Field::new("integers", 44, 0, 1, Condition::Always);
+        /// Negative results are 0.
+        pub const RELU: Field = Field::new("relu", 44, 1, 1, Condition::Always);
+        /// All results have the first constant.
+        pub const ONE_CONSTANT: Field = Field::new("one_constant", 44, 2, 1, Condition::Always);
+        /// An overflow is an error.
+        pub const EXACT: Field = Field::new("exact", 44, 12, 1, Condition::Always);
+        /// First row of macros; of keys and values the first tile of the head. Right values of this build: 0 to 5.
+        pub const FIRST_ROW: Field = Field::new("first_row", 48, 0, 16, Condition::Always);
+        /// First column of macros; of keys and values 0. Right values of this build: 0 to 17.
+        pub const FIRST_COLUMN: Field = Field::new("first_column", 50, 0, 16, Condition::Not(&Condition::Set("matrix")));
+        /// Bytes from row to row of x.
+        pub const X_STRIDE: Field = Field::new("x_stride", 52, 0, 32, Condition::Always);
+        /// Bytes from row to row of the results.
+        pub const OUT_STRIDE: Field = Field::new("out_stride", 56, 0, 32, Condition::Always);
+        /// The first constant. Right values of this build: 0 to 4095.
+        pub const CONSTANT: Field = Field::new("constant", 60, 0, 32, Condition::Always);
+        /// Rows of int8; for values of the context rows of fp16.
+        pub const X_ADDRESS: Field = Field::new("x_address", 64, 0, 64, Condition::Always);
+        /// Where the results go: rows of fp16 or int8.
+        pub const OUT_ADDRESS: Field = Field::new("out_address", 72, 0, 64, Condition::Always);
+        /// The matrix: 0 weights, 1 keys, 2 values. Right values of this build: 0 to 2.
+        pub const MATRIX: Field = Field::new("matrix", 80, 0, 32, Condition::Always);
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[ROWS, INNER, COLUMNS, INTEGERS, RELU, ONE_CONSTANT, EXACT, FIRST_ROW, FIRST_COLUMN, X_STRIDE, OUT_STRIDE, CONSTANT, X_ADDRESS, OUT_ADDRESS, MATRIX];
+    }
+
+    /// Rows of fp16 numbers through a list of steps.
+    pub mod vector {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 3;
+        /// Rows. Right values of this build: 1 to 65535.
+        pub const ROWS: Field = Field::new("rows", 32, 0, 32, Condition::Always);
+        /// Elements of a row. Right values of this build: 1 to 512.
+        pub const COLUMNS: Field = Field::new("columns", 36, 0, 32, Condition::Always);
+        /// Multiply by scale.
+        pub const SCALES: Field = Field::new("scales", 40, 0, 1, Condition::Always);
+        /// Add the addends.
+        pub const ADD: Field = Field::new("add", 40, 1, 1, Condition::Always);
+        /// Apply the function that the register FUNCTION names.
+        pub const ACTIVATE: Field = Field::new("activate", 40, 2, 1, Condition::Always);
+        /// Multiply by the factors.
+        pub const MULTIPLY: Field = Field::new("multiply", 40, 3, 1, Condition::Always);
+        /// Norm the row, as kind says.
+        pub const NORM: Field = Field::new("norm", 40, 4, 1, Condition::Always);
+        /// The norm multiplies by the gains.
+        pub const GAIN: Field = Field::new("gain", 40, 5, 1, Condition::And(&Condition::Set("norm"), &Condition::Not(&Condition::Is("kind", 1))));
+        /// Kind of the norm: 0 by the root mean square, 1 softmax, 2 layer norm. Right values of this build: 0 to 2.
+        pub const KIND: Field = Field::new("kind", 40, 6, 2, Condition::Set("norm"));
+        /// Format of the results: 0 fp16, 1 integers of 8 bits, 2 of 4 bits. Right values of this build: 0 to 2.
+        pub const FORMAT: Field = Field::new("format", 40, 8, 2, Condition::Always);
+        /// Rotate pairs of neighbours by the angles.
+        pub const ROTATE: Field = Field::new("rotate", 40, 10, 1, Condition::And(&Condition::Not(&Condition::And(&Condition::Set("norm"), &Condition::Is("kind", 1))), &Condition::Not(&Condition::Set("multiply"))));
+        /// In each row of a softmax one more element counts than in the row before.
+        pub const CAUSAL: Field = Field::new("causal", 40, 11, 1, Condition::And(&Condition::Set("norm"), &Condition::Is("kind", 1)));
+        /// An overflow is an error.
+        pub const EXACT: Field = Field::new("exact", 40, 12, 1, Condition::Always);
+        /// Factor of all elements, fp16.
+        pub const SCALE: Field = Field::new("scale", 44, 0, 16, Condition::Always);
+        /// Factor of the results before they become integers, fp16.
+        pub const QUANTIZER: Field = Field::new("quantizer", 46, 0, 16, Condition::Always);
+        /// Addend to the mean square or the variance, in units of 2^-48.
+        pub const EPSILON: Field = Field::new("epsilon", 48, 0, 40, Condition::Always);
+        /// Bytes from row to row of x.
+        pub const X_STRIDE: Field = Field::new("x_stride", 56, 0, 32, Condition::Always);
+        /// Bytes from row to row of the addends.
+        pub const ADDEND_STRIDE: Field = Field::new("addend_stride", 60, 0, 32, Condition::Always);
+        /// Rows of fp16.
+        pub const X_ADDRESS: Field = Field::new("x_address", 64, 0, 64, Condition::Always);
+        /// The addends: rows of fp16.
+        pub const ADDEND_ADDRESS: Field = Field::new("addend_address", 72, 0, 64, Condition::Always);
+        /// The factors: rows of fp16. Or angles: cosine and sine of each pair.
+        pub const FACTOR_ADDRESS: Field = Field::new("factor_address", 80, 0, 64, Condition::Always);
+        /// Bytes from row to row of the factors or angles.
+        pub const FACTOR_STRIDE: Field = Field::new("factor_stride", 88, 0, 32, Condition::Always);
+        /// Bytes from row to row of the results.
+        pub const OUT_STRIDE: Field = Field::new("out_stride", 92, 0, 32, Condition::Always);
+        /// Gains of the norm: one row of fp16 for all; of a layer norm one row of pairs of gain and bias.
+        pub const GAIN_ADDRESS: Field = Field::new("gain_address", 96, 0, 64, Condition::Always);
+        /// Where the results go.
+        pub const OUT_ADDRESS: Field = Field::new("out_address", 104, 0, 64, Condition::Always);
+        /// Elements that count in a softmax: 1 to columns.
+        pub const LENGTH: Field = Field::new("length", 112, 0, 32, Condition::And(&Condition::Set("norm"), &Condition::Is("kind", 1)));
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[ROWS, COLUMNS, SCALES, ADD, ACTIVATE, MULTIPLY, NORM, GAIN, KIND, FORMAT, ROTATE, CAUSAL, EXACT, SCALE, QUANTIZER, EPSILON, X_STRIDE, ADDEND_STRIDE, X_ADDRESS, ADDEND_ADDRESS, FACTOR_ADDRESS, FACTOR_STRIDE, OUT_STRIDE, GAIN_ADDRESS, OUT_ADDRESS, LENGTH];
+    }
+
+    /// Appends tokens to the cache.
+    pub mod append {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 4;
+        /// Tokens. Right values of this build: 1 to 65535.
+        pub const TOKENS: Field = Field::new("tokens", 32, 0, 32, Condition::Always);
+        /// Channels of a token. Right values of this build: 1 to 192.
+        pub const CHANNELS: Field = Field::new("channels", 36, 0, 32, Condition::Always);
+        /// Tokens that are in the cache already; 0 begins a new cache. Right values of this build: 0 to 65534.
+        pub const POSITION: Field = Field::new("position", 40, 0, 32, Condition::Always);
+        /// The pruned tokens become the context, or follow its tokens.
+        pub const KEEP: Field = Field::new("keep", 44, 0, 1, Condition::Always);
+        /// An overflow is an error.
+        pub const EXACT: Field = Field::new("exact", 44, 12, 1, Condition::Always);
+        /// Tokens of this and later appends that give each channel its first level. Right values of this build: 0 to 64.
+        pub const PREFILL: Field = Field::new("prefill", 48, 0, 16, Condition::Not(&Condition::Set("position")));
+        /// Lines of an area, 64 bytes each. Right values of this build: 1 to 65535.
+        pub const LINES: Field = Field::new("lines", 50, 0, 16, Condition::Always);
+        /// Pruning threshold of keys.
+        pub const KEY_THRESHOLD: Field = Field::new("key_threshold", 52, 0, 8, Condition::Not(&Condition::Set("position")));
+        /// Pruning threshold of values.
+        pub const VALUE_THRESHOLD: Field = Field::new("value_threshold", 53, 0, 8, Condition::Not(&Condition::Set("position")));
+        /// Width of quantized keys. Right values of this build: 2 to 8.
+        pub const KEY_BITS: Field = Field::new("key_bits", 54, 0, 8, Condition::Not(&Condition::Set("position")));
+        /// Width of quantized values. Right values of this build: 2 to 8.
+        pub const VALUE_BITS: Field = Field::new("value_bits", 55, 0, 8, Condition::Not(&Condition::Set("position")));
+        /// Bytes from row to row of the keys.
+        pub const KEY_STRIDE: Field = Field::new("key_stride", 56, 0, 32, Condition::Always);
+        /// Bytes from row to row of the values.
+        pub const VALUE_STRIDE: Field = Field::new("value_stride", 60, 0, 32, Condition::Always);
+        /// Keys: rows of int8.
+        pub const KEY_ADDRESS: Field = Field::new("key_address", 64, 0, 64, Condition::Always);
+        /// Values: rows of int8.
+        pub const VALUE_ADDRESS: Field = Field::new("value_address", 72, 0, 64, Condition::Always);
+        /// Where the stream of keys is.
+        pub const KEY_AREA: Field = Field::new("key_area", 80, 0, 64, Condition::Always);
+        /// Where the stream of values is.
+        pub const VALUE_AREA: Field = Field::new("value_area", 88, 0, 64, Condition::Always);
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[TOKENS, CHANNELS, POSITION, KEEP, EXACT, PREFILL, LINES, KEY_THRESHOLD, VALUE_THRESHOLD, KEY_BITS, VALUE_BITS, KEY_STRIDE, VALUE_STRIDE, KEY_ADDRESS, VALUE_ADDRESS, KEY_AREA, VALUE_AREA];
+    }
+
+    /// Restores the tokens of the cache.
+    pub mod restore {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 5;
+        /// Tokens of the cache. Right values of this build: 1 to 65535.
+        pub const TOKENS: Field = Field::new("tokens", 32, 0, 32, Condition::Always);
+        /// Channels of a token. Right values of this build: 1 to 192.
+        pub const CHANNELS: Field = Field::new("channels", 36, 0, 32, Condition::Always);
+        /// Tokens go to memory, otherwise to the context.
+        pub const ROWS: Field = Field::new("rows", 44, 0, 1, Condition::Always);
+        /// Lines of an area, 64 bytes each. Right values of this build: 1 to 65535.
+        pub const LINES: Field = Field::new("lines", 50, 0, 16, Condition::Always);
+        /// Bytes from row to row of the keys.
+        pub const KEY_STRIDE: Field = Field::new("key_stride", 56, 0, 32, Condition::Set("rows"));
+        /// Bytes from row to row of the values.
+        pub const VALUE_STRIDE: Field = Field::new("value_stride", 60, 0, 32, Condition::Set("rows"));
+        /// Where keys go: rows of int8.
+        pub const KEY_ADDRESS: Field = Field::new("key_address", 64, 0, 64, Condition::Set("rows"));
+        /// Where values go: rows of int8.
+        pub const VALUE_ADDRESS: Field = Field::new("value_address", 72, 0, 64, Condition::Set("rows"));
+        /// Where the stream of keys is.
+        pub const KEY_AREA: Field = Field::new("key_area", 80, 0, 64, Condition::Always);
+        /// Where the stream of values is.
+        pub const VALUE_AREA: Field = Field::new("value_area", 88, 0, 64, Condition::Always);
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[TOKENS, CHANNELS, ROWS, LINES, KEY_STRIDE, VALUE_STRIDE, KEY_ADDRESS, VALUE_ADDRESS, KEY_AREA, VALUE_AREA];
+    }
+
+    /// Takes tokens of the accelerator before this one, and gives tokens to the next one. Only in builds with links.
+    pub mod link {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 6;
+        /// Tokens to take. Right values of this build: 0 to 65535.
+        pub const AWAITED: Field = Field::new("awaited", 32, 0, 32, Condition::Always);
+        /// Tokens to give afterwards; not both 0. Right values of this build: 0 to 65535.
+        pub const GIVEN: Field = Field::new("given", 36, 0, 32, Condition::Always);
+        /// Most cycles to wait for each token; 0 for as many as TIMEOUT says. Right values of this build: 0 to 4294967295.
+        pub const PATIENCE: Field = Field::new("patience", 40, 0, 32, Condition::Always);
+        /// The last token that is taken is marked as last; no other token that is taken is.
+        pub const LAST_AWAITED: Field = Field::new("last_awaited", 44, 0, 1, Condition::Set("awaited"));
+        /// The last token that is given is marked as last.
+        pub const LAST_GIVEN: Field = Field::new("last_given", 44, 1, 1, Condition::Set("given"));
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[AWAITED, GIVEN, PATIENCE, LAST_AWAITED, LAST_GIVEN];
+    }
+}
