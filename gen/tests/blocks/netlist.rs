@@ -69,7 +69,7 @@ fn bare() -> VectorParameters {
 #[test]
 #[ignore = "minutes: synthesis and simulation of 113,639 cells"]
 fn vector_top_runs_jobs_in_cells() {
-    let block = VectorTop { bus: narrow(), vector: bare(), ..VectorTop::default() };
+    let block = VectorTop { bus: narrow(), vector: bare() };
     let (design, cells) = mapped(&block);
     println!("{cells} cells");
     assert!(cells > 10_000, "{cells} cells are no accelerator");

@@ -117,6 +117,9 @@ fn the_rust_constants_compile_without_a_warning() {
         for r in &map.registers {
             assert!(text.contains(&format!("pub const {}: u32 = {:#05x};", r.name, r.offset)), "{top}: {}", r.name);
         }
+        // The tables of operations name types of the crate `host`, which compiles them.
+        let alone = text.split("\n/// Descriptors of operations").next().unwrap();
+        fs::write(folder.path().join(&file), alone).unwrap();
         let options = ["--edition", "2021", "--crate-type", "lib", "--crate-name", "registers", "-D", "warnings"];
         run(Tool::new("rustc")
             .args(options)
@@ -130,7 +133,7 @@ fn the_table_has_every_field() {
     for (top, map, folder) in described() {
         let text = fs::read_to_string(folder.path().join(format!("{top}.md"))).unwrap();
         // A line after a table belongs to it where no empty line is between them.
-        let outside = text.split("\n\n").last().is_some_and(|last| last.contains(": ") && !last.contains('|'));
+        let outside = text.split("\n\n").nth(3).is_some_and(|legend| legend.contains(": ") && !legend.contains('|'));
         assert!(outside, "{top}: the legend is in the table");
         for r in &map.registers {
             assert!(text.contains(&format!("| `{:#05x}` | `{}` |", r.offset, r.name)), "{top}: {}", r.name);

@@ -77,7 +77,6 @@ fn vector(ports: u32) -> VectorTop {
             ..TopParameters::default()
         },
         vector: VectorParameters { max_beats: 16, ..VectorParameters::default() },
-        ..VectorTop::default()
     }
 }
 

@@ -41,7 +41,6 @@ fn small() -> VectorTop {
             ..TopParameters::default()
         },
         vector: VectorParameters { max_beats: 4, ..VectorParameters::default() },
-        ..VectorTop::default()
     }
 }
 
