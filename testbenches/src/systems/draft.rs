@@ -7,7 +7,7 @@
 //!
 //! let operations = VectorTop::default().operations();
 //! let mut draft = Draft::new(&operations[0]);
-//! draft.set("rows", 3).set("kind", 2);
+//! draft.set("rows", 3u32).set("kind", 2u32);
 //! assert_eq!((draft.get("rows"), &draft.bytes()[32..36]), (3, &[3, 0, 0, 0][..]));
 //! ```
 
