@@ -84,10 +84,11 @@ module row_reducer_l8 (
     assign special[i] = used & half_special;
     wire counts = used & !half_nan;
     wire [15:0] key = x[i][15] ? ~x[i] : x[i] ^ 16'd32768;
+    wire [15:0] largest_bits = {16{counts}};
     localparam largest_index = i;
     wire [2:0] largest_inverse = ~largest_index[2:0];
-    assign largest[i] = {counts, key, largest_inverse};
-    assign smallest[i] = {counts, ~key, largest_inverse};
+    assign largest[i] = {counts, key & largest_bits, largest_inverse};
+    assign smallest[i] = {counts, ~key & largest_bits, largest_inverse};
     wire [10:0] unused_half_significand = half_significand;
     wire [4:0] unused_half_scale = half_scale;
   end

@@ -14,6 +14,7 @@ mod mutants;
 mod mutation;
 mod netlist;
 mod proofs;
+mod reduce;
 mod refusals;
 mod refuted_baselines;
 mod refuted_bus;

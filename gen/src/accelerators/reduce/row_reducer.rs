@@ -109,8 +109,9 @@ impl Block for RowReducer {
             let key = m.wire("key", mux(half.sign, !element, element ^ uint(16).lit(0x8000)));
             // Of equal elements the first one: its place is the largest in reverse.
             let place = !i.value(self.place());
-            m.connect(largest.at(i), cat(&[counts, key, place]));
-            m.connect(smallest.at(i), cat(&[counts, !key, place]));
+            let there = counts.repeat(16);
+            m.connect(largest.at(i), cat(&[counts, key & there, place]));
+            m.connect(smallest.at(i), cat(&[counts, !key & there, place]));
         });
 
         m.comment("A beat, then all beats of the row.");
