@@ -105,9 +105,9 @@ impl EnginePorts {
 #[derive(Debug)]
 pub struct Engine<'a> {
     /// Name of the wire that says that an operation is its own.
-    pub name: &'static str,
+    pub name: &'a str,
     /// Numbers of its operations. The last engine of a top does all operations that no other one has.
-    pub opcodes: &'static [u32],
+    pub opcodes: &'a [u32],
     /// Its ports.
     pub ports: &'a EnginePorts,
 }
@@ -182,6 +182,16 @@ pub(super) fn behind_shell(
     operations: &Operations,
     engines: &[Engine<'_>],
 ) -> Vec<Signal> {
+    if engines.is_empty() {
+        m.error("a top without an engine: give it one at least");
+        return Vec::new();
+    }
+    let reads = engines.iter().map(|own| own.ports.read.count()).max().unwrap_or(0);
+    let readers = shell.dmas.read.count();
+    if reads != readers {
+        m.error(&format!("the shell has {readers} DMAs that read, its engines use {reads}: make both equal"));
+        return Vec::new();
+    }
     for own in engines {
         m.connect(own.ports.abort_i, shell.abort_o);
         m.connect(own.ports.window_base_i, registers.window_base);
@@ -229,7 +239,8 @@ pub(super) fn behind_shell(
 }
 
 /// All engines are idle.
-pub(super) fn all_idle(engines: &[Engine<'_>]) -> Signal {
+#[must_use]
+pub fn all_idle(engines: &[Engine<'_>]) -> Signal {
     let idle: Vec<Signal> = engines.iter().map(|own| own.ports.idle_o).collect();
     reduce(&idle, |a, b| a & b).unwrap_or(bit().lit(1))
 }

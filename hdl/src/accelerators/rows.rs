@@ -5,7 +5,7 @@ use crate::blocks::common::stream::StreamWidthConverterPorts;
 use crate::lang::{Module, Signal, Stream, bit, bits_for, mux, uint};
 
 /// Beats of rows for a converter: the bytes in use, and where a row ends.
-pub(super) fn rows_to_words(m: &mut Module, name: &str, rows: &Stream<RowBeat>, words: &StreamWidthConverterPorts) {
+pub fn rows_to_words(m: &mut Module, name: &str, rows: &Stream<RowBeat>, words: &StreamWidthConverterPorts) {
     m.connect(words.input.valid, rows.valid);
     m.connect(rows.ready, words.input.ready);
     m.connect(words.input.data.data, rows.data.data);
@@ -20,7 +20,7 @@ pub(super) fn rows_to_words(m: &mut Module, name: &str, rows: &Stream<RowBeat>, 
 
 /// The same for the first `bytes` bytes of each row, from 1 up to all of them; later bytes are dropped, beat by beat.
 /// `bytes` is steady from `clear` on.
-pub(super) fn starts_to_words(
+pub fn starts_to_words(
     m: &mut Module,
     name: &str,
     rows: &Stream<RowBeat>,
@@ -49,7 +49,7 @@ pub(super) fn starts_to_words(
 }
 
 /// A stream of rows that is driven later.
-pub(super) fn rows_of(m: &mut Module, name: &str, axi: &AxiSpec) -> Stream<RowBeat> {
+pub fn rows_of(m: &mut Module, name: &str, axi: &AxiSpec) -> Stream<RowBeat> {
     let mut net = |what: &str, ty| -> Signal { m.net(&format!("{name}_{what}"), ty) };
     let (valid, ready) = (net("valid", bit()), net("ready", bit()));
     let data = RowBeat {
