@@ -1,3 +1,4 @@
+use super::names::fnv;
 use super::*;
 use crate::{choices, parameters};
 
