@@ -14,6 +14,7 @@ use golden::systems::kllm_top::{KllmTop as Golden, Report, Shape, Work};
 use hdl::accelerators::kllm::KllmTop;
 use host::kllm::Caps;
 
+use super::draft::Operations;
 use super::player::{Counter, Facts, Player};
 use super::vector_top::{bus_of, function_register, rows_of, shape_of};
 
@@ -22,14 +23,14 @@ use super::vector_top::{bus_of, function_register, rows_of, shape_of};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &KllmTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (block, golden) = (p.clone(), golden_of(p)?);
+    let (block, golden, operations) = (p.clone(), golden_of(p)?, Operations::of(p));
     sim::kit::bench(p, move |sim, run| {
         sim.reset(2)?;
         let mut player = Player::new(golden.clone(), facts(&block), sim, run)?;
         let shape = *golden.shape();
         for number in 0..run.vectors() {
-            player.job(sim, run, number, |rng| program::draw(rng, &shape, 4))?;
-            player.changed_jobs(sim, run, |rng| program::draw(rng, &shape, 1))?;
+            player.job(sim, run, number, |rng| program::draw(rng, (&operations, &shape), 4))?;
+            player.changed_jobs(sim, run, |rng| program::draw(rng, (&operations, &shape), 1))?;
         }
         Ok(())
     })

@@ -17,6 +17,7 @@ use host::titanus::{Caps, operations};
 use host::{Window, vector};
 
 use super::chain_builder::Job;
+use super::draft::Operations;
 use super::player::{Counter, Facts, Player, register};
 use super::vector_top::{bus_of, function_register, shape_of};
 
@@ -25,15 +26,15 @@ use super::vector_top::{bus_of, function_register, shape_of};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &TitanusCore) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (block, golden) = (p.clone(), golden_of(p)?);
+    let (block, golden, operations) = (p.clone(), golden_of(p)?, Operations::of(p));
     sim::kit::bench(p, move |sim, run| {
         sim.reset(2)?;
         let mut player = Player::new(golden.clone(), facts(&block), sim, run)?;
         for number in 0..run.vectors() {
             let model = player.model().clone();
-            player.job(sim, run, number, |rng| program::draw(rng, &model, 6))?;
+            player.job(sim, run, number, |rng| program::draw(rng, (&operations, &model), 6))?;
             let model = player.model().clone();
-            player.changed_jobs(sim, run, |rng| program::draw(rng, &model, 1))?;
+            player.changed_jobs(sim, run, |rng| program::draw(rng, (&operations, &model), 1))?;
         }
         Ok(())
     })

@@ -13,10 +13,10 @@ use hdl::blocks::common::row::RowUnits;
 use hdl::blocks::common::{AxiSpec, FloatFunction};
 use host::vector;
 
+use super::draft::Operations;
 use super::player::{Counter, Facts, Player, register};
 use super::timing::{compare, shell, unit};
 
-pub use program::Descriptor;
 pub use timing::Job;
 
 /// DMAs that read.
@@ -27,14 +27,14 @@ const READERS: usize = 4;
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let block = p.clone();
+    let (block, operations) = (p.clone(), Operations::of(p));
     sim::kit::bench(p, move |sim, run| {
         sim.reset(2)?;
         let mut player = Player::new(golden_of(&block), facts(&block), sim, run)?;
         let shape = shape_of(&block.engine(), &block.bus.axi);
         for number in 0..run.vectors() {
-            player.job(sim, run, number, |rng| program::draw(rng, &shape, 3))?;
-            player.changed_jobs(sim, run, |rng| program::draw(rng, &shape, 1))?;
+            player.job(sim, run, number, |rng| program::draw(rng, (&operations, &shape), 3))?;
+            player.changed_jobs(sim, run, |rng| program::draw(rng, (&operations, &shape), 1))?;
         }
         Ok(())
     })
@@ -54,12 +54,12 @@ pub fn timing(block: &VectorTop, latency: u32) -> Timing {
 /// # Errors
 /// Parameters that the block refuses.
 pub fn cycles_bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (block, golden) = (p.clone(), golden_of(p));
+    let (block, golden, operations) = (p.clone(), golden_of(p), Operations::of(p));
     sim::kit::bench(p, move |sim, run| {
         compare(
             (sim, run),
             (&golden, &[]),
-            |rng, _| program::draw(rng, golden.shape(), 3),
+            |rng, _| program::draw(rng, (&operations, golden.shape()), 3),
             |golden, program, latency, (memory, turns)| {
                 let spent = timing(&block, latency).job(golden, program.limits, program.job, (memory, turns));
                 (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))

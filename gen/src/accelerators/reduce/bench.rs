@@ -1,11 +1,9 @@
 //! `reduce_top` between a host and a memory: chains of descriptors, right and wrong ones; see [`Player`].
 
 use ::golden::systems::job::Report;
-use hdl::accelerators::top::Accelerator;
-use hdl::lang::operation::Opcode;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
-use testbenches::systems::draft::Draft;
+use testbenches::systems::draft::Operations;
 use testbenches::systems::player::{Counter, Facts, Player, register};
 use testbenches::systems::program::Program;
 use testbenches::systems::timing::{compare, shell};
@@ -19,13 +17,13 @@ use super::{ReduceTop, RowReducer};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &ReduceTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (block, golden, operation) = (p.clone(), golden_of(p), p.operations().remove(0));
+    let (block, golden, operations) = (p.clone(), golden_of(p), Operations::of(p));
     sim::kit::bench(p, move |sim, run| {
         sim.reset(2)?;
         let mut player = Player::new(golden, facts(&block), sim, run)?;
         for number in 0..run.vectors() {
-            player.job(sim, run, number, |rng| draw(rng, &golden, &operation, 3))?;
-            player.changed_jobs(sim, run, |rng| draw(rng, &golden, &operation, 1))?;
+            player.job(sim, run, number, |rng| draw(rng, &golden, &operations, 3))?;
+            player.changed_jobs(sim, run, |rng| draw(rng, &golden, &operations, 1))?;
         }
         Ok(())
     })
@@ -36,12 +34,12 @@ pub fn bench(p: &ReduceTop) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// # Errors
 /// Parameters that the block refuses.
 pub fn cycles_bench(p: &ReduceTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (block, golden, operation) = (p.clone(), golden_of(p), p.operations().remove(0));
+    let (block, golden, operations) = (p.clone(), golden_of(p), Operations::of(p));
     sim::kit::bench(p, move |sim, run| {
         compare(
             (sim, run),
             (&golden, &[]),
-            |rng, _| draw(rng, &golden, &operation, 3),
+            |rng, _| draw(rng, &golden, &operations, 3),
             |golden, program, latency, (memory, turns)| {
                 let beats = (block.bus.read_beats, block.bus.write_beats);
                 let shell = shell((&block.bus.axi, block.bus.ports as usize, 1), &block.bus.dma, beats, latency);
@@ -76,16 +74,14 @@ fn facts(p: &ReduceTop) -> Facts<Operation> {
 }
 
 /// A chain of up to `most` descriptors over rows of all lengths; one of 16 breaks a rule.
-fn draw(rng: &mut StimulusRng, golden: &Golden, operation: &Opcode, most: u32) -> Program {
+fn draw(rng: &mut StimulusRng, golden: &Golden, operations: &Operations, most: u32) -> Program {
     Program::draw(rng, golden.bus[1], most, |rng, program| {
         let longest = u64::from(golden.max_columns).min(program.left() / 16);
         let columns = if rng.random() { rng.random_range(1..=longest) } else { longest.min(rng.random_range(1..=20)) };
         let stride = (2 * columns).next_multiple_of(64) + 64 * rng.random_range(0..2u64);
         let rows = rng.random_range(1..=(program.left() / 8 / (stride + 64)).clamp(1, 6));
         let (x, out) = (program.take(rng, rows * stride), program.take(rng, rows * 128));
-        let mut draft = Draft::new(operation);
-        let tag = program.take(rng, 64);
-        draft.header(rng.random_range(0..4), rng.random(), tag);
+        let mut draft = operations.drawn(rng, program, "reduce");
         for (field, value) in [
             ("rows", rows),
             ("columns", columns),
@@ -102,10 +98,6 @@ fn draw(rng: &mut StimulusRng, golden: &Golden, operation: &Opcode, most: u32) -
             let special = [0x7c00u16, 0xfc00, 0x7e00, 0xffff][rng.random_range(0..4usize)];
             program.put(x + 2 * rng.random_range(0..columns), &special.to_le_bytes());
         }
-        if rng.random_range(0..16u8) == 0 {
-            program.plain = false;
-            draft.spoil(rng);
-        }
-        draft.bytes()
+        draft.seldom(rng, program, 16, &[]).bytes()
     })
 }

@@ -4,6 +4,7 @@ use golden::systems::kelle_top::cycles::{Array, Timing};
 use hdl::accelerators::kelle::{AttentionSpec, KelleTop};
 use host::Window;
 
+use super::super::draft::Operations;
 use super::super::timing::{Clock, compare, frame, shell, unit};
 use super::{golden_of, program};
 
@@ -53,7 +54,7 @@ pub fn clock((block, latency): (&KelleTop, u32), window: &Window) -> anyhow::Res
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &KelleTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (block, golden) = (p.clone(), golden_of(p)?);
+    let (block, golden, operations) = (p.clone(), golden_of(p)?, Operations::of(p));
     sim::kit::bench(p, move |sim, run| {
         let shape = *golden.shape();
         // What its heads hold.
@@ -61,7 +62,7 @@ pub fn bench(p: &KelleTop) -> anyhow::Result<Box<dyn sim::Bench>> {
         compare(
             (sim, run),
             (&golden, &[REFRESH_STALLS]),
-            |rng, _| program::draw(rng, &shape, 4),
+            |rng, _| program::draw(rng, (&operations, &shape), 4),
             |golden, program, latency, (memory, turns)| {
                 let spent = timing(&block, latency).job(golden, program.limits, program.job, (memory, turns));
                 (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))

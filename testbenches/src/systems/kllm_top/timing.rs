@@ -4,6 +4,7 @@ use golden::systems::kllm_top::cycles::{Finder, Lane, Timing};
 use hdl::accelerators::kllm::KllmTop;
 use host::Window;
 
+use super::super::draft::Operations;
 use super::super::timing::{Clock, compare, shell, unit};
 use super::{golden_of, program};
 use crate::kllm::orizuru;
@@ -51,13 +52,13 @@ pub fn clock((block, latency): (&KllmTop, u32), window: &Window) -> anyhow::Resu
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &KllmTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (block, golden) = (p.clone(), golden_of(p)?);
+    let (block, golden, operations) = (p.clone(), golden_of(p)?, Operations::of(p));
     sim::kit::bench(p, move |sim, run| {
         let shape = *golden.shape();
         compare(
             (sim, run),
             (&golden, &[]),
-            |rng, _| program::draw(rng, &shape, 4),
+            |rng, _| program::draw(rng, (&operations, &shape), 4),
             |golden, program, latency, (memory, turns)| {
                 let spent = timing(&block, latency).job(golden, program.limits, program.job, (memory, turns));
                 (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))

@@ -5,6 +5,7 @@ use hdl::accelerators::tender::TenderTop;
 use hdl::blocks::tender::Drain;
 use host::Window;
 
+use super::super::draft::Operations;
 use super::super::timing::{Clock, compare, shell, unit};
 use super::{golden_of, program};
 
@@ -48,13 +49,13 @@ pub fn clock((block, latency): (&TenderTop, u32), window: &Window) -> anyhow::Re
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &TenderTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (block, golden) = (p.clone(), golden_of(p)?);
+    let (block, golden, operations) = (p.clone(), golden_of(p)?, Operations::of(p));
     sim::kit::bench(p, move |sim, run| {
         let shape = *golden.shape();
         compare(
             (sim, run),
             (&golden, &[]),
-            |rng, _| program::draw(rng, &shape, 4),
+            |rng, _| program::draw(rng, (&operations, &shape), 4),
             |golden, program, latency, (memory, turns)| {
                 let spent = timing(&block, latency).job(golden, program.limits, program.job, (memory, turns));
                 (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))

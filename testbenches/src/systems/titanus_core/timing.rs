@@ -5,6 +5,7 @@ use hdl::accelerators::titanus::TitanusCore;
 use host::Window;
 
 use super::super::chain_builder::Job;
+use super::super::draft::Operations;
 use super::super::timing::{Clock, compare, shell, unit};
 use super::{golden_of, program};
 
@@ -56,12 +57,12 @@ pub fn cycles_of(of: (&TitanusCore, u32), window: &Window, jobs: &[Job]) -> anyh
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &TitanusCore) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (block, golden) = (p.clone(), golden_of(p)?);
+    let (block, golden, operations) = (p.clone(), golden_of(p)?, Operations::of(p));
     sim::kit::bench(p, move |sim, run| {
         compare(
             (sim, run),
             (&golden, &[]),
-            |rng, model| program::draw(rng, model, 4),
+            |rng, model| program::draw(rng, (&operations, model), 4),
             |model, program, latency, (memory, turns)| {
                 let spent = timing(&block, latency).job(model, program.limits, program.job, (memory, turns));
                 (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))
