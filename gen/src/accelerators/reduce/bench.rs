@@ -1,12 +1,12 @@
-//! `reduce_top` between a host and a memory: chains of descriptors, right and wrong ones; see [`Player`].
+//! `reduce_top` between a host and a memory: chains of descriptors, right and wrong ones; see [`player::bench`].
 
 use ::golden::systems::job::Report;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 use testbenches::systems::draft::Operations;
-use testbenches::systems::player::{Counter, Facts, Player, register};
+use testbenches::systems::player::{self, Counter, Facts, register};
 use testbenches::systems::program::Program;
-use testbenches::systems::timing::{compare, shell};
+use testbenches::systems::timing;
 use testbenches::systems::vector_top::bus_of;
 
 use super::golden::{Operation, ReduceTop as Golden, Timing};
@@ -17,16 +17,7 @@ use super::{ReduceTop, RowReducer};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &ReduceTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (block, golden, operations) = (p.clone(), golden_of(p), Operations::of(p));
-    sim::kit::bench(p, move |sim, run| {
-        sim.reset(2)?;
-        let mut player = Player::new(golden, facts(&block), sim, run)?;
-        for number in 0..run.vectors() {
-            player.job(sim, run, number, |rng| draw(rng, &golden, &operations, 3))?;
-            player.changed_jobs(sim, run, |rng| draw(rng, &golden, &operations, 1))?;
-        }
-        Ok(())
-    })
+    player::bench(p, golden_of(p), facts, 3, draw)
 }
 
 /// Random chains that are right, each with an ideal memory of some latency: cycles must equal the golden recurrence.
@@ -34,20 +25,10 @@ pub fn bench(p: &ReduceTop) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// # Errors
 /// Parameters that the block refuses.
 pub fn cycles_bench(p: &ReduceTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (block, golden, operations) = (p.clone(), golden_of(p), Operations::of(p));
-    sim::kit::bench(p, move |sim, run| {
-        compare(
-            (sim, run),
-            (&golden, &[]),
-            |rng, _| draw(rng, &golden, &operations, 3),
-            |golden, program, latency, (memory, turns)| {
-                let beats = (block.bus.read_beats, block.bus.write_beats);
-                let shell = shell((&block.bus.axi, block.bus.ports as usize, 1), &block.bus.dma, beats, latency);
-                let timing = Timing { top: *golden, shell, reducer: block.engine().reducer().latency().into() };
-                let spent = shell.job(&timing, program.limits, program.job, (memory, turns));
-                (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))
-            },
-        )
+    timing::bench(p, (golden_of(p), &[]), 3, draw, |p, latency| {
+        let beats = (p.bus.read_beats, p.bus.write_beats);
+        let shell = timing::shell((&p.bus.axi, p.bus.ports as usize, 1), &p.bus.dma, beats, latency);
+        Timing { top: golden_of(p), shell, reducer: p.engine().reducer().latency().into() }
     })
 }
 
@@ -74,7 +55,7 @@ fn facts(p: &ReduceTop) -> Facts<Operation> {
 }
 
 /// A chain of up to `most` descriptors over rows of all lengths; one of 16 breaks a rule.
-fn draw(rng: &mut StimulusRng, golden: &Golden, operations: &Operations, most: u32) -> Program {
+fn draw(rng: &mut StimulusRng, (operations, golden): (&Operations, &Golden), most: u32) -> Program {
     Program::draw(rng, golden.bus[1], most, |rng, program| {
         let longest = u64::from(golden.max_columns).min(program.left() / 16);
         let columns = if rng.random() { rng.random_range(1..=longest) } else { longest.min(rng.random_range(1..=20)) };

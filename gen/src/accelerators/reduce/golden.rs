@@ -3,7 +3,9 @@
 
 use ::golden::common::bus::Command;
 use ::golden::common::shell::job_controller::{Limits, code};
-use ::golden::systems::cycles::{Converter, Flow, Ports, Reader, Shell, Timed, Times, Turns, Writer, end, latest};
+use ::golden::systems::cycles::{
+    Converter, Flow, Ports, Reader, Recurrence, Shell, Spent, Timed, Times, Turns, Writer, end, latest,
+};
 use ::golden::systems::job::{self, Codes, Executed, Fields};
 use ::golden::systems::memory::Memory;
 use ::golden::systems::operand::{check, overlap, sizes};
@@ -126,8 +128,7 @@ impl job::Accelerator for ReduceTop {
     }
 }
 
-/// Its operations in time. `shell.job(&timing, ..)` gives the cycles of a job before a memory that never pauses; see
-/// [`golden::systems::cycles`](::golden::systems::cycles).
+/// Its operations in time; see [`golden::systems::cycles`](::golden::systems::cycles).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// The accelerator.
@@ -136,6 +137,21 @@ pub struct Timing {
     pub shell: Shell,
     /// Cycles from the last beat of a row to its record.
     pub reducer: u64,
+}
+
+impl Recurrence for Timing {
+    type Accelerator = ReduceTop;
+    type Operation = Operation;
+
+    fn job(
+        &self,
+        _: &ReduceTop,
+        limits: Limits,
+        job: u64,
+        (memory, turns): (&mut dyn Memory, &mut Turns),
+    ) -> Result<Vec<Spent<Operation>>, u8> {
+        self.shell.job(self, limits, job, (memory, turns))
+    }
 }
 
 impl Timed for Timing {

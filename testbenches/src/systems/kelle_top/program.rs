@@ -1,6 +1,6 @@
 //! Jobs of the Kelle accelerator: descriptors, right and wrong, and their operands.
 
-use golden::systems::kelle_top::{CONSTANT_BYTES, HEAD_BYTES, Shape};
+use golden::systems::kelle_top::{CONSTANT_BYTES, HEAD_BYTES, KelleTop, Shape};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
@@ -25,7 +25,8 @@ struct Filled {
 ///
 /// # Panics
 /// The shape is one that the accelerator refuses.
-pub fn draw(rng: &mut StimulusRng, (operations, shape): Target<'_>, chain: u32) -> Program {
+pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &KelleTop), chain: u32) -> Program {
+    let shape = model.shape();
     let (mut filled, target): (Option<Filled>, _) = (None, (operations, shape));
     Program::draw(rng, shape.vector.address_width, chain, |rng, program| {
         let one = match rng.random_range(0..16u8) {

@@ -1,7 +1,7 @@
 //! Jobs of the KLLM accelerator: descriptors, right and wrong, and their operands.
 
 use golden::systems::kllm_top::{
-    CODEBOOK_BYTES, CONSTANT_BYTES, HEAD_BYTES, OUTLIER_BYTES, Shape, integer_bytes, token_bytes,
+    CODEBOOK_BYTES, CONSTANT_BYTES, HEAD_BYTES, KllmTop, OUTLIER_BYTES, Shape, integer_bytes, token_bytes,
 };
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
@@ -23,7 +23,8 @@ type Target<'a> = (&'a Operations, &'a Shape);
 ///
 /// # Panics
 /// The shape is one that the accelerator refuses.
-pub fn draw(rng: &mut StimulusRng, (operations, shape): Target<'_>, chain: u32) -> Program {
+pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &KllmTop), chain: u32) -> Program {
+    let shape = model.shape();
     let (mut made, target) = (None, (operations, shape));
     Program::draw(rng, shape.vector.address_width, chain, |rng, program| {
         if append::is_built(shape) && often(rng, 4) {

@@ -1,6 +1,6 @@
 //! Jobs of the Tender accelerator: descriptors, right and wrong, and their operands.
 
-use golden::systems::tender_top::{Layout, Shape};
+use golden::systems::tender_top::{Layout, Shape, TenderTop};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
@@ -32,7 +32,8 @@ enum Results {
 ///
 /// # Panics
 /// The shape is one that the accelerator refuses.
-pub fn draw(rng: &mut StimulusRng, (operations, shape): Target<'_>, chain: u32) -> Program {
+pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &TenderTop), chain: u32) -> Program {
+    let shape = model.shape();
     let mut before = None;
     Program::draw(rng, shape.vector.address_width, chain, |rng, program| match rng.random_range(0..8u8) {
         0 | 1 => {

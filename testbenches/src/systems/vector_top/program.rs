@@ -1,6 +1,6 @@
 //! Jobs of the vector accelerator: descriptors, right and wrong, and their operands.
 
-use golden::systems::vector_top::{Shape, Units};
+use golden::systems::vector_top::{Shape, Units, VectorTop};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use sim::stimulus::StimulusRng;
@@ -18,7 +18,8 @@ const STEPS: [&str; 6] = ["scales", "add", "activate", "multiply", "norm", "gain
 
 /// A job: a chain of one to `chain` descriptors. One chain of four is spoilt. Some others have a descriptor that breaks
 /// a single check of the vector accelerator.
-pub fn draw(rng: &mut StimulusRng, (operations, shape): (&Operations, &Shape), chain: u32) -> Program {
+pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &VectorTop), chain: u32) -> Program {
+    let shape = model.shape();
     Program::draw(rng, shape.address_width, chain, |rng, program| {
         let one = descriptor(rng, program, (operations, shape));
         seldom(rng, program, one).bytes()

@@ -29,7 +29,7 @@ fn all_kinds_of_jobs() {
         let (operations, top) = (Operations::of(&block), golden_of(&block).unwrap());
         let mut rng = rng_for(seeds::seed(1), label);
         for _ in 0..400 {
-            let program = draw(&mut rng, (&operations, top.shape()), 4);
+            let program = draw(&mut rng, (&operations, &top), 4);
             let mut memory = SparseMemory::new();
             memory.store(program.limits.base, &program.image);
             let report = top.run(program.limits, program.job, &mut memory);

@@ -24,7 +24,7 @@ fn all_kinds_of_jobs() {
         let mut rng = rng_for(seeds::seed(1), label);
         let (mut codes, mut seen) = (BTreeMap::new(), BTreeMap::new());
         for _ in 0..1500 {
-            let program = draw(&mut rng, (&operations, top.shape()), 3);
+            let program = draw(&mut rng, (&operations, &top), 3);
             let mut memory = SparseMemory::new();
             memory.store(program.limits.base, &program.image);
             let report = top.run(program.limits, program.job, &mut memory);
