@@ -65,6 +65,9 @@ impl Operations {
     }
 }
 
+/// One descriptor of so many is spoilt.
+const SPOILT: u32 = 8;
+
 /// The bytes of a member of the header.
 fn member_bytes(name: &str) -> Range<usize> {
     let (_, first, bytes, _) = HEADER.iter().find(|member| member.0 == name).expect("headers have this member");
@@ -194,10 +197,10 @@ impl Draft {
         self.bytes
     }
 
-    /// Spoils it one time in `one_in`, as [`Draft::spoil`] does; its program is then no longer plain.
+    /// Spoils it now and then, as [`Draft::spoil`] does; its program is then no longer plain.
     #[must_use]
-    pub fn seldom(mut self, rng: &mut StimulusRng, program: &mut Program, one_in: u32, own: &[Fault<'_>]) -> Self {
-        if often(rng, one_in) {
+    pub fn seldom(mut self, rng: &mut StimulusRng, program: &mut Program, own: &[Fault<'_>]) -> Self {
+        if often(rng, SPOILT) {
             program.plain = false;
             self.spoil(rng, own);
         }

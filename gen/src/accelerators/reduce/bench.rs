@@ -79,6 +79,6 @@ fn draw(rng: &mut StimulusRng, (operations, golden): (&Operations, &Golden), mos
             let special = [0x7c00u16, 0xfc00, 0x7e00, 0xffff][rng.random_range(0..4usize)];
             program.put(x + 2 * rng.random_range(0..columns), &special.to_le_bytes());
         }
-        draft.seldom(rng, program, 16, &[]).bytes()
+        draft.seldom(rng, program, &[]).bytes()
     })
 }

@@ -56,10 +56,10 @@ pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &KelleTop)
                 let (one, now) = attention(rng, program, target);
                 filled = Some(now);
                 let nobody = |one: &mut Draft, rng: &mut StimulusRng| nobody_may_leave(one, rng, shape.slots);
-                return one.seldom(rng, program, 12, &[&nobody]).bytes();
+                return one.seldom(rng, program, &[&nobody]).bytes();
             }
         };
-        one.seldom(rng, program, 12, &[]).bytes()
+        one.seldom(rng, program, &[]).bytes()
     })
 }
 

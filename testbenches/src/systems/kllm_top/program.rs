@@ -32,13 +32,13 @@ pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &KllmTop),
             let given = if often(rng, 2) { made } else { None };
             let one = append::append(rng, program, target, given);
             let beyond = |one: &mut Draft, rng: &mut StimulusRng| append::beyond(one, rng, shape);
-            return one.seldom(rng, program, 12, &[&beyond]).bytes();
+            return one.seldom(rng, program, &[&beyond]).bytes();
         }
         if shape.orizuru > 0 && often(rng, 2) {
             let one = quantize::quantize(rng, program, target);
             made = Some(Made::by(&one));
             let too_many = |one: &mut Draft, rng: &mut StimulusRng| quantize::too_many(one, rng, shape);
-            return one.seldom(rng, program, 12, &[&too_many]).bytes();
+            return one.seldom(rng, program, &[&too_many]).bytes();
         }
         if often(rng, 4) {
             let one = vector::descriptor(rng, program, (operations, &shape.vector));
@@ -46,7 +46,7 @@ pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &KllmTop),
         }
         // Tokens that the chain has made, more often than not.
         let given = made.take().filter(|_| !often(rng, 4));
-        product(rng, program, target, given).seldom(rng, program, 12, &[]).bytes()
+        product(rng, program, target, given).seldom(rng, program, &[]).bytes()
     })
 }
 

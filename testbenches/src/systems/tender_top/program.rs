@@ -47,7 +47,7 @@ pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &TenderTop
                 2 | 3 => pack(rng, program, (operations, shape), &mut before),
                 _ => product(rng, program, (operations, shape), &mut before),
             };
-            one.seldom(rng, program, 16, &[&other_mode]).bytes()
+            one.seldom(rng, program, &[&other_mode]).bytes()
         }
     })
 }

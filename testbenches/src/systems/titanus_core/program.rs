@@ -46,7 +46,7 @@ pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &TitanusCo
     let mut plan = Plan { operations, model: model.clone(), written: Vec::new(), areas: None };
     Program::draw(rng, model.shape().vector.address_width, chain, |rng, program| {
         let good = operation(rng, program, &mut plan);
-        let one = good.clone().seldom(rng, program, 14, &[]);
+        let one = good.clone().seldom(rng, program, &[]);
         if one == good {
             // Where it fails, nothing follows.
             let _ = plan.perform(program, &one);

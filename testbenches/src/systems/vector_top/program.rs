@@ -1,5 +1,7 @@
 //! Jobs of the vector accelerator: descriptors, right and wrong, and their operands.
 
+use std::ops::RangeInclusive;
+
 use golden::systems::vector_top::{Shape, Units, VectorTop};
 use rand::RngExt;
 use rand::seq::SliceRandom;
@@ -15,6 +17,9 @@ const SOFTMAX: u32 = 1;
 const LAYER_NORM: u32 = 2;
 /// Steps that may be wanted in any combination, if gains come with a norm.
 const STEPS: [&str; 6] = ["scales", "add", "activate", "multiply", "norm", "gain"];
+
+/// Rows of a job that has many.
+const MANY_ROWS: RangeInclusive<u32> = 257..=520;
 
 /// A job: a chain of one to `chain` descriptors. One chain of four is spoilt. Some others have a descriptor that breaks
 /// a single check of the vector accelerator.
@@ -35,7 +40,7 @@ pub fn seldom(rng: &mut StimulusRng, program: &mut Program, one: Draft) -> Draft
         let lengths = [0, 1, one.get("columns") + 1, u32::MAX.into()];
         one.set("length", lengths[rng.random_range(0..4usize)]);
     };
-    one.seldom(rng, program, 16, &[&perhaps_unbuilt, &odd, &length])
+    one.seldom(rng, program, &[&perhaps_unbuilt, &odd, &length])
 }
 
 /// Asks for a feature that a build may lack, and for nothing that contradicts it.
@@ -111,7 +116,9 @@ pub fn descriptor(rng: &mut StimulusRng, places: &mut Program, (operations, shap
     columns &= if one.is("rotate") { !1 } else { !0 };
     let row = bytes(columns) + 64;
     let most_rows = (share.saturating_sub(once(columns)) / (4 * row)).clamp(1, 6);
-    let rows = rng.random_range(1..=most_rows) as u32;
+    // Seldom so many short rows that their number has more than 8 bits, in a larger memory.
+    let tall = row <= 128 && often(rng, 16);
+    let rows = if tall { rng.random_range(MANY_ROWS) } else { rng.random_range(1..=most_rows as u32) };
     let length = match rng.random_range(0..4u8) {
         _ if !softmax => 0,
         0 => 1,
@@ -129,7 +136,7 @@ pub fn descriptor(rng: &mut StimulusRng, places: &mut Program, (operations, shap
             3 => areas[part].0 = places.take(rng, u64::from(of_a_gain * columns)),
             5 => tag_address = places.take(rng, 64),
             // The same row each time.
-            0..3 if often(rng, 5) => areas[part] = (places.take(rng, row), 0),
+            0..3 if often(rng, if tall { 2 } else { 5 }) => areas[part] = (places.take(rng, row), 0),
             _ => areas[part] = (places.take(rng, u64::from(rows) * row), stride),
         }
     }
@@ -137,7 +144,7 @@ pub fn descriptor(rng: &mut StimulusRng, places: &mut Program, (operations, shap
         scores(rng, places, areas[0], [rows, columns]);
     }
     let part = [0, 1, 2, 4][rng.random_range(0..4usize)];
-    if areas[part].1 != 0 && often(rng, 6) {
+    if areas[part].1 != 0 && often(rng, 3) {
         let stride = places.spread(rng, areas[part].0, [rows.into(), u64::from(2 * columns)]);
         areas[part].1 = stride.unwrap_or(areas[part].1);
     }
