@@ -68,7 +68,7 @@ const ACCELERATOR: Kind = Kind {
         ("src/registers.rs", include_str!("../../templates/new/accelerator/registers.rs")),
     ],
     words: "accelerator allocator axi_config bus catalog chain counter device draft dma_spec engine facts fields hardware host \
-link module opcode operand operation operation_controller own own_registers place player ports program registers report \
+job link module opcode operand operation operation_controller own own_registers place player ports program registers report \
 row_beat settings stimulus_rng top top_parameters window",
 };
 

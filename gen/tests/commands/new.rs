@@ -85,7 +85,42 @@ fn sweep(name: &str, axis: &str) -> String {
     format!("block = \"{name}\"\nstages = [\"gen\", \"sim\"]\n[axes]\n{axis}\n")
 }
 
-/// A new crate, and a way to call Cargo in it.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// All packages as a registry would hand them out, in a folder for the crate `user`: the part of a `Cargo.toml` that takes
+/// them from there.
+fn packages(user: &str) -> String {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages").join(user);
+    let _ = fs::remove_dir_all(&target);
+    let run = |tool: Tool| {
+        let output = tool.run().unwrap_or_else(|e| panic!("{e}"));
+        assert!(output.success(), "{}", output.log());
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let options = ["package", "--workspace", "--no-verify", "--allow-dirty", "--offline", "--quiet"];
+    run(Tool::new("cargo").args(options).dir(&root).env("CARGO_TARGET_DIR", &target));
+    let mut table = String::from("\n[patch.crates-io]\n");
+    for file in fs::read_dir(target.join("package")).unwrap().map(|entry| entry.unwrap().path()) {
+        if file.extension().is_some_and(|extension| extension == "crate") {
+            run(Tool::new("tar").args(["xzf".as_ref(), file.as_os_str()]).dir(&target));
+            let folder = file.file_stem().unwrap().to_str().unwrap();
+            let name = folder.strip_suffix(&format!("-{VERSION}")).unwrap();
+            table += &format!("{name} = {{ path = {:?} }}\n", target.join(folder));
+        }
+    }
+    table
+}
+
+/// A `Cargo.toml` that names versions in place of folders.
+fn published(manifest: &str) -> String {
+    let line = |line: &str| match line.split_once("path = \"") {
+        Some((before, rest)) => format!("{before}version = \"{VERSION}\"{}\n", rest.split_once('"').unwrap().1),
+        None => format!("{line}\n"),
+    };
+    manifest.lines().map(line).collect()
+}
+
+/// A new crate that depends on packages, and a way to call Cargo in it.
 struct NewCrate {
     folder: tempfile::TempDir,
     name: &'static str,
@@ -98,6 +133,10 @@ impl NewCrate {
         // All crates have the versions that are tested here.
         let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.lock");
         fs::copy(lock, folder.path().join("made/Cargo.lock")).unwrap();
+        let manifest = folder.path().join("made/Cargo.toml");
+        let text = published(&fs::read_to_string(&manifest).unwrap());
+        assert!(!text.contains("path = "), "{text}");
+        fs::write(&manifest, text + &packages(name)).unwrap();
         let made = Self { folder, name };
         made.cargo(&["build", "--quiet"]);
         made.cargo(&["test", "--quiet"]);

@@ -106,7 +106,8 @@ mod tests {
     use senbazuru_host::{Allocator, Bus, Chain, Device, Link, Settings, Window};
 
     use super::*;
-    use crate::{host, registers};
+    use crate::host::Job;
+    use crate::registers;
 
     #[test]
     fn jobs_of_all_configurations() {
@@ -145,8 +146,8 @@ mod tests {
         let (x, out) = (place(6), place(6));
         let operand = |address| Operand { address, stride: 0 };
         let max_columns = block.operation.max_columns;
-        let job = host::job([1, 3], (operand(x), operand(out)), (addend, false), max_columns, &window).unwrap();
-        let chain = Chain::new().then(Link::from(job));
+        let job = Job { rows: 1, columns: 3, x: operand(x), out: operand(out), addend, exact: false };
+        let chain = Chain::new().then(Link::from(job.descriptor(max_columns, &window).unwrap()));
         let image = chain.place(place(chain.bytes()), &window, 1).unwrap();
         on_hardware(&block, &config, |hardware| {
             let mut device = Device::new(hardware);
