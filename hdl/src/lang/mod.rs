@@ -37,7 +37,7 @@ pub(crate) use checks::{Read, in_formal, item_nodes, visit_once};
 pub(crate) use error::Loc;
 pub(crate) use names::port_stem;
 
-pub use crate::{bundle, choices, operation, parameters, ports, registers};
+pub use crate::{bundle, choices, connect_all, operation, parameters, ports, registers};
 pub use array::{Array, Place, Regs, ToCoordinate};
 pub use block::{About, Block, Design, ExternalInstance, ExternalModule, ExternalPort, elaborate};
 pub use bundle::{

@@ -268,3 +268,49 @@ pub fn reduce(signals: &[Signal], combine: impl Fn(Signal, Signal) -> Signal + C
         }
     }
 }
+
+/// Connects signals of equal names: `connect_all!(m, u, io, [clear_i, data_i])` is `m.connect(u.clear_i, io.clear_i)`
+/// and `m.connect(u.data_i, io.data_i)`. Both sides are ports, bundles or other structs of signals.
+///
+/// ```
+/// use hdl::lang::*;
+///
+/// parameters! {
+///     /// Elaboration parameters.
+///     pub struct HalfAdder {}
+/// }
+/// ports! {
+///     /// Ports of [`HalfAdder`].
+///     pub struct HalfAdderPorts(p: &HalfAdder) {
+///         /// One bit.
+///         a_i: In = bit(),
+///         /// The other one.
+///         b_i: In = bit(),
+///         /// Their sum.
+///         sum_o: Out = bit(),
+///         /// Its carry.
+///         carry_o: Out = bit(),
+///     }
+/// }
+/// struct Sum {
+///     sum_o: Signal,
+///     carry_o: Signal,
+/// }
+/// impl Block for HalfAdder {
+///     type Ports = HalfAdderPorts;
+///     const ABOUT: About = About { name: "half_adder", summary: "a sum", contract: "Of two bits.", reference: "" };
+///     fn build(&self, m: &mut Module, io: &HalfAdderPorts) {
+///         let sum = Sum { sum_o: io.a_i ^ io.b_i, carry_o: io.a_i & io.b_i };
+///         connect_all!(m, io, sum, [sum_o, carry_o]);
+///     }
+/// }
+///
+/// let verilog = &elaborate(&HalfAdder {}).unwrap().verilog()[0].text;
+/// assert!(verilog.contains("assign sum_o = a_i ^ b_i;") && verilog.contains("assign carry_o = a_i & b_i;"));
+/// ```
+#[macro_export]
+macro_rules! connect_all {
+    ($module:expr, $to:expr, $from:expr, [$($name:ident),+ $(,)?]) => {
+        $($module.connect($to.$name, $from.$name);)+
+    };
+}

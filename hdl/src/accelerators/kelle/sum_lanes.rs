@@ -107,7 +107,7 @@ impl Block for SumLane {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.times()[2]).beat(1u32)
+        Timing::pipeline(self.times()[2])
     }
 }
 
@@ -193,8 +193,7 @@ impl Block for SumLanes {
         });
         end.catch(m, "end", begins, cat(&[flags.packed(), halves.packed()]), io.clear_i);
         let word = m.wire("word", end.fifo.output.data.data);
-        m.connect(io.output.valid, end.fifo.output.valid);
-        m.connect(end.fifo.output.ready, io.output.ready);
+        m.connect_handshake(&io.output, &end.fifo.output);
         let leaves = m.wire("leaves", io.output.fire());
         m.connect(end.leaves, leaves);
         let values = m.split("values", word.slice(0..16 * lanes), uint(16).array(lanes));
@@ -208,6 +207,6 @@ impl Block for SumLanes {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.lane.times()[2] + 1).beat(1u32)
+        Timing::pipeline(self.lane.times()[2] + 1)
     }
 }

@@ -147,7 +147,7 @@ impl Block for LaneBank {
     fn timing(&self) -> Timing {
         let lane = self.spec.lane();
         let drain = self.spec.lanes * lane.drain();
-        Timing::new().latency(lane.latency()).beat(1).phase("drain", drain, "beats of the sums of all lanes")
+        Timing::pipeline(lane.latency()).phase("drain", drain, "beats of the sums of all lanes")
     }
 }
 

@@ -204,8 +204,7 @@ impl Block for ResultStage {
         m.comment("Results that leave.");
         m.connect(end.enters, begins);
         end.catch(m, "end", begins, results.packed(), io.clear_i);
-        m.connect(io.result.valid, end.fifo.output.valid);
-        m.connect(end.fifo.output.ready, io.result.ready);
+        m.connect_handshake(&io.result, &end.fifo.output);
         m.connect(end.leaves, io.result.fire());
         let word = m.wire("word", end.fifo.output.data.data);
         let word = m.split("word_values", word, uint(16).array(rows));
@@ -215,6 +214,6 @@ impl Block for ResultStage {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.lane.latency() + 1).beat(1u32)
+        Timing::pipeline(self.lane.latency() + 1)
     }
 }

@@ -174,8 +174,7 @@ impl Block for VectorEngine {
 
         m.comment("Operands.");
         let x = shell.read.at(0);
-        m.connect(unit.input.valid, x.valid);
-        m.connect(x.ready, unit.input.ready);
+        m.connect_handshake(&unit.input, &x);
         let values = m.split("x", x.data.data, uint(16).array(lanes));
         m.connect_each("x_values", unit.input.values, values);
         let used_width = unit.input.used.width();
@@ -186,8 +185,7 @@ impl Block for VectorEngine {
         self.lengths(m, io, &operation, &controller, &unit);
         for (k, name, to) in [(1, "addend", &unit.addend), (2, "factor", &unit.factor)] {
             let from = shell.read.at(k);
-            m.connect(to.valid, from.valid);
-            m.connect(from.ready, to.ready);
+            m.connect_handshake(&to, &from);
             let values = m.split(name, from.data.data, uint(16).array(lanes));
             m.connect_each(&format!("{name}_values"), to.values, values);
             for unused in [from.bytes, from.row_last, from.last] {
@@ -286,16 +284,14 @@ impl VectorEngine {
             m.connect(reader.clear_i, io.shell.abort_i);
             m.connect(reader.pairs_i, o.norm & o.kind.eq(2));
             m.connect_stream(&reader.input, &from);
-            m.connect(to.valid, reader.output.valid);
-            m.connect(reader.output.ready, to.ready);
+            m.connect_handshake(&to, &reader.output);
             m.connect_each("gain_values", to.values, reader.output.values);
             if let Some(from) = reader.output.biases {
                 m.connect_each("gain_biases", biases, from);
             }
             return;
         }
-        m.connect(to.valid, from.valid);
-        m.connect(from.ready, to.ready);
+        m.connect_handshake(&to, &from);
         let values = m.split("gain", from.data.data, uint(16).array(self.lanes()));
         m.connect_each("gain_values", to.values, values);
         for unused in [from.bytes, from.row_last, from.last] {

@@ -71,7 +71,7 @@ impl Block for OliveDecoder {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(0u64)
+        Timing::new().latency(0)
     }
 }
 

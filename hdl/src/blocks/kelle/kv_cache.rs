@@ -266,7 +266,7 @@ impl Block for KvCache {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1u32).beat(1u32).part("refresh", self.refresh.timing())
+        Timing::pipeline(1).part("refresh", self.refresh.timing())
     }
 }
 

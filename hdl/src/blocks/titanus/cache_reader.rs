@@ -187,7 +187,7 @@ impl Block for CacheReader {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(5u32).beat(1u32)
+        Timing::pipeline(5)
     }
 }
 

@@ -205,7 +205,7 @@ impl Block for CacheWriter {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().phase("begin", 3u32, "from a start to the first tile, when no sequence is open")
+        Timing::new().phase("begin", 3, "from a start to the first tile, when no sequence is open")
     }
 }
 

@@ -189,7 +189,7 @@ impl Block for ComputingEngine {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(3u32).beat(1u32)
+        Timing::pipeline(3)
     }
 }
 

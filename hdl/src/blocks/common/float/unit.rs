@@ -45,7 +45,7 @@ impl<U: FloatUnit> Block for U {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.shape().stages).beat(1u32)
+        Timing::pipeline(self.shape().stages)
     }
 }
 

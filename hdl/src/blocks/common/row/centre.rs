@@ -80,7 +80,7 @@ impl Block for FixedLane {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(SquareLane::latency()).beat(1u32)
+        Timing::pipeline(SquareLane::latency())
     }
 }
 
@@ -196,7 +196,7 @@ impl Block for CentreLane {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.latency()).beat(1u32)
+        Timing::pipeline(self.latency())
     }
 }
 

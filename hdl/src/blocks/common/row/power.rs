@@ -107,7 +107,7 @@ impl Block for PowerLane {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(Self::latency()).beat(1u32)
+        Timing::pipeline(Self::latency())
     }
 }
 

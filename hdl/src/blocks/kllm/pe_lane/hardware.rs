@@ -88,11 +88,7 @@ impl Block for PeLane {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.latency()).beat(1u32).phase(
-            "drain",
-            self.drain(),
-            "beats of the sums of all columns",
-        )
+        Timing::pipeline(self.latency()).phase("drain", self.drain(), "beats of the sums of all columns")
     }
 }
 

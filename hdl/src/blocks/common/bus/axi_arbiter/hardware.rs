@@ -57,6 +57,6 @@ impl Block for AxiArbiter {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(2u64).beat(1u64).phase("response", 1u64, "from a response on the port to its manager")
+        Timing::pipeline(2).phase("response", 1, "from a response on the port to its manager")
     }
 }

@@ -136,9 +136,9 @@ impl Block for AxiReadDma {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().beat(1u64).phase("address", 4u64, "from a command to its first read address").phase(
+        Timing::new().beat(1).phase("address", 4, "from a command to its first read address").phase(
             "through",
-            3u64,
+            3,
             "from a beat on the bus to the output",
         )
     }

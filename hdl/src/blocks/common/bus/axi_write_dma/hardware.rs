@@ -172,9 +172,9 @@ impl Block for AxiWriteDma {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().beat(1u64).phase("job", 4u64, "from a command to the first beat that is taken").phase(
+        Timing::new().beat(1).phase("job", 4, "from a command to the first beat that is taken").phase(
             "address",
-            2u64,
+            2,
             "from the last beat of a burst to its address",
         )
     }

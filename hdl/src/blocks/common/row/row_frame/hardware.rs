@@ -87,8 +87,7 @@ impl Block for RowFrame {
         m.connect(output.input.data.data, cat(&[beside, io.lane_i]));
         m.unused(output.input.ready);
         m.unused(output.almost_full_o);
-        m.connect(io.output.valid, output.output.valid);
-        m.connect(output.output.ready, io.output.ready);
+        m.connect_handshake(&io.output, &output.output);
         let word = output.output.data.data;
         let ow = self.output_width;
         m.connect(io.output.data.data, word.slice(0..ow));
@@ -106,6 +105,6 @@ impl Block for RowFrame {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.latency()).beat(1u32)
+        Timing::pipeline(self.latency())
     }
 }
