@@ -48,7 +48,7 @@ pub use catalog::{CatalogBlock, Proof};
 pub use error::{Diagnostic, ElabError, ParamError, ParamErrors, ensure_param, ensure_power_of_two};
 pub use index::Index;
 pub use ir::Direction;
-pub use module::{Module, Reg, or_all, reduce, select};
+pub use module::{Connect, Module, Reg, or_all, reduce, select};
 pub use names::check as check_name;
 pub use parameters::{
     Allowed, Parameter, ParameterField, ParameterValue, Parameters, Rules, flatten, multiple_of, nest, power_of_two,

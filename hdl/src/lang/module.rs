@@ -52,6 +52,14 @@ impl Module {
         connect(target, value, Location::caller());
     }
 
+    /// Connects what some parameters leave out on both sides, such as an `InOption` port: nothing when a side has none.
+    #[track_caller]
+    pub fn connect_option(&mut self, target: Option<Signal>, value: Option<Signal>) {
+        if let (Some(target), Some(value)) = (target, value) {
+            self.connect(target, value);
+        }
+    }
+
     /// A register without reset, for data paths: its value is unknown until first written.
     #[track_caller]
     pub fn reg(&mut self, name: &str, ty: Type) -> Reg {
@@ -270,7 +278,8 @@ pub fn reduce(signals: &[Signal], combine: impl Fn(Signal, Signal) -> Signal + C
 }
 
 /// Connects signals of equal names: `connect_all!(m, u, io, [clear_i, data_i])` is `m.connect(u.clear_i, io.clear_i)`
-/// and `m.connect(u.data_i, io.data_i)`. Both sides are ports, bundles or other structs of signals.
+/// and `m.connect(u.data_i, io.data_i)`. Both sides are ports, bundles or other structs of signals. Where a field is an
+/// `Option<Signal>` on both sides, it is [`Module::connect_option`].
 ///
 /// ```
 /// use hdl::lang::*;
@@ -311,6 +320,26 @@ pub fn reduce(signals: &[Signal], combine: impl Fn(Signal, Signal) -> Signal + C
 #[macro_export]
 macro_rules! connect_all {
     ($module:expr, $to:expr, $from:expr, [$($name:ident),+ $(,)?]) => {
-        $($module.connect($to.$name, $from.$name);)+
+        $($crate::lang::Connect::connect($to.$name, $from.$name, $module);)+
     };
+}
+
+/// What [`connect_all!`](crate::connect_all) connects.
+pub trait Connect {
+    /// Drives it from `value`.
+    fn connect(self, value: Self, m: &mut Module);
+}
+
+impl Connect for Signal {
+    #[track_caller]
+    fn connect(self, value: Self, m: &mut Module) {
+        m.connect(self, value);
+    }
+}
+
+impl Connect for Option<Signal> {
+    #[track_caller]
+    fn connect(self, value: Self, m: &mut Module) {
+        m.connect_option(self, value);
+    }
 }

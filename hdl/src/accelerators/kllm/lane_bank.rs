@@ -137,9 +137,7 @@ impl Block for LaneBank {
         if let (Some(to), Some(from)) = (io.sums.outliers, chosen.outliers) {
             m.connect_each("outlier_sum", to, from);
         }
-        if let (Some(to), Some(from)) = (io.sums.special, chosen.special) {
-            m.connect(to, from);
-        }
+        m.connect_option(io.sums.special, chosen.special);
         m.connect(io.sums.error, chosen.error);
         m.connect(io.sums.last, last);
     }

@@ -9,7 +9,9 @@ use crate::blocks::common::bus::{AxiSpec, DmaSpec};
 use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane, VectorUnit, VectorUnitPorts};
 use crate::blocks::common::shell::job_error;
 use crate::blocks::common::shell::{OperationController, OperationControllerPorts, Own, Place, first_error};
-use crate::lang::{About, Block, Group, Module, Signal, bit, bits_for, mux, or_all, parameters, ports, select, uint};
+use crate::lang::{
+    About, Block, Group, Module, Signal, bit, bits_for, connect_all, mux, or_all, parameters, ports, select, uint,
+};
 
 /// Operands that are read: elements, addends, factors, gains.
 pub(super) const READERS: u32 = 4;
@@ -303,20 +305,9 @@ impl VectorEngine {
 /// What the lanes do; it means something while an operation is in hand.
 fn steps(m: &mut Module, o: &VectorOperationPorts, unit: &VectorUnitPorts) {
     let to = &unit.steps;
-    for (port, value) in [
-        (to.scale, o.scales),
-        (to.add, o.add),
-        (to.activate, o.activate),
-        (to.multiply, o.multiply),
-        (to.norm, o.norm),
-        (to.gain, o.gain),
-        (to.format, o.format),
-        (to.scale_factor, o.scale),
-        (to.quantizer, o.quantizer),
-        (to.epsilon, o.epsilon),
-    ] {
-        m.connect(port, value);
-    }
+    connect_all!(m, to, o, [add, activate, multiply, norm, gain, format, quantizer, epsilon]);
+    m.connect(to.scale, o.scales);
+    m.connect(to.scale_factor, o.scale);
     for (port, value) in [(to.rotate, o.rotate), (to.kind, o.kind)] {
         if let Some(port) = port {
             m.connect(port, value);

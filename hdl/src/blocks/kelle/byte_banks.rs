@@ -106,13 +106,7 @@ impl ByteBanks {
         if let (Some(to), Some(from), Some(at)) = (u.cell_write_i, io.cell_write_i, io.cell_bank_i) {
             m.connect(to, from & at.eq(bank.value(at.width())));
         }
-        for (to, from) in
-            [(u.cell_row_i, io.cell_row_i), (u.cell_bit_i, io.cell_bit_i), (u.cell_time_i, io.cell_time_i)]
-        {
-            if let (Some(to), Some(from)) = (to, from) {
-                m.connect(to, from);
-            }
-        }
+        connect_all!(m, u, io, [cell_row_i, cell_bit_i, cell_time_i]);
     }
 }
 

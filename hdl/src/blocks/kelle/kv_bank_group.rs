@@ -200,17 +200,7 @@ impl Block for KvBankGroup {
         }
         m.connect_each("data_in", banks.data_i, io.access_data_i);
         m.connect_each("data_out", io.data_o, banks.data_o);
-        for (to, from) in [
-            (banks.cell_write_i, io.cell_write_i),
-            (banks.cell_bank_i, io.cell_bank_i),
-            (banks.cell_row_i, io.cell_row_i),
-            (banks.cell_bit_i, io.cell_bit_i),
-            (banks.cell_time_i, io.cell_time_i),
-        ] {
-            if let (Some(to), Some(from)) = (to, from) {
-                m.connect(to, from);
-            }
-        }
+        connect_all!(m, banks, io, [cell_write_i, cell_bank_i, cell_row_i, cell_bit_i, cell_time_i]);
     }
 
     fn timing(&self) -> Timing {

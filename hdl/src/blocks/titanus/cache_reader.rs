@@ -128,9 +128,7 @@ impl Block for CacheReader {
         m.connect(to.valid, offers);
         m.connect(to.last, drops | tail | (final_block & !tailed));
         m.connect(to.data.data, mux(tail, io.tail.data, io.block.data.data));
-        if let (Some(to), Some(from)) = (to.crc, io.tail.crc) {
-            m.connect(to, from);
-        }
+        m.connect_option(to.crc, io.tail.crc);
         let fed = m.wire("fed", to.fire());
         feeding.next(mux(fed, !to.last, feeding.q));
         let owed = m.reg_init("owed_q", bit(), 0);

@@ -15,7 +15,7 @@ use crate::accelerators::sizes::fit;
 use crate::blocks::common::shell::OperationControllerPorts;
 use crate::blocks::common::{Ram, RamImplementation};
 use crate::blocks::kelle::KvCachePorts;
-use crate::lang::{Module, Signal, bit, mux, select, uint};
+use crate::lang::{Module, Signal, bit, connect_all, mux, select, uint};
 
 impl AttentionEngine {
     /// Rows of weights and vectors to the array.
@@ -112,17 +112,14 @@ impl AttentionEngine {
     ) {
         m.comment("Importance, and the token that has to go.");
         let (work, size) = (&asked.attention, &importance.size);
+        connect_all!(m, size, work, [head, sink, window, shift]);
         for (to, from) in [
             (importance.clear_i, clear),
             (importance.begin_i, sequencer.keys_o),
             (importance.search_i, sequencer.search_o),
-            (size.head, work.head),
             (size.queries, work.group),
             (size.slices, asked.slices),
             (size.old, sequencer.old_o),
-            (size.sink, work.sink),
-            (size.window, work.window),
-            (size.shift, work.shift),
             (importance.panels_i, panels),
             (sequencer.known_i, importance.known_o),
             (sequencer.found_i, importance.found_o),
@@ -206,14 +203,7 @@ impl AttentionEngine {
         m.connect(cache.threshold_i, threshold.q);
         m.connect(cache.config_valid_i, sets);
         let (to, from) = (&cache.config, &asked.refresh);
-        for (to, from) in [
-            (to.high_msb, from.high_msb),
-            (to.high_lsb, from.high_lsb),
-            (to.low_msb, from.low_msb),
-            (to.low_lsb, from.low_lsb),
-        ] {
-            m.connect(to, from);
-        }
+        connect_all!(m, to, from, [high_msb, high_lsb, low_msb, low_lsb]);
         m.unused(cache.config_refused_o);
         m.connect(io.stalls_o, cache.stalls_o);
         // Keys and values, high bytes and low ones.

@@ -234,9 +234,7 @@ impl Block for VectorUnit {
         let stage = m.instance("u_norm", self.stage());
         m.connect(stage.clear_i, io.clear_i);
         m.connect(stage.norm_i, steps.norm);
-        if let (Some(to), Some(from)) = (stage.kind_i, steps.kind) {
-            m.connect(to, from);
-        }
+        m.connect_option(stage.kind_i, steps.kind);
         m.connect(stage.gain_i, steps.gain);
         m.connect(stage.epsilon_i, steps.epsilon);
         m.connect_stream(&stage.gain, &io.gain);

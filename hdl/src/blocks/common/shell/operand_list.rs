@@ -68,14 +68,7 @@ impl Block for OperandList {
         let check = m.instance("u_check", self.check.clone());
         connect_all!(m, check, io, [clear_i, window_base_i, window_limit_i]);
         m.connect(check.operand.valid, state.is("Ask") & io.used_i);
-        for (to, from) in [
-            (check.operand.address, io.operand.address),
-            (check.operand.row_bytes, io.operand.row_bytes),
-            (check.operand.rows, io.operand.rows),
-            (check.operand.stride, io.operand.stride),
-        ] {
-            m.connect(to, from);
-        }
+        connect_all!(m, check.operand, io.operand, [address, row_bytes, rows, stride]);
         m.connect(check.verdict.ready, state.is("Verdict"));
         let judged = m.wire("judged", check.verdict.fire());
         let wrong = m.wire("wrong", check.verdict.error.any());

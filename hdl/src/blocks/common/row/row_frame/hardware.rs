@@ -45,9 +45,7 @@ impl Block for RowFrame {
         m.connect(io.beat_used_o, gate.used);
         m.connect(io.beat_count_o, gate.count);
         m.connect(io.beat_data_o, gate.data);
-        if let (Some(port), Some(row)) = (io.beat_row_o, gate.row) {
-            m.connect(port, row);
-        }
+        m.connect_option(io.beat_row_o, gate.row);
 
         m.comment("The answers. There are never more answers than waiting beats.");
         let ends = later_valid(m, "ends", gate.valid & gate.last, self.analysis, clear);
