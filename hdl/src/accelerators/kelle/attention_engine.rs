@@ -277,10 +277,11 @@ impl Block for AttentionEngine {
         m.connect(reader.panels_i, panels);
         m.connect(reader.rest_i, rest);
         m.connect(reader.row_i, list.row_o);
-        self.product(m, io, &asked, &sequencer, (panels, rest, clear), (&loader, &reader, &sums));
+        let panels = parts::Panels { panels, rest, clear };
+        self.product(m, io, &asked, &sequencer, panels, (&loader, &reader, &sums));
 
-        self.scores(m, io, (&asked, &sequencer), (panels, clear), &sums);
-        self.importance(m, io, (&asked, &sequencer), (panels, clear), (&importance, &list));
+        self.scores(m, io, (&asked, &sequencer), panels, &sums);
+        self.importance(m, io, (&asked, &sequencer), panels, (&importance, &list));
         // While tokens move up the sequencer counts one less already.
         let last = m.reg("youngest_q", spec.position());
         last.next_when(sequencer.remove_o, youngest);
@@ -331,7 +332,7 @@ impl Block for AttentionEngine {
                 m.connect(saver.first_i, save.first.extend(saver.first_i.width()));
                 m.connect(saver.tokens_i, save.tokens.extend(saver.tokens_i.width()));
                 m.connect(saver.slices_i, asked.slices);
-                self.numbers(m, &sequencer, saver, (head, wiped, list.row_o));
+                self.numbers(m, &sequencer, saver, head, wiped, list.row_o);
                 done = done & saver.done_o;
                 m.connect(saver.row_i, list.row_o);
                 m.connect(saver.score_i, cache.score_o);

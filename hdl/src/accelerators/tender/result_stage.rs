@@ -1,7 +1,7 @@
 //! Columns of sums, or of fp16 numbers, become results: lanes, one for each row, and their constants.
 
 use super::sum_buffer::{SumBuffer, SumColumn};
-use super::tender_lane::TenderLane;
+use super::tender_lane::{LaneTimes, TenderLane};
 use crate::blocks::common::row::{Section, later};
 use crate::lang::{
     About, Block, Field, FieldArray, In, InBundle, InStream, Module, Out, OutStream, Signal, Timing, bit, bits_for,
@@ -118,7 +118,7 @@ impl Block for ResultStage {
 
     fn build(&self, m: &mut Module, io: &ResultStagePorts) {
         let (rows, mode) = (self.rows, &io.mode);
-        let [to_scale, to_bias, to_quantizer, latency] = self.lane.times();
+        let LaneTimes { scale: to_scale, bias: to_bias, quantizer: to_quantizer, result: latency } = self.lane.times();
         let used_ty = uint(self.used_width());
         let end = Section::new(m, "end", (latency, 16 * rows), io.clear_i);
         let begins = m.net("begins", bit());

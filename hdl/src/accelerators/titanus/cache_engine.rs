@@ -197,9 +197,9 @@ impl Block for CacheEngine {
         let course = self.course(m, shell.abort_i, &work, &sequence, &controller);
         self.place(m, &work, &course, &controller);
         let damage = Self::damage(m, io.began_i, &work, &sequence, &course);
-        for (to, from) in [io.damage_o, io.damage_values_o, io.damage_where_o].into_iter().zip(damage) {
-            m.connect(to, from);
-        }
+        m.connect(io.damage_o, damage.kind);
+        m.connect(io.damage_values_o, damage.values);
+        m.connect(io.damage_where_o, damage.place);
 
         m.comment("Commands of blocks are the mover's, and commands of rows the controller's.");
         shell.read_command.connect(m, &controller.read_command);

@@ -195,7 +195,7 @@ impl Block for LinearEngine {
         let store = m.instance("u_store", self.spec.store.clone());
         m.connect(store.clear_i, clear);
         m.connect_stream(&store.write, &loader.weights);
-        self.store_inputs(m, &work, (begin, loading, clear), &rows[2], &store);
+        self.store_inputs(m, &work, Loading { begin, loading, clear }, &rows[2], &store);
 
         let products = m.instance("u_context", ContextProducts { spec: self.spec.clone() });
         m.connect(products.clear_i, clear);
@@ -254,13 +254,23 @@ impl Block for LinearEngine {
     }
 }
 
+/// How an operation comes to the store.
+#[derive(Clone, Copy)]
+struct Loading {
+    begin: Signal,
+    /// It loads weights.
+    loading: Signal,
+    /// Drops all of it.
+    clear: Signal,
+}
+
 impl LinearEngine {
     /// Rows of x as vectors of the store, each with its rectangle.
     fn store_inputs(
         &self,
         m: &mut Module,
         work: &Work<'_>,
-        (begin, loading, clear): (Signal, Signal, Signal),
+        Loading { begin, loading, clear }: Loading,
         rows: &Stream<RowBeat>,
         store: &DcimLinearPorts,
     ) {

@@ -133,7 +133,7 @@ impl Block for LinearResults {
             sum.next_when(begins, io.sum.sums.at(l));
             let biased = m.reg("biased_q", sint(BIASED));
             biased.next_when(valid.q, sum.q + io.bias_i.at(l));
-            let scale = later(m, "scale", io.scale_i.at(l), 1 + lane.times()[0]);
+            let scale = later(m, "scale", io.scale_i.at(l), 1 + lane.times().scale);
             let unit: TenderLanePorts = m.instance("u_lane", lane.clone());
             self.modes(m, io, &unit);
             m.connect(unit.sum_i, biased.q);

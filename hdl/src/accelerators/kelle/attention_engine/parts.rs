@@ -17,6 +17,17 @@ use crate::blocks::common::{Ram, RamImplementation};
 use crate::blocks::kelle::KvCachePorts;
 use crate::lang::{Module, Signal, bit, connect_all, mux, select, uint};
 
+/// The tokens of a head, as the array takes them.
+#[derive(Clone, Copy)]
+pub(super) struct Panels {
+    /// Panels of tokens.
+    pub(super) panels: Signal,
+    /// Tokens of the last one.
+    pub(super) rest: Signal,
+    /// Drops all of it.
+    pub(super) clear: Signal,
+}
+
 impl AttentionEngine {
     /// Rows of weights and vectors to the array.
     pub(super) fn product(
@@ -25,7 +36,7 @@ impl AttentionEngine {
         io: &AttentionEnginePorts,
         asked: &Asked,
         sequencer: &AttentionSequencerPorts,
-        (panels, rest, clear): (Signal, Signal, Signal),
+        Panels { panels, rest, clear }: Panels,
         (loader, reader, sums): (&TokenLoaderPorts, &HeadReaderPorts, &AttentionSumsPorts),
     ) {
         let spec = &self.spec;
@@ -40,11 +51,9 @@ impl AttentionEngine {
         m.connect(size.tiles, mux(valued, fit(panels, width), fit(asked.slices, width)));
         m.connect(size.rest, rest);
         let one = bit().lit(1);
-        for (to, from) in [(size.transposed, !valued), (size.wide, one), (size.unsigned, valued)] {
-            if let Some(to) = to {
-                m.connect(to, from);
-            }
-        }
+        m.connect_option(size.transposed, Some(!valued));
+        m.connect_option(size.wide, Some(one));
+        m.connect_option(size.unsigned, Some(valued));
         m.connect_stream(&walk.weights, &reader.weights);
         m.connect_stream(&io.load, &walk.load);
         m.connect_stream(&io.step, &walk.step);
@@ -76,7 +85,7 @@ impl AttentionEngine {
         m: &mut Module,
         io: &AttentionEnginePorts,
         (asked, sequencer): (&Asked, &AttentionSequencerPorts),
-        (panels, clear): (Signal, Signal),
+        Panels { panels, clear, .. }: Panels,
         sums: &AttentionSumsPorts,
     ) {
         m.comment("Sums become scores, probabilities, results.");
@@ -107,7 +116,7 @@ impl AttentionEngine {
         m: &mut Module,
         io: &AttentionEnginePorts,
         (asked, sequencer): (&Asked, &AttentionSequencerPorts),
-        (panels, clear): (Signal, Signal),
+        Panels { panels, clear, .. }: Panels,
         (importance, list): (&ImportanceUnitPorts, &TokenListPorts),
     ) {
         m.comment("Importance, and the token that has to go.");
@@ -152,9 +161,7 @@ impl AttentionEngine {
         m.connect(slots.find_i, place);
         let held = m.wire("slot_is_held", RecomputeSlots { spec: self.spec.clone() }.holds(slots.held_o, slot));
         m.connect(held_i, held);
-        if let Some(again) = loader.again_i {
-            m.connect(again, fetches);
-        }
+        m.connect_option(loader.again_i, Some(fetches));
         m.connect(slots.look_i, keeper.look);
         m.connect(slots.keep_i, keeper.keep);
         m.connect(slots.slot_i, mux(keeper.keep, keeper.slot, slot));
@@ -169,7 +176,9 @@ impl AttentionEngine {
         m: &mut Module,
         sequencer: &AttentionSequencerPorts,
         saver: &TokenSaverPorts,
-        (head, wiped, row): (Signal, Signal, Signal),
+        head: Signal,
+        wiped: Signal,
+        row: Signal,
     ) {
         let (Some(number), spec) = (saver.number_i, &self.spec) else { return };
         m.comment("Numbers of tokens.");

@@ -271,7 +271,8 @@ impl NormStage {
         connect_all!(m, unit.input, io.input, [used, last]);
         m.unused(unit.output.undefined);
         let (output, takes) = (&unit.output, unit.input.ready & gain_here);
-        way(chosen, takes, (output.valid, output.ready), output.values, [output.used, output.last, output.error])
+        let (valid, ready, values) = (output.valid, output.ready, output.values);
+        Way { chosen, takes, valid, ready, values, used: output.used, last: output.last, error: output.error }
     }
 
     fn to_softmax(&self, m: &mut Module, io: &NormStagePorts, chosen: Signal) -> Way {
@@ -284,7 +285,8 @@ impl NormStage {
         m.unused(unit.output.undefined);
         m.unused(unit.output.empty);
         let (output, takes) = (&unit.output, unit.input.ready);
-        way(chosen, takes, (output.valid, output.ready), output.values, [output.used, output.last, output.error])
+        let (valid, ready, values) = (output.valid, output.ready, output.values);
+        Way { chosen, takes, valid, ready, values, used: output.used, last: output.last, error: output.error }
     }
 
     fn layer(
@@ -310,19 +312,10 @@ impl NormStage {
         connect_all!(m, unit.input, io.input, [used, last]);
         m.unused(unit.output.undefined);
         let (output, takes) = (&unit.output, unit.input.ready & gain_here);
-        way(chosen, takes, (output.valid, output.ready), output.values, [output.used, output.last, output.error])
+        let (valid, ready, values) = (output.valid, output.ready, output.values);
+        Way { chosen, takes, valid, ready, values, used: output.used, last: output.last, error: output.error }
     }
 }
 
 /// 1 in fp16.
 const ONE: u32 = 0x3c00;
-
-fn way(
-    chosen: Signal,
-    takes: Signal,
-    (valid, ready): (Signal, Signal),
-    values: Array,
-    [used, last, error]: [Signal; 3],
-) -> Way {
-    Way { chosen, valid, ready, takes, values, used, last, error }
-}

@@ -2,7 +2,7 @@
 
 use super::super::bursts::AxiBursts;
 use super::super::dma::Record;
-use super::super::records::{AxiBuffer, counter, pointer, ring};
+use super::super::records::{AxiBuffer, Put, counter, pointer, ring};
 use super::super::rows::RowWalk;
 use super::super::slots::AxiSlots;
 use super::{AxiReadDma, AxiReadDmaPorts, drive_address};
@@ -79,7 +79,8 @@ impl Block for AxiReadDma {
         let head = pointer(m, "head_q", dma.outstanding, last_beat);
         let record =
             Record { address: burst.address, len: burst.len, first: burst.first, last: burst.last, slot: walked.q };
-        let ([now], records) = ring(m, "record", (&spec, dma.outstanding), (issue, tail, &record), [("now", head)]);
+        let ([now], records) =
+            ring(m, "record", (&spec, dma.outstanding), Put { put: issue, at: tail, value: &record }, [("now", head)]);
         m.unused(now.last);
         let beat = m.reg_init("beat_q", uint(dma.len_width()), 0);
         m.connect(last_beat, comes & beat.q.eq(now.len));

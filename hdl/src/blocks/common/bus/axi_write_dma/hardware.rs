@@ -3,7 +3,7 @@
 use super::super::axi_read_dma::drive_address;
 use super::super::bursts::AxiBursts;
 use super::super::dma::Record;
-use super::super::records::{AxiBuffer, counter, pointer, ring};
+use super::super::records::{AxiBuffer, Put, counter, pointer, ring};
 use super::super::rows::RowWalk;
 use super::super::slots::AxiSlots;
 use super::{AxiWriteDma, AxiWriteDmaPorts};
@@ -90,7 +90,8 @@ impl Block for AxiWriteDma {
         let record =
             Record { address: burst.address, len: burst.len, first: burst.first, last: burst.last, slot: walked.q };
         let looked_at = [("sent", data_at), ("now", head)];
-        let ([sent, now], records) = ring(m, "record", (&spec, dma.outstanding), (issue, tail, &record), looked_at);
+        let ([sent, now], records) =
+            ring(m, "record", (&spec, dma.outstanding), Put { put: issue, at: tail, value: &record }, looked_at);
         for unread in [sent.address, sent.first, sent.last, sent.slot, now.len] {
             m.unused(unread);
         }

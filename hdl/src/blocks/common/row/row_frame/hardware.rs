@@ -1,6 +1,7 @@
 //! The frame put together.
 
 use super::super::pipe::{later, later_valid};
+use super::properties::{Fifo, Inside};
 use super::{RowFrame, RowFramePorts, count};
 use crate::lang::{About, Block, Module, Timing, bit, bits_for, cat, uint};
 
@@ -93,10 +94,12 @@ impl Block for RowFrame {
         m.connect(io.output.last, word.bit(ow + used));
         m.connect(io.output.error, word.bit(ow + used + 1));
 
-        let inside = super::properties::Inside {
-            pushes: [(stored, kept.input.ready), (ends, answers.input.ready), (leaves, output.input.ready)],
-            levels: [kept.level_o, answers.level_o, output.level_o],
-            counts: [waiting.q, taken.q],
+        let inside = Inside {
+            beats: Fifo { push: stored, room: kept.input.ready, level: kept.level_o },
+            answers: Fifo { push: ends, room: answers.input.ready, level: answers.level_o },
+            results: Fifo { push: leaves, room: output.input.ready, level: output.level_o },
+            waiting: waiting.q,
+            taken: taken.q,
             gate: &gate,
         };
         self.properties(m, io, &inside);
