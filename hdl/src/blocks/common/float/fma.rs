@@ -19,7 +19,7 @@ use super::round::{Operand, TooLarge, Unrounded};
 use super::seen::{Seen, implies};
 use super::shape::Shape;
 use super::shift::{Normaliser, ShifterInto};
-use super::unit::{FloatUnit, Handshake, in_ranks, proof};
+use super::unit::{FloatUnit, Handshake, Valid, in_ranks, proof};
 use crate::lang::{
     About, CatalogBlock, Group, In, Module, Out, Proof, Signal, bit, bits_for, cat, connect_all, mux, parameters,
     ports, uint,
@@ -67,8 +67,8 @@ ports! {
 }
 
 impl Handshake for FloatFmaPorts {
-    fn valid(&self) -> (Signal, Signal) {
-        (self.valid_i, self.valid_o)
+    fn valid(&self) -> Valid {
+        Valid { input: self.valid_i, output: self.valid_o }
     }
 }
 

@@ -5,8 +5,8 @@ use super::super::dma::Record;
 use super::super::records::{AxiBuffer, Put, counter, pointer, ring};
 use super::super::rows::RowWalk;
 use super::super::slots::AxiSlots;
-use super::{AxiReadDma, AxiReadDmaPorts, drive_address};
-use crate::blocks::common::bus::properties::ReadState;
+use super::{Address, AxiReadDma, AxiReadDmaPorts, drive_address};
+use crate::blocks::common::bus::properties::{Commands, ReadState};
 use crate::lang::{About, Block, Module, Signal, Timing, bit, bits_for, cat, mux, uint};
 
 impl Block for AxiReadDma {
@@ -65,7 +65,8 @@ impl Block for AxiReadDma {
         m.connect(issue, burst.fire());
         ar_valid.next(issue | (ar_valid.q & !ar.ready));
         m.connect(ar.valid, ar_valid.q);
-        drive_address(m, axi, (ar, issue), (burst.address, burst.len), (io.cache_i, io.prot_i));
+        let address = Address { address: burst.address, len: burst.len, cache: io.cache_i, prot: io.prot_i };
+        drive_address(m, axi, (ar, issue), &address);
 
         // The read data, in the order of the addresses.
         let r = &io.mem.r;
@@ -129,7 +130,7 @@ impl Block for AxiReadDma {
                 head,
                 beat: beat.q,
                 records,
-                commands: (bursts.checking_o, slots.used_o),
+                commands: Commands { checking: bursts.checking_o, used: slots.used_o },
                 has_work: rows.has_work,
             };
             m.formal(|m| crate::blocks::common::bus::properties::read_dma(m, self, io, &state));

@@ -1,13 +1,13 @@
 //! The write DMA put together.
 
-use super::super::axi_read_dma::drive_address;
+use super::super::axi_read_dma::{Address, drive_address};
 use super::super::bursts::AxiBursts;
 use super::super::dma::Record;
 use super::super::records::{AxiBuffer, Put, counter, pointer, ring};
 use super::super::rows::RowWalk;
 use super::super::slots::AxiSlots;
 use super::{AxiWriteDma, AxiWriteDmaPorts};
-use crate::blocks::common::bus::properties::WriteState;
+use crate::blocks::common::bus::properties::{Commands, NewBurst, WriteState};
 use crate::lang::{About, Block, Module, Signal, Timing, bit, bits_for, cat, mux, uint};
 
 impl Block for AxiWriteDma {
@@ -79,7 +79,8 @@ impl Block for AxiWriteDma {
         m.connect(issue, burst.fire());
         aw_valid.next(issue | (aw_valid.q & !aw.ready));
         m.connect(aw.valid, aw_valid.q);
-        drive_address(m, axi, (aw, issue), (burst.address, burst.len), (io.cache_i, io.prot_i));
+        let address = Address { address: burst.address, len: burst.len, cache: io.cache_i, prot: io.prot_i };
+        drive_address(m, axi, (aw, issue), &address);
 
         // Owed beats and responses, in the order of the addresses.
         let (w, b) = (&io.mem.w, &io.mem.b);
@@ -160,11 +161,11 @@ impl Block for AxiWriteDma {
                 beat: beat.q,
                 records,
                 aborting: aborting.q,
-                commands: (bursts.checking_o, slots.used_o),
+                commands: Commands { checking: bursts.checking_o, used: slots.used_o },
                 job: slots.job.clone(),
                 enters,
                 checked: bursts.checked.rows,
-                burst: (issue, burst.len),
+                burst: NewBurst { begins: issue, len: burst.len },
                 clear,
                 rows,
             };
