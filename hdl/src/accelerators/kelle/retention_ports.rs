@@ -104,12 +104,8 @@ impl RetentionPorts {
     /// Connects the ports to the ports of a part inside.
     pub(super) fn connect(&self, m: &mut Module, inside: &Self) {
         connect_all!(m, inside, self, [cell_write_i, cell_group_i, cell_bank_i, cell_row_i, cell_bit_i, cell_time_i]);
-        connect_all!(
-            m,
-            self,
-            inside,
-            [cache_access_o, cache_write_o, cache_value_o, cache_high_o, cache_low_o, cache_row_o]
-        );
+        connect_all!(m, self, inside, [cache_access_o, cache_write_o, cache_value_o]);
+        connect_all!(m, self, inside, [cache_high_o, cache_low_o, cache_row_o]);
         connect_all!(m, self, inside, [cache_evict_o, cache_evict_row_o]);
         connect_all!(m, self, inside, [cache_refresh_read_o, cache_refresh_write_o, cache_refresh_row_o]);
         connect_all!(m, self, inside, [cache_update_o, cache_update_row_o, cache_amount_o]);

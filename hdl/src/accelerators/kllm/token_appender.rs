@@ -140,7 +140,7 @@ impl TokenAppender {
     /// Rows of whole lines; `last` marks the last line of a command.
     fn lines(m: &mut Module, clear: Signal, rows: &Stream<RowBeat>, words: &StreamWidthConverterPorts) {
         m.connect(words.clear_i, clear);
-        m.connect_handshake(&words.input, &rows);
+        m.connect_handshake(&words.input, rows);
         m.connect(words.input.data.data, rows.data.data);
         let bytes = rows.data.data.width() / 8;
         m.connect(words.input.data.strobe, bit().lit(1).repeat(bytes));

@@ -162,7 +162,7 @@ impl ContextProducts {
         let lanes = self.spec.results();
         let gather: StreamWidthConverterPorts = m.instance("u_gather", self.gather());
         m.connect(gather.clear_i, io.clear_i);
-        m.connect_handshake(&gather.input, &output);
+        m.connect_handshake(&gather.input, output);
         m.connect(gather.input.data.data, output.sum.extend(32).as_uint());
         m.connect(gather.input.strobe, 1);
         let left = m.reg_init("gathered_q", uint(COUNT), 0);

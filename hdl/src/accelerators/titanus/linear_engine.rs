@@ -278,7 +278,7 @@ impl LinearEngine {
         m.connect(words.clear_i, clear);
         rows_to_words(m, "input", rows, &words);
         let (from, to) = (&words.output, &store.input);
-        m.connect_handshake(&to, &from);
+        m.connect_handshake(to, from);
         m.connect(to.last, from.last);
         let bytes = m.split("input_bytes", from.data.data, uint(8).array(self.spec.store.load));
         let strobes = m.split("input_strobes", from.strobe, bit().array(self.spec.store.load));
@@ -328,7 +328,7 @@ impl LinearEngine {
         let words: StreamWidthConverterPorts = m.instance("u_value_words", self.probabilities_to_words());
         m.connect(words.clear_i, clear);
         let (from, input) = (&lanes.output, &words.input);
-        m.connect_handshake(&input, &from);
+        m.connect_handshake(input, from);
         m.connect(input.data.data, from.values.packed());
         m.connect(input.last, from.last);
         let strobe = m.nets("value_strobe", bit(), self.lanes());
@@ -350,7 +350,7 @@ impl LinearEngine {
         let beats: StreamWidthConverterPorts = m.instance("u_beats", self.to_beats());
         m.connect(beats.clear_i, shell.abort_i);
         let (from, input) = (&results.result, &beats.input);
-        m.connect_handshake(&input, &from);
+        m.connect_handshake(input, from);
         m.connect(input.data.data, from.values.packed());
         m.connect(input.last, from.last);
         let strobe = m.nets("result_strobe", bit(), self.spec.results());
@@ -362,7 +362,7 @@ impl LinearEngine {
         m.connect(packer.clear_i, shell.abort_i);
         m.connect(packer.format_i, integers.extend(2));
         let (from, to) = (&beats.output, &packer.input);
-        m.connect_handshake(&to, &from);
+        m.connect_handshake(to, from);
         let values = m.split("beat_values", from.data.data, uint(16).array(self.lanes()));
         m.connect_each("beat_value", to.values, values);
         let strobes: Vec<Signal> = (0..self.lanes()).map(|k| from.strobe.bit(k)).collect();

@@ -187,7 +187,7 @@ impl Block for VectorEngine {
         self.lengths(m, io, &operation, &controller, &unit);
         for (k, name, to) in [(1, "addend", &unit.addend), (2, "factor", &unit.factor)] {
             let from = shell.read.at(k);
-            m.connect_handshake(&to, &from);
+            m.connect_handshake(to, &from);
             let values = m.split(name, from.data.data, uint(16).array(lanes));
             m.connect_each(&format!("{name}_values"), to.values, values);
             for unused in [from.bytes, from.row_last, from.last] {
@@ -286,14 +286,14 @@ impl VectorEngine {
             m.connect(reader.clear_i, io.shell.abort_i);
             m.connect(reader.pairs_i, o.norm & o.kind.eq(2));
             m.connect_stream(&reader.input, &from);
-            m.connect_handshake(&to, &reader.output);
+            m.connect_handshake(to, &reader.output);
             m.connect_each("gain_values", to.values, reader.output.values);
             if let Some(from) = reader.output.biases {
                 m.connect_each("gain_biases", biases, from);
             }
             return;
         }
-        m.connect_handshake(&to, &from);
+        m.connect_handshake(to, &from);
         let values = m.split("gain", from.data.data, uint(16).array(self.lanes()));
         m.connect_each("gain_values", to.values, values);
         for unused in [from.bytes, from.row_last, from.last] {

@@ -168,12 +168,8 @@ impl Block for KvBankGroup {
         m.connect(refresh.promoted_valid_i, scores.promoted_valid_o);
         m.connect(refresh.promoted_row_i, scores.promoted_row_o);
         connect_all!(m, refresh, io, [config_valid_i, config_high_i, config_low_i]);
-        connect_all!(
-            m,
-            io,
-            refresh,
-            [config_refused_o, refresh_read_o, refresh_write_o, refresh_row_o, refreshes_o, stalls_o]
-        );
+        connect_all!(m, io, refresh, [config_refused_o, refresh_read_o, refresh_write_o, refresh_row_o]);
+        connect_all!(m, io, refresh, [refreshes_o, stalls_o]);
 
         m.connect(scores.set_valid_i, write);
         m.connect(scores.set_row_i, io.access_row_i);

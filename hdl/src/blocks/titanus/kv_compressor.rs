@@ -202,7 +202,7 @@ impl KvCompressor {
         m.connect_stream(&unit.tile, side.from);
         let packer: KvPackerPorts = m.instance(&format!("u_{name}_packer"), self.packer());
         let (from, to) = (&unit.result, &packer.tile);
-        m.connect_handshake(&to, &from);
+        m.connect_handshake(to, from);
         for (from, to) in [(from.bits, to.bits), (from.initial, to.initial), (from.last, to.last)] {
             m.connect(to, from);
         }
@@ -239,7 +239,7 @@ impl KvCompressor {
         m.unused(fifo.almost_full_o);
         m.connect_handshake(&fifo.input, &packer.block);
         m.connect(fifo.input.data.data, word);
-        m.connect_handshake(&side.to, &fifo.output);
+        m.connect_handshake(side.to, &fifo.output);
         let size = (self.block_bytes, self.checksum);
         let block = ByteBlock::unpack(m, &format!("{}_spare", side.name), &size, fifo.output.data.data);
         side.to.data.drive(m, side.name, &block);

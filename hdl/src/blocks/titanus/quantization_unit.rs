@@ -274,7 +274,7 @@ impl QuantizationUnit {
         let (lanes, level_bits) = (self.lanes, level_bits(self.levels));
         let quantizer = m.instance("u_quantizer", NonZeroQuantizer { lanes, tag_width: self.tag_width() });
         let (from, to) = (&monitor.result, &quantizer.tile);
-        m.connect_handshake(&to, &from);
+        m.connect_handshake(to, from);
         m.connect(to.bits, from.bits);
         m.connect_each("monitored_index", to.index, from.index);
         m.connect_each("monitored_open", to.open, from.open);
@@ -284,7 +284,7 @@ impl QuantizationUnit {
         m.connect(to.tag, cat(&[from.level.packed(), from.overflow, from.tag]));
 
         let (from, to) = (&quantizer.result, &io.result);
-        m.connect_handshake(&to, &from);
+        m.connect_handshake(to, from);
         m.connect(to.bits, from.bits);
         m.connect_each("quantized_index", to.index, from.index);
         m.connect_each("quantized_label", to.label, from.label);

@@ -47,28 +47,9 @@ impl JobHostPorts {
     /// Connects the ports of a block to the ports of the part that does its jobs.
     #[track_caller]
     pub fn connect(&self, m: &mut Module, part: &Self) {
-        connect_all!(
-            m,
-            part,
-            self,
-            [start_i, soft_reset_i, job_i, window_base_i, window_limit_i, timeout_i, max_descriptors_i]
-        );
-        connect_all!(
-            m,
-            self,
-            part,
-            [
-                soft_reset_busy_o,
-                began_o,
-                busy_o,
-                done_o,
-                error_o,
-                refused_o,
-                error_code_o,
-                error_where_o,
-                tag_o,
-                descriptors_o
-            ]
-        );
+        connect_all!(m, part, self, [start_i, soft_reset_i, job_i, window_base_i, window_limit_i]);
+        connect_all!(m, part, self, [timeout_i, max_descriptors_i]);
+        connect_all!(m, self, part, [soft_reset_busy_o, began_o, busy_o, done_o, error_o, refused_o]);
+        connect_all!(m, self, part, [error_code_o, error_where_o, tag_o, descriptors_o]);
     }
 }
