@@ -11,7 +11,7 @@ use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec};
 use crate::lang::operation::Decoder;
 use crate::lang::{
     About, Block, Bundle, In, InArray, InStreams, Module, Out, OutArray, OutStream, OutStreams, Signal, bit, bits_for,
-    mux, parameters, ports, select, uint,
+    connect_all, mux, parameters, ports, select, uint,
 };
 
 parameters! {
@@ -243,8 +243,7 @@ impl OperationController {
     fn operands(&self, m: &mut Module, io: &OperationControllerPorts, right: Signal) -> OperandListPorts {
         let list = m.instance("u_operands", self.list());
         m.connect(list.clear_i, io.abort_i);
-        m.connect(list.window_base_i, io.window_base_i);
-        m.connect(list.window_limit_i, io.window_limit_i);
+        connect_all!(m, list, io, [window_base_i, window_limit_i]);
         m.connect(list.start_i, right & io.checks_i);
         m.connect(list.last_i, self.operands - 1);
         let mut of = |name: &str, values: Vec<Signal>| m.lookup(name, list.index_o, &values);
