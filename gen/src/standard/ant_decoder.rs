@@ -100,7 +100,7 @@ impl Block for AntDecoder {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(0u64)
+        Timing::new().latency(0)
     }
 }
 
