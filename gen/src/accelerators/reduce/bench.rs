@@ -54,7 +54,7 @@ fn facts(p: &ReduceTop) -> Facts<Operation> {
     }
 }
 
-/// A chain of up to `most` descriptors over rows of all lengths; one of 16 breaks a rule.
+/// A chain of up to `most` descriptors over rows of all lengths; some of them break a rule.
 fn draw(rng: &mut StimulusRng, (operations, golden): (&Operations, &Golden), most: u32) -> Program {
     Program::draw(rng, golden.bus[1], most, |rng, program| {
         let longest = u64::from(golden.max_columns).min(program.left() / 16);
