@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::common::float::{Direction, Float, Integers};
 use crate::format::FloatFormat::{Fp16, Fp32};
-use crate::tender::multi_scale_array::{Accumulators, Beat, narrow, wide};
+use crate::tender::multi_scale_array::{Beat, narrow, wide};
 
 #[derive(Clone, Debug)]
 struct Case {
@@ -105,9 +105,8 @@ impl Case {
             Beat::Multiply { act: vec![act], weight: vec![weight] }
         };
         let beats: Vec<Beat> = self.table.iter().map(beat).collect();
-        let accumulators = Accumulators { width: self.shape.accumulator_width, policy: self.shape.overflow };
-        let sum = if self.has(0) { wide(&beats, 0, 0, 4, accumulators) } else { narrow(&beats, 0, 0, accumulators) };
-        sum.unwrap()
+        let fresh = Accumulator::new(self.shape.accumulator_width, self.shape.overflow).unwrap();
+        if self.has(0) { wide(&beats, 0, 0, 4, &fresh).unwrap() } else { narrow(&beats, 0, 0, &fresh) }
     }
 
     /// Raw bits of a result, whether they are an overflow, and whether the sum overflows.
