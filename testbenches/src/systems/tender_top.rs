@@ -12,7 +12,6 @@ pub mod timing;
 pub mod work;
 
 use golden::systems::tender_top::{Operation, Report, Shape, TenderTop as Golden};
-use golden::tender::accumulator::Overflow;
 use golden::tender::mesh_pe::PeSum;
 use hdl::accelerators::tender::{EnginePe, TenderTop, TenderTopOf};
 use host::tender::Caps;
@@ -92,8 +91,6 @@ pub fn golden_of<P: EnginePeBench>(block: &TenderTopOf<P>) -> anyhow::Result<Gol
         columns: block.array.columns,
         int8: block.array.int8,
         accumulator_width: pe.sum_bits(),
-        // The sums know how they overflow.
-        overflow: Overflow::Wrap,
         depth: block.depth,
         steps: block.steps,
         explicit: block.explicit,

@@ -35,8 +35,6 @@ pub struct Shape {
     pub int8: bool,
     /// Bits of a PE's sum, 2 to 64.
     pub accumulator_width: u32,
-    /// How Tender's PE handles a sum that does not fit. Other PEs have their own way.
-    pub overflow: Overflow,
     /// Channels of a panel.
     pub depth: u32,
     /// Entries of a table.
@@ -76,12 +74,12 @@ pub type Executed = job::Executed<Operation>;
 pub type Report = job::Report<Operation>;
 
 impl TenderTop {
-    /// An accelerator of this shape, with Tender's PEs.
+    /// An accelerator of this shape, with Tender's PEs, whose sums wrap.
     ///
     /// # Errors
     /// Names the parameter that is out of its range.
     pub fn new(shape: Shape) -> Result<Self, String> {
-        Self::with_sums(shape, Accumulator::new(shape.accumulator_width, shape.overflow)?)
+        Self::with_sums(shape, Accumulator::new(shape.accumulator_width, Overflow::Wrap)?)
     }
 }
 

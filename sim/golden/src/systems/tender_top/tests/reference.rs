@@ -105,7 +105,7 @@ impl Case {
             Beat::Multiply { act: vec![act], weight: vec![weight] }
         };
         let beats: Vec<Beat> = self.table.iter().map(beat).collect();
-        let fresh = Accumulator::new(self.shape.accumulator_width, self.shape.overflow).unwrap();
+        let fresh = Accumulator::new(self.shape.accumulator_width, Overflow::Wrap).unwrap();
         if self.has(0) { wide(&beats, 0, 0, 4, &fresh).unwrap() } else { narrow(&beats, 0, 0, &fresh) }
     }
 
