@@ -102,7 +102,21 @@ impl<'a, P: PeBench> Controller<'a, P> {
         let garbage = run.rng("garbage");
         let (expected, sums) = (BTreeMap::new(), Vec::new());
         let fresh = p.pe.fresh().map_err(Error::Unsupported)?;
-        Ok(Self { p, fresh, sim, run, steps, result_valid, result, overflow, garbage, cycle: 0, expected, sums, overflows: 0 })
+        Ok(Self {
+            p,
+            fresh,
+            sim,
+            run,
+            steps,
+            result_valid,
+            result,
+            overflow,
+            garbage,
+            cycle: 0,
+            expected,
+            sums,
+            overflows: 0,
+        })
     }
 
     /// The array's parameters.
@@ -243,7 +257,12 @@ impl<'a, P: PeBench> Controller<'a, P> {
         Ok(end)
     }
 
-    fn beat(&mut self, tile: &Tile<Operand<P>>, beat: &Beat<Operand<P>>, (first, last): (bool, bool)) -> TileStep<Values> {
+    fn beat(
+        &mut self,
+        tile: &Tile<Operand<P>>,
+        beat: &Beat<Operand<P>>,
+        (first, last): (bool, bool),
+    ) -> TileStep<Values> {
         let pe = &self.p.pe;
         let flag = |flag: bool| Bits::truncated(1, flag.into());
         // An operand of twice the width is two neighbouring elements of the port, the low one first.

@@ -33,11 +33,6 @@ impl EnginePe for TenderPe {
         // Panels hold nibbles, and index tables name rescales.
         rules.demand(self.operand_width == 4, "array.pe.operand_width", self.operand_width, "4");
         let rescales = matches!(self.rescale, Rescale::Adder | Rescale::Shifter);
-        rules.demand(
-            rescales,
-            "array.pe.rescale",
-            format!("{:?}", self.rescale).to_lowercase(),
-            "adder or shifter",
-        );
+        rules.demand(rescales, "array.pe.rescale", format!("{:?}", self.rescale).to_lowercase(), "adder or shifter");
     }
 }

@@ -1,7 +1,7 @@
 //! What an operation of the engine for products reads and writes: where operands are, and which commands the DMAs get.
 
-use super::strip_walker::StripWalkerPorts;
 use super::engine_pe::EnginePe;
+use super::strip_walker::StripWalkerPorts;
 use super::tender_engine::{MATMUL, READERS, TenderEngineOf, TenderEnginePorts};
 use super::tender_operations::{MatmulOperationPorts, PackOperation, PackOperationPorts};
 use crate::accelerators::sizes::{fit, groups};

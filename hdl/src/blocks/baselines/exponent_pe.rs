@@ -8,7 +8,7 @@
 //! All else is as in `tender_pe` with the same `drain`: the registers that pass operands on, the accumulator, its flag,
 //! the register beside it. So the PEs' areas differ by their arithmetic alone.
 
-use crate::blocks::tender::{Drain, RowOfSums};
+use crate::blocks::tender::{Drain, MeshPe, RowOfSums};
 use crate::lang::{
     About, Block, CatalogBlock, In, Module, Out, Proof, Signal, Timing, bit, mux, parameters, ports, sint, uint,
 };
@@ -121,13 +121,7 @@ impl Block for ExponentPe {
         }
         acc.next(sum);
         overflow.next(flag);
-        let row = RowOfSums {
-            drain_i: io.drain_i,
-            result_i: io.result_i,
-            overflow_i: io.overflow_i,
-            result_o: io.result_o,
-            overflow_o: io.overflow_o,
-        };
+        let row = RowOfSums::of(&Self::mesh_ports(io));
         row.register(m, last, (acc.q, overflow.q));
         self.properties(m, io, (acc.q, overflow.q), Leaving::Row(row));
     }

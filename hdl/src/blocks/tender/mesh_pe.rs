@@ -30,6 +30,74 @@ use crate::lang::{
 /// - **Any time.** A tile may begin in any cycle, so `first` may come before `last`. A reset may come in any cycle.
 ///
 /// The bench of the array compares each sum and each flag in its cycle, so it also finds a PE that breaks this contract.
+///
+/// A PE whose sums are exclusive ors of products, in a crate of its own:
+///
+/// ```
+/// use hdl::blocks::tender::{Drain, MeshPe, MeshPePorts, MeshPorts, MultiScaleArrayOf, RowOfSums, array_of};
+/// use hdl::lang::*;
+///
+/// parameters! {
+///     /// Elaboration parameters.
+///     pub struct ParityPe {
+///         /// Width of an operand in bits.
+///         width: u32 = 4, in 1..=8, tag "w";
+///     }
+/// }
+///
+/// impl Block for ParityPe {
+///     type Ports = MeshPePorts;
+///     const ABOUT: About = About {
+///         name: "parity_pe",
+///         summary: "exclusive or of products",
+///         contract: "acc' = (first_i ? 0 : acc) ^ (act_i x weight_i).",
+///         reference: "",
+///     };
+///
+///     fn build(&self, m: &mut Module, io: &MeshPePorts) {
+///         // Operands and controls go on to the neighbours.
+///         let passed = io.pass_on(m);
+///         let acc = m.reg("acc_q", sint(self.sum_bits()));
+///         let base = m.wire("base", mux(!io.first_i, acc.q, 0));
+///         acc.next(base ^ io.act_i * io.weight_i);
+///         // Sums leave while the next tile runs. No step overflows.
+///         let never = bit().lit(0);
+///         RowOfSums::of(&io.mesh()).register(m, passed.last, (acc.q, never));
+///     }
+/// }
+///
+/// impl MeshPe for ParityPe {
+///     const ARRAY: About = array_of("parity_array", "systolic array of exclusive ors", "");
+///
+///     fn operand_bits(&self) -> u32 {
+///         self.width
+///     }
+///
+///     fn sum_bits(&self) -> u32 {
+///         // An operand has one more bit for its sign.
+///         2 * self.width + 2
+///     }
+///
+///     fn drain(&self) -> Drain {
+///         Drain::Double
+///     }
+///
+///     fn assumes(&self) -> bool {
+///         false
+///     }
+///
+///     fn mesh_ports(io: &MeshPePorts) -> MeshPorts {
+///         io.mesh()
+///     }
+/// }
+///
+/// let array = MultiScaleArrayOf::<ParityPe> { rows: 2, columns: 3, int8: false, ..MultiScaleArrayOf::default() };
+/// let design = elaborate(&array)?;
+/// assert!(design.top_name().starts_with("parity_array"));
+/// let modules: Vec<_> = design.verilog().into_iter().map(|file| file.name).collect();
+/// assert!(modules.contains(&"parity_pe_w4.v".to_owned()), "{modules:?}");
+/// # Ok::<(), ElabError>(())
+/// ```
 pub trait MeshPe: Block + Default + Debug + PartialEq + Eq {
     /// Name and contract of the array of such PEs. [`array_of`] makes it of a name. No other block may have this name.
     const ARRAY: About;

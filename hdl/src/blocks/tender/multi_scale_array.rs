@@ -13,8 +13,8 @@
 
 use super::mesh_pe::MeshPe;
 use crate::lang::{
-    Field, FieldArray, FieldOption, InStream, OutArray, PortBuilder, Ports, Rules, bit, bundle, parameters, ports, sint,
-    uint,
+    Field, FieldArray, FieldOption, InStream, OutArray, PortBuilder, Ports, Rules, bit, bundle, parameters, ports,
+    sint, uint,
 };
 
 mod catalog;

@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use golden::common::row::{Beat, Row, gate};
 use hdl::lang::Block;
 use rand::RngExt;
+use sim::kit::tensors::{Elements as Type, Extent, Tensors, Wanted};
 use sim::stimulus::StimulusRng;
 use sim::{Bits, In, Out, Run, Sim};
 
@@ -50,6 +51,8 @@ pub struct RowUnit {
     pub beside: Vec<(&'static str, u32)>,
     /// Flags of a row beside `error`.
     pub flags: Vec<&'static str>,
+    /// Rows that take the place of all others, where there are some.
+    pub given: Vec<Elements>,
     /// A row with so many elements.
     pub stimulus: Stimulus,
     /// What becomes of it.
@@ -78,6 +81,32 @@ struct Expected {
     flags: Vec<bool>,
 }
 
+/// The fp16 tensors of a row unit, one row each: the values, and one tensor for each further port.
+#[must_use]
+pub fn wanted(lanes: u32, max_beats: u32, further: &[(&'static str, &'static str)]) -> Vec<Wanted> {
+    // One row of gains serves all rows of values.
+    let (columns, most) = (Extent::Named("elements"), Extent::UpTo(lanes as usize * max_beats as usize));
+    let of = |name, meaning, shape| Wanted { name, meaning, elements: Type::Float16, shape };
+    let more = further.iter().map(|&(name, meaning)| of(name, meaning, vec![columns]));
+    let columns = if further.is_empty() { most } else { columns };
+    std::iter::once(of("values", "rows", vec![Extent::Any, columns])).chain(more).collect()
+}
+
+/// The rows that [`wanted`] tensors hold, with the same values next to each.
+///
+/// # Errors
+/// Rows are longer than `most`.
+pub fn rows(tensors: &Tensors, most: usize, further: &[&str], beside: &[u64]) -> anyhow::Result<Vec<Elements>> {
+    let fp16 = |all: &[u64]| all.iter().map(|&x| x as u16).collect::<Vec<u16>>();
+    let row = |row: &[u64]| {
+        let more = further.iter().map(|name| fp16(tensors.all(name)));
+        let ports: Vec<_> = std::iter::once(fp16(row)).chain(more).collect();
+        anyhow::ensure!(ports[0].len() <= most, "values.npy has rows of {}; wanted: 1 to {most} elements", row.len());
+        Ok(Elements { ports, beside: beside.to_vec() })
+    };
+    tensors.rows("values").map(row).collect()
+}
+
 impl RowUnit {
     /// The bench of block `p`; a vector is a row.
     pub fn bench<B: Block>(self, p: &B) -> anyhow::Result<Box<dyn sim::Bench>> {
@@ -91,16 +120,22 @@ impl RowUnit {
         run.only_while("output_valid_o", &self.flags);
         sim.poke_u64(cycles.clear_i, 0);
         run.reset(sim, 2)?;
-        self.alone(&mut cycles, sim, run, &mut rng)?;
-        self.in_a_line(&mut cycles, sim, run, &mut rng)?;
+        let mut given = self.given.iter();
+        if self.given.is_empty() {
+            self.alone(&mut cycles, sim, run, &mut rng)?;
+            self.in_a_line(&mut cycles, sim, run, &mut rng)?;
+        }
         let mut left = run.vectors();
         while left > 0 {
             // Of 8 cycles: some, most, all.
             let [offers, takes] = [0; 2].map(|_| [1, 4, 7, 8][rng.random_range(0..4usize)]);
-            let clears = rng.random_range(0..3u8) == 0;
+            let clears = self.given.is_empty() && rng.random_range(0..3u8) == 0;
             for _ in 0..left.min(rng.random_range(1..=12)) {
                 left -= 1;
-                let row = self.any_row(&mut rng);
+                let row = match given.next() {
+                    Some(row) => self.parts(&mut rng, row),
+                    None => self.any_row(&mut rng),
+                };
                 cycles.offered.extend(row);
             }
             while !cycles.offered.is_empty() {
@@ -151,6 +186,12 @@ impl RowUnit {
 
     fn row(&self, rng: &mut StimulusRng, elements: usize) -> Vec<Part> {
         let row = (self.stimulus)(rng, elements);
+        self.parts(rng, &row)
+    }
+
+    /// A row in beats.
+    fn parts(&self, rng: &mut StimulusRng, row: &Elements) -> Vec<Part> {
+        let elements = row.ports[0].len();
         let beats = elements.div_ceil(self.lanes);
         let beat = |k: usize| {
             let last = k + 1 == beats;

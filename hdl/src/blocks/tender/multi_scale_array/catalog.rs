@@ -68,7 +68,10 @@ impl ArrayedPe for TenderPe {
             let pe = TenderPe { pipelined: true, ..p.block.pe };
             Proof { block: MultiScaleArrayOf { pe, ..p.block }, cover_depth: p.cover_depth + 4, ..p }
         };
-        let in_memory = |p: Proof<MultiScaleArrayOf<Self>>| Proof { block: MultiScaleArrayOf { skew_in_memory: true, ..p.block }, ..p };
+        let in_memory = |p: Proof<MultiScaleArrayOf<Self>>| Proof {
+            block: MultiScaleArrayOf { skew_in_memory: true, ..p.block },
+            ..p
+        };
         vec![
             proof(2, 2, true, Drain::Double),
             proof(3, 2, false, Drain::Double),

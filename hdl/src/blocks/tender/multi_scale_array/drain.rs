@@ -1,7 +1,7 @@
 //! Right edge: which rows show a sum, and how four sums of nibbles become one of bytes.
 
-use super::edges::Entry;
 use super::super::mesh_pe::MeshPe;
+use super::edges::Entry;
 use super::{MultiScaleArrayOf, MultiScaleArrayPorts};
 use crate::lang::{Array, Module, Signal, bit, bits_for, cat, mux, sint, uint};
 

@@ -3,9 +3,9 @@
 //! them is proved in `tender_pe`. A row starts to move, and shows sums, exactly as long after a last step as the
 //! contract says. This holds whatever else enters and whenever a reset comes. A sum of bytes is made of the right four.
 
+use super::super::mesh_pe::MeshPe;
 use super::drain::Leaving;
 use super::edges::Mesh;
-use super::super::mesh_pe::MeshPe;
 use super::{MultiScaleArrayOf, MultiScaleArrayPorts};
 use crate::lang::{Array, Index, Module, Signal, bit, cat, or_all, uint};
 

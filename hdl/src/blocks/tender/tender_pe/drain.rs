@@ -1,6 +1,6 @@
 //! The register beside an accumulator, a place in the row that shifts sums out.
 
-use super::TenderPePorts;
+use crate::blocks::tender::mesh_pe::MeshPorts;
 use crate::lang::{Module, Signal, bit, cat, mux};
 
 /// The ports by which sums move along a row of PEs with double drain.
@@ -19,14 +19,11 @@ pub struct RowOfSums {
 }
 
 impl RowOfSums {
-    pub(super) fn of(io: &TenderPePorts) -> Self {
-        Self {
-            drain_i: io.drain_i,
-            result_i: io.result_i,
-            overflow_i: io.overflow_i,
-            result_o: io.result_o,
-            overflow_o: io.overflow_o,
-        }
+    /// Inside of a PE with these ports.
+    #[must_use]
+    pub fn of(io: &MeshPorts) -> Self {
+        let ((result_i, result_o), (overflow_i, overflow_o)) = (io.result, io.overflow);
+        Self { drain_i: io.drain, result_i, overflow_i, result_o, overflow_o }
     }
 
     /// The register beside an accumulator. It takes the sum of a tile in the cycle in which it is `complete`, then the sums

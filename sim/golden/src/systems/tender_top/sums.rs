@@ -182,13 +182,7 @@ pub struct Parts<'a, S> {
 impl<'a, S: PeSum<Operand = i64>> Parts<'a, S> {
     /// Products of the channels in the table's order. They are in parts if the sums of parts have a width.
     #[must_use]
-    pub fn new(
-        entries: &'a [Entry],
-        right: &'a Right,
-        wide: bool,
-        fresh: &'a S,
-        width: Option<u32>,
-    ) -> Self {
+    pub fn new(entries: &'a [Entry], right: &'a Right, wide: bool, fresh: &'a S, width: Option<u32>) -> Self {
         let ends = |entry: &Entry| width.is_some() && *entry == Entry::Rescale;
         let parts = entries.split_inclusive(ends).map(|part| Products::new(part, right, wide, fresh)).collect();
         Self { parts, width: width.unwrap_or(128) }
