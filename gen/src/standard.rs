@@ -119,7 +119,6 @@ impl Catalogue {
             .block::<CacheWriter>("titanus", titanus::cache_writer::bench)
             .block::<CacheReader>("titanus", titanus::cache_reader::bench)
             .block::<ExponentPe>("baselines", baselines::exponent_pe::bench)
-            .block::<ExponentArray>("baselines", tender::multi_scale_array::bench)
             .block::<OliveDecoder>("baselines", baselines::olive_decoder::bench)
             .block::<AntDecoder>("baselines", baselines::ant_decoder::bench)
             .block::<OutlierPeGroup>("baselines", baselines::outlier_pe_group::bench)
