@@ -17,7 +17,8 @@ use crate::blocks::common::bus::{AxiSpec, DmaSpec};
 use crate::blocks::common::shell::{OperationController, OperationControllerPorts};
 use crate::blocks::tender::MultiScaleArrayOf;
 use crate::lang::{
-    About, Block, Bundle, Group, Module, Out, PortBuilder, Ports, Signal, bit, bits_for, mux, parameters, ports, uint,
+    About, Block, Bundle, Group, Module, Out, PortBuilder, Ports, Signal, bit, bits_for, connect_all, mux, parameters,
+    ports, uint,
 };
 
 /// Operands that are read: A or rows, B, indices, constants.
@@ -267,10 +268,8 @@ impl<P: EnginePe> TenderEngineOf<P> {
         ] {
             m.connect(to, from);
         }
-        m.connect(array.step.valid, execution.step.valid);
-        m.connect(execution.step.ready, array.step.ready);
-        m.connect(array.step.first, execution.step.first);
-        m.connect(array.step.last, execution.step.last);
+        m.connect_handshake(&array.step, &execution.step);
+        connect_all!(m, array.step, execution.step, [first, last]);
         if let Some(rescale) = array.step.rescale {
             m.connect(rescale, execution.step.rescale.extend(rescale.width()));
         }
