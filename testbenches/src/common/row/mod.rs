@@ -6,6 +6,7 @@ pub mod rms_norm;
 pub mod rotary_embedding;
 pub mod row_frame;
 pub mod softmax;
+mod tensors;
 pub mod vector_unit;
 
 use std::collections::VecDeque;
@@ -13,9 +14,10 @@ use std::collections::VecDeque;
 use golden::common::row::{Beat, Row, gate};
 use hdl::lang::Block;
 use rand::RngExt;
-use sim::kit::tensors::{Elements as Type, Extent, Tensors, Wanted};
 use sim::stimulus::StimulusRng;
 use sim::{Bits, In, Out, Run, Sim};
+
+use tensors::{rows, wanted};
 
 /// The elements of a row: for each port its fp16 numbers.
 #[derive(Clone, Debug)]
@@ -79,32 +81,6 @@ struct Expected {
     last: bool,
     error: bool,
     flags: Vec<bool>,
-}
-
-/// The fp16 tensors of a row unit, one row each: the values, and one tensor for each further port.
-#[must_use]
-pub fn wanted(lanes: u32, max_beats: u32, further: &[(&'static str, &'static str)]) -> Vec<Wanted> {
-    // One row of gains serves all rows of values.
-    let (columns, most) = (Extent::Named("elements"), Extent::UpTo(lanes as usize * max_beats as usize));
-    let of = |name, meaning, shape| Wanted { name, meaning, elements: Type::Float16, shape };
-    let more = further.iter().map(|&(name, meaning)| of(name, meaning, vec![columns]));
-    let columns = if further.is_empty() { most } else { columns };
-    std::iter::once(of("values", "rows", vec![Extent::Any, columns])).chain(more).collect()
-}
-
-/// The rows that [`wanted`] tensors hold, with the same values next to each.
-///
-/// # Errors
-/// Rows are longer than `most`.
-pub fn rows(tensors: &Tensors, most: usize, further: &[&str], beside: &[u64]) -> anyhow::Result<Vec<Elements>> {
-    let fp16 = |all: &[u64]| all.iter().map(|&x| x as u16).collect::<Vec<u16>>();
-    let row = |row: &[u64]| {
-        let more = further.iter().map(|name| fp16(tensors.all(name)));
-        let ports: Vec<_> = std::iter::once(fp16(row)).chain(more).collect();
-        anyhow::ensure!(ports[0].len() <= most, "values.npy has rows of {}; wanted: 1 to {most} elements", row.len());
-        Ok(Elements { ports, beside: beside.to_vec() })
-    };
-    tensors.rows("values").map(row).collect()
 }
 
 impl RowUnit {
