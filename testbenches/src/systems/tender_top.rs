@@ -1,4 +1,4 @@
-//! [`TenderTop`] between a host and a memory: chains of products, packings and rows, right and wrong ones; see [`Player`].
+//! [`TenderTop`] between a host and a memory: chains of products, packings and rows, right and wrong ones; see [`player::bench`].
 
 pub mod attention;
 pub mod builder;
@@ -16,7 +16,7 @@ use golden::tender::mesh_pe::PeSum;
 use hdl::accelerators::tender::{EnginePe, TenderTop, TenderTopOf};
 use host::tender::Caps;
 
-use super::player::{Counter, Facts, Player};
+use super::player::{self, Counter, Facts};
 use super::vector_top::{bus_of, function_register, rows_of, shape_of};
 use crate::tender::mesh_pe::PeBench;
 
@@ -30,17 +30,7 @@ impl<P: EnginePe + PeBench<Sum: PeSum<Operand = i64> + 'static>> EnginePeBench f
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench<P: EnginePeBench>(p: &TenderTopOf<P>) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (block, golden) = (p.clone(), golden_of(p)?);
-    sim::kit::bench(p, move |sim, run| {
-        sim.reset(2)?;
-        let mut player = Player::new(golden.clone(), facts(&block), sim, run)?;
-        let shape = *golden.shape();
-        for number in 0..run.vectors() {
-            player.job(sim, run, number, |rng| program::draw(rng, &shape, 4))?;
-            player.changed_jobs(sim, run, |rng| program::draw(rng, &shape, 1))?;
-        }
-        Ok(())
-    })
+    player::bench(p, golden_of(p)?, facts, 4, program::draw)
 }
 
 /// Registers of its own.
