@@ -176,7 +176,7 @@ fn run(cli: Cli, catalogue: &Catalogue) -> Result<()> {
         Command::Mutate(args) => mutate::run(&args, catalogue),
         Command::Coverage(args) => coverage::run(&args, catalogue),
         #[cfg(feature = "standard")]
-        Command::Run(args) => run::run(&args),
+        Command::Run(args) => run::run(&args, catalogue),
         Command::Synth(args) => synth::run(&args, catalogue),
         Command::Fpga(args) => fpga::run(&args, catalogue),
         Command::Energy(args) => energy::run(&args, catalogue),

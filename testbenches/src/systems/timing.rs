@@ -13,9 +13,9 @@ use sim::bus::{AxiConfig, AxiLiteHost, AxiMemory, LiteConfig};
 use sim::stimulus::StimulusRng;
 use sim::{Run, Sim};
 
-use super::chain_builder::Job;
 use super::player::register;
 use super::program::Program;
+use lower::chain::Job;
 
 /// The shell between an accelerator and a memory that answers after `latency` cycles; `beats` are the beats that the
 /// read DMA and the write DMA can hold.

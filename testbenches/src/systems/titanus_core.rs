@@ -1,7 +1,5 @@
 //! [`TitanusCore`] between a host and a memory: chains of loads, products, rows, appends and restores, right and wrong ones; see [`Player`].
 
-mod builder;
-pub mod float_decoder;
 pub mod head;
 pub mod layer;
 pub mod program;
@@ -16,9 +14,9 @@ use hdl::blocks::common::AxiSpec;
 use host::titanus::{Caps, operations};
 use host::{Window, vector};
 
-use super::chain_builder::Job;
 use super::player::{Counter, Facts, Player, register};
 use super::vector_top::{bus_of, function_register, shape_of};
+use lower::chain::Job;
 
 /// The bench of the accelerator; a vector is a job.
 ///

@@ -5,14 +5,13 @@ use test_tag::tag;
 
 use hdl::accelerators::tender::TenderTop;
 use host::Window;
+use lower::tender::{Checked, Decoder, Executor, InSoftware, OnDevice, Orders, Sizes, Spent, Team, likeliest};
 use models::decoder::arithmetic::{Norm, Projection};
 use models::decoder::{
     Activation, Config, Family, Float, Model, Positions, Precision, Rotary, Scaling, Tokenizer, Weight,
 };
 use models::smollm2;
-use models::tender::decoder::{
-    Checked, Decoder, Executor, InSoftware, Learnt, OnDevice, Orders, Spent, Team, likeliest,
-};
+use models::tender::learnt::Learnt;
 use rand::RngExt;
 use sim::bus::AxiConfig;
 use sim::{BuildOptions, Design, Initial};
@@ -72,16 +71,21 @@ fn software(block: &TenderTop) -> InSoftware {
 
 const TEXT: [u32; 7] = [3, 10, 41, 5, 9, 26, 5];
 
+/// A token's row of the residual stream.
+fn row(model: &Model, token: u32) -> Vec<f64> {
+    model.embed(&[token], 0).unwrap().values
+}
+
 /// Logits of the text's tokens.
 fn logits(model: &Model, block: &TenderTop, on: &mut dyn Executor, text: &[u32]) -> (Vec<Vec<f64>>, Spent) {
     let (learnt, mut all) = (learnt(model), Spent::default());
-    let mut decoder = Decoder::new((model, &learnt), (&caps_of(block), &WINDOW), 32, on).unwrap();
+    let mut decoder = Decoder::new((model, &learnt), (&caps_of(block), &WINDOW), Sizes::one_by_one(32), on).unwrap();
     let mut token = |&token: &u32| {
         let mut add = |spent: &Spent| {
             all += *spent;
             Ok(())
         };
-        let logits = decoder.token(on, (token, true), &mut add).unwrap();
+        let logits = decoder.token(on, (row(model, token), true), &mut add).unwrap();
         logits.into_iter().map(|x| x.to_f64()).collect()
     };
     (text.iter().map(&mut token).collect(), all)
@@ -183,8 +187,9 @@ fn a_member_that_fails_is_named() {
                 false => orders.serve(&mut software(&block)),
             };
             let error = team(members, |on| {
-                let mut decoder = Decoder::new((&model, &learnt), (&caps_of(&block), &WINDOW), 32, on)?;
-                decoder.token(on, (3, true), &mut |_| Ok(()))
+                let mut decoder =
+                    Decoder::new((&model, &learnt), (&caps_of(&block), &WINDOW), Sizes::one_by_one(32), on)?;
+                decoder.token(on, (row(&model, 3), true), &mut |_| Ok(()))
             });
             format!("{:#}", error.unwrap_err())
         };
@@ -206,8 +211,9 @@ fn other_hardware_is_noticed() {
     let learnt = learnt(&model);
     let refused = |device: &mut dyn Executor, golden: InSoftware, spoil: Option<u8>| {
         let mut on = Checked::new(Spoilt { device, spoil }, golden);
-        let mut decoder = Decoder::new((&model, &learnt), (&caps_of(&block), &WINDOW), 32, &mut on).unwrap();
-        let error = decoder.token(&mut on, (3, true), &mut |_| Ok(())).unwrap_err();
+        let mut decoder =
+            Decoder::new((&model, &learnt), (&caps_of(&block), &WINDOW), Sizes::one_by_one(32), &mut on).unwrap();
+        let error = decoder.token(&mut on, (row(&model, 3), true), &mut |_| Ok(())).unwrap_err();
         format!("{error:#}")
     };
     let error = refused(&mut software(&block), software(&block), Some(1));
@@ -253,11 +259,12 @@ fn smollm2_writes_as_the_golden_model() {
     let (block, prompt) = (for_decoding(128), tokenizer.encode("Gravity is").unwrap());
     let golden = || software(&block).timed(timing(&block, LATENCY));
     let write = |on: &mut dyn Executor| {
-        let mut decoder = Decoder::new((&model, &learnt), (&caps_of(&block), &WINDOW), 256, on).unwrap();
+        let mut decoder =
+            Decoder::new((&model, &learnt), (&caps_of(&block), &WINDOW), Sizes::one_by_one(256), on).unwrap();
         let mut text = prompt.clone();
         let mut logits = Vec::new();
         for at in 0..prompt.len() + 1 {
-            logits = decoder.token(on, (text[at], at + 1 >= prompt.len()), &mut |_| Ok(())).unwrap();
+            logits = decoder.token(on, (row(&model, text[at]), at + 1 >= prompt.len()), &mut |_| Ok(())).unwrap();
             if at + 1 == text.len() {
                 text.push(likeliest(&logits));
             }

@@ -156,7 +156,11 @@ impl Model {
         Ok(gain.with_context(|| format!("layer {layer} has no gain {norm:?}"))?)
     }
 
-    fn shift(&self, layer: usize, norm: Norm) -> Result<&[f32]> {
+    /// The biases of a norm: the GPT family.
+    ///
+    /// # Errors
+    /// No such layer or norm in it, or another family.
+    pub fn shift(&self, layer: usize, norm: Norm) -> Result<&[f32]> {
         let shift = self.parts.shifts.get(&(layer, norm));
         Ok(shift.with_context(|| format!("layer {layer} has no bias of {norm:?}"))?)
     }

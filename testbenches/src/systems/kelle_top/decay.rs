@@ -15,8 +15,8 @@ use super::golden_of;
 use super::real::{ATTENTION, Decoded};
 use super::recorder::{Record, Recorder};
 use crate::kelle::edram_bank::load_times;
-use crate::systems::chain_builder::Results;
 use crate::systems::hardware::Hardware;
+use lower::chain::Results;
 
 /// The result of a decoding on cells that decay.
 #[derive(Clone, Copy, Debug)]

@@ -13,7 +13,7 @@ use host::vector::Operand;
 use host::{Descriptor, Window};
 use sim::stimulus::real_numbers;
 
-use super::super::chain_builder::{ChainBuilder, Floats, Measured};
+use lower::chain::{ChainBuilder, Floats, Measured};
 
 /// Tokens of a trace.
 const TOKENS: usize = 384;

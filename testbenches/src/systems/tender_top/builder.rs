@@ -17,9 +17,9 @@ use host::Window;
 use host::tender::{Caps, Constants, MatMulJob, PackJob, Panels, Product, Sign, Table};
 use host::vector::{Integer, Operand};
 
-use super::super::chain_builder::ChainBuilder;
-pub use super::super::chain_builder::{Floats, Job, Measured, Results, Seen};
 use super::real::GROUPS;
+use lower::chain::ChainBuilder;
+pub use lower::chain::{Floats, Job, Measured, Results, Seen};
 use operands::Integers;
 pub use operands::{Activations, Keys, Weights};
 

@@ -6,9 +6,9 @@ use host::{Counters, Device, Window};
 use sim::bus::{AxiConfig, AxiMemory};
 use sim::stimulus::Stall;
 
-use super::super::chain_builder::Job;
 use super::super::hardware::ready;
 use super::cores::{Core, Cores, LINK};
+use lower::chain::Job;
 
 /// Looks at STATUS until a job has taken too long.
 const POLLS: u32 = 10_000_000;
