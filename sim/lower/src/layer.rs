@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(wide.values[8..], [5.0, 6.0, 0.0, 0.0, 7.0, 8.0, 0.0, 0.0]);
         assert_eq!(padded_bias(&[1.0, 2.0], Name::K, heads), [1.0, 2.0, 0.0, 0.0]);
         assert_eq!(padded(&q, Name::Up, heads), q);
-        assert_eq!((heads.scale(), heads.shared()), (0.5_f64.sqrt(), 2));
+        assert_eq!((heads.scale(), heads.shared()), (1.0 / 2.0_f64.sqrt(), 2));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use golden::systems::memory::SparseMemory;
 use hdl::blocks::common::row::{RowFrame, VectorUnit};
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use host::Window;
+use lower::chain::Job;
 use rand::RngExt;
 use sim::bus::{AxiConfig, AxiLiteHost, AxiMemory, LiteConfig};
 use sim::stimulus::StimulusRng;
@@ -15,7 +16,6 @@ use sim::{Run, Sim};
 
 use super::player::register;
 use super::program::Program;
-use lower::chain::Job;
 
 /// The shell between an accelerator and a memory that answers after `latency` cycles; `beats` are the beats that the
 /// read DMA and the write DMA can hold.

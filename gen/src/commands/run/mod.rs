@@ -53,7 +53,7 @@ pub(super) struct Args {
     #[arg(long)]
     golden: bool,
     /// Accelerators side by side, which share the columns of each projection; only where each has the whole model
-    /// [default: 2]
+    /// [default: 2, or 1 where the model has no equal shares]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=4))]
     tops: Option<u64>,
     /// Tokens of a prompt that come together; only where an accelerator has the whole model [default: 1]

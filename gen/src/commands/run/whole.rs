@@ -23,8 +23,9 @@ use crate::error::Result;
 
 /// Tokens there is room for: a chunk of rows, for which one calibration holds (Tender, section III-B).
 const CONTEXT: usize = 256;
-/// Accelerators side by side, where nobody says how many: a simulation keeps one core busy.
-const TOPS: u64 = 2;
+/// Accelerators side by side, where nobody says how many, and the model has equal shares for them: a simulation keeps
+/// one core busy.
+const TOPS: usize = 2;
 
 /// Writes the texts and returns their cost.
 pub(super) fn run(
@@ -33,7 +34,12 @@ pub(super) fn run(
     (on, name): (&OnTender, &str),
     asked_for: Room,
 ) -> Result<String> {
-    let (config, tops) = (model.config(), text.args.tops.unwrap_or(TOPS) as usize);
+    let config = model.config();
+    let tops = match text.args.tops {
+        Some(tops) => tops as usize,
+        None if supports(config, TOPS).is_ok() => TOPS,
+        None => 1,
+    };
     supports(config, tops).map_err(refused)?;
     let room = Room { tokens: CONTEXT.min(config.context), ..asked_for };
     fits(text.args, longest(text.prompts), asked_for.tokens, room.tokens)?;

@@ -318,8 +318,14 @@ impl LayerLowering for OnKelle {
     fn needs(&self, asked: &Asked<'_>) -> Needs {
         let (c, caps, heads) = (asked.config, &self.caps, asked.heads(self.head_unit()));
         let (mut needs, all) = (Needs::default(), heads.queries * heads.width);
-        let longest = c.width.max(c.ffn_width).max(all);
-        needs.at_least("spec.inner", caps.inner as usize, longest, "channels of the longest row");
+        let longest = c.width.max(c.ffn_width).max(all).next_multiple_of(caps.rows.max(1) as usize);
+        // Both engines have the parameters of the array.
+        for parameter in ["spec.inner", "attention.spec.inner"] {
+            needs.at_least(parameter, caps.inner as usize, longest, "channels of the longest row");
+        }
+        for parameter in ["spec.tokens", "attention.spec.tokens"] {
+            needs.at_least(parameter, caps.tokens as usize, heads.shared(), "query heads of a key head at a time");
+        }
         let of_texts = heads.keys * asked.room.texts;
         needs.at_least("attention.heads", caps.heads as usize, of_texts, "key heads of all texts");
         needs.at_least("attention.slots", caps.slots as usize, asked.prompt, "tokens of a prompt");

@@ -158,9 +158,16 @@ pub struct Decoder {
 /// The model has what the chains have not; the message names it.
 pub fn supports(config: &Config, parts: usize) -> Result<()> {
     refuse_relu("tender_top", config)?;
-    let (share, ffn) = (HEAD_UNIT * parts, config.ffn_width);
-    let whole = config.family == Family::Gpt || ffn.is_multiple_of(share);
-    ensure!(whole, "a feed-forward network of {ffn} for {parts} accelerators; wanted are multiples of {share}");
+    // Rows of gate and up side by side are cut where operands may begin; all others are cut anywhere.
+    let of_ffn = if config.family == Family::Llama { HEAD_UNIT * parts } else { parts };
+    for (what, outputs, share) in [
+        ("a feed-forward network", config.ffn_width, of_ffn),
+        ("a residual stream", config.width, parts),
+        ("a vocabulary", config.vocabulary, parts),
+    ] {
+        let problem = format!("{what} of {outputs} for {parts} accelerators side by side");
+        ensure!(outputs.is_multiple_of(share), "{problem}; wanted are multiples of {share}");
+    }
     Ok(())
 }
 

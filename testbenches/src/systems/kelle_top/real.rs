@@ -11,9 +11,8 @@ use hdl::blocks::common::bus::AxiSpec;
 use host::kelle::{AttentionJob, Caps, ClearJob, Policy, Quantizers, RecomputeJob, RefreshJob, Rows, SaveJob};
 use host::vector::Operand;
 use host::{Descriptor, Window};
-use sim::stimulus::real_numbers;
-
 use lower::chain::{ChainBuilder, Floats, Measured};
+use sim::stimulus::real_numbers;
 
 /// Tokens of a trace.
 const TOKENS: usize = 384;

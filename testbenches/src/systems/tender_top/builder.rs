@@ -16,9 +16,9 @@ use golden::tender::granularity::product;
 use host::Window;
 use host::tender::{Caps, Constants, MatMulJob, PackJob, Panels, Product, Sign, Table};
 use host::vector::{Integer, Operand};
+use lower::chain::ChainBuilder;
 
 use super::real::GROUPS;
-use lower::chain::ChainBuilder;
 pub use lower::chain::{Floats, Job, Measured, Results, Seen};
 use operands::Integers;
 pub use operands::{Activations, Keys, Weights};

@@ -3,12 +3,12 @@
 use hdl::accelerators::titanus::TitanusChain;
 use host::titanus::Counts;
 use host::{Counters, Device, Window};
+use lower::chain::Job;
 use sim::bus::{AxiConfig, AxiMemory};
 use sim::stimulus::Stall;
 
 use super::super::hardware::ready;
 use super::cores::{Core, Cores, LINK};
-use lower::chain::Job;
 
 /// Looks at STATUS until a job has taken too long.
 const POLLS: u32 = 10_000_000;

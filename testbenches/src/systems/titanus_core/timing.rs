@@ -3,10 +3,10 @@
 use golden::systems::titanus_core::cycles::Timing;
 use hdl::accelerators::titanus::TitanusCore;
 use host::Window;
+use lower::chain::Job;
 
 use super::super::timing::{Clock, compare, shell, unit};
 use super::{golden_of, program};
-use lower::chain::Job;
 
 /// DMAs that read.
 const READERS: usize = 4;
