@@ -1,104 +1,21 @@
 //! Chains of descriptors and all that they read and write. The golden model does each descriptor as soon as it is
 //! added. So the next descriptors can be fitted to the numbers that they will meet.
 
+mod job;
+
 use std::ops::RangeInclusive;
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use golden::common::shell::job_controller::Limits;
 use golden::kllm::fp16;
-use golden::systems::job::{self, Accelerator};
+use golden::systems::job::{Accelerator, merged, run};
 use golden::systems::memory::SparseMemory;
 use half::f16;
 use host::vector::{Caps, Epsilon, Operand, VectorJob};
-use host::{ALIGNMENT, Allocator, Bus, Chain, Counters, Descriptor, Device, Format, Image, Rows, Window};
+use host::{ALIGNMENT, Allocator, Chain, Descriptor, Format, Image, Rows, Window};
 
 use crate::layer::{Norm, Turns};
-
-/// Looks at STATUS until a chain has taken too long.
-const POLLS: u32 = 100_000_000;
-
-/// Results of a job as the golden model computes them.
-#[derive(Clone, Debug)]
-pub struct Results {
-    /// Their name.
-    pub name: &'static str,
-    /// Where.
-    pub address: u64,
-    /// From the first row or panel to the last one. Bytes between them are as in the images.
-    pub bytes: Vec<u8>,
-}
-
-/// A chain, all that it reads, and all that it writes.
-#[derive(Clone, Debug)]
-pub struct Job {
-    /// Descriptors, operands, tables, constants, and a pattern where results go.
-    pub images: Vec<Image>,
-    /// Address of the first descriptor.
-    pub address: u64,
-    /// Descriptors.
-    pub descriptors: u32,
-    /// The bytes in memory at the end.
-    pub results: Vec<Results>,
-    /// All bytes that the descriptors write, in any result.
-    pub written: Vec<Image>,
-}
-
-impl Job {
-    /// Runs the chain on a device that is ready for it, and returns the counters.
-    ///
-    /// # Errors
-    /// The device fails; it did another number of descriptors; a byte that it has written is not the golden model's.
-    pub fn run<B: Bus>(&self, device: &mut Device<B>) -> anyhow::Result<Counters> {
-        let counters = self.run_unchecked(device)?;
-        let named = self.results.iter().map(|results| (results.name, results.address, &results.bytes));
-        let others = self.written.iter().map(|image| ("bytes", image.address, &image.bytes));
-        for (name, address, bytes) in named.chain(others) {
-            let mut got = vec![0; bytes.len()];
-            device.bus().read_memory(address, &mut got)?;
-            let place = got.iter().zip(bytes).position(|(got, expected)| got != expected);
-            ensure!(place.is_none(), "{name} at {address:#x} differ from the golden model's, byte {place:?} first");
-        }
-        Ok(counters)
-    }
-
-    /// Bytes that its descriptors write.
-    #[must_use]
-    pub fn bytes_written(&self) -> u64 {
-        self.written.iter().map(|image| image.bytes.len() as u64).sum()
-    }
-
-    /// The same, whatever it writes.
-    ///
-    /// # Errors
-    /// The device fails; it did another number of descriptors.
-    pub fn run_unchecked<B: Bus>(&self, device: &mut Device<B>) -> anyhow::Result<Counters> {
-        for image in &self.images {
-            device.bus().write_memory(image.address, &image.bytes)?;
-        }
-        device.start(self.address)?;
-        let done = device.wait(POLLS)?.descriptors;
-        ensure!(done == self.descriptors, "{done} descriptors are done, must be {}", self.descriptors);
-        Ok(device.counters()?)
-    }
-
-    /// The results of a name.
-    ///
-    /// # Errors
-    /// There are none.
-    pub fn results(&self, name: &str) -> anyhow::Result<&[u8]> {
-        let found = self.results.iter().find(|results| results.name == name);
-        Ok(&found.with_context(|| format!("the job has no results {name:?}"))?.bytes)
-    }
-}
-
-/// A job, and the distance of its numbers from float arithmetic: squared errors relative to the squares, by name.
-#[derive(Clone, Debug)]
-pub struct Measured {
-    /// The job.
-    pub job: Job,
-    /// Errors.
-    pub errors: Vec<(&'static str, f64)>,
-}
+pub use job::{Job, Measured, Results};
 
 /// Rows of fp16 numbers in memory.
 #[derive(Clone, Copy, Debug)]
@@ -247,7 +164,7 @@ impl<A: Accelerator> ChainBuilder<A> {
             let count = range.end() - range.start() + 1;
             Image { address: *range.start(), bytes: self.memory.bytes(*range.start(), count as usize) }
         };
-        let written = job::merged(std::mem::take(&mut self.written)).into_iter().map(bytes).collect();
+        let written = merged(std::mem::take(&mut self.written)).into_iter().map(bytes).collect();
         Ok(Job { address, descriptors, results, written, images: std::mem::take(&mut self.images) })
     }
 
@@ -434,7 +351,7 @@ impl<A: Accelerator> ChainBuilder<A> {
         let image = Chain::new().then(descriptor.clone()).place(self.trial, &self.window, 1)?;
         self.memory.store(image.address, &image.bytes);
         let limits = Limits { base: self.window.base, limit: self.window.limit, max_descriptors: 1 };
-        let report = job::run(&self.golden, limits, self.trial, &mut self.memory);
+        let report = run(&self.golden, limits, self.trial, &mut self.memory);
         let code = report.end.code;
         ensure!(code == 0, "descriptor {} ends with error {code}", self.descriptors);
         ensure!(report.undefined().is_empty(), "results of descriptor {} are not defined", self.descriptors);

@@ -16,6 +16,7 @@
 
 pub mod chain;
 pub mod exact;
+pub mod files;
 pub mod fresh;
 pub mod kelle;
 pub mod kllm;

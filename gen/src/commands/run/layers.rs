@@ -4,10 +4,7 @@ use std::collections::BTreeSet;
 
 use host::Device;
 use lower::needs::Room;
-use lower::pass::Rows;
-use models::decoder::residual::ahead_of_layers;
-use models::decoder::{Model, Tokenizer};
-use models::smollm2::texts;
+use models::decoder::Model;
 use sim::bus::AxiConfig;
 use sim::{BuildOptions, Initial, Sim};
 use testbenches::systems::decoding::{LayerAccelerator, window};
@@ -15,11 +12,10 @@ use testbenches::systems::hardware::{Hardware, ready};
 
 use super::network::Network;
 use super::text::{Texts, Took};
+use super::work::calibration;
 use super::{LATENCY, Layers, asked, count, failed, fits, longest, refused};
 use crate::error::{Failure, Result};
 
-/// Tokens of each window of the calibration text: the first ones, whose numbers are the largest.
-const WINDOW_TOKENS: usize = 32;
 /// Descriptors of a job, at most.
 const MAX_DESCRIPTORS: u32 = 65_535;
 
@@ -59,16 +55,6 @@ pub(super) fn run(
     }
     let took = text.write(&mut network)?;
     Ok(told(text, &network, (&took, on), &asked))
-}
-
-/// The input of each layer, for each text.
-fn calibration(model: &Model, tokenizer: &Tokenizer) -> anyhow::Result<Vec<Vec<Rows>>> {
-    let mut all = vec![Vec::new(); model.config().layers];
-    for window in texts::beginnings(tokenizer, WINDOW_TOKENS.min(model.config().context))? {
-        let rows = ahead_of_layers(model, &window)?;
-        all.iter_mut().zip(rows).for_each(|(all, rows)| all.push(rows));
-    }
-    Ok(all)
 }
 
 /// So many simulated accelerators.

@@ -4,23 +4,22 @@ mod layers;
 mod network;
 mod text;
 mod whole;
+pub(super) mod work;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::str::FromStr;
 
 use lower::needs::{Asked, Room};
-use models::decoder::{Config, Decoder, Model, Precision, Tokenizer};
-use models::smollm2::open;
+use models::decoder::Config;
 use testbenches::systems::decoding::Machine;
 
-use crate::catalogue::{Catalogue, Known, similar};
+use crate::catalogue::Catalogue;
 use crate::error::{Failure, Result};
-use crate::params::ParamArgs;
 use crate::present::numbers::decimal;
 use crate::present::progress::Progress;
 use crate::present::report;
 use text::{Prompt, Texts, to_terminal};
+use work::{Source, Work};
 
 /// Cycles until memory answers.
 const LATENCY: u32 = 20;
@@ -33,15 +32,8 @@ pub(super) struct Args {
     /// Further text to go on with, side by side with the others; may be repeated
     #[arg(long = "prompt", value_name = "TEXT", id = "prompts")]
     prompts: Vec<String>,
-    /// Accelerator: a block that runs language models, or its short name, such as tender
-    #[arg(long, value_name = "NAME")]
-    on: String,
     #[command(flatten)]
-    params: ParamArgs,
-    /// Model: a GGUF file, or a folder with config.json, safetensors and tokenizer.json [default: SmolLM2-135M, which
-    /// `scripts/setup full` fetches]
-    #[arg(long, value_name = "PATH")]
-    model: Option<PathBuf>,
+    work: Work,
     /// Largest number of tokens to write; the model may end its text earlier
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=65_535))]
     tokens: u64,
@@ -99,64 +91,38 @@ impl Layers {
     }
 }
 
-/// The block that the arguments name, and its work.
-fn machine(args: &Args, catalogue: &Catalogue) -> Result<(Known, Machine)> {
-    let all: Vec<_> = catalogue.all().iter().filter_map(|entry| Some((entry, entry.runs()?))).collect();
-    let found = all.iter().find(|(entry, (name, _))| [*name, entry.about().name].contains(&args.on.as_str()));
-    let Some((entry, (_, params))) = found else {
-        let names: Vec<&str> = all.iter().map(|(_, (name, _))| *name).collect();
-        let near = similar(&args.on, &names);
-        let hint = near.first().map(|name| format!(" did you mean {name}?")).unwrap_or_default();
-        let known = names.join(", ");
-        return Err(Failure::Usage(format!("no model runs on `{}`;{hint} accelerators are: {known}", args.on)));
-    };
-    let params = args.params.over(&***entry, params.clone())?;
-    let machine = entry.machine(&params)?;
-    match &machine {
+/// Refuses options that are for another kind of machine.
+fn check_options(args: &Args, machine: &Machine) -> Result<()> {
+    let on = &args.work.on;
+    match machine {
         Machine::Whole(_) if args.layers.is_some() => {
             let why = "it has the whole model in its memory; --layers is for accelerators of a layer each";
-            Err(Failure::Usage(format!("{} computes all layers: {why}", args.on)))
+            Err(Failure::Usage(format!("{on} computes all layers: {why}")))
         }
+        Machine::Whole(_) => Ok(()),
         Machine::Layers(_) => {
             let given = [("--tops", args.tops.is_some()), ("--chunk", args.chunk.is_some())];
             if let Some((option, _)) = given.into_iter().find(|(_, given)| *given) {
                 let why = "each layer of the model is on an accelerator of its own, and takes a prompt at once";
-                return Err(Failure::Usage(format!("{option} is not for {}: {why}", args.on)));
+                return Err(Failure::Usage(format!("{option} is not for {on}: {why}")));
             }
             if args.no_check {
                 let why = "jobs are fitted to the golden model's results";
-                return Err(Failure::Usage(format!("--no-check is not for {}: {why}", args.on)));
+                return Err(Failure::Usage(format!("--no-check is not for {on}: {why}")));
             }
-            Ok(((*entry).clone(), machine))
-        }
-        Machine::Whole(_) => Ok(((*entry).clone(), machine)),
-    }
-}
-
-/// The model that the arguments name, and how to call it.
-fn model(args: &Args) -> Result<(Tokenizer, Box<dyn FnOnce() -> Result<Model>>, String)> {
-    match &args.model {
-        None => {
-            let file = open()?;
-            let tokenizer = Tokenizer::read(&file).map_err(failed)?;
-            let read = move || Model::read(&file, Precision::File).map_err(failed);
-            Ok((tokenizer, Box::new(read), "SmolLM2-135M".into()))
-        }
-        Some(path) => {
-            let Decoder { model, tokenizer } =
-                Decoder::open(path, Precision::File).map_err(|e| Failure::Usage(format!("{e:#}")))?;
-            Ok((tokenizer, Box::new(move || Ok(model)), path.display().to_string()))
+            Ok(())
         }
     }
 }
 
 pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
-    let (entry, machine) = machine(args, catalogue)?;
+    let (entry, machine) = args.work.machine(catalogue)?;
+    check_options(args, &machine)?;
     let prompts: Vec<&String> = args.prompt.iter().chain(&args.prompts).collect();
     if prompts.iter().any(|prompt| prompt.is_empty()) {
         return Err(Failure::Usage("the prompt is empty; give the text to go on with".into()));
     }
-    let (tokenizer, read, name) = model(args)?;
+    let Source { tokenizer, read, name } = args.work.source()?;
     let encoded = |text: &String| {
         let tokens = tokenizer.prompt(text).map_err(|e| Failure::Usage(format!("the prompt: {e:#}")))?;
         Ok(Prompt { text: text.clone(), tokens })
@@ -202,11 +168,11 @@ fn asked<'a>(config: &'a Config, room: Room, prompts: &[Prompt]) -> Asked<'a> {
     Asked { config, room, prompt: longest(prompts) }
 }
 
-fn refused(error: anyhow::Error) -> Failure {
+pub(super) fn refused(error: anyhow::Error) -> Failure {
     Failure::Usage(format!("{error:#}"))
 }
 
-fn failed(error: anyhow::Error) -> Failure {
+pub(super) fn failed(error: anyhow::Error) -> Failure {
     Failure::Check(format!("{error:#}"))
 }
 
