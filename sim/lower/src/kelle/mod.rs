@@ -5,7 +5,9 @@ mod popular;
 
 use anyhow::{Result, ensure};
 use golden::systems::kelle_top::{CONSTANT_BYTES, KelleTop};
-use host::kelle::{AttentionJob, Caps, ClearJob, LinearJob, Panels, Policy, Quantizers, Rows as Operands};
+use host::kelle::{
+    Attention, AttentionJob, Caps, ClearJob, Linear as Product, LinearJob, Panels, Policy, Quantizers, Rows as Operands,
+};
 use host::vector::Operand;
 use host::{ALIGNMENT, Window};
 use models::decoder::Config;
@@ -144,8 +146,16 @@ impl Builder<'_> {
         for first in (0..x.rows).step_by(self.caps.tokens as usize) {
             let rows = (x.rows - first).min(self.caps.tokens as usize);
             let behind = |of: &Floats| of.some_rows(first, rows).at;
-            let size = [rows as u32, w.columns, w.channels];
-            let job = LinearJob::new(size, (behind(x), w.quantizer), w.panels, w.constants, behind(&out));
+            let job = LinearJob::new(Product {
+                rows: rows as u32,
+                columns: w.columns,
+                channels: w.channels,
+                x: behind(x),
+                quantizer: w.quantizer,
+                panels: w.panels,
+                constants: w.constants,
+                out: behind(&out),
+            });
             let job = if self.b.is_exact() { job.exact() } else { job };
             self.b.then(job.build(self.caps, &self.b.window)?)?;
         }
@@ -270,9 +280,17 @@ impl Builder<'_> {
                 out: of(attention, number, group * width)?,
             };
             let number = (share.text * heads + number) as u32;
-            let (head, size) = ((number, share.rows as u32), (group as u32, width as u32));
-            let scale = m.heads.scale() as f32;
-            let job = AttentionJob::new(head, size, policy, (quantizers, scale), rows).again(again as u8);
+            let entering = Attention {
+                head: number,
+                tokens: share.rows as u32,
+                group: group as u32,
+                elements: width as u32,
+                policy,
+                quantizers,
+                scale: m.heads.scale() as f32,
+                rows,
+            };
+            let job = AttentionJob::new(entering).again(again as u8);
             let job = if self.b.is_exact() { job.exact() } else { job };
             let descriptors = match share.first {
                 0 => job.build_prompt(self.caps, &self.b.window)?,

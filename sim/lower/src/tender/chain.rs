@@ -1,7 +1,7 @@
 //! A job under construction.
 
 use anyhow::{Result, ensure};
-use host::tender::{Caps, MatMulJob, PackJob, Product, Sign};
+use host::tender::{Caps, MatMulJob, Pack, PackJob, Product, Sign};
 use host::vector::{Epsilon, Operand, VectorJob};
 use host::{ALIGNMENT, Chain, Descriptor, Window};
 
@@ -105,8 +105,9 @@ impl<'a> Steps<'a> {
         constants: u64,
         out: Operand,
     ) -> Result<()> {
-        let size = (rows.try_into()?, columns.try_into()?);
-        self.then(PackJob::new(size, (INTEGER, sign), x, constants, out).build(&self.caps, &self.window)?)
+        let (rows, columns) = (rows.try_into()?, columns.try_into()?);
+        let pack = Pack { rows, columns, integer: INTEGER, sign, x, constants, out };
+        self.then(PackJob::new(pack).build(&self.caps, &self.window)?)
     }
 
     /// Rows times weights. Several accelerators side by side each compute the columns of their own weights.

@@ -9,7 +9,7 @@ pub mod parts;
 
 use anyhow::{Result, ensure};
 use golden::systems::titanus_core::TitanusCore;
-use host::titanus::Caps;
+use host::titanus::{Caps, Opening};
 use host::{ALIGNMENT, Window};
 use models::decoder::Config;
 use models::decoder::arithmetic::Projection as Name;
@@ -32,6 +32,15 @@ pub struct Compression {
     pub sparsity: f64,
     /// Bits of quantized keys and values.
     pub bits: [u8; 2],
+}
+
+impl Compression {
+    /// What begins a cache whose first `prefill` tokens give the levels. Thresholds are of keys and of values.
+    #[must_use]
+    pub fn opening(self, prefill: u16, [key_threshold, value_threshold]: [u8; 2]) -> Opening {
+        let [key_bits, value_bits] = self.bits;
+        Opening { prefill, key_threshold, value_threshold, key_bits, value_bits }
+    }
 }
 
 /// How a prompt comes.
