@@ -207,7 +207,7 @@ fn what_no_accelerator_takes() {
     refused("titanus", "qwen2", &["Hi", "--prompt", "Ho"], two);
     let wide = "a feed-forward network of 32 for 2 accelerators side by side; wanted are multiples of 64";
     refused("tender", "qwen2", &["--tops", "2", "Hi"], wide);
-    let long = "the prompt has 2 tokens, --tokens is 40; there is room for 32 in all";
+    let long = "the prompt has 3 tokens, --tokens is 40; there is room for 32 in all";
     refused("titanus", "opt", &["--tokens", "40", "Hi"], long);
     let slots = "the model does not fit on kelle_top: attention.slots must be 135, and is 96 (tokens of a prompt)";
     refused("kelle", "qwen2", &[&"Hi ".repeat(45)], slots);
@@ -218,4 +218,32 @@ fn what_no_accelerator_takes() {
     refused("kelle", "qwen2", &["--tops", "2", "Hi"], whole);
     let (code, _, told) = run("kelle", "none", &["Hi"], &BTreeMap::new());
     assert!(code == 2 && told.contains("oracle/none"), "{told}");
+}
+
+/// Files of a layer, as many bytes as their tables say.
+#[test]
+fn a_layer_becomes_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, model) = (folder.path().join("image"), path("qwen2"));
+    let out = out.to_str().unwrap();
+    let lower = |on: &str, layer: &str| {
+        senbazuru(&["lower", "--on", on, "--model", &model, "--layer", layer, "-o", out, "of"]).assert()
+    };
+    let run = lower("kelle", "1").code(0);
+    let text = String::from_utf8(run.get_output().stdout.clone()).unwrap();
+    assert!(text.contains("memory.bin, results.bin, layer.h, ") && text.contains(" descriptors from 0x"), "{text}");
+    let read = |name: &str| std::fs::read(PathBuf::from(out).join(name)).unwrap();
+    let header = String::from_utf8(read("layer.h")).unwrap();
+    assert!(header.starts_with("/* Layer 1 of a model for kelle_top, 16 x 16 PEs"), "{header}");
+    for (table, file) in [("layer_memory", "memory.bin"), ("layer_results", "results.bin")] {
+        let rows = header.split(table).nth(1).unwrap().split("};").next().unwrap();
+        let bytes = rows.lines().filter_map(|line| line.strip_suffix("},")?.rsplit(' ').next()?.parse::<usize>().ok());
+        assert_eq!(bytes.sum::<usize>(), read(file).len(), "{file}");
+    }
+    let refused = |on: &str, layer: &str, wanted: &str| {
+        lower(on, layer).code(2).stdout_eq("").stderr_eq(format!("error: {wanted}\n"));
+    };
+    refused("kelle", "2", "there is no layer 2: the model has 0 to 1");
+    let why = "a host works between its jobs; wanted is an accelerator that has a layer at a time";
+    refused("tender", "0", &format!("no layer of tender_top is one chain: {why}"));
 }
