@@ -11,6 +11,9 @@ use serde_json::{Map, Value};
 use sim::kit::tensors::{Counted, FromTensors, Tensors, Wanted};
 use sim::kit::{MakeBench, Work};
 
+#[cfg(feature = "standard")]
+use testbenches::systems::decoding::{Machine, Runs};
+
 use crate::error::{Failure, Result};
 
 /// Parameters of a block by name, in the order of its struct.
@@ -146,6 +149,16 @@ pub trait Entry: Send + Sync {
     /// # Errors
     /// A block without such work, or parameters that it does not fit on.
     fn work(&self, params: &Params) -> Result<Vec<(&'static str, f64)>>;
+    /// The name under which the block runs language models, and its parameters where a user sets none. None of a block
+    /// that runs none.
+    #[cfg(feature = "standard")]
+    fn runs(&self) -> Option<(&'static str, Params)>;
+    /// The block at work on a language model.
+    ///
+    /// # Errors
+    /// A block that runs none; a refused parameter.
+    #[cfg(feature = "standard")]
+    fn machine(&self, params: &Params) -> Result<Machine>;
 }
 
 /// One run of the prover.
@@ -180,6 +193,8 @@ pub struct Line<B> {
     bench: MakeBench<B>,
     work: Option<Work<B>>,
     tensors: Option<FromTensors<B>>,
+    #[cfg(feature = "standard")]
+    runs: Option<Runs<B>>,
     block: PhantomData<fn() -> B>,
 }
 
@@ -187,7 +202,15 @@ impl<B: CatalogBlock> Line<B> {
     /// A block that is tested by this bench.
     #[must_use]
     pub fn new(family: &'static str, bench: MakeBench<B>) -> Self {
-        Self { family, bench, work: None, tensors: None, block: PhantomData }
+        Self {
+            family,
+            bench,
+            work: None,
+            tensors: None,
+            #[cfg(feature = "standard")]
+            runs: None,
+            block: PhantomData,
+        }
     }
 
     /// The bench takes tensors of a user as well.
@@ -200,6 +223,13 @@ impl<B: CatalogBlock> Line<B> {
     #[must_use]
     pub fn work(self, work: Work<B>) -> Self {
         Self { work: Some(work), ..self }
+    }
+
+    /// It runs language models.
+    #[cfg(feature = "standard")]
+    #[must_use]
+    pub fn runs(self, runs: Runs<B>) -> Self {
+        Self { runs: Some(runs), ..self }
     }
 }
 
@@ -310,6 +340,22 @@ impl<B: CatalogBlock> Entry for Line<B> {
         let block = from_params::<B>(params).map_err(Failure::Usage)?;
         let cycles = (work.cycles)(&block).map_err(|e| Failure::Check(format!("{name}: {e:#}")))?;
         Ok(work.columns.iter().copied().zip(cycles).collect())
+    }
+
+    #[cfg(feature = "standard")]
+    fn runs(&self) -> Option<(&'static str, Params)> {
+        self.runs.as_ref().map(|runs| (runs.name, to_params(&(runs.block)())))
+    }
+
+    #[cfg(feature = "standard")]
+    fn machine(&self, params: &Params) -> Result<Machine> {
+        let name = B::ABOUT.name;
+        let Some(runs) = &self.runs else {
+            return Err(Failure::Usage(format!("{name} runs no language model")));
+        };
+        let block = from_params::<B>(params).map_err(Failure::Usage)?;
+        block.check().map_err(|e| Failure::Usage(format!("{name}: {e}")))?;
+        (runs.machine)(block).map_err(|e| Failure::Usage(format!("{name}: {e:#}")))
     }
 }
 

@@ -133,10 +133,23 @@ impl Catalogue {
             .block::<DenseSparseProduct>("systems", systems::dense_sparse_product::bench)
             .block::<TokenAppender>("systems", systems::token_appender::bench)
             .block::<TokenPacker>("systems", systems::token_packer::bench)
-            .block::<KllmTop>("systems", systems::kllm_top::bench)
-            .block::<KelleTop>("systems", systems::kelle_top::bench)
-            .block::<TitanusCore>("systems", systems::titanus_core::bench)
+            .line(
+                Line::<KllmTop>::new("systems", systems::kllm_top::bench)
+                    .runs(systems::kllm_top::layer::decoding::RUNS),
+            )
+            .line(
+                Line::<KelleTop>::new("systems", systems::kelle_top::bench)
+                    .runs(systems::kelle_top::layer::decoding::RUNS),
+            )
+            .line(
+                Line::<TitanusCore>::new("systems", systems::titanus_core::bench)
+                    .runs(systems::titanus_core::layer::decoding::RUNS),
+            )
             .block::<TitanusChain>("systems", systems::titanus_chain::bench)
-            .line(Line::<TenderTop>::new("systems", systems::tender_top::bench).work(systems::tender_top::work::WORK))
+            .line(
+                Line::<TenderTop>::new("systems", systems::tender_top::bench)
+                    .work(systems::tender_top::work::WORK)
+                    .runs(systems::tender_top::decoding::RUNS),
+            )
     }
 }

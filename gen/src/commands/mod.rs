@@ -12,6 +12,8 @@ mod generate;
 mod info;
 mod lint;
 mod list;
+#[cfg(feature = "standard")]
+mod lower;
 mod mutate;
 mod new;
 mod point;
@@ -65,6 +67,9 @@ enum Command {
     /// Let a language model write text on an accelerator in simulation
     #[cfg(feature = "standard")]
     Run(run::Args),
+    /// Write a layer of a language model as files that a C program runs on an accelerator
+    #[cfg(feature = "standard")]
+    Lower(lower::Args),
     /// Synthesise with Yosys: cells, flip-flops, AND nodes and levels, area
     Synth(synth::Args),
     /// Build a block for an FPGA: lookup tables, flip-flops, multipliers, block RAMs, clock
@@ -176,7 +181,9 @@ fn run(cli: Cli, catalogue: &Catalogue) -> Result<()> {
         Command::Mutate(args) => mutate::run(&args, catalogue),
         Command::Coverage(args) => coverage::run(&args, catalogue),
         #[cfg(feature = "standard")]
-        Command::Run(args) => run::run(&args),
+        Command::Run(args) => run::run(&args, catalogue),
+        #[cfg(feature = "standard")]
+        Command::Lower(args) => lower::run(&args, catalogue),
         Command::Synth(args) => synth::run(&args, catalogue),
         Command::Fpga(args) => fpga::run(&args, catalogue),
         Command::Energy(args) => energy::run(&args, catalogue),

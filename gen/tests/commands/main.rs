@@ -18,6 +18,7 @@ mod interrupt;
 mod libraries;
 mod new;
 mod odd_names;
+mod own_models;
 mod package;
 mod registers;
 mod report;

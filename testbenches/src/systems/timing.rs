@@ -9,12 +9,12 @@ use hdl::accelerators::top;
 use hdl::blocks::common::row::{RowFrame, VectorUnit};
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use host::Window;
+use lower::chain::Job;
 use rand::RngExt;
 use sim::bus::{AxiConfig, AxiLiteHost, AxiMemory, LiteConfig};
 use sim::stimulus::StimulusRng;
 use sim::{Run, Sim};
 
-use super::chain_builder::Job;
 use super::draft::Operations;
 use super::player::register;
 use super::program::Program;

@@ -17,6 +17,7 @@ mod kllm_layer;
 mod kllm_outliers;
 mod kllm_top;
 mod layer_14;
+mod layer_files;
 mod outlier_mask;
 mod outlier_share;
 mod part_sums;

@@ -156,7 +156,11 @@ impl Model {
         Ok(gain.with_context(|| format!("layer {layer} has no gain {norm:?}"))?)
     }
 
-    fn shift(&self, layer: usize, norm: Norm) -> Result<&[f32]> {
+    /// The biases of a norm: the GPT family.
+    ///
+    /// # Errors
+    /// No such layer or norm in it, or another family.
+    pub fn shift(&self, layer: usize, norm: Norm) -> Result<&[f32]> {
         let shift = self.parts.shifts.get(&(layer, norm));
         Ok(shift.with_context(|| format!("layer {layer} has no bias of {norm:?}"))?)
     }
@@ -183,29 +187,6 @@ impl Model {
     pub fn rotation(&self, past: usize) -> Rotation<'_> {
         let factor = if let Positions::Rotary(rotary) = self.config.positions { rotary.factor() } else { 1.0 };
         Rotation { frequencies: &self.frequencies, factor, past }
-    }
-
-    /// Refuses what is beyond a Llama model without biases, whose heads make up the width, and whose last product has
-    /// the embedding's weights. `what` is who cannot take more.
-    ///
-    /// # Errors
-    /// Says what the model has beyond this.
-    pub fn ensure_plain(&self, what: &str) -> Result<()> {
-        let c = &self.config;
-        ensure!(c.family == Family::Llama, "{what} takes models of the family Llama, this one is {:?}", c.family);
-        if let Some((layer, projection)) = self.parts.biases.keys().next() {
-            anyhow::bail!("{what} takes no biases, and {projection:?} of layer {layer} has some");
-        }
-        let all = c.heads * c.head_width;
-        ensure!(
-            all == c.width,
-            "{what} takes heads that make up the width, {}; {} heads of {}",
-            c.width,
-            c.heads,
-            c.head_width
-        );
-        ensure!(self.is_tied(), "{what} takes no output projection of its own, wanted is a tied embedding");
-        Ok(())
     }
 
     /// Keys and values of no token yet.

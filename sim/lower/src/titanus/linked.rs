@@ -6,12 +6,13 @@ use golden::systems::titanus_core::TitanusCore;
 use host::titanus::{Caps, LinkJob};
 use host::{Image, Window};
 
-use super::super::super::chain_builder::{Floats, Job};
-use super::super::builder::{Builder, Integers};
-use super::super::float_decoder::{Decoder, Exact};
 use super::attention::{Attend, Attention, Output, Project, Projected, Units};
+use super::builder::{Builder, Integers};
 use super::feed::Feed;
 use super::{Compression, Prompt};
+use crate::chain::{Floats, Job};
+use crate::exact::Exact;
+use crate::layer::Layer;
 
 /// What a layer is put on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,27 +81,27 @@ pub struct Linked {
 pub fn linked(
     (caps, window): (&Caps, &Window),
     golden: &TitanusCore,
-    (decoders, split): (&[Decoder], Split),
+    (layers, split): (&[Layer], Split),
     (residual, prompt): (&[Vec<f64>], usize),
     (thresholds, how): ([u8; 2], Compression),
 ) -> anyhow::Result<Linked> {
     let tokens = residual.len();
     ensure!((1..=tokens).contains(&prompt), "a prompt of {prompt} tokens, must be 1 to {tokens}");
     let each = split.cores();
-    let cores = each * decoders.len();
+    let cores = each * layers.len();
     let bytes = (window.limit - window.base + 1) / cores as u64 / 4096 * 4096;
     let mut jobs = Vec::new();
     // The data of each token between two cores, with its bytes.
     let mut between: Vec<(Between, Vec<Image>)> = Vec::new();
     let (mut values, mut exact_rows) = (Vec::new(), residual.to_vec());
-    for (k, (decoder, number)) in decoders.iter().flat_map(|d| (0..each).map(move |number| (d, number))).enumerate() {
+    for (k, (layer, number)) in layers.iter().flat_map(|l| (0..each).map(move |number| (l, number))).enumerate() {
         let base = window.base + k as u64 * bytes;
         let own = Window { base, limit: base + bytes - 1, ..*window };
         let b = &mut Builder::new(caps, &own, golden.clone())?;
         // Rows of the core before lie in its part.
         b.b.window = *window;
-        let exact = Exact::of(decoder, &exact_rows);
-        let part = Part::load(b, (decoder, &exact), (split, number), tokens)?;
+        let exact = Exact::of(layer, &exact_rows);
+        let part = Part::load(b, (layer, &exact), (split, number), tokens)?;
         if number + 1 == each {
             exact_rows = exact.out;
         }
@@ -138,23 +139,23 @@ impl Part {
     /// Part `number` of a layer, with room for so many tokens.
     fn load(
         b: &mut Builder<'_>,
-        (decoder, exact): (&Decoder, &Exact),
+        (layer, exact): (&Layer, &Exact),
         (split, number): (Split, usize),
         tokens: usize,
     ) -> anyhow::Result<Self> {
-        let units = Units::of(decoder, exact);
+        let units = Units::of(layer, exact);
         Ok(match (split, number) {
             (Split::Whole, _) => {
-                let attention = Attention::load(b, decoder, exact, tokens)?;
-                Self::Whole(attention, Feed::load(b, decoder, exact)?)
+                let attention = Attention::load(b, layer, exact, tokens)?;
+                Self::Whole(attention, Feed::load(b, layer, exact)?)
             }
-            (Split::Halves, 0) => Self::Attention(Attention::load(b, decoder, exact, tokens)?),
-            (Split::Halves, _) => Self::Feed(Feed::load(b, decoder, exact)?),
-            (Split::Thirds, 0) => Self::Project(Project::load(b, decoder, &units)?),
-            (Split::Thirds, 1) => Self::Attend(Attend::load(b, decoder, &units, tokens)?),
+            (Split::Halves, 0) => Self::Attention(Attention::load(b, layer, exact, tokens)?),
+            (Split::Halves, _) => Self::Feed(Feed::load(b, layer, exact)?),
+            (Split::Thirds, 0) => Self::Project(Project::load(b, layer, &units)?),
+            (Split::Thirds, 1) => Self::Attend(Attend::load(b, layer, &units, tokens)?),
             (Split::Thirds, _) => {
-                let output = Output::load(b, decoder, &units)?;
-                Self::Output(output, Feed::load(b, decoder, exact)?)
+                let output = Output::load(b, layer, &units)?;
+                Self::Output(output, Feed::load(b, layer, exact)?)
             }
         })
     }

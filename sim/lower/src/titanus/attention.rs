@@ -4,15 +4,15 @@
 use host::titanus::{AppendJob, Areas, Constant, Matrix, ProductJob, RestoreJob, TokenRows};
 use host::vector::Operand;
 
-use super::super::super::chain_builder::Floats;
-use super::super::super::float_head::angles;
-use super::super::super::float_layer::HEAD;
-use super::super::builder::{Builder, Integers, Weights, largest, lent, over, threshold, times};
-use super::super::float_decoder::{Decoder, Exact};
+use super::builder::{Builder, Integers, Weights, largest, lent, over, threshold, times};
 use super::parts::{Gains, Projection, stored};
 use super::{Begun, Compression, Prompt};
+use crate::chain::Floats;
+use crate::exact::Exact;
+use crate::layer::{Heads, Layer, Turns};
 
 /// Scales of integers.
+#[derive(Clone, Debug)]
 pub(super) struct Units {
     /// What inputs lend to weights: of queries, keys and values, and of the output projection.
     lent: [Vec<f64>; 2],
@@ -22,10 +22,10 @@ pub(super) struct Units {
 }
 
 impl Units {
-    pub(super) fn of(decoder: &Decoder, exact: &Exact) -> Self {
-        let projections = [&decoder.q, &decoder.k, &decoder.v].map(|p| &p.weights[..]);
+    pub(super) fn of(layer: &Layer, exact: &Exact) -> Self {
+        let projections = [&layer.q, &layer.k, &layer.v].map(|p| &p.weights[..]);
         let of_attention = lent(&exact.attended, &projections);
-        let of_output = lent(&exact.attention, &[&decoder.o.weights]);
+        let of_output = lent(&exact.attention, &[&layer.o.weights]);
         let unit = |rows: &[Vec<f64>], lent: &[f64]| largest(&over(rows, lent)) / 127.0;
         let inputs = [unit(&exact.attended, &of_attention), unit(&exact.attention, &of_output)];
         let heads = [&exact.queries, &exact.keys, &exact.values].map(|rows| largest(rows) / 127.0);
@@ -37,8 +37,10 @@ impl Units {
 pub(super) type Projected = [Integers; 3];
 
 /// Norm and projections to queries, keys and values.
+#[derive(Clone, Debug)]
 pub(super) struct Project {
-    rotary: bool,
+    turns: Option<Turns>,
+    heads: Heads,
     q: Projection,
     k: Projection,
     v: Projection,
@@ -48,20 +50,22 @@ pub(super) struct Project {
 }
 
 /// The cache, and attention of all heads.
+#[derive(Clone, Debug)]
 pub(super) struct Attend {
-    /// Query heads, and heads of keys and values.
-    heads: [usize; 2],
+    heads: Heads,
     scores: u32,
     sums: u32,
     areas: Areas,
 }
 
 /// The output projection, added to the residual stream.
+#[derive(Clone, Debug)]
 pub(super) struct Output {
     o: Projection,
 }
 
 /// All three.
+#[derive(Clone, Debug)]
 pub(super) struct Attention {
     project: Project,
     attend: Attend,
@@ -69,24 +73,25 @@ pub(super) struct Attention {
 }
 
 impl Project {
-    fn matrices(decoder: &Decoder, units: &Units) -> Vec<Vec<Vec<f64>>> {
-        [&decoder.q, &decoder.k, &decoder.v].map(|p| times(&p.weights, &units.lent[0])).into()
+    fn matrices(layer: &Layer, units: &Units) -> Vec<Vec<Vec<f64>>> {
+        [&layer.q, &layer.k, &layer.v].map(|p| times(&p.weights, &units.lent[0])).into()
     }
 
-    fn new(b: &mut Builder<'_>, [q, k, v]: [Weights; 3], decoder: &Decoder, units: &Units) -> anyhow::Result<Self> {
+    fn new(b: &mut Builder<'_>, [q, k, v]: [Weights; 3], layer: &Layer, units: &Units) -> anyhow::Result<Self> {
         let ([x, _], [s_q, s_k, s_v]) = (units.inputs, units.heads);
-        let (to_q, to_k) = if decoder.rotary { (1.0, 1.0) } else { (s_q, s_k) };
-        let q = Projection::new(b, (q, &decoder.q), x, |_| to_q)?;
-        let k = Projection::new(b, (k, &decoder.k), x, |_| to_k)?;
-        let v = Projection::new(b, (v, &decoder.v), x, |_| s_v)?;
-        let norm = Gains::new(b, &decoder.norms[0], &units.lent[0])?;
-        Ok(Self { rotary: decoder.rotary, q, k, v, norm, units: [x, s_q, s_k] })
+        let (to_q, to_k) = if layer.turns.is_some() { (1.0, 1.0) } else { (s_q, s_k) };
+        let q = Projection::new(b, (q, &layer.q), x, |_| to_q)?;
+        let k = Projection::new(b, (k, &layer.k), x, |_| to_k)?;
+        let v = Projection::new(b, (v, &layer.v), x, |_| s_v)?;
+        let norm = Gains::new(b, (&layer.norms[0], layer.epsilon), &units.lent[0])?;
+        let turns = layer.turns.clone();
+        Ok(Self { turns, heads: layer.heads, q, k, v, norm, units: [x, s_q, s_k] })
     }
 
     /// Loads it.
-    pub(super) fn load(b: &mut Builder<'_>, decoder: &Decoder, units: &Units) -> anyhow::Result<Self> {
-        let weights = loaded(b, &Self::matrices(decoder, units))?;
-        Self::new(b, weights, decoder, units)
+    pub(super) fn load(b: &mut Builder<'_>, layer: &Layer, units: &Units) -> anyhow::Result<Self> {
+        let weights = loaded(b, &Self::matrices(layer, units))?;
+        Self::new(b, weights, layer, units)
     }
 
     /// Queries, keys and values from rows of the residual stream, after the `first` tokens.
@@ -106,15 +111,11 @@ impl Project {
         x: &Integers,
         (projection, unit): (&Projection, f64),
     ) -> anyhow::Result<Integers> {
-        if !self.rotary {
-            return projection.integers(b, name, x, |job| job);
-        }
+        let Some(turns) = &self.turns else { return projection.integers(b, name, x, |job| job) };
         let out = projection.floats(b, name, x)?;
-        let heads = out.columns / HEAD;
-        let last = first + out.rows;
-        let turns: Vec<Vec<f64>> = angles(last, HEAD)[first..].iter().map(|row| row.repeat(heads)).collect();
-        let turns = b.b.given(&turns)?;
-        b.quantized(name, &out, unit, |job| job.rotate(turns.at))
+        let positions: Vec<usize> = (first..first + out.rows).collect();
+        let turns = b.b.angles(turns, out.columns / self.heads.width, &positions)?;
+        b.turned(name, &out, &turns, unit)
     }
 }
 
@@ -125,18 +126,18 @@ fn loaded<const N: usize>(b: &mut Builder<'_>, matrices: &[Vec<Vec<f64>>]) -> an
 }
 
 impl Output {
-    fn matrix(decoder: &Decoder, units: &Units) -> Vec<Vec<f64>> {
-        times(&decoder.o.weights, &units.lent[1])
+    fn matrix(layer: &Layer, units: &Units) -> Vec<Vec<f64>> {
+        times(&layer.o.weights, &units.lent[1])
     }
 
-    fn new(b: &mut Builder<'_>, o: Weights, decoder: &Decoder, units: &Units) -> anyhow::Result<Self> {
-        Ok(Self { o: Projection::new(b, (o, &decoder.o), units.inputs[1], |_| 1.0)? })
+    fn new(b: &mut Builder<'_>, o: Weights, layer: &Layer, units: &Units) -> anyhow::Result<Self> {
+        Ok(Self { o: Projection::new(b, (o, &layer.o), units.inputs[1], |_| 1.0)? })
     }
 
     /// Loads it.
-    pub(super) fn load(b: &mut Builder<'_>, decoder: &Decoder, units: &Units) -> anyhow::Result<Self> {
-        let [o] = loaded(b, &[Self::matrix(decoder, units)])?;
-        Self::new(b, o, decoder, units)
+    pub(super) fn load(b: &mut Builder<'_>, layer: &Layer, units: &Units) -> anyhow::Result<Self> {
+        let [o] = loaded(b, &[Self::matrix(layer, units)])?;
+        Self::new(b, o, layer, units)
     }
 
     /// Attention of tokens to the residual stream, which it is added to.
@@ -147,12 +148,12 @@ impl Output {
 
 impl Attend {
     /// Constants and streams, with room for so many tokens.
-    pub(super) fn load(b: &mut Builder<'_>, decoder: &Decoder, units: &Units, tokens: usize) -> anyhow::Result<Self> {
-        let (heads, [s_q, s_k, s_v]) = (decoder.heads(), units.heads);
+    pub(super) fn load(b: &mut Builder<'_>, layer: &Layer, units: &Units, tokens: usize) -> anyhow::Result<Self> {
+        let (heads, [s_q, s_k, s_v]) = (layer.heads, units.heads);
         let single = |scale: f64| Constant { scale: scale as f32, bias: 0 };
-        let scores = b.constants(&[single(s_q * s_k / (HEAD as f64).sqrt())])?;
+        let scores = b.constants(&[single(s_q * s_k * heads.scale())])?;
         let of_channel = |c: usize| single(s_v / 255.0 / (units.inputs[1] * units.lent[1][c]));
-        let sums = b.constants(&(0..heads[0] * HEAD).map(of_channel).collect::<Vec<_>>())?;
+        let sums = b.constants(&(0..heads.queries * heads.width).map(of_channel).collect::<Vec<_>>())?;
         let lines = u16::try_from(b.caps.most_lines(tokens as u32, 8))?;
         let bytes = 64 * usize::from(lines);
         let (keys, values) = (b.b.room("stream of keys", bytes)?, b.b.room("stream of values", bytes)?);
@@ -176,14 +177,14 @@ impl Attend {
 
 impl Attention {
     /// Loads it, with room for so many tokens.
-    pub(super) fn load(b: &mut Builder<'_>, decoder: &Decoder, exact: &Exact, tokens: usize) -> anyhow::Result<Self> {
-        let units = &Units::of(decoder, exact);
-        let mut matrices = Project::matrices(decoder, units);
-        matrices.push(Output::matrix(decoder, units));
+    pub(super) fn load(b: &mut Builder<'_>, layer: &Layer, exact: &Exact, tokens: usize) -> anyhow::Result<Self> {
+        let units = &Units::of(layer, exact);
+        let mut matrices = Project::matrices(layer, units);
+        matrices.push(Output::matrix(layer, units));
         let [q, k, v, o] = loaded(b, &matrices)?;
-        let project = Project::new(b, [q, k, v], decoder, units)?;
-        let output = Output::new(b, o, decoder, units)?;
-        Ok(Self { project, attend: Attend::load(b, decoder, units, tokens)?, output })
+        let project = Project::new(b, [q, k, v], layer, units)?;
+        let output = Output::new(b, o, layer, units)?;
+        Ok(Self { project, attend: Attend::load(b, layer, units, tokens)?, output })
     }
 
     /// From the residual stream to the residual stream: rows after the `first` tokens, with a prompt of so many; and
@@ -248,19 +249,19 @@ impl Steps<'_, '_> {
     /// Attention of all heads, side by side as integers.
     fn attend(&mut self, q: &Integers) -> anyhow::Result<Integers> {
         let (count, known) = (q.rows, self.first + q.rows);
-        let [heads, shared] = self.held.heads;
-        let out = self.b.integers("attention", count, heads * HEAD)?;
-        for head in 0..heads {
-            let tile = u16::try_from(head * shared / heads * HEAD / self.b.caps.lanes as usize)?;
+        let (heads, width) = (self.held.heads, self.held.heads.width);
+        let out = self.b.integers("attention", count, heads.queries * width)?;
+        for head in 0..heads.queries {
+            let tile = u16::try_from(head / heads.shared() * width / self.b.caps.lanes as usize)?;
             let p = self.b.b.floats("probabilities", count, known)?;
-            let (from, to) = (q.from(head * HEAD), out.from(head * HEAD));
+            let (from, to) = (q.from(head * width), out.from(head * width));
             let scores = self.held.scores;
-            self.b.product([count, HEAD, known], Matrix::Keys { tile }, [from, p.at], scores, |job| {
+            self.b.product([count, width, known], Matrix::Keys { tile }, [from, p.at], scores, |job| {
                 job.one_constant().exact()
             })?;
             self.b.b.rows(&p, &p, |job| job.causal_softmax(self.first as u32 + 1))?;
-            let constants = self.held.sums + (head * HEAD) as u32;
-            let sizes = [count, known, HEAD];
+            let constants = self.held.sums + (head * width) as u32;
+            let sizes = [count, known, width];
             self.b.product(sizes, Matrix::Values { tile }, [p.at, to], constants, ProductJob::to_integers)?;
         }
         Ok(out)

@@ -1,105 +1,21 @@
 //! Chains of descriptors and all that they read and write. The golden model does each descriptor as soon as it is
 //! added. So the next descriptors can be fitted to the numbers that they will meet.
 
+mod job;
+
 use std::ops::RangeInclusive;
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use golden::common::shell::job_controller::Limits;
 use golden::kllm::fp16;
-use golden::systems::job::{self, Accelerator};
+use golden::systems::job::{Accelerator, merged, run};
 use golden::systems::memory::SparseMemory;
 use half::f16;
 use host::vector::{Caps, Epsilon, Operand, VectorJob};
-use host::{ALIGNMENT, Allocator, Bus, Chain, Counters, Descriptor, Device, Format, Image, Rows, Window};
+use host::{ALIGNMENT, Allocator, Chain, Descriptor, Format, Image, Rows, Window};
 
-use super::encoder::Affine;
-use super::float_head::EPSILON;
-
-/// Looks at STATUS until a chain has taken too long.
-const POLLS: u32 = 100_000_000;
-
-/// Results of a job as the golden model computes them.
-#[derive(Clone, Debug)]
-pub struct Results {
-    /// Their name.
-    pub name: &'static str,
-    /// Where.
-    pub address: u64,
-    /// From the first row or panel to the last one. Bytes between them are as in the images.
-    pub bytes: Vec<u8>,
-}
-
-/// A chain, all that it reads, and all that it writes.
-#[derive(Clone, Debug)]
-pub struct Job {
-    /// Descriptors, operands, tables, constants, and a pattern where results go.
-    pub images: Vec<Image>,
-    /// Address of the first descriptor.
-    pub address: u64,
-    /// Descriptors.
-    pub descriptors: u32,
-    /// The bytes in memory at the end.
-    pub results: Vec<Results>,
-    /// All bytes that the descriptors write, in any result.
-    pub written: Vec<Image>,
-}
-
-impl Job {
-    /// Runs the chain on a device that is ready for it, and returns the counters.
-    ///
-    /// # Errors
-    /// The device fails; it did another number of descriptors; a byte that it has written is not the golden model's.
-    pub fn run<B: Bus>(&self, device: &mut Device<B>) -> anyhow::Result<Counters> {
-        let counters = self.run_unchecked(device)?;
-        let named = self.results.iter().map(|results| (results.name, results.address, &results.bytes));
-        let others = self.written.iter().map(|image| ("bytes", image.address, &image.bytes));
-        for (name, address, bytes) in named.chain(others) {
-            let mut got = vec![0; bytes.len()];
-            device.bus().read_memory(address, &mut got)?;
-            let place = got.iter().zip(bytes).position(|(got, expected)| got != expected);
-            ensure!(place.is_none(), "{name} at {address:#x} differ from the golden model's, byte {place:?} first");
-        }
-        Ok(counters)
-    }
-
-    /// Bytes that its descriptors write.
-    #[must_use]
-    pub fn bytes_written(&self) -> u64 {
-        self.written.iter().map(|image| image.bytes.len() as u64).sum()
-    }
-
-    /// The same, whatever it writes.
-    ///
-    /// # Errors
-    /// The device fails; it did another number of descriptors.
-    pub fn run_unchecked<B: Bus>(&self, device: &mut Device<B>) -> anyhow::Result<Counters> {
-        for image in &self.images {
-            device.bus().write_memory(image.address, &image.bytes)?;
-        }
-        device.start(self.address)?;
-        let done = device.wait(POLLS)?.descriptors;
-        ensure!(done == self.descriptors, "{done} descriptors are done, must be {}", self.descriptors);
-        Ok(device.counters()?)
-    }
-
-    /// The results of a name.
-    ///
-    /// # Errors
-    /// There are none.
-    pub fn results(&self, name: &str) -> anyhow::Result<&[u8]> {
-        let found = self.results.iter().find(|results| results.name == name);
-        Ok(&found.with_context(|| format!("the job has no results {name:?}"))?.bytes)
-    }
-}
-
-/// A job, and the distance of its numbers from float arithmetic: squared errors relative to the squares, by name.
-#[derive(Clone, Debug)]
-pub struct Measured {
-    /// The job.
-    pub job: Job,
-    /// Errors.
-    pub errors: Vec<(&'static str, f64)>,
-}
+use crate::layer::{Norm, Turns};
+pub use job::{Job, Measured, Results};
 
 /// Rows of fp16 numbers in memory.
 #[derive(Clone, Copy, Debug)]
@@ -113,6 +29,13 @@ pub struct Floats {
 }
 
 impl Floats {
+    /// Some rows.
+    #[must_use]
+    pub fn some_rows(&self, first: usize, rows: usize) -> Self {
+        let address = self.at.address + first as u64 * u64::from(self.at.stride);
+        Self { at: Operand { address, ..self.at }, rows, ..*self }
+    }
+
     /// Some columns of all rows.
     ///
     /// # Errors
@@ -152,13 +75,14 @@ impl Seen {
 /// Puts a chain together from operations that all accelerators have.
 #[derive(Debug)]
 pub struct ChainBuilder<A> {
-    pub(super) window: Window,
+    /// What the chain may touch.
+    pub window: Window,
     vector: Caps,
     golden: A,
     free: Allocator,
     images: Vec<Image>,
     /// Memory after the images and all descriptors up to now.
-    pub(super) memory: SparseMemory,
+    pub memory: SparseMemory,
     chain: Chain,
     descriptors: u32,
     /// A place for one descriptor, for the model alone.
@@ -203,7 +127,8 @@ impl<A: Accelerator> ChainBuilder<A> {
     }
 
     /// Whether a number beyond the range of integers is an error.
-    pub(super) fn is_exact(&self) -> bool {
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
         !self.saturates
     }
 
@@ -239,7 +164,7 @@ impl<A: Accelerator> ChainBuilder<A> {
             let count = range.end() - range.start() + 1;
             Image { address: *range.start(), bytes: self.memory.bytes(*range.start(), count as usize) }
         };
-        let written = job::merged(std::mem::take(&mut self.written)).into_iter().map(bytes).collect();
+        let written = merged(std::mem::take(&mut self.written)).into_iter().map(bytes).collect();
         Ok(Job { address, descriptors, results, written, images: std::mem::take(&mut self.images) })
     }
 
@@ -316,15 +241,30 @@ impl<A: Accelerator> ChainBuilder<A> {
         self.then(job.build(&self.vector, &self.window)?)
     }
 
-    /// The norm before a layer's attention or feed-forward network: RMS norm with gains.
+    /// A norm of rows: by the root mean square with gains, or a layer norm where it has biases.
     ///
     /// # Errors
     /// No room; the hardware would refuse it.
-    pub fn norm(&mut self, name: &'static str, x: &Floats, gains: &[f64]) -> anyhow::Result<Floats> {
-        let gains = self.given(&[gains.to_vec()])?.at.address;
-        let (epsilon, out) = (Epsilon::new(EPSILON)?, self.floats(name, x.rows, x.columns)?);
-        self.rows(x, &out, |job| job.norm_with_gains(epsilon, gains))?;
+    pub fn norm(&mut self, name: &'static str, x: &Floats, (norm, epsilon): (&Norm, f64)) -> anyhow::Result<Floats> {
+        let (affine, epsilon) = (self.affine(norm)?, Epsilon::new(epsilon)?);
+        let out = self.floats(name, x.rows, x.columns)?;
+        self.rows(x, &out, |job| match norm.biases.is_empty() {
+            true => job.norm_with_gains(epsilon, affine),
+            false => job.layer_norm_with_gains(epsilon, affine),
+        })?;
         Ok(out)
+    }
+
+    /// Gains of a norm in memory, or pairs of gain and bias.
+    ///
+    /// # Errors
+    /// No room.
+    pub fn affine(&mut self, norm: &Norm) -> anyhow::Result<u64> {
+        let row = match norm.biases.is_empty() {
+            true => norm.gains.clone(),
+            false => norm.gains.iter().zip(&norm.biases).flat_map(|(&gain, &bias)| [gain, bias]).collect(),
+        };
+        Ok(self.given(&[row])?.at.address)
     }
 
     /// The norm after a layer's attention or feed-forward network: rows are added to others, and the sums get a layer
@@ -336,10 +276,9 @@ impl<A: Accelerator> ChainBuilder<A> {
         &mut self,
         name: &'static str,
         [x, to]: [&Floats; 2],
-        (affine, epsilon): (&Affine, f64),
+        (norm, epsilon): (&Norm, f64),
     ) -> anyhow::Result<Floats> {
-        let pairs = affine.gains.iter().zip(&affine.biases).flat_map(|(&gain, &bias)| [gain, bias]).collect();
-        let pairs = self.given(&[pairs])?.at.address;
+        let pairs = self.affine(norm)?;
         let (epsilon, out) = (Epsilon::new(epsilon)?, self.floats(name, x.rows, x.columns)?);
         self.rows(x, &out, |job| job.add_rows(to.at).layer_norm_with_gains(epsilon, pairs))?;
         Ok(out)
@@ -351,20 +290,68 @@ impl<A: Accelerator> ChainBuilder<A> {
     /// No room; the hardware would refuse it.
     pub fn activate(&mut self, name: &'static str, x: &Floats) -> anyhow::Result<Floats> {
         let out = self.floats(name, x.rows, x.columns)?;
-        let most = (self.vector.lanes * self.vector.max_beats) as usize / 32 * 32;
-        for first in (0..x.columns).step_by(most) {
-            let columns = most.min(x.columns - first);
+        for (first, columns) in self.parts(x.columns, 1) {
             self.rows(&x.slice(first, columns)?, &out.slice(first, columns)?, |job| job.activate())?;
         }
         Ok(out)
     }
 
+    /// The activation of a gate, times `up`.
+    ///
+    /// # Errors
+    /// No room; the hardware would refuse it.
+    pub fn gate(&mut self, gate: &Floats, up: &Floats) -> anyhow::Result<Floats> {
+        let out = self.floats("gated", gate.rows, gate.columns)?;
+        for (first, columns) in self.parts(gate.columns, 1) {
+            let up = up.slice(first, columns)?;
+            let (from, to) = (gate.slice(first, columns)?, out.slice(first, columns)?);
+            self.rows(&from, &to, |job| job.activate().multiply_rows(up.at))?;
+        }
+        Ok(out)
+    }
+
+    /// The angles of heads at positions, for as many of `heads` as the vector unit takes at once.
+    ///
+    /// # Errors
+    /// No room for the angles, or a head is longer than the rows of the vector unit.
+    pub fn angles(&mut self, turns: &Turns, heads: usize, positions: &[usize]) -> anyhow::Result<Floats> {
+        let (width, most) = (2 * turns.frequencies.len(), self.vector.max_columns() as usize);
+        ensure!(width <= most, "heads of {width} elements, rows of the vector unit have up to {most}");
+        let heads = heads.min(most / width.max(1));
+        let rows: Vec<Vec<f64>> = positions.iter().map(|&at| turns.angles(at).repeat(heads)).collect();
+        self.given(&rows)
+    }
+
+    /// Turns the heads of rows by `angles`, a row for each.
+    ///
+    /// # Errors
+    /// The sizes differ; the hardware would refuse it.
+    pub fn rotate(&mut self, x: &Floats, angles: &Floats) -> anyhow::Result<()> {
+        ensure!(x.rows == angles.rows, "{} rows and {} rows of angles", x.rows, angles.rows);
+        for first in (0..x.columns).step_by(angles.columns) {
+            let part = x.slice(first, angles.columns.min(x.columns - first))?;
+            self.rows(&part, &part, |job| job.rotate(angles.at))?;
+        }
+        Ok(())
+    }
+
+    /// As many columns at a time as the vector unit takes: each part's first one, which is aligned, and their number.
+    #[must_use]
+    pub fn parts(&self, columns: usize, unit: usize) -> Vec<(usize, usize)> {
+        let unit = unit.next_multiple_of(ALIGNMENT as usize / 2);
+        let most = (self.vector.max_columns() as usize / unit * unit).max(unit);
+        (0..columns).step_by(most).map(|first| (first, most.min(columns - first))).collect()
+    }
+
     /// Adds a descriptor, and does it in the model.
-    pub(super) fn then(&mut self, descriptor: Descriptor) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// The descriptor ends with an error, or its results overlap with its operands.
+    pub fn then(&mut self, descriptor: Descriptor) -> anyhow::Result<()> {
         let image = Chain::new().then(descriptor.clone()).place(self.trial, &self.window, 1)?;
         self.memory.store(image.address, &image.bytes);
         let limits = Limits { base: self.window.base, limit: self.window.limit, max_descriptors: 1 };
-        let report = job::run(&self.golden, limits, self.trial, &mut self.memory);
+        let report = run(&self.golden, limits, self.trial, &mut self.memory);
         let code = report.end.code;
         ensure!(code == 0, "descriptor {} ends with error {code}", self.descriptors);
         ensure!(report.undefined().is_empty(), "results of descriptor {} are not defined", self.descriptors);
@@ -376,13 +363,19 @@ impl<A: Accelerator> ChainBuilder<A> {
     }
 
     /// Room for bytes that the job writes.
-    pub(super) fn room(&mut self, name: &'static str, bytes: usize) -> anyhow::Result<u64> {
+    ///
+    /// # Errors
+    /// No room.
+    pub fn room(&mut self, name: &'static str, bytes: usize) -> anyhow::Result<u64> {
         // No number that a job leaves there by chance.
         self.changed(name, vec![0xa5; bytes])
     }
 
     /// Bytes that the job finds in memory, and changes.
-    pub(super) fn changed(&mut self, name: &'static str, bytes: Vec<u8>) -> anyhow::Result<u64> {
+    ///
+    /// # Errors
+    /// No room.
+    pub fn changed(&mut self, name: &'static str, bytes: Vec<u8>) -> anyhow::Result<u64> {
         let count = bytes.len();
         let address = self.store(bytes)?;
         self.results.push((name, address, count));
@@ -390,7 +383,10 @@ impl<A: Accelerator> ChainBuilder<A> {
     }
 
     /// Bytes that the job finds in memory.
-    pub(super) fn store(&mut self, bytes: Vec<u8>) -> anyhow::Result<u64> {
+    ///
+    /// # Errors
+    /// No room.
+    pub fn store(&mut self, bytes: Vec<u8>) -> anyhow::Result<u64> {
         let address = self.free.take(bytes.len() as u64)?;
         self.memory.store(address, &bytes);
         self.images.push(Image { address, bytes });

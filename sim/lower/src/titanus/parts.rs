@@ -3,38 +3,40 @@
 use host::titanus::ProductJob;
 use host::vector::{Epsilon, Operand};
 
-use super::super::super::chain_builder::Floats;
-use super::super::super::float_head::EPSILON;
-use super::super::builder::{Builder, Integers, Weights, over};
-use super::super::float_decoder::{Linear, Norm};
+use super::builder::{Builder, Integers, Weights, order_of, over};
+use crate::chain::Floats;
+use crate::layer::{Linear, Norm};
 
 /// A projection in the store.
-pub(super) struct Projection {
+#[derive(Clone, Debug)]
+pub struct Projection {
     weights: Weights,
     constants: u32,
 }
 
 /// A norm: steps of the vector unit, gains in memory.
+#[derive(Clone, Debug)]
 pub(super) struct Gains {
     at: u64,
     layer_norm: bool,
+    epsilon: f64,
 }
 
-/// Loads the matrices one after the other, so that they fill the store: the lowest first, and of equal heights the
-/// widest first. Returns them in their given order.
-pub(super) fn stored(b: &mut Builder<'_>, matrices: &[Vec<Vec<f64>>]) -> anyhow::Result<Vec<Weights>> {
-    let mut order: Vec<usize> = (0..matrices.len()).collect();
-    // Lower matrices stand side by side, and high ones close the rows that these have filled.
-    order.sort_by_key(|&n| (matrices[n].len(), std::cmp::Reverse(matrices[n][0].len())));
+/// Loads the matrices one after the other, so that they fill the store. Returns them in their given order.
+///
+/// # Errors
+/// No room in memory or in the store.
+pub fn stored(b: &mut Builder<'_>, matrices: &[Vec<Vec<f64>>]) -> anyhow::Result<Vec<Weights>> {
+    let sizes: Vec<(usize, usize)> = matrices.iter().map(|rows| (rows.len(), rows[0].len())).collect();
     let mut found: Vec<Option<Weights>> = matrices.iter().map(|_| None).collect();
-    for n in order {
+    for n in order_of(&sizes) {
         found[n] = Some(b.weights(&matrices[n])?);
     }
     Ok(found.into_iter().flatten().collect())
 }
 
 impl Gains {
-    pub(super) fn new(b: &mut Builder<'_>, norm: &Norm, lent: &[f64]) -> anyhow::Result<Self> {
+    pub(super) fn new(b: &mut Builder<'_>, (norm, epsilon): (&Norm, f64), lent: &[f64]) -> anyhow::Result<Self> {
         let layer_norm = !norm.biases.is_empty();
         let of = |row: &[f64]| over(&[row.to_vec()], lent).remove(0);
         let (gains, biases) = (of(&norm.gains), of(&norm.biases));
@@ -42,7 +44,7 @@ impl Gains {
             true => gains.into_iter().zip(biases).flat_map(|(gain, bias)| [gain, bias]).collect(),
             false => gains,
         };
-        Ok(Self { at: b.b.given(&[row])?.at.address, layer_norm })
+        Ok(Self { at: b.b.given(&[row])?.at.address, layer_norm, epsilon })
     }
 
     /// Rows after the norm, as integers.
@@ -53,7 +55,7 @@ impl Gains {
         x: &Floats,
         unit: f64,
     ) -> anyhow::Result<Integers> {
-        let epsilon = Epsilon::new(EPSILON)?;
+        let epsilon = Epsilon::new(self.epsilon)?;
         b.quantized(name, x, unit, |job| match self.layer_norm {
             true => job.layer_norm_with_gains(epsilon, self.at),
             false => job.norm_with_gains(epsilon, self.at),
@@ -63,7 +65,10 @@ impl Gains {
 
 impl Projection {
     /// Constants of stored weights, from the scales of x and of the results.
-    pub(super) fn new(
+    ///
+    /// # Errors
+    /// No room in memory or in the core.
+    pub fn new(
         b: &mut Builder<'_>,
         (weights, of): (Weights, &Linear),
         x: f64,
@@ -88,13 +93,21 @@ impl Projection {
         b.product(sizes, self.weights.place, [x.at, out], self.constants, more)
     }
 
-    pub(super) fn floats(&self, b: &mut Builder<'_>, name: &'static str, x: &Integers) -> anyhow::Result<Floats> {
+    /// Results as rows of fp16.
+    ///
+    /// # Errors
+    /// No room; the hardware would refuse it.
+    pub fn floats(&self, b: &mut Builder<'_>, name: &'static str, x: &Integers) -> anyhow::Result<Floats> {
         let out = b.b.floats(name, x.rows, self.outputs())?;
         self.multiply(b, x, out.at, ProductJob::exact)?;
         Ok(out)
     }
 
-    pub(super) fn integers(
+    /// Results as integers; `more` adds further settings.
+    ///
+    /// # Errors
+    /// No room; the hardware would refuse it.
+    pub fn integers(
         &self,
         b: &mut Builder<'_>,
         name: &'static str,

@@ -7,9 +7,8 @@ use half::f16;
 use host::kllm::{AppendJob, Bits, Codebook, Panels, Tokens};
 use host::vector::Operand;
 
-use super::super::chain_builder::{Floats, Job};
-use super::builder::{Builder, Matrix, columns_of, fp16, train};
-use super::real::halves;
+use super::builder::{Builder, Matrix, columns_of, fp16, halves, train};
+use crate::chain::{Floats, Job};
 
 /// Names of a job's results for a cache: tokens that were put into it, and their panels, constants and scales.
 const TOKENS: [&str; 2] = ["tokens of keys", "tokens of values"];
@@ -19,12 +18,12 @@ const NONE: u16 = 10;
 
 /// Codebooks and scales for keys and values. All are fixed before the first token comes.
 #[derive(Clone, Debug)]
-pub(super) struct Codebooks {
+pub struct Codebooks {
     /// Of queries and keys.
     pub scores: Codebook,
     keys: GoldenCodebook,
     values: GoldenCodebook,
-    /// The factor of the scales of keys, besides powers of two: 1 / sqrt(elements of a head).
+    /// The factor of the scales of keys, besides powers of two: the factor of scores.
     times: f32,
     /// The worth of an integer of a probability times the scale of its value: the largest of `like` becomes 127.
     pub unit: f16,
@@ -32,7 +31,8 @@ pub(super) struct Codebooks {
 
 /// Panels of the keys and values of a head, with room for so many tokens.
 #[derive(Clone, Debug)]
-pub(super) struct Cache {
+pub struct Cache {
+    /// Codebooks and scales.
     pub codebooks: Codebooks,
     keys: Operand,
     constants: u64,
@@ -45,14 +45,20 @@ pub(super) struct Cache {
 
 impl Codebooks {
     /// For queries with this codebook, trained on keys and values that are `like` the later ones. Keys and values are
-    /// weights to the lanes: they have 4 bits, and no outliers.
-    pub fn new(queries: &GoldenCodebook, like: [&[Vec<f64>]; 2], centroid_bits: u32) -> anyhow::Result<Self> {
+    /// weights to the lanes: they have 4 bits, and no outliers. Scores have a factor.
+    ///
+    /// # Errors
+    /// There are no such numbers, or one is not finite.
+    pub fn new(
+        queries: &GoldenCodebook,
+        like: [&[Vec<f64>]; 2],
+        (scale, centroid_bits): (f64, u32),
+    ) -> anyhow::Result<Self> {
         let [keys, values] = [train(Bits::Four, like[0], 0)?, train(Bits::Four, like[1], 0)?];
         let scores = Codebook::new(&halves(queries), &halves(&keys), centroid_bits)?;
-        let width = like[0].first().map_or(0, Vec::len);
         let most = like[1].iter().flatten().fold(0.0, |most: f64, x| most.max(x.abs()));
         let unit = golden::kllm::fp16::half(most / 127.0);
-        Ok(Self { scores, keys, values, times: 1.0 / (width as f32).sqrt(), unit })
+        Ok(Self { scores, keys, values, times: scale as f32, unit })
     }
 
     /// Constants of keys with these scales.
@@ -68,6 +74,9 @@ fn bytes_of(indices: &[Vec<u16>]) -> Vec<u8> {
 
 impl Cache {
     /// A cache with room for so many tokens. A host has put the first ones there: rotated `keys`, and `values`.
+    ///
+    /// # Errors
+    /// More keys than values, or than there is room for; the memory has no room.
     pub fn new(
         b: &mut Builder<'_>,
         codebooks: Codebooks,
@@ -108,6 +117,9 @@ impl Cache {
     }
 
     /// Adds rotated keys and values after the cached tokens: all become tokens, and then each goes to its place.
+    ///
+    /// # Errors
+    /// More keys than values, or than there is room for; the memory has no room.
     pub fn append(&mut self, b: &mut Builder<'_>, keys: &Floats, values: &Floats) -> anyhow::Result<()> {
         let (count, room) = (keys.rows, self.room - self.filled);
         ensure!(count <= room && values.rows == count, "{count} keys and {} values, room for {room}", values.rows);
@@ -128,13 +140,21 @@ impl Cache {
         Ok(())
     }
 
+    /// Tokens that are there.
+    #[must_use]
+    pub fn tokens(&self) -> usize {
+        self.filled
+    }
+
     /// Keys of the tokens that are there, and their constants.
+    #[must_use]
     pub fn keys(&self) -> (Matrix, u64) {
         let codebook = self.codebooks.keys.clone();
         (Matrix { panels: self.keys, channels: self.filled, inner: self.width, codebook }, self.constants)
     }
 
     /// Values of the tokens that are there, and their scales: the row stands for each query.
+    #[must_use]
     pub fn values(&self) -> (Matrix, Operand) {
         let codebook = self.codebooks.values.clone();
         let scales = Operand { address: self.scales, stride: 0 };
@@ -143,6 +163,9 @@ impl Cache {
 
     /// The bytes that a host makes of all tokens of a job that found this cache empty: name, and bytes up to the last
     /// token.
+    ///
+    /// # Errors
+    /// The job has no such results.
     pub fn by_host(&self, b: &Builder<'_>, job: &Job) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
         let layout = Tokens::new(self.room, self.width, 0)?;
         let [keys, values] = [layout.unpack(job.results(TOKENS[0])?)?, layout.unpack(job.results(TOKENS[1])?)?];

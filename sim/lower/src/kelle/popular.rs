@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 
 use golden::systems::kelle_top::Head;
 use host::kelle::{Policy, RecomputeJob};
-use host::vector::Operand;
 
-use super::super::super::chain_builder::Floats;
 use super::Builder;
+use crate::chain::Floats;
 
 /// Such tokens of a layer.
 #[derive(Clone, Debug)]
-pub(super) struct Popular {
+pub struct Popular {
     /// Rows of all slots, and after them the rows of a pass' tokens.
     area: Floats,
     /// The token of each slot.
     slots: Vec<Option<usize>>,
     /// The normalised row of each token.
     rows: Vec<Floats>,
+    /// Counts.
     pub recomputed: Recomputed,
 }
 
@@ -33,14 +33,9 @@ pub struct Recomputed {
     pub made: u64,
 }
 
-/// Some rows.
-pub(super) fn rows_of(of: &Floats, first: usize, rows: usize) -> Floats {
-    let address = of.at.address + first as u64 * u64::from(of.at.stride);
-    Floats { at: Operand { address, ..of.at }, rows, ..*of }
-}
-
 impl Popular {
     /// Rows that come again before the rows of a pass.
+    #[must_use]
     pub fn slots(&self) -> usize {
         self.slots.len()
     }
@@ -53,7 +48,10 @@ impl Popular {
 
 impl Builder<'_> {
     /// So many slots for tokens of a layer, and so many tokens of a pass.
-    pub(super) fn popular(&mut self, slots: usize, pass: usize, columns: usize) -> anyhow::Result<Popular> {
+    ///
+    /// # Errors
+    /// No room.
+    pub fn popular(&mut self, slots: usize, pass: usize, columns: usize) -> anyhow::Result<Popular> {
         let area = self.b.given(&vec![vec![0.0; columns]; slots + pass])?;
         let recomputed = Recomputed::default();
         Ok(Popular { area, slots: vec![None; slots], rows: Vec::new(), recomputed })
@@ -61,16 +59,16 @@ impl Builder<'_> {
 
     /// Normalised rows of a pass' tokens, after the rows of all slots. All slots come again with the pass.
     pub(super) fn with_slots(&mut self, popular: &mut Popular, normed: &Floats) -> anyhow::Result<Floats> {
-        popular.rows.extend((0..normed.rows).map(|row| rows_of(normed, row, 1)));
-        let place = rows_of(&popular.area, popular.slots(), normed.rows);
+        popular.rows.extend((0..normed.rows).map(|row| normed.some_rows(row, 1)));
+        let place = popular.area.some_rows(popular.slots(), normed.rows);
         self.b.rows(normed, &place, |job| job)?;
         popular.recomputed.made += popular.slots.iter().flatten().count() as u64;
-        Ok(rows_of(&popular.area, 0, popular.slots() + normed.rows))
+        Ok(popular.area.some_rows(0, popular.slots() + normed.rows))
     }
 
     /// Normalised rows of a pass with which none comes again.
     pub(super) fn without_slots(popular: &mut Popular, normed: &Floats) {
-        popular.rows.extend((0..normed.rows).map(|row| rows_of(normed, row, 1)));
+        popular.rows.extend((0..normed.rows).map(|row| normed.some_rows(row, 1)));
     }
 
     /// Renews the slots after a pass. A slot is free when no head has its token any more. Tokens that are no longer
@@ -92,7 +90,7 @@ impl Builder<'_> {
         }
         for (token, places) in holders.into_iter().filter(|(_, places)| 2 * places.len() > heads) {
             let Some(slot) = popular.slots.iter().position(Option::is_none) else { break };
-            let row = rows_of(&popular.area, slot, 1);
+            let row = popular.area.some_rows(slot, 1);
             self.b.rows(&popular.rows[token], &row, |job| job)?;
             for (head, position) in places {
                 let job = RecomputeJob { head: head as u32, position: position as u32, slot: slot as u32 };

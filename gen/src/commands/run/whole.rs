@@ -1,56 +1,72 @@
-//! All layers on `tender_top`.
+//! The whole model in the memory of one accelerator, or of several side by side.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use hdl::accelerators::tender::TenderTop;
-use models::decoder::Model;
-use models::tender::decoder::{
-    Checked, Decoder, Executor, InSoftware, Learnt, OnDevice, Orders, Spent, Team, likeliest,
+use host::Window;
+use lower::needs::Room;
+use lower::tender::{
+    Checked, Decoder, Executor, InSoftware, OnDevice, Orders, Sizes, Spent, Team, likeliest, needs, supports,
 };
+use models::decoder::Model;
+use models::tender::learnt::Learnt;
 use sim::bus::AxiConfig;
 use sim::process::processor_time;
-use sim::{BuildOptions, Design, Initial, Opt};
+use sim::{BuildOptions, Initial, Opt};
+use testbenches::systems::decoding::window;
 use testbenches::systems::hardware::Hardware;
-use testbenches::systems::tender_top::decoding::for_decoding;
-use testbenches::systems::tender_top::timing::timing;
-use testbenches::systems::tender_top::{caps_of, golden_of};
+use testbenches::systems::tender_top::decoding::OnTender;
 
-use super::text::{Part, Reader, Text, Took};
-use super::{LATENCY, WINDOW, count, failed};
+use super::text::{Next, Part, Reader, Texts, Took};
+use super::{LATENCY, asked, count, failed, fits, longest, refused};
 use crate::error::Result;
 
 /// Tokens there is room for: a chunk of rows, for which one calibration holds (Tender, section III-B).
-pub(super) const CONTEXT: usize = 256;
-/// Columns of PEs; there are two rows, the least, which are one of products of 8 bits.
-const COLUMNS: u32 = 128;
-/// Accelerators side by side, where nobody says how many: a simulation keeps one core busy.
-const TOPS: u64 = 2;
+const CONTEXT: usize = 256;
+/// Accelerators side by side, where nobody says how many, and the model has equal shares for them: a simulation keeps
+/// one core busy.
+const TOPS: usize = 2;
 
-/// Writes the text and returns its cost.
-pub(super) fn run(text: &mut Text<'_>, model: &Model) -> Result<String> {
+/// Writes the texts and returns their cost.
+pub(super) fn run(
+    text: &mut Texts<'_>,
+    model: &Model,
+    (on, name): (&OnTender, &str),
+    asked_for: Room,
+) -> Result<String> {
+    let config = model.config();
+    let tops = match text.args.tops {
+        Some(tops) => tops as usize,
+        None if supports(config, TOPS).is_ok() => TOPS,
+        None => 1,
+    };
+    supports(config, tops).map_err(refused)?;
+    let room = Room { tokens: CONTEXT.min(config.context), ..asked_for };
+    fits(text.args, longest(text.prompts), asked_for.tokens, room.tokens)?;
+    needs(&on.caps(), &asked(config, room, text.prompts)).refuse(name).map_err(refused)?;
+    let chunk = text.args.chunk.unwrap_or(1) as usize;
+    let sizes = Sizes { rows: chunk * room.texts, room };
     text.progress.message("calibrating: the float model reads another text");
     let learnt = Learnt::of_texts(model, text.tokenizer, CONTEXT).map_err(failed)?;
-    let block = for_decoding(COLUMNS);
-    let golden = InSoftware::new(golden_of(&block).map_err(failed)?, &WINDOW).timed(timing(&block, LATENCY));
-    let simulations = if text.args.golden { None } else { Some(compiled(text, &block)?) };
+    let window = window(on.address_width());
+    let golden = on.software(&window, LATENCY).map_err(failed)?;
+    let simulations = if text.args.golden { None } else { Some(compiled(text, on)?) };
     let (checked, did) = (!text.args.no_check, Mutex::new(Did::default()));
     let member = |orders: Orders| match &simulations {
         None => orders.serve(&mut golden.clone()),
-        Some(model) => simulate(model, checked.then(|| golden.clone()), orders, &did),
+        Some(model) => simulate(model, &window, checked.then(|| golden.clone()), (orders, &did)),
     };
-    let tops = text.args.tops.unwrap_or(TOPS) as usize;
     let (all, took) = thread::scope(|scope| {
         let mut team = Team::new(scope, vec![&member; tops]);
-        write(text, (model, &learnt), &block, &mut team)
+        write(text, (model, &learnt), (on, &window), (sizes, chunk), &mut team)
     })?;
     let did = did.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(told(text, &block, (&all, &took), (tops, &did)))
+    Ok(told(text, (on, name), (&all, &took), (tops, &did)))
 }
 
-fn compiled(text: &Text<'_>, block: &TenderTop) -> Result<sim::Model> {
-    let design = Design::from(&hdl::lang::elaborate(block).map_err(|e| failed(e.into()))?);
-    text.progress.message("compiling tender_top, once");
+fn compiled(text: &Texts<'_>, on: &OnTender) -> Result<sim::Model> {
+    let design = on.design().map_err(failed)?;
+    text.progress.message(format!("compiling {}, once", design.top));
     let options = BuildOptions { opt: Opt::O3, ..BuildOptions::default() };
     Ok(sim::Model::build(&design, &options)?)
 }
@@ -65,10 +81,15 @@ struct Did {
 }
 
 /// Simulates an accelerator that serves orders, next to its golden model.
-fn simulate(model: &sim::Model, golden: Option<InSoftware>, orders: Orders, did: &Mutex<Did>) -> anyhow::Result<()> {
+fn simulate(
+    model: &sim::Model,
+    window: &Window,
+    golden: Option<InSoftware>,
+    (orders, did): (Orders, &Mutex<Did>),
+) -> anyhow::Result<()> {
     let mut sim = model.instance_with(Initial::Random(1))?;
     let hardware = Hardware::new(&mut sim, &AxiConfig::ideal(LATENCY), 1)?;
-    let device = OnDevice::new(hardware, &WINDOW, Hardware::sleep)?;
+    let device = OnDevice::new(hardware, window, Hardware::sleep)?;
     let (bytes, busy) = match golden {
         None => clocked(device, orders).map(|(_, busy)| (0, busy))?,
         Some(golden) => clocked(Checked::new(device, golden), orders).map(|(both, busy)| (both.bytes(), busy))?,
@@ -111,50 +132,80 @@ impl<E: Executor> Executor for Clocked<E> {
 
 /// The decoder, and who does its jobs.
 struct Running<'a> {
+    model: &'a Model,
     decoder: Decoder,
+    /// Tokens of a prompt that come together.
+    chunk: usize,
     on: &'a mut dyn Executor,
     all: Spent,
 }
 
 impl Reader for Running<'_> {
-    fn read(&mut self, tokens: &[u32], done: &mut dyn FnMut(Part)) -> anyhow::Result<u32> {
-        let Self { decoder, on, all } = self;
-        let (jobs, mut logits) = (decoder.jobs(), Vec::new());
-        for (number, &token) in tokens.iter().enumerate() {
-            let mut job = 0;
+    fn read(&mut self, texts: &[Next], done: &mut dyn FnMut(Part)) -> anyhow::Result<Vec<u32>> {
+        let (jobs, mut found) = (self.decoder.jobs(), vec![0; texts.len()]);
+        let (mut read, mut passed) = (0, 0);
+        loop {
+            // The next tokens of each text that is not at its end, and whether they are its last ones.
+            let (mut pass, mut ends) = (Vec::new(), Vec::new());
+            for (place, (text, tokens)) in texts.iter().enumerate() {
+                let part = &tokens[passed.min(tokens.len())..tokens.len().min(passed + self.chunk)];
+                if !part.is_empty() {
+                    let rows = self.model.embed(part, self.decoder.tokens(*text))?;
+                    pass.push((*text, rows.iter().map(<[f64]>::to_vec).collect()));
+                    ends.push((place, passed + self.chunk >= tokens.len()));
+                }
+            }
+            if pass.is_empty() {
+                return Ok(found);
+            }
+            let (rows, mut job): (usize, usize) = (pass.iter().map(|(_, rows): &(_, Vec<_>)| rows.len()).sum(), 0);
+            let all = &mut self.all;
             let mut add = |spent: &Spent| {
                 *all += *spent;
                 job += 1;
-                let tokens = number as f64 + f64::from(job) / jobs as f64;
-                done(Part { token: number, what: "job", done: job as usize, of: jobs, tokens });
+                let of = jobs.max(job);
+                let tokens = read as f64 + rows as f64 * job as f64 / of as f64;
+                done(Part { token: read, what: "job", done: job, of, tokens });
                 Ok(())
             };
-            logits = decoder.token(*on, (token, number + 1 == tokens.len()), &mut add)?;
+            let wanted = ends.iter().any(|(_, ends)| *ends);
+            let logits = self.decoder.pass(self.on, (&pass, wanted), &mut add)?;
+            for ((place, ends), logits) in ends.iter().zip(&logits) {
+                if *ends {
+                    found[*place] = likeliest(logits);
+                }
+            }
+            read += rows;
+            passed += self.chunk;
         }
-        Ok(likeliest(&logits))
     }
 }
 
 fn write(
-    text: &mut Text<'_>,
+    text: &mut Texts<'_>,
     (model, learnt): (&Model, &Learnt),
-    block: &TenderTop,
+    (by, window): (&OnTender, &Window),
+    (sizes, chunk): (Sizes, usize),
     on: &mut dyn Executor,
 ) -> Result<(Spent, Took)> {
     text.progress.message("putting the weights into memory");
-    let decoder = Decoder::new((model, learnt), (&caps_of(block), &WINDOW), CONTEXT, on).map_err(failed)?;
-    let mut running = Running { decoder, on, all: Spent::default() };
+    let decoder = Decoder::new((model, learnt), (&by.caps(), window), sizes, on).map_err(refused)?;
+    let mut running = Running { model, decoder, chunk, on, all: Spent::default() };
     let took = text.write(&mut running)?;
     Ok((running.all, took))
 }
 
-fn told(text: &Text<'_>, block: &TenderTop, (all, took): (&Spent, &Took), (tops, did): (usize, &Did)) -> String {
-    let array = &block.array;
-    let shape = format!("{} x {} PEs, INT8, a bus of {} bits", array.rows, array.columns, block.bus.axi.data_width);
+fn told(
+    text: &Texts<'_>,
+    (on, name): (&OnTender, &str),
+    (all, took): (&Spent, &Took),
+    (tops, did): (usize, &Did),
+) -> String {
+    let shape = on.about();
     let mut lines = match tops {
-        1 => vec![format!("  on          tender_top, {shape}")],
+        1 => vec![format!("  on          {name}, {shape}")],
         _ => vec![
-            format!("  on          {tops} tender_top side by side, each with {shape}"),
+            format!("  on          {tops} {name} side by side, each with {shape}"),
             "  shares      each computes an equal share of the columns of every projection".to_owned(),
         ],
     };

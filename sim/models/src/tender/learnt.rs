@@ -32,11 +32,11 @@ impl Learnt {
     /// Learns from the usual texts for calibration, at most `context` tokens of each.
     ///
     /// # Errors
-    /// The errors of [`Model::forward`], or the tokenizer has other words.
+    /// The errors of [`Model::forward`], or a byte of the texts that no token stands for.
     pub fn of_texts(model: &Model, tokenizer: &Tokenizer, context: usize) -> Result<Self> {
         let mut learnt = Self::default();
-        for window in texts::calibration(tokenizer)?.windows {
-            learnt.learn(model, &window[..context.min(window.len())])?;
+        for window in texts::beginnings(tokenizer, context.min(model.config().context))? {
+            learnt.learn(model, &window)?;
         }
         Ok(learnt)
     }
@@ -76,7 +76,7 @@ impl Learnt {
 impl Arithmetic for Learnt {
     fn linear(&mut self, layer: usize, projection: Projection, x: &Matrix, weight: &Weight) -> Result<Matrix> {
         // The others share their input with one of these.
-        if let (Projection::Q | Projection::O | Projection::Gate | Projection::Down, Some(input)) =
+        if let (Projection::Q | Projection::O | Projection::Up | Projection::Down, Some(input)) =
             (projection, Input::of(projection))
         {
             self.note(layer, Site::Input(input), x);

@@ -7,9 +7,9 @@ use half::f16;
 use host::tender::{Caps, Constants, Panels, Sign, Table};
 use host::vector::{Integer, Operand};
 use host::{Allocator, Format, Rows, Window};
+use models::decoder::calibration::Extremes;
 
 use super::executor::Executor;
-use crate::decoder::calibration::Extremes;
 
 /// Bits of an operand.
 const BITS: u32 = 8;
@@ -29,6 +29,20 @@ pub(super) struct Projection {
     pub columns: u32,
     pub table: Place,
     pub constants: u64,
+}
+
+/// Gains of a norm in memory, or pairs of gain and bias.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Affine {
+    pub at: u64,
+    pub layer_norm: bool,
+}
+
+/// An output of a projection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Output<'a> {
+    pub weights: &'a [f32],
+    pub bias: f32,
 }
 
 /// How rows become the left matrix of a product.
@@ -111,7 +125,7 @@ impl<'a> Placer<'a> {
     /// Outputs that share an input, side by side, with a scale for each output. The constants add what the packing
     /// subtracts from its channels. Accelerators side by side each have an equal share of each group of outputs, at the
     /// same place.
-    pub fn projection(&mut self, groups: &[Vec<&[f32]>], packing: &Packing) -> Result<Projection> {
+    pub fn projection(&mut self, groups: &[Vec<Output<'_>>], packing: &Packing) -> Result<Projection> {
         let parts = self.memory.parts();
         let columns = share_of(groups, 0, parts)?.len();
         let channels = packing.calibration.bias.len();
@@ -129,7 +143,12 @@ impl<'a> Placer<'a> {
     }
 
     /// Panels and constants of such outputs.
-    fn quantized(&self, outputs: &[&[f32]], packing: &Packing, whole: &Panels) -> Result<(Vec<u8>, Vec<Constants>)> {
+    fn quantized(
+        &self,
+        outputs: &[Output<'_>],
+        packing: &Packing,
+        whole: &Panels,
+    ) -> Result<(Vec<u8>, Vec<Constants>)> {
         let channels = packing.calibration.bias.len();
         let lines = self.caps.panel_columns(INTEGER);
         let (mut bytes, mut constants) = (Vec::with_capacity(whole.bytes()), Vec::with_capacity(outputs.len()));
@@ -138,7 +157,7 @@ impl<'a> Placer<'a> {
         // Panel by panel: whole matrices in f64 would be gigabytes.
         for outputs in outputs.chunks(lines) {
             let rows: Vec<Vec<f64>> =
-                (0..channels).map(|c| outputs.iter().map(|output| output[c].into()).collect()).collect();
+                (0..channels).map(|c| outputs.iter().map(|output| output.weights[c].into()).collect()).collect();
             let quantized = Weights::quantize(&rows, BITS).map_err(Error::msg)?;
             let panel = Panels::columns(&self.caps, (INTEGER, Sign::Signed), outputs.len(), channels)?;
             let values: Vec<i16> = quantized.values.iter().flatten().map(|&code| code as i16).collect();
@@ -146,9 +165,10 @@ impl<'a> Placer<'a> {
             bytes.extend(panel.pack_transposed(&values)?);
             for (o, scale) in quantized.scales.iter().enumerate() {
                 let offset = quantized.values.iter().zip(bias).map(|(row, bias)| row[o] as f64 * scale * bias);
+                let own = f64::from(outputs[o].bias);
                 constants.push(Constants {
                     scale: (last * scale) as f32,
-                    bias: offset.sum::<f64>() as f32,
+                    bias: (offset.sum::<f64>() + own) as f32,
                     quantizer: 1.0,
                 });
             }
@@ -158,7 +178,7 @@ impl<'a> Placer<'a> {
 }
 
 /// An equal share of each group of outputs.
-fn share_of<'a>(groups: &[Vec<&'a [f32]>], part: usize, parts: usize) -> Result<Vec<&'a [f32]>> {
+fn share_of<'a>(groups: &[Vec<Output<'a>>], part: usize, parts: usize) -> Result<Vec<Output<'a>>> {
     let mut share = Vec::new();
     for group in groups {
         let outputs = group.len();

@@ -10,51 +10,77 @@ use host::kllm::{Bits, Caps, Codebook, MatMulJob, Panels, Product, Quantize, Qua
 use host::vector::{Integer, Operand};
 use host::{Format, Rows};
 
-use super::super::chain_builder::{ChainBuilder, Floats, Seen};
-use super::super::encoder::Linear;
 use super::cache::Cache;
-use super::real::halves;
+use crate::chain::{ChainBuilder, Floats, Seen};
+use crate::layer::Linear;
 
 /// Tokens in memory, and the values of their indices.
-pub(super) struct Quantized {
-    pub(super) at: Operand,
+#[derive(Clone, Debug)]
+pub struct Quantized {
+    /// Where.
+    pub at: Operand,
     rows: usize,
     inner: usize,
     outliers: usize,
-    pub(super) codebook: GoldenCodebook,
+    /// The values of the indices.
+    pub codebook: GoldenCodebook,
 }
 
 /// Panels in memory, and the centroids of all their channels.
-pub(super) struct Matrix {
-    pub(super) panels: Operand,
-    pub(super) channels: usize,
-    pub(super) inner: usize,
-    pub(super) codebook: GoldenCodebook,
+#[derive(Clone, Debug)]
+pub struct Matrix {
+    /// Where.
+    pub panels: Operand,
+    /// Channels.
+    pub channels: usize,
+    /// Positions of a channel.
+    pub inner: usize,
+    /// The values of the indices.
+    pub codebook: GoldenCodebook,
 }
 
-/// Panels in memory, and the scales of their channels.
-pub(super) struct Weights {
+/// Panels in memory, the scales of their channels, and a row of biases where there are some.
+#[derive(Clone, Debug)]
+pub struct Weights {
     matrix: Matrix,
     scales: Vec<f16>,
+    biases: Option<Operand>,
 }
 
 /// Chains of the accelerator, whose tokens have indices of so many bits.
-pub(super) struct Builder<'a> {
-    pub(super) caps: &'a Caps,
-    pub(super) bits: Bits,
-    pub(super) b: ChainBuilder<KllmTop>,
+#[derive(Debug)]
+pub struct Builder<'a> {
+    /// The capabilities that a driver reads.
+    pub caps: &'a Caps,
+    /// Bits of an index of a token.
+    pub bits: Bits,
+    /// The chain.
+    pub b: ChainBuilder<KllmTop>,
 }
 
-pub(super) fn fp16(rows: &[Vec<f64>]) -> Vec<Vec<u64>> {
+/// The values of a codebook.
+#[must_use]
+pub fn halves(codebook: &GoldenCodebook) -> Vec<f16> {
+    codebook.values().iter().map(|&value| f16::from_bits(value as u16)).collect()
+}
+
+/// Rows as bits of fp16.
+#[must_use]
+pub fn fp16(rows: &[Vec<f64>]) -> Vec<Vec<u64>> {
     rows.iter().map(|row| row.iter().map(|&x| golden::kllm::fp16::from_f64(x)).collect()).collect()
 }
 
-pub(super) fn columns_of<T: Copy>(rows: &[Vec<T>]) -> Vec<Vec<T>> {
+/// The transpose of rows.
+#[must_use]
+pub fn columns_of<T: Copy>(rows: &[Vec<T>]) -> Vec<Vec<T>> {
     (0..rows[0].len()).map(|n| rows.iter().map(|row| row[n]).collect()).collect()
 }
 
 /// A codebook for tokens of numbers like these, with so many outliers on each side.
-pub(super) fn train(bits: Bits, like: &[Vec<f64>], outliers: usize) -> anyhow::Result<GoldenCodebook> {
+///
+/// # Errors
+/// There is no number, or one is not finite.
+pub fn train(bits: Bits, like: &[Vec<f64>], outliers: usize) -> anyhow::Result<GoldenCodebook> {
     let rule = if outliers == 0 { OutlierRule::None } else { OutlierRule::TopK { per_side: outliers } };
     let bits = if bits == Bits::Three { 3 } else { 4 };
     Ok(train_codebook(bits, &samples(&fp16(like), rule, None)?, None)?)
@@ -62,7 +88,10 @@ pub(super) fn train(bits: Bits, like: &[Vec<f64>], outliers: usize) -> anyhow::R
 
 impl Builder<'_> {
     /// Rows become tokens, with so many outliers on each side; their codebook is trained on `like`, a tensor's other tokens.
-    pub(super) fn quantize(
+    ///
+    /// # Errors
+    /// The sizes do not fit; no room.
+    pub fn quantize(
         &mut self,
         name: &'static str,
         x: &Floats,
@@ -74,7 +103,10 @@ impl Builder<'_> {
     }
 
     /// The same with a codebook from elsewhere.
-    pub(super) fn quantize_with(
+    ///
+    /// # Errors
+    /// The sizes do not fit; no room.
+    pub fn quantize_with(
         &mut self,
         name: &'static str,
         x: &Floats,
@@ -100,12 +132,18 @@ impl Builder<'_> {
     }
 
     /// Panels of channels, each a vector with a scale of its own.
-    pub(super) fn weights(&mut self, channels: &[Vec<u64>]) -> anyhow::Result<Weights> {
+    ///
+    /// # Errors
+    /// Channels of different lengths; no room.
+    pub fn weights(&mut self, channels: &[Vec<u64>]) -> anyhow::Result<Weights> {
         self.weights_by(channels, usize::MAX)
     }
 
     /// The same, with a codebook that is trained on about so many of the channels, at even distances.
-    pub(super) fn weights_by(&mut self, channels: &[Vec<u64>], training: usize) -> anyhow::Result<Weights> {
+    ///
+    /// # Errors
+    /// Channels of different lengths; no room.
+    pub fn weights_by(&mut self, channels: &[Vec<u64>], training: usize) -> anyhow::Result<Weights> {
         let some: Vec<Vec<u64>> = channels.iter().step_by(channels.len().div_ceil(training).max(1)).cloned().collect();
         let codebook = train_codebook(4, &samples(&some, OutlierRule::None, None)?, None)?;
         let quantized = QuantizedWeights::new(channels, &codebook)?;
@@ -119,24 +157,61 @@ impl Builder<'_> {
         let indices: Vec<u8> = channels.iter().flatten().map(|&index| index as u8).collect();
         let address = self.b.store(panels.pack(&indices)?)?;
         let at = Operand { address, stride: panels.stride() as u32 };
-        Ok(Weights { matrix: Matrix { panels: at, channels: count, inner, codebook }, scales })
+        Ok(Weights { matrix: Matrix { panels: at, channels: count, inner, codebook }, scales, biases: None })
     }
 
-    /// A product to rows of fp16, times a number.
-    pub(super) fn multiply(
+    /// A projection, [input, output], with its biases. Its codebook is trained on about so many of the outputs.
+    ///
+    /// # Errors
+    /// No room.
+    pub fn projection(&mut self, of: &Linear, training: usize) -> anyhow::Result<Weights> {
+        let weights = self.weights_by(&columns_of(&fp16(&of.weights)), training)?;
+        if of.biases.is_empty() {
+            return Ok(weights);
+        }
+        let row = self.b.given(std::slice::from_ref(&of.biases))?;
+        Ok(Weights { biases: Some(Operand { stride: 0, ..row.at }), ..weights })
+    }
+
+    /// A product to rows of fp16, times a number. Biases are added.
+    ///
+    /// # Errors
+    /// The sizes do not fit; no room.
+    pub fn multiply(&mut self, name: &'static str, x: &Quantized, w: &Weights, times: f64) -> anyhow::Result<Floats> {
+        let out = self.b.floats(name, x.rows, w.matrix.channels)?;
+        let biases = w.biases.map(|at| Floats { at, ..out });
+        self.multiply_to(x, w, times, biases.as_ref(), &out)?;
+        Ok(out)
+    }
+
+    /// A projection that is added to rows.
+    ///
+    /// # Errors
+    /// The sizes do not fit; no room.
+    pub fn add_projection(
         &mut self,
         name: &'static str,
         x: &Quantized,
         w: &Weights,
-        times: f64,
+        to: &Floats,
     ) -> anyhow::Result<Floats> {
-        let out = self.b.floats(name, x.rows, w.matrix.channels)?;
-        self.multiply_to(x, w, times, None, &out)?;
+        let out = self.b.floats(name, to.rows, to.columns)?;
+        match w.biases {
+            None => self.multiply_to(x, w, 1.0, Some(to), &out)?,
+            // A product has one addend: biases first, then the rows.
+            Some(_) => {
+                let product = self.multiply("projected with biases", x, w, 1.0)?;
+                self.b.rows(&product, &out, |job| job.add_rows(to.at))?;
+            }
+        }
         Ok(out)
     }
 
-    /// A product to rows of fp16, times a number, and added to rows.
-    pub(super) fn multiply_to(
+    /// A product to rows of fp16, times a number, and added to rows instead of biases.
+    ///
+    /// # Errors
+    /// The sizes do not fit; no room.
+    pub fn multiply_to(
         &mut self,
         x: &Quantized,
         w: &Weights,
@@ -148,23 +223,11 @@ impl Builder<'_> {
         self.multiply_by(x, w, (&codebook, times), addends, out)
     }
 
-    /// A projection with biases, [input, output].
-    pub(super) fn biased(
-        &mut self,
-        name: &'static str,
-        x: &Quantized,
-        Linear { weight, bias }: &Linear,
-    ) -> anyhow::Result<Floats> {
-        let weights = self.weights(&columns_of(&fp16(weight)))?;
-        let row = self.b.given(std::slice::from_ref(bias))?;
-        let biases = Floats { at: Operand { stride: 0, ..row.at }, rows: x.rows, ..row };
-        let out = self.b.floats(name, x.rows, row.columns)?;
-        self.multiply_to(x, &weights, 1.0, Some(&biases), &out)?;
-        Ok(out)
-    }
-
     /// The product of tokens after a function f with f(s x) = s f(x) for positive s. It has another codebook.
-    pub(super) fn multiply_activated(
+    ///
+    /// # Errors
+    /// Tokens with outliers; the sizes do not fit; no room.
+    pub fn multiply_activated(
         &mut self,
         name: &'static str,
         x: &Quantized,
@@ -215,7 +278,10 @@ impl Builder<'_> {
 
     /// Probabilities times values, which are quantized token by token: the scale of each is multiplied into its probability ahead
     /// of the product.
-    pub(super) fn mean_of(&mut self, p: &Floats, values: &[Vec<u64>], out: &Floats) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// The sizes do not fit; no room.
+    pub fn mean_of(&mut self, p: &Floats, values: &[Vec<u64>], out: &Floats) -> anyhow::Result<()> {
         let codebook = train_codebook(4, &samples(values, OutlierRule::None, None)?, None)?;
         let quantized = QuantizedWeights::new(values, &codebook)?;
         let scales: Vec<f64> = quantized.scales.iter().map(|&s| f16::from_bits(s as u16).to_f64()).collect();
@@ -252,13 +318,10 @@ impl Builder<'_> {
     }
 
     /// Attention of the queries of the last tokens in a cache; returns the probabilities.
-    pub(super) fn attend(
-        &mut self,
-        queries: &Quantized,
-        cache: &Cache,
-        seen: Seen,
-        out: &Floats,
-    ) -> anyhow::Result<Floats> {
+    ///
+    /// # Errors
+    /// More queries than keys; no room.
+    pub fn attend(&mut self, queries: &Quantized, cache: &Cache, seen: Seen, out: &Floats) -> anyhow::Result<Floats> {
         let (keys, constants) = cache.keys();
         ensure!(queries.rows <= keys.channels, "{} queries, {} keys", queries.rows, keys.channels);
         let p = self.b.floats("probabilities", queries.rows, keys.channels)?;
