@@ -112,6 +112,39 @@ impl Matrix {
         result
     }
 
+    /// The product of its transpose with another matrix: each column with each column.
+    ///
+    /// # Panics
+    /// When the sizes do not fit.
+    #[must_use]
+    pub fn transposed_times(&self, right: &Self) -> Self {
+        assert_eq!(self.rows(), right.rows(), "the inner size of a product");
+        let mut turned = Self::zeros(self.columns, self.rows());
+        for (r, row) in self.iter().enumerate() {
+            row.iter().enumerate().for_each(|(c, &x)| turned.values[c * self.rows() + r] = x);
+        }
+        turned.times(right)
+    }
+
+    /// The product with a weight, transposed: from numbers of its outputs to numbers of its inputs.
+    ///
+    /// # Panics
+    /// When the sizes do not fit.
+    #[must_use]
+    pub fn back_through(&self, weight: &Weight) -> Self {
+        /// Outputs at a time: weights in f64 take twice their room.
+        const OUTPUTS: usize = 2048;
+        assert_eq!(self.columns, weight.outputs, "outputs of a weight");
+        let mut result = Self::zeros(self.rows(), weight.inputs);
+        for from in (0..weight.outputs).step_by(OUTPUTS) {
+            let to = (from + OUTPUTS).min(weight.outputs);
+            let values = weight.values[from * weight.inputs..to * weight.inputs].iter().map(|&w| w.into()).collect();
+            let part = self.some_columns(from..to).times(&Self { columns: weight.inputs, values });
+            result.values.iter_mut().zip(&part.values).for_each(|(sum, x)| *sum += x);
+        }
+        result
+    }
+
     /// The product with a weight, on all cores. Each element is the same sum in the same order for any number of cores.
     ///
     /// # Panics
@@ -221,6 +254,18 @@ mod tests {
         assert_eq!(x.some_rows(1..2).rows(), 1);
         assert_eq!(Matrix::zeros(0, 3).times_transposed(&w).rows(), 0);
         assert!(Matrix::from_rows(&[vec![1.0], vec![]]).is_err());
+    }
+
+    #[test]
+    fn products_of_transposes_by_hand() {
+        let x = matrix(&[&[1.0, 2.0], &[0.0, -1.0], &[3.0, 0.5]]);
+        let y = matrix(&[&[1.0], &[2.0], &[-2.0]]);
+        assert_eq!(x.transposed_times(&y), matrix(&[&[-5.0], &[-1.0]]));
+        // More outputs than are taken at a time.
+        let weight = Weight { inputs: 2, outputs: 5000, values: (0..10_000).map(|i| (i % 7) as f32).collect() };
+        let dy = Matrix { columns: 5000, values: (0..5000).map(|i| f64::from(i % 3)).collect() };
+        let sum = |c: usize| (0..5000).map(|o| f64::from(o as u32 % 3) * f64::from(weight.output(o)[c])).sum::<f64>();
+        assert_eq!(dy.back_through(&weight), matrix(&[&[sum(0), sum(1)]]));
     }
 
     /// Sums of integers are exact, whatever their order: the largest product of a quantized layer.

@@ -357,5 +357,9 @@ impl Cache {
     }
 }
 
+mod gradients;
+
+pub use gradients::Step;
+
 #[cfg(test)]
 mod tests;

@@ -5,3 +5,4 @@ pub mod granularity;
 pub mod language_model;
 pub mod projection;
 pub mod requantization;
+pub mod schemes;
