@@ -14,8 +14,9 @@ mod options;
 mod plain;
 
 use std::fmt;
+use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 pub use bench::{Bench, Learning};
 pub use options::{Choice, Kind, Settings};
@@ -178,22 +179,41 @@ where
     }
 }
 
-/// Schemes by name.
-pub type Registry = Vec<Box<dyn Scheme>>;
+/// Schemes, each with a name of its own.
+pub type Registry = Vec<Arc<dyn Scheme>>;
 
-/// All schemes that need no accelerator's golden model of a whole layer, one line each.
+impl fmt::Debug for dyn Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Checks what a scheme says of itself: name, and the defaults of its options.
+///
+/// # Errors
+/// Names the scheme and what is wrong.
+pub fn check(scheme: &dyn Scheme) -> Result<()> {
+    let name = scheme.name();
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c);
+    ensure!(!name.is_empty() && name.chars().all(fits), "scheme `{name}`: allowed are `a` to `z`, digits, `_` and `-`");
+    let settings = Settings::parse(&scheme.choices(), "");
+    settings.with_context(|| format!("scheme `{name}`"))?;
+    Ok(())
+}
+
+/// All schemes of this crate, one line each.
 #[must_use]
 pub fn registry() -> Registry {
     vec![
-        Box::new(plain::Plain),
-        Box::new(crate::tender::schemes::Integers),
-        Box::new(crate::tender::schemes::Tender),
-        Box::new(crate::kllm::scheme::Kllm),
-        Box::new(plain::Cache),
-        Box::new(crate::titanus::scheme::Titanus),
-        Box::new(crate::kelle::schemes::Kelle),
-        Box::new(crate::kelle::schemes::Flips),
-        Box::new(crate::kelle::schemes::Refreshed),
+        Arc::new(plain::Plain),
+        Arc::new(crate::tender::schemes::Integers),
+        Arc::new(crate::tender::schemes::Tender),
+        Arc::new(crate::kllm::scheme::Kllm),
+        Arc::new(plain::Cache),
+        Arc::new(crate::titanus::scheme::Titanus),
+        Arc::new(crate::kelle::schemes::Kelle),
+        Arc::new(crate::kelle::schemes::Flips),
+        Arc::new(crate::kelle::schemes::Refreshed),
     ]
 }
 
@@ -219,6 +239,19 @@ impl<'a> Chosen<'a> {
         let settings = Settings::parse(&scheme.choices(), options);
         let settings = settings.with_context(|| format!("scheme `{name}`"))?;
         Ok(Self { scheme: scheme.as_ref(), settings })
+    }
+
+    /// The same with one more list of options, behind the ones in `text`.
+    ///
+    /// # Errors
+    /// The errors of [`Chosen::parse`].
+    pub fn with(registry: &'a Registry, text: &str, options: &[String]) -> Result<Self> {
+        let joined = match (options.is_empty(), text.contains(':')) {
+            (true, _) => text.to_owned(),
+            (false, false) => format!("{text}:{}", options.join(",")),
+            (false, true) => format!("{text},{}", options.join(",")),
+        };
+        Self::parse(registry, &joined)
     }
 
     /// Name and all options: the same for schemes that compute the same.

@@ -16,7 +16,7 @@ impl Scheme for Plain {
     }
 
     fn about(&self) -> &'static str {
-        "the model as its file has it, in floats of 64 bits"
+        "everything in floats of 64 bits, with weights rounded to binary16"
     }
 
     fn choices(&self) -> Vec<Choice> {
