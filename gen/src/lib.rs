@@ -87,6 +87,8 @@
 #[cfg(feature = "standard")]
 extern crate host as senbazuru_host;
 
+#[cfg(feature = "accelerators")]
+pub mod accelerator;
 #[cfg(feature = "standard")]
 pub mod accelerators;
 pub mod catalogue;

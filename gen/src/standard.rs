@@ -1,4 +1,6 @@
-//! The blocks of this crate: one line a block.
+//! The blocks of Senbazuru: one line a block. A block that no other block contains is one file of this folder.
+
+pub mod ant_decoder;
 
 use hdl::accelerators::kelle::KelleTop;
 use hdl::accelerators::kllm::{KllmTop, OutlierMask, OutlierShare, TokenAppender, TokenPacker};
@@ -105,7 +107,7 @@ impl Catalogue {
             .block::<CacheReader>("titanus", titanus::cache_reader::bench)
             .block::<ExponentPe>("baselines", baselines::exponent_pe::bench)
             .block::<OliveDecoder>("baselines", baselines::olive_decoder::bench)
-            .block::<AntDecoder>("baselines", baselines::ant_decoder::bench)
+            .block::<ant_decoder::AntDecoder>("baselines", ant_decoder::bench)
             .block::<OutlierPeGroup>("baselines", baselines::outlier_pe_group::bench)
             .block::<BitSerialPe>("baselines", baselines::bit_serial_pe::bench)
             .block::<VectorTop>("systems", systems::vector_top::bench)

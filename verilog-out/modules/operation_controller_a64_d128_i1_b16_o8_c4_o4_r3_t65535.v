@@ -310,42 +310,60 @@ module operation_controller_a64_d128_i1_b16_o8_c4_o4_r3_t65535 (
     endcase
   end
 
-`ifdef FORMAL
+`ifdef FORMAL_ALONE
   reg formal_started = 1'b0;
   always @(posedge clk_i) formal_started <= 1'b1;
   always @* if (!formal_started) assume (!rst_ni);
-  reg formal_begun_q;
+  reg formal_in_hand_q;
+  reg formal_looks_q;
   reg formal_wrong_q;
-  reg formal_taken_q;
-  // An operation that has begun, and has not ended.
+  reg formal_right_q;
+  reg formal_begun_q;
+  // An operation in hand, from its start to its end; what was found of it, and whether it has begun.
   wire formal_told = operation_end_valid_o & operation_end_ready_i;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_begun_q <= 1'b0;
-    else         formal_begun_q <= !abort_i & !formal_told & (formal_begun_q | begin_o);
-  end
-  always @(posedge clk_i) if (rst_ni) again_while_it_runs: assume (!again_i | runs_o);
-  always @(posedge clk_i) if (rst_ni) no_command_0_before_it_begins: assert (!read_command_valid_o[0]
-      | formal_begun_q);
-  always @(posedge clk_i) if (rst_ni) no_command_1_before_it_begins: assert (!read_command_valid_o[1]
-      | formal_begun_q);
-  always @(posedge clk_i) if (rst_ni) no_command_2_before_it_begins: assert (!read_command_valid_o[2]
-      | formal_begun_q);
-  always @(posedge clk_i) if (rst_ni) no_command_3_before_it_begins: assert (!write_command_valid_o[0]
-      | formal_begun_q);
-  always @(posedge clk_i) if (rst_ni) one_begins_at_a_time: assert (!(begin_o & formal_begun_q));
-  always @(posedge clk_i) if (rst_ni) runs_after_its_begin: assert (!runs_o | formal_begun_q);
+  wire formal_takes = valid_i & ready_o;
+  wire formal_over = abort_i | formal_told;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      formal_taken_q <= 1'b0;
+      formal_in_hand_q <= 1'b0;
+      formal_looks_q <= 1'b0;
       formal_wrong_q <= 1'b0;
     end else begin
-      formal_taken_q <= valid_i & ready_o;
-      formal_wrong_q <= !abort_i & !formal_told & (formal_wrong_q | (formal_taken_q & |wrong_i));
+      formal_in_hand_q <= !formal_over & (formal_in_hand_q | formal_takes);
+      formal_looks_q <= !abort_i & formal_takes;
+      formal_wrong_q <= !formal_over & (formal_wrong_q | (formal_looks_q & |wrong_i));
     end
   end
-  always @(posedge clk_i) if (rst_ni) wrong_fields_begin_nothing: assert (!(formal_wrong_q & formal_begun_q));
+  wire formal_found = operands_passed | (formal_looks_q & !(|wrong_i) & !checks_i);
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      formal_right_q <= 1'b0;
+      formal_begun_q <= 1'b0;
+    end else begin
+      formal_right_q <= !formal_over & (formal_right_q | (formal_found & !(|refuse_i)));
+      formal_begun_q <= !formal_over & (formal_begun_q | begin_o);
+    end
+  end
+  always @(posedge clk_i) if (rst_ni) again_while_it_runs: assume (!again_i | runs_o);
+  always @(posedge clk_i) if (rst_ni) idle_without_an_operation: assert (idle_o == !formal_in_hand_q);
+  always @(posedge clk_i) if (rst_ni) an_end_has_an_operation: assert (!operation_end_valid_o
+      | formal_in_hand_q);
+  always @(posedge clk_i) if (rst_ni) what_begins_is_right: assert (!begin_o | formal_right_q
+      | (formal_found & !(|refuse_i)));
+  always @(posedge clk_i) if (rst_ni) wrong_fields_begin_nothing: assert (!(formal_wrong_q
+      & (begin_o | formal_begun_q)));
   always @(posedge clk_i) if (rst_ni) wrong_fields_are_told: assert (!(formal_wrong_q & operation_end_valid_o)
       | |operation_end_error_o);
+  always @(posedge clk_i) if (rst_ni) one_begins_at_a_time: assert (!(begin_o & formal_begun_q));
+  always @(posedge clk_i) if (rst_ni) runs_after_its_begin: assert (!runs_o | formal_begun_q);
+  always @(posedge clk_i) if (rst_ni) read_0_after_its_begin: assert (!read_command_valid_o[0]
+      | formal_begun_q);
+  always @(posedge clk_i) if (rst_ni) read_1_after_its_begin: assert (!read_command_valid_o[1]
+      | formal_begun_q);
+  always @(posedge clk_i) if (rst_ni) read_2_after_its_begin: assert (!read_command_valid_o[2]
+      | formal_begun_q);
+  always @(posedge clk_i) if (rst_ni) write_after_its_begin: assert (!write_command_valid_o[0]
+      | formal_begun_q);
   always @(posedge clk_i) if (rst_ni) ends_well: cover (formal_told & !(|operation_end_error_o)
       & formal_begun_q);
   always @(posedge clk_i) if (rst_ni) fails: cover (failed_o);

@@ -92,6 +92,8 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     drop(progress);
     if args.json {
         report::json(&done)?;
+    } else if done.is_empty() {
+        report::print("no block here has registered proofs\n")?;
     } else {
         report::print(&done.iter().map(text).collect::<Vec<_>>().join("\n"))?;
     }

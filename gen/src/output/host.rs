@@ -126,7 +126,7 @@ fn field<'a>(register: &Register, f: &'a RegisterField) -> FieldData<'a> {
 ///
 /// # Errors
 /// A template that does not fit its data: a bug, kept from being a panic.
-pub(super) fn files(manifest: &Manifest) -> Result<Vec<(&'static str, String)>> {
+pub(crate) fn files(manifest: &Manifest) -> Result<Vec<(&'static str, String)>> {
     let Some(map) = &manifest.registers else { return Ok(Vec::new()) };
     let mut sorted: Vec<&Register> = map.registers.iter().collect();
     sorted.sort_by_key(|r| r.offset);

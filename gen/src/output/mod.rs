@@ -11,6 +11,9 @@ mod templates;
 pub(crate) use templates::{bug, environment};
 
 pub use bundle::{Bundle, Design, Layout};
+#[cfg(feature = "accelerators")]
+pub(crate) use host::files as software;
+
 pub use earlier::{Earlier, remove_stale};
 pub use package::Package;
 

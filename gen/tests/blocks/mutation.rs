@@ -106,7 +106,7 @@ fn sample_of_mutants() {
     table("mutation.txt", 1, 1, Limits::QUICK, false);
 }
 
-/// The mutants of docs/trust.md, with proofs that take longer. `senbazuru mutate BLOCK --count all` does one block.
+/// The mutants of docs/catalogue.md, with proofs that take longer. `senbazuru mutate BLOCK --count all` does one block.
 #[tag(release)]
 #[test]
 #[ignore = "hours: 200 mutants of each block"]

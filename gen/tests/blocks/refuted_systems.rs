@@ -39,6 +39,18 @@ fn part(block: &'static str) -> impl Fn(&'static str, Fault, &'static str, u32) 
     move |what, fault, by, step| Refutation { block, proof: 0, what, fault, by, step }
 }
 
+#[tag(full)]
+#[test]
+#[ignore = "minutes: all properties of the controller are tried"]
+fn faults_of_the_controller_are_refuted() {
+    refute(vec![part("operation_controller")(
+        "wrong fields begin all the same",
+        Fault::net("fields_are_right", "fields"),
+        "wrong_fields_begin_nothing",
+        4,
+    )]);
+}
+
 #[test]
 fn faults_of_commands_and_codebooks_are_refuted() {
     let (list, loader) = (part("command_list"), part("codebook_loader"));

@@ -1,4 +1,4 @@
-//! The table of docs/trust.md is whole, above its floors, and true.
+//! The table of docs/catalogue.md is whole, above its floors, and true.
 //!
 //! `SNAPSHOTS=overwrite cargo test -p senbazuru --test blocks trust:: -- --ignored` counts lines and toggles of all blocks again, the same
 //! with `mutation::` their mutants; of some alone with `SENBAZURU_BLOCKS=softmax,kv_packer`.
@@ -103,7 +103,7 @@ fn holds(block: &str, now: &Reached, row: &Reached) -> Result<(), String> {
     let fewer = |now: Ratio, row: Ratio| now.hit * row.total < row.hit * now.total;
     match fewer(now.line, row.line) || fewer(now.toggle, row.toggle) {
         true => Err(format!(
-            "lines {}, toggles {}: docs/trust.md has {} and {}; `senbazuru coverage {block}` names what is missed",
+            "lines {}, toggles {}: docs/catalogue.md has {} and {}; `senbazuru coverage {block}` names what is missed",
             now.line, now.toggle, row.line, row.toggle
         )),
         false => Ok(()),

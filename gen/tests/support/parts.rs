@@ -3,7 +3,7 @@
 use hdl::accelerators::kelle::{AttentionSpec, ImportanceUnit, KelleSpec, RecomputeSlots, TokenList};
 use hdl::accelerators::kllm::{CodebookLoader, FactorRing, KllmSpec, TokenReader};
 use hdl::blocks::common::AxiSpec;
-use hdl::blocks::common::shell::CommandList;
+use hdl::blocks::common::shell::{CommandList, OperationController};
 use hdl::lang::{Block, Design, elaborate};
 
 /// A proof of a part.
@@ -52,6 +52,10 @@ pub fn all() -> Vec<Part> {
     };
     vec![
         part(CommandList { dmas: 2, times: 3, commands: 2 }, 10, 14, true),
+        Part {
+            long: true,
+            ..part(OperationController { axi: axi(32), operands: 1, ..OperationController::default() }, 6, 28, true)
+        },
         Part { long: true, ..part(CodebookLoader { axi: axi(32), spec: spec(2, 1) }, 8, 8, true) },
         part(FactorRing { axi: axi(1024), spec: spec(2, 16) }, 11, 16, false),
         part(TokenReader { axi: axi(64), spec: spec(2, 1) }, 9, 14, false),

@@ -1,4 +1,4 @@
-//! The table of docs/trust.md: mutants that the bench of each block notices, and lines and toggles that it reaches.
+//! The table of docs/catalogue.md: mutants that the bench of each block notices, and lines and toggles that it reaches.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ pub fn chosen() -> Vec<Known> {
     let Ok(names) = std::env::var("SENBAZURU_BLOCKS") else { return blocks() };
     let names: Vec<&str> = names.split(',').collect();
     let chosen: Vec<_> = blocks().into_iter().filter(|entry| names.contains(&entry.about().name)).collect();
-    assert_eq!(chosen.len(), names.len(), "SENBAZURU_BLOCKS: not all of {names:?} have a row in docs/trust.md");
+    assert_eq!(chosen.len(), names.len(), "SENBAZURU_BLOCKS: not all of {names:?} have a row in docs/catalogue.md");
     chosen
 }
 
@@ -77,7 +77,7 @@ pub struct Reached {
 }
 
 fn page() -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "..", "docs", "trust.md"].iter().collect()
+    [env!("CARGO_MANIFEST_DIR"), "..", "docs", "catalogue.md"].iter().collect()
 }
 
 const BEGIN: &str = "<!-- trust -->\n";
@@ -88,7 +88,7 @@ pub fn rows() -> BTreeMap<String, Row> {
     let text = std::fs::read_to_string(page()).unwrap();
     let table = text.split_once(BEGIN).unwrap().1.split_once(END).unwrap().0;
     let lines = table.lines().filter(|line| line.starts_with("| `"));
-    lines.map(|line| row(line).unwrap_or_else(|| panic!("docs/trust.md: not a row: {line}"))).collect()
+    lines.map(|line| row(line).unwrap_or_else(|| panic!("docs/catalogue.md: not a row: {line}"))).collect()
 }
 
 fn row(line: &str) -> Option<(String, Row)> {

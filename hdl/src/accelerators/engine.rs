@@ -4,8 +4,8 @@ use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec, Ro
 use crate::blocks::common::shell::{JobShellPorts, Operation, OperationControllerPorts, OperationEnd, ShellFields};
 use crate::blocks::common::stream::Word;
 use crate::lang::{
-    Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream, bit, bits_for, or_all, ports,
-    reduce, select, uint,
+    Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream, bit, bits_for, connect_all,
+    or_all, ports, reduce, select, uint,
 };
 
 /// What the ports of an engine depend on.
@@ -77,14 +77,8 @@ impl EnginePorts {
 
     #[track_caller]
     fn control_inside(&self, m: &mut Module, controller: &OperationControllerPorts) {
-        for (to, from) in [
-            (controller.abort_i, self.abort_i),
-            (controller.window_base_i, self.window_base_i),
-            (controller.window_limit_i, self.window_limit_i),
-            (controller.independent_i, self.operation.independent),
-        ] {
-            m.connect(to, from);
-        }
+        connect_all!(m, controller, self, [abort_i, window_base_i, window_limit_i]);
+        m.connect(controller.independent_i, self.operation.independent);
         m.connect_stream(&self.operation_end, &controller.operation_end);
         controller.read_end.connect(m, &self.read_end);
         controller.write_end.connect(m, &self.write_end);

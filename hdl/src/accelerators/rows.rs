@@ -6,8 +6,7 @@ use crate::lang::{Module, Signal, Stream, bit, bits_for, mux, uint};
 
 /// Beats of rows for a converter: the bytes in use, and where a row ends.
 pub fn rows_to_words(m: &mut Module, name: &str, rows: &Stream<RowBeat>, words: &StreamWidthConverterPorts) {
-    m.connect(words.input.valid, rows.valid);
-    m.connect(rows.ready, words.input.ready);
+    m.connect_handshake(&words.input, rows);
     m.connect(words.input.data.data, rows.data.data);
     let strobe = m.nets(&format!("{name}_strobe"), bit(), rows.data.data.width() / 8);
     m.for_each(&format!("{name}_byte"), strobe.count(), |m, i| {

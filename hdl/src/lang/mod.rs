@@ -37,7 +37,7 @@ pub(crate) use checks::{Read, in_formal, item_nodes, visit_once};
 pub(crate) use error::Loc;
 pub(crate) use names::port_stem;
 
-pub use crate::{bundle, choices, operation, parameters, ports, registers};
+pub use crate::{bundle, choices, connect_all, operation, parameters, ports, registers};
 pub use array::{Array, Place, Regs, ToCoordinate};
 pub use block::{About, Block, Design, ExternalInstance, ExternalModule, ExternalPort, elaborate};
 pub use bundle::{
@@ -48,7 +48,7 @@ pub use catalog::{CatalogBlock, Proof};
 pub use error::{Diagnostic, ElabError, ParamError, ParamErrors, ensure_param, ensure_power_of_two};
 pub use index::Index;
 pub use ir::Direction;
-pub use module::{Module, Reg, or_all, reduce, select};
+pub use module::{Connect, Module, Reg, or_all, reduce, select};
 pub use names::check as check_name;
 pub use parameters::{
     Allowed, Parameter, ParameterField, ParameterValue, Parameters, Rules, flatten, multiple_of, nest, power_of_two,

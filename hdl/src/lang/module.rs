@@ -52,6 +52,14 @@ impl Module {
         connect(target, value, Location::caller());
     }
 
+    /// Connects what some parameters leave out on both sides, such as an `InOption` port: nothing when a side has none.
+    #[track_caller]
+    pub fn connect_option(&mut self, target: Option<Signal>, value: Option<Signal>) {
+        if let (Some(target), Some(value)) = (target, value) {
+            self.connect(target, value);
+        }
+    }
+
     /// A register without reset, for data paths: its value is unknown until first written.
     #[track_caller]
     pub fn reg(&mut self, name: &str, ty: Type) -> Reg {
@@ -266,5 +274,72 @@ pub fn reduce(signals: &[Signal], combine: impl Fn(Signal, Signal) -> Signal + C
             let (left, right) = many.split_at(many.len() / 2);
             Some(combine(reduce(left, combine)?, reduce(right, combine)?))
         }
+    }
+}
+
+/// Connects signals of equal names: `connect_all!(m, u, io, [clear_i, data_i])` is `m.connect(u.clear_i, io.clear_i)`
+/// and `m.connect(u.data_i, io.data_i)`. Both sides are ports, bundles or other structs of signals. Where a field is an
+/// `Option<Signal>` on both sides, it is [`Module::connect_option`].
+///
+/// ```
+/// use hdl::lang::*;
+///
+/// parameters! {
+///     /// Elaboration parameters.
+///     pub struct HalfAdder {}
+/// }
+/// ports! {
+///     /// Ports of [`HalfAdder`].
+///     pub struct HalfAdderPorts(p: &HalfAdder) {
+///         /// One bit.
+///         a_i: In = bit(),
+///         /// The other one.
+///         b_i: In = bit(),
+///         /// Their sum.
+///         sum_o: Out = bit(),
+///         /// Its carry.
+///         carry_o: Out = bit(),
+///     }
+/// }
+/// struct Sum {
+///     sum_o: Signal,
+///     carry_o: Signal,
+/// }
+/// impl Block for HalfAdder {
+///     type Ports = HalfAdderPorts;
+///     const ABOUT: About = About { name: "half_adder", summary: "a sum", contract: "Of two bits.", reference: "" };
+///     fn build(&self, m: &mut Module, io: &HalfAdderPorts) {
+///         let sum = Sum { sum_o: io.a_i ^ io.b_i, carry_o: io.a_i & io.b_i };
+///         connect_all!(m, io, sum, [sum_o, carry_o]);
+///     }
+/// }
+///
+/// let verilog = &elaborate(&HalfAdder {}).unwrap().verilog()[0].text;
+/// assert!(verilog.contains("assign sum_o = a_i ^ b_i;") && verilog.contains("assign carry_o = a_i & b_i;"));
+/// ```
+#[macro_export]
+macro_rules! connect_all {
+    ($module:expr, $to:expr, $from:expr, [$($name:ident),+ $(,)?]) => {
+        $($crate::lang::Connect::connect($to.$name, $from.$name, $module);)+
+    };
+}
+
+/// What [`connect_all!`](crate::connect_all) connects.
+pub trait Connect {
+    /// Drives it from `value`.
+    fn connect(self, value: Self, m: &mut Module);
+}
+
+impl Connect for Signal {
+    #[track_caller]
+    fn connect(self, value: Self, m: &mut Module) {
+        m.connect(self, value);
+    }
+}
+
+impl Connect for Option<Signal> {
+    #[track_caller]
+    fn connect(self, value: Self, m: &mut Module) {
+        m.connect_option(self, value);
     }
 }

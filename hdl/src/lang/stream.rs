@@ -89,8 +89,15 @@ impl Module {
     /// Connects a stream `from` a producer `to` a consumer: valid and data forth, ready back.
     #[track_caller]
     pub fn connect_stream<B: Bundle>(&mut self, to: &Stream<B>, from: &Stream<B>) {
+        self.connect_handshake(to, from);
+        to.data.drive(self, &to.name, &from.data);
+    }
+
+    /// Connects valid `from` a producer `to` a consumer, and ready back: for streams whose beats differ. The fields of
+    /// `to` are connected apart.
+    #[track_caller]
+    pub fn connect_handshake<To, From>(&mut self, to: &Stream<To>, from: &Stream<From>) {
         self.connect(to.valid, from.valid);
         self.connect(from.ready, to.ready);
-        to.data.drive(self, &to.name, &from.data);
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// ```
 /// # use hdl::lang::Timing;
-/// let timing = Timing::new().latency(3).beat(1).phase("drain", 16, "from the last step to the last sum");
+/// let timing = Timing::pipeline(3).phase("drain", 16, "from the last step to the last sum");
 /// assert_eq!(timing.columns()[0], ("latency_cycles".to_string(), 3));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +58,12 @@ impl Timing {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A pipeline: it takes a beat in every cycle, and shows the result `latency` cycles later.
+    #[must_use]
+    pub fn pipeline(latency: impl Cycles) -> Self {
+        Self::new().latency(latency).beat(1)
     }
 
     /// Cycles from the edge that takes an input to the first cycle that shows its result.

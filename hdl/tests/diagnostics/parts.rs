@@ -277,3 +277,28 @@ fn deep_and_shared_expressions() {
     assert_eq!(long, None);
     assert!(text.len() < 2_000_000, "{} bytes", text.len());
 }
+
+struct Named {
+    y_o: Signal,
+    z_o: Option<Signal>,
+}
+
+refuses!(connections_by_name { a_i: In = uint(2), y_o: Out = bit(), z_o: OutOption = bit().when(true) } |m, io| {
+    let from = Named { y_o: io.a_i, z_o: Some(io.a_i) };
+    connect_all!(m, io, from, [y_o, z_o]);
+} r#"
+    error: cannot connect `a_i` (uint(2)) to `y_o` (uint(1)); truncate, saturate or slice it
+      --> connect_all!(m, io, from, [y_o, z_o]);, in module bad
+    error: cannot connect `a_i` (uint(2)) to `z_o` (uint(1)); truncate, saturate or slice it
+      --> connect_all!(m, io, from, [y_o, z_o]);, in module bad
+"#);
+
+// A port that only one side has is missed where it is needed, and only there.
+refuses!(options_of_one_side { a_i: In = bit(), y_o: Out = bit(), z_o: OutOption = bit().when(true) } |m, io| {
+    m.connect_option(None, Some(io.a_i));
+    let from = Named { y_o: io.a_i, z_o: None };
+    connect_all!(m, io, from, [y_o, z_o]);
+} r#"
+    error: output `z_o` has no driver
+      --> refuses!(options_of_one_side { a_i: In = bit(), y_o: Out = bit(), z_o: OutOption = bit().when(true) } |m, io| {, in module bad
+"#);

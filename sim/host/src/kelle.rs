@@ -13,7 +13,8 @@ pub mod registers;
 pub use caps::{Caps, Counts};
 pub use check::check;
 pub use job::{
-    AttentionJob, ClearJob, Intervals, LinearJob, Policy, Quantizers, RecomputeJob, RefreshJob, Rows, SaveJob,
+    Attention, AttentionJob, ClearJob, Intervals, Linear, LinearJob, Policy, Quantizers, RecomputeJob, RefreshJob,
+    Rows, SaveJob,
 };
 pub use panels::Panels;
 pub use registers::operations;

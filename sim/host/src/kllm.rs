@@ -15,7 +15,7 @@ mod tokens;
 pub use caps::{Beats, Caps, overflows};
 pub use check::check;
 pub use codebook::{Codebook, CodebookError};
-pub use job::{AppendJob, MatMulJob, Product, QuantizeJob};
+pub use job::{AppendJob, MatMulJob, Product, Quantize, QuantizeJob};
 pub use panels::Panels;
 pub use registers::operations;
 pub use tokens::{Bits, Token, TokenError, Tokens};

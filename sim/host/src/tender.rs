@@ -15,7 +15,7 @@ mod table;
 pub use caps::{Caps, Overflows};
 pub use check::check;
 pub use constants::Constants;
-pub use job::{MatMulJob, PackJob, Product};
+pub use job::{MatMulJob, Pack, PackJob, Product};
 pub use panels::{Panels, Sign};
 pub use registers::operations;
 pub use table::{Table, TableError};

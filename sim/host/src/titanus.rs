@@ -15,5 +15,8 @@ pub mod registers;
 pub use caps::{Caps, Counts, Damage, Overflow};
 pub use check::check;
 pub use held::Held;
-pub use job::{AppendJob, Constant, LinkJob, LoadJob, Matrix, ProductJob, RestoreJob, constants};
+pub use job::{
+    AppendJob, Areas, Constant, LinkJob, LoadJob, Matrix, Opening, Product, ProductJob, RestoreJob, TokenRows,
+    constants,
+};
 pub use registers::operations;

@@ -8,7 +8,7 @@ use golden::systems::kllm_top::{KllmTop, Report, Shape};
 use golden::systems::memory::SparseMemory;
 use golden::systems::vector_top;
 use half::f16;
-use host::kllm::{Bits, Caps, Codebook, MatMulJob, Panels, Product, QuantizeJob, Token, Tokens};
+use host::kllm::{Bits, Caps, Codebook, MatMulJob, Panels, Product, Quantize, QuantizeJob, Token, Tokens};
 use host::vector::{self, Operand, Units};
 use host::{Allocator, Chain, Format, Rows, Window};
 use models::kllm::quantization::{
@@ -115,8 +115,17 @@ fn run(shape: Shape, quantized: &Quantized) -> Done {
     let codebook_at = store(codebook.bytes());
     let tokens_at = at(store(vec![0xee; tokens.bytes()]), tokens.stride());
     let out_at = at(store(vec![0xee; out.bytes()]), out.stride());
-    let size = (rows as u32, inner as u32);
-    let quantize = QuantizeJob::new(size, codebook.bits(), (k as u16, k as u16), x_at, codebook_at, tokens_at).exact();
+    let quantize = Quantize {
+        rows: rows as u32,
+        columns: inner as u32,
+        bits: codebook.bits(),
+        largest: k as u16,
+        smallest: k as u16,
+        x: x_at,
+        codebook: codebook_at,
+        out: tokens_at,
+    };
+    let quantize = QuantizeJob::new(quantize).exact();
     let product = Product {
         tokens: rows as u32,
         channels: channels as u32,

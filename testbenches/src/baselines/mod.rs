@@ -1,6 +1,5 @@
 //! Testbenches of the units that the papers compare themselves with.
 
-pub mod ant_decoder;
 pub mod bit_serial_pe;
 pub mod exponent_pe;
 pub mod olive_decoder;

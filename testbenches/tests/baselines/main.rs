@@ -1,6 +1,5 @@
 //! The blocks of the baselines, a file each.
 
-mod ant_decoder;
 mod bit_serial_pe;
 mod exponent_pe;
 mod olive_decoder;

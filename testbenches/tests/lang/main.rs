@@ -3,7 +3,6 @@
 #[path = "../../../hdl/tests/demo/mod.rs"]
 mod demo;
 
-mod adding_a_block;
 mod constructs;
 mod fuzz;
 mod lint;

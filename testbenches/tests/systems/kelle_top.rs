@@ -3,7 +3,7 @@
 use half::f16;
 use hdl::accelerators::kelle::KelleTop;
 use hdl::lang::CatalogBlock;
-use host::kelle::{AttentionJob, Caps, Policy, Quantizers, Rows, SaveJob};
+use host::kelle::{Attention, AttentionJob, Caps, Policy, Quantizers, Rows, SaveJob};
 use host::vector::Operand;
 use host::{Bus, Chain, Descriptor, Device, DeviceError, Settings, Window};
 use rand::RngExt;
@@ -72,10 +72,18 @@ fn heads_outlive_an_error_of_time() {
             device.bus().write_memory(operand(page).address, &floats.collect::<Vec<_>>()).unwrap();
         }
         let rows = Rows { queries: operand(1), keys: operand(2), values: operand(3), out: operand(4) };
-        let quantizers = (Quantizers { queries: 100.0, keys: 100.0, values: 100.0 }, 0.2);
         let enter = |head| {
-            let size = (caps.group, caps.width);
-            AttentionJob::new((head, TOKENS), size, Policy::keep(8, 0), quantizers, rows).build(&caps, &WINDOW).unwrap()
+            let entering = Attention {
+                head,
+                tokens: TOKENS,
+                group: caps.group,
+                elements: caps.width,
+                policy: Policy::keep(8, 0),
+                quantizers: Quantizers { queries: 100.0, keys: 100.0, values: 100.0 },
+                scale: 0.2,
+                rows,
+            };
+            AttentionJob::new(entering).build(&caps, &WINDOW).unwrap()
         };
         let save = |head, page| {
             let job = SaveJob { head, first: 0, tokens: TOKENS, elements: caps.width, out: operand(page) };

@@ -114,8 +114,7 @@ impl Block for ReduceEngine {
         m.connect(words.clear_i, shell.abort_i);
         m.connect_stream(&reducer.input, &shell.read.at(0));
         let record = &reducer.output;
-        m.connect(words.input.valid, record.valid);
-        m.connect(record.ready, words.input.ready);
+        m.connect_handshake(&words.input, record);
         let parts = [record.maximum, record.minimum, record.index, record.sum.as_uint()];
         m.connect(words.input.data.data, cat(&parts));
         m.connect(words.input.strobe, one.repeat(RECORD));

@@ -150,7 +150,7 @@ impl Block for RowReducer {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.latency()).beat(1u32)
+        Timing::pipeline(self.latency())
     }
 }
 

@@ -68,7 +68,7 @@ impl Block for {{ type }} {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1).beat(1)
+        Timing::pipeline(1)
     }
 }
 

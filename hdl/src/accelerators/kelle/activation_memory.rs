@@ -110,6 +110,6 @@ impl Block for ActivationMemory {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1u32).beat(1u32)
+        Timing::pipeline(1)
     }
 }

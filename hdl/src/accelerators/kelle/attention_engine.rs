@@ -15,7 +15,7 @@ use super::head_wiper::HeadWiper;
 use super::importance_unit::ImportanceUnit;
 use super::integer_lanes::IntegerLane;
 use super::recompute_slots::RecomputeSlots;
-use super::retention_ports::RetentionPorts;
+use super::retention_ports::{CacheWork, RetentionPorts};
 use super::sum_lanes::SumLane;
 use super::token_list::TokenList;
 use super::token_loader::TokenLoader;
@@ -277,10 +277,11 @@ impl Block for AttentionEngine {
         m.connect(reader.panels_i, panels);
         m.connect(reader.rest_i, rest);
         m.connect(reader.row_i, list.row_o);
-        self.product(m, io, &asked, &sequencer, (panels, rest, clear), (&loader, &reader, &sums));
+        let panels = parts::Panels { panels, rest, clear };
+        self.product(m, io, &asked, &sequencer, panels, (&loader, &reader, &sums));
 
-        self.scores(m, io, (&asked, &sequencer), (panels, clear), &sums);
-        self.importance(m, io, (&asked, &sequencer), (panels, clear), (&importance, &list));
+        self.scores(m, io, (&asked, &sequencer), panels, &sums);
+        self.importance(m, io, (&asked, &sequencer), panels, (&importance, &list));
         // While tokens move up the sequencer counts one less already.
         let last = m.reg("youngest_q", spec.position());
         last.next_when(sequencer.remove_o, youngest);
@@ -331,7 +332,7 @@ impl Block for AttentionEngine {
                 m.connect(saver.first_i, save.first.extend(saver.first_i.width()));
                 m.connect(saver.tokens_i, save.tokens.extend(saver.tokens_i.width()));
                 m.connect(saver.slices_i, asked.slices);
-                self.numbers(m, &sequencer, saver, (head, wiped, list.row_o));
+                self.numbers(m, &sequencer, saver, head, wiped, list.row_o);
                 done = done & saver.done_o;
                 m.connect(saver.row_i, list.row_o);
                 m.connect(saver.score_i, cache.score_o);
@@ -358,11 +359,12 @@ impl Block for AttentionEngine {
         let row_width = spec.row().width;
         let first = fit(wiper.head_o * spec.entries(), row_width);
         let wiped_row = m.wire("wiped_row", first.wrapping_add(fit(wiper.entry_o, row_width)));
-        let evicts = [wiper.busy_o | list.freed_o, mux(wiper.busy_o, wiped_row, list.freed_row_o)];
-        m.connect(cache.evict_valid_i, evicts[0]);
-        m.connect(cache.evict_row_i, evicts[1]);
+        let evict = wiper.busy_o | list.freed_o;
+        let evict_row = mux(wiper.busy_o, wiped_row, list.freed_row_o);
+        m.connect(cache.evict_valid_i, evict);
+        m.connect(cache.evict_row_i, evict_row);
         if let Some(slots) = &slots {
-            let of_evicted = mux(evicts[0], evicts[1], list.row_o);
+            let of_evicted = mux(evict, evict_row, list.row_o);
             for (to, from) in [
                 (slots.row_i, of_evicted),
                 (slots.freed_i, list.freed_o & !wiper.busy_o),
@@ -373,11 +375,8 @@ impl Block for AttentionEngine {
             }
         }
         let kept = keeper.as_ref().map(|keeper| keeper.keep);
-        for (to, from) in [(cache.keep_i, put), (cache.drop_valid_i, kept)] {
-            if let (Some(to), Some(from)) = (to, from) {
-                m.connect(to, from);
-            }
-        }
+        m.connect_option(cache.keep_i, put);
+        m.connect_option(cache.drop_valid_i, kept);
         m.connect(cache.update_valid_i, importance.update_o);
         m.connect(cache.update_amount_i, importance.amount_o);
         m.connect(cache.score_row_i, score_row);
@@ -385,13 +384,27 @@ impl Block for AttentionEngine {
         // A head that is emptied has no mark any more.
         let step = m.wire("step", sequencer.end_o | wiped);
         m.connect(cache.step_i, step);
-        if let Some(step_head) = cache.step_head_i {
-            m.connect(step_head, head);
-        }
+        m.connect_option(cache.step_head_i, Some(head));
         let threshold = self.intervals(m, io, (&asked, &controller), &cache);
-        let made = [accesses & cache.access.ready, writes, value, high, low, row];
-        let scored = [importance.update_o, score_row, importance.amount_o, step, head, threshold];
+        let work = CacheWork {
+            access: accesses & cache.access.ready,
+            write: writes,
+            value,
+            high,
+            low,
+            row,
+            evict,
+            evict_row,
+            update: importance.update_o,
+            score_row,
+            amount: importance.amount_o,
+            step,
+            step_head: head,
+            threshold,
+            keep: put,
+            drop: kept,
+        };
         self.end(m, (&asked, &controller), (done, wiper.busy_o), slots.as_ref().zip(keeper.as_ref()));
-        io.retention.of_cache(m, &cache, (made, evicts, scored), [put, kept]);
+        io.retention.of_cache(m, &cache, &work);
     }
 }

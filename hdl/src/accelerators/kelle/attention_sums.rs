@@ -10,8 +10,8 @@ use crate::accelerators::sizes::fit;
 use crate::blocks::common::stream::Word;
 use crate::blocks::kelle::ArrayResult;
 use crate::lang::{
-    About, Block, In, InStream, Module, Out, OutArray, OutStream, bit, bits_for, index_width, mux, parameters, ports,
-    select, uint,
+    About, Block, In, InStream, Module, Out, OutArray, OutStream, bit, bits_for, connect_all, index_width, mux,
+    parameters, ports, select, uint,
 };
 
 /// 2^15, fp32: probabilities are integers of 16 bits, 1 is 2^15.
@@ -139,8 +139,7 @@ impl Block for AttentionSums {
 
         let sums = m.instance("u_lanes", self.lanes());
         m.connect(sums.clear_i, io.clear_i);
-        m.connect(sums.input.valid, io.result.valid);
-        m.connect(io.result.ready, sums.input.ready);
+        m.connect_handshake(&sums.input, &io.result);
         m.connect_each("sum", sums.input.sum, io.result.sum);
         let scale = m.wire("scale", mux(io.valued_i, io.result_scale_i, io.score_scale_i));
         m.for_each("scales", lanes, |m, k| {
@@ -187,8 +186,7 @@ impl Block for AttentionSums {
         let feeds = m.wire("feeds", softmax.input.fire());
         let next = mux(ends, uint(wide).lit(0), past);
         beat.next(select(&[(io.keys_i | io.clear_i, uint(wide).lit(0)), (feeds, next)], beat.q));
-        m.connect(softmax.input.valid, scores.output.valid);
-        m.connect(scores.output.ready, softmax.input.ready);
+        m.connect_handshake(&softmax.input, &scores.output);
         let values = m.split("score", scores.output.data.data, uint(16).array(lanes));
         m.connect_each("score_values", softmax.input.values, values);
         let used_ty = softmax.input.used.ty();
@@ -201,11 +199,9 @@ impl Block for AttentionSums {
         let memory = m.instance("u_memory", self.probabilities());
         m.connect(integers.clear_i, io.clear_i);
         m.connect(integers.quantizer_i, ONE);
-        m.connect(integers.input.valid, softmax.output.valid);
-        m.connect(softmax.output.ready, integers.input.ready);
+        m.connect_handshake(&integers.input, &softmax.output);
         m.connect_each("share", integers.input.values, softmax.output.values);
-        m.connect(integers.input.used, softmax.output.used);
-        m.connect(integers.input.last, softmax.output.last);
+        connect_all!(m, integers.input, softmax.output, [used, last]);
         for unused in [softmax.output.error, softmax.output.undefined, softmax.output.empty] {
             m.unused(unused);
         }

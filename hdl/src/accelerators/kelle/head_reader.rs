@@ -144,6 +144,6 @@ impl Block for HeadReader {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(3u32).beat(1u32)
+        Timing::pipeline(3)
     }
 }

@@ -90,7 +90,7 @@ impl Block for IntegerLane {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.latency()).beat(1u32)
+        Timing::pipeline(self.latency())
     }
 }
 
@@ -151,8 +151,7 @@ impl Block for IntegerLanes {
         });
         end.catch(m, "end", begins, cat(&[flags.packed(), beside, integers.packed()]), io.clear_i);
         let word = m.wire("word", end.fifo.output.data.data);
-        m.connect(io.output.valid, end.fifo.output.valid);
-        m.connect(end.fifo.output.ready, io.output.ready);
+        m.connect_handshake(&io.output, &end.fifo.output);
         let leaves = m.wire("leaves", io.output.fire());
         m.connect(end.leaves, leaves);
         let parts = Numbers {
@@ -170,6 +169,6 @@ impl Block for IntegerLanes {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.lane.latency() + 1).beat(1u32)
+        Timing::pipeline(self.lane.latency() + 1)
     }
 }

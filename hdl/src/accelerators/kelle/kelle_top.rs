@@ -208,9 +208,26 @@ impl CatalogBlock for KelleTop {
     const IS_ACCELERATOR: bool = true;
 
     fn configurations() -> Vec<Self> {
-        let set = |axi: (u32, u32), burst_beats, [rows, columns, tokens, inner]: [u32; 4], sizes: [u32; 5]| {
+        /// Sizes of a bus, of the array, and of heads.
+        struct Sizes {
+            data_width: u32,
+            address_width: u32,
+            burst_beats: u32,
+            rows: u32,
+            columns: u32,
+            tokens: u32,
+            inner: u32,
+            heads: u32,
+            slots: u32,
+            width: u32,
+            group: u32,
+            banks: u32,
+        }
+        let set = |sizes: Sizes| {
+            let Sizes { data_width, address_width, burst_beats, rows, columns, tokens, inner, .. } = sizes;
+            let Sizes { heads, slots, width, group, banks, .. } = sizes;
             let spec = KelleSpec {
-                axi: AxiSpec { address_width: axi.1, data_width: axi.0, id_width: 1 },
+                axi: AxiSpec { address_width, data_width, id_width: 1 },
                 rows,
                 columns,
                 tokens,
@@ -218,7 +235,6 @@ impl CatalogBlock for KelleTop {
                 weights: 64,
                 ..KelleSpec::default()
             };
-            let [heads, slots, width, group, banks] = sizes;
             let attention = AttentionSpec {
                 spec: spec.clone(),
                 heads,
@@ -240,10 +256,48 @@ impl CatalogBlock for KelleTop {
             |block: Self| Self { attention: AttentionSpec { save: false, ..block.attention }, ..block };
         let recomputing =
             |block: Self, recompute| Self { attention: AttentionSpec { recompute, ..block.attention }, ..block };
-        vec![
-            recomputing(set((32, 32), 4, [2, 2, 3, 20], [1, 2, 2, 1, 1]), 1),
-            without_saving(set((64, 48), 8, [4, 8, 6, 64], [3, 9, 16, 3, 2])),
-            recomputing(Self { ports: 3, ..set((128, 40), 8, [16, 8, 5, 96], [2, 20, 24, 2, 3]) }, 5),
-        ]
+        let small = set(Sizes {
+            data_width: 32,
+            address_width: 32,
+            burst_beats: 4,
+            rows: 2,
+            columns: 2,
+            tokens: 3,
+            inner: 20,
+            heads: 1,
+            slots: 2,
+            width: 2,
+            group: 1,
+            banks: 1,
+        });
+        let middle = set(Sizes {
+            data_width: 64,
+            address_width: 48,
+            burst_beats: 8,
+            rows: 4,
+            columns: 8,
+            tokens: 6,
+            inner: 64,
+            heads: 3,
+            slots: 9,
+            width: 16,
+            group: 3,
+            banks: 2,
+        });
+        let large = set(Sizes {
+            data_width: 128,
+            address_width: 40,
+            burst_beats: 8,
+            rows: 16,
+            columns: 8,
+            tokens: 5,
+            inner: 96,
+            heads: 2,
+            slots: 20,
+            width: 24,
+            group: 2,
+            banks: 3,
+        });
+        vec![recomputing(small, 1), without_saving(middle), recomputing(Self { ports: 3, ..large }, 5)]
     }
 }

@@ -154,8 +154,7 @@ impl Block for LinearEngine {
         m.connect(memory.clear_i, clear);
         m.connect(integers.quantizer_i, operation.quantizer);
         let x = shell.read.at(0);
-        m.connect(integers.input.valid, x.valid);
-        m.connect(x.ready, integers.input.ready);
+        m.connect_handshake(&integers.input, &x);
         let values = m.split("x", x.data.data, uint(16).array(lanes));
         m.connect_each("x_values", integers.input.values, values);
         m.connect(integers.input.used, x.bytes.slice(1..1 + integers.input.used.width()));
@@ -173,8 +172,7 @@ impl Block for LinearEngine {
         let fifo = StreamFifo { width, depth: spec.weights, storage: FifoStorage::Memory, slack: 0 };
         let weights = m.instance("u_weights", fifo);
         m.connect(weights.clear_i, clear);
-        m.connect(weights.input.valid, words.output.valid);
-        m.connect(words.output.ready, weights.input.ready);
+        m.connect_handshake(&weights.input, &words.output);
         m.connect(weights.input.data.data, words.output.data.data);
         for unused in [words.output.strobe, words.output.last, weights.level_o, weights.almost_full_o] {
             m.unused(unused);

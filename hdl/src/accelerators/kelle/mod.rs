@@ -55,7 +55,7 @@ pub use product_walk::{ProductSize, ProductWalk, ProductWalkPorts};
 pub use recompute_slots::{RecomputeSlots, RecomputeSlotsPorts};
 pub use retention_ports::RetentionPorts;
 pub use shared_array::{SharedArray, SharedArrayPorts};
-pub use sum_lanes::{Halves, SumLane, SumLanePorts, SumLanes, SumLanesPorts, Sums};
+pub use sum_lanes::{Halves, SumLane, SumLanePorts, SumLanes, SumLanesPorts, SumTimes, Sums};
 pub use token_list::{TokenList, TokenListPorts};
 pub use token_loader::{TokenLoader, TokenLoaderPorts};
 pub use token_saver::{TokenSaver, TokenSaverPorts};

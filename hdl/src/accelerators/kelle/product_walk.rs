@@ -191,6 +191,6 @@ impl Block for ProductWalk {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().beat(1u32)
+        Timing::new().beat(1)
     }
 }

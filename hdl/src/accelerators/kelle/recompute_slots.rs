@@ -117,7 +117,7 @@ impl Block for RecomputeSlots {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1u32).beat(1u32)
+        Timing::pipeline(1)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::attention_spec::AttentionSpec;
 use crate::blocks::kelle::KvCachePorts;
 use crate::blocks::kelle::edram_bank::TIME_WIDTH;
-use crate::lang::{InOption, Module, OutOption, Signal, bit, index_width, ports, sint, uint};
+use crate::lang::{InOption, Module, OutOption, Signal, bit, connect_all, index_width, ports, sint, uint};
 
 ports! {
     /// For simulation: without `retention_model` there are none.
@@ -64,88 +64,90 @@ ports! {
     }
 }
 
-/// An access that is made: whether, a write, of the value, of high bytes, of low ones, its row.
-type Made = [Signal; 6];
-/// A token goes, and its row.
-type Evicts = [Signal; 2];
-/// Something is added to a score, the row of it a cycle before, the amount; a step ends, of a head; lowest high score.
-type Scored = [Signal; 6];
+/// What the cache does in a cycle. Without an access its fields have no meaning, and likewise for the other events.
+pub(super) struct CacheWork {
+    /// The cache is accessed.
+    pub(super) access: Signal,
+    /// The access writes a new token; otherwise it reads.
+    pub(super) write: Signal,
+    /// It is of the value, not of the key.
+    pub(super) value: Signal,
+    /// It reads high bytes.
+    pub(super) high: Signal,
+    /// It reads low bytes.
+    pub(super) low: Signal,
+    /// Row of the access.
+    pub(super) row: Signal,
+    /// A token goes.
+    pub(super) evict: Signal,
+    /// Its row.
+    pub(super) evict_row: Signal,
+    /// Something is added to the score whose row was `score_row` a cycle before.
+    pub(super) update: Signal,
+    /// Row of the score that is looked at.
+    pub(super) score_row: Signal,
+    /// What is added.
+    pub(super) amount: Signal,
+    /// The step of a head ends.
+    pub(super) step: Signal,
+    /// The head.
+    pub(super) step_head: Signal,
+    /// Lowest high score.
+    pub(super) threshold: Signal,
+    /// The token that is written keeps its score.
+    pub(super) keep: Option<Signal>,
+    /// Key and value of the row whose score was looked at go, the score stays.
+    pub(super) drop: Option<Signal>,
+}
 
 impl RetentionPorts {
-    fn inputs(&self) -> [Option<Signal>; 6] {
-        [self.cell_write_i, self.cell_group_i, self.cell_bank_i, self.cell_row_i, self.cell_bit_i, self.cell_time_i]
-    }
-
-    fn outputs(&self) -> [Option<Signal>; 20] {
-        [
-            self.cache_access_o,
-            self.cache_write_o,
-            self.cache_value_o,
-            self.cache_high_o,
-            self.cache_low_o,
-            self.cache_row_o,
-            self.cache_evict_o,
-            self.cache_evict_row_o,
-            self.cache_refresh_read_o,
-            self.cache_refresh_write_o,
-            self.cache_refresh_row_o,
-            self.cache_update_o,
-            self.cache_update_row_o,
-            self.cache_amount_o,
-            self.cache_step_o,
-            self.cache_step_head_o,
-            self.cache_threshold_o,
-            self.cache_keep_o,
-            self.cache_drop_o,
-            self.cache_drop_row_o,
-        ]
-    }
-
     /// Connects the ports to the ports of a part inside.
     pub(super) fn connect(&self, m: &mut Module, inside: &Self) {
-        connect(m, &inside.inputs(), &self.inputs());
-        connect(m, &self.outputs(), &inside.outputs());
+        connect_all!(m, inside, self, [cell_write_i, cell_group_i, cell_bank_i, cell_row_i, cell_bit_i, cell_time_i]);
+        connect_all!(m, self, inside, [cache_access_o, cache_write_o, cache_value_o]);
+        connect_all!(m, self, inside, [cache_high_o, cache_low_o, cache_row_o]);
+        connect_all!(m, self, inside, [cache_evict_o, cache_evict_row_o]);
+        connect_all!(m, self, inside, [cache_refresh_read_o, cache_refresh_write_o, cache_refresh_row_o]);
+        connect_all!(m, self, inside, [cache_update_o, cache_update_row_o, cache_amount_o]);
+        connect_all!(m, self, inside, [cache_step_o, cache_step_head_o, cache_threshold_o]);
+        connect_all!(m, self, inside, [cache_keep_o, cache_drop_o, cache_drop_row_o]);
     }
 
     /// Connects the ports to the cache itself.
-    pub(super) fn of_cache(
-        &self,
-        m: &mut Module,
-        cache: &KvCachePorts,
-        (made, evicts, scored): (Made, Evicts, Scored),
-        [keep, drop]: [Option<Signal>; 2],
-    ) {
-        let cells = [
-            cache.cell_write_i,
-            cache.cell_group_i,
-            cache.cell_bank_i,
-            cache.cell_row_i,
-            cache.cell_bit_i,
-            cache.cell_time_i,
-        ];
-        connect(m, &cells, &self.inputs());
+    pub(super) fn of_cache(&self, m: &mut Module, cache: &KvCachePorts, work: &CacheWork) {
+        let io = self;
+        connect_all!(m, cache, io, [cell_write_i, cell_group_i, cell_bank_i, cell_row_i, cell_bit_i, cell_time_i]);
         let rows = cache.refresh_row_o.packed();
         let (reads, writes) = (cache.refresh_read_o.packed(), cache.refresh_write_o.packed());
-        if self.cache_access_o.is_none() {
+        if io.cache_access_o.is_none() {
             [reads, rows].into_iter().for_each(|signal| m.unused(signal));
             return;
         }
-        let [adds, asked_row, amount, step, head, threshold] = scored;
-        let row = m.reg("updated_row_q", asked_row.ty());
-        row.next(asked_row);
-        let refreshes = [reads, writes, rows];
-        let scores = [adds, row.q, amount, step, head, threshold];
-        let from = made.into_iter().chain(evicts).chain(refreshes).chain(scores).map(Some);
-        let dropped = [keep, drop, Some(row.q)];
-        connect(m, &self.outputs(), &from.chain(dropped).collect::<Vec<_>>());
-    }
-}
-
-/// Connects the ports that exist.
-fn connect(m: &mut Module, to: &[Option<Signal>], from: &[Option<Signal>]) {
-    for (&to, &from) in to.iter().zip(from) {
-        if let (Some(to), Some(from)) = (to, from) {
-            m.connect(to, from);
+        let row = m.reg("updated_row_q", work.score_row.ty());
+        row.next(work.score_row);
+        for (to, from) in [
+            (io.cache_access_o, work.access),
+            (io.cache_write_o, work.write),
+            (io.cache_value_o, work.value),
+            (io.cache_high_o, work.high),
+            (io.cache_low_o, work.low),
+            (io.cache_row_o, work.row),
+            (io.cache_evict_o, work.evict),
+            (io.cache_evict_row_o, work.evict_row),
+            (io.cache_refresh_read_o, reads),
+            (io.cache_refresh_write_o, writes),
+            (io.cache_refresh_row_o, rows),
+            (io.cache_update_o, work.update),
+            (io.cache_update_row_o, row.q),
+            (io.cache_amount_o, work.amount),
+            (io.cache_step_o, work.step),
+            (io.cache_step_head_o, work.step_head),
+            (io.cache_threshold_o, work.threshold),
+        ] {
+            m.connect_option(to, Some(from));
         }
+        m.connect_option(io.cache_keep_o, work.keep);
+        m.connect_option(io.cache_drop_o, work.drop);
+        m.connect_option(io.cache_drop_row_o, Some(row.q));
     }
 }

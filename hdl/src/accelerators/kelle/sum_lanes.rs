@@ -48,12 +48,23 @@ impl SumLane {
         FloatConvert { stages: self.half_stages, ..FloatConvert::default() }
     }
 
-    /// Cycles from a sum to its scale, its bias and its result.
+    /// Cycles from a sum to what is read and made of it.
     #[must_use]
-    pub fn times(&self) -> [u32; 3] {
+    pub fn times(&self) -> SumTimes {
         let bias = self.from_int_stages + self.mul_stages;
-        [self.from_int_stages, bias, bias + self.add_stages + self.half_stages]
+        SumTimes { scale: self.from_int_stages, bias, result: bias + self.add_stages + self.half_stages }
     }
+}
+
+/// Cycles from a sum to each of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SumTimes {
+    /// To its scale.
+    pub scale: u32,
+    /// To its bias.
+    pub bias: u32,
+    /// To its result.
+    pub result: u32,
 }
 
 ports! {
@@ -107,7 +118,7 @@ impl Block for SumLane {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.times()[2]).beat(1u32)
+        Timing::pipeline(self.times().result)
     }
 }
 
@@ -168,7 +179,7 @@ impl Block for SumLanes {
 
     fn build(&self, m: &mut Module, io: &SumLanesPorts) {
         let lanes = self.lanes;
-        let [to_scale, to_bias, latency] = self.lane.times();
+        let SumTimes { scale: to_scale, bias: to_bias, result: latency } = self.lane.times();
         let used_ty = io.input.used.ty();
         let width = 17 * lanes;
         let end = Section::new(m, "end", (latency, width), io.clear_i);
@@ -193,8 +204,7 @@ impl Block for SumLanes {
         });
         end.catch(m, "end", begins, cat(&[flags.packed(), halves.packed()]), io.clear_i);
         let word = m.wire("word", end.fifo.output.data.data);
-        m.connect(io.output.valid, end.fifo.output.valid);
-        m.connect(end.fifo.output.ready, io.output.ready);
+        m.connect_handshake(&io.output, &end.fifo.output);
         let leaves = m.wire("leaves", io.output.fire());
         m.connect(end.leaves, leaves);
         let values = m.split("values", word.slice(0..16 * lanes), uint(16).array(lanes));
@@ -208,6 +218,6 @@ impl Block for SumLanes {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.lane.times()[2] + 1).beat(1u32)
+        Timing::pipeline(self.lane.times().result + 1)
     }
 }

@@ -115,7 +115,7 @@ impl Block for TokenList {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1u32).beat(1u32)
+        Timing::pipeline(1)
     }
 }
 

@@ -6,8 +6,8 @@ use super::integer_lanes::{IntegerLane, IntegerLanes};
 use crate::accelerators::sizes::fit;
 use crate::blocks::common::bus::RowBeat;
 use crate::lang::{
-    About, Block, In, InOption, InStreams, Module, Out, OutArray, bit, bits_for, index_width, mux, parameters, ports,
-    select, uint,
+    About, Block, In, InOption, InStreams, Module, Out, OutArray, bit, bits_for, connect_all, index_width, mux,
+    parameters, ports, select, uint,
 };
 
 parameters! {
@@ -141,8 +141,7 @@ impl Block for TokenLoader {
         m.connect(queries.input.valid, integers.output.valid & asks);
         let values = integers.output.values;
         m.connect_each("query_values", queries.input.values, values);
-        m.connect(queries.input.used, integers.output.used);
-        m.connect(queries.input.last, integers.output.last);
+        connect_all!(m, queries.input, integers.output, [used, last]);
         m.connect(integers.output.ready, mux(asks, queries.input.ready, 1));
         m.unused(queries.rows_o);
         m.connect(queries.read_i, io.read_i);

@@ -108,11 +108,7 @@ impl Block for CodebookLoader {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1).beat(1).phase(
-            "activations",
-            ENTRIES,
-            "entries of activations, after the last one of the weights",
-        )
+        Timing::pipeline(1).phase("activations", ENTRIES, "entries of activations, after the last one of the weights")
     }
 }
 

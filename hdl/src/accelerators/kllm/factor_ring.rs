@@ -111,7 +111,7 @@ impl Block for FactorRing {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(3).beat(1)
+        Timing::pipeline(3)
     }
 }
 

@@ -90,8 +90,7 @@ impl Block for KllmResults {
         m.comment("Rows.");
         let rows = m.instance("u_rows", self.rows());
         m.connect(rows.clear_i, clear);
-        m.connect(rows.input.valid, results.valid);
-        m.connect(results.ready, rows.input.ready);
+        m.connect_handshake(&rows.input, &results);
         let outputs = self.spec.outputs;
         let word = m.wire("result", results.data.data);
         let values = m.split("value", word.slice(0..self.bits()), uint(16).array(outputs));
@@ -106,8 +105,7 @@ impl Block for KllmResults {
         m.connect(rows.input.last, row_last);
         let count = popcount::ones(m, "specials", &special.elements());
         m.connect(io.overflows_o, count & results.fire().repeat(count.width()));
-        m.connect(io.write.valid, rows.output.valid);
-        m.connect(rows.output.ready, io.write.ready);
+        m.connect_handshake(&io.write, &rows.output);
         m.connect(io.write.data.data, rows.output.data.data);
         m.unused(rows.output.strobe);
         m.unused(rows.output.last);
@@ -116,7 +114,7 @@ impl Block for KllmResults {
     fn timing(&self) -> Timing {
         let scaling = self.spec.scaling().cycles(0);
         // To a register and a FIFO after each; a word of a row is there a cycle later.
-        Timing::new().latency(scaling + u64::from(self.spec.adding()) + 2).beat(1)
+        Timing::pipeline(scaling + u64::from(self.spec.adding()) + 2)
     }
 }
 
@@ -166,8 +164,7 @@ impl KllmResults {
         m.comment(
             "Integers have no outliers: their second factor, which a host need not write, is 0 whatever memory holds.",
         );
-        m.connect(scaling.factors.valid, ring.factors.valid);
-        m.connect(ring.factors.ready, scaling.factors.ready);
+        m.connect_handshake(&scaling.factors, &ring.factors);
         let named = m.wire("names_outliers", !io.size.integers);
         m.for_each("factors", outputs, |m, i| {
             m.connect(scaling.factors.dense.at(i), ring.factors.dense.at(i));

@@ -137,9 +137,7 @@ impl Block for LaneBank {
         if let (Some(to), Some(from)) = (io.sums.outliers, chosen.outliers) {
             m.connect_each("outlier_sum", to, from);
         }
-        if let (Some(to), Some(from)) = (io.sums.special, chosen.special) {
-            m.connect(to, from);
-        }
+        m.connect_option(io.sums.special, chosen.special);
         m.connect(io.sums.error, chosen.error);
         m.connect(io.sums.last, last);
     }
@@ -147,7 +145,7 @@ impl Block for LaneBank {
     fn timing(&self) -> Timing {
         let lane = self.spec.lane();
         let drain = self.spec.lanes * lane.drain();
-        Timing::new().latency(lane.latency()).beat(1).phase("drain", drain, "beats of the sums of all lanes")
+        Timing::pipeline(lane.latency()).phase("drain", drain, "beats of the sums of all lanes")
     }
 }
 

@@ -93,7 +93,7 @@ impl Block for OutlierMask {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1).beat(1)
+        Timing::pipeline(1)
     }
 }
 

@@ -117,8 +117,7 @@ impl Block for TokenAppender {
         m.connect(new.input.data.data, merger.line_o);
         m.connect(new.input.data.strobe, bit().lit(1).repeat(LINE / 8));
         m.connect(new.input.data.last, 0);
-        m.connect(io.write.valid, new.output.valid);
-        m.connect(new.output.ready, io.write.ready);
+        m.connect_handshake(&io.write, &new.output);
         m.connect(io.write.data.data, new.output.data.data);
         m.unused(new.output.data.strobe);
         m.unused(new.output.data.last);
@@ -141,8 +140,7 @@ impl TokenAppender {
     /// Rows of whole lines; `last` marks the last line of a command.
     fn lines(m: &mut Module, clear: Signal, rows: &Stream<RowBeat>, words: &StreamWidthConverterPorts) {
         m.connect(words.clear_i, clear);
-        m.connect(words.input.valid, rows.valid);
-        m.connect(rows.ready, words.input.ready);
+        m.connect_handshake(&words.input, rows);
         m.connect(words.input.data.data, rows.data.data);
         let bytes = rows.data.data.width() / 8;
         m.connect(words.input.data.strobe, bit().lit(1).repeat(bytes));

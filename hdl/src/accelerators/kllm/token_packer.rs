@@ -163,8 +163,7 @@ impl TokenPacker {
         m.comment("Indices.");
         let words = m.instance("u_indices", self.indices());
         m.connect(words.clear_i, io.clear_i);
-        m.connect(words.input.valid, io.indices.valid);
-        m.connect(io.indices.ready, words.input.ready);
+        m.connect_handshake(&words.input, &io.indices);
         m.connect(words.input.data.data, io.indices.indices);
         m.connect(words.input.data.strobe, 1);
         m.connect(words.input.data.last, io.indices.last);

@@ -158,8 +158,7 @@ impl Block for TokenQuantizer {
 
         m.comment("And it leaves.");
         let head = TokenHead::unpack(m, "packed_head", &(), heads.output.data.data);
-        m.connect(packer.heads.valid, heads.output.valid);
-        m.connect(heads.output.ready, packer.heads.ready);
+        m.connect_handshake(&packer.heads, &heads.output);
         packer.heads.data.drive(m, "packed_head", &head);
         for (to, from) in [
             (packer.index_beats_i, size.index_beats),

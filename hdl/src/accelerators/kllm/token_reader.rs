@@ -205,7 +205,7 @@ impl Block for TokenReader {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(3).beat(1).phase(
+        Timing::pipeline(3).phase(
             "token",
             3,
             "from the last beat of a token to the first one of the next; 2 without outliers",

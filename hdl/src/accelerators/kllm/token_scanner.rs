@@ -164,7 +164,7 @@ impl Block for TokenScanner {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.spec.clustering().bits + 1).beat(1)
+        Timing::pipeline(self.spec.clustering().bits + 1)
     }
 }
 
@@ -195,8 +195,7 @@ impl TokenScanner {
     fn indices(&self, m: &mut Module, io: &TokenScannerPorts, from: &Stream<ClusterIndices>) -> Signal {
         let out = m.reg_init("came_q", uint(COUNT), 0);
         let last = m.wire("index_last", out.q.wrapping_add(1).eq(io.beats_i));
-        m.connect(io.indices.valid, from.valid);
-        m.connect(from.ready, io.indices.ready);
+        m.connect_handshake(&io.indices, from);
         m.connect(io.indices.indices, from.data.index.packed());
         m.connect(io.indices.last, last);
         let moves = m.wire("index_moves", io.indices.fire());

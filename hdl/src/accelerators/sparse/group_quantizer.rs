@@ -52,6 +52,6 @@ impl Block for GroupQuantizer {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(0u64)
+        Timing::new().latency(0)
     }
 }

@@ -71,6 +71,6 @@ impl Block for OutlierLane {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(2u32).beat(1u32)
+        Timing::pipeline(2)
     }
 }

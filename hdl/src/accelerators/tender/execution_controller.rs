@@ -193,7 +193,7 @@ impl Block for ExecutionController {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(2).beat(1u32)
+        Timing::pipeline(2)
     }
 }
 

@@ -27,7 +27,7 @@ pub use result_stage::{Constants, Numbers, ResultMode, ResultStage, ResultStageP
 pub use strip_walker::{Matrix, StripWalker, StripWalkerPorts};
 pub use sum_buffer::{SumBuffer, SumBufferPorts, SumColumn};
 pub use tender_engine::{TenderEngine, TenderEnginePorts};
-pub use tender_lane::{TenderLane, TenderLanePorts};
+pub use tender_lane::{LaneTimes, TenderLane, TenderLanePorts};
 pub use tender_operations::{MatmulOperation, MatmulOperationPorts, PackOperation, PackOperationPorts};
 pub use tender_registers::{TenderCaps, TenderFields};
 pub use tender_top::{TenderTop, TenderTopPorts};

@@ -93,6 +93,6 @@ impl Block for PanelBuffer {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1).beat(1u32)
+        Timing::pipeline(1)
     }
 }

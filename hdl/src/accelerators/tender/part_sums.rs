@@ -102,6 +102,6 @@ impl Block for PartSums {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1).beat(1u32)
+        Timing::pipeline(1)
     }
 }

@@ -1,7 +1,7 @@
 //! Columns of sums, or of fp16 numbers, become results: lanes, one for each row, and their constants.
 
 use super::sum_buffer::{SumBuffer, SumColumn};
-use super::tender_lane::TenderLane;
+use super::tender_lane::{LaneTimes, TenderLane};
 use crate::blocks::common::row::{Section, later};
 use crate::lang::{
     About, Block, Field, FieldArray, In, InBundle, InStream, Module, Out, OutStream, Signal, Timing, bit, bits_for,
@@ -118,7 +118,7 @@ impl Block for ResultStage {
 
     fn build(&self, m: &mut Module, io: &ResultStagePorts) {
         let (rows, mode) = (self.rows, &io.mode);
-        let [to_scale, to_bias, to_quantizer, latency] = self.lane.times();
+        let LaneTimes { scale: to_scale, bias: to_bias, quantizer: to_quantizer, result: latency } = self.lane.times();
         let used_ty = uint(self.used_width());
         let end = Section::new(m, "end", (latency, 16 * rows), io.clear_i);
         let begins = m.net("begins", bit());
@@ -204,8 +204,7 @@ impl Block for ResultStage {
         m.comment("Results that leave.");
         m.connect(end.enters, begins);
         end.catch(m, "end", begins, results.packed(), io.clear_i);
-        m.connect(io.result.valid, end.fifo.output.valid);
-        m.connect(end.fifo.output.ready, io.result.ready);
+        m.connect_handshake(&io.result, &end.fifo.output);
         m.connect(end.leaves, io.result.fire());
         let word = m.wire("word", end.fifo.output.data.data);
         let word = m.split("word_values", word, uint(16).array(rows));
@@ -215,6 +214,6 @@ impl Block for ResultStage {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.lane.latency() + 1).beat(1u32)
+        Timing::pipeline(self.lane.latency() + 1)
     }
 }

@@ -159,7 +159,7 @@ impl Block for SumBuffer {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().beat(1u32)
+        Timing::new().beat(1)
     }
 }
 

@@ -15,7 +15,9 @@ use crate::blocks::common::RamImplementation;
 use crate::blocks::common::bus::{AxiSpec, DmaSpec};
 use crate::blocks::common::shell::{OperationController, OperationControllerPorts};
 use crate::blocks::tender::{MultiScaleArray, Rescale};
-use crate::lang::{About, Block, Bundle, Group, Module, Out, Signal, bit, bits_for, mux, parameters, ports, uint};
+use crate::lang::{
+    About, Block, Bundle, Group, Module, Out, Signal, bit, bits_for, connect_all, mux, parameters, ports, uint,
+};
 
 /// Operands that are read: A or rows, B, indices, constants.
 pub(super) const READERS: u32 = 4;
@@ -260,10 +262,8 @@ impl TenderEngine {
         ] {
             m.connect(to, from);
         }
-        m.connect(array.step.valid, execution.step.valid);
-        m.connect(execution.step.ready, array.step.ready);
-        m.connect(array.step.first, execution.step.first);
-        m.connect(array.step.last, execution.step.last);
+        m.connect_handshake(&array.step, &execution.step);
+        connect_all!(m, array.step, execution.step, [first, last]);
         if let Some(rescale) = array.step.rescale {
             m.connect(rescale, execution.step.rescale.extend(rescale.width()));
         }

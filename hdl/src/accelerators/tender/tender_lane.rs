@@ -53,19 +53,33 @@ impl TenderLane {
         FloatConvert { stages: self.to_int_stages, ..FloatConvert::default() }
     }
 
-    /// Cycles from a sum to its scale, its bias, its quantizer and its result.
+    /// Cycles from a sum to what is read and made of it.
     #[must_use]
-    pub fn times(&self) -> [u32; 4] {
+    pub fn times(&self) -> LaneTimes {
         let bias = self.from_int_stages + self.mul_stages;
         let quantizer = bias + self.add_stages;
-        [self.from_int_stages, bias, quantizer, quantizer + self.mul_stages + self.to_int_stages + 1]
+        let result = quantizer + self.mul_stages + self.to_int_stages + 1;
+        LaneTimes { scale: self.from_int_stages, bias, quantizer, result }
     }
 
     /// Cycles from a sum to its result.
     #[must_use]
     pub fn latency(&self) -> u32 {
-        self.times()[3]
+        self.times().result
     }
+}
+
+/// Cycles from a sum to each of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaneTimes {
+    /// To its scale.
+    pub scale: u32,
+    /// To its bias.
+    pub bias: u32,
+    /// To its quantizer.
+    pub quantizer: u32,
+    /// To its result.
+    pub result: u32,
 }
 
 ports! {
@@ -111,7 +125,7 @@ impl Block for TenderLane {
     };
 
     fn build(&self, m: &mut Module, io: &TenderLanePorts) {
-        let [_, _, _, latency] = self.times();
+        let latency = self.latency();
         let quantize = self.mul_stages + self.to_int_stages + 1;
         let sum = m.instance("u_sum", self.int_to_float());
         m.connect(sum.valid_i, 1);
@@ -183,10 +197,10 @@ impl Block for TenderLane {
         let overflow = m.wire("overflow", overflow);
         let overflow = later(m, "overflow", overflow, 1);
         m.connect(io.overflow_o, overflow);
-        debug_assert_eq!(latency, self.times()[2] + quantize);
+        debug_assert_eq!(latency, self.times().quantizer + quantize);
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.latency()).beat(1u32)
+        Timing::pipeline(self.latency())
     }
 }

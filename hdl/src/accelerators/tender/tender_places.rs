@@ -6,7 +6,7 @@ use super::tender_operations::{MatmulOperationPorts, PackOperation, PackOperatio
 use crate::accelerators::sizes::{fit, groups};
 use crate::blocks::common::shell::job_controller::job_error;
 use crate::blocks::common::shell::{OperationControllerPorts, Own, Place, first_error};
-use crate::lang::{Module, Signal, bit, mux, uint};
+use crate::lang::{Module, Signal, bit, connect_all, mux, uint};
 
 /// Bytes of the constants of a column.
 pub(super) const RECORD: u32 = 16;
@@ -123,8 +123,7 @@ impl TenderEngine {
         let address = mux(product, of.out_address, of.a_address);
         m.connect(strips.matrix.address, address.slice(0..self.axi.address_width));
         m.connect(strips.matrix.stride, mux(product, of.out_stride, of.a_stride));
-        m.connect(strips.matrix.rows, of.rows);
-        m.connect(strips.matrix.columns, of.columns);
+        connect_all!(m, strips.matrix, of, [rows, columns]);
         m.connect(strips.matrix.half, of.int8);
 
         let (read, write) = (&io.shell.read_command, io.shell.write_command.at(0));

@@ -87,14 +87,12 @@ impl TenderEngine {
         let kept = StreamFifo::registers(96, 4);
         let fifo = m.instance("u_record_fifo", kept);
         m.connect(fifo.clear_i, io.shell.abort_i);
-        m.connect(fifo.input.valid, records.output.valid);
-        m.connect(records.output.ready, fifo.input.ready);
+        m.connect_handshake(&fifo.input, &records.output);
         m.connect(fifo.input.data.data, records.output.data.data.slice(0..96));
         m.unused(fifo.level_o);
         m.unused(fifo.almost_full_o);
         let record = m.wire("record", fifo.output.data.data);
-        m.connect(stage.constants.valid, fifo.output.valid);
-        m.connect(fifo.output.ready, stage.constants.ready);
+        m.connect_handshake(&stage.constants, &fifo.output);
         m.connect(stage.constants.scale, record.slice(0..32));
         m.connect(stage.constants.bias, record.slice(32..64));
         m.connect(stage.constants.quantizer, record.slice(64..96));

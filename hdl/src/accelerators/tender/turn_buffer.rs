@@ -160,7 +160,7 @@ impl Block for TurnBuffer {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().beat(1u32)
+        Timing::new().beat(1)
     }
 }
 

@@ -91,8 +91,7 @@ impl Block for BlockMover {
         m.connect(input.data.data, block.data.data);
         m.connect(input.strobe, bit().lit(1).repeat(BLOCK_BYTES));
         m.connect(input.last, 1);
-        m.connect(io.write.valid, words.output.valid);
-        m.connect(words.output.ready, io.write.ready);
+        m.connect_handshake(&io.write, &words.output);
         m.connect(io.write.data.data, words.output.data.data);
         m.unused(words.output.strobe);
         m.unused(words.output.last);

@@ -15,8 +15,8 @@ use crate::blocks::common::stream::{StreamWidthConverter, StreamWidthConverterPo
 use crate::blocks::titanus::cache_writer::{BLOCKS, TOKENS};
 use crate::blocks::titanus::{CacheReaderPorts, CacheWriterPorts, OpenTail};
 use crate::lang::{
-    About, Block, Bundle, Group, In, InBundle, Module, Out, OutArray, Signal, Stream, bit, bits_for, cat, index_width,
-    mux, parameters, ports, sint, uint,
+    About, Block, Bundle, Group, In, InBundle, Module, Out, OutArray, Signal, Stream, bit, bits_for, cat, connect_all,
+    index_width, mux, parameters, ports, sint, uint,
 };
 
 /// Number of the operation that appends; the other one restores.
@@ -197,9 +197,9 @@ impl Block for CacheEngine {
         let course = self.course(m, shell.abort_i, &work, &sequence, &controller);
         self.place(m, &work, &course, &controller);
         let damage = Self::damage(m, io.began_i, &work, &sequence, &course);
-        for (to, from) in [io.damage_o, io.damage_values_o, io.damage_where_o].into_iter().zip(damage) {
-            m.connect(to, from);
-        }
+        m.connect(io.damage_o, damage.kind);
+        m.connect(io.damage_values_o, damage.values);
+        m.connect(io.damage_where_o, damage.place);
 
         m.comment("Commands of blocks are the mover's, and commands of rows the controller's.");
         shell.read_command.connect(m, &controller.read_command);
@@ -298,8 +298,7 @@ impl CacheEngine {
         let words: StreamWidthConverterPorts = m.instance("u_blocks", self.blocks());
         m.connect(words.clear_i, clear);
         rows_to_words(m, "line", lines, &words);
-        m.connect(reader.block.valid, words.output.valid);
-        m.connect(words.output.ready, reader.block.ready);
+        m.connect_handshake(&reader.block, &words.output);
         m.connect(reader.block.data.data, words.output.data.data);
         m.unused(words.output.strobe);
         m.unused(words.output.last);
@@ -313,8 +312,7 @@ impl CacheEngine {
         m.connect(to.valid, from.valid & !kept);
         m.connect(from.ready, kept | to.ready);
         m.connect_each("rebuilt", to.x, from.x);
-        m.connect(to.token_last, from.token_last);
-        m.connect(to.last, from.last);
+        connect_all!(m, to, from, [token_last, last]);
         rows.write.clone()
     }
 

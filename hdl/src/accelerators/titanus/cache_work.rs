@@ -89,6 +89,16 @@ pub(super) struct Sequence<'a> {
     pub full: [Signal; 2],
 }
 
+/// What was damaged.
+pub(super) struct Damage {
+    /// Its kind; 0: nothing.
+    pub kind: Signal,
+    /// It is the values, not the keys.
+    pub values: Signal,
+    /// Address of the area.
+    pub place: Signal,
+}
+
 /// A side of a restore, and how an operation ends.
 pub(super) struct Course {
     /// The side that is restored is the values, not the keys.
@@ -222,14 +232,14 @@ impl CacheEngine {
         }
     }
 
-    /// Damage of a job: kind, of values, address of the area; kept up to the next job.
+    /// Damage of a job, kept up to the next job.
     pub(super) fn damage(
         m: &mut Module,
         job_begins: Signal,
         work: &Work<'_>,
         sequence: &Sequence<'_>,
         course: &Course,
-    ) -> [Signal; 3] {
+    ) -> Damage {
         let code = |number: u32| uint(8).lit(number);
         let now = [(course.damaged, code(2)), (course.full, code(3)), (job_begins, code(0))];
         let kind = m.reg_init("damage_q", uint(8), 0);
@@ -241,6 +251,6 @@ impl CacheEngine {
         let place = m.reg_init("damage_where_q", uint(64), 0);
         let area = mux(of_values, work.areas[1], work.areas[0]);
         place.next(mux(found, area, mux(job_begins, uint(64).lit(0), place.q)));
-        [kind.q, values.q, place.q]
+        Damage { kind: kind.q, values: values.q, place: place.q }
     }
 }

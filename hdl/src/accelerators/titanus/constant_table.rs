@@ -85,6 +85,6 @@ impl Block for ConstantTable {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1).beat(1)
+        Timing::pipeline(1)
     }
 }

@@ -162,8 +162,7 @@ impl ContextProducts {
         let lanes = self.spec.results();
         let gather: StreamWidthConverterPorts = m.instance("u_gather", self.gather());
         m.connect(gather.clear_i, io.clear_i);
-        m.connect(gather.input.valid, output.valid);
-        m.connect(output.ready, gather.input.ready);
+        m.connect_handshake(&gather.input, output);
         m.connect(gather.input.data.data, output.sum.extend(32).as_uint());
         m.connect(gather.input.strobe, 1);
         let left = m.reg_init("gathered_q", uint(COUNT), 0);
@@ -178,8 +177,7 @@ impl ContextProducts {
         let sums = m.split("sums", gather.output.data.data, sint(32).array(lanes));
         m.connect_each("sum", io.sum.sums, sums);
         m.unused(gather.output.strobe);
-        m.connect(io.sum.valid, gather.output.valid);
-        m.connect(gather.output.ready, io.sum.ready);
+        m.connect_handshake(&io.sum, &gather.output);
         m.connect(io.sum.last, gather.output.last);
     }
 }

@@ -195,7 +195,7 @@ impl Block for LinearEngine {
         let store = m.instance("u_store", self.spec.store.clone());
         m.connect(store.clear_i, clear);
         m.connect_stream(&store.write, &loader.weights);
-        self.store_inputs(m, &work, (begin, loading, clear), &rows[2], &store);
+        self.store_inputs(m, &work, Loading { begin, loading, clear }, &rows[2], &store);
 
         let products = m.instance("u_context", ContextProducts { spec: self.spec.clone() });
         m.connect(products.clear_i, clear);
@@ -254,13 +254,23 @@ impl Block for LinearEngine {
     }
 }
 
+/// How an operation comes to the store.
+#[derive(Clone, Copy)]
+struct Loading {
+    begin: Signal,
+    /// It loads weights.
+    loading: Signal,
+    /// Drops all of it.
+    clear: Signal,
+}
+
 impl LinearEngine {
     /// Rows of x as vectors of the store, each with its rectangle.
     fn store_inputs(
         &self,
         m: &mut Module,
         work: &Work<'_>,
-        (begin, loading, clear): (Signal, Signal, Signal),
+        Loading { begin, loading, clear }: Loading,
         rows: &Stream<RowBeat>,
         store: &DcimLinearPorts,
     ) {
@@ -268,8 +278,7 @@ impl LinearEngine {
         m.connect(words.clear_i, clear);
         rows_to_words(m, "input", rows, &words);
         let (from, to) = (&words.output, &store.input);
-        m.connect(to.valid, from.valid);
-        m.connect(from.ready, to.ready);
+        m.connect_handshake(to, from);
         m.connect(to.last, from.last);
         let bytes = m.split("input_bytes", from.data.data, uint(8).array(self.spec.store.load));
         let strobes = m.split("input_strobes", from.strobe, bit().array(self.spec.store.load));
@@ -319,8 +328,7 @@ impl LinearEngine {
         let words: StreamWidthConverterPorts = m.instance("u_value_words", self.probabilities_to_words());
         m.connect(words.clear_i, clear);
         let (from, input) = (&lanes.output, &words.input);
-        m.connect(input.valid, from.valid);
-        m.connect(from.ready, input.ready);
+        m.connect_handshake(input, from);
         m.connect(input.data.data, from.values.packed());
         m.connect(input.last, from.last);
         let strobe = m.nets("value_strobe", bit(), self.lanes());
@@ -342,8 +350,7 @@ impl LinearEngine {
         let beats: StreamWidthConverterPorts = m.instance("u_beats", self.to_beats());
         m.connect(beats.clear_i, shell.abort_i);
         let (from, input) = (&results.result, &beats.input);
-        m.connect(input.valid, from.valid);
-        m.connect(from.ready, input.ready);
+        m.connect_handshake(input, from);
         m.connect(input.data.data, from.values.packed());
         m.connect(input.last, from.last);
         let strobe = m.nets("result_strobe", bit(), self.spec.results());
@@ -355,8 +362,7 @@ impl LinearEngine {
         m.connect(packer.clear_i, shell.abort_i);
         m.connect(packer.format_i, integers.extend(2));
         let (from, to) = (&beats.output, &packer.input);
-        m.connect(to.valid, from.valid);
-        m.connect(from.ready, to.ready);
+        m.connect_handshake(to, from);
         let values = m.split("beat_values", from.data.data, uint(16).array(self.lanes()));
         m.connect_each("beat_value", to.values, values);
         let strobes: Vec<Signal> = (0..self.lanes()).map(|k| from.strobe.bit(k)).collect();

@@ -133,7 +133,7 @@ impl Block for LinearResults {
             sum.next_when(begins, io.sum.sums.at(l));
             let biased = m.reg("biased_q", sint(BIASED));
             biased.next_when(valid.q, sum.q + io.bias_i.at(l));
-            let scale = later(m, "scale", io.scale_i.at(l), 1 + lane.times()[0]);
+            let scale = later(m, "scale", io.scale_i.at(l), 1 + lane.times().scale);
             let unit: TenderLanePorts = m.instance("u_lane", lane.clone());
             self.modes(m, io, &unit);
             m.connect(unit.sum_i, biased.q);
@@ -148,8 +148,7 @@ impl Block for LinearResults {
         end.catch(m, "end", begins, word, io.clear_i);
         let overflows = popcount::ones(m, "overflows", &wrong.elements());
         m.connect(io.overflows_o, overflows & end.fifo.input.valid.repeat(used_ty.width));
-        m.connect(io.result.valid, end.fifo.output.valid);
-        m.connect(end.fifo.output.ready, io.result.ready);
+        m.connect_handshake(&io.result, &end.fifo.output);
         m.connect(end.leaves, io.result.fire());
         let word = m.wire("result_word", end.fifo.output.data.data);
         m.connect(io.result.values.packed(), word.slice(0..16 * lanes));
@@ -158,7 +157,7 @@ impl Block for LinearResults {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.latency() + 1).beat(1u32)
+        Timing::pipeline(self.latency() + 1)
     }
 }
 

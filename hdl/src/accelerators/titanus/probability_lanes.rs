@@ -110,8 +110,7 @@ impl Block for ProbabilityLanes {
         end.catch(m, "end", begins, cat(&[late_last, late_used, values.packed()]), io.clear_i);
         let overflows = popcount::ones(m, "overflows", &wrong.elements());
         m.connect(io.overflows_o, overflows & end.fifo.input.valid.repeat(used_ty.width));
-        m.connect(io.output.valid, end.fifo.output.valid);
-        m.connect(end.fifo.output.ready, io.output.ready);
+        m.connect_handshake(&io.output, &end.fifo.output);
         m.connect(end.leaves, io.output.fire());
         let word = m.wire("result_word", end.fifo.output.data.data);
         m.connect(io.output.values.packed(), word.slice(0..8 * lanes));
@@ -120,6 +119,6 @@ impl Block for ProbabilityLanes {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.latency() + 1).beat(1u32)
+        Timing::pipeline(self.latency() + 1)
     }
 }

@@ -68,8 +68,7 @@ impl Block for TileRows {
         m.for_each("lanes", lanes, |m, l| m.connect(strobe.at(l), here.gt(l.value(COUNT))));
         m.connect(to.strobe, strobe.packed());
         m.connect(to.last, !more);
-        m.connect(io.write.valid, words.output.valid);
-        m.connect(words.output.ready, io.write.ready);
+        m.connect_handshake(&io.write, &words.output);
         m.connect(io.write.data.data, words.output.data.data);
         m.unused(words.output.strobe);
         m.unused(words.output.last);

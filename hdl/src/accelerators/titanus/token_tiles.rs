@@ -79,7 +79,7 @@ impl Block for TokenTiles {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().beat(1u32)
+        Timing::new().beat(1)
     }
 }
 

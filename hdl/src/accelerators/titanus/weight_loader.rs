@@ -95,8 +95,7 @@ impl Block for WeightLoader {
 
         m.comment("Weights.");
         let (from, to) = (&weights.output, &io.weights);
-        m.connect(to.valid, from.valid);
-        m.connect(from.ready, to.ready);
+        m.connect_handshake(to, from);
         let bytes = m.split("weight_bytes", from.data.data, uint(8).array(self.spec.store.tile.cells.outputs));
         let strobes = m.split("weight_strobes", from.strobe, bit().array(bytes.count()));
         m.for_each("outputs", bytes.count(), |m, k| {

@@ -9,7 +9,9 @@ use crate::blocks::common::bus::{AxiSpec, DmaSpec};
 use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane, VectorUnit, VectorUnitPorts};
 use crate::blocks::common::shell::job_error;
 use crate::blocks::common::shell::{OperationController, OperationControllerPorts, Own, Place, first_error};
-use crate::lang::{About, Block, Group, Module, Signal, bit, bits_for, mux, or_all, parameters, ports, select, uint};
+use crate::lang::{
+    About, Block, Group, Module, Signal, bit, bits_for, connect_all, mux, or_all, parameters, ports, select, uint,
+};
 
 /// Operands that are read: elements, addends, factors, gains.
 pub(super) const READERS: u32 = 4;
@@ -174,8 +176,7 @@ impl Block for VectorEngine {
 
         m.comment("Operands.");
         let x = shell.read.at(0);
-        m.connect(unit.input.valid, x.valid);
-        m.connect(x.ready, unit.input.ready);
+        m.connect_handshake(&unit.input, &x);
         let values = m.split("x", x.data.data, uint(16).array(lanes));
         m.connect_each("x_values", unit.input.values, values);
         let used_width = unit.input.used.width();
@@ -186,8 +187,7 @@ impl Block for VectorEngine {
         self.lengths(m, io, &operation, &controller, &unit);
         for (k, name, to) in [(1, "addend", &unit.addend), (2, "factor", &unit.factor)] {
             let from = shell.read.at(k);
-            m.connect(to.valid, from.valid);
-            m.connect(from.ready, to.ready);
+            m.connect_handshake(to, &from);
             let values = m.split(name, from.data.data, uint(16).array(lanes));
             m.connect_each(&format!("{name}_values"), to.values, values);
             for unused in [from.bytes, from.row_last, from.last] {
@@ -286,16 +286,14 @@ impl VectorEngine {
             m.connect(reader.clear_i, io.shell.abort_i);
             m.connect(reader.pairs_i, o.norm & o.kind.eq(2));
             m.connect_stream(&reader.input, &from);
-            m.connect(to.valid, reader.output.valid);
-            m.connect(reader.output.ready, to.ready);
+            m.connect_handshake(to, &reader.output);
             m.connect_each("gain_values", to.values, reader.output.values);
             if let Some(from) = reader.output.biases {
                 m.connect_each("gain_biases", biases, from);
             }
             return;
         }
-        m.connect(to.valid, from.valid);
-        m.connect(from.ready, to.ready);
+        m.connect_handshake(to, &from);
         let values = m.split("gain", from.data.data, uint(16).array(self.lanes()));
         m.connect_each("gain_values", to.values, values);
         for unused in [from.bytes, from.row_last, from.last] {
@@ -307,20 +305,9 @@ impl VectorEngine {
 /// What the lanes do; it means something while an operation is in hand.
 fn steps(m: &mut Module, o: &VectorOperationPorts, unit: &VectorUnitPorts) {
     let to = &unit.steps;
-    for (port, value) in [
-        (to.scale, o.scales),
-        (to.add, o.add),
-        (to.activate, o.activate),
-        (to.multiply, o.multiply),
-        (to.norm, o.norm),
-        (to.gain, o.gain),
-        (to.format, o.format),
-        (to.scale_factor, o.scale),
-        (to.quantizer, o.quantizer),
-        (to.epsilon, o.epsilon),
-    ] {
-        m.connect(port, value);
-    }
+    connect_all!(m, to, o, [add, activate, multiply, norm, gain, format, quantizer, epsilon]);
+    m.connect(to.scale, o.scales);
+    m.connect(to.scale_factor, o.scale);
     for (port, value) in [(to.rotate, o.rotate), (to.kind, o.kind)] {
         if let Some(port) = port {
             m.connect(port, value);

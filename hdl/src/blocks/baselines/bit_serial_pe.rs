@@ -97,11 +97,7 @@ impl Block for BitSerialPe {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1u32).beat(1u32).phase(
-            "scale",
-            self.scale_width,
-            "bits of a scale, from two cycles after last_i",
-        )
+        Timing::pipeline(1).phase("scale", self.scale_width, "bits of a scale, from two cycles after last_i")
     }
 }
 

@@ -132,7 +132,7 @@ impl Block for ExponentPe {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1).beat(1u32)
+        Timing::pipeline(1)
     }
 }
 

@@ -1,13 +1,11 @@
 //! The circuits with which the papers compare their own: processing elements and decoders of ANT, OliVe, OLAccel and
 //! BitMoD, built by us.
 
-pub mod ant_decoder;
 pub mod bit_serial_pe;
 pub mod exponent_pe;
 pub mod olive_decoder;
 pub mod outlier_pe_group;
 
-pub use ant_decoder::AntDecoder;
 pub use bit_serial_pe::BitSerialPe;
 pub use exponent_pe::ExponentPe;
 pub use olive_decoder::OliveDecoder;

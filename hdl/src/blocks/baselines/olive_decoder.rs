@@ -50,7 +50,8 @@ impl Block for OliveDecoder {
             let victims = [0, 1].map(|k| m.wire(&format!("victim_{}", 2 * pair + k), code(k).eq(8)));
             for k in 0..2u32 {
                 let [own, other] = [victims[k as usize], victims[1 - k as usize]];
-                let (integer, exponent) = decode(m, 2 * pair + k, code(k), (io.flint_i, own, other));
+                let value = Value { code: code(k), flint: io.flint_i, victim: own, outlier: other };
+                let (integer, exponent) = decode(m, 2 * pair + k, value);
                 m.connect(io.integers_o.at(2 * pair + k), integer);
                 m.connect(io.exponents_o.at(2 * pair + k), exponent);
             }
@@ -71,17 +72,24 @@ impl Block for OliveDecoder {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(0u64)
+        Timing::new().latency(0)
     }
 }
 
-/// One value: its integer and its exponent.
-fn decode(
-    m: &mut Module,
-    k: u32,
+/// One value of a pair.
+struct Value {
     code: Signal,
-    (flint, victim, outlier): (Signal, Signal, Signal),
-) -> (Signal, Signal) {
+    /// Codes are flint4, not int4.
+    flint: Signal,
+    /// The value is a victim: 0.
+    victim: Signal,
+    /// The other one is a victim: this one is an outlier.
+    outlier: Signal,
+}
+
+/// One value: its integer and its exponent.
+fn decode(m: &mut Module, k: u32, value: Value) -> (Signal, Signal) {
+    let Value { code, flint, victim, outlier } = value;
     let (sign, low) = (code.msb(), code.slice(0..3));
     m.comment("flint4: 0xx as it is, 11x doubled, 101 and 100 are 2^3 and 2^4; of an outlier, 1x are the digits.");
     let large = low.bit(2);

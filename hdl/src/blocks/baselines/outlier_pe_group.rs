@@ -105,7 +105,7 @@ impl Block for OutlierPeGroup {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1u32).beat(1u32).phase("drain", self.lanes, "sums of a tile, from drain_i")
+        Timing::pipeline(1).phase("drain", self.lanes, "sums of a tile, from drain_i")
     }
 }
 

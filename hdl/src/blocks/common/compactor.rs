@@ -210,7 +210,7 @@ impl Block for Compactor {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(0u32)
+        Timing::new().latency(0)
     }
 }
 

@@ -79,7 +79,7 @@ impl Block for Crc32 {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(0u32)
+        Timing::new().latency(0)
     }
 }
 

@@ -59,7 +59,7 @@ impl Block for Expander {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(0u32)
+        Timing::new().latency(0)
     }
 }
 

@@ -74,7 +74,7 @@ impl Block for MacPe {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1u32).beat(1u32)
+        Timing::pipeline(1)
     }
 }
 
@@ -194,7 +194,7 @@ impl Block for MacMesh {
 
     fn timing(&self) -> Timing {
         let skew = self.rows + self.columns - 2;
-        Timing::new().beat(1u32).phase("skew", skew, "from the first PE's product to the last PE's product")
+        Timing::new().beat(1).phase("skew", skew, "from the first PE's product to the last PE's product")
     }
 }
 

@@ -135,7 +135,7 @@ impl Block for SkewLines {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().beat(1u32).phase(
+        Timing::new().beat(1).phase(
             "longest_lane",
             self.lanes - 1,
             "from a value to the same value in the lane that waits longest",

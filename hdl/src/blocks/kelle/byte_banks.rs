@@ -7,8 +7,8 @@ use super::EdramBank;
 use super::edram_bank::TIME_WIDTH;
 use crate::blocks::common::RamImplementation;
 use crate::lang::{
-    About, Block, In, InArray, InOption, Index, Module, OutArray, Timing, Type, bit, cat, choices, index_width,
-    parameters, ports, uint,
+    About, Block, In, InArray, InOption, Index, Module, OutArray, Timing, Type, bit, cat, choices, connect_all,
+    index_width, parameters, ports, uint,
 };
 
 choices! {
@@ -92,12 +92,7 @@ impl ByteBanks {
     /// Bank number `bank`: takes its bytes out of the elements, and puts them back in their places.
     fn bank_of(&self, m: &mut Module, io: &ByteBanksPorts, bank: Index) {
         let u = m.instance("u_bank", self.bank());
-        m.connect(u.read_i, io.read_i);
-        m.connect(u.write_i, io.write_i);
-        m.connect(u.row_i, io.row_i);
-        m.connect(u.refresh_read_i, io.refresh_read_i);
-        m.connect(u.refresh_write_i, io.refresh_write_i);
-        m.connect(u.refresh_row_i, io.refresh_row_i);
+        connect_all!(m, u, io, [read_i, write_i, row_i, refresh_read_i, refresh_write_i, refresh_row_i]);
         let low = if self.byte == Byte::Msb { 8 } else { 0 };
         let bytes = m.nets("bytes", uint(8), self.lanes);
         m.for_each("lane", self.lanes, |m, lane| {
@@ -111,13 +106,7 @@ impl ByteBanks {
         if let (Some(to), Some(from), Some(at)) = (u.cell_write_i, io.cell_write_i, io.cell_bank_i) {
             m.connect(to, from & at.eq(bank.value(at.width())));
         }
-        for (to, from) in
-            [(u.cell_row_i, io.cell_row_i), (u.cell_bit_i, io.cell_bit_i), (u.cell_time_i, io.cell_time_i)]
-        {
-            if let (Some(to), Some(from)) = (to, from) {
-                m.connect(to, from);
-            }
-        }
+        connect_all!(m, u, io, [cell_row_i, cell_bit_i, cell_time_i]);
     }
 }
 
@@ -135,6 +124,6 @@ impl Block for ByteBanks {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1u32).beat(1u32)
+        Timing::pipeline(1)
     }
 }

@@ -218,10 +218,10 @@ impl Block for EvictionController {
 
     fn timing(&self) -> Timing {
         Timing::new()
-            .beat(1u32)
-            .phase("walk", 1u32, "from the start of a walk to its first entry")
-            .phase("insert", 1u32, "from a new token to its place")
-            .phase("evict", 2u32, "from a new token to its place, when another one goes")
+            .beat(1)
+            .phase("walk", 1, "from the start of a walk to its first entry")
+            .phase("insert", 1, "from a new token to its place")
+            .phase("evict", 2, "from a new token to its place, when another one goes")
     }
 }
 

@@ -12,8 +12,8 @@ use super::edram_bank::TIME_WIDTH;
 use super::{Byte, ByteBanks, RefreshController, ScoreRegisterFile};
 use crate::blocks::common::RamImplementation;
 use crate::lang::{
-    About, Block, CatalogBlock, In, InArray, InOption, Module, Out, OutArray, Timing, bit, index_width, parameters,
-    ports, sint, uint,
+    About, Block, CatalogBlock, In, InArray, InOption, Module, Out, OutArray, Timing, bit, connect_all, index_width,
+    parameters, ports, sint, uint,
 };
 
 parameters! {
@@ -162,32 +162,20 @@ impl Block for KvBankGroup {
         let write = m.wire("write", access & io.access_write_i);
 
         m.connect(io.access_ready_o, refresh.access_ready_o);
-        m.connect(refresh.access_valid_i, io.access_valid_i);
-        m.connect(refresh.access_write_i, io.access_write_i);
-        m.connect(refresh.access_row_i, io.access_row_i);
+        connect_all!(m, refresh, io, [access_valid_i, access_write_i, access_row_i]);
         m.connect(refresh.valid_i, scores.valid_o.packed().bit_at(refresh.refresh_row_o));
         m.connect(refresh.high_i, scores.high_o.packed().bit_at(refresh.refresh_row_o));
         m.connect(refresh.promoted_valid_i, scores.promoted_valid_o);
         m.connect(refresh.promoted_row_i, scores.promoted_row_o);
-        m.connect(refresh.config_valid_i, io.config_valid_i);
-        m.connect(refresh.config_high_i, io.config_high_i);
-        m.connect(refresh.config_low_i, io.config_low_i);
-        m.connect(io.config_refused_o, refresh.config_refused_o);
-        m.connect(io.refresh_read_o, refresh.refresh_read_o);
-        m.connect(io.refresh_write_o, refresh.refresh_write_o);
-        m.connect(io.refresh_row_o, refresh.refresh_row_o);
-        m.connect(io.refreshes_o, refresh.refreshes_o);
-        m.connect(io.stalls_o, refresh.stalls_o);
+        connect_all!(m, refresh, io, [config_valid_i, config_high_i, config_low_i]);
+        connect_all!(m, io, refresh, [config_refused_o, refresh_read_o, refresh_write_o, refresh_row_o]);
+        connect_all!(m, io, refresh, [refreshes_o, stalls_o]);
 
         m.connect(scores.set_valid_i, write);
         m.connect(scores.set_row_i, io.access_row_i);
         m.connect(scores.clear_valid_i, io.evict_valid_i);
         m.connect(scores.clear_row_i, io.evict_row_i);
-        m.connect(scores.update_valid_i, io.update_valid_i);
-        m.connect(scores.update_row_i, io.update_row_i);
-        m.connect(scores.update_amount_i, io.update_amount_i);
-        m.connect(scores.step_i, io.step_i);
-        m.connect(scores.threshold_i, io.threshold_i);
+        connect_all!(m, scores, io, [update_valid_i, update_row_i, update_amount_i, step_i, threshold_i]);
         m.connect(scores.read_row_i, io.score_row_i);
         m.connect(io.score_o, scores.read_score_o);
         m.connect_each("high", io.high_o, scores.high_o);
@@ -208,21 +196,11 @@ impl Block for KvBankGroup {
         }
         m.connect_each("data_in", banks.data_i, io.access_data_i);
         m.connect_each("data_out", io.data_o, banks.data_o);
-        for (to, from) in [
-            (banks.cell_write_i, io.cell_write_i),
-            (banks.cell_bank_i, io.cell_bank_i),
-            (banks.cell_row_i, io.cell_row_i),
-            (banks.cell_bit_i, io.cell_bit_i),
-            (banks.cell_time_i, io.cell_time_i),
-        ] {
-            if let (Some(to), Some(from)) = (to, from) {
-                m.connect(to, from);
-            }
-        }
+        connect_all!(m, banks, io, [cell_write_i, cell_bank_i, cell_row_i, cell_bit_i, cell_time_i]);
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1u32).beat(1u32).part("refresh", self.refresh.timing())
+        Timing::pipeline(1).part("refresh", self.refresh.timing())
     }
 }
 

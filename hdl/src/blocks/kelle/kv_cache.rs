@@ -14,7 +14,7 @@ use super::{Byte, ByteBanks, RefreshController, RefreshControllerPorts, ScoreMem
 use crate::blocks::common::RamImplementation;
 use crate::lang::{
     About, Array, Block, CatalogBlock, Field, In, InArray, InBundle, InOption, InStream, Module, Out, OutArray, Signal,
-    Timing, bit, bundle, index_width, parameters, ports, sint, uint,
+    Timing, bit, bundle, connect_all, index_width, parameters, ports, sint, uint,
 };
 
 /// The groups in the order of `cell_group_i`: keys, then values, of each the high bytes first.
@@ -239,25 +239,18 @@ impl Block for KvCache {
             m.connect(io.refresh_row_o.at(k as u32), refresh.refresh_row_o);
         }
 
+        connect_all!(m, scores, io, [update_valid_i, update_amount_i, step_i, threshold_i]);
         for (to, from) in [
             (scores.set_valid_i, io.keep_i.map_or(write, |keep| write & !keep)),
             (scores.set_row_i, io.access.row),
             (scores.clear_valid_i, io.evict_valid_i),
             (scores.clear_row_i, io.evict_row_i),
-            (scores.update_valid_i, io.update_valid_i),
-            (scores.update_amount_i, io.update_amount_i),
-            (scores.step_i, io.step_i),
-            (scores.threshold_i, io.threshold_i),
             (scores.read_row_i, io.score_row_i),
             (io.score_o, scores.score_o),
         ] {
             m.connect(to, from);
         }
-        for (to, from) in [(scores.step_head_i, io.step_head_i), (scores.drop_valid_i, io.drop_valid_i)] {
-            if let (Some(to), Some(from)) = (to, from) {
-                m.connect(to, from);
-            }
-        }
+        connect_all!(m, scores, io, [step_head_i, drop_valid_i]);
 
         let data_valid = m.reg_init("data_valid_q", bit(), 0);
         data_valid.next(read);
@@ -266,7 +259,7 @@ impl Block for KvCache {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1u32).beat(1u32).part("refresh", self.refresh.timing())
+        Timing::pipeline(1).part("refresh", self.refresh.timing())
     }
 }
 
@@ -303,16 +296,7 @@ impl KvCache {
             if let (Some(to), Some(from), Some(at)) = (u.cell_write_i, io.cell_write_i, io.cell_group_i) {
                 m.connect(to, from & at.eq(number));
             }
-            for (to, from) in [
-                (u.cell_bank_i, io.cell_bank_i),
-                (u.cell_row_i, io.cell_row_i),
-                (u.cell_bit_i, io.cell_bit_i),
-                (u.cell_time_i, io.cell_time_i),
-            ] {
-                if let (Some(to), Some(from)) = (to, from) {
-                    m.connect(to, from);
-                }
-            }
+            connect_all!(m, u, io, [cell_bank_i, cell_row_i, cell_bit_i, cell_time_i]);
         }
         m.comment("An element is the OR of the high and the low banks.");
         m.for_each("element", self.elements(), |m, i| {

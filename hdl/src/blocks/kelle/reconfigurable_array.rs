@@ -228,7 +228,7 @@ impl Block for ReconfigurableArray {
     fn timing(&self) -> Timing {
         let lanes = self.lanes();
         Timing::new()
-            .beat(1u32)
+            .beat(1)
             .phase("load", self.rows, "of the weights of all rows")
             .phase("row", lanes + 1, "from a step to row_valid_o of row 0; row i has it i cycles later")
             .phase("result", 2 * lanes + 2, "from a last step to the first beat of its result, where none is before it")

@@ -225,7 +225,7 @@ impl Block for ScoreMemory {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1u32).beat(1u32).phase("empty", self.rows, "from a reset until tokens are taken")
+        Timing::pipeline(1).phase("empty", self.rows, "from a reset until tokens are taken")
     }
 }
 

@@ -179,7 +179,7 @@ impl Block for ScoreRegisterFile {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1u32).beat(1u32)
+        Timing::pipeline(1)
     }
 }
 

@@ -177,9 +177,9 @@ impl Block for SystolicEvictor {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().initiation(1u32).phase("victim", self.rows, "from pass_i of the last pass to its victim").phase(
+        Timing::new().initiation(1).phase("victim", self.rows, "from pass_i of the last pass to its victim").phase(
             "beyond_skew",
-            0u32,
+            0,
             "from the last importance in its register to the victim",
         )
     }

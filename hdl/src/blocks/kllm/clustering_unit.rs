@@ -136,7 +136,7 @@ impl Block for ClusteringUnit {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.ranks()).beat(1u32)
+        Timing::pipeline(self.ranks())
     }
 }
 

@@ -63,7 +63,7 @@ impl Block for ConcatUnit {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1u32).beat(1u32)
+        Timing::pipeline(1)
     }
 }
 

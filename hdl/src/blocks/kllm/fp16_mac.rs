@@ -154,7 +154,7 @@ impl Block for Fp16Mac {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.stages).beat(1u32)
+        Timing::pipeline(self.stages)
     }
 }
 

@@ -214,9 +214,7 @@ impl Block for IndexDistributionCounter {
 
     fn timing(&self) -> Timing {
         let single = u64::from(!self.ping_pong);
-        Timing::new()
-            .latency(2 - single)
-            .beat(1u32)
+        Timing::pipeline(2 - single)
             .phase("drain", self.drained_bins(false, false), "bins of a column, one a cycle")
             .phase("integer_drain", self.drained_bins(true, false), "bins of an integer column, one a cycle")
     }

@@ -20,7 +20,7 @@ use super::weighted_sum::{ColumnSum, WeightedSum};
 use crate::blocks::common::{FloatConvert, FloatFormat, FloatMul, StreamFifo, Subnormals};
 use crate::lang::{
     About, Block, CatalogBlock, Field, FieldArray, In, InStream, Module, OutStream, Signal, Stream, Timing, bit,
-    bundle, cat, mux, parameters, ports, uint,
+    bundle, cat, connect_all, mux, parameters, ports, uint,
 };
 
 parameters! {
@@ -123,12 +123,10 @@ impl Block for IndexMatmulColumn {
         codebook.write(io.codebook_write_i, io.codebook_bin_i, io.codebook_value_i);
         let centroid = codebook.read_async("centroid", counter.bins.bin);
         let sum = m.instance("u_sum", self.sum());
-        m.connect(sum.bins.valid, counter.bins.valid);
-        m.connect(counter.bins.ready, sum.bins.ready);
+        m.connect_handshake(&sum.bins, &counter.bins);
         m.connect(sum.bins.count, counter.bins.count);
         m.connect(sum.bins.centroid, centroid);
-        m.connect(sum.bins.error, counter.bins.error);
-        m.connect(sum.bins.last, counter.bins.last);
+        connect_all!(m, sum.bins, counter.bins, [error, last]);
 
         self.scale(m, io, last, full, &sum.sum);
     }
@@ -137,7 +135,7 @@ impl Block for IndexMatmulColumn {
         let counter = &self.counter;
         let beats = u64::from(counter.k.div_ceil(counter.inputs));
         let bins = counter.drained_bins(false, false);
-        Timing::new().latency(self.cycles(beats, bins)).beat(1u32).initiation(if counter.ping_pong {
+        Timing::pipeline(self.cycles(beats, bins)).initiation(if counter.ping_pong {
             beats.max(bins)
         } else {
             beats + bins

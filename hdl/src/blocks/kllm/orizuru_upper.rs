@@ -3,7 +3,7 @@
 use super::orizuru_tree::{OrizuruTree, Side, TreeStyle};
 use super::winner::{OutWinner, WinnerType, WinnersBelowPort};
 use crate::lang::{
-    About, Block, In, Module, Out, OutOption, Timing, bit, bits_for, parameters, ports, power_of_two, uint,
+    About, Block, In, Module, Out, OutOption, Timing, bit, bits_for, connect_all, parameters, ports, power_of_two, uint,
 };
 
 parameters! {
@@ -90,8 +90,7 @@ impl Block for OrizuruUpper {
             if let Some(index) = tree.index_i {
                 m.connect_each(&format!("{name}_indices"), index, below.index);
             }
-            m.connect(tree.clear_i, io.clear_i);
-            m.connect(tree.init_i, io.init_i);
+            connect_all!(m, tree, io, [clear_i, init_i]);
             m.connect(tree.update_i, below.done.packed().any());
             tree.connect_winner(m, &port);
             let path = m.wire(&format!("{name}_path"), tree.index_o.slice(self.index_width..self.index_width + levels));

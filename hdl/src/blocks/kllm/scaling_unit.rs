@@ -238,8 +238,7 @@ impl Block for ScalingUnit {
         section.catch(m, "scale", begins, cat(&[marks, values.q.packed()]), io.clear_i);
 
         let fifo = &section.fifo;
-        m.connect(io.results.valid, fifo.output.valid);
-        m.connect(fifo.output.ready, io.results.ready);
+        m.connect_handshake(&io.results, &fifo.output);
         let leaves = m.wire("leaves", io.results.fire());
         m.connect(section.leaves, leaves);
         let word = m.wire("result", fifo.output.data.data);
@@ -254,7 +253,7 @@ impl Block for ScalingUnit {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.arithmetic() + 1).beat(1u32)
+        Timing::pipeline(self.arithmetic() + 1)
     }
 }
 

@@ -132,7 +132,7 @@ impl Block for WeightedSum {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.mac.stages).beat(1u32)
+        Timing::pipeline(self.mac.stages)
     }
 }
 

@@ -168,7 +168,7 @@ impl Block for WeightStationaryArray {
     fn timing(&self) -> Timing {
         let (rows, columns) = (self.rows, self.columns);
         Timing::new()
-            .beat(1u32)
+            .beat(1)
             .phase("load", rows, "of the weights of a fold")
             .phase("first_sum", rows + 1, "from a step to its sum of the first column")
             .phase("last_sum", rows + columns, "from a step to its sum of the last column")

@@ -91,6 +91,6 @@ impl Block for WsAccumulator {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(2u32).beat(1u32)
+        Timing::pipeline(2)
     }
 }

@@ -9,7 +9,7 @@ use super::format::demand_chunk_fits;
 use super::{KvDecompressor, OpenTail, RebuiltTile};
 use crate::blocks::common::stream::Word;
 use crate::lang::{
-    About, Block, CatalogBlock, Field, FieldArray, In, InBundle, InStream, Module, Out, OutStream, Proof, Signal,
+    About, Block, CatalogBlock, Field, FieldArray, Fsm, In, InBundle, InStream, Module, Out, OutStream, Proof, Signal,
     Stream, Timing, bit, bundle, cat, index_width, mux, parameters, ports, sint, uint,
 };
 
@@ -128,9 +128,7 @@ impl Block for CacheReader {
         m.connect(to.valid, offers);
         m.connect(to.last, drops | tail | (final_block & !tailed));
         m.connect(to.data.data, mux(tail, io.tail.data, io.block.data.data));
-        if let (Some(to), Some(from)) = (to.crc, io.tail.crc) {
-            m.connect(to, from);
-        }
+        m.connect_option(to.crc, io.tail.crc);
         let fed = m.wire("fed", to.fire());
         feeding.next(mux(fed, !to.last, feeding.q));
         let owed = m.reg_init("owed_q", bit(), 0);
@@ -167,9 +165,17 @@ impl Block for CacheReader {
         let over = m.wire("over", closes | !owed.q);
         m.connect(io.end.valid, fsm.is("Tell"));
         m.connect(io.end.damaged, damaged.q);
-        let states = STATES.map(|state| fsm.is(state));
-        let inside = Inside { begins, begun: fed & !feeding.q, closes, owed: owed.q, tokens_left: tokens_left.q };
-        self.properties(m, io, result, &inside, (at.q, left.q), states);
+        let inside = Inside {
+            fsm,
+            begins,
+            begun: fed & !feeding.q,
+            closes,
+            owed: owed.q,
+            tokens_left: tokens_left.q,
+            place: at.q,
+            blocks_left: left.q,
+        };
+        self.properties(m, io, result, &inside);
 
         for from in ["Blocks", "Tail", "Wait", "Tell"] {
             fsm.goto(from, io.clear_i, "Drop");
@@ -187,37 +193,34 @@ impl Block for CacheReader {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(5u32).beat(1u32)
+        Timing::pipeline(5)
     }
 }
 
 /// Signals for the properties.
 struct Inside {
+    fsm: Fsm,
     begins: Signal,
     /// The first block of a stream goes in; the last beat of one comes out; one is inside.
     begun: Signal,
     closes: Signal,
     owed: Signal,
     tokens_left: Signal,
+    /// The place of the next tile in its token.
+    place: Signal,
+    blocks_left: Signal,
 }
 
 impl CacheReader {
     /// Every tile that was rebuilt is given once, in order, up to the number of tokens. All blocks are taken before the
     /// one end. A read that is given up gives nothing more. This is proved for a decompressor that gives each stream
     /// one last beat, and holds beats until they are taken.
-    fn properties(
-        &self,
-        m: &mut Module,
-        io: &CacheReaderPorts,
-        result: &Stream<RebuiltTile>,
-        inside: &Inside,
-        (place, blocks_left): (Signal, Signal),
-        [idle, blocks, tail, wait, tell, drops]: [Signal; 6],
-    ) {
+    fn properties(&self, m: &mut Module, io: &CacheReaderPorts, result: &Stream<RebuiltTile>, inside: &Inside) {
         if self.lanes > 2 || !self.tiles.is_power_of_two() {
             return;
         }
-        let Inside { begins, begun, closes, owed, tokens_left } = *inside;
+        let Inside { fsm, begins, begun, closes, owed, tokens_left, place, blocks_left } = *inside;
+        let [idle, blocks, tail, wait, tell, drops] = STATES.map(|state| fsm.is(state));
         let shift = self.tiles.trailing_zeros();
         m.formal(|m| {
             let stream = m.reg_init("formal_stream_q", bit(), 0);

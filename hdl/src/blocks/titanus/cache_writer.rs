@@ -178,8 +178,8 @@ impl Block for CacheWriter {
         m.connect(io.tokens_o, token);
 
         let offered = self.blocks(m, io, &compressor, (started, drops));
-        let states = STATES.map(|state| fsm.is(state));
-        self.properties(m, io, &compressor, (started, taken, place), states);
+        let inside = Inside { started, taken, place, closed: fsm.is("Closed"), opened: fsm.is("Open"), drops };
+        self.properties(m, io, &compressor, &inside);
         let over = [("k", &compressor.k), ("v", &compressor.v)].map(|(name, side)| {
             let register = m.reg_init(&format!("{name}_over_q"), bit(), 0);
             let now = m.wire(&format!("{name}_over"), register.q | (side.fire() & side.last));
@@ -205,7 +205,7 @@ impl Block for CacheWriter {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().phase("begin", 3u32, "from a start to the first tile, when no sequence is open")
+        Timing::new().phase("begin", 3, "from a start to the first tile, when no sequence is open")
     }
 }
 
@@ -262,6 +262,22 @@ impl CacheWriter {
     }
 }
 
+/// What the properties see in addition to the ports.
+struct Inside {
+    /// A start is taken.
+    started: Signal,
+    /// A tile is taken.
+    taken: Signal,
+    /// The place of the next tile in its token.
+    place: Signal,
+    /// There is no sequence.
+    closed: Signal,
+    /// Tiles of a sequence are taken.
+    opened: Signal,
+    /// A sequence is given up.
+    drops: Signal,
+}
+
 /// Blocks of a side, and their known properties: whose they are, which number they must have, which block is due.
 struct Watched<'a> {
     name: &'static str,
@@ -274,14 +290,8 @@ impl CacheWriter {
     /// Every tile that is taken goes to the compressor once, in order, and nothing else does but the tile that ends a
     /// sequence. Every block of a sequence gets the next number of its side and stays until it is taken. A sequence
     /// that is given up offers nothing.
-    fn properties(
-        &self,
-        m: &mut Module,
-        io: &CacheWriterPorts,
-        compressor: &KvCompressorPorts,
-        (started, taken, place): (Signal, Signal, Signal),
-        [closed, _, _, opened, drops]: [Signal; 5],
-    ) {
+    fn properties(&self, m: &mut Module, io: &CacheWriterPorts, compressor: &KvCompressorPorts, inside: &Inside) {
+        let Inside { started, taken, place, closed, opened: _, drops } = *inside;
         if self.lanes > 2 || !self.tiles.is_power_of_two() {
             return;
         }
@@ -308,7 +318,7 @@ impl CacheWriter {
                 Watched { name: "keys", blocks: &compressor.k, mine: !io.block.values, number: io.blocks_k_o },
                 Watched { name: "values", blocks: &compressor.v, mine: io.block.values, number: io.blocks_v_o },
             ];
-            let open = sides.map(|side| self.blocks_of(m, io, &side, (started, begins, ended.q), (opened, drops)));
+            let open = sides.map(|side| self.blocks_of(m, io, &side, (begins, ended.q), inside));
             m.assume("starts_wait_for_both_ends", !(compressor.start.ready & (open[0] | open[1])));
             let waits = io.block.valid & !io.block.ready & !io.clear_i & !(io.open_o & io.start.valid);
             let waited = m.reg_init("formal_waited_q", bit(), 0);
@@ -333,9 +343,10 @@ impl CacheWriter {
         m: &mut Module,
         io: &CacheWriterPorts,
         side: &Watched<'_>,
-        (started, begins, ended): (Signal, Signal, Signal),
-        (opened, drops): (Signal, Signal),
+        (begins, ended): (Signal, Signal),
+        inside: &Inside,
     ) -> Signal {
+        let Inside { started, opened, drops, .. } = *inside;
         let Watched { name, blocks, mine, number } = *side;
         let named = |what: &str| format!("formal_{name}_{what}");
         let open = m.reg_init(&named("open_q"), bit(), 0);

@@ -138,7 +138,7 @@ impl Block for ChannelMonitor {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1u64).beat(1u64)
+        Timing::pipeline(1)
     }
 }
 

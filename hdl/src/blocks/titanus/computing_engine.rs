@@ -189,7 +189,7 @@ impl Block for ComputingEngine {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(3u32).beat(1u32)
+        Timing::pipeline(3)
     }
 }
 
@@ -234,19 +234,14 @@ impl ComputingEngine {
         m.connect(io.output.skipped, skipped.q);
         m.connect(io.output.overlong, over);
         if self.capability() <= 2 && self.operand_width == 2 {
-            self.properties(m, io, at, (adds, begins.q, done.q));
+            self.properties(m, io, at, Sums { adds, begins: begins.q, done: done.q });
         }
     }
 
     /// The result of a beat in one step, beside the result of the stages. Skipping changes no sum, and no beat is lost,
     /// doubled, or added to other vectors.
-    fn properties(
-        &self,
-        m: &mut Module,
-        io: &ComputingEnginePorts,
-        at: &Stages,
-        (adds, begins, done): (Signal, Signal, Signal),
-    ) {
+    fn properties(&self, m: &mut Module, io: &ComputingEnginePorts, at: &Stages, sums: Sums) {
+        let Sums { adds, begins, done } = sums;
         m.formal(|m| {
             let (wide, count, going) = (self.sum(), self.skipped(), !io.clear_i);
             let each = |f: &dyn Fn(u32) -> Signal, ty: Type| {
@@ -298,6 +293,16 @@ impl ComputingEngine {
             m.cover("too_long", io.output.fire() & io.output.overlong);
         });
     }
+}
+
+/// The sums of vectors.
+struct Sums {
+    /// A beat is added.
+    adds: Signal,
+    /// The next beat begins vectors.
+    begins: Signal,
+    /// The sums of vectors are done.
+    done: Signal,
 }
 
 impl CatalogBlock for ComputingEngine {

@@ -241,7 +241,7 @@ impl Block for DcimLinear {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.tile.input_width + 5).beat(1u32)
+        Timing::pipeline(self.tile.input_width + 5)
     }
 }
 

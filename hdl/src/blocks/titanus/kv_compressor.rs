@@ -12,7 +12,7 @@ use crate::blocks::common::stream::FifoStorage;
 use crate::blocks::common::{StreamFifo, StreamFifoPorts};
 use crate::lang::{
     About, Block, Bundle, CatalogBlock, In, InStream, Module, Out, OutBundle, OutStream, Signal, Stream, Timing, bit,
-    bits_for, index_width, parameters, ports, uint,
+    bits_for, connect_all, index_width, parameters, ports, uint,
 };
 
 parameters! {
@@ -144,8 +144,7 @@ impl Block for KvCompressor {
         let write = m.wire("config_write", io.config_write_i & accepted);
         m.connect(pruning.threshold_write_i, write);
         m.connect(pruning.threshold_layer_i, io.config_layer_i);
-        m.connect(pruning.threshold_k_i, io.threshold_k_i);
-        m.connect(pruning.threshold_v_i, io.threshold_v_i);
+        connect_all!(m, pruning, io, [threshold_k_i, threshold_v_i]);
         m.connect_stream(&pruning.tile, &io.tile);
         m.comment("A sequence begins when both streams of the one before have left.");
         let both = m.net("both_start", bit());
@@ -199,13 +198,11 @@ impl KvCompressor {
         m.connect(unit.bits_layer_i, io.config_layer_i);
         m.connect(unit.bits_i, side.bits);
         m.connect(unit.start.valid, io.start.valid & shared.both);
-        m.connect(unit.start.layer, io.start.layer);
-        m.connect(unit.start.prefill, io.start.prefill);
+        connect_all!(m, unit.start, io.start, [layer, prefill]);
         m.connect_stream(&unit.tile, side.from);
         let packer: KvPackerPorts = m.instance(&format!("u_{name}_packer"), self.packer());
         let (from, to) = (&unit.result, &packer.tile);
-        m.connect(to.valid, from.valid);
-        m.connect(from.ready, to.ready);
+        m.connect_handshake(to, from);
         for (from, to) in [(from.bits, to.bits), (from.initial, to.initial), (from.last, to.last)] {
             m.connect(to, from);
         }
@@ -240,11 +237,9 @@ impl KvCompressor {
         m.connect(fifo.clear_i, 0);
         m.unused(fifo.level_o);
         m.unused(fifo.almost_full_o);
-        m.connect(fifo.input.valid, packer.block.valid);
-        m.connect(packer.block.ready, fifo.input.ready);
+        m.connect_handshake(&fifo.input, &packer.block);
         m.connect(fifo.input.data.data, word);
-        m.connect(side.to.valid, fifo.output.valid);
-        m.connect(fifo.output.ready, side.to.ready);
+        m.connect_handshake(side.to, &fifo.output);
         let size = (self.block_bytes, self.checksum);
         let block = ByteBlock::unpack(m, &format!("{}_spare", side.name), &size, fifo.output.data.data);
         side.to.data.drive(m, side.name, &block);

@@ -55,9 +55,9 @@ impl Block for KvDecompressor {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(5u32).beat(1u32).phase(
+        Timing::pipeline(5).phase(
             "opening_tile",
-            3u32,
+            3,
             "from a tile that opens more than half of its lanes to the next tile",
         )
     }

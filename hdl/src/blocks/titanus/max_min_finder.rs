@@ -75,7 +75,7 @@ impl Block for MaxMinFinder {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1u64).beat(1u64)
+        Timing::pipeline(1)
     }
 }
 

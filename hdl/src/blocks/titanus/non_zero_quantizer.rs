@@ -116,7 +116,7 @@ impl Block for NonZeroQuantizer {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(2u64).beat(1u64)
+        Timing::pipeline(2)
     }
 }
 

@@ -92,7 +92,7 @@ impl Block for PruningUnit {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(2u64).beat(1u64)
+        Timing::pipeline(2)
     }
 }
 

@@ -260,7 +260,7 @@ impl Block for QuantizationUnit {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(3u64).beat(1u64).phase(
+        Timing::pipeline(3).phase(
             "levels",
             self.tiles,
             "from the end of the prefill to the first buffered tile at the monitor",
@@ -274,8 +274,7 @@ impl QuantizationUnit {
         let (lanes, level_bits) = (self.lanes, level_bits(self.levels));
         let quantizer = m.instance("u_quantizer", NonZeroQuantizer { lanes, tag_width: self.tag_width() });
         let (from, to) = (&monitor.result, &quantizer.tile);
-        m.connect(to.valid, from.valid);
-        m.connect(from.ready, to.ready);
+        m.connect_handshake(to, from);
         m.connect(to.bits, from.bits);
         m.connect_each("monitored_index", to.index, from.index);
         m.connect_each("monitored_open", to.open, from.open);
@@ -285,8 +284,7 @@ impl QuantizationUnit {
         m.connect(to.tag, cat(&[from.level.packed(), from.overflow, from.tag]));
 
         let (from, to) = (&quantizer.result, &io.result);
-        m.connect(to.valid, from.valid);
-        m.connect(from.ready, to.ready);
+        m.connect_handshake(to, from);
         m.connect(to.bits, from.bits);
         m.connect_each("quantized_index", to.index, from.index);
         m.connect_each("quantized_label", to.label, from.label);

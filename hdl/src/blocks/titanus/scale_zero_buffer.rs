@@ -82,7 +82,7 @@ impl Block for ScaleZeroBuffer {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1u32).beat(1u32)
+        Timing::pipeline(1)
     }
 }
 

@@ -1,7 +1,6 @@
 //! Golden models of the papers' baselines: number formats of ANT and OliVe, and the processing elements of ANT, OliVe,
 //! OLAccel and BitMoD.
 
-pub mod ant_decoder;
 pub mod bit_serial_pe;
 pub mod exponent_pe;
 pub mod olive_decoder;

@@ -5,31 +5,39 @@ use super::{Caps, check};
 use crate::vector::Operand;
 use crate::{Descriptor, ErrorCode, Refusal, Window};
 
+/// A product of rows of fp16 and 8-bit weights: what is multiplied, and where it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Linear {
+    /// Rows.
+    pub rows: u32,
+    /// Columns: results of a row.
+    pub columns: u32,
+    /// Channels: elements of a row.
+    pub channels: u32,
+    /// Where the rows are.
+    pub x: Operand,
+    /// The integer of an element is the one nearest to it times this factor.
+    pub quantizer: f32,
+    /// Where the weights are, as [`Panels`](super::Panels) make them.
+    pub panels: Operand,
+    /// Address of scale and bias of each column.
+    pub constants: u64,
+    /// Where the results go.
+    pub out: Operand,
+}
+
 /// Rows of fp16 times a matrix of 8-bit weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinearJob {
-    /// Rows, columns of the results, channels.
-    size: [u32; 3],
-    x: Operand,
-    panels: Operand,
-    constants: u64,
-    out: Operand,
-    quantizer: f32,
+    product: Linear,
     exact: bool,
 }
 
 impl LinearJob {
-    /// Rows of `channels` numbers at `x`, weights as [`Panels`](super::Panels) make them, scale and bias of each column
-    /// at `constants`, results at `out`. The integer of an element is the one nearest to it times `quantizer`.
+    /// An element that saturates or is NaN is no error.
     #[must_use]
-    pub fn new(
-        [rows, columns, channels]: [u32; 3],
-        (x, quantizer): (Operand, f32),
-        panels: Operand,
-        constants: u64,
-        out: Operand,
-    ) -> Self {
-        Self { size: [rows, columns, channels], x, panels, constants, out, quantizer, exact: false }
+    pub fn new(product: Linear) -> Self {
+        Self { product, exact: false }
     }
 
     /// An element that saturates or is NaN is an error, and so is a result that is infinite or NaN.
@@ -44,20 +52,20 @@ impl LinearJob {
     /// The hardware would refuse it: which field is wrong, and what would be right.
     pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
         use linear as f;
-        let [rows, columns, channels] = self.size;
+        let Linear { rows, columns, channels, x, quantizer, panels, constants, out } = self.product;
         let fields = [
             (f::ROWS, rows.into()),
             (f::COLUMNS, columns.into()),
             (f::CHANNELS, channels.into()),
             (f::EXACT, self.exact.into()),
-            (f::QUANTIZER, self.quantizer.to_bits().into()),
-            (f::X_STRIDE, self.x.stride.into()),
-            (f::PANEL_STRIDE, self.panels.stride.into()),
-            (f::OUT_STRIDE, self.out.stride.into()),
-            (f::X_ADDRESS, self.x.address),
-            (f::PANEL_ADDRESS, self.panels.address),
-            (f::CONSTANTS_ADDRESS, self.constants),
-            (f::OUT_ADDRESS, self.out.address),
+            (f::QUANTIZER, quantizer.to_bits().into()),
+            (f::X_STRIDE, x.stride.into()),
+            (f::PANEL_STRIDE, panels.stride.into()),
+            (f::OUT_STRIDE, out.stride.into()),
+            (f::X_ADDRESS, x.address),
+            (f::PANEL_ADDRESS, panels.address),
+            (f::CONSTANTS_ADDRESS, constants),
+            (f::OUT_ADDRESS, out.address),
         ];
         Descriptor::checked(f::OPCODE, &fields, |d| check(d, caps, window))
     }
@@ -129,46 +137,41 @@ pub struct Rows {
     pub out: Operand,
 }
 
+/// Tokens that enter a head: how many, of which sizes, and where they are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Attention {
+    /// Number of the head.
+    pub head: u32,
+    /// Tokens that enter it.
+    pub tokens: u32,
+    /// Query heads of the head.
+    pub group: u32,
+    /// Elements of a vector.
+    pub elements: u32,
+    /// Which tokens the head keeps.
+    pub policy: Policy,
+    /// Factors that make integers.
+    pub quantizers: Quantizers,
+    /// Scores are products of queries and keys times this factor, as 1 / sqrt(elements).
+    pub scale: f32,
+    /// Where the rows of tokens are.
+    pub rows: Rows,
+}
+
 /// Tokens enter a head one after the other. The queries of each token attend to all tokens that the head has by then.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttentionJob {
-    head: u32,
-    tokens: u32,
-    /// Query heads, and elements of a vector.
-    size: (u32, u32),
-    policy: Policy,
-    quantizers: Quantizers,
-    scales: [f32; 2],
-    rows: Rows,
+    entering: Attention,
     exact: bool,
     late: bool,
     again: u8,
 }
 
 impl AttentionJob {
-    /// `tokens` tokens enter head `head`, of `group` query heads and vectors of `elements`; scores are products of
-    /// queries and keys times `scale`, as 1 / sqrt(elements).
+    /// Values are read with the keys, none is recomputed, and an element that saturates or is NaN is no error.
     #[must_use]
-    pub fn new(
-        (head, tokens): (u32, u32),
-        (group, elements): (u32, u32),
-        policy: Policy,
-        (quantizers, scale): (Quantizers, f32),
-        rows: Rows,
-    ) -> Self {
-        let scales = [quantizers.score_scale(scale), quantizers.result_scale()];
-        Self {
-            head,
-            tokens,
-            size: (group, elements),
-            policy,
-            quantizers,
-            scales,
-            rows,
-            exact: false,
-            late: false,
-            again: 0,
-        }
+    pub fn new(entering: Attention) -> Self {
+        Self { entering, exact: false, late: false, again: 0 }
     }
 
     /// An element that saturates or is NaN is an error, and so is a score or a result that is infinite or NaN.
@@ -198,14 +201,15 @@ impl AttentionJob {
     /// The hardware would refuse it: which field is wrong, and what would be right.
     pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
         use attention as f;
-        let Policy { budget, sink, window: recent, shift } = self.policy;
+        let Attention { head, tokens, group, elements, policy, quantizers, scale, rows } = self.entering;
+        let Policy { budget, sink, window: recent, shift } = policy;
         let float = |value: f32| u64::from(value.to_bits());
-        let Rows { queries, keys, values, out } = self.rows;
+        let Rows { queries, keys, values, out } = rows;
         let fields = [
-            (f::HEAD, self.head.into()),
-            (f::TOKENS, self.tokens.into()),
-            (f::GROUP, self.size.0.into()),
-            (f::ELEMENTS, self.size.1.into()),
+            (f::HEAD, head.into()),
+            (f::TOKENS, tokens.into()),
+            (f::GROUP, group.into()),
+            (f::ELEMENTS, elements.into()),
             (f::LATE, self.late.into()),
             (f::EXACT, self.exact.into()),
             (f::BUDGET, budget.into()),
@@ -213,11 +217,11 @@ impl AttentionJob {
             (f::WINDOW, recent.into()),
             (f::SHIFT, shift.into()),
             (f::AGAIN, self.again.into()),
-            (f::QUERY_QUANTIZER, float(self.quantizers.queries)),
-            (f::KEY_QUANTIZER, float(self.quantizers.keys)),
-            (f::VALUE_QUANTIZER, float(self.quantizers.values)),
-            (f::SCORE_SCALE, float(self.scales[0])),
-            (f::RESULT_SCALE, float(self.scales[1])),
+            (f::QUERY_QUANTIZER, float(quantizers.queries)),
+            (f::KEY_QUANTIZER, float(quantizers.keys)),
+            (f::VALUE_QUANTIZER, float(quantizers.values)),
+            (f::SCORE_SCALE, float(quantizers.score_scale(scale))),
+            (f::RESULT_SCALE, float(quantizers.result_scale())),
             (f::QUERY_STRIDE, queries.stride.into()),
             (f::KEY_STRIDE, keys.stride.into()),
             (f::VALUE_STRIDE, values.stride.into()),
@@ -241,19 +245,21 @@ impl AttentionJob {
             return Err(Refusal::new(ErrorCode::Field, field, self.again.to_string(), expected));
         }
         let whole = self.build(caps, window)?;
-        if self.tokens == 1 {
+        let entering = self.entering;
+        if entering.tokens == 1 {
             return Ok(vec![whole]);
         }
-        let before = self.tokens - 1;
-        let all = Policy::keep(u16::try_from(before).unwrap_or(u16::MAX), self.policy.shift);
-        let first = Self { tokens: before, policy: all, ..self.clone() }.build(caps, window)?;
+        let before = entering.tokens - 1;
+        let all = Policy::keep(u16::try_from(before).unwrap_or(u16::MAX), entering.policy.shift);
+        let part = |entering: Attention| Self { entering, ..self.clone() }.build(caps, window);
+        let first = part(Attention { tokens: before, policy: all, ..entering })?;
         let behind = |operand: Operand| {
             let address = operand.address + u64::from(before) * u64::from(operand.stride);
             Operand { address, ..operand }
         };
-        let Rows { queries, keys, values, out } = self.rows;
+        let Rows { queries, keys, values, out } = entering.rows;
         let rows = Rows { queries: behind(queries), keys: behind(keys), values: behind(values), out: behind(out) };
-        Ok(vec![first, Self { tokens: 1, rows, ..self.clone() }.build(caps, window)?])
+        Ok(vec![first, part(Attention { tokens: 1, rows, ..entering })?])
     }
 }
 

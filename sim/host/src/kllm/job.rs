@@ -94,33 +94,39 @@ impl MatMulJob {
     }
 }
 
+/// Rows that become tokens, and where they are. The tokens have room for all outliers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quantize {
+    /// Rows: tokens.
+    pub rows: u32,
+    /// Elements of a row.
+    pub columns: u32,
+    /// Bits of an index.
+    pub bits: Bits,
+    /// So many of the largest elements of a row are outliers.
+    pub largest: u16,
+    /// So many of the smallest elements of a row are outliers.
+    pub smallest: u16,
+    /// Where the rows of fp16 numbers are.
+    pub x: Operand,
+    /// Address of the codebook.
+    pub codebook: u64,
+    /// Where the tokens go.
+    pub out: Operand,
+}
+
 /// fp16 numbers that become tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuantizeJob {
-    rows: u32,
-    columns: u32,
-    bits: Bits,
-    largest: u16,
-    smallest: u16,
-    x: Operand,
-    codebook: u64,
-    out: Operand,
+    rows: Quantize,
     exact: bool,
 }
 
 impl QuantizeJob {
-    /// Rows of fp16 numbers, the address of the codebook, and how many of the largest and of the smallest elements of a
-    /// row are outliers. The tokens have room for all outliers.
+    /// An element that is infinite or NaN is no error.
     #[must_use]
-    pub fn new(
-        (rows, columns): (u32, u32),
-        bits: Bits,
-        (largest, smallest): (u16, u16),
-        x: Operand,
-        codebook: u64,
-        out: Operand,
-    ) -> Self {
-        Self { rows, columns, bits, largest, smallest, x, codebook, out, exact: false }
+    pub fn new(rows: Quantize) -> Self {
+        Self { rows, exact: false }
     }
 
     /// An element that is infinite or NaN, and no outlier, is an error.
@@ -134,18 +140,19 @@ impl QuantizeJob {
     /// # Errors
     /// The hardware would refuse it: which field is wrong, and what would be right.
     pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
+        let Quantize { rows, columns, bits, largest, smallest, x, codebook, out } = self.rows;
         let fields = [
-            (quantize::ROWS, self.rows.into()),
-            (quantize::COLUMNS, self.columns.into()),
-            (quantize::THREE_BITS, (self.bits == Bits::Three).into()),
+            (quantize::ROWS, rows.into()),
+            (quantize::COLUMNS, columns.into()),
+            (quantize::THREE_BITS, (bits == Bits::Three).into()),
             (quantize::EXACT, self.exact.into()),
-            (quantize::LARGEST, self.largest.into()),
-            (quantize::SMALLEST, self.smallest.into()),
-            (quantize::X_STRIDE, self.x.stride.into()),
-            (quantize::OUT_STRIDE, self.out.stride.into()),
-            (quantize::X_ADDRESS, self.x.address),
-            (quantize::CODEBOOK_ADDRESS, self.codebook),
-            (quantize::OUT_ADDRESS, self.out.address),
+            (quantize::LARGEST, largest.into()),
+            (quantize::SMALLEST, smallest.into()),
+            (quantize::X_STRIDE, x.stride.into()),
+            (quantize::OUT_STRIDE, out.stride.into()),
+            (quantize::X_ADDRESS, x.address),
+            (quantize::CODEBOOK_ADDRESS, codebook),
+            (quantize::OUT_ADDRESS, out.address),
         ];
         Descriptor::checked(quantize::OPCODE, &fields, |d| check(d, caps, window))
     }

@@ -110,32 +110,39 @@ impl MatMulJob {
     }
 }
 
+/// Rows that become panels of integers, and where they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pack {
+    /// Rows.
+    pub rows: u32,
+    /// Elements of a row.
+    pub columns: u32,
+    /// Width of the integers.
+    pub integer: Integer,
+    /// Whether the integers have a sign.
+    pub sign: Sign,
+    /// Where the rows of fp16 numbers are.
+    pub x: Operand,
+    /// Address of the constants.
+    pub constants: u64,
+    /// Where the panels go.
+    pub out: Operand,
+}
+
 /// fp16 numbers that become panels of integers: (number x scale + bias) x quantizer, with the constants of its column,
 /// rounded and saturated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackJob {
-    rows: u32,
-    columns: u32,
-    integer: Integer,
-    sign: Sign,
-    x: Operand,
-    constants: u64,
-    out: Operand,
+    rows: Pack,
     relu: bool,
     exact: bool,
 }
 
 impl PackJob {
-    /// Rows of fp16 numbers, and the address of the constants.
+    /// Negative numbers stay, and a result that saturates or is NaN is no error.
     #[must_use]
-    pub fn new(
-        (rows, columns): (u32, u32),
-        (integer, sign): (Integer, Sign),
-        x: Operand,
-        constants: u64,
-        out: Operand,
-    ) -> Self {
-        Self { rows, columns, integer, sign, x, constants, out, relu: false, exact: false }
+    pub fn new(rows: Pack) -> Self {
+        Self { rows, relu: false, exact: false }
     }
 
     /// Negative numbers become 0 before they are quantized.
@@ -155,18 +162,19 @@ impl PackJob {
     /// # Errors
     /// The hardware would refuse it: which field is wrong, and what would be right.
     pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
+        let Pack { rows, columns, integer, sign, x, constants, out } = self.rows;
         let fields = [
-            (pack::ROWS, self.rows.into()),
-            (pack::COLUMNS, self.columns.into()),
-            (pack::INT8, (self.integer == Integer::Int8).into()),
-            (pack::OUT_UNSIGNED, (self.sign == Sign::Unsigned).into()),
+            (pack::ROWS, rows.into()),
+            (pack::COLUMNS, columns.into()),
+            (pack::INT8, (integer == Integer::Int8).into()),
+            (pack::OUT_UNSIGNED, (sign == Sign::Unsigned).into()),
             (pack::RELU, self.relu.into()),
             (pack::EXACT, self.exact.into()),
-            (pack::X_ADDRESS, self.x.address),
-            (pack::X_STRIDE, self.x.stride.into()),
-            (pack::CONSTANTS_ADDRESS, self.constants),
-            (pack::OUT_ADDRESS, self.out.address),
-            (pack::OUT_STRIDE, self.out.stride.into()),
+            (pack::X_ADDRESS, x.address),
+            (pack::X_STRIDE, x.stride.into()),
+            (pack::CONSTANTS_ADDRESS, constants),
+            (pack::OUT_ADDRESS, out.address),
+            (pack::OUT_STRIDE, out.stride.into()),
         ];
         Descriptor::checked(pack::OPCODE, &fields, |d| check(d, caps, window))
     }

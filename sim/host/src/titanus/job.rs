@@ -87,14 +87,29 @@ pub enum Matrix {
     },
 }
 
+/// A product of rows and a matrix that the core holds: what is multiplied, and where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Product {
+    /// Rows.
+    pub rows: u32,
+    /// Elements of a row.
+    pub inner: u32,
+    /// Columns: results of a row.
+    pub columns: u32,
+    /// The matrix.
+    pub matrix: Matrix,
+    /// Where the rows are.
+    pub x: Operand,
+    /// Where the results go.
+    pub out: Operand,
+    /// Number of the constant of the first result of a row. Each further result has the next one.
+    pub constant: u32,
+}
+
 /// Rows times a matrix that the core holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProductJob {
-    sizes: [u32; 3],
-    matrix: Matrix,
-    x: Operand,
-    out: Operand,
-    constant: u32,
+    product: Product,
     integers: bool,
     relu: bool,
     one_constant: bool,
@@ -102,12 +117,10 @@ pub struct ProductJob {
 }
 
 impl ProductJob {
-    /// `sizes`: rows, elements of a row, results of a row. Results are fp16. The first result of a row has the constant
-    /// `constant`, and each further result the next one.
+    /// Results are fp16.
     #[must_use]
-    pub fn new(sizes: [u32; 3], matrix: Matrix, x: Operand, out: Operand, constant: u32) -> Self {
-        let (integers, relu, one_constant, exact) = (false, false, false, false);
-        Self { sizes, matrix, x, out, constant, integers, relu, one_constant, exact }
+    pub fn new(product: Product) -> Self {
+        Self { product, integers: false, relu: false, one_constant: false, exact: false }
     }
 
     /// Results are int8.
@@ -139,66 +152,94 @@ impl ProductJob {
     /// # Errors
     /// The hardware would refuse it: which field is wrong, and what would be right.
     pub fn build(&self, caps: &Caps, held: &Held, window: &Window) -> Result<Descriptor, Refusal> {
-        let (matrix, first_row, first_column) = match self.matrix {
+        let Product { rows, inner, columns, matrix, x, out, constant } = self.product;
+        let (matrix, first_row, first_column) = match matrix {
             Matrix::Store { row, column } => (STORE, row, column),
             Matrix::Keys { tile } => (KEYS, tile, 0),
             Matrix::Values { tile } => (VALUES, tile, 0),
         };
         let fields = [
-            (multiply::ROWS, self.sizes[0].into()),
-            (multiply::INNER, self.sizes[1].into()),
-            (multiply::COLUMNS, self.sizes[2].into()),
+            (multiply::ROWS, rows.into()),
+            (multiply::INNER, inner.into()),
+            (multiply::COLUMNS, columns.into()),
             (multiply::INTEGERS, self.integers.into()),
             (multiply::RELU, self.relu.into()),
             (multiply::ONE_CONSTANT, self.one_constant.into()),
             (multiply::EXACT, self.exact.into()),
             (multiply::FIRST_ROW, first_row.into()),
             (multiply::FIRST_COLUMN, first_column.into()),
-            (multiply::X_STRIDE, self.x.stride.into()),
-            (multiply::OUT_STRIDE, self.out.stride.into()),
-            (multiply::CONSTANT, self.constant.into()),
-            (multiply::X_ADDRESS, self.x.address),
-            (multiply::OUT_ADDRESS, self.out.address),
+            (multiply::X_STRIDE, x.stride.into()),
+            (multiply::OUT_STRIDE, out.stride.into()),
+            (multiply::CONSTANT, constant.into()),
+            (multiply::X_ADDRESS, x.address),
+            (multiply::OUT_ADDRESS, out.address),
             (multiply::MATRIX, matrix),
         ];
         Descriptor::checked(multiply::OPCODE, &fields, |d| check(d, caps, held, window))
     }
 }
 
-/// Appends tokens to the cache. Keys and values of all heads are side by side.
+/// Keys and values of tokens. Keys of all heads are side by side, and so are values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenRows {
+    /// Tokens.
+    pub tokens: u32,
+    /// Channels: elements of a key, and of a value.
+    pub channels: u32,
+    /// Where the keys are.
+    pub keys: Operand,
+    /// Where the values are.
+    pub values: Operand,
+}
+
+/// Where the streams of a cache are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Areas {
+    /// Address of the stream of keys.
+    pub keys: u64,
+    /// Address of the stream of values.
+    pub values: u64,
+    /// Lines of each area, of 64 bytes.
+    pub lines: u16,
+}
+
+/// What holds for the whole cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Opening {
+    /// So many first tokens, of the first append and the next ones, give each channel its first level.
+    pub prefill: u16,
+    /// Pruning threshold of keys.
+    pub key_threshold: u8,
+    /// Pruning threshold of values.
+    pub value_threshold: u8,
+    /// Bits of a key.
+    pub key_bits: u8,
+    /// Bits of a value.
+    pub value_bits: u8,
+}
+
+/// Appends tokens to the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AppendJob {
-    sizes: (u32, u32),
+    rows: TokenRows,
     position: u32,
-    prefill: u16,
-    thresholds: [u8; 2],
-    bits: [u8; 2],
-    rows: [Operand; 2],
-    areas: [u64; 2],
-    lines: u16,
+    opening: Opening,
+    areas: Areas,
     keep: bool,
     exact: bool,
 }
 
 impl AppendJob {
-    /// Appends tokens after the `position` tokens that the cache has. `sizes`: tokens, channels. `rows`: keys, values.
+    /// Appends tokens after the `position` tokens that the cache has.
     #[must_use]
-    pub fn behind(position: u32, sizes: (u32, u32), rows: [Operand; 2], areas: [u64; 2], lines: u16) -> Self {
-        let (prefill, thresholds, bits, keep, exact) = (0, [0; 2], [0; 2], false, false);
-        Self { sizes, position, prefill, thresholds, bits, rows, areas, lines, keep, exact }
+    pub fn behind(position: u32, rows: TokenRows, areas: Areas) -> Self {
+        Self { rows, position, opening: Opening::default(), areas, keep: false, exact: false }
     }
 
-    /// Begins a new cache; cache and context from before end. The first `prefill` tokens, of this append and the next
-    /// ones, give each channel its first level. Thresholds and widths of keys and of values hold for the whole cache.
+    /// Begins a new cache; cache and context from before end.
     #[must_use]
-    pub fn first(
-        sizes: (u32, u32),
-        prefill: u16,
-        (thresholds, bits): ([u8; 2], [u8; 2]),
-        rows: [Operand; 2],
-        (areas, lines): ([u64; 2], u16),
-    ) -> Self {
-        Self { prefill, thresholds, bits, ..Self::behind(0, sizes, rows, areas, lines) }
+    pub fn first(rows: TokenRows, opening: Opening, areas: Areas) -> Self {
+        Self { opening, ..Self::behind(0, rows, areas) }
     }
 
     /// The pruned tokens become the context, or follow the tokens of the context.
@@ -218,24 +259,26 @@ impl AppendJob {
     /// # Errors
     /// The hardware would refuse it: which field is wrong, and what would be right.
     pub fn build(&self, caps: &Caps, held: &Held, window: &Window) -> Result<Descriptor, Refusal> {
+        let TokenRows { tokens, channels, keys, values } = self.rows;
+        let Opening { prefill, key_threshold, value_threshold, key_bits, value_bits } = self.opening;
         let fields = [
-            (append::TOKENS, self.sizes.0.into()),
-            (append::CHANNELS, self.sizes.1.into()),
+            (append::TOKENS, tokens.into()),
+            (append::CHANNELS, channels.into()),
             (append::POSITION, self.position.into()),
             (append::KEEP, self.keep.into()),
             (append::EXACT, self.exact.into()),
-            (append::PREFILL, self.prefill.into()),
-            (append::LINES, self.lines.into()),
-            (append::KEY_THRESHOLD, self.thresholds[0].into()),
-            (append::VALUE_THRESHOLD, self.thresholds[1].into()),
-            (append::KEY_BITS, self.bits[0].into()),
-            (append::VALUE_BITS, self.bits[1].into()),
-            (append::KEY_STRIDE, self.rows[0].stride.into()),
-            (append::VALUE_STRIDE, self.rows[1].stride.into()),
-            (append::KEY_ADDRESS, self.rows[0].address),
-            (append::VALUE_ADDRESS, self.rows[1].address),
-            (append::KEY_AREA, self.areas[0]),
-            (append::VALUE_AREA, self.areas[1]),
+            (append::PREFILL, prefill.into()),
+            (append::LINES, self.areas.lines.into()),
+            (append::KEY_THRESHOLD, key_threshold.into()),
+            (append::VALUE_THRESHOLD, value_threshold.into()),
+            (append::KEY_BITS, key_bits.into()),
+            (append::VALUE_BITS, value_bits.into()),
+            (append::KEY_STRIDE, keys.stride.into()),
+            (append::VALUE_STRIDE, values.stride.into()),
+            (append::KEY_ADDRESS, keys.address),
+            (append::VALUE_ADDRESS, values.address),
+            (append::KEY_AREA, self.areas.keys),
+            (append::VALUE_AREA, self.areas.values),
         ];
         Descriptor::checked(append::OPCODE, &fields, |d| check(d, caps, held, window))
     }
@@ -244,23 +287,23 @@ impl AppendJob {
 /// Restores all tokens of the cache, and checks them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RestoreJob {
-    sizes: (u32, u32),
-    rows: Option<[Operand; 2]>,
-    areas: [u64; 2],
-    lines: u16,
+    rows: TokenRows,
+    to_rows: bool,
+    areas: Areas,
 }
 
 impl RestoreJob {
-    /// The tokens become the context. `sizes`: tokens, channels.
+    /// So many tokens, each of so many channels, become the context.
     #[must_use]
-    pub fn to_context(sizes: (u32, u32), areas: [u64; 2], lines: u16) -> Self {
-        Self { sizes, rows: None, areas, lines }
+    pub fn to_context(tokens: u32, channels: u32, areas: Areas) -> Self {
+        let nowhere = Operand { address: 0, stride: 0 };
+        Self { rows: TokenRows { tokens, channels, keys: nowhere, values: nowhere }, to_rows: false, areas }
     }
 
     /// The tokens go to rows of keys and of values.
     #[must_use]
-    pub fn to_rows(sizes: (u32, u32), rows: [Operand; 2], areas: [u64; 2], lines: u16) -> Self {
-        Self { sizes, rows: Some(rows), areas, lines }
+    pub fn to_rows(rows: TokenRows, areas: Areas) -> Self {
+        Self { rows, to_rows: true, areas }
     }
 
     /// The descriptor for a core that holds `held`.
@@ -268,19 +311,18 @@ impl RestoreJob {
     /// # Errors
     /// The hardware would refuse it: which field is wrong, and what would be right.
     pub fn build(&self, caps: &Caps, held: &Held, window: &Window) -> Result<Descriptor, Refusal> {
-        let nowhere = Operand { address: 0, stride: 0 };
-        let [keys, values] = self.rows.unwrap_or([nowhere; 2]);
+        let TokenRows { tokens, channels, keys, values } = self.rows;
         let fields = [
-            (restore::TOKENS, self.sizes.0.into()),
-            (restore::CHANNELS, self.sizes.1.into()),
-            (restore::ROWS, self.rows.is_some().into()),
-            (restore::LINES, self.lines.into()),
+            (restore::TOKENS, tokens.into()),
+            (restore::CHANNELS, channels.into()),
+            (restore::ROWS, self.to_rows.into()),
+            (restore::LINES, self.areas.lines.into()),
             (restore::KEY_STRIDE, keys.stride.into()),
             (restore::VALUE_STRIDE, values.stride.into()),
             (restore::KEY_ADDRESS, keys.address),
             (restore::VALUE_ADDRESS, values.address),
-            (restore::KEY_AREA, self.areas[0]),
-            (restore::VALUE_AREA, self.areas[1]),
+            (restore::KEY_AREA, self.areas.keys),
+            (restore::VALUE_AREA, self.areas.values),
         ];
         Descriptor::checked(restore::OPCODE, &fields, |d| check(d, caps, held, window))
     }

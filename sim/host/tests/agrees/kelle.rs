@@ -8,8 +8,8 @@ use golden::systems::job::{Accelerator, Executed, Fields};
 use golden::systems::kelle_top::{Counts, Device as Model, KelleTop, Operation, Recompute, Save, Shape, Work};
 use golden::systems::memory::{Memory, SparseMemory};
 use host::kelle::{
-    AttentionJob, Caps, ClearJob, Counts as Counters, Intervals, LinearJob, Policy, Quantizers, RecomputeJob,
-    RefreshJob, Rows, SaveJob, check,
+    Attention, AttentionJob, Caps, ClearJob, Counts as Counters, Intervals, Linear, LinearJob, Policy, Quantizers,
+    RecomputeJob, RefreshJob, Rows, SaveJob, check,
 };
 use host::vector::{self, Operand, VectorJob};
 use host::{Bus, Chain, Descriptor, Device, Refusal, Settings};
@@ -93,25 +93,8 @@ impl Accelerator for Checks {
 
 #[derive(Debug, Clone)]
 enum Job {
-    Linear {
-        size: [u32; 3],
-        quantizer: f32,
-        x: Operand,
-        panels: Operand,
-        constants: u64,
-        out: Operand,
-        exact: bool,
-    },
-    Attention {
-        head: (u32, u32),
-        size: (u32, u32),
-        policy: Policy,
-        quantizers: Quantizers,
-        rows: Rows,
-        exact: bool,
-        late: bool,
-        again: u8,
-    },
+    Linear { product: Linear, exact: bool },
+    Attention { entering: Attention, exact: bool, late: bool, again: u8 },
     Clear(ClearJob),
     Refresh(RefreshJob),
     Save(SaveJob),
@@ -147,14 +130,8 @@ fn policy() -> impl Strategy<Value = Policy> {
 
 fn job() -> impl Strategy<Value = Job> {
     let linear = ([size(30), size(80), size(50)], any::<f32>(), operand(), wide(), address(), operand(), any::<bool>());
-    let linear = linear.prop_map(|(size, quantizer, x, panels, constants, out, exact)| Job::Linear {
-        size,
-        quantizer,
-        x,
-        panels,
-        constants,
-        out,
-        exact,
+    let linear = linear.prop_map(|([rows, columns, channels], quantizer, x, panels, constants, out, exact)| {
+        Job::Linear { product: Linear { rows, columns, channels, x, quantizer, panels, constants, out }, exact }
     });
     let quantizers = (any::<f32>(), any::<f32>(), any::<f32>());
     let quantizers = quantizers.prop_map(|(queries, keys, values)| Quantizers { queries, keys, values });
@@ -165,16 +142,11 @@ fn job() -> impl Strategy<Value = Job> {
     let order =
         prop_oneof![8 => (any::<bool>(), Just(0)), 8 => (Just(false), 0..6u8), 1 => (any::<bool>(), any::<u8>())];
     let attention = (head, (size(3), elements()), policy(), quantizers, rows, any::<bool>(), order);
-    let attention = attention.prop_map(|(head, size, policy, quantizers, rows, exact, (late, again))| Job::Attention {
-        head,
-        size,
-        policy,
-        quantizers,
-        rows,
-        exact,
-        late,
-        again,
-    });
+    let attention =
+        attention.prop_map(|((head, tokens), (group, elements), policy, quantizers, rows, exact, (late, again))| {
+            let entering = Attention { head, tokens, group, elements, policy, quantizers, scale: 0.125, rows };
+            Job::Attention { entering, exact, late, again }
+        });
     let clear = (number(6), size(6)).prop_map(|(first, heads)| Job::Clear(ClearJob { first, heads }));
     let interval = prop_oneof![40 => 480..0x10_0000u32, 1 => select(vec![0, 479, 480, 0xf_ffff, 0x10_0000, u32::MAX])];
     let intervals = (interval.clone(), interval).prop_map(|(msb, lsb)| Intervals { msb, lsb });
@@ -196,8 +168,8 @@ fn raw(job: &Job) -> Raw {
         raw
     }
     match *job {
-        Job::Linear { size, quantizer, x, panels, constants, out, exact } => {
-            let [rows, columns, channels] = size;
+        Job::Linear { product, exact } => {
+            let Linear { rows, columns, channels, x, quantizer, panels, constants, out } = product;
             let options = u32::from(exact) << 12;
             let sizes = [(32, rows), (36, columns), (40, channels), (44, options), (48, quantizer.to_bits())];
             let mut raw = words(1, &sizes);
@@ -207,17 +179,18 @@ fn raw(job: &Job) -> Raw {
             raw.operand(88, 60, out);
             raw
         }
-        Job::Attention { head, size, policy, quantizers, rows, exact, late, again } => {
+        Job::Attention { entering, exact, late, again } => {
+            let Attention { head, tokens, group, elements, policy, quantizers, scale, rows } = entering;
             let Policy { budget, sink, window, shift } = policy;
             let options = u32::from(exact) << 12 | u32::from(late) << 1;
-            let sizes = [(32, head.0), (36, head.1), (40, size.0), (44, size.1), (48, options)];
+            let sizes = [(32, head), (36, tokens), (40, group), (44, elements), (48, options)];
             let mut raw = words(2, &sizes);
             for (at, value) in [(52, budget), (54, sink), (56, window)] {
                 raw.put(at, &value.to_le_bytes());
             }
             raw.put(58, &[shift, again]);
             let Quantizers { queries, keys, values } = quantizers;
-            let scores = (0.125 / (f64::from(queries) * f64::from(keys))) as f32;
+            let scores = (f64::from(scale) / (f64::from(queries) * f64::from(keys))) as f32;
             let results = (1.0 / (32768.0 * f64::from(values))) as f32;
             for (at, value) in [(60, queries), (64, keys), (68, values), (72, scores), (76, results)] {
                 raw.put(at, &value.to_bits().to_le_bytes());
@@ -243,12 +216,12 @@ fn raw(job: &Job) -> Raw {
 
 fn built(job: &Job) -> Result<Descriptor, Refusal> {
     match *job {
-        Job::Linear { size, quantizer, x, panels, constants, out, exact } => {
-            let job = LinearJob::new(size, (x, quantizer), panels, constants, out);
+        Job::Linear { product, exact } => {
+            let job = LinearJob::new(product);
             if exact { job.exact() } else { job }.build(&CAPS, &WINDOW)
         }
-        Job::Attention { head, size, policy, quantizers, rows, exact, late, again } => {
-            let job = AttentionJob::new(head, size, policy, (quantizers, 0.125), rows).again(again);
+        Job::Attention { entering, exact, late, again } => {
+            let job = AttentionJob::new(entering).again(again);
             let job = if exact { job.exact() } else { job };
             if late { job.late() } else { job }.build(&CAPS, &WINDOW)
         }
@@ -313,15 +286,23 @@ const fn at(address: u64) -> Operand {
     Operand { address, stride: 256 }
 }
 
-fn linear(size: [u32; 3]) -> LinearJob {
-    LinearJob::new(size, (at(0x2000), 100.0), at(0x3000), 0x4000, at(0x6000))
-}
+const LINEAR: Linear = Linear {
+    rows: 5,
+    columns: 6,
+    channels: 7,
+    x: at(0x2000),
+    quantizer: 100.0,
+    panels: at(0x3000),
+    constants: 0x4000,
+    out: at(0x6000),
+};
 
 const ROWS: Rows = Rows { queries: at(0x2000), keys: at(0x3000), values: at(0x4000), out: at(0x5000) };
 
 fn attention(policy: Policy) -> AttentionJob {
     let quantizers = Quantizers { queries: 4.0, keys: 8.0, values: 16.0 };
-    AttentionJob::new((1, 5), (3, 8), policy, (quantizers, 0.125), ROWS)
+    let (head, tokens, group, elements) = (1, 5, 3, 8);
+    AttentionJob::new(Attention { head, tokens, group, elements, policy, quantizers, scale: 0.125, rows: ROWS })
 }
 
 /// Every bit of good descriptors, alone: all borders between what must be 0 and what need not.
@@ -334,7 +315,7 @@ fn every_bit() {
     let save = SaveJob { head: 1, first: 2, tokens: 3, elements: 4, out: at(0x2000) };
     let recompute = RecomputeJob { head: 1, position: 2, slot: 3 };
     for (good, reserved) in [
-        (linear([5, 6, 7]).build(&CAPS, &WINDOW).unwrap(), 31 + 256),
+        (LinearJob::new(LINEAR).build(&CAPS, &WINDOW).unwrap(), 31 + 256),
         (attention(Policy::of_budget(20, 9)).build(&CAPS, &WINDOW).unwrap(), 30),
         (recompute.build(&CAPS, &WINDOW).unwrap(), 8 * 84),
         // Steps but for thirteen; gain, kinds and causal without a norm; epsilon, the end.
@@ -362,9 +343,9 @@ fn every_bit() {
 #[test]
 fn refusals_name_field_value_and_what_is_right() {
     let end = "; the hardware would end the job with";
-    let said = |size| linear(size).build(&CAPS, &WINDOW).unwrap_err().to_string();
-    assert_eq!(said([31, 6, 7]), format!("rows is 31, must be 1 to 30{end} SIZE (9)"));
-    assert_eq!(said([1, 6, 51]), format!("channels is 51, must be 1 to 50{end} SIZE (9)"));
+    let said = |product| LinearJob::new(product).build(&CAPS, &WINDOW).unwrap_err().to_string();
+    assert_eq!(said(Linear { rows: 31, ..LINEAR }), format!("rows is 31, must be 1 to 30{end} SIZE (9)"));
+    assert_eq!(said(Linear { channels: 51, ..LINEAR }), format!("channels is 51, must be 1 to 50{end} SIZE (9)"));
     let said = |policy| attention(policy).build(&CAPS, &WINDOW).unwrap_err().to_string();
     assert_eq!(said(Policy::keep(41, 0)), format!("budget is 41, must be 1 to 40{end} SIZE (9)"));
     let tight = Policy { budget: 10, sink: 4, window: 6, shift: 0 };
@@ -424,12 +405,14 @@ fn prompts() {
     };
     assert_eq!(words(&first), [4, 4, 3 << 16, 0x2000, 0x3000, 0x4000, 0x5000]);
     assert_eq!(words(&last), [1, 4 | 1 << 16, 2 | 3 << 16, 0x2400, 0x3400, 0x4400, 0x5400]);
-    let one =
-        AttentionJob::new((1, 1), (1, 4), policy, (Quantizers { queries: 1.0, keys: 1.0, values: 1.0 }, 1.0), ROWS);
+    let prompt = |tokens: u32| {
+        let quantizers = Quantizers { queries: 1.0, keys: 1.0, values: 1.0 };
+        let (head, group, elements) = (1, 1, 4);
+        AttentionJob::new(Attention { head, tokens, group, elements, policy, quantizers, scale: 1.0, rows: ROWS })
+    };
+    let one = prompt(1);
     assert_eq!(one.build_prompt(&CAPS, &WINDOW).unwrap(), [one.build(&CAPS, &WINDOW).unwrap()]);
-    let many =
-        AttentionJob::new((1, 42), (1, 4), policy, (Quantizers { queries: 1.0, keys: 1.0, values: 1.0 }, 1.0), ROWS);
-    let message = many.build_prompt(&CAPS, &WINDOW).unwrap_err().to_string();
+    let message = prompt(42).build_prompt(&CAPS, &WINDOW).unwrap_err().to_string();
     assert!(message.starts_with("budget is 41, must be 1 to 40"), "{message}");
 }
 

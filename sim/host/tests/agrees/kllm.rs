@@ -11,7 +11,7 @@ use golden::systems::kllm_top::{Beats, Device as Model, KllmTop, Shape, Work};
 use golden::systems::memory::{Memory, SparseMemory};
 use golden::systems::vector_top::STEP_BITS;
 use half::f16;
-use host::kllm::{Bits, Caps, Codebook, MatMulJob, Product, QuantizeJob, Token, Tokens, check, registers};
+use host::kllm::{Bits, Caps, Codebook, MatMulJob, Product, Quantize, QuantizeJob, Token, Tokens, check, registers};
 use host::vector::{self, Operand, VectorJob};
 use host::{Descriptor, Refusal};
 use proptest::prelude::*;
@@ -77,22 +77,8 @@ impl Accelerator for Checks {
 
 #[derive(Debug, Clone)]
 enum Job {
-    MatMul {
-        product: Product,
-        out: Operand,
-        addends: Option<Operand>,
-        exact: bool,
-        integers: bool,
-    },
-    Quantize {
-        size: (u32, u32),
-        bits: Bits,
-        outliers: (u16, u16),
-        x: Operand,
-        codebook: u64,
-        out: Operand,
-        exact: bool,
-    },
+    MatMul { product: Product, out: Operand, addends: Option<Operand>, exact: bool, integers: bool },
+    Quantize { rows: Quantize, exact: bool },
 }
 
 fn lines() -> impl Strategy<Value = u32> {
@@ -126,14 +112,8 @@ fn job() -> impl Strategy<Value = Job> {
     let k = || prop_oneof![20 => 0..8u16, 1 => select(vec![8, 241, u16::MAX])];
     let bits = select(vec![Bits::Three, Bits::Four]);
     let quantize = ((lines(), inner()), bits, (k(), k()), operand(), address(), tokens(), any::<bool>());
-    let quantize = quantize.prop_map(|(size, bits, outliers, x, codebook, out, exact)| Job::Quantize {
-        size,
-        bits,
-        outliers,
-        x,
-        codebook,
-        out,
-        exact,
+    let quantize = quantize.prop_map(|((rows, columns), bits, (largest, smallest), x, codebook, out, exact)| {
+        Job::Quantize { rows: Quantize { rows, columns, bits, largest, smallest, x, codebook, out }, exact }
     });
     prop_oneof![2 => matmul, 1 => quantize]
 }
@@ -155,11 +135,12 @@ fn raw(job: &Job) -> Raw {
             addends.into_iter().for_each(|addends| raw.operand(104, 112, addends));
             raw
         }
-        Job::Quantize { size, bits, outliers, x, codebook, out, exact } => {
+        Job::Quantize { rows, exact } => {
+            let Quantize { rows, columns, bits, largest, smallest, x, codebook, out } = rows;
             let mut raw = Raw::of(4);
             let flags = u32::from(bits == Bits::Three) | u32::from(exact) << 12;
-            let k = u32::from(outliers.0) | u32::from(outliers.1) << 16;
-            let words = [(32, size.0), (36, size.1), (40, flags), (44, k)];
+            let k = u32::from(largest) | u32::from(smallest) << 16;
+            let words = [(32, rows), (36, columns), (40, flags), (44, k)];
             words.into_iter().for_each(|(at, word)| raw.put(at, &word.to_le_bytes()));
             raw.operand(64, 48, x);
             raw.put(72, &codebook.to_le_bytes());
@@ -177,8 +158,8 @@ fn built(job: &Job) -> Result<Descriptor, Refusal> {
             let job = if let Some(addends) = addends { job.add_rows(addends) } else { job };
             if exact { job.exact() } else { job }.build(&CAPS, &WINDOW)
         }
-        Job::Quantize { size, bits, outliers, x, codebook, out, exact } => {
-            let job = QuantizeJob::new(size, bits, outliers, x, codebook, out);
+        Job::Quantize { rows, exact } => {
+            let job = QuantizeJob::new(rows);
             if exact { job.exact() } else { job }.build(&CAPS, &WINDOW)
         }
     }
@@ -251,7 +232,8 @@ fn product() -> Product {
 }
 
 fn quantize((largest, smallest): (u16, u16), columns: u32) -> QuantizeJob {
-    QuantizeJob::new((3, columns), Bits::Four, (largest, smallest), at(0x2000), 0x5000, at(0x6000))
+    let (x, codebook, out) = (at(0x2000), 0x5000, at(0x6000));
+    QuantizeJob::new(Quantize { rows: 3, columns, bits: Bits::Four, largest, smallest, x, codebook, out })
 }
 
 /// Every bit of good descriptors, alone: all borders between what must be 0 and what need not.
@@ -405,7 +387,10 @@ proptest! {
         memory.store(0x2000, &x);
         memory.store(0x5000, &codebook.bytes());
         let out = Operand { address: 0x6000, stride: 0 };
-        let job = QuantizeJob::new((1, n as u32), bits, k, Operand { address: 0x2000, stride: 0 }, 0x5000, out);
+        let x = Operand { address: 0x2000, stride: 0 };
+        let (largest, smallest) = k;
+        let (columns, codebook) = (n as u32, 0x5000);
+        let job = QuantizeJob::new(Quantize { rows: 1, columns, bits, largest, smallest, x, codebook, out });
         memory.store(0x1000, job.build(&CAPS, &WINDOW).unwrap().bytes());
         let limits = Limits { base: WINDOW.base, limit: WINDOW.limit, max_descriptors: 1 };
         prop_assert_eq!(CHECKS.0.run(limits, 0x1000, &mut memory).end.code, 0);

@@ -8,7 +8,7 @@ use golden::systems::job::{Accelerator, Executed, Fields};
 use golden::systems::memory::Memory;
 use golden::systems::tender_top::{Operation, Shape, TenderTop};
 use golden::tender::accumulator::Overflow;
-use host::tender::{Caps, MatMulJob, PackJob, Product, Sign, check};
+use host::tender::{Caps, MatMulJob, Pack, PackJob, Product, Sign, check};
 use host::vector::{self, Integer, Operand, VectorJob};
 use host::{Descriptor, Refusal};
 use proptest::prelude::*;
@@ -197,8 +197,8 @@ fn built(job: &Job, caps: &Caps) -> Result<Descriptor, Refusal> {
             job = if exact { job.exact() } else { job };
             job.build(caps, &WINDOW)
         }
-        Job::Pack { rows, columns, to, x, constants, out, relu, exact } => {
-            let mut job = PackJob::new((rows, columns), to, x, constants, out);
+        Job::Pack { rows, columns, to: (integer, sign), x, constants, out, relu, exact } => {
+            let mut job = PackJob::new(Pack { rows, columns, integer, sign, x, constants, out });
             job = if relu { job.relu() } else { job };
             job = if exact { job.exact() } else { job };
             job.build(caps, &WINDOW)
@@ -273,7 +273,9 @@ fn product() -> Product {
 /// Every bit of good descriptors, alone: all borders between what must be 0 and what need not.
 #[test]
 fn every_bit() {
-    let pack = PackJob::new((5, 9), (Integer::Int4, Sign::Signed), at(0x2000), 0x5000, at(0x6000));
+    let (x, constants, out) = (at(0x2000), 0x5000, at(0x6000));
+    let pack = Pack { rows: 5, columns: 9, integer: Integer::Int4, sign: Sign::Signed, x, constants, out };
+    let pack = PackJob::new(pack);
     let vector = VectorJob::new(3, 5, at(0x2000), at(0x6000)).build(&CAPS.vector, &WINDOW).unwrap();
     for (good, reserved) in [
         (MatMulJob::new(product(), at(0x6000)).build(&CAPS, &WINDOW).unwrap(), 23 + 32 + 32 + 128),

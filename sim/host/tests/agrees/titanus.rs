@@ -7,7 +7,9 @@ use golden::common::shell::job_controller::Limits;
 use golden::systems::job::{Accelerator, Fields};
 use golden::systems::memory::SparseMemory;
 use golden::systems::titanus_core::{Shape, TitanusCore};
-use host::titanus::{AppendJob, Caps, Held, LinkJob, LoadJob, Matrix, ProductJob, RestoreJob, check};
+use host::titanus::{
+    AppendJob, Areas, Caps, Held, LinkJob, LoadJob, Matrix, Opening, Product, ProductJob, RestoreJob, TokenRows, check,
+};
 use host::vector::{self, Operand};
 use host::{Descriptor, Refusal};
 use proptest::prelude::*;
@@ -32,9 +34,13 @@ const CAPS: Caps = Caps {
 };
 const LINES: u16 = 20;
 
-/// Tokens of keys and of values in memory, where a cache begins.
+/// Keys and values in memory, where a cache begins.
 const ROWS: [Operand; 2] = [Operand { address: 0x1000, stride: 0 }, Operand { address: 0x1040, stride: 0 }];
-const AREAS: [u64; 2] = [0x2000, 0x3000];
+const AREAS: Areas = Areas { keys: 0x2000, values: 0x3000, lines: LINES };
+
+fn rows(tokens: u32, channels: u32, [keys, values]: [Operand; 2]) -> TokenRows {
+    TokenRows { tokens, channels, keys, values }
+}
 
 thread_local! {
     /// The accelerator. It is made once, because its tables take a while.
@@ -66,12 +72,13 @@ fn golden(held: &Held, bytes: &[u8]) -> u32 {
         // The context belongs to the cache, or there is none.
         let kept = if held.context > 0 { held.context } else { held.cache };
         if kept > 0 {
-            let first = AppendJob::first((kept, 24), held.prefill as u16, ([0; 2], [2; 2]), ROWS, (AREAS, LINES));
+            let opening = Opening { prefill: held.prefill as u16, key_bits: 2, value_bits: 2, ..Opening::default() };
+            let first = AppendJob::first(rows(kept, 24, ROWS), opening, AREAS);
             let first = if held.context > 0 { first.keep() } else { first };
             let first = first.build(&CAPS, &Held::default(), &WINDOW).unwrap();
             perform(&first);
             if held.cache > kept {
-                let more = AppendJob::behind(kept, (held.cache - kept, 24), ROWS, AREAS, LINES);
+                let more = AppendJob::behind(kept, rows(held.cache - kept, 24, ROWS), AREAS);
                 perform(&more.build(&CAPS, &Held::default().after(&first), &WINDOW).unwrap());
             }
         }
@@ -194,7 +201,8 @@ fn built(job: &Job, held: &Held) -> Result<Descriptor, Refusal> {
         Job::Weights { sizes, rows, place } => LoadJob::weights(sizes.0, sizes.1, rows, place).build(&CAPS, &WINDOW),
         Job::Constants { count, address, first } => LoadJob::constants(count, address, first).build(&CAPS, &WINDOW),
         Job::Product { sizes, matrix, x, out, constant, flags } => {
-            let mut job = ProductJob::new(sizes, matrix, x, out, constant);
+            let [rows, inner, columns] = sizes;
+            let mut job = ProductJob::new(Product { rows, inner, columns, matrix, x, out, constant });
             for (bit, with) in [ProductJob::to_integers, ProductJob::relu, ProductJob::one_constant, ProductJob::exact]
                 .into_iter()
                 .enumerate()
@@ -204,19 +212,26 @@ fn built(job: &Job, held: &Held) -> Result<Descriptor, Refusal> {
             job.build(&CAPS, held, &WINDOW)
         }
         Job::Append { position, sizes, prefill, begin, rows, areas, flags } => {
-            let [th_k, th_v, bits_k, bits_v] = begin;
+            let [key_threshold, value_threshold, key_bits, value_bits] = begin;
+            let opening = Opening { prefill, key_threshold, value_threshold, key_bits, value_bits };
+            let areas = Areas { keys: areas[0], values: areas[1], lines: LINES };
+            let rows = self::rows(sizes.0, sizes.1, rows);
             let mut job = match position {
-                0 => AppendJob::first(sizes, prefill, ([th_k, th_v], [bits_k, bits_v]), rows, (areas, LINES)),
-                _ => AppendJob::behind(position, sizes, rows, areas, LINES),
+                0 => AppendJob::first(rows, opening, areas),
+                _ => AppendJob::behind(position, rows, areas),
             };
             job = if flags & 1 == 1 { job.keep() } else { job };
             job = if flags & 2 == 2 { job.exact() } else { job };
             job.build(&CAPS, held, &WINDOW)
         }
-        Job::Restore { sizes, rows, areas, lines } => match rows {
-            Some(rows) => RestoreJob::to_rows(sizes, rows, areas, lines).build(&CAPS, held, &WINDOW),
-            None => RestoreJob::to_context(sizes, areas, lines).build(&CAPS, held, &WINDOW),
-        },
+        Job::Restore { sizes: (tokens, channels), rows, areas: [keys, values], lines } => {
+            let areas = Areas { keys, values, lines };
+            let job = match rows {
+                Some(rows) => RestoreJob::to_rows(self::rows(tokens, channels, rows), areas),
+                None => RestoreJob::to_context(tokens, channels, areas),
+            };
+            job.build(&CAPS, held, &WINDOW)
+        }
         Job::Link { awaited, given, patience, last } => {
             LinkJob::wait(awaited, last[0]).then_give(given, last[1]).patience(patience).build(&CAPS, &WINDOW)
         }
@@ -318,12 +333,23 @@ fn builder_and_hardware() {
     });
 }
 
+/// Tokens apart from the others, and what begins a cache of them.
+fn new(tokens: u32, channels: u32) -> TokenRows {
+    rows(tokens, channels, [0x6000, 0x7000].map(|address| Operand { address, stride: 64 }))
+}
+
+fn opening(prefill: u16) -> Opening {
+    Opening { prefill, key_threshold: 1, value_threshold: 2, key_bits: 3, value_bits: 2 }
+}
+
 fn good() -> [(Descriptor, Held); 10] {
     let held = Held { cache: 7, context: 7, prefill: 5 };
     let at = |address| Operand { address, stride: 64 };
-    let rows = [at(0x6000), at(0x7000)];
-    let product = |matrix| ProductJob::new([2, 6, 7], matrix, at(0x4000), at(0x5000), 3);
-    let first = AppendJob::first((5, 24), 3, ([1, 2], [3, 2]), rows, (AREAS, LINES));
+    let product = |matrix| {
+        let (x, out) = (at(0x4000), at(0x5000));
+        ProductJob::new(Product { rows: 2, inner: 6, columns: 7, matrix, x, out, constant: 3 })
+    };
+    let first = AppendJob::first(new(5, 24), opening(3), AREAS);
     let jobs = [
         LoadJob::weights(20, 15, at(0x8000), (0, 1)).build(&CAPS, &WINDOW),
         LoadJob::constants(9, 0x9000, 4).build(&CAPS, &WINDOW),
@@ -331,9 +357,9 @@ fn good() -> [(Descriptor, Held); 10] {
         product(Matrix::Keys { tile: 1 }).one_constant().build(&CAPS, &held, &WINDOW),
         product(Matrix::Values { tile: 2 }).to_integers().build(&CAPS, &held, &WINDOW),
         first.keep().exact().build(&CAPS, &held, &WINDOW),
-        AppendJob::behind(7, (1, 20), rows, AREAS, LINES).build(&CAPS, &held, &WINDOW),
-        RestoreJob::to_rows((7, 24), rows, AREAS, LINES).build(&CAPS, &held, &WINDOW),
-        RestoreJob::to_context((7, 24), AREAS, LINES).build(&CAPS, &held, &WINDOW),
+        AppendJob::behind(7, new(1, 20), AREAS).build(&CAPS, &held, &WINDOW),
+        RestoreJob::to_rows(new(7, 24), AREAS).build(&CAPS, &held, &WINDOW),
+        RestoreJob::to_context(7, 24, AREAS).build(&CAPS, &held, &WINDOW),
         LinkJob::wait(3, true).then_give(1, false).patience(99).build(&CAPS, &WINDOW),
     ];
     jobs.map(|job| (job.unwrap(), held))
@@ -381,8 +407,7 @@ fn what_is_held() {
         core.reset();
         let mut held = Held::default();
         let mut memory = SparseMemory::new();
-        let rows = [Operand { address: 0x6000, stride: 64 }, Operand { address: 0x7000, stride: 64 }];
-        let first = AppendJob::first((5, 24), 3, ([1, 2], [3, 2]), rows, (AREAS, LINES));
+        let first = AppendJob::first(new(5, 24), opening(3), AREAS);
         let mut then = |build: &dyn Fn(&Held) -> Result<Descriptor, Refusal>| {
             let descriptor = build(&held).unwrap();
             let bytes = descriptor.bytes();
@@ -392,22 +417,22 @@ fn what_is_held() {
             assert_eq!(held.cache < held.prefill, core.is_filling());
         };
         then(&|held| first.keep().build(&CAPS, held, &WINDOW));
-        then(&|held| AppendJob::behind(5, (2, 24), rows, AREAS, LINES).build(&CAPS, held, &WINDOW));
-        then(&|held| RestoreJob::to_rows((7, 24), rows, AREAS, LINES).build(&CAPS, held, &WINDOW));
-        then(&|held| RestoreJob::to_context((7, 24), AREAS, LINES).build(&CAPS, held, &WINDOW));
+        then(&|held| AppendJob::behind(5, new(2, 24), AREAS).build(&CAPS, held, &WINDOW));
+        then(&|held| RestoreJob::to_rows(new(7, 24), AREAS).build(&CAPS, held, &WINDOW));
+        then(&|held| RestoreJob::to_context(7, 24, AREAS).build(&CAPS, held, &WINDOW));
         then(&|held| first.build(&CAPS, held, &WINDOW));
         then(&|_| LoadJob::constants(9, 0x9000, 4).build(&CAPS, &WINDOW));
-        then(&|held| AppendJob::behind(5, (1, 24), rows, AREAS, LINES).build(&CAPS, held, &WINDOW));
-        then(&|held| RestoreJob::to_context((6, 24), AREAS, LINES).build(&CAPS, held, &WINDOW));
+        then(&|held| AppendJob::behind(5, new(1, 24), AREAS).build(&CAPS, held, &WINDOW));
+        then(&|held| RestoreJob::to_context(6, 24, AREAS).build(&CAPS, held, &WINDOW));
         // A prompt in two parts, and a token after it.
-        let part = AppendJob::first((2, 24), 4, ([1, 2], [3, 2]), rows, (AREAS, LINES)).keep();
+        let part = AppendJob::first(new(2, 24), opening(4), AREAS).keep();
         then(&|held| part.build(&CAPS, held, &WINDOW));
         then(&|held| {
-            assert!(RestoreJob::to_context((2, 24), AREAS, LINES).build(&CAPS, held, &WINDOW).is_err());
-            AppendJob::behind(2, (2, 24), rows, AREAS, LINES).keep().build(&CAPS, held, &WINDOW)
+            assert!(RestoreJob::to_context(2, 24, AREAS).build(&CAPS, held, &WINDOW).is_err());
+            AppendJob::behind(2, new(2, 24), AREAS).keep().build(&CAPS, held, &WINDOW)
         });
-        then(&|held| AppendJob::behind(4, (2, 24), rows, AREAS, LINES).keep().build(&CAPS, held, &WINDOW));
-        then(&|held| RestoreJob::to_context((6, 24), AREAS, LINES).build(&CAPS, held, &WINDOW));
+        then(&|held| AppendJob::behind(4, new(2, 24), AREAS).keep().build(&CAPS, held, &WINDOW));
+        then(&|held| RestoreJob::to_context(6, 24, AREAS).build(&CAPS, held, &WINDOW));
         assert_eq!(held, Held { cache: 6, context: 6, prefill: 4 });
     });
 }

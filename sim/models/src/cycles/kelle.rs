@@ -5,7 +5,7 @@ use golden::systems::cycles::Turns;
 use golden::systems::kelle_top::KelleTop;
 use golden::systems::kelle_top::cycles::Timing;
 use host::Descriptor;
-use host::kelle::{AttentionJob, Caps, LinearJob, Panels, Policy, Quantizers, Rows};
+use host::kelle::{Attention, AttentionJob, Caps, Linear, LinearJob, Panels, Policy, Quantizers, Rows};
 
 use super::shapes::Model;
 use super::{Cost, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, longest, parts, refused, rows_cost};
@@ -59,12 +59,17 @@ impl Kelle {
     pub fn counted(&self, [rows, channels, columns]: [u64; 3]) -> Result<u64> {
         let mut room = Room::new();
         let panels = Panels::new(&self.caps, columns as usize, channels as usize)?;
-        let size = [rows.try_into()?, columns.try_into()?, channels.try_into()?];
-        let x = room.rows(rows, channels)?;
-        let weights = room.at(panels.bytes() as u64 / panels.stride(), panels.stride())?;
-        let constants = room.at(1, CONSTANTS * columns)?.address;
-        let out = room.rows(rows, columns)?;
-        self.last(vec![LinearJob::new(size, (x, 1.0), weights, constants, out).build(&self.caps, &WINDOW)?])
+        let product = Linear {
+            rows: rows.try_into()?,
+            columns: columns.try_into()?,
+            channels: channels.try_into()?,
+            x: room.rows(rows, channels)?,
+            quantizer: 1.0,
+            panels: room.at(panels.bytes() as u64 / panels.stride(), panels.stride())?,
+            constants: room.at(1, CONSTANTS * columns)?.address,
+            out: room.rows(rows, columns)?,
+        };
+        self.last(vec![LinearJob::new(product).build(&self.caps, &WINDOW)?])
     }
 
     /// Cycles of a linear operation with any number of columns, from the cycles of few panels.
@@ -103,9 +108,17 @@ impl Kelle {
         let mut job = |tokens: u64, policy: Policy| -> Result<Descriptor> {
             let mut rows = |heads: u64| room.rows(tokens, heads * elements);
             let rows = Rows { queries: rows(group)?, keys: rows(1)?, values: rows(1)?, out: rows(group)? };
-            let (head, size) = ((0, tokens.try_into()?), (group.try_into()?, elements.try_into()?));
-            let job = AttentionJob::new(head, size, policy, (NO_QUANTIZER, 1.0), rows);
-            Ok(job.build(&self.caps, &WINDOW)?)
+            let entering = Attention {
+                head: 0,
+                tokens: tokens.try_into()?,
+                group: group.try_into()?,
+                elements: elements.try_into()?,
+                policy,
+                quantizers: NO_QUANTIZER,
+                scale: 1.0,
+                rows,
+            };
+            Ok(AttentionJob::new(entering).build(&self.caps, &WINDOW)?)
         };
         let mut descriptors = Vec::new();
         if old > 0 {

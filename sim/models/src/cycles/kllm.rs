@@ -5,7 +5,7 @@ use golden::systems::cycles::Turns;
 use golden::systems::kllm_top::KllmTop;
 use golden::systems::kllm_top::cycles::Timing;
 use host::Descriptor;
-use host::kllm::{AppendJob, Bits, Caps, MatMulJob, Panels, Product, QuantizeJob, Tokens};
+use host::kllm::{AppendJob, Bits, Caps, MatMulJob, Panels, Product, Quantize, QuantizeJob, Tokens};
 
 use super::shapes::Model;
 use super::{Cost, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, longest, parts, refused, rows_cost};
@@ -217,12 +217,17 @@ impl Kllm {
             let one = |rows: u64| -> Result<u64> {
                 let mut room = Room::new();
                 let tokens = Tokens::new(rows as usize, columns as usize, outliers as usize)?;
-                let (x, codebook) = (room.rows(rows, columns)?, room.at(1, 4096)?.address);
-                let out = room.at(rows, tokens.stride())?;
-                let size = (rows.try_into()?, columns.try_into()?);
-                self.alone(
-                    QuantizeJob::new(size, self.bits, (side, side), x, codebook, out).build(&self.caps, &WINDOW)?,
-                )
+                let quantize = Quantize {
+                    rows: rows.try_into()?,
+                    columns: columns.try_into()?,
+                    bits: self.bits,
+                    largest: side,
+                    smallest: side,
+                    x: room.rows(rows, columns)?,
+                    codebook: room.at(1, 4096)?.address,
+                    out: room.at(rows, tokens.stride())?,
+                };
+                self.alone(QuantizeJob::new(quantize).build(&self.caps, &WINDOW)?)
             };
             let cycles = extended(rows, (3, 1), &mut |rows| self.tokens.of([rows, columns, outliers], || one(rows)))?;
             let bytes = rows * (2 * columns + HEAD + columns / 2 + OUTLIER * outliers);

@@ -7,7 +7,7 @@ use golden::systems::cycles::Turns;
 use golden::systems::tender_top::TenderTop;
 use golden::systems::tender_top::cycles::Timing;
 use host::Descriptor;
-use host::tender::{Caps, MatMulJob, PackJob, Panels, Product, Sign};
+use host::tender::{Caps, MatMulJob, Pack, PackJob, Panels, Product, Sign};
 use host::vector::Integer;
 
 use super::shapes::Model;
@@ -136,10 +136,16 @@ impl Tender {
         let one = |rows: u64, columns: u64| -> Result<u64> {
             let mut room = Room::new();
             let panels = Panels::rows(&self.caps, (self.integer, Sign::Signed), rows as usize, columns as usize)?;
-            let (x, constants) = (room.rows(rows, columns)?, room.at(1, 16 * columns)?.address);
-            let out = room.at(panels.bytes() as u64 / panels.stride(), panels.stride())?;
-            let size = (rows.try_into()?, columns.try_into()?);
-            self.alone(PackJob::new(size, (self.integer, Sign::Signed), x, constants, out).build(&self.caps, &WINDOW)?)
+            let pack = Pack {
+                rows: rows.try_into()?,
+                columns: columns.try_into()?,
+                integer: self.integer,
+                sign: Sign::Signed,
+                x: room.rows(rows, columns)?,
+                constants: room.at(1, 16 * columns)?.address,
+                out: room.at(panels.bytes() as u64 / panels.stride(), panels.stride())?,
+            };
+            self.alone(PackJob::new(pack).build(&self.caps, &WINDOW)?)
         };
         let cycles = extended(rows, (4 * down, down), &mut |rows| {
             extended(columns, INNER, &mut |columns| self.packings.of([rows, columns, 0], || one(rows, columns)))

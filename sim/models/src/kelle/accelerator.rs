@@ -8,7 +8,7 @@ use golden::systems::kelle_top::{KelleTop, Shape};
 use golden::systems::memory::SparseMemory;
 use golden::systems::vector_top;
 use half::f16;
-use host::kelle::{AttentionJob, Caps, Policy, Quantizers, Rows};
+use host::kelle::{Attention, AttentionJob, Caps, Policy, Quantizers, Rows};
 use host::vector::{self, Operand, Units};
 use host::{Chain, Window};
 
@@ -74,10 +74,17 @@ impl Group {
         let (shape, caps) = accelerator(policy.budget.into(), score_bits);
         let top = KelleTop::new(shape).map_err(anyhow::Error::msg)?;
         let at = |place: usize| Operand { address: PLACES[place], stride: 0 };
-        let rows = Rows { queries: at(1), keys: at(2), values: at(3), out: at(4) };
-        let scale = (1.0 / (WIDTH as f64).sqrt()) as f32;
-        let size = (GROUP as u32, WIDTH as u32);
-        let job = AttentionJob::new((0, 1), size, policy, (self.quantizers, scale), rows).build(&caps, &WINDOW)?;
+        let entering = Attention {
+            head: 0,
+            tokens: 1,
+            group: GROUP as u32,
+            elements: WIDTH as u32,
+            policy,
+            quantizers: self.quantizers,
+            scale: (1.0 / (WIDTH as f64).sqrt()) as f32,
+            rows: Rows { queries: at(1), keys: at(2), values: at(3), out: at(4) },
+        };
+        let job = AttentionJob::new(entering).build(&caps, &WINDOW)?;
         let mut memory = SparseMemory::new();
         let image = Chain::new().then(job).place(PLACES[0], &WINDOW, 1)?;
         memory.store(image.address, &image.bytes);

@@ -4,7 +4,7 @@
 
 use golden::systems::kelle_top::KelleTop;
 use host::Window;
-use host::kelle::{AttentionJob, Caps, ClearJob, Policy, Quantizers, Rows};
+use host::kelle::{Attention, AttentionJob, Caps, ClearJob, Policy, Quantizers, Rows};
 
 use super::super::chain_builder::{ChainBuilder, Floats, Measured};
 use super::super::encoder::{Exact, Layer, Linear, columns};
@@ -42,12 +42,17 @@ pub fn encoder_layer(
         let (queries, keys, values, out) = (of(&queries)?, of(&keys)?, of(&values)?, of(&attention)?);
         let [of_queries, of_keys, of_values] =
             exact.qkv.each_ref().map(|rows| quantizer(&columns(rows, head * width, width)));
-        let quantizers = Quantizers { queries: of_queries, keys: of_keys, values: of_values };
-        let policy = Policy::keep(u16::try_from(tokens.len())?, SHIFT);
-        let scale = (1.0 / (width as f64).sqrt()) as f32;
-        let (of, size) = ((head as u32, tokens.len() as u32), (1, width as u32));
-        let job = AttentionJob::new(of, size, policy, (quantizers, scale), Rows { queries, keys, values, out });
-        let descriptors = job.exact().build_prompt(caps, window)?;
+        let entering = Attention {
+            head: head as u32,
+            tokens: tokens.len() as u32,
+            group: 1,
+            elements: width as u32,
+            policy: Policy::keep(u16::try_from(tokens.len())?, SHIFT),
+            quantizers: Quantizers { queries: of_queries, keys: of_keys, values: of_values },
+            scale: (1.0 / (width as f64).sqrt()) as f32,
+            rows: Rows { queries, keys, values, out },
+        };
+        let descriptors = AttentionJob::new(entering).exact().build_prompt(caps, window)?;
         descriptors.into_iter().try_for_each(|descriptor| b.b.then(descriptor))?;
     }
     let projected = b.linear("projected", &attention, &o)?;

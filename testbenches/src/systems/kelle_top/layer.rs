@@ -8,7 +8,7 @@ use anyhow::ensure;
 use golden::systems::kelle_top::{CONSTANT_BYTES, KelleTop};
 use golden::tender::granularity::relative_error;
 use host::Window;
-use host::kelle::{AttentionJob, Caps, ClearJob, LinearJob, Panels, Policy, Quantizers, Rows};
+use host::kelle::{Attention, AttentionJob, Caps, ClearJob, Linear, LinearJob, Panels, Policy, Quantizers, Rows};
 use host::vector::Operand;
 
 use super::super::chain_builder::{ChainBuilder, Floats, Measured};
@@ -121,8 +121,16 @@ impl Builder<'_> {
         for first in (0..x.rows).step_by(self.caps.tokens as usize) {
             let rows = (x.rows - first).min(self.caps.tokens as usize);
             let behind = |of: &Floats| place(of, first);
-            let size = [rows as u32, w.columns, w.channels];
-            let job = LinearJob::new(size, (behind(x), w.quantizer), w.panels, w.constants, behind(&out));
+            let job = LinearJob::new(Linear {
+                rows: rows as u32,
+                columns: w.columns,
+                channels: w.channels,
+                x: behind(x),
+                quantizer: w.quantizer,
+                panels: w.panels,
+                constants: w.constants,
+                out: behind(&out),
+            });
             let job = if self.b.is_exact() { job.exact() } else { job };
             self.b.then(job.build(self.caps, &self.b.window)?)?;
         }
@@ -207,9 +215,17 @@ impl Builder<'_> {
                 values: of(&v, stored, HEAD)?,
                 out: of(&attention, number, group * HEAD)?,
             };
-            let scale = (1.0 / (HEAD as f64).sqrt()) as f32;
-            let (head, size) = ((number as u32, q.rows as u32), (group as u32, HEAD as u32));
-            let job = AttentionJob::new(head, size, policy, (quantizers, scale), rows).again(again as u8);
+            let entering = Attention {
+                head: number as u32,
+                tokens: q.rows as u32,
+                group: group as u32,
+                elements: HEAD as u32,
+                policy,
+                quantizers,
+                scale: (1.0 / (HEAD as f64).sqrt()) as f32,
+                rows,
+            };
+            let job = AttentionJob::new(entering).again(again as u8);
             let job = if self.b.is_exact() { job.exact() } else { job };
             let descriptors = match first {
                 0 => job.build_prompt(self.caps, &self.b.window)?,

@@ -8,7 +8,7 @@ use std::ops::Range;
 use anyhow::Context;
 use golden::systems::kelle_top::KelleTop;
 use host::Window;
-use host::kelle::{AttentionJob, Caps, Policy, Quantizers, Rows};
+use host::kelle::{Attention, AttentionJob, Caps, Policy, Quantizers, Rows};
 use rand::RngExt;
 use sim::stimulus::{StimulusRng, rng_for};
 
@@ -214,11 +214,17 @@ impl<'a> Block<'a> {
             self.quantizers.push(Quantizers { queries: of(&q), keys: of(&k), values: of(&v) });
         }
         let out = builder.b.floats("attention", q.rows, q.columns)?;
-        let rows = Rows { queries: q.at, keys: k.at, values: v.at, out: out.at };
-        let scale = (1.0 / (elements as f64).sqrt()) as f32;
-        let (size, policy) = ((group as u32, elements as u32), Policy::keep(slots as u16, SHIFT));
-        let tokens = (head as u32, q.rows as u32);
-        let job = AttentionJob::new(tokens, size, policy, (self.quantizers[head], scale), rows).exact();
+        let entering = Attention {
+            head: head as u32,
+            tokens: q.rows as u32,
+            group: group as u32,
+            elements: elements as u32,
+            policy: Policy::keep(slots as u16, SHIFT),
+            quantizers: self.quantizers[head],
+            scale: (1.0 / (elements as f64).sqrt()) as f32,
+            rows: Rows { queries: q.at, keys: k.at, values: v.at, out: out.at },
+        };
+        let job = AttentionJob::new(entering).exact();
         let job = if late { job.late() } else { job };
         builder.b.then(job.build(builder.caps, &builder.b.window)?)
     }

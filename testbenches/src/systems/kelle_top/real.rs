@@ -8,7 +8,9 @@ use half::f16;
 use hdl::accelerators::kelle::{AttentionSpec, KelleSpec, KelleTop as Top};
 use hdl::accelerators::vector::VectorParameters;
 use hdl::blocks::common::bus::AxiSpec;
-use host::kelle::{AttentionJob, Caps, ClearJob, Policy, Quantizers, RecomputeJob, RefreshJob, Rows, SaveJob};
+use host::kelle::{
+    Attention, AttentionJob, Caps, ClearJob, Policy, Quantizers, RecomputeJob, RefreshJob, Rows, SaveJob,
+};
 use host::vector::Operand;
 use host::{Descriptor, Window};
 use sim::stimulus::real_numbers;
@@ -158,9 +160,17 @@ pub fn decode(caps: &Caps, window: &Window, golden: KelleTop, of: Decode) -> any
     };
     let attend_with = |[keys, values]: [Operand; 2], first: usize, count: usize| {
         let (queries, out) = (behind(&queries, first), behind(&out, first));
-        let rows = Rows { queries, keys, values, out };
-        let size = (of.group as u32, elements);
-        let job = AttentionJob::new((0, count as u32), size, of.policy, (quantizers, scale), rows).exact();
+        let job = AttentionJob::new(Attention {
+            head: 0,
+            tokens: count as u32,
+            group: of.group as u32,
+            elements,
+            policy: of.policy,
+            quantizers,
+            scale,
+            rows: Rows { queries, keys, values, out },
+        });
+        let job = job.exact();
         if of.late { job.late() } else { job }
     };
     let attend =

@@ -17,7 +17,7 @@ const REFRESH_STALLS: (&str, u64) = ("REFRESH_STALLS", 0x140);
 pub fn timing(block: &KelleTop, latency: u32) -> Timing {
     let (spec, beats) = (&block.spec, (block.read_beats, block.write_beats));
     let array = spec.array();
-    let [.., sum] = block.sum.times();
+    let sum = block.sum.times().result;
     Timing {
         shell: shell((&spec.axi, block.ports as usize, READERS), &block.dma, beats, latency),
         array: Array { rows: array.rows.into(), columns: array.columns.into(), results: array.results.into() },

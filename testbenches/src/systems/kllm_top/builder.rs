@@ -6,7 +6,7 @@ use golden::kllm::outliers::OutlierRule;
 use golden::kllm::quantize::{QuantizedWeights, samples, train_codebook};
 use golden::systems::kllm_top::KllmTop;
 use half::f16;
-use host::kllm::{Bits, Caps, Codebook, MatMulJob, Panels, Product, QuantizeJob, Tokens};
+use host::kllm::{Bits, Caps, Codebook, MatMulJob, Panels, Product, Quantize, QuantizeJob, Tokens};
 use host::vector::{Integer, Operand};
 use host::{Format, Rows};
 
@@ -84,11 +84,17 @@ impl Builder<'_> {
         let tokens = Tokens::new(x.rows, x.columns, 2 * outliers)?;
         let at = Operand { address: self.b.room(name, tokens.bytes())?, stride: tokens.stride() as u32 };
         let bytes = Codebook::new(&halves(&codebook), &[f16::ONE; 16], self.caps.centroid_bits)?.bytes();
-        let place = self.b.store(bytes)?;
-        let sizes = (x.rows as u32, x.columns as u32);
-        let of_a_side = (outliers as u16, outliers as u16);
-        let job = QuantizeJob::new(sizes, bits, of_a_side, x.at, place, at).exact();
-        let descriptor = job.build(self.caps, &self.b.window)?;
+        let quantize = Quantize {
+            rows: x.rows as u32,
+            columns: x.columns as u32,
+            bits,
+            largest: outliers as u16,
+            smallest: outliers as u16,
+            x: x.at,
+            codebook: self.b.store(bytes)?,
+            out: at,
+        };
+        let descriptor = QuantizeJob::new(quantize).exact().build(self.caps, &self.b.window)?;
         self.b.then(descriptor)?;
         Ok(Quantized { at, rows: x.rows, inner: x.columns, outliers, codebook })
     }

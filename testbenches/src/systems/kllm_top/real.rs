@@ -14,7 +14,7 @@ use hdl::accelerators::kllm::{KllmSpec, KllmTop as Block};
 use hdl::accelerators::top::TopParameters;
 use hdl::accelerators::vector::VectorParameters;
 use hdl::blocks::common::AxiSpec;
-use host::kllm::{Bits, Caps, Codebook, MatMulJob, Panels, Product, QuantizeJob, Token, Tokens};
+use host::kllm::{Bits, Caps, Codebook, MatMulJob, Panels, Product, Quantize, QuantizeJob, Token, Tokens};
 use host::vector::Operand;
 use host::{Allocator, Chain, Format, Image, Rows, Window};
 use sim::stimulus::{real_numbers, real_rows};
@@ -231,11 +231,17 @@ pub fn quantization(caps: &Caps, window: &Window, of: Projection) -> anyhow::Res
     let (x, codebook) = (store(rows.pack_floats(&values)?)?, store(codebook.bytes())?);
     let out = memory.take(tokens.bytes() as u64)?;
     let at = |address, stride: u64| Operand { address, stride: stride as u32 };
-    let outliers = of.outliers as u16;
-    let sizes = (of.tokens as u32, columns as u32);
-    let (x, to) = (at(x, rows.stride()), at(out, tokens.stride()));
-    let descriptor =
-        QuantizeJob::new(sizes, of.bits, (outliers, outliers), x, codebook, to).exact().build(caps, window)?;
+    let quantize = Quantize {
+        rows: of.tokens as u32,
+        columns: columns as u32,
+        bits: of.bits,
+        largest: of.outliers as u16,
+        smallest: of.outliers as u16,
+        x: at(x, rows.stride()),
+        codebook,
+        out: at(out, tokens.stride()),
+    };
+    let descriptor = QuantizeJob::new(quantize).exact().build(caps, window)?;
     images.push(Chain::new().then(descriptor).place(job, window, 1)?);
     Ok(RealTokens { images, job, out, tokens, whole })
 }

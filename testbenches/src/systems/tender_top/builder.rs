@@ -14,7 +14,7 @@ use golden::systems::tender_top::TenderTop;
 use golden::tender::calibration::{Calibration, Scheme, Sign as GoldenSign, Weights as Quantized};
 use golden::tender::granularity::product;
 use host::Window;
-use host::tender::{Caps, Constants, MatMulJob, PackJob, Panels, Product, Sign, Table};
+use host::tender::{Caps, Constants, MatMulJob, Pack, PackJob, Panels, Product, Sign, Table};
 use host::vector::{Integer, Operand};
 
 use super::super::chain_builder::ChainBuilder;
@@ -185,9 +185,16 @@ impl Builder {
         let panels = Panels::rows(&self.caps, (self.integer, sign), rows.rows, rows.columns)?;
         let constants = self.store(Constants::bytes(constants))?;
         let at = Operand { address: self.room(name, panels.bytes())?, stride: panels.stride().try_into()? };
-        let size = (rows.rows as u32, rows.columns as u32);
-        let job = PackJob::new(size, (self.integer, sign), rows.at, constants, at).exact();
-        let descriptor = job.build(&self.caps, &self.window)?;
+        let pack = Pack {
+            rows: rows.rows as u32,
+            columns: rows.columns as u32,
+            integer: self.integer,
+            sign,
+            x: rows.at,
+            constants,
+            out: at,
+        };
+        let descriptor = PackJob::new(pack).exact().build(&self.caps, &self.window)?;
         self.then(descriptor)?;
         Ok(Integers { at, panels, sign, lines: rows.rows, inner: rows.columns })
     }

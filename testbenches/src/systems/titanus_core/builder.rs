@@ -2,7 +2,7 @@
 
 use anyhow::{Context, ensure};
 use golden::systems::titanus_core::TitanusCore;
-use host::titanus::{Caps, Constant, Held, LoadJob, Matrix, ProductJob, constants, operations};
+use host::titanus::{Caps, Constant, Held, LoadJob, Matrix, Product, ProductJob, constants, operations};
 use host::vector::{self, Integer, Operand, VectorJob};
 use host::{ALIGNMENT, Descriptor, Format, Refusal, Rows, Window};
 
@@ -204,14 +204,14 @@ impl<'a> Builder<'a> {
     /// A product: rows, elements, results; `more` adds further settings.
     pub(super) fn product(
         &mut self,
-        sizes: [usize; 3],
+        [rows, inner, columns]: [usize; 3],
         matrix: Matrix,
         [x, out]: [Operand; 2],
-        first: u32,
+        constant: u32,
         more: impl FnOnce(ProductJob) -> ProductJob,
     ) -> anyhow::Result<()> {
-        self.then(|caps, held, window| {
-            more(ProductJob::new(sizes.map(|size| size as u32), matrix, x, out, first)).build(caps, held, window)
-        })
+        let [rows, inner, columns] = [rows, inner, columns].map(|size| size as u32);
+        let product = Product { rows, inner, columns, matrix, x, out, constant };
+        self.then(|caps, held, window| more(ProductJob::new(product)).build(caps, held, window))
     }
 }

@@ -5,7 +5,7 @@ use anyhow::ensure;
 use golden::systems::titanus_core::TitanusCore;
 use golden::tender::granularity::{product, relative_error};
 use host::Window;
-use host::titanus::{AppendJob, Caps, Constant, Matrix, ProductJob, RestoreJob};
+use host::titanus::{AppendJob, Areas, Caps, Constant, Matrix, Opening, ProductJob, RestoreJob, TokenRows};
 use host::vector::{Epsilon, Operand};
 
 use super::super::chain_builder::{Floats, Job};
@@ -19,6 +19,14 @@ pub struct Keeping {
     pub thresholds: [u8; 2],
     /// Bits of quantized ones.
     pub bits: [u8; 2],
+}
+
+impl Keeping {
+    /// What begins a cache whose first `prefill` tokens give the levels.
+    fn opening(self, prefill: u16) -> Opening {
+        let ([key_threshold, value_threshold], [key_bits, value_bits]) = (self.thresholds, self.bits);
+        Opening { prefill, key_threshold, value_threshold, key_bits, value_bits }
+    }
 }
 
 /// All of a head: jobs in order, and squared errors beside the float head, relative to the squares.
@@ -78,7 +86,7 @@ pub fn real_head(
     // Streams grow; lines that are enough for them.
     let lines = u16::try_from(caps.most_lines(tokens as u32, 8))?;
     let bytes = 64 * usize::from(lines);
-    let areas = [b.b.room("stream of keys", bytes)?, b.b.room("stream of values", bytes)?];
+    let areas = Areas { keys: b.b.room("stream of keys", bytes)?, values: b.b.room("stream of values", bytes)?, lines };
     let stream = |address| Floats { at: Operand { address, stride: 0 }, rows: 1, columns: bytes / 2 };
     let (mut jobs, mut bits, mut found) = (Vec::new(), Vec::new(), Vec::new());
     let steps = std::iter::once((0, prompt)).chain((prompt..tokens).map(|token| (token, 1)));
@@ -96,23 +104,18 @@ pub fn real_head(
         b.product([count, w_v.inner, width], w_v.place, [x.at, v.at], c_v, ProductJob::to_integers)?;
         let (q, k) = (turned[0], turned[1]);
         ensure!((q.columns, k.columns) == (width, width), "a head has {width} channels");
-        let sizes = (count as u32, width as u32);
-        let rows = [k.at, v.at];
+        let rows = TokenRows { tokens: count as u32, channels: width as u32, keys: k.at, values: v.at };
         let known = first + count;
         if first == 0 {
             let prefill = u16::try_from(count.min(caps.buffer as usize))?;
-            let begin = (keeping.thresholds, keeping.bits);
-            b.then(|caps, held, window| {
-                AppendJob::first(sizes, prefill, begin, rows, (areas, lines)).keep().build(caps, held, window)
-            })?;
+            let opening = keeping.opening(prefill);
+            b.then(|caps, held, window| AppendJob::first(rows, opening, areas).keep().build(caps, held, window))?;
         } else {
-            b.b.writes("stream of keys", &stream(areas[0]));
-            b.b.writes("stream of values", &stream(areas[1]));
-            b.then(|caps, held, window| {
-                AppendJob::behind(first as u32, sizes, rows, areas, lines).build(caps, held, window)
-            })?;
-            let sizes = (known as u32, width as u32);
-            b.then(|caps, held, window| RestoreJob::to_context(sizes, areas, lines).build(caps, held, window))?;
+            b.b.writes("stream of keys", &stream(areas.keys));
+            b.b.writes("stream of values", &stream(areas.values));
+            b.then(|caps, held, window| AppendJob::behind(first as u32, rows, areas).build(caps, held, window))?;
+            let restore = RestoreJob::to_context(known as u32, width as u32, areas);
+            b.then(|caps, held, window| restore.build(caps, held, window))?;
         }
         let p = b.b.floats("probabilities", count, known)?;
         b.product([count, width, known], Matrix::Keys { tile: 0 }, [q.at, p.at], c_scores, |job| {

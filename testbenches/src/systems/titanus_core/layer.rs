@@ -13,7 +13,7 @@ use anyhow::ensure;
 use golden::systems::titanus_core::TitanusCore;
 use golden::tender::granularity::relative_error;
 use host::Window;
-use host::titanus::Caps;
+use host::titanus::{Caps, Opening};
 
 use super::super::chain_builder::{Floats, Job};
 use super::super::float_layer::sum;
@@ -30,6 +30,14 @@ pub struct Compression {
     pub sparsity: f64,
     /// Bits of quantized keys and values.
     pub bits: [u8; 2],
+}
+
+impl Compression {
+    /// What begins a cache whose first `prefill` tokens give the levels. Thresholds are of keys and of values.
+    fn opening(self, prefill: u16, [key_threshold, value_threshold]: [u8; 2]) -> Opening {
+        let [key_bits, value_bits] = self.bits;
+        Opening { prefill, key_threshold, value_threshold, key_bits, value_bits }
+    }
 }
 
 /// How a prompt comes.

@@ -15,7 +15,18 @@ use crate::accelerators::sizes::fit;
 use crate::blocks::common::shell::OperationControllerPorts;
 use crate::blocks::common::{Ram, RamImplementation};
 use crate::blocks::kelle::KvCachePorts;
-use crate::lang::{Module, Signal, bit, mux, select, uint};
+use crate::lang::{Module, Signal, bit, connect_all, mux, select, uint};
+
+/// The tokens of a head, as the array takes them.
+#[derive(Clone, Copy)]
+pub(super) struct Panels {
+    /// Panels of tokens.
+    pub(super) panels: Signal,
+    /// Tokens of the last one.
+    pub(super) rest: Signal,
+    /// Drops all of it.
+    pub(super) clear: Signal,
+}
 
 impl AttentionEngine {
     /// Rows of weights and vectors to the array.
@@ -25,7 +36,7 @@ impl AttentionEngine {
         io: &AttentionEnginePorts,
         asked: &Asked,
         sequencer: &AttentionSequencerPorts,
-        (panels, rest, clear): (Signal, Signal, Signal),
+        Panels { panels, rest, clear }: Panels,
         (loader, reader, sums): (&TokenLoaderPorts, &HeadReaderPorts, &AttentionSumsPorts),
     ) {
         let spec = &self.spec;
@@ -40,11 +51,9 @@ impl AttentionEngine {
         m.connect(size.tiles, mux(valued, fit(panels, width), fit(asked.slices, width)));
         m.connect(size.rest, rest);
         let one = bit().lit(1);
-        for (to, from) in [(size.transposed, !valued), (size.wide, one), (size.unsigned, valued)] {
-            if let Some(to) = to {
-                m.connect(to, from);
-            }
-        }
+        m.connect_option(size.transposed, Some(!valued));
+        m.connect_option(size.wide, Some(one));
+        m.connect_option(size.unsigned, Some(valued));
         m.connect_stream(&walk.weights, &reader.weights);
         m.connect_stream(&io.load, &walk.load);
         m.connect_stream(&io.step, &walk.step);
@@ -76,7 +85,7 @@ impl AttentionEngine {
         m: &mut Module,
         io: &AttentionEnginePorts,
         (asked, sequencer): (&Asked, &AttentionSequencerPorts),
-        (panels, clear): (Signal, Signal),
+        Panels { panels, clear, .. }: Panels,
         sums: &AttentionSumsPorts,
     ) {
         m.comment("Sums become scores, probabilities, results.");
@@ -107,22 +116,19 @@ impl AttentionEngine {
         m: &mut Module,
         io: &AttentionEnginePorts,
         (asked, sequencer): (&Asked, &AttentionSequencerPorts),
-        (panels, clear): (Signal, Signal),
+        Panels { panels, clear, .. }: Panels,
         (importance, list): (&ImportanceUnitPorts, &TokenListPorts),
     ) {
         m.comment("Importance, and the token that has to go.");
         let (work, size) = (&asked.attention, &importance.size);
+        connect_all!(m, size, work, [head, sink, window, shift]);
         for (to, from) in [
             (importance.clear_i, clear),
             (importance.begin_i, sequencer.keys_o),
             (importance.search_i, sequencer.search_o),
-            (size.head, work.head),
             (size.queries, work.group),
             (size.slices, asked.slices),
             (size.old, sequencer.old_o),
-            (size.sink, work.sink),
-            (size.window, work.window),
-            (size.shift, work.shift),
             (importance.panels_i, panels),
             (sequencer.known_i, importance.known_o),
             (sequencer.found_i, importance.found_o),
@@ -155,9 +161,7 @@ impl AttentionEngine {
         m.connect(slots.find_i, place);
         let held = m.wire("slot_is_held", RecomputeSlots { spec: self.spec.clone() }.holds(slots.held_o, slot));
         m.connect(held_i, held);
-        if let Some(again) = loader.again_i {
-            m.connect(again, fetches);
-        }
+        m.connect_option(loader.again_i, Some(fetches));
         m.connect(slots.look_i, keeper.look);
         m.connect(slots.keep_i, keeper.keep);
         m.connect(slots.slot_i, mux(keeper.keep, keeper.slot, slot));
@@ -172,7 +176,9 @@ impl AttentionEngine {
         m: &mut Module,
         sequencer: &AttentionSequencerPorts,
         saver: &TokenSaverPorts,
-        (head, wiped, row): (Signal, Signal, Signal),
+        head: Signal,
+        wiped: Signal,
+        row: Signal,
     ) {
         let (Some(number), spec) = (saver.number_i, &self.spec) else { return };
         m.comment("Numbers of tokens.");
@@ -206,14 +212,7 @@ impl AttentionEngine {
         m.connect(cache.threshold_i, threshold.q);
         m.connect(cache.config_valid_i, sets);
         let (to, from) = (&cache.config, &asked.refresh);
-        for (to, from) in [
-            (to.high_msb, from.high_msb),
-            (to.high_lsb, from.high_lsb),
-            (to.low_msb, from.low_msb),
-            (to.low_lsb, from.low_lsb),
-        ] {
-            m.connect(to, from);
-        }
+        connect_all!(m, to, from, [high_msb, high_lsb, low_msb, low_lsb]);
         m.unused(cache.config_refused_o);
         m.connect(io.stalls_o, cache.stalls_o);
         // Keys and values, high bytes and low ones.

@@ -38,6 +38,15 @@ pub(super) struct Step {
     pub(super) results: Array,
 }
 
+/// What the lanes do in a cycle.
+struct Phase {
+    idle: Signal,
+    /// Sums of the array are added to sums of outliers.
+    merges: Signal,
+    /// Rows of results leave.
+    gives: Signal,
+}
+
 impl DenseSparseProduct {
     pub(super) fn product(&self, m: &mut Module, io: &DenseSparseProductPorts) {
         let clear = io.clear_i;
@@ -107,7 +116,7 @@ impl DenseSparseProduct {
 
         let channel = Channel { here, takes, values, marked, dense, serves, row, chosen, scale };
         let step = Step { moves, doubles: doubles | closes, first: sends & begins, last, results: array.result_o };
-        let over = self.results(m, io, (&channel, &step), (idle, merges, gives));
+        let over = self.results(m, io, (&channel, &step), Phase { idle, merges, gives });
 
         for from in STATES {
             fsm.goto(from, clear, "Idle");
@@ -148,8 +157,9 @@ impl DenseSparseProduct {
         m: &mut Module,
         io: &DenseSparseProductPorts,
         (channel, step): (&Channel, &Step),
-        (idle, merges, gives): (Signal, Signal, Signal),
+        phase: Phase,
     ) -> Signal {
+        let Phase { idle, merges, gives } = phase;
         let (rows, columns, row_type) = (self.rows, self.columns, self.row_type());
         m.comment("Rows that have a sum of outliers.");
         let begun = m.reg_init("begun_q", uint(rows), 0);

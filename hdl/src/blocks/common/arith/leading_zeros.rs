@@ -44,7 +44,7 @@ impl Block for LeadingZeros {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(0u64)
+        Timing::new().latency(0)
     }
 }
 

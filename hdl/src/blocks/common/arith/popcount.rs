@@ -47,7 +47,7 @@ impl Block for Popcount {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(0u64)
+        Timing::new().latency(0)
     }
 }
 

@@ -51,7 +51,7 @@ impl Block for PriorityEncoder {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(0u64)
+        Timing::new().latency(0)
     }
 }
 

@@ -4,8 +4,8 @@ use super::axi::{Axi, AxiManager, AxiReadData, AxiSeveral, AxiSpec, AxiSubordina
 use super::axi_slice::slice;
 use super::axi_turns::chosen;
 use crate::lang::{
-    Bundle, CatalogBlock, Field, In, Module, Proof, Signal, Stream, Type, bit, bundle, index_width, or_all, parameters,
-    ports, uint,
+    Bundle, CatalogBlock, Field, In, Module, Proof, Signal, Stream, Type, bit, bundle, connect_all, index_width,
+    or_all, parameters, ports, uint,
 };
 
 mod hardware;
@@ -116,8 +116,7 @@ impl AxiArbiter {
                 m.connect(r.valid, data.valid & mine);
                 m.connect(r.id, data.id.slice(0..low));
                 m.connect(r.data.data, data.data.data);
-                m.connect(r.resp, data.resp);
-                m.connect(r.last, data.last);
+                connect_all!(m, r, data, [resp, last]);
                 mine & r.ready
             })
             .collect();

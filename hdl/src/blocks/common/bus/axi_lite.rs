@@ -1,6 +1,6 @@
 //! AXI4-Lite ports: 32 bits of data.
 
-use crate::lang::{Direction, Module, PortBuilder, PortKind, Signal, bit, uint};
+use crate::lang::{Direction, Module, PortBuilder, PortKind, Signal, bit, connect_all, uint};
 
 /// Answers of AXI.
 pub mod response {
@@ -47,29 +47,10 @@ impl AxiLite {
     /// Connects it likewise, but addresses of reads wait while `go` is low.
     #[track_caller]
     pub(in crate::blocks::common) fn connect_held(&self, m: &mut Module, from: &Self, go: Signal) {
-        for (to, from) in [
-            (self.awaddr, from.awaddr),
-            (self.awprot, from.awprot),
-            (self.awvalid, from.awvalid),
-            (from.awready, self.awready),
-            (self.wdata, from.wdata),
-            (self.wstrb, from.wstrb),
-            (self.wvalid, from.wvalid),
-            (from.wready, self.wready),
-            (from.bresp, self.bresp),
-            (from.bvalid, self.bvalid),
-            (self.bready, from.bready),
-            (self.araddr, from.araddr),
-            (self.arprot, from.arprot),
-            (self.arvalid, from.arvalid & go),
-            (from.arready, self.arready & go),
-            (from.rdata, self.rdata),
-            (from.rresp, self.rresp),
-            (from.rvalid, self.rvalid),
-            (self.rready, from.rready),
-        ] {
-            m.connect(to, from);
-        }
+        connect_all!(m, self, from, [awaddr, awprot, awvalid, wdata, wstrb, wvalid, bready, araddr, arprot, rready]);
+        connect_all!(m, from, self, [awready, wready, bresp, bvalid, rdata, rresp, rvalid]);
+        m.connect(self.arvalid, from.arvalid & go);
+        m.connect(from.arready, self.arready & go);
     }
 }
 

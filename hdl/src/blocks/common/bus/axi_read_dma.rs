@@ -80,14 +80,22 @@ ports! {
     }
 }
 
-/// Drives an address channel from registers that take a burst where `begin` is high.
+/// The address of a burst.
+pub(super) struct Address {
+    pub(super) address: Signal,
+    /// Its beats, less one.
+    pub(super) len: Signal,
+    pub(super) cache: Signal,
+    pub(super) prot: Signal,
+}
+
+/// Drives an address channel from registers that take a burst where `issue` is high.
 #[track_caller]
 pub(super) fn drive_address(
     m: &mut Module,
     axi: &AxiSpec,
     (channel, issue): (&crate::lang::Stream<AxiAddress>, Signal),
-    (address, len): (Signal, Signal),
-    (cache, prot): (Signal, Signal),
+    burst: &Address,
 ) {
     let name = channel.name.clone();
     let mut hold = |part: &str, value: Signal| {
@@ -96,8 +104,8 @@ pub(super) fn drive_address(
         held.q
     };
     // The low bits are 0 always.
-    let beat = hold("beat", address.slice(axi.size()..axi.address_width));
-    let (len, cache, prot) = (hold("len", len), hold("cache", cache), hold("prot", prot));
+    let beat = hold("beat", burst.address.slice(axi.size()..axi.address_width));
+    let (len, cache, prot) = (hold("len", burst.len), hold("cache", burst.cache), hold("prot", burst.prot));
     m.connect(channel.id, 0);
     m.connect(channel.addr, beat.shl(axi.size()));
     m.connect(channel.len, len.extend(8));

@@ -51,7 +51,7 @@ impl Block for AxiSlice {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1u64).beat(1u64)
+        Timing::pipeline(1)
     }
 }
 

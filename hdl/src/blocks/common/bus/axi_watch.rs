@@ -93,7 +93,7 @@ impl Block for AxiWatch {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1u64).beat(1u64)
+        Timing::pipeline(1)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::axi::AxiSpec;
 use super::dma::{Burst, Checked, DmaCommand, DmaSpec, Rows, UNIT, demand_bursts, dma_error};
-use super::properties::Beats;
+use super::properties::{Beats, Load, NewBurst};
 use crate::lang::{
     About, Block, Bundle, In, InStream, Module, Out, OutStream, Signal, bit, bits_for, cat, mux, parameters, ports,
     select, uint,
@@ -82,9 +82,9 @@ impl Block for AxiBursts {
         m.connect(io.checking_o, full.q);
         if let (Some(work), Some((left, has_work))) = (&work, left) {
             m.formal(|m| {
-                let issued = (io.burst.fire(), io.burst.len);
+                let issued = NewBurst { begins: io.burst.fire(), len: io.burst.len };
                 let total = work.beats(held.rows, held.row_bytes);
-                let known = work.left(m, (load, total), issued, (io.clear_i, io.stop_i));
+                let known = work.left(m, Load { load, total }, issued, io.clear_i, io.stop_i);
                 m.assert_always("beats_left", known.eq(left));
                 m.assert_always("walk_has_work", has_work);
             });

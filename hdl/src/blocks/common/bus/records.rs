@@ -31,14 +31,22 @@ pub(super) fn counter(m: &mut Module, name: &str, most: u32, up: Signal, down: S
     count.q
 }
 
-/// A ring of registers: `value` is put at `at` where `put` is high. Returns the words at the places `looked_at`, and
-/// all words.
+/// What is written to a ring of registers.
+pub(super) struct Put<'a, B> {
+    /// It is written in this cycle.
+    pub(super) put: Signal,
+    /// Its place.
+    pub(super) at: Signal,
+    pub(super) value: &'a B,
+}
+
+/// A ring of registers. Returns the words at the places `looked_at`, and all words.
 #[track_caller]
 pub(super) fn ring<B: Bundle, const N: usize>(
     m: &mut Module,
     name: &str,
     (spec, places): (&B::Spec, u32),
-    (put, at, value): (Signal, Signal, &B),
+    Put { put, at, value }: Put<'_, B>,
     looked_at: [(&str, Signal); N],
 ) -> ([B; N], Array) {
     let words = m.regs(name, uint(B::width(spec)), places);

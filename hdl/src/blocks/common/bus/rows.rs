@@ -10,7 +10,7 @@ use super::properties::Beats;
 use super::resize::resize;
 use super::slots::Job;
 use crate::blocks::common::stream::Word;
-use crate::lang::{Bundle, Module, Signal, Stream, bit, bits_for, cat, mux, uint};
+use crate::lang::{Bundle, Module, Signal, Stream, bit, bits_for, cat, connect_all, mux, uint};
 
 /// Where in the rows of a command the data is.
 struct Place {
@@ -157,8 +157,7 @@ impl RowWalk<'_> {
         m.connect(to.valid, open & (flush | (good & !absorb)));
         m.connect(to.data.data, data);
         m.connect(to.bytes, mux(at.row_last, resize(at.left, count_ty.width), count_ty.lit(bytes)));
-        m.connect(to.row_last, at.row_last);
-        m.connect(to.last, at.last);
+        connect_all!(m, to, at, [row_last, last]);
         m.connect(from.ready, at.active & !flush & (bad | absorb | to.ready));
         m.connect(moves.step, to.fire());
         m.connect(moves.half, open & absorb & good);

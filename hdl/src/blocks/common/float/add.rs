@@ -12,9 +12,9 @@ use super::round::{Operand, TooLarge, Unrounded, scale};
 use super::seen::{Seen, implies};
 use super::shape::Shape;
 use super::shift::{normalise, shift_right_into};
-use super::unit::{FloatUnit, Handshake, proof};
+use super::unit::{FloatUnit, Handshake, Valid, proof};
 use crate::lang::{
-    About, CatalogBlock, Group, In, InOption, Module, Out, Proof, Signal, bit, cat, mux, parameters, ports, uint,
+    About, CatalogBlock, Group, In, InOption, Module, Out, Proof, bit, cat, mux, parameters, ports, uint,
 };
 
 parameters! {
@@ -55,8 +55,8 @@ ports! {
 }
 
 impl Handshake for FloatAddPorts {
-    fn valid(&self) -> (Signal, Signal) {
-        (self.valid_i, self.valid_o)
+    fn valid(&self) -> Valid {
+        Valid { input: self.valid_i, output: self.valid_o }
     }
 }
 

@@ -7,7 +7,7 @@ use super::ranks::Ranks;
 use super::round::Class;
 use super::seen::{Seen, implies, total_order};
 use super::shape::Shape;
-use super::unit::{FloatUnit, Handshake, proof};
+use super::unit::{FloatUnit, Handshake, Valid, proof};
 use crate::lang::{About, CatalogBlock, In, Module, Out, Proof, Signal, bit, parameters, ports, select};
 
 parameters! {
@@ -48,8 +48,8 @@ ports! {
 }
 
 impl Handshake for FloatComparePorts {
-    fn valid(&self) -> (Signal, Signal) {
-        (self.valid_i, self.valid_o)
+    fn valid(&self) -> Valid {
+        Valid { input: self.valid_i, output: self.valid_o }
     }
 }
 

@@ -107,7 +107,7 @@ impl FloatUnit for FloatDivide {
         }
 
         m.comment("Below the smallest normal number, to its last place.");
-        let (mut kept, mut lost, mut field) = self.place(m, &rows, exponent);
+        let Placed { mut kept, mut lost, mut field } = self.place(m, &rows, exponent);
         pipe.cut(m, [("kept", &mut kept), ("lost", &mut lost), ("field", &mut field)]);
 
         m.comment("Rounded.");
@@ -142,9 +142,17 @@ impl FloatUnit for FloatDivide {
     }
 }
 
+/// The quotient where its last place is.
+struct Placed {
+    kept: Signal,
+    /// Ones are below.
+    lost: Signal,
+    /// Its exponent field.
+    field: Signal,
+}
+
 impl FloatDivide {
-    /// The quotient where its last place is, whether ones are below, and its exponent field.
-    fn place(&self, m: &mut Module, rows: &Rows, exponent: Signal) -> (Signal, Signal, Signal) {
+    fn place(&self, m: &mut Module, rows: &Rows, exponent: Signal) -> Placed {
         let (e, f) = (self.format.exponent_bits(), self.format.fraction_bits());
         let rest = m.wire("rest", rows.remainder.any());
         // At 0 and below.
@@ -157,7 +165,7 @@ impl FloatDivide {
         m.unused(places);
         let shifted = shift_right(m, "align", rows.digits, amount, f + 2);
         let field = m.wire("field", exponent.slice(0..e + 1) & !low.repeat(e + 1));
-        (shifted.value, m.wire("lost", shifted.lost | rest), field)
+        Placed { kept: shifted.value, lost: m.wire("lost", shifted.lost | rest), field }
     }
 }
 

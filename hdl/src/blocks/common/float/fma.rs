@@ -19,9 +19,10 @@ use super::round::{Operand, TooLarge, Unrounded};
 use super::seen::{Seen, implies};
 use super::shape::Shape;
 use super::shift::{Normaliser, ShifterInto};
-use super::unit::{FloatUnit, Handshake, in_ranks, proof};
+use super::unit::{FloatUnit, Handshake, Valid, in_ranks, proof};
 use crate::lang::{
-    About, CatalogBlock, Group, In, Module, Out, Proof, Signal, bit, bits_for, cat, mux, parameters, ports, uint,
+    About, CatalogBlock, Group, In, Module, Out, Proof, Signal, bit, bits_for, cat, connect_all, mux, parameters,
+    ports, uint,
 };
 
 parameters! {
@@ -66,8 +67,8 @@ ports! {
 }
 
 impl Handshake for FloatFmaPorts {
-    fn valid(&self) -> (Signal, Signal) {
-        (self.valid_i, self.valid_o)
+    fn valid(&self) -> Valid {
+        Valid { input: self.valid_i, output: self.valid_o }
     }
 }
 
@@ -309,9 +310,7 @@ impl FloatFma {
         let (in_mul, between, in_add) = self.split();
         let (format, subnormals, flags) = (self.format, self.subnormals, self.flags);
         let mul = m.instance("u_mul", FloatMul { format, stages: in_mul, subnormals, flags, ..FloatMul::default() });
-        m.connect(mul.valid_i, io.valid_i);
-        m.connect(mul.a_i, io.a_i);
-        m.connect(mul.b_i, io.b_i);
+        connect_all!(m, mul, io, [valid_i, a_i, b_i]);
         let add = m.instance("u_add", FloatAdd { format, stages: in_add, subnormals, subtract: false, flags });
         let valid = if between > 0 {
             let valid = m.reg_init("valid_q", bit(), 0);
@@ -325,8 +324,7 @@ impl FloatFma {
         let addend = delay(m, "c", io.c_i, in_mul + between);
         m.connect(add.a_i, product);
         m.connect(add.b_i, addend);
-        m.connect(io.result_o, add.result_o);
-        m.connect(io.valid_o, add.valid_o);
+        connect_all!(m, io, add, [result_o, valid_o]);
         // An exception of either step is one of the operation.
         for &exception in Exception::ALL {
             let ports = [&io.flags, &mul.flags, &add.flags].map(|flags| flags.port(exception));

@@ -31,17 +31,26 @@ pub(super) struct Operand {
     pub signalling: Signal,
 }
 
-/// Exponent field and fraction, as wires whose names begin with `name`, and whether the number is normal or special.
-fn fields(m: &mut Module, name: &str, bits: Signal, format: FloatFormat) -> (Signal, Signal, Signal) {
-    let f = format.fraction_bits();
-    let field = m.wire(&format!("{name}_field"), bits.slice(f..format.width() - 1));
-    let fraction = m.wire(&format!("{name}_fraction"), bits.slice(0..f));
-    (field, fraction, m.wire(&format!("{name}_normal"), field.any()))
+/// Parts of a number.
+struct Fields {
+    /// Exponent field.
+    exponent: Signal,
+    fraction: Signal,
+    /// The number is normal or special.
+    normal: Signal,
 }
 
-fn class(m: &mut Module, name: &str, fields: (Signal, Signal, Signal), subnormals: Subnormals) -> Class {
-    let (field, fraction, normal) = fields;
-    let special = m.wire(&format!("{name}_special"), field.all());
+/// The parts as wires whose names begin with `name`.
+fn fields(m: &mut Module, name: &str, bits: Signal, format: FloatFormat) -> Fields {
+    let f = format.fraction_bits();
+    let exponent = m.wire(&format!("{name}_field"), bits.slice(f..format.width() - 1));
+    let fraction = m.wire(&format!("{name}_fraction"), bits.slice(0..f));
+    Fields { exponent, fraction, normal: m.wire(&format!("{name}_normal"), exponent.any()) }
+}
+
+fn class(m: &mut Module, name: &str, fields: &Fields, subnormals: Subnormals) -> Class {
+    let Fields { exponent, fraction, normal } = *fields;
+    let special = m.wire(&format!("{name}_special"), exponent.all());
     let zero = match subnormals {
         Subnormals::Ieee => !(normal | fraction.any()),
         Subnormals::Flush => !normal,
@@ -53,22 +62,23 @@ impl Class {
     /// Looks at a number; `name` begins the names of the wires.
     pub(super) fn new(m: &mut Module, name: &str, bits: Signal, format: FloatFormat, subnormals: Subnormals) -> Self {
         let fields = fields(m, name, bits, format);
-        class(m, name, fields, subnormals)
+        class(m, name, &fields, subnormals)
     }
 }
 
 impl Operand {
     /// Takes a number apart, whether `bits` has a sign at its top or not; `name` begins the names of the wires.
     pub(super) fn new(m: &mut Module, name: &str, bits: Signal, format: FloatFormat, subnormals: Subnormals) -> Self {
-        let (field, fraction, normal) = fields(m, name, bits, format);
-        let Class { special, nan, zero } = class(m, name, (field, fraction, normal), subnormals);
+        let fields = fields(m, name, bits, format);
+        let Class { special, nan, zero } = class(m, name, &fields, subnormals);
+        let Fields { exponent, fraction, normal } = fields;
         let kept = match subnormals {
             Subnormals::Ieee => fraction,
             Subnormals::Flush => fraction & normal.repeat(fraction.width()),
         };
         let significand = m.wire(&format!("{name}_significand"), cat(&[normal, kept]));
         let signalling = is_signalling(bits, format);
-        Self { exponent: scale(field), significand, special, nan, zero, signalling }
+        Self { exponent: scale(exponent), significand, special, nan, zero, signalling }
     }
 }
 

@@ -64,7 +64,7 @@ impl FloatUnit for FloatToInt {
 
         m.comment("The magnitude: integer bits, one bit after the point, and whether there are ones below.");
         let window = self.window();
-        let (mut placed, mut more, beyond) = self.place(m, &a, window);
+        let Placed { value: mut placed, lost: mut more, beyond } = self.place(m, &a, window);
         let mut beyond = m.wire("beyond", beyond);
         pipe.cut(m, [("placed", &mut placed), ("more", &mut more), ("beyond", &mut beyond)]);
 
@@ -143,15 +143,23 @@ impl FloatUnit for FloatToInt {
     }
 }
 
+/// The magnitude as integer bits and one bit after the point.
+struct Placed {
+    value: Signal,
+    /// Ones are below.
+    lost: Signal,
+    /// The number is too large, or none: the bits mean nothing.
+    beyond: Signal,
+}
+
 impl FloatToInt {
     /// Integer bits of the magnitude that are computed: all bits that the result or the format has.
     fn window(&self) -> u32 {
         self.width.min(self.format.bias() + 1)
     }
 
-    /// Shifts the significand into `window` integer bits and one bit after the point. Returns also whether there are
-    /// ones below, and whether the number is too large or no number, so that these bits mean nothing.
-    fn place(&self, m: &mut Module, a: &Operand, window: u32) -> (Signal, Signal, Signal) {
+    /// Shifts the significand into `window` integer bits and one bit after the point.
+    fn place(&self, m: &mut Module, a: &Operand, window: u32) -> Placed {
         let (e, bias) = (self.format.exponent_bits(), self.format.bias());
         // The leading one of the largest number that fits is in the top integer bit.
         let top = bias + window - 1;
@@ -164,10 +172,10 @@ impl FloatToInt {
         let value = shifted.value;
         let below = padded.width() - (window + 1);
         if below == 0 {
-            return (value, shifted.lost, beyond);
+            return Placed { value, lost: shifted.lost, beyond };
         }
-        let more = m.wire("more", shifted.lost | value.slice(0..below).any());
-        (m.wire("placed", value.slice(below..below + window + 1)), more, beyond)
+        let lost = m.wire("more", shifted.lost | value.slice(0..below).any());
+        Placed { value: m.wire("placed", value.slice(below..below + window + 1)), lost, beyond }
     }
 
     /// Whether an exact integer is outside of the range.

@@ -45,17 +45,17 @@ impl<U: FloatUnit> Block for U {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.shape().stages).beat(1u32)
+        Timing::pipeline(self.shape().stages)
     }
 }
 
 /// Computes between ranks of registers.
 pub(super) fn in_ranks<U: FloatUnit>(unit: &U, m: &mut Module, io: &<U as FloatUnit>::Ports) {
     let shape = unit.shape();
-    let (valid_i, valid_o) = io.valid();
-    let mut pipe = Ranks::new(valid_i, &shape);
+    let valid = io.valid();
+    let mut pipe = Ranks::new(valid.input, &shape);
     unit.compute(m, &mut pipe, io);
-    m.connect(valid_o, pipe.valid());
+    m.connect(valid.output, pipe.valid());
 }
 
 /// The proof of a unit without registers: one cycle says all.
@@ -65,8 +65,17 @@ pub(super) fn proof<U: FloatUnit>(block: U) -> Proof<U> {
 
 /// The ports of every unit that say when the others matter.
 pub trait Handshake {
-    /// `valid_i` and `valid_o`.
-    fn valid(&self) -> (Signal, Signal);
+    /// The two ports.
+    fn valid(&self) -> Valid;
+}
+
+/// When operands and results matter.
+#[derive(Clone, Copy, Debug)]
+pub struct Valid {
+    /// `valid_i`.
+    pub input: Signal,
+    /// `valid_o`.
+    pub output: Signal,
 }
 
 ports! {
@@ -120,13 +129,13 @@ impl<U: FloatUnit> Ports<U> for BinaryPorts {
 }
 
 impl Handshake for UnaryPorts {
-    fn valid(&self) -> (Signal, Signal) {
-        (self.valid_i, self.valid_o)
+    fn valid(&self) -> Valid {
+        Valid { input: self.valid_i, output: self.valid_o }
     }
 }
 
 impl Handshake for BinaryPorts {
-    fn valid(&self) -> (Signal, Signal) {
-        (self.valid_i, self.valid_o)
+    fn valid(&self) -> Valid {
+        Valid { input: self.valid_i, output: self.valid_o }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Ram, RamImplementation};
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, Proof, Signal, Timing, bit, mux, parameters, ports, uint,
+    About, Block, CatalogBlock, In, Module, Out, Proof, Signal, Timing, bit, connect_all, mux, parameters, ports, uint,
 };
 
 parameters! {
@@ -86,8 +86,7 @@ impl Block for DoubleBuffer {
             let bank = m.instance("u_ram", self.ram.clone());
             let here = m.wire("fills_here", fills & filled.q.eq(b.value(1)));
             m.connect(bank.write_i, io.write_i & here.repeat(self.ram.write_enables()));
-            m.connect(bank.write_address_i, io.write_address_i);
-            m.connect(bank.data_i, io.data_i);
+            connect_all!(m, bank, io, [write_address_i, data_i]);
             m.connect(bank.read_i, read & used.q.eq(b.value(1)));
             m.connect(bank.read_address_i, io.read_address_i);
             m.connect(data.at(b), bank.data_o);
@@ -101,7 +100,7 @@ impl Block for DoubleBuffer {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1u32).beat(1u32)
+        Timing::pipeline(1)
     }
 }
 

@@ -223,7 +223,7 @@ impl Block for Ram {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1u32).beat(1u32)
+        Timing::pipeline(1)
     }
 }
 

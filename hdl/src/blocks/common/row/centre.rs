@@ -80,7 +80,7 @@ impl Block for FixedLane {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(SquareLane::latency()).beat(1u32)
+        Timing::pipeline(SquareLane::latency())
     }
 }
 
@@ -192,24 +192,34 @@ impl Block for CentreLane {
         m.unused(top);
         // Zero is positive.
         let negative = later(m, "negative_top", negative, first) & top.msb();
-        self.scale(m, io, (top, count, negative));
+        self.scale(m, io, Difference { top, zeros: count, negative });
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.latency()).beat(1u32)
+        Timing::pipeline(self.latency())
     }
 }
 
+/// n x - s.
+struct Difference {
+    /// Its leading bits.
+    top: Signal,
+    /// Zeros before them.
+    zeros: Signal,
+    negative: Signal,
+}
+
 impl CentreLane {
-    /// From the leading bits of n x - s, the number of zeros before them, and its sign to the result.
-    fn scale(&self, m: &mut Module, io: &CentreLanePorts, (top, count, negative): (Signal, Signal, Signal)) {
+    /// From the difference to the result.
+    fn scale(&self, m: &mut Module, io: &CentreLanePorts, difference: Difference) {
+        let Difference { top, zeros, negative } = difference;
         let passed = self.centred().1;
         let step = product_latency(CENTRED, DIGITS);
         let wide = EXPONENT + 3;
         let factor = later(m, "factor", io.factor_i, passed);
         let mut magnitude = product(m, "scaled", top, factor);
         let exponent = later(m, "exponent", io.exponent_i.extend(wide).as_uint(), passed);
-        let places = uint(wide).lit(self.sum_width() - CENTRED).wrapping_sub(count.extend(wide));
+        let places = uint(wide).lit(self.sum_width() - CENTRED).wrapping_sub(zeros.extend(wide));
         let places = later(m, "places", places, 1);
         let exponent = later(m, "exponent_late", exponent, 1).wrapping_add(places);
         let mut exponent = later(m, "sum_exponent", exponent, 1);

@@ -165,6 +165,6 @@ impl Block for RoundHalf {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(round_latency(self.width)).beat(1u32)
+        Timing::pipeline(round_latency(self.width))
     }
 }

@@ -191,6 +191,6 @@ impl Block for InverseRoot {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.latency()).beat(1u32)
+        Timing::pipeline(self.latency())
     }
 }

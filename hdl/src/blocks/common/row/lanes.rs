@@ -78,7 +78,7 @@ impl Block for SquareLane {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(Self::latency()).beat(1u32)
+        Timing::pipeline(Self::latency())
     }
 }
 
@@ -165,6 +165,6 @@ impl Block for ScaleLane {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.latency()).beat(1u32)
+        Timing::pipeline(self.latency())
     }
 }

@@ -14,7 +14,7 @@ use super::row_frame::RowFrame;
 use crate::blocks::common::stream::FifoStorage;
 use crate::lang::{
     About, Array, Block, CatalogBlock, Field, FieldArray, FieldArrayOption, In, InStream, Module, OutStream, Signal,
-    Timing, bit, bits_for, bundle, cat, parameters, ports, sint, uint,
+    Timing, bit, bits_for, bundle, cat, connect_all, parameters, ports, sint, uint,
 };
 
 parameters! {
@@ -146,10 +146,8 @@ impl Block for LayerNorm {
     fn build(&self, m: &mut Module, io: &LayerNormPorts) {
         let frame = m.instance("u_frame", self.frame());
         m.connect(frame.clear_i, io.clear_i);
-        m.connect(frame.input.valid, io.input.valid);
-        m.connect(io.input.ready, frame.input.ready);
-        m.connect(frame.input.used, io.input.used);
-        m.connect(frame.input.last, io.input.last);
+        m.connect_handshake(&frame.input, &io.input);
+        connect_all!(m, frame.input, io.input, [used, last]);
         let values = io.input.values.packed();
         let data = match (io.input.gains, io.input.biases) {
             (Some(gains), Some(biases)) => cat(&[biases.packed(), gains.packed(), values]),
@@ -169,18 +167,15 @@ impl Block for LayerNorm {
         let (data, answer) = (m.wire("lane_data", frame.lane_data_o), m.wire("lane_answer", frame.lane_result_o));
         let made = self.scaled(m, data, answer);
         m.connect(frame.lane_i, made);
-        m.connect(io.output.valid, frame.output.valid);
-        m.connect(frame.output.ready, io.output.ready);
+        m.connect_handshake(&io.output, &frame.output);
         let (word, lanes) = (m.wire("word", frame.output.data.data), self.lanes);
         m.connect(io.output.values.packed(), word.slice(0..16 * lanes));
-        m.connect(io.output.used, frame.output.used);
-        m.connect(io.output.last, frame.output.last);
-        m.connect(io.output.error, frame.output.error);
+        connect_all!(m, io.output, frame.output, [used, last, error]);
         m.connect(io.output.undefined, word.msb());
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.frame().latency()).beat(1u32)
+        Timing::pipeline(self.frame().latency())
     }
 }
 

@@ -5,7 +5,7 @@ use super::rms_norm::{EPSILON, RmsNorm};
 use super::softmax::Softmax;
 use crate::lang::{
     About, Array, Block, Field, FieldArray, FieldArrayOption, FieldOption, In, InOption, InStream, Module, OutStream,
-    Signal, Timing, bit, bits_for, bundle, mux, parameters, ports, select, uint,
+    Signal, Timing, bit, bits_for, bundle, connect_all, mux, parameters, ports, select, uint,
 };
 
 parameters! {
@@ -192,7 +192,7 @@ impl Block for NormStage {
     };
 
     fn timing(&self) -> Timing {
-        Timing::new().beat(1u32)
+        Timing::new().beat(1)
     }
 
     fn build(&self, m: &mut Module, io: &NormStagePorts) {
@@ -262,18 +262,17 @@ impl NormStage {
 
     fn rms(&self, m: &mut Module, io: &NormStagePorts, chosen: Signal, gain_here: Signal, gains: Array) -> Way {
         let unit = m.instance("u_rms_norm", self.rms_norm());
-        m.connect(unit.clear_i, io.clear_i);
-        m.connect(unit.epsilon_i, io.epsilon_i);
+        connect_all!(m, unit, io, [clear_i, epsilon_i]);
         m.connect(unit.input.valid, io.input.valid & chosen & gain_here);
         m.connect_each("rms_values", unit.input.values, io.input.values);
         if let Some(to) = unit.input.gains {
             m.connect_each("rms_gains", to, gains);
         }
-        m.connect(unit.input.used, io.input.used);
-        m.connect(unit.input.last, io.input.last);
+        connect_all!(m, unit.input, io.input, [used, last]);
         m.unused(unit.output.undefined);
         let (output, takes) = (&unit.output, unit.input.ready & gain_here);
-        way(chosen, takes, (output.valid, output.ready), output.values, [output.used, output.last, output.error])
+        let (valid, ready, values) = (output.valid, output.ready, output.values);
+        Way { chosen, takes, valid, ready, values, used: output.used, last: output.last, error: output.error }
     }
 
     fn to_softmax(&self, m: &mut Module, io: &NormStagePorts, chosen: Signal) -> Way {
@@ -282,12 +281,12 @@ impl NormStage {
         m.connect(unit.length_i, io.input.length.unwrap_or(uint(self.count_width()).lit(0)));
         m.connect(unit.input.valid, io.input.valid & chosen);
         m.connect_each("softmax_values", unit.input.values, io.input.values);
-        m.connect(unit.input.used, io.input.used);
-        m.connect(unit.input.last, io.input.last);
+        connect_all!(m, unit.input, io.input, [used, last]);
         m.unused(unit.output.undefined);
         m.unused(unit.output.empty);
         let (output, takes) = (&unit.output, unit.input.ready);
-        way(chosen, takes, (output.valid, output.ready), output.values, [output.used, output.last, output.error])
+        let (valid, ready, values) = (output.valid, output.ready, output.values);
+        Way { chosen, takes, valid, ready, values, used: output.used, last: output.last, error: output.error }
     }
 
     fn layer(
@@ -299,8 +298,7 @@ impl NormStage {
         gains: Array,
     ) -> Way {
         let unit = m.instance("u_layer_norm", self.layer_norm());
-        m.connect(unit.clear_i, io.clear_i);
-        m.connect(unit.epsilon_i, io.epsilon_i);
+        connect_all!(m, unit, io, [clear_i, epsilon_i]);
         m.connect(unit.input.valid, io.input.valid & chosen & gain_here);
         m.connect_each("layer_values", unit.input.values, io.input.values);
         if let Some(to) = unit.input.gains {
@@ -311,23 +309,13 @@ impl NormStage {
                 m.connect(to.at(i), mux(gained, from.at(i), uint(16).lit(0)));
             });
         }
-        m.connect(unit.input.used, io.input.used);
-        m.connect(unit.input.last, io.input.last);
+        connect_all!(m, unit.input, io.input, [used, last]);
         m.unused(unit.output.undefined);
         let (output, takes) = (&unit.output, unit.input.ready & gain_here);
-        way(chosen, takes, (output.valid, output.ready), output.values, [output.used, output.last, output.error])
+        let (valid, ready, values) = (output.valid, output.ready, output.values);
+        Way { chosen, takes, valid, ready, values, used: output.used, last: output.last, error: output.error }
     }
 }
 
 /// 1 in fp16.
 const ONE: u32 = 0x3c00;
-
-fn way(
-    chosen: Signal,
-    takes: Signal,
-    (valid, ready): (Signal, Signal),
-    values: Array,
-    [used, last, error]: [Signal; 3],
-) -> Way {
-    Way { chosen, valid, ready, takes, values, used, last, error }
-}

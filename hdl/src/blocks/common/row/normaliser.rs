@@ -89,6 +89,6 @@ impl Block for RowNormaliser {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(normalise_latency(self.width)).beat(1u32)
+        Timing::pipeline(normalise_latency(self.width))
     }
 }

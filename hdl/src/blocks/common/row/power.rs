@@ -96,10 +96,10 @@ impl Block for PowerLane {
 
         m.comment("The line of the fraction, and its value.");
         let fraction = later(m, "fraction", signed.slice(0..FRACTION), 1);
-        let (base, rise, low) = self.line(m, fraction);
-        let above = product(m, "above", rise, low);
+        let line = self.line(m, fraction);
+        let above = product(m, "above", line.rise, line.place);
         let above = above.slice(FRACTION - INDEX..above.width());
-        let base = later(m, "base_late", base, product_latency(RISE, FRACTION - INDEX));
+        let base = later(m, "base_late", line.base, product_latency(RISE, FRACTION - INDEX));
         let power = m.wire("power", base.wrapping_add(above.extend(base.width())));
         let mantissa = later(m, "mantissa", power.slice(1..FRACTION + 1), 1);
         m.unused(power);
@@ -107,13 +107,22 @@ impl Block for PowerLane {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(Self::latency()).beat(1u32)
+        Timing::pipeline(Self::latency())
     }
 }
 
+/// A straight line, with one more place after the point than the mantissa.
+struct Line {
+    /// Its beginning.
+    base: Signal,
+    rise: Signal,
+    /// The place on it.
+    place: Signal,
+}
+
 impl PowerLane {
-    /// Beginning, rise, and place on the line, a cycle later, with one more place after the point than the mantissa.
-    fn line(&self, m: &mut Module, fraction: Signal) -> (Signal, Signal, Signal) {
+    /// The line of the fraction, a cycle later.
+    fn line(&self, m: &mut Module, fraction: Signal) -> Line {
         let height = FRACTION + 1;
         let powers = powers_of_two(INDEX, height);
         let rises: Vec<u64> = powers.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -121,7 +130,7 @@ impl PowerLane {
         let words: Vec<Signal> = powers.iter().zip(&rises).map(word).collect();
         let line = m.lookup("line", fraction.slice(FRACTION - INDEX..FRACTION), &words);
         let line = later(m, "line_word", line, 1);
-        let low = later(m, "low", fraction.slice(0..FRACTION - INDEX), 1);
-        (line.slice(RISE..RISE + height), line.slice(0..RISE), low)
+        let place = later(m, "low", fraction.slice(0..FRACTION - INDEX), 1);
+        Line { base: line.slice(RISE..RISE + height), rise: line.slice(0..RISE), place }
     }
 }

@@ -86,6 +86,6 @@ impl Block for RowReciprocal {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.latency()).beat(1u32)
+        Timing::pipeline(self.latency())
     }
 }

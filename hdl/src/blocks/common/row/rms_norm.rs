@@ -13,7 +13,7 @@ use super::row_frame::RowFrame;
 use crate::blocks::common::stream::FifoStorage;
 use crate::lang::{
     About, Array, Block, CatalogBlock, Field, FieldArray, FieldArrayOption, In, InStream, Module, OutStream, Signal,
-    Timing, bit, bits_for, bundle, cat, mux, parameters, ports, uint,
+    Timing, bit, bits_for, bundle, cat, connect_all, mux, parameters, ports, uint,
 };
 
 /// Bits of epsilon, in units of 2^-48.
@@ -156,10 +156,8 @@ impl Block for RmsNorm {
         let (lanes, clear) = (self.lanes, io.clear_i);
         let frame = m.instance("u_frame", self.frame());
         m.connect(frame.clear_i, clear);
-        m.connect(frame.input.valid, io.input.valid);
-        m.connect(io.input.ready, frame.input.ready);
-        m.connect(frame.input.used, io.input.used);
-        m.connect(frame.input.last, io.input.last);
+        m.connect_handshake(&frame.input, &io.input);
+        connect_all!(m, frame.input, io.input, [used, last]);
         let values = io.input.values.packed();
         let data = io.input.gains.map_or(values, |gains| cat(&[gains.packed(), values]));
         m.connect(frame.input.data.data, data);
@@ -217,18 +215,15 @@ impl Block for RmsNorm {
         m.unused(frame.lane_valid_o);
         m.unused(frame.beat_last_o);
         m.connect(frame.lane_i, cat(&[undefined, y.packed()]));
-        m.connect(io.output.valid, frame.output.valid);
-        m.connect(frame.output.ready, io.output.ready);
+        m.connect_handshake(&io.output, &frame.output);
         let word = m.wire("word", frame.output.data.data);
         m.connect(io.output.values.packed(), word.slice(0..16 * lanes));
-        m.connect(io.output.used, frame.output.used);
-        m.connect(io.output.last, frame.output.last);
-        m.connect(io.output.error, frame.output.error);
+        connect_all!(m, io.output, frame.output, [used, last, error]);
         m.connect(io.output.undefined, word.msb());
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.frame().latency()).beat(1u32)
+        Timing::pipeline(self.frame().latency())
     }
 }
 

@@ -165,8 +165,7 @@ impl Block for RotaryEmbedding {
         let rest = later(m, "rest", cat(&[io.input.last, io.input.used]), self.arithmetic());
         section.catch(m, "turn", begins, cat(&[rest, y.packed()]), io.clear_i);
         let fifo = &section.fifo;
-        m.connect(io.output.valid, fifo.output.valid);
-        m.connect(fifo.output.ready, io.output.ready);
+        m.connect_handshake(&io.output, &fifo.output);
         m.connect(section.leaves, io.output.fire());
         let word = m.wire("result", fifo.output.data.data);
         let result = m.split("result_values", word.slice(0..16 * lanes), uint(16).array(lanes));
@@ -176,7 +175,7 @@ impl Block for RotaryEmbedding {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.arithmetic() + 1).beat(1u32)
+        Timing::pipeline(self.arithmetic() + 1)
     }
 }
 

@@ -15,7 +15,7 @@ use super::row_frame::RowFrame;
 use crate::blocks::common::stream::FifoStorage;
 use crate::lang::{
     About, Array, Block, CatalogBlock, Field, FieldArray, In, InStream, Module, Out, OutStream, Signal, Timing, bit,
-    bits_for, bundle, cat, mux, parameters, ports, sint, uint,
+    bits_for, bundle, cat, connect_all, mux, parameters, ports, sint, uint,
 };
 
 /// Bits of the number of places that a weight is below the maximum; the largest number means that the weight is 0.
@@ -135,7 +135,7 @@ impl Block for ShareLane {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(Self::latency()).beat(1u32)
+        Timing::pipeline(Self::latency())
     }
 }
 
@@ -220,10 +220,8 @@ impl Block for Softmax {
         let clear = io.clear_i;
         let frame = m.instance("u_frame", self.frame());
         m.connect(frame.clear_i, clear);
-        m.connect(frame.input.valid, io.input.valid);
-        m.connect(io.input.ready, frame.input.ready);
-        m.connect(frame.input.used, io.input.used);
-        m.connect(frame.input.last, io.input.last);
+        m.connect_handshake(&frame.input, &io.input);
+        connect_all!(m, frame.input, io.input, [used, last]);
         m.connect(frame.input.data.data, io.input.values.packed());
         if let Some(row) = frame.row_i {
             m.connect(row, io.length_i);
@@ -244,19 +242,16 @@ impl Block for Softmax {
         let (kept, answer) = (m.wire("lane_kept", frame.lane_data_o), m.wire("lane_answer", frame.lane_result_o));
         let made = self.shares(m, kept, answer);
         m.connect(frame.lane_i, made);
-        m.connect(io.output.valid, frame.output.valid);
-        m.connect(frame.output.ready, io.output.ready);
+        m.connect_handshake(&io.output, &frame.output);
         let (word, lanes) = (m.wire("word", frame.output.data.data), self.lanes);
         m.connect(io.output.values.packed(), word.slice(0..16 * lanes));
-        m.connect(io.output.used, frame.output.used);
-        m.connect(io.output.last, frame.output.last);
-        m.connect(io.output.error, frame.output.error);
+        connect_all!(m, io.output, frame.output, [used, last, error]);
         m.connect(io.output.undefined, word.bit(16 * lanes));
         m.connect(io.output.empty, word.bit(16 * lanes + 1));
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.frame().latency()).beat(1u32)
+        Timing::pipeline(self.frame().latency())
     }
 }
 

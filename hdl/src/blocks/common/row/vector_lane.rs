@@ -123,7 +123,7 @@ impl Block for VectorLane {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.latency()).beat(1u32)
+        Timing::pipeline(self.latency())
     }
 }
 
@@ -231,6 +231,6 @@ impl Block for RequantizeLane {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.latency()).beat(1u32)
+        Timing::pipeline(self.latency())
     }
 }

@@ -9,7 +9,7 @@ use crate::blocks::common::StreamRegister;
 use crate::blocks::common::stream::Cut;
 use crate::lang::{
     About, Array, Block, CatalogBlock, Field, FieldArray, FieldOption, In, InBundle, InStream, Module, Out, OutStream,
-    Signal, Stream, Timing, bit, bits_for, bundle, cat, mux, parameters, ports, uint,
+    Signal, Stream, Timing, bit, bits_for, bundle, cat, connect_all, mux, parameters, ports, uint,
 };
 
 parameters! {
@@ -175,7 +175,7 @@ impl Block for VectorUnit {
     };
 
     fn timing(&self) -> Timing {
-        Timing::new().beat(1u32)
+        Timing::new().beat(1)
     }
 
     fn build(&self, m: &mut Module, io: &VectorUnitPorts) {
@@ -212,8 +212,7 @@ impl Block for VectorUnit {
         let slice = self.lane.apart.then(|| {
             let slice = m.instance("u_stepped", StreamRegister { width, cut: Cut::Both });
             m.connect(slice.clear_i, io.clear_i);
-            m.connect(slice.input.valid, first.fifo.output.valid);
-            m.connect(first.fifo.output.ready, slice.input.ready);
+            m.connect_handshake(&slice.input, &first.fifo.output);
             m.connect(slice.input.data.data, first.fifo.output.data.data);
             slice.output
         });
@@ -235,9 +234,7 @@ impl Block for VectorUnit {
         let stage = m.instance("u_norm", self.stage());
         m.connect(stage.clear_i, io.clear_i);
         m.connect(stage.norm_i, steps.norm);
-        if let (Some(to), Some(from)) = (stage.kind_i, steps.kind) {
-            m.connect(to, from);
-        }
+        m.connect_option(stage.kind_i, steps.kind);
         m.connect(stage.gain_i, steps.gain);
         m.connect(stage.epsilon_i, steps.epsilon);
         m.connect_stream(&stage.gain, &io.gain);
@@ -271,8 +268,7 @@ impl Block for VectorUnit {
         let some = m.wire("some_overflow", overflow.packed().any());
         second.catch(m, "end", ends, cat(&[ending, late_used, some, z.packed()]), io.clear_i);
         let fifo = second.fifo;
-        m.connect(io.output.valid, fifo.output.valid);
-        m.connect(fifo.output.ready, io.output.ready);
+        m.connect_handshake(&io.output, &fifo.output);
         m.connect(second.leaves, io.output.fire());
         let word = m.wire("result", fifo.output.data.data);
         let result = m.split("result_values", word.slice(0..bits), uint(16).array(self.lanes));
@@ -304,8 +300,7 @@ impl VectorUnit {
             m.connect(to.valid, from.valid);
             m.connect(from.ready, to.ready);
             m.connect_each("rows", to.values, from.values);
-            m.connect(to.used, from.used);
-            m.connect(to.last, from.last);
+            connect_all!(m, to, from, [used, last]);
             return;
         };
         let unit = m.instance("u_rotary", self.rotary());
@@ -313,8 +308,7 @@ impl VectorUnit {
         m.connect(unit.clear_i, io.clear_i);
         m.connect(unit.input.valid, from.valid & rotate);
         m.connect_each("turned_values", unit.input.values, from.values);
-        m.connect(unit.input.used, from.used);
-        m.connect(unit.input.last, from.last);
+        connect_all!(m, unit.input, from, [used, last]);
         m.connect(unit.angle.valid, io.factor.valid & rotate);
         m.for_each("angle", self.lanes / 2, |m, i| {
             m.connect(unit.angle.cosines.at(i), io.factor.values.at(i * 2));

@@ -108,7 +108,7 @@ impl Block for EventCounters {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.latency()).beat(1)
+        Timing::pipeline(self.latency())
     }
 }
 

@@ -25,7 +25,7 @@ use crate::blocks::common::stream::Word;
 use crate::lang::operation::HEADER_BYTES;
 use crate::lang::{
     About, Block, CatalogBlock, Field, FieldArray, Group, In, InStream, Module, Out, OutStream, Proof, Reg, Signal,
-    Stream, bit, bits_for, bundle, cat, multiple_of, mux, or_all, parameters, ports, select, uint,
+    Stream, bit, bits_for, bundle, cat, connect_all, multiple_of, mux, or_all, parameters, ports, select, uint,
 };
 
 parameters! {
@@ -180,8 +180,7 @@ impl Block for JobController {
         let wrong_header = m.wire("wrong_header", wrong_header);
 
         m.connect(io.operation.valid, state.is("Offer"));
-        m.connect(io.operation.opcode, header.opcode);
-        m.connect(io.operation.independent, header.independent);
+        connect_all!(m, io.operation, header, [opcode, independent]);
         let words = m.split("words", bits.slice(8 * HEADER_BYTES..bits.width()), io.operation.words.ty());
         m.connect_each("operation_words", io.operation.words, words);
         m.connect(io.operation_end.ready, state.is("Work"));

@@ -1,7 +1,7 @@
 //! How a host has jobs done: the ports that `job_controller` and all blocks around it, up to the registers, have in
 //! common.
 
-use crate::lang::{In, Module, Out, bit, ports, uint};
+use crate::lang::{In, Module, Out, bit, connect_all, ports, uint};
 
 ports! {
     /// Requests of a host, and the answers to it.
@@ -47,26 +47,9 @@ impl JobHostPorts {
     /// Connects the ports of a block to the ports of the part that does its jobs.
     #[track_caller]
     pub fn connect(&self, m: &mut Module, part: &Self) {
-        for (to, from) in [
-            (part.start_i, self.start_i),
-            (part.soft_reset_i, self.soft_reset_i),
-            (part.job_i, self.job_i),
-            (part.window_base_i, self.window_base_i),
-            (part.window_limit_i, self.window_limit_i),
-            (part.timeout_i, self.timeout_i),
-            (part.max_descriptors_i, self.max_descriptors_i),
-            (self.soft_reset_busy_o, part.soft_reset_busy_o),
-            (self.began_o, part.began_o),
-            (self.busy_o, part.busy_o),
-            (self.done_o, part.done_o),
-            (self.error_o, part.error_o),
-            (self.refused_o, part.refused_o),
-            (self.error_code_o, part.error_code_o),
-            (self.error_where_o, part.error_where_o),
-            (self.tag_o, part.tag_o),
-            (self.descriptors_o, part.descriptors_o),
-        ] {
-            m.connect(to, from);
-        }
+        connect_all!(m, part, self, [start_i, soft_reset_i, job_i, window_base_i, window_limit_i]);
+        connect_all!(m, part, self, [timeout_i, max_descriptors_i]);
+        connect_all!(m, self, part, [soft_reset_busy_o, began_o, busy_o, done_o, error_o, refused_o]);
+        connect_all!(m, self, part, [error_code_o, error_where_o, tag_o, descriptors_o]);
     }
 }

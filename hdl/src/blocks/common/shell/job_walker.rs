@@ -5,7 +5,8 @@ use super::job_host::JobHostPorts;
 use crate::blocks::common::bus::axi::{AttributePorts, AxiReadManager, AxiWriteManager};
 use crate::blocks::common::bus::{AxiReadDma, AxiSpec, AxiWriteDma, DmaSpec};
 use crate::lang::{
-    About, Block, Group, In, InStream, Module, Out, OutStream, bit, bits_for, multiple_of, parameters, ports, uint,
+    About, Block, Group, In, InStream, Module, Out, OutStream, bit, bits_for, connect_all, multiple_of, parameters,
+    ports, uint,
 };
 
 parameters! {
@@ -106,10 +107,8 @@ impl Block for JobWalker {
         let abort = controller.abort_o;
         io.host.connect(m, &controller.host);
         let attributes = &io.attributes;
+        connect_all!(m, controller, io, [opcodes_i, waiting_i, answered_i]);
         for (to, from) in [
-            (controller.opcodes_i, io.opcodes_i),
-            (controller.waiting_i, io.waiting_i),
-            (controller.answered_i, io.answered_i),
             (io.abort_o, abort),
             (fetch.abort_i, abort),
             (fetch.cache_i, attributes.read_cache_i),

@@ -1,7 +1,9 @@
 //! Checks the operands of an operation, one after the other, until one is wrong.
 
 use super::operand_check::{Operand, OperandCheck};
-use crate::lang::{About, Block, In, InBundle, Module, Out, bit, index_width, mux, parameters, ports, uint};
+use crate::lang::{
+    About, Block, In, InBundle, Module, Out, bit, connect_all, index_width, mux, parameters, ports, uint,
+};
 
 parameters! {
     /// Elaboration parameters.
@@ -64,18 +66,9 @@ impl Block for OperandList {
         let at = m.reg("index_q", ty);
         m.connect(io.index_o, at.q);
         let check = m.instance("u_check", self.check.clone());
-        m.connect(check.clear_i, io.clear_i);
-        m.connect(check.window_base_i, io.window_base_i);
-        m.connect(check.window_limit_i, io.window_limit_i);
+        connect_all!(m, check, io, [clear_i, window_base_i, window_limit_i]);
         m.connect(check.operand.valid, state.is("Ask") & io.used_i);
-        for (to, from) in [
-            (check.operand.address, io.operand.address),
-            (check.operand.row_bytes, io.operand.row_bytes),
-            (check.operand.rows, io.operand.rows),
-            (check.operand.stride, io.operand.stride),
-        ] {
-            m.connect(to, from);
-        }
+        connect_all!(m, check.operand, io.operand, [address, row_bytes, rows, stride]);
         m.connect(check.verdict.ready, state.is("Verdict"));
         let judged = m.wire("judged", check.verdict.fire());
         let wrong = m.wire("wrong", check.verdict.error.any());

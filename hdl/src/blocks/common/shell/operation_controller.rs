@@ -11,7 +11,7 @@ use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec};
 use crate::lang::operation::Decoder;
 use crate::lang::{
     About, Block, Bundle, In, InArray, InStreams, Module, Out, OutArray, OutStream, OutStreams, Signal, bit, bits_for,
-    mux, parameters, ports, select, uint,
+    connect_all, mux, parameters, ports, select, uint,
 };
 
 parameters! {
@@ -235,7 +235,7 @@ impl Block for OperationController {
         state.goto("Run", failed | done, "Tell");
         state.goto("Settle", io.settled_i, "Tell");
         state.goto("Tell", io.operation_end.ready, "Idle");
-        self.properties(m, io);
+        self.properties(m, io, &list);
     }
 }
 
@@ -243,8 +243,7 @@ impl OperationController {
     fn operands(&self, m: &mut Module, io: &OperationControllerPorts, right: Signal) -> OperandListPorts {
         let list = m.instance("u_operands", self.list());
         m.connect(list.clear_i, io.abort_i);
-        m.connect(list.window_base_i, io.window_base_i);
-        m.connect(list.window_limit_i, io.window_limit_i);
+        connect_all!(m, list, io, [window_base_i, window_limit_i]);
         m.connect(list.start_i, right & io.checks_i);
         m.connect(list.last_i, self.operands - 1);
         let mut of = |name: &str, values: Vec<Signal>| m.lookup(name, list.index_o, &values);
@@ -260,29 +259,40 @@ impl OperationController {
         list
     }
 
-    fn properties(&self, m: &mut Module, io: &OperationControllerPorts) {
-        m.formal(|m| {
-            m.comment("An operation that has begun, and has not ended.");
-            let begun = m.reg_init("formal_begun_q", bit(), 0);
+    fn properties(&self, m: &mut Module, io: &OperationControllerPorts, list: &OperandListPorts) {
+        m.formal_alone(|m| {
+            m.comment(
+                "An operation in hand, from its start to its end; what was found of it, and whether it has begun.",
+            );
             let told = m.wire("formal_told", io.operation_end.fire());
-            begun.next(!io.abort_i & !told & (begun.q | io.begin_o));
-            let commands: Vec<Signal> =
-                (0..self.readers).map(|k| io.read_command.at(k).valid).chain([io.write_command.at(0).valid]).collect();
+            let takes = m.wire("formal_takes", io.valid_i & io.ready_o);
+            let over = m.wire("formal_over", io.abort_i | told);
+            let in_hand = m.reg_init("formal_in_hand_q", bit(), 0);
+            in_hand.next(!over & (in_hand.q | takes));
+            let looks = m.reg_init("formal_looks_q", bit(), 0);
+            looks.next(!io.abort_i & takes);
+            let [wrong, right, begun] =
+                ["wrong", "right", "begun"].map(|name| m.reg_init(&format!("formal_{name}_q"), bit(), 0));
+            wrong.next(!over & (wrong.q | (looks.q & io.wrong_i.any())));
+            let found = m.wire("formal_found", list.passed_o | (looks.q & !io.wrong_i.any() & !io.checks_i));
+            right.next(!over & (right.q | (found & !io.refuse_i.any())));
+            begun.next(!over & (begun.q | io.begin_o));
             m.assume("again_while_it_runs", !io.again_i | io.runs_o);
-            for (k, valid) in commands.into_iter().enumerate() {
-                m.assert_always(&format!("no_command_{k}_before_it_begins"), !valid | begun.q);
-            }
-            m.assert_always("one_begins_at_a_time", !(io.begin_o & begun.q));
-            m.assert_always("runs_after_its_begin", !io.runs_o | begun.q);
-            let wrong = m.reg_init("formal_wrong_q", bit(), 0);
-            let taken = m.reg_init("formal_taken_q", bit(), 0);
-            taken.next(io.valid_i & io.ready_o);
-            wrong.next(!io.abort_i & !told & (wrong.q | (taken.q & io.wrong_i.any())));
-            m.assert_always("wrong_fields_begin_nothing", !(wrong.q & begun.q));
+            m.assert_always("idle_without_an_operation", io.idle_o.eq(!in_hand.q));
+            m.assert_always("an_end_has_an_operation", !io.operation_end.valid | in_hand.q);
+            m.assert_always("what_begins_is_right", !io.begin_o | right.q | (found & !io.refuse_i.any()));
+            m.assert_always("wrong_fields_begin_nothing", !(wrong.q & (io.begin_o | begun.q)));
             m.assert_always(
                 "wrong_fields_are_told",
                 !(wrong.q & io.operation_end.valid) | io.operation_end.error.any(),
             );
+            m.assert_always("one_begins_at_a_time", !(io.begin_o & begun.q));
+            m.assert_always("runs_after_its_begin", !io.runs_o | begun.q);
+            for k in 0..self.readers {
+                let asks = io.read_command.at(k).valid;
+                m.assert_always(&format!("read_{k}_after_its_begin"), !asks | begun.q);
+            }
+            m.assert_always("write_after_its_begin", !io.write_command.at(0).valid | begun.q);
             m.cover("ends_well", told & !io.operation_end.error.any() & begun.q);
             m.cover("fails", io.failed_o);
         });

@@ -121,7 +121,7 @@ impl Block for StreamArbiter {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(0u64).beat(1u64)
+        Timing::pipeline(0)
     }
 }
 

@@ -77,7 +77,7 @@ impl Block for StreamFork {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(0u64).beat(1u64)
+        Timing::pipeline(0)
     }
 }
 

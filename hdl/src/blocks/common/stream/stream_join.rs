@@ -61,7 +61,7 @@ impl Block for StreamJoin {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(0u64).beat(1u64)
+        Timing::pipeline(0)
     }
 }
 

@@ -107,7 +107,7 @@ impl Block for StreamRegister {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(u64::from(self.cut != Cut::Backward)).beat(1u64)
+        Timing::pipeline(u64::from(self.cut != Cut::Backward))
     }
 }
 

@@ -76,7 +76,7 @@ impl Block for StreamWidthConverter {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1u64).beat(u64::from(self.ratio()))
+        Timing::new().latency(1).beat(u64::from(self.ratio()))
     }
 }
 

@@ -113,6 +113,6 @@ impl Block for ByteAccumulator {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(2u32).beat(1u32)
+        Timing::pipeline(2)
     }
 }

@@ -131,6 +131,6 @@ impl Block for LaneResults {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(2u32).beat(1u32)
+        Timing::pipeline(2)
     }
 }

@@ -80,6 +80,6 @@ impl Block for ReconfigurablePe {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1u32).beat(1u32)
+        Timing::pipeline(1)
     }
 }

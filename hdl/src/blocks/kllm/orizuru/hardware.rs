@@ -67,7 +67,7 @@ impl Block for Orizuru {
 
     fn timing(&self) -> Timing {
         Timing::new()
-            .beat(1u32)
+            .beat(1)
             .phase("load", self.beats(), "beats of a vector of n values, one a cycle")
             .phase("init", self.init_cycles(), "from the last beat to the first pop")
             .phase("pop", self.pop_cycles(), "from one pop to the next of the same side")

@@ -84,6 +84,6 @@ impl Block for LaneBanks {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1).beat(1u32)
+        Timing::pipeline(1)
     }
 }

@@ -216,25 +216,29 @@ impl Block for LaneColumn {
         if let (Some(place), Some(rows), Some(shift), Some(sum)) =
             (io.place_i, io.outlier_rows_i, io.shift_i, io.outlier_sum_o)
         {
-            let sparse = self.outliers(m, io, w.q, (place, rows, shift));
+            let sparse = self.outliers(m, io, w.q, &Outlier { place, rows, shift });
             m.connect(sum, sparse);
         }
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.latency()).beat(1u32)
+        Timing::pipeline(self.latency())
     }
+}
+
+/// The outlier of a beat.
+struct Outlier {
+    /// Its input, one hot.
+    place: Signal,
+    /// Its products with all centroids.
+    rows: Array,
+    shift: Signal,
 }
 
 impl LaneColumn {
     /// The sum of the outliers: the weight index of each chooses what is shifted and added.
-    fn outliers(
-        &self,
-        m: &mut Module,
-        io: &LaneColumnPorts,
-        w: Array,
-        (place, rows, shift): (Signal, Array, Signal),
-    ) -> Signal {
+    fn outliers(&self, m: &mut Module, io: &LaneColumnPorts, w: Array, outlier: &Outlier) -> Signal {
+        let Outlier { place, rows, shift } = *outlier;
         let width = self.outlier_width;
         m.comment("The outlier's weight.");
         let here = (0..self.inputs).map(|i| w.at(i) & place.bit(i).repeat(self.w_bits)).collect();

@@ -53,6 +53,6 @@ impl Block for LaneDrain {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(1).beat(1u32)
+        Timing::pipeline(1)
     }
 }

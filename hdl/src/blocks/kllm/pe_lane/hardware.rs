@@ -60,9 +60,7 @@ impl Block for PeLane {
                     m.connect(to.packed(), from.packed());
                 }
             }
-            if let (Some(to), Some(from)) = (u.place_i, place) {
-                m.connect(to, from);
-            }
+            m.connect_option(u.place_i, place);
             if let (Some(rows), Some(shift), Some(from)) = (u.outlier_rows_i, u.shift_i, &choices.outliers) {
                 m.connect(rows.packed(), from.rows.packed());
                 m.connect(shift, from.shift);
@@ -88,11 +86,7 @@ impl Block for PeLane {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.latency()).beat(1u32).phase(
-            "drain",
-            self.drain(),
-            "beats of the sums of all columns",
-        )
+        Timing::pipeline(self.latency()).phase("drain", self.drain(), "beats of the sums of all columns")
     }
 }
 

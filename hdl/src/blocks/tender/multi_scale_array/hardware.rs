@@ -85,7 +85,7 @@ impl Block for MultiScaleArray {
     fn timing(&self) -> Timing {
         let (rows, columns, late) = (self.rows, self.columns, self.before() + self.behind());
         Timing::new()
-            .beat(1u32)
+            .beat(1)
             .phase("skew", rows + columns - 2, "from a step in the first PE to the same step in the last PE")
             .phase(
                 "first_sum",

@@ -84,7 +84,7 @@ impl Block for TenderPe {
     }
 
     fn timing(&self) -> Timing {
-        let timing = Timing::new().latency(1 + u32::from(self.pipelined)).beat(1u32);
+        let timing = Timing::pipeline(1 + u32::from(self.pipelined));
         timing.phase("rescale", self.rescale_cycles(), "of one rescale")
     }
 }

@@ -130,7 +130,7 @@ impl Block for DequantizationUnit {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(2u32).beat(1u32)
+        Timing::pipeline(2)
     }
 }
 

@@ -43,11 +43,9 @@ impl Block for KvPacker {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new()
-            .latency(2u32)
-            .beat(1u32)
-            .phase("opening_tile", 3u32, "from a tile that opens more than half of its lanes to the next tile")
-            .phase("header", 1u32, "from the first tile of a stream to its first chunk")
+        Timing::pipeline(2)
+            .phase("opening_tile", 3, "from a tile that opens more than half of its lanes to the next tile")
+            .phase("header", 1, "from the first tile of a stream to its first chunk")
     }
 }
 

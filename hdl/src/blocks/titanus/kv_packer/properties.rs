@@ -28,6 +28,24 @@ struct Queue {
     ends: Signal,
 }
 
+/// Bits of the offered tile before each of its chunks.
+struct Before {
+    header: Signal,
+    token: Signal,
+    levels: Signal,
+    /// The other levels.
+    more: Signal,
+}
+
+/// The offered tile's stream.
+#[derive(Clone, Copy)]
+pub(super) struct OfStream {
+    /// The tile is its first one.
+    first: Signal,
+    /// Bits of a value.
+    width: Signal,
+}
+
 impl KvPacker {
     /// The reference fits a proof for few lanes only.
     pub(super) fn has_reference(&self) -> bool {
@@ -69,8 +87,8 @@ impl KvPacker {
         Queue { length: m.wire(&format!("formal_{name}_closed"), mux(enable, whole, queue.length)), ends, ..queue }
     }
 
-    /// The bits of the offered tile, and how many come before each of its chunks: header, token, levels, other levels.
-    fn reference(&self, m: &mut Module, io: &KvPackerPorts, [first, width]: [Signal; 2]) -> (Queue, [Signal; 4]) {
+    /// The bits of the offered tile, and how many come before each of its chunks.
+    fn reference(&self, m: &mut Module, io: &KvPackerPorts, OfStream { first, width }: OfStream) -> (Queue, Before) {
         let (tile, yes) = (&io.tile.data, bit().lit(1));
         let one = uint(1).lit(1);
         let mut queue = self.empty();
@@ -118,12 +136,12 @@ impl KvPacker {
             }
             queue = self.put(m, &format!("record_{lane}"), queue, record, uint(5).lit(RECORD_BITS), open);
         }
-        (queue, [none, before_token, before_levels, m.wire("formal_before_more", before_more)])
+        let more = m.wire("formal_before_more", before_more);
+        (queue, Before { header: none, token: before_token, levels: before_levels, more })
     }
 
-    /// Tiles as a quantization unit makes them; returns whether the offered one is the first of its stream, and the
-    /// stream's width of a value.
-    pub(super) fn assume_well_formed(&self, m: &mut Module, io: &KvPackerPorts) -> [Signal; 2] {
+    /// Tiles as a quantization unit makes them.
+    pub(super) fn assume_well_formed(&self, m: &mut Module, io: &KvPackerPorts) -> OfStream {
         let tile = &io.tile;
         let first = m.reg_init("formal_first_q", bit(), 1);
         first.next_when(tile.fire(), tile.last);
@@ -139,12 +157,12 @@ impl KvPacker {
             m.assume("value_has_label", nonzero.gt(lane.value(nonzero.width())) | !value.any());
             m.assume("value_fits", !value.shr_by(width).any());
         });
-        [first.q, width]
+        OfStream { first: first.q, width }
     }
 
-    pub(super) fn prove_values(&self, m: &mut Module, io: &KvPackerPorts, stream: [Signal; 2], inside: &Inside<'_>) {
+    pub(super) fn prove_values(&self, m: &mut Module, io: &KvPackerPorts, stream: OfStream, inside: &Inside<'_>) {
         let block = self.block_bits();
-        let first = stream[0];
+        let first = stream.first;
         let seen = m.reg_init("formal_seen_q", bit(), 0);
         seen.next(io.tile.valid & !io.tile.ready);
         assume_stable(m, io, seen.q);
@@ -179,9 +197,14 @@ impl KvPacker {
         let held = self.close(m, "held_open", held, inside.flush);
         let held = self.put(m, "held_chunk", held, inside.chunk.data, inside.chunk.length, inside.chunk_valid);
         let held = self.close(m, "held_chunk", held, inside.chunk_valid & inside.chunk.ends);
-        let states = ["Header", "Token", "Levels", "MoreLevels"];
-        let consumed: Vec<_> = states.iter().zip(before).map(|(s, b)| (inside.fsm.is(s), b)).collect();
-        let consumed = m.wire("formal_consumed", select(&consumed, before[0]));
+        let consumed = [
+            ("Header", before.header),
+            ("Token", before.token),
+            ("Levels", before.levels),
+            ("MoreLevels", before.more),
+        ];
+        let consumed = consumed.map(|(state, bits)| (inside.fsm.is(state), bits));
+        let consumed = m.wire("formal_consumed", select(&consumed, before.header));
         let rest = m.wire("formal_rest", tile.bits.shr_by(consumed));
         let rest_length = m.wire("formal_rest_length", tile.length.wrapping_sub(consumed));
         let held = self.put(m, "held_rest", held, rest, rest_length, seen.q);

@@ -31,10 +31,8 @@ impl Block for KvUnpacker {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new()
-            .latency(3u32)
-            .beat(1u32)
-            .phase("opening_tile", 3u32, "from a tile that opens more than half of its lanes to the next tile")
-            .phase("header", 1u32, "from the first block of a stream to its first tile")
+        Timing::pipeline(3)
+            .phase("opening_tile", 3, "from a tile that opens more than half of its lanes to the next tile")
+            .phase("header", 1, "from the first block of a stream to its first tile")
     }
 }

@@ -1,20 +1,23 @@
 //! Messages of refusals.
 
-use host::titanus::{Caps, Held, LinkJob, LoadJob, Matrix, ProductJob, RestoreJob, check};
+use host::titanus::{Caps, Held, LinkJob, LoadJob, Matrix, Product, ProductJob, RestoreJob, check};
 use host::vector::Operand;
 use host::{Descriptor, Refusal};
 
-use super::{AREAS, CAPS, LINES, WINDOW, good};
+use super::{AREAS, CAPS, WINDOW, good};
 
 #[test]
 fn refusals_name_field_value_and_what_is_right() {
     let end = "; the hardware would end the job with";
     let said = |built: Result<Descriptor, Refusal>| built.unwrap_err().to_string();
     let held = Held { cache: 7, context: 7, prefill: 5 };
-    let restore = RestoreJob::to_context((6, 24), AREAS, LINES).build(&CAPS, &held, &WINDOW);
+    let restore = RestoreJob::to_context(6, 24, AREAS).build(&CAPS, &held, &WINDOW);
     assert_eq!(said(restore), format!("tokens is 6, must be 7: the tokens of the cache{end} SIZE (9)"));
     let at = Operand { address: 0x4000, stride: 64 };
-    let product = |matrix| ProductJob::new([2, 9, 7], matrix, at, at, 3).build(&CAPS, &held, &WINDOW);
+    let product = |matrix| {
+        let product = Product { rows: 2, inner: 9, columns: 7, matrix, x: at, out: at, constant: 3 };
+        ProductJob::new(product).build(&CAPS, &held, &WINDOW)
+    };
     assert_eq!(said(product(Matrix::Keys { tile: 2 })), format!("inner is 9, must be 1 to 8{end} SIZE (9)"));
     let store = Caps { rows: 0, ..CAPS };
     let load = LoadJob::weights(8, 8, at, (0, 0)).build(&store, &WINDOW);

@@ -4,7 +4,7 @@
 use anyhow::{Context, Result};
 use golden::systems::cycles::Turns;
 use host::Descriptor;
-use host::tender::{MatMulJob, PackJob, Panels, Product, Sign};
+use host::tender::{MatMulJob, Pack, PackJob, Panels, Product, Sign};
 use host::vector::{Epsilon, Operand, VectorJob};
 
 use super::super::shapes::Model;
@@ -80,8 +80,16 @@ impl Chain<'_> {
     fn pack(&mut self, [rows, columns]: [u64; 2], x: Operand) -> Result<Packed> {
         let constants = self.constants(columns)?;
         let out = self.panels([rows, columns], false)?;
-        let (size, kind) = ((rows.try_into()?, columns.try_into()?), (self.tender.integer, Sign::Signed));
-        self.all.push(PackJob::new(size, kind, x, constants, out.at).build(&self.tender.caps, &WINDOW)?);
+        let pack = Pack {
+            rows: rows.try_into()?,
+            columns: columns.try_into()?,
+            integer: self.tender.integer,
+            sign: Sign::Signed,
+            x,
+            constants,
+            out: out.at,
+        };
+        self.all.push(PackJob::new(pack).build(&self.tender.caps, &WINDOW)?);
         Ok(out)
     }
 

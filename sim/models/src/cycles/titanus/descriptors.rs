@@ -2,8 +2,7 @@
 
 use anyhow::Result;
 use golden::systems::memory::SparseMemory;
-use host::titanus::{AppendJob, Caps, Held, Matrix, ProductJob, RestoreJob};
-use host::vector::Operand;
+use host::titanus::{AppendJob, Areas, Caps, Held, Matrix, Opening, Product, ProductJob, RestoreJob, TokenRows};
 use host::{Allocator, Descriptor, Window};
 
 use super::super::{Numbers, Room, WINDOW};
@@ -30,21 +29,23 @@ pub(super) fn element(token: u64, channel: u64) -> i8 {
 /// Rows of keys and of values.
 pub(super) struct Tokens {
     first: u64,
-    count: u64,
-    channels: u64,
-    rows: [Operand; 2],
+    rows: TokenRows,
 }
 
 impl Tokens {
     fn new(room: &mut Room, (first, count): (u64, u64), channels: u64) -> Result<Self> {
-        let rows = [room.of(Numbers::Int8, count, channels)?, room.of(Numbers::Int8, count, channels)?];
-        Ok(Self { first, count, channels, rows })
+        let mut of = || room.of(Numbers::Int8, count, channels);
+        let (keys, values) = (of()?, of()?);
+        let rows = TokenRows { tokens: count.try_into()?, channels: channels.try_into()?, keys, values };
+        Ok(Self { first, rows })
     }
 
     pub(super) fn store(&self, memory: &mut SparseMemory) {
-        for token in 0..self.count {
-            let bytes: Vec<u8> = (0..self.channels).map(|channel| element(self.first + token, channel) as u8).collect();
-            for rows in self.rows {
+        let TokenRows { tokens, channels, keys, values } = self.rows;
+        for token in 0..u64::from(tokens) {
+            let bytes: Vec<u8> =
+                (0..channels.into()).map(|channel| element(self.first + token, channel) as u8).collect();
+            for rows in [keys, values] {
                 memory.store(rows.address + token * u64::from(rows.stride), &bytes);
             }
         }
@@ -78,14 +79,18 @@ fn entering(
     let lines = caps.most_lines(all.try_into()?, BITS.into()).min(u16::MAX.into());
     // Each area has whole pages, so the place of rows in a page does not depend on the number of lines.
     let bytes = (BLOCK * lines).next_multiple_of(4096);
-    let areas = [room.at(1, bytes)?.address, room.at(1, bytes)?.address];
-    let lines = u16::try_from(lines)?;
+    let (keys, values) = (room.at(1, bytes)?.address, room.at(1, bytes)?.address);
+    let areas = Areas { keys, values, lines: lines.try_into()? };
     let new = Tokens::new(&mut room, (old, tokens), channels)?;
-    let size = |tokens: u64| -> Result<(u32, u32)> { Ok((tokens.try_into()?, channels.try_into()?)) };
     let first = |tokens: &Tokens| -> Result<AppendJob> {
-        let prefill = prompt.unwrap_or(tokens.count).min(caps.buffer.into()).try_into()?;
-        let begin = ([THRESHOLD; 2], [BITS; 2]);
-        Ok(AppendJob::first(size(tokens.count)?, prefill, begin, tokens.rows, (areas, lines)))
+        let opening = Opening {
+            prefill: prompt.unwrap_or(tokens.rows.tokens.into()).min(caps.buffer.into()).try_into()?,
+            key_threshold: THRESHOLD,
+            value_threshold: THRESHOLD,
+            key_bits: BITS,
+            value_bits: BITS,
+        };
+        Ok(AppendJob::first(tokens.rows, opening, areas))
     };
     let none = Held::default();
     if old == 0 {
@@ -95,13 +100,13 @@ fn entering(
     let begin = first(&before)?;
     let begin = if prompt.is_some() { begin.keep() } else { begin }.build(caps, &none, &WINDOW)?;
     let held = none.after(&begin);
-    let append = AppendJob::behind(old.try_into()?, size(tokens)?, new.rows, areas, lines);
+    let append = AppendJob::behind(old.try_into()?, new.rows, areas);
     if prompt.is_some() {
         return Ok((vec![begin, append.keep().build(caps, &held, &WINDOW)?], vec![before, new]));
     }
     let append = append.build(caps, &held, &WINDOW)?;
     let held = held.after(&append);
-    let restore = RestoreJob::to_context(size(all)?, areas, lines).build(caps, &held, &WINDOW)?;
+    let restore = RestoreJob::to_context(all.try_into()?, new.rows.channels, areas).build(caps, &held, &WINDOW)?;
     Ok((vec![begin, append, restore], vec![before, new]))
 }
 
@@ -115,7 +120,8 @@ pub(super) fn product(
     let mut room = Room::new();
     let of_x = if matches!(matrix, Matrix::Values { .. }) { Numbers::Fp16 } else { Numbers::Int8 };
     let (x, out) = (room.of(of_x, rows, inner)?, room.of(results, rows, columns)?);
-    let job = ProductJob::new([rows.try_into()?, inner.try_into()?, columns.try_into()?], matrix, x, out, 0);
+    let (rows, inner, columns) = (rows.try_into()?, inner.try_into()?, columns.try_into()?);
+    let job = ProductJob::new(Product { rows, inner, columns, matrix, x, out, constant: 0 });
     let job = if matches!(matrix, Matrix::Keys { .. }) { job.one_constant() } else { job };
     let job = if results == Numbers::Int8 { job.to_integers() } else { job };
     let tokens = context.try_into()?;

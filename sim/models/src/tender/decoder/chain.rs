@@ -1,7 +1,7 @@
 //! A job under construction.
 
 use anyhow::{Result, ensure};
-use host::tender::{Caps, MatMulJob, PackJob, Product, Sign};
+use host::tender::{Caps, MatMulJob, Pack, PackJob, Product, Sign};
 use host::vector::{Operand, VectorJob};
 use host::{Chain, Descriptor, Window};
 
@@ -53,8 +53,16 @@ impl<'a> Steps<'a> {
     }
 
     /// Numbers become the left matrix of a product.
-    pub fn pack(&mut self, size: (u32, u32), sign: Sign, x: Operand, constants: u64, out: Operand) -> Result<()> {
-        self.then(PackJob::new(size, (INTEGER, sign), x, constants, out).build(&self.caps, &self.window)?);
+    pub fn pack(
+        &mut self,
+        (rows, columns): (u32, u32),
+        sign: Sign,
+        x: Operand,
+        constants: u64,
+        out: Operand,
+    ) -> Result<()> {
+        let pack = Pack { rows, columns, integer: INTEGER, sign, x, constants, out };
+        self.then(PackJob::new(pack).build(&self.caps, &self.window)?);
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The first half of a layer has three parts: queries, keys and values after the norm; the cache and attention of all
 //! heads; output projection and residual. A core may do all of them, or one.
 
-use host::titanus::{AppendJob, Constant, Matrix, ProductJob, RestoreJob};
+use host::titanus::{AppendJob, Areas, Constant, Matrix, ProductJob, RestoreJob, TokenRows};
 use host::vector::Operand;
 
 use super::super::super::chain_builder::Floats;
@@ -53,8 +53,7 @@ pub(super) struct Attend {
     heads: [usize; 2],
     scores: u32,
     sums: u32,
-    areas: [u64; 2],
-    lines: u16,
+    areas: Areas,
 }
 
 /// The output projection, added to the residual stream.
@@ -156,8 +155,8 @@ impl Attend {
         let sums = b.constants(&(0..heads[0] * HEAD).map(of_channel).collect::<Vec<_>>())?;
         let lines = u16::try_from(b.caps.most_lines(tokens as u32, 8))?;
         let bytes = 64 * usize::from(lines);
-        let areas = [b.b.room("stream of keys", bytes)?, b.b.room("stream of values", bytes)?];
-        Ok(Self { heads, scores, sums, areas, lines })
+        let (keys, values) = (b.b.room("stream of keys", bytes)?, b.b.room("stream of values", bytes)?);
+        Ok(Self { heads, scores, sums, areas: Areas { keys, values, lines } })
     }
 
     /// Attention of tokens after the `first` ones, with a prompt of so many; and thresholds of a cache that they have
@@ -215,8 +214,9 @@ impl Steps<'_, '_> {
     /// Puts keys and values into the cache, and makes the context for the queries. Returns the thresholds of a new
     /// cache.
     fn keep(&mut self, [k, v]: [&Integers; 2], how: Compression, comes: Prompt) -> anyhow::Result<Option<Begun>> {
-        let (areas, lines) = (self.held.areas, self.held.lines);
-        let (count, channels, first) = (k.rows as u32, k.columns as u32, self.first as u32);
+        let areas = self.held.areas;
+        let (tokens, channels, first) = (k.rows as u32, k.columns as u32, self.first as u32);
+        let rows = TokenRows { tokens, channels, keys: k.at, values: v.at };
         if first == 0 {
             let prefill = u16::try_from((self.prompt as u32).min(self.b.caps.buffer))?;
             let [keys, values] = [k, v].map(|rows| threshold(&self.b.values(rows), how.sparsity));
@@ -224,25 +224,23 @@ impl Steps<'_, '_> {
                 Prompt::AtOnce => [keys.0, values.0],
                 Prompt::ByToken(thresholds) => thresholds,
             };
-            let begin = (thresholds, how.bits);
-            self.b.then(|caps, held, window| {
-                let job = AppendJob::first((count, channels), prefill, begin, [k.at, v.at], (areas, lines));
-                job.keep().build(caps, held, window)
-            })?;
+            let opening = how.opening(prefill, thresholds);
+            self.b
+                .then(|caps, held, window| AppendJob::first(rows, opening, areas).keep().build(caps, held, window))?;
             return Ok(Some((thresholds, (keys.1 + values.1) / 2.0)));
         }
-        let columns = 32 * usize::from(lines);
-        for (name, address) in [("stream of keys", areas[0]), ("stream of values", areas[1])] {
+        let columns = 32 * usize::from(areas.lines);
+        for (name, address) in [("stream of keys", areas.keys), ("stream of values", areas.values)] {
             self.b.b.writes(name, &Floats { at: Operand { address, stride: 0 }, rows: 1, columns });
         }
-        let append = AppendJob::behind(first, (count, channels), [k.at, v.at], areas, lines);
+        let append = AppendJob::behind(first, rows, areas);
         if self.first < self.prompt {
             self.b.then(|caps, held, window| append.keep().build(caps, held, window))?;
             return Ok(None);
         }
         self.b.then(|caps, held, window| append.build(caps, held, window))?;
         self.b.then(|caps, held, window| {
-            RestoreJob::to_context((first + count, channels), areas, lines).build(caps, held, window)
+            RestoreJob::to_context(first + tokens, channels, areas).build(caps, held, window)
         })?;
         Ok(None)
     }

@@ -4,7 +4,7 @@
 use anyhow::Context;
 use golden::systems::titanus_core::TitanusCore;
 use host::Window;
-use host::titanus::{AppendJob, Caps, Constant, Matrix, ProductJob};
+use host::titanus::{AppendJob, Areas, Caps, Constant, Matrix, ProductJob, TokenRows};
 
 use super::super::super::chain_builder::{Floats, Measured, Seen};
 use super::super::super::encoder::{Exact, Layer, Linear};
@@ -40,14 +40,12 @@ impl Projections {
 fn keep(b: &mut Builder<'_>, [k, v]: [&Integers; 2], how: Compression) -> anyhow::Result<()> {
     let lines = u16::try_from(b.caps.most_lines(k.rows as u32, 8))?;
     let bytes = 64 * usize::from(lines);
-    let areas = [b.b.room("stream of keys", bytes)?, b.b.room("stream of values", bytes)?];
+    let areas = Areas { keys: b.b.room("stream of keys", bytes)?, values: b.b.room("stream of values", bytes)?, lines };
     let prefill = u16::try_from((k.rows as u32).min(b.caps.buffer))?;
     let thresholds = [k, v].map(|rows| threshold(&b.values(rows), how.sparsity).0);
-    let size = (k.rows as u32, k.columns as u32);
-    b.then(|caps, held, window| {
-        let append = AppendJob::first(size, prefill, (thresholds, how.bits), [k.at, v.at], (areas, lines));
-        append.keep().build(caps, held, window)
-    })
+    let rows = TokenRows { tokens: k.rows as u32, channels: k.columns as u32, keys: k.at, values: v.at };
+    let opening = how.opening(prefill, thresholds);
+    b.then(|caps, held, window| AppendJob::first(rows, opening, areas).keep().build(caps, held, window))
 }
 
 /// The layer for some tokens. Scales of integers fit the float layer's numbers. The accelerator's activation must be

@@ -1,7 +1,7 @@
 //! The arbiter put together.
 
 use super::super::axi_turns::AxiTurns;
-use super::super::records::{counter, pointer, ring};
+use super::super::records::{Put, counter, pointer, ring};
 use super::{AxiArbiter, AxiArbiterPorts, Turn};
 use crate::blocks::common::bus::properties::ArbiterState;
 use crate::lang::{About, Block, Module, Timing, bit};
@@ -47,7 +47,8 @@ impl Block for AxiArbiter {
         let tail = pointer(m, "tail_q", self.outstanding, load);
         let head = pointer(m, "head_q", self.outstanding, ends);
         let entry = Turn { manager: turn };
-        let ([now], turns) = ring(m, "turn", (&ty.width, self.outstanding), (load, tail, &entry), [("now", head)]);
+        let ([now], turns) =
+            ring(m, "turn", (&ty.width, self.outstanding), Put { put: load, at: tail, value: &entry }, [("now", head)]);
         let data = self.data(m, io, (now.manager, waiting.any()), ends);
         let (answers, read_data) = self.responses(m, mgr, mem);
         if self.managers <= 4 && self.outstanding <= 4 && self.outstanding.is_power_of_two() {
@@ -57,6 +58,6 @@ impl Block for AxiArbiter {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(2u64).beat(1u64).phase("response", 1u64, "from a response on the port to its manager")
+        Timing::pipeline(2).phase("response", 1, "from a response on the port to its manager")
     }
 }

@@ -2,11 +2,11 @@
 
 use super::super::bursts::AxiBursts;
 use super::super::dma::Record;
-use super::super::records::{AxiBuffer, counter, pointer, ring};
+use super::super::records::{AxiBuffer, Put, counter, pointer, ring};
 use super::super::rows::RowWalk;
 use super::super::slots::AxiSlots;
-use super::{AxiReadDma, AxiReadDmaPorts, drive_address};
-use crate::blocks::common::bus::properties::ReadState;
+use super::{Address, AxiReadDma, AxiReadDmaPorts, drive_address};
+use crate::blocks::common::bus::properties::{Commands, ReadState};
 use crate::lang::{About, Block, Module, Signal, Timing, bit, bits_for, cat, mux, uint};
 
 impl Block for AxiReadDma {
@@ -65,7 +65,8 @@ impl Block for AxiReadDma {
         m.connect(issue, burst.fire());
         ar_valid.next(issue | (ar_valid.q & !ar.ready));
         m.connect(ar.valid, ar_valid.q);
-        drive_address(m, axi, (ar, issue), (burst.address, burst.len), (io.cache_i, io.prot_i));
+        let address = Address { address: burst.address, len: burst.len, cache: io.cache_i, prot: io.prot_i };
+        drive_address(m, axi, (ar, issue), &address);
 
         // The read data, in the order of the addresses.
         let r = &io.mem.r;
@@ -79,7 +80,8 @@ impl Block for AxiReadDma {
         let head = pointer(m, "head_q", dma.outstanding, last_beat);
         let record =
             Record { address: burst.address, len: burst.len, first: burst.first, last: burst.last, slot: walked.q };
-        let ([now], records) = ring(m, "record", (&spec, dma.outstanding), (issue, tail, &record), [("now", head)]);
+        let ([now], records) =
+            ring(m, "record", (&spec, dma.outstanding), Put { put: issue, at: tail, value: &record }, [("now", head)]);
         m.unused(now.last);
         let beat = m.reg_init("beat_q", uint(dma.len_width()), 0);
         m.connect(last_beat, comes & beat.q.eq(now.len));
@@ -128,7 +130,7 @@ impl Block for AxiReadDma {
                 head,
                 beat: beat.q,
                 records,
-                commands: (bursts.checking_o, slots.used_o),
+                commands: Commands { checking: bursts.checking_o, used: slots.used_o },
                 has_work: rows.has_work,
             };
             m.formal(|m| crate::blocks::common::bus::properties::read_dma(m, self, io, &state));
@@ -136,9 +138,9 @@ impl Block for AxiReadDma {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().beat(1u64).phase("address", 4u64, "from a command to its first read address").phase(
+        Timing::new().beat(1).phase("address", 4, "from a command to its first read address").phase(
             "through",
-            3u64,
+            3,
             "from a beat on the bus to the output",
         )
     }

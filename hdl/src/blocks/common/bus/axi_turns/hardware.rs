@@ -56,6 +56,6 @@ impl Block for AxiTurns {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(2u64).beat(1u64)
+        Timing::pipeline(2)
     }
 }

@@ -1,13 +1,13 @@
 //! The write DMA put together.
 
-use super::super::axi_read_dma::drive_address;
+use super::super::axi_read_dma::{Address, drive_address};
 use super::super::bursts::AxiBursts;
 use super::super::dma::Record;
-use super::super::records::{AxiBuffer, counter, pointer, ring};
+use super::super::records::{AxiBuffer, Put, counter, pointer, ring};
 use super::super::rows::RowWalk;
 use super::super::slots::AxiSlots;
 use super::{AxiWriteDma, AxiWriteDmaPorts};
-use crate::blocks::common::bus::properties::WriteState;
+use crate::blocks::common::bus::properties::{Commands, NewBurst, WriteState};
 use crate::lang::{About, Block, Module, Signal, Timing, bit, bits_for, cat, mux, uint};
 
 impl Block for AxiWriteDma {
@@ -79,7 +79,8 @@ impl Block for AxiWriteDma {
         m.connect(issue, burst.fire());
         aw_valid.next(issue | (aw_valid.q & !aw.ready));
         m.connect(aw.valid, aw_valid.q);
-        drive_address(m, axi, (aw, issue), (burst.address, burst.len), (io.cache_i, io.prot_i));
+        let address = Address { address: burst.address, len: burst.len, cache: io.cache_i, prot: io.prot_i };
+        drive_address(m, axi, (aw, issue), &address);
 
         // Owed beats and responses, in the order of the addresses.
         let (w, b) = (&io.mem.w, &io.mem.b);
@@ -90,7 +91,8 @@ impl Block for AxiWriteDma {
         let record =
             Record { address: burst.address, len: burst.len, first: burst.first, last: burst.last, slot: walked.q };
         let looked_at = [("sent", data_at), ("now", head)];
-        let ([sent, now], records) = ring(m, "record", (&spec, dma.outstanding), (issue, tail, &record), looked_at);
+        let ([sent, now], records) =
+            ring(m, "record", (&spec, dma.outstanding), Put { put: issue, at: tail, value: &record }, looked_at);
         for unread in [sent.address, sent.first, sent.last, sent.slot, now.len] {
             m.unused(unread);
         }
@@ -159,11 +161,11 @@ impl Block for AxiWriteDma {
                 beat: beat.q,
                 records,
                 aborting: aborting.q,
-                commands: (bursts.checking_o, slots.used_o),
+                commands: Commands { checking: bursts.checking_o, used: slots.used_o },
                 job: slots.job.clone(),
                 enters,
                 checked: bursts.checked.rows,
-                burst: (issue, burst.len),
+                burst: NewBurst { begins: issue, len: burst.len },
                 clear,
                 rows,
             };
@@ -172,9 +174,9 @@ impl Block for AxiWriteDma {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().beat(1u64).phase("job", 4u64, "from a command to the first beat that is taken").phase(
+        Timing::new().beat(1).phase("job", 4, "from a command to the first beat that is taken").phase(
             "address",
-            2u64,
+            2,
             "from the last beat of a burst to its address",
         )
     }

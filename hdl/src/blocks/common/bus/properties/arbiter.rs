@@ -1,7 +1,7 @@
 //! What is proved of the arbiter.
 
 use super::order::{ArbiterState, Manager, order};
-use super::{Duty, before, count, lengths, stays};
+use super::{Duty, NewBurst, before, count, lengths, stays};
 use crate::blocks::common::bus::axi::AxiAddress;
 use crate::blocks::common::bus::axi_arbiter::{AxiArbiter, AxiArbiterPorts};
 use crate::blocks::common::bus::axi_turns::{AxiTurns, AxiTurnsPorts};
@@ -21,14 +21,16 @@ pub(in super::super) fn arbiter(m: &mut Module, p: &AxiArbiter, io: &AxiArbiterP
     stays(m, Duty::Theirs, r, None);
     // Data in the order of the addresses, each burst as long as its address says (A5.2).
     let most = 2 * p.outstanding;
-    let writes = lengths(m, "write", most, (new_address, aw.len.bit(0)), w.fire());
+    let writes = lengths(m, "write", most, NewBurst { begins: new_address, len: aw.len.bit(0) }, w.fire());
     m.assert_always("beats_have_an_address", !w.valid | writes.number.any());
     m.assert_always("last_is_last", !w.valid | w.last.eq(writes.last));
     m.assert_always("addresses_ahead", writes.number.le(p.outstanding + 1));
     let number = |id: Signal| id.slice(low..id.width());
-    let answers = Places::of(m, "answer", (b.fire(), number(b.id)), b.ready, (at.answers.valid, number(at.answers.id)));
-    let held = (at.read_data.valid, number(at.read_data.id));
-    let read_data = Places::of(m, "read_data", (r.fire(), number(r.id)), r.ready, held);
+    let of = |there: Signal, id: Signal| Beat { there, manager: number(id) };
+    let held = of(at.answers.valid, at.answers.id);
+    let answers = Places::of(m, "answer", of(b.fire(), b.id), b.ready, held);
+    let held = of(at.read_data.valid, at.read_data.id);
+    let read_data = Places::of(m, "read_data", of(r.fire(), r.id), r.ready, held);
     let mut managers = Vec::new();
     for k in 0..p.managers {
         let (ar_k, aw_k, w_k) = (mgr.ar.at(k), mgr.aw.at(k), mgr.w.at(k));
@@ -40,7 +42,7 @@ pub(in super::super) fn arbiter(m: &mut Module, p: &AxiArbiter, io: &AxiArbiterP
         stays(m, Duty::Ours, &r_k, None);
         // Managers keep their own rules; bursts of up to two beats are enough to see the order.
         let few = 4;
-        let promised = lengths(m, &format!("write_{k}"), few, (begins, aw_k.len.bit(0)), w_k.fire());
+        let promised = lengths(m, &format!("write_{k}"), few, NewBurst { begins, len: aw_k.len.bit(0) }, w_k.fire());
         m.assume(&format!("beats_have_an_address_{k}"), !w_k.valid | promised.number.any());
         m.assume(&format!("last_is_last_{k}"), !w_k.valid | w_k.last.eq(promised.last));
         m.assume(&format!("few_bursts_{k}"), !begins | promised.number.lt(few));
@@ -63,31 +65,41 @@ pub(in super::super) fn arbiter(m: &mut Module, p: &AxiArbiter, io: &AxiArbiterP
     m.cover("answer_stalled", b.valid & !b.ready);
 }
 
+/// A beat of a channel, or a place for one.
+#[derive(Clone, Copy)]
+struct Beat {
+    /// It is there.
+    there: Signal,
+    /// The number of its manager.
+    manager: Signal,
+}
+
 /// A channel from the port to the managers: each beat carries the number of its manager.
 struct Places {
     name: &'static str,
-    /// A beat comes, and the number of its manager.
-    comes: (Signal, Signal),
-    /// The two places: whether each holds a beat, and the number of its manager.
-    held: (Signal, Signal),
-    spare: (Signal, Signal),
+    /// A beat that comes.
+    comes: Beat,
+    /// The first place.
+    held: Beat,
+    /// The second place.
+    spare: Beat,
 }
 
 impl Places {
     #[track_caller]
-    fn of(m: &mut Module, name: &'static str, comes: (Signal, Signal), ready: Signal, held: (Signal, Signal)) -> Self {
+    fn of(m: &mut Module, name: &'static str, comes: Beat, ready: Signal, held: Beat) -> Self {
         // The second place holds the last beat that was taken. The manager of a beat after it cannot be seen from here.
-        let spare = m.reg(&format!("formal_{name}_spare_q"), comes.1.ty());
-        spare.next_when(comes.0, comes.1);
-        m.assert_always(&format!("{name}_spare_is_behind"), ready | held.0);
-        Self { name, comes, held, spare: (!ready, spare.q) }
+        let spare = m.reg(&format!("formal_{name}_spare_q"), comes.manager.ty());
+        spare.next_when(comes.there, comes.manager);
+        m.assert_always(&format!("{name}_spare_is_behind"), ready | held.there);
+        Self { name, comes, held, spare: Beat { there: !ready, manager: spare.q } }
     }
 
     /// As many beats leave to manager `k` as come for it; at most two are inside.
     #[track_caller]
     fn pass(&self, m: &mut Module, k: u32, goes: Signal, seen: Signal) {
         let name = format!("{}_{k}", self.name);
-        let mine = |(is, number): (Signal, Signal)| is & number.eq(k);
+        let mine = |beat: Beat| beat.there & beat.manager.eq(k);
         let inside = count(m, &name, 2, (mine(self.comes), goes), None);
         m.assert_always(&format!("{name}_came_in"), !seen | inside.any());
         m.assert_always(&format!("{name}_fits"), inside.le(2));

@@ -1,5 +1,6 @@
 //! Beats of a command, counted: they connect the bursts of a DMA with its rows.
 
+use super::NewBurst;
 use crate::blocks::common::bus::axi::AxiSpec;
 use crate::blocks::common::bus::dma::{DmaSpec, UNIT};
 use crate::blocks::common::bus::resize::resize;
@@ -11,6 +12,13 @@ pub(in super::super) struct Beats {
     size: u32,
     row: Type,
     all: Type,
+}
+
+/// A command whose bursts begin.
+pub(in super::super) struct Load {
+    pub(in super::super) load: Signal,
+    /// Its beats.
+    pub(in super::super) total: Signal,
 }
 
 impl Beats {
@@ -49,12 +57,13 @@ impl Beats {
     pub fn left(
         &self,
         m: &mut Module,
-        (load, total): (Signal, Signal),
-        (goes, len): (Signal, Signal),
-        (clear, stop): (Signal, Signal),
+        Load { load, total }: Load,
+        burst: NewBurst,
+        clear: Signal,
+        stop: Signal,
     ) -> Signal {
         let left = m.reg_init("formal_beats_left_q", self.all, 0);
-        let fewer = left.q.wrapping_sub(mux(goes, resize(len + 1, self.all.width), self.all.lit(0)));
+        let fewer = left.q.wrapping_sub(mux(burst.begins, resize(burst.len + 1, self.all.width), self.all.lit(0)));
         let now = mux(stop, self.all.lit(0), fewer);
         left.next(mux(clear, self.all.lit(0), mux(load, total, now)));
         left.q

@@ -9,7 +9,7 @@ mod reads;
 mod writes;
 
 pub(super) use arbiter::{arbiter, turns};
-pub(super) use beats::Beats;
+pub(super) use beats::{Beats, Load};
 pub(super) use order::ArbiterState;
 pub(super) use reads::{ReadState, read_dma};
 pub(super) use writes::{WriteState, write_dma};
@@ -118,9 +118,19 @@ pub(super) struct Lengths {
     most: u32,
 }
 
-/// `push` adds a burst of `len`, `beat` is a beat of the first one; `most`, a power of two, are there at once.
+/// A burst that begins.
+#[derive(Clone, Copy)]
+pub(super) struct NewBurst {
+    /// It begins in this cycle.
+    pub(super) begins: Signal,
+    /// Its beats, less one.
+    pub(super) len: Signal,
+}
+
+/// Adds bursts that begin, `beat` is a beat of the first one; `most`, a power of two, are there at once.
 #[track_caller]
-pub(super) fn lengths(m: &mut Module, name: &str, most: u32, (push, len): (Signal, Signal), beat: Signal) -> Lengths {
+pub(super) fn lengths(m: &mut Module, name: &str, most: u32, burst: NewBurst, beat: Signal) -> Lengths {
+    let NewBurst { begins: push, len } = burst;
     let len_ty = len.ty();
     let ty = uint(index_width(most.into()));
     let words = m.regs(&format!("formal_{name}_len"), len_ty, most);
@@ -178,16 +188,25 @@ fn record_lens(axi: &AxiSpec, dma: &DmaSpec, records: Array) -> Vec<Signal> {
     (0..dma.outstanding).map(|i| len(records.at(i))).collect()
 }
 
+/// Commands that a DMA holds.
+#[derive(Clone, Copy)]
+pub(super) struct Commands {
+    /// One is being checked.
+    pub(super) checking: Signal,
+    /// Slots that are in use.
+    pub(super) used: Signal,
+}
+
 /// How many commands are in flight.
 fn commands(
     m: &mut Module,
     dma: &DmaSpec,
     (command, completion): (&Stream<DmaCommand>, &Stream<DmaCompletion>),
-    (checking, used): (Signal, Signal),
+    held: Commands,
     abort: Signal,
 ) -> Signal {
     let in_hand = count(m, "in_hand", dma.commands + 1, (command.fire(), completion.fire()), Some(abort));
-    m.assert_always("commands_are_kept", in_hand.eq(used + checking));
+    m.assert_always("commands_are_kept", in_hand.eq(held.used + held.checking));
     m.assert_always("commands_fit", in_hand.le(dma.commands + 1));
     m.assert_always("ends_follow_commands", !completion.valid | in_hand.any());
     let refused = m.reg_init("formal_refused_q", bit(), 0);

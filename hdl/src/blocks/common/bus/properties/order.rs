@@ -4,7 +4,7 @@
 //! passes the places of the address channel and waits for its turn. Its data passes the places of the data channel,
 //! earlier or later. Each place must hold the address or data of the burst that it belongs to.
 
-use super::{Lengths, count};
+use super::{Lengths, NewBurst, count};
 use crate::blocks::common::bus::axi::{AxiReadData, AxiWriteData, AxiWriteResponse};
 use crate::blocks::common::bus::axi_arbiter::{AxiArbiter, AxiArbiterPorts};
 use crate::lang::{Array, Module, Signal, Stream, bit, cat, mux, reduce, uint};
@@ -43,9 +43,10 @@ impl Followed {
     }
 }
 
-/// Follows up to `most` bursts from `push`, with `len`, to `pop` of the first one.
+/// Follows up to `most` bursts from their beginning to `pop` of the first one.
 #[track_caller]
-fn follow(m: &mut Module, name: &str, most: u32, (push, len): (Signal, Signal), pop: Signal) -> Followed {
+fn follow(m: &mut Module, name: &str, most: u32, burst: NewBurst, pop: Signal) -> Followed {
+    let NewBurst { begins: push, len } = burst;
     let number = count(m, &format!("{name}_number"), most, (push, pop), None);
     let lens = m.reg(&format!("formal_{name}_lens_q"), uint(most));
     let rest = m.wire(&format!("formal_{name}_rest"), mux(pop, lens.q.shr(1).extend(most), lens.q));
@@ -110,9 +111,10 @@ fn of_manager(
     let (len, promised) = (aw.len.bit(0), &manager.promised);
     let ends = at.ends & turns.whose[0].eq(k);
     let most = p.outstanding + PLACES + 1;
-    let bursts = follow(m, &format!("bursts_{k}"), most, (manager.begins, len), ends);
+    let bursts = follow(m, &format!("bursts_{k}"), most, NewBurst { begins: manager.begins, len }, ends);
     // Addresses: each has its turn, or is in a place of the channel, or is offered.
-    let inside = follow(m, &format!("addresses_{k}"), PLACES, (aw.fire(), len), at.load & at.turn.eq(k));
+    let inside =
+        follow(m, &format!("addresses_{k}"), PLACES, NewBurst { begins: aw.fire(), len }, at.load & at.turn.eq(k));
     let offered = aw.valid & !manager.begins;
     let mine: Vec<Signal> = turns.there.iter().zip(&turns.whose).map(|(&there, turn)| there & turn.eq(k)).collect();
     let with_turn = reduce(&mine, |a, b| a + b).unwrap_or_else(|| bit().lit(0));

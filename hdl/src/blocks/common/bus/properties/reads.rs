@@ -1,6 +1,6 @@
 //! What is proved of the read DMA.
 
-use super::{Duty, aborting, before, commands, legal_address, lengths, record_lens, stays};
+use super::{Commands, Duty, NewBurst, aborting, before, commands, legal_address, lengths, record_lens, stays};
 use crate::blocks::common::bus::axi_read_dma::{AxiReadDma, AxiReadDmaPorts};
 use crate::lang::{Array, Module, Signal, mux};
 
@@ -13,7 +13,7 @@ pub(in super::super) struct ReadState {
     pub(in super::super) head: Signal,
     pub(in super::super) beat: Signal,
     pub(in super::super) records: Array,
-    pub(in super::super) commands: (Signal, Signal),
+    pub(in super::super) commands: Commands,
     pub(in super::super) has_work: Signal,
 }
 
@@ -28,7 +28,7 @@ pub(in super::super) fn read_dma(m: &mut Module, p: &AxiReadDma, io: &AxiReadDma
     legal_address(m, &p.axi, p.dma.burst_beats, ar);
     // Data comes for addresses that were taken, with last where it belongs (A3.3.1, A3.4.1).
     let len = ar.len.truncate(p.dma.len_width());
-    let reads = lengths(m, "read", most, (ar.fire(), len), r.fire());
+    let reads = lengths(m, "read", most, NewBurst { begins: ar.fire(), len }, r.fire());
     m.assume("data_was_asked_for", !r.valid | reads.number.any());
     m.assume("last_is_last", !r.valid | r.last.eq(reads.last));
     m.assert_always("outstanding_bursts", (reads.number + ar.valid).le(most));

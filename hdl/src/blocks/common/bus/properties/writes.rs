@@ -1,6 +1,9 @@
 //! What is proved of the write DMA.
 
-use super::{Beats, Duty, aborting, before, commands, count, legal_address, lengths, record_lens, stays};
+use super::{
+    Beats, Commands, Duty, Load, NewBurst, aborting, before, commands, count, legal_address, lengths, record_lens,
+    stays,
+};
 use crate::blocks::common::bus::axi_write_dma::{AxiWriteDma, AxiWriteDmaPorts};
 use crate::blocks::common::bus::dma::Rows;
 use crate::blocks::common::bus::rows::RowsEnd;
@@ -19,11 +22,11 @@ pub(in super::super) struct WriteState {
     pub(in super::super) beat: Signal,
     pub(in super::super) records: Array,
     pub(in super::super) aborting: Signal,
-    pub(in super::super) commands: (Signal, Signal),
+    pub(in super::super) commands: Commands,
     pub(in super::super) job: Stream<Job>,
     pub(in super::super) enters: Signal,
     pub(in super::super) checked: Signal,
-    pub(in super::super) burst: (Signal, Signal),
+    pub(in super::super) burst: NewBurst,
     pub(in super::super) clear: Signal,
     pub(in super::super) rows: RowsEnd,
 }
@@ -40,7 +43,7 @@ pub(in super::super) fn write_dma(m: &mut Module, p: &AxiWriteDma, io: &AxiWrite
     legal_address(m, &p.axi, p.dma.burst_beats, aw);
     // Beats belong to addresses shown before, and all beats of such an address are here (A3.4.1).
     let len = aw.len.truncate(p.dma.len_width());
-    let writes = lengths(m, "write", most, (new_address, len), w.fire());
+    let writes = lengths(m, "write", most, NewBurst { begins: new_address, len }, w.fire());
     m.assert_always("beats_have_an_address", !w.valid | writes.number.any());
     m.assert_always("last_is_last", !w.valid | w.last.eq(writes.last));
     m.assert_always("data_is_here", !writes.number.any() | w.valid);
@@ -84,7 +87,7 @@ pub(in super::super) fn write_dma(m: &mut Module, p: &AxiWriteDma, io: &AxiWrite
             work.beats(rows.rows, rows.row_bytes)
         };
         let (enters, waits) = (total("formal_enters", at.checked), total("formal_waits", at.job.rows));
-        let left = work.left(m, (at.enters, enters), at.burst, (at.clear, bit().lit(0)));
+        let left = work.left(m, Load { load: at.enters, total: enters }, at.burst, at.clear, bit().lit(0));
         let zero = waits.ty().lit(0);
         let coming = unpacked + mux(at.job.valid, waits, zero);
         m.assert_always("beats_come", at.clear | left.eq(coming + at.here));

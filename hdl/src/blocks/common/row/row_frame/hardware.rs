@@ -1,6 +1,7 @@
 //! The frame put together.
 
 use super::super::pipe::{later, later_valid};
+use super::properties::{Fifo, Inside};
 use super::{RowFrame, RowFramePorts, count};
 use crate::lang::{About, Block, Module, Timing, bit, bits_for, cat, uint};
 
@@ -45,9 +46,7 @@ impl Block for RowFrame {
         m.connect(io.beat_used_o, gate.used);
         m.connect(io.beat_count_o, gate.count);
         m.connect(io.beat_data_o, gate.data);
-        if let (Some(port), Some(row)) = (io.beat_row_o, gate.row) {
-            m.connect(port, row);
-        }
+        m.connect_option(io.beat_row_o, gate.row);
 
         m.comment("The answers. There are never more answers than waiting beats.");
         let ends = later_valid(m, "ends", gate.valid & gate.last, self.analysis, clear);
@@ -87,8 +86,7 @@ impl Block for RowFrame {
         m.connect(output.input.data.data, cat(&[beside, io.lane_i]));
         m.unused(output.input.ready);
         m.unused(output.almost_full_o);
-        m.connect(io.output.valid, output.output.valid);
-        m.connect(output.output.ready, io.output.ready);
+        m.connect_handshake(&io.output, &output.output);
         let word = output.output.data.data;
         let ow = self.output_width;
         m.connect(io.output.data.data, word.slice(0..ow));
@@ -96,16 +94,18 @@ impl Block for RowFrame {
         m.connect(io.output.last, word.bit(ow + used));
         m.connect(io.output.error, word.bit(ow + used + 1));
 
-        let inside = super::properties::Inside {
-            pushes: [(stored, kept.input.ready), (ends, answers.input.ready), (leaves, output.input.ready)],
-            levels: [kept.level_o, answers.level_o, output.level_o],
-            counts: [waiting.q, taken.q],
+        let inside = Inside {
+            beats: Fifo { push: stored, room: kept.input.ready, level: kept.level_o },
+            answers: Fifo { push: ends, room: answers.input.ready, level: answers.level_o },
+            results: Fifo { push: leaves, room: output.input.ready, level: output.level_o },
+            waiting: waiting.q,
+            taken: taken.q,
             gate: &gate,
         };
         self.properties(m, io, &inside);
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.latency()).beat(1u32)
+        Timing::pipeline(self.latency())
     }
 }

@@ -3,14 +3,28 @@
 use super::{Gate, RowFrame, RowFramePorts};
 use crate::lang::{Module, Signal, bit, bits_for, cat, mux, uint};
 
+/// A FIFO.
+#[derive(Clone, Copy)]
+pub(super) struct Fifo {
+    /// A beat goes in.
+    pub push: Signal,
+    pub room: Signal,
+    /// Beats in it.
+    pub level: Signal,
+}
+
 /// What the properties see in addition to the ports.
 pub(super) struct Inside<'a> {
-    /// A beat goes into a FIFO, and the FIFO has room: waiting, answers, output.
-    pub pushes: [(Signal, Signal); 3],
-    /// Beats in the FIFOs.
-    pub levels: [Signal; 3],
-    /// Beats that were let in and have not started; places of the output that are taken.
-    pub counts: [Signal; 2],
+    /// The FIFO of beats that wait.
+    pub beats: Fifo,
+    /// The FIFO of answers.
+    pub answers: Fifo,
+    /// The FIFO of results.
+    pub results: Fifo,
+    /// Beats that were let in and have not started.
+    pub waiting: Signal,
+    /// Places of the output that are taken.
+    pub taken: Signal,
     /// The beat that came last.
     pub gate: &'a Gate,
 }
@@ -21,13 +35,12 @@ impl RowFrame {
     pub(super) fn properties(&self, m: &mut Module, io: &RowFramePorts, inside: &Inside) {
         let (w, rw) = (self.width, self.result_width);
         m.formal(|m| {
-            for (name, (push, room)) in ["beats_fit", "answers_fit", "results_fit"].into_iter().zip(inside.pushes) {
-                m.assert_always(name, !push | room | io.clear_i);
+            let fifos = [("beats_fit", inside.beats), ("answers_fit", inside.answers), ("results_fit", inside.results)];
+            for (name, fifo) in fifos {
+                m.assert_always(name, !fifo.push | fifo.room | io.clear_i);
             }
-            let [kept, _, output] = inside.levels;
-            let [waiting, taken] = inside.counts;
-            m.assert_always("waiting_are_counted", (waiting + 0).ge(kept));
-            m.assert_always("taken_are_counted", (taken + 0).ge(output));
+            m.assert_always("waiting_are_counted", (inside.waiting + 0).ge(inside.beats.level));
+            m.assert_always("taken_are_counted", (inside.taken + 0).ge(inside.results.level));
             let waits = m.reg_init("formal_waits_q", bit(), 0);
             waits.next(io.output.valid & !io.output.ready & !io.clear_i);
             m.assert_always("offer_stays", !waits.q | io.output.valid);

@@ -1,10 +1,7 @@
 //! Decoder at the edge of ANT's array: turns an operand of 4 bits, of the tensor's type, into an integer with an
 //! exponent.
 
-use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, Proof, Timing, cat, choices, mux, parameters, ports, select, sint,
-    uint,
-};
+use crate::prelude::*;
 
 choices! {
     /// Whether the tensors of an array have negative values.
@@ -103,7 +100,7 @@ impl Block for AntDecoder {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(0u64)
+        Timing::new().latency(0)
     }
 }
 
@@ -116,5 +113,106 @@ impl CatalogBlock for AntDecoder {
         [Sign::Signed, Sign::Unsigned]
             .map(|sign| Proof { block: Self { sign }, depth: 2, cover_depth: 2, induction: true })
             .into()
+    }
+}
+
+/// The type of a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Type {
+    /// Integers.
+    Int,
+    /// 0 and powers of two.
+    PowerOfTwo,
+    /// Integers near 0, powers of two far from it, and values with few significant bits in between.
+    Flint,
+}
+
+const FLINT_3: [i64; 8] = [0, 1, 2, 3, 16, 8, 4, 6];
+const FLINT_4: [i64; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 64, 32, 16, 24, 8, 10, 12, 14];
+const POWERS: [i64; 16] = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384];
+
+/// The value of a code of 4 bits, with a sign or without.
+fn decode(of: Type, signed: bool, code: u8) -> i64 {
+    let code = usize::from(code & 15);
+    if !signed {
+        return match of {
+            Type::Int => code as i64,
+            Type::PowerOfTwo => POWERS[code],
+            Type::Flint => FLINT_4[code],
+        };
+    }
+    let sign = if code >= 8 { -1 } else { 1 };
+    match of {
+        Type::Int => code as i64 - if code >= 8 { 16 } else { 0 },
+        Type::PowerOfTwo => sign * POWERS[code % 8],
+        Type::Flint => sign * FLINT_3[code % 8],
+    }
+}
+
+/// The bench takes all types and codes, however many vectors there are.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &AntDecoder) -> anyhow::Result<Box<dyn Bench>> {
+    let signed = p.sign == Sign::Signed;
+    sim::kit::bench(p, move |sim, run| {
+        let (type_i, code_i) = (sim.input("type_i")?, sim.input("code_i")?);
+        let (integer_o, exponent_o) = (sim.output("integer_o")?, sim.output("exponent_o")?);
+        for (number, of) in [Type::Int, Type::PowerOfTwo, Type::Flint, Type::Flint].into_iter().enumerate() {
+            for code in 0..16u8 {
+                sim.poke_u64(type_i, number as u64);
+                sim.poke_u64(code_i, code.into());
+                sim.settle()?;
+                let exponent = sim.peek_u64(exponent_o);
+                let (value, expected) = (sim.peek_i64(integer_o) << exponent, decode(of, signed, code));
+                let place = format!("value of code {code} as {of:?}");
+                run.expect_equal(sim, "integer_o, exponent_o", &place, expected, value)?;
+                if expected == 0 {
+                    run.expect_equal(sim, "exponent_o", &format!("exponent of code {code} as {of:?}"), 0, exponent)?;
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In order, flint has the values of floats whose mantissa shrinks away from the middle, as the paper says of 4
+    /// bits without a sign.
+    #[test]
+    fn values_of_flint() {
+        let values = |signed| {
+            let mut values: Vec<i64> = (0..16).map(|code| decode(Type::Flint, signed, code)).collect();
+            values.sort_unstable();
+            values
+        };
+        assert_eq!(values(false), [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 24, 32, 64]);
+        assert_eq!(values(true), [-16, -8, -6, -4, -3, -2, -1, 0, 0, 1, 2, 3, 4, 6, 8, 16]);
+    }
+
+    #[test]
+    fn ends_of_the_others() {
+        assert_eq!([decode(Type::Int, true, 8), decode(Type::Int, false, 15)], [-8, 15]);
+        assert_eq!([decode(Type::PowerOfTwo, true, 15), decode(Type::PowerOfTwo, false, 15)], [-64, 16384]);
+    }
+
+    #[test]
+    fn both_signs() {
+        let reports = run_all(bench, &options(1)).unwrap_or_else(|e| panic!("{e:#}"));
+        let compared: Vec<u64> = reports.iter().map(|report| report.compared).collect();
+        // All codes, and the exponents of zeros. Some types have two signed zeros.
+        assert_eq!(compared, [64 + 7, 64 + 4]);
+    }
+
+    #[test]
+    fn broken_decoders_are_noticed() {
+        let faults = [
+            ("no power of two below 2", Fault::net("power", "body")),
+            ("a magnitude without its lowest bit", Fault::net("magnitude", "{right[4:1], 1'b0}")),
+        ];
+        must_be_noticed(&AntDecoder::default(), bench, 1, &faults);
     }
 }

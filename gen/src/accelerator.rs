@@ -1,0 +1,54 @@
+//! What an accelerator in a crate of one's own is made of. `senbazuru new NAME --accelerator` writes such a crate.
+//!
+//! An accelerator is a block after the shell: a host starts jobs through its registers, and a job is a chain of
+//! descriptors in memory. The [`prelude`] has what its hardware and its bench need; [`golden`] has the parts of golden
+//! models: jobs, operands, memory, and times of DMAs. Drivers depend on `senbazuru-host`, which is [`host`] here.
+//!
+//! ```
+//! use senbazuru::accelerator::{host_constants, prelude::*};
+//!
+//! let top = hdl::accelerators::vector::VectorTop::default();
+//! assert_eq!(top.operations()[0].number, 1);
+//! assert!(host_constants(&top)?.contains("pub const CONTROL_START: u32"));
+//! # use senbazuru::hdl;
+//! # Ok::<(), anyhow::Error>(())
+//! ```
+
+use anyhow::Context;
+use hdl::lang::Block;
+
+pub use {golden, host, testbenches};
+
+/// Hardware and benches of accelerators.
+pub mod prelude {
+    pub use golden::systems::job::Report;
+    pub use hdl::accelerators::engine::{Engine, EnginePorts, EngineSpec};
+    pub use hdl::accelerators::registers::{OwnRegisters, VectorCaps};
+    pub use hdl::accelerators::top::{Accelerator, Top, TopParameters, TopPorts, TopSpec, top_spec};
+    pub use hdl::blocks::common::bus::{AxiSpec, DmaSpec, RowBeat};
+    pub use hdl::blocks::common::shell::{JobShell, OperationController, Own, Place, first_error, job_error};
+    pub use hdl::lang::operation::{Opcode, OperationBlock};
+    pub use hdl::lang::registers::{Constant, ReadOnly, ReadWrite};
+    pub use hdl::lang::*;
+    pub use sim::bus::AxiConfig;
+    pub use sim::stimulus::StimulusRng;
+    pub use testbenches::systems::draft::Draft;
+    pub use testbenches::systems::hardware::{Hardware, on_hardware};
+    pub use testbenches::systems::player::{Counter, Facts, Player, register};
+    pub use testbenches::systems::program::Program;
+    pub use testbenches::systems::timing::{compare as compare_cycles, shell as shell_of};
+    pub use testbenches::systems::vector_top::bus_of;
+
+    pub use super::host_constants;
+}
+
+/// Registers and descriptors of an accelerator as Rust constants for its drivers: the text that `gen` writes.
+///
+/// # Errors
+/// Parameters that the block refuses, or a block without registers.
+pub fn host_constants<B: Block>(block: &B) -> anyhow::Result<String> {
+    let design = hdl::lang::elaborate(block)?;
+    let files = crate::output::software(&design.manifest()).map_err(|e| anyhow::anyhow!("{e}"))?;
+    let rust = files.into_iter().find(|(extension, _)| *extension == "rs");
+    Ok(rust.with_context(|| format!("`{}` has no registers", B::ABOUT.name))?.1)
+}

@@ -1,0 +1,188 @@
+//! What the accelerator must do, byte by byte and to the cycle. It reads descriptors by itself, from their description,
+//! and shares no code with the hardware.
+
+use senbazuru::accelerator::golden::common::bus::Command;
+use senbazuru::accelerator::golden::common::shell::job_controller::{Limits, code};
+use senbazuru::accelerator::golden::systems::cycles::{Flow, Ports, Reader, Shell, Timed, Turns, Writer, end, latest};
+use senbazuru::accelerator::golden::systems::job::{self, Codes, Executed, Fields};
+use senbazuru::accelerator::golden::systems::memory::Memory;
+use senbazuru::accelerator::golden::systems::operand::{check, overlap, sizes};
+use senbazuru::accelerator::golden::systems::pieces::{Loaded, store};
+
+/// The accelerator, and its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Golden {
+    /// Elements of the longest row.
+    pub max_columns: u32,
+    /// Bits of a beat of the bus, and of an address.
+    pub bus: [u32; 2],
+}
+
+/// An operation whose fields are valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// The rows.
+    pub x: Command,
+    /// Where the results go.
+    pub out: Command,
+    /// The number.
+    pub addend: i16,
+    /// Whether a sum that leaves the range is an error.
+    pub exact: bool,
+}
+
+impl job::Operation for Operation {
+    fn out(&self) -> &Command {
+        &self.out
+    }
+}
+
+/// The sums of some elements, and whether one of them was clipped.
+#[must_use]
+pub fn sums(elements: &[u8], addend: i16) -> (Vec<u8>, bool) {
+    let mut clipped = false;
+    let mut sum = |pair: &[u8]| {
+        let exact = i32::from(i16::from_le_bytes([pair[0], pair[1]])) + i32::from(addend);
+        let sum = exact.clamp(i16::MIN.into(), i16::MAX.into());
+        clipped |= sum != exact;
+        (sum as i16).to_le_bytes()
+    };
+    let bytes = elements.chunks(2).flat_map(&mut sum).collect();
+    (bytes, clipped)
+}
+
+impl Golden {
+    /// The operation in the fields after a header.
+    ///
+    /// # Errors
+    /// The code of the first check that fails.
+    pub fn check(&self, limits: &Limits, fields: Fields<'_>) -> Result<Operation, u8> {
+        let (word, long) = (|at| fields.word(at), |at| fields.long(at));
+        if word(40) >> 17 != 0 || word(52) != 0 || !fields.are_zero((72..128).step_by(4)) {
+            return Err(code::RESERVED);
+        }
+        sizes(&[(word(32), 65535), (word(36), self.max_columns)])?;
+        let rows = |address, stride: u32| Command {
+            address,
+            row_bytes: 2 * u64::from(word(36)),
+            rows: word(32).into(),
+            stride: stride.into(),
+        };
+        let (x, out) = (rows(long(56), word(44)), rows(long(64), word(48)));
+        for operand in [&x, &out] {
+            check(operand, limits, self.bus[1])?;
+        }
+        Ok(Operation { x, out, addend: word(40) as i16, exact: word(40) >> 16 == 1 })
+    }
+}
+
+impl job::Accelerator for Golden {
+    type Operation = Operation;
+
+    fn address_width(&self) -> u32 {
+        self.bus[1]
+    }
+
+    fn opcodes(&self) -> u8 {
+        1
+    }
+
+    fn perform(
+        &self,
+        _: u8,
+        fields: Fields<'_>,
+        limits: &Limits,
+        memory: &mut dyn Memory,
+    ) -> Result<Executed<Operation>, u8> {
+        let operation = self.check(limits, fields)?;
+        let (mut codes, mut overflows) = (Codes::default(), 0);
+        for row in 0..operation.x.rows {
+            let loaded = Loaded::row(&operation.x, row, memory, &mut codes);
+            let Some(elements) = loaded.whole() else { continue };
+            let beats = elements.chunks(self.bus[0] as usize / 8).map(|beat| sums(beat, operation.addend));
+            let (bytes, clipped): (Vec<_>, Vec<_>) = beats.unzip();
+            overflows += clipped.iter().filter(|&&clipped| clipped).count() as u64;
+            store(&operation.out, row, &bytes.concat(), memory, &mut codes);
+        }
+        let (mut codes, apart) = (codes.all(), !overlap(&operation.x, &operation.out));
+        // An error of the bus comes first: sums are judged at the end.
+        if operation.exact && overflows > 0 && codes.is_empty() {
+            codes.push(code::OVERFLOW);
+        }
+        let (defined, certain) = (codes.is_empty() && apart, apart || !operation.exact);
+        Ok(Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 })
+    }
+}
+
+/// Its operations in time. `shell.job(&timing, ..)` gives the cycles of a job before a memory that never pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// The accelerator.
+    pub top: Golden,
+    /// The path to memory.
+    pub shell: Shell,
+}
+
+impl Timed for Timing {
+    type Operation = Operation;
+
+    fn opcodes(&self) -> u8 {
+        1
+    }
+
+    fn check(&self, _: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
+        self.top.check(limits, fields)
+    }
+
+    fn end(&self, operation: &Operation, now: u64, turns: &mut Turns, _: &mut dyn Memory) -> u64 {
+        let begin = now + Shell::checks(2, 2) + 1;
+        let (mut readers, ports) = self.shell.readers(turns);
+        let mut writer = self.shell.writer();
+        readers[0].offer(&operation.x, begin);
+        writer.offer(&operation.out, begin);
+        end(Adds { readers, ports, writer }, turns)
+    }
+}
+
+/// Rows in flight.
+struct Adds {
+    readers: Vec<Reader>,
+    ports: Ports,
+    writer: Writer,
+}
+
+impl Flow for Adds {
+    fn advance(&mut self) -> bool {
+        let mut moved = self.readers[0].advance() | self.writer.advance();
+        let (reader, writer) = (&mut self.readers[0], &mut self.writer);
+        // A beat is taken when it has come, and in the same cycle it goes.
+        while let Some(time) = latest([reader.shown(reader.left.known()), writer.free(writer.came.known())]) {
+            reader.left.push(time);
+            writer.came.push(time);
+            moved = true;
+        }
+        moved
+    }
+
+    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
+        (&mut self.ports, &mut self.readers)
+    }
+
+    fn end(&self) -> Option<u64> {
+        latest([self.readers[0].end(), self.writer.end()])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sums;
+
+    /// Worked by hand.
+    #[test]
+    fn sums_stop_at_both_ends() {
+        let bytes = |numbers: &[i16]| numbers.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
+        assert_eq!(sums(&bytes(&[5, -7]), 2), (bytes(&[7, -5]), false));
+        assert_eq!(sums(&bytes(&[32767, 0]), 1), (bytes(&[32767, 1]), true));
+        assert_eq!(sums(&bytes(&[-32768]), -1), (bytes(&[-32768]), true));
+    }
+}
