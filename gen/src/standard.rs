@@ -15,10 +15,10 @@ use crate::accelerators::reduce;
 use crate::catalogue::{Catalogue, Line};
 
 impl Catalogue {
-    /// The blocks of Senbazuru, in the order in which `list` shows them. It needs the feature `standard`.
+    /// The blocks of Senbazuru, in the order in which `list` shows them, and its schemes. It needs the feature `standard`.
     #[must_use]
     pub fn standard() -> Self {
-        Self::empty()
+        let blocks = Self::empty()
             .block::<MacMesh>("common", common::mac_mesh::bench)
             .block::<FloatAdd>("common", common::float::add::bench)
             .block::<FloatCompare>("common", common::float::compare::bench)
@@ -122,6 +122,7 @@ impl Catalogue {
             .block::<KelleTop>("systems", systems::kelle_top::bench)
             .block::<TitanusCore>("systems", systems::titanus_core::bench)
             .block::<TitanusChain>("systems", systems::titanus_chain::bench)
-            .line(Line::<TenderTop>::new("systems", systems::tender_top::bench).work(systems::tender_top::work::WORK))
+            .line(Line::<TenderTop>::new("systems", systems::tender_top::bench).work(systems::tender_top::work::WORK));
+        models::schemes::registry().into_iter().fold(blocks, Self::scheme)
     }
 }

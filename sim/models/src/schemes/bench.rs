@@ -1,5 +1,6 @@
 //! What schemes share: the model, the text that they learn from, and what was made of both.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, ensure};
@@ -45,12 +46,37 @@ impl Learning {
         self.windows.iter().map(Vec::len).sum()
     }
 
+    /// A name of all windows: it differs where a token does.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        for window in &self.windows {
+            hasher.update(&(window.len() as u64).to_le_bytes());
+            window.iter().for_each(|token| {
+                hasher.update(&token.to_le_bytes());
+            });
+        }
+        hasher.finalize().to_hex()[..16].to_owned()
+    }
+
     /// One token of so many becomes a sample for codebooks.
     #[must_use]
     pub fn stride(&self) -> usize {
         self.tokens().div_ceil(SAMPLES).max(1)
     }
 }
+
+/// The error of a scheme that learns from a text, where there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NothingToLearnFrom;
+
+impl fmt::Display for NothingToLearnFrom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("this scheme learns from a text, and there is none to learn from")
+    }
+}
+
+impl std::error::Error for NothingToLearnFrom {}
 
 /// The last value that was made of a key. Whole models are large, so older ones go.
 #[derive(Debug)]
@@ -99,9 +125,9 @@ impl<'a> Bench<'a> {
     /// The text to learn from.
     ///
     /// # Errors
-    /// There is none.
+    /// [`NothingToLearnFrom`].
     pub fn learning(&self) -> Result<&'a Learning> {
-        self.learning.context("this scheme learns from a text, and there is none to learn from")
+        Ok(self.learning.ok_or(NothingToLearnFrom)?)
     }
 
     /// The inputs of all projections on the text to learn from. `left_out` of each row, in hundredths of a per cent,

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 
-pub use bench::{Bench, Learning};
+pub use bench::{Bench, Learning, NothingToLearnFrom};
 pub use options::{Choice, Kind, Settings};
 
 use crate::decoder::perplexity::Window;
