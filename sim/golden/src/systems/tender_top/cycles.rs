@@ -9,6 +9,7 @@ use crate::common::shell::job_controller::Limits;
 use crate::systems::cycles::{Shell, Spent, Timed, Turns, Unit, end};
 use crate::systems::job::{Accelerator, Fields};
 use crate::systems::memory::Memory;
+use crate::tender::mesh_pe::PeSum;
 
 use super::{Operation, TenderTop};
 pub use panels::Array;
@@ -46,9 +47,9 @@ impl Timing {
     ///
     /// # Panics
     /// The bus is wider than 64 bytes.
-    pub fn job(
+    pub fn job<S: PeSum<Operand = i64>>(
         &self,
-        accelerator: &TenderTop,
+        accelerator: &TenderTop<S>,
         limits: Limits,
         job: u64,
         (memory, turns): (&mut dyn Memory, &mut Turns),
@@ -57,12 +58,12 @@ impl Timing {
     }
 }
 
-struct Work<'a> {
+struct Work<'a, S> {
     timing: &'a Timing,
-    accelerator: &'a TenderTop,
+    accelerator: &'a TenderTop<S>,
 }
 
-impl Timed for Work<'_> {
+impl<S: PeSum<Operand = i64>> Timed for Work<'_, S> {
     type Operation = Operation;
 
     fn opcodes(&self) -> u8 {

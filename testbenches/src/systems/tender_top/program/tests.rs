@@ -4,7 +4,6 @@ use golden::common::float::Function;
 use golden::systems::memory::SparseMemory;
 use golden::systems::tender_top::{Operation, TenderTop};
 use golden::systems::vector_top;
-use golden::tender::accumulator::Overflow;
 use sim::stimulus::rng_for;
 
 use super::*;
@@ -17,8 +16,8 @@ fn shape(rows: u32, columns: u32, accumulator_width: u32) -> Shape {
         address_width: 40,
         steps: vector_top::STEP_BITS,
     };
-    let (depth, steps, overflow) = (64, 96, Overflow::Wrap);
-    Shape { rows, columns, int8: true, accumulator_width, overflow, depth, steps, explicit: rows != columns, vector }
+    let (depth, steps) = (64, 96);
+    Shape { rows, columns, int8: true, accumulator_width, depth, steps, explicit: rows != columns, vector }
 }
 
 /// Jobs end well, and in every way that they can end badly. Every operation and every kind of overflow comes up. No
