@@ -15,10 +15,10 @@ use crate::accelerators::reduce;
 use crate::catalogue::{Catalogue, Line};
 
 impl Catalogue {
-    /// The blocks of Senbazuru, in the order in which `list` shows them. It needs the feature `standard`.
+    /// The blocks of Senbazuru, in the order in which `list` shows them, and its schemes. It needs the feature `standard`.
     #[must_use]
     pub fn standard() -> Self {
-        Self::empty()
+        let blocks = Self::empty()
             .block::<MacMesh>("common", common::mac_mesh::bench)
             .block::<FloatAdd>("common", common::float::add::bench)
             .block::<FloatCompare>("common", common::float::compare::bench)
@@ -150,6 +150,7 @@ impl Catalogue {
                 Line::<TenderTop>::new("systems", systems::tender_top::bench)
                     .work(systems::tender_top::work::WORK)
                     .runs(systems::tender_top::decoding::RUNS),
-            )
+            );
+        models::schemes::registry().into_iter().fold(blocks, Self::scheme)
     }
 }
