@@ -32,11 +32,11 @@ pub mod prelude {
     pub use hdl::lang::*;
     pub use sim::bus::AxiConfig;
     pub use sim::stimulus::StimulusRng;
-    pub use testbenches::systems::draft::Draft;
+    pub use testbenches::systems::draft::Operations;
     pub use testbenches::systems::hardware::{Hardware, on_hardware};
-    pub use testbenches::systems::player::{Counter, Facts, Player, register};
+    pub use testbenches::systems::player::{Counter, Facts, bench as bench_of_jobs, register};
     pub use testbenches::systems::program::Program;
-    pub use testbenches::systems::timing::{compare as compare_cycles, shell as shell_of};
+    pub use testbenches::systems::timing::{bench as bench_of_cycles, shell as shell_of};
     pub use testbenches::systems::vector_top::bus_of;
 
     pub use super::host_constants;

@@ -7,6 +7,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
+#[cfg(feature = "standard")]
+use models::schemes::{Registry, Scheme};
 use serde_json::{Map, Value};
 use sim::kit::tensors::{Counted, FromTensors, Tensors, Wanted};
 use sim::kit::{MakeBench, Work};
@@ -26,6 +28,8 @@ pub type Known = Arc<dyn Entry>;
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
     entries: Vec<Known>,
+    #[cfg(feature = "standard")]
+    schemes: Registry,
     /// Errors in lines that were added.
     wrong: Vec<String>,
 }
@@ -56,6 +60,29 @@ impl Catalogue {
         }
         self.entries.push(Arc::new(line));
         self
+    }
+
+    /// Adds a scheme, which `eval` measures language models with. A name that is there already is an error of
+    /// [`cli`](Self::cli).
+    #[cfg(feature = "standard")]
+    #[must_use]
+    pub fn scheme(mut self, scheme: Arc<dyn Scheme>) -> Self {
+        let name = scheme.name();
+        if let Err(error) = models::schemes::check(&*scheme) {
+            self.wrong.push(format!("{error:#}"));
+        }
+        if self.schemes.iter().any(|other| other.name() == name) {
+            self.wrong.push(format!("two schemes are called `{name}`: give one of them another name"));
+        }
+        self.schemes.push(scheme);
+        self
+    }
+
+    /// All schemes, in the order in which they were added.
+    #[cfg(feature = "standard")]
+    #[must_use]
+    pub fn schemes(&self) -> &Registry {
+        &self.schemes
     }
 
     /// All blocks, in the order in which they were added.

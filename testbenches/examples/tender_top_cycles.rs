@@ -4,7 +4,7 @@
 //! `cargo run --release -p senbazuru-testbenches --example tender_top_cycles`; `--facts FILE` writes the cycles as JSON.
 
 use golden::common::shell::job_controller::Limits;
-use golden::systems::cycles::Turns;
+use golden::systems::cycles::{Recurrence, Turns};
 use golden::systems::memory::SparseMemory;
 use hdl::accelerators::tender::TenderTop;
 use hdl::accelerators::top::TopParameters;

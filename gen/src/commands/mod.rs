@@ -6,6 +6,8 @@ mod diff;
 mod doctor;
 mod energy;
 #[cfg(feature = "standard")]
+mod eval;
+#[cfg(feature = "standard")]
 mod explore;
 mod fpga;
 mod generate;
@@ -84,6 +86,9 @@ enum Command {
     Sweep(sweep::Args),
     /// Run the stages of a sweep on one set of parameters
     Point(point::Args),
+    /// Measure what schemes of numbers cost a language model: perplexity of a text, answers to questions
+    #[cfg(feature = "standard")]
+    Eval(eval::Args),
     /// Search for settings of an algorithm that are best in two ways at once, on a language model
     #[cfg(feature = "standard")]
     Explore(explore::Args),
@@ -191,6 +196,8 @@ fn run(cli: Cli, catalogue: &Catalogue) -> Result<()> {
         Command::Prove(args) => prove::run(&args, catalogue),
         Command::Sweep(args) => sweep::run(&args, catalogue),
         Command::Point(args) => point::run(&args, catalogue),
+        #[cfg(feature = "standard")]
+        Command::Eval(args) => eval::run(&args, catalogue),
         #[cfg(feature = "standard")]
         Command::Explore(args) => explore::run(&args),
         Command::Wave(args) => wave::run(&args),

@@ -8,6 +8,7 @@ mod cli_errors;
 mod default_runs;
 mod diff;
 mod energy;
+mod eval;
 mod explore;
 mod fpga;
 mod generate;

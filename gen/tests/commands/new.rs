@@ -225,5 +225,5 @@ fn every_command_works_in_a_new_crate() {
 fn every_command_works_in_a_new_accelerator() {
     let made = NewCrate::make("row_adder", &["--accelerator"], "max_columns = [40, 50]");
     made.every_command("max_columns");
-    made.changes_are_seen("src/bench.rs", "sim.reset(2)?", "sim.reset(3)?");
+    made.changes_are_seen("src/bench.rs", "facts, 3, draw", "facts, 2, draw");
 }

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use dram::{Dram, Kind, Served};
 use golden::common::shell::job_controller::Limits;
-use golden::systems::cycles::{Spent, Turns};
+use golden::systems::cycles::{Recurrence, Spent, Turns};
 use golden::systems::memory::{Memory, SparseMemory};
 use hdl::accelerators::top::TopParameters;
 use hdl::accelerators::vector::VectorParameters;

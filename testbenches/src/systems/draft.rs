@@ -1,55 +1,125 @@
-//! A descriptor that a bench draws: its fields by name, and one that breaks a rule of its table.
+//! Descriptors that a bench draws: their fields by name, and descriptors that break a rule of their table.
 //!
 //! ```
-//! use hdl::accelerators::top::Accelerator;
 //! use hdl::accelerators::vector::VectorTop;
-//! use testbenches::systems::draft::Draft;
+//! use testbenches::systems::draft::Operations;
 //!
-//! let operations = VectorTop::default().operations();
-//! let mut draft = Draft::new(&operations[0]);
-//! draft.set("rows", 3u32).set("kind", 2u32);
+//! let mut draft = Operations::of(&VectorTop::default()).draft("vector");
+//! draft.set("rows", 3u32).set("kind", 2u32).operand("x", (0x1000, 64));
 //! assert_eq!((draft.get("rows"), &draft.bytes()[32..36]), (3, &[3, 0, 0, 0][..]));
+//! assert_eq!((draft.get("x_address"), draft.get("x_stride")), (0x1000, 64));
 //! ```
 
-use hdl::lang::operation::{Condition, HEADER_BYTES, MAGIC, Opcode, OperationField, VERSION, Values};
+mod spoil;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use hdl::accelerators::top::Accelerator;
+use hdl::lang::operation::{FLAGS, HEADER, HEADER_BYTES, MAGIC, Opcode, OperationField, VERSION};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
+use super::draw::often;
+use super::program::{DESCRIPTOR, Program};
+
 /// Bytes of a descriptor.
-const BYTES: usize = 128;
+const BYTES: usize = DESCRIPTOR as usize;
+
+/// All flags of a header.
+pub const ALL_FLAGS: u16 = (1 << FLAGS.len()) - 1;
+
+/// The operations of an accelerator, by name.
+#[derive(Clone, Debug)]
+pub struct Operations(Vec<Arc<Opcode>>);
+
+impl Operations {
+    /// The operations of an accelerator, with the operations of parts that it was built without.
+    #[must_use]
+    pub fn of<A: Accelerator>(accelerator: &A) -> Self {
+        Self(accelerator.operations().into_iter().map(Arc::new).collect())
+    }
+
+    /// A descriptor of the operation with this name, with 0 in all its fields.
+    ///
+    /// # Panics
+    /// There is no such operation.
+    #[must_use]
+    pub fn draft(&self, name: &str) -> Draft {
+        let found = self.0.iter().find(|operation| operation.name == name);
+        let operation = Arc::clone(found.unwrap_or_else(|| panic!("there is no operation {name}")));
+        let number = operation.number;
+        let mut new = Draft { operation, bytes: [0; BYTES] };
+        new.put("magic", MAGIC).put("version", VERSION).put("opcode", number);
+        new
+    }
+
+    /// The same with a drawn header: any flags, any tag, and room for it.
+    ///
+    /// # Panics
+    /// There is no such operation.
+    pub fn drawn(&self, rng: &mut StimulusRng, program: &mut Program, name: &str) -> Draft {
+        let mut new = self.draft(name);
+        new.draw_header(rng, program, ALL_FLAGS);
+        new
+    }
+}
+
+/// One descriptor of so many is spoilt.
+const SPOILT: u32 = 8;
+
+/// The bytes of a member of the header.
+fn member_bytes(name: &str) -> Range<usize> {
+    let (_, first, bytes, _) = HEADER.iter().find(|member| member.0 == name).expect("headers have this member");
+    *first as usize..(first + bytes) as usize
+}
+
+/// A further way to spoil a descriptor, which its table does not know.
+pub type Fault<'a> = &'a dyn Fn(&mut Draft, &mut StimulusRng);
 
 /// A descriptor, right or wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    operation: Opcode,
+    operation: Arc<Opcode>,
     bytes: [u8; BYTES],
 }
 
 impl Draft {
-    /// A descriptor of an operation with 0 in all its fields.
-    #[must_use]
-    pub fn new(operation: &Opcode) -> Self {
-        let mut new = Self { operation: operation.clone(), bytes: [0; BYTES] };
-        new.put(0, &MAGIC.to_le_bytes());
-        new.bytes[4..6].copy_from_slice(&[VERSION as u8, operation.number as u8]);
-        new
-    }
-
     /// Sets flags and tag of the header.
     pub fn header(&mut self, flags: u16, tag: u32, tag_address: u64) -> &mut Self {
-        self.put(6, &flags.to_le_bytes());
-        self.put(16, &tag.to_le_bytes());
-        self.put(24, &tag_address.to_le_bytes());
-        self
+        self.put("flags", flags).put("tag", tag).put("tag_address", tag_address)
     }
 
-    fn put(&mut self, at: usize, bytes: &[u8]) {
-        self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
+    /// Draws a header with some of the `allowed` flags, and room for the tag.
+    pub fn draw_header(&mut self, rng: &mut StimulusRng, program: &mut Program, allowed: u16) {
+        let flags = rng.random_range(0..=ALL_FLAGS) & allowed;
+        let tag = rng.random();
+        let tag_address = program.take(rng, 64);
+        self.header(flags, tag, tag_address);
+    }
+
+    /// Sets the address of the next descriptor.
+    pub fn next(&mut self, address: u64) -> &mut Self {
+        self.put("next", address)
+    }
+
+    /// Sets a member of the header; bits that do not fit are lost.
+    fn put(&mut self, member: &str, value: impl Into<u64>) -> &mut Self {
+        let bytes = member_bytes(member);
+        let count = bytes.len();
+        self.bytes[bytes].copy_from_slice(&value.into().to_le_bytes()[..count]);
+        self
     }
 
     fn field(&self, name: &str) -> &OperationField {
         let operation = &self.operation;
         operation.layout.field(name).unwrap_or_else(|| panic!("operation {} has no field {name}", operation.name))
+    }
+
+    /// The number of its operation.
+    #[must_use]
+    pub fn opcode(&self) -> u8 {
+        self.bytes[member_bytes("opcode").start]
     }
 
     /// The value of a field.
@@ -59,6 +129,24 @@ impl Draft {
     #[must_use]
     pub fn get(&self, name: &str) -> u64 {
         self.field(name).get(&self.bytes)
+    }
+
+    /// A field of at most 32 bits.
+    ///
+    /// # Panics
+    /// There is no such field.
+    #[must_use]
+    pub fn word(&self, name: &str) -> u32 {
+        self.get(name) as u32
+    }
+
+    /// Whether a field is not 0.
+    ///
+    /// # Panics
+    /// There is no such field.
+    #[must_use]
+    pub fn is(&self, name: &str) -> bool {
+        self.get(name) != 0
     }
 
     /// Sets a field; bits that do not fit are lost.
@@ -73,10 +161,34 @@ impl Draft {
         self
     }
 
+    /// Sets address and stride of an operand.
+    ///
+    /// # Panics
+    /// There is no such operand.
+    pub fn operand(&mut self, name: &str, (address, stride): (u64, u32)) -> &mut Self {
+        self.set(&format!("{name}_address"), address).set(&format!("{name}_stride"), stride)
+    }
+
+    /// Address and stride of an operand.
+    ///
+    /// # Panics
+    /// There is no such operand.
+    #[must_use]
+    pub fn place(&self, name: &str) -> (u64, u32) {
+        (self.get(&format!("{name}_address")), self.word(&format!("{name}_stride")))
+    }
+
     /// Sets a bit, counted from the end of the header.
     fn set_bit(&mut self, bit: u32, value: bool) {
         let (byte, mask) = ((HEADER_BYTES + bit / 8) as usize, 1 << (bit % 8));
         self.bytes[byte] = self.bytes[byte] & !mask | if value { mask } else { 0 };
+    }
+
+    /// The words after the header.
+    #[must_use]
+    pub fn words(&self) -> Vec<u32> {
+        let words = self.bytes[HEADER_BYTES as usize..].chunks(4);
+        words.map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
     }
 
     /// Its bytes.
@@ -85,39 +197,13 @@ impl Draft {
         self.bytes
     }
 
-    /// Breaks a rule of the table, each with the same chance: a bit that no field has, a field that means nothing, a value
-    /// out of its range, an address or a stride that is no multiple of 64. Now and then it is right nevertheless.
-    pub fn spoil(&mut self, rng: &mut StimulusRng) {
-        let layout = self.operation.layout.clone();
-        let gaps: Vec<u32> = layout.gaps().into_iter().flatten().collect();
-        let conditional: Vec<_> = layout.fields.iter().filter(|field| field.when != Condition::Always).collect();
-        let ranged: Vec<_> = layout.fields.iter().filter(|field| field.values != Values::Any).collect();
-        let placed: Vec<_> = layout
-            .fields
-            .iter()
-            .filter(|field| field.name.ends_with("_address") || field.name.ends_with("_stride"))
-            .collect();
-        let kinds = [usize::from(!gaps.is_empty()), conditional.len(), ranged.len(), placed.len()];
-        let mut kind = rng.random_range(0..kinds.iter().sum::<usize>().max(1));
-        if kind < kinds[0] {
-            return self.set_bit(gaps[rng.random_range(0..gaps.len())], true);
+    /// Spoils it now and then, as [`Draft::spoil`] does; its program is then no longer plain.
+    #[must_use]
+    pub fn seldom(mut self, rng: &mut StimulusRng, program: &mut Program, own: &[Fault<'_>]) -> Self {
+        if often(rng, SPOILT) {
+            program.plain = false;
+            self.spoil(rng, own);
         }
-        kind -= kinds[0];
-        if let Some(field) = conditional.get(kind) {
-            self.set(&field.name, rng.random::<u64>());
-            return;
-        }
-        kind -= kinds[1];
-        if let Some(field) = ranged.get(kind) {
-            let (least, most) = field.values.range().unwrap_or_default();
-            let beyond = [u64::from(least).wrapping_sub(1), u64::from(most) + 1, 1 << (field.width - 1), u64::MAX];
-            self.set(&field.name, beyond[rng.random_range(0..beyond.len())]);
-            return;
-        }
-        kind -= kinds[2];
-        if let Some(field) = placed.get(kind) {
-            let value = self.get(&field.name) | 1 << rng.random_range(0..6u8);
-            self.set(&field.name, value);
-        }
+        self
     }
 }

@@ -1,4 +1,4 @@
-//! [`KllmTop`] between a host and a memory: chains of products, rows, and rows that become tokens, right and wrong ones; see [`Player`].
+//! [`KllmTop`] between a host and a memory: chains of products, rows, and rows that become tokens, right and wrong ones; see [`player::bench`].
 
 pub mod activation;
 pub mod attention;
@@ -12,7 +12,7 @@ use golden::systems::kllm_top::{KllmTop as Golden, Report, Shape, Work};
 use hdl::accelerators::kllm::KllmTop;
 use host::kllm::Caps;
 
-use super::player::{Counter, Facts, Player};
+use super::player::{self, Counter, Facts};
 use super::vector_top::{bus_of, function_register, rows_of, shape_of};
 
 /// The bench of the accelerator; a vector is a job.
@@ -20,17 +20,7 @@ use super::vector_top::{bus_of, function_register, rows_of, shape_of};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &KllmTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (block, golden) = (p.clone(), golden_of(p)?);
-    sim::kit::bench(p, move |sim, run| {
-        sim.reset(2)?;
-        let mut player = Player::new(golden.clone(), facts(&block), sim, run)?;
-        let shape = *golden.shape();
-        for number in 0..run.vectors() {
-            player.job(sim, run, number, |rng| program::draw(rng, &shape, 4))?;
-            player.changed_jobs(sim, run, |rng| program::draw(rng, &shape, 1))?;
-        }
-        Ok(())
-    })
+    player::bench(p, golden_of(p)?, facts, 4, program::draw)
 }
 
 /// Registers of its own.

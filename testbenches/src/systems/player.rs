@@ -16,12 +16,15 @@ use sim::{Out, Run, Sim};
 
 use super::program::Program;
 
+mod bench;
 mod disturbance;
 mod edges;
 mod registers;
 
 use disturbance::Disturbance;
 use edges::Watched;
+
+pub use bench::bench;
 
 /// Bytes that a job may touch; such that touch more are left out.
 const LONGEST: u64 = 1 << 17;
@@ -146,12 +149,6 @@ pub struct Player<A: Accelerator> {
 }
 
 impl<A: Accelerator + Clone> Player<A> {
-    /// The model, with what it remembers of the jobs so far.
-    #[must_use]
-    pub fn model(&self) -> &A {
-        &self.golden
-    }
-
     /// A player on a design after reset, with its model.
     ///
     /// # Errors
@@ -183,7 +180,7 @@ impl<A: Accelerator + Clone> Player<A> {
         })
     }
 
-    /// Draws a job, has it done, and compares.
+    /// Draws a job for what the model remembers, has it done, and compares.
     ///
     /// # Errors
     /// A mismatch, or a broken rule of the bus.
@@ -192,10 +189,10 @@ impl<A: Accelerator + Clone> Player<A> {
         sim: &mut Sim,
         run: &mut Run,
         number: u64,
-        draw: impl FnOnce(&mut StimulusRng) -> Program,
+        draw: impl FnOnce(&mut StimulusRng, &A) -> Program,
     ) -> sim::Result<()> {
         self.other_host(sim, run.seed() ^ number)?;
-        let mut program = draw(&mut self.rng);
+        let mut program = draw(&mut self.rng, &self.golden);
         if self.rng.random_range(0..3u8) == 0 {
             program = self.in_tight_window(program);
         }

@@ -13,7 +13,7 @@ const ARENA: u64 = 1 << 15;
 /// A job that needs more than this is a fault of its bench.
 const LARGEST_ARENA: u64 = 1 << 26;
 /// Bytes of a descriptor.
-const DESCRIPTOR: u64 = 128;
+pub const DESCRIPTOR: u64 = 128;
 
 /// A job and the memory it works on.
 #[derive(Clone, Debug)]

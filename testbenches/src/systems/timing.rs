@@ -2,9 +2,10 @@
 
 use anyhow::anyhow;
 use golden::common::shell::job_controller::Limits;
-use golden::systems::cycles::{Dma, Frame, Shell, Spent, Turns, Unit};
+use golden::systems::cycles::{Dma, Frame, Recurrence, Shell, Spent, Turns, Unit};
 use golden::systems::job::{Accelerator, run as run_golden};
 use golden::systems::memory::SparseMemory;
+use hdl::accelerators::top;
 use hdl::blocks::common::row::{RowFrame, VectorUnit};
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use host::Window;
@@ -14,6 +15,7 @@ use sim::bus::{AxiConfig, AxiLiteHost, AxiMemory, LiteConfig};
 use sim::stimulus::StimulusRng;
 use sim::{Run, Sim};
 
+use super::draft::Operations;
 use super::player::register;
 use super::program::Program;
 
@@ -64,6 +66,13 @@ type Descriptors = Result<Vec<u64>, u8>;
 pub struct Clock(Box<dyn FnMut(&Job) -> Descriptors>);
 
 impl Clock {
+    /// The clock of a recurrence.
+    pub fn of<A: 'static, R: Recurrence<A> + 'static>(golden: A, window: &Window, recurrence: R) -> Self {
+        Self::new(golden, window, move |golden, (limits, job), (memory, turns)| {
+            recurrence.job(golden, limits, job, (memory, turns))
+        })
+    }
+
     /// `spent` gives the cycles of a job, descriptor by descriptor. It changes the model and the memory as the job
     /// does, since the next job may depend on them.
     pub fn new<A: 'static, O>(
@@ -97,17 +106,40 @@ impl Clock {
     }
 }
 
-/// Runs a random, right chain for each vector, with an ideal memory of some latency. `cycles` gives the cycles of a
-/// chain with a memory of that latency, and a text of their parts. The model remembers as the accelerator does;
-/// `cycles` sees it as it is before the chain. The registers of `zeros` read as 0 after each chain.
+/// A register that must be 0 after each chain: its name and its offset.
+pub type Zero = (&'static str, u64);
+
+/// The bench of an accelerator's cycles. Random chains that are right run with an ideal memory of some latency, and
+/// take as many cycles as the recurrence says; a vector is such a chain. `draw` draws a chain of up to `most`
+/// descriptors for what the model remembers, and `timing` gives the recurrence for a latency. The registers of `zeros`
+/// read as 0 after each chain.
 ///
 /// # Errors
-/// Another number of cycles; a broken rule of the bus.
-pub fn compare<A: Accelerator + Clone>(
+/// Parameters that the block refuses.
+pub fn bench<B, A, R>(
+    p: &B,
+    (golden, zeros): (A, &'static [Zero]),
+    most: u32,
+    draw: impl Fn(&mut StimulusRng, (&Operations, &A), u32) -> Program + 'static,
+    timing: impl Fn(&B, u32) -> R + 'static,
+) -> anyhow::Result<Box<dyn sim::Bench>>
+where
+    B: top::Accelerator + Clone + 'static,
+    A: Accelerator + Clone + 'static,
+    R: Recurrence<A>,
+{
+    let (block, operations) = (p.clone(), Operations::of(p));
+    sim::kit::bench(p, move |sim, run| {
+        let draw = |rng: &mut StimulusRng, model: &A| draw(rng, (&operations, model), most);
+        compare((sim, run), (&golden, zeros), draw, |latency| timing(&block, latency))
+    })
+}
+
+fn compare<A: Accelerator + Clone, R: Recurrence<A>>(
     (sim, run): (&mut Sim, &mut Run),
-    (golden, zeros): (&A, &[(&str, u64)]),
+    (golden, zeros): (&A, &[Zero]),
     draw: impl Fn(&mut StimulusRng, &A) -> Program,
-    cycles: impl Fn(&A, &Program, u32, (&mut SparseMemory, &mut Turns)) -> (u64, String),
+    timing: impl Fn(u32) -> R,
 ) -> sim::Result<()> {
     sim.reset(2)?;
     let mut rng = run.rng("jobs");
@@ -129,7 +161,9 @@ pub fn compare<A: Accelerator + Clone>(
             continue;
         }
         number += 1;
-        let (expected, what) = cycles(&model, &program, latency, (&mut memory(), &mut turns));
+        // The recurrence sees the model as it is before the chain.
+        let spent = timing(latency).job(&model, program.limits, program.job, (&mut memory(), &mut turns));
+        let expected = spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum());
         model = after;
         let mut bus = AxiMemory::new();
         bus.serve_all(sim, "mem", &AxiConfig::ideal(latency), run.seed() ^ number)?;
@@ -149,7 +183,7 @@ pub fn compare<A: Accelerator + Clone>(
         }
         host.store(sim, &mut [&mut bus], register::STATUS, 6)?;
         let taken = host.load(sim, &mut [&mut bus], register::CYCLES)?.0;
-        run.expect_equal(sim, "CYCLES", &format!("latency {latency}, {what}"), expected, taken)?;
+        run.expect_equal(sim, "CYCLES", &format!("latency {latency}, {spent:#?}"), expected, taken)?;
         for &(name, register) in zeros {
             let value = host.load(sim, &mut [&mut bus], register)?.0;
             run.expect_equal(sim, name, "of the chain", 0u64, value)?;

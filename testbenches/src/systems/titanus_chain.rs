@@ -18,6 +18,7 @@ use sim::bus::{AxiConfig, AxiMemory};
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Run, Sim};
 
+use super::draft::Operations;
 use super::player::register;
 use super::program::Program;
 use super::titanus_core::{golden_of, program};
@@ -31,10 +32,11 @@ const MANY: usize = 20_000;
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &TitanusChain) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (cores, golden) = (p.cores as usize, golden_of(&p.core)?);
+    let (cores, golden, operations) = (p.cores as usize, golden_of(&p.core)?, Operations::of(&p.core));
     sim::kit::bench(p, move |sim, run| {
         sim.reset(2)?;
-        let mut player = Player { fresh: golden.clone(), models: vec![golden.clone(); cores], rng: run.rng("jobs") };
+        let (models, rng) = (vec![golden.clone(); cores], run.rng("jobs"));
+        let mut player = Player { operations: operations.clone(), fresh: golden.clone(), models, rng };
         for number in 0..run.vectors() {
             player.round(sim, run, number)?;
         }
@@ -73,7 +75,11 @@ impl Drawn {
 
 /// Jobs of all cores, each in memory of its own, and the tokens for the first one. Every job finds the tokens of the
 /// job before. The models end in the state after the jobs.
-pub fn draw(rng: &mut StimulusRng, models: &mut [Golden], most: u32) -> (Vec<Token>, Vec<Drawn>) {
+pub fn draw(
+    rng: &mut StimulusRng,
+    (operations, models): (&Operations, &mut [Golden]),
+    most: u32,
+) -> (Vec<Token>, Vec<Drawn>) {
     let first: Vec<Token> = vec![false; rng.random_range(0..4)];
     let mut tokens = first.clone();
     // One spoilt job is enough to end a round: half of the rounds have none.
@@ -82,7 +88,7 @@ pub fn draw(rng: &mut StimulusRng, models: &mut [Golden], most: u32) -> (Vec<Tok
     for model in models.iter_mut() {
         tokens.iter().for_each(|&token| model.offer(token));
         let drawn = loop {
-            let program = program::draw(rng, model, most);
+            let program = program::draw(rng, (operations, model), most);
             let apart = |other: &Drawn| {
                 let (a, b) = (other.program.limits, program.limits);
                 a.limit < b.base || b.limit < a.base
@@ -127,6 +133,7 @@ fn area(range: &RangeInclusive<u64>) -> (u64, u64) {
 }
 
 struct Player {
+    operations: Operations,
     fresh: Golden,
     models: Vec<Golden>,
     rng: StimulusRng,
@@ -145,7 +152,7 @@ impl Player {
     }
 
     fn round(&mut self, sim: &mut Sim, run: &mut Run, number: u64) -> sim::Result<()> {
-        let (tokens, jobs) = draw(&mut self.rng, &mut self.models, 6);
+        let (tokens, jobs) = draw(&mut self.rng, (&self.operations, &mut self.models), 6);
         let mut memory = AxiMemory::new();
         memory.serve_all(sim, "mem", &self.behaviour(), run.seed() ^ number)?;
         jobs.iter().for_each(|job| memory.memory_mut().store(job.program.base, &job.program.image));

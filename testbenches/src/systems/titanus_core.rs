@@ -1,4 +1,4 @@
-//! [`TitanusCore`] between a host and a memory: chains of loads, products, rows, appends and restores, right and wrong ones; see [`Player`].
+//! [`TitanusCore`] between a host and a memory: chains of loads, products, rows, appends and restores, right and wrong ones; see [`player::bench`].
 
 pub mod head;
 pub mod layer;
@@ -15,7 +15,7 @@ use host::Window;
 use host::titanus::{Caps, operations};
 use lower::chain::Job;
 
-use super::player::{Counter, Facts, Player, register};
+use super::player::{self, Counter, Facts, register};
 use super::vector_top::{bus_of, caps_of_rows, function_register, shape_of};
 
 /// The bench of the accelerator; a vector is a job.
@@ -23,18 +23,7 @@ use super::vector_top::{bus_of, caps_of_rows, function_register, shape_of};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &TitanusCore) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (block, golden) = (p.clone(), golden_of(p)?);
-    sim::kit::bench(p, move |sim, run| {
-        sim.reset(2)?;
-        let mut player = Player::new(golden.clone(), facts(&block), sim, run)?;
-        for number in 0..run.vectors() {
-            let model = player.model().clone();
-            player.job(sim, run, number, |rng| program::draw(rng, &model, 6))?;
-            let model = player.model().clone();
-            player.changed_jobs(sim, run, |rng| program::draw(rng, &model, 1))?;
-        }
-        Ok(())
-    })
+    player::bench(p, golden_of(p)?, facts, 6, program::draw)
 }
 
 /// A core for one head of SmolLM2-135M: three projections from 576 to 64 in macros of the paper's size, 64 tokens of context.

@@ -1,5 +1,5 @@
 //! [`VectorTop`] between a host and a memory: chains of descriptors, right and wrong ones, over rows of all shapes; see
-//! [`Player`].
+//! [`player::bench`].
 
 pub mod program;
 mod timing;
@@ -13,10 +13,9 @@ use hdl::blocks::common::row::RowUnits;
 use hdl::blocks::common::{AxiSpec, FloatFunction};
 use host::vector;
 
-use super::player::{Counter, Facts, Player, register};
-use super::timing::{compare, shell, unit};
+use super::player::{self, Counter, Facts, register};
+use super::timing::{shell, unit};
 
-pub use program::Descriptor;
 pub use timing::Job;
 
 /// DMAs that read.
@@ -27,17 +26,7 @@ const READERS: usize = 4;
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let block = p.clone();
-    sim::kit::bench(p, move |sim, run| {
-        sim.reset(2)?;
-        let mut player = Player::new(golden_of(&block), facts(&block), sim, run)?;
-        let shape = shape_of(&block.engine(), &block.bus.axi);
-        for number in 0..run.vectors() {
-            player.job(sim, run, number, |rng| program::draw(rng, &shape, 3))?;
-            player.changed_jobs(sim, run, |rng| program::draw(rng, &shape, 1))?;
-        }
-        Ok(())
-    })
+    player::bench(p, golden_of(p), facts, 3, program::draw)
 }
 
 /// How long the parts of a block take with a memory that answers after `latency` cycles.
@@ -54,18 +43,7 @@ pub fn timing(block: &VectorTop, latency: u32) -> Timing {
 /// # Errors
 /// Parameters that the block refuses.
 pub fn cycles_bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (block, golden) = (p.clone(), golden_of(p));
-    sim::kit::bench(p, move |sim, run| {
-        compare(
-            (sim, run),
-            (&golden, &[]),
-            |rng, _| program::draw(rng, golden.shape(), 3),
-            |golden, program, latency, (memory, turns)| {
-                let spent = timing(&block, latency).job(golden, program.limits, program.job, (memory, turns));
-                (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))
-            },
-        )
-    })
+    super::timing::bench(p, (golden_of(p), &[]), 3, program::draw, timing)
 }
 
 /// Registers of its own.

@@ -2,7 +2,7 @@
 //! beside the cycles that `models::headlines` computes with.
 
 use golden::common::shell::job_controller::Limits;
-use golden::systems::cycles::Turns;
+use golden::systems::cycles::{Recurrence, Turns};
 use golden::systems::memory::SparseMemory;
 use half::f16;
 use hdl::accelerators::kllm::{KllmSpec, KllmTop};

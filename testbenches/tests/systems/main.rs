@@ -7,6 +7,7 @@ mod decoding;
 mod dense_sparse_product;
 mod encoder;
 mod execution_controller;
+mod group_pe;
 mod kelle_decode;
 mod kelle_layer;
 mod kelle_lifetimes;

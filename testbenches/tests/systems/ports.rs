@@ -12,8 +12,8 @@ use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::{options, run};
 use test_tag::tag;
+use testbenches::systems::draft::{Draft, Operations};
 use testbenches::systems::hardware::{Hardware, on_hardware};
-use testbenches::systems::vector_top::Descriptor;
 use testbenches::systems::{tender_top, vector_top};
 
 /// Four DMAs that read, one that writes.
@@ -81,21 +81,24 @@ fn vector(ports: u32) -> VectorTop {
 }
 
 /// Rows of 20 elements through all operands: elements, addends, factors and gains are read by the readers 0 to 3.
-fn job(rows: u32) -> Descriptor {
-    let place = |at: u64| (BASE + at, 64);
-    Descriptor {
-        flags: 1,
-        tag: 5,
-        tag_address: BASE + 0x200,
-        rows,
-        columns: 20,
-        // Scale, add, multiply, norm, gain.
-        steps: 0x3b,
-        scale: 0x4000,
-        quantizer: 0x3c00,
-        places: [(X, 64), place(0x2000), place(0x3000), (BASE + 0x4000, 0), (OUT, 64)],
-        ..Descriptor::default()
+fn job(rows: u32) -> Draft {
+    let mut job = scaled(rows);
+    for step in ["add", "multiply", "norm", "gain"] {
+        job.set(step, 1u32);
     }
+    job
+}
+
+/// The same, but rows are scaled only: x is the only operand.
+fn scaled(rows: u32) -> Draft {
+    let mut job = Operations::of(&vector(1)).draft("vector");
+    job.header(1, 5, BASE + 0x200).set("rows", rows).set("columns", 20u32);
+    job.set("scales", 1u32).set("scale", 0x4000u32).set("quantizer", 0x3c00u32);
+    for (operand, address) in [("x", X), ("addend", BASE + 0x2000), ("factor", BASE + 0x3000), ("out", OUT)] {
+        job.operand(operand, (address, 64));
+    }
+    job.set("gain_address", BASE + 0x4000);
+    job
 }
 
 fn configure(hardware: &mut Hardware<'_>, timeout: u32) {
@@ -240,9 +243,7 @@ fn waits_for_reads_are_counted() {
         let counted = std::sync::Mutex::new((0, 0));
         on_hardware(&vector(1), &AxiConfig::ideal(latency), |hardware| {
             configure(hardware, 0);
-            // Rows that are scaled: x is the only operand.
-            let scaled = Descriptor { steps: 1, ..job(2) };
-            hardware.write_memory(BASE, &scaled.bytes()).unwrap();
+            hardware.write_memory(BASE, &scaled(2).bytes()).unwrap();
             let mut device = Device::new(&mut *hardware);
             device.start(BASE).unwrap();
             device.wait(30_000).unwrap();

@@ -1,7 +1,7 @@
 //! The Tender accelerator in all configurations, and real products on it.
 
 use golden::common::shell::job_controller::Limits;
-use golden::systems::cycles::Turns;
+use golden::systems::cycles::{Recurrence, Turns};
 use golden::systems::memory::SparseMemory;
 use golden::systems::tender_top::{Operation, TenderTop as TenderModel};
 use golden::tender::granularity::relative_error;

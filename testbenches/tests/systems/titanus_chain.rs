@@ -16,6 +16,7 @@ use sim::kit::faults::must_be_noticed;
 use sim::kit::{options, run};
 use sim::stimulus::{Stall, StimulusRng, rng_for};
 use test_tag::tag;
+use testbenches::systems::draft::Operations;
 use testbenches::systems::drawn_layer::{Shape, Sizes, drawn as drawn_layer, drawn_rows};
 use testbenches::systems::titanus_chain::cores::{Core, Cores, LINK};
 use testbenches::systems::titanus_chain::layers::{Starts, run_jobs};
@@ -55,12 +56,12 @@ fn all_small_configurations() {
 #[test]
 fn what_is_drawn() {
     for block in TitanusChain::configurations() {
-        let fresh = golden_of(&block.core).unwrap();
+        let (operations, fresh) = (Operations::of(&block.core), golden_of(&block.core).unwrap());
         let mut rng = StimulusRng::seed_from_u64(5);
         let (mut good, mut links, mut waits, mut ends) = (0, 0, [0; 2], [0; 16]);
         for _ in 0..600 {
             let mut models = vec![fresh.clone(); block.cores as usize];
-            let (_, jobs) = draw(&mut rng, &mut models, 6);
+            let (_, jobs) = draw(&mut rng, (&operations, &mut models), 6);
             good += usize::from(jobs.iter().all(testbenches::systems::titanus_chain::Drawn::is_good));
             for (k, job) in jobs.iter().enumerate() {
                 for executed in &job.report.executed {

@@ -15,6 +15,7 @@ use sim::bus::AxiConfig;
 use sim::kit::{options, run};
 use sim::stimulus::{Stall, StimulusRng};
 use test_tag::tag;
+use testbenches::systems::draft::Operations;
 use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::titanus_core::head::{Head, Keeping, real_head};
 use testbenches::systems::titanus_core::{bench, caps_of, golden_of, head_core, program, timing, traffic};
@@ -95,13 +96,13 @@ fn cycles_of_jobs() {
 #[test]
 fn what_is_drawn() {
     for block in TitanusCore::configurations() {
-        let model = golden_of(&block).unwrap();
+        let (operations, model) = (Operations::of(&block), golden_of(&block).unwrap());
         let mut rng = StimulusRng::seed_from_u64(5);
         let (mut good, mut ends, mut kinds, mut damages) = (0, [0; 16], [0; 9], [0; 4]);
         // Prefills that go on with another append, tokens that are kept after others.
         let mut apart = [0; 2];
         for _ in 0..1200 {
-            let program = program::draw(&mut rng, &model, 6);
+            let program = program::draw(&mut rng, (&operations, &model), 6);
             let mut memory = SparseMemory::new();
             memory.store(program.base, &program.image);
             let report = model.run(program.limits, program.job, &mut memory);

@@ -9,8 +9,8 @@ use sim::kit::options;
 use sim::{Bench, Run, Sim};
 use test_tag::tag;
 use testbenches::common::bus::memory::rule;
+use testbenches::systems::draft::{Draft, Operations};
 use testbenches::systems::hardware::{Hardware, HardwareError, on_hardware};
-use testbenches::systems::vector_top::Descriptor;
 
 const BASE: u64 = 0x10_0000;
 const WINDOW: Window = Window { base: BASE, limit: BASE + 0xffff, address_width: 64 };
@@ -20,21 +20,19 @@ const X: u64 = BASE + 0x1000;
 const OUT: u64 = BASE + 0x8000;
 
 /// Two rows of 40 ones, doubled.
-fn good() -> Descriptor {
-    let place = |at: u64| (BASE + at, 128);
-    Descriptor {
-        flags: 1,
-        tag: 5,
-        tag_address: BASE + 0x200,
-        rows: 2,
-        columns: 40,
-        steps: 1,
-        scale: 0x4000,
-        quantizer: 0x3c00,
-        places: [(X, 128), place(0x2000), place(0x3000), (BASE + 0x4000, 0), (OUT, 128)],
-        ..Descriptor::default()
+fn good() -> Draft {
+    let mut good = Operations::of(&VectorTop::default()).draft("vector");
+    good.header(1, 5, BASE + 0x200).set("rows", 2u32).set("columns", 40u32);
+    good.set("scales", 1u32).set("scale", 0x4000u32).set("quantizer", 0x3c00u32);
+    for (operand, address) in OPERANDS.into_iter().zip([X, BASE + 0x2000, BASE + 0x3000, OUT]) {
+        good.operand(operand, (address, 128));
     }
+    good.set("gain_address", BASE + 0x4000);
+    good
 }
+
+/// The operands with strides.
+const OPERANDS: [&str; 4] = ["x", "addend", "factor", "out"];
 
 /// The number of the error with which a job ends, 0 for none.
 fn ends(hardware: &mut Hardware<'_>, job: u64) -> u32 {
@@ -80,17 +78,21 @@ fn every_check_has_its_code() {
     on_hardware(&VectorTop::default(), &AxiConfig::ideal(3), |hardware| {
         configured(hardware);
         works(hardware);
-        let set = |change: &dyn Fn(&mut Descriptor)| {
-            let mut one = good();
-            change(&mut one);
-            one.bytes()
-        };
+        let set = |field: &str, value: u64| good().set(field, value).bytes();
+        let flag = |field: &str| set(field, 1);
         let byte = |at: usize, value: u8| {
             let mut bytes = good().bytes();
             bytes[at] = value;
             bytes
         };
-        let all = |d: &mut Descriptor| d.steps = 0x3b;
+        // Scale, add, multiply, norm, gain.
+        let all = |field: &str, value: u64| {
+            let mut one = good();
+            for step in ["add", "multiply", "norm", "gain"] {
+                one.set(step, 1u32);
+            }
+            one.set(field, value).bytes()
+        };
         let mut cases = vec![
             (2, byte(0, 0x54)),
             (3, byte(4, 2)),
@@ -98,34 +100,35 @@ fn every_check_has_its_code() {
             (4, byte(5, 2)),
             (5, byte(6, 0x81)),
             (5, byte(20, 1)),
-            (6, set(&|d| d.tag_address += 4)),
-            (6, set(&|d| d.tag_address = BASE - 64)),
-            (7, set(&|d| d.next = JOB)),
-            (5, set(&|d| d.steps |= 1 << 6)),
-            (5, set(&|d| d.steps |= 1 << 11)),
-            (5, set(&|d| d.steps |= 1 << 31)),
-            (5, set(&|d| d.steps |= 1 << 5)),
-            (5, set(&|d| d.epsilon = 1 << 40)),
+            (6, good().header(1, 5, BASE + 0x204).bytes()),
+            (6, good().header(1, 5, BASE - 64).bytes()),
+            (7, good().next(JOB).bytes()),
+            (5, flag("kind")),
+            (5, flag("causal")),
+            (5, byte(43, 0x80)),
+            (5, flag("gain")),
+            (5, byte(53, 1)),
             (5, byte(112, 1)),
             (5, byte(127, 0x80)),
-            (15, set(&|d| d.steps |= 3 << 8)),
-            (9, set(&|d| d.rows = 0)),
-            (9, set(&|d| d.rows = 65536)),
-            (9, set(&|d| d.columns = 0)),
-            (9, set(&|d| d.columns = 513)),
-            (14, set(&|d| (d.steps, d.quantizer) = (1 | 1 << 8 | 1 << 12, 0x5800))),
+            (15, set("format", 3)),
+            (9, set("rows", 0)),
+            (9, set("rows", 65536)),
+            (9, set("columns", 0)),
+            (9, set("columns", 513)),
+            (14, good().set("format", 1u32).set("exact", 1u32).set("quantizer", 0x5800u32).bytes()),
         ];
-        for place in 0..5 {
+        for operand in OPERANDS.into_iter().chain(["gain"]) {
+            let (address, stride) = (format!("{operand}_address"), format!("{operand}_stride"));
             let last = 128 + 80;
-            cases.push((8, set(&|d| (all(d), d.places[place].0 += 32).1)));
-            cases.push((10, set(&|d| (all(d), d.places[place].0 = BASE - 64).1)));
-            cases.push((10, set(&|d| (all(d), d.places[place].0 = u64::MAX - 63).1)));
+            cases.push((8, all(&address, good().get(&address) + 32)));
+            cases.push((10, all(&address, BASE - 64)));
+            cases.push((10, all(&address, u64::MAX - 63)));
             // One byte too many, and as far as may be.
-            let far = if place == 3 { 0x1_0000 - 64 } else { 0x1_0000 - last / 64 * 64 };
-            cases.push((10, set(&|d| (all(d), d.places[place].0 = BASE + far).1)));
-            if place != 3 {
-                cases.push((8, set(&|d| (all(d), d.places[place].1 = 96).1)));
-                cases.push((10, set(&|d| (all(d), d.places[place].1 = 0xffff_ffc0).1)));
+            let far = if operand == "gain" { 0x1_0000 - 64 } else { 0x1_0000 - last / 64 * 64 };
+            cases.push((10, all(&address, BASE + far)));
+            if operand != "gain" {
+                cases.push((8, all(&stride, 96)));
+                cases.push((10, all(&stride, 0xffff_ffc0)));
             }
         }
         for (number, (code, bytes)) in cases.into_iter().enumerate() {

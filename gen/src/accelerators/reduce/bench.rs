@@ -1,14 +1,12 @@
-//! `reduce_top` between a host and a memory: chains of descriptors, right and wrong ones; see [`Player`].
+//! `reduce_top` between a host and a memory: chains of descriptors, right and wrong ones; see [`player::bench`].
 
 use ::golden::systems::job::Report;
-use hdl::accelerators::top::Accelerator;
-use hdl::lang::operation::Opcode;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
-use testbenches::systems::draft::Draft;
-use testbenches::systems::player::{Counter, Facts, Player, register};
+use testbenches::systems::draft::Operations;
+use testbenches::systems::player::{self, Counter, Facts, register};
 use testbenches::systems::program::Program;
-use testbenches::systems::timing::{compare, shell};
+use testbenches::systems::timing;
 use testbenches::systems::vector_top::bus_of;
 
 use super::golden::{Operation, ReduceTop as Golden, Timing};
@@ -19,16 +17,7 @@ use super::{ReduceTop, RowReducer};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &ReduceTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (block, golden, operation) = (p.clone(), golden_of(p), p.operations().remove(0));
-    sim::kit::bench(p, move |sim, run| {
-        sim.reset(2)?;
-        let mut player = Player::new(golden, facts(&block), sim, run)?;
-        for number in 0..run.vectors() {
-            player.job(sim, run, number, |rng| draw(rng, &golden, &operation, 3))?;
-            player.changed_jobs(sim, run, |rng| draw(rng, &golden, &operation, 1))?;
-        }
-        Ok(())
-    })
+    player::bench(p, golden_of(p), facts, 3, draw)
 }
 
 /// Random chains that are right, each with an ideal memory of some latency: cycles must equal the golden recurrence.
@@ -36,20 +25,10 @@ pub fn bench(p: &ReduceTop) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// # Errors
 /// Parameters that the block refuses.
 pub fn cycles_bench(p: &ReduceTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (block, golden, operation) = (p.clone(), golden_of(p), p.operations().remove(0));
-    sim::kit::bench(p, move |sim, run| {
-        compare(
-            (sim, run),
-            (&golden, &[]),
-            |rng, _| draw(rng, &golden, &operation, 3),
-            |golden, program, latency, (memory, turns)| {
-                let beats = (block.bus.read_beats, block.bus.write_beats);
-                let shell = shell((&block.bus.axi, block.bus.ports as usize, 1), &block.bus.dma, beats, latency);
-                let timing = Timing { top: *golden, shell, reducer: block.engine().reducer().latency().into() };
-                let spent = shell.job(&timing, program.limits, program.job, (memory, turns));
-                (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))
-            },
-        )
+    timing::bench(p, (golden_of(p), &[]), 3, draw, |p, latency| {
+        let beats = (p.bus.read_beats, p.bus.write_beats);
+        let shell = timing::shell((&p.bus.axi, p.bus.ports as usize, 1), &p.bus.dma, beats, latency);
+        Timing { top: golden_of(p), shell, reducer: p.engine().reducer().latency().into() }
     })
 }
 
@@ -75,17 +54,15 @@ fn facts(p: &ReduceTop) -> Facts<Operation> {
     }
 }
 
-/// A chain of up to `most` descriptors over rows of all lengths; one of 16 breaks a rule.
-fn draw(rng: &mut StimulusRng, golden: &Golden, operation: &Opcode, most: u32) -> Program {
+/// A chain of up to `most` descriptors over rows of all lengths; some of them break a rule.
+fn draw(rng: &mut StimulusRng, (operations, golden): (&Operations, &Golden), most: u32) -> Program {
     Program::draw(rng, golden.bus[1], most, |rng, program| {
         let longest = u64::from(golden.max_columns).min(program.left() / 16);
         let columns = if rng.random() { rng.random_range(1..=longest) } else { longest.min(rng.random_range(1..=20)) };
         let stride = (2 * columns).next_multiple_of(64) + 64 * rng.random_range(0..2u64);
         let rows = rng.random_range(1..=(program.left() / 8 / (stride + 64)).clamp(1, 6));
         let (x, out) = (program.take(rng, rows * stride), program.take(rng, rows * 128));
-        let mut draft = Draft::new(operation);
-        let tag = program.take(rng, 64);
-        draft.header(rng.random_range(0..4), rng.random(), tag);
+        let mut draft = operations.drawn(rng, program, "reduce");
         for (field, value) in [
             ("rows", rows),
             ("columns", columns),
@@ -102,10 +79,6 @@ fn draw(rng: &mut StimulusRng, golden: &Golden, operation: &Opcode, most: u32) -
             let special = [0x7c00u16, 0xfc00, 0x7e00, 0xffff][rng.random_range(0..4usize)];
             program.put(x + 2 * rng.random_range(0..columns), &special.to_le_bytes());
         }
-        if rng.random_range(0..16u8) == 0 {
-            program.plain = false;
-            draft.spoil(rng);
-        }
-        draft.bytes()
+        draft.seldom(rng, program, &[]).bytes()
     })
 }

@@ -3,10 +3,12 @@
 
 use ::golden::common::bus::Command;
 use ::golden::common::shell::job_controller::{Limits, code};
-use ::golden::systems::cycles::{Converter, Flow, Ports, Reader, Shell, Timed, Times, Turns, Writer, end, latest};
+use ::golden::systems::cycles::{
+    Converter, Flow, Ports, Reader, Recurrence, Shell, Spent, Timed, Times, Turns, Writer, end, latest,
+};
 use ::golden::systems::job::{self, Codes, Executed, Fields};
 use ::golden::systems::memory::Memory;
-use ::golden::systems::operand::{check, overlap, sizes};
+use ::golden::systems::operand::{demand, overlap, places, sizes};
 use ::golden::systems::pieces::{Loaded, store};
 
 /// Bytes of a record.
@@ -69,22 +71,14 @@ impl ReduceTop {
     /// # Errors
     /// The code of the first check that fails.
     pub fn check(&self, limits: &Limits, fields: Fields<'_>) -> Result<Operation, u8> {
-        let (word, long) = (|at| fields.word(at), |at| fields.long(at));
-        if word(40) & !(1 << EXACT) != 0 || word(52) != 0 || !fields.are_zero((72..128).step_by(4)) {
-            return Err(code::RESERVED);
-        }
+        let word = |at| fields.word(at);
+        let rest = word(52) == 0 && fields.are_zero((72..128).step_by(4));
+        demand(word(40) & !(1 << EXACT) == 0 && rest, code::RESERVED)?;
         sizes(&[(word(32), 65535), (word(36), self.max_columns)])?;
-        let rows = |address, row_bytes, stride: u32| Command {
-            address,
-            row_bytes,
-            rows: word(32).into(),
-            stride: stride.into(),
-        };
-        let x = rows(long(56), 2 * u64::from(word(36)), word(44));
-        let out = rows(long(64), RECORD, word(48));
-        for operand in [&x, &out] {
-            check(operand, limits, self.bus[1])?;
-        }
+        let rows = word(32).into();
+        let x = fields.rows([56, 44], rows, 2 * u64::from(word(36)));
+        let out = fields.rows([64, 48], rows, RECORD);
+        places([&x, &out], limits, self.bus[1])?;
         Ok(Operation { x, out, exact: word(40) >> EXACT == 1 })
     }
 }
@@ -126,8 +120,7 @@ impl job::Accelerator for ReduceTop {
     }
 }
 
-/// Its operations in time. `shell.job(&timing, ..)` gives the cycles of a job before a memory that never pauses; see
-/// [`golden::systems::cycles`](::golden::systems::cycles).
+/// Its operations in time; see [`golden::systems::cycles`](::golden::systems::cycles).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// The accelerator.
@@ -136,6 +129,20 @@ pub struct Timing {
     pub shell: Shell,
     /// Cycles from the last beat of a row to its record.
     pub reducer: u64,
+}
+
+impl Recurrence<ReduceTop> for Timing {
+    type Operation = Operation;
+
+    fn job(
+        &self,
+        _: &ReduceTop,
+        limits: Limits,
+        job: u64,
+        (memory, turns): (&mut dyn Memory, &mut Turns),
+    ) -> Result<Vec<Spent<Operation>>, u8> {
+        self.shell.job(self, limits, job, (memory, turns))
+    }
 }
 
 impl Timed for Timing {

@@ -12,16 +12,7 @@ use crate::top::{{ type }};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &{{ type }}) -> anyhow::Result<Box<dyn Bench>> {
-    let (block, golden, operation) = (p.clone(), golden_of(p), p.operations().remove(0));
-    sim::kit::bench(p, move |sim, run| {
-        sim.reset(2)?;
-        let mut player = Player::new(golden, facts(&block), sim, run)?;
-        for number in 0..run.vectors() {
-            player.job(sim, run, number, |rng| draw(rng, &golden, &operation, 3))?;
-            player.changed_jobs(sim, run, |rng| draw(rng, &golden, &operation, 1))?;
-        }
-        Ok(())
-    })
+    bench_of_jobs(p, golden_of(p), facts, 3, draw)
 }
 
 /// Random chains that are right, each with an ideal memory of some latency: cycles must equal the golden recurrence.
@@ -29,20 +20,9 @@ pub fn bench(p: &{{ type }}) -> anyhow::Result<Box<dyn Bench>> {
 /// # Errors
 /// Parameters that the block refuses.
 pub fn cycles_bench(p: &{{ type }}) -> anyhow::Result<Box<dyn Bench>> {
-    let (bus, golden, operation) = (p.bus.clone(), golden_of(p), p.operations().remove(0));
-    sim::kit::bench(p, move |sim, run| {
-        compare_cycles(
-            (sim, run),
-            (&golden, &[]),
-            |rng, _| draw(rng, &golden, &operation, 3),
-            |golden, program, latency, (memory, turns)| {
-                let beats = (bus.read_beats, bus.write_beats);
-                let shell = shell_of((&bus.axi, bus.ports as usize, 1), &bus.dma, beats, latency);
-                let timing = Timing { top: *golden, shell };
-                let spent = shell.job(&timing, program.limits, program.job, (memory, turns));
-                (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))
-            },
-        )
+    bench_of_cycles(p, (golden_of(p), &[]), 3, draw, |p, latency| {
+        let (bus, beats) = (&p.bus, (p.bus.read_beats, p.bus.write_beats));
+        Timing { top: golden_of(p), shell: shell_of((&bus.axi, bus.ports as usize, 1), &bus.dma, beats, latency) }
     })
 }
 
@@ -69,17 +49,15 @@ fn facts(p: &{{ type }}) -> Facts<Operation> {
     }
 }
 
-/// A chain of up to `most` descriptors over rows of all lengths; one of 16 breaks a rule.
-fn draw(rng: &mut StimulusRng, golden: &Golden, operation: &Opcode, most: u32) -> Program {
+/// A chain of up to `most` descriptors over rows of all lengths; some of them break a rule.
+fn draw(rng: &mut StimulusRng, (operations, golden): (&Operations, &Golden), most: u32) -> Program {
     Program::draw(rng, golden.bus[1], most, |rng, program| {
         let longest = u64::from(golden.max_columns).min(program.left() / 16);
         let columns = if rng.random() { rng.random_range(1..=longest) } else { longest.min(rng.random_range(1..=20)) };
         let stride = (2 * columns).next_multiple_of(64) + 64 * rng.random_range(0..2u64);
         let rows = rng.random_range(1..=(program.left() / 8 / (2 * stride)).clamp(1, 6));
         let (x, out) = (program.take(rng, rows * stride), program.take(rng, rows * stride));
-        let mut draft = Draft::new(operation);
-        let tag = program.take(rng, 64);
-        draft.header(rng.random_range(0..4), rng.random(), tag);
+        let mut draft = operations.drawn(rng, program, "add");
         for (field, value) in [
             ("rows", rows),
             ("columns", columns),
@@ -92,11 +70,7 @@ fn draw(rng: &mut StimulusRng, golden: &Golden, operation: &Opcode, most: u32) -
         ] {
             draft.set(field, value);
         }
-        if rng.random_range(0..16u8) == 0 {
-            program.plain = false;
-            draft.spoil(rng);
-        }
-        draft.bytes()
+        draft.seldom(rng, program, &[]).bytes()
     })
 }
 

@@ -3,7 +3,9 @@
 
 use senbazuru::accelerator::golden::common::bus::Command;
 use senbazuru::accelerator::golden::common::shell::job_controller::{Limits, code};
-use senbazuru::accelerator::golden::systems::cycles::{Flow, Ports, Reader, Shell, Timed, Turns, Writer, end, latest};
+use senbazuru::accelerator::golden::systems::cycles::{
+    Flow, Ports, Reader, Recurrence, Shell, Spent, Timed, Turns, Writer, end, latest,
+};
 use senbazuru::accelerator::golden::systems::job::{self, Codes, Executed, Fields};
 use senbazuru::accelerator::golden::systems::memory::Memory;
 use senbazuru::accelerator::golden::systems::operand::{check, overlap, sizes};
@@ -114,13 +116,27 @@ impl job::Accelerator for Golden {
     }
 }
 
-/// Its operations in time. `shell.job(&timing, ..)` gives the cycles of a job before a memory that never pauses.
+/// Its operations in time, before a memory that never pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// The accelerator.
     pub top: Golden,
     /// The path to memory.
     pub shell: Shell,
+}
+
+impl Recurrence<Golden> for Timing {
+    type Operation = Operation;
+
+    fn job(
+        &self,
+        _: &Golden,
+        limits: Limits,
+        job: u64,
+        (memory, turns): (&mut dyn Memory, &mut Turns),
+    ) -> Result<Vec<Spent<Operation>>, u8> {
+        self.shell.job(self, limits, job, (memory, turns))
+    }
 }
 
 impl Timed for Timing {

@@ -110,8 +110,9 @@ impl Condition {
         }
     }
 
-    /// The fields it reads.
-    pub(super) fn fields(&self) -> Vec<&str> {
+    /// The fields that it reads.
+    #[must_use]
+    pub fn fields(&self) -> Vec<&str> {
         match self {
             Self::Always | Self::Built(..) | Self::Opcode(_) => Vec::new(),
             Self::Set(name) | Self::Is(name, _) => vec![name],

@@ -36,6 +36,8 @@ mod rows;
 mod stream;
 mod times;
 
+use std::fmt::Debug;
+
 use crate::common::bus::Command;
 use crate::common::shell::job_controller::{self, Action, Limits, World};
 
@@ -83,6 +85,29 @@ pub struct Spent<O> {
     pub operation: O,
     /// Cycles from the end of the operation before.
     pub cycles: u64,
+}
+
+/// How long the parts of an accelerator take, and what follows for its jobs. `A` is its golden model.
+pub trait Recurrence<A> {
+    /// An operation.
+    type Operation: Debug;
+
+    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is the value of the register CYCLES: it counts
+    /// from the cycle after the start to the last cycle of the job. `turns` stay from job to job; after a reset they
+    /// are the default. Descriptors are read as they were at the beginning, so a chain must not change itself.
+    ///
+    /// # Errors
+    /// The code with which the job ends, if a descriptor or an operation is not valid.
+    ///
+    /// # Panics
+    /// The bus is wider than 64 bytes, or a part is missing that the accelerator has.
+    fn job(
+        &self,
+        accelerator: &A,
+        limits: Limits,
+        job: u64,
+        state: (&mut dyn Memory, &mut Turns),
+    ) -> Result<Vec<Spent<Self::Operation>>, u8>;
 }
 
 /// The operations of an accelerator, and their times.

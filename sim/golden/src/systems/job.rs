@@ -104,6 +104,24 @@ impl Fields<'_> {
         u64::from(self.word(at)) | u64::from(self.word(at + 4)) << 32
     }
 
+    /// The 2 bytes at an offset.
+    ///
+    /// # Panics
+    /// The descriptor has no 2 bytes there.
+    #[must_use]
+    pub fn half(&self, at: usize) -> u32 {
+        self.word(at & !3) >> (8 * (at % 4)) & 0xffff
+    }
+
+    /// So many rows of `row_bytes` bytes, with address and stride at two offsets.
+    ///
+    /// # Panics
+    /// One of the offsets is outside the descriptor.
+    #[must_use]
+    pub fn rows(&self, [address, stride]: [usize; 2], rows: u64, row_bytes: u64) -> Command {
+        Command { address: self.long(address), row_bytes, rows, stride: self.word(stride).into() }
+    }
+
     /// Whether the words at all these offsets are 0.
     ///
     /// # Panics

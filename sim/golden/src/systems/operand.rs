@@ -1,7 +1,7 @@
 //! Rows in memory that an operation reads or writes: where they may be, and whether they overlap.
 
 use crate::common::bus::Command;
-use crate::common::shell::job_controller::code;
+use crate::common::shell::job_controller::{Limits, code};
 pub use crate::common::shell::operand_check::check;
 use crate::common::shell::operand_check::reach;
 
@@ -10,8 +10,27 @@ use crate::common::shell::operand_check::reach;
 /// # Errors
 /// The code of a size that is 0 or too large.
 pub fn sizes(sizes: &[(u32, u32)]) -> Result<(), u8> {
-    let right = sizes.iter().all(|&(size, most)| (1..=most).contains(&size));
-    if right { Ok(()) } else { Err(code::SIZE) }
+    demand(sizes.iter().all(|&(size, most)| (1..=most).contains(&size)), code::SIZE)
+}
+
+/// A rule of a descriptor.
+///
+/// # Errors
+/// The code of the rule, where it is broken.
+pub fn demand(holds: bool, code: u8) -> Result<(), u8> {
+    if holds { Ok(()) } else { Err(code) }
+}
+
+/// Checks where operands are, one after the other.
+///
+/// # Errors
+/// The code of the first operand that is not right.
+pub fn places<'a>(
+    operands: impl IntoIterator<Item = &'a Command>,
+    limits: &Limits,
+    address_width: u32,
+) -> Result<(), u8> {
+    operands.into_iter().try_for_each(|rows| check(rows, limits, address_width))
 }
 
 /// A single row.

@@ -4,7 +4,7 @@ use std::ops::AddAssign;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use golden::common::shell::job_controller::Limits;
-use golden::systems::cycles::Turns;
+use golden::systems::cycles::{Recurrence, Turns};
 use golden::systems::memory::SparseMemory;
 use golden::systems::tender_top::cycles::Timing;
 use golden::systems::tender_top::{Report, TenderTop};

@@ -1,7 +1,7 @@
 //! Layers on `kelle_top`.
 
 use anyhow::Result;
-use golden::systems::cycles::Turns;
+use golden::systems::cycles::{Recurrence, Turns};
 use golden::systems::kelle_top::KelleTop;
 use golden::systems::kelle_top::cycles::Timing;
 use host::Descriptor;

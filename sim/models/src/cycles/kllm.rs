@@ -1,7 +1,7 @@
 //! Layers on `kllm_top`.
 
 use anyhow::Result;
-use golden::systems::cycles::Turns;
+use golden::systems::cycles::{Recurrence, Turns};
 use golden::systems::kllm_top::KllmTop;
 use golden::systems::kllm_top::cycles::Timing;
 use host::Descriptor;

@@ -3,7 +3,7 @@
 mod chained;
 
 use anyhow::Result;
-use golden::systems::cycles::Turns;
+use golden::systems::cycles::{Recurrence, Turns};
 use golden::systems::tender_top::TenderTop;
 use golden::systems::tender_top::cycles::Timing;
 use host::Descriptor;

@@ -10,7 +10,7 @@ mod pipeline;
 mod tokens;
 
 use anyhow::{Context, Result, bail, ensure};
-use golden::systems::cycles::Turns;
+use golden::systems::cycles::{Recurrence, Turns};
 use golden::systems::titanus_core::cycles::Timing;
 use golden::systems::titanus_core::{Shape, TitanusCore};
 use host::Descriptor;

@@ -126,6 +126,29 @@ impl Model {
         }
     }
 
+    /// A name of shape and weights: it differs where a number does.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(format!("{:?}", self.config).as_bytes());
+        let Parts { weights, biases, gains, shifts, embedding, positions, divisors } = &self.parts;
+        let mut add = |name: String, values: &[f32]| {
+            hasher.update(format!("{name} {}", values.len()).as_bytes());
+            for part in values.chunks(4096) {
+                let bytes: Vec<u8> = part.iter().flat_map(|x| x.to_le_bytes()).collect();
+                hasher.update(&bytes);
+            }
+        };
+        weights.iter().for_each(|(key, weight)| add(format!("weight {key:?}"), &weight.values));
+        biases.iter().for_each(|(key, values)| add(format!("bias {key:?}"), values));
+        gains.iter().for_each(|(key, values)| add(format!("gain {key:?}"), values));
+        shifts.iter().for_each(|(key, values)| add(format!("shift {key:?}"), values));
+        embedding.iter().for_each(|weight| add("embedding".to_owned(), &weight.values));
+        positions.iter().for_each(|weight| add("positions".to_owned(), &weight.values));
+        divisors.iter().for_each(|values| add("divisors".to_owned(), values));
+        hasher.finalize().to_hex()[..16].to_owned()
+    }
+
     /// Shape and constants.
     #[must_use]
     pub fn config(&self) -> &Config {
@@ -337,6 +360,10 @@ impl Cache {
         (&keys[head], &values[head])
     }
 }
+
+mod gradients;
+
+pub use gradients::Step;
 
 #[cfg(test)]
 mod tests;

@@ -5,3 +5,4 @@ pub mod language_model;
 pub mod learnt;
 pub mod projection;
 pub mod requantization;
+pub mod schemes;

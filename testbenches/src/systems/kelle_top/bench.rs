@@ -1,10 +1,10 @@
-//! [`KelleTop`] between a host and a memory: see [`Player`].
+//! [`KelleTop`] between a host and a memory: see [`player::bench`].
 
 use golden::systems::kelle_top::{KelleTop as Golden, Report, Shape, Work};
 use hdl::accelerators::kelle::KelleTop;
 
 use super::program;
-use crate::systems::player::{Counter, Facts, Player};
+use crate::systems::player::{self, Counter, Facts};
 use crate::systems::vector_top::{bus_of, function_register, shape_of};
 
 /// The bench of the accelerator; a vector is a job.
@@ -12,17 +12,7 @@ use crate::systems::vector_top::{bus_of, function_register, shape_of};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &KelleTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (block, golden) = (p.clone(), golden_of(p)?);
-    sim::kit::bench(p, move |sim, run| {
-        sim.reset(2)?;
-        let mut player = Player::new(golden.clone(), facts(&block), sim, run)?;
-        let shape = *golden.shape();
-        for number in 0..run.vectors() {
-            player.job(sim, run, number, |rng| program::draw(rng, &shape, 4))?;
-            player.changed_jobs(sim, run, |rng| program::draw(rng, &shape, 1))?;
-        }
-        Ok(())
-    })
+    player::bench(p, golden_of(p)?, facts, 4, program::draw)
 }
 
 /// Registers of its own.

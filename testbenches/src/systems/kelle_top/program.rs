@@ -1,19 +1,16 @@
 //! Jobs of the Kelle accelerator: descriptors, right and wrong, and their operands.
 
-use golden::systems::kelle_top::{CONSTANT_BYTES, HEAD_BYTES, Shape};
+use golden::systems::kelle_top::{CONSTANT_BYTES, HEAD_BYTES, KelleTop, Shape};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
-mod descriptor;
-
+use super::super::draft::{Draft, Operations};
 use super::super::draw::{area, area_bytes, half, often, size};
 use super::super::program::Program;
 use super::super::vector_top::program as vector;
-use descriptor::Descriptor;
 
-/// Bits of the options.
-const LATE: u32 = 1;
-const EXACT: u32 = 12;
+/// What jobs are drawn for: the operations and the shape of an accelerator.
+type Target<'a> = (&'a Operations, &'a Shape);
 
 /// A head that has tokens for sure.
 #[derive(Clone, Copy)]
@@ -28,56 +25,50 @@ struct Filled {
 ///
 /// # Panics
 /// The shape is one that the accelerator refuses.
-pub fn draw(rng: &mut StimulusRng, shape: &Shape, chain: u32) -> Program {
-    let mut filled: Option<Filled> = None;
+pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &KelleTop), chain: u32) -> Program {
+    let shape = model.shape();
+    let (mut filled, target): (Option<Filled>, _) = (None, (operations, shape));
     Program::draw(rng, shape.vector.address_width, chain, |rng, program| {
-        let mut one = match rng.random_range(0..16u8) {
+        let one = match rng.random_range(0..16u8) {
             0..3 => {
-                let mut one = vector::descriptor(rng, program, &shape.vector);
-                if often(rng, 16) {
-                    program.plain = false;
-                    vector::spoil(rng, &mut one);
-                }
-                let mut bytes = one.bytes();
-                bytes[5] = 3;
-                return bytes;
+                let one = vector::descriptor(rng, program, (operations, &shape.vector));
+                return vector::seldom(rng, program, one).bytes();
             }
-            3..7 => linear(rng, program, shape),
+            3..7 => linear(rng, program, target),
             7 => {
-                let one = clear(rng, program, shape);
+                let one = clear(rng, program, target);
                 filled = None;
                 one
             }
-            8 => refresh(rng, program, shape),
+            8 => refresh(rng, program, target),
             9..11 if shape.save => match filled.filter(|_| !often(rng, 8)) {
-                Some(filled) => save(rng, program, filled),
+                Some(filled) => save(rng, program, operations, filled),
                 None => {
                     // There may be as many tokens or not.
                     program.plain = false;
                     let (head, tokens) = (rng.random_range(0..shape.heads), size(rng, shape.slots));
                     let elements = elements(rng, shape);
-                    save(rng, program, Filled { head, tokens, elements })
+                    save(rng, program, operations, Filled { head, tokens, elements })
                 }
             },
-            11 if shape.recompute > 0 => recompute(rng, program, shape, filled),
+            11 if shape.recompute > 0 => recompute(rng, program, target, filled),
             _ => {
-                let (one, now) = attention(rng, program, shape);
+                let (one, now) = attention(rng, program, target);
                 filled = Some(now);
-                one
+                let nobody = |one: &mut Draft, rng: &mut StimulusRng| nobody_may_leave(one, rng, shape.slots);
+                return one.seldom(rng, program, &[&nobody]).bytes();
             }
         };
-        if often(rng, 12) {
-            program.plain = false;
-            one.spoil(rng, shape);
-        }
-        one.bytes
+        one.seldom(rng, program, &[]).bytes()
     })
 }
 
-/// The header, and room for the tag.
-fn header(rng: &mut StimulusRng, program: &mut Program, opcode: u8) -> Descriptor {
-    let tag_address = program.take(rng, 64);
-    Descriptor::new(opcode, rng.random_range(0..4), rng.random(), tag_address)
+/// Sink and window take all slots that the head keeps, or nearly all.
+fn nobody_may_leave(one: &mut Draft, rng: &mut StimulusRng, slots: u32) {
+    let (field, other) = if rng.random() { ("sink", "window") } else { ("window", "sink") };
+    let rest = one.get("budget").saturating_sub(one.get(other));
+    let values = [rest, rest.saturating_sub(1), slots.into(), u64::from(slots) - 1, u16::MAX.into()];
+    one.set(field, values[rng.random_range(0..values.len())]);
 }
 
 /// fp32: about 2^`exponent`.
@@ -113,7 +104,7 @@ fn quantizer(rng: &mut StimulusRng) -> i32 {
 }
 
 /// Rows times weights.
-fn linear(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> Descriptor {
+fn linear(rng: &mut StimulusRng, program: &mut Program, (operations, shape): Target<'_>) -> Draft {
     let panel = shape.panel() as u32;
     let (mut rows, mut columns, mut channels) = (size(rng, shape.tokens), size(rng, 3 * panel), size(rng, shape.inner));
     let share = program.left() as u32 / 3;
@@ -157,11 +148,10 @@ fn linear(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> Descri
     if often(rng, 12) {
         out.1 = program.spread(rng, out.0, [rows.into(), u64::from(2 * columns)]).unwrap_or(out.1);
     }
-    let mut one = header(rng, program, 1);
-    let options = u32::from(often(rng, 8)) << EXACT;
-    one.words(&[(32, rows), (36, columns), (40, channels), (44, options), (48, wild(rng, 40, exponent))]);
-    one.operands(&[(64, 52, x), (72, 56, weights), (88, 60, out)]);
-    one.long(80, records);
+    let mut one = operations.drawn(rng, program, "linear");
+    one.set("rows", rows).set("columns", columns).set("channels", channels).set("exact", often(rng, 8));
+    one.set("quantizer", wild(rng, 40, exponent)).set("constants_address", records);
+    one.operand("x", x).operand("panel", weights).operand("out", out);
     one
 }
 
@@ -171,7 +161,7 @@ fn elements(rng: &mut StimulusRng, shape: &Shape) -> u32 {
 }
 
 /// Tokens that enter a head, and how many tokens the head then has at least.
-fn attention(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> (Descriptor, Filled) {
+fn attention(rng: &mut StimulusRng, program: &mut Program, (operations, shape): Target<'_>) -> (Draft, Filled) {
     // Few heads, so that tokens of jobs before are there.
     let head = if often(rng, 3) { rng.random_range(0..shape.heads) } else { rng.random_range(0..shape.heads.min(2)) };
     let (mut group, mut elements) = (size(rng, shape.group), elements(rng, shape));
@@ -221,30 +211,34 @@ fn attention(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> (De
     let product = q + k + elements.ilog2() as i32;
     // Amounts of some units, or of none, or too large.
     let shift = (product - rng.random_range(0..10)).clamp(0, 47) as u32;
-    let mut one = header(rng, program, 2);
-    let options = u32::from(often(rng, 8)) << EXACT | u32::from(late) << LATE;
-    one.words(&[(32, head), (36, tokens), (40, group), (44, elements), (48, options)]);
-    one.words(&[(52, budget | sink << 16), (56, window | shift << 16 | again << 24)]);
-    one.words(&[(60, wild(rng, 40, q)), (64, wild(rng, 40, k)), (68, wild(rng, 40, v))]);
+    let mut one = operations.drawn(rng, program, "attention");
+    one.set("exact", often(rng, 8)).set("late", late);
+    one.set("head", head).set("tokens", tokens).set("group", group).set("elements", elements).set("again", again);
+    one.set("budget", budget).set("sink", sink).set("window", window).set("shift", shift);
+    for (field, exponent) in [("query_quantizer", q), ("key_quantizer", k), ("value_quantizer", v)] {
+        one.set(field, wild(rng, 40, exponent));
+    }
     let score = rng.random_range(-2..4) - product;
-    one.words(&[(72, wild(rng, 20, score)), (76, wild(rng, 20, -15 - v))]);
-    let [queries, keys, values] = places;
-    one.operands(&[(96, 80, queries), (104, 84, keys), (112, 88, values), (120, 92, out)]);
+    one.set("score_scale", wild(rng, 20, score)).set("result_scale", wild(rng, 20, -15 - v));
+    for (operand, place) in ["query", "key", "value"].into_iter().zip(places) {
+        one.operand(operand, place);
+    }
+    one.operand("out", out);
     (one, Filled { head, tokens: tokens.min(budget), elements })
 }
 
 /// Heads that are emptied: seldom, and seldom all.
-fn clear(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> Descriptor {
-    let mut one = header(rng, program, 4);
+fn clear(rng: &mut StimulusRng, program: &mut Program, (operations, shape): Target<'_>) -> Draft {
+    let mut one = operations.drawn(rng, program, "clear");
     let first = rng.random_range(0..shape.heads);
     let heads = size(rng, shape.heads - first);
-    one.words(&[(32, first), (36, heads)]);
+    one.set("first", first).set("heads", heads);
     one
 }
 
 /// Intervals of any length, the shortest ones among them.
-fn refresh(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> Descriptor {
-    let mut one = header(rng, program, 5);
+fn refresh(rng: &mut StimulusRng, program: &mut Program, (operations, shape): Target<'_>) -> Draft {
+    let mut one = operations.drawn(rng, program, "refresh");
     let (least, most) = (2 * shape.cache_rows, ((1u64 << shape.interval_bits) - 1) as u32);
     let interval = |rng: &mut StimulusRng| match rng.random_range(0..4u8) {
         0 => least,
@@ -253,33 +247,40 @@ fn refresh(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> Descr
         _ => rng.random_range(least..=most),
     };
     let threshold = rng.random_range(0..=shape.top_score()) as u32;
-    one.words(&[(32, threshold)]);
-    for at in [36, 40, 44, 48] {
-        one.words(&[(at, interval(rng))]);
+    one.set("threshold", threshold);
+    for field in ["high_msb", "high_lsb", "low_msb", "low_lsb"] {
+        one.set(field, interval(rng));
     }
     one
 }
 
 /// A token gets a slot; there may be none that can have it.
-fn recompute(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, filled: Option<Filled>) -> Descriptor {
+fn recompute(
+    rng: &mut StimulusRng,
+    program: &mut Program,
+    (operations, shape): Target<'_>,
+    filled: Option<Filled>,
+) -> Draft {
     let (head, tokens) = filled.map_or((rng.random_range(0..shape.heads), 1), |filled| (filled.head, filled.tokens));
     program.plain &= filled.is_some();
-    let mut one = header(rng, program, 8);
-    one.words(&[(32, head), (36, rng.random_range(0..tokens)), (40, rng.random_range(0..shape.recompute))]);
+    let mut one = operations.drawn(rng, program, "recompute");
+    one.set("head", head)
+        .set("position", rng.random_range(0..tokens))
+        .set("slot", rng.random_range(0..shape.recompute));
     one
 }
 
 /// Some of the tokens of a head.
-fn save(rng: &mut StimulusRng, program: &mut Program, filled: Filled) -> Descriptor {
+fn save(rng: &mut StimulusRng, program: &mut Program, operations: &Operations, filled: Filled) -> Draft {
     let row_bytes = HEAD_BYTES as u32 + 4 * filled.elements;
     let first = rng.random_range(0..filled.tokens);
     let share = program.left() as u32 / 3;
     let room = (share.saturating_sub(256) / area_bytes(1, row_bytes)).max(1);
     let tokens = size(rng, (filled.tokens - first).min(room));
     let out = area(rng, program, tokens, row_bytes, false);
-    let mut one = header(rng, program, 6);
-    one.words(&[(32, filled.head), (36, first), (40, tokens), (44, filled.elements)]);
-    one.operands(&[(56, 48, out)]);
+    let mut one = operations.drawn(rng, program, "save");
+    one.set("head", filled.head).set("first", first).set("tokens", tokens).set("elements", filled.elements);
+    one.operand("out", out);
     one
 }
 

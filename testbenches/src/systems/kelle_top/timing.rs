@@ -4,7 +4,7 @@ use golden::systems::kelle_top::cycles::{Array, Timing};
 use hdl::accelerators::kelle::{AttentionSpec, KelleTop};
 use host::Window;
 
-use super::super::timing::{Clock, compare, frame, shell, unit};
+use super::super::timing::{self, Clock, frame, shell, unit};
 use super::{golden_of, program};
 
 /// DMAs that read.
@@ -42,10 +42,7 @@ pub fn patient(block: KelleTop) -> KelleTop {
 /// # Errors
 /// Parameters that the model refuses.
 pub fn clock((block, latency): (&KelleTop, u32), window: &Window) -> anyhow::Result<Clock> {
-    let timing = timing(block, latency);
-    Ok(Clock::new(golden_of(block)?, window, move |golden, (limits, job), (memory, turns)| {
-        timing.job(golden, limits, job, (memory, turns))
-    }))
+    Ok(Clock::of(golden_of(block)?, window, timing(block, latency)))
 }
 
 /// Random chains that are right, each with an ideal memory of some latency; a vector is such a chain.
@@ -53,19 +50,5 @@ pub fn clock((block, latency): (&KelleTop, u32), window: &Window) -> anyhow::Res
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &KelleTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (block, golden) = (p.clone(), golden_of(p)?);
-    sim::kit::bench(p, move |sim, run| {
-        let shape = *golden.shape();
-        // What its heads hold.
-        let golden = golden.clone();
-        compare(
-            (sim, run),
-            (&golden, &[REFRESH_STALLS]),
-            |rng, _| program::draw(rng, &shape, 4),
-            |golden, program, latency, (memory, turns)| {
-                let spent = timing(&block, latency).job(golden, program.limits, program.job, (memory, turns));
-                (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))
-            },
-        )
-    })
+    timing::bench(p, (golden_of(p)?, &[REFRESH_STALLS]), 4, program::draw, timing)
 }

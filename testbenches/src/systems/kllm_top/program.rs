@@ -1,7 +1,7 @@
 //! Jobs of the KLLM accelerator: descriptors, right and wrong, and their operands.
 
 use golden::systems::kllm_top::{
-    CODEBOOK_BYTES, CONSTANT_BYTES, HEAD_BYTES, OUTLIER_BYTES, Shape, integer_bytes, token_bytes,
+    CODEBOOK_BYTES, CONSTANT_BYTES, HEAD_BYTES, KllmTop, OUTLIER_BYTES, Shape, integer_bytes, token_bytes,
 };
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
@@ -9,135 +9,54 @@ use sim::stimulus::StimulusRng;
 mod append;
 mod quantize;
 
-pub use quantize::{Made, Quantize};
+use quantize::Made;
 
+use super::super::draft::{Draft, Operations};
 use super::super::draw::{area, area_bytes, half, often, size};
 use super::super::program::Program;
 use super::super::vector_top::program as vector;
 
-/// Bit of the options.
-const EXACT: u32 = 12;
-
-/// A product, field by field.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Descriptor {
-    /// 1, or 2 with integers; others are refused.
-    pub opcode: u8,
-    /// Bit 0 writes the tag, bit 1 says that it does not depend on the one before.
-    pub header_flags: u16,
-    /// The tag.
-    pub tag: u32,
-    /// Where it is written.
-    pub tag_address: u64,
-    /// Tokens, channels, positions, outliers.
-    pub sizes: [u32; 4],
-    /// Exact.
-    pub options: u32,
-    /// Bit 0: addends.
-    pub add: u32,
-    /// Address and stride of tokens, panels, constants, codebook, results, addends; constants and codebook have no stride.
-    pub places: [(u64, u32); 6],
-}
-
-impl Descriptor {
-    /// Its bytes; there is no next one.
-    #[must_use]
-    pub fn bytes(&self) -> [u8; 128] {
-        let mut bytes = [0; 128];
-        let mut put = |at: usize, value: u64, count: usize| {
-            bytes[at..at + count].copy_from_slice(&value.to_le_bytes()[..count]);
-        };
-        put(0, 0x5a42_4e53, 4);
-        put(4, 1, 1);
-        put(5, self.opcode.into(), 1);
-        put(6, self.header_flags.into(), 2);
-        put(16, self.tag.into(), 4);
-        put(24, self.tag_address, 8);
-        let [tokens, channels, inner, outliers] = self.sizes;
-        for (at, size) in [(32, tokens), (36, channels), (40, inner), (116, outliers)] {
-            put(at, size.into(), 4);
-        }
-        put(44, self.options.into(), 4);
-        put(48, self.add.into(), 4);
-        for (k, (address, _)) in self.places.into_iter().enumerate() {
-            put(64 + 8 * k, address, 8);
-        }
-        let [tokens, panels, _, _, out, addends] = self.places;
-        for (at, place) in [(52, tokens), (56, panels), (60, out), (112, addends)] {
-            put(at, place.1.into(), 4);
-        }
-        bytes
-    }
-}
+/// What jobs are drawn for: the operations and the shape of an accelerator.
+type Target<'a> = (&'a Operations, &'a Shape);
 
 /// A job: a chain of one to `chain` descriptors, over all operations that the shape has; of each four chains one is spoilt.
 ///
 /// # Panics
 /// The shape is one that the accelerator refuses.
-pub fn draw(rng: &mut StimulusRng, shape: &Shape, chain: u32) -> Program {
-    let mut made = None;
+pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &KllmTop), chain: u32) -> Program {
+    let shape = model.shape();
+    let (mut made, target) = (None, (operations, shape));
     Program::draw(rng, shape.vector.address_width, chain, |rng, program| {
         if append::is_built(shape) && often(rng, 4) {
             // Tokens of the chain stay for a product.
             let given = if often(rng, 2) { made } else { None };
-            let mut one = append::append(rng, program, shape, given);
-            if often(rng, 12) {
-                program.plain = false;
-                one.spoil(rng, shape);
-            }
-            return one.bytes();
+            let one = append::append(rng, program, target, given);
+            let beyond = |one: &mut Draft, rng: &mut StimulusRng| append::beyond(one, rng, shape);
+            return one.seldom(rng, program, &[&beyond]).bytes();
         }
         if shape.orizuru > 0 && often(rng, 2) {
-            let mut one = quantize::quantize(rng, program, shape);
+            let one = quantize::quantize(rng, program, target);
             made = Some(Made::by(&one));
-            if often(rng, 12) {
-                program.plain = false;
-                one.spoil(rng, shape);
-            }
-            return one.bytes();
+            let too_many = |one: &mut Draft, rng: &mut StimulusRng| quantize::too_many(one, rng, shape);
+            return one.seldom(rng, program, &[&too_many]).bytes();
         }
         if often(rng, 4) {
-            let mut one = vector::descriptor(rng, program, &shape.vector);
-            if often(rng, 16) {
-                program.plain = false;
-                vector::spoil(rng, &mut one);
-            }
-            let mut bytes = one.bytes();
-            bytes[5] = 3;
-            return bytes;
+            let one = vector::descriptor(rng, program, (operations, &shape.vector));
+            return vector::seldom(rng, program, one).bytes();
         }
         // Tokens that the chain has made, more often than not.
         let given = made.take().filter(|_| !often(rng, 4));
-        let mut one = product(rng, program, shape, given);
-        if often(rng, 12) {
-            program.plain = false;
-            spoil(rng, shape, &mut one);
-        }
-        one.bytes()
+        product(rng, program, target, given).seldom(rng, program, &[]).bytes()
     })
 }
 
-/// Makes a field wrong that a check of its own is for.
-fn spoil(rng: &mut StimulusRng, shape: &Shape, one: &mut Descriptor) {
-    let place = rng.random_range(0..6usize);
-    match rng.random_range(0..7u8) {
-        0 => one.options |= 1 << [0, 3, 11, 13, 31][rng.random_range(0..5usize)],
-        1 => one.add |= 1 << rng.random_range(1..32u8),
-        2 => {
-            let at = rng.random_range(0..4usize);
-            let most = [65_535, 65_535, shape.depth * shape.inputs, 2 * shape.kmax][at];
-            one.sizes[at] = [if at == 3 { most + 1 } else { 0 }, most + 1, u32::MAX][rng.random_range(0..3usize)];
-        }
-        3 => one.places[place].0 |= 1 << rng.random_range(0..6u8),
-        4 => one.places[[0, 1, 4, 5][rng.random_range(0..4usize)]].1 |= 1 << rng.random_range(0..6u8),
-        // Without a quantizer; with one it has other fields.
-        5 => one.opcode = 4,
-        _ => one.places[place].0 ^= 1 << rng.random_range(12..64u8),
-    }
-}
-
 /// A product of tokens, or of integers, and weights.
-fn product(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, given: Option<Made>) -> Descriptor {
+fn product(
+    rng: &mut StimulusRng,
+    program: &mut Program,
+    (operations, shape): Target<'_>,
+    given: Option<Made>,
+) -> Draft {
     let in_panel = shape.channels() as u32;
     let (mut tokens, mut channels) = (size(rng, 5), size(rng, 3 * in_panel));
     let mut inner = size(rng, shape.depth * shape.inputs);
@@ -164,7 +83,7 @@ fn product(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, given: O
         match [tokens, channels, inner].into_iter().max() {
             _ if given.is_some() && channels > 1 => channels = channels.div_ceil(2),
             // There is no room for as many positions.
-            _ if given.is_some() => return product(rng, program, shape, None),
+            _ if given.is_some() => return product(rng, program, (operations, shape), None),
             Some(most) if most == channels => channels = channels.div_ceil(2),
             Some(most) if most == inner => inner = inner.div_ceil(2),
             _ => tokens = tokens.div_ceil(2),
@@ -189,7 +108,7 @@ fn product(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, given: O
     if integers && often(rng, 2) {
         // Of integers nobody reads the second one.
         for channel in 0..u64::from(channels) {
-            program.put(constants.0 + 8 * channel + 4, &rng.random::<u32>().to_le_bytes());
+            program.put(constants + 8 * channel + 4, &rng.random::<u32>().to_le_bytes());
         }
     }
     let codebook = codebook(rng, program, shape);
@@ -207,16 +126,12 @@ fn product(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, given: O
             program.put(addends.0 + u64::from(row * addends.1), &bytes);
         }
     }
-    Descriptor {
-        opcode: if integers { 2 } else { 1 },
-        header_flags: rng.random_range(0..4),
-        tag: rng.random(),
-        tag_address: program.take(rng, 64),
-        sizes: [tokens, channels, inner, outliers],
-        options: u32::from(often(rng, 8)) << EXACT,
-        add: add.into(),
-        places: [token_place, panel_place, constants, codebook, out, addends],
-    }
+    let mut one = operations.drawn(rng, program, if integers { "scores" } else { "matmul" });
+    one.set("tokens", tokens).set("channels", channels).set("inner", inner).set("outliers", outliers);
+    one.set("exact", often(rng, 8)).set("adds", add);
+    one.operand("token", token_place).operand("panel", panel_place).operand("out", out).operand("addend", addends);
+    one.set("constants_address", constants).set("codebook_address", codebook);
+    one
 }
 
 /// A token; bytes without a meaning are anything. Seldom one whose head or outliers mean nothing.
@@ -254,7 +169,7 @@ fn token_of(rng: &mut StimulusRng, shape: &Shape, inner: u32, most: u32) -> Vec<
 }
 
 /// Two factors of each channel, fp32: such that results are neither large nor small; seldom anything.
-fn constants(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, channels: u32) -> (u64, u32) {
+fn constants(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, channels: u32) -> u64 {
     let bits = shape.centroid_bits as i32;
     let wild = often(rng, 6);
     let mut bytes = Vec::new();
@@ -268,11 +183,11 @@ fn constants(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, channe
     }
     let address = program.take(rng, bytes.len() as u64);
     program.put(address, &bytes);
-    (address, 0)
+    address
 }
 
 /// A codebook; seldom with a centroid that does not fit.
-fn codebook(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> (u64, u32) {
+fn codebook(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> u64 {
     let most = (1i32 << (shape.centroid_bits - 1)) - 1;
     let mut bytes: Vec<u8> = (0..CODEBOOK_BYTES).map(|_| rng.random()).collect();
     for k in 0..32 {
@@ -294,5 +209,5 @@ fn codebook(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> (u64
     }
     let address = program.take(rng, bytes.len() as u64);
     program.put(address, &bytes);
-    (address, 0)
+    address
 }

@@ -4,7 +4,7 @@ use golden::common::shell::job_controller::Limits;
 use golden::kllm::codebook::Codebook as GoldenCodebook;
 use golden::kllm::outliers::OutlierRule;
 use golden::kllm::quantize::{Quantized, QuantizedWeights, samples, train_codebook};
-use golden::systems::cycles::Turns;
+use golden::systems::cycles::{Recurrence, Turns};
 use golden::systems::kllm_top::cycles::Timing;
 use golden::systems::kllm_top::{KllmTop, Report};
 use golden::systems::memory::SparseMemory;

@@ -4,7 +4,7 @@ use golden::systems::kllm_top::cycles::{Finder, Lane, Timing};
 use hdl::accelerators::kllm::KllmTop;
 use host::Window;
 
-use super::super::timing::{Clock, compare, shell, unit};
+use super::super::timing::{self, Clock, shell, unit};
 use super::{golden_of, program};
 use crate::kllm::orizuru;
 
@@ -40,10 +40,7 @@ pub fn timing(block: &KllmTop, latency: u32) -> Timing {
 /// # Errors
 /// Parameters that the model refuses.
 pub fn clock((block, latency): (&KllmTop, u32), window: &Window) -> anyhow::Result<Clock> {
-    let timing = timing(block, latency);
-    Ok(Clock::new(golden_of(block)?, window, move |golden, (limits, job), (memory, turns)| {
-        timing.job(golden, limits, job, (memory, turns))
-    }))
+    Ok(Clock::of(golden_of(block)?, window, timing(block, latency)))
 }
 
 /// Random chains that are right, each with an ideal memory of some latency; a vector is such a chain.
@@ -51,17 +48,5 @@ pub fn clock((block, latency): (&KllmTop, u32), window: &Window) -> anyhow::Resu
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &KllmTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (block, golden) = (p.clone(), golden_of(p)?);
-    sim::kit::bench(p, move |sim, run| {
-        let shape = *golden.shape();
-        compare(
-            (sim, run),
-            (&golden, &[]),
-            |rng, _| program::draw(rng, &shape, 4),
-            |golden, program, latency, (memory, turns)| {
-                let spent = timing(&block, latency).job(golden, program.limits, program.job, (memory, turns));
-                (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))
-            },
-        )
-    })
+    timing::bench(p, (golden_of(p)?, &[]), 4, program::draw, timing)
 }

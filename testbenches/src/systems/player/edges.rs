@@ -110,10 +110,10 @@ impl<A: Accelerator + Clone> Player<A> {
         &mut self,
         sim: &mut Sim,
         run: &mut Run,
-        mut draw: impl FnMut(&mut StimulusRng) -> Program,
+        mut draw: impl FnMut(&mut StimulusRng, &A) -> Program,
     ) -> sim::Result<()> {
         for _ in 0..CHANGED_JOBS {
-            let program = draw(&mut self.rng);
+            let program = draw(&mut self.rng, &self.golden);
             let mut program = self.in_tight_window(program);
             program.change(self.changes.wrapping_mul(STEP) % BITS);
             self.changes = self.changes.wrapping_add(1);

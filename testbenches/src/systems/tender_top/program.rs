@@ -1,76 +1,24 @@
 //! Jobs of the Tender accelerator: descriptors, right and wrong, and their operands.
 
-use golden::systems::tender_top::{Layout, Shape};
+use golden::systems::tender_top::{Layout, Shape, TenderTop};
+use golden::tender::mesh_pe::PeSum;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
+use super::super::draft::{ALL_FLAGS, Draft, Operations};
 use super::super::draw::{area, area_bytes, often, size};
 use super::super::program::Program;
 use super::super::vector_top::program as vector;
 
-/// Bits of the flags.
-const INT8: u32 = 0;
-const A_UNSIGNED: u32 = 1;
-const B_UNSIGNED: u32 = 2;
-const INTEGERS: u32 = 4;
-const OUT_UNSIGNED: u32 = 5;
-const RELU: u32 = 6;
-const PER_ROW: u32 = 7;
-const EXPLICIT: u32 = 8;
-const EXACT: u32 = 12;
+/// What jobs are drawn for: the operations and the shape of an accelerator.
+type Target<'a> = (&'a Operations, &'a Shape);
+
+/// Flags of a product, and those of a packing. Each is up half of the time.
+const PRODUCT_FLAGS: [&str; 6] = ["a_unsigned", "b_unsigned", "integers", "out_unsigned", "relu", "per_row"];
+const PACK_FLAGS: [&str; 2] = ["out_unsigned", "relu"];
 
 /// Entry of a table that is no channel.
 const RESCALE: u16 = 0x8000;
-
-/// A product or a pack, field by field; fields that an operation does not have are 0.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Descriptor {
-    /// 1 or 2.
-    pub opcode: u8,
-    /// Bit 0 writes the tag, bit 1 says that it does not depend on the one before.
-    pub header_flags: u16,
-    /// The tag.
-    pub tag: u32,
-    /// Where it is written.
-    pub tag_address: u64,
-    /// Rows, columns, channels, steps.
-    pub sizes: [u32; 4],
-    /// Mode, signs, format of results.
-    pub flags: u32,
-    /// Address and stride of A or x, B, the table, the constants, the results; table and constants have no stride.
-    pub places: [(u64, u32); 5],
-}
-
-impl Descriptor {
-    /// Its bytes; there is no next one.
-    #[must_use]
-    pub fn bytes(&self) -> [u8; 128] {
-        let mut bytes = [0; 128];
-        let mut put = |at: usize, value: u64, count: usize| {
-            bytes[at..at + count].copy_from_slice(&value.to_le_bytes()[..count]);
-        };
-        put(0, 0x5a42_4e53, 4);
-        put(4, 1, 1);
-        put(5, self.opcode.into(), 1);
-        put(6, self.header_flags.into(), 2);
-        put(16, self.tag.into(), 4);
-        put(24, self.tag_address, 8);
-        for (k, size) in self.sizes.into_iter().enumerate() {
-            put(32 + 4 * k, size.into(), 4);
-        }
-        put(48, self.flags.into(), 4);
-        let [a, b, table, constants, out] = self.places;
-        put(56, a.1.into(), 4);
-        put(60, b.1.into(), 4);
-        put(64, a.0, 8);
-        put(72, b.0, 8);
-        put(80, table.0, 8);
-        put(88, constants.0, 8);
-        put(96, out.1.into(), 4);
-        put(104, out.0, 8);
-        bytes
-    }
-}
 
 /// Results that a later operation of the chain may take.
 #[derive(Clone, Copy, Debug)]
@@ -85,60 +33,42 @@ enum Results {
 ///
 /// # Panics
 /// The shape is one that the accelerator refuses.
-pub fn draw(rng: &mut StimulusRng, shape: &Shape, chain: u32) -> Program {
+pub fn draw<S: PeSum<Operand = i64>>(
+    rng: &mut StimulusRng,
+    (operations, model): (&Operations, &TenderTop<S>),
+    chain: u32,
+) -> Program {
+    let shape = model.shape();
     let mut before = None;
     Program::draw(rng, shape.vector.address_width, chain, |rng, program| match rng.random_range(0..8u8) {
         0 | 1 => {
-            let mut one = vector::descriptor(rng, program, &shape.vector);
-            let fp16 = one.steps >> 8 & 3 == 0;
-            before = fp16.then_some(Results::Rows([one.rows, one.columns], one.places[4]));
-            if often(rng, 16) {
-                program.plain = false;
-                vector::spoil(rng, &mut one);
-            }
-            let mut bytes = one.bytes();
-            bytes[5] = 3;
-            bytes
+            let one = vector::descriptor(rng, program, (operations, &shape.vector));
+            let rows = Results::Rows([one.word("rows"), one.word("columns")], one.place("out"));
+            before = (!one.is("format")).then_some(rows);
+            vector::seldom(rng, program, one).bytes()
         }
         kind => {
-            let mut one = match kind {
-                2 | 3 => pack(rng, program, shape, &mut before),
-                _ => product(rng, program, shape, &mut before),
+            let one = match kind {
+                2 | 3 => pack(rng, program, (operations, shape), &mut before),
+                _ => product(rng, program, (operations, shape), &mut before),
             };
-            if often(rng, 16) {
-                program.plain = false;
-                spoil(rng, shape, &mut one);
-            }
-            one.bytes()
+            one.seldom(rng, program, &[&other_mode]).bytes()
         }
     })
 }
 
-/// Makes a field wrong that a check of its own is for.
-fn spoil(rng: &mut StimulusRng, shape: &Shape, one: &mut Descriptor) {
-    let any = if one.opcode == 1 { [0, 1, 2, 3, 4] } else { [0, 0, 3, 4, 4] };
-    let place = any[rng.random_range(0..5usize)];
-    match rng.random_range(0..6u8) {
-        0 if one.opcode == 1 && !shape.explicit && rng.random() => one.flags |= 1 << EXPLICIT,
-        0 => one.flags |= 1 << [3, 9, 11, 13, 31][rng.random_range(0..5usize)],
-        // Of a pack these must be 0.
-        1 => one.flags |= 1 << [A_UNSIGNED, B_UNSIGNED, INTEGERS, PER_ROW, EXPLICIT][rng.random_range(0..5usize)],
-        2 => {
-            let at = rng.random_range(0..4usize);
-            let most = [65535, 65535, shape.depth, shape.steps][at];
-            one.sizes[at] = [0, most + 1, u32::MAX][rng.random_range(0..3usize)];
-        }
-        3 => one.places[place].0 |= 1 << rng.random_range(0..6u8),
-        // A table and constants have no stride: that field must be 0.
-        4 if place == 0 || place == 4 => one.places[place].1 |= 1 << rng.random_range(0..6u8),
-        _ => one.places[place].0 ^= 1 << rng.random_range(12..64u8),
-    }
+/// The other width of integers, which may not be built in.
+fn other_mode(one: &mut Draft, _: &mut StimulusRng) {
+    one.set("int8", !one.is("int8"));
 }
 
-/// Flags, each up half of the time; EXACT is up seldom.
-fn flags(rng: &mut StimulusRng, int8: bool, bits: &[u32]) -> u32 {
-    let flags = bits.iter().fold(u32::from(int8) << INT8, |flags, bit| flags | u32::from(rng.random::<bool>()) << bit);
-    flags | u32::from(often(rng, 8)) << EXACT
+/// Flags, each up half of the time; `exact` is up seldom.
+fn flags(rng: &mut StimulusRng, one: &mut Draft, int8: bool, flags: &[&str]) {
+    one.set("int8", int8);
+    for flag in flags {
+        one.set(flag, rng.random::<bool>());
+    }
+    one.set("exact", often(rng, 8));
 }
 
 fn panels(lines: u32, in_panel: u64) -> u32 {
@@ -150,14 +80,14 @@ fn out_rows(layout: Layout, [rows, columns]: [u32; 2], integers: bool) -> (u32, 
     if integers { (panels(rows, layout.rows), columns * layout.row_word_bytes() as u32) } else { (rows, 2 * columns) }
 }
 
-fn header(rng: &mut StimulusRng, program: &mut Program, depends: bool) -> (u16, u32, u64) {
-    let flags = rng.random_range(0..4u16) & if depends { 1 } else { 3 };
-    (flags, rng.random(), program.take(rng, 64))
+/// Flags of a header: an operation that depends on the operation before it is not independent.
+fn allowed(depends: bool) -> u16 {
+    if depends { 1 } else { ALL_FLAGS }
 }
 
 /// Constants such that results are about `most` where numbers are about `number`; special ones now and then. Results of
 /// fp16 have no `most`: nothing is multiplied by their quantizers, which are any bits.
-fn constants(rng: &mut StimulusRng, program: &mut Program, records: u32, number: f32, most: Option<f32>) -> (u64, u32) {
+fn constants(rng: &mut StimulusRng, program: &mut Program, records: u32, number: f32, most: Option<f32>) -> u64 {
     let wild = often(rng, 6);
     let special = [0, 0x8000_0000, 1, 0x807f_ffff, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 0xff80_0001, 0x7f7f_ffff];
     let scale = 2f32.powi(rng.random_range(-6..7));
@@ -181,17 +111,22 @@ fn constants(rng: &mut StimulusRng, program: &mut Program, records: u32, number:
     }
     let address = program.take(rng, bytes.len() as u64);
     program.put(address, &bytes);
-    (address, 0)
+    address
 }
 
-/// A bound that results should not exceed by much, where they are integers.
-fn most(layout: Layout, flags: u32) -> Option<f32> {
-    let has = |bit: u32| flags >> bit & 1 == 1;
-    has(INTEGERS).then(|| layout.range(!has(OUT_UNSIGNED)).1 as f32)
+/// A bound that integers should not exceed by much.
+fn most(layout: Layout, one: &Draft) -> f32 {
+    layout.range(!one.is("out_unsigned")).1 as f32
 }
 
 /// fp16 numbers that become integers.
-fn pack(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, before: &mut Option<Results>) -> Descriptor {
+fn pack(
+    rng: &mut StimulusRng,
+    program: &mut Program,
+    (operations, shape): Target<'_>,
+    before: &mut Option<Results>,
+) -> Draft {
+    let mut one = operations.draft("pack");
     let int8 = shape.int8 && rng.random();
     let layout = shape.layout(int8);
     let taken = match *before {
@@ -212,7 +147,7 @@ fn pack(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, before: &mu
         sizes = if sizes[0] > 1 { [sizes[0].div_ceil(2), sizes[1]] } else { [1, sizes[1].div_ceil(2)] };
     }
     let [rows, columns] = sizes;
-    let flags = flags(rng, int8, &[OUT_UNSIGNED, RELU]);
+    flags(rng, &mut one, int8, &PACK_FLAGS);
     let x = taken.map_or_else(
         || {
             let place = area(rng, program, rows, 2 * columns, true);
@@ -224,13 +159,14 @@ fn pack(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, before: &mu
         },
         |(_, place)| place,
     );
-    let constants = constants(rng, program, columns, 4.0, most(layout, flags | 1 << INTEGERS));
+    let constants = constants(rng, program, columns, 4.0, Some(most(layout, &one)));
     let (panels, panel_bytes) = out_rows(layout, sizes, true);
     let out = area(rng, program, panels, panel_bytes, false);
-    let (header_flags, tag, tag_address) = header(rng, program, taken.is_some());
+    one.draw_header(rng, program, allowed(taken.is_some()));
     *before = Some(Results::Panels(sizes, int8, out));
-    let places = [x, (0, 0), (0, 0), constants, out];
-    Descriptor { opcode: 2, header_flags, tag, tag_address, sizes: [rows, columns, 0, 0], flags, places }
+    one.set("rows", rows).set("columns", columns).set("constants_address", constants);
+    one.operand("x", x).operand("out", out);
+    one
 }
 
 /// Rows of fp16 numbers of up to 8.
@@ -288,7 +224,13 @@ fn integers(rng: &mut StimulusRng, program: &mut Program, address: u64, bytes: u
 }
 
 /// A product of matrices.
-fn product(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, before: &mut Option<Results>) -> Descriptor {
+fn product(
+    rng: &mut StimulusRng,
+    program: &mut Program,
+    (operations, shape): Target<'_>,
+    before: &mut Option<Results>,
+) -> Draft {
+    let mut one = operations.draft("matmul");
     let mut int8 = shape.int8 && rng.random();
     let taken = match *before {
         Some(Results::Panels(sizes, mode, place)) if sizes[1] <= shape.depth && often(rng, 2) => {
@@ -299,11 +241,11 @@ fn product(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, before: 
     };
     let layout = shape.layout(int8);
     let (a_word, b_word) = (layout.row_word_bytes() as u32, layout.column_word_bytes() as u32);
-    let mut flags = flags(rng, int8, &[A_UNSIGNED, B_UNSIGNED, INTEGERS, OUT_UNSIGNED, RELU, PER_ROW]);
+    flags(rng, &mut one, int8, &PRODUCT_FLAGS);
     if shape.explicit && rng.random() {
-        flags |= 1 << EXPLICIT;
+        one.set("explicit", 1u32);
     }
-    let has = |bit: u32| flags >> bit & 1 == 1;
+    let (integers, per_row) = (one.is("integers"), one.is("per_row"));
     let [mut rows, mut columns] = [layout.rows, layout.columns].map(|lines| size(rng, 3 * lines as u32));
     let mut channels = size(rng, shape.depth);
     if let Some(([lines, inner], _)) = taken {
@@ -311,10 +253,10 @@ fn product(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, before: 
     }
     let share = program.left() as u32 / 4;
     let bytes = |rows: u32, columns: u32, channels: u32| {
-        let out = out_rows(layout, [rows, columns], has(INTEGERS));
+        let out = out_rows(layout, [rows, columns], integers);
         let a = area_bytes(panels(rows, layout.rows), channels * a_word);
         let b = area_bytes(panels(columns, layout.columns), channels * b_word);
-        let records = if has(PER_ROW) { rows } else { columns };
+        let records = if per_row { rows } else { columns };
         a + b + area_bytes(1, 2 * (2 * channels + 64)) + area_bytes(1, 16 * records) + area_bytes(out.0, out.1) + 256
     };
     // Existing panels keep their number of channels. Fewer rows of them, or fewer channels, are legal too.
@@ -342,20 +284,23 @@ fn product(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, before: 
     let entries = table(rng, channels, shape.steps);
     let at = program.take(rng, 2 * entries.len() as u64);
     program.put(at, &entries.iter().flat_map(|entry| entry.to_le_bytes()).collect::<Vec<u8>>());
-    let records = if has(PER_ROW) { rows } else { columns };
+    let records = if per_row { rows } else { columns };
     let operand = if int8 { 60.0 } else { 4.0 };
     let doublings = entries.iter().filter(|entry| **entry == RESCALE).count().min(40) as i32;
     let number = operand * operand * (channels as f32).sqrt() * 2f32.powi(doublings / 2);
-    let constants = constants(rng, program, records, number, most(layout, flags));
-    let (out_count, out_bytes) = out_rows(layout, [rows, columns], has(INTEGERS));
+    let bound = integers.then(|| most(layout, &one));
+    let constants = constants(rng, program, records, number, bound);
+    let (out_count, out_bytes) = out_rows(layout, [rows, columns], integers);
     let out = area(rng, program, out_count, out_bytes, false);
-    let (header_flags, tag, tag_address) = header(rng, program, taken.is_some());
-    *before = Some(match has(INTEGERS) {
+    one.draw_header(rng, program, allowed(taken.is_some()));
+    *before = Some(match integers {
         true => Results::Panels([rows, columns], int8, out),
         false => Results::Rows([rows, columns], out),
     });
-    let sizes = [rows, columns, channels, entries.len() as u32];
-    Descriptor { opcode: 1, header_flags, tag, tag_address, sizes, flags, places: [a, b, (at, 0), constants, out] }
+    one.set("rows", rows).set("columns", columns).set("channels", channels).set("steps", entries.len() as u64);
+    one.operand("a", a).operand("b", b).operand("out", out);
+    one.set("table_address", at).set("constants_address", constants);
+    one
 }
 
 /// Integers in the rows of an area.

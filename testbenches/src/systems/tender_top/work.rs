@@ -2,7 +2,7 @@
 
 use anyhow::{Context, ensure};
 use golden::common::shell::job_controller::Limits;
-use golden::systems::cycles::Turns;
+use golden::systems::cycles::{Recurrence, Turns};
 use golden::systems::memory::SparseMemory;
 use hdl::accelerators::tender::TenderTop;
 use host::Window;

@@ -10,6 +10,7 @@ use sim::bus::{AxiConfig, AxiMemory};
 use sim::stimulus::Stall;
 use sim::{Run, Sim};
 
+use super::super::draft::Operations;
 use super::super::player::register;
 use super::super::titanus_core::{golden_of, timing::timing};
 use super::cores::Cores;
@@ -20,7 +21,7 @@ use super::{Drawn, draw};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &TitanusChain) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (block, golden) = (p.clone(), golden_of(&p.core)?);
+    let (block, golden, operations) = (p.clone(), golden_of(&p.core)?, Operations::of(&p.core));
     sim::kit::bench(p, move |sim, run| {
         sim.reset(2)?;
         let mut rng = run.rng("jobs");
@@ -29,7 +30,7 @@ pub fn bench(p: &TitanusChain) -> anyhow::Result<Box<dyn sim::Bench>> {
         let mut number = 0;
         while number < run.vectors() {
             let mut after = models.clone();
-            let (tokens, jobs) = draw(&mut rng, &mut after, 4);
+            let (tokens, jobs) = draw(&mut rng, (&operations, &mut after), 4);
             let good = |job: &Drawn| job.is_good() && job.report.executed.iter().all(|e| e.defined);
             if !jobs.iter().all(good) || after.iter().any(|model| model.waiting().1) {
                 continue;

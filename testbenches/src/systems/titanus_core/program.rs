@@ -9,45 +9,14 @@ use golden::systems::titanus_core::TitanusCore;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
+use super::super::draft::{Draft, Operations};
 use super::super::draw::{area, half, often, size};
 use super::super::program::Program;
 use super::super::vector_top::program as vector;
 
-/// A descriptor.
-#[derive(Clone, Copy, Debug)]
-struct Words([u8; 128]);
-
-impl Words {
-    /// One with a header that asks for any flags.
-    fn of(rng: &mut StimulusRng, program: &mut Program, opcode: u8) -> Self {
-        let mut new = Self([0; 128]);
-        new.put(0, 0x5a42_4e53, 4);
-        new.put(4, 1, 1);
-        new.put(5, opcode.into(), 1);
-        new.put(6, rng.random_range(0..4), 2);
-        new.put(16, rng.random::<u32>().into(), 4);
-        let tag_address = program.take(rng, 64);
-        new.put(24, tag_address, 8);
-        new
-    }
-
-    fn put(&mut self, at: usize, value: u64, bytes: usize) {
-        self.0[at..at + bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
-    }
-
-    fn words(mut self, words: &[(usize, u32)]) -> Self {
-        words.iter().for_each(|&(at, word)| self.put(at, word.into(), 4));
-        self
-    }
-
-    fn longs(mut self, longs: &[(usize, u64)]) -> Self {
-        longs.iter().for_each(|&(at, long)| self.put(at, long, 8));
-        self
-    }
-}
-
 /// Memory that a chain has written so far, and the state of the core then.
-struct Plan {
+struct Plan<'a> {
+    operations: &'a Operations,
     model: TitanusCore,
     /// Addresses where earlier descriptors have written, with the bytes.
     written: Vec<(u64, Vec<u8>)>,
@@ -55,14 +24,13 @@ struct Plan {
     areas: Option<([u64; 2], u32)>,
 }
 
-impl Plan {
+impl Plan<'_> {
     /// Does a descriptor: `None` where it is refused, or its end is not certain.
-    fn perform(&mut self, program: &Program, words: &Words) -> Option<()> {
+    fn perform(&mut self, program: &Program, one: &Draft) -> Option<()> {
         let mut memory = SparseMemory::new();
         memory.store(program.base, &program.image);
         self.written.iter().for_each(|(at, bytes)| memory.store(*at, bytes));
-        let fields: Vec<u32> = words.0[32..].chunks(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-        let done = self.model.perform(words.0[5], Fields(&fields), &program.limits, &mut memory).ok()?;
+        let done = self.model.perform(one.opcode(), Fields(&one.words()), &program.limits, &mut memory).ok()?;
         let outs = golden::systems::job::Operation::outs(&done.operation);
         for out in outs {
             for at in out.row_addresses() {
@@ -74,27 +42,28 @@ impl Plan {
 }
 
 /// A job: a chain of one to `chain` descriptors for a core that stands as `model` does; of each four chains one is spoilt.
-pub fn draw(rng: &mut StimulusRng, model: &TitanusCore, chain: u32) -> Program {
-    let mut plan = Plan { model: model.clone(), written: Vec::new(), areas: None };
+pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &TitanusCore), chain: u32) -> Program {
+    let mut plan = Plan { operations, model: model.clone(), written: Vec::new(), areas: None };
     Program::draw(rng, model.shape().vector.address_width, chain, |rng, program| {
-        let mut one = operation(rng, program, &mut plan);
-        if often(rng, 14) {
-            program.plain = false;
-            spoil(rng, &mut one);
-        } else {
+        let good = operation(rng, program, &mut plan);
+        let one = good.clone().seldom(rng, program, &[]);
+        if one == good {
             // Where it fails, nothing follows.
             let _ = plan.perform(program, &one);
         }
-        one.0
+        one.bytes()
     })
 }
 
-fn operation(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan) -> Words {
+fn operation(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan<'_>) -> Draft {
     if plan.model.shape().links && often(rng, 3) {
         return link(rng, program, plan);
     }
     match rng.random_range(0..12u8) {
-        0 => vector_steps(rng, program, plan),
+        0 => {
+            let one = vector::descriptor(rng, program, (plan.operations, &plan.model.shape().vector));
+            vector::seldom(rng, program, one)
+        }
         1 => weights(rng, program, plan),
         2 => constants(rng, program, plan),
         3..6 => append(rng, program, plan),
@@ -104,39 +73,6 @@ fn operation(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan) -> W
         }
         6 | 7 => append(rng, program, plan),
         kind => product(rng, program, plan, kind % 3),
-    }
-}
-
-fn vector_steps(rng: &mut StimulusRng, program: &mut Program, plan: &Plan) -> Words {
-    let mut one = vector::descriptor(rng, program, &plan.model.shape().vector);
-    if often(rng, 16) {
-        program.plain = false;
-        vector::spoil(rng, &mut one);
-    }
-    let mut words = Words(one.bytes());
-    words.put(5, 3, 1);
-    words
-}
-
-/// Makes something of a descriptor wrong, mostly.
-fn spoil(rng: &mut StimulusRng, one: &mut Words) {
-    match rng.random_range(0..5u8) {
-        // A bit of a size, an option, a place.
-        0 => one.0[rng.random_range(32..64usize)] ^= 1 << rng.random_range(0..8u8),
-        1 => {
-            let at = [32, 36, 40, 48, 50, 60][rng.random_range(0..6usize)];
-            let value = [0, 1, 0xffff, 0x1_0000, u32::MAX][rng.random_range(0..5usize)];
-            one.put(at, value.into(), if at == 48 || at == 50 { 2 } else { 4 });
-        }
-        2 => {
-            let at = [64, 72, 80, 88][rng.random_range(0..4usize)];
-            one.0[at] |= 1 << rng.random_range(0..6u8);
-        }
-        3 => {
-            let at = [64, 72, 80, 88][rng.random_range(0..4usize)];
-            one.0[at + rng.random_range(1..8usize)] ^= 1 << rng.random_range(0..8u8);
-        }
-        _ => one.0[rng.random_range(80..128usize)] ^= 1 << rng.random_range(0..8u8),
     }
 }
 
@@ -176,24 +112,26 @@ fn row_bytes(bytes: u32) -> u32 {
 }
 
 /// A place in the store: first row and column of macros, and the sizes that fit there.
-fn place(rng: &mut StimulusRng, plan: &Plan) -> ([u32; 2], [u32; 2]) {
+fn place(rng: &mut StimulusRng, plan: &Plan<'_>) -> ([u32; 2], [u32; 2]) {
     let shape = plan.model.shape();
     let first = [shape.rows, shape.columns].map(|count| if often(rng, 2) { 0 } else { rng.random_range(0..count) });
     let most = [(shape.rows - first[0]) * shape.inputs, (shape.columns - first[1]) * shape.outputs];
     (first, most)
 }
 
-fn weights(rng: &mut StimulusRng, program: &mut Program, plan: &Plan) -> Words {
+fn weights(rng: &mut StimulusRng, program: &mut Program, plan: &Plan<'_>) -> Draft {
     let (first, most) = place(rng, plan);
     // Mostly all of it, so that products find their operands.
     let sizes = most.map(|most| if often(rng, 3) { size(rng, most) } else { most });
     let [rows, columns] = fitted(program, sizes, |[rows, columns]| rows * row_bytes(columns) + 512);
     let (address, stride) = integers(rng, program, rows, columns);
-    let words = [(32, rows), (36, columns), (48, first[0] | first[1] << 16), (52, stride)];
-    Words::of(rng, program, 1).words(&words).longs(&[(64, address)])
+    let mut one = plan.operations.drawn(rng, program, "load");
+    one.set("rows", rows).set("columns", columns).set("first_row", first[0]).set("first_column", first[1]);
+    one.set("address", address).set("stride", stride);
+    one
 }
 
-fn constants(rng: &mut StimulusRng, program: &mut Program, plan: &Plan) -> Words {
+fn constants(rng: &mut StimulusRng, program: &mut Program, plan: &Plan<'_>) -> Draft {
     let all = plan.model.shape().constants;
     let first = if often(rng, 2) { 0 } else { rng.random_range(0..all) };
     let count = if often(rng, 3) { size(rng, all - first) } else { all - first };
@@ -214,12 +152,15 @@ fn constants(rng: &mut StimulusRng, program: &mut Program, plan: &Plan) -> Words
     }
     let address = program.take(rng, bytes.len() as u64);
     program.put(address, &bytes);
-    let words = [(32, 1), (36, count), (40, first), (44, 1), (52, 64 * rng.random_range(0..2))];
-    Words::of(rng, program, 1).words(&words).longs(&[(64, address)])
+    let stride = 64 * rng.random_range(0..2u32);
+    let mut one = plan.operations.drawn(rng, program, "load");
+    one.set("constants", 1u32).set("rows", 1u32).set("columns", count).set("constant", first);
+    one.set("address", address).set("stride", stride);
+    one
 }
 
 /// Tokens after the tokens of the cache, or the first tokens of a new cache.
-fn append(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan) -> Words {
+fn append(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan<'_>) -> Draft {
     let shape = *plan.model.shape();
     let held = plan.model.cache_tokens();
     let new = held == 0 || often(rng, 4);
@@ -254,28 +195,24 @@ fn append(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan) -> Word
         1 => rng.random_range(0..=255u32),
         _ => rng.random_range(0..12u32),
     };
-    let mut begin = 0;
-    if new {
-        begin = threshold(rng) | threshold(rng) << 8;
-        begin |= rng.random_range(2..=8u32) << 16 | rng.random_range(2..=8u32) << 24;
+    let begin = new.then(|| {
+        let thresholds = [threshold(rng), threshold(rng)];
+        (thresholds, [(); 2].map(|()| rng.random_range(2..=8u32)))
+    });
+    let exact = often(rng, 8);
+    let mut one = plan.operations.drawn(rng, program, "append");
+    one.set("tokens", tokens).set("channels", channels).set("position", position).set("prefill", prefill);
+    one.set("keep", keep).set("exact", exact).set("lines", lines);
+    if let Some((thresholds, bits)) = begin {
+        one.set("key_threshold", thresholds[0]).set("value_threshold", thresholds[1]);
+        one.set("key_bits", bits[0]).set("value_bits", bits[1]);
     }
-    let options = u32::from(keep) | if often(rng, 8) { 1 << 12 } else { 0 };
-    let words = [
-        (32, tokens),
-        (36, channels),
-        (40, position),
-        (44, options),
-        (48, prefill | lines << 16),
-        (52, begin),
-        (56, keys.1),
-        (60, values.1),
-    ];
-    let longs = [(64, keys.0), (72, values.0), (80, areas[0]), (88, areas[1])];
-    Words::of(rng, program, 4).words(&words).longs(&longs)
+    one.operand("key", keys).operand("value", values).set("key_area", areas[0]).set("value_area", areas[1]);
+    one
 }
 
 /// All tokens of the cache; where they are of another chain, or now and then, from bytes that are no stream.
-fn restore(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan) -> Words {
+fn restore(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan<'_>) -> Draft {
     let shape = *plan.model.shape();
     let tokens = plan.model.cache_tokens();
     let whole = plan.model.whole_blocks() as u32;
@@ -287,33 +224,34 @@ fn restore(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan) -> Wor
     let channels = if often(rng, 3) { size(rng, shape.channels() as u32) } else { shape.channels() as u32 };
     let room = tokens * row_bytes(channels) * 2 + 512 < program.left() as u32 / 3;
     let to_rows = room && (tokens > shape.context || rng.random());
-    let mut words = vec![(32, tokens), (36, channels), (48, lines << 16)];
-    let mut longs = vec![(80, areas[0]), (88, areas[1])];
-    if to_rows {
-        let (keys, values) = (area(rng, program, tokens, channels, false), area(rng, program, tokens, channels, false));
-        words.extend([(44, 1), (56, keys.1), (60, values.1)]);
-        longs.extend([(64, keys.0), (72, values.0)]);
+    let rows = to_rows.then(|| [(); 2].map(|()| area(rng, program, tokens, channels, false)));
+    let mut one = plan.operations.drawn(rng, program, "restore");
+    one.set("tokens", tokens).set("channels", channels).set("lines", lines);
+    one.set("key_area", areas[0]).set("value_area", areas[1]);
+    if let Some([keys, values]) = rows {
+        one.set("rows", 1u32).operand("key", keys).operand("value", values);
     }
-    Words::of(rng, program, 5).words(&words).longs(&longs)
+    one
 }
 
 /// Some of the tokens that wait, seldom more, and some that are given.
-fn link(rng: &mut StimulusRng, program: &mut Program, plan: &Plan) -> Words {
+fn link(rng: &mut StimulusRng, program: &mut Program, plan: &Plan<'_>) -> Draft {
     let waiting = plan.model.waiting().0 as u32;
     let awaited = rng.random_range(0..=waiting.min(3));
     let given = rng.random_range(u32::from(awaited == 0)..4);
     let late = often(rng, 16);
     let (awaited, patience) = match late {
         true => (waiting + rng.random_range(1..3), rng.random_range(1..200)),
-        false => (awaited, [0, 1_000_000][usize::from(rng.random::<bool>())]),
+        false => (awaited, [0u32, 1_000_000][usize::from(rng.random::<bool>())]),
     };
-    let options = if late || given == 0 { 0 } else { 2 * u32::from(often(rng, 12)) };
-    let words = [(32, awaited), (36, given), (40, patience), (44, options)];
-    Words::of(rng, program, 6).words(&words)
+    let last_given = !late && given > 0 && often(rng, 12);
+    let mut one = plan.operations.drawn(rng, program, "link");
+    one.set("awaited", awaited).set("given", given).set("patience", patience).set("last_given", last_given);
+    one
 }
 
 /// A product with the store (0), keys (1) or values (2); where the core does not hold its operand, a load or an append.
-fn product(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan, kind: u8) -> Words {
+fn product(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan<'_>, kind: u8) -> Draft {
     let shape = *plan.model.shape();
     let context = plan.model.context_tokens();
     if kind > 0 && context == 0 {
@@ -327,31 +265,26 @@ fn product(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan, kind: 
         _ => ([tile, 0], [context, channels]),
     };
     let all = shape.constants;
-    let one = all == 1 || often(rng, 3);
-    let sizes = [size(rng, 4), size(rng, most[0]), size(rng, most[1].min(if one { u32::MAX } else { all }))];
+    let one_constant = all == 1 || often(rng, 3);
+    let sizes = [size(rng, 4), size(rng, most[0]), size(rng, most[1].min(if one_constant { u32::MAX } else { all }))];
     let each = if kind == 2 { 2 } else { 1 };
     let [rows, inner, columns] = fitted(program, sizes, |[rows, inner, columns]| {
         rows * (row_bytes(each * inner) + row_bytes(2 * columns)) + 512
     });
-    let used = if one { 1 } else { columns };
+    let used = if one_constant { 1 } else { columns };
     let constant = if often(rng, 2) { 0 } else { rng.random_range(0..=all - used) };
-    let options = rng.random_range(0..4) | u32::from(one) << 2 | if often(rng, 8) { 1 << 12 } else { 0 };
+    let [to_integers, relu] = [(); 2].map(|()| rng.random::<bool>());
+    let exact = often(rng, 8);
     let x = if kind == 2 { probabilities(rng, program, rows, inner) } else { integers(rng, program, rows, inner) };
-    let out_bytes = if options & 1 == 1 { columns } else { 2 * columns };
+    let out_bytes = if to_integers { columns } else { 2 * columns };
     let out = over_blocks(rng, plan, (rows, out_bytes)).unwrap_or_else(|| area(rng, program, rows, out_bytes, false));
-    let words = [
-        (32, rows),
-        (36, inner),
-        (40, columns),
-        (44, options),
-        (48, first[0] | first[1] << 16),
-        (52, x.1),
-        (56, out.1),
-        (60, constant),
-        (80, kind.into()),
-    ];
-    let one = Words::of(rng, program, 2).words(&words).longs(&[(64, x.0), (72, out.0)]);
-    let mut trial = Plan { model: plan.model.clone(), written: plan.written.clone(), areas: None };
+    let mut one = plan.operations.drawn(rng, program, "multiply");
+    one.set("rows", rows).set("inner", inner).set("columns", columns).set("matrix", kind);
+    one.set("integers", to_integers).set("relu", relu).set("one_constant", one_constant).set("exact", exact);
+    one.set("first_row", first[0]).set("first_column", first[1]).set("constant", constant);
+    one.operand("x", x).operand("out", out);
+    let (model, written) = (plan.model.clone(), plan.written.clone());
+    let mut trial = Plan { operations: plan.operations, model, written, areas: None };
     if trial.perform(program, &one).is_some() || often(rng, 20) {
         return one;
     }
@@ -361,7 +294,7 @@ fn product(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan, kind: 
 
 /// Now and then, a place for results inside a stream: they overwrite some of its blocks, and all blocks before stay
 /// right.
-fn over_blocks(rng: &mut StimulusRng, plan: &Plan, (rows, bytes): (u32, u32)) -> Option<(u64, u32)> {
+fn over_blocks(rng: &mut StimulusRng, plan: &Plan<'_>, (rows, bytes): (u32, u32)) -> Option<(u64, u32)> {
     let ((areas, lines), stride) = (plan.areas?, bytes.next_multiple_of(64));
     let free = lines.checked_sub(rows * stride / 64).filter(|_| often(rng, 6))?;
     Some((areas[rng.random_range(0..2usize)] + 64 * u64::from(rng.random_range(0..=free)), stride))

@@ -1,11 +1,12 @@
 //! Cycles of jobs with a memory that never pauses, against the golden recurrence.
 
+use golden::systems::cycles::Recurrence;
 use golden::systems::titanus_core::cycles::Timing;
 use hdl::accelerators::titanus::TitanusCore;
 use host::Window;
 use lower::chain::Job;
 
-use super::super::timing::{Clock, compare, shell, unit};
+use super::super::timing::{self, Clock, shell, unit};
 use super::{golden_of, program};
 
 /// DMAs that read.
@@ -56,16 +57,5 @@ pub fn cycles_of(of: (&TitanusCore, u32), window: &Window, jobs: &[Job]) -> anyh
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &TitanusCore) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (block, golden) = (p.clone(), golden_of(p)?);
-    sim::kit::bench(p, move |sim, run| {
-        compare(
-            (sim, run),
-            (&golden, &[]),
-            |rng, model| program::draw(rng, model, 4),
-            |model, program, latency, (memory, turns)| {
-                let spent = timing(&block, latency).job(model, program.limits, program.job, (memory, turns));
-                (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))
-            },
-        )
-    })
+    timing::bench(p, (golden_of(p)?, &[]), 4, program::draw, timing)
 }

@@ -1,7 +1,7 @@
 //! A layer on `tender_top` as one chain.
 
 use golden::common::shell::job_controller::Limits;
-use golden::systems::cycles::{Spent, Turns};
+use golden::systems::cycles::{Recurrence, Spent, Turns};
 use golden::systems::memory::SparseMemory;
 use golden::systems::tender_top::Operation;
 use host::Window;

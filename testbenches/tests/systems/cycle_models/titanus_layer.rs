@@ -1,7 +1,7 @@
 //! `models::cycles::titanus`.
 
 use golden::common::shell::job_controller::Limits;
-use golden::systems::cycles::Turns;
+use golden::systems::cycles::{Recurrence, Turns};
 use golden::systems::memory::SparseMemory;
 use hdl::accelerators::titanus::TitanusCore;
 use hdl::blocks::common::AxiSpec;

@@ -11,7 +11,7 @@ mod token;
 use std::cell::RefCell;
 
 use crate::common::shell::job_controller::Limits;
-use crate::systems::cycles::{Frame, Shell, Spent, Timed, Turns, Unit, end};
+use crate::systems::cycles::{Frame, Recurrence, Shell, Spent, Timed, Turns, Unit, end};
 use crate::systems::job::{Accelerator, Fields};
 use crate::systems::memory::Memory;
 
@@ -42,19 +42,11 @@ pub struct Timing {
     pub unit: Unit,
 }
 
-impl Timing {
-    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is the value of the register CYCLES: it counts
-    /// from the cycle after the start to the last cycle of the job. `turns` stay from job to job; after a reset they
-    /// are the default.
-    ///
-    /// # Errors
-    /// The code with which the job ends, if a descriptor or an operation is not valid. Operations are done, so heads
-    /// then have the same content as after the job. Descriptors are read as they were at the beginning, so a chain must
-    /// not change itself.
-    ///
-    /// # Panics
-    /// The bus is wider than 64 bytes.
-    pub fn job(
+/// Operations are done, so heads then have the same content as after the job.
+impl Recurrence<KelleTop> for Timing {
+    type Operation = Operation;
+
+    fn job(
         &self,
         accelerator: &KelleTop,
         limits: Limits,

@@ -3,7 +3,7 @@
 use crate::common::bus::Command;
 use crate::common::shell::job_controller::{Limits, code};
 use crate::systems::job::{self, Fields};
-use crate::systems::operand::{self, are_apart, overlap, row, sizes};
+use crate::systems::operand::{are_apart, demand, overlap, places, row, sizes};
 use crate::systems::vector_top;
 
 use super::{CONSTANT_BYTES, HEAD_BYTES, Refresh, Shape};
@@ -153,22 +153,9 @@ impl job::Operation for Operation {
     }
 }
 
-/// Checks the places of operands, in this order.
-fn place(operands: &[&Command], shape: &Shape, limits: &Limits) -> Result<(), u8> {
-    operands.iter().try_for_each(|rows| operand::check(rows, limits, shape.vector.address_width))
-}
-
 /// Elements of a vector: whole columns of the array.
 fn are_elements(shape: &Shape, elements: u32) -> bool {
     elements.is_multiple_of(shape.columns) && (1..=shape.width).contains(&elements)
-}
-
-fn demand(right: bool) -> Result<(), u8> {
-    if right { Ok(()) } else { Err(code::SIZE) }
-}
-
-fn zeros(right: bool) -> Result<(), u8> {
-    if right { Ok(()) } else { Err(code::RESERVED) }
 }
 
 impl Linear {
@@ -181,26 +168,25 @@ impl Linear {
     /// There are fewer than 24 words.
     pub fn check(shape: &Shape, limits: &Limits, fields: Fields<'_>) -> Result<Self, u8> {
         let (word, long) = (|at| fields.word(at), |at| fields.long(at));
-        zeros(word(44) & !EXACT == 0 && fields.are_zero((96..128).step_by(4)))?;
+        demand(word(44) & !EXACT == 0 && fields.are_zero((96..128).step_by(4)), code::RESERVED)?;
         sizes(&[(word(32), shape.tokens), (word(36), 65_535), (word(40), shape.inner)])?;
         let (rows, columns, channels) = (u64::from(word(32)), u64::from(word(36)), u64::from(word(40)));
-        let panels = Command {
-            address: long(72),
-            row_bytes: channels * shape.panel(),
-            rows: columns.div_ceil(shape.panel()),
-            stride: word(56).into(),
-        };
+        let panels = fields.rows([72, 56], columns.div_ceil(shape.panel()), channels * shape.panel());
         let operation = Self {
             columns,
             channels,
             exact: word(44) & EXACT != 0,
             quantizer: word(48),
-            x: Command { address: long(64), row_bytes: 2 * channels, rows, stride: word(52).into() },
+            x: fields.rows([64, 52], rows, 2 * channels),
             panels,
             constants: row(long(80), CONSTANT_BYTES * columns),
-            out: Command { address: long(88), row_bytes: 2 * columns, rows, stride: word(60).into() },
+            out: fields.rows([88, 60], rows, 2 * columns),
         };
-        place(&[&operation.x, &operation.panels, &operation.constants, &operation.out], shape, limits)?;
+        places(
+            [&operation.x, &operation.panels, &operation.constants, &operation.out],
+            limits,
+            shape.vector.address_width,
+        )?;
         Ok(operation)
     }
 
@@ -221,23 +207,18 @@ impl Attention {
     /// # Panics
     /// There are fewer than 24 words.
     pub fn check(shape: &Shape, limits: &Limits, fields: Fields<'_>) -> Result<Self, u8> {
-        let (word, long) = (|at| fields.word(at), |at| fields.long(at));
+        let word = |at| fields.word(at);
         let (budget, sink) = (word(52) & 0xffff, word(52) >> 16);
         let (window, shift) = (word(56) & 0xffff, word(56) >> 16 & 0xff);
         let again = word(56) >> 24;
         let may_come = again == 0 || (shape.recompute > 0 && word(48) & LATE == 0);
-        zeros(word(48) & !(EXACT | LATE) == 0 && may_come)?;
-        demand(word(32) < shape.heads)?;
+        demand(word(48) & !(EXACT | LATE) == 0 && may_come, code::RESERVED)?;
+        demand(word(32) < shape.heads, code::SIZE)?;
         sizes(&[(word(36), 65_535), (word(40), shape.group), (budget, shape.slots)])?;
-        demand(are_elements(shape, word(44)) && sink + window < budget && shift <= MOST_SHIFT)?;
-        demand(again <= shape.recompute && word(36) + again <= 65_535)?;
+        demand(are_elements(shape, word(44)) && sink + window < budget && shift <= MOST_SHIFT, code::SIZE)?;
+        demand(again <= shape.recompute && word(36) + again <= 65_535, code::SIZE)?;
         let (tokens, group, elements) = (u64::from(word(36)), u64::from(word(40)), u64::from(word(44)));
-        let rows = |address, stride: usize, vectors, more: u32| Command {
-            address: long(address),
-            row_bytes: 2 * elements * vectors,
-            rows: tokens + u64::from(more),
-            stride: word(stride).into(),
-        };
+        let rows = |at, vectors, more: u32| fields.rows(at, tokens + u64::from(more), 2 * elements * vectors);
         let operation = Self {
             head: word(32) as usize,
             group,
@@ -252,12 +233,16 @@ impl Attention {
             quantizers: [word(60), word(64), word(68)],
             score_scale: word(72),
             result_scale: word(76),
-            queries: rows(96, 80, group, 0),
-            keys: rows(104, 84, 1, again),
-            values: rows(112, 88, 1, again),
-            out: rows(120, 92, group, 0),
+            queries: rows([96, 80], group, 0),
+            keys: rows([104, 84], 1, again),
+            values: rows([112, 88], 1, again),
+            out: rows([120, 92], group, 0),
         };
-        place(&[&operation.queries, &operation.keys, &operation.values, &operation.out], shape, limits)?;
+        places(
+            [&operation.queries, &operation.keys, &operation.values, &operation.out],
+            limits,
+            shape.vector.address_width,
+        )?;
         Ok(operation)
     }
 
@@ -282,8 +267,8 @@ impl Clear {
     /// There are fewer than 24 words.
     pub fn check(shape: &Shape, fields: Fields<'_>) -> Result<Self, u8> {
         let (first, heads) = (fields.word(32), fields.word(36));
-        zeros(fields.are_zero((40..128).step_by(4)))?;
-        demand(heads > 0 && u64::from(first) + u64::from(heads) <= shape.heads.into())?;
+        demand(fields.are_zero((40..128).step_by(4)), code::RESERVED)?;
+        demand(heads > 0 && u64::from(first) + u64::from(heads) <= shape.heads.into(), code::SIZE)?;
         Ok(Self { first: first as usize, heads: heads as usize })
     }
 }
@@ -298,11 +283,11 @@ impl Refresh {
     /// There are fewer than 24 words.
     pub fn check(shape: &Shape, fields: Fields<'_>) -> Result<Self, u8> {
         let word = |at| fields.word(at);
-        zeros(fields.are_zero((52..128).step_by(4)))?;
+        demand(fields.are_zero((52..128).step_by(4)), code::RESERVED)?;
         let (least, most) = (2 * u64::from(shape.cache_rows), (1 << shape.interval_bits) - 1);
         let intervals = [36, 40, 44, 48].map(word);
         let right = intervals.iter().all(|&interval| (least..=most).contains(&interval.into()));
-        demand(i64::from(word(32)) <= shape.top_score() && right)?;
+        demand(i64::from(word(32)) <= shape.top_score() && right, code::SIZE)?;
         Ok(Self { threshold: word(32), high: [intervals[0], intervals[1]], low: [intervals[2], intervals[3]] })
     }
 }
@@ -317,9 +302,9 @@ impl Recompute {
     /// There are fewer than 24 words.
     pub fn check(shape: &Shape, fields: Fields<'_>, tokens: impl Fn(usize) -> u64) -> Result<Self, u8> {
         let [head, position, slot] = [32, 36, 40].map(|at| fields.word(at));
-        zeros(fields.are_zero((44..128).step_by(4)))?;
-        demand(head < shape.heads && slot < shape.recompute)?;
-        demand(u64::from(position) < tokens(head as usize))?;
+        demand(fields.are_zero((44..128).step_by(4)), code::RESERVED)?;
+        demand(head < shape.heads && slot < shape.recompute, code::SIZE)?;
+        demand(u64::from(position) < tokens(head as usize), code::SIZE)?;
         Ok(Self { head: head as usize, position: position as usize, slot })
     }
 }
@@ -339,13 +324,13 @@ impl Save {
         tokens: impl Fn(usize) -> u64,
     ) -> Result<Self, u8> {
         let word = |at| fields.word(at);
-        zeros(fields.are_zero([52].into_iter().chain((64..128).step_by(4))))?;
+        demand(fields.are_zero([52].into_iter().chain((64..128).step_by(4))), code::RESERVED)?;
         let (head, first, count, elements) = (word(32), word(36), word(40), word(44));
-        demand(head < shape.heads && count > 0 && are_elements(shape, elements))?;
-        demand(u64::from(first) + u64::from(count) <= tokens(head as usize))?;
+        demand(head < shape.heads && count > 0 && are_elements(shape, elements), code::SIZE)?;
+        demand(u64::from(first) + u64::from(count) <= tokens(head as usize), code::SIZE)?;
         let row_bytes = HEAD_BYTES + 4 * u64::from(elements);
-        let out = Command { address: fields.long(56), row_bytes, rows: count.into(), stride: word(48).into() };
-        place(&[&out], shape, limits)?;
+        let out = fields.rows([56, 48], count.into(), row_bytes);
+        places([&out], limits, shape.vector.address_width)?;
         Ok(Self { head: head as usize, first: first as usize, elements: elements.into(), out })
     }
 }

@@ -6,11 +6,11 @@ use crate::common::shell::job_controller::{Limits, code};
 use crate::kllm::fp16::FP32;
 use crate::systems::job::{Codes, Fields};
 use crate::systems::memory::Memory;
-use crate::systems::operand::{are_apart, overlap, row, sizes};
+use crate::systems::operand::{are_apart, demand, overlap, places, row, sizes};
 use crate::systems::pieces::{self, Loaded};
 
 use super::layout::{CONSTANT_BYTES, HEAD_BYTES, half, index_bytes, nibble, place};
-use super::operation::{most_inner, place as check_places};
+use super::operation::most_inner;
 use super::{Beats, Executed, KllmTop, Operation, Shape, Work};
 
 /// Bit of the options: the token is a position of each channel. Otherwise it is a channel of its own.
@@ -66,33 +66,24 @@ impl Append {
         let position = word(40) & POSITION != 0;
         let unused: &[usize] = if position { &[56, 60] } else { &[48] };
         let zeros = [44, 52].into_iter().chain((88..128).step_by(4)).chain(unused.iter().copied());
-        if word(40) & !POSITION != 0 || !fields.are_zero(zeros) {
-            return Err(code::RESERVED);
-        }
+        demand(word(40) & !POSITION == 0 && fields.are_zero(zeros), code::RESERVED)?;
         sizes(&[(word(36), most_inner(shape))])?;
         let most = if position { shape.inner() } else { shape.channels() };
         let (number, elements) = (u64::from(word(32)), u64::from(word(36)));
-        if number >= most {
-            return Err(code::SIZE);
-        }
+        demand(number < most, code::SIZE)?;
         let (inputs, beat) = (u64::from(shape.inputs), beat_bytes(shape));
-        let (panels, scales, stride) = (long(72), long(80), u64::from(word(48)));
+        let (panels, scales) = (long(72), long(80));
         let token = row(long(64), HEAD_BYTES + index_bytes(elements));
         let each = if position { 2 } else { CONSTANT_BYTES };
         // All rows and scales up to the changed part.
         let (all, count) = if position {
-            let all = Command {
-                address: panels,
-                row_bytes: (number / inputs + 1) * beat,
-                rows: elements.div_ceil(shape.channels()),
-                stride,
-            };
+            let all = fields.rows([72, 48], elements.div_ceil(shape.channels()), (number / inputs + 1) * beat);
             (all, each * (number + 1))
         } else {
             (row(panels, elements.div_ceil(inputs) * beat), each * (number + 1))
         };
         let all_scales = row(scales, count.next_multiple_of(LINE));
-        check_places([&token, &all, &all_scales].into_iter(), shape, limits)?;
+        places([&token, &all, &all_scales], limits, shape.vector.address_width)?;
         let scale_line = lines(each * number..each * (number + 1));
         let changed = if position {
             Command { address: panels + number / inputs * beat, row_bytes: beat, ..all }

@@ -9,7 +9,7 @@ mod scan;
 mod tokens;
 
 use crate::common::shell::job_controller::Limits;
-use crate::systems::cycles::{Shell, Spent, Timed, Turns, Unit, end};
+use crate::systems::cycles::{Recurrence, Shell, Spent, Timed, Turns, Unit, end};
 use crate::systems::job::{Accelerator, Fields};
 use crate::systems::memory::Memory;
 
@@ -54,19 +54,11 @@ pub struct Timing {
     pub finder: Option<Finder>,
 }
 
-impl Timing {
-    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is the value of the register CYCLES: it counts
-    /// from the cycle after the start to the last cycle of the job. `turns` stay from job to job; after a reset they
-    /// are the default.
-    ///
-    /// # Errors
-    /// The code with which the job ends, if a descriptor or an operation is not valid. Operations are done, because a
-    /// product may take tokens that the chain has made. Descriptors are read as they were at the beginning, so a chain
-    /// must not change itself.
-    ///
-    /// # Panics
-    /// The bus is wider than 64 bytes, or the accelerator makes tokens and there is no `finder`.
-    pub fn job(
+/// Operations are done, because a product may take tokens that the chain has made.
+impl Recurrence<KllmTop> for Timing {
+    type Operation = Operation;
+
+    fn job(
         &self,
         accelerator: &KllmTop,
         limits: Limits,

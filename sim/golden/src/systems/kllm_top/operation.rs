@@ -3,7 +3,7 @@
 use crate::common::bus::Command;
 use crate::common::shell::job_controller::{Limits, code};
 use crate::systems::job::{self, Fields};
-use crate::systems::operand::{self, are_apart, overlap, row, sizes};
+use crate::systems::operand::{are_apart, demand, overlap, places, row, sizes};
 use crate::systems::vector_top;
 
 use super::layout::{CODEBOOK_BYTES, CONSTANT_BYTES, index_bytes, integer_bytes, panel_bytes, token_bytes};
@@ -96,12 +96,6 @@ impl job::Operation for Operation {
     }
 }
 
-/// Checks the places of operands, in this order.
-pub(super) fn place<'a>(operands: impl Iterator<Item = &'a Command>, shape: &Shape, limits: &Limits) -> Result<(), u8> {
-    let mut operands = operands;
-    operands.try_for_each(|rows| operand::check(rows, limits, shape.vector.address_width))
-}
-
 /// Positions of the longest token.
 pub(super) fn most_inner(shape: &Shape) -> u32 {
     shape.depth * shape.inputs
@@ -118,21 +112,14 @@ impl MatMul {
     pub fn check(shape: &Shape, limits: &Limits, fields: Fields<'_>, integers: bool) -> Result<Self, u8> {
         let (word, long) = (|at| fields.word(at), |at| fields.long(at));
         let behind = if integers { 116..128 } else { 120..128 };
-        if word(44) & !EXACT != 0 || word(48) & !ADD != 0 || !fields.are_zero(behind.step_by(4)) {
-            return Err(code::RESERVED);
-        }
+        let rest = word(48) & !ADD == 0 && fields.are_zero(behind.step_by(4));
+        demand(word(44) & !EXACT == 0 && rest, code::RESERVED)?;
         sizes(&[(word(32), 65_535), (word(36), 65_535), (word(40), most_inner(shape))])?;
-        if word(116) > 2 * shape.kmax {
-            return Err(code::SIZE);
-        }
+        demand(word(116) <= 2 * shape.kmax, code::SIZE)?;
         let channels = u64::from(word(36));
         let (rows, inner, outliers) = (word(32).into(), word(40).into(), word(116).into());
-        let results = |address, stride: usize| Command {
-            address: long(address),
-            row_bytes: 2 * channels,
-            rows,
-            stride: word(stride).into(),
-        };
+        let results = |at| fields.rows(at, rows, 2 * channels);
+        let token = if integers { integer_bytes(inner) } else { token_bytes(inner, outliers) };
         let passes = channels.div_ceil(shape.channels());
         let operation = Self {
             channels,
@@ -140,26 +127,16 @@ impl MatMul {
             integers,
             outliers,
             exact: word(44) & EXACT != 0,
-            tokens: Command {
-                address: long(64),
-                row_bytes: if integers { integer_bytes(inner) } else { token_bytes(inner, outliers) },
-                rows,
-                stride: word(52).into(),
-            },
-            panels: Command {
-                address: long(72),
-                row_bytes: panel_bytes(&shape.group(), inner),
-                rows: passes * u64::from(shape.groups),
-                stride: word(56).into(),
-            },
+            tokens: fields.rows([64, 52], rows, token),
+            panels: fields.rows([72, 56], passes * u64::from(shape.groups), panel_bytes(&shape.group(), inner)),
             passes,
             constants: row(long(80), CONSTANT_BYTES * channels),
             codebook: row(long(88), CODEBOOK_BYTES),
-            out: results(96, 60),
-            addends: (word(48) & ADD != 0).then(|| results(104, 112)),
+            out: results([96, 60]),
+            addends: (word(48) & ADD != 0).then(|| results([104, 112])),
         };
         let operands = operation.sources().into_iter().chain([&operation.out]).chain(&operation.addends);
-        place(operands, shape, limits)?;
+        places(operands, limits, shape.vector.address_width)?;
         Ok(operation)
     }
 
@@ -205,14 +182,11 @@ impl Quantize {
     /// There are fewer than 24 words.
     pub fn check(shape: &Shape, limits: &Limits, fields: Fields<'_>) -> Result<Self, u8> {
         let (word, long) = (|at| fields.word(at), |at| fields.long(at));
-        if word(40) & !(THREE_BITS | EXACT) != 0 || !fields.are_zero([56, 60].into_iter().chain((88..128).step_by(4))) {
-            return Err(code::RESERVED);
-        }
+        let rest = fields.are_zero([56, 60].into_iter().chain((88..128).step_by(4)));
+        demand(word(40) & !(THREE_BITS | EXACT) == 0 && rest, code::RESERVED)?;
         sizes(&[(word(32), 65_535), (word(36), most_inner(shape))])?;
-        let (largest, smallest) = (word(44) & 0xffff, word(44) >> 16);
-        if largest > shape.kmax || smallest > shape.kmax || largest + smallest > word(36) {
-            return Err(code::SIZE);
-        }
+        let (largest, smallest) = (fields.half(44), fields.half(46));
+        demand(largest.max(smallest) <= shape.kmax && largest + smallest <= word(36), code::SIZE)?;
         let (rows, columns) = (word(32).into(), word(36).into());
         let (largest, smallest) = (largest.into(), smallest.into());
         let operation = Self {
@@ -221,16 +195,12 @@ impl Quantize {
             exact: word(40) & EXACT != 0,
             largest,
             smallest,
-            x: Command { address: long(64), row_bytes: 2 * columns, rows, stride: word(48).into() },
+            x: fields.rows([64, 48], rows, 2 * columns),
             codebook: row(long(72), CODEBOOK_BYTES),
-            out: Command {
-                address: long(80),
-                row_bytes: token_bytes(columns, largest + smallest),
-                rows,
-                stride: word(52).into(),
-            },
+            out: fields.rows([80, 52], rows, token_bytes(columns, largest + smallest)),
         };
-        place(operation.sources().into_iter().chain([&operation.out]), shape, limits)?;
+        let operands = operation.sources().into_iter().chain([&operation.out]);
+        places(operands, limits, shape.vector.address_width)?;
         Ok(operation)
     }
 

@@ -6,9 +6,10 @@ mod parts;
 mod products;
 
 use crate::common::shell::job_controller::Limits;
-use crate::systems::cycles::{Shell, Spent, Timed, Turns, Unit, end};
+use crate::systems::cycles::{Recurrence, Shell, Spent, Timed, Turns, Unit, end};
 use crate::systems::job::{Accelerator, Fields};
 use crate::systems::memory::Memory;
+use crate::tender::mesh_pe::PeSum;
 
 use super::{Operation, TenderTop};
 pub use panels::Array;
@@ -35,20 +36,13 @@ pub struct Timing {
     pub unit: Unit,
 }
 
-impl Timing {
-    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is the value of the register CYCLES: it counts
-    /// from the cycle after the start to the last cycle of the job. `turns` stay from job to job; after a reset they
-    /// are the default.
-    ///
-    /// # Errors
-    /// The code with which the job ends, if a descriptor or an operation is not valid. The results of operations are
-    /// not computed here, so a chain must not change itself.
-    ///
-    /// # Panics
-    /// The bus is wider than 64 bytes.
-    pub fn job(
+/// Results of operations are not computed.
+impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for Timing {
+    type Operation = Operation;
+
+    fn job(
         &self,
-        accelerator: &TenderTop,
+        accelerator: &TenderTop<S>,
         limits: Limits,
         job: u64,
         (memory, turns): (&mut dyn Memory, &mut Turns),
@@ -57,12 +51,12 @@ impl Timing {
     }
 }
 
-struct Work<'a> {
+struct Work<'a, S> {
     timing: &'a Timing,
-    accelerator: &'a TenderTop,
+    accelerator: &'a TenderTop<S>,
 }
 
-impl Timed for Work<'_> {
+impl<S: PeSum<Operand = i64>> Timed for Work<'_, S> {
     type Operation = Operation;
 
     fn opcodes(&self) -> u8 {

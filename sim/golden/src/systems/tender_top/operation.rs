@@ -3,7 +3,7 @@
 use crate::common::bus::Command;
 use crate::common::shell::job_controller::{Limits, code};
 use crate::systems::job::{self, Fields};
-use crate::systems::operand::{self, are_apart, overlap, row, sizes};
+use crate::systems::operand::{are_apart, demand, overlap, places, row, sizes};
 use crate::systems::vector_top;
 
 use super::{Layout, Shape};
@@ -130,7 +130,7 @@ impl Finish {
         let layout = shape.layout(flags & INT8 != 0);
         let per_row = flags & PER_ROW != 0;
         let out = match output {
-            Output::Fp16 => Command { address: long(104), row_bytes: 2 * columns, rows, stride: word(96).into() },
+            Output::Fp16 => fields.rows([104, 96], rows, 2 * columns),
             Output::Integers { .. } => panels(rows, layout.rows, columns, layout.row_word_bytes(), long(104), word(96)),
         };
         Self {
@@ -156,10 +156,8 @@ impl Finish {
 fn zeros(shape: &Shape, fields: Fields<'_>, known: u32, words: &[usize]) -> Result<(), u8> {
     let flags = fields.word(48);
     let ends = [52, 100].into_iter().chain((112..128).step_by(4));
-    if flags & !known != 0 || !fields.are_zero(ends.chain(words.iter().copied())) {
-        return Err(code::RESERVED);
-    }
-    if flags & INT8 != 0 && !shape.int8 { Err(code::FIELD) } else { Ok(()) }
+    demand(flags & !known == 0 && fields.are_zero(ends.chain(words.iter().copied())), code::RESERVED)?;
+    demand(flags & INT8 == 0 || shape.int8, code::FIELD)
 }
 
 fn signed(flags: u32, bit: u32) -> bool {
@@ -195,9 +193,8 @@ impl MatMul {
             explicit: flags & EXPLICIT != 0,
             finish,
         };
-        for rows in operation.sources().into_iter().chain([&operation.finish.out]) {
-            operand::check(rows, limits, shape.vector.address_width)?;
-        }
+        let operands = operation.sources().into_iter().chain([&operation.finish.out]);
+        places(operands, limits, shape.vector.address_width)?;
         Ok(operation)
     }
 
@@ -232,12 +229,10 @@ impl Pack {
         let word = |at| fields.word(at);
         sizes(&[(word(32), 65535), (word(36), 65535)])?;
         let finish = Finish::of(shape, fields, Output::Integers { signed: signed(word(48), OUT_UNSIGNED) });
-        let (rows, row_bytes) = (finish.rows, 2 * finish.columns);
-        let x = Command { address: fields.long(64), row_bytes, rows, stride: word(56).into() };
+        let x = fields.rows([64, 56], finish.rows, 2 * finish.columns);
         let operation = Self { x, finish };
-        for rows in operation.sources().into_iter().chain([&operation.finish.out]) {
-            operand::check(rows, limits, shape.vector.address_width)?;
-        }
+        let operands = operation.sources().into_iter().chain([&operation.finish.out]);
+        places(operands, limits, shape.vector.address_width)?;
         Ok(operation)
     }
 

@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 
 use crate::common::shell::job_controller::{Limits, code};
 use crate::common::shell::job_link::Link;
-use crate::systems::cycles::{Shell, Spent, Timed, Turns, Unit, end};
+use crate::systems::cycles::{Recurrence, Shell, Spent, Timed, Turns, Unit, end};
 use crate::systems::job::{self, Accelerator, Fields};
 use crate::systems::memory::Memory;
 
@@ -56,18 +56,11 @@ pub struct Timing {
     pub unit: Unit,
 }
 
-impl Timing {
-    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is the value of the register CYCLES: it counts
-    /// from the cycle after the start to the last cycle of the job. `turns` stay from job to job; after a reset they
-    /// are the default. The accelerator does not change. Memory is then as the job leaves it. Descriptors are read as
-    /// they were at the beginning, so a chain must not change itself.
-    ///
-    /// # Errors
-    /// The code with which the job ends.
-    ///
-    /// # Panics
-    /// The bus is wider than 64 bytes.
-    pub fn job(
+/// The accelerator does not change. Memory is then as the job leaves it.
+impl Recurrence<TitanusCore> for Timing {
+    type Operation = Operation;
+
+    fn job(
         &self,
         accelerator: &TitanusCore,
         limits: Limits,
@@ -76,8 +69,10 @@ impl Timing {
     ) -> Result<Vec<Spent<Operation>>, u8> {
         self.linked_job(accelerator, (limits, job), (memory, turns), Vec::new()).map(|(spent, _)| spent)
     }
+}
 
-    /// The same for a core in a chain. Token n is taken from the core before in the cycle `arrivals[n]` of the job;
+impl Timing {
+    /// Cycles of a job, as [`Recurrence::job`] says, for a core in a chain. Token n is taken from the core before in the cycle `arrivals[n]` of the job;
     /// tokens count from the first one that waits. A token may also have come before the job. Also returns the cycles
     /// in which the next core takes the given tokens.
     ///

@@ -4,7 +4,7 @@ use crate::common::bus::Command;
 use crate::common::shell::job_controller::{Limits, code};
 use crate::common::shell::job_link::Link;
 use crate::systems::job::{self, Fields};
-use crate::systems::operand::{self, are_apart, overlap, sizes};
+use crate::systems::operand::{are_apart, demand, overlap, places, sizes};
 use crate::systems::vector_top;
 
 use super::Shape;
@@ -172,25 +172,6 @@ impl job::Operation for Operation {
     }
 }
 
-/// Checks the places of operands, in this order.
-fn place<'a>(mut operands: impl Iterator<Item = &'a Command>, shape: &Shape, limits: &Limits) -> Result<(), u8> {
-    operands.try_for_each(|rows| operand::check(rows, limits, shape.vector.address_width))
-}
-
-/// The 16 bits at an even offset.
-fn half(fields: Fields<'_>, at: usize) -> u32 {
-    fields.word(at / 4 * 4) >> (8 * (at % 4)) & 0xffff
-}
-
-fn zeros(fields: Fields<'_>, at: impl IntoIterator<Item = usize>) -> bool {
-    fields.are_zero(at.into_iter())
-}
-
-/// `Ok` if `right`, otherwise the code.
-fn demand(right: bool, code: u8) -> Result<(), u8> {
-    if right { Ok(()) } else { Err(code) }
-}
-
 /// The most inputs and outputs of a matrix from a place in the store on.
 fn matrix_sizes(shape: &Shape, row: u32, column: u32) -> (u32, u32) {
     (shape.rows.saturating_sub(row) * shape.inputs, shape.columns.saturating_sub(column) * shape.outputs)
@@ -209,9 +190,9 @@ impl Load {
         let constants = word(44) & CONSTANTS != 0;
         let unused = if constants { 48 } else { 40 };
         let rest = [56, 60, unused].into_iter().chain((72..128).step_by(4));
-        demand(word(44) & !CONSTANTS == 0 && zeros(fields, rest), code::RESERVED)?;
+        demand(word(44) & !CONSTANTS == 0 && fields.are_zero(rest), code::RESERVED)?;
         demand(shape.constants > 0 && (constants || shape.rows > 0), code::FIELD)?;
-        let (first_row, first_column) = (half(fields, 48), half(fields, 50));
+        let (first_row, first_column) = (fields.half(48), fields.half(50));
         let most = if constants {
             (1, shape.constants.saturating_sub(word(40)))
         } else {
@@ -219,13 +200,8 @@ impl Load {
         };
         sizes(&[(word(32), most.0), (word(36), most.1)])?;
         let columns = u64::from(word(36));
-        let rows = Command {
-            address: fields.long(64),
-            row_bytes: if constants { 8 * columns } else { columns },
-            rows: word(32).into(),
-            stride: word(52).into(),
-        };
-        place([&rows].into_iter(), shape, limits)?;
+        let rows = fields.rows([64, 52], word(32).into(), if constants { 8 * columns } else { columns });
+        places([&rows], limits, shape.vector.address_width)?;
         Ok(Self { constants, columns, first: word(40), first_row, first_column, rows })
     }
 }
@@ -242,10 +218,10 @@ impl Product {
         let word = |at| fields.word(at);
         let (options, kind) = (word(44), word(80));
         let reserved = options & !(INTEGERS | RELU | ONE_CONSTANT | EXACT) == 0
-            && zeros(fields, (84..128).step_by(4))
-            && (kind == 0 || half(fields, 50) == 0);
+            && fields.are_zero((84..128).step_by(4))
+            && (kind == 0 || fields.half(50) == 0);
         demand(reserved, code::RESERVED)?;
-        let (row, column) = (half(fields, 48), half(fields, 50));
+        let (row, column) = (fields.half(48), fields.half(50));
         let channels = shape.tiles.saturating_sub(row) * shape.lanes;
         let (matrix, built, most) = match kind {
             0 => (Matrix::Store { row, column }, shape.rows > 0, matrix_sizes(shape, row, column)),
@@ -270,15 +246,10 @@ impl Product {
             one_constant,
             exact: options & EXACT != 0,
             constant: word(60),
-            x: Command { address: fields.long(64), row_bytes: x_bytes * inner, rows, stride: word(52).into() },
-            out: Command {
-                address: fields.long(72),
-                row_bytes: if integers { columns } else { 2 * columns },
-                rows,
-                stride: word(56).into(),
-            },
+            x: fields.rows([64, 52], rows, x_bytes * inner),
+            out: fields.rows([72, 56], rows, if integers { columns } else { 2 * columns }),
         };
-        place([&operation.x, &operation.out].into_iter(), shape, limits)?;
+        places([&operation.x, &operation.out], limits, shape.vector.address_width)?;
         Ok(operation)
     }
 
@@ -310,9 +281,9 @@ impl Append {
     ) -> Result<Self, u8> {
         let (word, long) = (|at| fields.word(at), |at| fields.long(at));
         let (options, position) = (word(44), word(40));
-        let (prefill, lines) = (half(fields, 48), half(fields, 50));
+        let (prefill, lines) = (fields.half(48), fields.half(50));
         let of_the_begin = position == 0 || (prefill == 0 && word(52) == 0);
-        let rest = zeros(fields, (96..128).step_by(4));
+        let rest = fields.are_zero((96..128).step_by(4));
         demand(options & !(KEEP | EXACT) == 0 && of_the_begin && rest, code::RESERVED)?;
         let keep = options & KEEP != 0;
         demand(shape.lanes > 0 && (!keep || shape.context > 0), code::FIELD)?;
@@ -326,19 +297,14 @@ impl Append {
             && prefill <= shape.buffer
             && (!keep || ((position == 0 || position == context) && all <= shape.context.into()));
         demand(fits, code::SIZE)?;
-        let rows = |address: usize, stride: usize| Command {
-            address: long(address),
-            row_bytes: channels.into(),
-            rows: tokens.into(),
-            stride: word(stride).into(),
-        };
+        let rows = |at| fields.rows(at, tokens.into(), channels.into());
         let side = |threshold, bits, rows, at| Side { threshold, bits, rows, area: at };
         let sides = [
-            side(th_k, bits_k, rows(64, 56), area(long(80), lines)),
-            side(th_v, bits_v, rows(72, 60), area(long(88), lines)),
+            side(th_k, bits_k, rows([64, 56]), area(long(80), lines)),
+            side(th_v, bits_v, rows([72, 60]), area(long(88), lines)),
         ];
         let operands = sides.iter().map(|side| &side.rows).chain(sides.iter().map(|side| &side.area));
-        place(operands, shape, limits)?;
+        places(operands, limits, shape.vector.address_width)?;
         Ok(Self { tokens, channels, position, prefill, keep, exact: options & EXACT != 0, sides })
     }
 
@@ -367,27 +333,23 @@ impl Restore {
     pub fn check(shape: &Shape, (cached, blocks): (u32, u64), limits: &Limits, fields: Fields<'_>) -> Result<Self, u8> {
         let (word, long) = (|at| fields.word(at), |at| fields.long(at));
         let to_rows = word(44) & ROWS != 0;
-        let places = (56..80).step_by(4).filter(|_| !to_rows);
-        let rest = [40, 52].into_iter().chain((96..128).step_by(4)).chain(places);
-        demand(word(44) & !ROWS == 0 && half(fields, 48) == 0 && zeros(fields, rest), code::RESERVED)?;
+        let unused = (56..80).step_by(4).filter(|_| !to_rows);
+        let rest = [40, 52].into_iter().chain((96..128).step_by(4)).chain(unused);
+        demand(word(44) & !ROWS == 0 && fields.half(48) == 0 && fields.are_zero(rest), code::RESERVED)?;
         demand(shape.lanes > 0 && (to_rows || shape.context > 0), code::FIELD)?;
-        let (tokens, channels, lines) = (word(32), word(36), half(fields, 50));
+        let (tokens, channels, lines) = (word(32), word(36), fields.half(50));
         sizes(&[(tokens, cached), (channels, shape.channels() as u32), (lines, MOST_ROWS)])?;
         demand(tokens == cached && blocks <= lines.into(), code::SIZE)?;
         demand(to_rows || tokens <= shape.context, code::SIZE)?;
-        let rows = |address: usize, stride: usize| Command {
-            address: long(address),
-            row_bytes: channels.into(),
-            rows: tokens.into(),
-            stride: word(stride).into(),
-        };
+        let rows = |at| fields.rows(at, tokens.into(), channels.into());
         let operation = Self {
             tokens,
             channels,
             areas: [area(long(80), lines), area(long(88), lines)],
-            rows: to_rows.then(|| [rows(64, 56), rows(72, 60)]),
+            rows: to_rows.then(|| [rows([64, 56]), rows([72, 60])]),
         };
-        place(operation.areas.iter().chain(operation.rows.iter().flatten()), shape, limits)?;
+        let operands = operation.areas.iter().chain(operation.rows.iter().flatten());
+        places(operands, limits, shape.vector.address_width)?;
         Ok(operation)
     }
 

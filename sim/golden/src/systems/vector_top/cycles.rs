@@ -1,7 +1,7 @@
 //! Cycles of a job before a memory that never pauses. [`crate::systems::cycles`] explains how they are computed.
 
 use crate::common::shell::job_controller::Limits;
-use crate::systems::cycles::{Shell, Spent, Timed, Turns, Unit};
+use crate::systems::cycles::{Recurrence, Shell, Spent, Timed, Turns, Unit};
 use crate::systems::job::{Accelerator, Fields};
 use crate::systems::memory::Memory;
 
@@ -16,18 +16,11 @@ pub struct Timing {
     pub unit: Unit,
 }
 
-impl Timing {
-    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is the value of the register CYCLES: it counts
-    /// from the cycle after the start to the last cycle of the job. `turns` stay from job to job; after a reset they
-    /// are the default.
-    ///
-    /// # Errors
-    /// The code with which the job ends, if a descriptor or an operation is not valid. The results of operations are
-    /// not computed here, so a chain must not change itself.
-    ///
-    /// # Panics
-    /// The bus is wider than 64 bytes.
-    pub fn job(
+/// Results of operations are not computed.
+impl Recurrence<VectorTop> for Timing {
+    type Operation = Operation;
+
+    fn job(
         &self,
         accelerator: &VectorTop,
         limits: Limits,

@@ -4,7 +4,7 @@ use crate::common::bus::Command;
 use crate::common::row::vector_unit::{Norm, Output, Scalars, Steps};
 use crate::common::shell::job_controller::{Limits, code};
 use crate::systems::job::{self, Fields};
-use crate::systems::operand::{self, are_apart, overlap};
+use crate::systems::operand::{are_apart, demand, overlap, places, row};
 
 use super::Shape;
 
@@ -116,47 +116,34 @@ impl Operation {
     pub fn check(shape: &Shape, limits: &Limits, fields: Fields<'_>) -> Result<Self, u8> {
         let (word, long) = (|at| fields.word(at), |at| fields.long(at));
         let bits = word(40);
-        if !reserved_are_zero(fields) {
-            return Err(code::RESERVED);
-        }
+        demand(reserved_are_zero(fields), code::RESERVED)?;
         let Some(steps) = Steps::of(bits) else { return Err(code::FIELD) };
-        if bits & STEP_BITS & !shape.steps != 0 {
-            return Err(code::FIELD);
-        }
+        demand(bits & STEP_BITS & !shape.steps == 0, code::FIELD)?;
         let (rows, columns, length) = (u64::from(word(32)), u64::from(word(36)), u64::from(word(112)));
         let most = u64::from(shape.lanes) * u64::from(shape.max_beats);
         let softmax = steps.norm && steps.kind == Norm::Softmax;
-        if !(1..=65535).contains(&rows)
-            || !(1..=most).contains(&columns)
-            || (steps.rotate && columns % 2 == 1)
-            || (softmax && !(1..=columns).contains(&length))
-        {
-            return Err(code::SIZE);
-        }
-        let rows_at = |address: usize, stride: usize, width: u32| Command {
-            address: long(address),
-            row_bytes: row_bytes(columns, width),
-            rows,
-            stride: word(stride).into(),
-        };
+        let right = (1..=65535).contains(&rows)
+            && (1..=most).contains(&columns)
+            && !(steps.rotate && columns % 2 == 1)
+            && (!softmax || (1..=columns).contains(&length));
+        demand(right, code::SIZE)?;
+        let rows_at = |at, width| fields.rows(at, rows, row_bytes(columns, width));
         let gain_width = if steps.kind == Norm::LayerNorm { 32 } else { 16 };
-        let gains = Command { address: long(96), row_bytes: row_bytes(columns, gain_width), rows: 1, stride: 0 };
+        let gains = row(long(96), row_bytes(columns, gain_width));
         let operation = Self {
             columns,
             steps,
             exact: has(bits, EXACT),
-            scalars: Scalars { scale: word(44) as u16, quantizer: (word(44) >> 16) as u16, epsilon: long(48) },
-            x: rows_at(64, 56, 16),
-            addends: steps.add.then(|| rows_at(72, 60, 16)),
-            factors: (steps.multiply || steps.rotate).then(|| rows_at(80, 88, 16)),
+            scalars: Scalars { scale: fields.half(44) as u16, quantizer: fields.half(46) as u16, epsilon: long(48) },
+            x: rows_at([64, 56], 16),
+            addends: steps.add.then(|| rows_at([72, 60], 16)),
+            factors: (steps.multiply || steps.rotate).then(|| rows_at([80, 88], 16)),
             gains: steps.gain.then_some(gains),
             length,
             causal: has(bits, CAUSAL),
-            out: rows_at(104, 92, steps.output.width()),
+            out: rows_at([104, 92], steps.output.width()),
         };
-        for rows in operation.sources().chain([&operation.out]) {
-            operand::check(rows, limits, shape.address_width)?;
-        }
+        places(operation.sources().chain([&operation.out]), limits, shape.address_width)?;
         Ok(operation)
     }
 

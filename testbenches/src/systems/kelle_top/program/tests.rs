@@ -1,39 +1,22 @@
 use std::collections::BTreeMap;
 
-use golden::common::float::Function;
-use golden::systems::kelle_top::{KelleTop, Operation};
+use golden::systems::kelle_top::Operation;
 use golden::systems::memory::SparseMemory;
-use golden::systems::vector_top;
+use hdl::accelerators::kelle::{AttentionSpec, KelleSpec, KelleTop};
+use hdl::accelerators::vector::VectorParameters;
+use hdl::blocks::common::AxiSpec;
 use sim::stimulus::rng_for;
 
+use super::super::golden_of;
 use super::*;
 
-fn shape([rows, columns]: [u32; 2], [heads, slots, width, group]: [u32; 4], save: bool, recompute: u32) -> Shape {
-    let vector = vector_top::Shape {
-        lanes: 4,
-        max_beats: 16,
-        function: Function::Silu,
-        address_width: 40,
-        steps: vector_top::STEP_BITS,
-    };
-    Shape {
-        rows,
-        columns,
-        tokens: 6,
-        inner: 40,
-        heads,
-        slots,
-        width,
-        group,
-        score_lanes: 4,
-        score_bits: 8,
-        amount_bits: 9,
-        interval_bits: 16,
-        cache_rows: heads * (slots + 1),
-        save,
-        recompute,
-        vector,
-    }
+fn block([rows, columns]: [u32; 2], [heads, slots, width, group]: [u32; 4], save: bool, recompute: u32) -> KelleTop {
+    let axi = AxiSpec { address_width: 40, data_width: 64, id_width: 1 };
+    let spec = KelleSpec { axi, rows, columns, tokens: 6, inner: 40, ..KelleSpec::default() };
+    let attention = AttentionSpec { heads, slots, width, group, save, recompute, ..AttentionSpec::default() };
+    let attention = AttentionSpec { spec: spec.clone(), interval_width: 16, ..attention };
+    let vector = VectorParameters { max_beats: 16, ..VectorParameters::all() };
+    KelleTop { spec, attention, vector, ..KelleTop::default() }
 }
 
 /// Jobs end well, and in every way that they can end badly. Every operation comes with all of its options. No check
@@ -41,16 +24,16 @@ fn shape([rows, columns]: [u32; 2], [heads, slots, width, group]: [u32; 4], save
 #[test]
 fn all_kinds_of_jobs() {
     let (mut codes, mut seen) = (BTreeMap::new(), BTreeMap::new());
-    let shapes = [
-        ("small", shape([4, 4], [3, 5, 8, 2], true, 3)),
-        ("smallest", shape([1, 1], [1, 1, 1, 1], false, 0)),
-        ("wide", shape([8, 16], [2, 20, 32, 3], true, 0)),
+    let blocks = [
+        ("small", block([4, 4], [3, 5, 8, 2], true, 3)),
+        ("smallest", block([1, 1], [1, 1, 1, 1], false, 0)),
+        ("wide", block([8, 16], [2, 20, 32, 3], true, 0)),
     ];
-    for (label, shape) in shapes {
-        let top = KelleTop::new(shape).unwrap();
+    for (label, block) in blocks {
+        let (operations, top) = (Operations::of(&block), golden_of(&block).unwrap());
         let mut rng = rng_for(seeds::seed(1), label);
         for _ in 0..500 {
-            let program = draw(&mut rng, &shape, 4);
+            let program = draw(&mut rng, (&operations, &top), 4);
             let mut memory = SparseMemory::new();
             memory.store(program.limits.base, &program.image);
             let report = top.run(program.limits, program.job, &mut memory);
@@ -58,7 +41,7 @@ fn all_kinds_of_jobs() {
             *codes.entry(code).or_insert(0) += 1;
             if program.plain {
                 // A slot of a head may be taken, or have a token that does not come.
-                let may = code == 15 && shape.recompute > 0;
+                let may = code == 15 && top.shape().recompute > 0;
                 assert!([0, 14].contains(&code) || may, "{code}: {:?}", report.executed.last());
                 assert!(report.executed.iter().all(|e| e.defined || e.codes.contains(&14)), "{:?}", report.executed);
             } else if !report.undefined().is_empty() {

@@ -4,83 +4,13 @@ use golden::systems::kllm_top::{CODEBOOK_BYTES, Shape, token_bytes};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
-use super::{EXACT, Program, area, area_bytes, half, often, size};
+use super::{Draft, Program, Target, area, area_bytes, half, often, size};
 
-/// Rows that become tokens, field by field.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Quantize {
-    /// 4; others are refused, or something else.
-    pub opcode: u8,
-    /// As of a product.
-    pub header_flags: u16,
-    /// The tag.
-    pub tag: u32,
-    /// Where it is written.
-    pub tag_address: u64,
-    /// Rows, columns.
-    pub sizes: [u32; 2],
-    /// Three bits, exact.
-    pub options: u32,
-    /// How many of the largest and of the smallest elements are outliers.
-    pub outliers: [u32; 2],
-    /// Address and stride of rows, codebook, tokens; the codebook has no stride.
-    pub places: [(u64, u32); 3],
-    /// Words that must be 0: from 56 on, except the addresses.
-    pub zeros: [u32; 12],
-}
-
-impl Quantize {
-    /// Its bytes; there is no next one.
-    #[must_use]
-    pub fn bytes(&self) -> [u8; 128] {
-        let mut bytes = [0; 128];
-        let mut put = |at: usize, value: u64, count: usize| {
-            bytes[at..at + count].copy_from_slice(&value.to_le_bytes()[..count]);
-        };
-        put(0, 0x5a42_4e53, 4);
-        put(4, 1, 1);
-        put(5, self.opcode.into(), 1);
-        put(6, self.header_flags.into(), 2);
-        put(16, self.tag.into(), 4);
-        put(24, self.tag_address, 8);
-        put(32, self.sizes[0].into(), 4);
-        put(36, self.sizes[1].into(), 4);
-        put(40, self.options.into(), 4);
-        put(44, u64::from(self.outliers[0] | self.outliers[1] << 16), 4);
-        let [x, codebook, out] = self.places;
-        for (at, place) in [(64, x), (72, codebook), (80, out)] {
-            put(at, place.0, 8);
-        }
-        for (at, place) in [(48, x), (52, out)] {
-            put(at, place.1.into(), 4);
-        }
-        for (k, zero) in self.zeros.into_iter().enumerate() {
-            put(if k < 2 { 56 + 4 * k } else { 80 + 4 * k }, zero.into(), 4);
-        }
-        bytes
-    }
-
-    /// Makes a field wrong that a check of its own is for.
-    pub fn spoil(&mut self, rng: &mut StimulusRng, shape: &Shape) {
-        let place = rng.random_range(0..3usize);
-        match rng.random_range(0..7u8) {
-            0 => self.options |= 1 << [1, 7, 11, 13, 31][rng.random_range(0..5usize)],
-            1 => self.zeros[rng.random_range(0..12usize)] = 1 << rng.random_range(0..32u8),
-            2 => {
-                let at = rng.random_range(0..2usize);
-                let most = [65_535, shape.depth * shape.inputs][at];
-                self.sizes[at] = [0, most + 1, u32::MAX][rng.random_range(0..3usize)];
-            }
-            3 => match rng.random_range(0..3u8) {
-                0 => self.outliers[rng.random_range(0..2usize)] = shape.kmax + 1,
-                1 => self.outliers = [self.sizes[1].min(shape.kmax); 2],
-                _ => self.outliers = [0xffff, 0xffff],
-            },
-            4 => self.places[place].0 |= 1 << rng.random_range(0..6u8),
-            5 => self.places[[0, 2][rng.random_range(0..2usize)]].1 |= 1 << rng.random_range(0..6u8),
-            _ => self.places[place].0 ^= 1 << rng.random_range(12..64u8),
-        }
-    }
+/// More outliers than the elements of a row, or than there may be.
+pub fn too_many(one: &mut Draft, rng: &mut StimulusRng, shape: &Shape) {
+    let of_a_row = one.word("columns").min(shape.kmax);
+    let count = [of_a_row, shape.kmax + 1, u16::MAX.into()][rng.random_range(0..3usize)];
+    one.set("largest", count).set("smallest", count);
 }
 
 /// Tokens that a job of its chain has made.
@@ -99,14 +29,14 @@ pub struct Made {
 impl Made {
     /// The tokens of a job.
     #[must_use]
-    pub fn by(job: &Quantize) -> Self {
-        let [tokens, inner] = job.sizes;
-        Self { place: job.places[2], tokens, inner, outliers: job.outliers[0] + job.outliers[1] }
+    pub fn by(job: &Draft) -> Self {
+        let outliers = job.word("largest") + job.word("smallest");
+        Self { place: job.place("out"), tokens: job.word("rows"), inner: job.word("columns"), outliers }
     }
 }
 
 /// Rows that become tokens.
-pub fn quantize(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> Quantize {
+pub fn quantize(rng: &mut StimulusRng, program: &mut Program, (operations, shape): Target<'_>) -> Draft {
     let (mut rows, mut columns) = (size(rng, 6), size(rng, shape.depth * shape.inputs));
     let most = shape.kmax;
     let mut outliers = || if often(rng, 4) { 0 } else { size(rng, most) };
@@ -133,17 +63,11 @@ pub fn quantize(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> 
         program.plain = false;
         out = [x, (out.0, 0)][rng.random_range(0..2usize)];
     }
-    Quantize {
-        opcode: 4,
-        header_flags: rng.random_range(0..4),
-        tag: rng.random(),
-        tag_address: program.take(rng, 64),
-        sizes: [rows, columns],
-        options: u32::from(rng.random::<bool>()) | u32::from(often(rng, 8)) << EXACT,
-        outliers: [largest, smallest],
-        places: [x, codebook, out],
-        zeros: [0; 12],
-    }
+    let mut one = operations.drawn(rng, program, "quantize");
+    one.set("rows", rows).set("columns", columns).set("largest", largest).set("smallest", smallest);
+    one.set("three_bits", rng.random::<bool>()).set("exact", often(rng, 8));
+    one.operand("x", x).operand("out", out).set("codebook_address", codebook);
+    one
 }
 
 /// A row: numbers with some large ones, few different values with many ties, or anything.
@@ -161,7 +85,7 @@ fn values(rng: &mut StimulusRng, columns: u32) -> Vec<u8> {
 }
 
 /// A codebook whose midpoints ascend between -1 and 1; some of them not, or anything, or none.
-fn midpoints(rng: &mut StimulusRng, program: &mut Program) -> (u64, u32) {
+fn midpoints(rng: &mut StimulusRng, program: &mut Program) -> u64 {
     let mut middles: Vec<f32> = (0..15).map(|_| rng.random_range(-1.0..1.0f32)).collect();
     middles.sort_by(f32::total_cmp);
     let wild = often(rng, 4);
@@ -178,5 +102,5 @@ fn midpoints(rng: &mut StimulusRng, program: &mut Program) -> (u64, u32) {
     }
     let address = program.take(rng, bytes.len() as u64);
     program.put(address, &bytes);
-    (address, 0)
+    address
 }

@@ -1,24 +1,22 @@
 use std::collections::BTreeMap;
 
-use golden::common::float::Function;
 use golden::systems::memory::SparseMemory;
-use golden::systems::tender_top::{Operation, TenderTop};
-use golden::systems::vector_top;
-use golden::tender::accumulator::Overflow;
+use golden::systems::tender_top::Operation;
+use hdl::accelerators::tender::TenderTop;
+use hdl::accelerators::top::TopParameters;
+use hdl::accelerators::vector::VectorParameters;
 use sim::stimulus::rng_for;
+
+use super::super::golden_of;
 
 use super::*;
 
-fn shape(rows: u32, columns: u32, accumulator_width: u32) -> Shape {
-    let vector = vector_top::Shape {
-        lanes: 8,
-        max_beats: 16,
-        function: Function::Silu,
-        address_width: 40,
-        steps: vector_top::STEP_BITS,
-    };
-    let (depth, steps, overflow) = (64, 96, Overflow::Wrap);
-    Shape { rows, columns, int8: true, accumulator_width, overflow, depth, steps, explicit: rows != columns, vector }
+fn block(rows: u32, columns: u32, accumulator_width: u32) -> TenderTop {
+    let mut block = TenderTop { bus: TopParameters::new(128, 40, 4), ..TenderTop::default() };
+    (block.array.rows, block.array.columns, block.array.pe.accumulator_width) = (rows, columns, accumulator_width);
+    (block.depth, block.steps, block.explicit) = (64, 96, rows != columns);
+    block.vector = VectorParameters { max_beats: 16, ..VectorParameters::all() };
+    block
 }
 
 /// Jobs end well, and in every way that they can end badly. Every operation and every kind of overflow comes up. No
@@ -27,11 +25,11 @@ fn shape(rows: u32, columns: u32, accumulator_width: u32) -> Shape {
 fn all_kinds_of_jobs() {
     let mut codes = BTreeMap::new();
     let mut seen = BTreeMap::new();
-    for (label, shape) in [("square", shape(8, 8, 32)), ("wide", shape(4, 16, 32)), ("narrow", shape(8, 4, 14))] {
-        let top = TenderTop::new(shape).unwrap();
+    for (label, block) in [("square", block(8, 8, 32)), ("wide", block(4, 16, 32)), ("narrow", block(8, 4, 14))] {
+        let (operations, top) = (Operations::of(&block), golden_of(&block).unwrap());
         let mut rng = rng_for(seeds::seed(1), label);
         for _ in 0..400 {
-            let program = draw(&mut rng, &shape, 4);
+            let program = draw(&mut rng, (&operations, &top), 4);
             let mut memory = SparseMemory::new();
             memory.store(program.limits.base, &program.image);
             let report = top.run(program.limits, program.job, &mut memory);

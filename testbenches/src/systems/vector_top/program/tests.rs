@@ -1,10 +1,13 @@
 use std::collections::BTreeMap;
 
-use golden::common::float::Function;
 use golden::common::row::vector_unit::Norm;
 use golden::systems::memory::SparseMemory;
-use golden::systems::vector_top::VectorTop;
+use hdl::accelerators::top::TopParameters;
+use hdl::accelerators::vector::{VectorParameters, VectorTop};
+use hdl::blocks::common::row::RowUnits;
 use sim::stimulus::rng_for;
+
+use super::super::golden_of;
 
 use super::*;
 
@@ -14,14 +17,14 @@ use super::*;
 fn all_kinds_of_jobs() {
     for (label, set) in [("none", 0), ("softmax", 1), ("layer_norm", 2), ("rotary", 4), ("all", 7)] {
         let [softmax, layer_norm, rotary] = [1, 2, 4].map(|bit| set & bit != 0);
-        let units = Units { softmax, layer_norm, rotary };
-        let shape =
-            Shape { lanes: 4, max_beats: 24, function: Function::Silu, address_width: 40, steps: units.steps() };
-        let top = VectorTop::new(shape);
+        let vector = VectorParameters { max_beats: 24, ..VectorParameters::all() };
+        let vector = VectorParameters { units: RowUnits { softmax, layer_norm, rotary }, ..vector };
+        let block = VectorTop { bus: TopParameters::new(64, 40, 4), vector, ..VectorTop::default() };
+        let (operations, top) = (Operations::of(&block), golden_of(&block));
         let mut rng = rng_for(seeds::seed(1), label);
         let (mut codes, mut seen) = (BTreeMap::new(), BTreeMap::new());
         for _ in 0..1500 {
-            let program = draw(&mut rng, &shape, 3);
+            let program = draw(&mut rng, (&operations, &top), 3);
             let mut memory = SparseMemory::new();
             memory.store(program.limits.base, &program.image);
             let report = top.run(program.limits, program.job, &mut memory);
