@@ -81,9 +81,10 @@ impl<'a> Texts<'a> {
         format!("{}{written}", self.prompts[number].text)
     }
 
-    /// All texts, an empty line between two.
+    /// All texts up to their last whole characters, an empty line between two.
     pub fn all(&self) -> String {
-        (0..self.prompts.len()).map(|number| self.text(number)).collect::<Vec<_>>().join("\n\n")
+        let whole = |number| self.text(number).trim_end_matches(char::REPLACEMENT_CHARACTER).to_owned();
+        (0..self.prompts.len()).map(whole).collect::<Vec<_>>().join("\n\n")
     }
 
     /// Tokens of all prompts.
