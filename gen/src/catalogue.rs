@@ -7,9 +7,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
+#[cfg(feature = "standard")]
+use models::schemes::{Registry, Scheme};
 use serde_json::{Map, Value};
 use sim::kit::tensors::{Counted, FromTensors, Tensors, Wanted};
 use sim::kit::{MakeBench, Work};
+
+#[cfg(feature = "standard")]
+use testbenches::systems::decoding::{Machine, Runs};
 
 use crate::error::{Failure, Result};
 
@@ -23,6 +28,8 @@ pub type Known = Arc<dyn Entry>;
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
     entries: Vec<Known>,
+    #[cfg(feature = "standard")]
+    schemes: Registry,
     /// Errors in lines that were added.
     wrong: Vec<String>,
 }
@@ -53,6 +60,29 @@ impl Catalogue {
         }
         self.entries.push(Arc::new(line));
         self
+    }
+
+    /// Adds a scheme, which `eval` measures language models with. A name that is there already is an error of
+    /// [`cli`](Self::cli).
+    #[cfg(feature = "standard")]
+    #[must_use]
+    pub fn scheme(mut self, scheme: Arc<dyn Scheme>) -> Self {
+        let name = scheme.name();
+        if let Err(error) = models::schemes::check(&*scheme) {
+            self.wrong.push(format!("{error:#}"));
+        }
+        if self.schemes.iter().any(|other| other.name() == name) {
+            self.wrong.push(format!("two schemes are called `{name}`: give one of them another name"));
+        }
+        self.schemes.push(scheme);
+        self
+    }
+
+    /// All schemes, in the order in which they were added.
+    #[cfg(feature = "standard")]
+    #[must_use]
+    pub fn schemes(&self) -> &Registry {
+        &self.schemes
     }
 
     /// All blocks, in the order in which they were added.
@@ -146,6 +176,16 @@ pub trait Entry: Send + Sync {
     /// # Errors
     /// A block without such work, or parameters that it does not fit on.
     fn work(&self, params: &Params) -> Result<Vec<(&'static str, f64)>>;
+    /// The name under which the block runs language models, and its parameters where a user sets none. None of a block
+    /// that runs none.
+    #[cfg(feature = "standard")]
+    fn runs(&self) -> Option<(&'static str, Params)>;
+    /// The block at work on a language model.
+    ///
+    /// # Errors
+    /// A block that runs none; a refused parameter.
+    #[cfg(feature = "standard")]
+    fn machine(&self, params: &Params) -> Result<Machine>;
 }
 
 /// One run of the prover.
@@ -180,6 +220,8 @@ pub struct Line<B> {
     bench: MakeBench<B>,
     work: Option<Work<B>>,
     tensors: Option<FromTensors<B>>,
+    #[cfg(feature = "standard")]
+    runs: Option<Runs<B>>,
     block: PhantomData<fn() -> B>,
 }
 
@@ -187,7 +229,15 @@ impl<B: CatalogBlock> Line<B> {
     /// A block that is tested by this bench.
     #[must_use]
     pub fn new(family: &'static str, bench: MakeBench<B>) -> Self {
-        Self { family, bench, work: None, tensors: None, block: PhantomData }
+        Self {
+            family,
+            bench,
+            work: None,
+            tensors: None,
+            #[cfg(feature = "standard")]
+            runs: None,
+            block: PhantomData,
+        }
     }
 
     /// The bench takes tensors of a user as well.
@@ -200,6 +250,13 @@ impl<B: CatalogBlock> Line<B> {
     #[must_use]
     pub fn work(self, work: Work<B>) -> Self {
         Self { work: Some(work), ..self }
+    }
+
+    /// It runs language models.
+    #[cfg(feature = "standard")]
+    #[must_use]
+    pub fn runs(self, runs: Runs<B>) -> Self {
+        Self { runs: Some(runs), ..self }
     }
 }
 
@@ -310,6 +367,22 @@ impl<B: CatalogBlock> Entry for Line<B> {
         let block = from_params::<B>(params).map_err(Failure::Usage)?;
         let cycles = (work.cycles)(&block).map_err(|e| Failure::Check(format!("{name}: {e:#}")))?;
         Ok(work.columns.iter().copied().zip(cycles).collect())
+    }
+
+    #[cfg(feature = "standard")]
+    fn runs(&self) -> Option<(&'static str, Params)> {
+        self.runs.as_ref().map(|runs| (runs.name, to_params(&(runs.block)())))
+    }
+
+    #[cfg(feature = "standard")]
+    fn machine(&self, params: &Params) -> Result<Machine> {
+        let name = B::ABOUT.name;
+        let Some(runs) = &self.runs else {
+            return Err(Failure::Usage(format!("{name} runs no language model")));
+        };
+        let block = from_params::<B>(params).map_err(Failure::Usage)?;
+        block.check().map_err(|e| Failure::Usage(format!("{name}: {e}")))?;
+        (runs.machine)(block).map_err(|e| Failure::Usage(format!("{name}: {e:#}")))
     }
 }
 

@@ -34,7 +34,14 @@ impl ParamArgs {
     /// An unreadable file, an unknown parameter, a value of the wrong type; each names the place and the legal values.
     /// Ranges are checked by the block itself.
     pub fn resolve(&self, entry: &dyn Entry) -> Result<Params> {
-        let mut params = entry.defaults();
+        self.over(entry, entry.defaults())
+    }
+
+    /// The same over other parameters than the block's defaults.
+    ///
+    /// # Errors
+    /// The errors of [`resolve`](Self::resolve).
+    pub fn over(&self, entry: &dyn Entry, mut params: Params) -> Result<Params> {
         if let Some(path) = &self.config {
             read_config(entry, path, &mut params)?;
         }

@@ -15,10 +15,10 @@ use crate::accelerators::reduce;
 use crate::catalogue::{Catalogue, Line};
 
 impl Catalogue {
-    /// The blocks of Senbazuru, in the order in which `list` shows them. It needs the feature `standard`.
+    /// The blocks of Senbazuru, in the order in which `list` shows them, and its schemes. It needs the feature `standard`.
     #[must_use]
     pub fn standard() -> Self {
-        Self::empty()
+        let blocks = Self::empty()
             .block::<MacMesh>("common", common::mac_mesh::bench)
             .block::<FloatAdd>("common", common::float::add::bench)
             .block::<FloatCompare>("common", common::float::compare::bench)
@@ -56,9 +56,12 @@ impl Catalogue {
             .block::<RowFrame>("common", common::row::row_frame::bench)
             .block::<RotaryEmbedding>("common", common::row::rotary_embedding::bench)
             .block::<VectorUnit>("common", common::row::vector_unit::bench)
-            .block::<RmsNorm>("common", common::row::rms_norm::bench)
-            .block::<LayerNorm>("common", common::row::layer_norm::bench)
-            .block::<Softmax>("common", common::row::softmax::bench)
+            .line(Line::<RmsNorm>::new("common", common::row::rms_norm::bench).tensors(common::row::rms_norm::TENSORS))
+            .line(
+                Line::<LayerNorm>::new("common", common::row::layer_norm::bench)
+                    .tensors(common::row::layer_norm::TENSORS),
+            )
+            .line(Line::<Softmax>::new("common", common::row::softmax::bench).tensors(common::row::softmax::TENSORS))
             .block::<Crc32>("common", common::crc32::bench)
             .block::<AxiLiteRegisters>("common", common::bus::axi_lite_registers::bench)
             .block::<ShellRegisters>("common", common::shell::shell_registers::bench)
@@ -72,12 +75,18 @@ impl Catalogue {
             .block::<IndexDistributionCounter>("kllm", kllm::index_distribution_counter::bench)
             .block::<Fp16Mac>("kllm", kllm::fp16_mac::bench)
             .block::<WeightedSum>("kllm", kllm::weighted_sum::bench)
-            .block::<ClusteringUnit>("kllm", kllm::clustering_unit::bench)
+            .line(
+                Line::<ClusteringUnit>::new("kllm", kllm::clustering_unit::bench)
+                    .tensors(kllm::clustering_unit::TENSORS),
+            )
             .block::<IndexMatmulColumn>("kllm", kllm::index_matmul_column::bench)
             .block::<PeLane>("kllm", kllm::pe_lane::bench)
             .block::<ScalingUnit>("kllm", kllm::scaling_unit::bench)
             .block::<TenderPe>("tender", tender::tender_pe::bench)
-            .block::<MultiScaleArray>("tender", tender::multi_scale_array::bench)
+            .line(
+                Line::<MultiScaleArray>::new("tender", tender::multi_scale_array::bench)
+                    .tensors(tender::product::TENSORS),
+            )
             .block::<WeightStationaryArray>("tender", tender::weight_stationary_array::bench)
             .block::<EdramBank>("kelle", kelle::edram_bank::bench)
             .block::<ScoreRegisterFile>("kelle", kelle::score_register_file::bench)
@@ -92,16 +101,22 @@ impl Catalogue {
             .block::<MaxMinFinder>("titanus", titanus::max_min_finder::bench)
             .block::<ChannelMonitor>("titanus", titanus::channel_monitor::bench)
             .block::<NonZeroQuantizer>("titanus", titanus::non_zero_quantizer::bench)
-            .block::<QuantizationUnit>("titanus", titanus::quantization_unit::bench)
+            .line(
+                Line::<QuantizationUnit>::new("titanus", titanus::quantization_unit::bench)
+                    .tensors(titanus::quantization_unit::TENSORS),
+            )
             .block::<ScaleZeroBuffer>("titanus", titanus::scale_zero_buffer::bench)
             .block::<DequantizationUnit>("titanus", titanus::dequantization_unit::bench)
             .block::<KvPacker>("titanus", titanus::kv_packer::bench)
             .block::<KvUnpacker>("titanus", titanus::kv_unpacker::bench)
             .block::<ComputingEngine>("titanus", titanus::computing_engine::bench)
-            .block::<DcimMacro>("titanus", titanus::dcim_macro::bench)
+            .line(Line::<DcimMacro>::new("titanus", titanus::dcim_macro::bench).tensors(titanus::dcim_macro::TENSORS))
             .block::<DcimLinear>("titanus", titanus::dcim_linear::bench)
             .block::<ContextMemory>("titanus", titanus::context_memory::bench)
-            .block::<KvCompressor>("titanus", titanus::kv_compressor::bench)
+            .line(
+                Line::<KvCompressor>::new("titanus", titanus::kv_compressor::bench)
+                    .tensors(titanus::kv_compressor::TENSORS),
+            )
             .block::<KvDecompressor>("titanus", titanus::kv_decompressor::bench)
             .block::<CacheWriter>("titanus", titanus::cache_writer::bench)
             .block::<CacheReader>("titanus", titanus::cache_reader::bench)
@@ -118,10 +133,24 @@ impl Catalogue {
             .block::<DenseSparseProduct>("systems", systems::dense_sparse_product::bench)
             .block::<TokenAppender>("systems", systems::token_appender::bench)
             .block::<TokenPacker>("systems", systems::token_packer::bench)
-            .block::<KllmTop>("systems", systems::kllm_top::bench)
-            .block::<KelleTop>("systems", systems::kelle_top::bench)
-            .block::<TitanusCore>("systems", systems::titanus_core::bench)
+            .line(
+                Line::<KllmTop>::new("systems", systems::kllm_top::bench)
+                    .runs(systems::kllm_top::layer::decoding::RUNS),
+            )
+            .line(
+                Line::<KelleTop>::new("systems", systems::kelle_top::bench)
+                    .runs(systems::kelle_top::layer::decoding::RUNS),
+            )
+            .line(
+                Line::<TitanusCore>::new("systems", systems::titanus_core::bench)
+                    .runs(systems::titanus_core::layer::decoding::RUNS),
+            )
             .block::<TitanusChain>("systems", systems::titanus_chain::bench)
-            .line(Line::<TenderTop>::new("systems", systems::tender_top::bench).work(systems::tender_top::work::WORK))
+            .line(
+                Line::<TenderTop>::new("systems", systems::tender_top::bench)
+                    .work(systems::tender_top::work::WORK)
+                    .runs(systems::tender_top::decoding::RUNS),
+            );
+        models::schemes::registry().into_iter().fold(blocks, Self::scheme)
     }
 }

@@ -16,21 +16,23 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use host::Window;
 use host::kllm::Bits;
 use indicatif::{ProgressBar, ProgressStyle};
-use models::decoder::arithmetic::{Norm, Projection, rms_norm};
+use lower::layer::Layer;
+use lower::needs::Room;
+use lower::pass::{Rows, logits};
+use lower::tender::{Decoder, InSoftware, Sizes};
+use lower::titanus::Compression;
 use models::decoder::perplexity::{perplexity, surprise, surprises};
 use models::decoder::residual::ahead_of_layers;
-use models::decoder::{Float, Matrix, Model, Precision, Tokenizer};
+use models::decoder::{Float, Model, Precision, Tokenizer};
 use models::smollm2::{open, texts};
-use models::tender::decoder::{Decoder, InSoftware, Learnt};
+use models::tender::learnt::Learnt;
 use sim::facts::Facts;
-use testbenches::systems::decoding::{LayerAccelerator, Rows};
-use testbenches::systems::float_layer::Layer;
-use testbenches::systems::kelle_top::layer::decoding::OnKelle;
+use testbenches::systems::decoding::LayerAccelerator;
+use testbenches::systems::kelle_top::layer::decoding::{BUDGET, OnKelle};
 use testbenches::systems::kllm_top::layer::decoding::OnKllm;
 use testbenches::systems::tender_top::decoding::for_decoding;
 use testbenches::systems::tender_top::{caps_of, golden_of};
-use testbenches::systems::titanus_core::layer::Compression;
-use testbenches::systems::titanus_core::layer::decoding::OnTitanus;
+use testbenches::systems::titanus_core::layer::decoding::{COMPRESSION, OnTitanus};
 
 /// Windows of the text, each read without the others: as long as the context of Titanus, which is the shortest.
 const WINDOWS: [Range<usize>; 3] = [0..128, 128..256, 256..384];
@@ -86,15 +88,15 @@ fn rows() -> Result<Vec<Row>> {
     Ok(vec![
         row("float", On::Float),
         row("tender", On::Tender),
-        row("kllm", one(Box::<OnKllm>::default())),
-        row("kllm W4A3", one(Box::new(OnKllm::with(Bits::Three)))),
-        on_itself("kllm on itself", one(Box::<OnKllm>::default())),
-        row("kelle", one(Box::new(OnKelle::new()?))),
+        row("kllm", one(Box::new(OnKllm::with(Bits::Four)?))),
+        row("kllm W4A3", one(Box::new(OnKllm::with(Bits::Three)?))),
+        on_itself("kllm on itself", one(Box::new(OnKllm::with(Bits::Four)?))),
+        row("kelle", one(Box::new(OnKelle::keeping(BUDGET)?))),
         row("kelle all tokens", one(Box::new(OnKelle::keeping(WINDOWS[0].len() as u16)?))),
-        row("titanus", half(Box::new(OnTitanus::new()?))),
-        row("titanus of one token", one(Box::new(OnTitanus::new()?))),
+        row("titanus", half(Box::new(OnTitanus::keeping(COMPRESSION)?))),
+        row("titanus of one token", one(Box::new(OnTitanus::keeping(COMPRESSION)?))),
         row("titanus 8 bits", half(Box::new(OnTitanus::keeping(wide)?))),
-        on_itself("titanus on itself", half(Box::new(OnTitanus::new()?))),
+        on_itself("titanus on itself", half(Box::new(OnTitanus::keeping(COMPRESSION)?))),
     ])
 }
 
@@ -125,7 +127,15 @@ impl Study {
                 progress.set_message("putting Tender's weights into memory");
                 let (learnt, block) = (Learnt::of_texts(&model, &tokenizer, CONTEXT)?, for_decoding(COLUMNS));
                 let mut golden = InSoftware::new(golden_of(&block)?, &NARROW);
-                Some((Decoder::new((&model, &learnt), (&caps_of(&block), &NARROW), CONTEXT, &mut golden)?, golden))
+                Some((
+                    Decoder::new(
+                        (&model, &learnt),
+                        (&caps_of(&block), &NARROW),
+                        Sizes::one_by_one(CONTEXT),
+                        &mut golden,
+                    )?,
+                    golden,
+                ))
             }
             false => None,
         };
@@ -161,7 +171,8 @@ impl Study {
         let (mut decoder, mut on) = self.tender.clone().context("Tender has no weights")?;
         let mut found = Found { surprises: Vec::new(), saturated: 0 };
         for pair in tokens.windows(2) {
-            let logits = decoder.token(&mut on, (pair[0], true), &mut |spent| {
+            let row = self.model.embed(&pair[..1], 0)?.values;
+            let logits = decoder.token(&mut on, (row, true), &mut |spent| {
                 found.saturated += spent.overflows;
                 Ok(())
             })?;
@@ -180,17 +191,18 @@ impl Study {
         learnt: &[Vec<Rows>],
         tokens: &[u32],
     ) -> Result<Found> {
-        let (config, count) = (self.model.config(), tokens.len() - 1);
+        let count = tokens.len() - 1;
         let mut x: Rows = self.model.embed(&tokens[..count], 0)?.iter().map(<[f64]>::to_vec).collect();
         let mut saturated = 0;
         for (number, texts) in learnt.iter().enumerate() {
-            let layer = on.layer(&WIDE, &layer_of(&self.model, number)?, texts, count);
+            let of = Layer::of_model(&self.model, number, on.lowering().head_unit())?;
+            let layer = on.lowering().layer(&WIDE, &of, texts, Room::for_one(count));
             let mut layer = layer.with_context(|| format!("layer {number}"))?;
             let mut behind = Rows::new();
             let others = (prompt..count).step_by(TOGETHER).map(|first| first..count.min(first + TOGETHER));
             for part in std::iter::once(0..prompt).chain(others) {
                 let place = || format!("layer {number}, token {}", part.start);
-                behind.extend(layer.pass(&x[part.clone()]).with_context(place)?.rows);
+                behind.extend(layer.pass(&[(0, x[part.clone()].to_vec())]).with_context(place)?.rows);
                 self.progress.inc(part.len() as u64);
             }
             saturated += layer.overflows();
@@ -199,9 +211,7 @@ impl Study {
         let mut surprises = Vec::new();
         for (row, &next) in x.iter().zip(&tokens[1..]) {
             // The last norm and the last product are the host's.
-            let row = Matrix::from_rows(std::slice::from_ref(row))?;
-            let normed = rms_norm(&row, self.model.gain(config.layers, Norm::Output)?, config.norm_eps);
-            surprises.push(surprise(&self.model.logits(&normed, &mut Float)?.values, next));
+            surprises.push(surprise(&logits(&self.model, row)?, next));
         }
         Ok(Found { surprises, saturated })
     }
@@ -229,25 +239,6 @@ impl Study {
         })?;
         Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
-}
-
-/// A layer's weights as the accelerators take them.
-fn layer_of(model: &Model, layer: usize) -> Result<Layer> {
-    let gains = |norm| -> Result<Vec<f64>> { Ok(model.gain(layer, norm)?.iter().map(|&x| x.into()).collect()) };
-    let weights = |projection| -> Result<Rows> {
-        let weight = model.weight(layer, projection)?;
-        Ok(Layer::transposed(&weight.values, weight.inputs))
-    };
-    Ok(Layer {
-        gains: [gains(Norm::Attention)?, gains(Norm::FeedForward)?],
-        q: weights(Projection::Q)?,
-        k: weights(Projection::K)?,
-        v: weights(Projection::V)?,
-        o: weights(Projection::O)?,
-        gate: weights(Projection::Gate)?,
-        up: weights(Projection::Up)?,
-        down: weights(Projection::Down)?,
-    })
 }
 
 fn main() -> Result<()> {

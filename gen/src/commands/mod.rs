@@ -6,12 +6,16 @@ mod diff;
 mod doctor;
 mod energy;
 #[cfg(feature = "standard")]
+mod eval;
+#[cfg(feature = "standard")]
 mod explore;
 mod fpga;
 mod generate;
 mod info;
 mod lint;
 mod list;
+#[cfg(feature = "standard")]
+mod lower;
 mod mutate;
 mod new;
 mod point;
@@ -65,6 +69,9 @@ enum Command {
     /// Let a language model write text on an accelerator in simulation
     #[cfg(feature = "standard")]
     Run(run::Args),
+    /// Write a layer of a language model as files that a C program runs on an accelerator
+    #[cfg(feature = "standard")]
+    Lower(lower::Args),
     /// Synthesise with Yosys: cells, flip-flops, AND nodes and levels, area
     Synth(synth::Args),
     /// Build a block for an FPGA: lookup tables, flip-flops, multipliers, block RAMs, clock
@@ -79,6 +86,9 @@ enum Command {
     Sweep(sweep::Args),
     /// Run the stages of a sweep on one set of parameters
     Point(point::Args),
+    /// Measure what schemes of numbers cost a language model: perplexity of a text, answers to questions
+    #[cfg(feature = "standard")]
+    Eval(eval::Args),
     /// Search for settings of an algorithm that are best in two ways at once, on a language model
     #[cfg(feature = "standard")]
     Explore(explore::Args),
@@ -176,7 +186,9 @@ fn run(cli: Cli, catalogue: &Catalogue) -> Result<()> {
         Command::Mutate(args) => mutate::run(&args, catalogue),
         Command::Coverage(args) => coverage::run(&args, catalogue),
         #[cfg(feature = "standard")]
-        Command::Run(args) => run::run(&args),
+        Command::Run(args) => run::run(&args, catalogue),
+        #[cfg(feature = "standard")]
+        Command::Lower(args) => lower::run(&args, catalogue),
         Command::Synth(args) => synth::run(&args, catalogue),
         Command::Fpga(args) => fpga::run(&args, catalogue),
         Command::Energy(args) => energy::run(&args, catalogue),
@@ -184,6 +196,8 @@ fn run(cli: Cli, catalogue: &Catalogue) -> Result<()> {
         Command::Prove(args) => prove::run(&args, catalogue),
         Command::Sweep(args) => sweep::run(&args, catalogue),
         Command::Point(args) => point::run(&args, catalogue),
+        #[cfg(feature = "standard")]
+        Command::Eval(args) => eval::run(&args, catalogue),
         #[cfg(feature = "standard")]
         Command::Explore(args) => explore::run(&args),
         Command::Wave(args) => wave::run(&args),

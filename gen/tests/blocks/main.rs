@@ -4,6 +4,7 @@
 mod support;
 
 mod areas;
+mod arrayed_elements;
 mod catalogue;
 mod clocks;
 mod float_costs;

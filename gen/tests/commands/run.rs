@@ -70,12 +70,13 @@ fn what_the_model_has_no_room_for() {
         (&["kllm", "--layers", "14,30"][..], "error: there is no layer 30: the model has 0 to 29\n"),
         (
             &["titanus", "--tokens", "200"][..],
-            "error: the prompt has 3 tokens, --tokens is 200; there is room for 128 in all\n",
+            "error: the model does not fit on titanus_core: spec.context must be 202, and is 128 (tokens of a text)\n",
         ),
     ] {
         senbazuru(&[&["run", "Gravity is", "--on"], args].concat()).assert().code(2).stdout_eq("").stderr_eq(wanted);
     }
     let run = senbazuru(&["run", "--on", "kelle", &"Gravity is ".repeat(60)]).assert().code(2).stdout_eq("");
     let text = String::from_utf8(run.get_output().stderr.clone()).unwrap();
-    assert!(text.starts_with("error: the prompt has ") && text.ends_with("; kelle takes 96 at once\n"), "{text}");
+    let wanted = "error: the model does not fit on kelle_top: attention.slots must be ";
+    assert!(text.starts_with(wanted) && text.ends_with(", and is 96 (tokens of a prompt)\n"), "{text}");
 }

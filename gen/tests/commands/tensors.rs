@@ -32,6 +32,109 @@ fn vectors_of_a_user() {
     assert!(text.contains("sim --tensors takes vectors.npy: vectors, one a row; int8, shape [any, 4]\n"), "{text}");
 }
 
+/// A tensor of a test: name, type, shape, bytes.
+type File<'a> = (&'a str, &'a str, &'a str, &'a [u8]);
+
+/// What `sim` says with these files: exit code and text.
+fn said(block: &[&str], files: &[File<'_>]) -> (i32, String) {
+    let folder = in_folder(&[]);
+    for (name, descr, shape, data) in files {
+        npy(&folder.path().join(format!("mine/{name}.npy")), descr, shape, data);
+    }
+    let args = [&["sim"], block, &["--tensors", "mine", "--json"]].concat();
+    let output = senbazuru(&args).current_dir(folder.path()).assert().get_output().clone();
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
+    (output.status.code().unwrap(), text)
+}
+
+const ARRAY: [&str; 5] = ["multi_scale_array", "--set", "rows=2", "--set", "columns=2"];
+const MACRO: [&str; 5] = ["dcim_macro", "--set", "cells.inputs=4", "--set", "cells.outputs=2"];
+const CLUSTERS: [&str; 3] = ["clustering_unit", "--set", "bits=2"];
+const NORM: [&str; 5] = ["rms_norm", "--set", "lanes=2", "--set", "max_beats=3"];
+const SOFTMAX: [&str; 5] = ["softmax", "--set", "lanes=2", "--set", "max_beats=3"];
+const LAYER_NORM: [&str; 5] = ["layer_norm", "--set", "lanes=2", "--set", "max_beats=3"];
+const QUANTIZER: [&str; 5] = ["quantization_unit", "--set", "lanes=2", "--set", "tiles=2"];
+const COMPRESSOR: [&str; 5] = ["kv_compressor", "--set", "lanes=2", "--set", "tiles=2"];
+/// 1.0 in fp16, twice, three times.
+const ONES: [u8; 6] = [0, 0x3c, 0, 0x3c, 0, 0x3c];
+
+#[test]
+fn each_block_takes_its_own() {
+    let act: File<'_> = ("act", "|i1", "(3, 2)", &[1, 2, 255, 127, 128, 9]);
+    let rows: File<'_> = ("values", "<f2", "(1, 3)", &ONES);
+    let (bits, prefill): (File<'_>, File<'_>) = (("bits", "|u1", "(1,)", &[4]), ("prefill", "<i2", "(1,)", &[1, 0]));
+    let tokens = |name| -> File<'_> { (name, "|i1", "(2, 4)", &[1, 2, 3, 4, 251, 6, 7, 0]) };
+    let both: File<'_> = ("bits", "|u1", "(2,)", &[4, 3]);
+    let runs: [(&[&str], &[File<'_>], u64); 8] = [
+        // Tiles of one row and one column of bytes.
+        (&ARRAY, &[act, ("weight", "|i1", "(2, 4)", &[1, 2, 3, 4, 252, 251, 250, 128])], 12),
+        (
+            &MACRO,
+            &[("matrix", "|i1", "(4, 2)", &[1, 2, 3, 4, 5, 6, 7, 255]), ("vectors", "|i1", "(1, 4)", &[9, 8, 7, 6])],
+            1,
+        ),
+        (&CLUSTERS, &[("midpoints", "<f2", "(3,)", &[0, 0xbc, 0, 0, 0, 0x3c]), ("values", "<f2", "(3,)", &ONES)], 3),
+        (&NORM, &[rows, ("gains", "<f2", "(3,)", &ONES)], 1),
+        (&SOFTMAX, &[rows], 1),
+        (&LAYER_NORM, &[rows, ("gains", "<f2", "(3,)", &ONES), ("biases", "<f2", "(3,)", &ONES)], 1),
+        (&QUANTIZER, &[tokens("tokens"), bits, prefill], 1),
+        (&COMPRESSOR, &[tokens("keys"), tokens("values"), both, prefill, ("thresholds", "|u1", "(2,)", &[1, 0])], 1),
+    ];
+    for (block, files, vectors) in runs {
+        let (code, text) = said(block, files);
+        assert!(code == 0 && text.contains(&format!("\"vectors\": {vectors}")), "{block:?}: {text}");
+        // Each file has a type of its own, and an end.
+        for (place, (name, ..)) in files.iter().enumerate() {
+            let mut broken = files.to_vec();
+            broken[place].1 = "<f8";
+            let (code, text) = said(block, &broken);
+            assert!(code == 2 && text.contains(&format!("mine/{name}.npy")) && text.contains("not "), "{text}");
+            let mut broken = files.to_vec();
+            broken[place].3 = &broken[place].3[1..];
+            let (code, text) = said(block, &broken);
+            assert!(code == 2 && text.contains(&format!("mine/{name}.npy")) && text.contains("is cut short"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn tensors_that_do_not_fit_together() {
+    let one: File<'_> = ("act", "|i1", "(1, 2)", &[1, 2]);
+    let four: [&str; 7] = ["multi_scale_array", "--set", "rows=2", "--set", "columns=2", "--set", "int8=false"];
+    let bits = |bits: &'static [u8]| -> File<'_> { ("bits", "|u1", "(1,)", bits) };
+    let (tokens, prefill): (File<'_>, File<'_>) =
+        (("tokens", "|i1", "(1, 4)", &[1, 2, 3, 4]), ("prefill", "<i2", "(1,)", &[1, 0]));
+    let refused: [(&[&str], &[File<'_>], &str); 6] = [
+        (
+            &ARRAY,
+            &[one, ("weight", "|i1", "(3, 1)", &[1, 2, 3])],
+            "has shape [3, 1], and channels is 2 in act.npy; wanted: weight.npy: weights, a row for each channel; int8, \
+             shape [channels, any]",
+        ),
+        (
+            &four,
+            &[("act", "|i1", "(1, 2)", &[1, 8]), ("weight", "|i1", "(2, 1)", &[1, 2])],
+            "act.npy has 8 in row 0, column 1; wanted: -8 to 7",
+        ),
+        (
+            &CLUSTERS,
+            &[("midpoints", "<f2", "(3,)", &[0, 0, 0, 0x3c, 0, 0]), ("values", "<f2", "(1,)", &[0, 0])],
+            "midpoints.npy falls after element 1; wanted: ascending midpoints, NaNs last",
+        ),
+        (&SOFTMAX, &[("values", "<f2", "(1, 7)", &[0; 14])], "float16, shape [any, 1 to 6]"),
+        (
+            &NORM,
+            &[("values", "<f2", "(1, 7)", &[0; 14]), ("gains", "<f2", "(7,)", &[0; 14])],
+            "values.npy has rows of 7; wanted: 1 to 6 elements",
+        ),
+        (&QUANTIZER, &[tokens, bits(&[9]), prefill], "bits.npy has 9; wanted: 2 to 8"),
+    ];
+    for (block, files, why) in refused {
+        let (code, text) = said(block, files);
+        assert!(code == 2 && text.contains(why), "{block:?}: {text}");
+    }
+}
+
 #[test]
 fn tensors_that_are_refused() {
     let folder = in_folder(&[("damaged/vectors.npy", "no array")]);

@@ -1,5 +1,6 @@
 //! Blocks, their instances, and elaboration of a whole design.
 
+use std::any::TypeId;
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
@@ -177,7 +178,8 @@ const DEEPEST: usize = 100;
 /// The module of `block`, built at its first use.
 fn module_of<B: Block>(block: &B, loc: Loc) -> Option<Arc<ModuleIr>> {
     let parameters = block.values();
-    let key = format!("{} {parameters}", B::ABOUT.name);
+    // Two blocks of one name, from two crates or with two kinds of a part, are not one module.
+    let key = format!("{} {parameters} {:?}", B::ABOUT.name, TypeId::of::<B>());
     if let Some(module) = with_elaboration(|e| e.done.get(&key).cloned()).flatten() {
         return Some(module);
     }

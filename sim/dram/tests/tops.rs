@@ -17,8 +17,8 @@ use hdl::lang::CatalogBlock;
 use host::kllm::Bits;
 use host::vector::{Caps, Integer, Operand, VectorJob};
 use host::{Chain, Counters, Device, Link, Window};
+use lower::chain::Job;
 use sim::bus::AxiConfig;
-use testbenches::systems::chain_builder::Job;
 use testbenches::systems::hardware::{Hardware, on_hardware, ready};
 use testbenches::systems::{kelle_top, kllm_top, tender_top, titanus_core, vector_top};
 

@@ -143,11 +143,11 @@ impl Study {
         let learnt = self.learnt()?;
         for (counting, name) in self.some(&[], &[(Counting::ByInput, "KLLM W4A16 by input")]) {
             self.progress.set_message("weights in clusters");
-            let weights = ClusteredWeights::new(&self.model, &learnt, 4, counting)?;
+            let weights = ClusteredWeights::new(&self.model, (&learnt, None), 4, counting)?;
             self.row(name, &mut ClusteredModel::weights_only(&weights))?;
         }
         self.progress.set_message("weights in clusters");
-        let weights = ClusteredWeights::new(&self.model, &learnt, 4, Counting::Alike)?;
+        let weights = ClusteredWeights::new(&self.model, (&learnt, None), 4, Counting::Alike)?;
         for name in self.some(&[], &["KLLM W4A16"]) {
             self.row(name, &mut ClusteredModel::weights_only(&weights))?;
         }

@@ -14,15 +14,18 @@
 
 pub mod cycles;
 pub mod decoder;
+pub mod evaluation;
 pub mod explore;
 mod fetched;
 pub mod gguf;
 pub mod headlines;
+pub mod journal;
 mod json;
 pub mod kelle;
 pub mod kllm;
 pub mod minilm;
 pub mod safetensors;
+pub mod schemes;
 pub mod smollm2;
 pub mod tender;
 pub mod titanus;

@@ -124,7 +124,7 @@ fn orders_of_projections() {
     assert!(one > 3.0 * eight, "{one} {eight}");
     drop(weights);
 
-    let weights = ClusteredWeights::new(&study.model, &study.learnt, 4, Counting::Alike).unwrap();
+    let weights = ClusteredWeights::new(&study.model, (&study.learnt, None), 4, Counting::Alike).unwrap();
     let kllm =
         |bits, share| study.of(ClusteredModel::new(&weights, &study.learnt, bits, share, Outliers::Online).unwrap());
     let (none, some, many, three) = (kllm(4, 0), kllm(4, 100), kllm(4, 1000), kllm(3, 100));

@@ -1,13 +1,15 @@
 //! [`ExponentPe`] in the place of any PE of a row: tiles with pauses, operands of all exponents, sums that overflow and come back,
 //! a left neighbour with random sums. Tiles begin, rows shift and resets come in any cycle.
 
-use golden::baselines::exponent_pe::{Cycle, ExponentPe as Golden, value};
+use golden::baselines::exponent_pe::{Cycle, ExponentPe as Golden, ExponentSum, value};
 use golden::tender::tender_pe::Drain as GoldenDrain;
 use hdl::blocks::baselines::ExponentPe;
 use hdl::blocks::tender::Drain;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 use sim::{In, Out, Run, Sim};
+
+use crate::tender::mesh_pe::{Choice, PeBench, Reading, integer};
 
 /// The bench of a PE; a vector is one cycle.
 ///
@@ -25,6 +27,31 @@ pub fn bench(p: &ExponentPe) -> anyhow::Result<Box<dyn sim::Bench>> {
 pub fn every_product(p: &ExponentPe) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = Bench::new(p)?;
     sim::kit::bench(p, move |sim, run| bench.every_product(sim, run))
+}
+
+impl PeBench for ExponentPe {
+    type Sum = ExponentSum;
+
+    fn fresh(&self) -> Result<ExponentSum, String> {
+        ExponentSum::new(self.accumulator_width)
+    }
+
+    fn operand(&self, reading: Reading, choice: Choice, rng: &mut StimulusRng) -> (i64, u32) {
+        let integer = integer(self.operand_width, reading.signed, choice, rng);
+        let limit = 1i128 << (self.accumulator_width / 2 - 1);
+        let within = |exponent: &u32| value((integer, *exponent)).abs() <= limit;
+        let most = (0..1 << self.exponent_width).rev().find(within).unwrap_or(0);
+        (integer, if choice == Choice::Any { rng.random_range(0..=most) } else { most })
+    }
+
+    fn bits(&self, (integer, exponent): (i64, u32)) -> u64 {
+        integer as u64 & ((1 << self.operand_width) - 1) | u64::from(exponent) << self.operand_width
+    }
+
+    fn overflows(&self) -> bool {
+        // Narrow operands fill an accumulator of few bits only.
+        2 * (self.operand_width + (1 << self.exponent_width)) >= self.accumulator_width
+    }
 }
 
 struct Bench {

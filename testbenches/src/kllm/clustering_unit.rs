@@ -7,6 +7,7 @@ use hdl::blocks::kllm::ClusteringUnit;
 use hdl::blocks::kllm::clustering_unit::{ClusterIndices, ClusterValues};
 use rand::RngExt;
 use rand::seq::SliceRandom;
+use sim::kit::tensors::{Elements, Extent, FromTensors, Wanted};
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, In, Run, Sim, Values};
 
@@ -30,7 +31,33 @@ pub fn bench(p: &ClusteringUnit) -> anyhow::Result<Box<dyn sim::Bench>> {
     bench_of(p, Vec::new())
 }
 
-/// A bench that starts with the tasks `given`.
+/// Values and midpoints of a user.
+pub const TENSORS: FromTensors<ClusteringUnit> = FromTensors {
+    wanted: |p| {
+        let elements = Elements::Float16;
+        let midpoints = vec![Extent::Exactly((1 << p.bits) - 1)];
+        Ok(vec![
+            Wanted { name: "midpoints", meaning: "midpoints, ascending, NaNs last", elements, shape: midpoints },
+            Wanted { name: "values", meaning: "values", elements, shape: vec![Extent::Any] },
+        ])
+    },
+    bench: |p, tensors| {
+        let (midpoints, values) = (tensors.all("midpoints").to_vec(), tensors.all("values").to_vec());
+        let nan = |m: u64| Format::FP16.is_nan(m);
+        let falls = |pair: &[u64]| match (nan(pair[0]), nan(pair[1])) {
+            (_, true) => false,
+            (true, false) => true,
+            (false, false) => Format::FP16.total_cmp(pair[0], pair[1]).is_gt(),
+        };
+        if let Some(place) = midpoints.windows(2).position(falls) {
+            anyhow::bail!("midpoints.npy falls after element {place}; wanted: ascending midpoints, NaNs last");
+        }
+        let count = values.len() as u64;
+        Ok((bench_of(p, vec![Task { midpoints, values }])?, count))
+    },
+};
+
+/// A bench of the tasks `given`; without any, of made ones.
 ///
 /// # Errors
 /// Parameters that the block refuses, or a wrong number of midpoints.
@@ -89,8 +116,8 @@ impl ClusteringBench {
         sim.poke_u64(clear, 0);
         run.reset(sim, 2)?;
         // One table for every `VALUES_A_TABLE` vectors.
-        let tables = (run.vectors() / VALUES_A_TABLE).max(6);
-        let share = run.vectors() / tables + 1;
+        let tables = if self.given.is_empty() { (run.vectors() / VALUES_A_TABLE).max(6) } else { 0 };
+        let share = run.vectors() / tables.max(1) + 1;
         let made = (0..tables).map(|number| self.task(number, share, &mut rng));
         let tasks: Vec<Task> = self.given.iter().cloned().chain(made).collect();
         for (number, task) in tasks.iter().enumerate() {

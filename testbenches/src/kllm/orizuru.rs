@@ -7,7 +7,7 @@ use hdl::blocks::common::{FloatFormat, NumberFormat};
 use hdl::blocks::kllm::orizuru_tree::Comparators;
 use hdl::blocks::kllm::{Orizuru, Pop, VectorBeat};
 use rand::RngExt;
-use sim::kit::tensors::{Elements, FromTensors, Wanted};
+use sim::kit::tensors::{Elements, Extent, FromTensors, Wanted};
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Difference, Driver, Error, In, Monitor, Out, Run, Sim, Values};
 
@@ -33,7 +33,7 @@ pub const TENSORS: FromTensors<Orizuru> = FromTensors {
             NumberFormat::Int { bits: 32 } => Elements::Int32,
             other => anyhow::bail!("no tensor has elements of {other}: fp16, int8, uint8, int16 and int32 are taken"),
         };
-        let shape = vec![None, Some(p.n as usize)];
+        let shape = vec![Extent::Any, Extent::Exactly(p.n as usize)];
         Ok(vec![Wanted { name: "vectors", meaning: "vectors, one a row", elements, shape }])
     },
     bench: |p, tensors| {

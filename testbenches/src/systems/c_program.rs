@@ -1,4 +1,4 @@
-//! The C program `vector_job.c`, compiled and called: its callbacks go to a [`Bus`].
+//! The C programs `vector_job.c` and `layer_job.c`, compiled and called: their callbacks go to a [`Bus`].
 
 use std::any::Any;
 use std::ffi::{c_int, c_void};
@@ -9,6 +9,7 @@ use std::slice;
 use anyhow::{Context, ensure};
 use host::Bus;
 use libloading::Library;
+use lower::files;
 use sim::files::{Scratch, scratch};
 use sim::process::Tool;
 
@@ -74,6 +75,7 @@ struct CBus {
 type Identify = unsafe extern "C" fn(*const CBus) -> c_int;
 type Configure = unsafe extern "C" fn(*const CBus, u64, u64, u32) -> c_int;
 type Run = unsafe extern "C" fn(*const CBus, u64, u32, *mut CEnd) -> c_int;
+type RunLayer = unsafe extern "C" fn(*const CBus, *const u8, *const u8, u32, *mut CEnd) -> c_int;
 type Reset = unsafe extern "C" fn(*const CBus, u32) -> c_int;
 
 /// Bytes of memory that the demo uses.
@@ -159,27 +161,66 @@ unsafe extern "C" fn write_mem<B: Bus>(
     unsafe { Callee::<B>::call(context, |bus| bus.write_memory(address, slice::from_raw_parts(bytes.cast(), count))) }
 }
 
+/// Compiles sources of this folder, with headers of another one as well, and loads them.
+fn compiled(sources: &[&str], headers: Option<&Path>) -> anyhow::Result<(Library, Scratch)> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/systems");
+    let (folder, names) = (scratch()?, sources.join(" and "));
+    let file = folder.path().join("program.so");
+    let warnings = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"];
+    let mut tool = Tool::new("cc").args(warnings).args(["-shared", "-fPIC", "-I"]).arg(here.join("include"));
+    if let Some(headers) = headers {
+        tool = tool.arg("-I").arg(headers);
+    }
+    let output = tool.arg("-o").arg(&file).args(sources.iter().map(|name| here.join(name))).run()?;
+    ensure!(output.success(), "{names}: does not compile:\n{}", output.log());
+    // SAFETY: the library was compiled from our own source, which has no initialisers.
+    let library = unsafe { Library::new(&file) }.with_context(|| format!("{names}: does not load"))?;
+    Ok((library, folder))
+}
+
+/// The pass of a layer that `lower::files` has written, with the C program that runs it.
+pub struct CLayer {
+    run: RunLayer,
+    memory: Vec<u8>,
+    results: Vec<u8>,
+    _library: Library,
+    _folder: Scratch,
+}
+
+impl CLayer {
+    /// Compiles and loads the program for the files of a folder.
+    ///
+    /// # Errors
+    /// A file is missing; there is no C compiler; it finds something to complain of.
+    pub fn build(folder: &Path) -> anyhow::Result<Self> {
+        let read = |name: &str| std::fs::read(folder.join(name)).with_context(|| name.to_owned());
+        let (memory, results) = (read(files::MEMORY)?, read(files::RESULTS)?);
+        let (library, scratch) = compiled(&["layer_job.c", "vector_job.c"], Some(folder))?;
+        // SAFETY: layer_job.h declares the function with this type.
+        let run = unsafe { *library.get::<RunLayer>(c"layer_run")? };
+        Ok(Self { run, memory, results, _library: library, _folder: scratch })
+    }
+
+    /// Runs the pass, and compares all that it writes.
+    ///
+    /// # Errors
+    /// The job fails, or a byte differs; the bus fails.
+    pub fn run<B: Bus>(&self, bus: &mut B, polls: u32) -> Result<CEnd, CError<B::Error>> {
+        let end = std::cell::Cell::new(CEnd::default());
+        // SAFETY: the library is loaded; the files have all bytes that the tables in layer.h name.
+        let run = |bus| unsafe { (self.run)(bus, self.memory.as_ptr(), self.results.as_ptr(), polls, end.as_ptr()) };
+        call(bus, run, || end.get())?;
+        Ok(end.get())
+    }
+}
+
 impl CProgram {
     /// Compiles and loads it.
     ///
     /// # Errors
     /// There is no C compiler, it finds something to complain of, or the library cannot be loaded.
     pub fn build() -> anyhow::Result<Self> {
-        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/systems");
-        let folder = scratch()?;
-        let file = folder.path().join("vector_job.so");
-        let warnings = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"];
-        let output = Tool::new("cc")
-            .args(warnings)
-            .args(["-shared", "-fPIC", "-I"])
-            .arg(sources.join("include"))
-            .arg("-o")
-            .arg(&file)
-            .arg(sources.join("vector_job.c"))
-            .run()?;
-        ensure!(output.success(), "vector_job.c does not compile:\n{}", output.log());
-        // SAFETY: the library was compiled from our own source, which has no initialisers.
-        let library = unsafe { Library::new(&file) }.context("the compiled vector_job.c does not load")?;
+        let (library, folder) = compiled(&["vector_job.c"], None)?;
         // SAFETY: vector_job.h declares the functions with these types.
         unsafe {
             Ok(Self {

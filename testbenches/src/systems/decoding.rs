@@ -1,17 +1,54 @@
-//! Decoder layers on accelerators that go on from pass to pass. One after the other, they make a running model.
+//! How accelerators run language models: what the command `run` asks of a block.
 
-use anyhow::ensure;
-use golden::systems::job::Accelerator;
-use half::f16;
-use host::{Bus, Counters, Device, Window};
+use std::fmt;
+
+use host::Window;
+use lower::pass::LayerLowering;
 use sim::Design;
 
-use super::chain_builder::{ChainBuilder, Floats, Job};
-use super::float_layer::Layer;
+use super::tender_top::decoding::OnTender;
 use super::timing::Clock;
 
-/// Rows of the residual stream, one for each token.
-pub type Rows = Vec<Vec<f64>>;
+/// How a block runs language models.
+#[derive(Clone, Copy)]
+pub struct Runs<B> {
+    /// A short name of the block.
+    pub name: &'static str,
+    /// Its parameters where a user sets none.
+    pub block: fn() -> B,
+    /// The block at work.
+    pub machine: fn(B) -> anyhow::Result<Machine>,
+}
+
+impl<B> fmt::Debug for Runs<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Runs").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// A block that runs a model.
+pub enum Machine {
+    /// The whole model is in the memory of one accelerator, or of several side by side.
+    Whole(OnTender),
+    /// Each layer is on an accelerator of its own.
+    Layers(Box<dyn LayerAccelerator>),
+}
+
+impl fmt::Debug for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole(on) => f.write_str(&on.about()),
+            Self::Layers(on) => f.write_str(&on.about()),
+        }
+    }
+}
+
+/// The memory that an accelerator with addresses of so many bits may touch: from 1 MiB on.
+#[must_use]
+pub fn window(address_width: u32) -> Window {
+    let limit = u64::MAX >> (64 - address_width.clamp(21, 63));
+    Window { base: 0x10_0000, limit, address_width }
+}
 
 /// An accelerator in the shape in which it computes layers of a running model.
 pub trait LayerAccelerator: Sync {
@@ -23,6 +60,9 @@ pub trait LayerAccelerator: Sync {
     /// # Errors
     /// Parameters that the block refuses.
     fn design(&self) -> anyhow::Result<Design>;
+
+    /// Bits of an address.
+    fn address_width(&self) -> u32;
 
     /// The cycles of a layer's jobs on a device whose memory answers after `latency` cycles. The first job starts
     /// [`settling`](Self::settling) cycles after a reset.
@@ -36,66 +76,6 @@ pub trait LayerAccelerator: Sync {
         0
     }
 
-    /// Tokens of the first pass, and of all passes, at most.
-    fn most_tokens(&self) -> [usize; 2];
-
-    /// A layer for so many tokens, whose accelerator may touch the memory of a window. Scales and codebooks are chosen by the numbers
-    /// that the float layer has for `texts`.
-    ///
-    /// # Errors
-    /// No text; more tokens than there are; an error of the host crate.
-    fn layer<'a>(
-        &'a self,
-        window: &Window,
-        layer: &Layer,
-        texts: &[Rows],
-        tokens: usize,
-    ) -> anyhow::Result<Box<dyn DecoderLayer + 'a>>;
-}
-
-/// A decoder layer whose keys and values stay from pass to pass, wherever the accelerator keeps them.
-pub trait DecoderLayer: Send {
-    /// Passes the next tokens, after all earlier passes, through the layer in the golden model.
-    ///
-    /// # Errors
-    /// No row; more tokens than there is room for; an error of the host crate.
-    fn pass(&mut self, residual: &[Vec<f64>]) -> anyhow::Result<Pass>;
-
-    /// Words of results of all passes with a number that was saturated, or is infinite or none.
-    fn overflows(&self) -> u64;
-}
-
-/// A pass of tokens: a chain for the accelerator, and its results.
-#[derive(Clone, Debug)]
-pub struct Pass {
-    /// The chain. Its device has done the chains of all earlier passes, and nothing else since a reset.
-    pub job: Job,
-    /// The residual stream after the layer, as the golden model has it.
-    pub rows: Rows,
-    out: Floats,
-}
-
-impl Pass {
-    /// All that a chain has done up to now; `out` is the residual stream after the layer.
-    pub(super) fn of<A: Accelerator>(b: &mut ChainBuilder<A>, out: Floats) -> anyhow::Result<Self> {
-        Ok(Self { job: b.job()?, rows: b.values(&out), out })
-    }
-
-    /// Does the pass on a device that is ready for it. Returns the residual stream after the layer from the device's
-    /// memory, and the counters. The pass must take `cycles`.
-    ///
-    /// # Errors
-    /// The device fails; a byte that it has written is not the golden model's; the pass takes another number of cycles.
-    pub fn run_on<B: Bus>(&self, device: &mut Device<B>, cycles: u64) -> anyhow::Result<(Rows, Counters)> {
-        let counters = self.job.run(device)?;
-        let (job, taken) = (self.job.address, counters.cycles);
-        ensure!(taken == cycles, "the job at {job:#x} takes {taken} cycles, in the golden model {cycles}");
-        let mut rows = Rows::new();
-        for row in 0..self.out.rows as u64 {
-            let mut bytes = vec![0; 2 * self.out.columns];
-            device.bus().read_memory(self.out.at.address + row * u64::from(self.out.at.stride), &mut bytes)?;
-            rows.push(bytes.chunks(2).map(|pair| f16::from_le_bytes([pair[0], pair[1]]).to_f64()).collect());
-        }
-        Ok((rows, counters))
-    }
+    /// How layers become chains.
+    fn lowering(&self) -> &dyn LayerLowering;
 }

@@ -1,24 +1,7 @@
 //! A layer of an encoder as a test gives it to the chains of an accelerator: weights, and the numbers of float arithmetic.
 
 use golden::tender::granularity::relative_error;
-
-/// A projection with biases.
-#[derive(Clone, Debug)]
-pub struct Linear {
-    /// [input, output].
-    pub weight: Vec<Vec<f64>>,
-    /// Of each output.
-    pub bias: Vec<f64>,
-}
-
-/// Gains and biases of a layer norm.
-#[derive(Clone, Debug)]
-pub struct Affine {
-    /// Factors.
-    pub gains: Vec<f64>,
-    /// Biases.
-    pub biases: Vec<f64>,
-}
+use lower::layer::{Linear, Norm};
 
 /// Weights of a layer.
 #[derive(Clone, Debug)]
@@ -34,7 +17,7 @@ pub struct Layer {
     /// Into the feed-forward network and out of it.
     pub feed: [Linear; 2],
     /// Norms after the attention and after the feed-forward network.
-    pub norms: [Affine; 2],
+    pub norms: [Norm; 2],
 }
 
 /// Results of float arithmetic for some tokens.

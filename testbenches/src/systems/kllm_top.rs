@@ -2,8 +2,6 @@
 
 pub mod activation;
 pub mod attention;
-mod builder;
-mod cache;
 pub mod encoder;
 pub mod layer;
 pub mod program;

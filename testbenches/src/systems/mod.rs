@@ -1,15 +1,14 @@
 //! Benches and programs of complete accelerators: a host on the registers, jobs in memory, a bus that does whatever AXI allows.
 
 pub mod c_program;
-pub mod chain_builder;
 pub mod decoding;
 pub mod dense_sparse_product;
 pub mod draft;
 mod draw;
+pub mod drawn_layer;
 pub mod encoder;
 pub mod execution_controller;
 pub mod float_head;
-pub mod float_layer;
 pub mod hardware;
 pub mod kelle_top;
 pub mod kllm_top;

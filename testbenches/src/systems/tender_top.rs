@@ -12,27 +12,32 @@ pub mod timing;
 pub mod work;
 
 use golden::systems::tender_top::{Operation, Report, Shape, TenderTop as Golden};
-use golden::tender::accumulator::Overflow as Kept;
-use hdl::accelerators::tender::TenderTop;
-use hdl::blocks::tender::Overflow;
+use golden::tender::mesh_pe::PeSum;
+use hdl::accelerators::tender::{EnginePe, TenderTop, TenderTopOf};
 use host::tender::Caps;
 
 use super::player::{self, Counter, Facts};
 use super::vector_top::{bus_of, function_register, rows_of, shape_of};
+use crate::tender::mesh_pe::PeBench;
+
+/// A PE whose accelerators can be compared with a golden model.
+pub trait EnginePeBench: EnginePe + PeBench<Sum: PeSum<Operand = i64> + 'static> {}
+
+impl<P: EnginePe + PeBench<Sum: PeSum<Operand = i64> + 'static>> EnginePeBench for P {}
 
 /// The bench of the accelerator; a vector is a job.
 ///
 /// # Errors
 /// Parameters that the block refuses.
-pub fn bench(p: &TenderTop) -> anyhow::Result<Box<dyn sim::Bench>> {
+pub fn bench<P: EnginePeBench>(p: &TenderTopOf<P>) -> anyhow::Result<Box<dyn sim::Bench>> {
     player::bench(p, golden_of(p)?, facts, 4, program::draw)
 }
 
 /// Registers of its own.
-fn facts(block: &TenderTop) -> Facts<Operation> {
+fn facts<P: EnginePe>(block: &TenderTopOf<P>) -> Facts<Operation> {
     let (array, unit) = (&block.array, block.vector());
     let explicit = u32::from(block.explicit) << 31;
-    let caps = array.rows | array.columns << 16 | 1 << 25 | array.pe.operand_width << 26 | explicit;
+    let caps = array.rows | array.columns << 16 | 1 << 25 | array.pe.operand_bits() << 26 | explicit;
     Facts {
         number: 2,
         bus: bus_of(&block.bus.axi, block.bus.ports),
@@ -69,22 +74,18 @@ pub fn caps_of(block: &TenderTop) -> Caps {
 ///
 /// # Errors
 /// Parameters that the model refuses.
-pub fn golden_of(block: &TenderTop) -> anyhow::Result<Golden> {
+pub fn golden_of<P: EnginePeBench>(block: &TenderTopOf<P>) -> anyhow::Result<Golden<P::Sum>> {
     let pe = &block.array.pe;
-    let overflow = match pe.overflow {
-        Overflow::Wrap => Kept::Wrap,
-        Overflow::Saturate => Kept::Saturate,
-    };
-    Golden::new(Shape {
+    let shape = Shape {
         rows: block.array.rows,
         columns: block.array.columns,
         int8: block.array.int8,
-        accumulator_width: pe.accumulator_width,
-        overflow,
+        accumulator_width: pe.sum_bits(),
         depth: block.depth,
         steps: block.steps,
         explicit: block.explicit,
         vector: shape_of(&block.vector(), &block.bus.axi),
-    })
-    .map_err(anyhow::Error::msg)
+    };
+    let fresh = pe.fresh().map_err(anyhow::Error::msg)?;
+    Golden::with_sums(shape, fresh).map_err(anyhow::Error::msg)
 }

@@ -9,12 +9,12 @@ use hdl::accelerators::top;
 use hdl::blocks::common::row::{RowFrame, VectorUnit};
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use host::Window;
+use lower::chain::Job;
 use rand::RngExt;
 use sim::bus::{AxiConfig, AxiLiteHost, AxiMemory, LiteConfig};
 use sim::stimulus::StimulusRng;
 use sim::{Run, Sim};
 
-use super::chain_builder::Job;
 use super::draft::Operations;
 use super::player::register;
 use super::program::Program;
@@ -67,10 +67,7 @@ pub struct Clock(Box<dyn FnMut(&Job) -> Descriptors>);
 
 impl Clock {
     /// The clock of a recurrence.
-    pub fn of<R: Recurrence + 'static>(golden: R::Accelerator, window: &Window, recurrence: R) -> Self
-    where
-        R::Accelerator: 'static,
-    {
+    pub fn of<A: 'static, R: Recurrence<A> + 'static>(golden: A, window: &Window, recurrence: R) -> Self {
         Self::new(golden, window, move |golden, (limits, job), (memory, turns)| {
             recurrence.job(golden, limits, job, (memory, turns))
         })
@@ -129,7 +126,7 @@ pub fn bench<B, A, R>(
 where
     B: top::Accelerator + Clone + 'static,
     A: Accelerator + Clone + 'static,
-    R: Recurrence<Accelerator = A>,
+    R: Recurrence<A>,
 {
     let (block, operations) = (p.clone(), Operations::of(p));
     sim::kit::bench(p, move |sim, run| {
@@ -138,7 +135,7 @@ where
     })
 }
 
-fn compare<A: Accelerator + Clone, R: Recurrence<Accelerator = A>>(
+fn compare<A: Accelerator + Clone, R: Recurrence<A>>(
     (sim, run): (&mut Sim, &mut Run),
     (golden, zeros): (&A, &[Zero]),
     draw: impl Fn(&mut StimulusRng, &A) -> Program,

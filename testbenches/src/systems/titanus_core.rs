@@ -1,7 +1,5 @@
 //! [`TitanusCore`] between a host and a memory: chains of loads, products, rows, appends and restores, right and wrong ones; see [`player::bench`].
 
-mod builder;
-pub mod float_decoder;
 pub mod head;
 pub mod layer;
 pub mod program;
@@ -13,12 +11,12 @@ use golden::systems::titanus_core::{Report, Shape, TitanusCore as Golden, Traffi
 use hdl::accelerators::titanus::TitanusCore;
 use hdl::accelerators::vector::VectorParameters;
 use hdl::blocks::common::AxiSpec;
+use host::Window;
 use host::titanus::{Caps, operations};
-use host::{Window, vector};
+use lower::chain::Job;
 
-use super::chain_builder::Job;
 use super::player::{self, Counter, Facts, register};
-use super::vector_top::{bus_of, function_register, shape_of};
+use super::vector_top::{bus_of, caps_of_rows, function_register, shape_of};
 
 /// The bench of the accelerator; a vector is a job.
 ///
@@ -162,7 +160,6 @@ pub fn traffic(block: &TitanusCore, window: Window, jobs: &[Job]) -> anyhow::Res
 #[must_use]
 pub fn caps_of(golden: &Golden) -> Caps {
     let shape = golden.shape();
-    let units = golden::systems::vector_top::Units::of(shape.vector.steps);
     Caps {
         rows: shape.rows,
         columns: shape.columns,
@@ -175,12 +172,6 @@ pub fn caps_of(golden: &Golden) -> Caps {
         context: shape.context,
         buffer: shape.buffer,
         links: shape.links,
-        vector: vector::Caps {
-            opcode: operations::vector::OPCODE,
-            lanes: shape.vector.lanes,
-            max_beats: shape.vector.max_beats,
-            function: 2,
-            units: vector::Units { softmax: units.softmax, layer_norm: units.layer_norm, rotary: units.rotary },
-        },
+        vector: caps_of_rows(&shape.vector, operations::vector::OPCODE),
     }
 }

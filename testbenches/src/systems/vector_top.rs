@@ -101,6 +101,21 @@ pub fn rows_of(engine: &VectorEngine) -> vector::Caps {
     vector::Caps { opcode: 3, lanes, max_beats, function: unit.lane.function as u32, units }
 }
 
+/// What a driver reads of a vector engine of a shape, whose descriptors have this opcode.
+#[must_use]
+pub fn caps_of_rows(shape: &Shape, opcode: u8) -> vector::Caps {
+    let Units { softmax, layer_norm, rotary } = Units::of(shape.steps);
+    let function = match shape.function {
+        Function::GeluErf => 0,
+        Function::GeluTanh => 1,
+        Function::Silu => 2,
+        Function::Tanh => 3,
+        Function::Sigmoid => 4,
+    };
+    let units = vector::Units { softmax, layer_norm, rotary };
+    vector::Caps { opcode, lanes: shape.lanes, max_beats: shape.max_beats, function, units }
+}
+
 /// The shape of a vector engine on a bus, for the model.
 #[must_use]
 pub fn shape_of(engine: &VectorEngine, axi: &AxiSpec) -> Shape {

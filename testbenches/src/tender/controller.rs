@@ -1,21 +1,22 @@
-//! The testbench as the controller of a [`MultiScaleArray`]: feeds tiles, foretells the cycle and the value of every
+//! The testbench as the controller of a [`MultiScaleArrayOf`] any PE with a model: feeds tiles, foretells the cycle and the value of every
 //! sum, and compares.
 
 use std::collections::BTreeMap;
 
 use golden::tender::cycles::ArrayCycles;
-use golden::tender::multi_scale_array::{Accumulators, Beat, narrow, wide};
-use hdl::blocks::tender::{MultiScaleArray, Rescale, TileStep};
+use golden::tender::multi_scale_array::{Beat, narrow, wide};
+use hdl::blocks::tender::{MultiScaleArrayOf, TenderPe, TileStep};
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Driver, Error, Out, Run, Sim, StreamMonitor, Values};
 
-use super::tender_pe::{drain, policy};
+use super::mesh_pe::{Operand, PeBench};
+use super::tender_pe::drain;
 
 /// A tile: its steps, and how to read the operands.
 #[derive(Clone, Debug)]
-pub struct Tile {
+pub struct Tile<O = i64> {
     /// Operands as numbers, one for each row and column of the mode: half as many as PEs in INT8 mode.
-    pub beats: Vec<Beat>,
+    pub beats: Vec<Beat<O>>,
     /// Operands are of twice the PE's width.
     pub int8: bool,
     /// Activations have a sign.
@@ -40,9 +41,9 @@ pub struct Fed {
 ///
 /// # Errors
 /// Parameters that the block refuses.
-pub fn session<'a>(
-    p: &MultiScaleArray,
-    work: impl Fn(&mut Controller<'_>) -> sim::Result<()> + 'a,
+pub fn session<'a, P: PeBench>(
+    p: &MultiScaleArrayOf<P>,
+    work: impl Fn(&mut Controller<'_, P>) -> sim::Result<()> + 'a,
 ) -> anyhow::Result<Box<dyn sim::Bench + 'a>> {
     let block = p.clone();
     sim::kit::bench(p, move |sim, run| {
@@ -56,9 +57,9 @@ pub fn session<'a>(
 
 /// The cycles of an array, by its golden model.
 #[must_use]
-pub fn cycles(p: &MultiScaleArray) -> ArrayCycles {
+pub fn cycles<P: PeBench>(p: &MultiScaleArrayOf<P>) -> ArrayCycles {
     let (rows, columns) = (p.rows.into(), p.columns.into());
-    ArrayCycles { rows, columns, int8: p.int8, drain: drain(p.pe.drain), pipelined: p.pe.pipelined }
+    ArrayCycles { rows, columns, int8: p.int8, drain: drain(p.pe.drain()), ranks: p.pe.ranks().into() }
 }
 
 /// A sum that row `row` must show: of which tile, and where.
@@ -71,8 +72,10 @@ struct Shown {
 }
 
 /// The controller; see the module's documentation.
-pub struct Controller<'a> {
-    p: MultiScaleArray,
+pub struct Controller<'a, P: PeBench = TenderPe> {
+    p: MultiScaleArrayOf<P>,
+    /// A sum that is 0.
+    fresh: P::Sum,
     sim: &'a mut Sim,
     run: &'a mut Run,
     steps: Driver<TileStep<Values>>,
@@ -89,8 +92,8 @@ pub struct Controller<'a> {
     overflows: u64,
 }
 
-impl<'a> Controller<'a> {
-    fn new(p: MultiScaleArray, sim: &'a mut Sim, run: &'a mut Run) -> sim::Result<Self> {
+impl<'a, P: PeBench> Controller<'a, P> {
+    fn new(p: MultiScaleArrayOf<P>, sim: &'a mut Sim, run: &'a mut Run) -> sim::Result<Self> {
         let steps = run.driver_of(sim, "step", Stall::Never)?;
         let [result_valid, result, overflow] =
             ["result_valid_o", "result_o", "overflow_o"].map(|name| sim.output(name));
@@ -98,12 +101,27 @@ impl<'a> Controller<'a> {
         run.only_while("result_valid_o", &["result_o", "overflow_o"]);
         let garbage = run.rng("garbage");
         let (expected, sums) = (BTreeMap::new(), Vec::new());
-        Ok(Self { p, sim, run, steps, result_valid, result, overflow, garbage, cycle: 0, expected, sums, overflows: 0 })
+        let fresh = p.pe.fresh().map_err(Error::Unsupported)?;
+        Ok(Self {
+            p,
+            fresh,
+            sim,
+            run,
+            steps,
+            result_valid,
+            result,
+            overflow,
+            garbage,
+            cycle: 0,
+            expected,
+            sums,
+            overflows: 0,
+        })
     }
 
     /// The array's parameters.
     #[must_use]
-    pub fn array(&self) -> &MultiScaleArray {
+    pub fn array(&self) -> &MultiScaleArrayOf<P> {
         &self.p
     }
 
@@ -148,7 +166,7 @@ impl<'a> Controller<'a> {
     ///
     /// # Errors
     /// A mismatch, or an array that never becomes ready.
-    pub fn tile(&mut self, tile: &Tile, pause: impl FnMut() -> bool) -> sim::Result<Fed> {
+    pub fn tile(&mut self, tile: &Tile<Operand<P>>, pause: impl FnMut() -> bool) -> sim::Result<Fed> {
         let fed = self.feed(tile, (true, true), tile.beats.len(), pause)?;
         self.foretell(tile, fed)?;
         Ok(fed)
@@ -158,7 +176,7 @@ impl<'a> Controller<'a> {
     ///
     /// # Errors
     /// As [`Self::tile`].
-    pub fn abort(&mut self, tile: &Tile, steps: usize) -> sim::Result<()> {
+    pub fn abort(&mut self, tile: &Tile<Operand<P>>, steps: usize) -> sim::Result<()> {
         self.feed(tile, (true, false), steps, || false).map(|_| ())
     }
 
@@ -166,7 +184,7 @@ impl<'a> Controller<'a> {
     ///
     /// # Errors
     /// As [`Self::tile`].
-    pub fn stray(&mut self, tile: &Tile, ends: bool) -> sim::Result<()> {
+    pub fn stray(&mut self, tile: &Tile<Operand<P>>, ends: bool) -> sim::Result<()> {
         let fed = self.feed(tile, (false, ends), tile.beats.len(), || false)?;
         if ends {
             self.foretell(tile, fed)?;
@@ -189,7 +207,7 @@ impl<'a> Controller<'a> {
     /// Feeds the first `count` steps; `ends` says whether the first one and the last one are marked.
     fn feed(
         &mut self,
-        tile: &Tile,
+        tile: &Tile<Operand<P>>,
         ends: (bool, bool),
         count: usize,
         mut pause: impl FnMut() -> bool,
@@ -239,25 +257,29 @@ impl<'a> Controller<'a> {
         Ok(end)
     }
 
-    fn beat(&mut self, tile: &Tile, beat: &Beat, (first, last): (bool, bool)) -> TileStep<Values> {
+    fn beat(
+        &mut self,
+        tile: &Tile<Operand<P>>,
+        beat: &Beat<Operand<P>>,
+        (first, last): (bool, bool),
+    ) -> TileStep<Values> {
         let pe = &self.p.pe;
         let flag = |flag: bool| Bits::truncated(1, flag.into());
         // An operand of twice the width is two neighbouring elements of the port, the low one first.
-        let width = if tile.int8 { 2 * pe.operand_width } else { pe.operand_width };
-        let pack = |operands: &[i64]| Bits::pack(width, operands.iter().map(|&x| x as u64));
+        let width = if tile.int8 { 2 * pe.operand_bits() } else { pe.operand_bits() };
+        let pack = |operands: &[Operand<P>]| Bits::pack(width, operands.iter().map(|&x| pe.bits(x)));
         let (amount, act, weight) = match beat {
             Beat::Multiply { act, weight } => (0, pack(act), pack(weight)),
             // The array empties the bubble by itself.
             Beat::Rescale(places) => {
-                let mut random = |lanes| Bits::random(lanes * pe.operand_width, &mut self.garbage);
+                let mut random = |lanes| Bits::random(lanes * pe.operand_bits(), &mut self.garbage);
                 (*places, random(self.p.rows), random(self.p.columns))
             }
         };
-        let rescales = pe.rescale != Rescale::None;
         TileStep {
             first: flag(first),
             last: flag(last),
-            rescale: rescales.then(|| Bits::truncated(pe.rescale_width(), amount.into())),
+            rescale: pe.amount_bits().map(|width| Bits::truncated(width, amount.into())),
             int8: self.p.int8.then(|| flag(tile.int8)),
             act_signed: flag(tile.act_signed),
             weight_signed: flag(tile.weight_signed),
@@ -296,17 +318,15 @@ impl<'a> Controller<'a> {
     }
 
     /// Notes when and where the sums of a tile appear.
-    fn foretell(&mut self, tile: &Tile, fed: Fed) -> sim::Result<()> {
+    fn foretell(&mut self, tile: &Tile<Operand<P>>, fed: Fed) -> sim::Result<()> {
         let (rows, columns) = self.extent(tile.int8);
-        let accumulators = Accumulators { width: self.p.pe.accumulator_width, policy: policy(self.p.pe.overflow) };
         for r in 0..rows {
             for c in 0..columns {
                 let sum = if tile.int8 {
-                    wide(&tile.beats, r, c, self.p.pe.operand_width, accumulators)
+                    wide(&tile.beats, r, c, self.p.pe.operand_bits(), &self.fresh).map_err(Error::Unsupported)?
                 } else {
-                    narrow(&tile.beats, r, c, accumulators)
+                    narrow(&tile.beats, r, c, &self.fresh)
                 };
-                let sum = sum.map_err(Error::Unsupported)?;
                 let (row, cycle) = cycles(&self.p).sum(fed.last, (r as u64, c as u64), tile.int8);
                 let shown = Shown { row: row as u32, tile: fed.number, place: (r, c), sum: Some(sum) };
                 self.expected.entry(cycle).or_default().push(shown);

@@ -1,22 +1,23 @@
-//! [`MultiScaleArray`] under tiles of all kinds, back to back and with pauses, in changing modes; every sum is foretold
+//! [`MultiScaleArrayOf`] under tiles of all kinds, back to back and with pauses, in changing modes; every sum is foretold
 //! to the cycle. In between, tiles are broken off by others and by resets, and steps come that no tile begins.
 
 use golden::tender::multi_scale_array::Beat;
-use hdl::blocks::tender::{MultiScaleArray, Rescale};
+use hdl::blocks::tender::MultiScaleArrayOf;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
 use super::controller::{Controller, Tile, session};
+use super::mesh_pe::{Choice, Operand, PeBench, Reading};
 
 /// The bench of an array; a vector is one tile.
 ///
 /// # Errors
 /// Parameters that the block refuses.
-pub fn bench(p: &MultiScaleArray) -> anyhow::Result<Box<dyn sim::Bench>> {
+pub fn bench<P: PeBench>(p: &MultiScaleArrayOf<P>) -> anyhow::Result<Box<dyn sim::Bench>> {
     session(p, tiles)
 }
 
-fn tiles(controller: &mut Controller<'_>) -> sim::Result<()> {
+fn tiles<P: PeBench>(controller: &mut Controller<'_, P>) -> sim::Result<()> {
     let mut rng = controller.rng("tiles");
     let mut pauses = controller.rng("pauses");
     let mut aborts = controller.rng("aborts");
@@ -31,16 +32,14 @@ fn tiles(controller: &mut Controller<'_>) -> sim::Result<()> {
         }
     }
     controller.finish()?;
-    // Without rescales 32 bits are out of reach.
-    let can = controller.array().pe.rescale != Rescale::None;
-    if can && controller.vectors() >= 50 && controller.overflows() == 0 {
+    if controller.array().pe.overflows() && controller.vectors() >= 50 && controller.overflows() == 0 {
         return Err(sim::Error::Unsupported("no sum overflowed: the stimuli are too tame".into()));
     }
     Ok(())
 }
 
 /// Disturbances that the next tile must not notice.
-fn disturb(controller: &mut Controller<'_>, rng: &mut StimulusRng) -> sim::Result<()> {
+fn disturb<P: PeBench>(controller: &mut Controller<'_, P>, rng: &mut StimulusRng) -> sim::Result<()> {
     let kind = rng.random_range(0..24u8);
     let number = rng.random_range(0..1000);
     let tile = random_tile(controller, number, rng);
@@ -59,14 +58,11 @@ fn disturb(controller: &mut Controller<'_>, rng: &mut StimulusRng) -> sim::Resul
 
 /// Tiles of one step, of many, or of rescales only. Operands are random or the largest ones, and sums leave their
 /// range.
-fn random_tile(controller: &Controller<'_>, number: u64, rng: &mut StimulusRng) -> Tile {
+fn random_tile<P: PeBench>(controller: &Controller<'_, P>, number: u64, rng: &mut StimulusRng) -> Tile<Operand<P>> {
     let p = controller.array();
     let int8 = p.int8 && rng.random();
     let (rows, columns) = controller.extent(int8);
     let (act_signed, weight_signed) = (rng.random(), rng.random());
-    let width = if int8 { 2 * p.pe.operand_width } else { p.pe.operand_width };
-    let range =
-        |signed| if signed { (-1i64 << (width - 1), (1i64 << (width - 1)) - 1) } else { (0, (1i64 << width) - 1) };
     // How often a step is a rescale, in sixteenths; how often an operand is an extreme.
     let (rescales, extremes) = match number % 4 {
         0 => (2, 2),
@@ -78,30 +74,30 @@ fn random_tile(controller: &Controller<'_>, number: u64, rng: &mut StimulusRng) 
         0 => 1,
         1 => rng.random_range(1..=p.columns as usize + 2),
         // Long enough for a doubled product to leave any accumulator.
-        2 => p.pe.accumulator_width as usize + 4,
+        2 => p.pe.sum_bits() as usize + 4,
         _ => rng.random_range(1..=24),
     };
     // One sign for a whole tile: sums that grow.
     let drift: Option<bool> = number.is_multiple_of(3).then(|| rng.random());
     let mut operand = |signed, side: bool| {
-        let (low, high) = range(signed);
-        match drift {
+        let choice = match drift {
             Some(up) if rng.random_range(0..16) < extremes => {
                 if up || side {
-                    high
+                    Choice::Most
                 } else {
-                    low
+                    Choice::Least
                 }
             }
             _ if rng.random_range(0..16) < extremes => {
                 if rng.random() {
-                    low
+                    Choice::Least
                 } else {
-                    high
+                    Choice::Most
                 }
             }
-            _ => rng.random_range(low..=high),
-        }
+            _ => Choice::Any,
+        };
+        p.pe.operand(Reading { signed, wide: int8 }, choice, rng)
     };
     let mut beats = Vec::new();
     for _ in 0..length {
@@ -110,10 +106,10 @@ fn random_tile(controller: &Controller<'_>, number: u64, rng: &mut StimulusRng) 
             weight: (0..columns).map(|_| operand(weight_signed, true)).collect(),
         });
     }
-    if p.pe.rescale != Rescale::None {
+    if p.pe.max_rescale() > 0 {
         for beat in beats.iter_mut().skip(usize::from(!number.is_multiple_of(5))) {
             if rng.random_range(0..16) < rescales {
-                *beat = Beat::Rescale(rng.random_range(1..=p.pe.max_shift));
+                *beat = Beat::Rescale(rng.random_range(1..=p.pe.max_rescale()));
             }
         }
     }

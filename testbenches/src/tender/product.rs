@@ -6,8 +6,36 @@ use std::sync::Mutex;
 use golden::tender::multi_scale_array::Beat;
 use golden::tender::schedule::Step;
 use hdl::blocks::tender::MultiScaleArray;
+use sim::kit::tensors::{Elements, Extent, FromTensors, Wanted};
 
 use super::controller::{Controller, Tile, cycles, session};
+
+/// A product of a user's matrices, signed, with all channels in one group; a vector is a tile. Operands are bytes where the
+/// array has INT8 mode.
+pub const TENSORS: FromTensors<MultiScaleArray> = FromTensors {
+    wanted: |_| {
+        let channels = Extent::Named("channels");
+        let of = |name, meaning, shape| Wanted { name, meaning, elements: Elements::Int8, shape };
+        Ok(vec![
+            of("act", "activations, a row for each token", vec![Extent::Any, channels]),
+            of("weight", "weights, a row for each channel", vec![channels, Extent::Any]),
+        ])
+    },
+    bench: |p, tensors| {
+        let int8 = p.int8;
+        let width = if int8 { 2 * p.pe.operand_width } else { p.pe.operand_width };
+        let range = -1i64 << (width - 1)..=(1i64 << (width - 1)) - 1;
+        let (rows, weights) = (tensors.integers("act", range.clone())?, tensors.integers("weight", range)?);
+        let plan: Vec<Step> = (0..weights.len()).map(Step::Channel).collect();
+        let share = if int8 { 2 } else { 1 };
+        let (height, width) = (p.rows as usize / share, p.columns as usize / share);
+        let tiles = rows.len().div_ceil(height) * weights.first().map_or(0, Vec::len).div_ceil(width);
+        let bench = session(p, move |controller| {
+            Product { rows: &rows, weights: &weights, int8 }.sums(controller, &plan).map(|_| ())
+        })?;
+        Ok((bench, tiles as u64))
+    },
+};
 
 /// A product of quantized activations [token, channel] and weights [channel, output].
 #[derive(Clone, Copy, Debug)]

@@ -4,6 +4,7 @@
 use golden::titanus::dcim_macro::DcimMacro as Golden;
 use hdl::blocks::titanus::DcimMacro;
 use rand::RngExt;
+use sim::kit::tensors::{Elements, Extent, FromTensors, Wanted};
 use sim::stimulus::StimulusRng;
 use sim::{Bits, In, Out, Run, Sim};
 
@@ -27,6 +28,26 @@ pub fn bench(p: &DcimMacro) -> anyhow::Result<Box<dyn sim::Bench>> {
         Ok(())
     })
 }
+
+/// A matrix and vectors of a user; a vector is a product of one of them.
+pub const TENSORS: FromTensors<DcimMacro> = FromTensors {
+    wanted: |p| {
+        let (inputs, outputs) = (Extent::Exactly(p.cells.inputs as usize), Extent::Exactly(p.cells.outputs as usize));
+        let of = |name, meaning, shape| Wanted { name, meaning, elements: Elements::Int8, shape };
+        Ok(vec![
+            of("matrix", "weights, a row for each input", vec![inputs, outputs]),
+            of("vectors", "vectors, one a row", vec![Extent::Any, inputs]),
+        ])
+    },
+    bench: |p, tensors| {
+        let range = |width: u32| -1i64 << (width - 1)..=(1i64 << (width - 1)) - 1;
+        let matrix = tensors.integers("matrix", range(p.cells.weight_width))?;
+        let vectors = tensors.integers("vectors", range(p.input_width))?;
+        let (block, count) = (p.clone(), vectors.len() as u64);
+        let bench = sim::kit::bench(p, move |sim, run| products(&block, (sim, run), &matrix, &vectors).map(|_| ()))?;
+        Ok((bench, count))
+    },
+};
 
 /// Vectors through a macro that was loaded with a matrix, each offered as soon as the one before was taken. Returns
 /// their results, and the cycles from the first vector taken to the last result.

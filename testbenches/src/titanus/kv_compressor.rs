@@ -10,10 +10,11 @@ use hdl::blocks::titanus::pruning_unit::KvTile;
 use hdl::blocks::titanus::quantization_unit::SequenceStart;
 use hdl::blocks::titanus::{ByteBlock, KvCompressor};
 use rand::RngExt;
+use sim::kit::tensors::{Elements, Extent, FromTensors, Wanted};
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Difference, Driver, In, Monitor, Out, Run, Sim, Values};
 
-use super::sequences::{Case, STALLS, random_tokens};
+use super::sequences::{Case, STALLS, numbers, random_tokens, tokens, wanted};
 use super::tiles::{blocks, bytes, flag};
 
 /// The bench of a compressor; a vector is a sequence of keys and values.
@@ -32,6 +33,29 @@ pub fn bench_of(p: &KvCompressor, given: Vec<RawCase>) -> anyhow::Result<Box<dyn
     let bench = CompressorBench { p: p.clone(), given };
     sim::kit::bench(p, move |sim, run| bench.run(sim, run))
 }
+
+/// Keys and values of a user.
+pub const TENSORS: FromTensors<KvCompressor> = FromTensors {
+    wanted: |p| {
+        let sides = [("keys", "keys, a token a row"), ("values", "values, a token a row")];
+        let mut all = wanted(&sides, p.lanes * p.tiles);
+        let shape = vec![Extent::Exactly(sides.len())];
+        let meaning = "pruning thresholds of keys and values";
+        all.push(Wanted { name: "thresholds", meaning, elements: Elements::Uint8, shape });
+        Ok(all)
+    },
+    bench: |p, tensors| {
+        let (bits, prefill) = numbers(tensors)?;
+        let thresholds = tensors.all("thresholds");
+        let case = RawCase {
+            thresholds: [thresholds[0] as u32, thresholds[1] as u32],
+            bits: [bits[0], bits[1]],
+            prefill,
+            tokens: [tokens(tensors, "keys"), tokens(tensors, "values")],
+        };
+        Ok((bench_of(p, vec![case])?, 1))
+    },
+};
 
 /// Keys and values of a sequence as they come from the projections, not yet pruned.
 #[derive(Clone, Debug)]

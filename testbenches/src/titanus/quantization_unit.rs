@@ -5,10 +5,11 @@ use golden::titanus::quantization_unit::{self as golden_unit, Tile};
 use hdl::blocks::titanus::quantization_unit::{HierarchicalTile, SequenceStart};
 use hdl::blocks::titanus::{PrunedTile, QuantizationUnit};
 use rand::RngExt;
+use sim::kit::tensors::FromTensors;
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Difference, Driver, In, Monitor, Out, Run, Sim, Values};
 
-use super::sequences::{Case, STALLS};
+use super::sequences::{Case, STALLS, numbers, tokens, wanted};
 use super::tiles::{at_full_speed, flag, levels, pruned, quantized};
 
 /// The bench of a quantization unit; a vector is a sequence.
@@ -27,6 +28,16 @@ pub fn bench_of(p: &QuantizationUnit, given: Vec<Case>) -> anyhow::Result<Box<dy
     let bench = UnitBench { p: p.clone(), given };
     sim::kit::bench(p, move |sim, run| bench.run(sim, run))
 }
+
+/// A sequence of a user.
+pub const TENSORS: FromTensors<QuantizationUnit> = FromTensors {
+    wanted: |p| Ok(wanted(&[("tokens", "pruned tokens, one a row")], p.lanes * p.tiles)),
+    bench: |p, tensors| {
+        let (bits, prefill) = numbers(tensors)?;
+        let case = Case { bits: bits[0], prefill, tokens: tokens(tensors, "tokens") };
+        Ok((bench_of(p, vec![case])?, 1))
+    },
+};
 
 /// A sequence of at least one tile, perhaps cut within its last token.
 #[derive(Clone)]

@@ -3,23 +3,39 @@
 
 use golden::systems::memory::SparseMemory;
 use golden::tender::granularity::relative_error;
+use host::kllm::Bits;
 use host::registers::shell;
 use host::{Bus, Device, Window};
+use lower::exact::Exact;
+use lower::layer::Layer;
+use lower::needs::Room;
+use lower::pass::{DecoderLayer, Pass, Rows};
+use lower::titanus::Compression;
 use sim::stimulus::rng_for;
-use testbenches::systems::decoding::{LayerAccelerator, Pass, Rows};
-use testbenches::systems::float_layer::{Exact, Layer};
-use testbenches::systems::kelle_top::layer::decoding::OnKelle;
+use testbenches::systems::decoding::LayerAccelerator;
+use testbenches::systems::drawn_layer::{Shape, Sizes, drawn as drawn_layer, drawn_rows};
+use testbenches::systems::kelle_top::layer::decoding::{BUDGET, OnKelle};
 use testbenches::systems::kllm_top::layer::decoding::OnKllm;
-use testbenches::systems::titanus_core::float_decoder::{Activation, Decoder, Shape, Sizes};
-use testbenches::systems::titanus_core::layer::Compression;
-use testbenches::systems::titanus_core::layer::decoding::OnTitanus;
+use testbenches::systems::titanus_core::layer::decoding::{COMPRESSION, OnTitanus};
 
 const WINDOW: Window = Window { base: 0x1_0000, limit: 0x1fff_ffff, address_width: 40 };
 /// One key head that three query heads share.
-const SIZES: Sizes = Sizes { width: 128, heads: [3, 1], inner: 192 };
+const SIZES: Sizes = Sizes { width: 128, heads: [3, 1], head: 64, inner: 192 };
 const TOKENS: usize = 7;
 /// Of memory.
 const LATENCY: u32 = 20;
+
+fn kllm() -> OnKllm {
+    OnKllm::with(Bits::Four).unwrap()
+}
+
+fn kelle() -> OnKelle {
+    OnKelle::keeping(BUDGET).unwrap()
+}
+
+fn titanus() -> OnTitanus {
+    OnTitanus::keeping(COMPRESSION).unwrap()
+}
 
 /// A layer of drawn weights, rows for it, and texts to choose scales and codebooks by.
 struct Drawn {
@@ -30,29 +46,30 @@ struct Drawn {
 
 fn drawn() -> Drawn {
     let mut rng = rng_for(7, "decoding");
-    let decoder = Decoder::drawn(&mut rng, Shape::Llama, SIZES);
-    let rows = decoder.drawn_rows(&mut rng, TOKENS);
-    let texts = vec![decoder.drawn_rows(&mut rng, 24), decoder.drawn_rows(&mut rng, 16)];
-    let Decoder { norms, q, k, v, o, up, activation, down, .. } = decoder;
-    let Activation::GatedSilu(gate) = activation else { unreachable!("a layer of Llama's shape") };
-    let gains = norms.map(|norm| norm.gains);
-    let [q, k, v, o, gate, up, down] = [q, k, v, o, gate, up, down].map(|linear| linear.weights);
-    Drawn { layer: Layer { gains, q, k, v, o, gate, up, down }, rows, texts }
+    let layer = drawn_layer(&mut rng, Shape::Llama, SIZES);
+    let rows = |count| drawn_rows(&mut rng, SIZES.width, count);
+    let [rows, long, short] = [TOKENS, 24, 16].map(rows);
+    Drawn { layer, rows, texts: vec![long, short] }
+}
+
+/// The layer, with room for [`TOKENS`] of one text.
+fn made<'a>(on: &'a dyn LayerAccelerator, of: &Drawn) -> Box<dyn DecoderLayer + 'a> {
+    on.lowering().layer(&WINDOW, &of.layer, &of.texts, Room::for_one(TOKENS)).unwrap()
 }
 
 /// The results of the tokens in passes of so many, and the saturated words; there is room for no other token.
 fn passes(on: &dyn LayerAccelerator, of: &Drawn, counts: &[usize]) -> (Rows, u64) {
-    let mut layer = on.layer(&WINDOW, &of.layer, &of.texts, TOKENS).unwrap();
+    let mut layer = made(on, of);
     let (mut rows, mut all) = (of.rows.as_slice(), Rows::new());
     for &count in counts {
         let (now, behind) = rows.split_at(count);
-        let pass = layer.pass(now).unwrap();
+        let pass = layer.pass(&[(0, now.to_vec())]).unwrap();
         assert!(pass.job.bytes_written() > 2 * 128 * count as u64);
         all.extend(pass.rows);
         rows = behind;
     }
     assert_eq!(all.len(), TOKENS);
-    assert!(layer.pass(&of.rows[..1]).is_err());
+    assert!(layer.pass(&[(0, of.rows[..1].to_vec())]).is_err());
     (all, layer.overflows())
 }
 
@@ -62,12 +79,12 @@ fn error(of: &Drawn, rows: &[Vec<f64>]) -> f64 {
         let row = |(row, before): (&Vec<f64>, &Vec<f64>)| row.iter().zip(before).map(|(x, y)| x - y).collect();
         rows.iter().zip(&of.rows).map(row).collect()
     };
-    relative_error(&added(&Exact::of_rows(&of.rows, &of.layer).out), &added(rows))
+    relative_error(&added(&Exact::of(&of.layer, &of.rows).out), &added(rows))
 }
 
 #[test]
 fn tokens_come_together_or_one_by_one() {
-    let (kllm, kelle, of) = (OnKllm::default(), OnKelle::new().unwrap(), drawn());
+    let (kllm, kelle, of) = (kllm(), kelle(), drawn());
     for (on, most) in [(&kllm as &dyn LayerAccelerator, 0.1), (&kelle as _, 1e-3)] {
         let (together, overflows) = passes(on, &of, &[TOKENS]);
         assert_eq!(overflows, 0, "{}", on.about());
@@ -82,7 +99,7 @@ fn tokens_come_together_or_one_by_one() {
 /// the range of the texts are saturated and counted.
 #[test]
 fn titanus_tells_a_prompt_from_what_follows() {
-    let (on, of) = (OnTitanus::new().unwrap(), drawn());
+    let (on, of) = (titanus(), drawn());
     let rows = [&[TOKENS][..], &[3, 1, 1, 1, 1]].map(|counts| passes(&on, &of, counts));
     assert_ne!(rows[0], rows[1]);
     for (rows, overflows) in rows {
@@ -108,7 +125,7 @@ fn later_tokens_come_together_or_one_by_one() {
     let rows = |on: &dyn LayerAccelerator| passes(on, &of, &[1, TOKENS - 1]).0;
     // A budget of all tokens evicts none.
     let all = rows(&OnKelle::keeping(TOKENS as u16).unwrap());
-    assert_eq!(all, rows(&OnKelle::new().unwrap()));
+    assert_eq!(all, rows(&kelle()));
     assert!(error(&of, &all) < error(&of, &rows(&few)));
     let unpruned = OnTitanus::keeping(Compression { sparsity: 0.0, bits: [8, 8] }).unwrap();
     assert!(error(&of, &rows(&unpruned)) < error(&of, &rows(&four)));
@@ -118,18 +135,17 @@ fn later_tokens_come_together_or_one_by_one() {
 #[test]
 fn nothing_to_choose_scales_by() {
     let of = drawn();
-    let all: [Box<dyn LayerAccelerator>; 3] =
-        [Box::new(OnKllm::default()), Box::new(OnKelle::new().unwrap()), Box::new(OnTitanus::new().unwrap())];
+    let all: [Box<dyn LayerAccelerator>; 3] = [Box::new(kllm()), Box::new(kelle()), Box::new(titanus())];
     for on in all {
         assert!(!on.design().unwrap().files.is_empty());
-        let [_, most] = on.most_tokens();
-        let refused = |texts: &[Rows], tokens| match on.layer(&WINDOW, &of.layer, texts, tokens) {
-            Ok(_) => panic!("a layer for {tokens} tokens, by {} texts", texts.len()),
+        let refused = |texts: &[Rows], room| match on.lowering().layer(&WINDOW, &of.layer, texts, room) {
+            Ok(_) => panic!("a layer for {room:?}, by {} texts", texts.len()),
             Err(error) => format!("{error:#}"),
         };
-        assert!(refused(&[], 3).contains("need a text"));
-        for tokens in [0, most + 1] {
-            assert_eq!(refused(&of.texts, tokens), format!("room for {tokens} tokens, must be 1 to {most}"));
+        assert!(refused(&[], Room::for_one(3)).contains("need a text"));
+        for (texts, tokens) in [(1, 0), (0, 3)] {
+            let wanted = format!("room for {tokens} tokens of {texts} texts, wanted are one or more of each");
+            assert_eq!(refused(&of.texts, Room { texts, tokens }), wanted);
         }
     }
 }
@@ -182,11 +198,12 @@ impl Bus for Echo {
 /// less is found, too.
 #[test]
 fn other_hardware_is_noticed() {
-    let (kllm, kelle, titanus) = (OnKllm::default(), OnKelle::new().unwrap(), OnTitanus::new().unwrap());
+    let (kllm, kelle, titanus) = (kllm(), kelle(), titanus());
     let (of, all): (_, [&dyn LayerAccelerator; 3]) = (drawn(), [&kllm, &kelle, &titanus]);
     for on in all {
-        let mut layer = on.layer(&WINDOW, &of.layer, &of.texts, TOKENS).unwrap();
-        let (first, pass) = (layer.pass(&of.rows[..3]).unwrap(), layer.pass(&of.rows[3..4]).unwrap());
+        let mut layer = made(on, &of);
+        let mut pass = |rows: &[Vec<f64>]| layer.pass(&[(0, rows.to_vec())]).unwrap();
+        let (first, pass) = (pass(&of.rows[..3]), pass(&of.rows[3..4]));
         let mut clock = on.clock(&WINDOW, LATENCY).unwrap();
         let [_, cycles] = [&first, &pass].map(|pass| clock.cycles(&pass.job).unwrap());
         let run = |taken: u64, spoilt| {

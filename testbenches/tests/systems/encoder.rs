@@ -13,17 +13,19 @@ use hdl::lang::CatalogBlock;
 use host::kllm::Bits;
 use host::vector::Integer;
 use host::{Device, Window};
+use lower::chain::{Job, Measured};
+use lower::layer::{Linear, Norm};
+use lower::titanus::Compression;
 use models::minilm::{self, Encoder};
 use sim::bus::AxiConfig;
 use test_tag::tag;
-use testbenches::systems::chain_builder::{Job, Measured};
-use testbenches::systems::encoder::{Affine, Exact, Layer, Linear};
+use testbenches::systems::encoder::{Exact, Layer};
 use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::kelle_top::layer::decoding::block as kelle_block;
 use testbenches::systems::kllm_top::real::with_orizuru;
 use testbenches::systems::tender_top::real::{GROUPS, layer_size};
 use testbenches::systems::timing::Clock;
-use testbenches::systems::titanus_core::layer::{Compression, encoder};
+use testbenches::systems::titanus_core::layer::encoder;
 use testbenches::systems::titanus_core::{layer_core, small_layer_core};
 use testbenches::systems::{kelle_top, kllm_top, tender_top, titanus_core};
 
@@ -83,8 +85,8 @@ fn given(layer: &minilm::Layer, input: Vec<Vec<f64>>, sees: Sees) -> (Layer, Exa
         Sees::All => minilm::Exact::of(&input, layer),
         Sees::Before => minilm::Exact::causal(&input, layer),
     };
-    let linear = |of: &minilm::Linear| Linear { weight: of.weight.clone(), bias: of.bias.clone() };
-    let affine = |of: &minilm::Affine| Affine { gains: of.gains.clone(), biases: of.biases.clone() };
+    let linear = |of: &minilm::Linear| Linear { weights: of.weight.clone(), biases: of.bias.clone() };
+    let affine = |of: &minilm::Affine| Norm { gains: of.gains.clone(), biases: of.biases.clone() };
     let exact = Exact {
         input,
         qkv: [of.queries, of.keys, of.values],

@@ -2,9 +2,9 @@
 
 use host::kllm::{Bits, Caps};
 use host::{Device, Window};
+use lower::chain::Measured;
 use sim::bus::AxiConfig;
 use test_tag::tag;
-use testbenches::systems::chain_builder::Measured;
 use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::kllm_top::layer::real_layer;
 use testbenches::systems::kllm_top::real::with_orizuru;

@@ -5,14 +5,14 @@ use test_tag::tag;
 
 use hdl::accelerators::tender::TenderTop;
 use host::Window;
+use lower::needs::Room;
+use lower::tender::{Checked, Decoder, Executor, InSoftware, OnDevice, Orders, Sizes, Spent, Team, likeliest};
 use models::decoder::arithmetic::{Norm, Projection};
 use models::decoder::{
     Activation, Config, Family, Float, Model, Positions, Precision, Rotary, Scaling, Tokenizer, Weight,
 };
 use models::smollm2;
-use models::tender::decoder::{
-    Checked, Decoder, Executor, InSoftware, Learnt, OnDevice, Orders, Spent, Team, likeliest,
-};
+use models::tender::learnt::Learnt;
 use rand::RngExt;
 use sim::bus::AxiConfig;
 use sim::{BuildOptions, Design, Initial};
@@ -72,16 +72,21 @@ fn software(block: &TenderTop) -> InSoftware {
 
 const TEXT: [u32; 7] = [3, 10, 41, 5, 9, 26, 5];
 
+/// A token's row of the residual stream.
+fn row(model: &Model, token: u32) -> Vec<f64> {
+    model.embed(&[token], 0).unwrap().values
+}
+
 /// Logits of the text's tokens.
 fn logits(model: &Model, block: &TenderTop, on: &mut dyn Executor, text: &[u32]) -> (Vec<Vec<f64>>, Spent) {
     let (learnt, mut all) = (learnt(model), Spent::default());
-    let mut decoder = Decoder::new((model, &learnt), (&caps_of(block), &WINDOW), 32, on).unwrap();
+    let mut decoder = Decoder::new((model, &learnt), (&caps_of(block), &WINDOW), Sizes::one_by_one(32), on).unwrap();
     let mut token = |&token: &u32| {
         let mut add = |spent: &Spent| {
             all += *spent;
             Ok(())
         };
-        let logits = decoder.token(on, (token, true), &mut add).unwrap();
+        let logits = decoder.token(on, (row(model, token), true), &mut add).unwrap();
         logits.into_iter().map(|x| x.to_f64()).collect()
     };
     (text.iter().map(&mut token).collect(), all)
@@ -133,14 +138,82 @@ fn every_job_is_the_golden_one() {
     });
 }
 
+/// Tokens of two texts come together, first several and then one of each. Every byte of every job is the golden
+/// model's, and the logits are those of the texts token by token.
+#[test]
+fn texts_come_together() {
+    let (model, block) = (made(), for_decoding(8));
+    let golden = || software(&block).timed(timing(&block, LATENCY));
+    let texts = [&TEXT[..5], &TEXT[3..]];
+    let alone = texts.map(|text| logits(&model, &block, &mut golden(), text).0);
+    let sizes = Sizes { rows: 7, room: Room { texts: 2, tokens: 32 } };
+    let rows = |text: usize, range: std::ops::Range<usize>| {
+        let tokens = &texts[text][range.clone()];
+        (text, model.embed(tokens, range.start).unwrap().iter().map(<[f64]>::to_vec).collect::<Vec<_>>())
+    };
+    let passes = [vec![rows(0, 0..4), rows(1, 0..3)], vec![rows(1, 3..4), rows(0, 4..5)]];
+    simulate(&design(&block), |device| {
+        let (mut on, learnt) = (Checked::new(device, golden()), learnt(&model));
+        let mut decoder = Decoder::new((&model, &learnt), (&caps_of(&block), &WINDOW), sizes, &mut on).unwrap();
+        let mut pass = |texts: &[(usize, Vec<Vec<f64>>)]| -> Vec<Vec<f64>> {
+            let found = decoder.pass(&mut on, (texts, true), &mut |_| Ok(())).unwrap();
+            found.iter().map(|row| row.iter().map(|x| x.to_f64()).collect()).collect()
+        };
+        assert_eq!(pass(&passes[0]), [alone[0][3].clone(), alone[1][2].clone()]);
+        assert_eq!(pass(&passes[1]), [alone[1][3].clone(), alone[0][4].clone()]);
+        let refused = |texts: &[(usize, Vec<Vec<f64>>)], decoder: &mut Decoder, on: &mut dyn Executor| {
+            decoder.pass(on, (texts, true), &mut |_| Ok(())).unwrap_err().to_string()
+        };
+        let many = [rows(0, 0..5), rows(1, 0..3)];
+        assert_eq!(refused(&many, &mut decoder, &mut on), "a pass of 8 tokens, there is room for 7");
+        assert_eq!(refused(&[], &mut decoder, &mut on), "a pass of no text");
+        assert!(on.bytes() > 10_000, "{}", on.bytes());
+    });
+}
+
+/// Models for which the accelerator has not enough, or no equal shares.
+#[test]
+fn what_does_not_fit() {
+    let (model, block) = (made(), for_decoding(8));
+    let (learnt, sizes) = (learnt(&model), Sizes::one_by_one(32));
+    let refused = |block: &TenderTop, sizes: Sizes| {
+        let caps = caps_of(block);
+        let made = Decoder::new((&model, &learnt), (&caps, &WINDOW), sizes, &mut software(block));
+        format!("{:#}", made.unwrap_err())
+    };
+    let small = TenderTop { depth: 64, steps: 70, ..block.clone() };
+    let wanted = "the model does not fit on tender_top: depth must be 192, and is 64 (channels of the longest product); \
+                  steps must be 199, and is 70 (channels and their groups)";
+    assert_eq!(refused(&small, sizes), wanted);
+    let wanted = "room for 41 tokens; the model's context is 40";
+    assert_eq!(refused(&block, Sizes::one_by_one(41)), wanted);
+    assert_eq!(refused(&block, Sizes { rows: 0, ..sizes }), "passes of no token");
+    let three = team_of(
+        3,
+        |_, orders| orders.serve(&mut software(&block)),
+        |on| Decoder::new((&model, &learnt), (&caps_of(&block), &WINDOW), sizes, on).map(|_| ()),
+    );
+    let wanted = "a residual stream of 128 for 3 accelerators side by side; wanted are multiples of 3";
+    assert_eq!(three.unwrap_err().to_string(), wanted);
+}
+
 /// Two accelerators side by side; each member serves its orders in a thread of its own.
 fn team<T>(
     member: impl Fn(usize, Orders) -> anyhow::Result<()> + Sync,
     work: impl FnOnce(&mut dyn Executor) -> T,
 ) -> T {
+    team_of(2, member, work)
+}
+
+/// The same with so many.
+fn team_of<T>(
+    count: usize,
+    member: impl Fn(usize, Orders) -> anyhow::Result<()> + Sync,
+    work: impl FnOnce(&mut dyn Executor) -> T,
+) -> T {
     let member = &member;
     std::thread::scope(|scope| {
-        let members = (0..2).map(|part| move |orders| member(part, orders)).collect();
+        let members = (0..count).map(|part| move |orders| member(part, orders)).collect();
         work(&mut Team::new(scope, members))
     })
 }
@@ -183,8 +256,9 @@ fn a_member_that_fails_is_named() {
                 false => orders.serve(&mut software(&block)),
             };
             let error = team(members, |on| {
-                let mut decoder = Decoder::new((&model, &learnt), (&caps_of(&block), &WINDOW), 32, on)?;
-                decoder.token(on, (3, true), &mut |_| Ok(()))
+                let mut decoder =
+                    Decoder::new((&model, &learnt), (&caps_of(&block), &WINDOW), Sizes::one_by_one(32), on)?;
+                decoder.token(on, (row(&model, 3), true), &mut |_| Ok(()))
             });
             format!("{:#}", error.unwrap_err())
         };
@@ -206,8 +280,9 @@ fn other_hardware_is_noticed() {
     let learnt = learnt(&model);
     let refused = |device: &mut dyn Executor, golden: InSoftware, spoil: Option<u8>| {
         let mut on = Checked::new(Spoilt { device, spoil }, golden);
-        let mut decoder = Decoder::new((&model, &learnt), (&caps_of(&block), &WINDOW), 32, &mut on).unwrap();
-        let error = decoder.token(&mut on, (3, true), &mut |_| Ok(())).unwrap_err();
+        let mut decoder =
+            Decoder::new((&model, &learnt), (&caps_of(&block), &WINDOW), Sizes::one_by_one(32), &mut on).unwrap();
+        let error = decoder.token(&mut on, (row(&model, 3), true), &mut |_| Ok(())).unwrap_err();
         format!("{error:#}")
     };
     let error = refused(&mut software(&block), software(&block), Some(1));
@@ -253,11 +328,12 @@ fn smollm2_writes_as_the_golden_model() {
     let (block, prompt) = (for_decoding(128), tokenizer.encode("Gravity is").unwrap());
     let golden = || software(&block).timed(timing(&block, LATENCY));
     let write = |on: &mut dyn Executor| {
-        let mut decoder = Decoder::new((&model, &learnt), (&caps_of(&block), &WINDOW), 256, on).unwrap();
+        let mut decoder =
+            Decoder::new((&model, &learnt), (&caps_of(&block), &WINDOW), Sizes::one_by_one(256), on).unwrap();
         let mut text = prompt.clone();
         let mut logits = Vec::new();
         for at in 0..prompt.len() + 1 {
-            logits = decoder.token(on, (text[at], at + 1 >= prompt.len()), &mut |_| Ok(())).unwrap();
+            logits = decoder.token(on, (row(&model, text[at]), at + 1 >= prompt.len()), &mut |_| Ok(())).unwrap();
             if at + 1 == text.len() {
                 text.push(likeliest(&logits));
             }

@@ -15,13 +15,14 @@ use hdl::lang::CatalogBlock;
 use host::tender::{Caps, Overflows};
 use host::vector::Integer;
 use host::{Bus, Counters, Device, Window};
+use lower::exact::Exact;
 use sim::bus::AxiConfig;
 use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::{options, run, run_some};
 use sim::stimulus::{Stall, real_numbers};
 use test_tag::tag;
-use testbenches::systems::float_layer::Exact;
+use testbenches::systems::float_head::residual;
 use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::tender_top::attention::real_head;
 use testbenches::systems::tender_top::builder::{Job, Measured};
@@ -270,7 +271,7 @@ fn decoder_layer_of_64_tokens() {
     let (block, layer, latency) = (layer_size(), layer_14(), 20);
     let window = Window { limit: 0x1fff_ffff, ..WINDOW };
     // The judge itself: stored results of the model, rounded to fp16, are within that rounding.
-    let exact = Exact::of(64, &layer).unwrap();
+    let exact = Exact::of(&layer, &residual(64).unwrap());
     for (name, exact) in [("attn_out", &exact.attention), ("ffn_in", &exact.normed), ("down_in", &exact.gated)] {
         let error = relative_error(&real_numbers(&format!("l14_{name}")).unwrap(), exact);
         println!("{name} of the float layer: {error:.2e} from the stored ones");

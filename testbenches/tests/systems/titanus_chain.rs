@@ -6,6 +6,9 @@ use hdl::accelerators::titanus::{TitanusChain, TitanusCore};
 use hdl::lang::CatalogBlock;
 use host::titanus::{Caps, LinkJob};
 use host::{Chain, Device, DeviceError, Settings, Window};
+use lower::layer::Layer;
+use lower::titanus::linked::{Linked, Split, linked};
+use lower::titanus::{Compression, Prompt};
 use rand::SeedableRng;
 use sim::bus::{AxiConfig, AxiMemory};
 use sim::fault::Fault;
@@ -14,16 +17,15 @@ use sim::kit::{options, run};
 use sim::stimulus::{Stall, StimulusRng, rng_for};
 use test_tag::tag;
 use testbenches::systems::draft::Operations;
+use testbenches::systems::drawn_layer::{Shape, Sizes, drawn as drawn_layer, drawn_rows};
 use testbenches::systems::titanus_chain::cores::{Core, Cores, LINK};
 use testbenches::systems::titanus_chain::layers::{Starts, run_jobs};
 use testbenches::systems::titanus_chain::{bench, draw, timing};
-use testbenches::systems::titanus_core::float_decoder::{Decoder, Shape, Sizes};
-use testbenches::systems::titanus_core::layer::linked::{Linked, Split, linked};
-use testbenches::systems::titanus_core::layer::{Compression, Prompt, chains};
+use testbenches::systems::titanus_core::layer::chains;
 use testbenches::systems::titanus_core::{caps_of, golden_of, small_layer_core};
 
 const WINDOW: Window = Window { base: 0x1_0000, limit: 0x1fff_ffff, address_width: 40 };
-const SIZES: Sizes = Sizes { width: 128, heads: [4, 2], inner: 192 };
+const SIZES: Sizes = Sizes { width: 128, heads: [4, 2], head: 64, inner: 192 };
 const THRESHOLDS: [u8; 2] = [14, 20];
 const HOW: Compression = Compression { sparsity: 0.338, bits: [4, 4] };
 
@@ -130,17 +132,16 @@ fn core() -> TitanusCore {
     TitanusCore { links: 1, ..small_layer_core() }
 }
 
-fn drawn(shape: Shape, layers: usize, (tokens, prompt): (usize, usize)) -> (Vec<Decoder>, Vec<Vec<f64>>, usize) {
+fn drawn(shape: Shape, layers: usize, (tokens, prompt): (usize, usize)) -> (Vec<Layer>, Vec<Vec<f64>>, usize) {
     let mut rng = rng_for(7, "layers on a chain");
-    let decoders: Vec<Decoder> = (0..layers).map(|_| Decoder::drawn(&mut rng, shape, SIZES)).collect();
-    let rows = decoders[0].drawn_rows(&mut rng, tokens);
-    (decoders, rows, prompt)
+    let layers = (0..layers).map(|_| drawn_layer(&mut rng, shape, SIZES)).collect();
+    (layers, drawn_rows(&mut rng, SIZES.width, tokens), prompt)
 }
 
-fn on_cores((decoders, rows, prompt): &(Vec<Decoder>, Vec<Vec<f64>>, usize), split: Split) -> Linked {
+fn on_cores((layers, rows, prompt): &(Vec<Layer>, Vec<Vec<f64>>, usize), split: Split) -> Linked {
     let golden = golden_of(&core()).unwrap();
     let (caps, tokens) = (caps_of(&golden), (&rows[..], *prompt));
-    linked((&caps, &WINDOW), &golden, (&decoders[..], split), tokens, (THRESHOLDS, HOW)).unwrap()
+    linked((&caps, &WINDOW), &golden, (&layers[..], split), tokens, (THRESHOLDS, HOW)).unwrap()
 }
 
 /// However layers are put on cores, the rows are the same. They equal the rows of a layer that one core does by itself.

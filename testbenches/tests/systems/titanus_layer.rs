@@ -4,13 +4,14 @@ use hdl::accelerators::titanus::TitanusCore;
 use hdl::blocks::common::FloatFunction;
 use host::Window;
 use host::titanus::Counts;
+use lower::titanus::{Compression, Prompt};
 use sim::bus::AxiConfig;
 use sim::stimulus::{Stall, rng_for};
 use test_tag::tag;
+use testbenches::systems::drawn_layer::{Shape, Sizes, drawn as drawn_layer, drawn_rows};
 use testbenches::systems::hardware::{on_hardware, ready};
-use testbenches::systems::titanus_core::float_decoder::{Decoder, Shape, Sizes};
 use testbenches::systems::titanus_core::layer::decoding::wide_core;
-use testbenches::systems::titanus_core::layer::{Chains, Compression, Prompt, chains};
+use testbenches::systems::titanus_core::layer::{Chains, chains};
 use testbenches::systems::titanus_core::timing::cycles_of;
 use testbenches::systems::titanus_core::{caps_of, golden_of, layer_core, small_layer_core, traffic};
 
@@ -23,7 +24,7 @@ const NEITHER: Compression = Compression { sparsity: 0.0, bits: [8, 8] };
 /// The share of zeros that the paper has before quantization.
 const PRUNED: Compression = Compression { sparsity: 0.338, bits: [8, 8] };
 
-const SIZES: Sizes = Sizes { width: 128, heads: [4, 2], inner: 192 };
+const SIZES: Sizes = Sizes { width: 128, heads: [4, 2], head: 64, inner: 192 };
 
 fn drawn(
     block: &TitanusCore,
@@ -32,10 +33,10 @@ fn drawn(
     how: Compression,
 ) -> Chains {
     let mut rng = rng_for(7, "titanus layer");
-    let decoder = Decoder::drawn(&mut rng, shape, SIZES);
-    let residual = decoder.drawn_rows(&mut rng, tokens);
+    let layer = drawn_layer(&mut rng, shape, SIZES);
+    let residual = drawn_rows(&mut rng, SIZES.width, tokens);
     let golden = golden_of(block).unwrap();
-    let chains = chains((&caps_of(&golden), &WINDOW), golden, &decoder, (&residual, prompt, comes), how).unwrap();
+    let chains = chains((&caps_of(&golden), &WINDOW), golden, &layer, (&residual, prompt, comes), how).unwrap();
     let Chains { errors, thresholds, pruned, bits, .. } = &chains;
     println!("{shape:?}, {how:?}: errors {errors:?}, thresholds {thresholds:?}, pruned {pruned:.3}, {:?}", bits.last());
     chains
@@ -158,11 +159,11 @@ fn prompt_token_by_token() {
 }
 
 fn real(block: &TitanusCore, how: Compression, (tokens, prompt): (usize, usize)) -> Chains {
-    let decoder = Decoder::from(&layer_14());
+    let layer = layer_14();
     let golden = golden_of(block).unwrap();
     let residual = residual(tokens);
     let comes = Prompt::AtOnce;
-    let chains = chains((&caps_of(&golden), &WINDOW), golden, &decoder, (&residual, prompt, comes), how).unwrap();
+    let chains = chains((&caps_of(&golden), &WINDOW), golden, &layer, (&residual, prompt, comes), how).unwrap();
     let Chains { errors, thresholds, pruned, bits, jobs, .. } = &chains;
     let descriptors: Vec<u32> = [&jobs[0], &jobs[jobs.len() - 1]].map(|job| job.descriptors).into();
     println!(

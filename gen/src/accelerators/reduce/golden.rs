@@ -131,8 +131,7 @@ pub struct Timing {
     pub reducer: u64,
 }
 
-impl Recurrence for Timing {
-    type Accelerator = ReduceTop;
+impl Recurrence<ReduceTop> for Timing {
     type Operation = Operation;
 
     fn job(

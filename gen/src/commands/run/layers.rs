@@ -1,62 +1,64 @@
-//! Layers on `kllm_top`, `kelle_top` or `titanus_core`: some in simulation, each on an accelerator of its own, the others in the golden
-//! model.
+//! Layers on an accelerator each: some in simulation, the others in the golden model.
 
 use std::collections::BTreeSet;
 
 use host::Device;
-use models::decoder::residual::ahead_of_layers;
-use models::decoder::{Model, Tokenizer};
-use models::smollm2::texts;
+use lower::needs::Room;
+use models::decoder::Model;
 use sim::bus::AxiConfig;
 use sim::{BuildOptions, Initial, Sim};
-use testbenches::systems::decoding::{LayerAccelerator, Rows};
+use testbenches::systems::decoding::{LayerAccelerator, window};
 use testbenches::systems::hardware::{Hardware, ready};
 
 use super::network::Network;
-use super::text::{Text, Took};
-use super::{LATENCY, LAYER, Layers, WIDE, count, failed};
-use crate::error::Result;
+use super::text::{Texts, Took};
+use super::work::calibration;
+use super::{LATENCY, Layers, asked, count, failed, fits, longest, refused};
+use crate::error::{Failure, Result};
 
-/// Tokens of each window of the calibration text: the first ones, whose numbers are the largest.
-const WINDOW_TOKENS: usize = 32;
 /// Descriptors of a job, at most.
 const MAX_DESCRIPTORS: u32 = 65_535;
 
 /// Writes the text and returns its cost.
-pub(super) fn run(text: &mut Text<'_>, model: &Model, on: &dyn LayerAccelerator, room: usize) -> Result<String> {
-    let asked = text.args.layers.clone().unwrap_or_else(|| Layers::These([LAYER].into()));
-    let asked = if text.args.golden { BTreeSet::new() } else { asked.of(model.config().layers)? };
+pub(super) fn run(
+    text: &mut Texts<'_>,
+    model: &Model,
+    (on, name): (&dyn LayerAccelerator, &str),
+    room: Room,
+) -> Result<String> {
+    let (config, lowering) = (model.config(), on.lowering());
+    lowering.supports(config).map_err(refused)?;
+    let most = lowering.most_texts();
+    if room.texts > most {
+        let problem = format!("{name} has {most} text at a time, and there are {} prompts", room.texts);
+        return Err(Failure::Usage(format!("{problem}: give one, or another accelerator")));
+    }
+    fits(text.args, longest(text.prompts), room.tokens, lowering.most_tokens())?;
+    lowering.needs(&asked(config, room, text.prompts)).refuse(name).map_err(refused)?;
+    let chosen = Layers::of(text.args.layers.as_ref(), config.layers)?;
+    let asked = if text.args.golden { BTreeSet::new() } else { chosen };
+    let window = window(on.address_width());
     let mut sims = if asked.is_empty() { Vec::new() } else { compiled(text, on, asked.len())? };
     text.progress.message("calibrating: the float model reads another text");
     let texts = calibration(model, text.tokenizer).map_err(failed)?;
     let (progress, layers) = (text.progress, model.config().layers);
     let mut done = |layer| progress.message(format!("quantizing the weights, layer {layer} of {layers}"));
     done(0);
-    let mut network = Network::new(model, on, &texts, room, &mut done).map_err(failed)?;
+    let mut network = Network::new(model, (lowering, &window), &texts, room, &mut done).map_err(failed)?;
     for (sim, &layer) in sims.iter_mut().zip(&asked) {
         let mut device = Device::new(Hardware::new(sim, &AxiConfig::ideal(LATENCY), 1)?);
-        ready(&mut device, WIDE, MAX_DESCRIPTORS).map_err(failed)?;
+        ready(&mut device, window, MAX_DESCRIPTORS).map_err(failed)?;
         for _ in 0..on.settling() {
             device.bus().cycle()?;
         }
-        network.devices.insert(layer, (device, on.clock(&WIDE, LATENCY).map_err(failed)?));
+        network.devices.insert(layer, (device, on.clock(&window, LATENCY).map_err(failed)?));
     }
     let took = text.write(&mut network)?;
     Ok(told(text, &network, (&took, on), &asked))
 }
 
-/// The input of each layer, for each text.
-fn calibration(model: &Model, tokenizer: &Tokenizer) -> anyhow::Result<Vec<Vec<Rows>>> {
-    let mut all = vec![Vec::new(); model.config().layers];
-    for window in texts::calibration(tokenizer)?.windows {
-        let rows = ahead_of_layers(model, &window[..WINDOW_TOKENS.min(window.len())])?;
-        all.iter_mut().zip(rows).for_each(|(all, rows)| all.push(rows));
-    }
-    Ok(all)
-}
-
 /// So many simulated accelerators.
-fn compiled(text: &Text<'_>, on: &dyn LayerAccelerator, count: usize) -> Result<Vec<Sim>> {
+fn compiled(text: &Texts<'_>, on: &dyn LayerAccelerator, count: usize) -> Result<Vec<Sim>> {
     let design = on.design().map_err(failed)?;
     text.progress.message(format!("compiling {}, once", design.top));
     let model = sim::Model::build(&design, &BuildOptions::default())?;
@@ -64,7 +66,7 @@ fn compiled(text: &Text<'_>, on: &dyn LayerAccelerator, count: usize) -> Result<
 }
 
 fn told(
-    text: &Text<'_>,
+    text: &Texts<'_>,
     network: &Network<'_>,
     (took, on): (&Took, &dyn LayerAccelerator),
     asked: &BTreeSet<usize>,
@@ -79,7 +81,7 @@ fn told(
     lines.push(text.counted());
     lines.push(format!("  time        {}", took.speed()));
     if !asked.is_empty() {
-        let (simulated, further) = (asked.len() as u64, (took.tokens - text.prompt.len()) as u64);
+        let (simulated, further) = (asked.len() as u64, (took.tokens - text.prompted()) as u64);
         let [prompt, others] = all.cycles;
         let of_token =
             others.checked_div(simulated * further).map(|each| format!(", {} for each token after it", count(each)));

@@ -6,17 +6,16 @@ use std::sync::mpsc;
 use std::thread;
 
 use anyhow::{Context, Result, ensure};
-use host::Device;
-use models::decoder::arithmetic::{Norm, Projection, rms_norm};
-use models::decoder::{Float, Matrix, Model};
+use host::{Device, Window};
+use lower::layer::Layer;
+use lower::needs::Room;
+use lower::pass::{DecoderLayer, LayerLowering, Rows, logits};
+use models::decoder::Model;
 use sim::process::processor_time;
-use testbenches::systems::decoding::{DecoderLayer, LayerAccelerator, Rows};
-use testbenches::systems::float_layer::Layer;
 use testbenches::systems::hardware::Hardware;
 use testbenches::systems::timing::Clock;
 
-use super::WIDE;
-use super::text::{Part, Reader};
+use super::text::{Next, Part, Reader};
 
 /// Counts of the simulated layers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,30 +31,32 @@ pub(super) struct Simulated {
     pub busy: f64,
 }
 
-/// The model, with the keys and values of a text in its layers.
+/// The model, with the keys and values of texts in its layers.
 pub(super) struct Network<'a> {
     model: &'a Model,
     layers: Vec<Box<dyn DecoderLayer + 'a>>,
     /// By layer.
     pub devices: BTreeMap<usize, (Device<Hardware<'a>>, Clock)>,
     pub simulated: Simulated,
-    tokens: usize,
+    /// By text.
+    tokens: Vec<usize>,
 }
 
 impl<'a> Network<'a> {
-    /// All layers of a model for so many tokens. `texts` has the input of each layer for the texts that scales and
+    /// All layers of a model, whose accelerators may touch the memory of a window each. `texts` has the input of each layer for the texts that scales and
     /// codebooks are fitted to. `done` hears how many layers are ready.
     pub fn new(
         model: &'a Model,
-        on: &'a dyn LayerAccelerator,
+        (on, window): (&'a dyn LayerLowering, &Window),
         texts: &[Vec<Rows>],
-        tokens: usize,
+        room: Room,
         done: &mut dyn FnMut(usize),
     ) -> Result<Self> {
         let count = model.config().layers;
         ensure!(texts.len() == count, "texts for {} layers, the model has {count}", texts.len());
         let made = |number: usize| -> Result<Box<dyn DecoderLayer + 'a>> {
-            let layer = on.layer(&WIDE, &layer_of(model, number)?, &texts[number], tokens);
+            let layer = Layer::of_model(model, number, on.head_unit())?;
+            let layer = on.layer(window, &layer, &texts[number], room);
             layer.with_context(|| format!("layer {number}"))
         };
         let next = AtomicUsize::new(0);
@@ -83,7 +84,13 @@ impl<'a> Network<'a> {
             Ok(())
         })?;
         let layers = layers.into_values().collect();
-        Ok(Self { model, layers, devices: BTreeMap::new(), simulated: Simulated::default(), tokens: 0 })
+        Ok(Self {
+            model,
+            layers,
+            devices: BTreeMap::new(),
+            simulated: Simulated::default(),
+            tokens: vec![0; room.texts],
+        })
     }
 
     /// Words of results with a number that was saturated, or is infinite or none: of all layers.
@@ -92,57 +99,46 @@ impl<'a> Network<'a> {
     }
 
     /// The output of a layer.
-    fn layer(&mut self, number: usize, x: &[Vec<f64>]) -> Result<Rows> {
+    fn layer(&mut self, number: usize, x: &[(usize, Rows)]) -> Result<Rows> {
         let pass = self.layers[number].pass(x).with_context(|| format!("layer {number}"))?;
         let Some((device, clock)) = self.devices.get_mut(&number) else { return Ok(pass.rows) };
         let cycles = clock.cycles(&pass.job).with_context(|| format!("layer {number}"))?;
         let start = processor_time();
-        let place = || format!("layer {number} after {} tokens, on the hardware", self.tokens);
+        let place = || format!("layer {number} after {:?} tokens, on the hardware", self.tokens);
         let (rows, counters) = pass.run_on(device, cycles).with_context(place)?;
         let all = &mut self.simulated;
         all.busy += (processor_time() - start) as f64 * 1e-9;
         all.passes += 1;
         all.descriptors += u64::from(pass.job.descriptors);
-        all.cycles[usize::from(self.tokens > 0)] += counters.cycles;
+        all.cycles[usize::from(self.tokens.iter().any(|&tokens| tokens > 0))] += counters.cycles;
         all.bytes += pass.job.bytes_written();
         Ok(rows)
     }
 }
 
-/// A layer's weights as the accelerators take them.
-fn layer_of(model: &Model, layer: usize) -> Result<Layer> {
-    let gains = |norm| -> Result<Vec<f64>> { Ok(model.gain(layer, norm)?.iter().map(|&x| x.into()).collect()) };
-    let weights = |projection| -> Result<Rows> {
-        let weight = model.weight(layer, projection)?;
-        Ok(Layer::transposed(&weight.values, weight.inputs))
-    };
-    Ok(Layer {
-        gains: [gains(Norm::Attention)?, gains(Norm::FeedForward)?],
-        q: weights(Projection::Q)?,
-        k: weights(Projection::K)?,
-        v: weights(Projection::V)?,
-        o: weights(Projection::O)?,
-        gate: weights(Projection::Gate)?,
-        up: weights(Projection::Up)?,
-        down: weights(Projection::Down)?,
-    })
-}
-
 impl Reader for Network<'_> {
-    fn read(&mut self, tokens: &[u32], done: &mut dyn FnMut(Part)) -> Result<u32> {
-        let (config, count) = (*self.model.config(), self.layers.len());
-        let mut x: Rows = self.model.embed(tokens, self.tokens)?.iter().map(<[f64]>::to_vec).collect();
+    fn read(&mut self, texts: &[Next], done: &mut dyn FnMut(Part)) -> Result<Vec<u32>> {
+        let count = self.layers.len();
+        let ahead = |(text, tokens): &Next| -> Result<(usize, Rows)> {
+            let rows = self.model.embed(tokens, self.tokens[*text])?;
+            Ok((*text, rows.iter().map(<[f64]>::to_vec).collect()))
+        };
+        let mut x = texts.iter().map(ahead).collect::<Result<Vec<_>>>()?;
+        let all: usize = x.iter().map(|(_, rows)| rows.len()).sum();
         for number in 0..count {
-            x = self.layer(number, &x)?;
+            let mut rows = self.layer(number, &x)?.into_iter();
+            for (_, of_text) in &mut x {
+                *of_text = rows.by_ref().take(of_text.len()).collect();
+            }
             let share = (number + 1) as f64 / count as f64;
-            let (token, tokens) = (tokens.len() - 1, tokens.len() as f64 * share);
-            done(Part { token, what: "layer", done: number + 1, of: count, tokens });
+            done(Part { token: all - 1, what: "layer", done: number + 1, of: count, tokens: all as f64 * share });
         }
-        self.tokens += tokens.len();
-        let last = Matrix::from_rows(&x.split_off(x.len() - 1))?;
-        let normed = rms_norm(&last, self.model.gain(config.layers, Norm::Output)?, config.norm_eps);
-        let logits = self.model.logits(&normed, &mut Float)?;
-        let first = (0, f64::NEG_INFINITY);
-        Ok(logits.values.iter().zip(0..).fold(first, |most, (&x, token)| if x > most.1 { (token, x) } else { most }).0)
+        texts.iter().for_each(|(text, tokens)| self.tokens[*text] += tokens.len());
+        let likeliest = |(_, rows): &(usize, Rows)| -> Result<u32> {
+            let logits = logits(self.model, rows.last().context("a text of no row")?)?;
+            let first = (0, f64::NEG_INFINITY);
+            Ok(logits.iter().zip(0..).fold(first, |most, (&x, token)| if x > most.1 { (token, x) } else { most }).0)
+        };
+        x.iter().map(likeliest).collect()
     }
 }

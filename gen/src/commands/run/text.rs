@@ -15,10 +15,20 @@ pub(super) fn to_terminal() -> bool {
     std::io::stdout().is_terminal()
 }
 
-/// A language model that has read some tokens.
+/// A text to go on with.
+#[derive(Clone, Debug)]
+pub(super) struct Prompt {
+    pub text: String,
+    pub tokens: Vec<u32>,
+}
+
+/// The next tokens of a text, which has a number.
+pub(super) type Next = (usize, Vec<u32>);
+
+/// A language model that has read some tokens of texts.
 pub(super) trait Reader {
-    /// Reads more tokens and returns the likeliest next token. `done` hears how far it is.
-    fn read(&mut self, tokens: &[u32], done: &mut dyn FnMut(Part)) -> anyhow::Result<u32>;
+    /// Reads more tokens of some texts and returns the likeliest next token of each. `done` hears how far it is.
+    fn read(&mut self, texts: &[Next], done: &mut dyn FnMut(Part)) -> anyhow::Result<Vec<u32>>;
 }
 
 /// Progress on some tokens.
@@ -52,64 +62,88 @@ impl Took {
     }
 }
 
-pub(super) struct Text<'a> {
+pub(super) struct Texts<'a> {
     pub args: &'a Args,
     pub tokenizer: &'a Tokenizer,
-    pub prompt: &'a [u32],
+    pub prompts: &'a [Prompt],
     pub progress: &'a Progress,
-    written: Vec<u32>,
+    /// By text.
+    written: Vec<Vec<u32>>,
 }
 
-impl<'a> Text<'a> {
-    pub fn new(args: &'a Args, tokenizer: &'a Tokenizer, prompt: &'a [u32], progress: &'a Progress) -> Self {
-        Self { args, tokenizer, prompt, progress, written: Vec::new() }
+impl<'a> Texts<'a> {
+    pub fn new(args: &'a Args, tokenizer: &'a Tokenizer, prompts: &'a [Prompt], progress: &'a Progress) -> Self {
+        Self { args, tokenizer, prompts, progress, written: vec![Vec::new(); prompts.len()] }
     }
 
-    pub fn text(&self) -> String {
-        let written = self.tokenizer.decode_part(&self.written).unwrap_or_default();
-        format!("{}{written}", self.args.prompt)
+    fn text(&self, number: usize) -> String {
+        let written = self.tokenizer.decode_part(&self.written[number]).unwrap_or_default();
+        format!("{}{written}", self.prompts[number].text)
+    }
+
+    /// All texts up to their last whole characters, an empty line between two.
+    pub fn all(&self) -> String {
+        let whole = |number| self.text(number).trim_end_matches(char::REPLACEMENT_CHARACTER).to_owned();
+        (0..self.prompts.len()).map(whole).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// Tokens of all prompts.
+    pub fn prompted(&self) -> usize {
+        self.prompts.iter().map(|prompt| prompt.tokens.len()).sum()
     }
 
     /// The line that says how many tokens there are.
     pub fn counted(&self) -> String {
-        format!("  tokens      {} read, {} written", self.prompt.len(), self.written.len())
+        let written: usize = self.written.iter().map(Vec::len).sum();
+        let texts = if self.prompts.len() > 1 { format!(", in {} texts", self.prompts.len()) } else { String::new() };
+        format!("  tokens      {} read, {written} written{texts}", self.prompted())
     }
 
-    /// Reads the prompt and writes tokens.
+    /// One text is shown as it grows.
+    fn is_shown(&self) -> bool {
+        !to_terminal() && self.prompts.len() == 1
+    }
+
+    /// Reads the prompts and writes tokens.
     pub fn write(&mut self, on: &mut dyn Reader) -> Result<Took> {
         let start = Instant::now();
-        if !to_terminal() {
-            report::print(&self.args.prompt)?;
+        if self.is_shown() {
+            report::print(&self.prompts[0].text)?;
         }
-        let (mut shown, mut read, mut tokens) = (0, 0, self.prompt.to_vec());
-        loop {
-            let (progress, text) = (self.progress, self.text());
+        let (mut shown, mut read) = (0, 0);
+        let mut next: Vec<Next> = self.prompts.iter().map(|prompt| prompt.tokens.clone()).enumerate().collect();
+        while !next.is_empty() {
+            let (progress, text) = (self.progress, self.text(next[0].0));
             let mut done = |Part { token, what, done, of, tokens }: Part| {
                 let seconds = start.elapsed().as_secs_f64() / (read as f64 + tokens);
                 let token = read + token + 1;
                 progress.message(format!("token {token}, {what} {done} of {of}, {seconds:.1} s a token: {text}"));
             };
-            let next = on.read(&tokens, &mut done).map_err(failed)?;
-            read += tokens.len();
-            if self.tokenizer.is_end(next) {
-                break;
+            let found = on.read(&next, &mut done).map_err(failed)?;
+            read += next.iter().map(|(_, tokens)| tokens.len()).sum::<usize>();
+            let mut further = Vec::new();
+            for ((number, _), token) in next.iter().zip(found) {
+                if self.tokenizer.is_end(token) {
+                    continue;
+                }
+                let written = &mut self.written[*number];
+                written.push(token);
+                if (written.len() as u64) < self.args.tokens {
+                    further.push((*number, vec![token]));
+                }
             }
-            self.written.push(next);
             shown = self.show(shown)?;
-            if self.written.len() as u64 == self.args.tokens {
-                break;
-            }
-            tokens = vec![next];
+            next = further;
         }
         Ok(Took { tokens: read, seconds: start.elapsed().as_secs_f64() })
     }
 
     /// Prints the new part of the text, up to the last whole character.
     fn show(&self, shown: usize) -> Result<usize> {
-        if to_terminal() {
+        if !self.is_shown() {
             return Ok(shown);
         }
-        let text = self.tokenizer.decode_part(&self.written).map_err(failed)?;
+        let text = self.tokenizer.decode_part(&self.written[0]).map_err(failed)?;
         let whole = text.trim_end_matches(char::REPLACEMENT_CHARACTER);
         report::print(whole.get(shown..).unwrap_or_default())?;
         Ok(whole.len().max(shown))

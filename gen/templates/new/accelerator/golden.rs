@@ -125,8 +125,7 @@ pub struct Timing {
     pub shell: Shell,
 }
 
-impl Recurrence for Timing {
-    type Accelerator = Golden;
+impl Recurrence<Golden> for Timing {
     type Operation = Operation;
 
     fn job(

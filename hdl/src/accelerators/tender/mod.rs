@@ -5,6 +5,7 @@
 //! results is a word of a panel of the next product. Rows of fp16 numbers, as norms and softmax need them, turn in the
 //! turn buffer.
 
+mod engine_pe;
 mod execution_controller;
 mod panel_buffer;
 mod part_sums;
@@ -20,15 +21,23 @@ mod tender_results;
 mod tender_top;
 mod turn_buffer;
 
+use crate::blocks::tender::TenderPe;
+pub use engine_pe::EnginePe;
 pub use execution_controller::{ExecutionController, ExecutionControllerPorts, Step, Tiles};
 pub use panel_buffer::{PanelBuffer, PanelBufferPorts};
 pub use part_sums::{PartSums, PartSumsPorts};
 pub use result_stage::{Constants, Numbers, ResultMode, ResultStage, ResultStagePorts, Results};
 pub use strip_walker::{Matrix, StripWalker, StripWalkerPorts};
 pub use sum_buffer::{SumBuffer, SumBufferPorts, SumColumn};
-pub use tender_engine::{TenderEngine, TenderEnginePorts};
+pub use tender_engine::{TenderEngineOf, TenderEnginePorts};
 pub use tender_lane::{LaneTimes, TenderLane, TenderLanePorts};
 pub use tender_operations::{MatmulOperation, MatmulOperationPorts, PackOperation, PackOperationPorts};
 pub use tender_registers::{TenderCaps, TenderFields};
-pub use tender_top::{TenderTop, TenderTopPorts};
+pub use tender_top::{TenderTopOf, TenderTopPorts};
 pub use turn_buffer::{Elements, Page, TurnBuffer, TurnBufferPorts};
+
+/// The engine with Tender's PE.
+pub type TenderEngine = TenderEngineOf<TenderPe>;
+
+/// The accelerator with Tender's PE.
+pub type TenderTop = TenderTopOf<TenderPe>;

@@ -1,5 +1,6 @@
 //! The engine for products and packings, between the shell's streams: controller, buffers, array, lanes.
 
+use super::engine_pe::EnginePe;
 use super::execution_controller::{ENTRY, ExecutionController};
 use super::panel_buffer::PanelBuffer;
 use super::part_sums::PartSums;
@@ -14,9 +15,10 @@ use crate::accelerators::engine::{EnginePorts, EngineSpec};
 use crate::blocks::common::RamImplementation;
 use crate::blocks::common::bus::{AxiSpec, DmaSpec};
 use crate::blocks::common::shell::{OperationController, OperationControllerPorts};
-use crate::blocks::tender::{MultiScaleArray, Rescale};
+use crate::blocks::tender::MultiScaleArrayOf;
 use crate::lang::{
-    About, Block, Bundle, Group, Module, Out, Signal, bit, bits_for, connect_all, mux, parameters, ports, uint,
+    About, Block, Bundle, Group, Module, Out, PortBuilder, Ports, Signal, bit, bits_for, connect_all, mux, parameters,
+    ports, uint,
 };
 
 /// Operands that are read: A or rows, B, indices, constants.
@@ -27,13 +29,13 @@ pub(super) const MATMUL: u32 = 1;
 
 parameters! {
     /// Elaboration parameters.
-    pub struct TenderEngine {
+    pub struct TenderEngineOf<P: EnginePe> {
         /// The bus.
         axi: AxiSpec = AxiSpec::default();
         /// Commands of the DMAs.
         dma: DmaSpec = DmaSpec::default();
         /// The array; rows are a power of two from 2 on, columns from 4 on, with INT8 mode.
-        array: MultiScaleArray = MultiScaleArray::default();
+        array: MultiScaleArrayOf<P> = MultiScaleArrayOf::default();
         /// Channels of a panel that the scratchpad holds, twice.
         depth: u32 = 1024, in 2..=32768, tag "d";
         /// Entries of the index buffer, twice.
@@ -43,7 +45,7 @@ parameters! {
         /// Also explicit requantization.
         explicit: bool = false, tag "explicit";
         /// The arithmetic on a result; as wide as the array's results.
-        lane: TenderLane = TenderLane::default();
+        lane: TenderLane = TenderLane::of_sums(MultiScaleArrayOf::<P>::default().result_width());
         /// Where scratchpad, index, output and turn buffer are kept.
         storage: RamImplementation = RamImplementation::Inferred, tag "";
     }
@@ -53,10 +55,7 @@ parameters! {
             rules.demand(right, name, value, format!("a power of two, {least} to 256"));
         }
         rules.demand(p.array.int8, "array.int8", p.array.int8, "true");
-        // Panels hold nibbles, and index tables name rescales.
-        let (pe, rescales) = (&p.array.pe, matches!(p.array.pe.rescale, Rescale::Adder | Rescale::Shifter));
-        rules.demand(pe.operand_width == 4, "array.pe.operand_width", pe.operand_width, "4");
-        rules.demand(rescales, "array.pe.rescale", format!("{:?}", pe.rescale).to_lowercase(), "adder or shifter");
+        p.array.pe.demand_in_engine(rules);
         let width = p.array.result_width();
         rules.demand(p.lane.width == width, "lane.width", p.lane.width, format!("array's results: {width}"));
         rules.part("array", &p.array);
@@ -75,14 +74,14 @@ parameters! {
     };
 }
 
-impl TenderEngine {
+impl<P: EnginePe> TenderEngineOf<P> {
     pub(super) fn lanes(&self) -> u32 {
         self.axi.data_width / 16
     }
 
     /// Bits of a word of a panel of `lines` lines.
     pub(super) fn word(&self, lines: u32) -> u32 {
-        lines * self.array.pe.operand_width
+        lines * self.array.pe.operand_bits()
     }
 
     fn panels(&self, lines: u32) -> PanelBuffer {
@@ -153,26 +152,33 @@ impl TenderEngine {
 
     /// Cycles from a last step to the last sum of its tile, and a few more.
     fn flush(&self) -> u32 {
-        self.array.rows + 2 * self.array.columns + 8
+        self.array.rows + 2 * self.array.columns + 7 + self.array.pe.ranks().max(1)
     }
 }
 
 ports! {
-    /// Ports of [`TenderEngine`].
-    pub struct TenderEnginePorts(p: &TenderEngine) {
+    /// Ports of [`TenderEngineOf`].
+    pub struct TenderEnginePorts(p: &EngineSpec) {
         /// To the shell. The DMAs read A or rows, B, indices, constants. It computes when the array takes a step with
         /// products. A column of a panel with a result that is infinite, a NaN, saturated or from a NaN counts as one
         /// result that is not exact.
-        shell: Group<EnginePorts, EngineSpec> = p.ports(),
+        shell: Group<EnginePorts, EngineSpec> = p.clone(),
         /// For one cycle: a column of a panel had a sum that overflowed.
         sum_overflow_o: Out = bit(),
     }
 }
 
-impl Block for TenderEngine {
+impl<P: EnginePe> Ports<TenderEngineOf<P>> for TenderEnginePorts {
+    #[track_caller]
+    fn declare(builder: &mut PortBuilder, engine: &TenderEngineOf<P>) -> Self {
+        <Self as Ports<EngineSpec>>::declare(builder, &engine.ports())
+    }
+}
+
+impl<P: EnginePe> Block for TenderEngineOf<P> {
     type Ports = TenderEnginePorts;
     const ABOUT: About = About {
-        name: "tender_engine",
+        name: P::ENGINE,
         summary: "index buffer, execution controller, scratchpad, array, output buffer and result lanes",
         contract: "Products of panels as matmul_operation names their fields, and rows that become panels as\n\
             pack_operation does; checked and done as operation_controller says. ERROR_FIELD (15) ends a product at a\n\
@@ -202,7 +208,7 @@ impl Block for TenderEngine {
     }
 }
 
-impl TenderEngine {
+impl<P: EnginePe> TenderEngineOf<P> {
     /// From panels to columns of sums; returns that an index is wrong, and that the scratchpad takes a beat of A.
     fn product(
         &self,
@@ -272,7 +278,7 @@ impl TenderEngine {
         }
         m.connect(array.step.act_signed, !fields.of.a_unsigned);
         m.connect(array.step.weight_signed, !fields.of.b_unsigned);
-        let nibble = uint(self.array.pe.operand_width);
+        let nibble = uint(self.array.pe.operand_bits());
         let acts = m.split("act", a.data_o, nibble.array(self.array.rows));
         let weights = m.split("weight", b.data_o, nibble.array(self.array.columns));
         m.connect_each("array_act", array.step.act, acts);

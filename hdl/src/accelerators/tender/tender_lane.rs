@@ -30,6 +30,12 @@ parameters! {
 }
 
 impl TenderLane {
+    /// A lane for sums of so many bits, with the registers of the default.
+    #[must_use]
+    pub fn of_sums(width: u32) -> Self {
+        Self { width, ..Self::default() }
+    }
+
     fn int_to_float(&self) -> FloatFromInt {
         let (format, width) = (FloatFormat::Fp32, self.width);
         FloatFromInt { format, width, stages: self.from_int_stages, ..FloatFromInt::default() }

@@ -1,7 +1,8 @@
 //! What an operation of the engine for products reads and writes: where operands are, and which commands the DMAs get.
 
+use super::engine_pe::EnginePe;
 use super::strip_walker::StripWalkerPorts;
-use super::tender_engine::{MATMUL, READERS, TenderEngine, TenderEnginePorts};
+use super::tender_engine::{MATMUL, READERS, TenderEngineOf, TenderEnginePorts};
 use super::tender_operations::{MatmulOperationPorts, PackOperation, PackOperationPorts};
 use crate::accelerators::sizes::{fit, groups};
 use crate::blocks::common::shell::job_controller::job_error;
@@ -25,7 +26,7 @@ pub(super) struct Fields {
     wrong: [Signal; 3],
 }
 
-impl TenderEngine {
+impl<P: EnginePe> TenderEngineOf<P> {
     pub(super) fn fields(&self, m: &mut Module, io: &TenderEnginePorts) -> Fields {
         let of = m.instance("u_matmul", self.matmul());
         let pack: PackOperationPorts = m.instance("u_pack", PackOperation {});

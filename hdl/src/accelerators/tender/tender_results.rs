@@ -1,14 +1,15 @@
 //! What goes in and out of the lanes for results: records of constants, rows through the turn buffer, words of panels.
 
+use super::engine_pe::EnginePe;
 use super::result_stage::ResultStagePorts;
 use super::strip_walker::StripWalkerPorts;
-use super::tender_engine::{TenderEngine, TenderEnginePorts};
+use super::tender_engine::{TenderEngineOf, TenderEnginePorts};
 use super::tender_places::Fields;
 use crate::accelerators::rows::rows_to_words;
 use crate::blocks::common::stream::{StreamFifo, StreamWidthConverter, Word};
 use crate::lang::{Array, Module, Signal, Stream, mux, uint};
 
-impl TenderEngine {
+impl<P: EnginePe> TenderEngineOf<P> {
     /// Rows to be packed go through the turn buffer to the lanes, fp16 results through it to memory.
     pub(super) fn turned(
         &self,

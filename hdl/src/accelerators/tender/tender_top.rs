@@ -1,6 +1,7 @@
 //! The Tender accelerator: registers, shell, the engine for products, the engine for rows.
 
-use super::tender_engine::{MATMUL, READERS, TenderEngine};
+use super::engine_pe::EnginePe;
+use super::tender_engine::{MATMUL, READERS, TenderEngineOf};
 use super::tender_lane::TenderLane;
 use super::tender_operations::PackOperation;
 use super::tender_registers::{TenderCaps, TenderFields};
@@ -9,17 +10,17 @@ use crate::accelerators::top::{Accelerator, Top, TopParameters, TopPorts, TopSpe
 use crate::accelerators::vector::{VectorEngine, VectorParameters};
 use crate::blocks::common::RamImplementation;
 use crate::blocks::common::shell::JobShell;
-use crate::blocks::tender::MultiScaleArray;
+use crate::blocks::tender::MultiScaleArrayOf;
 use crate::lang::operation::{Opcode, OperationBlock};
-use crate::lang::{About, Block, CatalogBlock, Group, Module, parameters, ports};
+use crate::lang::{About, Block, CatalogBlock, Group, Module, PortBuilder, Ports, parameters, ports};
 
 parameters! {
     /// Elaboration parameters.
-    pub struct TenderTop {
+    pub struct TenderTopOf<P: EnginePe> {
         /// How it reaches memory.
         bus: TopParameters = TopParameters::default(), named "inline";
         /// The array; rows are a power of two from 2 on, columns from 4 on, with INT8 mode.
-        array: MultiScaleArray = MultiScaleArray::default();
+        array: MultiScaleArrayOf<P> = MultiScaleArrayOf::default();
         /// Channels of a panel that the scratchpad holds, twice.
         depth: u32 = 1024, in 2..=32768, tag "d";
         /// Entries of the index buffer, twice.
@@ -30,7 +31,7 @@ parameters! {
         /// leave.
         explicit: bool = false, tag "explicit";
         /// The arithmetic on a result; as wide as the array's results.
-        result: TenderLane = TenderLane::default();
+        result: TenderLane = TenderLane::of_sums(MultiScaleArrayOf::<P>::default().result_width());
         /// The vector unit.
         vector: VectorParameters = VectorParameters::all(), named "inline";
         /// Where scratchpad, index, output and turn buffer are kept.
@@ -43,11 +44,11 @@ parameters! {
     };
 }
 
-impl TenderTop {
+impl<P: EnginePe> TenderTopOf<P> {
     /// The engine for products and packings.
     #[must_use]
-    pub fn engine(&self) -> TenderEngine {
-        TenderEngine {
+    pub fn engine(&self) -> TenderEngineOf<P> {
+        TenderEngineOf {
             axi: self.bus.axi.clone(),
             dma: self.bus.dma.clone(),
             array: self.array.clone(),
@@ -67,7 +68,7 @@ impl TenderTop {
     }
 }
 
-impl Accelerator for TenderTop {
+impl<P: EnginePe> Accelerator for TenderTopOf<P> {
     type Own = TenderFields;
 
     fn shell(&self) -> JobShell {
@@ -78,7 +79,7 @@ impl Accelerator for TenderTop {
         TenderCaps {
             rows: self.array.rows,
             columns: self.array.columns,
-            operand_width: self.array.pe.operand_width,
+            operand_width: self.array.pe.operand_bits(),
             depth: self.depth,
             steps: self.steps,
             explicit: self.explicit,
@@ -97,17 +98,24 @@ impl Accelerator for TenderTop {
 }
 
 ports! {
-    /// Ports of [`TenderTop`].
-    pub struct TenderTopPorts(p: &TenderTop) {
+    /// Ports of [`TenderTopOf`].
+    pub struct TenderTopPorts(p: &JobShell) {
         /// To the host and to memory.
-        top: Group<TopPorts, TopSpec> = top_spec(&p.shell()),
+        top: Group<TopPorts, TopSpec> = top_spec(p),
     }
 }
 
-impl Block for TenderTop {
+impl<P: EnginePe> Ports<TenderTopOf<P>> for TenderTopPorts {
+    #[track_caller]
+    fn declare(builder: &mut PortBuilder, top: &TenderTopOf<P>) -> Self {
+        <Self as Ports<JobShell>>::declare(builder, &top.shell())
+    }
+}
+
+impl<P: EnginePe> Block for TenderTopOf<P> {
     type Ports = TenderTopPorts;
     const ABOUT: About = About {
-        name: "tender_top",
+        name: P::TOP,
         summary: "accelerator for quantized matrix products with channel groups, and for the rows between them, from memory to memory",
         contract: "A job is a chain of descriptors of 128 bytes, with these operations (opcodes):\n\
             - a product of panels (1)\n\
@@ -136,13 +144,13 @@ impl Block for TenderTop {
     }
 }
 
-impl CatalogBlock for TenderTop {
+impl<P: EnginePe> CatalogBlock for TenderTopOf<P> {
     const IS_ACCELERATOR: bool = true;
 
     fn configurations() -> Vec<Self> {
         let set = |bus, (rows, columns), (depth, steps)| Self {
             bus,
-            array: MultiScaleArray { rows, columns, ..MultiScaleArray::default() },
+            array: MultiScaleArrayOf { rows, columns, ..MultiScaleArrayOf::default() },
             depth,
             steps,
             strip: 32,

@@ -8,11 +8,12 @@
 //! All else is as in `tender_pe` with the same `drain`: the registers that pass operands on, the accumulator, its flag,
 //! the register beside it. So the PEs' areas differ by their arithmetic alone.
 
-use crate::blocks::tender::Drain;
-use crate::blocks::tender::tender_pe::drain::RowOfSums;
+use crate::blocks::tender::{Drain, MeshPe, RowOfSums};
 use crate::lang::{
     About, Block, CatalogBlock, In, Module, Out, Proof, Signal, Timing, bit, mux, parameters, ports, sint, uint,
 };
+
+mod mesh;
 
 parameters! {
     /// Elaboration parameters.
@@ -120,13 +121,7 @@ impl Block for ExponentPe {
         }
         acc.next(sum);
         overflow.next(flag);
-        let row = RowOfSums {
-            drain_i: io.drain_i,
-            result_i: io.result_i,
-            overflow_i: io.overflow_i,
-            result_o: io.result_o,
-            overflow_o: io.overflow_o,
-        };
+        let row = RowOfSums::of(&Self::mesh_ports(io));
         row.register(m, last, (acc.q, overflow.q));
         self.properties(m, io, (acc.q, overflow.q), Leaving::Row(row));
     }
@@ -179,9 +174,14 @@ impl ExponentPe {
         addend.extend(self.accumulator_width)
     }
 
+    /// Wider PEs are beyond the solver.
+    fn has_properties(&self) -> bool {
+        self.operand_width <= 3 && self.accumulator_width <= 10
+    }
+
     /// Each step against exact arithmetic of operands, not of their parts.
     fn properties(&self, m: &mut Module, io: &ExponentPePorts, (acc, overflow): (Signal, Signal), leaving: Leaving) {
-        if self.operand_width > 3 || self.accumulator_width > 10 {
+        if !self.has_properties() {
             return;
         }
         m.formal(|m| {

@@ -10,3 +10,8 @@ pub use bit_serial_pe::BitSerialPe;
 pub use exponent_pe::ExponentPe;
 pub use olive_decoder::OliveDecoder;
 pub use outlier_pe_group::OutlierPeGroup;
+
+use super::tender::MultiScaleArrayOf;
+
+/// The array of the PEs of ANT and OliVe.
+pub type ExponentArray = MultiScaleArrayOf<ExponentPe>;

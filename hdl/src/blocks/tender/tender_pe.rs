@@ -23,10 +23,13 @@ use crate::lang::{
 };
 
 mod catalog;
-pub(in crate::blocks) mod drain;
+mod drain;
 mod hardware;
+mod mesh;
 mod properties;
 mod step;
+
+pub use drain::RowOfSums;
 
 choices! {
     /// How the accumulator is rescaled between groups.

@@ -35,27 +35,29 @@
 /// [`power_of_two`] or [`multiple_of`]; `note` says in words what `rules` demand; `tag` puts the value into the names of
 /// modules; `named "when set"` keeps a default out of these names, so that a new parameter renames no module. The
 /// fields of a nested struct that is `named "inline"` have no prefix: several blocks share them.
+/// `struct Array<P: Pe>` takes any parameters `P` of which the trait `Pe` is known: a part that plugs in. The trait demands
+/// what nested parameters need: `Parameters + Default + Debug + Eq`.
 /// Ports, contract and hardware follow in [`Block`](super::Block).
 #[macro_export]
 macro_rules! parameters {
-    ($(#[$meta:meta])* $vis:vis struct $name:ident {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident $(<$part:ident : $bound:path>)? {
         $($(#[doc = $doc:literal])+ $field:ident : $ty:ty = $default:expr
             $(, in $allowed:expr)? $(, note $note:literal)? $(, tag $tag:literal)? $(, named $named:literal)? ;)*
     }
     $(rules = $rules:expr;)?) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Eq)]
-        $vis struct $name {
+        $vis struct $name $(<$part: $bound>)? {
             $($(#[doc = $doc])+ pub $field: $ty,)*
         }
 
-        impl Default for $name {
+        impl $(<$part: $bound>)? Default for $name $(<$part>)? {
             fn default() -> Self {
                 Self { $($field: $default,)* }
             }
         }
 
-        impl $crate::lang::Parameters for $name {
+        impl $(<$part: $bound>)? $crate::lang::Parameters for $name $(<$part>)? {
             const SOURCE: &'static str = file!();
 
             fn values(&self) -> $crate::lang::private::Value {

@@ -1,7 +1,8 @@
 //! The processing element of ANT and OliVe: exact products of whole operands. Sums and the row that shifts them out
 //! work as in Tender's PE.
 
-use crate::tender::accumulator::Overflow;
+use crate::tender::accumulator::{Accumulator, Overflow};
+use crate::tender::mesh_pe::PeSum;
 use crate::tender::tender_pe::{Drain, Inputs, Pe, Work};
 
 /// The inputs of one cycle.
@@ -25,6 +26,38 @@ pub struct Cycle {
 #[must_use]
 pub fn value((integer, exponent): (i64, u32)) -> i128 {
     i128::from(integer) * (1 << exponent)
+}
+
+/// The sum of a PE in an array.
+#[derive(Clone, Debug)]
+pub struct ExponentSum {
+    sum: Accumulator,
+}
+
+impl ExponentSum {
+    /// A sum of `width` bits that is 0.
+    ///
+    /// # Errors
+    /// The width is not within 2 to 64.
+    pub fn new(width: u32) -> Result<Self, String> {
+        Ok(Self { sum: Accumulator::new(width, Overflow::Wrap)? })
+    }
+}
+
+impl PeSum for ExponentSum {
+    type Operand = (i64, u32);
+
+    fn multiply(&mut self, act: (i64, u32), weight: (i64, u32)) {
+        self.sum.add(value(act) * value(weight));
+    }
+
+    fn rescale(&mut self, _: u32) {
+        unreachable!("the PE has no rescales");
+    }
+
+    fn get(&self) -> (i128, bool) {
+        self.sum.get()
+    }
 }
 
 /// The state of a PE.

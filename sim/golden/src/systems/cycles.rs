@@ -87,10 +87,8 @@ pub struct Spent<O> {
     pub cycles: u64,
 }
 
-/// How long the parts of an accelerator take, and what follows for its jobs.
-pub trait Recurrence {
-    /// The golden model of the accelerator.
-    type Accelerator;
+/// How long the parts of an accelerator take, and what follows for its jobs. `A` is its golden model.
+pub trait Recurrence<A> {
     /// An operation.
     type Operation: Debug;
 
@@ -105,7 +103,7 @@ pub trait Recurrence {
     /// The bus is wider than 64 bytes, or a part is missing that the accelerator has.
     fn job(
         &self,
-        accelerator: &Self::Accelerator,
+        accelerator: &A,
         limits: Limits,
         job: u64,
         state: (&mut dyn Memory, &mut Turns),

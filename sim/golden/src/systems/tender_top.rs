@@ -16,7 +16,7 @@ mod sums;
 
 use crate::common::shell::job_controller::Limits;
 use crate::tender::accumulator::{Accumulator, Overflow};
-use crate::tender::multi_scale_array::Accumulators;
+use crate::tender::mesh_pe::PeSum;
 
 use super::job::{self, Fields};
 use super::memory::Memory;
@@ -33,10 +33,8 @@ pub struct Shape {
     pub columns: u32,
     /// Whether four PEs can work as one PE of twice the width.
     pub int8: bool,
-    /// Bits of an accumulator, 2 to 64.
+    /// Bits of a PE's sum, 2 to 64.
     pub accumulator_width: u32,
-    /// How an accumulator handles a sum that does not fit.
-    pub overflow: Overflow,
     /// Channels of a panel.
     pub depth: u32,
     /// Entries of a table.
@@ -59,17 +57,15 @@ impl Shape {
     fn sum_width(&self) -> u32 {
         if self.int8 { self.accumulator_width + 2 * OPERAND_WIDTH + 1 } else { self.accumulator_width }
     }
-
-    fn accumulators(&self) -> Accumulators {
-        Accumulators { width: self.accumulator_width, policy: self.overflow }
-    }
 }
 
-/// The accelerator.
+/// The accelerator, with PEs whose sums are `S`.
 #[derive(Clone, Debug)]
-pub struct TenderTop {
+pub struct TenderTop<S = Accumulator> {
     shape: Shape,
     vector: VectorTop,
+    /// A sum that is 0.
+    fresh: S,
 }
 
 /// An operation that touched memory.
@@ -78,18 +74,31 @@ pub type Executed = job::Executed<Operation>;
 pub type Report = job::Report<Operation>;
 
 impl TenderTop {
-    /// An accelerator of this shape.
+    /// An accelerator of this shape, with Tender's PEs, whose sums wrap.
     ///
     /// # Errors
     /// Names the parameter that is out of its range.
     pub fn new(shape: Shape) -> Result<Self, String> {
+        Self::with_sums(shape, Accumulator::new(shape.accumulator_width, Overflow::Wrap)?)
+    }
+}
+
+impl<S: PeSum<Operand = i64>> TenderTop<S> {
+    /// An accelerator of this shape with PEs of another kind. `fresh` is a sum that is 0, with as many bits as the shape
+    /// says.
+    ///
+    /// # Errors
+    /// Names the parameter that is out of its range.
+    pub fn with_sums(shape: Shape, fresh: S) -> Result<Self, String> {
         for (name, size, least) in [("rows", shape.rows, 2), ("columns", shape.columns, 4)] {
             if !size.is_power_of_two() || !(least..=256).contains(&size) {
                 return Err(format!("{name} is {size}, allowed: powers of two from {least} to 256"));
             }
         }
-        Accumulator::new(shape.accumulator_width, shape.overflow)?;
-        Ok(Self { shape, vector: VectorTop::new(shape.vector) })
+        if !(2..=64).contains(&shape.accumulator_width) {
+            return Err(format!("accumulator width is {}, allowed: 2 to 64", shape.accumulator_width));
+        }
+        Ok(Self { shape, vector: VectorTop::new(shape.vector), fresh })
     }
 
     /// Its shape.
@@ -121,7 +130,7 @@ const OPCODES: u8 = 3;
 const MATMUL: u8 = 1;
 const PACK: u8 = 2;
 
-impl job::Accelerator for TenderTop {
+impl<S: PeSum<Operand = i64>> job::Accelerator for TenderTop<S> {
     type Operation = Operation;
 
     fn address_width(&self) -> u32 {

@@ -31,6 +31,12 @@ impl Accumulator {
         Ok(Self { width, policy, value: 0, overflowed: false })
     }
 
+    /// Its width in bits.
+    #[must_use]
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
     /// Back to 0.
     pub fn clear(&mut self) {
         (self.value, self.overflowed) = (0, false);

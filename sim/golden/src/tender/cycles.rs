@@ -13,24 +13,25 @@ pub struct ArrayCycles {
     pub int8: bool,
     /// How sums leave.
     pub drain: Drain,
-    /// Whether operands and products pass one more register each, and the parts of sums of bytes two.
-    pub pipelined: bool,
+    /// Registers between operands and sum in a PE. With such registers operands pass one more at the edge, and the parts
+    /// of sums of bytes two.
+    pub ranks: u64,
 }
 
 impl ArrayCycles {
     /// Cycles from the drain of the last column to the port.
     fn behind(&self) -> u64 {
-        match (self.int8, self.pipelined) {
+        match (self.int8, self.ranks) {
             (false, _) => 0,
-            (true, false) => 1,
+            (true, 0) => 1,
             // Registers hold the addends, the sum of a column, and the sum of two columns.
-            (true, true) => 3,
+            (true, _) => 3,
         }
     }
 
     /// Cycles by which registers delay the drain.
     fn before(&self) -> u64 {
-        if self.pipelined { 2 } else { 0 }
+        if self.ranks > 0 { 1 + self.ranks } else { 0 }
     }
 
     /// The row in which sum (i, j) of a tile is shown, and the cycle. The tile's last step is taken in cycle `last`.
@@ -117,7 +118,7 @@ mod tests {
     /// 2 x 3 PEs, drawn by hand: the last step reaches PE (0, 2) in cycle 2, row 0 moves from cycle 4 on.
     #[test]
     fn sums_by_hand() {
-        let array = ArrayCycles { rows: 2, columns: 3, int8: false, drain: Drain::Double, pipelined: false };
+        let array = ArrayCycles { rows: 2, columns: 3, int8: false, drain: Drain::Double, ranks: 0 };
         let row = |i| [2, 1, 0].map(|j| array.sum(0, (i, j), false));
         assert_eq!((row(0), row(1)), ([(0, 4), (0, 5), (0, 6)], [(1, 5), (1, 6), (1, 7)]));
         assert_eq!(array.drain(), 7);
@@ -125,21 +126,23 @@ mod tests {
 
     #[test]
     fn sums_of_bytes_by_hand() {
-        let array = ArrayCycles { rows: 4, columns: 4, int8: true, drain: Drain::Double, pipelined: false };
+        let array = ArrayCycles { rows: 4, columns: 4, int8: true, drain: Drain::Double, ranks: 0 };
         // Row 0 moves from cycle 5 on, row 1 from cycle 6 on. The first pair of columns is complete after its second
         // sum, a register late.
         let at = |i, j| array.sum(0, (i, j), true);
         assert_eq!([at(0, 1), at(0, 0), at(1, 1), at(1, 0)], [(1, 8), (1, 10), (3, 10), (3, 12)]);
         assert_eq!((array.sum(0, (0, 3), false), array.drain()), ((0, 6), 12));
         // Registers: at the edge, after the multiplier, before and between the two additions of nibbles.
-        let pipelined = ArrayCycles { pipelined: true, ..array };
+        let pipelined = ArrayCycles { ranks: 1, ..array };
         assert_eq!((pipelined.sum(0, (0, 1), true), pipelined.sum(0, (0, 3), false)), ((1, 12), (0, 10)));
         assert_eq!((pipelined.drain(), pipelined.lasts(&[2, 9])), (16, array.lasts(&[2, 9])));
+        let deeper = ArrayCycles { ranks: 3, ..array };
+        assert_eq!((deeper.sum(0, (0, 1), true), deeper.drain()), ((1, 14), 18));
     }
 
     #[test]
     fn short_tiles_wait_for_the_registers() {
-        let double = ArrayCycles { rows: 1, columns: 4, int8: false, drain: Drain::Double, pipelined: false };
+        let double = ArrayCycles { rows: 1, columns: 4, int8: false, drain: Drain::Double, ranks: 0 };
         assert_eq!(double.lasts(&[2, 1, 6, 3]), [1, 5, 11, 15]);
         let single = ArrayCycles { drain: Drain::Single, ..double };
         assert_eq!(single.lasts(&[2, 1, 6, 3]), [1, 7, 18, 26]);

@@ -6,6 +6,7 @@ pub mod calibration;
 pub mod cycles;
 pub mod granularity;
 pub mod matmul;
+pub mod mesh_pe;
 pub mod multi_scale_array;
 pub mod schedule;
 pub mod tender_pe;

@@ -2,11 +2,11 @@
 
 use proptest::prelude::*;
 
-use super::accumulator::Overflow;
+use super::accumulator::{Accumulator, Overflow};
 use super::calibration::{Calibration, Scheme, Sign, Weights, calibrate};
 use super::granularity::{Granularity, product, relative_error, round_trip};
 use super::matmul::{dequantize, explicit_sum, group_products, requantized_sum, tender_product};
-use super::multi_scale_array::{Accumulators, Beat, narrow, wide};
+use super::multi_scale_array::{Beat, narrow, wide};
 use super::schedule::{Step, steps};
 
 fn scheme(bits: u32, groups: usize) -> Scheme {
@@ -133,8 +133,8 @@ fn four_nibble_sums_are_one_sum_of_bytes() {
         .flat_map(|beat| [beat, Beat::Rescale(1)].into_iter().take(if values.len() > 300 { 1 } else { 2 }))
         .chain([Beat::Rescale(3)])
         .collect();
-    let exact = narrow(&beats, 0, 0, Accumulators { width: 64, policy: Overflow::Wrap }).unwrap();
-    let split = wide(&beats, 0, 0, 4, Accumulators { width: 32, policy: Overflow::Wrap }).unwrap();
+    let exact = narrow(&beats, 0, 0, &Accumulator::new(64, Overflow::Wrap).unwrap());
+    let split = wide(&beats, 0, 0, 4, &Accumulator::new(32, Overflow::Wrap).unwrap()).unwrap();
     assert_eq!(exact, split);
 }
 
@@ -197,11 +197,11 @@ proptest! {
             },
         };
         let beats: Vec<Beat> = steps(&calibration, max_shift).iter().map(beat).collect();
-        let accumulators = Accumulators { width: 64, policy: Overflow::Wrap };
+        let fresh = Accumulator::new(64, Overflow::Wrap).unwrap();
         for (r, row) in sums.iter().enumerate() {
             for (c, sum) in row.iter().enumerate() {
-                prop_assert_eq!(narrow(&beats, r, c, accumulators).unwrap(), (*sum, false));
-                prop_assert_eq!(wide(&beats, r, c, 4, accumulators).unwrap(), (*sum, false));
+                prop_assert_eq!(narrow(&beats, r, c, &fresh), (*sum, false));
+                prop_assert_eq!(wide(&beats, r, c, 4, &fresh).unwrap(), (*sum, false));
             }
         }
         // As numbers: the product of the dequantized integers, and the product of the biases.

@@ -7,7 +7,6 @@ use golden::common::shell::job_controller::Limits;
 use golden::systems::job::{Accelerator, Executed, Fields};
 use golden::systems::memory::Memory;
 use golden::systems::tender_top::{Operation, Shape, TenderTop};
-use golden::tender::accumulator::Overflow;
 use host::tender::{Caps, MatMulJob, Pack, PackJob, Product, Sign, check};
 use host::vector::{self, Integer, Operand, VectorJob};
 use host::{Descriptor, Refusal};
@@ -39,7 +38,6 @@ impl Checks {
             columns: CAPS.columns,
             int8,
             accumulator_width: 32,
-            overflow: Overflow::Wrap,
             depth: CAPS.depth,
             steps: CAPS.steps,
             explicit,

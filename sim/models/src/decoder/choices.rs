@@ -72,28 +72,57 @@ impl Question {
         Ok(questions)
     }
 
-    /// How likely each choice is after the context. White space at the end of the context belongs to the choice, as
-    /// words begin with it.
+    /// The text of each choice: its tokens after those of the context. White space at the end of the context belongs to
+    /// the choice, as words begin with it.
     ///
     /// # Errors
-    /// A text has no tokens, or the errors of [`Tokenizer::encode`] and [`Model::forward`].
+    /// A text has no tokens, or the errors of [`Tokenizer::encode`].
+    pub fn texts(&self, tokenizer: &Tokenizer) -> Result<Vec<ChoiceText>> {
+        let context = self.context.trim_end();
+        let before = tokenizer.prompt(context)?.len();
+        ensure!(before > 0, "the context has no tokens, and the model none to begin with");
+        let of = |choice: &String| -> Result<ChoiceText> {
+            let tail = format!("{}{choice}", &self.context[context.len()..]);
+            let tokens = tokenizer.prompt(&format!("{context}{tail}"))?;
+            ensure!(tokens.len() > before, "{choice:?} has no tokens of its own after {context:?}");
+            Ok(ChoiceText { scored: tokens.len() - before, tokens, bytes: choice.len() })
+        };
+        self.choices.iter().map(of).collect()
+    }
+
+    /// How likely each choice is after the context.
+    ///
+    /// # Errors
+    /// The errors of [`Question::texts`] and [`Model::forward`].
     pub fn likelihoods(
         &self,
         (model, tokenizer): (&Model, &Tokenizer),
         arithmetic: &mut dyn Arithmetic,
     ) -> Result<Vec<Likelihood>> {
-        let context = self.context.trim_end();
-        let before = tokenizer.prompt(context)?.len();
-        ensure!(before > 0, "the context has no tokens, and the model none to begin with");
-        let of = |choice: &String| -> Result<Likelihood> {
-            let tail = format!("{}{choice}", &self.context[context.len()..]);
-            let text = tokenizer.prompt(&format!("{context}{tail}"))?;
-            ensure!(text.len() > before, "{choice:?} has no tokens of its own after {context:?}");
-            let window = Window { tokens: 0..text.len(), scored: text.len() - before };
-            let surprises = window.surprises(model, &text, arithmetic)?;
-            Ok(Likelihood { surprise: surprises.iter().sum(), tokens: surprises.len(), bytes: choice.len() })
+        let mut of = |text: ChoiceText| -> Result<Likelihood> {
+            let window = Window { tokens: 0..text.tokens.len(), scored: text.scored };
+            Ok(text.likelihood(&window.surprises(model, &text.tokens, arithmetic)?))
         };
-        self.choices.iter().map(of).collect()
+        self.texts(tokenizer)?.into_iter().map(&mut of).collect()
+    }
+}
+
+/// A choice after its context, in tokens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChoiceText {
+    /// Tokens of context and choice.
+    pub tokens: Vec<u32>,
+    /// Its last tokens, which are the choice.
+    pub scored: usize,
+    /// Bytes of the choice.
+    pub bytes: usize,
+}
+
+impl ChoiceText {
+    /// How likely it is, from the surprises of its last tokens.
+    #[must_use]
+    pub fn likelihood(&self, surprises: &[f64]) -> Likelihood {
+        Likelihood { surprise: surprises.iter().sum(), tokens: surprises.len(), bytes: self.bytes }
     }
 }
 

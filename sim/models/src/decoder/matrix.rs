@@ -4,6 +4,7 @@
 //! the contents of an integer accumulator. And the sums of a whole model agree to 13 digits whatever the order of their
 //! terms, which depends on the processor.
 
+use std::ops::Range;
 use std::thread;
 
 use anyhow::{Result, ensure};
@@ -64,7 +65,7 @@ impl Matrix {
     /// # Panics
     /// When there are no such rows.
     #[must_use]
-    pub fn some_rows(&self, range: std::ops::Range<usize>) -> Self {
+    pub fn some_rows(&self, range: Range<usize>) -> Self {
         let values = self.values[range.start * self.columns..range.end * self.columns].to_vec();
         Self { columns: self.columns, values }
     }
@@ -74,7 +75,7 @@ impl Matrix {
     /// # Panics
     /// When there are no such columns.
     #[must_use]
-    pub fn some_columns(&self, range: std::ops::Range<usize>) -> Self {
+    pub fn some_columns(&self, range: Range<usize>) -> Self {
         let values = self.iter().flat_map(|row| &row[range.clone()]).copied().collect();
         Self { columns: range.len(), values }
     }
@@ -96,7 +97,8 @@ impl Matrix {
     pub fn times(&self, right: &Self) -> Self {
         assert_eq!(self.columns, right.rows(), "the inner size of a product");
         let mut result = Self::zeros(self.rows(), right.columns);
-        dgemm(self, &right.values, (right.columns, 1), &mut result);
+        let place = Place { column: 0, columns: right.columns };
+        dgemm(self, &right.values, (right.columns, 1), &mut result, place);
         result
     }
 
@@ -108,7 +110,61 @@ impl Matrix {
     pub fn times_transposed(&self, right: &Self) -> Self {
         assert_eq!(self.columns, right.columns, "the inner size of a product");
         let mut result = Self::zeros(self.rows(), right.rows());
-        dgemm(self, &right.values, (1, right.columns), &mut result);
+        let place = Place { column: 0, columns: right.rows() };
+        dgemm(self, &right.values, (1, right.columns), &mut result, place);
+        result
+    }
+
+    /// The product of its transpose with another matrix: each column with each column.
+    ///
+    /// # Panics
+    /// When the sizes do not fit.
+    #[must_use]
+    pub fn transposed_times(&self, right: &Self) -> Self {
+        assert_eq!(self.rows(), right.rows(), "the inner size of a product");
+        let mut turned = Self::zeros(self.columns, self.rows());
+        for (r, row) in self.iter().enumerate() {
+            row.iter().enumerate().for_each(|(c, &x)| turned.values[c * self.rows() + r] = x);
+        }
+        turned.times(right)
+    }
+
+    /// The product with a weight, transposed: from numbers of its outputs to numbers of its inputs.
+    ///
+    /// # Panics
+    /// When the sizes do not fit.
+    #[must_use]
+    pub fn back_through(&self, weight: &Weight) -> Self {
+        /// Outputs at a time: weights in f64 take twice their room.
+        const AT_A_TIME: usize = 2048;
+        assert_eq!(self.columns, weight.outputs, "outputs of a weight");
+        let mut result = Self::zeros(self.rows(), weight.inputs);
+        for from in (0..weight.outputs).step_by(AT_A_TIME) {
+            let to = (from + AT_A_TIME).min(weight.outputs);
+            let values = weight.values[from * weight.inputs..to * weight.inputs].iter().map(|&w| w.into()).collect();
+            let part = self.some_columns(from..to).times(&Self { columns: weight.inputs, values });
+            result.values.iter_mut().zip(&part.values).for_each(|(sum, x)| *sum += x);
+        }
+        result
+    }
+
+    /// The product with some outputs of a weight.
+    fn through_some(&self, weight: &Weight, outputs: Range<usize>) -> Self {
+        let mut result = Self::zeros(self.rows(), outputs.len());
+        if self.rows() < SINGLE_ROWS {
+            for (x, y) in self.iter().zip(result.iter_mut()) {
+                y.iter_mut().zip(outputs.clone()).for_each(|(y, output)| *y = dot(x, weight.output(output)));
+            }
+            return result;
+        }
+        let mut block = Vec::new();
+        for from in outputs.clone().step_by(OUTPUTS) {
+            let to = (from + OUTPUTS).min(outputs.end);
+            block.clear();
+            block.extend(weight.values[from * weight.inputs..to * weight.inputs].iter().map(|&w| f64::from(w)));
+            let place = Place { column: from - outputs.start, columns: to - from };
+            dgemm(self, &block, (1, weight.inputs), &mut result, place);
+        }
         result
     }
 
@@ -120,13 +176,13 @@ impl Matrix {
     pub fn through(&self, weight: &Weight) -> Self {
         assert_eq!(self.columns, weight.inputs, "inputs of a weight");
         let mut result = Self::zeros(self.rows(), weight.outputs);
-        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let few = self.rows() * weight.outputs * weight.inputs < ALONE;
+        let threads = if few { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
         let share = weight.outputs.div_ceil(threads).max(1);
-        let part = |from: usize| {
-            let to = (from + share).min(weight.outputs);
-            let values = &weight.values[from * weight.inputs..to * weight.inputs];
-            self.times_transposed(&Self { columns: weight.inputs, values: values.iter().map(|&w| w.into()).collect() })
-        };
+        let part = |from: usize| self.through_some(weight, from..(from + share).min(weight.outputs));
+        if share >= weight.outputs {
+            return part(0);
+        }
         let starts: Vec<usize> = (0..weight.outputs).step_by(share).collect();
         thread::scope(|scope| {
             let parts: Vec<_> = starts.iter().map(|&from| scope.spawn(move || part(from))).collect();
@@ -141,18 +197,51 @@ impl Matrix {
     }
 }
 
-/// `result = left * right`, where `right` has these distances between its rows and its columns.
-fn dgemm(left: &Matrix, right: &[f64], strides: (usize, usize), result: &mut Matrix) {
-    let (m, k, n) = (left.rows(), left.columns, result.columns);
+/// Products of so few elements are not worth a thread.
+const ALONE: usize = 1 << 17;
+
+/// Rows that are multiplied one by one. A matrix product makes up more rows than these, and so it would take longer.
+const SINGLE_ROWS: usize = 4;
+
+/// Outputs of a weight whose elements are f64 at a time: they stay in the processor's cache.
+const OUTPUTS: usize = 64;
+
+/// The sum of products, in eight parts that the processor adds side by side.
+fn dot(x: &[f64], weights: &[f32]) -> f64 {
+    const PARTS: usize = 8;
+    let (x, x_rest) = x.as_chunks::<PARTS>();
+    let (weights, rest) = weights.as_chunks::<PARTS>();
+    let mut parts = [0.0; PARTS];
+    for (x, weights) in x.iter().zip(weights) {
+        for ((part, x), &weight) in parts.iter_mut().zip(x).zip(weights) {
+            *part += x * f64::from(weight);
+        }
+    }
+    let rest: f64 = x_rest.iter().zip(rest).map(|(x, &weight)| x * f64::from(weight)).sum();
+    parts.iter().sum::<f64>() + rest
+}
+
+/// Columns of a matrix.
+#[derive(Clone, Copy)]
+struct Place {
+    column: usize,
+    columns: usize,
+}
+
+/// Sets some columns of `result` to `left * right`, where `right` has these distances between its rows and its columns.
+fn dgemm(left: &Matrix, right: &[f64], strides: (usize, usize), result: &mut Matrix, place: Place) {
+    let (m, k, n) = (left.rows(), left.columns, place.columns);
     if m == 0 || n == 0 {
         return;
     }
-    // The last element that is read. The last elements of `left` and `result` follow from their types.
+    // The last elements that are read and written. The last element of `left` follows from its type.
     assert!(k == 0 || (k - 1) * strides.0 + (n - 1) * strides.1 < right.len(), "elements of the right matrix");
+    assert!(result.rows() == m && place.column + n <= result.columns, "columns of the result");
     let distance = |size: usize| size as isize;
-    let (row, column) = (distance(strides.0), distance(strides.1));
-    // SAFETY: m x k elements from `left`, k x n from `right` by its strides, checked above, m x n in `result`; the
-    // last is borrowed mutably and therefore none of the others.
+    let (row, column, columns) = (distance(strides.0), distance(strides.1), distance(result.columns));
+    let to = &mut result.values[place.column..];
+    // SAFETY: m x k elements from `left`, k x n from `right` by its strides, and m x n in `result` from a column on,
+    // both checked above; the last is borrowed mutably and therefore none of the others.
     unsafe {
         matrixmultiply::dgemm(
             m,
@@ -166,8 +255,8 @@ fn dgemm(left: &Matrix, right: &[f64], strides: (usize, usize), result: &mut Mat
             row,
             column,
             0.0,
-            result.values.as_mut_ptr(),
-            distance(result.columns),
+            to.as_mut_ptr(),
+            columns,
             1,
         );
     }
@@ -221,6 +310,18 @@ mod tests {
         assert_eq!(x.some_rows(1..2).rows(), 1);
         assert_eq!(Matrix::zeros(0, 3).times_transposed(&w).rows(), 0);
         assert!(Matrix::from_rows(&[vec![1.0], vec![]]).is_err());
+    }
+
+    #[test]
+    fn products_of_transposes_by_hand() {
+        let x = matrix(&[&[1.0, 2.0], &[0.0, -1.0], &[3.0, 0.5]]);
+        let y = matrix(&[&[1.0], &[2.0], &[-2.0]]);
+        assert_eq!(x.transposed_times(&y), matrix(&[&[-5.0], &[-1.0]]));
+        // More outputs than are taken at a time.
+        let weight = Weight { inputs: 2, outputs: 5000, values: (0..10_000).map(|i| (i % 7) as f32).collect() };
+        let dy = Matrix { columns: 5000, values: (0..5000).map(|i| f64::from(i % 3)).collect() };
+        let sum = |c: usize| (0..5000).map(|o| f64::from(o as u32 % 3) * f64::from(weight.output(o)[c])).sum::<f64>();
+        assert_eq!(dy.back_through(&weight), matrix(&[&[sum(0), sum(1)]]));
     }
 
     /// Sums of integers are exact, whatever their order: the largest product of a quantized layer.

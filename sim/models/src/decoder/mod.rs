@@ -47,7 +47,7 @@ use anyhow::{Result, ensure};
 pub use arithmetic::{Arithmetic, Float};
 pub use config::{Activation, Config, Family, Positions};
 pub use matrix::{Matrix, Weight};
-pub use model::{Cache, Model, Parts, Precision};
+pub use model::{Cache, Model, Parts, Precision, Step};
 pub use rotary::{Rotary, Scaling};
 pub use tokenizer::Tokenizer;
 

@@ -126,6 +126,29 @@ impl Model {
         }
     }
 
+    /// A name of shape and weights: it differs where a number does.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(format!("{:?}", self.config).as_bytes());
+        let Parts { weights, biases, gains, shifts, embedding, positions, divisors } = &self.parts;
+        let mut add = |name: String, values: &[f32]| {
+            hasher.update(format!("{name} {}", values.len()).as_bytes());
+            for part in values.chunks(4096) {
+                let bytes: Vec<u8> = part.iter().flat_map(|x| x.to_le_bytes()).collect();
+                hasher.update(&bytes);
+            }
+        };
+        weights.iter().for_each(|(key, weight)| add(format!("weight {key:?}"), &weight.values));
+        biases.iter().for_each(|(key, values)| add(format!("bias {key:?}"), values));
+        gains.iter().for_each(|(key, values)| add(format!("gain {key:?}"), values));
+        shifts.iter().for_each(|(key, values)| add(format!("shift {key:?}"), values));
+        embedding.iter().for_each(|weight| add("embedding".to_owned(), &weight.values));
+        positions.iter().for_each(|weight| add("positions".to_owned(), &weight.values));
+        divisors.iter().for_each(|values| add("divisors".to_owned(), values));
+        hasher.finalize().to_hex()[..16].to_owned()
+    }
+
     /// Shape and constants.
     #[must_use]
     pub fn config(&self) -> &Config {
@@ -156,7 +179,11 @@ impl Model {
         Ok(gain.with_context(|| format!("layer {layer} has no gain {norm:?}"))?)
     }
 
-    fn shift(&self, layer: usize, norm: Norm) -> Result<&[f32]> {
+    /// The biases of a norm: the GPT family.
+    ///
+    /// # Errors
+    /// No such layer or norm in it, or another family.
+    pub fn shift(&self, layer: usize, norm: Norm) -> Result<&[f32]> {
         let shift = self.parts.shifts.get(&(layer, norm));
         Ok(shift.with_context(|| format!("layer {layer} has no bias of {norm:?}"))?)
     }
@@ -183,29 +210,6 @@ impl Model {
     pub fn rotation(&self, past: usize) -> Rotation<'_> {
         let factor = if let Positions::Rotary(rotary) = self.config.positions { rotary.factor() } else { 1.0 };
         Rotation { frequencies: &self.frequencies, factor, past }
-    }
-
-    /// Refuses what is beyond a Llama model without biases, whose heads make up the width, and whose last product has
-    /// the embedding's weights. `what` is who cannot take more.
-    ///
-    /// # Errors
-    /// Says what the model has beyond this.
-    pub fn ensure_plain(&self, what: &str) -> Result<()> {
-        let c = &self.config;
-        ensure!(c.family == Family::Llama, "{what} takes models of the family Llama, this one is {:?}", c.family);
-        if let Some((layer, projection)) = self.parts.biases.keys().next() {
-            anyhow::bail!("{what} takes no biases, and {projection:?} of layer {layer} has some");
-        }
-        let all = c.heads * c.head_width;
-        ensure!(
-            all == c.width,
-            "{what} takes heads that make up the width, {}; {} heads of {}",
-            c.width,
-            c.heads,
-            c.head_width
-        );
-        ensure!(self.is_tied(), "{what} takes no output projection of its own, wanted is a tied embedding");
-        Ok(())
     }
 
     /// Keys and values of no token yet.
@@ -356,6 +360,10 @@ impl Cache {
         (&keys[head], &values[head])
     }
 }
+
+mod gradients;
+
+pub use gradients::Step;
 
 #[cfg(test)]
 mod tests;

@@ -2,20 +2,31 @@
 
 use anyhow::Result;
 
-use super::arithmetic::{Arithmetic, Norm, rms_norm};
+use super::arithmetic::{Arithmetic, Norm, layer_norm, rms_norm};
 use super::matrix::Matrix;
 use super::model::Model;
 
 /// By layer, the rows of a text.
 struct Ahead(Vec<Vec<Vec<f64>>>);
 
-impl Arithmetic for Ahead {
-    fn norm(&mut self, layer: usize, norm: Norm, x: &Matrix, gain: &[f32], eps: f64) -> Result<Matrix> {
+impl Ahead {
+    fn note(&mut self, layer: usize, norm: Norm, x: &Matrix) {
         if norm == Norm::Attention {
             debug_assert_eq!(layer, self.0.len(), "layers in order");
             self.0.push(x.iter().map(<[f64]>::to_vec).collect());
         }
+    }
+}
+
+impl Arithmetic for Ahead {
+    fn norm(&mut self, layer: usize, norm: Norm, x: &Matrix, gain: &[f32], eps: f64) -> Result<Matrix> {
+        self.note(layer, norm, x);
         Ok(rms_norm(x, gain, eps))
+    }
+
+    fn layer_norm(&mut self, layer: usize, norm: Norm, x: &Matrix, affine: [&[f32]; 2], eps: f64) -> Result<Matrix> {
+        self.note(layer, norm, x);
+        Ok(layer_norm(x, affine, eps))
     }
 }
 

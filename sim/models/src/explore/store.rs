@@ -1,20 +1,18 @@
 //! Results of a search in a file, a line for each setting. An interrupted search goes on from them.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::{Genes, Objectives};
+use crate::journal::Journal;
 
 /// Settings and their worth.
 #[derive(Debug)]
 pub struct Store {
-    path: PathBuf,
-    file: File,
+    journal: Journal,
     known: BTreeMap<Genes, Objectives>,
 }
 
@@ -27,40 +25,14 @@ impl Store {
     /// # Errors
     /// Names file and line.
     pub fn open(path: &Path, problem: &str) -> Result<Self> {
-        let writing = || format!("cannot write {}", path.display());
-        let mut file = OpenOptions::new().create(true).read(true).append(true).open(path).with_context(writing)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                bail!("{} is in use by another program; name another file", path.display())
-            }
-            Err(TryLockError::Error(error)) => {
-                return Err(error).with_context(|| format!("cannot lock {}", path.display()));
-            }
-        }
-        let mut text = String::new();
-        file.read_to_string(&mut text).with_context(|| format!("cannot read {}", path.display()))?;
-        let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
+        let (journal, lines) = Journal::open(path, problem)?;
         let mut known = BTreeMap::new();
-        for (number, line) in (1..).zip(whole.lines()) {
-            let place = || format!("{}, line {number}", path.display());
-            let line: Value = serde_json::from_str(line).with_context(place)?;
-            if number == 1 {
-                let found = line["problem"].as_str().unwrap_or("nothing");
-                if found != problem {
-                    bail!("{} has results of `{found}`, not of `{problem}`; name another file", path.display());
-                }
-            } else {
-                let (genes, objectives) =
-                    entry(&line).with_context(|| format!("{}: a setting and two numbers are expected", place()))?;
-                known.insert(genes, objectives);
-            }
+        for (place, line) in lines {
+            let (genes, objectives) =
+                entry(&line).with_context(|| format!("{place}: a setting and two numbers are expected"))?;
+            known.insert(genes, objectives);
         }
-        file.set_len(whole.len() as u64).with_context(writing)?;
-        if whole.is_empty() {
-            writeln!(file, "{}", json!({ "problem": problem })).with_context(writing)?;
-        }
-        Ok(Self { path: path.to_owned(), file, known })
+        Ok(Self { journal, known })
     }
 
     /// The worth of a setting, if it was computed.
@@ -75,10 +47,7 @@ impl Store {
     /// The file cannot be written.
     pub fn add(&mut self, genes: &Genes, objectives: Objectives) -> Result<()> {
         // As text: JSON has no infinity, and its reader may miss the last bit of a number.
-        let line = json!({ "setting": genes, "worth": objectives.map(|x| x.to_string()) });
-        let writing = || format!("cannot write {}", self.path.display());
-        self.file.write_all(format!("{line}\n").as_bytes()).with_context(writing)?;
-        self.file.flush().with_context(writing)?;
+        self.journal.add(&json!({ "setting": genes, "worth": objectives.map(|x| x.to_string()) }))?;
         self.known.insert(genes.clone(), objectives);
         Ok(())
     }

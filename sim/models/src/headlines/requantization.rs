@@ -48,7 +48,7 @@ enum Overlap {
 /// Cycles from tile to tile if each tile takes passes of so many steps.
 fn period(overlap: Overlap, passes: &[u64]) -> u64 {
     let drain = if matches!(overlap, Overlap::Double) { Drain::Double } else { Drain::Single };
-    let array = ArrayCycles { rows: ARRAY, columns: ARRAY, int8: false, drain, pipelined: false };
+    let array = ArrayCycles { rows: ARRAY, columns: ARRAY, int8: false, drain, ranks: 0 };
     if matches!(overlap, Overlap::None) {
         return passes.iter().map(|&steps| steps + array.drain()).sum();
     }

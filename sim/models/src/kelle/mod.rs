@@ -5,3 +5,4 @@ pub mod decode;
 pub mod language_model;
 pub mod refresh;
 pub mod retention;
+pub mod schemes;

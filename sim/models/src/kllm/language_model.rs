@@ -6,6 +6,8 @@
 //! products, and the last product, is in floats.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use golden::kllm::codebook::Codebook;
@@ -18,7 +20,6 @@ use super::quantization::reals;
 use crate::decoder::arithmetic::Projection;
 use crate::decoder::calibration::{Calibration, Input};
 use crate::decoder::{Arithmetic, Matrix, Model, Weight};
-use crate::tender::language_model::PROJECTIONS;
 
 /// Output channels whose weights train a codebook. All channels would take ten times as long, and change little.
 const TRAINING_CHANNELS: usize = 64;
@@ -31,6 +32,40 @@ pub enum Counting {
     /// By the mean square of its input on the calibration text and the square of its scale: a stand-in for the Fisher
     /// information.
     ByInput,
+    /// By its Fisher information: the squared gradient of a text's surprise, summed over texts.
+    Fisher,
+}
+
+/// The Fisher information of the weights that train codebooks (`SqueezeLLM`, Kim et al. 2024, section 4.1).
+#[derive(Clone, Debug, Default)]
+pub struct Fisher(BTreeMap<(usize, Projection), Vec<f64>>);
+
+impl Fisher {
+    /// Sums squares of gradients over texts.
+    ///
+    /// # Errors
+    /// The errors of [`Model::backward`].
+    pub fn of(model: &Model, texts: &[Vec<u32>]) -> Result<Self> {
+        let mut all = BTreeMap::new();
+        for text in texts {
+            model.backward(text, &mut |step| {
+                let squares = some(step.outputs.columns).flat_map(|o| step.of_output(o)).map(|g| g * g);
+                match all.entry((step.layer, step.projection)) {
+                    Entry::Vacant(entry) => drop(entry.insert(squares.collect::<Vec<f64>>())),
+                    Entry::Occupied(mut entry) => {
+                        entry.get_mut().iter_mut().zip(squares).for_each(|(sum, square)| *sum += square);
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        Ok(Self(all))
+    }
+}
+
+/// The output channels that train a codebook.
+fn some(outputs: usize) -> impl Iterator<Item = usize> {
+    (0..outputs).step_by(outputs.div_ceil(TRAINING_CHANNELS).max(1))
 }
 
 /// Weights in 4 bits, and the data that trains codebooks of activations.
@@ -39,28 +74,64 @@ pub struct ClusteredWeights {
     weights: BTreeMap<(usize, Projection), Weight>,
     /// For each input channel the energy of its weights, in place of the Fisher information.
     energies: BTreeMap<(usize, Input), Vec<f64>>,
+    books: BTreeMap<(usize, Projection), Codebook>,
 }
 
 impl ClusteredWeights {
-    /// Clusters all weights of the layers, a codebook a matrix and a scale an output channel.
+    /// Clusters all weights of the layers, a codebook a matrix and a scale an output channel. `fisher` is needed if
+    /// weights count by it.
     ///
     /// # Errors
-    /// A model of other precision than binary16, an input without samples.
-    pub fn new(model: &Model, learnt: &Calibration, bits: u32, counting: Counting) -> Result<Self> {
-        let (mut weights, mut energies) = (BTreeMap::new(), BTreeMap::new());
+    /// A model of other precision than binary16, an input without samples, a weight without Fisher information.
+    pub fn new(
+        model: &Model,
+        (learnt, fisher): (&Calibration, Option<&Fisher>),
+        bits: u32,
+        counting: Counting,
+    ) -> Result<Self> {
+        let book = |layer: usize, projection: Projection, weight: &Weight| {
+            let input = Input::of(projection).context("a projection that is not quantized")?;
+            let counts = match counting {
+                Counting::Alike => Counts::Alike,
+                Counting::ByInput => Counts::inputs(inputs(learnt, layer, input)?, weight.inputs),
+                Counting::Fisher => {
+                    let found = fisher.and_then(|fisher| fisher.0.get(&(layer, projection)));
+                    Counts::Weights(
+                        found.with_context(|| format!("no Fisher information of {projection:?} in layer {layer}"))?,
+                    )
+                }
+            };
+            train_weights(weight, bits, &counts)
+        };
+        Self::with_books(model, book)
+    }
+
+    /// The same with codebooks from elsewhere, one for each weight.
+    ///
+    /// # Errors
+    /// A model of other precision than binary16, or `book` fails.
+    pub fn with_books(model: &Model, book: impl Fn(usize, Projection, &Weight) -> Result<Codebook>) -> Result<Self> {
+        let (mut weights, mut energies, mut books) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for layer in 0..model.config().layers {
-            for projection in PROJECTIONS {
+            for &projection in model.config().projections() {
                 let weight = model.weight(layer, projection)?;
                 let input = Input::of(projection).context("a projection that is not quantized")?;
-                let tokens = inputs(learnt, layer, input)?;
-                weights.insert((layer, projection), clustered(weight, tokens, bits, counting)?);
+                let codebook = book(layer, projection, weight)?;
+                weights.insert((layer, projection), clustered(weight, &codebook)?);
+                books.insert((layer, projection), codebook);
                 let energy = energies.entry((layer, input)).or_insert_with(|| vec![0.0; weight.inputs]);
                 for output in weight.iter() {
                     energy.iter_mut().zip(output).for_each(|(e, &w)| *e += f64::from(w).powi(2));
                 }
             }
         }
-        Ok(Self { weights, energies })
+        Ok(Self { weights, energies, books })
+    }
+
+    /// The codebook of each weight.
+    #[must_use]
+    pub fn books(&self) -> &BTreeMap<(usize, Projection), Codebook> {
+        &self.books
     }
 }
 
@@ -68,23 +139,48 @@ fn inputs(learnt: &Calibration, layer: usize, input: Input) -> Result<&[Vec<u64>
     learnt.samples(layer, input).with_context(|| format!("{input:?} of layer {layer} is not calibrated"))
 }
 
-/// The numbers that the indices of a weight matrix stand for.
-fn clustered(weight: &Weight, tokens: &[Vec<u64>], bits: u32, counting: Counting) -> Result<Weight> {
+/// How weights count.
+enum Counts<'a> {
+    Alike,
+    /// By input channel, times the square of the scale.
+    Inputs(Vec<f64>),
+    /// For each training channel and input, times the square of the scale.
+    Weights(&'a [f64]),
+}
+
+impl Counts<'_> {
+    fn inputs(tokens: &[Vec<u64>], inputs: usize) -> Self {
+        let square = |k: usize| tokens.iter().map(|t| fp16::value(t[k]).powi(2)).sum::<f64>();
+        Self::Inputs((0..inputs).map(square).collect())
+    }
+}
+
+/// The bits of weights in binary16.
+fn halves(output: &[f32]) -> Result<Vec<u64>> {
     let is_half = |w: &f32| f16::from_f32(*w).to_f32() == *w;
-    ensure!(weight.values.iter().all(is_half), "weights must be binary16 numbers: read the model in that precision");
-    let column = |output: &[f32]| output.iter().map(|&w| u64::from(f16::from_f32(w).to_bits())).collect();
-    let columns: Vec<Vec<u64>> = weight.iter().map(column).collect();
-    let square = |k: usize| tokens.iter().map(|t| fp16::value(t[k]).powi(2)).sum::<f64>();
-    let squares: Vec<f64> = (0..weight.inputs).map(square).collect();
-    let by_input = |s: &Sample| squares[s.index] * fp16::value(s.scale).powi(2);
-    let counts: Option<&dyn Fn(&Sample) -> f64> = match counting {
-        Counting::Alike => None,
-        Counting::ByInput => Some(&by_input),
+    ensure!(output.iter().all(is_half), "weights must be binary16 numbers: read the model in that precision");
+    Ok(output.iter().map(|&w| u64::from(f16::from_f32(w).to_bits())).collect())
+}
+
+/// The codebook of a weight matrix.
+fn train_weights(weight: &Weight, bits: u32, counts: &Counts<'_>) -> Result<Codebook> {
+    let columns = some(weight.outputs).map(|o| halves(weight.output(o))).collect::<Result<Vec<_>>>()?;
+    let of = |s: &Sample| {
+        let square = match counts {
+            Counts::Alike => return 1.0,
+            Counts::Inputs(squares) => squares[s.index],
+            Counts::Weights(fisher) => fisher[s.vector * weight.inputs + s.index],
+        };
+        square * fp16::value(s.scale).powi(2)
     };
-    let step = columns.len().div_ceil(TRAINING_CHANNELS);
-    let some: Vec<Vec<u64>> = columns.iter().step_by(step).cloned().collect();
-    let book = train_codebook(bits, &samples(&some, OutlierRule::None, None)?, counts)?;
-    let quantized = QuantizedWeights::new(&columns, &book)?;
+    let weights: Option<&dyn Fn(&Sample) -> f64> = if matches!(counts, Counts::Alike) { None } else { Some(&of) };
+    Ok(train_codebook(bits, &samples(&columns, OutlierRule::None, None)?, weights)?)
+}
+
+/// The numbers that the indices of a weight matrix stand for.
+fn clustered(weight: &Weight, book: &Codebook) -> Result<Weight> {
+    let columns = weight.iter().map(halves).collect::<Result<Vec<_>>>()?;
+    let quantized = QuantizedWeights::new(&columns, book)?;
     let mut values = Vec::with_capacity(weight.values.len());
     for (indices, &scale) in quantized.columns.iter().zip(&quantized.scales) {
         // Products of two binary16 numbers have 22 bits: exact in f32.
@@ -103,12 +199,15 @@ pub enum Outliers {
     Offline,
 }
 
+/// For each input of projections the codebook of its tokens, and how outliers are found.
+pub type Books = BTreeMap<(usize, Input), (Codebook, OutlierRule)>;
+
 /// A model whose layers multiply clustered numbers.
 #[derive(Clone, Debug)]
 pub struct ClusteredModel<'a> {
     weights: &'a ClusteredWeights,
     /// Codebooks of each input; `None` if activations are not quantized.
-    books: Option<BTreeMap<(usize, Input), (Codebook, OutlierRule)>>,
+    books: Option<Arc<Books>>,
     /// The input that was quantized last, and its result. Projections share it.
     last: Option<((usize, Input), Matrix, Matrix)>,
     elements: u64,
@@ -119,7 +218,25 @@ impl<'a> ClusteredModel<'a> {
     /// Clustered weights, activations that are not quantized (W4A16).
     #[must_use]
     pub fn weights_only(weights: &'a ClusteredWeights) -> Self {
-        Self { weights, books: None, last: None, elements: 0, outliers: 0 }
+        Self::with_books(weights, None)
+    }
+
+    /// The same with codebooks of activations from elsewhere.
+    #[must_use]
+    pub fn with_books(weights: &'a ClusteredWeights, books: Option<Arc<Books>>) -> Self {
+        Self { weights, books, last: None, elements: 0, outliers: 0 }
+    }
+
+    /// The codebooks of activations, if these are quantized.
+    #[must_use]
+    pub fn books(&self) -> Option<Arc<Books>> {
+        self.books.clone()
+    }
+
+    /// Activations that stayed in binary16, and all of them.
+    #[must_use]
+    pub fn outliers(&self) -> [u64; 2] {
+        [self.outliers, self.elements]
     }
 
     /// Activations of `bits` bits, except `share` outliers in hundredths of a per cent, both sides together.
@@ -145,7 +262,7 @@ impl<'a> ClusteredModel<'a> {
             let book = train_codebook(bits, &samples(tokens, rule, None)?, Some(&counts))?;
             books.insert((layer, input), (book, rule));
         }
-        Ok(Self { books: Some(books), ..Self::weights_only(weights) })
+        Ok(Self::with_books(weights, Some(Arc::new(books))))
     }
 
     /// Share of the activations that stayed in binary16.
@@ -208,13 +325,15 @@ mod tests {
         let mut learnt = Calibration::new(1);
         learnt.linear(14, Projection::O, &rows(learn), &weight).unwrap();
 
-        let alike = clustered(&weight, learn, 4, Counting::Alike).unwrap();
+        let of_counts = |counts: &Counts<'_>| clustered(&weight, &train_weights(&weight, 4, counts).unwrap()).unwrap();
+        let alike = of_counts(&Counts::Alike);
         let study = quantized_weights(slice, learn, Sensitivity::Uniform).unwrap();
         assert!(alike.output(3).iter().zip(reals(&study.dequantized(3).unwrap())).all(|(&a, b)| f64::from(a) == b));
         let study = quantized_weights(slice, learn, Sensitivity::Both).unwrap();
         let weights = ClusteredWeights {
-            weights: BTreeMap::from([((14, Projection::O), clustered(&weight, learn, 4, Counting::ByInput).unwrap())]),
+            weights: BTreeMap::from([((14, Projection::O), of_counts(&Counts::inputs(learn, 576)))]),
             energies: BTreeMap::from([((14, Input::AttentionOut), slice.channel_energy())]),
+            books: BTreeMap::new(),
         };
         let found = &weights.weights[&(14, Projection::O)];
         for (n, output) in found.iter().enumerate() {

@@ -3,3 +3,4 @@
 pub mod baselines;
 pub mod language_model;
 pub mod quantization;
+pub mod scheme;

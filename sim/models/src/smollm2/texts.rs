@@ -32,6 +32,10 @@ pub fn longer(tokenizer: &Tokenizer) -> Result<Text> {
     Ok(Text { name: "Opticks", windows: windows(tokenizer, include_str!("../../texts/opticks.txt"), 512, 512, 3)? })
 }
 
+/// Windows of the text for calibration, and tokens from one to the next.
+const WINDOWS: usize = 5;
+const STEP: usize = 136;
+
 /// The text for calibration: Query 28, in windows that overlap. So several tokens are once the first one of a window.
 ///
 /// # Errors
@@ -39,8 +43,19 @@ pub fn longer(tokenizer: &Tokenizer) -> Result<Text> {
 pub fn calibration(tokenizer: &Tokenizer) -> Result<Text> {
     Ok(Text {
         name: "calibration",
-        windows: windows(tokenizer, include_str!("../../texts/calibration.txt"), 512, 136, 5)?,
+        windows: windows(tokenizer, include_str!("../../texts/calibration.txt"), 512, STEP, WINDOWS)?,
     })
+}
+
+/// The first tokens of the windows of [`calibration`], at most so many of each, in the tokens of any model. There are
+/// fewer windows where the text has fewer tokens.
+///
+/// # Errors
+/// A byte of the text that no token stands for.
+pub fn beginnings(tokenizer: &Tokenizer, length: usize) -> Result<Vec<Vec<u32>>> {
+    let tokens = tokenizer.encode(include_str!("../../texts/calibration.txt").trim_end())?;
+    let starts = (0..WINDOWS).map(|window| window * STEP).filter(|&start| start == 0 || start + length <= tokens.len());
+    Ok(starts.map(|start| tokens[start..].iter().copied().take(length).collect()).collect())
 }
 
 fn windows(tokenizer: &Tokenizer, text: &str, length: usize, step: usize, count: usize) -> Result<Vec<Vec<u32>>> {

@@ -25,12 +25,6 @@ struct Codes {
     scales: Vec<f64>,
 }
 
-/// All projections of a layer.
-pub const PROJECTIONS: [Projection; 7] = {
-    use Projection::{Down, Gate, K, O, Q, Up, V};
-    [Q, K, V, O, Gate, Up, Down]
-};
-
 impl IntegerWeights {
     /// Quantizes all projections of the layers to `bits`.
     ///
@@ -39,7 +33,7 @@ impl IntegerWeights {
     pub fn new(model: &Model, bits: u32) -> Result<Self> {
         let mut all = BTreeMap::new();
         for layer in 0..model.config().layers {
-            for projection in PROJECTIONS {
+            for &projection in model.config().projections() {
                 let weight = model.weight(layer, projection)?;
                 all.insert((layer, projection), Codes::new(weight, bits)?);
             }

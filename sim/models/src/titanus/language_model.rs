@@ -85,6 +85,12 @@ impl Compressed {
         setting.copied().with_context(|| format!("{} settings, none for layer {layer}", self.settings.len()))
     }
 
+    /// Elements that pruning made zero, so far.
+    #[must_use]
+    pub fn zero_elements(&self) -> u64 {
+        self.zeros
+    }
+
     /// Share of the elements that pruning made zero, so far.
     #[must_use]
     pub fn zeros(&self) -> f64 {

@@ -4,3 +4,4 @@ pub mod compression;
 pub mod exploration;
 pub mod key_values;
 pub mod language_model;
+pub mod scheme;

@@ -4,16 +4,36 @@ use golden::common::row::NAN;
 use golden::common::row::layer_norm::layer_norm;
 use hdl::blocks::common::LayerNorm;
 use rand::RngExt;
+use sim::kit::tensors::FromTensors;
 use sim::stimulus::StimulusRng;
 
-use super::rms_norm::{epsilon, gains, numbers};
-use super::{Elements, Normalised, RowUnit};
+use super::rms_norm::{EPSILON, epsilon, gains, numbers};
+use super::{Elements, Normalised, RowUnit, rows, wanted};
 
 /// The bench of a norm; a vector is a row.
 ///
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &LayerNorm) -> anyhow::Result<Box<dyn sim::Bench>> {
+    bench_of(p, Vec::new())
+}
+
+/// Rows of a user, with an epsilon of 10^-5.
+pub const TENSORS: FromTensors<LayerNorm> = FromTensors {
+    wanted: |p| {
+        let further = [("gains", "gains"), ("biases", "biases")];
+        Ok(wanted(p.lanes, p.max_beats, if p.affine { &further } else { &[] }))
+    },
+    bench: |p, tensors| {
+        let further = if p.affine { &["gains", "biases"][..] } else { &[] };
+        let given = rows(tensors, p.lanes as usize * p.max_beats as usize, further, &[EPSILON])?;
+        let count = given.len() as u64;
+        Ok((bench_of(p, given)?, count))
+    },
+};
+
+/// The bench of the rows `given`; without any, of made ones.
+fn bench_of(p: &LayerNorm, given: Vec<Elements>) -> anyhow::Result<Box<dyn sim::Bench>> {
     let affine = p.affine;
     let mut ports = vec!["input_values_i"];
     if affine {
@@ -27,6 +47,7 @@ pub fn bench(p: &LayerNorm) -> anyhow::Result<Box<dyn sim::Bench>> {
         ports,
         beside: vec![("epsilon_i", 40)],
         flags: vec!["output_undefined_o"],
+        given,
         stimulus: Box::new(move |rng, elements| {
             let epsilon = epsilon(rng);
             let mut ports = vec![elements_of(rng, elements)];

@@ -6,6 +6,7 @@ pub mod rms_norm;
 pub mod rotary_embedding;
 pub mod row_frame;
 pub mod softmax;
+mod tensors;
 pub mod vector_unit;
 
 use std::collections::VecDeque;
@@ -15,6 +16,8 @@ use hdl::lang::Block;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 use sim::{Bits, In, Out, Run, Sim};
+
+use tensors::{rows, wanted};
 
 /// The elements of a row: for each port its fp16 numbers.
 #[derive(Clone, Debug)]
@@ -50,6 +53,8 @@ pub struct RowUnit {
     pub beside: Vec<(&'static str, u32)>,
     /// Flags of a row beside `error`.
     pub flags: Vec<&'static str>,
+    /// Rows that take the place of all others, where there are some.
+    pub given: Vec<Elements>,
     /// A row with so many elements.
     pub stimulus: Stimulus,
     /// What becomes of it.
@@ -91,16 +96,22 @@ impl RowUnit {
         run.only_while("output_valid_o", &self.flags);
         sim.poke_u64(cycles.clear_i, 0);
         run.reset(sim, 2)?;
-        self.alone(&mut cycles, sim, run, &mut rng)?;
-        self.in_a_line(&mut cycles, sim, run, &mut rng)?;
+        let mut given = self.given.iter();
+        if self.given.is_empty() {
+            self.alone(&mut cycles, sim, run, &mut rng)?;
+            self.in_a_line(&mut cycles, sim, run, &mut rng)?;
+        }
         let mut left = run.vectors();
         while left > 0 {
             // Of 8 cycles: some, most, all.
             let [offers, takes] = [0; 2].map(|_| [1, 4, 7, 8][rng.random_range(0..4usize)]);
-            let clears = rng.random_range(0..3u8) == 0;
+            let clears = self.given.is_empty() && rng.random_range(0..3u8) == 0;
             for _ in 0..left.min(rng.random_range(1..=12)) {
                 left -= 1;
-                let row = self.any_row(&mut rng);
+                let row = match given.next() {
+                    Some(row) => self.parts(&mut rng, row),
+                    None => self.any_row(&mut rng),
+                };
                 cycles.offered.extend(row);
             }
             while !cycles.offered.is_empty() {
@@ -151,6 +162,12 @@ impl RowUnit {
 
     fn row(&self, rng: &mut StimulusRng, elements: usize) -> Vec<Part> {
         let row = (self.stimulus)(rng, elements);
+        self.parts(rng, &row)
+    }
+
+    /// A row in beats.
+    fn parts(&self, rng: &mut StimulusRng, row: &Elements) -> Vec<Part> {
+        let elements = row.ports[0].len();
         let beats = elements.div_ceil(self.lanes);
         let beat = |k: usize| {
             let last = k + 1 == beats;

@@ -4,15 +4,38 @@ use golden::common::row::rms_norm::rms_norm;
 use golden::common::row::{NAN, is_special};
 use hdl::blocks::common::RmsNorm;
 use rand::RngExt;
+use sim::kit::tensors::FromTensors;
 use sim::stimulus::StimulusRng;
 
-use super::{Elements, Normalised, RowUnit};
+use super::{Elements, Normalised, RowUnit, rows, wanted};
 
 /// The bench of a norm; a vector is a row.
 ///
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &RmsNorm) -> anyhow::Result<Box<dyn sim::Bench>> {
+    bench_of(p, Vec::new())
+}
+
+/// Rows of a user, with an epsilon of 10^-5.
+pub const TENSORS: FromTensors<RmsNorm> = FromTensors {
+    wanted: |p| {
+        let further = [("gains", "gains")];
+        Ok(wanted(p.lanes, p.max_beats, if p.gain { &further } else { &[] }))
+    },
+    bench: |p, tensors| {
+        let further = if p.gain { &["gains"][..] } else { &[] };
+        let given = rows(tensors, p.lanes as usize * p.max_beats as usize, further, &[EPSILON])?;
+        let count = given.len() as u64;
+        Ok((bench_of(p, given)?, count))
+    },
+};
+
+/// 10^-5 as the port has it, in units of 2^-48.
+pub(super) const EPSILON: u64 = 2_814_749_767;
+
+/// The bench of the rows `given`; without any, of made ones.
+fn bench_of(p: &RmsNorm, given: Vec<Elements>) -> anyhow::Result<Box<dyn sim::Bench>> {
     let gain = p.gain;
     let mut ports = vec!["input_values_i"];
     ports.extend(gain.then_some("input_gains_i"));
@@ -24,6 +47,7 @@ pub fn bench(p: &RmsNorm) -> anyhow::Result<Box<dyn sim::Bench>> {
         ports,
         beside: vec![("epsilon_i", 40)],
         flags: vec!["output_undefined_o"],
+        given,
         stimulus: Box::new(move |rng, elements| {
             let epsilon = epsilon(rng);
             let mut ports = vec![numbers(rng, elements)];
@@ -50,7 +74,7 @@ pub(crate) fn epsilon(rng: &mut StimulusRng) -> u64 {
         1 => rng.random_range(1..16),
         2 => (1 << 40) - 1,
         3 => rng.random_range(0..1 << 40),
-        _ => 2_814_749_767,
+        _ => EPSILON,
     }
 }
 

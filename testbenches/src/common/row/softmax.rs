@@ -3,15 +3,32 @@
 use golden::common::row::softmax::Softmax as Golden;
 use hdl::blocks::common::Softmax;
 use rand::RngExt;
+use sim::kit::tensors::FromTensors;
 use sim::stimulus::StimulusRng;
 
-use super::{Elements, Normalised, RowUnit};
+use super::{Elements, Normalised, RowUnit, rows, wanted};
 
 /// The bench of a softmax; a vector is a row.
 ///
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &Softmax) -> anyhow::Result<Box<dyn sim::Bench>> {
+    bench_of(p, Vec::new())
+}
+
+/// Rows of scores of a user; all of a row count.
+pub const TENSORS: FromTensors<Softmax> = FromTensors {
+    wanted: |p| Ok(wanted(p.lanes, p.max_beats, &[])),
+    bench: |p, tensors| {
+        let most = p.lanes as usize * p.max_beats as usize;
+        let given = rows(tensors, most, &[], &[most as u64])?;
+        let count = given.len() as u64;
+        Ok((bench_of(p, given)?, count))
+    },
+};
+
+/// The bench of the rows `given`; without any, of made ones.
+fn bench_of(p: &Softmax, given: Vec<Elements>) -> anyhow::Result<Box<dyn sim::Bench>> {
     let (lanes, places, golden) = (p.lanes as usize, p.places(), Golden::new());
     let most = u64::from(p.lanes) * u64::from(p.max_beats);
     let unit = RowUnit {
@@ -22,6 +39,7 @@ pub fn bench(p: &Softmax) -> anyhow::Result<Box<dyn sim::Bench>> {
         ports: vec!["input_values_i"],
         beside: vec![("length_i", hdl::lang::bits_for(most))],
         flags: vec!["output_undefined_o", "output_empty_o"],
+        given,
         stimulus: Box::new(move |rng, elements| {
             let length = match rng.random_range(0..4u8) {
                 0 => rng.random_range(0..=elements as u64),

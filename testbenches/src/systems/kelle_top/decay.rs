@@ -10,12 +10,12 @@ use golden::systems::memory::SparseMemory;
 use hdl::accelerators::kelle::KelleTop;
 use host::kelle::{Counts, RefreshJob};
 use host::{Bus, Device, Window};
+use lower::chain::Results;
 
 use super::golden_of;
 use super::real::{ATTENTION, Decoded};
 use super::recorder::{Record, Recorder};
 use crate::kelle::edram_bank::load_times;
-use crate::systems::chain_builder::Results;
 use crate::systems::hardware::Hardware;
 
 /// The result of a decoding on cells that decay.

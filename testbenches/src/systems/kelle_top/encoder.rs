@@ -5,10 +5,11 @@
 use golden::systems::kelle_top::KelleTop;
 use host::Window;
 use host::kelle::{Attention, AttentionJob, Caps, ClearJob, Policy, Quantizers, Rows};
+use lower::chain::{ChainBuilder, Floats, Measured};
+use lower::kelle::{Builder, Weights, quantizer};
+use lower::layer::Linear;
 
-use super::super::chain_builder::{ChainBuilder, Floats, Measured};
-use super::super::encoder::{Exact, Layer, Linear, columns};
-use super::layer::{Builder, Weights, quantizer};
+use super::super::encoder::{Exact, Layer, columns};
 
 /// Bits that products lose before they count as importance.
 const SHIFT: u8 = 24;
@@ -24,7 +25,7 @@ pub fn encoder_layer(
 ) -> anyhow::Result<Measured> {
     let tokens = &exact.input;
     let mut b = Builder { caps, b: ChainBuilder::new(caps.vector, window, golden)? };
-    let mut weights = |of: &Linear, like: &[Vec<f64>]| b.weights_with(&of.weight, &of.bias, like);
+    let mut weights = |of: &Linear, like: &[Vec<f64>]| b.weights_with(&of.weights, &of.biases, like);
     let [q, k, v] = layer.qkv.each_ref().map(|of| weights(of, tokens));
     let (q, k, v): (Weights, Weights, Weights) = (q?, k?, v?);
     let o = weights(&layer.o, &exact.attention)?;

@@ -9,11 +9,13 @@ use anyhow::Context;
 use golden::systems::kelle_top::KelleTop;
 use host::Window;
 use host::kelle::{Attention, AttentionJob, Caps, Policy, Quantizers, Rows};
+use lower::chain::{ChainBuilder, Floats, Job};
+use lower::kelle::{Builder, Weights, quantizer};
+use lower::layer::Norm;
 use rand::RngExt;
 use sim::stimulus::{StimulusRng, rng_for};
 
-use super::super::chain_builder::{ChainBuilder, Floats, Job};
-use super::layer::{Builder, Weights, quantizer};
+use super::super::drawn_layer::EPSILON;
 pub use seen::{Seen, watch};
 
 /// Bits that a product loses before it counts as importance; nobody goes.
@@ -137,7 +139,7 @@ pub struct Block<'a> {
     builder: Builder<'a>,
     size: Size,
     weights: [Weights; 3],
-    gains: Vec<f64>,
+    norm: Norm,
     quantizers: Vec<Quantizers>,
     random: StimulusRng,
 }
@@ -163,8 +165,8 @@ impl<'a> Block<'a> {
         };
         let stored = size.heads * size.elements;
         let weights = [matrix(size.group * stored)?, matrix(stored)?, matrix(stored)?];
-        let gains = vec![1.0; size.channels];
-        Ok(Self { builder, size, weights, gains, quantizers: Vec::new(), random })
+        let norm = Norm { gains: vec![1.0; size.channels], biases: Vec::new() };
+        Ok(Self { builder, size, weights, norm, quantizers: Vec::new(), random })
     }
 
     /// The job of so many tokens, after the jobs before.
@@ -175,7 +177,7 @@ impl<'a> Block<'a> {
         let Size { heads, group, elements, channels, .. } = self.size;
         let residual = numbers(&mut self.random, [tokens, channels]);
         let residual = self.builder.b.given(&residual)?;
-        let x = self.builder.b.norm("x", &residual, &self.gains)?;
+        let x = self.builder.b.norm("x", &residual, (&self.norm, EPSILON))?;
         let all = 0..heads;
         let parts = if order.by_head { all.map(|head| head..head + 1).collect() } else { vec![all] };
         let mut of_parts = Vec::new();

@@ -13,9 +13,8 @@ use host::kelle::{
 };
 use host::vector::Operand;
 use host::{Descriptor, Window};
+use lower::chain::{ChainBuilder, Floats, Measured};
 use sim::stimulus::real_numbers;
-
-use super::super::chain_builder::{ChainBuilder, Floats, Measured};
 
 /// Tokens of a trace.
 const TOKENS: usize = 384;

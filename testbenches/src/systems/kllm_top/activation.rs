@@ -7,10 +7,10 @@ use golden::tender::granularity::{product, relative_error};
 use half::f16;
 use host::Window;
 use host::kllm::{Bits, Caps, Token, Tokens};
+use lower::chain::{ChainBuilder, Floats, Measured};
+use lower::kllm::builder::{Builder, columns_of, fp16 as bits_of_rows};
 
-use super::super::chain_builder::{ChainBuilder, Floats, Measured};
 use super::super::float_head::Exact;
-use super::builder::{Builder, columns_of, fp16 as bits_of_rows};
 
 /// Tokens of layer 14 before the query projection, without outliers. They are multiplied by its weights, plain and
 /// after ReLU, with a codebook each. The errors compare with float arithmetic. They are: the plain product; the product

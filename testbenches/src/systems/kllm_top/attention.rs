@@ -5,11 +5,11 @@ use golden::systems::kllm_top::KllmTop;
 use golden::tender::granularity::relative_error;
 use host::Window;
 use host::kllm::{Bits, Caps};
+use lower::chain::{ChainBuilder, Floats, Measured, Seen};
+use lower::kllm::builder::{Builder, columns_of, fp16, train};
+use lower::kllm::cache::{Cache, Codebooks};
 
-use super::super::chain_builder::{ChainBuilder, Floats, Measured, Seen};
 use super::super::float_head::Exact;
-use super::builder::{Builder, columns_of, fp16, train};
-use super::cache::{Cache, Codebooks};
 
 /// Query head 6 of layer 14 for the first tokens of the text, from the residual stream on. Keys and values come from
 /// the float layer, quantized. `outliers` of a token on each side stay as they are, one of a query for 16 of these.
@@ -28,7 +28,7 @@ pub fn real_head(
     let mut head = Builder { caps, bits, b };
     let residual = head.b.given(&exact.residual)?;
     let angles = head.b.given(&exact.angles)?;
-    let normed = head.b.norm("normalised", &residual, &exact.gains)?;
+    let normed = head.b.norm("normalised", &residual, (&exact.norm, exact.epsilon))?;
     let x = head.quantize("tokens", &normed, outliers, &all.normed)?;
     let w_q = head.weights(&columns_of(&fp16(&exact.w_q)))?;
     let q = head.multiply("queries", &x, &w_q, 1.0)?;
@@ -78,13 +78,14 @@ pub fn cached_head(
     let values = golden::tender::granularity::product(&all.normed, &all.w_v);
     let of_a_query = outliers.div_ceil(16);
     let of_queries = train(bits, &all.queries, of_a_query)?;
-    let codebooks = Codebooks::new(&of_queries, [&all.keys, &values], caps.centroid_bits)?;
+    let codebooks =
+        Codebooks::new(&of_queries, [&all.keys, &values], (1.0 / (values[0].len() as f64).sqrt(), caps.centroid_bits))?;
     let before = [&exact.keys[..cached], &values[..cached]];
     let mut cache = Cache::new(&mut head, codebooks, before, (values[0].len(), cached + new))?;
 
     let residual = head.b.given(&exact.residual[cached..])?;
     let angles = head.b.given(&exact.angles[cached..])?;
-    let normed = head.b.norm("normalised", &residual, &exact.gains)?;
+    let normed = head.b.norm("normalised", &residual, (&exact.norm, exact.epsilon))?;
     let x = head.quantize("tokens", &normed, outliers, &all.normed)?;
     let mut project = |name, weights: &[Vec<f64>]| {
         let weights = head.weights(&columns_of(&fp16(weights)))?;

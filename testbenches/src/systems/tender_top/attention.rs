@@ -75,7 +75,7 @@ pub fn real_head(
     let mut b = Builder::new(caps, window, golden, integer)?;
     let residual = b.given(&exact.residual)?;
     let angles = b.given(&exact.angles)?;
-    let normed = b.norm("normalised", &residual, &exact.gains)?;
+    let normed = b.norm("normalised", &residual, (&exact.norm, exact.epsilon))?;
     let x = b.pack("packed tokens", &normed)?;
     let k = turned_projection(&mut b, "keys", &x, &angles, &exact.w_k)?;
     let w_v = b.weights(&exact.w_v)?;

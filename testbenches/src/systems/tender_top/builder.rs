@@ -16,10 +16,10 @@ use golden::tender::granularity::product;
 use host::Window;
 use host::tender::{Caps, Constants, MatMulJob, Pack, PackJob, Panels, Product, Sign, Table};
 use host::vector::{Integer, Operand};
+use lower::chain::ChainBuilder;
 
-use super::super::chain_builder::ChainBuilder;
-pub use super::super::chain_builder::{Floats, Job, Measured, Results, Seen};
 use super::real::GROUPS;
+pub use lower::chain::{Floats, Job, Measured, Results, Seen};
 use operands::Integers;
 pub use operands::{Activations, Keys, Weights};
 

@@ -6,6 +6,14 @@ use hdl::accelerators::vector::VectorParameters;
 use hdl::blocks::common::row::RowUnits;
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use hdl::blocks::tender::MultiScaleArray;
+use host::Window;
+use host::tender::Caps;
+use lower::tender::InSoftware;
+use sim::Design;
+
+use super::super::decoding::{Machine, Runs};
+use super::timing::timing;
+use super::{caps_of, golden_of};
 
 /// Numbers of the longest row: the width of the feed-forward network of SmolLM2-135M.
 const LONGEST: u32 = 1536;
@@ -32,5 +40,62 @@ pub fn for_decoding(columns: u32) -> TenderTop {
         steps: LONGEST + 64,
         strip: (data_width / 16).max(32),
         ..TenderTop::default()
+    }
+}
+
+/// How the block runs language models: with 128 columns of PEs where a user sets none. There are two rows, the least,
+/// which are one of products of 8 bits.
+pub const RUNS: Runs<TenderTop> =
+    Runs { name: "tender", block: || for_decoding(128), machine: |block| Ok(Machine::Whole(OnTender::new(block)?)) };
+
+/// An accelerator whose memory has a whole model.
+#[derive(Clone, Debug)]
+pub struct OnTender {
+    block: TenderTop,
+}
+
+impl OnTender {
+    /// An accelerator with these parameters.
+    ///
+    /// # Errors
+    /// Parameters that the golden model refuses.
+    pub fn new(block: TenderTop) -> anyhow::Result<Self> {
+        golden_of(&block)?;
+        Ok(Self { block })
+    }
+
+    /// Its sizes.
+    #[must_use]
+    pub fn about(&self) -> String {
+        let (array, bus) = (&self.block.array, self.block.bus.axi.data_width);
+        format!("{} x {} PEs, INT8, a bus of {bus} bits", array.rows, array.columns)
+    }
+
+    /// For the simulator.
+    ///
+    /// # Errors
+    /// Parameters that the block refuses.
+    pub fn design(&self) -> anyhow::Result<Design> {
+        Ok(Design::from(&hdl::lang::elaborate(&self.block)?))
+    }
+
+    /// Bits of an address.
+    #[must_use]
+    pub fn address_width(&self) -> u32 {
+        self.block.bus.axi.address_width
+    }
+
+    /// The capabilities that a driver reads.
+    #[must_use]
+    pub fn caps(&self) -> Caps {
+        caps_of(&self.block)
+    }
+
+    /// The golden model, with the cycles of its jobs. Memory answers after `latency` cycles.
+    ///
+    /// # Errors
+    /// None: [`new`](Self::new) has refused such parameters.
+    pub fn software(&self, window: &Window, latency: u32) -> anyhow::Result<InSoftware> {
+        Ok(InSoftware::new(golden_of(&self.block)?, window).timed(timing(&self.block, latency)))
     }
 }

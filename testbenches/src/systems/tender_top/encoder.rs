@@ -5,8 +5,9 @@ use golden::systems::tender_top::TenderTop;
 use host::Window;
 use host::tender::Caps;
 use host::vector::Integer;
+use lower::layer::Linear;
 
-use super::super::encoder::{Exact, Layer, Linear};
+use super::super::encoder::{Exact, Layer};
 use super::attention::{KeysValues, head};
 use super::builder::{Activations, Builder, Floats, Measured, Seen};
 
@@ -17,8 +18,8 @@ fn project(
     (tokens, x): (usize, &Activations),
     linear: &Linear,
 ) -> anyhow::Result<Floats> {
-    let weights = b.weights_with(&linear.weight, &linear.bias)?;
-    let out = b.floats(name, tokens, linear.bias.len())?;
+    let weights = b.weights_with(&linear.weights, &linear.biases)?;
+    let out = b.floats(name, tokens, linear.outputs())?;
     b.multiply(x, &weights, 1.0, &out)?;
     Ok(out)
 }
@@ -39,7 +40,7 @@ pub fn encoder_layer(
     let rows = b.given(tokens)?;
     let x = b.pack("packed tokens", &rows)?;
     let (queries, keys) = (project(&mut b, "queries", (count, &x), q)?, project(&mut b, "keys", (count, &x), k)?);
-    let w_v = b.weights_with(&v.weight, &v.bias)?;
+    let w_v = b.weights_with(&v.weights, &v.biases)?;
     let values = b.multiply_transposed("values", &w_v, &x)?;
     let attention = b.floats("attention", count, keys.columns)?;
     let width = keys.columns / layer.heads;

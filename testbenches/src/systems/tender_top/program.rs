@@ -1,6 +1,7 @@
 //! Jobs of the Tender accelerator: descriptors, right and wrong, and their operands.
 
 use golden::systems::tender_top::{Layout, Shape, TenderTop};
+use golden::tender::mesh_pe::PeSum;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
@@ -32,7 +33,11 @@ enum Results {
 ///
 /// # Panics
 /// The shape is one that the accelerator refuses.
-pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &TenderTop), chain: u32) -> Program {
+pub fn draw<S: PeSum<Operand = i64>>(
+    rng: &mut StimulusRng,
+    (operations, model): (&Operations, &TenderTop<S>),
+    chain: u32,
+) -> Program {
     let shape = model.shape();
     let mut before = None;
     Program::draw(rng, shape.vector.address_width, chain, |rng, program| match rng.random_range(0..8u8) {

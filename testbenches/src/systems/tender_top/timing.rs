@@ -1,16 +1,16 @@
 //! Cycles of jobs with a memory that never pauses, against the golden recurrence.
 
 use golden::systems::tender_top::cycles::{Array, Timing};
-use hdl::accelerators::tender::TenderTop;
+use hdl::accelerators::tender::{EnginePe, TenderTopOf};
 use hdl::blocks::tender::Drain;
 use host::Window;
 
 use super::super::timing::{self, Clock, shell, unit};
-use super::{golden_of, program};
+use super::{EnginePeBench, golden_of, program};
 
 /// How long the parts of a block take with a memory that answers after `latency` cycles.
 #[must_use]
-pub fn timing(block: &TenderTop, latency: u32) -> Timing {
+pub fn timing<P: EnginePe>(block: &TenderTopOf<P>, latency: u32) -> Timing {
     let array = &block.array;
     Timing {
         shell: shell(
@@ -22,8 +22,8 @@ pub fn timing(block: &TenderTop, latency: u32) -> Timing {
         array: Array {
             rows: array.rows.into(),
             columns: array.columns.into(),
-            single_drain: array.pe.drain == Drain::Single,
-            pipelined: array.pe.pipelined,
+            single_drain: array.pe.drain() == Drain::Single,
+            ranks: array.pe.ranks().into(),
         },
         explicit: block.explicit,
         result: block.result.latency().into(),
@@ -36,7 +36,7 @@ pub fn timing(block: &TenderTop, latency: u32) -> Timing {
 ///
 /// # Errors
 /// Parameters that the model refuses.
-pub fn clock((block, latency): (&TenderTop, u32), window: &Window) -> anyhow::Result<Clock> {
+pub fn clock<P: EnginePeBench>((block, latency): (&TenderTopOf<P>, u32), window: &Window) -> anyhow::Result<Clock> {
     Ok(Clock::of(golden_of(block)?, window, timing(block, latency)))
 }
 
@@ -44,6 +44,6 @@ pub fn clock((block, latency): (&TenderTop, u32), window: &Window) -> anyhow::Re
 ///
 /// # Errors
 /// Parameters that the block refuses.
-pub fn bench(p: &TenderTop) -> anyhow::Result<Box<dyn sim::Bench>> {
+pub fn bench<P: EnginePeBench>(p: &TenderTopOf<P>) -> anyhow::Result<Box<dyn sim::Bench>> {
     timing::bench(p, (golden_of(p)?, &[]), 4, program::draw, timing)
 }

@@ -7,12 +7,13 @@ use golden::systems::memory::SparseMemory;
 use hdl::accelerators::tender::TenderTop;
 use host::Window;
 use host::vector::Integer;
+use lower::layer::{Activation, Layer, Linear, Norm};
 use rand::RngExt;
 use sim::stimulus::{StimulusRng, rng_for};
 
 use sim::kit::Work;
 
-use super::super::float_layer::Layer;
+use super::super::drawn_layer::{EPSILON, Sizes, turns};
 use super::layer::real_layer;
 use super::{caps_of, golden_of, timing};
 
@@ -45,8 +46,9 @@ pub const WORK: Work<TenderTop> = Work {
 /// The layer does not fit on the accelerator: too few channels or steps, no norm for its rows, an array that is not
 /// square.
 fn layer_cycles(block: &TenderTop) -> anyhow::Result<Vec<f64>> {
-    let steps = CHANNELS as u32 + 7;
-    ensure!(block.depth >= CHANNELS as u32, "depth is {}, the layer needs {CHANNELS}", block.depth);
+    let channels = SIZES.inner as u32;
+    let steps = channels + 7;
+    ensure!(block.depth >= channels, "depth is {}, the layer needs {channels}", block.depth);
     ensure!(block.steps >= steps, "steps is {}, the layer needs {steps}", block.steps);
     let layer = drawn_layer(&mut rng_for(1, "layer"));
     let (caps, golden) = (caps_of(block), golden_of(block)?);
@@ -73,28 +75,22 @@ fn layer_cycles(block: &TenderTop) -> anyhow::Result<Vec<f64>> {
     Ok(values)
 }
 
-/// Numbers of a token.
-const WIDTH: usize = 576;
-/// Keys, and values, of all heads that have their own.
-const SHARED: usize = 192;
-/// Channels of the feed-forward network.
-const CHANNELS: usize = 1536;
+/// The sizes of SmolLM2-135M.
+const SIZES: Sizes = Sizes { width: 576, heads: [9, 3], head: 64, inner: 1536 };
 
 /// A layer of the sizes of SmolLM2-135M with drawn weights.
 #[must_use]
 pub fn drawn_layer(rng: &mut StimulusRng) -> Layer {
-    let mut matrix = |inputs: usize, outputs: usize| -> Vec<Vec<f64>> {
+    let mut matrix = |inputs: usize, outputs: usize| {
         let most = 1.0 / (inputs as f64).sqrt();
-        (0..inputs).map(|_| (0..outputs).map(|_| rng.random_range(-most..most)).collect()).collect()
+        Linear::new((0..inputs).map(|_| (0..outputs).map(|_| rng.random_range(-most..most)).collect()).collect())
     };
-    Layer {
-        gains: [vec![1.0; WIDTH], vec![1.0; WIDTH]],
-        q: matrix(WIDTH, WIDTH),
-        k: matrix(WIDTH, SHARED),
-        v: matrix(WIDTH, SHARED),
-        o: matrix(WIDTH, WIDTH),
-        gate: matrix(WIDTH, CHANNELS),
-        up: matrix(WIDTH, CHANNELS),
-        down: matrix(CHANNELS, WIDTH),
-    }
+    let Sizes { width, heads: [queries, keys], head, inner } = SIZES;
+    let (queries, keys) = (queries * head, keys * head);
+    let norm = Norm { gains: vec![1.0; width], biases: Vec::new() };
+    let (q, k, v, o) = (matrix(width, queries), matrix(width, keys), matrix(width, keys), matrix(queries, width));
+    let (activation, up) = (Activation::GatedSilu(matrix(width, inner)), matrix(width, inner));
+    let (norms, down) = ([norm.clone(), norm], matrix(inner, width));
+    let (heads, turns) = (SIZES.heads(), Some(turns(head)));
+    Layer { norms, epsilon: EPSILON, q, k, v, o, up, activation, down, heads, turns }
 }

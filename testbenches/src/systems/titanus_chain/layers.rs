@@ -3,10 +3,10 @@
 use hdl::accelerators::titanus::TitanusChain;
 use host::titanus::Counts;
 use host::{Counters, Device, Window};
+use lower::chain::Job;
 use sim::bus::{AxiConfig, AxiMemory};
 use sim::stimulus::Stall;
 
-use super::super::chain_builder::Job;
 use super::super::hardware::ready;
 use super::cores::{Core, Cores, LINK};
 

@@ -7,10 +7,10 @@ use golden::tender::granularity::{product, relative_error};
 use host::Window;
 use host::titanus::{AppendJob, Areas, Caps, Constant, Matrix, Opening, ProductJob, RestoreJob, TokenRows};
 use host::vector::{Epsilon, Operand};
+use lower::chain::{Floats, Job};
+use lower::titanus::builder::{Builder, largest, lent, over, times};
 
-use super::super::chain_builder::{Floats, Job};
-use super::super::float_head::{EPSILON, Exact};
-use super::builder::{Builder, largest, lent, over, times};
+use super::super::float_head::Exact;
 
 /// How keys and values are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub fn real_head(
     let exact_values = product(&exact.normed, &exact.w_v);
     let matrices = [&exact.w_q, &exact.w_k, &exact.w_v];
     let lent = lent(&exact.normed, &matrices.map(|matrix| &matrix[..]));
-    let gains = over(std::slice::from_ref(&exact.gains), &lent);
+    let gains = over(std::slice::from_ref(&exact.norm.gains), &lent);
     let smooth = over(&exact.normed, &lent);
     let [w_q, w_k, w_v] = matrices.map(|rows| times(rows, &lent));
     // Scales of the integers.
@@ -81,7 +81,7 @@ pub fn real_head(
     let single = |scale: f64| Constant { scale: scale as f32, bias: 0 };
     let c_scores = b.constants(&[single(scores), single(s_v / 255.0)])?;
     let gains = b.b.given(&gains)?.at.address;
-    let epsilon = Epsilon::new(EPSILON)?;
+    let epsilon = Epsilon::new(exact.epsilon)?;
 
     // Streams grow; lines that are enough for them.
     let lines = u16::try_from(caps.most_lines(tokens as u32, 8))?;

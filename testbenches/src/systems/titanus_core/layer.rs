@@ -1,53 +1,19 @@
 //! A whole decoder layer on the Titanus core, Llama and OPT shapes, with weights of all projections. A prompt is one
-//! chain from the residual stream to the residual stream; then tokens come one by one. Keys and values of all heads are
-//! side by side in one cache.
+//! chain from the residual stream to the residual stream; then tokens come one by one.
 
-mod attention;
 pub mod decoding;
 pub mod encoder;
-mod feed;
-pub mod linked;
-mod parts;
 
 use anyhow::ensure;
 use golden::systems::titanus_core::TitanusCore;
 use golden::tender::granularity::relative_error;
 use host::Window;
-use host::titanus::{Caps, Opening};
-
-use super::super::chain_builder::{Floats, Job};
-use super::super::float_layer::sum;
-use super::builder::Builder;
-use super::float_decoder::{Decoder, Exact};
-use attention::Attention;
-use feed::Feed;
-
-/// How keys and values are kept.
-#[derive(Clone, Copy, Debug)]
-pub struct Compression {
-    /// Least share of the prompt's keys, and of its values, that pruning sets to 0. Thresholds are the smallest ones
-    /// that reach it.
-    pub sparsity: f64,
-    /// Bits of quantized keys and values.
-    pub bits: [u8; 2],
-}
-
-impl Compression {
-    /// What begins a cache whose first `prefill` tokens give the levels. Thresholds are of keys and of values.
-    fn opening(self, prefill: u16, [key_threshold, value_threshold]: [u8; 2]) -> Opening {
-        let [key_bits, value_bits] = self.bits;
-        Opening { prefill, key_threshold, value_threshold, key_bits, value_bits }
-    }
-}
-
-/// How a prompt comes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Prompt {
-    /// All tokens as one job.
-    AtOnce,
-    /// A job for each token, with these thresholds of keys and of values.
-    ByToken([u8; 2]),
-}
+use host::titanus::Caps;
+use lower::chain::Job;
+use lower::exact::{Exact, sum};
+use lower::layer::Layer;
+use lower::titanus::builder::Builder;
+use lower::titanus::{Compression, Held, Prompt};
 
 /// All of a layer.
 #[derive(Clone, Debug)]
@@ -70,35 +36,6 @@ pub struct Chains {
     pub out: Vec<Vec<f64>>,
 }
 
-/// Thresholds of a new cache, and the share of keys and values that they prune.
-type Begun = ([u8; 2], f64);
-
-/// All that stays from job to job.
-struct Held {
-    attention: Attention,
-    feed: Feed,
-}
-
-impl Held {
-    fn load(b: &mut Builder<'_>, decoder: &Decoder, exact: &Exact, tokens: usize) -> anyhow::Result<Self> {
-        let attention = Attention::load(b, decoder, exact, tokens)?;
-        Ok(Self { attention, feed: Feed::load(b, decoder, exact)? })
-    }
-
-    /// The layer for tokens after the `first` ones; the prompt has so many tokens. Returns the residual stream after
-    /// the layer, and thresholds of a cache that it has begun.
-    fn pass(
-        &self,
-        b: &mut Builder<'_>,
-        rows: (&Floats, usize),
-        prompt: (usize, Prompt),
-        how: Compression,
-    ) -> anyhow::Result<(Floats, Option<Begun>)> {
-        let (hidden, begun) = self.attention.pass(b, rows, prompt, how)?;
-        Ok((self.feed.pass(b, &hidden)?, begun))
-    }
-}
-
 /// The layer for a prompt and further tokens of a residual stream.
 ///
 /// # Errors
@@ -106,16 +43,15 @@ impl Held {
 pub fn chains(
     (caps, window): (&Caps, &Window),
     golden: TitanusCore,
-    decoder: &Decoder,
+    layer: &Layer,
     (residual, prompt, comes): (&[Vec<f64>], usize, Prompt),
     how: Compression,
 ) -> anyhow::Result<Chains> {
-    let (tokens, channels) = (residual.len(), decoder.k.outputs());
-    ensure!(caps.channels() as usize >= channels, "a token has {channels} channels, the cache {}", caps.channels());
+    let tokens = residual.len();
     ensure!((1..=tokens).contains(&prompt), "a prompt of {prompt} tokens, must be 1 to {tokens}");
-    let exact = Exact::of(decoder, residual);
+    let exact = Exact::of(layer, residual);
     let b = &mut Builder::new(caps, window, golden)?;
-    let held = Held::load(b, decoder, &exact, tokens)?;
+    let held = Held::load(b, layer, &exact, tokens)?;
     let (mut jobs, mut bits, mut out, mut found) = (Vec::new(), Vec::new(), Vec::new(), None);
     let whole = if comes == Prompt::AtOnce { prompt } else { 1 };
     let of_prompt = prompt + 1 - whole;

@@ -4,8 +4,8 @@ use golden::systems::cycles::Recurrence;
 use golden::systems::titanus_core::cycles::Timing;
 use hdl::accelerators::titanus::TitanusCore;
 use host::Window;
+use lower::chain::Job;
 
-use super::super::chain_builder::Job;
 use super::super::timing::{self, Clock, shell, unit};
 use super::{golden_of, program};
 

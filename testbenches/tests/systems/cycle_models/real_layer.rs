@@ -3,14 +3,16 @@
 //! bytes, where a row may take one burst more than at 0.
 
 use host::Window;
+use host::kllm::Bits;
+use lower::needs::Room;
 use models::cycles::Work;
 use models::cycles::shapes::{Model, model};
 use models::cycles::titanus::STAGES;
 use test_tag::tag;
 use testbenches::systems::decoding::LayerAccelerator;
-use testbenches::systems::kelle_top::layer::decoding::{OnKelle, block as kelle_block};
+use testbenches::systems::kelle_top::layer::decoding::{BUDGET, OnKelle, block as kelle_block};
 use testbenches::systems::kllm_top::layer::decoding::{OnKllm, block as kllm_block};
-use testbenches::systems::titanus_core::layer::decoding::{OnTitanus, wide_core};
+use testbenches::systems::titanus_core::layer::decoding::{COMPRESSION, OnTitanus, wide_core};
 
 use super::{LATENCY, kelle_of, on_kllm, titanus_layer};
 use crate::layer_14::{layer_14, residual};
@@ -28,10 +30,11 @@ fn smollm2() -> Model {
 /// out.
 fn chains(on: &dyn LayerAccelerator, rows: &[Vec<f64>]) -> [Vec<u64>; 2] {
     let (prompt, token) = rows.split_at(rows.len() - 1);
-    let mut layer = on.layer(&WINDOW, &layer_14(), &[rows.to_vec()], rows.len()).unwrap();
+    let (layer, texts) = (layer_14(), [rows.to_vec()]);
+    let mut layer = on.lowering().layer(&WINDOW, &layer, &texts, Room::for_one(rows.len())).unwrap();
     let mut clock = on.clock(&WINDOW, LATENCY).unwrap();
     [prompt, token].map(|rows| {
-        let job = layer.pass(rows).unwrap().job;
+        let job = layer.pass(&[(0, rows.to_vec())]).unwrap().job;
         let split = if job.address.is_multiple_of(DESCRIPTOR) { 0 } else { u64::from(LATENCY) + 4 };
         clock.descriptors(&job).unwrap().iter().map(|cycles| cycles - split).collect()
     })
@@ -60,7 +63,7 @@ fn layer_14_on_kelle() {
     let (kelle, rows) = (kelle_of(&kelle_block(16, 3, 96), 64), residual(81));
     // Heads that have room, and full ones.
     for tokens in [23, 80] {
-        let [prompt, token] = chains(&OnKelle::new().unwrap(), &rows[..=tokens]);
+        let [prompt, token] = chains(&OnKelle::keeping(BUDGET).unwrap(), &rows[..=tokens]);
         let model = kelle.token(&smollm2(), tokens as u64 + 1).unwrap();
         println!("{model:?}\n{token:?}");
         assert_eq!(model.len(), token.len());
@@ -80,7 +83,7 @@ fn layer_14_on_kllm() {
     let (kllm, rows) = (on_kllm(&kllm_block(), 200), residual(25));
     // Weights of the last projection exceed the banks and come for each token.
     for tokens in [3, 8, 24] {
-        let [prompt, token] = chains(&OnKllm::default(), &rows[..=tokens]);
+        let [prompt, token] = chains(&OnKllm::with(Bits::Four).unwrap(), &rows[..=tokens]);
         let model = kllm.token(&smollm2(), tokens as u64 + 1).unwrap();
         println!("{model:?}\n{token:?}");
         assert_eq!(model.len(), token.len());
@@ -99,7 +102,7 @@ fn layer_14_on_kllm() {
 fn layer_14_on_titanus() {
     let (titanus, rows) = (titanus_layer::on(&wide_core()), residual(64));
     for tokens in [23, 63] {
-        let [prompt, token] = chains(&OnTitanus::new().unwrap(), &rows[..=tokens]);
+        let [prompt, token] = chains(&OnTitanus::keeping(COMPRESSION).unwrap(), &rows[..=tokens]);
         let model = titanus.token(&smollm2(), tokens as u64 + 1).unwrap();
         assert_eq!(model.len(), token.len());
         let (mut of_model, mut of_chain) = ([0; STAGES.len()], [0; STAGES.len()]);

@@ -6,14 +6,15 @@ use golden::systems::memory::SparseMemory;
 use hdl::accelerators::titanus::TitanusCore;
 use hdl::blocks::common::AxiSpec;
 use host::Window;
+use lower::titanus::{Compression, Prompt};
 use models::cycles::Numbers;
 use models::cycles::shapes::{Model, model};
 use models::cycles::titanus::{STAGES, Titanus};
 use models::headlines::titanus::{OURS, RUN};
 use sim::stimulus::rng_for;
 use test_tag::tag;
-use testbenches::systems::titanus_core::float_decoder::{Decoder, Shape, Sizes};
-use testbenches::systems::titanus_core::layer::{Compression, Prompt, chains};
+use testbenches::systems::drawn_layer::{Shape, Sizes, drawn, drawn_rows};
+use testbenches::systems::titanus_core::layer::chains;
 use testbenches::systems::titanus_core::timing::timing;
 use testbenches::systems::titanus_core::{caps_of, golden_of, head_core, opt_core, small_layer_core};
 
@@ -62,12 +63,13 @@ fn token(block: &TitanusCore, (shape, of): (Shape, Model), [prompt, tokens]: [us
     const WINDOW: Window = Window { base: 0x1_0000, limit: 0x1fff_ffff, address_width: 40 };
     let [width, inner] = [of.width, of.between].map(|size| size as usize);
     let mut rng = rng_for(7, "titanus layer");
-    let decoder = Decoder::drawn(&mut rng, shape, Sizes { width, heads: of.heads.map(|heads| heads as usize), inner });
-    let residual = decoder.drawn_rows(&mut rng, tokens);
+    let sizes = Sizes { width, heads: of.heads.map(|heads| heads as usize), head: 64, inner };
+    let layer = drawn(&mut rng, shape, sizes);
+    let residual = drawn_rows(&mut rng, width, tokens);
     let golden = golden_of(block).unwrap();
     let how = Compression { sparsity: 0.338, bits: [4, 4] };
     let chains =
-        chains((&caps_of(&golden), &WINDOW), golden, &decoder, (&residual, prompt, Prompt::AtOnce), how).unwrap();
+        chains((&caps_of(&golden), &WINDOW), golden, &layer, (&residual, prompt, Prompt::AtOnce), how).unwrap();
     let (golden, mut memory) = (golden_of(block).unwrap(), SparseMemory::new());
     let (mut counted, mut split, last) = (Vec::new(), 0, chains.jobs.len() - 1);
     for (number, job) in chains.jobs.iter().enumerate() {

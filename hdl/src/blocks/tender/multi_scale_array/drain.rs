@@ -1,7 +1,8 @@
 //! Right edge: which rows show a sum, and how four sums of nibbles become one of bytes.
 
+use super::super::mesh_pe::MeshPe;
 use super::edges::Entry;
-use super::{MultiScaleArray, MultiScaleArrayPorts};
+use super::{MultiScaleArrayOf, MultiScaleArrayPorts};
 use crate::lang::{Array, Module, Signal, bit, bits_for, cat, mux, sint, uint};
 
 /// Sums that leave the mesh: element (r, columns) comes out of row r.
@@ -20,7 +21,7 @@ struct Parts {
     bytes: Signal,
 }
 
-impl MultiScaleArray {
+impl<P: MeshPe> MultiScaleArrayOf<P> {
     pub(super) fn results(&self, m: &mut Module, io: &MultiScaleArrayPorts, leaving: &Leaving, entry: &Entry) {
         let (rows, columns) = (self.rows, self.columns);
         let valid = m.nets("valid", bit(), rows);
@@ -57,10 +58,10 @@ impl MultiScaleArray {
         last: Signal,
         int8: Signal,
     ) {
-        let (rows, columns, width) = (self.rows, self.columns, self.pe.accumulator_width);
-        let (nibble, wide) = (self.pe.operand_width, self.result_width());
+        let (rows, columns, width) = (self.rows, self.columns, self.pe.sum_bits());
+        let (nibble, wide) = (self.pe.operand_bits(), self.result_width());
         m.comment("The mode of a tile goes with its last step, and comes out with its sums.");
-        let length = columns + 1 + u32::from(self.pe.pipelined);
+        let length = columns + 1 + self.pe.ranks();
         let line = m.reg_init("int8_line_q", uint(length), 0);
         line.next(cat(&[line.q.slice(0..length - 1), last & int8]));
         let kept = m.reg_init("int8_q", bit(), 0);
@@ -105,7 +106,7 @@ impl MultiScaleArray {
             low_flag.next(low_overflow);
             let bytes = mode.at(high);
             let high_valid = valid.at(high) & (!bytes | second.at(high));
-            if self.pe.pipelined {
+            if self.short_paths() {
                 let parts = Parts { high: (sum(high), flag(high)), low: (low_before.q, low_flag.q), bytes };
                 let (value, overflow) = self.combine_in_steps(m, &parts);
                 let shown = self.as_late_as_bytes(m, "high", &[high_valid]);
@@ -144,7 +145,7 @@ impl MultiScaleArray {
     /// The sum that a high row shows, an addition a cycle. A sum of its own takes the way of the low row's sum, with
     /// zeros beside it: so no multiplexer follows an addition.
     fn combine_in_steps(&self, m: &mut Module, parts: &Parts) -> (Signal, Signal) {
-        let (nibble, wide) = (self.pe.operand_width, self.result_width());
+        let (nibble, wide) = (self.pe.operand_bits(), self.result_width());
         let kept = |m: &mut Module, name: &str, signal: Signal| {
             let register = m.reg(name, signal.ty());
             register.next(signal);

@@ -1,6 +1,7 @@
 //! Left and upper edge: operands get the bit of their sign, bubbles are emptied, everything is skewed.
 
-use super::{MultiScaleArray, MultiScaleArrayPorts};
+use super::super::mesh_pe::MeshPe;
+use super::{MultiScaleArrayOf, MultiScaleArrayPorts};
 use crate::blocks::common::{SkewDirection, SkewLines};
 use crate::blocks::tender::tender_pe::Drain;
 use crate::lang::{Array, Module, Signal, bit, bits_for, cat, mux, uint};
@@ -26,10 +27,10 @@ pub(super) struct Entry {
     pub(super) int8: Option<Signal>,
 }
 
-impl MultiScaleArray {
+impl<P: MeshPe> MultiScaleArrayOf<P> {
     pub(super) fn edges(&self, m: &mut Module, io: &MultiScaleArrayPorts, mesh: &Mesh) -> Entry {
         let entry = self.entry(m, io);
-        let entry = if self.pe.pipelined { self.registered(m, &entry) } else { entry };
+        let entry = if self.short_paths() { self.registered(m, &entry) } else { entry };
         // A row sees the controls one cycle after the row above.
         let (mut first, mut last, mut rescale) = (entry.first, entry.last, entry.rescale);
         m.connect(mesh.first.at((0, 0)), first);
@@ -55,18 +56,18 @@ impl MultiScaleArray {
                 m.connect(grid.at((r + 1, 0)), rescale.unwrap_or(first));
             }
         });
-        let width = self.pe.operand_width + 1;
+        let (lane, width) = (self.pe.lane(), self.pe.lane().width);
         let in_memory = self.skew_in_memory;
         let lines = |lanes| SkewLines { lanes, width, direction: SkewDirection::Skew, in_memory };
         let left = m.instance("u_act_skew", lines(self.rows));
         let above = m.instance("u_weight_skew", lines(self.columns));
         m.for_each("left", self.rows, |m, r| {
             m.connect(left.data_i.at(r), entry.act.at(r));
-            m.connect(mesh.act.at((r, 0)), left.data_o.at(r).as_sint());
+            m.connect(mesh.act.at((r, 0)), left.data_o.at(r).cast(lane));
         });
         m.for_each("above", self.columns, |m, c| {
             m.connect(above.data_i.at(c), entry.weight.at(c));
-            m.connect(mesh.weight.at((0, c)), above.data_o.at(c).as_sint());
+            m.connect(mesh.weight.at((0, c)), above.data_o.at(c).cast(lane));
         });
         entry
     }
@@ -74,7 +75,7 @@ impl MultiScaleArray {
     fn entry(&self, m: &mut Module, io: &MultiScaleArrayPorts) -> Entry {
         let step = &io.step;
         let busy = self.sums_in_the_way(m, io);
-        let blocked = match self.pe.drain {
+        let blocked = match self.pe.drain() {
             // The registers beside the accumulators are in use: no other tile may end.
             Drain::Double => busy & step.last,
             Drain::Single => busy,
@@ -89,15 +90,14 @@ impl MultiScaleArray {
         let int8 = step.int8;
         let extended = |m: &mut Module, name: &str, source: Array, signed: Signal, gate: Option<Signal>| {
             let count = source.count();
-            let lanes = m.nets(name, uint(self.pe.operand_width + 1), count);
+            let lanes = m.nets(name, uint(self.pe.lane().width), count);
             // Low halves of bytes are unsigned.
             let low = match int8 {
                 Some(int8) => m.wire(&format!("{name}_low_signed"), signed & !int8),
                 None => signed,
             };
             let lane = |m: &mut Module, i, signed: Signal| {
-                let value = source.at(i);
-                let extended = cat(&[signed & value.msb(), value]);
+                let extended = self.extended(source.at(i), signed);
                 let operand = gate.map_or(extended, |gate| mux(gate, extended, 0));
                 m.connect(lanes.at(i), operand);
             };
@@ -119,6 +119,16 @@ impl MultiScaleArray {
         Entry { first, last, rescale, act, weight, int8 }
     }
 
+    /// An operand with the bit of its integer's sign above the integer.
+    pub(super) fn extended(&self, operand: Signal, signed: Signal) -> Signal {
+        if self.pe.has_integers_only() {
+            return cat(&[signed & operand.msb(), operand]);
+        }
+        let (integer, all) = (self.pe.integer_bits(), operand.width());
+        let sign = signed & operand.bit(integer - 1);
+        cat(&[operand.slice(integer..all), sign, operand.slice(0..integer)])
+    }
+
     /// The same step a cycle later: between the port and the first multiplier there is no other register.
     fn registered(&self, m: &mut Module, entry: &Entry) -> Entry {
         m.comment("A step that enters waits for a cycle.");
@@ -132,9 +142,9 @@ impl MultiScaleArray {
         let rescale = entry.rescale.map(|rescale| control("rescale_entered_q", rescale));
         let int8 = entry.int8.map(|int8| control("int8_entered_q", int8));
         let mut lanes = |name: &str, source: Array| {
-            let entered = m.nets(name, uint(self.pe.operand_width + 1), source.count());
+            let entered = m.nets(name, uint(self.pe.lane().width), source.count());
             m.for_each(&format!("{name}_lanes"), source.count(), |m, i| {
-                let register = m.reg(&format!("{name}_q"), uint(self.pe.operand_width + 1));
+                let register = m.reg(&format!("{name}_q"), uint(self.pe.lane().width));
                 register.next(source.at(i));
                 m.connect(entered.at(i), register.q);
             });
@@ -146,7 +156,7 @@ impl MultiScaleArray {
 
     /// Sums of the tile before are in the way of the next end of a tile (`double`), or of any step (`single`).
     fn sums_in_the_way(&self, m: &mut Module, io: &MultiScaleArrayPorts) -> Signal {
-        let pause = match self.pe.drain {
+        let pause = match self.pe.drain() {
             Drain::Double => self.columns - 1,
             Drain::Single => self.columns + 1,
         };

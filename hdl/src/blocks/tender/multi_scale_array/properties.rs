@@ -3,9 +3,10 @@
 //! them is proved in `tender_pe`. A row starts to move, and shows sums, exactly as long after a last step as the
 //! contract says. This holds whatever else enters and whenever a reset comes. A sum of bytes is made of the right four.
 
+use super::super::mesh_pe::MeshPe;
 use super::drain::Leaving;
 use super::edges::Mesh;
-use super::{MultiScaleArray, MultiScaleArrayPorts};
+use super::{MultiScaleArrayOf, MultiScaleArrayPorts};
 use crate::lang::{Array, Index, Module, Signal, bit, cat, or_all, uint};
 
 /// Signals that entered in one cycle.
@@ -20,7 +21,7 @@ struct Moment {
     weight: Vec<Option<Signal>>,
 }
 
-impl MultiScaleArray {
+impl<P: MeshPe> MultiScaleArrayOf<P> {
     pub(super) fn properties(
         &self,
         m: &mut Module,
@@ -29,12 +30,12 @@ impl MultiScaleArray {
         (leaving, drain): (&Leaving, Array),
     ) {
         // Not together with the properties of the PE: their assumptions are assertions here.
-        if self.rows * self.columns > 9 || self.pe.operand_width > 4 || self.pe.has_properties() {
+        if self.rows * self.columns > 9 || self.pe.operand_bits() > 4 || self.pe.assumes() {
             return;
         }
         m.formal(|m| {
             // Cycles from the port to the first PE.
-            let entry = u32::from(self.pe.pipelined);
+            let entry = u32::from(self.short_paths());
             let history = self.history(m, io, entry);
             for r in 0..self.rows {
                 for c in 0..self.columns {
@@ -53,7 +54,8 @@ impl MultiScaleArray {
                         ("weight", then.weight[c as usize], mesh.weight.at((r, c))),
                     ];
                     for (what, sent, seen) in lanes {
-                        let extended = !seen.msb() | seen.bit(self.pe.operand_width - 1);
+                        let integer = self.pe.integer_bits();
+                        let extended = !seen.bit(integer) | seen.bit(integer - 1);
                         m.assert_always(&name(&format!("{what}_is_extended")), !then.known | extended);
                         if let Some(sent) = sent {
                             m.assert_always(&name(what), !then.known | seen.as_uint().eq(sent));
@@ -98,7 +100,7 @@ impl MultiScaleArray {
         };
         let bytes = history(m, "bytes", ends & int8, longest + 1 + behind);
         let every_second = (0..columns / 2).fold(0u64, |mask, j| mask | 1 << (2 * j));
-        let (width, nibble) = (self.result_width(), self.pe.operand_width);
+        let (width, nibble) = (self.result_width(), self.pe.operand_bits());
         m.for_each("shown", rows / 2, |m, i| {
             let (low, high) = (i * 2, i * 2 + 1);
             let shown = |m: &mut Module, name: &str, row: Index| {
@@ -126,7 +128,7 @@ impl MultiScaleArray {
                 past
             };
             // Few enough bits for the solver, and enough to tell the four parts of a sum of bytes and their places.
-            let (few, full) = (2 * nibble + 1, self.pe.accumulator_width);
+            let (few, full) = (2 * nibble + 1, self.pe.sum_bits());
             let shown_after = behind as usize;
             let kept = |more: &[u32]| [vec![full; shown_after], more.to_vec()].concat();
             let (lows, highs) = (past(m, "low", low, &kept(&[few, nibble + 1])), past(m, "high", high, &kept(&[1])));
@@ -165,7 +167,7 @@ impl MultiScaleArray {
         let lanes = |array: Array, signed: Signal| {
             let value = |(i, element): (usize, Signal)| {
                 let signed = step.int8.filter(|_| i % 2 == 0).map_or(signed, |int8| signed & !int8);
-                cat(&[signed & element.msb(), element])
+                self.extended(element, signed)
             };
             array.elements().into_iter().enumerate().map(value).collect::<Vec<_>>()
         };

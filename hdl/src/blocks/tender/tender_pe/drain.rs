@@ -1,30 +1,34 @@
 //! The register beside an accumulator, a place in the row that shifts sums out.
 
-use super::TenderPePorts;
+use crate::blocks::tender::mesh_pe::MeshPorts;
 use crate::lang::{Module, Signal, bit, cat, mux};
 
-/// The ports by which sums move along a row of PEs.
-pub(in crate::blocks) struct RowOfSums {
-    pub(in crate::blocks) drain_i: Signal,
-    pub(in crate::blocks) result_i: Signal,
-    pub(in crate::blocks) overflow_i: Signal,
-    pub(in crate::blocks) result_o: Signal,
-    pub(in crate::blocks) overflow_o: Signal,
+/// The ports by which sums move along a row of PEs with double drain.
+#[derive(Clone, Copy, Debug)]
+pub struct RowOfSums {
+    /// The row starts to shift its sums out.
+    pub drain_i: Signal,
+    /// Sum of the left neighbour.
+    pub result_i: Signal,
+    /// Its overflow flag.
+    pub overflow_i: Signal,
+    /// The sum that leaves.
+    pub result_o: Signal,
+    /// Its overflow flag.
+    pub overflow_o: Signal,
 }
 
 impl RowOfSums {
-    pub(super) fn of(io: &TenderPePorts) -> Self {
-        Self {
-            drain_i: io.drain_i,
-            result_i: io.result_i,
-            overflow_i: io.overflow_i,
-            result_o: io.result_o,
-            overflow_o: io.overflow_o,
-        }
+    /// Inside of a PE with these ports.
+    #[must_use]
+    pub fn of(io: &MeshPorts) -> Self {
+        let ((result_i, result_o), (overflow_i, overflow_o)) = (io.result, io.overflow);
+        Self { drain_i: io.drain, result_i, overflow_i, result_o, overflow_o }
     }
 
-    /// Takes the sum of a tile in the cycle in which it is complete, then the sums of the row.
-    pub(in crate::blocks) fn register(&self, m: &mut Module, complete: Signal, (acc, overflow): (Signal, Signal)) {
+    /// The register beside an accumulator. It takes the sum of a tile in the cycle in which it is `complete`, then the sums
+    /// of the row.
+    pub fn register(&self, m: &mut Module, complete: Signal, (acc, overflow): (Signal, Signal)) {
         // The rest of the row may be working still: a sum waits until all can move.
         let holds = m.reg_init("holds_q", bit(), 0);
         holds.next(complete | (holds.q & !self.drain_i));
@@ -37,8 +41,8 @@ impl RowOfSums {
         m.connect(self.overflow_o, result_overflow.q);
     }
 
-    /// Proofs: the sum of a tile stays until the row moves. `last` is a cycle before the sum is complete.
-    pub(in crate::blocks) fn properties(&self, m: &mut Module, last: Signal, (acc, overflow): (Signal, Signal)) {
+    /// Proofs, in a formal section: the sum of a tile stays until the row moves. `last` is a cycle before the sum is complete.
+    pub fn properties(&self, m: &mut Module, last: Signal, (acc, overflow): (Signal, Signal)) {
         let [complete, waits, moved] =
             ["ended", "waits", "moved"].map(|name| m.reg_init(&format!("spec_row_{name}_q"), bit(), 0));
         complete.next(last);

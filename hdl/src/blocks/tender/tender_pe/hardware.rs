@@ -3,6 +3,7 @@
 use super::drain::RowOfSums;
 use super::step::Arriving;
 use super::{Drain, Multiplier, Rescale, TenderPe, TenderPePorts};
+use crate::blocks::tender::mesh_pe::MeshPe;
 use crate::lang::{About, Block, Module, Timing, bit, mux};
 
 impl Block for TenderPe {
@@ -77,7 +78,7 @@ impl Block for TenderPe {
                 } else {
                     passed.last
                 };
-                RowOfSums::of(io).register(m, complete, (acc.q, overflow.q));
+                RowOfSums::of(&Self::mesh_ports(io)).register(m, complete, (acc.q, overflow.q));
             }
         }
         self.properties(m, io, (acc.q, overflow.q), kept);

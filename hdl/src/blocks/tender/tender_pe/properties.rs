@@ -2,6 +2,7 @@
 
 use super::drain::RowOfSums;
 use super::{Drain, Overflow, Rescale, TenderPe, TenderPePorts};
+use crate::blocks::tender::mesh_pe::MeshPe;
 use crate::lang::{Module, Signal, bit, bits_for, mux, sint, uint};
 
 /// The step that reaches the sum in this cycle, by the ports alone.
@@ -43,7 +44,7 @@ impl TenderPe {
             let shifts = m.reg_init("spec_shifts_q", bit(), 0);
             if let Some(last) = step.last {
                 shifts.next(bit().lit(0));
-                RowOfSums::of(io).properties(m, last, (acc, overflow));
+                RowOfSums::of(&Self::mesh_ports(io)).properties(m, last, (acc, overflow));
             } else {
                 shifts.next((shifts.q | io.drain_i) & !step.first);
                 let neighbour = m.reg("spec_neighbour_q", io.result_i.ty());

@@ -43,8 +43,7 @@ pub struct Timing {
 }
 
 /// Operations are done, so heads then have the same content as after the job.
-impl Recurrence for Timing {
-    type Accelerator = KelleTop;
+impl Recurrence<KelleTop> for Timing {
     type Operation = Operation;
 
     fn job(

@@ -55,8 +55,7 @@ pub struct Timing {
 }
 
 /// Operations are done, because a product may take tokens that the chain has made.
-impl Recurrence for Timing {
-    type Accelerator = KllmTop;
+impl Recurrence<KllmTop> for Timing {
     type Operation = Operation;
 
     fn job(

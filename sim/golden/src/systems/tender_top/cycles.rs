@@ -9,6 +9,7 @@ use crate::common::shell::job_controller::Limits;
 use crate::systems::cycles::{Recurrence, Shell, Spent, Timed, Turns, Unit, end};
 use crate::systems::job::{Accelerator, Fields};
 use crate::systems::memory::Memory;
+use crate::tender::mesh_pe::PeSum;
 
 use super::{Operation, TenderTop};
 pub use panels::Array;
@@ -36,13 +37,12 @@ pub struct Timing {
 }
 
 /// Results of operations are not computed.
-impl Recurrence for Timing {
-    type Accelerator = TenderTop;
+impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for Timing {
     type Operation = Operation;
 
     fn job(
         &self,
-        accelerator: &TenderTop,
+        accelerator: &TenderTop<S>,
         limits: Limits,
         job: u64,
         (memory, turns): (&mut dyn Memory, &mut Turns),
@@ -51,12 +51,12 @@ impl Recurrence for Timing {
     }
 }
 
-struct Work<'a> {
+struct Work<'a, S> {
     timing: &'a Timing,
-    accelerator: &'a TenderTop,
+    accelerator: &'a TenderTop<S>,
 }
 
-impl Timed for Work<'_> {
+impl<S: PeSum<Operand = i64>> Timed for Work<'_, S> {
     type Operation = Operation;
 
     fn opcodes(&self) -> u8 {

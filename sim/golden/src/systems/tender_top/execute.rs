@@ -5,6 +5,7 @@ use crate::common::shell::job_controller::code;
 use crate::systems::job::Codes;
 use crate::systems::memory::Memory;
 use crate::systems::pieces::Loaded;
+use crate::tender::mesh_pe::PeSum;
 
 use super::finish::Finisher;
 use super::sums::{Entry, Parts, Right};
@@ -49,7 +50,7 @@ fn right(operation: &MatMul, memory: &mut dyn Memory, codes: &mut Codes) -> (Rig
     (right, known)
 }
 
-impl TenderTop {
+impl<S: PeSum<Operand = i64>> TenderTop<S> {
     /// A product of matrices.
     pub(super) fn multiply(&self, operation: MatMul, memory: &mut dyn Memory) -> Executed {
         let mut codes = Codes::default();
@@ -60,7 +61,7 @@ impl TenderTop {
         let wide = finish.layout.bits > 4;
         let products = entries.as_deref().map(|entries| {
             let width = operation.explicit.then(|| self.shape.sum_width());
-            Parts::new(entries, &right, wide, self.shape.accumulators(), width)
+            Parts::new(entries, &right, wide, &self.fresh, width)
         });
         let lines = finish.layout.rows as usize;
         let mut sum_overflows = 0;

@@ -1,8 +1,10 @@
-//! Sums of products. The array's accumulators make them; a shorter computation serves if no accumulator can overflow.
+//! Sums of products. The array's PEs make them. A shorter computation serves if a PE's steps are exact and no accumulator
+//! can overflow.
 
 use std::cell::LazyCell;
 
-use crate::tender::multi_scale_array::{Accumulators, Beat, narrow, wide};
+use crate::tender::mesh_pe::PeSum;
+use crate::tender::multi_scale_array::{Beat, narrow, wide};
 
 use super::OPERAND_WIDTH;
 
@@ -32,12 +34,13 @@ impl Right {
 
 /// Products of rows with a matrix.
 #[derive(Clone, Debug)]
-pub struct Products<'a> {
+pub struct Products<'a, S> {
     entries: &'a [Entry],
     right: &'a Right,
     /// Whether operands have twice the width of a PE's operands.
     wide: bool,
-    accumulators: Accumulators,
+    /// A sum that is 0.
+    fresh: &'a S,
     /// For each channel, the largest magnitudes of all columns.
     largest: Vec<Magnitudes>,
 }
@@ -86,27 +89,29 @@ impl Bounds {
     }
 }
 
-impl<'a> Products<'a> {
-    /// Products of the channels in the table's order. The width of the accumulators must be legal.
+impl<'a, S: PeSum<Operand = i64>> Products<'a, S> {
+    /// Products of the channels in the table's order. `fresh` is a sum that is 0.
     #[must_use]
-    pub fn new(entries: &'a [Entry], right: &'a Right, wide: bool, accumulators: Accumulators) -> Self {
+    pub fn new(entries: &'a [Entry], right: &'a Right, wide: bool, fresh: &'a S) -> Self {
         let most = |integers: &[i16]| {
             integers.iter().fold(Magnitudes::default(), |most, &b| most.or_more(Magnitudes::of(b, wide)))
         };
         let largest = right.integers.chunks(right.columns).map(most).collect();
-        Self { entries, right, wide, accumulators, largest }
+        Self { entries, right, wide, fresh, largest }
     }
 
     /// The sums of a row with all columns, and for each sum whether an accumulator overflowed. `left` has the row's
     /// integers by channel.
     #[must_use]
     pub fn row(&self, left: &[i16]) -> Vec<(i128, bool)> {
-        let width = self.accumulators.width;
+        let beats = LazyCell::new(|| self.beats(left));
+        let Some(width) = self.fresh.exact_bits() else {
+            return (0..self.right.columns).map(|column| self.sum(&beats, column)).collect();
+        };
         let plain = self.plain(left);
         if self.bounds(left, |channel| self.largest[channel]).fit(width) {
             return plain.into_iter().map(|sum| (sum.into(), false)).collect();
         }
-        let beats = LazyCell::new(|| self.beats(left));
         let sum = |(column, plain): (usize, i64)| {
             let own = |channel: usize| Magnitudes::of(self.right.channel(channel)[column], self.wide);
             if self.bounds(left, own).fit(width) { (plain.into(), false) } else { self.sum(&beats, column) }
@@ -157,36 +162,29 @@ impl<'a> Products<'a> {
     }
 
     fn sum(&self, beats: &[Beat], column: usize) -> (i128, bool) {
-        let sum = if self.wide {
-            wide(beats, 0, column, OPERAND_WIDTH, self.accumulators)
+        if self.wide {
+            wide(beats, 0, column, OPERAND_WIDTH, self.fresh).expect("integers have halves")
         } else {
-            narrow(beats, 0, column, self.accumulators)
-        };
-        sum.expect("the shape has accumulators of a legal width")
+            narrow(beats, 0, column, self.fresh)
+        }
     }
 }
 
 /// Products with explicit requantization. A doubling ends a part of the entries and belongs to it. The sums of the
 /// parts are added in a separate register, which doubles when a part ends with a doubling.
 #[derive(Clone, Debug)]
-pub struct Parts<'a> {
-    parts: Vec<Products<'a>>,
+pub struct Parts<'a, S> {
+    parts: Vec<Products<'a, S>>,
     /// Bits of this register.
     width: u32,
 }
 
-impl<'a> Parts<'a> {
+impl<'a, S: PeSum<Operand = i64>> Parts<'a, S> {
     /// Products of the channels in the table's order. They are in parts if the sums of parts have a width.
     #[must_use]
-    pub fn new(
-        entries: &'a [Entry],
-        right: &'a Right,
-        wide: bool,
-        accumulators: Accumulators,
-        width: Option<u32>,
-    ) -> Self {
+    pub fn new(entries: &'a [Entry], right: &'a Right, wide: bool, fresh: &'a S, width: Option<u32>) -> Self {
         let ends = |entry: &Entry| width.is_some() && *entry == Entry::Rescale;
-        let parts = entries.split_inclusive(ends).map(|part| Products::new(part, right, wide, accumulators)).collect();
+        let parts = entries.split_inclusive(ends).map(|part| Products::new(part, right, wide, fresh)).collect();
         Self { parts, width: width.unwrap_or(128) }
     }
 
@@ -213,9 +211,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::tender::accumulator::Overflow;
+    use crate::tender::accumulator::{Accumulator, Overflow};
 
-    impl Products<'_> {
+    impl Products<'_, Accumulator> {
         /// Same as [`Self::row`], always by accumulators.
         fn by_accumulators(&self, left: &[i16]) -> Vec<(i128, bool)> {
             let beats = self.beats(left);
@@ -223,8 +221,8 @@ mod tests {
         }
     }
 
-    fn accumulators(width: u32, policy: Overflow) -> Accumulators {
-        Accumulators { width, policy }
+    fn accumulators(width: u32, policy: Overflow) -> Accumulator {
+        Accumulator::new(width, policy).unwrap()
     }
 
     #[test]
@@ -234,7 +232,7 @@ mod tests {
         let mut entries = vec![Entry::Product(0); 9];
         entries.push(Entry::Product(1));
         let of =
-            |entries: &[Entry], policy| Products::new(entries, &right, false, accumulators(12, policy)).row(&[15, 11]);
+            |entries: &[Entry], policy| Products::new(entries, &right, false, &accumulators(12, policy)).row(&[15, 11]);
         let sums = |policy| of(&entries, policy);
         assert_eq!(sums(Overflow::Wrap), [(2047, false), (2058 - 4096, true), (0, false)]);
         assert_eq!(sums(Overflow::Saturate), [(2047, false), (2047, true), (0, false)]);
@@ -247,12 +245,13 @@ mod tests {
         // The sum is small again before it leaves. The bound does not see this.
         let right = Right { columns: 1, integers: vec![7] };
         let entries = [Entry::Product(0); 2];
-        let products = Products::new(&entries, &right, false, accumulators(7, Overflow::Wrap));
+        let seven = accumulators(7, Overflow::Wrap);
+        let products = Products::new(&entries, &right, false, &seven);
         assert!(!products.bounds(&[-5], |_| Magnitudes::of(7, false)).fit(7));
         assert_eq!(products.row(&[-5]), [(-70 + 128, true)]);
         let entries = [Entry::Product(0), Entry::Product(1), Entry::Product(0), Entry::Product(1)];
         let right = Right { columns: 1, integers: vec![7, 7] };
-        let products = Products::new(&entries, &right, false, accumulators(7, Overflow::Wrap));
+        let products = Products::new(&entries, &right, false, &seven);
         assert_eq!(products.row(&[-5, 5]), [(0, false)]);
         assert_eq!(products.row(&[-5, 4]), [(-14, false)]);
     }
@@ -263,13 +262,15 @@ mod tests {
         let mut entries = vec![Entry::Rescale; 300];
         entries.insert(0, Entry::Product(0));
         for wide in [false, true] {
-            let products = Products::new(&entries, &right, wide, accumulators(64, Overflow::Saturate));
+            let saturating = accumulators(64, Overflow::Saturate);
+            let products = Products::new(&entries, &right, wide, &saturating);
             let most = i128::from(i64::MAX);
             assert_eq!(products.row(&[1]), [(0, false), (most, true)]);
             assert_eq!(products.row(&[0]), [(0, false); 2]);
         }
         // 40 doublings of a byte: each accumulator holds a part of it.
-        let products = Products::new(&entries[..41], &right, true, accumulators(64, Overflow::Wrap));
+        let wrapping = accumulators(64, Overflow::Wrap);
+        let products = Products::new(&entries[..41], &right, true, &wrapping);
         assert_eq!(products.row(&[-77]), [(0, false), (-77 << 40, false)]);
     }
 
@@ -294,8 +295,8 @@ mod tests {
         ) {
             let right = Right { columns: 4, integers: right };
             let kind = accumulators(64, Overflow::Wrap);
-            let whole = Parts::new(&entries, &right, wide, kind, None).row(&left);
-            let parts = Parts::new(&entries, &right, wide, kind, Some(width)).row(&left);
+            let whole = Parts::new(&entries, &right, wide, &kind, None).row(&left);
+            let parts = Parts::new(&entries, &right, wide, &kind, Some(width)).row(&left);
             for ((sum, over), (part, flag)) in whole.into_iter().zip(parts) {
                 prop_assert!(!over);
                 prop_assert!(flag || part == sum);
@@ -312,7 +313,8 @@ mod tests {
         ) {
             let policy = if saturates { Overflow::Saturate } else { Overflow::Wrap };
             let right = Right { columns: 4, integers: right };
-            let products = Products::new(&entries, &right, wide, accumulators(width, policy));
+            let fresh = accumulators(width, policy);
+            let products = Products::new(&entries, &right, wide, &fresh);
             prop_assert_eq!(products.row(&left), products.by_accumulators(&left));
         }
     }

@@ -17,7 +17,6 @@ const SHAPE: Shape = Shape {
     columns: 8,
     int8: true,
     accumulator_width: 32,
-    overflow: Overflow::Wrap,
     depth: 40,
     steps: 64,
     explicit: false,

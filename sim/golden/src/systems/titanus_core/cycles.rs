@@ -57,8 +57,7 @@ pub struct Timing {
 }
 
 /// The accelerator does not change. Memory is then as the job leaves it.
-impl Recurrence for Timing {
-    type Accelerator = TitanusCore;
+impl Recurrence<TitanusCore> for Timing {
     type Operation = Operation;
 
     fn job(

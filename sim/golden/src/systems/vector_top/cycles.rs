@@ -17,8 +17,7 @@ pub struct Timing {
 }
 
 /// Results of operations are not computed.
-impl Recurrence for Timing {
-    type Accelerator = VectorTop;
+impl Recurrence<VectorTop> for Timing {
     type Operation = Operation;
 
     fn job(

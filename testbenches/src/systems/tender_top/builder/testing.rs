@@ -3,7 +3,6 @@
 use golden::common::float::Function;
 use golden::systems::tender_top::Shape;
 use golden::systems::vector_top;
-use golden::tender::accumulator::Overflow;
 use host::vector;
 
 use super::*;
@@ -35,7 +34,6 @@ pub fn golden() -> TenderTop {
         address_width: WINDOW.address_width,
         steps: vector_top::STEP_BITS,
     };
-    let (accumulator_width, overflow) = (32, Overflow::Wrap);
-    let shape = Shape { rows, columns, int8, accumulator_width, overflow, depth, steps, explicit, vector };
+    let shape = Shape { rows, columns, int8, accumulator_width: 32, depth, steps, explicit, vector };
     TenderTop::new(shape).unwrap_or_else(|e| panic!("{e}"))
 }

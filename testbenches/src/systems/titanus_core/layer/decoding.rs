@@ -1,22 +1,19 @@
-//! Layers of a running model on the Titanus core: weights in its macros, keys and values of a text as compressed streams.
+//! The Titanus core in the shape in which it runs layers of a language model.
 
-use anyhow::ensure;
 use hdl::accelerators::titanus::TitanusCore;
 use host::Window;
-use host::titanus::Caps;
+use lower::fresh::Fresh;
+use lower::pass::LayerLowering;
+use lower::titanus::Compression;
 use sim::Design;
 
-use super::super::super::decoding::{DecoderLayer, LayerAccelerator, Pass, Rows};
-use super::super::super::float_layer::Layer;
+use super::super::super::decoding::{LayerAccelerator, Machine, Runs};
 use super::super::super::timing::Clock;
-use super::super::builder::Builder;
-use super::super::float_decoder::{Decoder, Exact};
 use super::super::timing::clock;
 use super::super::{caps_of, golden_of, layer_core};
-use super::{Compression, Held, Prompt};
 
 /// The paper's share of zeros, and 4 bits.
-const COMPRESSION: Compression = Compression { sparsity: 0.338, bits: [4, 4] };
+pub const COMPRESSION: Compression = Compression { sparsity: 0.338, bits: [4, 4] };
 
 /// A core for a decoder layer of SmolLM2-135M in wider macros. 2 x 13 of them hold all weights, and take a simulator
 /// less time than 6 x 90 macros of the paper's size.
@@ -29,37 +26,44 @@ pub fn wide_core() -> TitanusCore {
     core
 }
 
-/// The core, with all weights of a layer in its macros.
+/// How the block runs language models.
+pub const RUNS: Runs<TitanusCore> = Runs {
+    name: "titanus",
+    block: wide_core,
+    machine: |block| Ok(Machine::Layers(Box::new(OnTitanus::new(block, COMPRESSION)?))),
+};
+
+/// A core, with all weights of a layer in its macros, and how layers become its chains.
 #[derive(Clone, Debug)]
 pub struct OnTitanus {
     block: TitanusCore,
-    caps: Caps,
-    compression: Compression,
+    lowering: lower::titanus::OnTitanus,
 }
 
 impl OnTitanus {
-    /// Its parameters, and the capabilities that a driver reads.
+    /// A core that keeps keys and values so.
     ///
     /// # Errors
-    /// Parameters that the model refuses.
-    pub fn new() -> anyhow::Result<Self> {
-        Self::keeping(COMPRESSION)
+    /// Parameters that the golden model refuses.
+    pub fn new(block: TitanusCore, compression: Compression) -> anyhow::Result<Self> {
+        let golden = golden_of(&block)?;
+        let lowering = lower::titanus::OnTitanus { caps: caps_of(&golden), golden: Fresh::new(golden), compression };
+        Ok(Self { block, lowering })
     }
 
-    /// The same with keys and values kept another way.
+    /// [`wide_core`], which keeps keys and values so.
     ///
     /// # Errors
-    /// Parameters that the model refuses.
+    /// None: the golden model takes these parameters.
     pub fn keeping(compression: Compression) -> anyhow::Result<Self> {
-        let block = wide_core();
-        Ok(Self { caps: caps_of(&golden_of(&block)?), block, compression })
+        Self::new(wide_core(), compression)
     }
 }
 
 impl LayerAccelerator for OnTitanus {
     fn about(&self) -> String {
         let (store, bus) = (&self.block.spec.store, self.block.bus.axi.data_width);
-        let Compression { sparsity, bits: [keys, values] } = self.compression;
+        let Compression { sparsity, bits: [keys, values] } = self.lowering.compression;
         let pruned = 100.0 * sparsity;
         let kept = format!("{pruned:.0} % of the prompt's keys and values pruned, {keys} and {values} bits");
         let cells = &store.tile.cells;
@@ -71,52 +75,15 @@ impl LayerAccelerator for OnTitanus {
         Ok(Design::from(&hdl::lang::elaborate(&self.block)?))
     }
 
+    fn address_width(&self) -> u32 {
+        self.block.bus.axi.address_width
+    }
+
     fn clock(&self, window: &Window, latency: u32) -> anyhow::Result<Clock> {
         clock((&self.block, latency), window)
     }
 
-    fn most_tokens(&self) -> [usize; 2] {
-        [self.caps.context as usize; 2]
-    }
-
-    fn layer<'a>(
-        &'a self,
-        window: &Window,
-        layer: &Layer,
-        texts: &[Rows],
-        tokens: usize,
-    ) -> anyhow::Result<Box<dyn DecoderLayer + 'a>> {
-        let context = self.caps.context as usize;
-        ensure!((1..=context).contains(&tokens), "room for {tokens} tokens, must be 1 to {context}");
-        let mut b = Builder::new(&self.caps, window, golden_of(&self.block)?)?;
-        b.b.saturate();
-        let decoder = Decoder::from(layer);
-        let held = Held::load(&mut b, &decoder, &Exact::of_texts(&decoder, texts)?, tokens)?;
-        Ok(Box::new(OnLayer { b, held, compression: self.compression, room: tokens, tokens: 0 }))
-    }
-}
-
-struct OnLayer<'a> {
-    b: Builder<'a>,
-    held: Held,
-    compression: Compression,
-    room: usize,
-    tokens: usize,
-}
-
-impl DecoderLayer for OnLayer<'_> {
-    fn pass(&mut self, residual: &[Vec<f64>]) -> anyhow::Result<Pass> {
-        let first = self.tokens;
-        ensure!(first + residual.len() <= self.room, "there is room for {} tokens", self.room);
-        // The first tokens are the prompt; all others come after it.
-        let prompt = if first == 0 { residual.len() } else { first };
-        let rows = self.b.b.given(residual)?;
-        let (out, _) = self.held.pass(&mut self.b, (&rows, first), (prompt, Prompt::AtOnce), self.compression)?;
-        self.tokens += residual.len();
-        Pass::of(&mut self.b.b, out)
-    }
-
-    fn overflows(&self) -> u64 {
-        self.b.b.overflows()
+    fn lowering(&self) -> &dyn LayerLowering {
+        &self.lowering
     }
 }

@@ -5,13 +5,13 @@ use anyhow::Context;
 use golden::systems::titanus_core::TitanusCore;
 use host::Window;
 use host::titanus::{AppendJob, Areas, Caps, Constant, Matrix, ProductJob, TokenRows};
+use lower::chain::{Floats, Measured, Seen};
+use lower::layer::Linear;
+use lower::titanus::Compression;
+use lower::titanus::builder::{Builder, Integers, largest, threshold};
+use lower::titanus::parts::{Projection, stored};
 
-use super::super::super::chain_builder::{Floats, Measured, Seen};
-use super::super::super::encoder::{Exact, Layer, Linear};
-use super::super::builder::{Builder, Integers, largest, threshold};
-use super::super::float_decoder;
-use super::Compression;
-use super::parts::{Projection, stored};
+use super::super::super::encoder::{Exact, Layer};
 
 /// The six projections of a layer, in the store.
 struct Projections {
@@ -24,11 +24,10 @@ impl Projections {
     /// Integers of inputs are worth `of_inputs`: of tokens, attention, hidden, active; results of keys and values `of_cache`, all others 1.
     fn load(b: &mut Builder<'_>, layer: &Layer, of_inputs: [f64; 4], of_cache: [f64; 2]) -> anyhow::Result<Self> {
         let ([q, k, v], [up, down]) = (&layer.qkv, &layer.feed);
-        let matrices: Vec<Vec<Vec<f64>>> = [q, k, v, &layer.o, up, down].map(|of| of.weight.clone()).into();
+        let matrices: Vec<Vec<Vec<f64>>> = [q, k, v, &layer.o, up, down].map(|of| of.weights.clone()).into();
         let mut weights = stored(b, &matrices)?.into_iter();
         let mut next = |of: &Linear, x: f64, to: f64| {
-            let of = float_decoder::Linear { weights: of.weight.clone(), biases: of.bias.clone() };
-            Projection::new(b, (weights.next().context("a matrix for each projection")?, &of), x, |_| to)
+            Projection::new(b, (weights.next().context("a matrix for each projection")?, of), x, |_| to)
         };
         let [x, attention, hidden, active] = of_inputs;
         let qkv = [next(q, x, 1.0)?, next(k, x, of_cache[0])?, next(v, x, of_cache[1])?];
@@ -65,7 +64,7 @@ pub fn encoder_layer(
     let [s_x, s_attention, s_hidden, s_active] = of_inputs;
     let [s_q, s_k, s_v] = exact.qkv.each_ref().map(unit);
     let Projections { qkv: [q, k, v], o, feed: [up, down] } = Projections::load(b, layer, of_inputs, [s_k, s_v])?;
-    let width = layer.qkv[1].bias.len() / layer.heads;
+    let width = layer.qkv[1].outputs() / layer.heads;
     let single = |scale: f64| Constant { scale: scale as f32, bias: 0 };
     let scores = b.constants(&[single(s_q * s_k / (width as f64).sqrt()), single(s_v / 255.0)])?;
 

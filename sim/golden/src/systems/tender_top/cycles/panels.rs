@@ -56,14 +56,14 @@ pub struct Array {
     pub columns: u64,
     /// Whether sums leave through the accumulators, not through their own registers.
     pub single_drain: bool,
-    /// Whether registers follow each multiplier and stand at the edges.
-    pub pipelined: bool,
+    /// Registers between operands and sum in a PE. With such registers there are more at the edges.
+    pub ranks: u64,
 }
 
 impl Array {
     /// From the last step of a tile to its last sum.
     fn last_sum(&self) -> u64 {
-        self.rows + 2 * self.columns + if self.pipelined { 4 } else { 0 }
+        self.rows + 2 * self.columns + if self.ranks > 0 { 3 + self.ranks } else { 0 }
     }
 }
 

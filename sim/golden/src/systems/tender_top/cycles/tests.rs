@@ -20,7 +20,7 @@ fn timing() -> Timing {
             writes: dma(32),
             address_width: 40,
         },
-        array: Array { rows: 16, columns: 16, single_drain: false, pipelined: false },
+        array: Array { rows: 16, columns: 16, single_drain: false, ranks: 0 },
         explicit: false,
         result: 10,
         strip: 64,

@@ -5,11 +5,13 @@ use proptest::prelude::*;
 use super::*;
 use crate::common::float::{Direction, Float, Integers};
 use crate::format::FloatFormat::{Fp16, Fp32};
-use crate::tender::multi_scale_array::{Accumulators, Beat, narrow, wide};
+use crate::tender::multi_scale_array::{Beat, narrow, wide};
 
 #[derive(Clone, Debug)]
 struct Case {
     shape: Shape,
+    /// How a sum is handled that does not fit.
+    overflow: Overflow,
     opcode: u8,
     rows: u32,
     columns: u32,
@@ -32,12 +34,9 @@ fn constant() -> impl Strategy<Value = u32> {
 
 fn case() -> impl Strategy<Value = Case> {
     let shape = (0..2u32, 0..2u32, prop_oneof![3 => Just(32u32), 2 => 4..16u32], any::<bool>()).prop_map(
-        |(rows, columns, accumulator_width, saturates)| Shape {
-            rows: 4 << rows,
-            columns: 4 << columns,
-            accumulator_width,
-            overflow: if saturates { Overflow::Saturate } else { Overflow::Wrap },
-            ..SHAPE
+        |(rows, columns, accumulator_width, saturates)| {
+            let overflow = if saturates { Overflow::Saturate } else { Overflow::Wrap };
+            (Shape { rows: 4 << rows, columns: 4 << columns, accumulator_width, ..SHAPE }, overflow)
         },
     );
     let sizes = (1..11u32, 1..14u32, 1..8u32);
@@ -67,7 +66,8 @@ fn case() -> impl Strategy<Value = Case> {
             } else {
                 bytes[(PLACES[2] - BASE) as usize..][..2 * table.len()].copy_from_slice(&entries(&table));
             }
-            Case { shape, opcode, rows, columns, channels, flags, table, bytes }
+            let (shape, overflow) = shape;
+            Case { shape, overflow, opcode, rows, columns, channels, flags, table, bytes }
         })
 }
 
@@ -94,6 +94,11 @@ impl Case {
         if signed && raw >> (bits - 1) == 1 { raw - (1 << bits) } else { raw }
     }
 
+    /// A sum that is 0.
+    fn fresh(&self) -> Accumulator {
+        Accumulator::new(self.shape.accumulator_width, self.overflow).unwrap()
+    }
+
     fn sum(&self, (row, column): (u32, u32)) -> (i128, bool) {
         let beat = |entry: &u16| {
             let channel = u32::from(*entry);
@@ -105,9 +110,8 @@ impl Case {
             Beat::Multiply { act: vec![act], weight: vec![weight] }
         };
         let beats: Vec<Beat> = self.table.iter().map(beat).collect();
-        let accumulators = Accumulators { width: self.shape.accumulator_width, policy: self.shape.overflow };
-        let sum = if self.has(0) { wide(&beats, 0, 0, 4, accumulators) } else { narrow(&beats, 0, 0, accumulators) };
-        sum.unwrap()
+        let fresh = self.fresh();
+        if self.has(0) { wide(&beats, 0, 0, 4, &fresh).unwrap() } else { narrow(&beats, 0, 0, &fresh) }
     }
 
     /// Raw bits of a result, whether they are an overflow, and whether the sum overflows.
@@ -183,7 +187,7 @@ proptest! {
             }
         }
         // The vector unit's tables take long to make.
-        let top = TenderTop { shape: case.shape, ..top().clone() };
+        let top = TenderTop { shape: case.shape, fresh: case.fresh(), ..top().clone() };
         let report = top.run(LIMITS, BASE, &mut memory);
         prop_assert_eq!(report.end.code, 0);
         prop_assert!(report.executed[0].defined);

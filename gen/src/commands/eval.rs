@@ -1,0 +1,205 @@
+//! `eval`: what a scheme of numbers costs a language model, as perplexity of a text and as answers to questions.
+
+mod told;
+
+use std::cell::OnceCell;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use models::decoder::choices::Question;
+use models::decoder::perplexity::Windows;
+use models::decoder::{Decoder, Precision};
+use models::evaluation::{Material, Outcome, Store, Task, evaluate};
+use models::schemes::{Bench, Chosen, Learning, NothingToLearnFrom, Registry};
+
+use crate::catalogue::Catalogue;
+use crate::error::{Failure, Result};
+use crate::present::progress::Progress;
+use crate::present::report;
+
+/// Tokens of a window where the user says nothing, if the model's context is no shorter.
+const CONTEXT: usize = 512;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// GGUF file, or folder with `config.json`, safetensors and `tokenizer.json`
+    #[arg(long, value_name = "FILE_OR_FOLDER", required_unless_present = "schemes")]
+    model: Option<PathBuf>,
+    /// Text whose perplexity is computed, in UTF-8; white space at its end is left out
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["choices", "schemes"])]
+    text: Option<PathBuf>,
+    /// Multiple choice: a JSON object a line, with `context`, `choices` and `answer`, the number of the right choice from 0
+    #[arg(long, value_name = "FILE")]
+    choices: Option<PathBuf>,
+    /// How the model is computed, once or several times: NAME, or NAME:OPTION=VALUE,.. [default: float]
+    #[arg(long, value_name = "SCHEME")]
+    scheme: Vec<String>,
+    /// Option of the scheme; with several schemes write NAME:OPTION=VALUE
+    #[arg(long, value_name = "OPTION=VALUE")]
+    set: Vec<String>,
+    /// Show all schemes with their options
+    #[arg(long, exclusive = true)]
+    schemes: bool,
+    /// Tokens of a window, which the model reads on its own [default: 512, or the model's context if that is less]
+    #[arg(long, value_name = "N", requires = "text")]
+    context: Option<usize>,
+    /// Tokens from the beginning of a window to the beginning of the next one [default: a window, without overlap]
+    #[arg(long, value_name = "N", requires = "text")]
+    stride: Option<usize>,
+    /// Read the first N tokens of the text [default: all]
+    #[arg(long, value_name = "N", requires = "text")]
+    tokens: Option<usize>,
+    /// Text that schemes learn ranges, codebooks and thresholds from: another one than is measured
+    #[arg(long, value_name = "FILE")]
+    learn: Option<PathBuf>,
+    /// Windows of it
+    #[arg(long, value_name = "N", default_value_t = 5, requires = "learn")]
+    learn_windows: usize,
+    /// Tokens of each of these windows
+    #[arg(long, value_name = "N", default_value_t = 512, requires = "learn")]
+    learn_context: usize,
+    /// Tokens from the beginning of such a window to the beginning of the next one
+    #[arg(long, value_name = "N", default_value_t = 136, requires = "learn")]
+    learn_stride: usize,
+    /// Keep what was computed in a file, so that the same command goes on after a stop
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+    /// Windows and choices that are read in parallel [default: number of processors]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+}
+
+pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
+    let registry = catalogue.schemes();
+    if args.schemes {
+        return report::print(&told::schemes(registry));
+    }
+    let chosen = args.chosen(registry)?;
+    let path = args.model.as_deref().unwrap_or(Path::new(""));
+    let progress = Progress::new(1, format!("reading {}", path.display()));
+    let decoder = Decoder::open(path, Precision::Half).map_err(refused)?;
+    let (material, windows) = args.material(&decoder)?;
+    let learning = args.learning(&decoder)?;
+    let model = &decoder.model;
+    let store = args.store.as_deref().map(|path| {
+        let learnt = learning.as_ref().map_or_else(|| "nothing".to_owned(), Learning::fingerprint);
+        let (model, read) = (model.fingerprint(), material.fingerprint());
+        Store::open(path, &format!("evaluation of model {model} on {read}, learning from {learnt}"))
+    });
+    let mut store = store.transpose().map_err(refused)?;
+    drop(progress);
+    let bench = Bench::new(model, learning.as_ref());
+    let outcomes = args.measure(&chosen, &bench, &material, store.as_mut())?;
+    report::print(&told::outcomes(&chosen, &material, windows, &outcomes))
+}
+
+fn refused(error: anyhow::Error) -> Failure {
+    Failure::Usage(format!("{error:#}"))
+}
+
+/// Length and stride of the windows of the text.
+type WindowSizes = [usize; 2];
+
+impl Args {
+    fn chosen<'a>(&self, registry: &'a Registry) -> Result<Vec<Chosen<'a>>> {
+        if !self.set.is_empty() && self.scheme.len() != 1 {
+            let told = "--set goes with one --scheme; of several, write NAME:OPTION=VALUE".to_owned();
+            return Err(Failure::Usage(told));
+        }
+        let float = ["float".to_owned()];
+        let names = if self.scheme.is_empty() { &float[..] } else { &self.scheme };
+        let chosen = names.iter().map(|name| Chosen::with(registry, name, &self.set).map_err(refused));
+        let chosen = chosen.collect::<Result<Vec<_>>>()?;
+        for (number, scheme) in chosen.iter().enumerate() {
+            let name = scheme.canonical();
+            if chosen[..number].iter().any(|other| other.canonical() == name) {
+                return Err(Failure::Usage(format!("scheme `{name}` is there twice")));
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// What is read, and sizes of the windows of the text if there is one.
+    fn material(&self, decoder: &Decoder) -> Result<(Material, Option<WindowSizes>)> {
+        let mut material = Material::default();
+        let mut windows = None;
+        if let Some(path) = &self.text {
+            let tokens = tokens(path, decoder)?;
+            let count = self.tokens.unwrap_or(tokens.len());
+            let part = tokens.get(..count).ok_or_else(|| {
+                Failure::Usage(format!("--tokens is {count}; {} has {} tokens", path.display(), tokens.len()))
+            })?;
+            let most = decoder.model.config().context;
+            let length = self.context.unwrap_or(CONTEXT.min(most));
+            fits("--context", length, most)?;
+            let stride = self.stride.unwrap_or(length);
+            let add = Windows::new(length, stride).and_then(|windows| material.add_text(part, windows));
+            add.map_err(|e| Failure::Usage(format!("{}: {e:#}", path.display())))?;
+            windows = Some([length, stride]);
+        }
+        if let Some(path) = &self.choices {
+            let questions = Question::read(path).map_err(refused)?;
+            let add = material.add_questions(&questions, (&decoder.model, &decoder.tokenizer));
+            add.map_err(|e| Failure::Usage(format!("{}: {e:#}", path.display())))?;
+        }
+        Ok((material, windows))
+    }
+
+    fn learning(&self, decoder: &Decoder) -> Result<Option<Learning>> {
+        let Some(path) = &self.learn else { return Ok(None) };
+        fits("--learn-context", self.learn_context, decoder.model.config().context)?;
+        let tokens = tokens(path, decoder)?;
+        let learning = Learning::new(&tokens, self.learn_context, self.learn_stride, self.learn_windows);
+        learning.map(Some).map_err(|e| Failure::Usage(format!("{}: {e:#}", path.display())))
+    }
+
+    fn measure(
+        &self,
+        chosen: &[Chosen<'_>],
+        bench: &Bench<'_>,
+        material: &Material,
+        store: Option<&mut Store>,
+    ) -> Result<Vec<Outcome>> {
+        let tasks = chosen.iter().map(|chosen| Task {
+            key: chosen.canonical(),
+            prepare: Box::new(|| chosen.scheme.prepare(&chosen.settings, bench)),
+        });
+        let tasks: Vec<Task<'_>> = tasks.collect();
+        let threads = self.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
+        let progress = OnceCell::new();
+        let first = tasks.first().map(|task| task.key.clone()).unwrap_or_default();
+        let mut begin = |tokens| {
+            let _ = progress.set(Progress::new(tokens, format!("tokens, {first}")));
+        };
+        let outcomes = evaluate(material, &tasks, store, threads, &mut begin, &mut |done| {
+            if let Some(progress) = progress.get() {
+                progress.message(format!("tokens, {}", tasks[done.task].key));
+                progress.counter().inc(done.tokens as u64);
+            }
+        });
+        outcomes.map_err(|error| {
+            let told = format!("{error:#}");
+            if error.chain().any(|cause| cause.is::<NothingToLearnFrom>()) {
+                Failure::Usage(format!("{told}; `--learn FILE` names one"))
+            } else {
+                Failure::Check(told)
+            }
+        })
+    }
+}
+
+/// All tokens of a file.
+fn tokens(path: &Path, decoder: &Decoder) -> Result<Vec<u32>> {
+    let text = sim::files::read_regular(path).map_err(|e| Failure::file("read", path, &e))?;
+    let text = String::from_utf8(text);
+    let text = text.map_err(|e| Failure::Usage(format!("{}: no UTF-8: {}", path.display(), e.utf8_error())))?;
+    let tokens = decoder.tokenizer.prompt(text.trim_end());
+    tokens.map_err(|e| Failure::Usage(format!("{}: {e:#}", path.display())))
+}
+
+fn fits(option: &str, length: usize, most: usize) -> Result<()> {
+    if length <= most {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!("{option} is {length}, allowed: 2 to {most}, the model's context")))
+}

@@ -1,0 +1,147 @@
+//! `senbazuru eval` on small models, and on the real one.
+
+use std::fs;
+use std::path::PathBuf;
+
+use models::decoder::perplexity::{perplexity, surprises};
+use models::decoder::{Decoder, Float, Precision};
+use test_tag::tag;
+
+use crate::support::senbazuru;
+
+fn models_folder(name: &str) -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../sim/models")).join(name)
+}
+
+struct Told {
+    code: Option<i32>,
+    out: String,
+    errors: String,
+}
+
+/// Runs `eval` in a folder.
+fn eval(folder: &std::path::Path, arguments: &[&str]) -> Told {
+    let all: Vec<&str> = ["eval"].into_iter().chain(arguments.iter().copied()).collect();
+    let output = senbazuru(&all).current_dir(folder).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Told { code: output.status.code(), out: text(output.stdout), errors: text(output.stderr) }
+}
+
+/// The cell after the name of a scheme.
+fn figure(told: &Told, scheme: &str) -> f64 {
+    let line = told.out.lines().find(|line| line.starts_with(scheme));
+    let line = line.unwrap_or_else(|| panic!("no {scheme}: {}{}", told.out, told.errors));
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// The figures are the library's, an evaluation goes on from its store, and a store of another text is refused.
+#[test]
+fn figures_of_a_small_model() {
+    let dir = tempfile::tempdir().unwrap();
+    let (model, page) = (models_folder("tests/oracle/qwen2"), models_folder("tests/oracle/page.txt"));
+    let read = |tokens: &str, more: &[&str]| {
+        let text = ["--model", model.to_str().unwrap(), "--text", page.to_str().unwrap(), "--tokens", tokens];
+        eval(dir.path(), &[&text[..], more].concat())
+    };
+    let decoder = Decoder::open(&model, Precision::Half).unwrap();
+    let tokens = decoder.tokenizer.prompt(fs::read_to_string(&page).unwrap().trim_end()).unwrap();
+    let expected = perplexity(&surprises(&decoder.model, &tokens[..48], &mut Float).unwrap());
+    let found = read("48", &[]);
+    assert_eq!(found.code, Some(0), "{}", found.errors);
+    assert!((figure(&found, "float") / expected - 1.0).abs() < 1e-6, "{expected}: {}", found.out);
+    assert!(found.out.contains("47 tokens count, in windows of 512, stride 512: 1 in all"), "{}", found.out);
+
+    let both = ["--context", "16", "--stride", "8", "--scheme", "float", "--scheme", "integers:bits=4"];
+    let kept = [&both[..], &["--store", "store"]].concat();
+    let first = read("48", &kept);
+    assert_eq!(first.code, Some(0), "{}", first.errors);
+    assert!(first.out.contains("47 tokens count, in windows of 16, stride 8: 5 in all"), "{}", first.out);
+    assert_eq!(first.out, read("48", &both).out);
+    let store = fs::read_to_string(dir.path().join("store")).unwrap();
+    assert_eq!(store.lines().count(), 1 + 2 * 5, "{store}");
+    fs::write(dir.path().join("store"), &store[..store.len() * 2 / 3]).unwrap();
+    assert_eq!(first.out, read("48", &kept).out);
+    let other = read("47", &kept);
+    assert!(other.code == Some(2) && other.errors.contains("name another file"), "{}", other.errors);
+}
+
+#[test]
+fn questions() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = models_folder("tests/oracle/opt");
+    let line = r#"{"context": "Water is", "choices": [" wet", " wet"], "answer": "#;
+    // Of equal choices the first counts.
+    fs::write(dir.path().join("choices"), format!("{line}0}}\n{line}0}}\n{line}1}}\n{line}0}}\n")).unwrap();
+    let found = eval(dir.path(), &["--model", model.to_str().unwrap(), "--choices", "choices"]);
+    assert_eq!(found.code, Some(0), "{}", found.errors);
+    assert!((figure(&found, "float") - 75.0).abs() < 1e-9 && found.out.contains("4 questions"), "{}", found.out);
+    fs::write(dir.path().join("choices"), format!("{line}0}}\n{line}2}}\n")).unwrap();
+    let found = eval(dir.path(), &["--model", model.to_str().unwrap(), "--choices", "choices"]);
+    assert!(found.code == Some(2) && found.errors.contains("choices: line 2: "), "{}", found.errors);
+}
+
+#[test]
+fn what_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let (model, page) = (models_folder("tests/oracle/opt"), models_folder("tests/oracle/page.txt"));
+    let (model, page) = (model.to_str().unwrap(), page.to_str().unwrap());
+    let on_page = ["--model", model, "--text", page];
+    let cases: [(&[&str], &str); 10] = [
+        (&["--scheme", "integer"], "there is no scheme `integer`; schemes are: float, integers, "),
+        (&["--scheme", "integers", "--set", "bit=4"], "there is no option `bit`; options are: "),
+        (&["--set", "bits=4"], "--set goes with one --scheme"),
+        (&["--scheme", "integers", "--scheme", "integers:bits=8"], "is there twice"),
+        (&["--scheme", "tender"], "there is none to learn from; `--learn FILE` names one"),
+        (&["--context", "33"], "--context is 33, allowed: 2 to 32, the model's context"),
+        (&["--context", "8", "--stride", "9"], "a stride of 9 tokens; allowed are 1 to 8"),
+        (&["--tokens", "100000"], "--tokens is 100000; "),
+        (&["--learn", page], "--learn-context is 512, allowed: 2 to 32"),
+        (&["--learn", page, "--learn-context", "32", "--learn-windows", "99"], "99 windows of 32"),
+    ];
+    for (more, part) in cases {
+        let found = eval(dir.path(), &[&on_page[..], more].concat());
+        assert!(found.code == Some(2) && found.errors.contains(part), "{more:?}: {}", found.errors);
+        assert_eq!(found.out, "");
+    }
+    for arguments in [&["--model", model][..], &["--text", page], &["--model", "nowhere", "--text", page]] {
+        assert_eq!(eval(dir.path(), arguments).code, Some(2), "{arguments:?}");
+    }
+}
+
+/// The list has every scheme that there is, each with an option's default.
+#[test]
+fn the_list_of_schemes() {
+    let dir = tempfile::tempdir().unwrap();
+    let found = eval(dir.path(), &["--schemes"]);
+    assert_eq!(found.code, Some(0), "{}", found.errors);
+    for scheme in models::schemes::registry() {
+        assert!(found.out.contains(&format!("{}: {}\n", scheme.name(), scheme.about())), "{}", found.out);
+        for choice in scheme.choices() {
+            assert!(found.out.contains(&format!("  {}={}: ", choice.name, choice.default)), "{}", found.out);
+        }
+    }
+}
+
+/// Two rows of the tables of docs/perplexity.md.
+#[tag(full)]
+#[test]
+#[ignore = "needs the weights: a minute on an idle machine"]
+fn rows_of_the_tables() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name| models_folder(name).to_str().unwrap().to_owned();
+    let weights = models::smollm2::path();
+    let (text, learn) = (path("texts/pride.txt"), path("texts/calibration.txt"));
+    let found = eval(
+        dir.path(),
+        &[
+            &["--model", weights.to_str().unwrap(), "--text", &text, "--tokens", "384", "--learn", &learn][..],
+            &["--scheme", "float", "--scheme", "integers:bits=8", "--scheme", "tender:bits=8,groups=8"],
+        ]
+        .concat(),
+    );
+    assert_eq!(found.code, Some(0), "{}", found.errors);
+    for (scheme, expected) in [("float", 16.40), ("integers", 16.94), ("tender", 24.82)] {
+        let perplexity = figure(&found, scheme);
+        assert!((perplexity - expected).abs() <= 0.005 + 1e-9, "{scheme}: {perplexity}, in the table {expected}");
+    }
+}

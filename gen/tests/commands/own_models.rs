@@ -1,0 +1,249 @@
+//! Models that nobody here made, of both families, on each accelerator: the parameters that `run` asks for are enough,
+//! and hardware and golden model agree on every byte and cycle.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::support::senbazuru;
+use test_tag::tag;
+
+/// Parameters that are too small for any model, where they may be, and how all layers are asked for.
+const SMALL: [(&str, &[&str], &[&str]); 4] = [
+    ("tender", &["array.columns=8", "axi.data_width=32", "max_beats=8", "depth=16", "steps=16"], &[]),
+    ("kllm", &["product.columns=16", "product.depth=1", "max_beats=4"], &["--layers", "all"]),
+    (
+        "kelle",
+        &[
+            "spec.rows=8",
+            "spec.columns=8",
+            "spec.tokens=2",
+            "spec.inner=16",
+            "attention.spec.rows=8",
+            "attention.spec.columns=8",
+            "attention.spec.tokens=2",
+            "attention.spec.inner=16",
+            "attention.heads=1",
+            "attention.slots=2",
+            "attention.width=8",
+            "attention.group=1",
+            "max_beats=4",
+        ],
+        &["--layers", "all"],
+    ),
+    (
+        "titanus",
+        &[
+            "spec.store.tile.cells.inputs=64",
+            "spec.store.tile.cells.outputs=32",
+            "spec.store.rows=1",
+            "spec.store.columns=1",
+            "spec.tiles=1",
+            "spec.context=2",
+            "spec.buffer=2",
+            "spec.constants=16",
+            "max_beats=4",
+        ],
+        &["--layers", "all"],
+    ),
+];
+
+/// Models with a prompt of two tokens after which each writes two.
+const MODELS: [(&str, &str); 7] = [
+    ("llama-tied", "of"),
+    ("llama-3", "a"),
+    ("llama-biased", "c"),
+    ("qwen2", "of"),
+    ("gpt2", "a"),
+    ("opt", "a"),
+    ("opt-gelu", "a"),
+];
+
+fn path(model: &str) -> String {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../sim/models/tests/oracle").join(model);
+    folder.to_str().unwrap().to_owned()
+}
+
+/// Exit code, output and error of a run with these parameters.
+fn run(on: &str, model: &str, more: &[&str], params: &BTreeMap<String, String>) -> (i32, String, String) {
+    let path = path(model);
+    let set: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let set = set.iter().flat_map(|one| ["--set", one]);
+    let args: Vec<&str> =
+        ["run", "--on", on, "--model", &path].into_iter().chain(more.iter().copied()).chain(set).collect();
+    let run = senbazuru(&args).assert();
+    let output = run.get_output();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}
+
+/// Sets what the message asks for: `name must be value, and is other (why)`, one after the other.
+fn obey(told: &str, params: &mut BTreeMap<String, String>) {
+    let needs: Vec<&str> = told.split(" must be ").collect();
+    assert!(needs.len() > 1, "{told}");
+    for pair in needs.windows(2) {
+        let name = pair[0].rsplit(' ').next().unwrap();
+        let value = pair[1].split(',').next().unwrap();
+        params.insert(name.to_owned(), value.to_owned());
+    }
+}
+
+/// A run with parameters that are exactly as large as the model needs them.
+fn on_fitting(on: &str, model: &str, more: &[&str]) -> (i32, String, String) {
+    let (_, small, _) = SMALL.iter().find(|small| small.0 == on).unwrap();
+    let pairs = small.iter().map(|pair| pair.split_once('=').unwrap());
+    let mut params = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let (code, _, told) = run(on, model, more, &params);
+    assert_eq!(code, 2, "{on} is too small for {model}");
+    assert!(told.starts_with("error: the model does not fit on "), "{told}");
+    obey(&told, &mut params);
+    run(on, model, more, &params)
+}
+
+/// The model writes two tokens after two, all layers in simulation.
+fn writes(on: &str, (model, prompt): (&str, &str)) {
+    let (.., layers) = SMALL.iter().find(|small| small.0 == on).unwrap();
+    let (code, text, told) = on_fitting(on, model, &[&["--tokens", "2", prompt], *layers].concat());
+    println!("{on}, {model}:\n{text}");
+    assert_eq!((code, told.as_str()), (0, ""), "{on}, {model}");
+    assert!(text.contains("\n  tokens      2 read, 2 written\n"), "{on}, {model}: {text}");
+    let checked = " bytes of results and the cycles of each job; all equal the golden model's\n";
+    assert!(text.ends_with(checked), "{on}, {model}: {text}");
+}
+
+/// Accelerators without an operation for the activation of OPT.
+fn refuses(on: &str, model: &str) -> bool {
+    model == "opt" && on != "titanus"
+}
+
+/// One configuration of each family.
+#[test]
+fn a_llama_on_kelle() {
+    writes("kelle", MODELS[3]);
+}
+
+#[test]
+fn a_gpt_on_titanus() {
+    writes("titanus", MODELS[5]);
+}
+
+fn each_model_on(on: &str) {
+    MODELS.into_iter().filter(|(model, _)| !refuses(on, model)).for_each(|of| writes(on, of));
+}
+
+#[tag(full)]
+#[test]
+#[ignore = "seven simulators to compile"]
+fn each_model_on_tender() {
+    each_model_on("tender");
+}
+
+#[tag(full)]
+#[test]
+#[ignore = "seven simulators to compile"]
+fn each_model_on_kllm() {
+    each_model_on("kllm");
+}
+
+#[tag(full)]
+#[test]
+#[ignore = "seven simulators to compile"]
+fn each_model_on_kelle() {
+    each_model_on("kelle");
+}
+
+#[tag(full)]
+#[test]
+#[ignore = "seven simulators to compile"]
+fn each_model_on_titanus() {
+    each_model_on("titanus");
+}
+
+/// What was written, without the figures.
+fn written(text: &str) -> &str {
+    text.split("\n\n  on ").next().unwrap()
+}
+
+/// Texts side by side are the texts that are written alone, in the golden models.
+#[test]
+fn texts_side_by_side_are_those_alone() {
+    for on in ["tender", "kllm", "kelle"] {
+        let alone = ["Hi", "of it"].map(|prompt| {
+            let (code, text, told) = on_fitting(on, "llama-3", &["--golden", "--tokens", "3", prompt]);
+            assert_eq!((code, told.as_str()), (0, ""), "{on}");
+            written(&text).to_owned()
+        });
+        let both = ["--golden", "--tokens", "3", "--prompt", "Hi", "--prompt", "of it"];
+        let (code, text, told) = on_fitting(on, "llama-3", &both);
+        assert_eq!((code, told.as_str()), (0, ""), "{on}");
+        assert_eq!(written(&text), alone.join("\n\n"), "{on}");
+        assert!(text.contains(" written, in 2 texts\n"), "{text}");
+    }
+}
+
+/// Tokens of a prompt that come together leave the text that they leave one by one.
+#[test]
+fn prompts_in_chunks_are_prompts_by_token() {
+    let all = ["1", "3", "64"].map(|chunk| {
+        let more = ["--golden", "--tokens", "4", "--chunk", chunk, "what is it and of what"];
+        let (code, text, told) = on_fitting("tender", "llama-biased", &more);
+        assert_eq!((code, told.as_str()), (0, ""));
+        written(&text).to_owned()
+    });
+    assert!(all.iter().all(|text| *text == all[0]), "{all:?}");
+}
+
+/// What no parameter gives is refused by name.
+#[test]
+fn what_no_accelerator_takes() {
+    let refused = |on: &str, model: &str, more: &[&str], wanted: &str| {
+        let (code, text, told) = run(on, model, more, &BTreeMap::new());
+        assert_eq!((code, text.as_str(), told.as_str()), (2, "", format!("error: {wanted}\n").as_str()));
+    };
+    for (on, block) in [("tender", "tender_top"), ("kllm", "kllm_top"), ("kelle", "kelle_top")] {
+        let wanted = format!("the model has ReLU in its feed-forward network; {block} has no operation for ReLU");
+        refused(on, "opt", &["Hi"], &wanted);
+    }
+    let two = "titanus_core has 1 text at a time, and there are 2 prompts: give one, or another accelerator";
+    refused("titanus", "qwen2", &["Hi", "--prompt", "Ho"], two);
+    let wide = "a feed-forward network of 32 for 2 accelerators side by side; wanted are multiples of 64";
+    refused("tender", "qwen2", &["--tops", "2", "Hi"], wide);
+    let long = "the prompt has 3 tokens, --tokens is 40; there is room for 32 in all";
+    refused("titanus", "opt", &["--tokens", "40", "Hi"], long);
+    let slots = "the model does not fit on kelle_top: attention.slots must be 135, and is 96 (tokens of a prompt)";
+    refused("kelle", "qwen2", &[&"Hi ".repeat(45)], slots);
+    let unknown = "no model runs on `tendr`; did you mean tender? accelerators are: kllm, kelle, titanus, tender";
+    refused("tendr", "qwen2", &["Hi"], unknown);
+    let whole =
+        "--tops is not for kelle: each layer of the model is on an accelerator of its own, and takes a prompt at once";
+    refused("kelle", "qwen2", &["--tops", "2", "Hi"], whole);
+    let (code, _, told) = run("kelle", "none", &["Hi"], &BTreeMap::new());
+    assert!(code == 2 && told.contains("oracle/none"), "{told}");
+}
+
+/// Files of a layer, as many bytes as their tables say.
+#[test]
+fn a_layer_becomes_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, model) = (folder.path().join("image"), path("qwen2"));
+    let out = out.to_str().unwrap();
+    let lower = |on: &str, layer: &str| {
+        senbazuru(&["lower", "--on", on, "--model", &model, "--layer", layer, "-o", out, "of"]).assert()
+    };
+    let run = lower("kelle", "1").code(0);
+    let text = String::from_utf8(run.get_output().stdout.clone()).unwrap();
+    assert!(text.contains("memory.bin, results.bin, layer.h, ") && text.contains(" descriptors from 0x"), "{text}");
+    let read = |name: &str| std::fs::read(PathBuf::from(out).join(name)).unwrap();
+    let header = String::from_utf8(read("layer.h")).unwrap();
+    assert!(header.starts_with("/* Layer 1 of a model for kelle_top, 16 x 16 PEs"), "{header}");
+    for (table, file) in [("layer_memory", "memory.bin"), ("layer_results", "results.bin")] {
+        let rows = header.split(table).nth(1).unwrap().split("};").next().unwrap();
+        let bytes = rows.lines().filter_map(|line| line.strip_suffix("},")?.rsplit(' ').next()?.parse::<usize>().ok());
+        assert_eq!(bytes.sum::<usize>(), read(file).len(), "{file}");
+    }
+    let refused = |on: &str, layer: &str, wanted: &str| {
+        lower(on, layer).code(2).stdout_eq("").stderr_eq(format!("error: {wanted}\n"));
+    };
+    refused("kelle", "2", "there is no layer 2: the model has 0 to 1");
+    let why = "a host works between its jobs; wanted is an accelerator that has a layer at a time";
+    refused("tender", "0", &format!("no layer of tender_top is one chain: {why}"));
+}

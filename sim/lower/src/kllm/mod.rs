@@ -1,0 +1,277 @@
+//! Layers of a running model on `kllm_top`: W4A4 or W4A3. Keys and values of texts are in panels that the accelerator
+//! fills itself.
+
+pub mod builder;
+pub mod cache;
+
+use anyhow::Result;
+use golden::kllm::codebook::Codebook as GoldenCodebook;
+use golden::systems::kllm_top::KllmTop;
+use host::kllm::{Bits, Caps};
+use host::{ALIGNMENT, Window};
+use models::decoder::Config;
+
+use crate::chain::{ChainBuilder, Floats, Seen};
+use crate::exact::{Exact, part};
+use crate::fresh::Fresh;
+use crate::layer::{Activation, Heads, Layer, Norm, Turns};
+use crate::needs::{Asked, Needs, Room, refuse_relu};
+use crate::pass::{DecoderLayer, LayerLowering, Pass, Rows, Shares};
+use builder::{Builder, Quantized, Weights, train};
+use cache::{Cache, Codebooks};
+
+/// Channels that the codebook of a matrix is trained on: all would take ten times as long and change little.
+const TRAINING: usize = 64;
+
+/// Outliers on each side, of so many positions: half a percent, as in the paper.
+#[must_use]
+pub fn outliers(positions: usize) -> usize {
+    positions.div_ceil(200)
+}
+
+/// An accelerator, and the bits of indices of activations.
+#[derive(Clone, Debug)]
+pub struct OnKllm {
+    /// The capabilities that a driver reads.
+    pub caps: Caps,
+    /// Its golden model.
+    pub golden: Fresh<KllmTop>,
+    /// Bits of activations. Weights, keys and values have 4 bits.
+    pub bits: Bits,
+}
+
+/// Keys and values of a head in each text.
+#[derive(Clone, Debug)]
+struct Group {
+    /// Codebook of the queries' tokens.
+    queries: GoldenCodebook,
+    /// By text.
+    caches: Vec<Cache>,
+}
+
+/// All of a layer that stays from pass to pass: weights in memory, codebooks of tokens, the caches of its heads.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    norms: [Norm; 2],
+    epsilon: f64,
+    heads: Heads,
+    turns: Option<Turns>,
+    q: Weights,
+    k: Weights,
+    v: Weights,
+    o: Weights,
+    gate: Option<Weights>,
+    up: Weights,
+    down: Weights,
+    /// Codebooks of tokens before the attention, its output projection, the feed-forward network, and its last
+    /// projection.
+    tokens: [GoldenCodebook; 4],
+    groups: Vec<Group>,
+}
+
+/// The results of a pass in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Passed {
+    /// Results of all heads, side by side.
+    pub attention: Floats,
+    /// Input of the last projection.
+    pub gated: Floats,
+    /// The residual stream.
+    pub out: Floats,
+}
+
+/// How a layer begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Begin<'a> {
+    /// The layer.
+    pub layer: &'a Layer,
+    /// Numbers that codebooks are trained on.
+    pub like: &'a Exact,
+    /// Channels of a matrix that its codebook is trained on, about.
+    pub training: usize,
+    /// Texts and their tokens that there is room for.
+    pub room: Room,
+}
+
+impl Kept {
+    /// The layer; `before` are the keys, turned, and the values of a head that its cache has from the beginning, in each
+    /// text.
+    ///
+    /// # Errors
+    /// No numbers to train codebooks on; no room.
+    pub fn new<'a>(
+        b: &mut Builder<'_>,
+        begin: &Begin<'_>,
+        before: impl Fn(usize) -> [&'a [Vec<f64>]; 2],
+    ) -> Result<Self> {
+        let Begin { layer, like, training, room } = *begin;
+        let mut weights = |of| b.projection(of, training);
+        let [q, k, v, o] = [&layer.q, &layer.k, &layer.v, &layer.o].map(|of| weights(of));
+        let gate = match &layer.activation {
+            Activation::GatedSilu(gate) => Some(weights(gate)),
+            _ => None,
+        };
+        let [up, down] = [&layer.up, &layer.down].map(|of| weights(of));
+        let book = |like: &[Vec<f64>]| train(b.bits, like, outliers(like.first().map_or(0, Vec::len)));
+        let tokens = [book(&like.attended)?, book(&like.attention)?, book(&like.normed)?, book(&like.gated)?];
+        let (heads, mut groups) = (layer.heads, Vec::new());
+        let of = |rows: &[Vec<f64>], head: usize| part(rows, head, heads.width);
+        for number in 0..heads.keys {
+            let shared = number * heads.shared()..(number + 1) * heads.shared();
+            let queries: Vec<Vec<f64>> = shared.flat_map(|head| of(&like.queries, head)).collect();
+            let queries = train(b.bits, &queries, outliers(heads.width))?;
+            let alike = [of(&like.keys, number), of(&like.values, number)];
+            let alike = alike.each_ref().map(Vec::as_slice);
+            let codebooks = Codebooks::new(&queries, alike, (heads.scale(), b.caps.centroid_bits))?;
+            let cache = |_| Cache::new(b, codebooks.clone(), before(number), (heads.width, room.tokens));
+            groups.push(Group { queries, caches: (0..room.texts).map(cache).collect::<Result<_>>()? });
+        }
+        let (q, k, v, o) = (q?, k?, v?, o?);
+        let (gate, up, down) = (gate.transpose()?, up?, down?);
+        let (norms, epsilon, turns) = (layer.norms.clone(), layer.epsilon, layer.turns.clone());
+        Ok(Self { norms, epsilon, heads, turns, q, k, v, o, gate, up, down, tokens, groups })
+    }
+
+    /// The layer for rows of texts.
+    ///
+    /// # Errors
+    /// More tokens than there is room for.
+    pub fn pass(&mut self, b: &mut Builder<'_>, (residual, shares): (&Floats, &Shares)) -> Result<Passed> {
+        let normed = b.b.norm("normalised", residual, (&self.norms[0], self.epsilon))?;
+        let x = b.tokens_by("tokens", &normed, &self.tokens[0])?;
+        let q = b.multiply("queries", &x, &self.q, 1.0)?;
+        let k = b.multiply("keys", &x, &self.k, 1.0)?;
+        let v = b.multiply("values", &x, &self.v, 1.0)?;
+        if let Some(turns) = &self.turns {
+            let turns = b.b.angles(turns, self.heads.queries, &shares.positions())?;
+            b.b.rotate(&q, &turns)?;
+            b.b.rotate(&k, &turns)?;
+        }
+        let attention = b.b.floats("attention", residual.rows, q.columns)?;
+        for number in 0..self.groups.len() {
+            for share in shares.all() {
+                let rows = |of: &Floats| of.some_rows(share.row, share.rows);
+                self.group(b, (number, share.text), [&q, &k, &v].map(rows), &rows(&attention))?;
+            }
+        }
+        let x = b.tokens_by("tokens of the attention", &attention, &self.tokens[1])?;
+        let hidden = b.add_projection("behind the attention", &x, &self.o, residual)?;
+        let normed = b.b.norm("normalised again", &hidden, (&self.norms[1], self.epsilon))?;
+        let x = b.tokens_by("tokens again", &normed, &self.tokens[2])?;
+        let gate = self.gate.as_ref().map(|gate| b.multiply("gate", &x, gate, 1.0)).transpose()?;
+        let up = b.multiply("up", &x, &self.up, 1.0)?;
+        let gated = match &gate {
+            Some(gate) => b.b.gate(gate, &up)?,
+            None => b.b.activate("gated", &up)?,
+        };
+        let x = b.tokens_by("tokens of the gated", &gated, &self.tokens[3])?;
+        let out = b.add_projection("behind the layer", &x, &self.down, &hidden)?;
+        Ok(Passed { attention, gated, out })
+    }
+
+    /// Attention of a group in a text: keys and values are added after the cached ones, and the queries meet all of
+    /// them.
+    fn group(
+        &mut self,
+        b: &mut Builder<'_>,
+        (number, text): (usize, usize),
+        [q, k, v]: [Floats; 3],
+        out: &Floats,
+    ) -> Result<()> {
+        let (width, shared) = (self.heads.width, self.heads.shared());
+        let Group { queries: codebook, caches } = &mut self.groups[number];
+        let cache = &mut caches[text];
+        cache.append(b, &k.slice(number * width, width)?, &v.slice(number * width, width)?)?;
+        for head in number * shared..(number + 1) * shared {
+            let queries = b.tokens_by("tokens of queries", &q.slice(head * width, width)?, codebook)?;
+            b.attend(&queries, cache, Seen::Before, &out.slice(head * width, width)?)?;
+        }
+        Ok(())
+    }
+}
+
+impl Builder<'_> {
+    /// Rows become tokens, with half a percent of outliers on each side.
+    ///
+    /// # Errors
+    /// The sizes do not fit; no room.
+    pub fn tokens(&mut self, name: &'static str, x: &Floats, like: &[Vec<f64>]) -> Result<Quantized> {
+        self.quantize(name, x, outliers(x.columns), like)
+    }
+
+    fn tokens_by(&mut self, name: &'static str, x: &Floats, codebook: &GoldenCodebook) -> Result<Quantized> {
+        self.quantize_with(name, x, (self.bits, outliers(x.columns)), codebook.clone())
+    }
+}
+
+impl LayerLowering for OnKllm {
+    fn head_unit(&self) -> usize {
+        ALIGNMENT as usize / 2
+    }
+
+    fn supports(&self, config: &Config) -> Result<()> {
+        refuse_relu("kllm_top", config)
+    }
+
+    fn needs(&self, asked: &Asked<'_>) -> Needs {
+        let (c, caps, heads) = (asked.config, &self.caps, asked.heads(self.head_unit()));
+        let (inputs, all) = (caps.inputs as usize, heads.queries * heads.width);
+        let longest = [c.width, c.ffn_width, all, asked.room.tokens].into_iter().max().unwrap_or_default();
+        let mut needs = Needs::default();
+        let depth = caps.inner as usize / inputs;
+        needs.at_least("product.depth", depth, longest.div_ceil(inputs), "beats of the longest token");
+        let most = [c.width, c.ffn_width, all].map(outliers).into_iter().max().unwrap_or_default();
+        needs.at_least("product.kmax", caps.outliers as usize, most, "outliers of a token on a side");
+        if caps.segment == 0 {
+            let whole = c.width.max(c.ffn_width).max(all).next_power_of_two();
+            needs.must_be("orizuru", 0, whole, "values among which outliers are found, so that rows become tokens");
+        }
+        if !caps.appends() {
+            let (channels, least) = (caps.panel_channels(), 128 / inputs.min(128));
+            let wanted = channels.next_multiple_of(least).div_ceil(caps.lanes.max(1) as usize);
+            needs.must_be("product.columns", caps.columns, wanted, "lines of panels that the accelerator fills");
+        }
+        let row = c.width.max(heads.width).max(asked.room.tokens);
+        needs.vector(&caps.vector, (c, row), true);
+        needs
+    }
+
+    fn layer<'a>(
+        &'a self,
+        window: &Window,
+        layer: &Layer,
+        texts: &[Rows],
+        room: Room,
+    ) -> Result<Box<dyn DecoderLayer + 'a>> {
+        room.check()?;
+        let mut b = ChainBuilder::new(self.caps.vector, window, self.golden.copy())?;
+        b.saturate();
+        let mut b = Builder { caps: &self.caps, bits: self.bits, b };
+        let like = Exact::of_texts(layer, texts)?;
+        let begin = Begin { layer, like: &like, training: TRAINING, room };
+        let kept = Kept::new(&mut b, &begin, |_| [&[], &[]])?;
+        Ok(Box::new(OnLayer { b, kept, room: room.tokens, tokens: vec![0; room.texts] }))
+    }
+}
+
+struct OnLayer<'a> {
+    b: Builder<'a>,
+    kept: Kept,
+    room: usize,
+    /// By text.
+    tokens: Vec<usize>,
+}
+
+impl DecoderLayer for OnLayer<'_> {
+    fn pass(&mut self, texts: &[(usize, Rows)]) -> Result<Pass> {
+        let (rows, shares) = Shares::of(texts, &self.tokens, self.room)?;
+        let rows = self.b.b.given(&rows)?;
+        let out = self.kept.pass(&mut self.b, (&rows, &shares))?.out;
+        shares.add_to(&mut self.tokens);
+        Pass::of(&mut self.b.b, rows, out)
+    }
+
+    fn overflows(&self) -> u64 {
+        self.b.b.overflows()
+    }
+}

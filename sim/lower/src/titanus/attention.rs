@@ -1,0 +1,269 @@
+//! The first half of a layer has three parts: queries, keys and values after the norm; the cache and attention of all
+//! heads; output projection and residual. A core may do all of them, or one.
+
+use host::titanus::{AppendJob, Areas, Constant, Matrix, ProductJob, RestoreJob, TokenRows};
+use host::vector::Operand;
+
+use super::builder::{Builder, Integers, Weights, largest, lent, over, threshold, times};
+use super::parts::{Gains, Projection, stored};
+use super::{Begun, Compression, Prompt};
+use crate::chain::Floats;
+use crate::exact::Exact;
+use crate::layer::{Heads, Layer, Turns};
+
+/// Scales of integers.
+#[derive(Clone, Debug)]
+pub(super) struct Units {
+    /// What inputs lend to weights: of queries, keys and values, and of the output projection.
+    lent: [Vec<f64>; 2],
+    /// Inputs of these, and queries, keys, values.
+    inputs: [f64; 2],
+    heads: [f64; 3],
+}
+
+impl Units {
+    pub(super) fn of(layer: &Layer, exact: &Exact) -> Self {
+        let projections = [&layer.q, &layer.k, &layer.v].map(|p| &p.weights[..]);
+        let of_attention = lent(&exact.attended, &projections);
+        let of_output = lent(&exact.attention, &[&layer.o.weights]);
+        let unit = |rows: &[Vec<f64>], lent: &[f64]| largest(&over(rows, lent)) / 127.0;
+        let inputs = [unit(&exact.attended, &of_attention), unit(&exact.attention, &of_output)];
+        let heads = [&exact.queries, &exact.keys, &exact.values].map(|rows| largest(rows) / 127.0);
+        Self { lent: [of_attention, of_output], inputs, heads }
+    }
+}
+
+/// Queries, keys and values of tokens, side by side as integers.
+pub(super) type Projected = [Integers; 3];
+
+/// Norm and projections to queries, keys and values.
+#[derive(Clone, Debug)]
+pub(super) struct Project {
+    turns: Option<Turns>,
+    heads: Heads,
+    q: Projection,
+    k: Projection,
+    v: Projection,
+    norm: Gains,
+    /// Of the input, queries, keys.
+    units: [f64; 3],
+}
+
+/// The cache, and attention of all heads.
+#[derive(Clone, Debug)]
+pub(super) struct Attend {
+    heads: Heads,
+    scores: u32,
+    sums: u32,
+    areas: Areas,
+}
+
+/// The output projection, added to the residual stream.
+#[derive(Clone, Debug)]
+pub(super) struct Output {
+    o: Projection,
+}
+
+/// All three.
+#[derive(Clone, Debug)]
+pub(super) struct Attention {
+    project: Project,
+    attend: Attend,
+    output: Output,
+}
+
+impl Project {
+    fn matrices(layer: &Layer, units: &Units) -> Vec<Vec<Vec<f64>>> {
+        [&layer.q, &layer.k, &layer.v].map(|p| times(&p.weights, &units.lent[0])).into()
+    }
+
+    fn new(b: &mut Builder<'_>, [q, k, v]: [Weights; 3], layer: &Layer, units: &Units) -> anyhow::Result<Self> {
+        let ([x, _], [s_q, s_k, s_v]) = (units.inputs, units.heads);
+        let (to_q, to_k) = if layer.turns.is_some() { (1.0, 1.0) } else { (s_q, s_k) };
+        let q = Projection::new(b, (q, &layer.q), x, |_| to_q)?;
+        let k = Projection::new(b, (k, &layer.k), x, |_| to_k)?;
+        let v = Projection::new(b, (v, &layer.v), x, |_| s_v)?;
+        let norm = Gains::new(b, (&layer.norms[0], layer.epsilon), &units.lent[0])?;
+        let turns = layer.turns.clone();
+        Ok(Self { turns, heads: layer.heads, q, k, v, norm, units: [x, s_q, s_k] })
+    }
+
+    /// Loads it.
+    pub(super) fn load(b: &mut Builder<'_>, layer: &Layer, units: &Units) -> anyhow::Result<Self> {
+        let weights = loaded(b, &Self::matrices(layer, units))?;
+        Self::new(b, weights, layer, units)
+    }
+
+    /// Queries, keys and values from rows of the residual stream, after the `first` tokens.
+    pub(super) fn pass(&self, b: &mut Builder<'_>, (rows, first): (&Floats, usize)) -> anyhow::Result<Projected> {
+        let [x, s_q, s_k] = self.units;
+        let x = self.norm.apply(b, "normalised", rows, x)?;
+        let q = self.turned(b, ("queries", first), &x, (&self.q, s_q))?;
+        let k = self.turned(b, ("keys", first), &x, (&self.k, s_k))?;
+        Ok([q, k, self.v.integers(b, "values", &x, |job| job)?])
+    }
+
+    /// Queries or keys.
+    fn turned(
+        &self,
+        b: &mut Builder<'_>,
+        (name, first): (&'static str, usize),
+        x: &Integers,
+        (projection, unit): (&Projection, f64),
+    ) -> anyhow::Result<Integers> {
+        let Some(turns) = &self.turns else { return projection.integers(b, name, x, |job| job) };
+        let out = projection.floats(b, name, x)?;
+        let positions: Vec<usize> = (first..first + out.rows).collect();
+        let turns = b.b.angles(turns, out.columns / self.heads.width, &positions)?;
+        b.turned(name, &out, &turns, unit)
+    }
+}
+
+/// Matrices in the store.
+fn loaded<const N: usize>(b: &mut Builder<'_>, matrices: &[Vec<Vec<f64>>]) -> anyhow::Result<[Weights; N]> {
+    let mut weights = stored(b, matrices)?.into_iter();
+    Ok(std::array::from_fn(|_| weights.next().expect("one for each matrix")))
+}
+
+impl Output {
+    fn matrix(layer: &Layer, units: &Units) -> Vec<Vec<f64>> {
+        times(&layer.o.weights, &units.lent[1])
+    }
+
+    fn new(b: &mut Builder<'_>, o: Weights, layer: &Layer, units: &Units) -> anyhow::Result<Self> {
+        Ok(Self { o: Projection::new(b, (o, &layer.o), units.inputs[1], |_| 1.0)? })
+    }
+
+    /// Loads it.
+    pub(super) fn load(b: &mut Builder<'_>, layer: &Layer, units: &Units) -> anyhow::Result<Self> {
+        let [o] = loaded(b, &[Self::matrix(layer, units)])?;
+        Self::new(b, o, layer, units)
+    }
+
+    /// Attention of tokens to the residual stream, which it is added to.
+    pub(super) fn pass(&self, b: &mut Builder<'_>, attention: &Integers, rows: &Floats) -> anyhow::Result<Floats> {
+        self.o.add(b, "projected", attention, rows)
+    }
+}
+
+impl Attend {
+    /// Constants and streams, with room for so many tokens.
+    pub(super) fn load(b: &mut Builder<'_>, layer: &Layer, units: &Units, tokens: usize) -> anyhow::Result<Self> {
+        let (heads, [s_q, s_k, s_v]) = (layer.heads, units.heads);
+        let single = |scale: f64| Constant { scale: scale as f32, bias: 0 };
+        let scores = b.constants(&[single(s_q * s_k * heads.scale())])?;
+        let of_channel = |c: usize| single(s_v / 255.0 / (units.inputs[1] * units.lent[1][c]));
+        let sums = b.constants(&(0..heads.queries * heads.width).map(of_channel).collect::<Vec<_>>())?;
+        let lines = u16::try_from(b.caps.most_lines(tokens as u32, 8))?;
+        let bytes = 64 * usize::from(lines);
+        let (keys, values) = (b.b.room("stream of keys", bytes)?, b.b.room("stream of values", bytes)?);
+        Ok(Self { heads, scores, sums, areas: Areas { keys, values, lines } })
+    }
+
+    /// Attention of tokens after the `first` ones, with a prompt of so many; and thresholds of a cache that they have
+    /// begun.
+    pub(super) fn pass(
+        &self,
+        b: &mut Builder<'_>,
+        ([q, k, v], first): (&Projected, usize),
+        (prompt, comes): (usize, Prompt),
+        how: Compression,
+    ) -> anyhow::Result<(Integers, Option<Begun>)> {
+        let mut steps = Steps { b, held: self, first, prompt };
+        let begun = steps.keep([k, v], how, comes)?;
+        Ok((steps.attend(q)?, begun))
+    }
+}
+
+impl Attention {
+    /// Loads it, with room for so many tokens.
+    pub(super) fn load(b: &mut Builder<'_>, layer: &Layer, exact: &Exact, tokens: usize) -> anyhow::Result<Self> {
+        let units = &Units::of(layer, exact);
+        let mut matrices = Project::matrices(layer, units);
+        matrices.push(Output::matrix(layer, units));
+        let [q, k, v, o] = loaded(b, &matrices)?;
+        let project = Project::new(b, [q, k, v], layer, units)?;
+        let output = Output::new(b, o, layer, units)?;
+        Ok(Self { project, attend: Attend::load(b, layer, units, tokens)?, output })
+    }
+
+    /// From the residual stream to the residual stream: rows after the `first` tokens, with a prompt of so many; and
+    /// thresholds of a cache that they have begun.
+    pub(super) fn pass(
+        &self,
+        b: &mut Builder<'_>,
+        (rows, first): (&Floats, usize),
+        prompt: (usize, Prompt),
+        how: Compression,
+    ) -> anyhow::Result<(Floats, Option<Begun>)> {
+        let projected = self.project.pass(b, (rows, first))?;
+        let (attention, begun) = self.attend.pass(b, (&projected, first), prompt, how)?;
+        Ok((self.output.pass(b, &attention, rows)?, begun))
+    }
+}
+
+/// Rows of a step.
+struct Steps<'a, 'b> {
+    b: &'a mut Builder<'b>,
+    held: &'a Attend,
+    /// Tokens before these, and tokens of the prompt.
+    first: usize,
+    prompt: usize,
+}
+
+impl Steps<'_, '_> {
+    /// Puts keys and values into the cache, and makes the context for the queries. Returns the thresholds of a new
+    /// cache.
+    fn keep(&mut self, [k, v]: [&Integers; 2], how: Compression, comes: Prompt) -> anyhow::Result<Option<Begun>> {
+        let areas = self.held.areas;
+        let (tokens, channels, first) = (k.rows as u32, k.columns as u32, self.first as u32);
+        let rows = TokenRows { tokens, channels, keys: k.at, values: v.at };
+        if first == 0 {
+            let prefill = u16::try_from((self.prompt as u32).min(self.b.caps.buffer))?;
+            let [keys, values] = [k, v].map(|rows| threshold(&self.b.values(rows), how.sparsity));
+            let thresholds = match comes {
+                Prompt::AtOnce => [keys.0, values.0],
+                Prompt::ByToken(thresholds) => thresholds,
+            };
+            let opening = how.opening(prefill, thresholds);
+            self.b
+                .then(|caps, held, window| AppendJob::first(rows, opening, areas).keep().build(caps, held, window))?;
+            return Ok(Some((thresholds, (keys.1 + values.1) / 2.0)));
+        }
+        let columns = 32 * usize::from(areas.lines);
+        for (name, address) in [("stream of keys", areas.keys), ("stream of values", areas.values)] {
+            self.b.b.writes(name, &Floats { at: Operand { address, stride: 0 }, rows: 1, columns });
+        }
+        let append = AppendJob::behind(first, rows, areas);
+        if self.first < self.prompt {
+            self.b.then(|caps, held, window| append.keep().build(caps, held, window))?;
+            return Ok(None);
+        }
+        self.b.then(|caps, held, window| append.build(caps, held, window))?;
+        self.b.then(|caps, held, window| {
+            RestoreJob::to_context(first + tokens, channels, areas).build(caps, held, window)
+        })?;
+        Ok(None)
+    }
+
+    /// Attention of all heads, side by side as integers.
+    fn attend(&mut self, q: &Integers) -> anyhow::Result<Integers> {
+        let (count, known) = (q.rows, self.first + q.rows);
+        let (heads, width) = (self.held.heads, self.held.heads.width);
+        let out = self.b.integers("attention", count, heads.queries * width)?;
+        for head in 0..heads.queries {
+            let tile = u16::try_from(head / heads.shared() * width / self.b.caps.lanes as usize)?;
+            let p = self.b.b.floats("probabilities", count, known)?;
+            let (from, to) = (q.from(head * width), out.from(head * width));
+            let scores = self.held.scores;
+            self.b.product([count, width, known], Matrix::Keys { tile }, [from, p.at], scores, |job| {
+                job.one_constant().exact()
+            })?;
+            self.b.b.rows(&p, &p, |job| job.causal_softmax(self.first as u32 + 1))?;
+            let constants = self.held.sums + (head * width) as u32;
+            let sizes = [count, known, width];
+            self.b.product(sizes, Matrix::Values { tile }, [p.at, to], constants, ProductJob::to_integers)?;
+        }
+        Ok(out)
+    }
+}

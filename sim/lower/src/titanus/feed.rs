@@ -1,0 +1,74 @@
+//! The second half of a layer: norm, feed-forward network, residual.
+
+use host::titanus::ProductJob;
+
+use super::builder::{Builder, Integers, largest, lent, over, times};
+use super::parts::{Gains, Projection, stored};
+use crate::chain::Floats;
+use crate::exact::Exact;
+use crate::layer::{Activation, Layer, Linear};
+
+/// All that stays from job to job, and the scales of integers.
+#[derive(Clone, Debug)]
+pub struct Feed {
+    /// Negative numbers become 0 between the projections.
+    relu: bool,
+    up: Projection,
+    gate: Option<Projection>,
+    down: Projection,
+    norm: Gains,
+    /// Of normed and gated.
+    units: [f64; 2],
+}
+
+impl Feed {
+    /// Loads it.
+    pub(super) fn load(b: &mut Builder<'_>, layer: &Layer, exact: &Exact) -> anyhow::Result<Self> {
+        let gate = match &layer.activation {
+            Activation::GatedSilu(gate) => Some(gate),
+            _ => None,
+        };
+        let into: Vec<&Linear> = [Some(&layer.up), gate].into_iter().flatten().collect();
+        let of_feed = lent(&exact.normed, &into.iter().map(|p| &p.weights[..]).collect::<Vec<_>>());
+        // What is no multiple of the up projection's results cannot be lent there.
+        let of_down = match layer.activation {
+            Activation::Gelu | Activation::GeluTanh => vec![1.0; layer.down.weights.len()],
+            _ => lent(&exact.gated, &[&layer.down.weights]),
+        };
+        let unit = |rows: &[Vec<f64>], lent: &[f64]| largest(&over(rows, lent)) / 127.0;
+        let [fed, gated] = [unit(&exact.normed, &of_feed), unit(&exact.gated, &of_down)];
+        let mut matrices: Vec<Vec<Vec<f64>>> = into.iter().map(|p| times(&p.weights, &of_feed)).collect();
+        matrices.push(times(&layer.down.weights, &of_down));
+        let mut weights = stored(b, &matrices)?.into_iter();
+        let relu = matches!(layer.activation, Activation::Relu);
+        let mut next = |b: &mut Builder<'_>, of: &Linear, x: f64, to: &dyn Fn(usize) -> f64| {
+            Projection::new(b, (weights.next().expect("one for each matrix"), of), x, to)
+        };
+        let up = next(b, &layer.up, fed, &|j| if relu { gated * of_down[j] } else { of_down[j] })?;
+        let gate = gate.map(|gate| next(b, gate, fed, &|_| 1.0)).transpose()?;
+        let down = next(b, &layer.down, gated, &|_| 1.0)?;
+        let norm = Gains::new(b, (&layer.norms[1], layer.epsilon), &of_feed)?;
+        Ok(Self { relu, up, gate, down, norm, units: [fed, gated] })
+    }
+
+    /// Rows of the residual stream to the residual stream.
+    pub(super) fn pass(&self, b: &mut Builder<'_>, rows: &Floats) -> anyhow::Result<Floats> {
+        let x = self.norm.apply(b, "normalised again", rows, self.units[0])?;
+        let gated = self.feed(b, &x)?;
+        self.down.add(b, "down", &gated, rows)
+    }
+
+    /// The feed-forward network up to the input of its last projection.
+    fn feed(&self, b: &mut Builder<'_>, x: &Integers) -> anyhow::Result<Integers> {
+        let unit = self.units[1];
+        if self.relu {
+            return self.up.integers(b, "gated", x, ProductJob::relu);
+        }
+        let up = self.up.floats(b, "up", x)?;
+        let gate = self.gate.as_ref().map(|gate| gate.floats(b, "gate", x)).transpose()?;
+        match &gate {
+            Some(gate) => b.activated("gated", gate, Some(&up), unit),
+            None => b.activated("gated", &up, None, unit),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Layers of a running model on `titanus_core`: weights in its macros, keys and values of a text as compressed streams.
+//! Keys and values of all heads are side by side in one cache.
+
+mod attention;
+pub mod builder;
+mod feed;
+pub mod linked;
+pub mod parts;
+
+use anyhow::{Result, ensure};
+use golden::systems::titanus_core::TitanusCore;
+use host::titanus::{Caps, Opening};
+use host::{ALIGNMENT, Window};
+use models::decoder::Config;
+use models::decoder::arithmetic::Projection as Name;
+
+use crate::chain::Floats;
+use crate::exact::Exact;
+use crate::fresh::Fresh;
+use crate::layer::{Heads, Layer};
+use crate::needs::{Asked, Needs, Room};
+use crate::pass::{DecoderLayer, LayerLowering, Pass, Rows, Shares};
+use attention::Attention;
+use builder::{Builder, columns_of_store, order_of};
+use feed::Feed;
+
+/// How keys and values are kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Compression {
+    /// Least share of the prompt's keys, and of its values, that pruning sets to 0. Thresholds are the smallest ones
+    /// that reach it.
+    pub sparsity: f64,
+    /// Bits of quantized keys and values.
+    pub bits: [u8; 2],
+}
+
+impl Compression {
+    /// What begins a cache whose first `prefill` tokens give the levels. Thresholds are of keys and of values.
+    #[must_use]
+    pub fn opening(self, prefill: u16, [key_threshold, value_threshold]: [u8; 2]) -> Opening {
+        let [key_bits, value_bits] = self.bits;
+        Opening { prefill, key_threshold, value_threshold, key_bits, value_bits }
+    }
+}
+
+/// How a prompt comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prompt {
+    /// All tokens as one job.
+    AtOnce,
+    /// A job for each token, with these thresholds of keys and of values.
+    ByToken([u8; 2]),
+}
+
+/// Thresholds of a new cache, and the share of keys and values that they prune.
+pub type Begun = ([u8; 2], f64);
+
+/// All of a layer that stays from job to job.
+#[derive(Clone, Debug)]
+pub struct Held {
+    attention: Attention,
+    feed: Feed,
+}
+
+impl Held {
+    /// Loads a layer, with room for so many tokens. Scales of integers fit the float layer's numbers.
+    ///
+    /// # Errors
+    /// The layer does not fit on the core.
+    pub fn load(b: &mut Builder<'_>, layer: &Layer, exact: &Exact, tokens: usize) -> Result<Self> {
+        let (found, wanted) = (b.caps.channels() as usize, layer.k.outputs());
+        ensure!(found >= wanted, "a token has {wanted} channels, the cache {found}");
+        let attention = Attention::load(b, layer, exact, tokens)?;
+        Ok(Self { attention, feed: Feed::load(b, layer, exact)? })
+    }
+
+    /// The layer for tokens after the `first` ones; the prompt has so many tokens. Returns the residual stream after
+    /// the layer, and thresholds of a cache that it has begun.
+    ///
+    /// # Errors
+    /// More tokens than there is room for; an error of the host crate.
+    pub fn pass(
+        &self,
+        b: &mut Builder<'_>,
+        rows: (&Floats, usize),
+        prompt: (usize, Prompt),
+        how: Compression,
+    ) -> Result<(Floats, Option<Begun>)> {
+        let (hidden, begun) = self.attention.pass(b, rows, prompt, how)?;
+        Ok((self.feed.pass(b, &hidden)?, begun))
+    }
+}
+
+/// A core, and how it keeps keys and values.
+#[derive(Clone, Debug)]
+pub struct OnTitanus {
+    /// The capabilities that a driver reads.
+    pub caps: Caps,
+    /// Its golden model.
+    pub golden: Fresh<TitanusCore>,
+    /// How keys and values are kept.
+    pub compression: Compression,
+}
+
+/// Columns and rows of macros, and constants, that a layer takes.
+struct Store {
+    rows: u32,
+    columns: u32,
+    constants: usize,
+}
+
+impl OnTitanus {
+    fn store(&self, c: &Config, heads: Heads) -> Store {
+        let (caps, all, keys) = (&self.caps, heads.queries * heads.width, heads.keys * heads.width);
+        let size = |name: &Name| match name {
+            Name::Q => (c.width, all),
+            Name::K | Name::V => (c.width, keys),
+            Name::O => (all, c.width),
+            Name::Gate | Name::Up => (c.width, c.ffn_width),
+            Name::Down => (c.ffn_width, c.width),
+            Name::Logits => (c.width, c.vocabulary),
+        };
+        let sizes: Vec<(usize, usize)> = c.projections().iter().map(size).collect();
+        // The attention is loaded before the feed-forward network.
+        let (attention, feed) = sizes.split_at(4);
+        let ordered = |part: &[(usize, usize)]| -> Vec<(u32, u32)> {
+            order_of(part).into_iter().map(|n| (part[n].0 as u32, part[n].1 as u32)).collect()
+        };
+        let in_order = [ordered(attention), ordered(feed)].concat();
+        let highest = sizes.iter().map(|size| size.0).max().unwrap_or_default() as u32;
+        let rows = caps.rows.max(highest.div_ceil(caps.inputs.max(1)));
+        let columns = columns_of_store(rows, [caps.inputs.max(1), caps.outputs.max(1)], &in_order);
+        // One of scores, and one for each element of the results of the heads.
+        let constants = sizes.iter().map(|size| size.1).sum::<usize>() + 1 + all;
+        Store { rows, columns: columns.unwrap_or_default(), constants }
+    }
+}
+
+impl LayerLowering for OnTitanus {
+    /// Whole tiles of the cache, at aligned places.
+    fn head_unit(&self) -> usize {
+        let (lanes, aligned) = (self.caps.lanes.max(1) as usize, ALIGNMENT as usize);
+        (1..=lanes).map(|n| n * aligned).find(|unit| unit.is_multiple_of(lanes)).unwrap_or(aligned)
+    }
+
+    fn most_texts(&self) -> usize {
+        1
+    }
+
+    fn supports(&self, _: &Config) -> Result<()> {
+        Ok(())
+    }
+
+    fn needs(&self, asked: &Asked<'_>) -> Needs {
+        let (c, caps, heads) = (asked.config, &self.caps, asked.heads(self.head_unit()));
+        let (store, mut needs) = (self.store(c, heads), Needs::default());
+        needs.at_least("spec.store.rows", caps.rows as usize, store.rows as usize, "rows of macros for the weights");
+        let columns = store.columns as usize;
+        needs.at_least("spec.store.columns", caps.columns as usize, columns, "columns of macros for the weights");
+        needs.at_least("spec.constants", caps.constants as usize, store.constants, "constants of results");
+        let tiles = (heads.keys * heads.width).div_ceil(caps.lanes.max(1) as usize);
+        needs.at_least("spec.tiles", caps.tiles as usize, tiles, "tiles of the keys of a token");
+        needs.at_least("spec.context", caps.context as usize, asked.room.tokens, "tokens of a text");
+        let row = c.width.max(heads.width).max(asked.room.tokens);
+        needs.vector(&caps.vector, (c, row), true);
+        needs
+    }
+
+    fn layer<'a>(
+        &'a self,
+        window: &Window,
+        layer: &Layer,
+        texts: &[Rows],
+        room: Room,
+    ) -> Result<Box<dyn DecoderLayer + 'a>> {
+        room.check()?;
+        let context = self.caps.context as usize;
+        ensure!(room.texts == 1, "room for {} texts, a core has one", room.texts);
+        ensure!(room.tokens <= context, "room for {} tokens, a core has {context}", room.tokens);
+        let mut b = Builder::new(&self.caps, window, self.golden.copy())?;
+        b.b.saturate();
+        let held = Held::load(&mut b, layer, &Exact::of_texts(layer, texts)?, room.tokens)?;
+        Ok(Box::new(OnLayer { b, held, compression: self.compression, room: room.tokens, tokens: [0] }))
+    }
+}
+
+struct OnLayer<'a> {
+    b: Builder<'a>,
+    held: Held,
+    compression: Compression,
+    room: usize,
+    /// Of its one text.
+    tokens: [usize; 1],
+}
+
+impl DecoderLayer for OnLayer<'_> {
+    fn pass(&mut self, texts: &[(usize, Rows)]) -> Result<Pass> {
+        let (rows, shares) = Shares::of(texts, &self.tokens, self.room)?;
+        let [first] = self.tokens;
+        // The first tokens are the prompt; all others come after it.
+        let prompt = if first == 0 { rows.len() } else { first };
+        let rows = self.b.b.given(&rows)?;
+        let (out, _) = self.held.pass(&mut self.b, (&rows, first), (prompt, Prompt::AtOnce), self.compression)?;
+        shares.add_to(&mut self.tokens);
+        Pass::of(&mut self.b.b, rows, out)
+    }
+
+    fn overflows(&self) -> u64 {
+        self.b.b.overflows()
+    }
+}

@@ -1,0 +1,172 @@
+//! Kelle's small caches, and memories that forget, as schemes.
+
+use anyhow::Result;
+use golden::kelle::decode::Numbers;
+use golden::kelle::edram_bank::Distribution;
+
+use super::decode::Policy;
+use super::language_model::{Forgetful, SmallCache, Stored};
+use super::retention::{Refresh, RetainedCache};
+use crate::schemes::{Bench, Choice, Kind, Reader, Scheme, Settings, Tally, by_arithmetic};
+
+/// Most tokens of a head.
+const MOST: u64 = 1 << 20;
+
+/// Heads that keep few tokens.
+#[derive(Clone, Copy, Debug)]
+pub struct Kelle;
+
+/// Which tokens a head keeps, by the word of the option.
+const POLICIES: [(&str, Policy); 6] = [
+    ("aerp", Policy::Softmax),
+    ("products", Policy::Products),
+    ("aerp-8", Policy::Hardware(Numbers::EIGHT_BITS)),
+    ("aerp-4", Policy::Hardware(Numbers::FOUR_BITS)),
+    ("first-and-recent", Policy::SinkAndWindow),
+    ("recent", Policy::Window),
+];
+const POLICY_NAMES: [&str; 6] = {
+    let mut names = [""; 6];
+    let mut n = 0;
+    while n < names.len() {
+        names[n] = POLICIES[n].0;
+        n += 1;
+    }
+    names
+};
+
+impl Scheme for Kelle {
+    fn name(&self) -> &'static str {
+        "kelle"
+    }
+
+    fn about(&self) -> &'static str {
+        "heads that keep few tokens, each query head its own (AERP)"
+    }
+
+    fn choices(&self) -> Vec<Choice> {
+        vec![
+            Choice { name: "tokens", default: "128", kind: Kind::Count(2..=MOST), about: "tokens of a head (N')" },
+            Choice {
+                name: "policy",
+                default: "aerp",
+                kind: Kind::Word(&POLICY_NAMES),
+                about: "which tokens stay: by sums after softmax (aerp), by sums of products, by scores of 8 or 4 bits \
+                        as in hardware, the first and the recent ones (StreamingLLM), the recent ones alone",
+            },
+        ]
+    }
+
+    fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Box<dyn Reader + 'a>> {
+        let tokens = settings.count("tokens")?;
+        let word = settings.word("policy")?;
+        let policy = POLICIES.iter().find(|(name, _)| *name == word).map_or(Policy::Softmax, |&(_, policy)| policy);
+        Ok(by_arithmetic(bench.model, move |_, read| {
+            read(&mut SmallCache { tokens, policy })?;
+            Ok(Vec::new())
+        }))
+    }
+}
+
+/// A full cache whose bits flip.
+#[derive(Clone, Copy, Debug)]
+pub struct Flips;
+
+fn seed() -> Choice {
+    Choice { name: "seed", default: "1", kind: Kind::Count(0..=u64::MAX), about: "seed of random numbers" }
+}
+
+impl Scheme for Flips {
+    fn name(&self) -> &'static str {
+        "flips"
+    }
+
+    fn about(&self) -> &'static str {
+        "a full cache of 16 bits an element, each of which flips at most once"
+    }
+
+    fn choices(&self) -> Vec<Choice> {
+        let rate = |name, about| Choice { name, default: "0", kind: Kind::Number(0.0..=1.0), about };
+        vec![
+            Choice {
+                name: "stored",
+                default: "integer",
+                kind: Kind::Word(&["integer", "half"]),
+                about: "what the 16 bits are: an integer with a scale a head, or binary16",
+            },
+            rate("high", "probability that a bit of the upper byte flips"),
+            rate("low", "probability that a bit of the lower byte flips"),
+            seed(),
+        ]
+    }
+
+    fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Box<dyn Reader + 'a>> {
+        let stored = if settings.word("stored")? == "half" { Stored::Half } else { Stored::Integer };
+        let (high, low, seed) = (settings.number("high")?, settings.number("low")?, settings.count::<u64>("seed")?);
+        Ok(by_arithmetic(bench.model, move |passage, read| {
+            // A passage has flips of its own, whatever was read before it.
+            let seed = seed.wrapping_add((passage.number as u64) << 32);
+            read(&mut Forgetful::new(stored, high, low, seed))?;
+            Ok(Vec::new())
+        }))
+    }
+}
+
+/// Heads that keep few tokens in cells that are refreshed.
+#[derive(Clone, Copy, Debug)]
+pub struct Refreshed;
+
+/// Options of the intervals, in the order of [`Refresh::by_class`].
+const INTERVALS: [&str; 4] = ["important-upper", "important-lower", "other-upper", "other-lower"];
+
+impl Scheme for Refreshed {
+    fn name(&self) -> &'static str {
+        "refreshed"
+    }
+
+    fn about(&self) -> &'static str {
+        "heads that keep few tokens (AERP), in cells that lose bits between refreshes (2DRP)"
+    }
+
+    fn choices(&self) -> Vec<Choice> {
+        let interval = |name, about| Choice { name, default: "0", kind: Kind::Count(0..=1_000_000), about };
+        vec![
+            Choice {
+                name: "tokens",
+                default: "0",
+                kind: Kind::Count(0..=MOST),
+                about: "tokens of a head (N'); 0: all of the text",
+            },
+            Choice {
+                name: "interval",
+                default: "45",
+                kind: Kind::Count(1..=1_000_000),
+                about: "microseconds between refreshes, where no other interval is given",
+            },
+            interval(INTERVALS[0], "the same for the upper byte of important tokens; 0: as `interval`"),
+            interval(INTERVALS[1], "the same for their lower byte"),
+            interval(INTERVALS[2], "the same for the upper byte of the other tokens"),
+            interval(INTERVALS[3], "the same for their lower byte"),
+            seed(),
+        ]
+    }
+
+    fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Box<dyn Reader + 'a>> {
+        let (tokens, seed) = (settings.count::<usize>("tokens")?, settings.count("seed")?);
+        let all = settings.count::<u64>("interval")?;
+        let mut intervals = [all; 4];
+        for (interval, name) in intervals.iter_mut().zip(INTERVALS) {
+            match settings.count::<u64>(name)? {
+                0 => {}
+                own => *interval = own,
+            }
+        }
+        let refresh = Refresh::by_class([intervals[0], intervals[1]], [intervals[2], intervals[3]]);
+        Ok(by_arithmetic(bench.model, move |passage, read| {
+            let tokens = if tokens == 0 { passage.tokens.len() } else { tokens };
+            let mut model = RetainedCache::new(tokens, refresh, Distribution::tail(), seed);
+            read(&mut model)?;
+            Ok(vec![Tally::ratio("lost", [model.reads.1, model.reads.0], 1e6)])
+        }))
+    }
+}

@@ -1,0 +1,83 @@
+//! KLLM's codebooks as a scheme.
+
+use anyhow::Result;
+
+use super::language_model::{ClusteredModel, Counting, Outliers};
+use crate::schemes::{Bench, Choice, Kind, Reader, Scheme, Settings, Tally, by_arithmetic};
+
+/// Bits of activations that are not quantized.
+const EXACT: u32 = 16;
+
+/// Weights and activations as indices of codebooks.
+#[derive(Clone, Copy, Debug)]
+pub struct Kllm;
+
+/// How weights count, by the word of the option.
+pub(crate) fn counting(word: &str) -> Counting {
+    match word {
+        "input" => Counting::ByInput,
+        "fisher" => Counting::Fisher,
+        _ => Counting::Alike,
+    }
+}
+
+impl Scheme for Kllm {
+    fn name(&self) -> &'static str {
+        "kllm"
+    }
+
+    fn about(&self) -> &'static str {
+        "products of all projections in K-Means codebooks, with outliers of activations in binary16"
+    }
+
+    fn choices(&self) -> Vec<Choice> {
+        vec![
+            Choice { name: "weights", default: "4", kind: Kind::Count(1..=8), about: "bits of a weight's index" },
+            Choice {
+                name: "activations",
+                default: "4",
+                kind: Kind::Count(1..=u64::from(EXACT)),
+                about: "bits of an activation's index, 1 to 8; 16: activations stay as they are",
+            },
+            Choice {
+                name: "outliers",
+                default: "1",
+                kind: Kind::Percent(0.0..=100.0),
+                about: "share of a token's values, largest and smallest together, that stay in binary16",
+            },
+            Choice {
+                name: "detection",
+                default: "online",
+                kind: Kind::Word(&["online", "offline"]),
+                about: "the extremes of each token (KLLM), or values beyond learnt thresholds (KLLM-S)",
+            },
+            Choice {
+                name: "counting",
+                default: "alike",
+                kind: Kind::Word(&["alike", "input", "fisher"]),
+                about: "how a weight counts when codebooks are trained: all alike, by the square of its input, or by \
+                        its Fisher information (squared gradients)",
+            },
+        ]
+    }
+
+    fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Box<dyn Reader + 'a>> {
+        let (bits, share) = (settings.count("activations")?, settings.percent("outliers")?);
+        anyhow::ensure!(bits <= 8 || bits == EXACT, "option `activations` is {bits}, allowed: 1 to 8, or {EXACT}");
+        let outliers = if settings.word("detection")? == "online" { Outliers::Online } else { Outliers::Offline };
+        let weights = bench.clusters(settings.count("weights")?, counting(settings.word("counting")?))?;
+        let learnt = bench.calibration(0)?;
+        let model = match bits {
+            EXACT => ClusteredModel::weights_only(&weights),
+            _ => ClusteredModel::new(&weights, &learnt, bits, share, outliers)?,
+        };
+        // Codebooks are trained once, and copied for each passage.
+        let books = model.books();
+        Ok(by_arithmetic(bench.model, move |_, read| {
+            let mut model = ClusteredModel::with_books(&weights, books.clone());
+            read(&mut model)?;
+            let [kept, all] = model.outliers();
+            Ok(if all == 0 { Vec::new() } else { vec![Tally::ratio("kept", [kept, all], 1.0)] })
+        }))
+    }
+}

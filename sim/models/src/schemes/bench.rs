@@ -1,0 +1,179 @@
+//! What schemes share: the model, the text that they learn from, and what was made of both.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::decoder::Model;
+use crate::decoder::calibration::Calibration;
+use crate::kllm::language_model::{ClusteredWeights, Counting, Fisher};
+use crate::tender::language_model::IntegerWeights;
+
+/// Tokens that train a codebook, about.
+const SAMPLES: usize = 128;
+
+/// Tokens of a text whose squared gradients are a sample of the Fisher information. Shorter texts are more samples.
+const FISHER_TOKENS: usize = 128;
+
+/// A text that schemes learn from, in windows that are read each on its own.
+#[derive(Clone, Debug, Default)]
+pub struct Learning {
+    /// Tokens of each window.
+    pub windows: Vec<Vec<u32>>,
+}
+
+impl Learning {
+    /// The first `count` windows of `length` tokens, each `step` tokens after the one before.
+    ///
+    /// # Errors
+    /// A window has fewer than two tokens, windows do not move on, or the text is too short for them.
+    pub fn new(tokens: &[u32], length: usize, step: usize, count: usize) -> Result<Self> {
+        ensure!(length > 1 && step > 0 && count > 0, "{count} windows of {length} tokens, {step} apart");
+        let needed = (count - 1).checked_mul(step).and_then(|n| n.checked_add(length));
+        let needed = needed.with_context(|| format!("{count} windows of {length} tokens, {step} apart"))?;
+        ensure!(
+            tokens.len() >= needed,
+            "a text of {} tokens; {count} windows of {length}, each {step} after the one before, need {needed}",
+            tokens.len()
+        );
+        Ok(Self { windows: tokens.windows(length).step_by(step).take(count).map(<[u32]>::to_vec).collect() })
+    }
+
+    /// Tokens of all windows.
+    #[must_use]
+    pub fn tokens(&self) -> usize {
+        self.windows.iter().map(Vec::len).sum()
+    }
+
+    /// A name of all windows: it differs where a token does.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        for window in &self.windows {
+            hasher.update(&(window.len() as u64).to_le_bytes());
+            window.iter().for_each(|token| {
+                hasher.update(&token.to_le_bytes());
+            });
+        }
+        hasher.finalize().to_hex()[..16].to_owned()
+    }
+
+    /// One token of so many becomes a sample for codebooks.
+    #[must_use]
+    pub fn stride(&self) -> usize {
+        self.tokens().div_ceil(SAMPLES).max(1)
+    }
+}
+
+/// The error of a scheme that learns from a text, where there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NothingToLearnFrom;
+
+impl fmt::Display for NothingToLearnFrom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("this scheme learns from a text, and there is none to learn from")
+    }
+}
+
+impl std::error::Error for NothingToLearnFrom {}
+
+/// The last value that was made of a key. Whole models are large, so older ones go.
+#[derive(Debug)]
+struct Last<K, V>(Mutex<Option<(K, Arc<V>)>>);
+
+impl<K, V> Default for Last<K, V> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: PartialEq, V> Last<K, V> {
+    fn get(&self, key: K, make: impl FnOnce() -> Result<V>) -> Result<Arc<V>> {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, value)) = last.as_ref()
+            && *known == key
+        {
+            return Ok(value.clone());
+        }
+        // The old one goes first: there is no room for both.
+        *last = None;
+        let value = Arc::new(make()?);
+        *last = Some((key, value.clone()));
+        Ok(value)
+    }
+}
+
+/// A model, the text that schemes learn from, and what they have made of both.
+#[derive(Debug)]
+pub struct Bench<'a> {
+    /// The model in floats.
+    pub model: &'a Model,
+    learning: Option<&'a Learning>,
+    calibration: Last<u32, Calibration>,
+    integers: Last<u32, IntegerWeights>,
+    clusters: Last<(u32, Counting), ClusteredWeights>,
+}
+
+impl<'a> Bench<'a> {
+    /// Nothing is made yet.
+    #[must_use]
+    pub fn new(model: &'a Model, learning: Option<&'a Learning>) -> Self {
+        Self { model, learning, calibration: Last::default(), integers: Last::default(), clusters: Last::default() }
+    }
+
+    /// The text to learn from.
+    ///
+    /// # Errors
+    /// [`NothingToLearnFrom`].
+    pub fn learning(&self) -> Result<&'a Learning> {
+        Ok(self.learning.ok_or(NothingToLearnFrom)?)
+    }
+
+    /// The inputs of all projections on the text to learn from. `left_out` of each row, in hundredths of a per cent,
+    /// does not count for extremes.
+    ///
+    /// # Errors
+    /// There is no such text, or the model cannot read it.
+    pub fn calibration(&self, left_out: u32) -> Result<Arc<Calibration>> {
+        let learning = self.learning()?;
+        self.calibration.get(left_out, || {
+            let mut learnt = Calibration::new(learning.stride()).leaving_out(left_out);
+            learning.windows.iter().try_for_each(|window| learnt.learn(self.model, window))?;
+            Ok(learnt)
+        })
+    }
+
+    /// All weights as integers.
+    ///
+    /// # Errors
+    /// Bits that the golden model refuses.
+    pub fn integers(&self, bits: u32) -> Result<Arc<IntegerWeights>> {
+        self.integers.get(bits, || IntegerWeights::new(self.model, bits))
+    }
+
+    /// All weights as indices of codebooks.
+    ///
+    /// # Errors
+    /// The errors of [`Bench::calibration`] and [`ClusteredWeights::new`].
+    pub fn clusters(&self, bits: u32, counting: Counting) -> Result<Arc<ClusteredWeights>> {
+        let learnt = self.calibration(0)?;
+        self.clusters.get((bits, counting), || {
+            let fisher = match counting {
+                Counting::Fisher => Some(self.fisher()?),
+                Counting::Alike | Counting::ByInput => None,
+            };
+            ClusteredWeights::new(self.model, (&learnt, fisher.as_ref()), bits, counting)
+        })
+    }
+
+    /// The Fisher information of the text to learn from.
+    ///
+    /// # Errors
+    /// There is no such text, or the model has no gradients.
+    pub fn fisher(&self) -> Result<Fisher> {
+        let parts = |window: &Vec<u32>| window.chunks(FISHER_TOKENS).map(<[u32]>::to_vec).collect::<Vec<_>>();
+        let texts: Vec<Vec<u32>> = self.learning()?.windows.iter().flat_map(parts).filter(|t| t.len() > 1).collect();
+        Fisher::of(self.model, &texts)
+    }
+}

@@ -1,0 +1,129 @@
+//! Integers and Tender's groups as schemes.
+
+use anyhow::Result;
+use golden::tender::granularity::Granularity;
+
+use super::language_model::{Activations, IntegerModel};
+use crate::schemes::{Bench, Choice, Kind, Reader, Scheme, Settings, Tally, by_arithmetic};
+
+fn bits() -> Choice {
+    let about = "bits of weights and activations; weights have a scale for each output channel";
+    Choice { name: "bits", default: "8", kind: Kind::Count(2..=8), about }
+}
+
+fn outliers() -> Choice {
+    let about = "share of each row, largest and smallest values together, that is multiplied apart as it is";
+    Choice { name: "outliers", default: "0", kind: Kind::Percent(0.0..=100.0), about }
+}
+
+/// Symmetric integers, with scales of the text that is judged.
+#[derive(Clone, Copy, Debug)]
+pub struct Integers;
+
+impl Scheme for Integers {
+    fn name(&self) -> &'static str {
+        "integers"
+    }
+
+    fn about(&self) -> &'static str {
+        "products of all projections in symmetric integers, with scales of the text itself"
+    }
+
+    fn choices(&self) -> Vec<Choice> {
+        let scale = Kind::Word(&["tensor", "row", "column", "exact"]);
+        let activations = Kind::Count(0..=8);
+        vec![
+            bits(),
+            Choice {
+                name: "scale",
+                default: "row",
+                kind: scale,
+                about: "what shares a scale of activations: tensor, row (token) or column (channel); \
+                        with `exact` activations stay floats",
+            },
+            Choice {
+                name: "activations",
+                default: "0",
+                kind: activations,
+                about: "bits of activations, if they differ from the weights'; 0: as many",
+            },
+            outliers(),
+        ]
+    }
+
+    fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Box<dyn Reader + 'a>> {
+        let bits: u32 = settings.count("bits")?;
+        let activations = match settings.count("activations")? {
+            0 => bits,
+            1 => anyhow::bail!("option `activations` is 1, allowed: 0, 2 to 8"),
+            other => other,
+        };
+        let how = match settings.word("scale")? {
+            "tensor" => Activations::Plain(Granularity::Tensor),
+            "row" => Activations::Plain(Granularity::Row),
+            "column" => Activations::Plain(Granularity::Column),
+            _ => Activations::Exact,
+        };
+        let (weights, apart) = (bench.integers(bits)?, settings.percent("outliers")?);
+        Ok(by_arithmetic(bench.model, move |_, read| {
+            read(&mut IntegerModel::new(&weights, activations, how).outliers_apart(apart))?;
+            Ok(Vec::new())
+        }))
+    }
+}
+
+/// Channels in groups, as the accelerator has them.
+#[derive(Clone, Copy, Debug)]
+pub struct Tender;
+
+impl Scheme for Tender {
+    fn name(&self) -> &'static str {
+        "tender"
+    }
+
+    fn about(&self) -> &'static str {
+        "products of all projections in Tender's integers: channels in groups, each with half of the scale before it"
+    }
+
+    fn choices(&self) -> Vec<Choice> {
+        vec![
+            bits(),
+            Choice { name: "groups", default: "8", kind: Kind::Count(1..=32), about: "groups of channels" },
+            Choice {
+                name: "ranges",
+                default: "text",
+                kind: Kind::Word(&["text", "itself"]),
+                about: "where ranges of channels come from: the text to learn from, or the judged text itself",
+            },
+            outliers(),
+        ]
+    }
+
+    fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Box<dyn Reader + 'a>> {
+        let bits = settings.count("bits")?;
+        let (groups, apart) = (settings.count("groups")?, settings.percent("outliers")?);
+        let learnt = match settings.word("ranges")? {
+            "itself" => None,
+            _ => Some(bench.calibration(apart)?),
+        };
+        let weights = bench.integers(bits)?;
+        Ok(by_arithmetic(bench.model, move |_, read| {
+            let how = match &learnt {
+                Some(learnt) => Activations::Tender { groups, learnt },
+                None => Activations::TenderOnItself { groups },
+            };
+            let mut model = IntegerModel::new(&weights, bits, how).outliers_apart(apart);
+            read(&mut model)?;
+            Ok(tallies(&model))
+        }))
+    }
+}
+
+/// Figures of a model with groups.
+pub(crate) fn tallies(model: &IntegerModel<'_>) -> Vec<Tally> {
+    let (used, chunks) = (model.groups.0 as u64, model.groups.1 as u64);
+    vec![
+        Tally::most("bits of a sum", model.largest_sum.max(1.0).log2()),
+        Tally::ratio("groups used", [used, chunks], 1.0),
+    ]
+}

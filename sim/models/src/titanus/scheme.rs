@@ -1,0 +1,67 @@
+//! Titanus' compressed keys and values as a scheme.
+
+use anyhow::Result;
+
+use super::language_model::{Compressed, Pruning};
+use crate::schemes::{Bench, Choice, Kind, Passage, Reader, Scheme, Settings, Tally, by_arithmetic};
+
+/// Keys and values that are pruned and quantized level by level.
+#[derive(Clone, Copy, Debug)]
+pub struct Titanus;
+
+impl Scheme for Titanus {
+    fn name(&self) -> &'static str {
+        "titanus"
+    }
+
+    fn about(&self) -> &'static str {
+        "keys and values in int8, pruned, and quantized level by level (CPQ); the first half of a text is prefill"
+    }
+
+    fn choices(&self) -> Vec<Choice> {
+        let bits = || Kind::Count(1..=8);
+        vec![
+            Choice {
+                name: "pruned",
+                default: "33.8",
+                kind: Kind::Percent(0.0..=100.0),
+                about: "least share of a head's elements that become 0, by the smallest threshold that reaches it",
+            },
+            Choice { name: "keys", default: "4", kind: bits(), about: "bits of a key's element" },
+            Choice { name: "values", default: "4", kind: bits(), about: "bits of a value's element" },
+            Choice {
+                name: "levels",
+                default: "yes",
+                kind: Kind::Word(&["yes", "no"]),
+                about: "whether elements are quantized after pruning; with `no` they stay int8",
+            },
+        ]
+    }
+
+    fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Box<dyn Reader + 'a>> {
+        let pruning = match settings.percent("pruned")? {
+            0 => Pruning::Threshold(0),
+            share => Pruning::Share(f64::from(share) / 10_000.0),
+        };
+        let bits = [settings.count("keys")?, settings.count("values")?];
+        let bits = (settings.word("levels")? == "yes").then_some(bits);
+        Ok(by_arithmetic(bench.model, move |passage, read| {
+            let mut model = Compressed::new(pruning, bits, prefill(passage));
+            read(&mut model)?;
+            Ok(tallies(&model))
+        }))
+    }
+}
+
+/// Tokens that are quantized together: the prompt, of which one at least.
+pub(crate) fn prefill(passage: &Passage<'_>) -> usize {
+    passage.prompt.clamp(1, passage.tokens.len())
+}
+
+/// Figures of a model with compressed keys and values.
+pub(crate) fn tallies(model: &Compressed) -> Vec<Tally> {
+    vec![
+        Tally::ratio("zeros", [model.zero_elements(), model.elements()], 1.0),
+        Tally::ratio("bytes an element", [model.moved_bits(), 8 * model.elements()], 1.0),
+    ]
+}
