@@ -203,9 +203,9 @@ pub fn evaluate(
     let mut queue = VecDeque::new();
     let mut left = vec![0; tasks.len()];
     for (task, of) in tasks.iter().enumerate() {
-        for passage in 0..count {
+        for (passage, place) in found[task].iter_mut().enumerate() {
             match store.as_ref().and_then(|store| store.get(&of.key, passage)) {
-                Some(known) => found[task][passage] = Some(known.clone()),
+                Some(known) => *place = Some(known.clone()),
                 None => {
                     queue.push_back((task, passage));
                     left[task] += 1;
