@@ -11,6 +11,7 @@ use hdl::accelerators::vector::VectorTop;
 use sim::bus::{AxiConfig, AxiLiteHost, AxiMemory, LiteConfig, cycle};
 use sim::process::processor_time;
 use sim::{BuildOptions, Design, Model, Out, Sim};
+use testbenches::systems::draft::Operations;
 
 const ROUNDS: u32 = 5;
 const COLUMNS: u32 = 512;
@@ -36,16 +37,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// One operation without steps: elements are copied.
 fn descriptor(rows: u32) -> Vec<u8> {
-    let mut bytes = vec![0; 128];
-    let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
-    put(0, b"SNBZ\x01\x01");
-    put(32, &rows.to_le_bytes());
-    put(36, &COLUMNS.to_le_bytes());
-    put(56, &(2 * COLUMNS).to_le_bytes());
-    put(64, &FROM.to_le_bytes());
-    put(92, &(2 * COLUMNS).to_le_bytes());
-    put(104, &TO.to_le_bytes());
-    bytes
+    let mut copy = Operations::of(&VectorTop::default()).draft("vector");
+    copy.set("rows", rows).set("columns", COLUMNS);
+    copy.operand("x", (FROM, 2 * COLUMNS)).operand("out", (TO, 2 * COLUMNS));
+    copy.bytes().to_vec()
 }
 
 /// Sets the registers: the window is everything, the interrupt comes with done and error.

@@ -74,14 +74,14 @@ fn a_block_in_one_file_touches_six_files() {
             format!("verilog-out/{family}/{name}.json"),
             format!("verilog-out/{family}/{name}.f"),
         ]);
-        let list = Tool::new("git").args(["ls-files", "-z"]).dir(&root()).run().unwrap_or_else(|e| panic!("{e}"));
+        let list = Tool::new("git").args(["ls-files", "-z"]).dir(root()).run().unwrap_or_else(|e| panic!("{e}"));
         let written = |file: &str| file == "CHANGELOG.md" || file.starts_with("docs/blocks/");
         let names = |file: &str| {
             let own = Path::new(file).file_stem().is_some_and(|stem| stem == name);
             let text = std::fs::read_to_string(root().join(file)).unwrap_or_default();
             let words =
                 |text: &str, word: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == word);
-            own || words(&text, name) || words(&text, &design.top_name())
+            own || words(&text, name) || words(&text, design.top_name())
         };
         let example = "docs/adding-a-block.md";
         let touched: BTreeSet<String> = list

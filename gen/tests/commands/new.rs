@@ -148,8 +148,8 @@ impl NewCrate {
     }
 
     fn cargo(&self, args: &[&str]) -> String {
-        let tool = Tool::new("cargo").args(args).dir(&self.root());
-        let tool = tool.env("SENBAZURU_CACHE", &self.folder.path().join("home"));
+        let tool = Tool::new("cargo").args(args).dir(self.root());
+        let tool = tool.env("SENBAZURU_CACHE", self.folder.path().join("home"));
         let tool = outside().iter().fold(tool, |tool, (name, value)| tool.env(*name, value));
         let output = tool.run().unwrap_or_else(|e| panic!("{e}"));
         assert!(output.success(), "{args:?}\n{}", output.log());

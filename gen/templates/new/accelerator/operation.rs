@@ -114,8 +114,7 @@ impl Block for {{ type }}Engine {
         });
         m.unused(read.row_last);
         m.unused(read.last);
-        m.connect(write.valid, read.valid);
-        m.connect(read.ready, write.ready);
+        m.connect_handshake(&write, &read);
         m.connect(write.data.data, results.packed());
         let clipped = m.wire("clipped", read.fire() & clips.packed().any());
         m.connect(controller.overflow_i, clipped);

@@ -1,7 +1,5 @@
 //! Jobs of the vector accelerator: descriptors, right and wrong, and their operands.
 
-use std::ops::RangeInclusive;
-
 use golden::systems::vector_top::{Shape, Units, VectorTop};
 use rand::RngExt;
 use rand::seq::SliceRandom;
@@ -17,9 +15,6 @@ const SOFTMAX: u32 = 1;
 const LAYER_NORM: u32 = 2;
 /// Steps that may be wanted in any combination, if gains come with a norm.
 const STEPS: [&str; 6] = ["scales", "add", "activate", "multiply", "norm", "gain"];
-
-/// Rows of a job that has many.
-const MANY_ROWS: RangeInclusive<u32> = 257..=520;
 
 /// A job: a chain of one to `chain` descriptors. One chain of four is spoilt. Some others have a descriptor that breaks
 /// a single check of the vector accelerator.
@@ -116,9 +111,7 @@ pub fn descriptor(rng: &mut StimulusRng, places: &mut Program, (operations, shap
     columns &= if one.is("rotate") { !1 } else { !0 };
     let row = bytes(columns) + 64;
     let most_rows = (share.saturating_sub(once(columns)) / (4 * row)).clamp(1, 6);
-    // Seldom so many short rows that their number has more than 8 bits, in a larger memory.
-    let tall = row <= 128 && often(rng, 16);
-    let rows = if tall { rng.random_range(MANY_ROWS) } else { rng.random_range(1..=most_rows as u32) };
+    let rows = rng.random_range(1..=most_rows) as u32;
     let length = match rng.random_range(0..4u8) {
         _ if !softmax => 0,
         0 => 1,
@@ -136,7 +129,7 @@ pub fn descriptor(rng: &mut StimulusRng, places: &mut Program, (operations, shap
             3 => areas[part].0 = places.take(rng, u64::from(of_a_gain * columns)),
             5 => tag_address = places.take(rng, 64),
             // The same row each time.
-            0..3 if often(rng, if tall { 2 } else { 5 }) => areas[part] = (places.take(rng, row), 0),
+            0..3 if often(rng, 5) => areas[part] = (places.take(rng, row), 0),
             _ => areas[part] = (places.take(rng, u64::from(rows) * row), stride),
         }
     }
