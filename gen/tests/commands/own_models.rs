@@ -87,8 +87,8 @@ fn obey(told: &str, params: &mut BTreeMap<String, String>) {
     }
 }
 
-/// A run with parameters that are exactly as large as the model needs them.
-fn on_fitting(on: &str, model: &str, more: &[&str]) -> (i32, String, String) {
+/// Parameters that are exactly as large as the model needs them for these arguments.
+fn fitting(on: &str, model: &str, more: &[&str]) -> BTreeMap<String, String> {
     let (_, small, _) = SMALL.iter().find(|small| small.0 == on).unwrap();
     let pairs = small.iter().map(|pair| pair.split_once('=').unwrap());
     let mut params = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
@@ -96,7 +96,12 @@ fn on_fitting(on: &str, model: &str, more: &[&str]) -> (i32, String, String) {
     assert_eq!(code, 2, "{on} is too small for {model}");
     assert!(told.starts_with("error: the model does not fit on "), "{told}");
     obey(&told, &mut params);
-    run(on, model, more, &params)
+    params
+}
+
+/// A run with such parameters.
+fn on_fitting(on: &str, model: &str, more: &[&str]) -> (i32, String, String) {
+    run(on, model, more, &fitting(on, model, more))
 }
 
 /// The model writes two tokens after two, all layers in simulation.
@@ -167,13 +172,15 @@ fn written(text: &str) -> &str {
 #[test]
 fn texts_side_by_side_are_those_alone() {
     for on in ["tender", "kllm", "kelle"] {
+        let both = ["--golden", "--tokens", "3", "--prompt", "Hi", "--prompt", "of it"];
+        // Fewer slots of a head would be a smaller budget, and so another text.
+        let params = fitting(on, "llama-3", &both);
         let alone = ["Hi", "of it"].map(|prompt| {
-            let (code, text, told) = on_fitting(on, "llama-3", &["--golden", "--tokens", "3", prompt]);
+            let (code, text, told) = run(on, "llama-3", &["--golden", "--tokens", "3", prompt], &params);
             assert_eq!((code, told.as_str()), (0, ""), "{on}");
             written(&text).to_owned()
         });
-        let both = ["--golden", "--tokens", "3", "--prompt", "Hi", "--prompt", "of it"];
-        let (code, text, told) = on_fitting(on, "llama-3", &both);
+        let (code, text, told) = run(on, "llama-3", &both, &params);
         assert_eq!((code, told.as_str()), (0, ""), "{on}");
         assert_eq!(written(&text), alone.join("\n\n"), "{on}");
         assert!(text.contains(" written, in 2 texts\n"), "{text}");

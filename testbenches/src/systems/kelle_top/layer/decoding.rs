@@ -55,17 +55,19 @@ pub struct OnKelle {
 }
 
 impl OnKelle {
-    /// An accelerator whose heads keep so many tokens after each step.
+    /// An accelerator whose heads keep so many tokens after each step, as far as they have room.
     ///
     /// # Errors
     /// Parameters that the golden model refuses.
     pub fn new(block: KelleTop, budget: u16) -> anyhow::Result<Self> {
         let golden = golden_of(&block)?;
+        // A head has room for so many.
+        let budget = u16::try_from(block.attention.slots).map_or(budget, |slots| budget.min(slots));
         let lowering = lower::kelle::OnKelle { caps: caps_of(golden.shape()), golden: Fresh::new(golden), budget };
         Ok(Self { block, lowering })
     }
 
-    /// [`with_budget`], whose heads keep so many tokens after each step.
+    /// [`with_budget`], whose heads keep so many tokens after each step, as far as they have room.
     ///
     /// # Errors
     /// None: the golden model takes these parameters.
