@@ -106,12 +106,12 @@ impl Kept {
     ) -> Result<Self> {
         let Begin { layer, like, training, room } = *begin;
         let mut weights = |of| b.projection(of, training);
-        let [q, k, v, o] = [&layer.q, &layer.k, &layer.v, &layer.o].map(|of| weights(of));
+        let [q, k, v, o] = [&layer.q, &layer.k, &layer.v, &layer.o].map(&mut weights);
         let gate = match &layer.activation {
             Activation::GatedSilu(gate) => Some(weights(gate)),
             _ => None,
         };
-        let [up, down] = [&layer.up, &layer.down].map(|of| weights(of));
+        let [up, down] = [&layer.up, &layer.down].map(weights);
         let book = |like: &[Vec<f64>]| train(b.bits, like, outliers(like.first().map_or(0, Vec::len)));
         let tokens = [book(&like.attended)?, book(&like.attention)?, book(&like.normed)?, book(&like.gated)?];
         let (heads, mut groups) = (layer.heads, Vec::new());
