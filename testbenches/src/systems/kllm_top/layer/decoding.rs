@@ -14,11 +14,8 @@ use super::super::timing::clock;
 use super::super::{caps_of, golden_of};
 
 /// How the block runs language models.
-pub const RUNS: Runs<KllmTop> = Runs {
-    name: "kllm",
-    block: block,
-    machine: |block| Ok(Machine::Layers(Box::new(OnKllm::new(block, Bits::Four)?))),
-};
+pub const RUNS: Runs<KllmTop> =
+    Runs { name: "kllm", block, machine: |block| Ok(Machine::Layers(Box::new(OnKllm::new(block, Bits::Four)?))) };
 
 /// An accelerator, and how layers become its chains.
 #[derive(Clone, Debug)]
