@@ -68,7 +68,7 @@ fn exponent_arrays_are_proved() {
     for (what, fault) in [
         ("a bubble begins a tile", Fault::net("first_now", "step_first_i")),
         ("a bubble ends a tile", Fault::net("last_now", "step_last_i")),
-        ("a row never moves", Fault::net("starts_q", "1'b0")),
+        ("a row never moves", Fault::net("g_row[0].starts_q", "1'b0")),
     ] {
         let netlist = fault::netlist(&Design::from(&design), &fault).unwrap_or_else(|e| panic!("{what}: {e}"));
         let sources = Sources { netlist: Some(netlist), ..Sources::from(&design) };

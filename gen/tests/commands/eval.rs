@@ -31,7 +31,7 @@ fn eval(folder: &std::path::Path, arguments: &[&str]) -> Told {
 fn figure(told: &Told, scheme: &str) -> f64 {
     let line = told.out.lines().find(|line| line.starts_with(scheme));
     let line = line.unwrap_or_else(|| panic!("no {scheme}: {}{}", told.out, told.errors));
-    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    line.split_whitespace().nth(1).unwrap().replace(',', "").parse().unwrap()
 }
 
 /// The figures are the library's, an evaluation goes on from its store, and a store of another text is refused.

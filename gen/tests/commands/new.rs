@@ -42,7 +42,7 @@ a/b is a crate with the accelerator `row_adder`. Simulate it and compare it with
 
 "#]]);
     let read = |name: &str| fs::read_to_string(folder.path().join("a/b").join(name)).unwrap();
-    assert!(read("Cargo.toml").contains("senbazuru-host = { path = "));
+    assert!(read("Cargo.toml").contains("senbazuru_host = { path = "));
     assert!(read("src/main.rs").contains("Catalogue::empty().block::<RowAdder>(\"adders\", bench::bench).cli()"));
     assert!(read("src/top.rs").contains("impl Accelerator for RowAdder {"));
     for name in ["README.md", "src/operation.rs", "src/golden.rs", "src/bench.rs", "src/host.rs", "src/registers.rs"] {

@@ -46,7 +46,7 @@ fn all_schemes_read_both_families() {
             ("tender:ranges=itself", "tender:bits=2"),
             ("kllm:weights=8,activations=8", "kllm:weights=1,activations=1"),
             ("cache", "cache:bits=2"),
-            ("titanus:levels=no,pruned=0", "titanus:keys=1,values=1,pruned=0"),
+            ("titanus:levels=no,pruned=0", "titanus:keys=2,values=2,pruned=0"),
             ("flips:low=0.01", "flips:high=0.5"),
             ("refreshed", "refreshed:interval=1000000"),
         ] {

@@ -19,7 +19,7 @@ impl Scheme for Titanus {
     }
 
     fn choices(&self) -> Vec<Choice> {
-        let bits = || Kind::Count(1..=8);
+        let bits = || Kind::Count(2..=8);
         vec![
             Choice {
                 name: "pruned",
