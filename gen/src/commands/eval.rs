@@ -55,9 +55,9 @@ pub(super) struct Args {
     /// Windows of it
     #[arg(long, value_name = "N", default_value_t = 5, requires = "learn")]
     learn_windows: usize,
-    /// Tokens of each of these windows
-    #[arg(long, value_name = "N", default_value_t = 512, requires = "learn")]
-    learn_context: usize,
+    /// Tokens of each of these windows [default: 512, or the model's context if that is less]
+    #[arg(long, value_name = "N", requires = "learn")]
+    learn_context: Option<usize>,
     /// Tokens from the beginning of such a window to the beginning of the next one
     #[arg(long, value_name = "N", default_value_t = 136, requires = "learn")]
     learn_stride: usize,
@@ -67,6 +67,9 @@ pub(super) struct Args {
     /// Windows and choices that are read in parallel [default: number of processors]
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
@@ -90,11 +93,23 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     drop(progress);
     let bench = Bench::new(model, learning.as_ref());
     let outcomes = args.measure(&chosen, &bench, &material, store.as_mut())?;
+    if args.json {
+        return report::json(&told::data(&chosen, &material, windows, &outcomes));
+    }
     report::print(&told::outcomes(&chosen, &material, windows, &outcomes))
 }
 
 fn refused(error: anyhow::Error) -> Failure {
-    Failure::Usage(format!("{error:#}"))
+    failed(&error, Failure::Usage)
+}
+
+/// What the system refused is told as such, and everything else by `other`.
+fn failed(error: &anyhow::Error, other: fn(String) -> Failure) -> Failure {
+    let told = format!("{error:#}");
+    match error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>()) {
+        Some(system) => Failure::io(told, system),
+        None => other(told),
+    }
 }
 
 /// Length and stride of the windows of the text.
@@ -147,9 +162,11 @@ impl Args {
 
     fn learning(&self, decoder: &Decoder) -> Result<Option<Learning>> {
         let Some(path) = &self.learn else { return Ok(None) };
-        fits("--learn-context", self.learn_context, decoder.model.config().context)?;
+        let most = decoder.model.config().context;
+        let context = self.learn_context.unwrap_or(CONTEXT.min(most));
+        fits("--learn-context", context, most)?;
         let tokens = tokens(path, decoder)?;
-        let learning = Learning::new(&tokens, self.learn_context, self.learn_stride, self.learn_windows);
+        let learning = Learning::new(&tokens, context, self.learn_stride, self.learn_windows);
         learning.map(Some).map_err(|e| Failure::Usage(format!("{}: {e:#}", path.display())))
     }
 
@@ -178,11 +195,10 @@ impl Args {
             }
         });
         outcomes.map_err(|error| {
-            let told = format!("{error:#}");
             if error.chain().any(|cause| cause.is::<NothingToLearnFrom>()) {
-                Failure::Usage(format!("{told}; `--learn FILE` names one"))
+                Failure::Usage(format!("{error:#}; `--learn FILE` names one"))
             } else {
-                Failure::Check(told)
+                failed(&error, Failure::Check)
             }
         })
     }

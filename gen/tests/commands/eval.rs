@@ -51,6 +51,13 @@ fn figures_of_a_small_model() {
     assert!((figure(&found, "float") / expected - 1.0).abs() < 1e-6, "{expected}: {}", found.out);
     assert!(found.out.contains("47 tokens count, in windows of 512, stride 512: 1 in all"), "{}", found.out);
 
+    let data = read("48", &["--json"]);
+    let data: serde_json::Value = serde_json::from_str(&data.out).unwrap_or_else(|e| panic!("{e}: {}", data.errors));
+    assert_eq!(data["text"], serde_json::json!({ "context": 512, "stride": 512, "windows": 1, "tokens": 47 }));
+    let scheme = &data["schemes"][0];
+    assert_eq!((&scheme["scheme"], &scheme["questions"]), (&"float".into(), &0.into()));
+    assert!((scheme["perplexity"].as_f64().unwrap() / expected - 1.0).abs() < 1e-9, "{data}");
+
     let both = ["--context", "16", "--stride", "8", "--scheme", "float", "--scheme", "integers:bits=4"];
     let kept = [&both[..], &["--store", "store"]].concat();
     let first = read("48", &kept);

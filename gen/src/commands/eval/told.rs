@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use models::evaluation::{Material, Outcome};
 use models::schemes::{Chosen, Registry, Tally};
+use serde_json::{Map, Value, json};
 
 use super::WindowSizes;
 use crate::present::numbers::decimal;
@@ -61,4 +62,31 @@ pub(super) fn outcomes(
         let _ = writeln!(text, "{}: {}", scheme.canonical(), figures.join(", "));
     }
     text
+}
+
+/// The same figures as data. What was not measured is `null`.
+pub(super) fn data(
+    chosen: &[Chosen<'_>],
+    material: &Material,
+    windows: Option<WindowSizes>,
+    outcomes: &[Outcome],
+) -> Value {
+    let schemes = chosen.iter().zip(outcomes).map(|(scheme, outcome)| {
+        let perplexity = outcome.perplexity();
+        let figure = |tally: &Tally| (tally.name.to_string(), json!(tally.value()));
+        json!({
+            "scheme": scheme.canonical(),
+            "perplexity": perplexity,
+            "uncertainty": perplexity.map(|_| outcome.uncertainty()),
+            "questions": outcome.questions,
+            "right": outcome.right[0],
+            "right_by_byte": outcome.right[1],
+            "figures": outcome.tallies.iter().map(figure).collect::<Map<_, _>>(),
+        })
+    });
+    let text = windows.map(|[context, stride]| {
+        let [windows, tokens] = material.text();
+        json!({ "context": context, "stride": stride, "windows": windows, "tokens": tokens })
+    });
+    json!({ "text": text, "schemes": schemes.collect::<Vec<_>>() })
 }
