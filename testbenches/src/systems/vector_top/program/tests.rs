@@ -19,7 +19,7 @@ fn all_kinds_of_jobs() {
         let [softmax, layer_norm, rotary] = [1, 2, 4].map(|bit| set & bit != 0);
         let vector = VectorParameters { max_beats: 24, ..VectorParameters::all() };
         let vector = VectorParameters { units: RowUnits { softmax, layer_norm, rotary }, ..vector };
-        let block = VectorTop { bus: TopParameters::new(64, 40, 4), vector, ..VectorTop::default() };
+        let block = VectorTop { bus: TopParameters::new(64, 40, 4), vector };
         let (operations, top) = (Operations::of(&block), golden_of(&block));
         let mut rng = rng_for(seeds::seed(1), label);
         let (mut codes, mut seen) = (BTreeMap::new(), BTreeMap::new());
