@@ -102,7 +102,7 @@ fn what_is_refused() {
         (&["--context", "33"], "--context is 33, allowed: 2 to 32, the model's context"),
         (&["--context", "8", "--stride", "9"], "a stride of 9 tokens; allowed are 1 to 8"),
         (&["--tokens", "100000"], "--tokens is 100000; "),
-        (&["--learn", page], "--learn-context is 512, allowed: 2 to 32"),
+        (&["--learn", page, "--learn-context", "33"], "--learn-context is 33, allowed: 2 to 32, the model's context"),
         (&["--learn", page, "--learn-context", "32", "--learn-windows", "99"], "99 windows of 32"),
     ];
     for (more, part) in cases {
