@@ -4,7 +4,8 @@
 //! ```
 //! use models::schemes::{Chosen, registry};
 //!
-//! let chosen = Chosen::parse(&registry(), "tender:bits=4")?;
+//! let schemes = registry();
+//! let chosen = Chosen::parse(&schemes, "tender:bits=4")?;
 //! assert_eq!(chosen.canonical(), "tender:bits=4,groups=8,outliers=0,ranges=text");
 //! # Ok::<(), anyhow::Error>(())
 //! ```
