@@ -172,7 +172,7 @@ impl NewCrate {
         assert!(run(&["sim", name, "--trace", "run.vcd"]).contains("hardware and golden model agree"));
         run(&["wave", "run.vcd", "--output", "run.svg"]);
         run(&["sim", name, "--engine", "verilator", "--coverage"]);
-        run(&["mutate", name, "--count", "20", "--no-proofs"]);
+        run(&["mutate", name, "--count", "5", "--vectors", "50", "--no-proofs"]);
         run(&["coverage", name]);
         run(&["prove", "--all"]);
         run(&["synth", name, "--liberty", "none"]);
