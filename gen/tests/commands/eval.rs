@@ -129,7 +129,7 @@ fn the_list_of_schemes() {
     }
 }
 
-/// Two rows of the tables of docs/perplexity.md.
+/// Rows of the tables of docs/perplexity.md.
 #[tag(full)]
 #[test]
 #[ignore = "needs the weights: a minute on an idle machine"]
@@ -143,11 +143,14 @@ fn rows_of_the_tables() {
         &[
             &["--model", weights.to_str().unwrap(), "--text", &text, "--tokens", "384", "--learn", &learn][..],
             &["--scheme", "float", "--scheme", "integers:bits=8", "--scheme", "tender:bits=8,groups=8"],
+            &["--scheme", "titanus:pruned=33.8,keys=4,values=4", "--scheme", "kelle:tokens=64,policy=aerp"],
         ]
         .concat(),
     );
     assert_eq!(found.code, Some(0), "{}", found.errors);
-    for (scheme, expected) in [("float", 16.40), ("integers", 16.94), ("tender", 24.82)] {
+    for (scheme, expected) in
+        [("float", 16.40), ("integers", 16.94), ("tender", 24.82), ("titanus", 19.50), ("kelle", 17.79)]
+    {
         let perplexity = figure(&found, scheme);
         assert!((perplexity - expected).abs() <= 0.005 + 1e-9, "{scheme}: {perplexity}, in the table {expected}");
     }
