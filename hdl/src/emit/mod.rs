@@ -2,7 +2,7 @@
 
 mod manifest;
 mod native;
-mod verilog;
+pub(crate) mod verilog;
 
 pub use manifest::{Manifest, ManifestModule, ManifestPort};
 pub use native::{Observed, ObservedNet, ObservedValue};

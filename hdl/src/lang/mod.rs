@@ -33,7 +33,7 @@ mod timing;
 mod types;
 mod unreset;
 
-pub(crate) use checks::{Read, in_formal, item_nodes, visit_once};
+pub(crate) use checks::{Elements, Read, in_formal, item_nodes, visit_once, within_cycle};
 pub(crate) use error::Loc;
 pub(crate) use names::port_stem;
 

@@ -14,9 +14,12 @@ mod apply;
 mod bits;
 mod fault;
 mod label;
+mod named;
 mod places;
+mod rebuild;
 
 pub use fault::{Fault, FaultPlace, Kind};
+pub use named::{Change, NamedFault, NamedFaults};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

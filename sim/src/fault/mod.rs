@@ -20,14 +20,15 @@
 //! # }
 //! ```
 
+mod models;
 mod netlist;
 
 use std::fmt;
 
-use crate::broken::Judge;
 use crate::files::Scratch;
 use crate::lint::{Reading, folder_of, incomplete, is_verilog, open_boxes, output, read_script, yosys_in};
-use crate::{Bench, Design, Error, Kill, Model, Result, RunOptions, SourceFile};
+use crate::{Design, Error, Result, SourceFile};
+pub use models::{Models, run};
 use netlist::{Module, Netlist};
 
 /// A fault of a design, in all instances of its module.
@@ -176,18 +177,6 @@ fn read(design: &Design, reading: Reading) -> Result<(Scratch, Netlist)> {
     yosys_in(folder.path(), &format!("{}\n{proc}\n{outputs}", read_script(design, reading)))?;
     let netlist = serde_json::from_str(&output(&folder, "netlist.json")?).map_err(|_| incomplete(design))?;
     Ok((folder, netlist))
-}
-
-/// Runs `bench` on `design`, where it must pass, and on the design with each of the faults until it notices. Returns
-/// how it notices, in the order of the faults; `None` if it does not.
-///
-/// # Errors
-/// The errors of [`design`] and of [`crate::Model::build`]; or the bench fails on the design without faults, or
-/// compares nothing.
-pub fn run(bench: &dyn Bench, right: &Design, faults: &[Fault], options: &RunOptions) -> Result<Vec<Option<Kill>>> {
-    let judge = Judge::new(bench, &Model::build(right, &options.build)?, options)?;
-    let one = |fault: &Fault| judge.run(&Model::build(&design(right, fault)?, &options.build)?, |_| Ok(()));
-    faults.iter().map(one).collect()
 }
 
 /// The named net that a net repeats, in a netlist in Yosys' format.

@@ -46,6 +46,11 @@ impl Native {
         Self { c: Arc::new(OnceLock::from(Some(files.into_iter().map(file).collect()))), ..self.clone() }
     }
 
+    /// The elaborated design, if it has C and the Verilog was not changed.
+    pub(crate) fn elaborated(&self, of: &Design) -> Option<&hdl::lang::Design> {
+        self.c(of).map(|_| &self.design)
+    }
+
     fn stands_for(&self, design: &Design) -> bool {
         design.defines.is_empty() && self.verilog == fingerprint(&design.files)
     }

@@ -66,6 +66,8 @@ pub(super) struct Printer<'a> {
     pub(super) in_always: bool,
     /// Verilog variables of each loop variable, with their weights.
     pub(super) genvars: Vec<Vec<(i64, String)>>,
+    /// All expressions of the design that got a name, with the scope in which it is declared.
+    pub(super) named: Vec<(NodeId, ScopeId, String)>,
 }
 
 impl<'a> Printer<'a> {
@@ -88,6 +90,7 @@ impl<'a> Printer<'a> {
             formal_loops: false,
             in_always: false,
             genvars: vec![],
+            named: vec![],
             deep: deep_nodes(ir),
             nested: false,
             uses,

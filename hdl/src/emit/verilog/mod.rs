@@ -20,7 +20,8 @@ mod wrap;
 use super::{Backend, PrintModule};
 use items::Printer;
 pub(super) use loops::{LoopLabel, labels};
-pub(super) use names::declared;
+pub(crate) use names::{declared, named_expressions};
+pub(crate) use state::state_constant;
 pub(super) use usage::node_uses;
 
 /// The Verilog-2005 back end.

@@ -74,6 +74,7 @@ impl Printer<'_> {
             frame.hoisted.insert(id, name.clone());
             if !formal && !matches!(node.op, Op::LoopIndex(_)) {
                 frame.temps.push(name.clone());
+                self.named.push((id, frame.scope, name.clone()));
             }
         }
         self.frames.extend(inner);
@@ -187,7 +188,7 @@ impl Printer<'_> {
 }
 
 /// The name under which each net is declared in the Verilog; `None`: it stands in no declaration.
-pub(in crate::emit) fn declared(ir: &ModuleIr) -> Vec<Option<String>> {
+pub(crate) fn declared(ir: &ModuleIr) -> Vec<Option<String>> {
     let printer = Printer::new(ir);
     let is_declared = |id: NetId| match ir.net(id).kind {
         NetKind::Instance { direction: Direction::Input, .. } => !printer.inputs.contains_key(&id),
@@ -196,6 +197,13 @@ pub(in crate::emit) fn declared(ir: &ModuleIr) -> Vec<Option<String>> {
     };
     let ids = 0..ir.nets.len() as NetId;
     ids.map(|id| is_declared(id).then(|| printer.names[id as usize].clone())).collect()
+}
+
+/// Expressions that have a name in the Verilog, with the scope in which it is declared.
+pub(crate) fn named_expressions(ir: &ModuleIr) -> Vec<(NodeId, ScopeId, String)> {
+    let mut printer = Printer::new(ir);
+    printer.scope(0);
+    printer.named
 }
 
 /// The name of an operation's value when it needs a name of its own.

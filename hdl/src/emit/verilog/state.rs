@@ -176,7 +176,7 @@ impl Printer<'_> {
 }
 
 /// Name of the constant of a state: `state`, `pop_max` -> `StatePopMax`.
-pub(super) fn state_constant(fsm: &FsmIr, state: usize) -> String {
+pub(crate) fn state_constant(fsm: &FsmIr, state: usize) -> String {
     format!("{}{}", camel(&fsm.name), camel(&fsm.states[state]))
 }
 

@@ -6,17 +6,31 @@ mod finding;
 mod loops;
 mod reads;
 
-pub(crate) use elements::{Read, visit_once};
+pub(crate) use elements::{Elements, Read, visit_once};
 pub(crate) use reads::{in_formal, item_nodes};
 
 use super::context::Elaboration;
 use super::types::MAX_ELEMENTS;
 
+/// What a module does within a cycle: for each port, the input ports that an output depends on; for each net, whether
+/// values ripple through it.
+///
+/// # Errors
+/// A combinational loop.
+pub(crate) fn within_cycle(ir: &super::ir::ModuleIr) -> Result<(Vec<Vec<usize>>, Vec<bool>), String> {
+    let elements = Elements::new(ir).ok_or_else(|| format!("{} is too large", ir.name))?;
+    let (found, comb) = loops::check(ir, &elements);
+    match found.into_iter().next() {
+        Some((_, problem, _)) => Err(problem),
+        None => Ok((comb, loops::rippling(ir))),
+    }
+}
+
 /// Checks the module on top of the stack; also computes which outputs depend on which inputs within a cycle.
 pub(crate) fn run(e: &mut Elaboration) {
     let findings = {
         let ir = &e.current().ir;
-        let Some(elements) = elements::Elements::new(ir) else {
+        let Some(elements) = Elements::new(ir) else {
             let (loc, name) = (ir.loc, ir.name.clone());
             e.error(
                 loc,
