@@ -1,7 +1,9 @@
 //! Faults by name: a bench that has never failed proves nothing.
 //!
 //! A test names the net or the operator to break, and the broken value in Verilog. The layout of the printed block does
-//! not matter. Yosys reads the design, reconnects drivers or readers of the net, and writes Verilog for the simulator.
+//! not matter. [`run`] makes one native model of all faults that the elaborated design can have. For each other fault
+//! Yosys reads the design, reconnects drivers or readers of the net, and writes Verilog for Verilator. [`Models`] says
+//! which these are, and why.
 //!
 //! ```no_run
 //! # fn example(bench: &dyn sim::Bench, design: &sim::Design) -> sim::Result<()> {
@@ -59,9 +61,9 @@ impl Fault {
     /// The net has the value of `expression`, in Verilog, as if it stood at the end of the module. There `right` is the
     /// right value of the net: `~right`, `right & 4'd7`, `right | enable_i`.
     ///
-    /// Yosys connects readers to bits, not to names. Constant bits stay constant for readers. If a net only repeats
-    /// another net, a register that reads it is connected to the other net. Break the driver or the reader of such a
-    /// net.
+    /// In a netlist Yosys connects readers to bits, not to names. Constant bits stay constant for readers. If a net only
+    /// repeats another net, a register that reads it is connected to the other net. Break the driver or the reader of
+    /// such a net.
     pub fn net(net: &str, expression: &str) -> Self {
         let kind = Kind::Net { expression: expression.to_owned(), into: None };
         Self { net: net.to_owned(), kind, module: None }

@@ -7,7 +7,7 @@ use hdl::mutate::{Change, NamedFault};
 use super::{Fault, Kind, design};
 use crate::broken::Judge;
 use crate::mutate::SELECT;
-use crate::{Bench, BuildOptions, Design, Engine, Kill, Model, Result, RunOptions};
+use crate::{Bench, BuildOptions, Design, Engine, Kill, Lockstep, Model, Result, RunOptions};
 
 /// A design, and how each fault of a list gets into it.
 #[derive(Debug)]
@@ -51,6 +51,21 @@ impl<'a> Models<'a> {
     #[must_use]
     pub fn together(&self) -> Option<&Design> {
         self.together.as_ref()
+    }
+
+    /// A fault of the design that has many, beside the netlist with this fault that Yosys wrote: both in one lockstep
+    /// are the same hardware. `None`: the fault has a model of its own.
+    ///
+    /// # Errors
+    /// The errors of [`super::design`] and of [`Model::build`].
+    pub fn in_lockstep(&self, at: usize) -> Result<Option<Lockstep>> {
+        let Some(together) = self.together.as_ref().filter(|_| !self.apart.contains_key(&at)) else { return Ok(None) };
+        let mut first = Model::build(together, &BuildOptions::default())?.instance()?;
+        let select = first.input(SELECT)?;
+        first.poke_u64(select, at as u64 + 1);
+        let netlist = BuildOptions { plain: true, engine: Some(Engine::Verilator), ..BuildOptions::default() };
+        let second = Model::build(&design(self.right, &self.faults[at])?, &netlist)?.instance()?;
+        Ok(Some(Lockstep::new(self.right, first, second)))
     }
 
     /// Runs `bench` on the design without faults, where it must pass, and with each of these faults until it notices.

@@ -4,6 +4,8 @@
 mod demo;
 
 mod constructs;
+mod fault_expressions;
+mod fault_netlists;
 mod fuzz;
 mod lint;
 mod products;

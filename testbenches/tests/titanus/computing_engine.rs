@@ -26,7 +26,10 @@ fn faults_are_found() {
     let faults = [
         ("elements beyond the length count", Fault::net("g_vpu[0].g_lane[0].used", "1'b1")),
         ("unsigned elements have signs", Fault::net("g_vpu[0].g_lane[1].sign", "input_a_i[11]")),
-        ("what was skipped is multiplied", Fault::net("g_vpu[1].counts[0]", "1'b1").into("g_vpu[1].unit_sum_q")),
+        (
+            "what was skipped is multiplied",
+            Fault::net("g_vpu[1].g_lane[0].counts_q", "1'b1").into("g_vpu[1].unit_sum_q"),
+        ),
         ("an MU without elements adds what it had", Fault::net("g_vpu[1].active_q", "1'b1")),
         ("sums begin from the sums before", Fault::net("begins_q", "1'b0").into("sum_q")),
         ("skipped zeros add up over vectors", Fault::net("begins_q", "1'b0").into("skipped_q")),

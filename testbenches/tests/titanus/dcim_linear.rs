@@ -44,7 +44,7 @@ fn faults_are_found() {
         ("a clear leaves a beat of sums", Fault::net("clear_i", "1'b0").into("offered_q")),
         ("a clear leaves rectangles", Fault::net("clear_i", "1'b0").into("u_commands")),
     ];
-    must_be_noticed(&store((2, 2), (3, 3), (1, 1)), bench, 150, &faults);
+    must_be_noticed(&store((2, 2), (3, 3), (1, 1)), bench, 600, &faults);
 }
 
 /// Weights of a real query projection and activations of the same layer, both scaled to 8 bits.

@@ -61,6 +61,7 @@ impl Printer<'_> {
         let name = self.names[net as usize].clone();
         self.section(Section::Logic);
         self.line(format!("{} = {text};", declaration("wire", self.ir.net(net), &name)));
+        self.connected.push(net);
         name
     }
 }

@@ -68,6 +68,8 @@ pub(super) struct Printer<'a> {
     pub(super) genvars: Vec<Vec<(i64, String)>>,
     /// All expressions of the design that got a name, with the scope in which it is declared.
     pub(super) named: Vec<(NodeId, ScopeId, String)>,
+    /// Inputs of instances that are declared where they are connected.
+    pub(super) connected: Vec<NetId>,
 }
 
 impl<'a> Printer<'a> {
@@ -91,6 +93,7 @@ impl<'a> Printer<'a> {
             in_always: false,
             genvars: vec![],
             named: vec![],
+            connected: vec![],
             deep: deep_nodes(ir),
             nested: false,
             uses,

@@ -20,7 +20,7 @@ mod wrap;
 use super::{Backend, PrintModule};
 use items::Printer;
 pub(super) use loops::{LoopLabel, labels};
-pub(crate) use names::{declared, named_expressions};
+pub(crate) use names::{declared, declared_among};
 pub(crate) use state::state_constant;
 pub(super) use usage::node_uses;
 

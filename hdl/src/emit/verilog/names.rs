@@ -199,11 +199,19 @@ pub(crate) fn declared(ir: &ModuleIr) -> Vec<Option<String>> {
     ids.map(|id| is_declared(id).then(|| printer.names[id as usize].clone())).collect()
 }
 
-/// Expressions that have a name in the Verilog, with the scope in which it is declared.
-pub(crate) fn named_expressions(ir: &ModuleIr) -> Vec<(NodeId, ScopeId, String)> {
+/// Names that are declared among the items.
+pub(crate) struct Among {
+    /// Expressions, with the scopes of their names.
+    pub expressions: Vec<(NodeId, ScopeId, String)>,
+    /// Inputs of instances, whose names [`declared`] does not have.
+    pub inputs: Vec<NetId>,
+}
+
+/// What gets a name while the items are printed.
+pub(crate) fn declared_among(ir: &ModuleIr) -> Among {
     let mut printer = Printer::new(ir);
     printer.scope(0);
-    printer.named
+    Among { expressions: printer.named, inputs: printer.connected }
 }
 
 /// The name of an operation's value when it needs a name of its own.

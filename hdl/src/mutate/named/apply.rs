@@ -11,9 +11,7 @@ use super::names::{Names, Spot, Thing};
 use super::resolve::{Edit, Exchange, Resolved};
 use super::syntax::Expr;
 use crate::lang::index::Index;
-use crate::lang::ir::{
-    Direction, Item, Layout, ModuleIr, Net, NetId, NetKind, NodeId, Op, ScopeId, Target,
-};
+use crate::lang::ir::{Direction, Item, Layout, ModuleIr, Net, NetId, NetKind, NodeId, Op, ScopeId, Target};
 use crate::lang::{Type, bit, uint, within_cycle};
 use crate::mutate::rebuild::{begin, instances, net, push, with_operands, within};
 
@@ -235,7 +233,10 @@ impl<'a> Edited<'a> {
         match driver {
             _ if packed && read_outside => {
                 if !self.right.contains_key(&net) {
-                    let (ty, array, scope) = { let n = self.old.net(net); (n.ty, n.array, n.scope) };
+                    let (ty, array, scope) = {
+                        let n = self.old.net(net);
+                        (n.ty, n.array, n.scope)
+                    };
                     let right = self.wire("right", ty, array, scope);
                     self.right.insert(net, right);
                 }
@@ -321,7 +322,8 @@ impl<'a> Edited<'a> {
             Unit::Named(node) => self.names.homes[&node],
         };
         let own = self.units.get(&unit).and_then(|nodes| nodes.get(&id)).cloned().unwrap_or_default();
-        let is_name = unit != Unit::Named(id) && self.names.homes.get(&id).is_some_and(|&h| self.old.encloses(h, scope));
+        let is_name =
+            unit != Unit::Named(id) && self.names.homes.get(&id).is_some_and(|&h| self.old.encloses(h, scope));
         let mut value = if is_name {
             self.map[id as usize]
         } else {

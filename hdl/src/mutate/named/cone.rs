@@ -87,11 +87,15 @@ impl<'a> Logic<'a> {
     /// The values of the loop variables in a turn, outermost first.
     pub fn values(&self, scope: ScopeId, mut turn: u64) -> Vec<u32> {
         let loops = self.ir.loops(scope);
-        let mut values: Vec<u32> = loops.iter().rev().map(|&(_, count)| {
-            let value = (turn % u64::from(count)) as u32;
-            turn /= u64::from(count);
-            value
-        }).collect();
+        let mut values: Vec<u32> = loops
+            .iter()
+            .rev()
+            .map(|&(_, count)| {
+                let value = (turn % u64::from(count)) as u32;
+                turn /= u64::from(count);
+                value
+            })
+            .collect();
         values.reverse();
         values
     }
@@ -150,16 +154,17 @@ impl<'a> Logic<'a> {
                 NetKind::Instance { instance, direction: Direction::Output, .. } => {
                     self.inputs(instance, &target.turns, add);
                 }
-                _ => self.drivers(net, target.element, &target.turns, add),
+                _ => {
+                    self.drivers(net, target.element, &target.turns, add);
+                    self.register(net, target.element, &target.turns, add);
+                }
             },
             Thing::Node(node) => {
                 add(Step { unit: Unit::Named(node), turn: self.turn(target.scope, &target.turns), node });
             }
             Thing::Instance(instance) => self.inputs(instance, &target.turns, add),
             Thing::Memory(id) => {
-                let is = |&&(scope, at): &&(ScopeId, u32)| {
-                    matches!(self.ir.scopes[scope as usize].items[at as usize], Item::Memory(m) if m == id)
-                };
+                let is = |&&(scope, at): &&(ScopeId, u32)| matches!(self.ir.scopes[scope as usize].items[at as usize], Item::Memory(m) if m == id);
                 for &(scope, position) in self.items.iter().filter(is) {
                     let writes = 3 * self.ir.memories[id as usize].writes.len() as u32;
                     self.roots(scope, position, self.turn(scope, &target.turns), 0..writes, add);
@@ -176,6 +181,22 @@ impl<'a> Logic<'a> {
             if instance.module.direction(port) == Direction::Input {
                 self.drivers(net, None, turns, add);
             }
+        }
+    }
+
+    /// The expressions of the register that a net, or an element of it, is another name of.
+    fn register(&self, net: NetId, element: Option<u32>, turns: &[u32], add: &mut impl FnMut(Step)) {
+        let Some((scope, position, turn)) = self.driver(net, element, turns) else { return };
+        let Item::Drive { value, .. } = self.ir.scopes[scope as usize].items[position as usize] else { return };
+        let mut node = value;
+        while let Op::Cast(inner) = self.ir.node(node).op {
+            node = inner;
+        }
+        if let Op::Net(register, _) = self.ir.node(node).op
+            && matches!(self.ir.net(register).kind, NetKind::Register { .. })
+        {
+            let loops = self.ir.loops(self.ir.net(register).scope).len();
+            self.drivers(register, None, &self.values(scope, turn)[..loops], add);
         }
     }
 
@@ -274,7 +295,8 @@ impl<'a> Logic<'a> {
         let there = self.ir.encloses(spot.scope, scope) && self.values(scope, step.turn).starts_with(&spot.turns);
         let is = match (spot.thing, &self.ir.node(step.node).op) {
             (Thing::Net(net), Op::Net(read, _) | Op::Element { net: read, .. }) => {
-                *read == net && (spot.element.is_none() || self.element(step, scope).is_none_or(|e| Some(e) == spot.element))
+                *read == net
+                    && (spot.element.is_none() || self.element(step, scope).is_none_or(|e| Some(e) == spot.element))
             }
             (Thing::Node(node), _) => step.node == node && step.unit != Unit::Named(node),
             _ => false,

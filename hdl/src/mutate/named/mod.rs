@@ -125,7 +125,9 @@ impl Design {
                 Err((None, _)) => {
                     // Values depend on each other in a circle: the faults one by one, as long as there is none.
                     let mut fit: BTreeMap<&str, Vec<Resolved>> = BTreeMap::new();
-                    for (module, fault) in resolved.into_iter().flat_map(|(m, own)| own.into_iter().map(move |f| (m, f))) {
+                    for (module, fault) in
+                        resolved.into_iter().flat_map(|(m, own)| own.into_iter().map(move |f| (m, f)))
+                    {
                         let number = fault.number;
                         fit.entry(module).or_default().push(fault);
                         if let Err((_, why)) = build(&fit) {
@@ -188,9 +190,7 @@ impl Design {
             let new = match own.is_empty() && !below && !is_top {
                 true => Arc::clone(module),
                 false => Arc::new(match subjects.get(module.name.as_str()).filter(|_| !own.is_empty()) {
-                    Some(subject) => {
-                        apply::module(module, &subject.names, &subject.logic, own, &done, select)?
-                    }
+                    Some(subject) => apply::module(module, &subject.names, &subject.logic, own, &done, select)?,
                     None => {
                         let mut new = super::apply::module(module, &[], &done, select);
                         (new.comb, new.ripples) = within_cycle(&new).map_err(|why| (None, why))?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::syntax::{self, Path, Select};
-use crate::emit::verilog::{declared, named_expressions, state_constant};
+use crate::emit::verilog::{declared, declared_among, state_constant};
 use crate::lang::in_formal;
 use crate::lang::ir::{InstanceId, Layout, ModuleIr, NetId, NodeId, ScopeId, ScopeKind};
 
@@ -51,7 +51,12 @@ impl Names {
                 names.things.insert((scope, name), Thing::Net(id as NetId));
             }
         }
-        for (node, scope, name) in named_expressions(ir) {
+        let among = declared_among(ir);
+        for id in among.inputs {
+            let net = ir.net(id);
+            names.things.insert((net.scope, net.name.clone()), Thing::Net(id));
+        }
+        for (node, scope, name) in among.expressions {
             names.things.insert((scope, name), Thing::Node(node));
             names.homes.insert(node, scope);
         }

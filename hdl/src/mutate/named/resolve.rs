@@ -6,8 +6,9 @@ use super::cone::{Logic, Step, Unit};
 use super::names::{Names, Spot, Thing};
 use super::syntax::{self, Expr};
 use super::{Change, NamedFault};
-use crate::lang::Type;
-use crate::lang::ir::{Arithmetic, Compare, Item, Logic as Bitwise, ModuleIr, NetKind, NodeId, Op, ScopeId};
+use crate::lang::ir::{Arithmetic, Compare, Item, Logic as Bitwise, ModuleIr, NetId, NetKind, NodeId, Op, ScopeId};
+use crate::lang::{Type, in_formal, item_nodes, visit_once};
+use crate::mutate::bits::is_wiring;
 
 /// A fault in a module, by its number.
 #[derive(Debug)]
@@ -77,7 +78,9 @@ type Reads = (BTreeMap<(Unit, NodeId), BTreeSet<u64>>, Option<(ScopeId, u32)>);
 /// Where the logic that drives the target reads the net.
 fn reads(ir: &ModuleIr, logic: &Logic<'_>, net: &Spot, target: &Spot) -> Result<Reads, String> {
     let mut at: BTreeMap<(Unit, NodeId), BTreeSet<u64>> = BTreeMap::new();
-    for step in logic.cone(target)?.into_keys() {
+    let cone = logic.cone(target)?;
+    let units: BTreeSet<Unit> = cone.keys().map(|step| step.unit).collect();
+    for step in cone.into_keys() {
         if logic.reads(step, net) {
             at.entry((step.unit, step.node)).or_default().insert(step.turn);
         }
@@ -87,6 +90,11 @@ fn reads(ir: &ModuleIr, logic: &Logic<'_>, net: &Spot, target: &Spot) -> Result<
             && net.thing == Thing::Net(ir.fsms[id as usize].state)
         {
             return Err("it is the state of a machine that drives the target".into());
+        }
+    }
+    for net in at.keys().filter_map(|(unit, _)| renamed(ir, *unit)) {
+        if others_read(ir, net, &units) {
+            return Err(format!("`{}` is a name for a part of it, which other logic reads too", ir.net(net).name));
         }
     }
     let own = match target.thing {
@@ -100,6 +108,38 @@ fn reads(ir: &ModuleIr, logic: &Logic<'_>, net: &Spot, target: &Spot) -> Result<
         matches!(item, Item::Register { enable: Some(_), .. }).then_some((scope, position))
     });
     Ok((at, holds))
+}
+
+/// The wire that a unit drives without any operation: it is another name for what the unit reads.
+fn renamed(ir: &ModuleIr, unit: Unit) -> Option<NetId> {
+    let Unit::Root(scope, position, _) = unit else { return None };
+    let Item::Drive { target, value, .. } = &ir.scopes[scope as usize].items[position as usize] else { return None };
+    let mut todo = vec![*value];
+    while let Some(node) = todo.pop() {
+        let op = &ir.node(node).op;
+        if !is_wiring(op) {
+            return None;
+        }
+        op.operands(|operand| todo.push(operand));
+    }
+    matches!(ir.net(target.net).kind, NetKind::Wire { .. }).then_some(target.net)
+}
+
+/// Whether an expression that is not one of these reads a net.
+fn others_read(ir: &ModuleIr, net: NetId, units: &BTreeSet<Unit>) -> bool {
+    let hardware = (0..ir.scopes.len() as ScopeId).filter(|&scope| !in_formal(ir, scope));
+    hardware.into_iter().any(|scope| {
+        ir.scopes[scope as usize].items.iter().enumerate().any(|(position, item)| {
+            let (mut number, mut found) = (0, false);
+            item_nodes(ir, item, |node| {
+                if !units.contains(&Unit::Root(scope, position as u32, number)) {
+                    visit_once(ir, node, &mut BTreeSet::new(), |read, _| found |= read == net);
+                }
+                number += 1;
+            });
+            found
+        })
+    })
 }
 
 /// The operator nearest to the net, exchanged.

@@ -182,8 +182,7 @@ impl<P: Place> Writer<'_, P> {
                 let ty = a.ty;
                 let a = Box::new(a);
                 let left = sign.starts_with('<');
-                let kind =
-                    if left { Kind::ShiftLeft(a, amount) } else { Kind::ShiftRight(sign == ">>>", a, amount) };
+                let kind = if left { Kind::ShiftLeft(a, amount) } else { Kind::ShiftRight(sign == ">>>", a, amount) };
                 Ok(Tree { ty, kind })
             }
             "/" | "%" => Err(format!("the construction language has no `{sign}`")),
