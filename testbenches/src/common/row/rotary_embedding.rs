@@ -6,11 +6,10 @@ use std::collections::VecDeque;
 use golden::common::row::rotary_embedding::turn;
 use hdl::blocks::common::RotaryEmbedding;
 use hdl::blocks::common::row::RotaryPairs;
+use jobs::draw::numbers;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 use sim::{Bits, Run, Sim};
-
-use super::rms_norm::numbers;
 
 /// The bench of the block; a vector is a beat.
 ///

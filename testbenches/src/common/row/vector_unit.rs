@@ -7,11 +7,12 @@ use golden::common::float::Function;
 use golden::common::row::vector_unit::{Elements, Norm, Output, Scalars, Shape, Steps, VectorUnit as Golden};
 use hdl::blocks::common::row::NormKind;
 use hdl::blocks::common::{FloatFunction, VectorUnit};
+use jobs::draw::numbers;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 use sim::{Bits, In, Out, Run, Sim};
 
-use super::rms_norm::{epsilon, gains, numbers};
+use super::rms_norm::{epsilon, gains};
 
 /// The bench of the unit; a vector is a row.
 ///
