@@ -99,6 +99,9 @@ columns                3       16  1 to 1024                             Columns
 operand_width          8        8  2 to 32                               Width of an activation and of a weight in bits, signed
 accumulator_width     32       32  4 to 128; at least 2 x operand_width  Width of an accumulator in bits, signed, wrapping
 
+sim --tensors takes act.npy: activations, a row for each token; int8, shape [any, channels]
+sim --tensors takes weight.npy: weights, a row for each channel; int8, shape [channels, any]
+
 port      direction  bits  elements  number    meaning                                                                                               inputs of the same cycle
 --------  ---------  ----  --------  --------  ----------------------------------------------------------------------------------------------------  ------------------------
 clk_i     input         1  -         unsigned  Clock: its rising edge                                                                                -
@@ -139,6 +142,10 @@ clear_i[r] and act_i[r] reach PE (r, c) after c cycles, weight_i[c] reaches it a
 | columns | 16 | 16 | 1 to 1024 | Columns of PEs |
 | operand_width | 8 | 8 | 2 to 32 | Width of an activation and of a weight in bits, signed |
 | accumulator_width | 32 | 32 | 4 to 128; at least 2 x operand_width | Width of an accumulator in bits, signed, wrapping |
+
+`sim --tensors` takes act.npy: activations, a row for each token; int8, shape [any, channels]
+
+`sim --tensors` takes weight.npy: weights, a row for each channel; int8, shape [channels, any]
 
 ## Ports of `mac_mesh_r16_c16_w8_a32`
 
