@@ -4,14 +4,13 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use models::decoder::{Model, Precision, Tokenizer};
+use models::default_model::{NAME, open, texts};
 use models::explore::front::{best, hypervolume};
 use models::explore::nsga2::{Search, nsga2, random};
 use models::explore::store::Store;
-use models::explore::{Objectives, Point};
-use models::smollm2::{open, texts};
-use models::titanus::exploration::{Exploration, Step, limits};
+use models::explore::{Explored, Objectives, Point, Step};
 
-use crate::catalogue::similar;
+use crate::catalogue::{Catalogue, similar};
 use crate::error::{Failure, Result};
 use crate::output::replace;
 use crate::present::numbers::decimal;
@@ -20,15 +19,13 @@ use crate::present::progress::Progress;
 use crate::present::report;
 use crate::present::table::Table;
 
-/// Subjects of an exploration.
-const SUBJECTS: [&str; 1] = ["titanus"];
 /// Hypervolumes are shares of the area below this point: twice the perplexity of int8, and the bytes of int8 with
 /// indices.
 const WORST: Objectives = [2.0, 1.125];
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// What to explore: `titanus` is its thresholds of each layer (perplexity against bytes of keys and values)
+    /// What to explore: a subject of the catalogue; a wrong name tells all of them
     subject: String,
     /// Tokens of the text that are read, half of them as prefill
     #[arg(long, value_name = "N", default_value_t = 96, value_parser = clap::value_parser!(u64).range(2..=384))]
@@ -66,13 +63,17 @@ pub(super) struct Args {
     threads: Option<NonZeroUsize>,
 }
 
-pub(super) fn run(args: &Args) -> Result<()> {
-    if !SUBJECTS.contains(&args.subject.as_str()) {
-        let near = similar(&args.subject, &SUBJECTS);
+pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
+    let subjects = catalogue.subjects();
+    let Some(subject) = subjects.iter().find(|subject| subject.name() == args.subject) else {
+        let names: Vec<&str> = subjects.iter().map(|subject| subject.name()).collect();
+        let near = similar(&args.subject, &names);
         let hint = near.first().map(|name| format!(" did you mean {name}?")).unwrap_or_default();
-        let known = SUBJECTS.join(", ");
+        let known: Vec<_> =
+            subjects.iter().map(|subject| format!("{} ({})", subject.name(), subject.about())).collect();
+        let known = known.join(", ");
         return Err(Failure::Usage(format!("nothing to explore in `{}`;{hint} subjects are: {known}", args.subject)));
-    }
+    };
     if args.widths.is_some_and(|share| !(share >= 0.0 && share.is_finite())) {
         return Err(Failure::Usage(
             "--widths is the share by which perplexity may rise: 0 or more, for example 0.05".into(),
@@ -80,20 +81,19 @@ pub(super) fn run(args: &Args) -> Result<()> {
     }
     let file = open()?;
     let tokenizer = Tokenizer::read(&file).map_err(failed)?;
-    let progress = Progress::new(1, "reading the weights of SmolLM2-135M");
+    let progress = Progress::new(1, format!("reading the weights of {NAME}"));
     let model = Model::read(&file, Precision::Half).map_err(failed)?;
     let text = texts::committed(&tokenizer).map_err(failed)?;
     let window = &text.windows[0];
     let tokens = window
         .get(..args.tokens as usize)
         .ok_or_else(|| Failure::Usage(format!("--tokens is {}; the text has {}", args.tokens, window.len())))?;
-    let problem = Exploration::problem(&model, tokens);
+    let problem = subject.problem(&model, tokens);
     let store = args.store.as_deref().map(|path| Store::open(path, &problem)).transpose();
     let store = store.map_err(|e| Failure::Usage(format!("{e:#}")))?;
     let threads = args.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
-    let exploration = Exploration::new(&model, tokens, threads, store).map_err(failed)?;
-    let mut told = Told { args, exploration, progress: &progress, done: 0 };
-    let text = told.all()?;
+    let exploration = subject.on(&model, tokens, threads, store).map_err(failed)?;
+    let text = Told { args, exploration, progress: &progress, done: 0 }.all()?;
     drop(progress);
     report::print(&text)
 }
@@ -105,7 +105,7 @@ fn failed(error: anyhow::Error) -> Failure {
 /// A search that is going on.
 struct Told<'a> {
     args: &'a Args,
-    exploration: Exploration<'a>,
+    exploration: Box<dyn Explored + 'a>,
     progress: &'a Progress,
     done: usize,
 }
@@ -141,7 +141,7 @@ impl Told<'_> {
 
     fn search(&mut self, seed: u64, at_random: bool) -> Result<Vec<Point>> {
         let search = Search {
-            limits: limits(self.exploration.layers()),
+            limits: self.exploration.limits(),
             population: self.args.population as usize,
             generations: self.args.generations as usize,
             seed,

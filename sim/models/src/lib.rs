@@ -29,3 +29,6 @@ pub mod schemes;
 pub mod smollm2;
 pub mod tender;
 pub mod titanus;
+
+/// The model where nobody names another one.
+pub use smollm2 as default_model;

@@ -6,8 +6,8 @@ use host::Window;
 use lower::pass::LayerLowering;
 use sim::Design;
 
+use super::clock::Clock;
 use super::tender_top::decoding::OnTender;
-use super::timing::Clock;
 
 /// How a block runs language models.
 #[derive(Clone, Copy)]

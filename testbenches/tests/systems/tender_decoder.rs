@@ -5,6 +5,7 @@ use test_tag::tag;
 
 use hdl::accelerators::tender::TenderTop;
 use host::Window;
+use jobs::hardware::Hardware;
 use lower::needs::Room;
 use lower::tender::{Checked, Decoder, Executor, InSoftware, OnDevice, Orders, Sizes, Spent, Team, likeliest};
 use models::decoder::arithmetic::{Norm, Projection};
@@ -16,7 +17,6 @@ use models::tender::learnt::Learnt;
 use rand::RngExt;
 use sim::bus::AxiConfig;
 use sim::{BuildOptions, Design, Initial};
-use testbenches::systems::hardware::Hardware;
 use testbenches::systems::tender_top::decoding::for_decoding;
 use testbenches::systems::tender_top::timing::timing;
 use testbenches::systems::tender_top::{caps_of, golden_of};

@@ -1,13 +1,13 @@
 //! `reduce_top` between a host and a memory: chains of descriptors, right and wrong ones; see [`player::bench`].
 
 use ::golden::systems::job::Report;
+use jobs::draft::Operations;
+use jobs::player::bus_of;
+use jobs::player::{self, Counter, Facts, register};
+use jobs::program::Program;
+use jobs::timing;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
-use testbenches::systems::draft::Operations;
-use testbenches::systems::player::{self, Counter, Facts, register};
-use testbenches::systems::program::Program;
-use testbenches::systems::timing;
-use testbenches::systems::vector_top::bus_of;
 
 use super::golden::{Operation, ReduceTop as Golden, Timing};
 use super::{ReduceTop, RowReducer};

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use host::Device;
+use jobs::hardware::{Hardware, ready};
 use lower::needs::Room;
 use models::decoder::Model;
 use sim::bus::AxiConfig;
 use sim::{BuildOptions, Initial, Sim};
 use testbenches::systems::decoding::{LayerAccelerator, window};
-use testbenches::systems::hardware::{Hardware, ready};
 
 use super::network::Network;
 use super::text::{Texts, Took};

@@ -7,13 +7,13 @@ use std::thread;
 
 use anyhow::{Context, Result, ensure};
 use host::{Device, Window};
+use jobs::hardware::Hardware;
 use lower::layer::Layer;
 use lower::needs::Room;
 use lower::pass::{DecoderLayer, LayerLowering, Rows, logits};
 use models::decoder::Model;
 use sim::process::processor_time;
-use testbenches::systems::hardware::Hardware;
-use testbenches::systems::timing::Clock;
+use testbenches::systems::clock::Clock;
 
 use super::text::{Next, Part, Reader};
 

@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use host::Window;
+use jobs::hardware::Hardware;
 use lower::needs::Room;
 use lower::tender::{
     Checked, Decoder, Executor, InSoftware, OnDevice, Orders, Sizes, Spent, Team, likeliest, needs, supports,
@@ -14,7 +15,6 @@ use sim::bus::AxiConfig;
 use sim::process::processor_time;
 use sim::{BuildOptions, Initial, Opt};
 use testbenches::systems::decoding::window;
-use testbenches::systems::hardware::Hardware;
 use testbenches::systems::tender_top::decoding::OnTender;
 
 use super::text::{Next, Part, Reader, Texts, Took};

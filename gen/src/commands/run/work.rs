@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use lower::pass::Rows;
 use models::decoder::residual::ahead_of_layers;
 use models::decoder::{Decoder, Model, Precision, Tokenizer};
-use models::smollm2::{open, texts};
+use models::default_model::{NAME, open, texts};
 use testbenches::systems::decoding::Machine;
 
 use super::{failed, refused};
@@ -59,7 +59,7 @@ impl Work {
             let file = open()?;
             let tokenizer = Tokenizer::read(&file).map_err(failed)?;
             let read = Box::new(move || Model::read(&file, Precision::File).map_err(failed));
-            return Ok(Source { tokenizer, read, name: "SmolLM2-135M".into() });
+            return Ok(Source { tokenizer, read, name: NAME.into() });
         };
         let Decoder { model, tokenizer } = Decoder::open(path, Precision::File).map_err(refused)?;
         Ok(Source { tokenizer, read: Box::new(move || Ok(model)), name: path.display().to_string() })

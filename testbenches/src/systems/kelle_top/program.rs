@@ -4,10 +4,10 @@ use golden::systems::kelle_top::{CONSTANT_BYTES, HEAD_BYTES, KelleTop, Shape};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
-use super::super::draft::{Draft, Operations};
-use super::super::draw::{area, area_bytes, half, often, size};
-use super::super::program::Program;
 use super::super::vector_top::program as vector;
+use jobs::draft::{Draft, Operations};
+use jobs::draw::{area, area_bytes, half, often, size};
+use jobs::program::Program;
 
 /// What jobs are drawn for: the operations and the shape of an accelerator.
 type Target<'a> = (&'a Operations, &'a Shape);

@@ -11,10 +11,10 @@ mod quantize;
 
 use quantize::Made;
 
-use super::super::draft::{Draft, Operations};
-use super::super::draw::{area, area_bytes, half, often, size};
-use super::super::program::Program;
 use super::super::vector_top::program as vector;
+use jobs::draft::{Draft, Operations};
+use jobs::draw::{area, area_bytes, half, often, size};
+use jobs::program::Program;
 
 /// What jobs are drawn for: the operations and the shape of an accelerator.
 type Target<'a> = (&'a Operations, &'a Shape);

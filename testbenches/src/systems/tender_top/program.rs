@@ -5,10 +5,10 @@ use golden::tender::mesh_pe::PeSum;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
-use super::super::draft::{ALL_FLAGS, Draft, Operations};
-use super::super::draw::{area, area_bytes, often, size};
-use super::super::program::Program;
 use super::super::vector_top::program as vector;
+use jobs::draft::{ALL_FLAGS, Draft, Operations};
+use jobs::draw::{area, area_bytes, often, size};
+use jobs::program::Program;
 
 /// What jobs are drawn for: the operations and the shape of an accelerator.
 type Target<'a> = (&'a Operations, &'a Shape);

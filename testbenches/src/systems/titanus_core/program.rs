@@ -9,10 +9,10 @@ use golden::systems::titanus_core::TitanusCore;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
-use super::super::draft::{Draft, Operations};
-use super::super::draw::{area, half, often, size};
-use super::super::program::Program;
 use super::super::vector_top::program as vector;
+use jobs::draft::{Draft, Operations};
+use jobs::draw::{area, half, often, size};
+use jobs::program::Program;
 
 /// Memory that a chain has written so far, and the state of the core then.
 #[derive(Clone)]

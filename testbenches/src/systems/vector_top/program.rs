@@ -5,10 +5,10 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use sim::stimulus::StimulusRng;
 
-use super::super::draft::{Draft, Operations};
-use super::super::draw::often;
-use super::super::program::Program;
 use crate::common::row::rms_norm::epsilon;
+use jobs::draft::{Draft, Operations};
+use jobs::draw::often;
+use jobs::program::Program;
 
 /// The numbers of norms: root mean square 0, softmax, layer norm.
 const SOFTMAX: u32 = 1;

@@ -9,9 +9,9 @@ use lower::pass::LayerLowering;
 use sim::Design;
 
 use super::super::super::decoding::{LayerAccelerator, Machine, Runs};
-use super::super::super::timing::Clock;
 use super::super::timing::clock;
 use super::super::{caps_of, golden_of};
+use crate::systems::clock::Clock;
 
 /// Key heads of SmolLM2-135M.
 const HEADS: u32 = 3;

@@ -8,9 +8,9 @@ use lower::titanus::Compression;
 use sim::Design;
 
 use super::super::super::decoding::{LayerAccelerator, Machine, Runs};
-use super::super::super::timing::Clock;
 use super::super::timing::clock;
 use super::super::{caps_of, golden_of, layer_core};
+use crate::systems::clock::Clock;
 
 /// The paper's share of zeros, and 4 bits.
 pub const COMPRESSION: Compression = Compression { sparsity: 0.338, bits: [4, 4] };

@@ -6,7 +6,7 @@ use golden::common::shell::job_controller::Limits;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
-use crate::common::row::rms_norm::numbers;
+use crate::draw::numbers;
 
 /// Bytes of memory that a job may touch, unless it needs more.
 const ARENA: u64 = 1 << 15;
