@@ -12,7 +12,7 @@
 //!
 //! // A row of 8 numbers in an arena of 32 bits of address, and the descriptor that says where it is.
 //! let operations = Operations::of(&VectorTop::default());
-//! let program = Program::draw(&mut rng(1), 32, 1, |rng, program| {
+//! let program = Program::draw(&mut rng(1), 32, 1, &(), |rng, program, ()| {
 //!     let (x, row) = (program.take(rng, 16), numbers(rng, 8));
 //!     program.put(x, &row.into_iter().flat_map(u16::to_le_bytes).collect::<Vec<u8>>());
 //!     operations.draft("vector").set("rows", 1u32).operand("x", (x, 0)).bytes()
