@@ -4,6 +4,8 @@ use std::fmt;
 
 use host::Window;
 use lower::pass::LayerLowering;
+use models::calibration::Calibrates;
+use models::tender::groups::ByGroups;
 use sim::Design;
 
 use super::tender_top::decoding::OnTender;
@@ -39,6 +41,17 @@ impl fmt::Debug for Machine {
         match self {
             Self::Whole(on) => f.write_str(&on.about()),
             Self::Layers(on) => f.write_str(&on.about()),
+        }
+    }
+}
+
+impl Machine {
+    /// What it learns from a text.
+    #[must_use]
+    pub fn calibrates(&self) -> &dyn Calibrates {
+        match self {
+            Self::Whole(_) => &ByGroups,
+            Self::Layers(on) => on.lowering(),
         }
     }
 }
