@@ -210,7 +210,7 @@ fn run(cli: Cli, catalogue: &Catalogue) -> Result<()> {
         #[cfg(feature = "standard")]
         Command::Eval(args) => eval::run(&args, catalogue),
         #[cfg(feature = "standard")]
-        Command::Explore(args) => explore::run(&args),
+        Command::Explore(args) => explore::run(&args, catalogue),
         Command::Wave(args) => wave::run(&args),
         Command::Render(args) => render::run(&args),
         Command::Report(args) => report::run(&args, catalogue),

@@ -58,7 +58,11 @@ impl Scales {
         let inputs = [layer.q.inputs(), layer.o.inputs(), layer.up.inputs(), layer.down.inputs()];
         let of_input = |(input, wanted): (Input, usize)| -> Result<Vec<f64>> {
             let (name, found) = (lent(input), all(&lent(input))?);
-            ensure!(found.len() == wanted, "array `{name}` has {} numbers for a layer, wanted are {wanted}", found.len());
+            ensure!(
+                found.len() == wanted,
+                "array `{name}` has {} numbers for a layer, wanted are {wanted}",
+                found.len()
+            );
             Ok(found)
         };
         let mut lent = Input::ALL.into_iter().zip(inputs).map(of_input).collect::<Result<Vec<_>>>()?.into_iter();

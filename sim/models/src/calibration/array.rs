@@ -324,10 +324,7 @@ mod tests {
         let refused = |bytes: &[u8]| Array::of_npy(bytes).unwrap_err().to_string();
         assert_eq!(refused(b"NUMPY"), "is no .npy file");
         assert_eq!(refused(&good[..175]), "is cut short: 47 bytes of elements, the shape [2, 3] has 48");
-        assert_eq!(
-            refused(&[&good[..], &[0]].concat()),
-            "is too long: 49 bytes of elements, the shape [2, 3] has 48"
-        );
+        assert_eq!(refused(&[&good[..], &[0]].concat()), "is too long: 49 bytes of elements, the shape [2, 3] has 48");
         assert!(with("False", "True").contains("Fortran order"));
         assert!(with("<f8", "<c16").contains("type '<c16', known are float64, float32"));
         assert!(with("<f8", ">f8").contains("type '>f8'"));

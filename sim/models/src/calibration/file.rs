@@ -110,9 +110,11 @@ impl File {
             let entry = of.needed(name, of.object(name))?;
             let keys = of.inner(name, entry);
             let (file, kind, shape, digest) = described(&keys)?;
-            let place = within(folder, file).map_err(|wanted| keys.bad(format_args!("`file` is {file:?}, {wanted}")))?;
+            let place =
+                within(folder, file).map_err(|wanted| keys.bad(format_args!("`file` is {file:?}, {wanted}")))?;
             let most = Array::largest_file(kind, &shape);
-            let most = most.ok_or_else(|| keys.bad(format_args!("`shape` is {shape:?}, whose elements nobody can count")))?;
+            let most =
+                most.ok_or_else(|| keys.bad(format_args!("`shape` is {shape:?}, whose elements nobody can count")))?;
             let bytes = read(&place, most)?;
             let found = blake3::hash(&bytes).to_hex();
             let told = place.display();
@@ -159,7 +161,8 @@ impl File {
         if let Some(Choice { name, kind, .. }) = missing {
             bail!("{}: there is no `{name}`, allowed: {kind}", place());
         }
-        let stray = self.origin.options.iter().find(|(name, value)| [name, value].iter().any(|x| x.contains([',', '='])));
+        let stray =
+            self.origin.options.iter().find(|(name, value)| [name, value].iter().any(|x| x.contains([',', '='])));
         ensure!(stray.is_none(), "{}: {stray:?} is no option", place());
         let pairs: Vec<String> = self.origin.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
         Settings::parse(choices, &pairs.join(",")).with_context(place)

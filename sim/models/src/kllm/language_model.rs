@@ -140,9 +140,7 @@ pub fn book(
         Counting::ByInput => Counts::inputs(inputs(learnt, layer, input)?, weight.inputs),
         Counting::Fisher => {
             let found = fisher.and_then(|fisher| fisher.0.get(&(layer, projection)));
-            Counts::Weights(
-                found.with_context(|| format!("no Fisher information of {projection:?} in layer {layer}"))?,
-            )
+            Counts::Weights(found.with_context(|| format!("no Fisher information of {projection:?} in layer {layer}"))?)
         }
     };
     train_weights(weight, bits, &counts)

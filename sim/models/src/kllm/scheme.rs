@@ -88,12 +88,7 @@ impl Scheme for Kllm {
 }
 
 /// With the codebooks of a file.
-fn by_given<'a>(
-    settings: &Settings,
-    bench: &'a Bench<'_>,
-    given: &Given,
-    bits: u32,
-) -> Result<Box<dyn Reader + 'a>> {
+fn by_given<'a>(settings: &Settings, bench: &'a Bench<'_>, given: &Given, bits: u32) -> Result<Box<dyn Reader + 'a>> {
     let of_weights: u32 = settings.count("weights")?;
     let place = given.file.path.display();
     ensure!(of_weights == WEIGHT_BITS, "option `weights` is {of_weights}, wanted is {WEIGHT_BITS} for {place}");

@@ -8,8 +8,8 @@ use golden::tender::calibration::{CHUNK_ROWS, Calibration, Scheme, Sign};
 use super::learnt::{Learnt, Site};
 use super::schemes::choices;
 use crate::calibration::{Arrays, Asked, Calibrates, Kind, Source, Wanted};
-use crate::decoder::{Config, Model, Tokenizer};
 use crate::decoder::calibration::{Extremes, Input};
+use crate::decoder::{Config, Model, Tokenizer};
 use crate::schemes::{Choice, Settings};
 use crate::smollm2::texts;
 
@@ -245,8 +245,7 @@ impl Calibrates for ByGroups {
         let heads = [c.layers, c.kv_heads, c.head_width];
         all.extend([Wanted::new("queries.group", Uint8, &heads), Wanted::new("queries.largest", Float64, &heads[..2])]);
         all.extend(
-            ["keys.middle", "keys.unit", "values.middle", "values.unit"]
-                .map(|name| Wanted::new(name, Float64, &heads)),
+            ["keys.middle", "keys.unit", "values.middle", "values.unit"].map(|name| Wanted::new(name, Float64, &heads)),
         );
         Ok(all)
     }

@@ -178,9 +178,7 @@ impl Arithmetic for IntegerModel<'_> {
                     let calibration = tender::Calibration::of(extremes, scheme(groups)?).map_err(Error::msg)?;
                     self.grouped((&rows, &apart), codes, &calibration)
                 }
-                Activations::Given(groups) => {
-                    self.grouped((&rows, &apart), codes, groups.input(layer, input, chunk)?)
-                }
+                Activations::Given(groups) => self.grouped((&rows, &apart), codes, groups.input(layer, input, chunk)?),
                 Activations::TenderOnItself { groups } => {
                     let calibration =
                         tender::Calibration::of(&extremes(&rows, &apart), scheme(groups)?).map_err(Error::msg)?;

@@ -88,7 +88,11 @@ pub fn thresholds(settings: &Settings, arrays: &Arrays) -> Result<Option<Vec<u32
 ///
 /// # Errors
 /// A number beyond 255, or not as many layers as the calibration has.
-pub fn put(options: &mut std::collections::BTreeMap<String, String>, arrays: &mut Arrays, all: [&[[u32; 2]]; 2]) -> Result<()> {
+pub fn put(
+    options: &mut std::collections::BTreeMap<String, String>,
+    arrays: &mut Arrays,
+    all: [&[[u32; 2]]; 2],
+) -> Result<()> {
     let layers = arrays.get(BITS)?.shape().first().copied();
     for (name, pairs) in [THRESHOLDS, BITS].into_iter().zip(all) {
         ensure!(Some(pairs.len()) == layers, "`{name}` of {} layers, the calibration is of {layers:?}", pairs.len());
