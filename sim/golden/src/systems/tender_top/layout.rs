@@ -36,11 +36,13 @@ impl Layout {
     /// The integers of consecutive words, the first line in the low bits.
     #[must_use]
     pub fn integers(&self, words: &[u8], signed: bool) -> Vec<i16> {
-        let unused = 16 - self.bits;
-        let extend = |raw: u8| if signed { ((u16::from(raw) << unused) as i16) >> unused } else { raw.into() };
-        match self.bits {
-            8 => words.iter().map(|&byte| extend(byte)).collect(),
-            _ => words.iter().flat_map(|&byte| [extend(byte & 15), extend(byte >> 4)]).collect(),
+        // Loops without a branch or a variable shift become vector instructions.
+        let halves = |half: fn(u8) -> [i16; 2]| words.iter().flat_map(|&byte| half(byte)).collect();
+        match (self.bits, signed) {
+            (8, true) => words.iter().map(|&byte| i16::from(byte as i8)).collect(),
+            (8, false) => words.iter().map(|&byte| i16::from(byte)).collect(),
+            (_, true) => halves(|byte| [i16::from((byte << 4) as i8 >> 4), i16::from(byte as i8 >> 4)]),
+            (_, false) => halves(|byte| [i16::from(byte & 15), i16::from(byte >> 4)]),
         }
     }
 

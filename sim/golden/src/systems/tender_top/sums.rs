@@ -59,8 +59,14 @@ impl Magnitudes {
         }
     }
 
-    fn or_more(self, other: Self) -> Self {
-        Self([self.0[0].max(other.0[0]), self.0[1].max(other.0[1])])
+    /// The largest of all these integers. The high half grows with the integer, so its extremes are at the extremes.
+    fn largest(integers: &[i16], wide: bool) -> Self {
+        let low = i16::from(wide) * ((1 << OPERAND_WIDTH) - 1);
+        let (least, most, low) = integers
+            .iter()
+            .fold((0i16, 0i16, 0i16), |(least, most, lows), &b| (least.min(b), most.max(b), lows.max(b & low)));
+        let high = Self::of(least, wide).0[0].max(Self::of(most, wide).0[0]);
+        Self([high, low.unsigned_abs().into()])
     }
 }
 
@@ -93,10 +99,7 @@ impl<'a, S: PeSum<Operand = i64>> Products<'a, S> {
     /// Products of the channels in the table's order. `fresh` is a sum that is 0.
     #[must_use]
     pub fn new(entries: &'a [Entry], right: &'a Right, wide: bool, fresh: &'a S) -> Self {
-        let most = |integers: &[i16]| {
-            integers.iter().fold(Magnitudes::default(), |most, &b| most.or_more(Magnitudes::of(b, wide)))
-        };
-        let largest = right.integers.chunks(right.columns).map(most).collect();
+        let largest = right.integers.chunks(right.columns).map(|channel| Magnitudes::largest(channel, wide)).collect();
         Self { entries, right, wide, fresh, largest }
     }
 
