@@ -79,7 +79,9 @@ impl Learnt {
 pub(super) fn read_for(path: &Path, on: &Accelerator, (digest, config): (&str, &Config)) -> Result<Learnt> {
     let file = File::read(path).map_err(refused)?;
     let Given { file, settings } = checked(file, on, (digest, config))?;
-    on.machine.calibrates().runs_with(&settings).map_err(|e| wrong(&file, "options", &e))?;
+    let asked = Asked { config, settings: &settings, window: file.origin.text.context };
+    let runs = on.machine.calibrates().runs_with(&asked, &file.arrays);
+    runs.map_err(|e| Failure::Usage(format!("{}: {e:#}", file.path.display())))?;
     Ok(Learnt { settings, arrays: file.arrays })
 }
 

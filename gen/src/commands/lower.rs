@@ -68,13 +68,14 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     let window = window(on.address_width());
     let mut layer = lowering.layer_with(&window, &layer, learnt.borrowed(), room).map_err(refused)?;
     let pass = layer.pass(&[(0, rows)]).map_err(refused)?;
-    let about = format!("Layer {number} of a model for {}, {} tokens.", on.about(), tokens.len());
+    let kept = on.about_with(learnt.borrowed()).map_err(refused)?;
+    let about = format!("Layer {number} of a model for {kept}, {} tokens.", tokens.len());
     let bytes = files::write(&args.output, &pass, &window, &about).map_err(failed)?;
     drop(progress);
     let (memory, results, header) = (files::MEMORY, files::RESULTS, files::HEADER);
     let lines = [
         format!("{}: {memory}, {results}, {header}, {} bytes", args.output.display(), decimal(bytes as f64, 0)),
-        format!("  on          {}", on.about()),
+        format!("  on          {kept}"),
         format!("  chain       {} descriptors from {:#x} on", pass.job.descriptors, pass.job.address),
         format!("  saturated   {} words of results left the range of the calibration", layer.overflows()),
     ];

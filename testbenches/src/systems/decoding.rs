@@ -3,6 +3,7 @@
 use std::fmt;
 
 use host::Window;
+use lower::learn::Learnt;
 use lower::pass::LayerLowering;
 use models::calibration::Calibrates;
 use models::tender::groups::ByGroups;
@@ -63,10 +64,27 @@ pub fn window(address_width: u32) -> Window {
     Window { base: 0x10_0000, limit, address_width }
 }
 
+/// The range of some numbers, as a text.
+pub(super) fn range<T: Ord + fmt::Display>(numbers: impl IntoIterator<Item = T> + Clone) -> String {
+    match (numbers.clone().into_iter().min(), numbers.into_iter().max()) {
+        (Some(least), Some(most)) if least < most => format!("{least} to {most}"),
+        (least, _) => least.map_or_else(|| "no".to_owned(), |least| least.to_string()),
+    }
+}
+
 /// An accelerator in the shape in which it computes layers of a running model.
 pub trait LayerAccelerator: Sync {
-    /// The block, its sizes, and how it keeps numbers.
+    /// The block, its sizes, and how it keeps numbers where nobody says how.
     fn about(&self) -> String;
+
+    /// The same with what layers have learnt: of all layers, or of one.
+    ///
+    /// # Errors
+    /// It is no calibration of this accelerator.
+    fn about_with(&self, learnt: Learnt<'_>) -> anyhow::Result<String> {
+        let _ = learnt;
+        Ok(self.about())
+    }
 
     /// For the simulator.
     ///

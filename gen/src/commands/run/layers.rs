@@ -54,8 +54,9 @@ pub(super) fn run(
         }
         network.devices.insert(layer, (device, on.clock(&window, LATENCY).map_err(failed)?));
     }
+    let about = on.about_with(learnt.borrowed()).map_err(refused)?;
     let took = text.write(&mut network)?;
-    Ok(told(text, &network, (&took, on), &asked))
+    Ok(told(text, &network, (&took, &about), &asked))
 }
 
 /// So many simulated accelerators.
@@ -66,14 +67,9 @@ fn compiled(text: &Texts<'_>, on: &dyn LayerAccelerator, count: usize) -> Result
     (0..count).map(|_| Ok(model.instance_with(Initial::Random(1))?)).collect()
 }
 
-fn told(
-    text: &Texts<'_>,
-    network: &Network<'_>,
-    (took, on): (&Took, &dyn LayerAccelerator),
-    asked: &BTreeSet<usize>,
-) -> String {
+fn told(text: &Texts<'_>, network: &Network<'_>, (took, about): (&Took, &str), asked: &BTreeSet<usize>) -> String {
     let all = &network.simulated;
-    let mut lines = vec![format!("  on          {}", on.about())];
+    let mut lines = vec![format!("  on          {about}")];
     if !asked.is_empty() {
         let numbers: Vec<String> = asked.iter().map(usize::to_string).collect();
         let own = if asked.len() > 1 { ", each on an accelerator of its own" } else { "" };

@@ -1,6 +1,7 @@
 //! What the accelerator learns: quantizers of activations, and how long tokens stay.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
+use host::Window;
 use host::kelle::{Caps, Intervals, Quantizers, RefreshJob};
 use models::calibration::{Arrays, Asked, Calibrates, Kind, Source, Wanted};
 use models::decoder::calibration::Input;
@@ -134,6 +135,19 @@ impl Calibrates for OnKelle {
             Wanted::new(IMPORTANCE, Kind::Uint32, &[layers]),
         ];
         Ok(inputs.into_iter().chain(of_heads).chain(kept).collect())
+    }
+
+    fn runs_with(&self, asked: &Asked<'_>, arrays: &Arrays) -> Result<()> {
+        // Its address plays no part in a refresh.
+        let anywhere = Window { base: 0, limit: 0xfff, address_width: 32 };
+        for layer in 0..asked.config.layers {
+            let arrays = arrays.layer(layer)?;
+            Scales::of_arrays(&arrays)?;
+            if let Some(refresh) = Kept::of_arrays(&arrays, &self.caps)?.refresh {
+                refresh.build(&self.caps, &anywhere).with_context(|| format!("array `{INTERVALS}`"))?;
+            }
+        }
+        Ok(())
     }
 
     fn learn(&self, from: &Source<'_>, settings: &Settings, done: &mut dyn FnMut(usize)) -> Result<Arrays> {

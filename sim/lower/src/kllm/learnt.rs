@@ -213,13 +213,13 @@ impl Calibrates for OnKllm {
     }
 
     /// The hardware finds half a per cent of a token's values on each side.
-    fn runs_with(&self, settings: &Settings) -> Result<()> {
+    fn runs_with(&self, asked: &Asked<'_>, arrays: &Arrays) -> Result<()> {
         let own = count(self.bits).to_string();
         for (option, wanted) in [("activations", &own[..]), ("outliers", "1"), ("detection", "online")] {
-            let found = settings.word(option)?;
+            let found = asked.settings.word(option)?;
             ensure!(found == wanted, "option `{option}` is {found}, wanted is {wanted}");
         }
-        Ok(())
+        (0..asked.config.layers).try_for_each(|layer| Books::of_arrays(&arrays.layer(layer)?, self.bits).map(drop))
     }
 
     fn defaults(&self) -> Result<Settings> {

@@ -48,24 +48,23 @@ impl Scales {
         [x, out, q, k, v, fed, gated]
     }
 
-    pub fn of_arrays(layer: &Layer, arrays: &Arrays) -> Result<Self> {
+    pub fn of_layer(layer: &Layer, arrays: &Arrays) -> Result<Self> {
+        let inputs = [layer.q.inputs(), layer.o.inputs(), layer.up.inputs(), layer.down.inputs()];
+        for (input, wanted) in Input::ALL.into_iter().zip(inputs) {
+            let (name, found) = (lent(input), arrays.all::<f64>(&lent(input))?.len());
+            ensure!(found == wanted, "array `{name}` has {found} numbers for a layer, wanted are {wanted}");
+        }
+        Self::of_arrays(arrays)
+    }
+
+    fn of_arrays(arrays: &Arrays) -> Result<Self> {
         let all = |name: &str| -> Result<Vec<f64>> {
             let found = arrays.all::<f64>(name)?;
             let positive = found.iter().all(|&x| x > 0.0);
             ensure!(positive, "array `{name}` has numbers that are 0 or less, wanted are larger ones");
             Ok(found)
         };
-        let inputs = [layer.q.inputs(), layer.o.inputs(), layer.up.inputs(), layer.down.inputs()];
-        let of_input = |(input, wanted): (Input, usize)| -> Result<Vec<f64>> {
-            let (name, found) = (lent(input), all(&lent(input))?);
-            ensure!(
-                found.len() == wanted,
-                "array `{name}` has {} numbers for a layer, wanted are {wanted}",
-                found.len()
-            );
-            Ok(found)
-        };
-        let mut lent = Input::ALL.into_iter().zip(inputs).map(of_input).collect::<Result<Vec<_>>>()?.into_iter();
+        let mut lent = Input::ALL.into_iter().map(|input| all(&lent(input))).collect::<Result<Vec<_>>>()?.into_iter();
         let mut lent = || lent.next().unwrap_or_default();
         let units = UNITS.map(|name| all(&unit(name)).and_then(|_| arrays.one::<f64>(&unit(name))));
         let [x, out, q, k, v, fed, gated] = units;
@@ -143,6 +142,15 @@ impl Calibrates for OnTitanus {
             all.push(Wanted::new(THRESHOLDS, Kind::Uint8, &[c.layers, 2]));
         }
         Ok(all)
+    }
+
+    fn runs_with(&self, asked: &Asked<'_>, arrays: &Arrays) -> Result<()> {
+        for layer in 0..asked.config.layers {
+            let arrays = arrays.layer(layer)?;
+            Scales::of_arrays(&arrays)?;
+            kept(Learnt { settings: asked.settings, arrays: &arrays })?;
+        }
+        Ok(())
     }
 
     fn learn(&self, from: &Source<'_>, settings: &Settings, done: &mut dyn FnMut(usize)) -> Result<Arrays> {

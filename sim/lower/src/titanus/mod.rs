@@ -194,7 +194,7 @@ impl LayerLowering for OnTitanus {
         ensure!(room.tokens <= context, "room for {} tokens, a core has {context}", room.tokens);
         let mut b = Builder::new(&self.caps, window, self.golden.copy())?;
         b.b.saturate();
-        let held = Held::load_by(&mut b, layer, &Scales::of_arrays(layer, learnt.arrays)?, room.tokens)?;
+        let held = Held::load_by(&mut b, layer, &Scales::of_layer(layer, learnt.arrays)?, room.tokens)?;
         let (compression, comes) = learnt::kept(learnt)?;
         Ok(Box::new(OnLayer { b, held, compression, comes, room: room.tokens, tokens: [0] }))
     }

@@ -102,12 +102,12 @@ pub trait Calibrates: Sync {
     /// The model cannot read the text, or the accelerator cannot compute the model.
     fn learn(&self, from: &Source<'_>, settings: &Settings, done: &mut dyn FnMut(usize)) -> Result<Arrays>;
 
-    /// Refuses settings of a calibration that the accelerator cannot run with.
+    /// Refuses settings and arrays that the accelerator cannot run with. The arrays are of the wanted types and shapes.
     ///
     /// # Errors
-    /// Names the option, and the value that is wanted.
-    fn runs_with(&self, settings: &Settings) -> Result<()> {
-        let _ = settings;
+    /// Names the option or the array, and what is wanted.
+    fn runs_with(&self, asked: &Asked<'_>, arrays: &Arrays) -> Result<()> {
+        let _ = (asked, arrays);
         Ok(())
     }
 

@@ -70,7 +70,7 @@ impl Scheme for Kelle {
                 Ok(Vec::new())
             }));
         };
-        let budgets = budgets(given)?;
+        let budgets = given.named(budgets(given))?;
         let (most, place) = (budgets.iter().flatten().max().copied().unwrap_or_default(), given.file.path.display());
         ensure!(tokens == most, "option `tokens` is {tokens}, wanted is {most}: the largest `{BUDGET}` in {place}");
         Ok(by_arithmetic(bench.model, move |_, read| {

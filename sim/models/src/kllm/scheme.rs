@@ -94,7 +94,8 @@ fn by_given<'a>(settings: &Settings, bench: &'a Bench<'_>, given: &Given, bits: 
     ensure!(of_weights == WEIGHT_BITS, "option `weights` is {of_weights}, wanted is {WEIGHT_BITS} for {place}");
     let names = ["counting", "activations", "outliers", "detection"].map(|name| (name, name));
     given.agrees(settings, if bits == EXACT { &names[..1] } else { &names })?;
-    let (weights, tokens) = of_arrays(bench.model.config(), &given.settings, &given.file.arrays)?;
+    let found = of_arrays(bench.model.config(), &given.settings, &given.file.arrays);
+    let (weights, tokens) = given.named(found)?;
     let weights = ClusteredWeights::with_books(bench.model, |layer, projection, _| {
         let found = weights.get(&(layer, projection)).cloned();
         found.with_context(|| format!("no codebook of {projection:?} in layer {layer}"))

@@ -139,6 +139,14 @@ pub struct Given {
 }
 
 impl Given {
+    /// An error of the arrays, with the file's name.
+    ///
+    /// # Errors
+    /// The same error.
+    pub fn named<T>(&self, made: Result<T>) -> Result<T> {
+        made.with_context(|| self.file.path.display().to_string())
+    }
+
     /// Refuses settings of a scheme that are not the calibration's: pairs of an option of the scheme, and the option of
     /// the calibration that must have the same value.
     ///

@@ -259,10 +259,10 @@ impl Calibrates for ByGroups {
         groups.arrays()
     }
 
-    fn runs_with(&self, settings: &Settings) -> Result<()> {
-        let bits: u32 = settings.count("bits")?;
+    fn runs_with(&self, asked: &Asked<'_>, arrays: &Arrays) -> Result<()> {
+        let bits: u32 = asked.settings.count("bits")?;
         ensure!(bits == BITS, "option `bits` is {bits}, wanted is {BITS}: chains have operands of {BITS} bits");
-        Ok(())
+        Groups::of_arrays(asked.config, asked.settings, arrays).map(drop)
     }
 }
 

@@ -121,7 +121,8 @@ impl Scheme for Tender {
             ("itself", _) => Known::Itself,
             (_, Some(given)) => {
                 given.agrees(settings, &["bits", "groups", "outliers"].map(|name| (name, name)))?;
-                Known::Given(Groups::of_arrays(bench.model.config(), &given.settings, &given.file.arrays)?)
+                let groups = Groups::of_arrays(bench.model.config(), &given.settings, &given.file.arrays);
+                Known::Given(given.named(groups)?)
             }
             (_, None) => Known::Learnt(bench.calibration(apart)?),
         };

@@ -53,7 +53,7 @@ impl Scheme for Titanus {
                 let place = given.file.path.display();
                 ensure!(levels == "yes", "option `levels` is {levels}, wanted is yes for {place}");
                 given.agrees(settings, &["pruned", "keys", "values"].map(|name| (name, name)))?;
-                calibration::by_layer(&given.settings, &given.file.arrays)?
+                given.named(calibration::by_layer(&given.settings, &given.file.arrays))?
             }
         };
         Ok(by_arithmetic(bench.model, move |passage, read| {
