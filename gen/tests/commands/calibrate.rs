@@ -31,12 +31,15 @@ fn params(on: &str) -> Vec<&'static str> {
     set.iter().flat_map(|one| ["--set", one]).collect()
 }
 
-/// Exit code, output without the times, and error.
+fn is_speed(line: &str) -> bool {
+    line.starts_with("  time ") || line.starts_with("  simulation ")
+}
+
+/// Exit code, output without the speeds, and error.
 fn told(args: &[&str]) -> (i32, String, String) {
     let output = senbazuru(args).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    let out: Vec<String> =
-        text(output.stdout).lines().filter(|line| !line.starts_with("  time ")).map(str::to_owned).collect();
+    let out: Vec<String> = text(output.stdout).lines().filter(|line| !is_speed(line)).map(str::to_owned).collect();
     (output.status.code().unwrap(), out.join("\n"), text(output.stderr))
 }
 
