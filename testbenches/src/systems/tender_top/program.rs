@@ -39,20 +39,21 @@ pub fn draw<S: PeSum<Operand = i64>>(
     chain: u32,
 ) -> Program {
     let shape = model.shape();
-    let mut before = None;
-    Program::draw(rng, shape.vector.address_width, chain, |rng, program| match rng.random_range(0..8u8) {
-        0 | 1 => {
-            let one = vector::descriptor(rng, program, (operations, &shape.vector));
-            let rows = Results::Rows([one.word("rows"), one.word("columns")], one.place("out"));
-            before = (!one.is("format")).then_some(rows);
-            vector::seldom(rng, program, one).bytes()
-        }
-        kind => {
-            let one = match kind {
-                2 | 3 => pack(rng, program, (operations, shape), &mut before),
-                _ => product(rng, program, (operations, shape), &mut before),
-            };
-            one.seldom(rng, program, &[&other_mode]).bytes()
+    Program::draw(rng, shape.vector.address_width, chain, &None, |rng, program, before| {
+        match rng.random_range(0..8u8) {
+            0 | 1 => {
+                let one = vector::descriptor(rng, program, (operations, &shape.vector));
+                let rows = Results::Rows([one.word("rows"), one.word("columns")], one.place("out"));
+                *before = (!one.is("format")).then_some(rows);
+                vector::seldom(rng, program, one).bytes()
+            }
+            kind => {
+                let one = match kind {
+                    2 | 3 => pack(rng, program, (operations, shape), before),
+                    _ => product(rng, program, (operations, shape), before),
+                };
+                one.seldom(rng, program, &[&other_mode]).bytes()
+            }
         }
     })
 }

@@ -20,7 +20,7 @@ const STEPS: [&str; 6] = ["scales", "add", "activate", "multiply", "norm", "gain
 /// a single check of the vector accelerator.
 pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &VectorTop), chain: u32) -> Program {
     let shape = model.shape();
-    Program::draw(rng, shape.address_width, chain, |rng, program| {
+    Program::draw(rng, shape.address_width, chain, &(), |rng, program, ()| {
         let one = descriptor(rng, program, (operations, shape));
         seldom(rng, program, one).bytes()
     })
