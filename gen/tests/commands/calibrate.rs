@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use half::f16;
 use models::calibration::{Array, DOCUMENT, File, Kind};
 use serde_json::Value;
 use test_tag::tag;
@@ -272,10 +273,13 @@ fn refused(on: &str, changed: &dyn Fn(&Path)) -> String {
     errors
 }
 
+/// An accelerator, and a change of its calibration.
+type Change = (&'static str, Box<dyn Fn(&Path)>);
+
 #[test]
 fn what_is_refused() {
     let f64s = |shape: &[usize], x: f64| Array::new(shape, vec![x; shape.iter().product()]).unwrap();
-    let cases: BTreeMap<&str, (&str, Box<dyn Fn(&Path)>)> = BTreeMap::from([
+    let cases: BTreeMap<&str, Change> = BTreeMap::from([
         (
             "`version` is 7, wanted is 1",
             (
@@ -344,7 +348,7 @@ fn what_is_refused() {
             (
                 "kllm",
                 Box::new(|folder: &Path| {
-                    let values = (0..32_u16).map(|n| half::f16::from_bits(0x3c00 - n));
+                    let values = (0..32_u16).map(|n| f16::from_bits(0x3c00 - n));
                     put(folder, "weights.q", &Array::new(&[2, 16], values).unwrap());
                 }),
             ),
@@ -374,13 +378,14 @@ fn numbers_at_their_ends() {
     for (on, _) in ACCELERATORS {
         let by = calibrated(dir.path(), on, "llama-3", &[]);
         let arrays = File::read(Path::new(&by[1])).unwrap().arrays;
-        for [double, single] in [[f64::MAX, f32::MAX.into()], [f64::MIN_POSITIVE, f32::MIN_POSITIVE.into()]] {
+        let ends = [(f64::MAX, f32::MAX, f16::MAX), (f64::MIN_POSITIVE, f32::MIN_POSITIVE, f16::MIN_POSITIVE)];
+        for (double, single, half) in ends {
             for (name, array) in arrays.iter() {
                 let (shape, count) = (array.shape(), array.shape().iter().product());
                 let other = match array.kind() {
                     Kind::Float64 => Array::new(shape, vec![double; count]),
-                    Kind::Float32 => Array::new(shape, vec![single as f32; count]),
-                    Kind::Float16 if name == "unit" => Array::new(shape, vec![half::f16::from_f64(single); count]),
+                    Kind::Float32 => Array::new(shape, vec![single; count]),
+                    Kind::Float16 if name == "unit" => Array::new(shape, vec![half; count]),
                     _ => continue,
                 };
                 put(Path::new(&by[1]), name, &other.unwrap());

@@ -22,6 +22,9 @@ pub const ACCELERATOR: &str = "kllm_top";
 /// Bits of a weight's index.
 pub const WEIGHT_BITS: u32 = 4;
 
+/// The codebook of each weight.
+pub type WeightBooks = BTreeMap<(usize, Projection), Codebook>;
+
 /// Options of the calibration.
 #[must_use]
 pub fn choices() -> Vec<Choice> {
@@ -103,7 +106,7 @@ pub fn halves(codebook: &Codebook) -> Vec<f16> {
 ///
 /// # Errors
 /// The model has no gradients, and weights count by them; the model cannot read the text.
-pub fn weight_books(from: &Source<'_>, settings: &Settings) -> Result<BTreeMap<(usize, Projection), Codebook>> {
+pub fn weight_books(from: &Source<'_>, settings: &Settings) -> Result<WeightBooks> {
     let (model, counting) = (from.model, counting(settings.word("counting")?));
     let fisher = if counting == Counting::Fisher { Some(from.learning.fisher(model)?) } else { None };
     let learnt = if counting == Counting::ByInput { samples(from)? } else { Calibration::new(1) };
@@ -128,11 +131,7 @@ fn samples(from: &Source<'_>) -> Result<Calibration> {
 ///
 /// # Errors
 /// Numbers of the model that are not binary16; the model cannot read the text; options that the golden model refuses.
-pub fn token_books(
-    from: &Source<'_>,
-    settings: &Settings,
-    weights: &BTreeMap<(usize, Projection), Codebook>,
-) -> Result<Arc<Books>> {
+pub fn token_books(from: &Source<'_>, settings: &Settings, weights: &WeightBooks) -> Result<Arc<Books>> {
     let of = |layer, projection: Projection, _: &_| {
         weights.get(&(layer, projection)).cloned().with_context(|| format!("no codebook of {projection:?}"))
     };
@@ -147,11 +146,7 @@ pub fn token_books(
 ///
 /// # Errors
 /// Names the array, and what is wrong with it.
-pub fn of_arrays(
-    config: &Config,
-    settings: &Settings,
-    arrays: &Arrays,
-) -> Result<(BTreeMap<(usize, Projection), Codebook>, Books)> {
+pub fn of_arrays(config: &Config, settings: &Settings, arrays: &Arrays) -> Result<(WeightBooks, Books)> {
     let (bits, share) = (settings.count("activations")?, settings.percent("outliers")?);
     let (mut of_weights, mut of_tokens) = (BTreeMap::new(), BTreeMap::new());
     for layer in 0..config.layers {
