@@ -13,6 +13,7 @@ use models::decoder::{
     Activation, Config, Family, Float, Model, Positions, Precision, Rotary, Scaling, Tokenizer, Weight,
 };
 use models::smollm2;
+use models::tender::groups::Groups;
 use models::tender::learnt::Learnt;
 use rand::RngExt;
 use sim::bus::AxiConfig;
@@ -59,11 +60,11 @@ fn made() -> Model {
     Model::new(CONFIG, weights, gains).unwrap()
 }
 
-fn learnt(model: &Model) -> Learnt {
+fn learnt(model: &Model) -> Groups {
     let mut learnt = Learnt::default();
     // A made model has no channels that all texts share: others would be saturated.
     learnt.learn(model, &TEXT).unwrap();
-    learnt
+    Groups::of(model.config(), &learnt, 8, 8).unwrap()
 }
 
 fn software(block: &TenderTop) -> InSoftware {
@@ -324,7 +325,7 @@ fn smollm2_writes_as_the_golden_model() {
     let file = smollm2::open().unwrap();
     let tokenizer = Tokenizer::read(&file).unwrap();
     let model = Model::read(&file, Precision::File).unwrap();
-    let learnt = Learnt::of_texts(&model, &tokenizer, 256).unwrap();
+    let learnt = Groups::of_texts(&model, &tokenizer, 256).unwrap();
     let (block, prompt) = (for_decoding(128), tokenizer.encode("Gravity is").unwrap());
     let golden = || software(&block).timed(timing(&block, LATENCY));
     let write = |on: &mut dyn Executor| {

@@ -3,10 +3,13 @@
 //! A setting is a list of integers, each from 0 to a limit of its own. Its worth is two numbers; less is better.
 //! Everything is a function of the seed. So an interrupted search can go on from stored results ([`store`]).
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use crate::calibration::Arrays;
 use crate::decoder::Model;
+use crate::schemes::Settings;
 
 pub mod front;
 pub mod nsga2;
@@ -37,6 +40,26 @@ pub trait Subject: Send + Sync {
 
     /// What its settings are, and what is small in good ones.
     fn about(&self) -> &'static str;
+
+    /// The accelerator whose calibrations hold settings of this subject.
+    fn accelerator(&self) -> &'static str;
+
+    /// The setting in a calibration of this accelerator, if it has one.
+    ///
+    /// # Errors
+    /// Arrays or options are missing.
+    fn known(&self, settings: &Settings, arrays: &Arrays) -> anyhow::Result<Option<Genes>>;
+
+    /// Puts thresholds and widths, of keys and of values for each layer, into a calibration.
+    ///
+    /// # Errors
+    /// A number that does not fit, or not as many layers as the calibration has.
+    fn put(
+        &self,
+        options: &mut BTreeMap<String, String>,
+        arrays: &mut Arrays,
+        all: [&[[u32; 2]]; 2],
+    ) -> anyhow::Result<()>;
 
     /// The name in a store of the results on a model and a text.
     fn problem(&self, model: &Model, tokens: &[u32]) -> String;

@@ -1,16 +1,20 @@
 //! The paper's search for thresholds and widths (Titanus, section 5.1): thresholds of each layer first, by NSGA-II;
 //! then widths.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Result, bail, ensure};
 
+use super::calibration;
 use super::language_model::{Compressed, Pruning, Setting};
+use crate::calibration::Arrays;
 use crate::decoder::Model;
 use crate::decoder::perplexity::{perplexity, surprises};
 use crate::explore::store::Store;
 use crate::explore::{Explored, Genes, Objectives, Step, Subject};
+use crate::schemes::Settings;
 
 /// The largest threshold that is tried: a quarter of the largest magnitude. Models break with twice this threshold.
 pub const LARGEST_THRESHOLD: u32 = 32;
@@ -32,6 +36,18 @@ impl Subject for Thresholds {
 
     fn about(&self) -> &'static str {
         "its thresholds of each layer: perplexity against bytes of keys and values"
+    }
+
+    fn accelerator(&self) -> &'static str {
+        calibration::ACCELERATOR
+    }
+
+    fn known(&self, settings: &Settings, arrays: &Arrays) -> Result<Option<Genes>> {
+        calibration::thresholds(settings, arrays)
+    }
+
+    fn put(&self, options: &mut BTreeMap<String, String>, arrays: &mut Arrays, all: [&[[u32; 2]]; 2]) -> Result<()> {
+        calibration::put(options, arrays, all)
     }
 
     fn problem(&self, model: &Model, tokens: &[u32]) -> String {
