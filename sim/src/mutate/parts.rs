@@ -251,7 +251,8 @@ mod tests {
             let enters = m.wire("enters", !io.x_i);
             m.connect(u.d_i, enters);
             let kept = m.wire("kept", u.q_o);
-            m.connect(io.y_o, kept ^ kept);
+            let again = m.wire("again", u.q_o);
+            m.connect(io.y_o, kept ^ again);
         }
     }
 
