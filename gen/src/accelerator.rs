@@ -1,8 +1,8 @@
 //! What an accelerator in a crate of one's own is made of. `senbazuru new NAME --accelerator` writes such a crate.
 //!
 //! An accelerator is a block after the shell: a host starts jobs through its registers, and a job is a chain of
-//! descriptors in memory. The [`prelude`] has what its hardware and its bench need; [`golden`] has the parts of golden
-//! models: jobs, operands, memory, and times of DMAs. Drivers depend on `senbazuru-host`, which is [`host`] here.
+//! descriptors in memory. The [`prelude`] has what its hardware and its bench need. [`golden`] has the parts of golden
+//! models: jobs, operands, memory, and times of DMAs. [`jobs`] draws jobs and plays them. Drivers depend on `senbazuru-host`, which is [`host`] here.
 //!
 //! ```
 //! use senbazuru::accelerator::{host_constants, prelude::*};
@@ -17,7 +17,7 @@
 use anyhow::Context;
 use hdl::lang::Block;
 
-pub use {golden, host, testbenches};
+pub use {golden, host, jobs};
 
 /// Hardware and benches of accelerators.
 pub mod prelude {
@@ -30,14 +30,13 @@ pub mod prelude {
     pub use hdl::lang::operation::{Opcode, OperationBlock};
     pub use hdl::lang::registers::{Constant, ReadOnly, ReadWrite};
     pub use hdl::lang::*;
+    pub use jobs::draft::Operations;
+    pub use jobs::hardware::{Hardware, on_hardware};
+    pub use jobs::player::{Counter, Facts, bench as bench_of_jobs, bus_of, register};
+    pub use jobs::program::Program;
+    pub use jobs::timing::{bench as bench_of_cycles, shell as shell_of};
     pub use sim::bus::AxiConfig;
     pub use sim::stimulus::StimulusRng;
-    pub use testbenches::systems::draft::Operations;
-    pub use testbenches::systems::hardware::{Hardware, on_hardware};
-    pub use testbenches::systems::player::{Counter, Facts, bench as bench_of_jobs, register};
-    pub use testbenches::systems::program::Program;
-    pub use testbenches::systems::timing::{bench as bench_of_cycles, shell as shell_of};
-    pub use testbenches::systems::vector_top::bus_of;
 
     pub use super::host_constants;
 }

@@ -114,7 +114,7 @@ pub mod waveform;
 /// Where the weights of the language model are, in a build that has one.
 fn weights() -> Option<std::path::PathBuf> {
     #[cfg(feature = "standard")]
-    return Some(models::smollm2::path());
+    return Some(models::default_model::path());
     #[cfg(not(feature = "standard"))]
     None
 }

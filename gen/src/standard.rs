@@ -15,11 +15,11 @@ use crate::accelerators::reduce;
 use crate::catalogue::{Catalogue, Line};
 
 impl Catalogue {
-    /// The blocks of Senbazuru, in the order in which `list` shows them, and its schemes. It needs the feature `standard`.
+    /// The blocks of Senbazuru, in the order in which `list` shows them, its schemes, and what `explore` explores. It needs the feature `standard`.
     #[must_use]
     pub fn standard() -> Self {
         let blocks = Self::empty()
-            .block::<MacMesh>("common", common::mac_mesh::bench)
+            .line(Line::<MacMesh>::new("common", common::mac_mesh::bench).tensors(common::mac_mesh::TENSORS))
             .block::<FloatAdd>("common", common::float::add::bench)
             .block::<FloatCompare>("common", common::float::compare::bench)
             .block::<FloatConvert>("common", common::float::convert::bench)
@@ -54,8 +54,14 @@ impl Catalogue {
             .block::<LeadingZeros>("common", common::arith::leading_zeros::bench)
             .block::<PriorityEncoder>("common", common::arith::priority_encoder::bench)
             .block::<RowFrame>("common", common::row::row_frame::bench)
-            .block::<RotaryEmbedding>("common", common::row::rotary_embedding::bench)
-            .block::<VectorUnit>("common", common::row::vector_unit::bench)
+            .line(
+                Line::<RotaryEmbedding>::new("common", common::row::rotary_embedding::bench)
+                    .tensors(common::row::rotary_embedding::TENSORS),
+            )
+            .line(
+                Line::<VectorUnit>::new("common", common::row::vector_unit::bench)
+                    .tensors(common::row::vector_unit::TENSORS),
+            )
             .line(Line::<RmsNorm>::new("common", common::row::rms_norm::bench).tensors(common::row::rms_norm::TENSORS))
             .line(
                 Line::<LayerNorm>::new("common", common::row::layer_norm::bench)
@@ -85,33 +91,56 @@ impl Catalogue {
             .block::<TenderPe>("tender", tender::tender_pe::bench)
             .line(
                 Line::<MultiScaleArray>::new("tender", tender::multi_scale_array::bench)
-                    .tensors(tender::product::TENSORS),
+                    .tensors(tender::product::tensors()),
             )
-            .block::<WeightStationaryArray>("tender", tender::weight_stationary_array::bench)
+            .line(
+                Line::<WeightStationaryArray>::new("tender", tender::weight_stationary_array::bench)
+                    .tensors(tender::weight_stationary_array::TENSORS),
+            )
             .block::<EdramBank>("kelle", kelle::edram_bank::bench)
             .block::<ScoreRegisterFile>("kelle", kelle::score_register_file::bench)
             .block::<ScoreMemory>("kelle", kelle::score_memory::bench)
             .block::<RefreshController>("kelle", kelle::refresh_controller::bench)
             .block::<KvBankGroup>("kelle", kelle::kv_bank_group::bench)
-            .block::<ReconfigurableArray>("kelle", kelle::reconfigurable_array::bench)
+            .line(
+                Line::<ReconfigurableArray>::new("kelle", kelle::reconfigurable_array::bench)
+                    .tensors(kelle::reconfigurable_array::TENSORS),
+            )
             .block::<KvCache>("kelle", kelle::kv_cache::bench)
-            .block::<SystolicEvictor>("kelle", kelle::systolic_evictor::bench)
-            .block::<EvictionController>("kelle", kelle::eviction_controller::bench)
+            .line(
+                Line::<SystolicEvictor>::new("kelle", kelle::systolic_evictor::bench)
+                    .tensors(kelle::systolic_evictor::TENSORS),
+            )
+            .line(
+                Line::<EvictionController>::new("kelle", kelle::eviction_controller::bench)
+                    .tensors(kelle::eviction_controller::TENSORS),
+            )
             .block::<PruningUnit>("titanus", titanus::pruning_unit::bench)
-            .block::<MaxMinFinder>("titanus", titanus::max_min_finder::bench)
+            .line(
+                Line::<MaxMinFinder>::new("titanus", titanus::max_min_finder::bench)
+                    .tensors(titanus::max_min_finder::TENSORS),
+            )
             .block::<ChannelMonitor>("titanus", titanus::channel_monitor::bench)
-            .block::<NonZeroQuantizer>("titanus", titanus::non_zero_quantizer::bench)
+            .line(
+                Line::<NonZeroQuantizer>::new("titanus", titanus::non_zero_quantizer::bench)
+                    .tensors(titanus::non_zero_quantizer::TENSORS),
+            )
             .line(
                 Line::<QuantizationUnit>::new("titanus", titanus::quantization_unit::bench)
                     .tensors(titanus::quantization_unit::TENSORS),
             )
             .block::<ScaleZeroBuffer>("titanus", titanus::scale_zero_buffer::bench)
-            .block::<DequantizationUnit>("titanus", titanus::dequantization_unit::bench)
+            .line(
+                Line::<DequantizationUnit>::new("titanus", titanus::dequantization_unit::bench)
+                    .tensors(titanus::dequantization_unit::TENSORS),
+            )
             .block::<KvPacker>("titanus", titanus::kv_packer::bench)
             .block::<KvUnpacker>("titanus", titanus::kv_unpacker::bench)
             .block::<ComputingEngine>("titanus", titanus::computing_engine::bench)
             .line(Line::<DcimMacro>::new("titanus", titanus::dcim_macro::bench).tensors(titanus::dcim_macro::TENSORS))
-            .block::<DcimLinear>("titanus", titanus::dcim_linear::bench)
+            .line(
+                Line::<DcimLinear>::new("titanus", titanus::dcim_linear::bench).tensors(titanus::dcim_linear::TENSORS),
+            )
             .block::<ContextMemory>("titanus", titanus::context_memory::bench)
             .line(
                 Line::<KvCompressor>::new("titanus", titanus::kv_compressor::bench)
@@ -151,6 +180,7 @@ impl Catalogue {
                     .work(systems::tender_top::work::WORK)
                     .runs(systems::tender_top::decoding::RUNS),
             );
-        models::schemes::registry().into_iter().fold(blocks, Self::scheme)
+        let blocks = models::schemes::registry().into_iter().fold(blocks, Self::scheme);
+        models::explore::subjects().into_iter().fold(blocks, Self::subject)
     }
 }

@@ -103,7 +103,7 @@ fn harness(folder: &std::path::Path, design: &Design, opt: &str) -> Result<Strin
     std::fs::write(work.join("main.cpp"), HARNESS)?;
     let tool = Tool::new("verilator")
         .args(["--cc", "--exe", "--build", "-O3", "-fno-const-bit-op-tree", "--no-timing", "--top-module", "mesh"])
-        .args(["--x-assign", "unique", "--x-initial", "unique", "--assert", "-Wno-fatal"])
+        .args(["--x-assign", "unique", "--x-initial", "unique", "--assert"])
         .args(["-CFLAGS", opt, "-MAKEFLAGS", &format!("OPT_FAST={opt}"), "mesh.v", "main.cpp", "-o", "harness"])
         .dir(&work);
     let output = tool.run()?;

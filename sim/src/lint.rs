@@ -1,5 +1,6 @@
 //! Lint gates and a runner for Yosys scripts. Any message means that the Verilog is not clean.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
@@ -131,11 +132,21 @@ pub fn formal_options(file: &str, top: &str) -> String {
 
 /// Yosys commands that read a design and find its top.
 pub(crate) fn read_script(design: &Design, reading: Reading) -> String {
+    read_closed(design, reading, &BTreeSet::new())
+}
+
+/// The same, where modules of these names are closed: Yosys sees their ports only, and keeps their instances.
+pub(crate) fn read_closed(design: &Design, reading: Reading, closed: &BTreeSet<String>) -> String {
     let defines: String = design.defines.iter().map(|d| format!(" -D{d}")).collect();
     let sources = design.files.iter().filter(|f| is_verilog(f));
-    let read =
-        |f: &SourceFile| format!("read_verilog{}{defines} \"{}\"\n", reading.options(&f.name, &design.top), f.name);
+    let read = |f: &SourceFile| {
+        let lib = if f.name.strip_suffix(".v").is_some_and(|module| closed.contains(module)) { " -lib" } else { "" };
+        format!("read_verilog{lib}{}{defines} \"{}\"\n", reading.options(&f.name, &design.top), f.name)
+    };
     let mut script: String = sources.map(read).collect();
+    for module in closed {
+        script += &format!("setattr -mod -set keep 1 {module}\n");
+    }
     script += &format!("hierarchy -check -top {}", design.top);
     script
 }

@@ -25,7 +25,7 @@ use models::decoder::perplexity::{perplexity, surprise, surprises};
 use models::decoder::residual::ahead_of_layers;
 use models::decoder::{Float, Model, Precision, Tokenizer};
 use models::smollm2::{open, texts};
-use models::tender::learnt::Learnt;
+use models::tender::groups::Groups;
 use sim::facts::Facts;
 use testbenches::systems::decoding::LayerAccelerator;
 use testbenches::systems::kelle_top::layer::decoding::{BUDGET, OnKelle};
@@ -125,7 +125,7 @@ impl Study {
         let tender = match rows.iter().any(|row| matches!(row.on, On::Tender)) {
             true => {
                 progress.set_message("putting Tender's weights into memory");
-                let (learnt, block) = (Learnt::of_texts(&model, &tokenizer, CONTEXT)?, for_decoding(COLUMNS));
+                let (learnt, block) = (Groups::of_texts(&model, &tokenizer, CONTEXT)?, for_decoding(COLUMNS));
                 let mut golden = InSoftware::new(golden_of(&block)?, &NARROW);
                 Some((
                     Decoder::new(

@@ -8,10 +8,10 @@ use std::collections::VecDeque;
 use std::error::Error;
 
 use hdl::accelerators::vector::VectorTop;
+use jobs::draft::Operations;
 use sim::bus::{AxiConfig, AxiLiteHost, AxiMemory, LiteConfig, cycle};
 use sim::process::processor_time;
 use sim::{BuildOptions, Design, Model, Out, Sim};
-use testbenches::systems::draft::Operations;
 
 const ROUNDS: u32 = 5;
 const COLUMNS: u32 = 512;

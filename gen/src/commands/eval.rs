@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 
 use models::decoder::choices::Question;
 use models::decoder::perplexity::Windows;
-use models::decoder::{Decoder, Precision};
+use models::decoder::{Decoder, Model, Precision, digest};
 use models::evaluation::{Material, Outcome, Store, Task, evaluate};
-use models::schemes::{Bench, Chosen, Learning, NothingToLearnFrom, Registry};
+use models::schemes::{Bench, Chosen, Given, Learning, NothingToLearnFrom, Registry, Scheme};
 
+use super::calibrate::tokens;
+use super::calibration::read_any;
 use crate::catalogue::Catalogue;
 use crate::error::{Failure, Result};
 use crate::present::progress::Progress;
@@ -61,6 +63,9 @@ pub(super) struct Args {
     /// Tokens from the beginning of such a window to the beginning of the next one
     #[arg(long, value_name = "N", default_value_t = 136, requires = "learn")]
     learn_stride: usize,
+    /// Calibration of the model, which `senbazuru calibrate` wrote: its folder. Schemes of its accelerator take what it has
+    #[arg(long, value_name = "FOLDER")]
+    calibration: Option<PathBuf>,
     /// Keep what was computed in a file, so that the same command goes on after a stop
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
@@ -84,14 +89,16 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     let (material, windows) = args.material(&decoder)?;
     let learning = args.learning(&decoder)?;
     let model = &decoder.model;
+    let given = args.given(catalogue, (path, model), &chosen)?;
     let store = args.store.as_deref().map(|path| {
         let learnt = learning.as_ref().map_or_else(|| "nothing".to_owned(), Learning::fingerprint);
         let (model, read) = (model.fingerprint(), material.fingerprint());
-        Store::open(path, &format!("evaluation of model {model} on {read}, learning from {learnt}"))
+        let by = given.as_ref().map_or_else(String::new, |given| format!(", by {}", given.file.fingerprint()));
+        Store::open(path, &format!("evaluation of model {model} on {read}, learning from {learnt}{by}"))
     });
     let mut store = store.transpose().map_err(refused)?;
     drop(progress);
-    let bench = Bench::new(model, learning.as_ref());
+    let bench = Bench::new(model, learning.as_ref()).with(given.as_ref());
     let outcomes = args.measure(&chosen, &bench, &material, store.as_mut())?;
     if args.json {
         return report::json(&told::data(&chosen, &material, windows, &outcomes));
@@ -139,7 +146,7 @@ impl Args {
         let mut material = Material::default();
         let mut windows = None;
         if let Some(path) = &self.text {
-            let tokens = tokens(path, decoder)?;
+            let tokens = tokens(path, &decoder.tokenizer)?;
             let count = self.tokens.unwrap_or(tokens.len());
             let part = tokens.get(..count).ok_or_else(|| {
                 Failure::Usage(format!("--tokens is {count}; {} has {} tokens", path.display(), tokens.len()))
@@ -160,12 +167,28 @@ impl Args {
         Ok((material, windows))
     }
 
+    /// The calibration, which one of the schemes takes at least.
+    fn given(&self, catalogue: &Catalogue, of: (&Path, &Model), chosen: &[Chosen<'_>]) -> Result<Option<Given>> {
+        let Some(path) = &self.calibration else { return Ok(None) };
+        let digest = digest(of.0).map_err(refused)?;
+        let given = read_any(path, catalogue, (&digest, of.1.config()))?;
+        let accelerator = &given.file.origin.accelerator;
+        let takes = |scheme: &dyn Scheme| scheme.calibrated_by() == Some(accelerator);
+        if chosen.iter().any(|chosen| takes(chosen.scheme)) {
+            return Ok(Some(given));
+        }
+        let known = catalogue.schemes().iter().filter(|scheme| takes(scheme.as_ref())).map(|scheme| scheme.name());
+        let known: Vec<&str> = known.collect();
+        let told = format!("no scheme takes {}, a calibration of {accelerator}", path.display());
+        Err(Failure::Usage(format!("{told}; schemes that do: {}", known.join(", "))))
+    }
+
     fn learning(&self, decoder: &Decoder) -> Result<Option<Learning>> {
         let Some(path) = &self.learn else { return Ok(None) };
         let most = decoder.model.config().context;
         let context = self.learn_context.unwrap_or(CONTEXT.min(most));
         fits("--learn-context", context, most)?;
-        let tokens = tokens(path, decoder)?;
+        let tokens = tokens(path, &decoder.tokenizer)?;
         let learning = Learning::new(&tokens, context, self.learn_stride, self.learn_windows);
         learning.map(Some).map_err(|e| Failure::Usage(format!("{}: {e:#}", path.display())))
     }
@@ -202,15 +225,6 @@ impl Args {
             }
         })
     }
-}
-
-/// All tokens of a file.
-fn tokens(path: &Path, decoder: &Decoder) -> Result<Vec<u32>> {
-    let text = sim::files::read_regular(path).map_err(|e| Failure::file("read", path, &e))?;
-    let text = String::from_utf8(text);
-    let text = text.map_err(|e| Failure::Usage(format!("{}: no UTF-8: {}", path.display(), e.utf8_error())))?;
-    let tokens = decoder.tokenizer.prompt(text.trim_end());
-    tokens.map_err(|e| Failure::Usage(format!("{}: {e:#}", path.display())))
 }
 
 fn fits(option: &str, length: usize, most: usize) -> Result<()> {

@@ -3,15 +3,19 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use models::decoder::{Model, Precision, Tokenizer};
+use models::calibration::File;
+use models::decoder::Precision;
+use models::default_model::texts;
 use models::explore::front::{best, hypervolume};
 use models::explore::nsga2::{Search, nsga2, random};
 use models::explore::store::Store;
-use models::explore::{Objectives, Point};
-use models::smollm2::{open, texts};
-use models::titanus::exploration::{Exploration, Step, limits};
+use models::explore::{Explored, Genes, Objectives, Point, Step, Subject};
+use models::schemes::Given;
 
-use crate::catalogue::similar;
+use super::calibration::read_any;
+use super::run::refused;
+use super::run::work::{Source, digest_of};
+use crate::catalogue::{Catalogue, similar};
 use crate::error::{Failure, Result};
 use crate::output::replace;
 use crate::present::numbers::decimal;
@@ -20,16 +24,25 @@ use crate::present::progress::Progress;
 use crate::present::report;
 use crate::present::table::Table;
 
-/// Subjects of an exploration.
-const SUBJECTS: [&str; 1] = ["titanus"];
 /// Hypervolumes are shares of the area below this point: twice the perplexity of int8, and the bytes of int8 with
 /// indices.
 const WORST: Objectives = [2.0, 1.125];
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// What to explore: `titanus` is its thresholds of each layer (perplexity against bytes of keys and values)
+    /// What to explore: a subject of the catalogue; a wrong name tells all of them
     subject: String,
+    /// Model: a GGUF file, or a folder with config.json, safetensors and tokenizer.json [default: SmolLM2-135M, which
+    /// `scripts/setup full` fetches]
+    #[arg(long, value_name = "PATH")]
+    model: Option<PathBuf>,
+    /// Calibration of the model, which `senbazuru calibrate` wrote: its folder. Its thresholds, if it has some, are a
+    /// setting of the first generation
+    #[arg(long, value_name = "FOLDER")]
+    calibration: Option<PathBuf>,
+    /// Folder for this calibration with the thresholds and widths that --widths ends with
+    #[arg(short, long, value_name = "FOLDER", requires = "calibration", requires = "widths")]
+    output: Option<PathBuf>,
     /// Tokens of the text that are read, half of them as prefill
     #[arg(long, value_name = "N", default_value_t = 96, value_parser = clap::value_parser!(u64).range(2..=384))]
     tokens: u64,
@@ -66,34 +79,47 @@ pub(super) struct Args {
     threads: Option<NonZeroUsize>,
 }
 
-pub(super) fn run(args: &Args) -> Result<()> {
-    if !SUBJECTS.contains(&args.subject.as_str()) {
-        let near = similar(&args.subject, &SUBJECTS);
+pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
+    let subjects = catalogue.subjects();
+    let Some(subject) = subjects.iter().find(|subject| subject.name() == args.subject) else {
+        let names: Vec<&str> = subjects.iter().map(|subject| subject.name()).collect();
+        let near = similar(&args.subject, &names);
         let hint = near.first().map(|name| format!(" did you mean {name}?")).unwrap_or_default();
-        let known = SUBJECTS.join(", ");
+        let known: Vec<_> =
+            subjects.iter().map(|subject| format!("{} ({})", subject.name(), subject.about())).collect();
+        let known = known.join(", ");
         return Err(Failure::Usage(format!("nothing to explore in `{}`;{hint} subjects are: {known}", args.subject)));
-    }
+    };
     if args.widths.is_some_and(|share| !(share >= 0.0 && share.is_finite())) {
         return Err(Failure::Usage(
             "--widths is the share by which perplexity may rise: 0 or more, for example 0.05".into(),
         ));
     }
-    let file = open()?;
-    let tokenizer = Tokenizer::read(&file).map_err(failed)?;
-    let progress = Progress::new(1, "reading the weights of SmolLM2-135M");
-    let model = Model::read(&file, Precision::Half).map_err(failed)?;
+    let Source { tokenizer, read, name } = Source::of(args.model.as_deref(), Precision::Half)?;
+    let progress = Progress::new(1, format!("reading the weights of {name}"));
+    let model = read()?;
+    let read = |path: &PathBuf| read_any(path, catalogue, (&digest_of(args.model.as_deref())?, model.config()));
+    let given = args.calibration.as_ref().map(read).transpose()?;
+    let known = given.as_ref().map(|given| {
+        let (place, accelerator) = (given.file.path.display(), &given.file.origin.accelerator);
+        let wanted = subject.accelerator();
+        if accelerator != wanted {
+            return Err(Failure::Usage(format!("{place}: `accelerator` is {accelerator}, wanted is {wanted}")));
+        }
+        subject.known(&given.settings, &given.file.arrays).map_err(refused)
+    });
+    let known = known.transpose()?.flatten();
     let text = texts::committed(&tokenizer).map_err(failed)?;
     let window = &text.windows[0];
     let tokens = window
         .get(..args.tokens as usize)
         .ok_or_else(|| Failure::Usage(format!("--tokens is {}; the text has {}", args.tokens, window.len())))?;
-    let problem = Exploration::problem(&model, tokens);
+    let problem = subject.problem(&model, tokens);
     let store = args.store.as_deref().map(|path| Store::open(path, &problem)).transpose();
     let store = store.map_err(|e| Failure::Usage(format!("{e:#}")))?;
     let threads = args.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
-    let exploration = Exploration::new(&model, tokens, threads, store).map_err(failed)?;
-    let mut told = Told { args, exploration, progress: &progress, done: 0 };
-    let text = told.all()?;
+    let exploration = subject.on(&model, tokens, threads, store).map_err(failed)?;
+    let text = Told { args, subject: &**subject, exploration, progress: &progress, done: 0, given, known }.all()?;
     drop(progress);
     report::print(&text)
 }
@@ -105,9 +131,13 @@ fn failed(error: anyhow::Error) -> Failure {
 /// A search that is going on.
 struct Told<'a> {
     args: &'a Args,
-    exploration: Exploration<'a>,
+    subject: &'a dyn Subject,
+    exploration: Box<dyn Explored + 'a>,
     progress: &'a Progress,
     done: usize,
+    given: Option<Given>,
+    /// Thresholds of it.
+    known: Option<Genes>,
 }
 
 impl Told<'_> {
@@ -141,10 +171,11 @@ impl Told<'_> {
 
     fn search(&mut self, seed: u64, at_random: bool) -> Result<Vec<Point>> {
         let search = Search {
-            limits: limits(self.exploration.layers()),
+            limits: self.exploration.limits(),
             population: self.args.population as usize,
             generations: self.args.generations as usize,
             seed,
+            known: self.known.clone(),
         };
         self.done = 0;
         let Self { exploration, progress, done, .. } = self;
@@ -215,7 +246,11 @@ impl Told<'_> {
         let limit = plain[0] * (1.0 + share);
         let within = front.iter().rev().find(|point| point.objectives[0] <= limit);
         let Some(from) = within else {
-            return Ok(format!("widths: no setting of the front has a perplexity of {} or less\n", decimal(limit, 3)));
+            let told = format!("widths: no setting of the front has a perplexity of {} or less", decimal(limit, 3));
+            return match &self.args.output {
+                None => Ok(told + "\n"),
+                Some(folder) => Err(Failure::Check(format!("{told}; {} is not written", folder.display()))),
+            };
         };
         let most = limit * (1.0 + share);
         self.progress.message("widths of numbers");
@@ -229,9 +264,22 @@ impl Told<'_> {
             [step.what.clone(), decimal(step.worth[0], 3), decimal(step.worth[1], 4), mean(0), mean(1)]
         };
         steps.iter().for_each(|step| table.row(row(step)));
+        let written = self.write(&from.genes, steps.last())?;
         let from = decimal(from.objectives[0], 3);
         let most = decimal(most, 3);
-        Ok(format!("\nfrom the setting with perplexity {from}, up to {most}:\n{}", report::table(&table)))
+        Ok(format!("\nfrom the setting with perplexity {from}, up to {most}:\n{}{written}", report::table(&table)))
+    }
+
+    /// Writes the calibration with thresholds and widths, if the user wants it.
+    fn write(&self, thresholds: &Genes, last: Option<&Step>) -> Result<String> {
+        let (Some(folder), Some(given), Some(last)) = (&self.args.output, &self.given, last) else {
+            return Ok(String::new());
+        };
+        let (mut origin, mut arrays) = (given.file.origin.clone(), given.file.arrays.clone());
+        let pairs: Vec<[u32; 2]> = thresholds.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
+        self.subject.put(&mut origin.options, &mut arrays, [&pairs, &last.widths]).map_err(failed)?;
+        File::write(folder, &origin, &arrays).map_err(refused)?;
+        Ok(format!("\n{}: thresholds and widths of {} layers\n", folder.display(), pairs.len()))
     }
 }
 

@@ -15,6 +15,9 @@ pub(super) struct Args {
     /// Print a Markdown table
     #[arg(long)]
     markdown: bool,
+    /// Print each block in one line, however long
+    #[arg(long, conflicts_with_all = ["json", "markdown"])]
+    long: bool,
 }
 
 #[derive(Serialize)]
@@ -40,5 +43,9 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
         let cells = if args.markdown { format!("`{}`", l.block) } else { l.block.into() };
         table.row([l.family.into(), cells, l.summary.into(), l.reference.into()]);
     }
-    report::print(&if args.markdown { table.markdown() } else { report::table(&table) })
+    report::print(&match (args.markdown, args.long) {
+        (true, _) => table.markdown(),
+        (_, true) => table.text_within(usize::MAX),
+        _ => report::table_to_read(&table),
+    })
 }

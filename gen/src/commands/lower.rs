@@ -9,7 +9,8 @@ use ::lower::pass::Rows;
 use models::decoder::residual::ahead_of_layers;
 use testbenches::systems::decoding::{Machine, window};
 
-use super::run::work::{Source, Work, calibration};
+use super::calibration::{LEARNING, Learnt};
+use super::run::work::{Source, Work};
 use super::run::{failed, refused};
 use crate::catalogue::Catalogue;
 use crate::error::{Failure, Result};
@@ -32,13 +33,13 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
-    let (entry, machine) = args.work.machine(catalogue)?;
-    let block = entry.about().name;
-    let Machine::Layers(on) = &machine else {
+    let named = args.work.accelerator(catalogue)?;
+    let block = named.entry.about().name;
+    let Machine::Layers(on) = &named.machine else {
         let why = "a host works between its jobs; wanted is an accelerator that has a layer at a time";
         return Err(Failure::Usage(format!("no layer of {block} is one chain: {why}")));
     };
-    let Source { tokenizer, read, name } = args.work.source()?;
+    let Source { tokenizer, read, name, .. } = args.work.source()?;
     let tokens = tokenizer.prompt(&args.prompt).map_err(|e| Failure::Usage(format!("the prompt: {e:#}")))?;
     if tokens.is_empty() {
         return Err(Failure::Usage("the prompt is empty; give a text".into()));
@@ -53,21 +54,28 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     lowering.supports(config).map_err(refused)?;
     let room = Room::for_one(tokens.len());
     lowering.needs(&Asked { config, room, prompt: tokens.len() }).refuse(block).map_err(refused)?;
-    progress.message("calibrating: the float model reads another text");
-    let texts = calibration(&model, &tokenizer).map_err(failed)?.swap_remove(number);
+    let known = args.work.known(&named, config)?.map(|known| known.layer(number)).transpose().map_err(refused)?;
     let rows: Rows = ahead_of_layers(&model, &tokens).map_err(refused)?.swap_remove(number);
-    progress.message("quantizing the weights");
     let layer = Layer::of_model(&model, number, lowering.head_unit()).map_err(refused)?;
+    let learnt = match known {
+        Some(known) => known,
+        None => {
+            progress.message(LEARNING);
+            Learnt::of_layer(lowering, &layer, (&model, &tokenizer), number).map_err(failed)?
+        }
+    };
+    progress.message("quantizing the weights");
     let window = window(on.address_width());
-    let mut layer = lowering.layer(&window, &layer, &texts, room).map_err(refused)?;
+    let mut layer = lowering.layer_with(&window, &layer, learnt.borrowed(), room).map_err(refused)?;
     let pass = layer.pass(&[(0, rows)]).map_err(refused)?;
-    let about = format!("Layer {number} of a model for {}, {} tokens.", on.about(), tokens.len());
+    let kept = on.about_with(learnt.borrowed()).map_err(refused)?;
+    let about = format!("Layer {number} of a model for {kept}, {} tokens.", tokens.len());
     let bytes = files::write(&args.output, &pass, &window, &about).map_err(failed)?;
     drop(progress);
     let (memory, results, header) = (files::MEMORY, files::RESULTS, files::HEADER);
     let lines = [
         format!("{}: {memory}, {results}, {header}, {} bytes", args.output.display(), decimal(bytes as f64, 0)),
-        format!("  on          {}", on.about()),
+        format!("  on          {kept}"),
         format!("  chain       {} descriptors from {:#x} on", pass.job.descriptors, pass.job.address),
         format!("  saturated   {} words of results left the range of the calibration", layer.overflows()),
     ];

@@ -1,5 +1,9 @@
 //! The commands: arguments here, and a file for each command.
 
+#[cfg(feature = "standard")]
+mod calibrate;
+#[cfg(feature = "standard")]
+mod calibration;
 mod clean;
 mod coverage;
 mod diff;
@@ -72,6 +76,11 @@ enum Command {
     /// Write a layer of a language model as files that a C program runs on an accelerator
     #[cfg(feature = "standard")]
     Lower(lower::Args),
+    /// Let an accelerator learn from a text what a language model on it needs: groups, codebooks, thresholds, scales
+    ///
+    /// `run`, `lower`, `eval` and `explore` take the folder with `--calibration`.
+    #[cfg(feature = "standard")]
+    Calibrate(calibrate::Args),
     /// Synthesise with Yosys: cells, flip-flops, AND nodes and levels, area
     Synth(synth::Args),
     /// Build a block for an FPGA: lookup tables, flip-flops, multipliers, block RAMs, clock
@@ -189,6 +198,8 @@ fn run(cli: Cli, catalogue: &Catalogue) -> Result<()> {
         Command::Run(args) => run::run(&args, catalogue),
         #[cfg(feature = "standard")]
         Command::Lower(args) => lower::run(&args, catalogue),
+        #[cfg(feature = "standard")]
+        Command::Calibrate(args) => calibrate::run(&args, catalogue),
         Command::Synth(args) => synth::run(&args, catalogue),
         Command::Fpga(args) => fpga::run(&args, catalogue),
         Command::Energy(args) => energy::run(&args, catalogue),
@@ -199,7 +210,7 @@ fn run(cli: Cli, catalogue: &Catalogue) -> Result<()> {
         #[cfg(feature = "standard")]
         Command::Eval(args) => eval::run(&args, catalogue),
         #[cfg(feature = "standard")]
-        Command::Explore(args) => explore::run(&args),
+        Command::Explore(args) => explore::run(&args, catalogue),
         Command::Wave(args) => wave::run(&args),
         Command::Render(args) => render::run(&args),
         Command::Report(args) => report::run(&args, catalogue),

@@ -23,15 +23,26 @@ pub fn json(data: &impl Serialize) -> Result<()> {
 /// A table as wide as the terminal, or as it needs to be where the output goes elsewhere.
 #[must_use]
 pub fn table(table: &Table) -> String {
-    let terminal = console::Term::stdout();
-    let width = terminal.size_checked().map_or(usize::MAX, |(_, columns)| columns.into());
-    table.text_within(width)
+    table.text_within(columns().unwrap_or(usize::MAX))
+}
+
+/// A table as wide as the terminal, or as a person likes to read it where the output goes elsewhere.
+#[must_use]
+pub fn table_to_read(table: &Table) -> String {
+    table.text_within(columns().unwrap_or(MOST))
+}
+
+/// Columns that a person likes to read.
+const MOST: usize = 100;
+
+/// Columns of the terminal, if the output goes to one.
+fn columns() -> Option<usize> {
+    console::Term::stdout().size_checked().map(|(_, columns)| columns.into())
 }
 
 /// Prose in lines that fit the terminal and that a person likes to read; each line of `text` is a paragraph.
 fn prose(text: &str) -> String {
-    const MOST: usize = 100;
-    let width = console::Term::stdout().size_checked().map_or(MOST, |(_, columns)| MOST.min(columns.into()));
+    let width = columns().map_or(MOST, |columns| MOST.min(columns));
     text.lines().flat_map(|line| wrapped(line, width)).collect::<Vec<_>>().join("\n")
 }
 

@@ -27,5 +27,6 @@ mod refuted_systems;
 mod refuted_tender;
 mod refuted_titanus;
 mod tender_cost;
+mod tensors;
 mod trust;
 mod yosys;

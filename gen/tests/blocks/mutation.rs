@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use test_tag::tag;
 
-use crate::support::trust::{BELOW, GOAL, NOT_PROVED, chosen, floor, may_live, mutants_below, renew, renews};
+use crate::support::trust::{BELOW, GOAL, chosen, floor, may_live, mutants_below, renew, renews};
 use senbazuru::{Catalogue, mutation};
 use sim::mutate::{Limits, Report, Sample};
 
@@ -18,8 +18,7 @@ use sim::mutate::{Limits, Report, Sample};
 fn table(name: &str, count: usize, spare: usize, proof: Limits, whole: bool) {
     let sample = Sample { count, seed: 1 };
     let (old, rows) = (crate::support::trust::rows(), Mutex::new(BTreeMap::new()));
-    let wanted = |name: &str| whole || NOT_PROVED.iter().all(|(large, _)| *large != name);
-    let blocks: Vec<_> = chosen().into_iter().filter(|entry| wanted(entry.about().name)).collect();
+    let blocks = chosen();
     let some = seeds::some(&blocks, if whole { blocks.len() } else { blocks.len().div_ceil(8) });
     let mut work: Vec<_> = some.into_iter().map(|entry| (entry.about().name.to_owned(), entry)).collect();
     // Work is taken from the end: the longest begins first.
@@ -30,7 +29,7 @@ fn table(name: &str, count: usize, spare: usize, proof: Limits, whole: bool) {
         let (params, design) = mutation::configuration(&***entry).map_err(|e| e.to_string())?;
         // Proofs of these do not end in the time of the smaller samples: mutants that are equivalent live.
         let hard = BELOW.iter().any(|(below, ..)| *below == block) && !whole;
-        let proof = (!hard && NOT_PROVED.iter().all(|(large, _)| *large != block)).then_some(proof);
+        let proof = (!hard).then_some(proof);
         let allowed = |judged| match old.get(block).and_then(|row| row.mutants).filter(|_| hard) {
             Some([tested, _, noticed]) => judged * (tested - noticed) / tested + 2 * spare,
             None => may_live(block, judged, spare),

@@ -21,7 +21,7 @@ fn list_names_every_block_and_prints_json() {
     assert_eq!(lines.as_array().unwrap().len(), senbazuru::Catalogue::standard().all().len());
 }
 
-/// In a terminal a table is as wide as that; elsewhere one block is one line.
+/// In a terminal a table is as wide as that, elsewhere 100 columns. No word is lost.
 #[test]
 fn list_fits_the_terminal() {
     let program = cargo_bin!("senbazuru").display().to_string();
@@ -34,9 +34,23 @@ fn list_fits_the_terminal() {
             assert!(output.stdout.contains(entry.about().name), "{}", output.stdout);
         }
     }
-    let run = senbazuru(&["list"]).assert().code(0);
-    let lines = run.get_output().stdout.iter().filter(|b| **b == b'\n').count();
-    assert_eq!(lines, 2 + senbazuru::Catalogue::standard().all().len());
+    let told = |args: &[&str]| {
+        let run = senbazuru(args).assert().code(0);
+        String::from_utf8(run.get_output().stdout.clone()).unwrap()
+    };
+    let (text, long) = (told(&["list"]), told(&["list", "--long"]));
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    let sorted = |text: &str| {
+        let mut words: Vec<_> =
+            text.split_whitespace().filter(|word| !word.starts_with("--")).map(str::to_owned).collect();
+        words.sort();
+        words
+    };
+    assert_eq!(sorted(&text), sorted(&long));
+    assert_eq!(long.lines().count(), 2 + senbazuru::Catalogue::standard().all().len());
+    for (line, entry) in long.lines().skip(2).zip(senbazuru::Catalogue::standard().all()) {
+        assert!(line.contains(entry.about().name) && line.contains(entry.about().summary), "{line}");
+    }
 }
 
 /// An earlier command has made the files that the tables of commands need.
@@ -85,6 +99,9 @@ columns                3       16  1 to 1024                             Columns
 operand_width          8        8  2 to 32                               Width of an activation and of a weight in bits, signed
 accumulator_width     32       32  4 to 128; at least 2 x operand_width  Width of an accumulator in bits, signed, wrapping
 
+sim --tensors takes act.npy: activations, a row for each token; int8, shape [any, channels]
+sim --tensors takes weight.npy: weights, a row for each channel; int8, shape [channels, any]
+
 port      direction  bits  elements  number    meaning                                                                                               inputs of the same cycle
 --------  ---------  ----  --------  --------  ----------------------------------------------------------------------------------------------------  ------------------------
 clk_i     input         1  -         unsigned  Clock: its rising edge                                                                                -
@@ -125,6 +142,10 @@ clear_i[r] and act_i[r] reach PE (r, c) after c cycles, weight_i[c] reaches it a
 | columns | 16 | 16 | 1 to 1024 | Columns of PEs |
 | operand_width | 8 | 8 | 2 to 32 | Width of an activation and of a weight in bits, signed |
 | accumulator_width | 32 | 32 | 4 to 128; at least 2 x operand_width | Width of an accumulator in bits, signed, wrapping |
+
+`sim --tensors` takes act.npy: activations, a row for each token; int8, shape [any, channels]
+
+`sim --tensors` takes weight.npy: weights, a row for each channel; int8, shape [channels, any]
 
 ## Ports of `mac_mesh_r16_c16_w8_a32`
 

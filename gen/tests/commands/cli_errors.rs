@@ -370,7 +370,7 @@ fn layers_to_run() {
 #[test]
 fn exploring_what_is_not_there() {
     senbazuru(&["explore", "titan"]).assert().code(2).stdout_eq("").stderr_eq(str![[r#"
-error: nothing to explore in `titan`; did you mean titanus? subjects are: titanus
+error: nothing to explore in `titan`; did you mean titanus? subjects are: titanus (its thresholds of each layer: perplexity against bytes of keys and values)
 
 "#]]);
     senbazuru(&["explore", "titanus", "--widths", "-0.1"]).assert().code(2).stdout_eq("");

@@ -1,6 +1,6 @@
 //! Pages answer as they say: the chapters of the guide from the first line to the last, and the commands of other pages.
 
-use crate::support::pages::Reader;
+use crate::support::pages::{Reader, in_repository};
 use crate::support::{in_folder, outside};
 use test_tag::tag;
 
@@ -42,6 +42,15 @@ fn your_own_block() {
 #[test]
 fn sweep_and_report() {
     chapter("04-sweep-and-report");
+}
+
+/// The page reads models and texts of the repository.
+#[test]
+fn calibrations() {
+    let folder = in_folder(&[]);
+    std::os::unix::fs::symlink(in_repository("sim"), folder.path().join("sim")).unwrap();
+    let reader = Reader::of("docs/calibration.md", folder.path()).follow();
+    assert_eq!(reader.commands, 2);
 }
 
 /// The commands of other pages, except commands that take hours or need more than the tools.

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod calibrate;
 mod cli;
 mod cli_errors;
 mod default_runs;

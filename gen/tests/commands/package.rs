@@ -62,7 +62,7 @@ fn names(folder: &Path) -> BTreeSet<String> {
 
 /// The generated test in a simulator.
 fn cocotb(environment: &str, folder: &Path, simulator: &str, cycles: &str) -> Output {
-    // A design with a fault is as Yosys writes it.
+    // Yosys writes a design with a fault, in a style that Verilator warns of.
     let args = if simulator == "verilator" { "-Wno-fatal" } else { "" };
     let make = tool_in(environment, "make", &folder.join("out")).arg(format!("SIM={simulator}")).env("CYCLES", cycles);
     let make = make.env("COMPILE_ARGS", args);

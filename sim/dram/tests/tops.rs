@@ -17,9 +17,9 @@ use hdl::lang::CatalogBlock;
 use host::kllm::Bits;
 use host::vector::{Caps, Integer, Operand, VectorJob};
 use host::{Chain, Counters, Device, Link, Window};
+use jobs::hardware::{Hardware, on_hardware, ready};
 use lower::chain::Job;
 use sim::bus::AxiConfig;
-use testbenches::systems::hardware::{Hardware, on_hardware, ready};
 use testbenches::systems::{kelle_top, kllm_top, tender_top, titanus_core, vector_top};
 
 const WINDOW: Window = Window { base: 0x10_0000, limit: 0x3f_ffff, address_width: 40 };

@@ -21,6 +21,7 @@ pub mod fresh;
 pub mod kelle;
 pub mod kllm;
 pub mod layer;
+pub mod learn;
 pub mod needs;
 pub mod pass;
 pub mod tender;

@@ -4,18 +4,21 @@ use anyhow::{Result, ensure};
 use golden::systems::job::Accelerator;
 use half::f16;
 use host::{Bus, Counters, Device, Window};
+use models::calibration::{Arrays, Calibrates};
 use models::decoder::arithmetic::{Norm, layer_norm, rms_norm};
 use models::decoder::{Config, Family, Float, Matrix, Model};
+use models::schemes::Settings;
 
 use crate::chain::{ChainBuilder, Floats, Job};
 use crate::layer::Layer;
+use crate::learn::Learnt;
 use crate::needs::{Asked, Needs, Room};
 
 /// Rows of the residual stream, one for each token.
 pub type Rows = Vec<Vec<f64>>;
 
 /// How layers of a model become chains of an accelerator, which has one layer at a time.
-pub trait LayerLowering: Sync {
+pub trait LayerLowering: Calibrates {
     /// Elements of a head in rows are a multiple of this.
     fn head_unit(&self) -> usize;
 
@@ -38,18 +41,39 @@ pub trait LayerLowering: Sync {
     /// Parameters that must have other values for this model.
     fn needs(&self, asked: &Asked<'_>) -> Needs;
 
-    /// A layer on an accelerator that may touch the memory of a window. Scales and codebooks are chosen by the numbers
-    /// that the float layer has for `texts`.
+    /// What a layer learns from the numbers that the float layer has for `texts`.
     ///
     /// # Errors
-    /// No text; no room; an error of the host crate.
+    /// No text; numbers that no scale or codebook fits.
+    fn learn_layer(&self, layer: &Layer, texts: &[Rows], settings: &Settings) -> Result<Arrays>;
+
+    /// A layer on an accelerator that may touch the memory of a window, with what it has learnt.
+    ///
+    /// # Errors
+    /// No room; what it has learnt is of another layer; an error of the host crate.
+    fn layer_with<'a>(
+        &'a self,
+        window: &Window,
+        layer: &Layer,
+        learnt: Learnt<'_>,
+        room: Room,
+    ) -> Result<Box<dyn DecoderLayer + 'a>>;
+
+    /// The same, with what it learns from `texts` where nobody sets an option.
+    ///
+    /// # Errors
+    /// The errors of [`learn_layer`](Self::learn_layer) and [`layer_with`](Self::layer_with).
     fn layer<'a>(
         &'a self,
         window: &Window,
         layer: &Layer,
         texts: &[Rows],
         room: Room,
-    ) -> Result<Box<dyn DecoderLayer + 'a>>;
+    ) -> Result<Box<dyn DecoderLayer + 'a>> {
+        let settings = self.defaults()?;
+        let arrays = self.learn_layer(layer, texts, &settings)?;
+        self.layer_with(window, layer, Learnt { settings: &settings, arrays: &arrays }, room)
+    }
 }
 
 /// A decoder layer whose keys and values stay from pass to pass, wherever the accelerator keeps them.

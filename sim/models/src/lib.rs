@@ -12,6 +12,7 @@
 //! A study computes with golden models and data. It neither builds nor runs hardware. A table that compares hardware
 //! with a study comes from an example or a test in `testbenches`, which calls both.
 
+pub mod calibration;
 pub mod cycles;
 pub mod decoder;
 pub mod evaluation;
@@ -29,3 +30,6 @@ pub mod schemes;
 pub mod smollm2;
 pub mod tender;
 pub mod titanus;
+
+/// The model where nobody names another one.
+pub use smollm2 as default_model;

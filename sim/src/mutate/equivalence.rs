@@ -21,17 +21,18 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::list::Source;
-use super::miter::{STARTED, Subject, at_once, miter, script};
+use super::miter::{CLOSED, Closed, MUTATED, STARTED, Subject, at_once, miter, script};
 use super::parts;
 use super::report::Outcome;
 use super::run::{SELECT, select_width, with_faults};
+use super::sizes::is_small;
 use super::{Mutants, Mutation};
 use crate::aig::Aig;
 use crate::files::Scratch;
 use crate::lint::{folder_of, is_verilog, open_boxes, yosys_in};
 use crate::process::{ProcessError, Tool};
 use crate::runner::Contract;
-use crate::{Cache, Design, Error, Result, files};
+use crate::{Cache, Design, Error, Result, SourceFile, files};
 
 /// The effort to decide about a mutant. All limits except the time mean the same on all machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,21 +64,24 @@ pub(super) fn decide(
     limits: &Limits,
 ) -> Result<Vec<Outcome>> {
     let ports = mutants.model.ports();
-    let whole = Subject { design: &mutants.design, ports, source: &mutants.source, contract, is_whole: true };
+    let closed = Closed::default();
+    let whole = Subject { design: &mutants.design, ports, source: &mutants.source, contract, is_whole: true, closed };
     let mutations: Vec<&Mutation> = indices.iter().map(|&index| &mutants.list[index]).collect();
     let keys = keys(&whole, &mutations, limits)?;
     let mut outcomes: Vec<Option<Outcome>> = keys.iter().map(|key| known(&mutants.cache, key)).collect();
     let open = |outcomes: &[Option<Outcome>]| (0..indices.len()).filter(|&i| outcomes[i].is_none()).collect::<Vec<_>>();
     if let Source::Ir(ir) = &mutants.source {
         let left = open(&outcomes);
-        let proved = parts::proved(ir, &left.iter().map(|&i| mutations[i]).collect::<Vec<_>>(), limits)?;
+        let proved = parts::proved(ir, &whole, &left.iter().map(|&i| mutations[i]).collect::<Vec<_>>(), limits)?;
         for i in left.into_iter().zip(proved).filter(|(_, proved)| *proved).map(|(i, _)| i) {
             store(&mutants.cache, &keys[i], &Outcome::Equivalent)?;
             outcomes[i] = Some(Outcome::Equivalent);
         }
     }
     let left = open(&outcomes);
-    if !left.is_empty() {
+    if matches!(&mutants.source, Source::Ir(ir) if !is_small(ir)) {
+        left.iter().for_each(|&i| outcomes[i] = Some(Outcome::Survived { differs_in: None }));
+    } else if !left.is_empty() {
         let miter = side_by_side(&whole, &left.iter().map(|&i| mutations[i]).collect::<Vec<_>>())?;
         for (number, &i) in left.iter().enumerate() {
             let bits = miter.select(number);
@@ -285,8 +289,14 @@ pub(super) fn side_by_side(subject: &Subject, mutations: &[&Mutation]) -> Result
         Source::Netlist(netlist) => write("netlist.il", netlist)?,
         Source::Ir(ir) => {
             let mutated = open_boxes(&Design::from(&with_faults(ir, mutations.iter().copied())));
-            let texts: String = mutated.files.iter().filter(|f| is_verilog(f)).map(|f| f.text.as_str()).collect();
-            write("mutated.v", &texts)?;
+            let of = |closed: bool| -> String {
+                let is_closed =
+                    |f: &SourceFile| f.name.strip_suffix(".v").is_some_and(|m| subject.closed.modules.contains(m));
+                let files = mutated.files.iter().filter(|f| is_verilog(f) && is_closed(f) == closed);
+                files.map(|f| f.text.as_str()).collect()
+            };
+            write(MUTATED, &of(false))?;
+            write(CLOSED, &of(true))?;
         }
     }
     write("senbazuru_miter.v", &miter)?;

@@ -1,13 +1,15 @@
 //! The Verilog and the commands that put a design and its mutants side by side.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::Mutation;
 use super::list::Source;
 use super::run::{SELECT, commands};
-use crate::lint::{Reading, read_script};
+use crate::lint::{Reading, folder_of, output, read_closed, yosys_in};
 use crate::runner::Contract;
-use crate::{Design, Dir, Port, SourceFile};
+use crate::{Design, Dir, Port, Result, SourceFile};
 
 /// The design, or a module of one, that is put next to its mutants.
 pub(super) struct Subject<'a> {
@@ -19,6 +21,55 @@ pub(super) struct Subject<'a> {
     /// A whole design: its inputs obey the assumptions of the formal sections, and its outputs mean nothing during
     /// reset. For a module this does not hold: modules around it may store its outputs during reset.
     pub is_whole: bool,
+    /// Modules inside that are closed.
+    pub closed: Closed,
+}
+
+/// Modules that are closed: any values leave them, the same in the design and in the mutant, and whatever enters them
+/// counts. So if a mutant makes no difference then, it makes none with the modules as they are.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Closed {
+    /// Their names.
+    pub modules: BTreeSet<String>,
+    /// The ports of their instances, as ports of the design around them: an output is an input of the instance.
+    pub ports: Vec<Port>,
+}
+
+impl Closed {
+    /// Finds the ports of the instances.
+    pub fn new(design: &Design, modules: BTreeSet<String>) -> Result<Self> {
+        const FOUND: &str = "ports.txt";
+        let folder = folder_of(&design.files)?;
+        let (top, read) = (&design.top, read_closed(design, Reading::SystemVerilog, &modules));
+        let script = format!("{read}\nprep -flatten -top {top}\n{}tee -q -o {FOUND} portlist {top}\n", evert(top));
+        yosys_in(folder.path(), &script)?;
+        let found = output(&folder, FOUND)?;
+        let is_new = |port: &Port| design.ports.iter().all(|old| old.name != port.name);
+        Ok(Self { modules, ports: found.lines().filter_map(port).filter(is_new).collect() })
+    }
+}
+
+/// `output [7:0] u_adder.a_i`
+fn port(line: &str) -> Option<Port> {
+    let mut words = line.split_whitespace();
+    let dir = match words.next()? {
+        "input" => Dir::Input,
+        "output" => Dir::Output,
+        _ => return None,
+    };
+    let high: u32 = words.next()?.strip_prefix('[')?.split(':').next()?.parse().ok()?;
+    Some(Port { name: words.next()?.to_owned(), dir, width: high + 1, signed: false })
+}
+
+/// Closed modules leave the design: what enters and leaves them are ports.
+fn evert(top: &str) -> String {
+    format!("expose -evert {top}/c:*\n")
+}
+
+/// A name as Verilog has it. Names of ports of closed modules have points and brackets.
+fn id(name: &str) -> Cow<'_, str> {
+    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if is_plain { Cow::Borrowed(name) } else { Cow::Owned(format!("\\{name} ")) }
 }
 
 /// The Yosys commands for that.
@@ -26,17 +77,26 @@ pub(super) fn script(subject: &Subject, mutations: &[&Mutation]) -> String {
     let top = &subject.design.top;
     let mutated = match subject.source {
         Source::Netlist(_) => format!("read_rtlil netlist.il\n{}", commands(mutations.iter().copied())),
-        Source::Ir(_) => "read_verilog mutated.v\n".to_owned(),
+        Source::Ir(_) => {
+            let keep = |module| format!("setattr -mod -set keep 1 {module}\n");
+            let kept: String = subject.closed.modules.iter().map(keep).collect();
+            format!("read_verilog -lib {CLOSED}\n{kept}read_verilog {MUTATED}\n")
+        }
     };
+    // Only the whole design may assume anything, and only with the modules that it assumes it of.
+    let closed = &subject.closed.modules;
+    let formal = subject.is_whole && closed.is_empty();
+    let reading = if formal { Reading::Formal } else { Reading::SystemVerilog };
+    let evert = if closed.is_empty() { String::new() } else { evert(top) };
     format!(
         "{}
 prep -flatten -top {top}
 chformal -assert -remove
 chformal -cover -remove
-rename {top} senbazuru_right
+{evert}rename {top} senbazuru_right
 design -stash right
 {mutated}prep -flatten -top {top}
-rename {top} senbazuru_mutated
+{evert}rename {top} senbazuru_mutated
 design -stash mutated
 design -copy-from right -as senbazuru_right senbazuru_right
 design -copy-from mutated -as senbazuru_mutated senbazuru_mutated
@@ -57,43 +117,56 @@ aigmap
 clean
 write_aiger -zinit -vmap both.map both.aig
 ",
-        read_script(subject.design, if subject.is_whole { Reading::Formal } else { Reading::SystemVerilog })
+        read_closed(subject.design, reading, closed)
     )
 }
+
+/// The file of the mutated modules.
+pub(super) const MUTATED: &str = "mutated.v";
+
+/// The file of the modules that are closed.
+pub(super) const CLOSED: &str = "closed.v";
 
 /// Low in the first cycle.
 pub(super) const STARTED: &str = "senbazuru_started";
 
 /// Verilog that places both and compares them.
 pub(super) fn miter(subject: &Subject, select_width: u32) -> String {
-    let Subject { design, contract, .. } = subject;
-    let ports = || subject.ports.iter().filter(|p| p.name != SELECT);
+    let Subject { design, contract, closed, .. } = subject;
+    let own = || subject.ports.iter().filter(|p| p.name != SELECT);
     let range = |port: &Port| format!("[{}:0]", port.width - 1);
+    let of = |which: &str, port: &Port| id(&format!("{which}_{}", port.name)).into_owned();
     let mut header = format!("input wire [{}:0] {SELECT}", select_width - 1);
-    let (mut nets, mut right, mut same) = (String::new(), String::new(), Vec::new());
-    for port in ports() {
-        let name = &port.name;
+    let (mut nets, mut right, mut same, mut enters) = (String::new(), String::new(), Vec::new(), Vec::new());
+    for (port, is_own) in own().map(|p| (p, true)).chain(closed.ports.iter().map(|p| (p, false))) {
+        let name = id(&port.name);
         if port.dir == Dir::Input {
             let _ = write!(header, ",\n  input wire {} {name}", range(port));
-            let value = if design.reset.as_ref() == Some(name) { "senbazuru_reset" } else { name.as_str() };
+            let value = if design.reset.as_ref() == Some(&port.name) { "senbazuru_reset" } else { &*name };
             let _ = write!(right, ".{name}({value}), ");
             continue;
         }
-        let _ = writeln!(nets, "  wire {0} right_{name}, mutated_{name};", range(port));
-        let stream = contract.streams.iter().find(|s| s.fields.contains(name));
-        let lanes = stream.and_then(|s| ports().find(|p| p.name == s.valid)).map_or(1, |valid| valid.width);
+        let (ours, mutated) = (of("right", port), of("mutated", port));
+        let _ = writeln!(nets, "  wire {} {ours}, {mutated};", range(port));
+        if !is_own {
+            enters.push(format!("({ours} == {mutated})"));
+            continue;
+        }
+        let stream = contract.streams.iter().find(|s| s.fields.contains(&port.name));
+        let lanes = stream.and_then(|s| own().find(|p| p.name == s.valid)).map_or(1, |valid| valid.width);
         let width = port.width / lanes;
         for lane in 0..lanes {
             let part = match lanes {
                 1 => String::new(),
                 _ => format!("[{}:{}]", (lane + 1) * width - 1, lane * width),
             };
-            let equal = format!("(right_{name}{part} == mutated_{name}{part})");
+            let equal = format!("({ours}{part} == {mutated}{part})");
             same.push(stream.map_or(equal.clone(), |s| format!("(!right_{}[{lane}] | {equal})", s.valid)));
         }
     }
     let outputs = |which: &str| -> String {
-        let names = ports().filter(|p| p.dir == Dir::Output).map(|p| format!(".{0}({which}_{0})", p.name));
+        let all = own().chain(&closed.ports).filter(|p| p.dir == Dir::Output);
+        let names = all.map(|p| format!(".{}({})", id(&p.name), of(which, p)));
         names.collect::<Vec<_>>().join(", ")
     };
     // Reset in the first cycle, and later whenever the inputs want it.
@@ -105,6 +178,7 @@ pub(super) fn miter(subject: &Subject, select_width: u32) -> String {
             same = vec![format!("(!senbazuru_reset | ({}))", same.join(" & "))];
         }
     }
+    same.extend(enters);
     let given: String = contract.given.iter().map(|rule| format!("  always @* assume ({rule});\n")).collect();
     format!(
         "module senbazuru_miter (\n  {header}\n);\n{reset}{nets}  senbazuru_right u_right ({right}{});\n  \

@@ -28,6 +28,7 @@ mod miter;
 mod parts;
 mod report;
 mod run;
+mod sizes;
 
 pub use equivalence::Limits;
 pub use ir::list_ir;

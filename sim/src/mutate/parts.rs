@@ -2,7 +2,11 @@
 //!
 //! A module has the same reset as the whole design, which is low in the first cycle. Nothing else is assumed of its
 //! inputs, and all of its outputs count. So if a mutant makes no difference in a module, it makes none in any instance
-//! of it. If it makes a difference, it is tried in the parents of the module, up to the modules directly below the top.
+//! of it. If it makes a difference, it is tried in the parents of the module, up to the top.
+//!
+//! In each module all other modules are [closed](Closed) first: only the mutant's module is open, and what is between
+//! both. Then as many modules are open as a proof in seconds allows; the largest stay closed. That decides most mutants
+//! of glue logic, however large the modules are that it joins.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,58 +16,81 @@ use hdl::lang::Design as Elaborated;
 use super::Mutation;
 use super::equivalence::{Limits, side_by_side, stay_equal};
 use super::list::Source;
-use super::miter::Subject;
+use super::miter::{Closed, Subject};
+use super::sizes::Sizes;
 use crate::lint::open_boxes;
 use crate::runner::Contract;
 use crate::{Design, Result};
 
 /// Names these rules in the keys of kept verdicts.
-pub(super) const RULES: &str = "parts 1";
+pub(super) const RULES: &str = "parts 2";
 
 /// Time for a question about a part. A question that takes longer is asked about the whole design.
 const TIME: Duration = Duration::from_secs(5);
 
-/// For each mutant: whether it is proved to make no difference in each of its modules, or in modules around them.
-pub(super) fn proved(ir: &Elaborated, mutations: &[&Mutation], limits: &Limits) -> Result<Vec<bool>> {
+/// For each mutant: whether it is proved to make no difference in each of its modules, or in modules around them, up to
+/// the whole design with other modules closed.
+pub(super) fn proved(ir: &Elaborated, whole: &Subject, mutations: &[&Mutation], limits: &Limits) -> Result<Vec<bool>> {
     // Open mutants by module. Children come before parents, so each module is looked at once.
     let names = ir.module_names();
-    let (modules, top) = (&names[..names.len() - 1], names[names.len() - 1]);
+    let top = names[names.len() - 1];
     let mut open: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     for (at, mutation) in mutations.iter().enumerate() {
         open.entry(&mutation.module).or_default().insert(at);
     }
-    let mut failed: BTreeSet<usize> = open.remove(top).unwrap_or_default();
-    for module in modules {
-        let mut here = open.remove(module).unwrap_or_default();
-        here.retain(|at| !failed.contains(at));
-        if here.is_empty() {
-            continue;
+    for module in &names {
+        let Some(here) = open.remove(module) else { continue };
+        let Some(part) = ir.part(module) else { continue };
+        let (is_top, sizes) = (*module == top, Sizes::of(&part));
+        let mut left: Vec<usize> = Vec::new();
+        for (mutated, group) in by_module(&here, mutations) {
+            let all = sizes.others(mutated);
+            let largest = sizes.largest(mutated);
+            // The whole design with nothing closed has a question of its own, with what it may assume.
+            let mut asked: Vec<BTreeSet<String>> = if all == largest { vec![all] } else { vec![all, largest] };
+            asked.retain(|closed| !(is_top && closed.is_empty()));
+            left.extend(
+                asked
+                    .into_iter()
+                    .try_fold(group, |left, closed| not_proved(&part, whole, closed, &left, (mutations, limits)))?,
+            );
         }
-        let here: Vec<usize> = here.into_iter().collect();
-        let left = not_proved(ir, module, &here, mutations, limits)?;
+        if is_top {
+            return Ok((0..mutations.len()).map(|at| !left.contains(&at)).collect());
+        }
         for parent in ir.parents(module) {
-            if parent == top {
-                failed.extend(&left);
-            }
             open.entry(parent).or_default().extend(&left);
         }
     }
-    Ok((0..mutations.len()).map(|at| !failed.contains(&at)).collect())
+    Ok(vec![true; mutations.len()])
 }
 
-/// The mutants, of the given ones, that are not proved to make no difference in a module.
+/// The mutants, by their own module.
+fn by_module<'a>(here: &BTreeSet<usize>, mutations: &[&'a Mutation]) -> BTreeMap<&'a str, Vec<usize>> {
+    let mut groups: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for &at in here {
+        groups.entry(&mutations[at].module).or_default().push(at);
+    }
+    groups
+}
+
+/// The mutants, of the given ones, that are not proved to make no difference in a part with these modules closed.
 fn not_proved(
-    ir: &Elaborated,
-    module: &str,
+    part: &Elaborated,
+    whole: &Subject,
+    closed: BTreeSet<String>,
     here: &[usize],
-    mutations: &[&Mutation],
-    limits: &Limits,
+    (mutations, limits): (&[&Mutation], &Limits),
 ) -> Result<Vec<usize>> {
-    let Some(part) = ir.part(module) else { return Ok(here.to_vec()) };
-    let design = open_boxes(&Design::from(&part));
-    let (source, contract) = (Source::Ir(part), Contract::default());
-    let subject =
-        Subject { design: &design, ports: &design.ports, source: &source, contract: &contract, is_whole: false };
+    if here.is_empty() {
+        return Ok(Vec::new());
+    }
+    let design = open_boxes(&Design::from(part));
+    let closed = if closed.is_empty() { Closed::default() } else { Closed::new(&design, closed)? };
+    let (source, nothing) = (Source::Ir(part.clone()), Contract::default());
+    let is_whole = whole.design.top == design.top;
+    let contract = if is_whole { whole.contract } else { &nothing };
+    let subject = Subject { design: &design, ports: &design.ports, source: &source, contract, is_whole, closed };
     let chosen: Vec<&Mutation> = here.iter().map(|&at| mutations[at]).collect();
     let miter = side_by_side(&subject, &chosen)?;
     let mut left = Vec::new();
@@ -174,22 +201,105 @@ mod tests {
         }
     }
 
-    /// Mutants of the result in the inner module: which are proved to make no difference.
-    fn of_the_result(twice: bool) -> Vec<(String, bool)> {
-        let ir = elaborate(&Whole { twice }).unwrap();
-        let all = list_ir(&ir, Sample::ALL, |module| module == "differ").chosen;
+    parameters! {
+        /// No parameters.
+        pub struct Keep {}
+    }
+
+    ports! {
+        /// Ports of [`Keep`].
+        pub struct KeepPorts(_p: &Keep) {
+            /// A bit.
+            d_i: In = bit(),
+            /// The bit of the cycle before.
+            q_o: Out = bit(),
+        }
+    }
+
+    impl Block for Keep {
+        type Ports = KeepPorts;
+        const ABOUT: About = About { name: "keep", summary: "a register", contract: "one cycle", reference: "" };
+
+        fn build(&self, m: &mut Module, io: &KeepPorts) {
+            let kept = m.reg("kept_q", bit());
+            kept.next(io.d_i);
+            m.connect(io.q_o, kept.q);
+        }
+    }
+
+    parameters! {
+        /// No parameters.
+        pub struct Glue {}
+    }
+
+    ports! {
+        /// Ports of [`Glue`].
+        pub struct GluePorts(_p: &Glue) {
+            /// A bit.
+            x_i: In = bit(),
+            /// 0 whatever is kept.
+            y_o: Out = bit(),
+        }
+    }
+
+    impl Block for Glue {
+        type Ports = GluePorts;
+        const ABOUT: About = About { name: "glue", summary: "around a register", contract: "0", reference: "" };
+
+        fn build(&self, m: &mut Module, io: &GluePorts) {
+            let u = m.instance("u_keep", Keep {});
+            let enters = m.wire("enters", !io.x_i);
+            m.connect(u.d_i, enters);
+            let kept = m.wire("kept", u.q_o);
+            let again = m.wire("again", u.q_o);
+            m.connect(io.y_o, kept ^ again);
+        }
+    }
+
+    /// Mutants of results in a module: which are proved to make no difference.
+    fn results<B: Block>(block: &B, module: &str, limits: &Limits) -> Vec<(String, bool)> {
+        let ir = elaborate(block).unwrap();
+        let all = list_ir(&ir, Sample::ALL, |name| name == module).chosen;
         let results: Vec<&Mutation> = all.iter().filter(|m| m.port == "result").collect();
-        let proved = proved(&ir, &results, &Limits::QUICK).unwrap();
-        results.iter().zip(proved).map(|(m, proved)| (m.mode.clone(), proved)).collect()
+        let design = crate::Design::from(&ir);
+        let (source, contract) = (Source::Ir(ir.clone()), Contract::default());
+        let whole = Subject {
+            design: &design,
+            ports: &design.ports,
+            source: &source,
+            contract: &contract,
+            is_whole: true,
+            closed: Closed::default(),
+        };
+        let proved = proved(&ir, &whole, &results, limits).unwrap();
+        let name = |m: &Mutation| format!("{} {}", m.net.as_deref().unwrap_or_default(), m.mode);
+        results.iter().zip(proved).map(|(m, proved)| (name(m), proved)).collect()
+    }
+
+    fn of_the_result(twice: bool) -> Vec<(String, bool)> {
+        results(&Whole { twice }, "differ", &Limits::QUICK)
+    }
+
+    #[test]
+    fn what_enters_a_closed_module_counts_and_what_leaves_it_is_any_value() {
+        let found = results(&Glue {}, "glue", &Limits::QUICK);
+        let of = |net: &str, proved: bool| {
+            let of = found.iter().filter(|(name, is)| name.starts_with(net) && *is == proved);
+            of.map(|(name, _)| name.split(' ').nth(1).unwrap()).collect::<Vec<_>>()
+        };
+        // Nobody sees what is kept. But the register is closed, so what enters it counts.
+        assert_eq!((of("enters", true), of("enters", false).is_empty()), (vec![], false), "{found:?}");
+        // Both operands are the same bit, whatever it is.
+        assert!(of("y_o", true).contains(&"const0") && of("y_o", false).contains(&"inv"), "{found:?}");
     }
 
     #[test]
     fn a_module_around_it_shows_that_a_mutant_does_the_same() {
         let found = of_the_result(false);
-        let proved: Vec<&str> = found.iter().filter(|(_, proved)| *proved).map(|(mode, _)| mode.as_str()).collect();
+        let proved = |mode: &str| found.iter().any(|(name, proved)| *proved && name.ends_with(mode));
         // Both bits are equal there: it is always 0.
-        assert!(proved.contains(&"const0"), "{found:?}");
-        assert!(!proved.contains(&"const1") && !proved.contains(&"inv"), "{found:?}");
+        assert!(proved("const0"), "{found:?}");
+        assert!(!proved("const1") && !proved("inv"), "{found:?}");
     }
 
     #[test]

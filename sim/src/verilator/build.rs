@@ -62,7 +62,8 @@ const LARGE: usize = 60;
 
 fn verilator_call(design: &Design, options: &BuildOptions) -> Tool {
     // Unknown and uninitialised values are set at run time, so that a test can run with random ones. Warnings do not
-    // stop a build. They are kept with the model, and `lint` judges the Verilog.
+    // stop a build (`-Wno-fatal`): netlists of Yosys and designs of users have some. They are kept with the model, and
+    // `lint` judges the Verilog.
     //
     // Verilator 5.006 (Debian 12) folds trees of one-bit operators wrongly. Netlists of `tender_pe` computed other sums
     // than the same files in Icarus, in Yosys, and in Verilator without that optimisation.

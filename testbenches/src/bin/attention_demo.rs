@@ -13,10 +13,10 @@ use hdl::blocks::tender::MultiScaleArray;
 use host::tender::Caps;
 use host::vector::Integer;
 use host::{Counters, Device, Format, Rows, Window};
+use jobs::hardware::{on_hardware, ready};
 use lower::chain::Measured;
 use sim::bus::AxiConfig;
 use testbenches::systems::float_head::HEAD;
-use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::tender_top::attention::real_head;
 use testbenches::systems::tender_top::golden_of;
 

@@ -12,8 +12,11 @@ use golden::common::mac_mesh::product;
 use hdl::blocks::common::MacMesh;
 use hdl::lang::index_width;
 use rand::RngExt;
+use sim::kit::tensors::FromTensors;
 use sim::stimulus::StimulusRng;
 use sim::{Bits, Error, Run, Sim};
+
+use super::product::{Matrices, wanted};
 
 /// The bench of a mesh; a vector is one matrix product with a random inner dimension.
 ///
@@ -24,10 +27,33 @@ pub fn bench(p: &MacMesh) -> anyhow::Result<Box<dyn sim::Bench>> {
     sim::kit::bench(p, move |sim, run| products(&block, sim, run))
 }
 
+/// A product of a user's matrices; a vector is a tile.
+pub const TENSORS: FromTensors<MacMesh> = FromTensors {
+    wanted: |p| Ok(wanted(p.operand_width, p.operand_width)),
+    bench: |p, tensors| {
+        let given = Matrices::given(tensors);
+        let tiles = given.tiles(p.rows as usize, p.columns as usize);
+        let (block, count) = (p.clone(), tiles.len() as u64);
+        let bench = sim::kit::bench(p, move |sim, run| {
+            let mut mesh = Mesh::new(sim, run)?;
+            run.reset(sim, 2)?;
+            // While a product enters, the one before is read; at the end comes an empty one.
+            let end = Matrices { act: Vec::new(), weight: vec![vec![0; block.columns as usize]] };
+            for tile in tiles.iter().chain([&end]) {
+                let product = Product::given(&block, tile)?;
+                let period = product.period;
+                mesh.enter(sim, run, &block, product, period)?;
+            }
+            Ok(())
+        })?;
+        Ok((bench, count))
+    },
+};
+
 fn products(p: &MacMesh, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     let mut rng = run.rng("operands");
     let mut aborts = run.rng("aborts");
-    let mut mesh = Mesh { ports: Ports::find(sim)?, rows: run.rng("rows"), entering: Vec::new(), complete: None };
+    let mut mesh = Mesh::new(sim, run)?;
     run.reset(sim, 2)?;
     // One product more than is compared: while it enters, the last one is read.
     for vector in 0..=run.vectors() {
@@ -62,6 +88,10 @@ struct Mesh {
 }
 
 impl Mesh {
+    fn new(sim: &Sim, run: &Run) -> sim::Result<Self> {
+        Ok(Self { ports: Ports::find(sim)?, rows: run.rng("rows"), entering: Vec::new(), complete: None })
+    }
+
     /// The first `cycles` cycles of a product; meanwhile the sums of the one before are read, a row a cycle.
     fn enter(&mut self, sim: &mut Sim, run: &mut Run, p: &MacMesh, product: Product, cycles: usize) -> sim::Result<()> {
         let before = self.complete.replace(product.sums.clone());
@@ -104,6 +134,21 @@ struct Product {
 }
 
 impl Product {
+    /// A tile whose missing rows are zeros. Zeros follow it on both sides.
+    fn given(p: &MacMesh, tile: &Matrices) -> sim::Result<Self> {
+        let (rows, columns, inner) = (p.rows as usize, p.columns as usize, tile.weight.len());
+        let period = rows.max(inner + columns - 1);
+        let mut act = tile.act.clone();
+        act.resize(rows, vec![0; inner]);
+        let sums = product(&act, &tile.weight, p.accumulator_width).map_err(|e| Error::Unsupported(e.to_string()))?;
+        let stream = |mut operands: Vec<i64>| {
+            operands.resize(period, 0);
+            operands
+        };
+        let right = (0..columns).map(|c| stream(tile.weight.iter().map(|row| row[c]).collect())).collect();
+        Ok(Self { left: act.into_iter().map(stream).collect(), right, period, sums })
+    }
+
     fn new(p: &MacMesh, vector: u64, rng: &mut StimulusRng) -> sim::Result<Self> {
         let (rows, columns) = (p.rows as usize, p.columns as usize);
         let inner = if vector < 2 { MAX_INNER } else { rng.random_range(1..=MAX_INNER) };

@@ -9,6 +9,7 @@ pub mod float;
 pub mod formats;
 pub mod mac_mesh;
 pub mod memory;
+pub mod product;
 pub mod row;
 pub mod shell;
 pub mod skew_lines;

@@ -10,14 +10,35 @@ use golden::kelle::reconfigurable_array::{Array, Edge, Step, Sum};
 use hdl::blocks::kelle::ReconfigurableArray;
 use hdl::lang::index_width;
 use rand::RngExt;
+use sim::kit::tensors::FromTensors;
 use sim::stimulus::StimulusRng;
 use sim::{Bits, In, Out, Run, Sim};
+
+use crate::common::product::{Matrices, wanted};
+use products::{Work, product};
 
 /// The bench of an array; a vector is one product, and some disorder.
 ///
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &ReconfigurableArray) -> anyhow::Result<Box<dyn sim::Bench>> {
+    bench_of(p, |player, sim, run| {
+        for number in 0..run.vectors() {
+            if number % 3 == 2 {
+                player.disorder(sim, run)?;
+            } else {
+                let work = Work::random(player);
+                product(player, sim, run, &work)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+fn bench_of(
+    p: &ReconfigurableArray,
+    work: impl Fn(&mut Player, &mut Sim, &mut Run) -> sim::Result<()> + 'static,
+) -> anyhow::Result<Box<dyn sim::Bench>> {
     let block = p.clone();
     let (rows, columns, depth) = (p.rows as usize, p.columns as usize, p.depth as usize);
     let golden = Array::new((rows, columns), p.operand_width, p.accumulator_width, depth);
@@ -25,16 +46,24 @@ pub fn bench(p: &ReconfigurableArray) -> anyhow::Result<Box<dyn sim::Bench>> {
     sim::kit::bench(p, move |sim, run| {
         let mut player = Player::new(&block, golden.clone(), sim, run)?;
         run.reset(sim, 2)?;
-        for number in 0..run.vectors() {
-            if number % 3 == 2 {
-                player.disorder(sim, run)?;
-            } else {
-                products::product(&mut player, sim, run)?;
-            }
-        }
+        work(&mut player, sim, run)?;
         player.drain(sim, run)
     })
 }
+
+/// A product of a user's matrices of two-byte numbers; a vector is a tile.
+pub const TENSORS: FromTensors<ReconfigurableArray> = FromTensors {
+    wanted: |p| Ok(wanted(2 * p.operand_width, 2 * p.operand_width)),
+    bench: |p, tensors| {
+        let given = Matrices::given(tensors);
+        let tiles = given.tiles(p.depth as usize, p.columns as usize);
+        let works: Vec<Work> = tiles.iter().map(|tile| Work::of(tile, p)).collect();
+        let count = works.len() as u64;
+        let bench =
+            bench_of(p, move |player, sim, run| works.iter().try_for_each(|work| product(player, sim, run, work)))?;
+        Ok((bench, count))
+    },
+};
 
 /// A result that is due.
 struct Due {

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use golden::kelle::systolic_evictor::{Candidate, updated, victim};
 use hdl::blocks::kelle::SystolicEvictor;
 use rand::RngExt;
+use sim::kit::tensors::{Extent, FromTensors, Numbers, Wanted, signed};
 use sim::stimulus::StimulusRng;
 use sim::{Bits, Run, Sim};
 
@@ -18,6 +19,66 @@ use sim::{Bits, Run, Sim};
 pub fn bench(p: &SystolicEvictor) -> anyhow::Result<Box<dyn sim::Bench>> {
     let block = p.clone();
     sim::kit::bench(p, move |sim, run| Evictor::new(&block, sim, run)?.run(sim, run))
+}
+
+/// Passes of a user, one a cycle; a vector is the victim of as many passes as the block has.
+pub const TENSORS: FromTensors<SystolicEvictor> = FromTensors {
+    wanted: |p| {
+        let shape = vec![Extent::Named("passes"), Extent::Exactly(p.rows as usize)];
+        let of =
+            |name, meaning, range| Wanted { name, meaning, numbers: Numbers::Integers(range), shape: shape.clone() };
+        Ok(vec![
+            of("scores", "scores before each pass", 0..=(1 << p.score_width) - 1),
+            of("protected", "1 where a token must stay", 0..=1),
+            of("amounts", "what each pass adds to the scores", signed(p.amount_width)),
+        ])
+    },
+    bench: |p, tensors| {
+        let scores = tensors.integers("scores");
+        let protected = tensors.integers("protected");
+        let amounts = tensors.integers("amounts");
+        let (count, passes) = (scores.len(), p.passes as usize);
+        anyhow::ensure!(
+            count.is_multiple_of(passes),
+            "scores.npy has {count} passes; wanted: a multiple of {passes}, the passes of a victim"
+        );
+        let loads = scores.into_iter().zip(protected).map(|(scores, protected)| {
+            scores.into_iter().zip(protected).map(|(score, protected)| (score, protected == 1)).collect()
+        });
+        let given = Given { loads: loads.collect(), amounts };
+        let block = p.clone();
+        let bench = sim::kit::bench(p, move |sim, run| {
+            let mut evictor = Evictor::new(&block, sim, run)?;
+            evictor.given = Some(given.clone());
+            evictor.wanted = passes as u64 - 1;
+            evictor.run(sim, run)
+        })?;
+        Ok((bench, (count / passes) as u64))
+    },
+};
+
+/// For each pass of a user the score and the protection of each row, and what it adds.
+#[derive(Clone)]
+struct Given {
+    loads: Vec<Vec<(i64, bool)>>,
+    amounts: Vec<Vec<i64>>,
+}
+
+impl Given {
+    /// A pass follows the other in each cycle after the first one. Each row is loaded in the cycle before it works.
+    fn inputs(&self, cycle: u64) -> Inputs {
+        let (cycle, count) = (cycle as usize, self.loads.len());
+        let rows = 0..self.loads[0].len();
+        let load = |row: usize| cycle.checked_sub(row).and_then(|pass| self.loads.get(pass)).map(|pass| pass[row]);
+        let amount =
+            |row: usize| cycle.checked_sub(row + 1).and_then(|pass| self.amounts.get(pass)).map_or(0, |pass| pass[row]);
+        Inputs {
+            pass: (1..=count).contains(&cycle),
+            clear: false,
+            loads: rows.clone().map(load).collect(),
+            amounts: rows.map(amount).collect(),
+        }
+    }
 }
 
 /// How often things happen, and to what values; drawn anew from time to time.
@@ -45,6 +106,8 @@ struct Evictor {
     ended: Vec<Candidate>,
     /// Passes for the present victim, less one.
     wanted: u64,
+    /// Passes that take the place of random ones.
+    given: Option<Given>,
     /// Victims so far, and clears that forgot something.
     victims: u64,
     cleared: u64,
@@ -69,6 +132,7 @@ impl Evictor {
             passes: VecDeque::new(),
             ended: Vec::new(),
             wanted: 0,
+            given: None,
             victims: 0,
             cleared: 0,
             p: p.clone(),
@@ -89,14 +153,17 @@ impl Evictor {
             if self.victims >= run.vectors() {
                 break;
             }
-            if self.one_in(64 * self.p.rows * self.p.passes) {
+            if self.given.is_none() && self.one_in(64 * self.p.rows * self.p.passes) {
                 // Nothing is loaded and no pass starts in its cycle: S stays.
                 sim.poke(self.ports.load, &Bits::zero(self.p.rows));
                 sim.poke_u64(self.ports.pass, 0);
                 sim.reset(1)?;
                 self.forget();
             }
-            let inputs = self.inputs(cycle);
+            let inputs = match &self.given {
+                Some(given) => given.inputs(cycle),
+                None => self.inputs(cycle),
+            };
             self.poke(sim, &inputs);
             sim.settle()?;
             self.compare(sim, run)?;
@@ -104,7 +171,7 @@ impl Evictor {
             self.follow(&inputs);
         }
         run.expect_equal(sim, "victim_valid_o", "victims", run.vectors(), self.victims)?;
-        if run.vectors() >= 500 {
+        if run.vectors() >= 500 && self.given.is_none() {
             run.expect_equal(sim, "clear_i", "some clears forgot something", true, self.cleared > 0)?;
         }
         Ok(())
@@ -168,7 +235,7 @@ impl Evictor {
         sim.poke_u64(ports.clear, inputs.clear.into());
         // Passes of the victim count when one of them ends, and may be others in each cycle.
         if let Some((passes, _)) = ports.several {
-            if self.rng.random_range(0..16u8) == 0 {
+            if self.given.is_none() && self.rng.random_range(0..16u8) == 0 {
                 self.wanted = self.rng.random_range(0..u64::from(p.passes.next_power_of_two()));
             }
             sim.poke_u64(passes, self.wanted);

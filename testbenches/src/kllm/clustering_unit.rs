@@ -7,7 +7,7 @@ use hdl::blocks::kllm::ClusteringUnit;
 use hdl::blocks::kllm::clustering_unit::{ClusterIndices, ClusterValues};
 use rand::RngExt;
 use rand::seq::SliceRandom;
-use sim::kit::tensors::{Elements, Extent, FromTensors, Wanted};
+use sim::kit::tensors::{Extent, FromTensors, Numbers, Wanted};
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, In, Run, Sim, Values};
 
@@ -34,11 +34,15 @@ pub fn bench(p: &ClusteringUnit) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// Values and midpoints of a user.
 pub const TENSORS: FromTensors<ClusteringUnit> = FromTensors {
     wanted: |p| {
-        let elements = Elements::Float16;
         let midpoints = vec![Extent::Exactly((1 << p.bits) - 1)];
         Ok(vec![
-            Wanted { name: "midpoints", meaning: "midpoints, ascending, NaNs last", elements, shape: midpoints },
-            Wanted { name: "values", meaning: "values", elements, shape: vec![Extent::Any] },
+            Wanted {
+                name: "midpoints",
+                meaning: "midpoints, ascending, NaNs last",
+                numbers: Numbers::Float16,
+                shape: midpoints,
+            },
+            Wanted { name: "values", meaning: "values", numbers: Numbers::Float16, shape: vec![Extent::Any] },
         ])
     },
     bench: |p, tensors| {

@@ -7,7 +7,7 @@ use hdl::blocks::common::{FloatFormat, NumberFormat};
 use hdl::blocks::kllm::orizuru_tree::Comparators;
 use hdl::blocks::kllm::{Orizuru, Pop, VectorBeat};
 use rand::RngExt;
-use sim::kit::tensors::{Elements, Extent, FromTensors, Wanted};
+use sim::kit::tensors::{Extent, FromTensors, Numbers, Wanted, signed};
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Difference, Driver, Error, In, Monitor, Out, Run, Sim, Values};
 
@@ -25,16 +25,14 @@ pub fn bench(p: &Orizuru) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// Vectors of a user, one a row, each with the full k.
 pub const TENSORS: FromTensors<Orizuru> = FromTensors {
     wanted: |p| {
-        let elements = match p.format {
-            NumberFormat::Float(FloatFormat::Fp16) => Elements::Float16,
-            NumberFormat::Int { bits: 8 } => Elements::Int8,
-            NumberFormat::Uint { bits: 8 } => Elements::Uint8,
-            NumberFormat::Int { bits: 16 } => Elements::Int16,
-            NumberFormat::Int { bits: 32 } => Elements::Int32,
+        let numbers = match p.format {
+            NumberFormat::Float(FloatFormat::Fp16) => Numbers::Float16,
+            NumberFormat::Uint { bits: 8 } => Numbers::Integers(0..=255),
+            NumberFormat::Int { bits: bits @ (8 | 16 | 32) } => Numbers::Integers(signed(bits)),
             other => anyhow::bail!("no tensor has elements of {other}: fp16, int8, uint8, int16 and int32 are taken"),
         };
         let shape = vec![Extent::Any, Extent::Exactly(p.n as usize)];
-        Ok(vec![Wanted { name: "vectors", meaning: "vectors, one a row", elements, shape }])
+        Ok(vec![Wanted { name: "vectors", meaning: "vectors, one a row", numbers, shape }])
     },
     bench: |p, tensors| {
         let mask = u64::MAX >> (64 - p.format.width());

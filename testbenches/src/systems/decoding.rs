@@ -3,11 +3,14 @@
 use std::fmt;
 
 use host::Window;
+use lower::learn::Learnt;
 use lower::pass::LayerLowering;
+use models::calibration::Calibrates;
+use models::tender::groups::ByGroups;
 use sim::Design;
 
+use super::clock::Clock;
 use super::tender_top::decoding::OnTender;
-use super::timing::Clock;
 
 /// How a block runs language models.
 #[derive(Clone, Copy)]
@@ -43,6 +46,17 @@ impl fmt::Debug for Machine {
     }
 }
 
+impl Machine {
+    /// What it learns from a text.
+    #[must_use]
+    pub fn calibrates(&self) -> &dyn Calibrates {
+        match self {
+            Self::Whole(_) => &ByGroups,
+            Self::Layers(on) => on.lowering(),
+        }
+    }
+}
+
 /// The memory that an accelerator with addresses of so many bits may touch: from 1 MiB on.
 #[must_use]
 pub fn window(address_width: u32) -> Window {
@@ -50,10 +64,27 @@ pub fn window(address_width: u32) -> Window {
     Window { base: 0x10_0000, limit, address_width }
 }
 
+/// The range of some numbers, as a text.
+pub(super) fn range<T: Ord + fmt::Display>(numbers: impl IntoIterator<Item = T> + Clone) -> String {
+    match (numbers.clone().into_iter().min(), numbers.into_iter().max()) {
+        (Some(least), Some(most)) if least < most => format!("{least} to {most}"),
+        (least, _) => least.map_or_else(|| "no".to_owned(), |least| least.to_string()),
+    }
+}
+
 /// An accelerator in the shape in which it computes layers of a running model.
 pub trait LayerAccelerator: Sync {
-    /// The block, its sizes, and how it keeps numbers.
+    /// The block, its sizes, and how it keeps numbers where nobody says how.
     fn about(&self) -> String;
+
+    /// The same with what layers have learnt: of all layers, or of one.
+    ///
+    /// # Errors
+    /// It is no calibration of this accelerator.
+    fn about_with(&self, learnt: Learnt<'_>) -> anyhow::Result<String> {
+        let _ = learnt;
+        Ok(self.about())
+    }
 
     /// For the simulator.
     ///

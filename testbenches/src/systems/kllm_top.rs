@@ -12,8 +12,8 @@ use golden::systems::kllm_top::{KllmTop as Golden, Report, Shape, Work};
 use hdl::accelerators::kllm::KllmTop;
 use host::kllm::Caps;
 
-use super::player::{self, Counter, Facts};
-use super::vector_top::{bus_of, function_register, rows_of, shape_of};
+use super::vector_top::{function_register, rows_of, shape_of};
+use jobs::player::{self, Counter, Facts, bus_of};
 
 /// The bench of the accelerator; a vector is a job.
 ///

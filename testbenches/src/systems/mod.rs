@@ -1,25 +1,19 @@
 //! Benches and programs of complete accelerators: a host on the registers, jobs in memory, a bus that does whatever AXI allows.
 
 pub mod c_program;
+pub mod clock;
 pub mod decoding;
 pub mod dense_sparse_product;
-pub mod draft;
-mod draw;
 pub mod drawn_layer;
 pub mod encoder;
 pub mod execution_controller;
 pub mod float_head;
-pub mod hardware;
 pub mod kelle_top;
 pub mod kllm_top;
 pub mod outlier_mask;
 pub mod outlier_share;
 pub mod part_sums;
-pub mod player;
-pub mod program;
-pub mod software;
 pub mod tender_top;
-pub mod timing;
 pub mod titanus_chain;
 pub mod titanus_core;
 pub mod token_appender;

@@ -16,9 +16,9 @@ use golden::tender::mesh_pe::PeSum;
 use hdl::accelerators::tender::{EnginePe, TenderTop, TenderTopOf};
 use host::tender::Caps;
 
-use super::player::{self, Counter, Facts};
-use super::vector_top::{bus_of, function_register, rows_of, shape_of};
+use super::vector_top::{function_register, rows_of, shape_of};
 use crate::tender::mesh_pe::PeBench;
+use jobs::player::{self, Counter, Facts, bus_of};
 
 /// A PE whose accelerators can be compared with a golden model.
 pub trait EnginePeBench: EnginePe + PeBench<Sum: PeSum<Operand = i64> + 'static> {}

@@ -18,11 +18,11 @@ use sim::bus::{AxiConfig, AxiMemory};
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Run, Sim};
 
-use super::draft::Operations;
-use super::player::register;
-use super::program::Program;
 use super::titanus_core::{golden_of, program};
 use cores::{Cores, LINK};
+use jobs::draft::Operations;
+use jobs::player::register;
+use jobs::program::Program;
 
 /// Tokens of the links' counters that no round comes near to.
 const MANY: usize = 20_000;

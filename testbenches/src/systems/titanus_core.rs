@@ -15,8 +15,8 @@ use host::Window;
 use host::titanus::{Caps, operations};
 use lower::chain::Job;
 
-use super::player::{self, Counter, Facts, register};
-use super::vector_top::{bus_of, caps_of_rows, function_register, shape_of};
+use super::vector_top::{caps_of_rows, function_register, shape_of};
+use jobs::player::{self, Counter, Facts, bus_of, register};
 
 /// The bench of the accelerator; a vector is a job.
 ///

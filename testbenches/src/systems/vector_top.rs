@@ -5,16 +5,14 @@ pub mod program;
 mod timing;
 
 use golden::common::float::Function;
-use golden::common::shell::shell_registers::Bus;
 use golden::systems::vector_top::cycles::Timing;
 use golden::systems::vector_top::{Executed, Operation, Report, Shape, Units, VectorTop as Golden};
 use hdl::accelerators::vector::{VectorEngine, VectorTop};
 use hdl::blocks::common::row::RowUnits;
 use hdl::blocks::common::{AxiSpec, FloatFunction};
 use host::vector;
-
-use super::player::{self, Counter, Facts, register};
-use super::timing::{shell, unit};
+use jobs::player::{self, Counter, Facts, bus_of, register};
+use jobs::timing::{shell, unit};
 
 pub use timing::Job;
 
@@ -43,7 +41,7 @@ pub fn timing(block: &VectorTop, latency: u32) -> Timing {
 /// # Errors
 /// Parameters that the block refuses.
 pub fn cycles_bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    super::timing::bench(p, (golden_of(p), &[]), 3, program::draw, timing)
+    jobs::timing::bench(p, (golden_of(p), &[]), 3, program::draw, timing)
 }
 
 /// Registers of its own.
@@ -64,12 +62,6 @@ fn facts(block: &VectorTop) -> Facts<Operation> {
         ],
         kept: Vec::new(),
     }
-}
-
-/// The value that tells a driver the number of ports.
-#[must_use]
-pub fn bus_of(axi: &AxiSpec, ports: u32) -> Bus {
-    Bus { address_width: axi.address_width, data_width: axi.data_width, ports }
 }
 
 /// The value of register FUNCTION: the activation, and the steps that not every build has.

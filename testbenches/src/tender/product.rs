@@ -3,39 +3,46 @@
 
 use std::sync::Mutex;
 
+use golden::tender::mesh_pe::PeSum;
 use golden::tender::multi_scale_array::Beat;
 use golden::tender::schedule::Step;
-use hdl::blocks::tender::MultiScaleArray;
-use sim::kit::tensors::{Elements, Extent, FromTensors, Wanted};
+use hdl::blocks::tender::{MultiScaleArray, MultiScaleArrayOf};
+use sim::kit::tensors::FromTensors;
 
 use super::controller::{Controller, Tile, cycles, session};
+use super::mesh_pe::PeBench;
+use crate::common::product::{Matrices, wanted};
 
-/// A product of a user's matrices, signed, with all channels in one group; a vector is a tile. Operands are bytes where the
-/// array has INT8 mode.
-pub const TENSORS: FromTensors<MultiScaleArray> = FromTensors {
-    wanted: |_| {
-        let channels = Extent::Named("channels");
-        let of = |name, meaning, shape| Wanted { name, meaning, elements: Elements::Int8, shape };
-        Ok(vec![
-            of("act", "activations, a row for each token", vec![Extent::Any, channels]),
-            of("weight", "weights, a row for each channel", vec![channels, Extent::Any]),
-        ])
-    },
-    bench: |p, tensors| {
-        let int8 = p.int8;
-        let width = if int8 { 2 * p.pe.operand_width } else { p.pe.operand_width };
-        let range = -1i64 << (width - 1)..=(1i64 << (width - 1)) - 1;
-        let (rows, weights) = (tensors.integers("act", range.clone())?, tensors.integers("weight", range)?);
-        let plan: Vec<Step> = (0..weights.len()).map(Step::Channel).collect();
-        let share = if int8 { 2 } else { 1 };
-        let (height, width) = (p.rows as usize / share, p.columns as usize / share);
-        let tiles = rows.len().div_ceil(height) * weights.first().map_or(0, Vec::len).div_ceil(width);
-        let bench = session(p, move |controller| {
-            Product { rows: &rows, weights: &weights, int8 }.sums(controller, &plan).map(|_| ())
-        })?;
-        Ok((bench, tiles as u64))
-    },
-};
+/// A product of a user's matrices, signed, with all channels in one group; a vector is a tile. Operands have twice the
+/// width of the PE's where the array has INT8 mode.
+#[must_use]
+pub const fn tensors<P: IntegerPe>() -> FromTensors<MultiScaleArrayOf<P>> {
+    FromTensors {
+        wanted: |p| Ok(wanted(operand_bits(p), operand_bits(p))),
+        bench: |p, tensors| {
+            let int8 = p.int8;
+            let given = Matrices::given(tensors);
+            let plan: Vec<Step> = (0..given.weight.len()).map(Step::Channel).collect();
+            let share = if int8 { 2 } else { 1 };
+            let (height, width) = (p.rows as usize / share, p.columns as usize / share);
+            let tiles = given.act.len().div_ceil(height) * given.outputs().div_ceil(width);
+            let bench = session(p, move |controller| {
+                Product { rows: &given.act, weights: &given.weight, int8 }.sums(controller, &plan).map(|_| ())
+            })?;
+            Ok((bench, tiles as u64))
+        },
+    }
+}
+
+/// A PE that multiplies integers.
+pub trait IntegerPe: PeBench<Sum: PeSum<Operand = i64>> {}
+
+impl<P: PeBench<Sum: PeSum<Operand = i64>>> IntegerPe for P {}
+
+/// Bits of the widest operand of an array.
+fn operand_bits<P: IntegerPe>(p: &MultiScaleArrayOf<P>) -> u32 {
+    if p.int8 { 2 * p.pe.operand_bits() } else { p.pe.operand_bits() }
+}
 
 /// A product of quantized activations [token, channel] and weights [channel, output].
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +68,11 @@ impl Product<'_> {
     }
 
     /// Feeds all tiles, each in the given passes; returns the passes and the cycle of the last sum.
-    fn feed(&self, controller: &mut Controller<'_>, passes: &[Vec<Step>]) -> sim::Result<(Vec<Pass>, u64)> {
+    fn feed<P: IntegerPe>(
+        &self,
+        controller: &mut Controller<'_, P>,
+        passes: &[Vec<Step>],
+    ) -> sim::Result<(Vec<Pass>, u64)> {
         let (height, width) = controller.extent(self.int8);
         let mut fed = Vec::new();
         for top in (0..self.rows.len()).step_by(height) {
@@ -90,7 +101,7 @@ impl Product<'_> {
     ///
     /// # Errors
     /// A mismatch with the golden model.
-    pub fn sums(&self, controller: &mut Controller<'_>, plan: &[Step]) -> sim::Result<Vec<Vec<i128>>> {
+    pub fn sums<P: IntegerPe>(&self, controller: &mut Controller<'_, P>, plan: &[Step]) -> sim::Result<Vec<Vec<i128>>> {
         let (height, width) = controller.extent(self.int8);
         let (fed, _) = self.feed(controller, &[plan.to_vec()])?;
         let mut sums = vec![vec![0; self.columns()]; self.rows.len()];

@@ -9,22 +9,71 @@ use golden::tender::weight_stationary_array::{Shown, Stationary, Vector, Weights
 use hdl::blocks::tender::{ActVector, WeightRow, WeightStationaryArray};
 use hdl::lang::index_width;
 use rand::RngExt;
+use sim::kit::tensors::FromTensors;
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Driver, Error, Out, Run, Sim, StreamDriver, StreamMonitor, Values};
+
+use crate::common::product::{Matrices, wanted};
 
 /// The bench of an array; a vector is one product.
 ///
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &WeightStationaryArray) -> anyhow::Result<Box<dyn sim::Bench>> {
+    bench_of(p, products)
+}
+
+fn bench_of(
+    p: &WeightStationaryArray,
+    work: impl Fn(&mut Feeder<'_>) -> sim::Result<()> + 'static,
+) -> anyhow::Result<Box<dyn sim::Bench>> {
     let (rows, columns, depth) = (p.rows as usize, p.columns as usize, p.depth as usize);
     let golden = Stationary::new(rows, columns, depth, p.pe.accumulator_width).map_err(anyhow::Error::msg)?;
     let p = p.clone();
     sim::kit::bench(&p.clone(), move |sim, run| {
         let mut feeder = Feeder::new(&p, &golden, sim, run)?;
         feeder.run.reset(feeder.sim, 2)?;
-        products(&mut feeder)
+        work(&mut feeder)
     })
+}
+
+/// A product of a user's matrices, signed, with all channels in one group; a vector is a tile.
+pub const TENSORS: FromTensors<WeightStationaryArray> = FromTensors {
+    wanted: |p| Ok(wanted(p.pe.operand_width, p.pe.operand_width)),
+    bench: |p, tensors| {
+        let given = Matrices::given(tensors);
+        let tiles = given.tiles(p.depth as usize, p.columns as usize);
+        let count = tiles.len() as u64;
+        Ok((bench_of(p, move |feeder| tiles.iter().try_for_each(|tile| exactly(feeder, tile)))?, count))
+    },
+};
+
+/// A tile, fold by fold; its sums are the exact product.
+fn exactly(feeder: &mut Feeder<'_>, tile: &Matrices) -> sim::Result<()> {
+    let (rows, inner) = (feeder.p.rows as usize, tile.weight.len());
+    feeder.kept = Some(Vec::new());
+    for first in (0..inner).step_by(rows) {
+        // Rows of weights move down: the bottom one comes first.
+        for row in (first..first + rows).rev() {
+            let none = || vec![0; feeder.p.columns as usize];
+            let weights = tile.weight.get(row).cloned().unwrap_or_else(none);
+            feeder.load(Weights { weights, doubles: false }, true)?;
+            feeder.settle()?;
+        }
+        for (index, act) in tile.act.iter().enumerate() {
+            let acts = (first..first + rows).map(|k| act.get(k).copied().unwrap_or(0)).collect();
+            feeder.vector(Vector { first: first == 0, last: first + rows >= inner, index, acts }, true)?;
+            feeder.settle()?;
+        }
+    }
+    feeder.finish()?;
+    let exact: Vec<Vec<Option<i128>>> = tile
+        .wrapped(feeder.p.pe.accumulator_width)
+        .into_iter()
+        .map(|row| row.into_iter().map(Some).collect())
+        .collect();
+    let kept = feeder.kept.take().unwrap_or_default();
+    feeder.run.expect_equal(feeder.sim, "result_o", "product of whole rows", format!("{exact:?}"), format!("{kept:?}"))
 }
 
 fn products(feeder: &mut Feeder<'_>) -> sim::Result<()> {
@@ -142,6 +191,8 @@ struct Feeder<'a> {
     /// Expected outputs of columns, by cycle.
     expected: BTreeMap<u64, Vec<(u32, Shown)>>,
     overflows: u64,
+    /// Sums of the vectors that end, where somebody wants them.
+    kept: Option<Vec<Vec<Option<i128>>>>,
     load: Driver<WeightRow<Values>>,
     step: Driver<ActVector<Values>>,
     /// Beats that are offered, as numbers.
@@ -170,6 +221,7 @@ impl<'a> Feeder<'a> {
             cycle: 0,
             expected: BTreeMap::new(),
             overflows: 0,
+            kept: None,
             load,
             step,
             rows: VecDeque::new(),
@@ -248,7 +300,11 @@ impl<'a> Feeder<'a> {
         }
         if let Some(vector) = steps.then(|| self.vectors.pop_front()).flatten() {
             let cycles = StationaryCycles { rows: self.p.rows.into(), columns: self.p.columns.into() };
-            for (c, shown) in (0..).zip(self.golden.step(&vector).into_iter().flatten()) {
+            let shown = self.golden.step(&vector);
+            if let (Some(kept), Some(shown)) = (&mut self.kept, &shown) {
+                kept.push(shown.iter().map(|shown| shown.sum).collect());
+            }
+            for (c, shown) in (0..).zip(shown.into_iter().flatten()) {
                 self.expected.entry(cycles.sum(self.cycle, c)).or_default().push((c as u32, shown));
             }
         }

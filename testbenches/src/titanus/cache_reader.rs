@@ -1,5 +1,6 @@
 //! [`CacheReader`]: good and damaged streams, in blocks with and without a tail. Some have as many tokens as are
-//! wanted, others do not. Reads are given up at any moment.
+//! wanted, others do not. Some reads come twice, the second one while the first one is going on. Reads are given up at
+//! any moment.
 
 use golden::titanus::cache_reader::read_back;
 use hdl::blocks::common::stream::Word;
@@ -30,9 +31,12 @@ pub fn bench(p: &CacheReader) -> anyhow::Result<Box<dyn sim::Bench>> {
         }
         run.reset(sim, 2)?;
         for number in 0..run.vectors() {
-            let read = Read::random(&p, &mut rng);
+            let mut read = Read::random(&p, &mut rng);
             let stalls = STALLS[number as usize % STALLS.len()];
             let broken = (rng.random_range(0..3u8) == 0).then(|| rng.random_range(0..60));
+            if broken.is_some() && rng.random_range(0..4u8) == 0 {
+                read.missing = 1 << rng.random_range(0..32u8);
+            }
             read.play(&p, sim, run, stalls, broken)?;
             if number % 16 == 15 {
                 sim.reset(1)?;
@@ -48,6 +52,10 @@ struct Read {
     /// The last block is the tail, with so many bits.
     used: u64,
     tokens: usize,
+    /// How often it is read.
+    times: usize,
+    /// Blocks that the read wants and that never come: it has to be given up.
+    missing: u64,
 }
 
 impl Read {
@@ -62,12 +70,14 @@ impl Read {
         // Most reads want the tokens that there are.
         let shape = (p.lanes as usize, p.tiles as usize, p.levels as usize, p.block_bytes as usize);
         let there = read_back(&stream.bytes, stream.crc, usize::from(u16::MAX), shape).0.len() / p.tiles as usize;
-        let tokens = match rng.random_range(0..8u8) {
-            0 => there + rng.random_range(1..4usize),
-            1 => there.saturating_sub(rng.random_range(1..3)),
+        let tokens = match rng.random_range(0..16u8) {
+            0 | 1 => there + rng.random_range(1..4usize),
+            2 | 3 => there.saturating_sub(rng.random_range(1..3)),
+            // Many more than there are: if the counter lost the highest bit, there would be enough.
+            4 => rng.random_range(0..=there) + (1 << rng.random_range(there.max(1).ilog2() + 1..16)),
             _ => there,
         };
-        Self { stream, used, tokens }
+        Self { stream, used, tokens, times: 1 + usize::from(rng.random_range(0..4u8) == 0), missing: 0 }
     }
 
     fn play(
@@ -93,27 +103,33 @@ impl Read {
         let mut block = run.driver_of::<Word<Values>>(sim, "block", input)?;
         let mut tile = run.monitor_of::<CachedTile<Values>>(sim, "tile", output)?;
         let mut end = run.monitor_of::<CacheReadEnd<Values>>(sim, "end", output)?;
-        let wanted = (blocks as u64, self.tokens as u64);
-        read.push(CacheRead { blocks: Bits::truncated(32, wanted.0), tokens: Bits::truncated(16, wanted.1) })?;
-        // Nobody who wants no tokens gets a block.
-        if self.tokens > 0 {
-            for part in bytes_all[..blocks * size].chunks(size) {
-                block.push(Word { data: data(part) })?;
-            }
-        }
+        let wanted = (blocks as u64 + self.missing, self.tokens as u64);
         let (tiles, levels) = (p.tiles as usize, p.levels as usize);
         let (given, damaged) = read_back(bytes_all, crc, self.tokens, (p.lanes as usize, tiles, levels, size));
-        for (n, x) in given.iter().enumerate() {
-            let whole = (n + 1) % tiles == 0;
-            let last = whole && n + 1 == self.tokens * tiles;
-            tile.expect([CachedTile { x: bytes(x), token_last: flag(whole), last: flag(last) }])?;
+        for _ in 0..self.times {
+            read.push(CacheRead { blocks: Bits::truncated(32, wanted.0), tokens: Bits::truncated(16, wanted.1) })?;
+            // Nobody who wants no tokens gets a block.
+            if self.tokens > 0 {
+                for part in bytes_all[..blocks * size].chunks(size) {
+                    block.push(Word { data: data(part) })?;
+                }
+            }
+            for (n, x) in given.iter().enumerate() {
+                let whole = (n + 1) % tiles == 0;
+                let last = whole && n + 1 == self.tokens * tiles;
+                tile.expect([CachedTile { x: bytes(x), token_last: flag(whole), last: flag(last) }])?;
+            }
+            // A read that waits for blocks has no end, and no second one begins.
+            if self.missing > 0 && self.tokens > 0 {
+                break;
+            }
+            end.expect([CacheReadEnd { damaged: flag(damaged) }])?;
         }
-        end.expect([CacheReadEnd { damaged: flag(damaged) }])?;
         let drivers = &mut [read.as_mut(), block.as_mut()];
         let monitors = &mut [tile.as_mut(), end.as_mut()];
         let Some(cycles) = broken else { return run.streams(sim, drivers, monitors) };
         for _ in 0..cycles {
-            if monitors.iter().all(|monitor| monitor.is_done()) {
+            if self.missing == 0 && monitors.iter().all(|monitor| monitor.is_done()) {
                 break;
             }
             run.cycle(sim, drivers, monitors)?;

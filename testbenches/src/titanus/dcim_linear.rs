@@ -7,6 +7,7 @@ use std::ops::Range;
 use golden::titanus::dcim_linear::DcimLinear as Golden;
 use hdl::blocks::titanus::{DcimLinear, LinearBeat, LinearSums, Rectangle, StoredRow};
 use rand::RngExt;
+use sim::kit::tensors::{Extent, FromTensors, Numbers, Wanted, signed};
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Driver, Monitor, Run, Sim, Values};
 
@@ -42,6 +43,27 @@ pub fn bench(p: &DcimLinear) -> anyhow::Result<Box<dyn sim::Bench>> {
         Ok(())
     })
 }
+
+/// A matrix and vectors of a user; a vector is a product of one of them.
+pub const TENSORS: FromTensors<DcimLinear> = FromTensors {
+    wanted: |p| {
+        let (inputs, outputs) = (Extent::Named("inputs"), Extent::UpTo((p.columns * p.tile.cells.outputs) as usize));
+        let of = |name, meaning, bits, shape| Wanted { name, meaning, numbers: Numbers::Integers(signed(bits)), shape };
+        Ok(vec![
+            of("matrix", "weights, a row for each input", p.tile.cells.weight_width, vec![inputs, outputs]),
+            of("vectors", "vectors, one a row", p.tile.input_width, vec![Extent::Any, inputs]),
+        ])
+    },
+    bench: |p, tensors| {
+        let matrix = tensors.integers("matrix");
+        let vectors = tensors.integers("vectors");
+        let most = Store::new(p).inputs();
+        anyhow::ensure!(matrix.len() <= most, "matrix.npy has {} inputs; wanted: 1 to {most}", matrix.len());
+        let (block, count) = (p.clone(), vectors.len() as u64);
+        let bench = sim::kit::bench(p, move |sim, run| products(&block, (sim, run), &matrix, &vectors).map(|_| ()))?;
+        Ok((bench, count))
+    },
+};
 
 /// Vectors without pauses through a store that was filled with a matrix, from its first macro on: the cycles from the first one's
 /// rectangle to the last one's last sums.

@@ -4,7 +4,7 @@
 use golden::titanus::dcim_macro::DcimMacro as Golden;
 use hdl::blocks::titanus::DcimMacro;
 use rand::RngExt;
-use sim::kit::tensors::{Elements, Extent, FromTensors, Wanted};
+use sim::kit::tensors::{Extent, FromTensors, Numbers, Wanted, signed};
 use sim::stimulus::StimulusRng;
 use sim::{Bits, In, Out, Run, Sim};
 
@@ -33,16 +33,15 @@ pub fn bench(p: &DcimMacro) -> anyhow::Result<Box<dyn sim::Bench>> {
 pub const TENSORS: FromTensors<DcimMacro> = FromTensors {
     wanted: |p| {
         let (inputs, outputs) = (Extent::Exactly(p.cells.inputs as usize), Extent::Exactly(p.cells.outputs as usize));
-        let of = |name, meaning, shape| Wanted { name, meaning, elements: Elements::Int8, shape };
+        let of = |name, meaning, bits, shape| Wanted { name, meaning, numbers: Numbers::Integers(signed(bits)), shape };
         Ok(vec![
-            of("matrix", "weights, a row for each input", vec![inputs, outputs]),
-            of("vectors", "vectors, one a row", vec![Extent::Any, inputs]),
+            of("matrix", "weights, a row for each input", p.cells.weight_width, vec![inputs, outputs]),
+            of("vectors", "vectors, one a row", p.input_width, vec![Extent::Any, inputs]),
         ])
     },
     bench: |p, tensors| {
-        let range = |width: u32| -1i64 << (width - 1)..=(1i64 << (width - 1)) - 1;
-        let matrix = tensors.integers("matrix", range(p.cells.weight_width))?;
-        let vectors = tensors.integers("vectors", range(p.input_width))?;
+        let matrix = tensors.integers("matrix");
+        let vectors = tensors.integers("vectors");
         let (block, count) = (p.clone(), vectors.len() as u64);
         let bench = sim::kit::bench(p, move |sim, run| products(&block, (sim, run), &matrix, &vectors).map(|_| ()))?;
         Ok((bench, count))

@@ -6,11 +6,12 @@ use golden::titanus::format::{self, Tile};
 use golden::titanus::kv_unpacker::{Parsed, parse};
 use hdl::blocks::titanus::{DequantizationUnit, RebuiltTile, StoredTile};
 use rand::RngExt;
+use sim::kit::tensors::FromTensors;
 use sim::stimulus::{Stall, StimulusRng};
-use sim::{Bits, Run, Sim, Values};
+use sim::{Bits, Driver, Monitor, Run, Sim, Values};
 
 use super::damage::Sizes;
-use super::sequences::{Case, STALLS};
+use super::sequences::{Case, STALLS, numbers, tokens, wanted};
 use super::tiles::{at_full_speed, bytes, flag, levels, mask, rebuilt, stored_tiles};
 
 /// Damaged streams for each vector.
@@ -29,6 +30,25 @@ pub fn bench(p: &DequantizationUnit) -> anyhow::Result<Box<dyn sim::Bench>> {
         bench.reset(sim, run)
     })
 }
+
+/// A sequence of a user, as a quantization unit would store it.
+pub const TENSORS: FromTensors<DequantizationUnit> = FromTensors {
+    wanted: |p| Ok(wanted(&[("tokens", "pruned tokens, one a row")], p.lanes * p.tiles)),
+    bench: |p, tensors| {
+        let (bits, prefill) = numbers(tensors);
+        let case = Case { bits: bits[0], prefill, tokens: tokens(tensors, "tokens") };
+        let bench = Bench { p: p.clone() };
+        let bench = sim::kit::bench(p, move |sim, run| {
+            run.reset(sim, 2)?;
+            let stall = Stall::Random { num: 1, den: 4 };
+            let mut driver = [run.driver_of(sim, "tile", stall)?];
+            let mut monitor = [run.monitor_of(sim, "result", stall)?];
+            bench.push(&case, &mut driver[0], &mut monitor[0])?;
+            run.streams(sim, &mut driver, &mut monitor)
+        })?;
+        Ok((bench, 1))
+    },
+};
 
 /// The output of a dequantizer for a sequence: values, index and levels, a beat for each tile of a token.
 pub fn results(sequence: &Sequence, lanes: usize, max_levels: u32) -> Vec<RebuiltTile<Values>> {
@@ -59,6 +79,21 @@ struct Bench {
 }
 
 impl Bench {
+    /// Offers a sequence, and expects its values.
+    fn push(
+        &self,
+        case: &Case,
+        driver: &mut Driver<StoredTile<Values>>,
+        monitor: &mut Monitor<RebuiltTile<Values>>,
+    ) -> sim::Result<Sequence> {
+        let lanes = self.p.lanes as usize;
+        let sequence = case.encode(self.p.levels, u32::MAX);
+        let parsed = Parsed { bits: case.bits, tiles: format::tiles(&sequence, lanes), damage: None };
+        driver.extend(stored_tiles(&parsed, lanes))?;
+        monitor.expect(results(&sequence, lanes, self.p.levels))?;
+        Ok(sequence)
+    }
+
     fn good(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("sequences");
         let lanes = self.p.lanes as usize;
@@ -74,10 +109,7 @@ impl Bench {
                 if timed {
                     case.prefill = 0;
                 }
-                let sequence = case.encode(self.p.levels, u32::MAX);
-                let parsed = Parsed { bits: case.bits, tiles: format::tiles(&sequence, lanes), damage: None };
-                driver[0].extend(stored_tiles(&parsed, lanes))?;
-                monitor[0].expect(results(&sequence, lanes, self.p.levels))?;
+                let sequence = self.push(&case, &mut driver[0], &mut monitor[0])?;
                 self.add_work(&sequence, &mut work);
                 if timed {
                     at_full_speed(sim, run, &mut driver, &mut monitor, 2)?;

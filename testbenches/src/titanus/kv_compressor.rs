@@ -10,7 +10,7 @@ use hdl::blocks::titanus::pruning_unit::KvTile;
 use hdl::blocks::titanus::quantization_unit::SequenceStart;
 use hdl::blocks::titanus::{ByteBlock, KvCompressor};
 use rand::RngExt;
-use sim::kit::tensors::{Elements, Extent, FromTensors, Wanted};
+use sim::kit::tensors::{Extent, FromTensors, Numbers, Wanted};
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Difference, Driver, In, Monitor, Out, Run, Sim, Values};
 
@@ -41,11 +41,11 @@ pub const TENSORS: FromTensors<KvCompressor> = FromTensors {
         let mut all = wanted(&sides, p.lanes * p.tiles);
         let shape = vec![Extent::Exactly(sides.len())];
         let meaning = "pruning thresholds of keys and values";
-        all.push(Wanted { name: "thresholds", meaning, elements: Elements::Uint8, shape });
+        all.push(Wanted { name: "thresholds", meaning, numbers: Numbers::Integers(0..=255), shape });
         Ok(all)
     },
     bench: |p, tensors| {
-        let (bits, prefill) = numbers(tensors)?;
+        let (bits, prefill) = numbers(tensors);
         let thresholds = tensors.all("thresholds");
         let case = RawCase {
             thresholds: [thresholds[0] as u32, thresholds[1] as u32],

@@ -5,6 +5,7 @@ use golden::titanus::non_zero_quantizer::Level;
 use hdl::blocks::titanus::non_zero_quantizer::{LabelledTile, LevelledTile};
 use hdl::blocks::titanus::{NonZeroQuantizer, RANGE_BITS, ZERO_BITS};
 use rand::RngExt;
+use sim::kit::tensors::{Extent, FromTensors, Numbers, Wanted, signed};
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Run, Sim, Values};
 
@@ -27,6 +28,61 @@ pub fn quantizer_bench(p: &NonZeroQuantizer, exhaustive: bool) -> anyhow::Result
     let bench = QuantizerBench { p: p.clone(), exhaustive };
     sim::kit::bench(p, move |sim, run| bench.run(sim, run))
 }
+
+/// Tiles of a user; a vector is one.
+pub const TENSORS: FromTensors<NonZeroQuantizer> = FromTensors {
+    wanted: |p| {
+        let tiles = Extent::Named("tiles");
+        let shape = vec![tiles, Extent::Exactly(p.lanes as usize)];
+        let of = |name, meaning, range, shape: &[Extent]| Wanted {
+            name,
+            meaning,
+            numbers: Numbers::Integers(range),
+            shape: shape.to_vec(),
+        };
+        Ok(vec![
+            of("elements", "elements of each tile; no element is where a 0 is", signed(8), &shape),
+            of("lows", "low ends of their levels", signed(8), &shape),
+            of("ranges", "ranges of their levels, at least 2^bits - 1", 3..=510, &shape),
+            of("bits", "widths of quantized values", 2..=8, &[tiles]),
+        ])
+    },
+    bench: |p, tensors| {
+        let elements = tensors.integers("elements");
+        let (lows, ranges) = (tensors.integers("lows"), tensors.integers("ranges"));
+        let bits = tensors.integers("bits").concat();
+        let mut given = Vec::new();
+        for (tile, &bits) in bits.iter().enumerate() {
+            let lane = |lane: usize| {
+                let (x, lo, range) = (elements[tile][lane], lows[tile][lane], ranges[tile][lane]);
+                let steps = (1i64 << bits) - 1;
+                anyhow::ensure!(
+                    range >= steps,
+                    "ranges.npy has {range} in row {tile}, column {lane}; wanted: {steps} to 510 for {bits} bits"
+                );
+                let level = Level { lo: lo as i32, range: range as i32, bits: bits as u32 };
+                Ok(Lane { x: x as i32, level, index: x != 0, open: false })
+            };
+            let lanes = (0..p.lanes as usize).map(lane).collect::<anyhow::Result<Vec<Lane>>>()?;
+            given.push((lanes, bits as u32));
+        }
+        let (bench, count) = (QuantizerBench { p: p.clone(), exhaustive: false }, given.len() as u64);
+        let bench = sim::kit::bench(p, move |sim, run| {
+            let mut rng = run.rng("tags");
+            run.reset(sim, 2)?;
+            let stall = Stall::Random { num: 1, den: 4 };
+            let mut driver = [run.driver_of::<LevelledTile<Values>>(sim, "tile", stall)?];
+            let mut monitor = [run.monitor_of::<LabelledTile<Values>>(sim, "result", stall)?];
+            for (lanes, bits) in &given {
+                let (input, output) = bench.beats(lanes, *bits, &Bits::random(bench.p.tag_width, &mut rng));
+                driver[0].push(input)?;
+                monitor[0].expect([output])?;
+            }
+            run.streams(sim, &mut driver, &mut monitor)
+        })?;
+        Ok((bench, count))
+    },
+};
 
 /// Drives a quantizer with random tiles, or with every distance, range and width.
 struct QuantizerBench {

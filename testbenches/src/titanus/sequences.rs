@@ -4,7 +4,7 @@
 use golden::titanus::cpq::{Config, Sequence};
 use golden::titanus::level::Level;
 use rand::RngExt;
-use sim::kit::tensors::{Elements, Extent, Tensors, Wanted};
+use sim::kit::tensors::{Extent, Numbers, Tensors, Wanted, signed};
 use sim::stimulus::{Stall, StimulusRng};
 
 /// A sequence as the hardware gets it: pruned tokens, and how many of them are called prefill.
@@ -51,13 +51,13 @@ impl Case {
 
 /// The tensors of a sequence: tokens, one tensor for each of `sides`, and numbers of the sequence.
 pub fn wanted(sides: &[(&'static str, &'static str)], width: u32) -> Vec<Wanted> {
-    let of = |name, meaning, elements, shape| Wanted { name, meaning, elements, shape };
+    let of = |name, meaning, range, shape| Wanted { name, meaning, numbers: Numbers::Integers(range), shape };
     let tokens = vec![Extent::Named("tokens"), Extent::Exactly(width as usize)];
     let each = vec![Extent::Exactly(sides.len())];
-    let sides = sides.iter().map(|&(name, meaning)| of(name, meaning, Elements::Int8, tokens.clone()));
+    let sides = sides.iter().map(|&(name, meaning)| of(name, meaning, signed(8), tokens.clone()));
     let numbers = [
-        of("bits", "widths of quantized values, 2 to 8", Elements::Uint8, each),
-        of("prefill", "tokens that are prefill", Elements::Int16, vec![Extent::Exactly(1)]),
+        of("bits", "widths of quantized values", 2..=8, each),
+        of("prefill", "tokens that are prefill", 0..=i64::from(i16::MAX), vec![Extent::Exactly(1)]),
     ];
     sides.chain(numbers).collect()
 }
@@ -68,18 +68,9 @@ pub fn tokens(tensors: &Tensors, side: &str) -> Vec<Vec<i8>> {
 }
 
 /// Widths of quantized values, and the number of tokens that are prefill.
-///
-/// # Errors
-/// A number is out of its range.
-pub fn numbers(tensors: &Tensors) -> anyhow::Result<(Vec<u32>, usize)> {
-    let bits: Vec<u32> = tensors.all("bits").iter().map(|&bits| bits as u32).collect();
-    if let Some(wrong) = bits.iter().find(|bits| !(2..=8).contains(*bits)) {
-        anyhow::bail!("bits.npy has {wrong}; wanted: 2 to 8");
-    }
-    let prefill = tensors.all("prefill")[0] as i64;
-    let prefill =
-        usize::try_from(prefill).map_err(|_| anyhow::anyhow!("prefill.npy has {prefill}; wanted: 0 or more"))?;
-    Ok((bits, prefill))
+pub fn numbers(tensors: &Tensors) -> (Vec<u32>, usize) {
+    let bits = tensors.all("bits").iter().map(|&bits| bits as u32).collect();
+    (bits, tensors.all("prefill")[0] as usize)
 }
 
 /// Puts some elements exactly at the ends of the tolerance range of their channel, or one step beyond.

@@ -6,8 +6,8 @@ use golden::systems::vector_top::device::{Delays, Device as Model};
 use golden::systems::vector_top::{STEP_BITS, Shape, VectorTop};
 use host::vector::{Caps, Operand, Units, VectorJob};
 use host::{Bus, Chain, Descriptor, Device, DeviceError, Link, Settings, Window};
+use jobs::software::{Software, SoftwareError};
 use testbenches::systems::c_program::{CEnd, CError, CProgram, DEMO_BYTES};
-use testbenches::systems::software::{Software, SoftwareError};
 
 const CAPS: Caps = Caps {
     opcode: 1,

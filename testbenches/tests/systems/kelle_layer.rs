@@ -3,11 +3,11 @@
 use hdl::accelerators::kelle::{AttentionSpec, KelleTop};
 use host::kelle::{Caps, Counts, Policy};
 use host::{Device, Window};
+use jobs::hardware::{on_hardware, ready};
 use lower::chain::Measured;
 use lower::kelle::Recomputed;
 use sim::bus::AxiConfig;
 use test_tag::tag;
-use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::kelle_top::layer::decoding::block;
 use testbenches::systems::kelle_top::layer::{Run, real_layer};
 use testbenches::systems::kelle_top::{caps_of, golden_of, timing};

@@ -10,8 +10,8 @@ use hdl::accelerators::vector::VectorParameters;
 use hdl::blocks::common::bus::AxiSpec;
 use host::kelle::Caps;
 use host::{Device, Window};
+use jobs::hardware::{on_hardware, ready};
 use sim::bus::AxiConfig;
-use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::kelle_top::lifetimes::{Block, Lifetimes, Order, Size, watch};
 use testbenches::systems::kelle_top::{decay, golden_of};
 

@@ -6,12 +6,12 @@ use hdl::lang::CatalogBlock;
 use host::kelle::{Attention, AttentionJob, Caps, Policy, Quantizers, Rows, SaveJob};
 use host::vector::Operand;
 use host::{Bus, Chain, Descriptor, Device, DeviceError, Settings, Window};
+use jobs::hardware::{Hardware, on_hardware};
 use rand::RngExt;
 use sim::bus::{AxiConfig, Silence};
 use sim::kit::{options, run};
 use sim::stimulus::rng_for;
 use test_tag::tag;
-use testbenches::systems::hardware::{Hardware, on_hardware};
 use testbenches::systems::kelle_top::{bench, timing};
 
 #[test]

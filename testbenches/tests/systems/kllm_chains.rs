@@ -2,10 +2,10 @@
 
 use host::Device;
 use host::kllm::{Bits, Caps};
+use jobs::hardware::{on_hardware, ready};
 use lower::chain::Measured;
 use sim::bus::AxiConfig;
 use sim::stimulus::Stall;
-use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::kllm_top::activation::real_relu;
 use testbenches::systems::kllm_top::attention::{CachedHead, cached_head, real_head};
 use testbenches::systems::kllm_top::real::with_orizuru;

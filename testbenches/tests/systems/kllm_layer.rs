@@ -2,10 +2,10 @@
 
 use host::kllm::{Bits, Caps};
 use host::{Device, Window};
+use jobs::hardware::{on_hardware, ready};
 use lower::chain::Measured;
 use sim::bus::AxiConfig;
 use test_tag::tag;
-use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::kllm_top::layer::real_layer;
 use testbenches::systems::kllm_top::real::with_orizuru;
 use testbenches::systems::kllm_top::{golden_of, timing};

@@ -9,13 +9,13 @@ use hdl::accelerators::top::TopParameters;
 use hdl::lang::CatalogBlock;
 use host::kllm::{self, Bits, Caps};
 use host::{Bus, Counters, Device, Window};
+use jobs::hardware::{on_hardware, ready};
 use sim::bus::AxiConfig;
 use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::{options, run};
 use sim::stimulus::Stall;
 use test_tag::tag;
-use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::kllm_top::real::{Projection, RealTokens, projection, quantization, real_size, with_orizuru};
 use testbenches::systems::kllm_top::{bench, golden_of, timing};
 

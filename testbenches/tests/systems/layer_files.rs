@@ -1,6 +1,7 @@
 //! The pass of a layer as files: a C program runs it on the hardware, and finds every byte that the golden model has.
 
 use host::Window;
+use jobs::hardware::on_hardware;
 use lower::files::{HEADER, MEMORY, RESULTS, write};
 use lower::needs::Room;
 use lower::pass::Pass;
@@ -9,7 +10,6 @@ use sim::stimulus::rng_for;
 use testbenches::systems::c_program::{CError, CLayer};
 use testbenches::systems::decoding::LayerAccelerator;
 use testbenches::systems::drawn_layer::{Shape, Sizes, drawn, drawn_rows};
-use testbenches::systems::hardware::on_hardware;
 use testbenches::systems::kelle_top::layer::decoding::{OnKelle, block};
 
 const WINDOW: Window = Window { base: 0x1_0000, limit: 0xff_ffff, address_width: 40 };

@@ -7,13 +7,13 @@ use hdl::accelerators::vector::VectorTop;
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use hdl::lang::CatalogBlock;
 use host::{Bus, BusCaps, Device, DeviceError, Settings, Window};
+use jobs::draft::{Draft, Operations};
+use jobs::hardware::{Hardware, on_hardware};
 use sim::bus::{Access, AxiConfig, BusError, Place, PortStats, Rate, Response, Silence};
 use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::{options, run};
 use test_tag::tag;
-use testbenches::systems::draft::{Draft, Operations};
-use testbenches::systems::hardware::{Hardware, on_hardware};
 use testbenches::systems::{tender_top, vector_top};
 
 /// Four DMAs that read, one that writes.

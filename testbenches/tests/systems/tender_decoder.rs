@@ -5,6 +5,7 @@ use test_tag::tag;
 
 use hdl::accelerators::tender::TenderTop;
 use host::Window;
+use jobs::hardware::Hardware;
 use lower::needs::Room;
 use lower::tender::{Checked, Decoder, Executor, InSoftware, OnDevice, Orders, Sizes, Spent, Team, likeliest};
 use models::decoder::arithmetic::{Norm, Projection};
@@ -12,11 +13,11 @@ use models::decoder::{
     Activation, Config, Family, Float, Model, Positions, Precision, Rotary, Scaling, Tokenizer, Weight,
 };
 use models::smollm2;
+use models::tender::groups::Groups;
 use models::tender::learnt::Learnt;
 use rand::RngExt;
 use sim::bus::AxiConfig;
 use sim::{BuildOptions, Design, Initial};
-use testbenches::systems::hardware::Hardware;
 use testbenches::systems::tender_top::decoding::for_decoding;
 use testbenches::systems::tender_top::timing::timing;
 use testbenches::systems::tender_top::{caps_of, golden_of};
@@ -59,11 +60,11 @@ fn made() -> Model {
     Model::new(CONFIG, weights, gains).unwrap()
 }
 
-fn learnt(model: &Model) -> Learnt {
+fn learnt(model: &Model) -> Groups {
     let mut learnt = Learnt::default();
     // A made model has no channels that all texts share: others would be saturated.
     learnt.learn(model, &TEXT).unwrap();
-    learnt
+    Groups::of(model.config(), &learnt, 8, 8).unwrap()
 }
 
 fn software(block: &TenderTop) -> InSoftware {
@@ -324,7 +325,7 @@ fn smollm2_writes_as_the_golden_model() {
     let file = smollm2::open().unwrap();
     let tokenizer = Tokenizer::read(&file).unwrap();
     let model = Model::read(&file, Precision::File).unwrap();
-    let learnt = Learnt::of_texts(&model, &tokenizer, 256).unwrap();
+    let learnt = Groups::of_texts(&model, &tokenizer, 256).unwrap();
     let (block, prompt) = (for_decoding(128), tokenizer.encode("Gravity is").unwrap());
     let golden = || software(&block).timed(timing(&block, LATENCY));
     let write = |on: &mut dyn Executor| {

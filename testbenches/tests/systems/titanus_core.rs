@@ -10,13 +10,13 @@ use hdl::accelerators::vector::VectorParameters;
 use hdl::lang::{CatalogBlock, Parameters};
 use host::Window;
 use host::titanus::{Caps, Counts};
+use jobs::draft::Operations;
+use jobs::hardware::{on_hardware, ready};
 use rand::SeedableRng;
 use sim::bus::AxiConfig;
 use sim::kit::{options, run};
 use sim::stimulus::{Stall, StimulusRng};
 use test_tag::tag;
-use testbenches::systems::draft::Operations;
-use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::titanus_core::head::{Head, Keeping, real_head};
 use testbenches::systems::titanus_core::{bench, caps_of, golden_of, head_core, program, timing, traffic};
 

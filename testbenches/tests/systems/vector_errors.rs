@@ -2,6 +2,8 @@
 
 use hdl::accelerators::vector::VectorTop;
 use host::{Bus, Device, DeviceError, Settings, Window};
+use jobs::draft::{Draft, Operations};
+use jobs::hardware::{Hardware, HardwareError, on_hardware};
 use sim::bus::{Access, AxiConfig, BusError, Misrouted, Place, Response};
 use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
@@ -9,8 +11,6 @@ use sim::kit::options;
 use sim::{Bench, Run, Sim};
 use test_tag::tag;
 use testbenches::common::bus::memory::rule;
-use testbenches::systems::draft::{Draft, Operations};
-use testbenches::systems::hardware::{Hardware, HardwareError, on_hardware};
 
 const BASE: u64 = 0x10_0000;
 const WINDOW: Window = Window { base: BASE, limit: BASE + 0xffff, address_width: 64 };

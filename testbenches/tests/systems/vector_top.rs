@@ -8,6 +8,7 @@ use hdl::accelerators::vector::VectorTop;
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use host::vector::{Caps, Epsilon, Integer, Operand, VectorJob};
 use host::{Allocator, Bus, Chain, Device, Format, Link, Rows, Settings, Window};
+use jobs::hardware::{Hardware, on_hardware};
 use sim::bus::AxiConfig;
 use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
@@ -15,7 +16,6 @@ use sim::kit::{options, run, run_some};
 use sim::stimulus::{Stall, Tensor, data_folder, real_rows};
 use test_tag::tag;
 use testbenches::systems::c_program::{CEnd, CProgram};
-use testbenches::systems::hardware::{Hardware, on_hardware};
 use testbenches::systems::vector_top::{Job, bench, cycles_bench, shape_of};
 
 /// 10^-5 in units of 2^-48.

@@ -1,13 +1,13 @@
 //! `reduce_top` between a host and a memory: chains of descriptors, right and wrong ones; see [`player::bench`].
 
 use ::golden::systems::job::Report;
+use jobs::draft::Operations;
+use jobs::player::bus_of;
+use jobs::player::{self, Counter, Facts, register};
+use jobs::program::Program;
+use jobs::timing;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
-use testbenches::systems::draft::Operations;
-use testbenches::systems::player::{self, Counter, Facts, register};
-use testbenches::systems::program::Program;
-use testbenches::systems::timing;
-use testbenches::systems::vector_top::bus_of;
 
 use super::golden::{Operation, ReduceTop as Golden, Timing};
 use super::{ReduceTop, RowReducer};
@@ -56,7 +56,7 @@ fn facts(p: &ReduceTop) -> Facts<Operation> {
 
 /// A chain of up to `most` descriptors over rows of all lengths; some of them break a rule.
 fn draw(rng: &mut StimulusRng, (operations, golden): (&Operations, &Golden), most: u32) -> Program {
-    Program::draw(rng, golden.bus[1], most, |rng, program| {
+    Program::draw(rng, golden.bus[1], most, &(), |rng, program, ()| {
         let longest = u64::from(golden.max_columns).min(program.left() / 16);
         let columns = if rng.random() { rng.random_range(1..=longest) } else { longest.min(rng.random_range(1..=20)) };
         let stride = (2 * columns).next_multiple_of(64) + 64 * rng.random_range(0..2u64);

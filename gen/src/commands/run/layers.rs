@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 
 use host::Device;
+use jobs::hardware::{Hardware, ready};
 use lower::needs::Room;
-use models::decoder::Model;
+use models::decoder::{Config, Model};
 use sim::bus::AxiConfig;
 use sim::{BuildOptions, Initial, Sim};
 use testbenches::systems::decoding::{LayerAccelerator, window};
-use testbenches::systems::hardware::{Hardware, ready};
 
+use super::super::calibration::Learnt;
 use super::network::Network;
 use super::text::{Texts, Took};
-use super::work::calibration;
 use super::{LATENCY, Layers, asked, count, failed, fits, longest, refused};
 use crate::error::{Failure, Result};
 
@@ -25,6 +25,7 @@ pub(super) fn run(
     model: &Model,
     (on, name): (&dyn LayerAccelerator, &str),
     room: Room,
+    known: &dyn Fn(&Config) -> Result<Option<Learnt>>,
 ) -> Result<String> {
     let (config, lowering) = (model.config(), on.lowering());
     lowering.supports(config).map_err(refused)?;
@@ -34,17 +35,17 @@ pub(super) fn run(
         return Err(Failure::Usage(format!("{problem}: give one, or another accelerator")));
     }
     fits(text.args, longest(text.prompts), room.tokens, lowering.most_tokens())?;
+    let known = known(config)?;
     lowering.needs(&asked(config, room, text.prompts)).refuse(name).map_err(refused)?;
     let chosen = Layers::of(text.args.layers.as_ref(), config.layers)?;
     let asked = if text.args.golden { BTreeSet::new() } else { chosen };
     let window = window(on.address_width());
     let mut sims = if asked.is_empty() { Vec::new() } else { compiled(text, on, asked.len())? };
-    text.progress.message("calibrating: the float model reads another text");
-    let texts = calibration(model, text.tokenizer).map_err(failed)?;
     let (progress, layers) = (text.progress, model.config().layers);
+    let learnt = Learnt::known_or_new(known, lowering, (model, text.tokenizer), progress)?;
     let mut done = |layer| progress.message(format!("quantizing the weights, layer {layer} of {layers}"));
     done(0);
-    let mut network = Network::new(model, (lowering, &window), &texts, room, &mut done).map_err(failed)?;
+    let mut network = Network::new(model, (lowering, &window), &learnt, room, &mut done).map_err(failed)?;
     for (sim, &layer) in sims.iter_mut().zip(&asked) {
         let mut device = Device::new(Hardware::new(sim, &AxiConfig::ideal(LATENCY), 1)?);
         ready(&mut device, window, MAX_DESCRIPTORS).map_err(failed)?;
@@ -53,8 +54,9 @@ pub(super) fn run(
         }
         network.devices.insert(layer, (device, on.clock(&window, LATENCY).map_err(failed)?));
     }
+    let about = on.about_with(learnt.borrowed()).map_err(refused)?;
     let took = text.write(&mut network)?;
-    Ok(told(text, &network, (&took, on), &asked))
+    Ok(told(text, &network, (&took, &about), &asked))
 }
 
 /// So many simulated accelerators.
@@ -65,14 +67,9 @@ fn compiled(text: &Texts<'_>, on: &dyn LayerAccelerator, count: usize) -> Result
     (0..count).map(|_| Ok(model.instance_with(Initial::Random(1))?)).collect()
 }
 
-fn told(
-    text: &Texts<'_>,
-    network: &Network<'_>,
-    (took, on): (&Took, &dyn LayerAccelerator),
-    asked: &BTreeSet<usize>,
-) -> String {
+fn told(text: &Texts<'_>, network: &Network<'_>, (took, about): (&Took, &str), asked: &BTreeSet<usize>) -> String {
     let all = &network.simulated;
-    let mut lines = vec![format!("  on          {}", on.about())];
+    let mut lines = vec![format!("  on          {about}")];
     if !asked.is_empty() {
         let numbers: Vec<String> = asked.iter().map(usize::to_string).collect();
         let own = if asked.len() > 1 { ", each on an accelerator of its own" } else { "" };

@@ -116,13 +116,14 @@ fn check_options(args: &Args, machine: &Machine) -> Result<()> {
 }
 
 pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
-    let (entry, machine) = args.work.machine(catalogue)?;
-    check_options(args, &machine)?;
+    let on = args.work.accelerator(catalogue)?;
+    let (entry, machine) = (&on.entry, &on.machine);
+    check_options(args, machine)?;
     let prompts: Vec<&String> = args.prompt.iter().chain(&args.prompts).collect();
     if prompts.iter().any(|prompt| prompt.is_empty()) {
         return Err(Failure::Usage("the prompt is empty; give the text to go on with".into()));
     }
-    let Source { tokenizer, read, name } = args.work.source()?;
+    let Source { tokenizer, read, name, .. } = args.work.source()?;
     let encoded = |text: &String| {
         let tokens = tokenizer.prompt(text).map_err(|e| Failure::Usage(format!("the prompt: {e:#}")))?;
         Ok(Prompt { text: text.clone(), tokens })
@@ -132,9 +133,11 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     let model = read()?;
     let room = room(args, &prompts, model.config())?;
     let mut texts = Texts::new(args, &tokenizer, &prompts, &progress);
-    let told = match &machine {
-        Machine::Whole(on) => whole::run(&mut texts, &model, (on, entry.about().name), room)?,
-        Machine::Layers(on) => layers::run(&mut texts, &model, (on.as_ref(), entry.about().name), room)?,
+    let known = |config: &Config| args.work.known(&on, config);
+    let name = entry.about().name;
+    let told = match machine {
+        Machine::Whole(on) => whole::run(&mut texts, &model, (on, name), room, &known)?,
+        Machine::Layers(on) => layers::run(&mut texts, &model, (on.as_ref(), name), room, &known)?,
     };
     let rest = if to_terminal() || prompts.len() > 1 { texts.all() } else { String::new() };
     drop(progress);
@@ -168,6 +171,7 @@ fn asked<'a>(config: &'a Config, room: Room, prompts: &[Prompt]) -> Asked<'a> {
     Asked { config, room, prompt: longest(prompts) }
 }
 
+/// What a user has given wrongly.
 pub(super) fn refused(error: anyhow::Error) -> Failure {
     Failure::Usage(format!("{error:#}"))
 }

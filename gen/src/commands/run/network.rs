@@ -1,20 +1,19 @@
 //! A model whose layers are each on an accelerator: some in simulation, all others in its golden model.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::thread;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use host::{Device, Window};
+use jobs::hardware::Hardware;
 use lower::layer::Layer;
+use lower::learn::all_layers;
 use lower::needs::Room;
 use lower::pass::{DecoderLayer, LayerLowering, Rows, logits};
 use models::decoder::Model;
 use sim::process::processor_time;
-use testbenches::systems::hardware::Hardware;
-use testbenches::systems::timing::Clock;
+use testbenches::systems::clock::Clock;
 
+use super::super::calibration::Learnt;
 use super::text::{Next, Part, Reader};
 
 /// Counts of the simulated layers.
@@ -43,47 +42,20 @@ pub(super) struct Network<'a> {
 }
 
 impl<'a> Network<'a> {
-    /// All layers of a model, whose accelerators may touch the memory of a window each. `texts` has the input of each layer for the texts that scales and
-    /// codebooks are fitted to. `done` hears how many layers are ready.
+    /// All layers of a model, whose accelerators may touch the memory of a window each, with what they have learnt.
+    /// `done` hears how many layers are ready.
     pub fn new(
         model: &'a Model,
         (on, window): (&'a dyn LayerLowering, &Window),
-        texts: &[Vec<Rows>],
+        learnt: &Learnt,
         room: Room,
         done: &mut dyn FnMut(usize),
     ) -> Result<Self> {
-        let count = model.config().layers;
-        ensure!(texts.len() == count, "texts for {} layers, the model has {count}", texts.len());
         let made = |number: usize| -> Result<Box<dyn DecoderLayer + 'a>> {
             let layer = Layer::of_model(model, number, on.head_unit())?;
-            let layer = on.layer(window, &layer, &texts[number], room);
-            layer.with_context(|| format!("layer {number}"))
+            on.layer_with(window, &layer, learnt.layer(number)?.borrowed(), room)
         };
-        let next = AtomicUsize::new(0);
-        let mut layers = BTreeMap::new();
-        // On all cores, but each with one layer's weights in double precision at a time.
-        thread::scope(|scope| -> Result<()> {
-            let (send, receive) = mpsc::channel();
-            for _ in 0..thread::available_parallelism().map_or(1, usize::from).min(count) {
-                let (send, next, made) = (send.clone(), &next, &made);
-                scope.spawn(move || {
-                    loop {
-                        let number = next.fetch_add(1, Ordering::Relaxed);
-                        // Nobody listens any more where a layer was refused.
-                        if number >= count || send.send((number, made(number))).is_err() {
-                            break;
-                        }
-                    }
-                });
-            }
-            drop(send);
-            for (number, layer) in receive {
-                layers.insert(number, layer?);
-                done(layers.len());
-            }
-            Ok(())
-        })?;
-        let layers = layers.into_values().collect();
+        let layers = all_layers(model.config().layers, &made, done)?;
         Ok(Self {
             model,
             layers,

@@ -4,19 +4,21 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use host::Window;
+use jobs::hardware::Hardware;
 use lower::needs::Room;
 use lower::tender::{
     Checked, Decoder, Executor, InSoftware, OnDevice, Orders, Sizes, Spent, Team, likeliest, needs, supports,
 };
-use models::decoder::Model;
-use models::tender::learnt::Learnt;
+use models::calibration::Calibrates;
+use models::decoder::{Config, Model};
+use models::tender::groups::{ByGroups, Groups};
 use sim::bus::AxiConfig;
 use sim::process::processor_time;
 use sim::{BuildOptions, Initial, Opt};
 use testbenches::systems::decoding::window;
-use testbenches::systems::hardware::Hardware;
 use testbenches::systems::tender_top::decoding::OnTender;
 
+use super::super::calibration::Learnt;
 use super::text::{Next, Part, Reader, Texts, Took};
 use super::{LATENCY, asked, count, failed, fits, longest, refused};
 use crate::error::Result;
@@ -33,6 +35,7 @@ pub(super) fn run(
     model: &Model,
     (on, name): (&OnTender, &str),
     asked_for: Room,
+    known: &dyn Fn(&Config) -> Result<Option<Learnt>>,
 ) -> Result<String> {
     let config = model.config();
     let tops = match text.args.tops {
@@ -43,11 +46,14 @@ pub(super) fn run(
     supports(config, tops).map_err(refused)?;
     let room = Room { tokens: CONTEXT.min(config.context), ..asked_for };
     fits(text.args, longest(text.prompts), asked_for.tokens, room.tokens)?;
-    needs(&on.caps(), &asked(config, room, text.prompts)).refuse(name).map_err(refused)?;
+    let known = known(config)?;
+    let settings = known.as_ref().map_or_else(|| ByGroups.defaults(), |known| Ok(known.settings.clone()));
+    let groups = settings.and_then(|settings| settings.count("groups")).map_err(refused)?;
+    needs(&on.caps(), &asked(config, room, text.prompts), groups).refuse(name).map_err(refused)?;
     let chunk = text.args.chunk.unwrap_or(1) as usize;
     let sizes = Sizes { rows: chunk * room.texts, room };
-    text.progress.message("calibrating: the float model reads another text");
-    let learnt = Learnt::of_texts(model, text.tokenizer, CONTEXT).map_err(failed)?;
+    let learnt = Learnt::known_or_new(known, &ByGroups, (model, text.tokenizer), text.progress)?;
+    let groups = Groups::of_arrays(config, &learnt.settings, &learnt.arrays).map_err(refused)?;
     let window = window(on.address_width());
     let golden = on.software(&window, LATENCY).map_err(failed)?;
     let simulations = if text.args.golden { None } else { Some(compiled(text, on)?) };
@@ -58,7 +64,7 @@ pub(super) fn run(
     };
     let (all, took) = thread::scope(|scope| {
         let mut team = Team::new(scope, vec![&member; tops]);
-        write(text, (model, &learnt), (on, &window), (sizes, chunk), &mut team)
+        write(text, (model, &groups), (on, &window), (sizes, chunk), &mut team)
     })?;
     let did = did.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(told(text, (on, name), (&all, &took), (tops, &did)))
@@ -183,13 +189,13 @@ impl Reader for Running<'_> {
 
 fn write(
     text: &mut Texts<'_>,
-    (model, learnt): (&Model, &Learnt),
+    (model, groups): (&Model, &Groups),
     (by, window): (&OnTender, &Window),
     (sizes, chunk): (Sizes, usize),
     on: &mut dyn Executor,
 ) -> Result<(Spent, Took)> {
     text.progress.message("putting the weights into memory");
-    let decoder = Decoder::new((model, learnt), (&by.caps(), window), sizes, on).map_err(refused)?;
+    let decoder = Decoder::new((model, groups), (&by.caps(), window), sizes, on).map_err(refused)?;
     let mut running = Running { model, decoder, chunk, on, all: Spent::default() };
     let took = text.write(&mut running)?;
     Ok((running.all, took))

@@ -1,20 +1,16 @@
-//! An accelerator and a model, as arguments name them.
+//! An accelerator, a model and a calibration, as arguments name them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use lower::pass::Rows;
-use models::decoder::residual::ahead_of_layers;
-use models::decoder::{Decoder, Model, Precision, Tokenizer};
-use models::smollm2::{open, texts};
+use models::decoder::{Config, Decoder, Model, Precision, Tokenizer, digest};
+use models::default_model;
 use testbenches::systems::decoding::Machine;
 
+use super::super::calibration::{Learnt, read_for};
 use super::{failed, refused};
-use crate::catalogue::{Catalogue, Known, similar};
+use crate::catalogue::{Catalogue, Known, Params, similar};
 use crate::error::{Failure, Result};
 use crate::params::ParamArgs;
-
-/// Tokens of each window of the calibration text: the first ones, whose numbers are the largest.
-const WINDOW_TOKENS: usize = 32;
 
 #[derive(Debug, clap::Args)]
 pub(in crate::commands) struct Work {
@@ -27,6 +23,37 @@ pub(in crate::commands) struct Work {
     /// `scripts/setup full` fetches]
     #[arg(long, value_name = "PATH")]
     model: Option<PathBuf>,
+    /// Groups, codebooks, thresholds and scales of this model, which `senbazuru calibrate` wrote: its folder [default:
+    /// they are learnt from a text in this program]
+    #[arg(long, value_name = "FOLDER")]
+    calibration: Option<PathBuf>,
+}
+
+/// A block that runs models.
+pub(in crate::commands) struct Accelerator {
+    pub entry: Known,
+    /// All parameters.
+    pub params: Params,
+    /// The block at work.
+    pub machine: Machine,
+}
+
+impl Accelerator {
+    /// The accelerator of a name, or of a short name.
+    pub fn named(catalogue: &Catalogue, name: &str, params: &ParamArgs) -> Result<Self> {
+        let all: Vec<_> = catalogue.all().iter().filter_map(|entry| Some((entry, entry.runs()?))).collect();
+        let found = all.iter().find(|(entry, (short, _))| [*short, entry.about().name].contains(&name));
+        let Some((entry, (_, defaults))) = found else {
+            let names: Vec<&str> = all.iter().map(|(_, (name, _))| *name).collect();
+            let near = similar(name, &names);
+            let hint = near.first().map(|name| format!(" did you mean {name}?")).unwrap_or_default();
+            let known = names.join(", ");
+            return Err(Failure::Usage(format!("no model runs on `{name}`;{hint} accelerators are: {known}")));
+        };
+        let params = params.over(&***entry, defaults.clone())?;
+        let machine = entry.machine(&params)?;
+        Ok(Self { entry: (*entry).clone(), params, machine })
+    }
 }
 
 /// A model whose tokenizer is read.
@@ -37,40 +64,40 @@ pub(in crate::commands) struct Source {
     pub name: String,
 }
 
+impl Source {
+    /// The model of a path, or the one of the studies.
+    pub fn of(path: Option<&Path>, precision: Precision) -> Result<Self> {
+        let Some(path) = path else {
+            let file = default_model::open()?;
+            let tokenizer = Tokenizer::read(&file).map_err(failed)?;
+            let read = Box::new(move || Model::read(&file, precision).map_err(failed));
+            return Ok(Self { tokenizer, read, name: default_model::NAME.into() });
+        };
+        let Decoder { model, tokenizer } = Decoder::open(path, precision).map_err(refused)?;
+        Ok(Self { tokenizer, read: Box::new(move || Ok(model)), name: path.display().to_string() })
+    }
+}
+
+/// The digest of the model of a path, or of the one of the studies.
+pub(in crate::commands) fn digest_of(path: Option<&Path>) -> Result<String> {
+    digest(&path.map_or_else(default_model::path, Path::to_owned)).map_err(refused)
+}
+
 impl Work {
     /// The block, and its work on models.
-    pub fn machine(&self, catalogue: &Catalogue) -> Result<(Known, Machine)> {
-        let all: Vec<_> = catalogue.all().iter().filter_map(|entry| Some((entry, entry.runs()?))).collect();
-        let found = all.iter().find(|(entry, (name, _))| [*name, entry.about().name].contains(&self.on.as_str()));
-        let Some((entry, (_, params))) = found else {
-            let names: Vec<&str> = all.iter().map(|(_, (name, _))| *name).collect();
-            let near = similar(&self.on, &names);
-            let hint = near.first().map(|name| format!(" did you mean {name}?")).unwrap_or_default();
-            let known = names.join(", ");
-            return Err(Failure::Usage(format!("no model runs on `{}`;{hint} accelerators are: {known}", self.on)));
-        };
-        let params = self.params.over(&***entry, params.clone())?;
-        Ok(((*entry).clone(), entry.machine(&params)?))
+    pub fn accelerator(&self, catalogue: &Catalogue) -> Result<Accelerator> {
+        Accelerator::named(catalogue, &self.on, &self.params)
     }
 
     /// The model.
     pub fn source(&self) -> Result<Source> {
-        let Some(path) = &self.model else {
-            let file = open()?;
-            let tokenizer = Tokenizer::read(&file).map_err(failed)?;
-            let read = Box::new(move || Model::read(&file, Precision::File).map_err(failed));
-            return Ok(Source { tokenizer, read, name: "SmolLM2-135M".into() });
-        };
-        let Decoder { model, tokenizer } = Decoder::open(path, Precision::File).map_err(refused)?;
-        Ok(Source { tokenizer, read: Box::new(move || Ok(model)), name: path.display().to_string() })
+        Source::of(self.model.as_deref(), Precision::File)
     }
-}
 
-/// The input of each layer, for each text that scales and codebooks are fitted to.
-pub(in crate::commands) fn calibration(model: &Model, tokenizer: &Tokenizer) -> anyhow::Result<Vec<Vec<Rows>>> {
-    let mut all = vec![Vec::new(); model.config().layers];
-    for window in texts::beginnings(tokenizer, WINDOW_TOKENS.min(model.config().context))? {
-        all.iter_mut().zip(ahead_of_layers(model, &window)?).for_each(|(all, rows)| all.push(rows));
+    /// The calibration of a file, if the user names one.
+    pub fn known(&self, on: &Accelerator, config: &Config) -> Result<Option<Learnt>> {
+        let Some(path) = &self.calibration else { return Ok(None) };
+        let digest = digest_of(self.model.as_deref())?;
+        read_for(path, on, (&digest, config)).map(Some)
     }
-    Ok(all)
 }

@@ -51,7 +51,7 @@ fn facts(p: &{{ type }}) -> Facts<Operation> {
 
 /// A chain of up to `most` descriptors over rows of all lengths; some of them break a rule.
 fn draw(rng: &mut StimulusRng, (operations, golden): (&Operations, &Golden), most: u32) -> Program {
-    Program::draw(rng, golden.bus[1], most, |rng, program| {
+    Program::draw(rng, golden.bus[1], most, &(), |rng, program, ()| {
         let longest = u64::from(golden.max_columns).min(program.left() / 16);
         let columns = if rng.random() { rng.random_range(1..=longest) } else { longest.min(rng.random_range(1..=20)) };
         let stride = (2 * columns).next_multiple_of(64) + 64 * rng.random_range(0..2u64);

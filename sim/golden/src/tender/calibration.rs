@@ -53,6 +53,12 @@ impl Scheme {
     pub fn bits(&self) -> u32 {
         self.bits
     }
+
+    /// Groups of channels, at most.
+    #[must_use]
+    pub fn groups(&self) -> usize {
+        self.groups
+    }
 }
 
 /// The calibration of a chunk, before it is multiplied.
@@ -107,6 +113,32 @@ impl Calibration {
             .iter()
             .map(|&c| (0..scheme.groups - 1).find(|&g| c > t_max / exp2(g + 1)).unwrap_or(scheme.groups - 1))
             .collect();
+        Ok(Self::with(scheme, bias, group, t_max))
+    }
+
+    /// A calibration that is known: for each channel its middle and its group, and the largest absolute value after the
+    /// bias.
+    ///
+    /// # Errors
+    /// There is no channel, or not the same number of them; a group is not one of the scheme; a number is not finite, or
+    /// the largest value is negative.
+    pub fn of_parts(scheme: Scheme, bias: Vec<f64>, group: Vec<usize>, t_max: f64) -> Result<Self, String> {
+        if bias.is_empty() || bias.len() != group.len() {
+            return Err(format!("{} biases and {} groups of channels", bias.len(), group.len()));
+        }
+        if let Some(group) = group.iter().find(|&&group| group >= scheme.groups) {
+            return Err(format!("group is {group}, allowed: 0 to {}", scheme.groups - 1));
+        }
+        if let Some(bad) = bias.iter().find(|x| !x.is_finite()) {
+            return Err(format!("bias is {bad}, allowed: finite numbers"));
+        }
+        if !t_max.is_finite() || t_max < 0.0 {
+            return Err(format!("largest value is {t_max}, allowed: finite numbers from 0 on"));
+        }
+        Ok(Self::with(scheme, bias, group, t_max))
+    }
+
+    fn with(scheme: Scheme, bias: Vec<f64>, group: Vec<usize>, t_max: f64) -> Self {
         // Groups after the last one with a channel would only cost accumulator bits.
         let used = group.iter().max().map_or(1, |last| last + 1);
         let largest = scheme.range().1 as f64;
@@ -115,7 +147,13 @@ impl Calibration {
             0.0 => exp2(used - 1 - g),
             t_max => t_max / (exp2(g) * largest),
         };
-        Ok(Self { scheme, bias, group, scales: (0..used).map(scale).collect(), t_max })
+        Self { scheme, bias, group, scales: (0..used).map(scale).collect(), t_max }
+    }
+
+    /// Largest absolute value after the bias.
+    #[must_use]
+    pub fn largest(&self) -> f64 {
+        self.t_max
     }
 
     /// The parameters of the quantization.

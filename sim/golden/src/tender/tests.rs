@@ -231,3 +231,24 @@ proptest! {
         }
     }
 }
+
+/// Parts of a calibration make the same calibration, and wrong parts are refused.
+#[test]
+fn calibrations_of_parts() {
+    let rows = [vec![1.0, -300.0, 0.0, 2.5], vec![3.0, 500.0, 0.0, -70.0]];
+    for groups in [1, 3, 8] {
+        let scheme = Scheme::new(8, groups, Sign::Signed).unwrap();
+        let whole = Calibration::of(&rows, scheme).unwrap();
+        let parts = Calibration::of_parts(scheme, whole.bias.clone(), whole.group.clone(), whole.largest());
+        assert_eq!(parts.unwrap(), whole);
+    }
+    let scheme = Scheme::new(8, 2, Sign::Signed).unwrap();
+    let refused = |bias: &[f64], group: &[usize], largest: f64| {
+        Calibration::of_parts(scheme, bias.to_vec(), group.to_vec(), largest).unwrap_err()
+    };
+    assert_eq!(refused(&[], &[], 1.0), "0 biases and 0 groups of channels");
+    assert_eq!(refused(&[0.0], &[0, 1], 1.0), "1 biases and 2 groups of channels");
+    assert_eq!(refused(&[0.0], &[2], 1.0), "group is 2, allowed: 0 to 1");
+    assert_eq!(refused(&[f64::INFINITY], &[0], 1.0), "bias is inf, allowed: finite numbers");
+    assert_eq!(refused(&[0.0], &[0], -1.0), "largest value is -1, allowed: finite numbers from 0 on");
+}

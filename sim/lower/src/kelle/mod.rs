@@ -1,6 +1,7 @@
 //! Layers of a running model on `kelle_top`: weights of 8 bits, activations of 16. Keys and values of texts are in its
 //! heads, which keep to a budget.
 
+mod learnt;
 mod popular;
 
 use anyhow::{Result, ensure};
@@ -10,14 +11,18 @@ use host::kelle::{
 };
 use host::vector::Operand;
 use host::{ALIGNMENT, Window};
+use models::calibration::Arrays;
 use models::decoder::Config;
+use models::schemes::Settings;
 
 use crate::chain::{ChainBuilder, Floats};
-use crate::exact::{Exact, part};
+use crate::exact::Exact;
 use crate::fresh::Fresh;
 use crate::layer::{Activation, Heads, Layer, Linear, Norm, Turns};
+use crate::learn::Learnt;
 use crate::needs::{Asked, Needs, Room, refuse_relu};
 use crate::pass::{DecoderLayer, LayerLowering, Pass, Rows, Share, Shares};
+use learnt::{Kept, Scales};
 pub use popular::{Popular, Recomputed};
 
 /// Bits that products lose before they count as importance.
@@ -65,6 +70,8 @@ pub struct Matrices {
     down: Weights,
     /// Of each head of keys and values.
     quantizers: Vec<Quantizers>,
+    /// Which tokens each of these heads keeps, where heads have policies of their own.
+    policies: Vec<Policy>,
     norms: [Norm; 2],
     epsilon: f64,
     heads: Heads,
@@ -99,11 +106,11 @@ pub fn quantizer(like: &[Vec<f64>]) -> f32 {
 }
 
 impl Builder<'_> {
-    /// A projection for activations like `like`.
-    fn projection(&mut self, of: &Linear, like: &[Vec<f64>]) -> Result<Weights> {
+    /// A projection for activations times a quantizer.
+    fn projection(&mut self, of: &Linear, quantizer: f32) -> Result<Weights> {
         match of.biases.is_empty() {
-            true => self.weights(&of.weights, like),
-            false => self.weights_with(&of.weights, &of.biases, like),
+            true => self.weights_by(&of.weights, &vec![0.0; of.outputs()], quantizer),
+            false => self.weights_by(&of.weights, &of.biases, quantizer),
         }
     }
 
@@ -120,6 +127,10 @@ impl Builder<'_> {
     /// # Errors
     /// Not as many biases as outputs; no room.
     pub fn weights_with(&mut self, weights: &[Vec<f64>], biases: &[f64], like: &[Vec<f64>]) -> Result<Weights> {
+        self.weights_by(weights, biases, quantizer(like))
+    }
+
+    fn weights_by(&mut self, weights: &[Vec<f64>], biases: &[f64], quantizer: f32) -> Result<Weights> {
         let (channels, columns) = (weights.len(), weights[0].len());
         ensure!(biases.len() == columns, "{} biases of {columns} outputs", biases.len());
         let scale = |n: usize| weights.iter().fold(0.0, |most: f64, row| most.max(row[n].abs())) / LARGEST_WEIGHT;
@@ -128,7 +139,6 @@ impl Builder<'_> {
         let integers: Vec<i8> = weights.iter().flat_map(|row| row.iter().zip(&scales).map(integer)).collect();
         let panels = Panels::new(self.caps, columns, channels)?;
         let address = self.b.store(panels.pack(&integers)?)?;
-        let quantizer = quantizer(like);
         let constant = |(scale, bias): (&f64, &f64)| [(scale / f64::from(quantizer)) as f32, *bias as f32];
         let constants = scales.iter().zip(biases).flat_map(constant);
         let constants = self.b.store(constants.flat_map(f32::to_le_bytes).collect())?;
@@ -168,29 +178,25 @@ impl Builder<'_> {
     /// # Errors
     /// No room.
     pub fn matrices(&mut self, layer: &Layer, all: &Exact, expanded: bool) -> Result<Matrices> {
-        let heads = if expanded { layer.heads.queries } else { layer.heads.keys };
-        let (group, width) = (layer.heads.queries / heads, layer.heads.width);
-        let of_head = |number: usize| {
-            let stored = number * layer.heads.keys / heads;
-            let queries = (number * group..(number + 1) * group).flat_map(|head| part(&all.queries, head, width));
-            Quantizers {
-                queries: quantizer(&queries.collect::<Vec<_>>()),
-                keys: quantizer(&part(&all.keys, stored, width)),
-                values: quantizer(&part(&all.values, stored, width)),
-            }
-        };
+        let scales = Scales::of(layer, all, if expanded { layer.heads.queries } else { layer.heads.keys });
+        self.matrices_by(layer, &scales)
+    }
+
+    fn matrices_by(&mut self, layer: &Layer, by: &Scales) -> Result<Matrices> {
+        let [attention, attention_out, feed_forward, down] = by.inputs;
         Ok(Matrices {
-            q: self.projection(&layer.q, &all.attended)?,
-            k: self.projection(&layer.k, &all.attended)?,
-            v: self.projection(&layer.v, &all.attended)?,
-            o: self.projection(&layer.o, &all.attention)?,
+            q: self.projection(&layer.q, attention)?,
+            k: self.projection(&layer.k, attention)?,
+            v: self.projection(&layer.v, attention)?,
+            o: self.projection(&layer.o, attention_out)?,
             gate: match &layer.activation {
-                Activation::GatedSilu(gate) => Some(self.projection(gate, &all.normed)?),
+                Activation::GatedSilu(gate) => Some(self.projection(gate, feed_forward)?),
                 _ => None,
             },
-            up: self.projection(&layer.up, &all.normed)?,
-            down: self.projection(&layer.down, &all.gated)?,
-            quantizers: (0..heads).map(of_head).collect(),
+            up: self.projection(&layer.up, feed_forward)?,
+            down: self.projection(&layer.down, down)?,
+            quantizers: by.heads.clone(),
+            policies: Vec::new(),
             norms: layer.norms.clone(),
             epsilon: layer.epsilon,
             heads: layer.heads,
@@ -279,13 +285,12 @@ impl Builder<'_> {
                 values: of(v, stored, width)?,
                 out: of(attention, number, group * width)?,
             };
-            let number = (share.text * heads + number) as u32;
             let entering = Attention {
-                head: number,
+                head: (share.text * heads + number) as u32,
                 tokens: share.rows as u32,
                 group: group as u32,
                 elements: width as u32,
-                policy,
+                policy: m.policies.get(number).copied().unwrap_or(policy),
                 quantizers,
                 scale: m.heads.scale() as f32,
                 rows,
@@ -309,14 +314,8 @@ pub struct OnKelle {
     pub caps: Caps,
     /// Its golden model.
     pub golden: Fresh<KelleTop>,
-    /// Tokens of a head after each step, at most as many as it has room for.
+    /// Tokens of a head after each step where nobody sets a budget, at most as many as it has room for.
     pub budget: u16,
-}
-
-impl OnKelle {
-    fn policy(&self) -> Policy {
-        Policy::of_budget(self.budget.min(self.caps.slots as u16), SHIFT)
-    }
 }
 
 impl LayerLowering for OnKelle {
@@ -353,11 +352,17 @@ impl LayerLowering for OnKelle {
         needs
     }
 
-    fn layer<'a>(
+    fn learn_layer(&self, layer: &Layer, texts: &[Rows], settings: &Settings) -> Result<Arrays> {
+        let scales = Scales::of(layer, &Exact::of_texts(layer, texts)?, layer.heads.keys);
+        let usual = self.budget.min(self.caps.slots as u16);
+        learnt::arrays(&scales, settings, usual)
+    }
+
+    fn layer_with<'a>(
         &'a self,
         window: &Window,
         layer: &Layer,
-        texts: &[Rows],
+        learnt: Learnt<'_>,
         room: Room,
     ) -> Result<Box<dyn DecoderLayer + 'a>> {
         room.check()?;
@@ -365,10 +370,15 @@ impl LayerLowering for OnKelle {
         let mut b = ChainBuilder::new(caps.vector, window, self.golden.copy())?;
         b.saturate();
         let mut builder = Builder { caps, b };
-        let matrices = builder.matrices(layer, &Exact::of_texts(layer, texts)?, false)?;
+        let kept = Kept::of_arrays(learnt.arrays, caps)?;
+        let mut matrices = builder.matrices_by(layer, &Scales::of_arrays(learnt.arrays)?)?;
         let heads = (matrices.heads() * room.texts) as u32;
         builder.b.then(ClearJob { first: 0, heads }.build(caps, window)?)?;
-        let (policy, tokens) = (self.policy(), vec![0; room.texts]);
+        if let Some(refresh) = kept.refresh {
+            builder.b.then(refresh.build(caps, window)?)?;
+        }
+        matrices.policies = kept.budgets.iter().map(|&budget| Policy::of_budget(budget, SHIFT)).collect();
+        let (policy, tokens) = (Policy::of_budget(self.budget, SHIFT), vec![0; room.texts]);
         Ok(Box::new(OnLayer { builder, matrices, policy, room: room.tokens, tokens }))
     }
 }

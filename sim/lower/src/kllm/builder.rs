@@ -86,6 +86,17 @@ pub fn train(bits: Bits, like: &[Vec<f64>], outliers: usize) -> anyhow::Result<G
     Ok(train_codebook(bits, &samples(&fp16(like), rule, None)?, None)?)
 }
 
+/// A codebook of 4 bits for channels like about so many of these, at even distances.
+fn train_weights(channels: &[Vec<u64>], training: usize) -> anyhow::Result<GoldenCodebook> {
+    let some: Vec<Vec<u64>> = channels.iter().step_by(channels.len().div_ceil(training).max(1)).cloned().collect();
+    Ok(train_codebook(4, &samples(&some, OutlierRule::None, None)?, None)?)
+}
+
+/// The codebook of a projection, [input, output], trained on about so many of the outputs.
+pub(super) fn book_of(of: &Linear, training: usize) -> anyhow::Result<GoldenCodebook> {
+    train_weights(&columns_of(&fp16(&of.weights)), training)
+}
+
 impl Builder<'_> {
     /// Rows become tokens, with so many outliers on each side; their codebook is trained on `like`, a tensor's other tokens.
     ///
@@ -144,8 +155,10 @@ impl Builder<'_> {
     /// # Errors
     /// Channels of different lengths; no room.
     pub fn weights_by(&mut self, channels: &[Vec<u64>], training: usize) -> anyhow::Result<Weights> {
-        let some: Vec<Vec<u64>> = channels.iter().step_by(channels.len().div_ceil(training).max(1)).cloned().collect();
-        let codebook = train_codebook(4, &samples(&some, OutlierRule::None, None)?, None)?;
+        self.weights_with(channels, train_weights(channels, training)?)
+    }
+
+    fn weights_with(&mut self, channels: &[Vec<u64>], codebook: GoldenCodebook) -> anyhow::Result<Weights> {
         let quantized = QuantizedWeights::new(channels, &codebook)?;
         let scales = quantized.scales.iter().map(|&scale| f16::from_bits(scale as u16)).collect();
         self.panels(&quantized.columns, scales, codebook)
@@ -165,7 +178,12 @@ impl Builder<'_> {
     /// # Errors
     /// No room.
     pub fn projection(&mut self, of: &Linear, training: usize) -> anyhow::Result<Weights> {
-        let weights = self.weights_by(&columns_of(&fp16(&of.weights)), training)?;
+        self.projection_with(of, book_of(of, training)?)
+    }
+
+    /// The same with a codebook from elsewhere.
+    pub(super) fn projection_with(&mut self, of: &Linear, codebook: GoldenCodebook) -> anyhow::Result<Weights> {
+        let weights = self.weights_with(&columns_of(&fp16(&of.weights)), codebook)?;
         if of.biases.is_empty() {
             return Ok(weights);
         }

@@ -43,6 +43,24 @@ pub struct Cache {
     filled: usize,
 }
 
+/// Codebooks of a head, and the worth of an integer of a probability times the scale of its value.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct OfHead {
+    pub queries: GoldenCodebook,
+    pub keys: GoldenCodebook,
+    pub values: GoldenCodebook,
+    pub unit: f16,
+}
+
+impl OfHead {
+    /// For queries with this codebook, and for such keys and values.
+    pub fn like(queries: GoldenCodebook, like: [&[Vec<f64>]; 2]) -> anyhow::Result<Self> {
+        let [keys, values] = [train(Bits::Four, like[0], 0)?, train(Bits::Four, like[1], 0)?];
+        let most = like[1].iter().flatten().fold(0.0, |most: f64, x| most.max(x.abs()));
+        Ok(Self { queries, keys, values, unit: golden::kllm::fp16::half(most / 127.0) })
+    }
+}
+
 impl Codebooks {
     /// For queries with this codebook, trained on keys and values that are `like` the later ones. Keys and values are
     /// weights to the lanes: they have 4 bits, and no outliers. Scores have a factor.
@@ -54,11 +72,14 @@ impl Codebooks {
         like: [&[Vec<f64>]; 2],
         (scale, centroid_bits): (f64, u32),
     ) -> anyhow::Result<Self> {
-        let [keys, values] = [train(Bits::Four, like[0], 0)?, train(Bits::Four, like[1], 0)?];
-        let scores = Codebook::new(&halves(queries), &halves(&keys), centroid_bits)?;
-        let most = like[1].iter().flatten().fold(0.0, |most: f64, x| most.max(x.abs()));
-        let unit = golden::kllm::fp16::half(most / 127.0);
-        Ok(Self { scores, keys, values, times: scale as f32, unit })
+        Self::of_head(&OfHead::like(queries.clone(), like)?, (scale, centroid_bits))
+    }
+
+    /// The same with codebooks from elsewhere.
+    pub(super) fn of_head(of: &OfHead, (scale, centroid_bits): (f64, u32)) -> anyhow::Result<Self> {
+        let OfHead { queries, keys, values, unit } = of;
+        let scores = Codebook::new(&halves(queries), &halves(keys), centroid_bits)?;
+        Ok(Self { scores, keys: keys.clone(), values: values.clone(), times: scale as f32, unit: *unit })
     }
 
     /// Constants of keys with these scales.

@@ -3,22 +3,28 @@
 
 pub mod builder;
 pub mod cache;
+mod learnt;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use golden::kllm::codebook::Codebook as GoldenCodebook;
 use golden::systems::kllm_top::KllmTop;
 use host::kllm::{Bits, Caps};
 use host::{ALIGNMENT, Window};
+use models::calibration::Arrays;
 use models::decoder::Config;
+use models::decoder::arithmetic::Projection as Name;
+use models::schemes::Settings;
 
 use crate::chain::{ChainBuilder, Floats, Seen};
-use crate::exact::{Exact, part};
+use crate::exact::Exact;
 use crate::fresh::Fresh;
 use crate::layer::{Activation, Heads, Layer, Norm, Turns};
+use crate::learn::Learnt;
 use crate::needs::{Asked, Needs, Room, refuse_relu};
 use crate::pass::{DecoderLayer, LayerLowering, Pass, Rows, Shares};
-use builder::{Builder, Quantized, Weights, train};
+use builder::{Builder, Quantized, Weights};
 use cache::{Cache, Codebooks};
+use learnt::Books;
 
 /// Channels that the codebook of a matrix is trained on: all would take ten times as long and change little.
 const TRAINING: usize = 64;
@@ -105,29 +111,32 @@ impl Kept {
         before: impl Fn(usize) -> [&'a [Vec<f64>]; 2],
     ) -> Result<Self> {
         let Begin { layer, like, training, room } = *begin;
-        let mut weights = |of| b.projection(of, training);
-        let [q, k, v, o] = [&layer.q, &layer.k, &layer.v, &layer.o].map(&mut weights);
+        Self::with(b, (layer, &Books::of(layer, like, (b.bits, training))?), room, before)
+    }
+
+    fn with<'a>(
+        b: &mut Builder<'_>,
+        (layer, books): (&Layer, &Books),
+        room: Room,
+        before: impl Fn(usize) -> [&'a [Vec<f64>]; 2],
+    ) -> Result<Self> {
+        let mut weights = |of, name| b.projection_with(of, books.weight(name)?.clone());
+        let (q, k) = (weights(&layer.q, Name::Q)?, weights(&layer.k, Name::K)?);
+        let (v, o) = (weights(&layer.v, Name::V)?, weights(&layer.o, Name::O)?);
         let gate = match &layer.activation {
-            Activation::GatedSilu(gate) => Some(weights(gate)),
+            Activation::GatedSilu(gate) => Some(weights(gate, Name::Gate)?),
             _ => None,
         };
-        let [up, down] = [&layer.up, &layer.down].map(weights);
-        let book = |like: &[Vec<f64>]| train(b.bits, like, outliers(like.first().map_or(0, Vec::len)));
-        let tokens = [book(&like.attended)?, book(&like.attention)?, book(&like.normed)?, book(&like.gated)?];
-        let (heads, mut groups) = (layer.heads, Vec::new());
-        let of = |rows: &[Vec<f64>], head: usize| part(rows, head, heads.width);
-        for number in 0..heads.keys {
-            let shared = number * heads.shared()..(number + 1) * heads.shared();
-            let queries: Vec<Vec<f64>> = shared.flat_map(|head| of(&like.queries, head)).collect();
-            let queries = train(b.bits, &queries, outliers(heads.width))?;
-            let alike = [of(&like.keys, number), of(&like.values, number)];
-            let alike = alike.each_ref().map(Vec::as_slice);
-            let codebooks = Codebooks::new(&queries, alike, (heads.scale(), b.caps.centroid_bits))?;
+        let (up, down) = (weights(&layer.up, Name::Up)?, weights(&layer.down, Name::Down)?);
+        let (heads, mut groups, tokens) = (layer.heads, Vec::new(), books.tokens.clone());
+        let found = books.heads.len();
+        ensure!(found == heads.keys, "codebooks of {found} key heads, wanted are {}", heads.keys);
+        for (number, of) in books.heads.iter().enumerate() {
+            let codebooks = Codebooks::of_head(of, (heads.scale(), b.caps.centroid_bits))?;
             let cache = |_| Cache::new(b, codebooks.clone(), before(number), (heads.width, room.tokens));
-            groups.push(Group { queries, caches: (0..room.texts).map(cache).collect::<Result<_>>()? });
+            let caches = (0..room.texts).map(cache).collect::<Result<_>>()?;
+            groups.push(Group { queries: of.queries.clone(), caches });
         }
-        let (q, k, v, o) = (q?, k?, v?, o?);
-        let (gate, up, down) = (gate.transpose()?, up?, down?);
         let (norms, epsilon, turns) = (layer.norms.clone(), layer.epsilon, layer.turns.clone());
         Ok(Self { norms, epsilon, heads, turns, q, k, v, o, gate, up, down, tokens, groups })
     }
@@ -236,20 +245,23 @@ impl LayerLowering for OnKllm {
         needs
     }
 
-    fn layer<'a>(
+    fn learn_layer(&self, layer: &Layer, texts: &[Rows], _: &Settings) -> Result<Arrays> {
+        Books::of(layer, &Exact::of_texts(layer, texts)?, (self.bits, TRAINING))?.arrays()
+    }
+
+    fn layer_with<'a>(
         &'a self,
         window: &Window,
         layer: &Layer,
-        texts: &[Rows],
+        learnt: Learnt<'_>,
         room: Room,
     ) -> Result<Box<dyn DecoderLayer + 'a>> {
         room.check()?;
         let mut b = ChainBuilder::new(self.caps.vector, window, self.golden.copy())?;
         b.saturate();
         let mut b = Builder { caps: &self.caps, bits: self.bits, b };
-        let like = Exact::of_texts(layer, texts)?;
-        let begin = Begin { layer, like: &like, training: TRAINING, room };
-        let kept = Kept::new(&mut b, &begin, |_| [&[], &[]])?;
+        let books = Books::of_arrays(learnt.arrays, self.bits)?;
+        let kept = Kept::with(&mut b, (layer, &books), room, |_| [&[], &[]])?;
         Ok(Box::new(OnLayer { b, kept, room: room.tokens, tokens: vec![0; room.texts] }))
     }
 }

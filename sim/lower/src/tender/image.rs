@@ -2,12 +2,11 @@
 
 use anyhow::{Error, Result, ensure};
 use golden::kllm::fp16;
-use golden::tender::calibration::{Calibration, Scheme, Sign as GoldenSign, Weights};
+use golden::tender::calibration::{Calibration, Weights};
 use half::f16;
 use host::tender::{Caps, Constants, Panels, Sign, Table};
 use host::vector::{Integer, Operand};
 use host::{Allocator, Format, Rows, Window};
-use models::decoder::calibration::Extremes;
 
 use super::executor::Executor;
 
@@ -15,8 +14,6 @@ use super::executor::Executor;
 const BITS: u32 = 8;
 /// The same for the host.
 pub(super) const INTEGER: Integer = Integer::Int8;
-/// Largest integer of an operand with a sign.
-const LARGEST: f64 = 127.0;
 
 /// An index table: address and entries.
 pub(super) type Place = (u64, u32);
@@ -56,14 +53,13 @@ pub(super) struct Packing {
 /// Puts data into a memory, one area after the other.
 pub(super) struct Placer<'a> {
     pub caps: Caps,
-    pub groups: usize,
     pub free: Allocator,
     pub memory: &'a mut dyn Executor,
 }
 
 impl<'a> Placer<'a> {
-    pub fn new(caps: &Caps, window: &Window, groups: usize, memory: &'a mut dyn Executor) -> Self {
-        Self { caps: *caps, groups, free: Allocator::new(window), memory }
+    pub fn new(caps: &Caps, window: &Window, memory: &'a mut dyn Executor) -> Self {
+        Self { caps: *caps, free: Allocator::new(window), memory }
     }
 
     pub fn store(&mut self, bytes: &[u8]) -> Result<u64> {
@@ -107,9 +103,7 @@ impl<'a> Placer<'a> {
     }
 
     /// A packing of channels in groups; each channel is multiplied by its factor first.
-    pub fn packing(&mut self, [low, high]: &Extremes, factors: &[f64]) -> Result<Packing> {
-        let scheme = Scheme::new(BITS, self.groups, GoldenSign::Signed).map_err(Error::msg)?;
-        let calibration = Calibration::of(&[low.clone(), high.clone()], scheme).map_err(Error::msg)?;
+    pub fn packing(&mut self, calibration: Calibration, factors: &[f64]) -> Result<Packing> {
         let Calibration { bias, group, scales, .. } = &calibration;
         let constant = |((factor, bias), &group): ((&f64, &f64), &usize)| Constants {
             scale: *factor as f32,
@@ -186,16 +180,6 @@ fn share_of<'a>(groups: &[Vec<Output<'a>>], part: usize, parts: usize) -> Result
         share.extend(&group[part * outputs / parts..][..outputs / parts]);
     }
     Ok(share)
-}
-
-/// The middle of each channel, and the value of a unit of the integers around it.
-pub(super) fn centred([low, high]: &Extremes) -> (Vec<f64>, Vec<f64>) {
-    let scale = |(low, high): (&f64, &f64)| match (high - low) / 2.0 {
-        0.0 => 1.0,
-        end => end / LARGEST,
-    };
-    let ends = || low.iter().zip(high);
-    (ends().map(|(low, high)| (low + high) / 2.0).collect(), ends().map(scale).collect())
 }
 
 /// The nearest number of fp16.

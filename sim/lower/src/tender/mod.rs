@@ -5,8 +5,8 @@
 //! scale for each channel.
 //!
 //! The host looks up the rows of the tokens, and chooses the next token. It also puts the bytes of the tokens' keys and
-//! values, which the accelerator has quantized, into the panels of the tokens before. Scales come from texts that the
-//! float model has read ([`Learnt`]). Numbers beyond their range are saturated and counted.
+//! values, which the accelerator has quantized, into the panels of the tokens before. Groups and scales come from texts
+//! that the float model has read ([`Groups`]). Numbers beyond their range are saturated and counted.
 //!
 //! Tokens of a pass are rows of the same products, be they of one text or of several. In the attention, a text's only
 //! token has the heads that share keys as rows. Several tokens of a text are rows of a product for each head. A layer is
@@ -30,7 +30,7 @@ use host::vector::{Epsilon, Operand};
 use host::{ALIGNMENT, Window};
 use models::decoder::arithmetic::{Norm, Projection as Name};
 use models::decoder::{Config, Family, Model};
-use models::tender::learnt::{Learnt, Site};
+use models::tender::groups::Groups;
 
 pub use executor::{Checked, Executor, InSoftware, MAX_DESCRIPTORS, OnDevice, Spent};
 pub use team::{Orders, Team};
@@ -42,8 +42,6 @@ use chain::Steps;
 use image::{Affine, Placer, Projection};
 use place::{Source, affine, angles, buffers, layer_image, outputs};
 
-/// Groups of channels.
-pub const GROUPS: usize = 8;
 /// Largest integer that stands for a probability.
 const PROBABILITY: f64 = 255.0;
 /// Elements of a head in rows are a multiple of this: heads begin where operands may.
@@ -171,16 +169,16 @@ pub fn supports(config: &Config, parts: usize) -> Result<()> {
     Ok(())
 }
 
-/// Parameters that must have other values for a model.
+/// Parameters that must have other values for a model whose channels are in so many groups.
 #[must_use]
-pub fn needs(caps: &Caps, asked: &Asked<'_>) -> Needs {
+pub fn needs(caps: &Caps, asked: &Asked<'_>, groups: usize) -> Needs {
     let (c, heads, mut needs) = (asked.config, asked.heads(HEAD_UNIT), Needs::default());
     let channels = c.width.max(c.ffn_width).max(heads.queries * heads.width).max(asked.room.tokens);
     if !caps.int8 {
         needs.must_be("array.int8", false, true, "weights and activations of 8 bits");
     }
     needs.at_least("depth", caps.depth as usize, channels, "channels of the longest product");
-    needs.at_least("steps", caps.steps as usize, channels + GROUPS - 1, "channels and their groups");
+    needs.at_least("steps", caps.steps as usize, channels + groups - 1, "channels and their groups");
     let row = c.width.max(heads.width).max(asked.room.tokens);
     needs.vector(&caps.vector, (c, row), true);
     needs
@@ -190,10 +188,10 @@ impl Decoder {
     /// Quantizes a model, and puts it into memory.
     ///
     /// # Errors
-    /// The accelerator or the window has no room for the model, the model was not calibrated, or its outputs have no
+    /// The accelerator or the window has no room for the model, the groups are of another model, or its outputs have no
     /// equal shares for the accelerators.
     pub fn new(
-        (model, learnt): (&Model, &Learnt),
+        (model, groups): (&Model, &Groups),
         (caps, window): (&Caps, &Window),
         sizes: Sizes,
         memory: &mut dyn Executor,
@@ -209,12 +207,12 @@ impl Decoder {
         );
         let asked = Asked { config: &config, room, prompt: rows };
         supports(&config, parts)?;
-        needs(caps, &asked).refuse("tender_top")?;
-        let (heads, source) = (asked.heads(HEAD_UNIT), |heads| Source { model, learnt, heads });
-        let mut p = Placer::new(caps, window, GROUPS, memory);
+        needs(caps, &asked, groups.scheme().groups()).refuse("tender_top")?;
+        let (heads, source) = (asked.heads(HEAD_UNIT), |heads| Source { model, groups, heads });
+        let mut p = Placer::new(caps, window, memory);
         let layers =
             (0..config.layers).map(|layer| layer_image(&mut p, source(heads), layer, &sizes)).collect::<Result<_>>()?;
-        let packing = p.packing(learnt.at(config.layers, Site::Output)?, &vec![1.0; config.width])?;
+        let packing = p.packing(groups.output().clone(), &vec![1.0; config.width])?;
         let logits = outputs(model.weight(config.layers, Name::Logits)?, &[]);
         let logits = p.projection(&[logits], &packing)?;
         let probability = Constants { quantizer: PROBABILITY as f32, ..Constants::default() };

@@ -1,13 +1,14 @@
 //! Layers, buffers and angles in memory.
 
-use anyhow::Result;
+use anyhow::{Error, Result};
+use golden::tender::calibration::Calibration;
 use host::tender::Constants;
 use models::decoder::arithmetic::{Norm, Projection as Name};
-use models::decoder::calibration::{Extremes, Input};
+use models::decoder::calibration::Input;
 use models::decoder::{Config, Family, Model, Weight};
-use models::tender::learnt::{Learnt, Site};
+use models::tender::groups::{self, Centred, Groups};
 
-use super::image::{Affine, Output, Packing, Placer, centred};
+use super::image::{Affine, Output, Packing, Placer};
 use super::{Buffers, Head, Layer, PROBABILITY, PackedQueries, Sizes, Steps};
 use crate::layer::{Heads, Turns, padded, padded_bias, with_zeros};
 
@@ -15,7 +16,7 @@ use crate::layer::{Heads, Turns, padded, padded_bias, with_zeros};
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
     pub model: &'a Model,
-    pub learnt: &'a Learnt,
+    pub groups: &'a Groups,
     pub heads: Heads,
 }
 
@@ -43,12 +44,16 @@ pub(super) fn outputs<'a>(weight: &'a Weight, biases: &[f64]) -> Vec<Output<'a>>
 }
 
 pub(super) fn layer_image(p: &mut Placer<'_>, of: Source<'_>, layer: usize, sizes: &Sizes) -> Result<Layer> {
-    let Source { model, learnt, heads } = of;
+    let Source { model, groups, heads } = of;
     let config = model.config();
-    let packing = |p: &mut Placer<'_>, extremes: &Extremes| p.packing(extremes, &vec![1.0; extremes[0].len()]);
-    let input = |input| learnt.at(layer, Site::Input(input));
+    let packing = |p: &mut Placer<'_>, calibration: Calibration| {
+        let factors = vec![1.0; calibration.bias.len()];
+        p.packing(calibration, &factors)
+    };
+    // A text has no more rows than the first chunk.
+    let input = |input| groups.input(layer, input, 0).cloned();
     let attention = packing(p, input(Input::Attention)?)?;
-    let attention_out = packing(p, &by_head(input(Input::AttentionOut)?, heads))?;
+    let attention_out = packing(p, by_head(&input(Input::AttentionOut)?, heads)?)?;
     let feed_forward = packing(p, input(Input::FeedForward)?)?;
     let down = packing(p, input(Input::Down)?)?;
     let mut projection = |groups: &[&[Name]], packing: &Packing| {
@@ -72,17 +77,16 @@ pub(super) fn layer_image(p: &mut Placer<'_>, of: Source<'_>, layer: usize, size
     let back = projection(&[&[Name::Down]], &down)?;
     let mut stored = [Vec::new(), Vec::new()];
     let all = (0..heads.keys).map(|number| {
-        let wide = |site| -> Result<Extremes> { Ok(by_head(learnt.at(layer, site)?, heads)) };
-        let (keys, values) = (wide(Site::Keys(number))?, wide(Site::Values(number))?);
-        let ((key_middles, key_scales), (middles, scales)) = (centred(&keys), centred(&values));
-        let constant = |(middle, scale): (&f64, &f64)| Constants {
+        let groups::Head { queries, keys, values } = groups.head(layer, number)?;
+        let (keys, values) = (centred(keys, heads), centred(values, heads));
+        let constant = |(middle, unit): (&f64, &f64)| Constants {
             scale: 1.0,
             bias: -middle as f32,
-            quantizer: (1.0 / scale) as f32,
+            quantizer: (1.0 / unit) as f32,
         };
-        stored[0].extend(key_middles.iter().zip(&key_scales).map(constant));
-        stored[1].extend(middles.iter().zip(&scales).map(constant));
-        head_image(p, (&wide(Site::Queries(number))?, &key_scales), (&middles, &scales), (heads, sizes))
+        stored[0].extend(keys.middles.iter().zip(&keys.units).map(constant));
+        stored[1].extend(values.middles.iter().zip(&values.units).map(constant));
+        head_image(p, (by_head(queries, heads)?, &keys.units), &values, (heads, sizes))
     });
     let all = all.collect::<Result<_>>()?;
     Ok(Layer {
@@ -100,27 +104,41 @@ pub(super) fn layer_image(p: &mut Placer<'_>, of: Source<'_>, layer: usize, size
     })
 }
 
-/// Extremes of heads, side by side, that are as wide as rows have them: nothing but 0 is in the other elements.
-fn by_head(extremes: &Extremes, heads: Heads) -> Extremes {
-    extremes.each_ref().map(|row| row.chunks(heads.own).flat_map(|head| with_zeros(head, heads.width)).collect())
+/// The calibration of heads, side by side, that are as wide as rows have them: nothing but 0 is in the other elements.
+fn by_head(of: &Calibration, heads: Heads) -> Result<Calibration> {
+    if heads.width == heads.own {
+        return Ok(of.clone());
+    }
+    // Zeros are in the group of the smallest numbers.
+    let last = of.scheme().groups() - 1;
+    let zeros = heads.width - heads.own;
+    let bias = of.bias.chunks(heads.own).flat_map(|head| with_zeros(head, heads.width)).collect();
+    let wide = |head: &[usize]| head.iter().copied().chain(vec![last; zeros]).collect::<Vec<_>>();
+    let group = of.group.chunks(heads.own).flat_map(wide).collect();
+    Calibration::of_parts(of.scheme(), bias, group, of.largest()).map_err(Error::msg)
+}
+
+/// The same for channels without groups.
+fn centred(of: &Centred, heads: Heads) -> Centred {
+    let mut units = of.units.clone();
+    units.resize(heads.width, 1.0);
+    Centred { middles: with_zeros(&of.middles, heads.width), units }
 }
 
 /// Queries have no bias. A number that is subtracted from a channel of all keys changes all scores of a query by the
-/// same amount, and does not change softmax. So nothing is added back. The scale of a key's channel is a factor of the
+/// same amount, and does not change softmax. So nothing is added back. The unit of a key's channel is a factor of the
 /// queries. Biases of values are added back, because probabilities sum to 1.
 fn head_image(
     p: &mut Placer<'_>,
-    ([low, high], key_scales): (&[Vec<f64>; 2], &[f64]),
-    (middles, scales): (&[f64], &[f64]),
+    (queries, key_units): (Calibration, &[f64]),
+    Centred { middles, units }: &Centred,
     (heads, sizes): (Heads, &Sizes),
 ) -> Result<Head> {
-    let most: Vec<f64> = low.iter().zip(high).zip(key_scales).map(|((a, b), s)| a.abs().max(b.abs()) * s).collect();
-    let least = most.iter().map(|x| -x).collect();
-    let packing = p.packing(&[least, most], key_scales)?;
+    let packing = p.packing(queries, key_units)?;
     let last = packing.calibration.scales[packing.calibration.scales.len() - 1];
     let one = Constants { scale: (last * heads.scale()) as f32, ..Constants::default() };
-    let value = |(middle, scale): (&f64, &f64)| Constants {
-        scale: (scale / PROBABILITY) as f32,
+    let value = |(middle, unit): (&f64, &f64)| Constants {
+        scale: (unit / PROBABILITY) as f32,
         bias: *middle as f32,
         quantizer: 1.0,
     };
@@ -134,7 +152,7 @@ fn head_image(
         queries,
         keys: texts.clone().map(|_| p.right(sizes.room.tokens, heads.width)).collect::<Result<_>>()?,
         values: texts.map(|_| p.right(heads.width, sizes.room.tokens)).collect::<Result<_>>()?,
-        value_constants: p.constants(&middles.iter().zip(scales).map(value).collect::<Vec<_>>())?,
+        value_constants: p.constants(&middles.iter().zip(units).map(value).collect::<Vec<_>>())?,
     })
 }
 

@@ -12,13 +12,13 @@ use crate::exact::Exact;
 use crate::layer::{Heads, Layer, Turns};
 
 /// Scales of integers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Units {
     /// What inputs lend to weights: of queries, keys and values, and of the output projection.
-    lent: [Vec<f64>; 2],
+    pub lent: [Vec<f64>; 2],
     /// Inputs of these, and queries, keys, values.
-    inputs: [f64; 2],
-    heads: [f64; 3],
+    pub inputs: [f64; 2],
+    pub heads: [f64; 3],
 }
 
 impl Units {
@@ -177,8 +177,7 @@ impl Attend {
 
 impl Attention {
     /// Loads it, with room for so many tokens.
-    pub(super) fn load(b: &mut Builder<'_>, layer: &Layer, exact: &Exact, tokens: usize) -> anyhow::Result<Self> {
-        let units = &Units::of(layer, exact);
+    pub(super) fn load(b: &mut Builder<'_>, layer: &Layer, units: &Units, tokens: usize) -> anyhow::Result<Self> {
         let mut matrices = Project::matrices(layer, units);
         matrices.push(Output::matrix(layer, units));
         let [q, k, v, o] = loaded(b, &matrices)?;
@@ -223,7 +222,7 @@ impl Steps<'_, '_> {
             let [keys, values] = [k, v].map(|rows| threshold(&self.b.values(rows), how.sparsity));
             let thresholds = match comes {
                 Prompt::AtOnce => [keys.0, values.0],
-                Prompt::ByToken(thresholds) => thresholds,
+                Prompt::With(thresholds) | Prompt::ByToken(thresholds) => thresholds,
             };
             let opening = how.opening(prefill, thresholds);
             self.b

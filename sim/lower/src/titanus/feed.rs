@@ -8,6 +8,39 @@ use crate::chain::Floats;
 use crate::exact::Exact;
 use crate::layer::{Activation, Layer, Linear};
 
+/// Scales of integers.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Units {
+    /// What inputs lend to weights: into the network, and of its last projection.
+    pub lent: [Vec<f64>; 2],
+    /// Of these inputs.
+    pub inputs: [f64; 2],
+}
+
+impl Units {
+    pub(super) fn of(layer: &Layer, exact: &Exact) -> Self {
+        let into: Vec<&[Vec<f64>]> = projections_into(layer).iter().map(|p| &p.weights[..]).collect();
+        let of_feed = lent(&exact.normed, &into);
+        // What is no multiple of the up projection's results cannot be lent there.
+        let of_down = match layer.activation {
+            Activation::Gelu | Activation::GeluTanh => vec![1.0; layer.down.weights.len()],
+            _ => lent(&exact.gated, &[&layer.down.weights]),
+        };
+        let unit = |rows: &[Vec<f64>], lent: &[f64]| largest(&over(rows, lent)) / 127.0;
+        let inputs = [unit(&exact.normed, &of_feed), unit(&exact.gated, &of_down)];
+        Self { lent: [of_feed, of_down], inputs }
+    }
+}
+
+/// Up, and the gate where there is one.
+fn projections_into(layer: &Layer) -> Vec<&Linear> {
+    let gate = match &layer.activation {
+        Activation::GatedSilu(gate) => Some(gate),
+        _ => None,
+    };
+    [Some(&layer.up), gate].into_iter().flatten().collect()
+}
+
 /// All that stays from job to job, and the scales of integers.
 #[derive(Clone, Debug)]
 pub struct Feed {
@@ -23,31 +56,20 @@ pub struct Feed {
 
 impl Feed {
     /// Loads it.
-    pub(super) fn load(b: &mut Builder<'_>, layer: &Layer, exact: &Exact) -> anyhow::Result<Self> {
-        let gate = match &layer.activation {
-            Activation::GatedSilu(gate) => Some(gate),
-            _ => None,
-        };
-        let into: Vec<&Linear> = [Some(&layer.up), gate].into_iter().flatten().collect();
-        let of_feed = lent(&exact.normed, &into.iter().map(|p| &p.weights[..]).collect::<Vec<_>>());
-        // What is no multiple of the up projection's results cannot be lent there.
-        let of_down = match layer.activation {
-            Activation::Gelu | Activation::GeluTanh => vec![1.0; layer.down.weights.len()],
-            _ => lent(&exact.gated, &[&layer.down.weights]),
-        };
-        let unit = |rows: &[Vec<f64>], lent: &[f64]| largest(&over(rows, lent)) / 127.0;
-        let [fed, gated] = [unit(&exact.normed, &of_feed), unit(&exact.gated, &of_down)];
-        let mut matrices: Vec<Vec<Vec<f64>>> = into.iter().map(|p| times(&p.weights, &of_feed)).collect();
-        matrices.push(times(&layer.down.weights, &of_down));
+    pub(super) fn load(b: &mut Builder<'_>, layer: &Layer, units: &Units) -> anyhow::Result<Self> {
+        let Units { lent: [of_feed, of_down], inputs: [fed, gated] } = units;
+        let (fed, gated, into) = (*fed, *gated, projections_into(layer));
+        let mut matrices: Vec<Vec<Vec<f64>>> = into.iter().map(|p| times(&p.weights, of_feed)).collect();
+        matrices.push(times(&layer.down.weights, of_down));
         let mut weights = stored(b, &matrices)?.into_iter();
         let relu = matches!(layer.activation, Activation::Relu);
         let mut next = |b: &mut Builder<'_>, of: &Linear, x: f64, to: &dyn Fn(usize) -> f64| {
             Projection::new(b, (weights.next().expect("one for each matrix"), of), x, to)
         };
         let up = next(b, &layer.up, fed, &|j| if relu { gated * of_down[j] } else { of_down[j] })?;
-        let gate = gate.map(|gate| next(b, gate, fed, &|_| 1.0)).transpose()?;
+        let gate = into.get(1).map(|gate| next(b, gate, fed, &|_| 1.0)).transpose()?;
         let down = next(b, &layer.down, gated, &|_| 1.0)?;
-        let norm = Gains::new(b, (&layer.norms[1], layer.epsilon), &of_feed)?;
+        let norm = Gains::new(b, (&layer.norms[1], layer.epsilon), of_feed)?;
         Ok(Self { relu, up, gate, down, norm, units: [fed, gated] })
     }
 

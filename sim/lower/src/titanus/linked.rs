@@ -8,7 +8,7 @@ use host::{Image, Window};
 
 use super::attention::{Attend, Attention, Output, Project, Projected, Units};
 use super::builder::{Builder, Integers};
-use super::feed::Feed;
+use super::feed::{self, Feed};
 use super::{Compression, Prompt};
 use crate::chain::{Floats, Job};
 use crate::exact::Exact;
@@ -143,19 +143,19 @@ impl Part {
         (split, number): (Split, usize),
         tokens: usize,
     ) -> anyhow::Result<Self> {
-        let units = Units::of(layer, exact);
+        let (units, of_feed) = (Units::of(layer, exact), feed::Units::of(layer, exact));
         Ok(match (split, number) {
             (Split::Whole, _) => {
-                let attention = Attention::load(b, layer, exact, tokens)?;
-                Self::Whole(attention, Feed::load(b, layer, exact)?)
+                let attention = Attention::load(b, layer, &units, tokens)?;
+                Self::Whole(attention, Feed::load(b, layer, &of_feed)?)
             }
-            (Split::Halves, 0) => Self::Attention(Attention::load(b, layer, exact, tokens)?),
-            (Split::Halves, _) => Self::Feed(Feed::load(b, layer, exact)?),
+            (Split::Halves, 0) => Self::Attention(Attention::load(b, layer, &units, tokens)?),
+            (Split::Halves, _) => Self::Feed(Feed::load(b, layer, &of_feed)?),
             (Split::Thirds, 0) => Self::Project(Project::load(b, layer, &units)?),
             (Split::Thirds, 1) => Self::Attend(Attend::load(b, layer, &units, tokens)?),
             (Split::Thirds, _) => {
                 let output = Output::load(b, layer, &units)?;
-                Self::Output(output, Feed::load(b, layer, exact)?)
+                Self::Output(output, Feed::load(b, layer, &of_feed)?)
             }
         })
     }

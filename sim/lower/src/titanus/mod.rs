@@ -4,6 +4,7 @@
 mod attention;
 pub mod builder;
 mod feed;
+mod learnt;
 pub mod linked;
 pub mod parts;
 
@@ -11,18 +12,22 @@ use anyhow::{Result, ensure};
 use golden::systems::titanus_core::TitanusCore;
 use host::titanus::{Caps, Opening};
 use host::{ALIGNMENT, Window};
+use models::calibration::Arrays;
 use models::decoder::Config;
 use models::decoder::arithmetic::Projection as Name;
+use models::schemes::Settings;
 
 use crate::chain::Floats;
 use crate::exact::Exact;
 use crate::fresh::Fresh;
 use crate::layer::{Heads, Layer};
+use crate::learn::Learnt;
 use crate::needs::{Asked, Needs, Room};
 use crate::pass::{DecoderLayer, LayerLowering, Pass, Rows, Shares};
 use attention::Attention;
 use builder::{Builder, columns_of_store, order_of};
 use feed::Feed;
+use learnt::Scales;
 
 /// How keys and values are kept.
 #[derive(Clone, Copy, Debug)]
@@ -46,8 +51,10 @@ impl Compression {
 /// How a prompt comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prompt {
-    /// All tokens as one job.
+    /// All tokens as one job, with the thresholds that [`Compression::sparsity`] finds.
     AtOnce,
+    /// All tokens as one job, with these thresholds of keys and of values.
+    With([u8; 2]),
     /// A job for each token, with these thresholds of keys and of values.
     ByToken([u8; 2]),
 }
@@ -68,10 +75,14 @@ impl Held {
     /// # Errors
     /// The layer does not fit on the core.
     pub fn load(b: &mut Builder<'_>, layer: &Layer, exact: &Exact, tokens: usize) -> Result<Self> {
+        Self::load_by(b, layer, &Scales::of(layer, exact), tokens)
+    }
+
+    fn load_by(b: &mut Builder<'_>, layer: &Layer, scales: &Scales, tokens: usize) -> Result<Self> {
         let (found, wanted) = (b.caps.channels() as usize, layer.k.outputs());
         ensure!(found >= wanted, "a token has {wanted} channels, the cache {found}");
-        let attention = Attention::load(b, layer, exact, tokens)?;
-        Ok(Self { attention, feed: Feed::load(b, layer, exact)? })
+        let attention = Attention::load(b, layer, &scales.attention, tokens)?;
+        Ok(Self { attention, feed: Feed::load(b, layer, &scales.feed)? })
     }
 
     /// The layer for tokens after the `first` ones; the prompt has so many tokens. Returns the residual stream after
@@ -166,11 +177,15 @@ impl LayerLowering for OnTitanus {
         needs
     }
 
-    fn layer<'a>(
+    fn learn_layer(&self, layer: &Layer, texts: &[Rows], settings: &Settings) -> Result<Arrays> {
+        learnt::arrays(layer, &Exact::of_texts(layer, texts)?, settings)
+    }
+
+    fn layer_with<'a>(
         &'a self,
         window: &Window,
         layer: &Layer,
-        texts: &[Rows],
+        learnt: Learnt<'_>,
         room: Room,
     ) -> Result<Box<dyn DecoderLayer + 'a>> {
         room.check()?;
@@ -179,8 +194,9 @@ impl LayerLowering for OnTitanus {
         ensure!(room.tokens <= context, "room for {} tokens, a core has {context}", room.tokens);
         let mut b = Builder::new(&self.caps, window, self.golden.copy())?;
         b.b.saturate();
-        let held = Held::load(&mut b, layer, &Exact::of_texts(layer, texts)?, room.tokens)?;
-        Ok(Box::new(OnLayer { b, held, compression: self.compression, room: room.tokens, tokens: [0] }))
+        let held = Held::load_by(&mut b, layer, &Scales::of_layer(layer, learnt.arrays)?, room.tokens)?;
+        let (compression, comes) = learnt::kept(learnt)?;
+        Ok(Box::new(OnLayer { b, held, compression, comes, room: room.tokens, tokens: [0] }))
     }
 }
 
@@ -188,6 +204,7 @@ struct OnLayer<'a> {
     b: Builder<'a>,
     held: Held,
     compression: Compression,
+    comes: Prompt,
     room: usize,
     /// Of its one text.
     tokens: [usize; 1],
@@ -200,7 +217,7 @@ impl DecoderLayer for OnLayer<'_> {
         // The first tokens are the prompt; all others come after it.
         let prompt = if first == 0 { rows.len() } else { first };
         let rows = self.b.b.given(&rows)?;
-        let (out, _) = self.held.pass(&mut self.b, (&rows, first), (prompt, Prompt::AtOnce), self.compression)?;
+        let (out, _) = self.held.pass(&mut self.b, (&rows, first), (prompt, self.comes), self.compression)?;
         shares.add_to(&mut self.tokens);
         Pass::of(&mut self.b.b, rows, out)
     }

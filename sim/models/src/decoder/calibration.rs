@@ -8,6 +8,7 @@ use golden::kllm::outliers::{OutlierRule, per_side};
 use golden::tender::calibration::CHUNK_ROWS;
 
 use super::arithmetic::{Arithmetic, Projection};
+use super::config::Config;
 use super::matrix::{Matrix, Weight};
 use super::model::Model;
 
@@ -25,6 +26,30 @@ pub enum Input {
 }
 
 impl Input {
+    /// All inputs of a layer, in the order of computation.
+    pub const ALL: [Self; 4] = [Self::Attention, Self::AttentionOut, Self::FeedForward, Self::Down];
+
+    /// Its name in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Attention => "attention",
+            Self::AttentionOut => "attention_out",
+            Self::FeedForward => "feed_forward",
+            Self::Down => "down",
+        }
+    }
+
+    /// Channels of this input in a model.
+    #[must_use]
+    pub fn channels(self, config: &Config) -> usize {
+        match self {
+            Self::Attention | Self::FeedForward => config.width,
+            Self::AttentionOut => config.heads * config.head_width,
+            Self::Down => config.ffn_width,
+        }
+    }
+
     /// The input of a projection; `None` for the last product, which no scheme here quantizes.
     #[must_use]
     pub fn of(projection: Projection) -> Option<Self> {
@@ -77,9 +102,20 @@ impl Calibration {
     /// # Errors
     /// The errors of [`Model::forward`].
     pub fn learn(&mut self, model: &Model, tokens: &[u32]) -> Result<()> {
-        self.seen.clear();
+        self.begin();
         model.forward(tokens, &mut model.cache(), self)?;
         Ok(())
+    }
+
+    /// Another text begins.
+    pub(crate) fn begin(&mut self) {
+        self.seen.clear();
+    }
+
+    /// Chunks of an input.
+    #[must_use]
+    pub fn chunks(&self, layer: usize, input: Input) -> usize {
+        self.extremes.get(&(layer, input)).map_or(0, Vec::len)
     }
 
     fn note(&mut self, key: (usize, Input), x: &Matrix) -> Result<()> {

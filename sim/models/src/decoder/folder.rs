@@ -20,6 +20,11 @@ const INDEX: &str = "model.safetensors.index.json";
 /// The largest file of JSON that is read: the largest tokenizers have 40 MB.
 const LARGEST: u64 = 1 << 28;
 
+/// Whether a file of this name in a folder may belong to a model.
+pub(super) fn is_read(name: &str) -> bool {
+    [CONFIG, INDEX, "tokenizer.json"].contains(&name) || name.ends_with(".safetensors")
+}
+
 /// Parses a file of JSON in a folder.
 pub(super) fn json_file(path: &Path) -> sim::Result<Map<String, Value>> {
     let io = |source| Error::Io { path: path.to_owned(), source };

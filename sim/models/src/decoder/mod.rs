@@ -42,7 +42,7 @@ mod tokenizer;
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 pub use arithmetic::{Arithmetic, Float};
 pub use config::{Activation, Config, Family, Positions};
@@ -50,6 +50,38 @@ pub use matrix::{Matrix, Weight};
 pub use model::{Cache, Model, Parts, Precision, Step};
 pub use rotary::{Rotary, Scaling};
 pub use tokenizer::Tokenizer;
+
+/// BLAKE3 of the files that [`Decoder::open`] reads, in base 16: of a GGUF file, or of names and contents in a folder.
+///
+/// # Errors
+/// A file is missing or cannot be read.
+pub fn digest(path: &Path) -> Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    let reading = |path: &Path| format!("cannot read {}", path.display());
+    let mut all = Vec::new();
+    if path.is_dir() {
+        for entry in std::fs::read_dir(path).with_context(|| reading(path))? {
+            let file = entry.with_context(|| reading(path))?.path();
+            let name = file.file_name().and_then(|name| name.to_str());
+            if name.is_some_and(folder::is_read) && file.is_file() {
+                all.push(file);
+            }
+        }
+        all.sort();
+    } else {
+        all.push(path.to_owned());
+    }
+    for file in &all {
+        if path.is_dir() {
+            // Contents that move from one file to another are other contents.
+            let length = file.metadata().with_context(|| reading(file))?.len();
+            hasher.update(format!("{} {length} ", file.file_name().unwrap_or_default().display()).as_bytes());
+        }
+        let opened = std::fs::File::open(file).with_context(|| reading(file))?;
+        hasher.update_reader(opened).with_context(|| reading(file))?;
+    }
+    Ok(hasher.finalize().to_hex().to_string())
+}
 
 /// A model with its tokenizer.
 #[derive(Clone, Debug)]

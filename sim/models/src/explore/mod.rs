@@ -3,6 +3,14 @@
 //! A setting is a list of integers, each from 0 to a limit of its own. Its worth is two numbers; less is better.
 //! Everything is a function of the seed. So an interrupted search can go on from stored results ([`store`]).
 
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use crate::calibration::Arrays;
+use crate::decoder::Model;
+use crate::schemes::Settings;
+
 pub mod front;
 pub mod nsga2;
 pub mod store;
@@ -24,3 +32,94 @@ pub struct Point {
 
 /// A function that computes the worth of several settings.
 pub type Evaluate<'a> = dyn FnMut(&[Genes]) -> anyhow::Result<Vec<Objectives>> + 'a;
+
+/// An algorithm with thresholds of keys and values in each layer of a model.
+pub trait Subject: Send + Sync {
+    /// Its name: lower case.
+    fn name(&self) -> &'static str;
+
+    /// What its settings are, and what is small in good ones.
+    fn about(&self) -> &'static str;
+
+    /// The accelerator whose calibrations hold settings of this subject.
+    fn accelerator(&self) -> &'static str;
+
+    /// The setting in a calibration of this accelerator, if it has one.
+    ///
+    /// # Errors
+    /// Arrays or options are missing.
+    fn known(&self, settings: &Settings, arrays: &Arrays) -> anyhow::Result<Option<Genes>>;
+
+    /// Puts thresholds and widths, of keys and of values for each layer, into a calibration.
+    ///
+    /// # Errors
+    /// A number that does not fit, or not as many layers as the calibration has.
+    fn put(
+        &self,
+        options: &mut BTreeMap<String, String>,
+        arrays: &mut Arrays,
+        all: [&[[u32; 2]]; 2],
+    ) -> anyhow::Result<()>;
+
+    /// The name in a store of the results on a model and a text.
+    fn problem(&self, model: &Model, tokens: &[u32]) -> String;
+
+    /// Settings on a text, computed by so many threads. Results are kept in `store`.
+    ///
+    /// # Errors
+    /// The text is too short.
+    fn on<'a>(
+        &self,
+        model: &'a Model,
+        tokens: &'a [u32],
+        threads: NonZeroUsize,
+        store: Option<store::Store>,
+    ) -> anyhow::Result<Box<dyn Explored + 'a>>;
+}
+
+impl std::fmt::Debug for dyn Subject {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A subject on a model and a text.
+pub trait Explored {
+    /// Layers of the model.
+    fn layers(&self) -> usize;
+
+    /// The largest threshold of each layer, keys before values: what the first stage chooses.
+    fn limits(&self) -> Vec<u32>;
+
+    /// Perplexity, and bytes off chip for an element (1 in int8), with thresholds as in [`limits`](Self::limits).
+    ///
+    /// # Errors
+    /// The model fails.
+    fn thresholds(&mut self, genes: &[Genes]) -> anyhow::Result<Vec<Objectives>>;
+
+    /// Widths of numbers for these thresholds, as small as perplexity up to `limit` allows. The steps come in order.
+    ///
+    /// # Errors
+    /// Perplexity is beyond the limit even with the largest widths, or the model fails.
+    fn choose_widths(&mut self, thresholds: &Genes, limit: f64) -> anyhow::Result<Vec<Step>>;
+}
+
+/// Widths that the second stage has kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// The change.
+    pub what: String,
+    /// Widths of keys and values in each layer.
+    pub widths: Vec<[u32; 2]>,
+    /// Perplexity, bytes for an element.
+    pub worth: Objectives,
+}
+
+/// Subjects by name.
+pub type Subjects = Vec<Arc<dyn Subject>>;
+
+/// The subjects of the studies.
+#[must_use]
+pub fn subjects() -> Subjects {
+    vec![Arc::new(crate::titanus::exploration::Thresholds)]
+}

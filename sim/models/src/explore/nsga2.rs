@@ -28,12 +28,21 @@ pub struct Search {
     pub generations: usize,
     /// Seed of all random numbers.
     pub seed: u64,
+    /// A setting that [`nsga2`] begins with, in place of the first one that it draws.
+    pub known: Option<Genes>,
 }
 
 impl Search {
     fn checked(&self) -> Result<&Self> {
         ensure!(!self.limits.is_empty(), "nothing to choose: a search needs at least one integer");
         ensure!(self.population >= 2, "a population of {}; at least 2", self.population);
+        if let Some(known) = &self.known {
+            let (found, wanted) = (known.len(), self.limits.len());
+            ensure!(found == wanted, "a setting of {found} integers to begin with, wanted are {wanted}");
+            let beyond = known.iter().zip(&self.limits).find(|(integer, limit)| integer > limit);
+            let (integer, limit) = beyond.unwrap_or((&0, &0));
+            ensure!(beyond.is_none(), "a setting to begin with has {integer}, allowed: 0 to {limit}");
+        }
         Ok(self)
     }
 
@@ -144,7 +153,8 @@ fn evaluated(genes: Vec<Genes>, evaluate: &mut Evaluate<'_>) -> Result<Vec<Point
 /// There is nothing to search, or `evaluate` fails.
 pub fn nsga2(search: &Search, evaluate: &mut Evaluate<'_>) -> Result<Vec<Point>> {
     let (mut rng, count) = (search.checked()?.rng(), search.population);
-    let first = (0..count).map(|_| search.draw(&mut rng)).collect();
+    let mut first: Vec<Genes> = (0..count).map(|_| search.draw(&mut rng)).collect();
+    first.iter_mut().zip(&search.known).for_each(|(first, known)| first.clone_from(known));
     let mut all = evaluated(first, evaluate)?;
     let mut seen: BTreeSet<Genes> = all.iter().map(|point| point.genes.clone()).collect();
     let mut parents = Ranked::of(all.clone(), count);
@@ -199,7 +209,7 @@ mod tests {
     }
 
     fn search(seed: u64, generations: usize) -> Search {
-        Search { limits: vec![STEPS; 30], population: 100, generations, seed }
+        Search { limits: vec![STEPS; 30], population: 100, generations, seed, known: None }
     }
 
     fn volume(points: &[Point]) -> f64 {
@@ -234,7 +244,7 @@ mod tests {
         let mut evaluate = |genes: &[Genes]| {
             Ok(genes.iter().map(|genes| if genes[0] > 3 { [-f64::NAN; 2] } else { [1.0, 1.0] }).collect())
         };
-        let search = Search { limits: vec![100], population: 8, generations: 30, seed: 1 };
+        let search = Search { limits: vec![100], population: 8, generations: 30, seed: 1, known: None };
         let found = nsga2(&search, &mut evaluate).unwrap();
         assert!(found.iter().any(|point| point.objectives == [f64::INFINITY; 2]));
         let best = super::super::front::best(&found.iter().map(|point| point.objectives).collect::<Vec<_>>());
@@ -244,11 +254,26 @@ mod tests {
     #[test]
     fn refusals() {
         let mut evaluate = |_: &[Genes]| Ok(vec![]);
-        let nothing = Search { limits: vec![], population: 4, generations: 1, seed: 1 };
+        let nothing = Search { limits: vec![], population: 4, generations: 1, seed: 1, known: None };
         assert!(nsga2(&nothing, &mut evaluate).unwrap_err().to_string().contains("at least one integer"));
-        let alone = Search { limits: vec![1], population: 1, generations: 1, seed: 1 };
+        let alone = Search { limits: vec![1], population: 1, generations: 1, seed: 1, known: None };
         assert!(random(&alone, &mut evaluate).unwrap_err().to_string().contains("at least 2"));
-        let few = Search { limits: vec![1], population: 2, generations: 1, seed: 1 };
+        let few = Search { limits: vec![1], population: 2, generations: 1, seed: 1, known: None };
         assert!(nsga2(&few, &mut evaluate).unwrap_err().to_string().contains("0 results for 2 settings"));
+        let told = |known: &[u32]| {
+            nsga2(&Search { known: Some(known.to_vec()), ..few.clone() }, &mut |_| Ok(vec![])).unwrap_err().to_string()
+        };
+        assert_eq!(told(&[2]), "a setting to begin with has 2, allowed: 0 to 1");
+        assert_eq!(told(&[0, 1]), "a setting of 2 integers to begin with, wanted are 1");
+    }
+
+    #[test]
+    fn a_known_setting_comes_first() {
+        let evaluate = |genes: &[Genes]| Ok(genes.iter().map(zdt1).collect());
+        let known: Genes = (0..30).collect();
+        let with = Search { known: Some(known.clone()), ..search(1, 0) };
+        let (with, without) =
+            (nsga2(&with, &mut { evaluate }).unwrap(), nsga2(&search(1, 0), &mut { evaluate }).unwrap());
+        assert_eq!((&with[0].genes, &with[1..]), (&known, &without[1..]));
     }
 }

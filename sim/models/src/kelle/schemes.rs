@@ -1,12 +1,15 @@
 //! Kelle's small caches, and memories that forget, as schemes.
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 use golden::kelle::decode::Numbers;
 use golden::kelle::edram_bank::Distribution;
 
+use super::calibration::{ACCELERATOR, BUDGET, budgets};
 use super::decode::Policy;
 use super::language_model::{Forgetful, SmallCache, Stored};
 use super::retention::{Refresh, RetainedCache};
+use crate::decoder::arithmetic::Group;
+use crate::decoder::{Arithmetic, Matrix};
 use crate::schemes::{Bench, Choice, Kind, Reader, Scheme, Settings, Tally, by_arithmetic};
 
 /// Most tokens of a head.
@@ -61,10 +64,38 @@ impl Scheme for Kelle {
         let tokens = settings.count("tokens")?;
         let word = settings.word("policy")?;
         let policy = POLICIES.iter().find(|(name, _)| *name == word).map_or(Policy::Softmax, |&(_, policy)| policy);
+        let Some(given) = bench.given(ACCELERATOR) else {
+            return Ok(by_arithmetic(bench.model, move |_, read| {
+                read(&mut SmallCache { tokens, policy })?;
+                Ok(Vec::new())
+            }));
+        };
+        let budgets = given.named(budgets(given))?;
+        let (most, place) = (budgets.iter().flatten().max().copied().unwrap_or_default(), given.file.path.display());
+        ensure!(tokens == most, "option `tokens` is {tokens}, wanted is {most}: the largest `{BUDGET}` in {place}");
         Ok(by_arithmetic(bench.model, move |_, read| {
-            read(&mut SmallCache { tokens, policy })?;
+            read(&mut Budgets { budgets: &budgets, policy })?;
             Ok(Vec::new())
         }))
+    }
+
+    fn calibrated_by(&self) -> Option<&'static str> {
+        Some(ACCELERATOR)
+    }
+}
+
+/// Key heads with a budget each.
+struct Budgets<'a> {
+    /// By layer and key head.
+    budgets: &'a [Vec<usize>],
+    policy: Policy,
+}
+
+impl Arithmetic for Budgets<'_> {
+    fn attention(&mut self, group: Group<'_>, queries: &[Matrix]) -> Result<Vec<Matrix>> {
+        let found = self.budgets.get(group.layer).and_then(|heads| heads.get(group.head));
+        let tokens = *found.with_context(|| format!("no budget of head {} in layer {}", group.head, group.layer))?;
+        SmallCache { tokens, policy: self.policy }.attention(group, queries)
     }
 }
 

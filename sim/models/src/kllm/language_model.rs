@@ -89,21 +89,9 @@ impl ClusteredWeights {
         bits: u32,
         counting: Counting,
     ) -> Result<Self> {
-        let book = |layer: usize, projection: Projection, weight: &Weight| {
-            let input = Input::of(projection).context("a projection that is not quantized")?;
-            let counts = match counting {
-                Counting::Alike => Counts::Alike,
-                Counting::ByInput => Counts::inputs(inputs(learnt, layer, input)?, weight.inputs),
-                Counting::Fisher => {
-                    let found = fisher.and_then(|fisher| fisher.0.get(&(layer, projection)));
-                    Counts::Weights(
-                        found.with_context(|| format!("no Fisher information of {projection:?} in layer {layer}"))?,
-                    )
-                }
-            };
-            train_weights(weight, bits, &counts)
-        };
-        Self::with_books(model, book)
+        Self::with_books(model, |layer, projection, weight| {
+            book((layer, projection), weight, (learnt, fisher), bits, counting)
+        })
     }
 
     /// The same with codebooks from elsewhere, one for each weight.
@@ -135,6 +123,29 @@ impl ClusteredWeights {
     }
 }
 
+/// The codebook of a weight, whose numbers are rounded to binary16. `fisher` is needed if weights count by it.
+///
+/// # Errors
+/// An input without samples, a weight without Fisher information, bits that the golden model refuses.
+pub fn book(
+    (layer, projection): (usize, Projection),
+    weight: &Weight,
+    (learnt, fisher): (&Calibration, Option<&Fisher>),
+    bits: u32,
+    counting: Counting,
+) -> Result<Codebook> {
+    let input = Input::of(projection).context("a projection that is not quantized")?;
+    let counts = match counting {
+        Counting::Alike => Counts::Alike,
+        Counting::ByInput => Counts::inputs(inputs(learnt, layer, input)?, weight.inputs),
+        Counting::Fisher => {
+            let found = fisher.and_then(|fisher| fisher.0.get(&(layer, projection)));
+            Counts::Weights(found.with_context(|| format!("no Fisher information of {projection:?} in layer {layer}"))?)
+        }
+    };
+    train_weights(weight, bits, &counts)
+}
+
 fn inputs(learnt: &Calibration, layer: usize, input: Input) -> Result<&[Vec<u64>]> {
     learnt.samples(layer, input).with_context(|| format!("{input:?} of layer {layer} is not calibrated"))
 }
@@ -159,12 +170,16 @@ impl Counts<'_> {
 fn halves(output: &[f32]) -> Result<Vec<u64>> {
     let is_half = |w: &f32| f16::from_f32(*w).to_f32() == *w;
     ensure!(output.iter().all(is_half), "weights must be binary16 numbers: read the model in that precision");
-    Ok(output.iter().map(|&w| u64::from(f16::from_f32(w).to_bits())).collect())
+    Ok(rounded(output))
+}
+
+fn rounded(output: &[f32]) -> Vec<u64> {
+    output.iter().map(|&w| u64::from(f16::from_f32(w).to_bits())).collect()
 }
 
 /// The codebook of a weight matrix.
 fn train_weights(weight: &Weight, bits: u32, counts: &Counts<'_>) -> Result<Codebook> {
-    let columns = some(weight.outputs).map(|o| halves(weight.output(o))).collect::<Result<Vec<_>>>()?;
+    let columns: Vec<Vec<u64>> = some(weight.outputs).map(|o| rounded(weight.output(o))).collect();
     let of = |s: &Sample| {
         let square = match counts {
             Counts::Alike => return 1.0,

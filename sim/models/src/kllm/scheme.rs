@@ -1,9 +1,12 @@
 //! KLLM's codebooks as a scheme.
 
-use anyhow::Result;
+use std::sync::Arc;
 
-use super::language_model::{ClusteredModel, Counting, Outliers};
-use crate::schemes::{Bench, Choice, Kind, Reader, Scheme, Settings, Tally, by_arithmetic};
+use anyhow::{Context, Result, ensure};
+
+use super::calibration::{ACCELERATOR, WEIGHT_BITS, of_arrays};
+use super::language_model::{Books, ClusteredModel, ClusteredWeights, Counting, Outliers};
+use crate::schemes::{Bench, Choice, Given, Kind, Reader, Scheme, Settings, Tally, by_arithmetic};
 
 /// Bits of activations that are not quantized.
 const EXACT: u32 = 16;
@@ -63,8 +66,11 @@ impl Scheme for Kllm {
 
     fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Box<dyn Reader + 'a>> {
         let (bits, share) = (settings.count("activations")?, settings.percent("outliers")?);
-        anyhow::ensure!(bits <= 8 || bits == EXACT, "option `activations` is {bits}, allowed: 1 to 8, or {EXACT}");
+        ensure!(bits <= 8 || bits == EXACT, "option `activations` is {bits}, allowed: 1 to 8, or {EXACT}");
         let outliers = if settings.word("detection")? == "online" { Outliers::Online } else { Outliers::Offline };
+        if let Some(given) = bench.given(ACCELERATOR) {
+            return by_given(settings, bench, given, bits);
+        }
         let weights = bench.clusters(settings.count("weights")?, counting(settings.word("counting")?))?;
         let learnt = bench.calibration(0)?;
         let model = match bits {
@@ -73,11 +79,36 @@ impl Scheme for Kllm {
         };
         // Codebooks are trained once, and copied for each passage.
         let books = model.books();
-        Ok(by_arithmetic(bench.model, move |_, read| {
-            let mut model = ClusteredModel::with_books(&weights, books.clone());
-            read(&mut model)?;
-            let [kept, all] = model.outliers();
-            Ok(if all == 0 { Vec::new() } else { vec![Tally::ratio("kept", [kept, all], 1.0)] })
-        }))
+        Ok(reader(bench, weights, books))
     }
+
+    fn calibrated_by(&self) -> Option<&'static str> {
+        Some(ACCELERATOR)
+    }
+}
+
+/// With the codebooks of a file.
+fn by_given<'a>(settings: &Settings, bench: &'a Bench<'_>, given: &Given, bits: u32) -> Result<Box<dyn Reader + 'a>> {
+    let of_weights: u32 = settings.count("weights")?;
+    let place = given.file.path.display();
+    ensure!(of_weights == WEIGHT_BITS, "option `weights` is {of_weights}, wanted is {WEIGHT_BITS} for {place}");
+    let names = ["counting", "activations", "outliers", "detection"].map(|name| (name, name));
+    given.agrees(settings, if bits == EXACT { &names[..1] } else { &names })?;
+    let found = of_arrays(bench.model.config(), &given.settings, &given.file.arrays);
+    let (weights, tokens) = given.named(found)?;
+    let weights = ClusteredWeights::with_books(bench.model, |layer, projection, _| {
+        let found = weights.get(&(layer, projection)).cloned();
+        found.with_context(|| format!("no codebook of {projection:?} in layer {layer}"))
+    })?;
+    let tokens = (bits != EXACT).then(|| Arc::new(tokens));
+    Ok(reader(bench, Arc::new(weights), tokens))
+}
+
+fn reader<'a>(bench: &'a Bench<'_>, weights: Arc<ClusteredWeights>, books: Option<Arc<Books>>) -> Box<dyn Reader + 'a> {
+    by_arithmetic(bench.model, move |_, read| {
+        let mut model = ClusteredModel::with_books(&weights, books.clone());
+        read(&mut model)?;
+        let [kept, all] = model.outliers();
+        Ok(if all == 0 { Vec::new() } else { vec![Tally::ratio("kept", [kept, all], 1.0)] })
+    })
 }

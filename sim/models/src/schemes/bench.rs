@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, ensure};
 
+use super::Settings;
+use crate::calibration::File;
 use crate::decoder::Model;
 use crate::decoder::calibration::Calibration;
 use crate::kllm::language_model::{ClusteredWeights, Counting, Fisher};
@@ -40,6 +42,19 @@ impl Learning {
         Ok(Self { windows: tokens.windows(length).step_by(step).take(count).map(<[u32]>::to_vec).collect() })
     }
 
+    /// Up to `count` windows of `length` tokens, each `step` tokens after the one before. A text of fewer tokens has
+    /// fewer windows, and its only window may be shorter.
+    ///
+    /// # Errors
+    /// There are fewer than two tokens, or windows do not move on.
+    pub fn beginnings(tokens: &[u32], length: usize, step: usize, count: usize) -> Result<Self> {
+        ensure!(length > 1 && step > 0 && count > 0, "{count} windows of {length} tokens, {step} apart");
+        ensure!(tokens.len() > 1, "a text of {} tokens, wanted are 2 or more", tokens.len());
+        let starts = (0..tokens.len()).step_by(step).take(count);
+        let starts = starts.filter(|&start| start == 0 || start + length <= tokens.len());
+        Ok(Self { windows: starts.map(|start| tokens[start..].iter().copied().take(length).collect()).collect() })
+    }
+
     /// Tokens of all windows.
     #[must_use]
     pub fn tokens(&self) -> usize {
@@ -57,6 +72,16 @@ impl Learning {
             });
         }
         hasher.finalize().to_hex()[..16].to_owned()
+    }
+
+    /// The Fisher information of a model on this text.
+    ///
+    /// # Errors
+    /// The model has no gradients.
+    pub fn fisher(&self, model: &Model) -> Result<Fisher> {
+        let parts = |window: &Vec<u32>| window.chunks(FISHER_TOKENS).map(<[u32]>::to_vec).collect::<Vec<_>>();
+        let texts: Vec<Vec<u32>> = self.windows.iter().flat_map(parts).filter(|t| t.len() > 1).collect();
+        Fisher::of(model, &texts)
     }
 
     /// One token of so many becomes a sample for codebooks.
@@ -104,12 +129,46 @@ impl<K: PartialEq, V> Last<K, V> {
     }
 }
 
+/// A calibration from a file, and the options that it was learnt with.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// The file.
+    pub file: File,
+    /// All options.
+    pub settings: Settings,
+}
+
+impl Given {
+    /// An error of the arrays, with the file's name.
+    ///
+    /// # Errors
+    /// The same error.
+    pub fn named<T>(&self, made: Result<T>) -> Result<T> {
+        made.with_context(|| self.file.path.display().to_string())
+    }
+
+    /// Refuses settings of a scheme that are not the calibration's: pairs of an option of the scheme, and the option of
+    /// the calibration that must have the same value.
+    ///
+    /// # Errors
+    /// Names the option, its value, the file, and its value there.
+    pub fn agrees(&self, settings: &Settings, pairs: &[(&str, &str)]) -> Result<()> {
+        for (name, known) in pairs {
+            let (found, wanted) = (settings.word(name)?, self.settings.word(known)?);
+            let place = self.file.path.display();
+            ensure!(found == wanted, "option `{name}` is {found}, wanted is {wanted}: `{known}` in {place}");
+        }
+        Ok(())
+    }
+}
+
 /// A model, the text that schemes learn from, and what they have made of both.
 #[derive(Debug)]
 pub struct Bench<'a> {
     /// The model in floats.
     pub model: &'a Model,
     learning: Option<&'a Learning>,
+    given: Option<&'a Given>,
     calibration: Last<u32, Calibration>,
     integers: Last<u32, IntegerWeights>,
     clusters: Last<(u32, Counting), ClusteredWeights>,
@@ -119,7 +178,20 @@ impl<'a> Bench<'a> {
     /// Nothing is made yet.
     #[must_use]
     pub fn new(model: &'a Model, learning: Option<&'a Learning>) -> Self {
-        Self { model, learning, calibration: Last::default(), integers: Last::default(), clusters: Last::default() }
+        let (calibration, integers, clusters) = (Last::default(), Last::default(), Last::default());
+        Self { model, learning, given: None, calibration, integers, clusters }
+    }
+
+    /// The same with a calibration from a file.
+    #[must_use]
+    pub fn with(self, given: Option<&'a Given>) -> Self {
+        Self { given, ..self }
+    }
+
+    /// The calibration from a file, if there is one of this accelerator.
+    #[must_use]
+    pub fn given(&self, accelerator: &str) -> Option<&'a Given> {
+        self.given.filter(|given| given.file.origin.accelerator == accelerator)
     }
 
     /// The text to learn from.
@@ -172,8 +244,6 @@ impl<'a> Bench<'a> {
     /// # Errors
     /// There is no such text, or the model has no gradients.
     pub fn fisher(&self) -> Result<Fisher> {
-        let parts = |window: &Vec<u32>| window.chunks(FISHER_TOKENS).map(<[u32]>::to_vec).collect::<Vec<_>>();
-        let texts: Vec<Vec<u32>> = self.learning()?.windows.iter().flat_map(parts).filter(|t| t.len() > 1).collect();
-        Fisher::of(self.model, &texts)
+        self.learning()?.fisher(self.model)
     }
 }

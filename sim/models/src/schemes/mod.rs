@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 
-pub use bench::{Bench, Learning, NothingToLearnFrom};
+pub use bench::{Bench, Given, Learning, NothingToLearnFrom};
 pub use options::{Choice, Kind, Settings};
 
 use crate::decoder::perplexity::Window;
@@ -41,6 +41,11 @@ pub trait Scheme: Send + Sync {
     /// # Errors
     /// The model has what the scheme cannot compute; there is no text to learn from and the scheme needs one.
     fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Box<dyn Reader + 'a>>;
+
+    /// The accelerator whose calibrations it takes ([`Bench::given`]), if it takes any.
+    fn calibrated_by(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// A text that is read on its own.

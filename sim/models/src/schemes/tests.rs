@@ -117,3 +117,18 @@ fn windows_to_learn_from() {
     assert!(error.contains("4 windows of 8, each 5 after the one before, need 23"), "{error}");
     assert!(Learning::new(&tokens, 1, 5, 1).is_err() && Learning::new(&tokens, 8, usize::MAX, 3).is_err());
 }
+
+/// Windows as far as a text has them; a short text is one window.
+#[test]
+fn beginnings_of_a_text() {
+    let tokens: Vec<u32> = (0..10).collect();
+    let windows = |length, step, count| Learning::beginnings(&tokens, length, step, count).unwrap().windows;
+    assert_eq!(windows(3, 4, 2), [vec![0, 1, 2], vec![4, 5, 6]]);
+    assert_eq!(windows(3, 4, 9), [vec![0, 1, 2], vec![4, 5, 6]]);
+    assert_eq!(windows(2, 4, 9), [vec![0, 1], vec![4, 5], vec![8, 9]]);
+    assert_eq!(windows(64, 1, 9), std::slice::from_ref(&tokens));
+    let refused = |tokens: &[u32], length, step| Learning::beginnings(tokens, length, step, 1).unwrap_err().to_string();
+    assert_eq!(refused(&tokens[..1], 4, 1), "a text of 1 tokens, wanted are 2 or more");
+    assert_eq!(refused(&tokens, 1, 1), "1 windows of 1 tokens, 1 apart");
+    assert_eq!(refused(&tokens, 4, 0), "1 windows of 4 tokens, 0 apart");
+}

@@ -5,3 +5,6 @@ pub mod texts;
 mod weights;
 
 pub use weights::{SHA256, open, path};
+
+/// The name of the model.
+pub const NAME: &str = "SmolLM2-135M";

@@ -3,6 +3,7 @@
 use anyhow::{Result, ensure};
 
 use crate::decoder::Tokenizer;
+use crate::schemes::Learning;
 
 /// A text in tokens, cut where a new context begins.
 #[derive(Clone, Debug)]
@@ -53,9 +54,16 @@ pub fn calibration(tokenizer: &Tokenizer) -> Result<Text> {
 /// # Errors
 /// A byte of the text that no token stands for.
 pub fn beginnings(tokenizer: &Tokenizer, length: usize) -> Result<Vec<Vec<u32>>> {
-    let tokens = tokenizer.encode(include_str!("../../texts/calibration.txt").trim_end())?;
-    let starts = (0..WINDOWS).map(|window| window * STEP).filter(|&start| start == 0 || start + length <= tokens.len());
-    Ok(starts.map(|start| tokens[start..].iter().copied().take(length).collect()).collect())
+    Ok(learning(tokenizer, length)?.windows)
+}
+
+/// The same as a text to learn from.
+///
+/// # Errors
+/// A byte of the text that no token stands for.
+pub fn learning(tokenizer: &Tokenizer, length: usize) -> Result<Learning> {
+    let tokens = tokenizer.prompt(include_str!("../../texts/calibration.txt").trim_end())?;
+    Learning::beginnings(&tokens, length, STEP, WINDOWS)
 }
 
 fn windows(tokenizer: &Tokenizer, text: &str, length: usize, step: usize, count: usize) -> Result<Vec<Vec<u32>>> {

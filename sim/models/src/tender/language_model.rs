@@ -11,6 +11,7 @@ use golden::tender::calibration as tender;
 use golden::tender::calibration::{CHUNK_ROWS, Sign};
 use golden::tender::granularity::{Granularity, round_trip};
 
+use super::groups::Groups;
 use crate::decoder::arithmetic::Projection;
 use crate::decoder::calibration::{Calibration, Input, extremes, outliers};
 use crate::decoder::{Arithmetic, Matrix, Model, Weight};
@@ -81,6 +82,8 @@ pub enum Activations<'a> {
         /// Calibration on the other text.
         learnt: &'a Calibration,
     },
+    /// By groups of channels that are known.
+    Given(&'a Groups),
     /// By groups of channels, from the text itself.
     TenderOnItself {
         /// Groups.
@@ -175,6 +178,7 @@ impl Arithmetic for IntegerModel<'_> {
                     let calibration = tender::Calibration::of(extremes, scheme(groups)?).map_err(Error::msg)?;
                     self.grouped((&rows, &apart), codes, &calibration)
                 }
+                Activations::Given(groups) => self.grouped((&rows, &apart), codes, groups.input(layer, input, chunk)?),
                 Activations::TenderOnItself { groups } => {
                     let calibration =
                         tender::Calibration::of(&extremes(&rows, &apart), scheme(groups)?).map_err(Error::msg)?;

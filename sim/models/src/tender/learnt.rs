@@ -5,15 +5,12 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 
 use crate::decoder::arithmetic::{Group, Projection};
-use crate::decoder::calibration::{Extremes, Input, extremes};
-use crate::decoder::{Arithmetic, Matrix, Model, Tokenizer, Weight};
-use crate::smollm2::texts;
+use crate::decoder::calibration::{Calibration, Extremes, extremes};
+use crate::decoder::{Arithmetic, Matrix, Model, Weight};
 
-/// A place in a layer where numbers become integers.
+/// A place, other than the input of a layer's projections, where numbers become integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Site {
-    /// The input of projections.
-    Input(Input),
     /// The input of the last product; its layer is the number of layers.
     Output,
     /// Queries of all heads that share a key head, after the rotary embedding.
@@ -25,20 +22,26 @@ pub enum Site {
 }
 
 /// Smallest and largest value of each channel at all sites, on the texts that the float model read.
-#[derive(Clone, Debug, Default)]
-pub struct Learnt(BTreeMap<(usize, Site), Extremes>);
+#[derive(Clone, Debug)]
+pub struct Learnt {
+    /// Of the inputs of projections.
+    pub inputs: Calibration,
+    sites: BTreeMap<(usize, Site), Extremes>,
+}
+
+impl Default for Learnt {
+    fn default() -> Self {
+        Self::leaving_out(0)
+    }
+}
 
 impl Learnt {
-    /// Learns from the usual texts for calibration, at most `context` tokens of each.
-    ///
-    /// # Errors
-    /// The errors of [`Model::forward`], or a byte of the texts that no token stands for.
-    pub fn of_texts(model: &Model, tokenizer: &Tokenizer, context: usize) -> Result<Self> {
-        let mut learnt = Self::default();
-        for window in texts::beginnings(tokenizer, context.min(model.config().context))? {
-            learnt.learn(model, &window)?;
-        }
-        Ok(learnt)
+    /// Nothing learnt yet. This share of each row of a projection's input, its largest and its smallest values, will not
+    /// count. 100 is 1 %.
+    #[must_use]
+    pub fn leaving_out(share: u32) -> Self {
+        // Nobody needs samples: one of each text is the fewest.
+        Self { inputs: Calibration::new(usize::MAX).leaving_out(share), sites: BTreeMap::new() }
     }
 
     /// Runs one more text through the float model.
@@ -46,6 +49,7 @@ impl Learnt {
     /// # Errors
     /// The errors of [`Model::forward`].
     pub fn learn(&mut self, model: &Model, tokens: &[u32]) -> Result<()> {
+        self.inputs.begin();
         let last = model.forward(tokens, &mut model.cache(), self)?;
         self.note(model.config().layers, Site::Output, &last);
         Ok(())
@@ -56,14 +60,14 @@ impl Learnt {
     /// # Errors
     /// No text was read.
     pub fn at(&self, layer: usize, site: Site) -> Result<&Extremes> {
-        self.0.get(&(layer, site)).with_context(|| format!("{site:?} of layer {layer} is not calibrated"))
+        self.sites.get(&(layer, site)).with_context(|| format!("{site:?} of layer {layer} is not calibrated"))
     }
 
     fn note(&mut self, layer: usize, site: Site, x: &Matrix) {
         let [low, high] = extremes(x, &[]);
-        match self.0.get_mut(&(layer, site)) {
+        match self.sites.get_mut(&(layer, site)) {
             None => {
-                self.0.insert((layer, site), [low, high]);
+                self.sites.insert((layer, site), [low, high]);
             }
             Some(known) => {
                 known[0].iter_mut().zip(low).for_each(|(known, x)| *known = known.min(x));
@@ -75,13 +79,7 @@ impl Learnt {
 
 impl Arithmetic for Learnt {
     fn linear(&mut self, layer: usize, projection: Projection, x: &Matrix, weight: &Weight) -> Result<Matrix> {
-        // The others share their input with one of these.
-        if let (Projection::Q | Projection::O | Projection::Up | Projection::Down, Some(input)) =
-            (projection, Input::of(projection))
-        {
-            self.note(layer, Site::Input(input), x);
-        }
-        Ok(x.through(weight))
+        self.inputs.linear(layer, projection, x, weight)
     }
 
     fn scores(&mut self, group: Group<'_>, q: &Matrix) -> Result<Matrix> {

@@ -1,6 +1,7 @@
 //! Tender: errors by granularity of scales, and the passes of implicit and explicit requantization.
 
 pub mod granularity;
+pub mod groups;
 pub mod language_model;
 pub mod learnt;
 pub mod projection;

@@ -1,9 +1,13 @@
 //! Integers and Tender's groups as schemes.
 
+use std::sync::Arc;
+
 use anyhow::Result;
 use golden::tender::granularity::Granularity;
 
+use super::groups::{ACCELERATOR, Groups};
 use super::language_model::{Activations, IntegerModel};
+use crate::decoder::calibration::Calibration;
 use crate::schemes::{Bench, Choice, Kind, Reader, Scheme, Settings, Tally, by_arithmetic};
 
 fn bits() -> Choice {
@@ -14,6 +18,16 @@ fn bits() -> Choice {
 fn outliers() -> Choice {
     let about = "share of each row, largest and smallest values together, that is multiplied apart as it is";
     Choice { name: "outliers", default: "0", kind: Kind::Percent(0.0..=100.0), about }
+}
+
+fn groups() -> Choice {
+    Choice { name: "groups", default: "8", kind: Kind::Count(1..=32), about: "groups of channels" }
+}
+
+/// Options of the calibration.
+pub(super) fn choices() -> Vec<Choice> {
+    let about = "share of each row, largest and smallest values together, that does not count for ranges of channels";
+    vec![bits(), groups(), Choice { about, ..outliers() }]
 }
 
 /// Symmetric integers, with scales of the text that is judged.
@@ -88,7 +102,7 @@ impl Scheme for Tender {
     fn choices(&self) -> Vec<Choice> {
         vec![
             bits(),
-            Choice { name: "groups", default: "8", kind: Kind::Count(1..=32), about: "groups of channels" },
+            groups(),
             Choice {
                 name: "ranges",
                 default: "text",
@@ -102,21 +116,38 @@ impl Scheme for Tender {
     fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Box<dyn Reader + 'a>> {
         let bits = settings.count("bits")?;
         let (groups, apart) = (settings.count("groups")?, settings.percent("outliers")?);
-        let learnt = match settings.word("ranges")? {
-            "itself" => None,
-            _ => Some(bench.calibration(apart)?),
-        };
         let weights = bench.integers(bits)?;
+        let known = match (settings.word("ranges")?, bench.given(ACCELERATOR)) {
+            ("itself", _) => Known::Itself,
+            (_, Some(given)) => {
+                given.agrees(settings, &["bits", "groups", "outliers"].map(|name| (name, name)))?;
+                let groups = Groups::of_arrays(bench.model.config(), &given.settings, &given.file.arrays);
+                Known::Given(given.named(groups)?)
+            }
+            (_, None) => Known::Learnt(bench.calibration(apart)?),
+        };
         Ok(by_arithmetic(bench.model, move |_, read| {
-            let how = match &learnt {
-                Some(learnt) => Activations::Tender { groups, learnt },
-                None => Activations::TenderOnItself { groups },
+            let how = match &known {
+                Known::Learnt(learnt) => Activations::Tender { groups, learnt },
+                Known::Given(groups) => Activations::Given(groups),
+                Known::Itself => Activations::TenderOnItself { groups },
             };
             let mut model = IntegerModel::new(&weights, bits, how).outliers_apart(apart);
             read(&mut model)?;
             Ok(tallies(&model))
         }))
     }
+
+    fn calibrated_by(&self) -> Option<&'static str> {
+        Some(ACCELERATOR)
+    }
+}
+
+/// Where groups come from.
+enum Known {
+    Learnt(Arc<Calibration>),
+    Given(Groups),
+    Itself,
 }
 
 /// Figures of a model with groups.

@@ -1,16 +1,20 @@
 //! The paper's search for thresholds and widths (Titanus, section 5.1): thresholds of each layer first, by NSGA-II;
 //! then widths.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Result, bail, ensure};
 
+use super::calibration;
 use super::language_model::{Compressed, Pruning, Setting};
+use crate::calibration::Arrays;
 use crate::decoder::Model;
 use crate::decoder::perplexity::{perplexity, surprises};
 use crate::explore::store::Store;
-use crate::explore::{Genes, Objectives};
+use crate::explore::{Explored, Genes, Objectives, Step, Subject};
+use crate::schemes::Settings;
 
 /// The largest threshold that is tried: a quarter of the largest magnitude. Models break with twice this threshold.
 pub const LARGEST_THRESHOLD: u32 = 32;
@@ -21,10 +25,46 @@ const WIDTHS: [u32; 7] = [8, 7, 6, 5, 4, 3, 2];
 /// Integers of a layer's setting: threshold and width of keys, of values. A width of 0 leaves int8.
 const OF_LAYER: usize = 4;
 
-/// The thresholds of all layers, keys before values: what the first stage chooses.
-#[must_use]
-pub fn limits(layers: usize) -> Vec<u32> {
-    vec![LARGEST_THRESHOLD; 2 * layers]
+/// The pruning thresholds of all layers.
+#[derive(Clone, Copy, Debug)]
+pub struct Thresholds;
+
+impl Subject for Thresholds {
+    fn name(&self) -> &'static str {
+        "titanus"
+    }
+
+    fn about(&self) -> &'static str {
+        "its thresholds of each layer: perplexity against bytes of keys and values"
+    }
+
+    fn accelerator(&self) -> &'static str {
+        calibration::ACCELERATOR
+    }
+
+    fn known(&self, settings: &Settings, arrays: &Arrays) -> Result<Option<Genes>> {
+        calibration::thresholds(settings, arrays)
+    }
+
+    fn put(&self, options: &mut BTreeMap<String, String>, arrays: &mut Arrays, all: [&[[u32; 2]]; 2]) -> Result<()> {
+        calibration::put(options, arrays, all)
+    }
+
+    fn problem(&self, model: &Model, tokens: &[u32]) -> String {
+        let bytes: Vec<u8> = tokens.iter().flat_map(|token| token.to_le_bytes()).collect();
+        let text = blake3::hash(&bytes).to_hex();
+        format!("{}: {} layers, {} tokens {}", self.name(), model.config().layers, tokens.len(), &text[..16])
+    }
+
+    fn on<'a>(
+        &self,
+        model: &'a Model,
+        tokens: &'a [u32],
+        threads: NonZeroUsize,
+        store: Option<Store>,
+    ) -> Result<Box<dyn Explored + 'a>> {
+        Ok(Box::new(Exploration::new(model, tokens, threads, store)?))
+    }
 }
 
 /// A model that reads a text with compressed keys and values.
@@ -43,6 +83,80 @@ struct Outcome {
     spread: Vec<[f64; 2]>,
 }
 
+impl Explored for Exploration<'_> {
+    fn layers(&self) -> usize {
+        self.model.config().layers
+    }
+
+    fn limits(&self) -> Vec<u32> {
+        vec![LARGEST_THRESHOLD; 2 * self.layers()]
+    }
+
+    /// Keys and values stay int8.
+    fn thresholds(&mut self, genes: &[Genes]) -> Result<Vec<Objectives>> {
+        let all: Vec<Genes> = genes.iter().map(|genes| whole(genes, &vec![[0; 2]; genes.len() / 2])).collect();
+        self.worth(&all)
+    }
+
+    /// Each step must keep perplexity within `limit`:
+    ///
+    /// 1. One width for all keys and values, as small as possible.
+    /// 2. The width of all keys or of all values becomes one smaller, whichever does less harm, as long as possible.
+    /// 3. The widths of keys and of values in single layers become one smaller, in order of the widest span of their
+    ///    channels.
+    fn choose_widths(&mut self, thresholds: &Genes, limit: f64) -> Result<Vec<Step>> {
+        let layers = self.layers();
+        let mut steps: Vec<Step> = Vec::new();
+        let mut widths = vec![[WIDTHS[0]; 2]; layers];
+        for width in WIDTHS {
+            let tried = vec![[width; 2]; layers];
+            let worth = self.step(thresholds, &tried)?;
+            if worth[0] > limit {
+                ensure!(width < WIDTHS[0], "perplexity {:.2} with eight bits, beyond {limit:.2}", worth[0]);
+                break;
+            }
+            widths = tried;
+            steps.push(Step { what: format!("all {width}"), widths: widths.clone(), worth });
+        }
+        loop {
+            let lower = |side: usize| -> Option<Vec<[u32; 2]>> {
+                let mut lower = widths.clone();
+                lower.iter_mut().for_each(|width| width[side] -= 1);
+                lower.iter().all(|width| width[side] >= 2).then_some(lower)
+            };
+            let mut best: Option<Step> = None;
+            for (side, name) in [(0, "keys"), (1, "values")] {
+                let Some(tried) = lower(side) else { continue };
+                let worth = self.step(thresholds, &tried)?;
+                if worth[0] <= limit && best.as_ref().is_none_or(|best| worth[0] < best.worth[0]) {
+                    best = Some(Step { what: format!("{name} {}", tried[0][side]), widths: tried, worth });
+                }
+            }
+            let Some(best) = best else { break };
+            widths = best.widths.clone();
+            steps.push(best);
+        }
+        let spread = outcome(self.model, self.tokens, &whole(thresholds, &widths))?.spread;
+        let mut order: Vec<(usize, usize)> = (0..layers).flat_map(|layer| [(layer, 0), (layer, 1)]).collect();
+        order.sort_by(|&(a, s), &(b, t)| spread[a][s].total_cmp(&spread[b][t]));
+        for (layer, side) in order {
+            let mut tried = widths.clone();
+            tried[layer][side] -= 1;
+            if tried[layer][side] < 2 {
+                continue;
+            }
+            let worth = self.step(thresholds, &tried)?;
+            if worth[0] <= limit {
+                widths = tried;
+                let name = ["keys", "values"][side];
+                let what = format!("{name} of layer {layer}: {}", widths[layer][side]);
+                steps.push(Step { what, widths: widths.clone(), worth });
+            }
+        }
+        Ok(steps)
+    }
+}
+
 impl<'a> Exploration<'a> {
     /// A search on a text. The first half of the text is prefill. Results are kept in `store`.
     ///
@@ -53,31 +167,7 @@ impl<'a> Exploration<'a> {
         Ok(Self { model, tokens, threads, store })
     }
 
-    /// The name of the problem in the store.
-    #[must_use]
-    pub fn problem(model: &Model, tokens: &[u32]) -> String {
-        let bytes: Vec<u8> = tokens.iter().flat_map(|token| token.to_le_bytes()).collect();
-        let text = blake3::hash(&bytes).to_hex();
-        format!("titanus: {} layers, {} tokens {}", model.config().layers, tokens.len(), &text[..16])
-    }
-
-    /// Layers of the model.
-    #[must_use]
-    pub fn layers(&self) -> usize {
-        self.model.config().layers
-    }
-
-    /// Perplexity, and bytes off chip for an element (1 in int8), with thresholds as in [`limits`]. Keys and values
-    /// stay int8.
-    ///
-    /// # Errors
-    /// The model fails.
-    pub fn thresholds(&mut self, genes: &[Genes]) -> Result<Vec<Objectives>> {
-        let all: Vec<Genes> = genes.iter().map(|genes| whole(genes, &vec![[0; 2]; genes.len() / 2])).collect();
-        self.worth(&all)
-    }
-
-    /// The same with widths of keys and values in each layer.
+    /// Perplexity and bytes with widths of keys and values in each layer.
     ///
     /// # Errors
     /// The model fails.
@@ -130,82 +220,10 @@ impl<'a> Exploration<'a> {
         settings.iter().map(&mut of).collect()
     }
 
-    /// The second stage, which starts from thresholds. Each step must keep perplexity within `limit`:
-    ///
-    /// 1. One width for all keys and values, as small as possible.
-    /// 2. The width of all keys or of all values becomes one smaller, whichever does less harm, as long as possible.
-    /// 3. The widths of keys and of values in single layers become one smaller, in order of the widest span of their
-    ///    channels.
-    ///
-    /// # Errors
-    /// Perplexity is beyond the limit even with eight bits, or the model fails.
-    pub fn choose_widths(&mut self, thresholds: &Genes, limit: f64) -> Result<Vec<Step>> {
-        let layers = self.layers();
-        let mut steps: Vec<Step> = Vec::new();
-        let mut widths = vec![[WIDTHS[0]; 2]; layers];
-        for width in WIDTHS {
-            let tried = vec![[width; 2]; layers];
-            let worth = self.step(thresholds, &tried)?;
-            if worth[0] > limit {
-                ensure!(width < WIDTHS[0], "perplexity {:.2} with eight bits, beyond {limit:.2}", worth[0]);
-                break;
-            }
-            widths = tried;
-            steps.push(Step { what: format!("all {width}"), widths: widths.clone(), worth });
-        }
-        loop {
-            let lower = |side: usize| -> Option<Vec<[u32; 2]>> {
-                let mut lower = widths.clone();
-                lower.iter_mut().for_each(|width| width[side] -= 1);
-                lower.iter().all(|width| width[side] >= 2).then_some(lower)
-            };
-            let mut best: Option<Step> = None;
-            for (side, name) in [(0, "keys"), (1, "values")] {
-                let Some(tried) = lower(side) else { continue };
-                let worth = self.step(thresholds, &tried)?;
-                if worth[0] <= limit && best.as_ref().is_none_or(|best| worth[0] < best.worth[0]) {
-                    best = Some(Step { what: format!("{name} {}", tried[0][side]), widths: tried, worth });
-                }
-            }
-            let Some(best) = best else { break };
-            widths = best.widths.clone();
-            steps.push(best);
-        }
-        let spread = outcome(self.model, self.tokens, &whole(thresholds, &widths))?.spread;
-        let mut order: Vec<(usize, usize)> = (0..layers).flat_map(|layer| [(layer, 0), (layer, 1)]).collect();
-        order.sort_by(|&(a, s), &(b, t)| spread[a][s].total_cmp(&spread[b][t]));
-        for (layer, side) in order {
-            let mut tried = widths.clone();
-            tried[layer][side] -= 1;
-            if tried[layer][side] < 2 {
-                continue;
-            }
-            let worth = self.step(thresholds, &tried)?;
-            if worth[0] <= limit {
-                widths = tried;
-                let name = ["keys", "values"][side];
-                let what = format!("{name} of layer {layer}: {}", widths[layer][side]);
-                steps.push(Step { what, widths: widths.clone(), worth });
-            }
-        }
-        Ok(steps)
-    }
-
     fn step(&mut self, thresholds: &Genes, widths: &[[u32; 2]]) -> Result<Objectives> {
         let worth = self.widths(thresholds, &[widths.to_vec()])?;
         Ok(worth[0])
     }
-}
-
-/// Widths that the second stage has kept.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Step {
-    /// The change.
-    pub what: String,
-    /// Widths of keys and values in each layer.
-    pub widths: Vec<[u32; 2]>,
-    /// Perplexity, bytes for an element.
-    pub worth: Objectives,
 }
 
 /// Thresholds and widths of all layers in one list.

@@ -1,5 +1,6 @@
 //! Titanus: pruning and quantization of keys and values on the fly.
 
+pub mod calibration;
 pub mod compression;
 pub mod exploration;
 pub mod key_values;

@@ -1,8 +1,9 @@
 //! Titanus' compressed keys and values as a scheme.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
-use super::language_model::{Compressed, Pruning};
+use super::calibration::{self, ACCELERATOR};
+use super::language_model::{Compressed, Pruning, Setting};
 use crate::schemes::{Bench, Choice, Kind, Passage, Reader, Scheme, Settings, Tally, by_arithmetic};
 
 /// Keys and values that are pruned and quantized level by level.
@@ -45,11 +46,25 @@ impl Scheme for Titanus {
         };
         let bits = [settings.count("keys")?, settings.count("values")?];
         let bits = (settings.word("levels")? == "yes").then_some(bits);
+        let by_layer = match bench.given(ACCELERATOR) {
+            None => vec![Setting { pruning: [pruning; 2], bits }],
+            Some(given) => {
+                let levels = settings.word("levels")?;
+                let place = given.file.path.display();
+                ensure!(levels == "yes", "option `levels` is {levels}, wanted is yes for {place}");
+                given.agrees(settings, &["pruned", "keys", "values"].map(|name| (name, name)))?;
+                given.named(calibration::by_layer(&given.settings, &given.file.arrays))?
+            }
+        };
         Ok(by_arithmetic(bench.model, move |passage, read| {
-            let mut model = Compressed::new(pruning, bits, prefill(passage));
+            let mut model = Compressed::by_layer(by_layer.clone(), prefill(passage));
             read(&mut model)?;
             Ok(tallies(&model))
         }))
+    }
+
+    fn calibrated_by(&self) -> Option<&'static str> {
+        Some(ACCELERATOR)
     }
 }
 

@@ -3,11 +3,12 @@
 use golden::common::row::NAN;
 use golden::common::row::layer_norm::layer_norm;
 use hdl::blocks::common::LayerNorm;
+use jobs::draw::numbers;
 use rand::RngExt;
 use sim::kit::tensors::FromTensors;
 use sim::stimulus::StimulusRng;
 
-use super::rms_norm::{EPSILON, epsilon, gains, numbers};
+use super::rms_norm::{EPSILON, epsilon, gains};
 use super::{Elements, Normalised, RowUnit, rows, wanted};
 
 /// The bench of a norm; a vector is a row.

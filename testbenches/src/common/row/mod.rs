@@ -121,8 +121,16 @@ impl RowUnit {
                 cycles.next(sim, run, &mut rng, (offer, ready, clear))?;
             }
         }
-        // An open row never ends: without a clear it would stall only itself.
-        cycles.next(sim, run, &mut rng, (false, false, true))?;
+        if self.given.is_empty() {
+            // An open row never ends: without a clear it would stall only itself.
+            cycles.next(sim, run, &mut rng, (false, false, true))?;
+        }
+        // Beats that wait leave before the beats of the last row.
+        for _ in 0..self.buffer {
+            if !cycles.expected.is_empty() {
+                cycles.next(sim, run, &mut rng, (false, true, false))?;
+            }
+        }
         cycles.drain(sim, run, &mut rng)
     }
 

@@ -3,6 +3,7 @@
 use golden::common::row::rms_norm::rms_norm;
 use golden::common::row::{NAN, is_special};
 use hdl::blocks::common::RmsNorm;
+use jobs::draw::numbers;
 use rand::RngExt;
 use sim::kit::tensors::FromTensors;
 use sim::stimulus::StimulusRng;
@@ -76,31 +77,6 @@ pub(crate) fn epsilon(rng: &mut StimulusRng) -> u64 {
         3 => rng.random_range(0..1 << 40),
         _ => EPSILON,
     }
-}
-
-/// Finite numbers, with exponents from a few or from all.
-pub(crate) fn numbers(rng: &mut StimulusRng, count: usize) -> Vec<u16> {
-    let low = rng.random_range(0..31u16);
-    let span = [0, 1, 4, 30][rng.random_range(0..4usize)].min(30 - low);
-    let kind = rng.random_range(0..10u8);
-    let one = |rng: &mut StimulusRng| {
-        let number = rng.random_range(low << 10..(low + span + 1) << 10) | rng.random_range(0..2u16) << 15;
-        match kind {
-            0 => number & 0x8000,
-            // All but a few are zero or small.
-            1 if rng.random_range(0..4u8) > 0 => number & 0x83ff,
-            _ => number,
-        }
-    };
-    let mut all: Vec<u16> = (0..count).map(|_| one(rng)).collect();
-    let at = rng.random_range(0..count);
-    match kind {
-        2 => all[at] = 0x7bff,
-        3 => all[at] = [0x7c00, 0xfc00, 0x7e00, 0x7c01, 0xffff][rng.random_range(0..5usize)],
-        4 => all = vec![all[0]; count],
-        _ => {}
-    }
-    all
 }
 
 /// Mostly about 1; sometimes anything.

@@ -6,11 +6,11 @@ use std::collections::VecDeque;
 use golden::common::row::rotary_embedding::turn;
 use hdl::blocks::common::RotaryEmbedding;
 use hdl::blocks::common::row::RotaryPairs;
+use jobs::draw::numbers;
 use rand::RngExt;
+use sim::kit::tensors::{Extent, FromTensors, Numbers, Wanted};
 use sim::stimulus::StimulusRng;
 use sim::{Bits, Run, Sim};
-
-use super::rms_norm::numbers;
 
 /// The bench of the block; a vector is a beat.
 ///
@@ -18,10 +18,41 @@ use super::rms_norm::numbers;
 /// Parameters that the block refuses.
 pub fn bench(p: &RotaryEmbedding) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
-    sim::kit::bench(&p.clone(), move |sim, run| play(&p, sim, run))
+    sim::kit::bench(&p.clone(), move |sim, run| play(&p, sim, run, &[]))
 }
 
+/// Beats of a user, each a row with its angles.
+pub const TENSORS: FromTensors<RotaryEmbedding> = FromTensors {
+    wanted: |p| {
+        let of = |name, meaning, width| {
+            let shape = vec![Extent::Named("beats"), Extent::Exactly(width as usize)];
+            Wanted { name, meaning, numbers: Numbers::Float16, shape }
+        };
+        let half = p.lanes / 2;
+        Ok(vec![
+            of("values", "numbers of each beat", p.lanes),
+            of("cosines", "a cosine for each pair of a beat", half),
+            of("sines", "a sine for each pair of a beat", half),
+        ])
+    },
+    bench: |p, tensors| {
+        let rows = |name| tensors.rows(name).map(|row| row.iter().map(|&x| x as u16).collect::<Vec<u16>>());
+        let angles = rows("cosines").zip(rows("sines"));
+        let beat = |(values, (cosines, sines)): (Vec<u16>, _)| Beat {
+            used: values.len() as u64,
+            values,
+            cosines,
+            sines,
+            last: true,
+        };
+        let given: Vec<Beat> = rows("values").zip(angles).map(beat).collect();
+        let (block, count) = (p.clone(), given.len() as u64);
+        Ok((sim::kit::bench(p, move |sim, run| play(&block, sim, run, &given))?, count))
+    },
+};
+
 /// A beat, its cosines and sines, and whether it ends a row.
+#[derive(Clone)]
 struct Beat {
     values: Vec<u16>,
     cosines: Vec<u16>,
@@ -74,7 +105,8 @@ fn words(values: &[u16]) -> Bits {
     Bits::pack(16, values.iter().map(|&x| x.into()))
 }
 
-fn play(p: &RotaryEmbedding, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+/// Random beats, or those that are `given`, without clears.
+fn play(p: &RotaryEmbedding, sim: &mut Sim, run: &mut Run, given: &[Beat]) -> sim::Result<()> {
     let mut rng = run.rng("beats");
     let lanes = p.lanes as usize;
     let input = |name: &str| sim.input(name);
@@ -93,15 +125,18 @@ fn play(p: &RotaryEmbedding, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     let mut group = 0;
     while left > 0 {
         let count = left.min(rng.random_range(1..=30));
+        let mut beats: VecDeque<Beat> = match given.len() as u64 {
+            0 => (0..count).map(|_| Beat::draw(&mut rng, p.pairs, lanes)).collect(),
+            all => given[(all - left) as usize..][..count as usize].iter().cloned().collect(),
+        };
         left -= count;
-        let mut beats: VecDeque<Beat> = (0..count).map(|_| Beat::draw(&mut rng, p.pairs, lanes)).collect();
         let mut expected: VecDeque<(Vec<u16>, u64, bool)> = VecDeque::new();
         let quick = group == 0;
         group += 1;
         let paces: [u8; 3] = [0; 3].map(|_| if quick { 8 } else { [1, 4, 7, 8][rng.random_range(0..4usize)] });
         // Sometimes so late that everything before is full.
         let late: [u64; 3] = [0; 3].map(|_| if quick || rng.random_range(0..4u8) > 0 { 0 } else { 40 });
-        let clears = !quick && rng.random_range(0..3u8) == 0;
+        let clears = !quick && given.is_empty() && rng.random_range(0..3u8) == 0;
         let mut offers = [false; 2];
         let begin = sim.cycle_count();
         while !(beats.is_empty() && expected.is_empty()) {

@@ -1,6 +1,6 @@
 //! Rows of a user in place of made ones.
 
-use sim::kit::tensors::{Elements as Type, Extent, Tensors, Wanted};
+use sim::kit::tensors::{Extent, Numbers, Tensors, Wanted};
 
 use super::Elements;
 
@@ -9,7 +9,7 @@ use super::Elements;
 pub(super) fn wanted(lanes: u32, max_beats: u32, further: &[(&'static str, &'static str)]) -> Vec<Wanted> {
     // One row of gains serves all rows of values.
     let (columns, most) = (Extent::Named("elements"), Extent::UpTo(lanes as usize * max_beats as usize));
-    let of = |name, meaning, shape| Wanted { name, meaning, elements: Type::Float16, shape };
+    let of = |name, meaning, shape| Wanted { name, meaning, numbers: Numbers::Float16, shape };
     let more = further.iter().map(|&(name, meaning)| of(name, meaning, vec![columns]));
     let columns = if further.is_empty() { most } else { columns };
     std::iter::once(of("values", "rows", vec![Extent::Any, columns])).chain(more).collect()

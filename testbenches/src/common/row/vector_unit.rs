@@ -1,17 +1,23 @@
 //! [`VectorUnit`]: all steps in all combinations, rows of all lengths, four streams that pause independently, clears at
 //! any moment. Rows without pauses are checked to the cycle.
 
+mod given;
+
 use std::collections::VecDeque;
 
 use golden::common::float::Function;
 use golden::common::row::vector_unit::{Elements, Norm, Output, Scalars, Shape, Steps, VectorUnit as Golden};
 use hdl::blocks::common::row::NormKind;
 use hdl::blocks::common::{FloatFunction, VectorUnit};
+use jobs::draw::numbers;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 use sim::{Bits, In, Out, Run, Sim};
 
-use super::rms_norm::{epsilon, gains, numbers};
+use super::rms_norm::{epsilon, gains};
+use given::Given;
+
+pub use given::TENSORS;
 
 /// The bench of the unit; a vector is a row.
 ///
@@ -19,7 +25,7 @@ use super::rms_norm::{epsilon, gains, numbers};
 /// Parameters that the block refuses.
 pub fn bench(p: &VectorUnit) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
-    sim::kit::bench(&p.clone(), move |sim, run| Player::new(&p, sim, run)?.play(sim, run))
+    sim::kit::bench(&p.clone(), move |sim, run| Player::new(&p, sim, run)?.play(sim, run, None))
 }
 
 fn function(function: FloatFunction) -> Function {
@@ -44,6 +50,17 @@ struct Part {
     length: u64,
     used: u64,
     last: bool,
+}
+
+/// The operands of a row.
+#[derive(Clone, Debug)]
+struct Operands {
+    /// Of each of [`STREAMS`].
+    streams: [Vec<u16>; 4],
+    /// Beside gains.
+    biases: Vec<u16>,
+    /// Elements that count in a softmax.
+    length: usize,
 }
 
 /// A beat on its way out.
@@ -147,14 +164,22 @@ impl Player {
         })
     }
 
-    fn play(&mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+    /// Random rows with random steps, or rows that are `given`, with their steps and without clears.
+    fn play(&mut self, sim: &mut Sim, run: &mut Run, given: Option<&Given>) -> sim::Result<()> {
         let flags = ["used", "last", "error", "overflow"].map(|flag| format!("output_{flag}_o"));
         run.only_while("output_valid_o", &flags.each_ref().map(String::as_str));
         run.only_while("output_valid_o", &["output_values_o"]);
         sim.poke_u64(self.clear_i, 0);
         run.reset(sim, 2)?;
-        self.single_rows(sim, run)?;
-        let mut left = run.vectors();
+        if let Some(given) = given {
+            self.now = given.steps;
+            self.drive_steps(sim);
+            given.rows.iter().for_each(|row| self.offer(row, false));
+            self.together(sim, run, false)?;
+        } else {
+            self.single_rows(sim, run)?;
+        }
+        let mut left = if given.is_some() { 0 } else { run.vectors() };
         while left > 0 {
             self.choose(sim);
             let rows = left.min(self.rng.random_range(1..=32));
@@ -164,37 +189,43 @@ impl Player {
                 let broken = self.rng.random_range(0..10u8) == 0;
                 self.row(elements, broken);
             }
-            // Of 8 cycles: some, most, all; from the beginning, or so late that everything before is full.
-            let latency = u64::from(self.latency());
-            let mut paces = Vec::new();
-            for _ in 0..5 {
-                let late = [0, 0, 0, latency + 60][self.rng.random_range(0..4usize)];
-                paces.push(([1, 4, 7, 8][self.rng.random_range(0..4usize)], late));
-            }
-            if self.rng.random_range(0..3u8) == 0 {
-                // All wait for one operand.
-                let used: Vec<usize> = (0..4).filter(|&k| self.streams[k].used).collect();
-                let slow = used[self.rng.random_range(0..used.len())];
-                paces = (0..5).map(|k| (if k == slow { 1 } else { 8 }, 0)).collect();
-            }
-            let clears = self.rng.random_range(0..3u8) == 0;
-            let most = 20 * (self.streams[0].offered.len() as u64 + latency + 60);
-            let begin = sim.cycle_count();
-            while !(self.expected.is_empty() && self.streams.iter().all(|s| s.offered.is_empty())) {
-                let passed = sim.cycle_count() - begin;
-                let mut go = |&(pace, late): &(u8, u64)| passed >= late && self.rng.random_range(0..8) < pace;
-                let offers: Vec<bool> = paces.iter().map(&mut go).collect();
-                let clear = clears && self.rng.random_range(0..2 * latency) == 0;
-                self.cycle(sim, run, &offers, clear)?;
-                if sim.cycle_count() - begin > most {
-                    let missing = self.expected.len();
-                    return run.expect_equal(sim, "output", "beats that are missing", 0, missing);
-                }
-            }
+            self.together(sim, run, true)?;
         }
         // Nothing more comes.
         for _ in 0..2 * self.latency() {
             self.cycle(sim, run, &[false, false, false, false, true], false)?;
+        }
+        Ok(())
+    }
+
+    /// All offered rows, with pauses.
+    fn together(&mut self, sim: &mut Sim, run: &mut Run, may_clear: bool) -> sim::Result<()> {
+        // Of 8 cycles: some, most, all; from the beginning, or so late that everything before is full.
+        let latency = u64::from(self.latency());
+        let mut paces = Vec::new();
+        for _ in 0..5 {
+            let late = [0, 0, 0, latency + 60][self.rng.random_range(0..4usize)];
+            paces.push(([1, 4, 7, 8][self.rng.random_range(0..4usize)], late));
+        }
+        if self.rng.random_range(0..3u8) == 0 {
+            // All wait for one operand.
+            let used: Vec<usize> = (0..4).filter(|&k| self.streams[k].used).collect();
+            let slow = used[self.rng.random_range(0..used.len())];
+            paces = (0..5).map(|k| (if k == slow { 1 } else { 8 }, 0)).collect();
+        }
+        let clears = may_clear && self.rng.random_range(0..3u8) == 0;
+        let most = 20 * (self.streams[0].offered.len() as u64 + latency + 60);
+        let begin = sim.cycle_count();
+        while !(self.expected.is_empty() && self.streams.iter().all(|s| s.offered.is_empty())) {
+            let passed = sim.cycle_count() - begin;
+            let mut go = |&(pace, late): &(u8, u64)| passed >= late && self.rng.random_range(0..8) < pace;
+            let offers: Vec<bool> = paces.iter().map(&mut go).collect();
+            let clear = clears && self.rng.random_range(0..2 * latency) == 0;
+            self.cycle(sim, run, &offers, clear)?;
+            if sim.cycle_count() - begin > most {
+                let missing = self.expected.len();
+                return run.expect_equal(sim, "output", "beats that are missing", 0, missing);
+            }
         }
         Ok(())
     }
@@ -315,21 +346,29 @@ impl Player {
         }
     }
 
-    /// Offers a row and expects its result. `broken`: its last beat claims more elements than there are lanes, or none.
+    /// Offers a random row.
     fn row(&mut self, elements: usize, broken: bool) {
         let lanes = self.block.lanes as usize;
         let elements = if self.now.0.rotate { elements.next_multiple_of(2) } else { elements };
         let count = if broken { elements.next_multiple_of(lanes) } else { elements };
         let biases = gains(&mut self.rng, count);
-        let most = lanes as u64 * u64::from(self.block.max_beats);
+        let most = lanes * self.block.max_beats as usize;
         let length = match self.rng.random_range(0..6u8) {
             0 => 0,
             1 => most,
-            _ => self.rng.random_range(0..=count as u64).min(most),
+            _ => self.rng.random_range(0..=count).min(most),
         };
-        let operands: Vec<Vec<u16>> =
-            (0..4).map(|k| if k == 3 { gains(&mut self.rng, count) } else { numbers(&mut self.rng, count) }).collect();
-        for (stream, operand) in self.streams.iter_mut().zip(&operands).filter(|(s, _)| s.used) {
+        let streams =
+            [0, 1, 2, 3].map(|k| if k == 3 { gains(&mut self.rng, count) } else { numbers(&mut self.rng, count) });
+        self.offer(&Operands { streams, biases, length }, broken);
+    }
+
+    /// Offers a row and expects its result. `broken`: its last beat claims no element, though there are some.
+    fn offer(&mut self, row: &Operands, broken: bool) {
+        let (lanes, count) = (self.block.lanes as usize, row.streams[0].len());
+        let most = lanes as u64 * u64::from(self.block.max_beats);
+        let Operands { streams: operands, biases, length } = row;
+        for (stream, operand) in self.streams.iter_mut().zip(operands).filter(|(s, _)| s.used) {
             let beats = count.div_ceil(lanes);
             for (k, values) in operand.chunks(lanes).enumerate() {
                 let mut all = values.to_vec();
@@ -342,7 +381,7 @@ impl Player {
                 };
                 let mut beside = biases.chunks(lanes).nth(k).unwrap_or_default().to_vec();
                 beside.resize_with(lanes, || self.rng.random());
-                let length = if k == 0 { length } else { self.rng.random_range(0..=most) };
+                let length = if k == 0 { *length as u64 } else { self.rng.random_range(0..=most) };
                 stream.offered.push_back(Part { values: all, biases: beside, length, used, last });
             }
         }
@@ -352,8 +391,8 @@ impl Player {
             addends: &operands[1],
             factors: &operands[2],
             gains: &operands[3],
-            biases: &biases,
-            length: length as usize,
+            biases,
+            length: *length,
         };
         let done = self.golden.row(steps, scalars, row);
         let overflows = done.beats(lanes);

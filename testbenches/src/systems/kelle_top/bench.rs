@@ -4,8 +4,8 @@ use golden::systems::kelle_top::{KelleTop as Golden, Report, Shape, Work};
 use hdl::accelerators::kelle::KelleTop;
 
 use super::program;
-use crate::systems::player::{self, Counter, Facts};
-use crate::systems::vector_top::{bus_of, function_register, shape_of};
+use crate::systems::vector_top::{function_register, shape_of};
+use jobs::player::{self, Counter, Facts, bus_of};
 
 /// The bench of the accelerator; a vector is a job.
 ///

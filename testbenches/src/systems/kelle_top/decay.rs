@@ -16,7 +16,7 @@ use super::golden_of;
 use super::real::{ATTENTION, Decoded};
 use super::recorder::{Record, Recorder};
 use crate::kelle::edram_bank::load_times;
-use crate::systems::hardware::Hardware;
+use jobs::hardware::Hardware;
 
 /// The result of a decoding on cells that decay.
 #[derive(Clone, Copy, Debug)]

@@ -4,10 +4,10 @@ use golden::systems::kelle_top::{CONSTANT_BYTES, HEAD_BYTES, KelleTop, Shape};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
-use super::super::draft::{Draft, Operations};
-use super::super::draw::{area, area_bytes, half, often, size};
-use super::super::program::Program;
 use super::super::vector_top::program as vector;
+use jobs::draft::{Draft, Operations};
+use jobs::draw::{area, area_bytes, half, often, size};
+use jobs::program::Program;
 
 /// What jobs are drawn for: the operations and the shape of an accelerator.
 type Target<'a> = (&'a Operations, &'a Shape);
@@ -27,8 +27,8 @@ struct Filled {
 /// The shape is one that the accelerator refuses.
 pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &KelleTop), chain: u32) -> Program {
     let shape = model.shape();
-    let (mut filled, target): (Option<Filled>, _) = (None, (operations, shape));
-    Program::draw(rng, shape.vector.address_width, chain, |rng, program| {
+    let target = (operations, shape);
+    Program::draw(rng, shape.vector.address_width, chain, &None, |rng, program, filled: &mut Option<Filled>| {
         let one = match rng.random_range(0..16u8) {
             0..3 => {
                 let one = vector::descriptor(rng, program, (operations, &shape.vector));
@@ -37,7 +37,7 @@ pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &KelleTop)
             3..7 => linear(rng, program, target),
             7 => {
                 let one = clear(rng, program, target);
-                filled = None;
+                *filled = None;
                 one
             }
             8 => refresh(rng, program, target),
@@ -51,10 +51,10 @@ pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &KelleTop)
                     save(rng, program, operations, Filled { head, tokens, elements })
                 }
             },
-            11 if shape.recompute > 0 => recompute(rng, program, target, filled),
+            11 if shape.recompute > 0 => recompute(rng, program, target, *filled),
             _ => {
                 let (one, now) = attention(rng, program, target);
-                filled = Some(now);
+                *filled = Some(now);
                 let nobody = |one: &mut Draft, rng: &mut StimulusRng| nobody_may_leave(one, rng, shape.slots);
                 return one.seldom(rng, program, &[&nobody]).bytes();
             }

@@ -4,8 +4,9 @@ use golden::systems::kelle_top::cycles::{Array, Timing};
 use hdl::accelerators::kelle::{AttentionSpec, KelleTop};
 use host::Window;
 
-use super::super::timing::{self, Clock, frame, shell, unit};
 use super::{golden_of, program};
+use crate::systems::clock::Clock;
+use jobs::timing::{self, frame, shell, unit};
 
 /// DMAs that read.
 const READERS: usize = 4;

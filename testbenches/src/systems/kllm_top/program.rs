@@ -11,10 +11,10 @@ mod quantize;
 
 use quantize::Made;
 
-use super::super::draft::{Draft, Operations};
-use super::super::draw::{area, area_bytes, half, often, size};
-use super::super::program::Program;
 use super::super::vector_top::program as vector;
+use jobs::draft::{Draft, Operations};
+use jobs::draw::{area, area_bytes, half, often, size};
+use jobs::program::Program;
 
 /// What jobs are drawn for: the operations and the shape of an accelerator.
 type Target<'a> = (&'a Operations, &'a Shape);
@@ -25,18 +25,18 @@ type Target<'a> = (&'a Operations, &'a Shape);
 /// The shape is one that the accelerator refuses.
 pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &KllmTop), chain: u32) -> Program {
     let shape = model.shape();
-    let (mut made, target) = (None, (operations, shape));
-    Program::draw(rng, shape.vector.address_width, chain, |rng, program| {
+    let target = (operations, shape);
+    Program::draw(rng, shape.vector.address_width, chain, &None, |rng, program, made| {
         if append::is_built(shape) && often(rng, 4) {
             // Tokens of the chain stay for a product.
-            let given = if often(rng, 2) { made } else { None };
+            let given = if often(rng, 2) { *made } else { None };
             let one = append::append(rng, program, target, given);
             let beyond = |one: &mut Draft, rng: &mut StimulusRng| append::beyond(one, rng, shape);
             return one.seldom(rng, program, &[&beyond]).bytes();
         }
         if shape.orizuru > 0 && often(rng, 2) {
             let one = quantize::quantize(rng, program, target);
-            made = Some(Made::by(&one));
+            *made = Some(Made::by(&one));
             let too_many = |one: &mut Draft, rng: &mut StimulusRng| quantize::too_many(one, rng, shape);
             return one.seldom(rng, program, &[&too_many]).bytes();
         }

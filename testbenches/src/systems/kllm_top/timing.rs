@@ -4,9 +4,10 @@ use golden::systems::kllm_top::cycles::{Finder, Lane, Timing};
 use hdl::accelerators::kllm::KllmTop;
 use host::Window;
 
-use super::super::timing::{self, Clock, shell, unit};
 use super::{golden_of, program};
 use crate::kllm::orizuru;
+use crate::systems::clock::Clock;
+use jobs::timing::{self, shell, unit};
 
 /// DMAs that read, with one group of lanes.
 const READERS: usize = 6;

@@ -5,10 +5,10 @@ use golden::tender::mesh_pe::PeSum;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
-use super::super::draft::{ALL_FLAGS, Draft, Operations};
-use super::super::draw::{area, area_bytes, often, size};
-use super::super::program::Program;
 use super::super::vector_top::program as vector;
+use jobs::draft::{ALL_FLAGS, Draft, Operations};
+use jobs::draw::{area, area_bytes, often, size};
+use jobs::program::Program;
 
 /// What jobs are drawn for: the operations and the shape of an accelerator.
 type Target<'a> = (&'a Operations, &'a Shape);
@@ -39,20 +39,21 @@ pub fn draw<S: PeSum<Operand = i64>>(
     chain: u32,
 ) -> Program {
     let shape = model.shape();
-    let mut before = None;
-    Program::draw(rng, shape.vector.address_width, chain, |rng, program| match rng.random_range(0..8u8) {
-        0 | 1 => {
-            let one = vector::descriptor(rng, program, (operations, &shape.vector));
-            let rows = Results::Rows([one.word("rows"), one.word("columns")], one.place("out"));
-            before = (!one.is("format")).then_some(rows);
-            vector::seldom(rng, program, one).bytes()
-        }
-        kind => {
-            let one = match kind {
-                2 | 3 => pack(rng, program, (operations, shape), &mut before),
-                _ => product(rng, program, (operations, shape), &mut before),
-            };
-            one.seldom(rng, program, &[&other_mode]).bytes()
+    Program::draw(rng, shape.vector.address_width, chain, &None, |rng, program, before| {
+        match rng.random_range(0..8u8) {
+            0 | 1 => {
+                let one = vector::descriptor(rng, program, (operations, &shape.vector));
+                let rows = Results::Rows([one.word("rows"), one.word("columns")], one.place("out"));
+                *before = (!one.is("format")).then_some(rows);
+                vector::seldom(rng, program, one).bytes()
+            }
+            kind => {
+                let one = match kind {
+                    2 | 3 => pack(rng, program, (operations, shape), before),
+                    _ => product(rng, program, (operations, shape), before),
+                };
+                one.seldom(rng, program, &[&other_mode]).bytes()
+            }
         }
     })
 }

@@ -5,8 +5,9 @@ use hdl::accelerators::tender::{EnginePe, TenderTopOf};
 use hdl::blocks::tender::Drain;
 use host::Window;
 
-use super::super::timing::{self, Clock, shell, unit};
 use super::{EnginePeBench, golden_of, program};
+use crate::systems::clock::Clock;
+use jobs::timing::{self, shell, unit};
 
 /// How long the parts of a block take with a memory that answers after `latency` cycles.
 #[must_use]

@@ -8,9 +8,9 @@ use sim::bus::{AxiLiteHost, AxiMemory, LiteConfig, Partner, Response};
 use sim::stimulus::{Stall, StallPattern};
 use sim::{In, Out, Run, Sim};
 
-use super::super::hardware::HardwareError;
-use super::super::player::register;
-use super::super::program::Program;
+use jobs::hardware::HardwareError;
+use jobs::player::register;
+use jobs::program::Program;
 
 /// Register of the tokens that wait.
 pub const LINK: u64 = 0x160;

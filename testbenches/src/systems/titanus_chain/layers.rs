@@ -7,8 +7,8 @@ use lower::chain::Job;
 use sim::bus::{AxiConfig, AxiMemory};
 use sim::stimulus::Stall;
 
-use super::super::hardware::ready;
 use super::cores::{Core, Cores, LINK};
+use jobs::hardware::ready;
 
 /// Looks at STATUS until a job has taken too long.
 const POLLS: u32 = 10_000_000;

@@ -10,11 +10,11 @@ use sim::bus::{AxiConfig, AxiMemory};
 use sim::stimulus::Stall;
 use sim::{Run, Sim};
 
-use super::super::draft::Operations;
-use super::super::player::register;
 use super::super::titanus_core::{golden_of, timing::timing};
 use super::cores::Cores;
 use super::{Drawn, draw};
+use jobs::draft::Operations;
+use jobs::player::register;
 
 /// Rounds that end well; a vector is such a round.
 ///

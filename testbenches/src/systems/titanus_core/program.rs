@@ -9,12 +9,13 @@ use golden::systems::titanus_core::TitanusCore;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
-use super::super::draft::{Draft, Operations};
-use super::super::draw::{area, half, often, size};
-use super::super::program::Program;
 use super::super::vector_top::program as vector;
+use jobs::draft::{Draft, Operations};
+use jobs::draw::{area, half, often, size};
+use jobs::program::Program;
 
 /// Memory that a chain has written so far, and the state of the core then.
+#[derive(Clone)]
 struct Plan<'a> {
     operations: &'a Operations,
     model: TitanusCore,
@@ -43,9 +44,9 @@ impl Plan<'_> {
 
 /// A job: a chain of one to `chain` descriptors for a core that stands as `model` does; of each four chains one is spoilt.
 pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &TitanusCore), chain: u32) -> Program {
-    let mut plan = Plan { operations, model: model.clone(), written: Vec::new(), areas: None };
-    Program::draw(rng, model.shape().vector.address_width, chain, |rng, program| {
-        let good = operation(rng, program, &mut plan);
+    let before = Plan { operations, model: model.clone(), written: Vec::new(), areas: None };
+    Program::draw(rng, model.shape().vector.address_width, chain, &before, |rng, program, plan| {
+        let good = operation(rng, program, plan);
         let one = good.clone().seldom(rng, program, &[]);
         if one == good {
             // Where it fails, nothing follows.

@@ -6,8 +6,9 @@ use hdl::accelerators::titanus::TitanusCore;
 use host::Window;
 use lower::chain::Job;
 
-use super::super::timing::{self, Clock, shell, unit};
 use super::{golden_of, program};
+use crate::systems::clock::Clock;
+use jobs::timing::{self, shell, unit};
 
 /// DMAs that read.
 const READERS: usize = 4;

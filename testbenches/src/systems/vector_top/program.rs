@@ -5,10 +5,10 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use sim::stimulus::StimulusRng;
 
-use super::super::draft::{Draft, Operations};
-use super::super::draw::often;
-use super::super::program::Program;
 use crate::common::row::rms_norm::epsilon;
+use jobs::draft::{Draft, Operations};
+use jobs::draw::often;
+use jobs::program::Program;
 
 /// The numbers of norms: root mean square 0, softmax, layer norm.
 const SOFTMAX: u32 = 1;
@@ -20,7 +20,7 @@ const STEPS: [&str; 6] = ["scales", "add", "activate", "multiply", "norm", "gain
 /// a single check of the vector accelerator.
 pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &VectorTop), chain: u32) -> Program {
     let shape = model.shape();
-    Program::draw(rng, shape.address_width, chain, |rng, program| {
+    Program::draw(rng, shape.address_width, chain, &(), |rng, program, ()| {
         let one = descriptor(rng, program, (operations, shape));
         seldom(rng, program, one).bytes()
     })

@@ -5,13 +5,15 @@ use hdl::accelerators::vector::VectorParameters;
 use hdl::blocks::common::bus::AxiSpec;
 use host::Window;
 use lower::fresh::Fresh;
+use lower::learn::Learnt;
 use lower::pass::LayerLowering;
+use models::kelle::calibration::BUDGET as BUDGETS;
 use sim::Design;
 
-use super::super::super::decoding::{LayerAccelerator, Machine, Runs};
-use super::super::super::timing::Clock;
+use super::super::super::decoding::{LayerAccelerator, Machine, Runs, range};
 use super::super::timing::clock;
 use super::super::{caps_of, golden_of};
+use crate::systems::clock::Clock;
 
 /// Key heads of SmolLM2-135M.
 const HEADS: u32 = 3;
@@ -74,13 +76,22 @@ impl OnKelle {
     pub fn keeping(budget: u16) -> anyhow::Result<Self> {
         Self::new(with_budget(budget), budget)
     }
+
+    /// The block, and the tokens of its heads.
+    fn keeps(&self, tokens: &str) -> String {
+        let (spec, bus) = (&self.block.spec, self.block.spec.axi.data_width);
+        let sizes = format!("{} x {} PEs, weights of 8 bits, activations of 16", spec.rows, spec.columns);
+        format!("kelle_top, {sizes}, {tokens} tokens a head, a bus of {bus} bits")
+    }
 }
 
 impl LayerAccelerator for OnKelle {
     fn about(&self) -> String {
-        let (spec, bus) = (&self.block.spec, self.block.spec.axi.data_width);
-        let sizes = format!("{} x {} PEs, weights of 8 bits, activations of 16", spec.rows, spec.columns);
-        format!("kelle_top, {sizes}, {} tokens a head, a bus of {bus} bits", self.lowering.budget)
+        self.keeps(&self.lowering.budget.to_string())
+    }
+
+    fn about_with(&self, learnt: Learnt<'_>) -> anyhow::Result<String> {
+        Ok(self.keeps(&range(learnt.arrays.all::<u16>(BUDGETS)?)))
     }
 
     fn design(&self) -> anyhow::Result<Design> {

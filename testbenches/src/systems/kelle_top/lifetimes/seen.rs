@@ -7,7 +7,7 @@ use std::rc::Rc;
 use sim::Sim;
 use sim::bus::{MemoryTiming, Partner};
 
-use crate::systems::hardware::Hardware;
+use jobs::hardware::Hardware;
 
 /// A burst.
 #[derive(Clone, Copy, Debug)]

@@ -8,10 +8,10 @@ use lower::pass::LayerLowering;
 use sim::Design;
 
 use super::super::super::decoding::{LayerAccelerator, Machine, Runs};
-use super::super::super::timing::Clock;
 use super::super::real::with_orizuru;
 use super::super::timing::clock;
 use super::super::{caps_of, golden_of};
+use crate::systems::clock::Clock;
 
 /// How the block runs language models.
 pub const RUNS: Runs<KllmTop> =

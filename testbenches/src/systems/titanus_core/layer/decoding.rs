@@ -3,14 +3,16 @@
 use hdl::accelerators::titanus::TitanusCore;
 use host::Window;
 use lower::fresh::Fresh;
+use lower::learn::Learnt;
 use lower::pass::LayerLowering;
 use lower::titanus::Compression;
+use models::titanus::calibration::{BITS, has_thresholds};
 use sim::Design;
 
-use super::super::super::decoding::{LayerAccelerator, Machine, Runs};
-use super::super::super::timing::Clock;
+use super::super::super::decoding::{LayerAccelerator, Machine, Runs, range};
 use super::super::timing::clock;
 use super::super::{caps_of, golden_of, layer_core};
+use crate::systems::clock::Clock;
 
 /// The paper's share of zeros, and 4 bits.
 pub const COMPRESSION: Compression = Compression { sparsity: 0.338, bits: [4, 4] };
@@ -58,17 +60,34 @@ impl OnTitanus {
     pub fn keeping(compression: Compression) -> anyhow::Result<Self> {
         Self::new(wide_core(), compression)
     }
+
+    /// The core, and how it keeps keys and values.
+    fn keeps(&self, pruned: &str, [keys, values]: [String; 2]) -> String {
+        let (store, bus) = (&self.block.spec.store, self.block.bus.axi.data_width);
+        let cells = &store.tile.cells;
+        let macros = format!("{} x {} macros of {} x {}", store.rows, store.columns, cells.inputs, cells.outputs);
+        format!("titanus_core, {macros}, INT8, {pruned}, {keys} and {values} bits, a bus of {bus} bits")
+    }
+}
+
+fn pruned(sparsity: f64) -> String {
+    format!("{:.0} % of the prompt's keys and values pruned", 100.0 * sparsity)
 }
 
 impl LayerAccelerator for OnTitanus {
     fn about(&self) -> String {
-        let (store, bus) = (&self.block.spec.store, self.block.bus.axi.data_width);
-        let Compression { sparsity, bits: [keys, values] } = self.lowering.compression;
-        let pruned = 100.0 * sparsity;
-        let kept = format!("{pruned:.0} % of the prompt's keys and values pruned, {keys} and {values} bits");
-        let cells = &store.tile.cells;
-        let macros = format!("{} x {} macros of {} x {}", store.rows, store.columns, cells.inputs, cells.outputs);
-        format!("titanus_core, {macros}, INT8, {kept}, a bus of {bus} bits")
+        let Compression { sparsity, bits } = self.lowering.compression;
+        self.keeps(&pruned(sparsity), bits.map(|bits| bits.to_string()))
+    }
+
+    fn about_with(&self, learnt: Learnt<'_>) -> anyhow::Result<String> {
+        let bits = learnt.arrays.all::<u8>(BITS)?;
+        let bits = [0, 1].map(|side| range(bits.iter().skip(side).step_by(2)));
+        let pruned = match has_thresholds(learnt.settings)? {
+            true => "keys and values pruned by thresholds of the calibration".to_owned(),
+            false => pruned(f64::from(learnt.settings.percent("pruned")?) / 10_000.0),
+        };
+        Ok(self.keeps(&pruned, bits))
     }
 
     fn design(&self) -> anyhow::Result<Design> {

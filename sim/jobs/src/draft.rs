@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use hdl::accelerators::vector::VectorTop;
-//! use testbenches::systems::draft::Operations;
+//! use jobs::draft::Operations;
 //!
 //! let mut draft = Operations::of(&VectorTop::default()).draft("vector");
 //! draft.set("rows", 3u32).set("kind", 2u32).operand("x", (0x1000, 64));
@@ -20,8 +20,8 @@ use hdl::lang::operation::{FLAGS, HEADER, HEADER_BYTES, MAGIC, Opcode, Operation
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
-use super::draw::often;
-use super::program::{DESCRIPTOR, Program};
+use crate::draw::often;
+use crate::program::{DESCRIPTOR, Program};
 
 /// Bytes of a descriptor.
 const BYTES: usize = DESCRIPTOR as usize;

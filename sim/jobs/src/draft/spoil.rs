@@ -7,8 +7,8 @@ use rand::RngExt;
 use rand::seq::IndexedRandom;
 use sim::stimulus::StimulusRng;
 
-use super::super::draw::often;
 use super::{Draft, Fault};
+use crate::draw::often;
 
 /// Operands lie at multiples of 2 to the power of this.
 const ALIGNMENT: u32 = 6;

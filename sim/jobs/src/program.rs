@@ -6,7 +6,7 @@ use golden::common::shell::job_controller::Limits;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
-use crate::common::row::rms_norm::numbers;
+use crate::draw::numbers;
 
 /// Bytes of memory that a job may touch, unless it needs more.
 const ARENA: u64 = 1 << 15;
@@ -44,26 +44,30 @@ pub const BITS: u64 = 8 * DESCRIPTOR + 3 * 64;
 
 impl Program {
     /// A chain of one to `most` descriptors on a bus of `address_width` bits; of each four chains one is spoilt. `descriptor`
-    /// draws one, takes memory for its operands, and may put something there: everywhere else are numbers of fp16.
+    /// draws one, takes memory for its operands, and may put something there: everywhere else are numbers of fp16. It keeps
+    /// in its last argument what later descriptors of the chain depend on; `before` is that before the chain.
     ///
-    /// Memory is as large as the job needs, for any parameters of an accelerator.
+    /// Memory is as large as the job needs, for any parameters of an accelerator: a chain that needs more is drawn again.
     ///
     /// # Panics
     /// A job wants more than 64 MiB.
-    pub fn draw(
+    pub fn draw<S: Clone>(
         rng: &mut StimulusRng,
         address_width: u32,
         most: u32,
-        mut descriptor: impl FnMut(&mut StimulusRng, &mut Self) -> [u8; DESCRIPTOR as usize],
+        before: &S,
+        descriptor: impl Fn(&mut StimulusRng, &mut Self, &mut S) -> [u8; DESCRIPTOR as usize],
     ) -> Self {
-        let before = rng.clone();
+        let seed = rng.clone();
         let mut arena = ARENA;
         loop {
-            let program = Self::in_arena(rng, arena, address_width, most, &mut descriptor);
+            let mut state = before.clone();
+            let program =
+                Self::in_arena(rng, arena, address_width, most, |rng, program| descriptor(rng, program, &mut state));
             if !program.is_short {
                 return program;
             }
-            rng.clone_from(&before);
+            rng.clone_from(&seed);
             arena *= 2;
             assert!(arena <= LARGEST_ARENA, "a job needs less than {LARGEST_ARENA} bytes");
         }

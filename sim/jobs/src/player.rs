@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use golden::common::shell::shell_registers::Bus;
 use golden::systems::job::{Accelerator, Operation, Report, run as run_golden};
 use golden::systems::memory::BusError as GoldenError;
+use hdl::blocks::common::AxiSpec;
 use rand::RngExt;
 use sim::bus::{
     Access, AxiConfig, AxiLiteHost, AxiMemory, BusError, LiteConfig, Partner, Place, Response, Silence, Skew, Stalls,
@@ -14,7 +15,7 @@ use sim::bus::{
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Out, Run, Sim};
 
-use super::program::Program;
+use crate::program::Program;
 
 mod bench;
 mod disturbance;
@@ -75,6 +76,12 @@ pub mod register {
     pub const READ_WAITS: u64 = 0xa0;
     /// Cycles in which some port offered a beat that was not taken.
     pub const WRITE_WAITS: u64 = 0xa8;
+}
+
+/// The value that tells a driver the number of ports.
+#[must_use]
+pub fn bus_of(axi: &AxiSpec, ports: u32) -> Bus {
+    Bus { address_width: axi.address_width, data_width: axi.data_width, ports }
 }
 
 /// Jobs with a changed bit for each job of another kind.

@@ -10,8 +10,8 @@ use sim::bus::{AxiConfig, AxiMemory};
 use sim::stimulus::StimulusRng;
 use sim::{Run, Sim};
 
-use super::super::program::BITS;
 use super::{CHANGED_JOBS, Disturbance, Player, Program};
+use crate::program::BITS;
 
 /// Bytes that a job with a changed bit may touch; such that touch more are left out.
 const MOST: u64 = 1 << 13;

@@ -1,23 +1,19 @@
 //! Cycles of jobs with a memory that never pauses, against the golden recurrences.
 
-use anyhow::anyhow;
-use golden::common::shell::job_controller::Limits;
-use golden::systems::cycles::{Dma, Frame, Recurrence, Shell, Spent, Turns, Unit};
+use golden::systems::cycles::{Dma, Frame, Recurrence, Shell, Turns, Unit};
 use golden::systems::job::{Accelerator, run as run_golden};
 use golden::systems::memory::SparseMemory;
 use hdl::accelerators::top;
 use hdl::blocks::common::row::{RowFrame, VectorUnit};
 use hdl::blocks::common::{AxiSpec, DmaSpec};
-use host::Window;
-use lower::chain::Job;
 use rand::RngExt;
 use sim::bus::{AxiConfig, AxiLiteHost, AxiMemory, LiteConfig};
 use sim::stimulus::StimulusRng;
 use sim::{Run, Sim};
 
-use super::draft::Operations;
-use super::player::register;
-use super::program::Program;
+use crate::draft::Operations;
+use crate::player::register;
+use crate::program::Program;
 
 /// The shell between an accelerator and a memory that answers after `latency` cycles; `beats` are the beats that the
 /// read DMA and the write DMA can hold.
@@ -55,54 +51,6 @@ pub fn unit(unit: &VectorUnit) -> Unit {
         rotary: (unit.rotary().cycles(0) - 1).into(),
         frames: [frame(stage.rms_norm().frame()), frame(stage.softmax().frame()), frame(stage.layer_norm().frame())],
         requantize: unit.requantize.latency().into(),
-    }
-}
-
-/// Cycles of a job, descriptor by descriptor, or the code of the error that it ends with.
-type Descriptors = Result<Vec<u64>, u8>;
-
-/// The register CYCLES at the end of each job. A device with an ideal memory does the jobs one after the other from a
-/// reset on.
-pub struct Clock(Box<dyn FnMut(&Job) -> Descriptors>);
-
-impl Clock {
-    /// The clock of a recurrence.
-    pub fn of<A: 'static, R: Recurrence<A> + 'static>(golden: A, window: &Window, recurrence: R) -> Self {
-        Self::new(golden, window, move |golden, (limits, job), (memory, turns)| {
-            recurrence.job(golden, limits, job, (memory, turns))
-        })
-    }
-
-    /// `spent` gives the cycles of a job, descriptor by descriptor. It changes the model and the memory as the job
-    /// does, since the next job may depend on them.
-    pub fn new<A: 'static, O>(
-        golden: A,
-        window: &Window,
-        spent: impl Fn(&A, (Limits, u64), (&mut SparseMemory, &mut Turns)) -> Result<Vec<Spent<O>>, u8> + 'static,
-    ) -> Self {
-        let (Window { base, limit, .. }, mut memory, mut turns) = (*window, SparseMemory::new(), Turns::default());
-        Self(Box::new(move |job| {
-            job.images.iter().for_each(|image| memory.store(image.address, &image.bytes));
-            let limits = Limits { base, limit, max_descriptors: job.descriptors };
-            let spent = spent(&golden, (limits, job.address), (&mut memory, &mut turns))?;
-            Ok(spent.iter().map(|spent| spent.cycles).collect())
-        }))
-    }
-
-    /// Cycles of the next job.
-    ///
-    /// # Errors
-    /// It ends with an error.
-    pub fn cycles(&mut self, job: &Job) -> anyhow::Result<u64> {
-        Ok(self.descriptors(job)?.iter().sum())
-    }
-
-    /// The same, descriptor by descriptor.
-    ///
-    /// # Errors
-    /// It ends with an error.
-    pub fn descriptors(&mut self, job: &Job) -> anyhow::Result<Vec<u64>> {
-        (self.0)(job).map_err(|code| anyhow!("the job at {:#x} ends with error {code} in the recurrence", job.address))
     }
 }
 

@@ -4,9 +4,9 @@ use golden::systems::job::Accelerator;
 use hdl::accelerators::top;
 use sim::stimulus::StimulusRng;
 
-use super::super::draft::Operations;
-use super::super::program::Program;
 use super::{Facts, Player};
+use crate::draft::Operations;
+use crate::program::Program;
 
 /// The bench of an accelerator with its golden model; a vector is a job. After each job come
 /// [`CHANGED_JOBS`](super::CHANGED_JOBS) of one descriptor with a changed bit. `draw` draws a chain of up to `most`

@@ -1,0 +1,468 @@
+//! Calibrations in folders: results with them are the results without them, and wrong ones are refused.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use half::f16;
+use models::calibration::{Array, DOCUMENT, File, Kind};
+use serde_json::Value;
+use test_tag::tag;
+
+use crate::support::senbazuru;
+
+/// Accelerators, and the parameters that the models here need.
+const ACCELERATORS: [(&str, &[&str]); 4] = [
+    ("tender", &[]),
+    ("kllm", &[]),
+    ("kelle", &["attention.heads=4", "attention.width=64"]),
+    ("titanus", &["spec.tiles=20", "spec.store.columns=26"]),
+];
+
+fn models_folder(name: &str) -> String {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../sim/models")).join(name).to_str().unwrap().to_owned()
+}
+
+fn model(name: &str) -> String {
+    models_folder(&format!("tests/oracle/{name}"))
+}
+
+fn params(on: &str) -> Vec<&'static str> {
+    let (_, set) = ACCELERATORS.iter().find(|one| one.0 == on).unwrap();
+    set.iter().flat_map(|one| ["--set", one]).collect()
+}
+
+fn is_speed(line: &str) -> bool {
+    line.starts_with("  time ") || line.starts_with("  simulation ")
+}
+
+/// Exit code, output without the speeds, and error.
+fn told(args: &[&str]) -> (i32, String, String) {
+    let output = senbazuru(args).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    let out: Vec<String> = text(output.stdout).lines().filter(|line| !is_speed(line)).map(str::to_owned).collect();
+    (output.status.code().unwrap(), out.join("\n"), text(output.stderr))
+}
+
+/// Calibrates on the text that commands learn from on their own.
+fn calibrate(on: &str, of: &str, folder: &Path, more: &[&str]) {
+    let (model, text) = (model(of), models_folder("texts/calibration.txt"));
+    let all = ["calibrate", on, "--model", &model, "--text", &text, "-o", folder.to_str().unwrap()];
+    let (code, out, errors) = told(&[&all[..], &params(on), more].concat());
+    assert_eq!((code, errors.as_str()), (0, ""), "{on} {of}");
+    assert!(out.contains("calibration.json, ") && out.contains(" arrays, "), "{out}");
+}
+
+/// Calibrates, and returns the option that names the folder.
+fn calibrated(dir: &Path, on: &str, of: &str, more: &[&str]) -> [String; 2] {
+    let folder = dir.join(format!("{on}-{of}"));
+    calibrate(on, of, &folder, more);
+    ["--calibration".to_owned(), folder.to_str().unwrap().to_owned()]
+}
+
+fn same_text(on: &str, of: &str, more: &[&str]) {
+    let dir = tempfile::tempdir().unwrap();
+    let (model, by) = (model(of), calibrated(dir.path(), on, of, &[]));
+    let run = ["run", "--on", on, "--model", &model, "--tokens", "4", "of it"];
+    let all = [&run[..], &params(on), more].concat();
+    let wanted = told(&all);
+    assert_eq!((wanted.0, wanted.2.as_str()), (0, ""), "{on} {of}");
+    assert_eq!(told(&[&all[..], &by.each_ref().map(String::as_str)].concat()), wanted, "{on} {of}");
+}
+
+/// `run` writes the same text, and saturates the same words, with what it learns itself and with a calibration.
+#[test]
+fn runs_are_the_same() {
+    for (on, _) in ACCELERATORS {
+        same_text(on, "llama-3", &["--golden"]);
+    }
+    same_text("kelle", "gpt2", &["--golden", "--set", "lane.function=gelu_tanh"]);
+}
+
+#[tag(full)]
+#[test]
+#[ignore = "two simulators to compile"]
+fn simulations_are_the_same() {
+    same_text("kelle", "llama-3", &["--layers", "all"]);
+    same_text("titanus", "llama-3", &["--layers", "all"]);
+}
+
+/// `lower` writes the same bytes.
+#[test]
+fn layers_are_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    for on in ["kllm", "kelle", "titanus"] {
+        let (model, by) = (model("llama-3"), calibrated(dir.path(), on, "llama-3", &[]));
+        let files = |name: &str, more: &[&str]| {
+            let out = dir.path().join(format!("{on}-{name}"));
+            let place = out.to_str().unwrap();
+            let lower = ["lower", "--on", on, "--model", &model, "--layer", "1", "-o", place, "of it"];
+            let (code, _, errors) = told(&[&lower[..], &params(on), more].concat());
+            assert_eq!((code, errors.as_str()), (0, ""), "{on}");
+            ["memory.bin", "results.bin", "layer.h"].map(|name| fs::read(out.join(name)).unwrap())
+        };
+        let given = by.each_ref().map(String::as_str);
+        assert!(files("own", &[]) == files("given", &given), "{on}");
+    }
+}
+
+/// `eval` has the same figures, to the last digit.
+#[test]
+fn figures_are_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let (of, text) = ("llama-tied", models_folder("texts/calibration.txt"));
+    let (model, page) = (model(of), models_folder("tests/oracle/page.txt"));
+    let cut = ["--half", "--windows", "3", "--context", "48", "--stride", "40"];
+    let learn = ["--learn", &text, "--learn-windows", "3", "--learn-context", "48", "--learn-stride", "40"];
+    let cases: [(&str, &[&str], &str); 7] = [
+        ("tender", &["bits=4", "groups=6", "outliers=2"], "tender:bits=4,groups=6,outliers=2"),
+        ("kllm", &["tokens=energy"], "kllm"),
+        ("kllm", &["tokens=energy", "counting=fisher", "activations=3"], "kllm:counting=fisher,activations=3"),
+        ("kllm", &["tokens=energy", "counting=input", "detection=offline", "outliers=2"], {
+            "kllm:counting=input,detection=offline,outliers=2"
+        }),
+        ("kllm", &["counting=fisher"], "kllm:counting=fisher,activations=16"),
+        ("kelle", &["budget=8"], "kelle:tokens=8"),
+        ("titanus", &["pruned=20", "keys=5"], "titanus:pruned=20,keys=5"),
+    ];
+    for (on, options, scheme) in cases {
+        let options: Vec<&str> = options.iter().flat_map(|one| ["--option", one]).collect();
+        let by = calibrated(dir.path(), on, of, &[&cut[..], &options].concat());
+        let eval = ["eval", "--model", &model, "--text", &page, "--tokens", "64", "--json", "--scheme", scheme];
+        let own = told(&[&eval[..], &learn].concat());
+        let given = told(&[&eval[..], &by.each_ref().map(String::as_str)].concat());
+        assert_eq!((own.0, own.2.as_str()), (0, ""), "{scheme}");
+        assert_eq!(given, own, "{scheme}");
+        // A store of an evaluation without it is another store.
+        let store = dir.path().join("store");
+        let kept = [&eval[..], &["--store", store.to_str().unwrap()], &by.each_ref().map(String::as_str)].concat();
+        assert_eq!(told(&kept), own, "{scheme}");
+        let other = told(&[&eval[..], &["--store", store.to_str().unwrap()], &learn].concat());
+        assert!(other.0 == 2 && other.2.contains("name another file"), "{}", other.2);
+        fs::remove_file(store).unwrap();
+    }
+}
+
+/// Arrays of a calibration have effect: other budgets, thresholds and bits are other texts or figures.
+#[test]
+fn arrays_have_effect() {
+    let dir = tempfile::tempdir().unwrap();
+    let cases = [("kelle", "budget", "budget=4"), ("titanus", "bits", "keys=2")];
+    for (on, name, option) in cases {
+        let by = calibrated(dir.path(), on, "llama-3", &[]);
+        let other = dir.path().join("other");
+        calibrate(on, "llama-3", &other, &["--option", option]);
+        let [usual, other] = [Path::new(&by[1]), &other].map(|folder| File::read(folder).unwrap().arrays);
+        assert_ne!(usual.get(name).unwrap(), other.get(name).unwrap(), "{on}");
+        let differ: Vec<&str> =
+            usual.iter().filter(|(of, all)| other.get(of).unwrap() != *all).map(|of| of.0).collect();
+        assert_eq!(differ, [name], "{on}");
+        let run = |folder: &str| {
+            let model = model("llama-3");
+            let all = ["run", "--on", on, "--model", &model, "--golden", "--tokens", "12", "--calibration", folder];
+            let found = told(&[&all[..], &params(on), &["of it and of that"]].concat());
+            assert_eq!((found.0, found.2.as_str()), (0, ""), "{on}");
+            found.1
+        };
+        assert_ne!(run(&by[1]), run(dir.path().join("other").to_str().unwrap()), "{on}");
+    }
+}
+
+/// Intervals of refreshes are a descriptor of the first chain, and intervals that the hardware has not are refused.
+#[test]
+fn refreshes_are_set() {
+    let dir = tempfile::tempdir().unwrap();
+    let times = |name: &str, cycles: &str| {
+        let times = ["important-upper=360", "important-lower=5400", "other-upper=1440", "other-lower=7200", cycles];
+        let options: Vec<&str> = times.iter().flat_map(|one| ["--option", one]).collect();
+        let folder = dir.path().join(name);
+        calibrate("kelle", "llama-3", &folder, &options);
+        folder.to_str().unwrap().to_owned()
+    };
+    let out = dir.path().join("image");
+    let descriptors = |more: &[&str]| {
+        let model = model("llama-3");
+        let lower = ["lower", "--on", "kelle", "--model", &model, "-o", out.to_str().unwrap(), "of it"];
+        let (code, out, errors) = told(&[&lower[..], &params("kelle"), more].concat());
+        let chain = out.lines().find_map(|line| line.strip_prefix("  chain       ")).unwrap_or_default();
+        (code, chain.split(' ').next().unwrap().parse::<u32>().unwrap_or(0), errors)
+    };
+    let (_, usual, _) = descriptors(&[]);
+    let (code, found, errors) = descriptors(&["--calibration", &times("few", "cycles=3")]);
+    assert_eq!((code, errors.as_str(), found), (0, "", usual + 1));
+    let (code, _, errors) = descriptors(&["--calibration", &times("many", "cycles=10000")]);
+    assert!(
+        code == 2 && errors.contains("calibration.json: array `refresh.intervals`: high_lsb is 54000000, must be "),
+        "{errors}"
+    );
+}
+
+/// What `explore` finds, `run` and `eval` use, and a further search begins with it.
+#[test]
+fn settings_that_were_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let (of, found, store) = ("llama-3", dir.path().join("found"), dir.path().join("store"));
+    let by = calibrated(dir.path(), "titanus", of, &[]);
+    let model = model(of);
+    let explore = |by: &str, more: &[&str]| {
+        let all =
+            ["explore", "titanus", "--model", &model, "--tokens", "24", "--population", "4", "--generations", "1"];
+        told(&[&all[..], &["--calibration", by], more].concat())
+    };
+    let place = found.to_str().unwrap();
+    let (code, out, errors) = explore(&by[1], &["--widths", "0.5", "-o", place]);
+    assert_eq!((code, errors.as_str()), (0, ""));
+    assert!(out.ends_with("/found: thresholds and widths of 2 layers"), "{out}");
+    let (before, after) = (File::read(Path::new(&by[1])).unwrap(), File::read(&found).unwrap());
+    assert_eq!(after.origin.options["thresholds"], "text");
+    let same = |name: &str| before.arrays.get(name).unwrap() == after.arrays.get(name).unwrap();
+    assert!(before.arrays.iter().all(|(name, _)| name == "bits" || same(name)));
+    let thresholds: Vec<u8> = after.arrays.all("thresholds").unwrap();
+    let (code, _, errors) = explore(place, &["--store", store.to_str().unwrap()]);
+    assert_eq!((code, errors.as_str()), (0, ""));
+    let setting: Vec<u8> = thresholds.chunks(2).flat_map(|pair| [pair[0], 0, pair[1], 0]).collect();
+    let line = format!("{{\"setting\":{},", serde_json::json!(setting));
+    assert!(fs::read_to_string(&store).unwrap().lines().nth(2).unwrap().starts_with(&line), "{line}");
+    let run = ["run", "--on", "titanus", "--model", &model, "--golden", "of it", "--calibration", place];
+    let (code, _, errors) = told(&[&run[..], &params("titanus")].concat());
+    assert_eq!((code, errors.as_str()), (0, ""));
+    let page = models_folder("tests/oracle/page.txt");
+    let eval = ["eval", "--model", &model, "--text", &page, "--tokens", "24", "--scheme", "titanus", "--json"];
+    let plain = told(&eval).1;
+    let (code, out, errors) = told(&[&eval[..], &["--calibration", place]].concat());
+    assert_eq!((code, errors.as_str()), (0, ""));
+    assert_ne!(out, plain);
+    let alone = senbazuru(&["explore", "titanus", "-o", place]).assert().code(2);
+    assert!(String::from_utf8_lossy(&alone.get_output().stderr).contains("--calibration"));
+}
+
+/// A document with a change, and digests that are right.
+fn change(folder: &Path, change: &dyn Fn(&mut Value)) {
+    let place = folder.join(DOCUMENT);
+    let mut document: Value = serde_json::from_slice(&fs::read(&place).unwrap()).unwrap();
+    change(&mut document);
+    for entry in document["arrays"].as_object_mut().unwrap().values_mut() {
+        if let Ok(bytes) = fs::read(folder.join(entry["file"].as_str().unwrap())) {
+            entry["blake3"] = blake3::hash(&bytes).to_hex().as_str().into();
+        }
+    }
+    fs::write(place, document.to_string()).unwrap();
+}
+
+/// Puts another array into a calibration.
+fn put(folder: &Path, name: &str, array: &Array) {
+    fs::write(folder.join(format!("{name}.npy")), array.npy()).unwrap();
+    let entry = |document: &mut Value| {
+        let entry = &mut document["arrays"][name];
+        entry["file"] = format!("{name}.npy").into();
+        (entry["type"], entry["shape"]) = (array.kind().to_string().into(), array.shape().into());
+        entry["blake3"] = "0".repeat(64).into();
+    };
+    change(folder, &entry);
+}
+
+/// The error of a run with a calibration of this accelerator that was changed so.
+fn refused(on: &str, changed: &dyn Fn(&Path)) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let by = calibrated(dir.path(), on, "llama-3", &[]);
+    changed(Path::new(&by[1]));
+    let model = model("llama-3");
+    let run = ["run", "--on", on, "--model", &model, "--golden", "of", "--calibration", &by[1]];
+    let (code, out, errors) = told(&[&run[..], &params(on)].concat());
+    assert_eq!((code, out.as_str()), (2, ""), "{errors}");
+    errors
+}
+
+/// An accelerator, and a change of its calibration.
+type Change = (&'static str, Box<dyn Fn(&Path)>);
+
+#[test]
+fn what_is_refused() {
+    let f64s = |shape: &[usize], x: f64| Array::new(shape, vec![x; shape.iter().product()]).unwrap();
+    let cases: BTreeMap<&str, Change> = BTreeMap::from([
+        (
+            "`version` is 7, wanted is 1",
+            (
+                "kelle",
+                Box::new(|folder: &Path| change(folder, &|document| document["version"] = 7.into()))
+                    as Box<dyn Fn(&Path)>,
+            ),
+        ),
+        (
+            "`output.bias`: is float64 [3], wanted is float64 [",
+            ("tender", Box::new(move |folder: &Path| put(folder, "output.bias", &f64s(&[3], 0.0)))),
+        ),
+        (
+            "`output.largest`: is float32 [], wanted is float64 []",
+            ("tender", Box::new(|folder: &Path| put(folder, "output.largest", &Array::new(&[], [1.0_f32]).unwrap()))),
+        ),
+        (
+            "`output.largest`: element 0 is infinite or no number",
+            ("tender", Box::new(move |folder: &Path| put(folder, "output.largest", &f64s(&[], f64::NAN)))),
+        ),
+        (
+            "calibration.json: array `output`: largest value is -1, allowed: finite numbers from 0 on",
+            ("tender", Box::new(move |folder: &Path| put(folder, "output.largest", &f64s(&[], -1.0)))),
+        ),
+        (
+            "`more`: nobody knows this array; wanted are ",
+            ("titanus", Box::new(move |folder: &Path| put(folder, "more", &f64s(&[], 1.0)))),
+        ),
+        (
+            "`unit`: is not there, wanted is float16",
+            (
+                "kllm",
+                Box::new(|folder: &Path| {
+                    change(folder, &|document| drop(document["arrays"].as_object_mut().unwrap().remove("unit")));
+                }),
+            ),
+        ),
+        (
+            "`options`: `bits` is \"9\", allowed: 2 to 8",
+            ("tender", Box::new(|folder: &Path| change(folder, &|document| document["options"]["bits"] = "9".into()))),
+        ),
+        (
+            "calibration.json: option `bits` is 4, wanted is 8",
+            ("tender", Box::new(|folder: &Path| change(folder, &|document| document["options"]["bits"] = "4".into()))),
+        ),
+        (
+            "`parameters`: `spec.lanes` is 7, wanted is ",
+            (
+                "titanus",
+                Box::new(|folder: &Path| change(folder, &|document| document["parameters"]["spec.lanes"] = 7.into())),
+            ),
+        ),
+        (
+            "`parameters`: `rows` is no parameter that calibrations depend on",
+            (
+                "titanus",
+                Box::new(|folder: &Path| change(folder, &|document| document["parameters"]["rows"] = 7.into())),
+            ),
+        ),
+        (
+            "calibration.json: array `bits` has 9, allowed: 2 to 8",
+            ("titanus", Box::new(|folder: &Path| put(folder, "bits", &Array::new(&[2, 2], [9_u8; 4]).unwrap()))),
+        ),
+        (
+            "array `weights.q`: values do not ascend",
+            (
+                "kllm",
+                Box::new(|folder: &Path| {
+                    let values = (0..32_u16).map(|n| f16::from_bits(0x3c00 - n));
+                    put(folder, "weights.q", &Array::new(&[2, 16], values).unwrap());
+                }),
+            ),
+        ),
+        (
+            "calibration.json: array `budget` has 97: attention.slots must be 97, and is 96",
+            (
+                "kelle",
+                Box::new(|folder: &Path| {
+                    let shape = File::read(folder).unwrap().arrays.get("budget").unwrap().shape().to_vec();
+                    let elements = vec![97_u16; shape.iter().product()];
+                    put(folder, "budget", &Array::new(&shape, elements).unwrap());
+                }),
+            ),
+        ),
+    ]);
+    for (part, (on, changed)) in cases {
+        let found = refused(on, &*changed);
+        assert!(found.contains(part), "wanted: {part}\nfound: {found}");
+    }
+}
+
+/// The largest and the smallest legal numbers are a text or an error, but no panic.
+#[test]
+fn numbers_at_their_ends() {
+    let dir = tempfile::tempdir().unwrap();
+    for (on, _) in ACCELERATORS {
+        let by = calibrated(dir.path(), on, "llama-3", &[]);
+        let arrays = File::read(Path::new(&by[1])).unwrap().arrays;
+        let ends = [(f64::MAX, f32::MAX, f16::MAX), (f64::MIN_POSITIVE, f32::MIN_POSITIVE, f16::MIN_POSITIVE)];
+        for (double, single, half) in ends {
+            for (name, array) in arrays.iter() {
+                let (shape, count) = (array.shape(), array.shape().iter().product());
+                let other = match array.kind() {
+                    Kind::Float64 => Array::new(shape, vec![double; count]),
+                    Kind::Float32 => Array::new(shape, vec![single; count]),
+                    Kind::Float16 if name == "unit" => Array::new(shape, vec![half; count]),
+                    _ => continue,
+                };
+                put(Path::new(&by[1]), name, &other.unwrap());
+                let model = model("llama-3");
+                let run = ["run", "--on", on, "--model", &model, "--golden", "--tokens", "1", "of"];
+                let (code, _, errors) = told(&[&run[..], &params(on), &by.each_ref().map(String::as_str)].concat());
+                assert!(code <= 2 && !errors.contains("panicked"), "{on} {name}: {code} {errors}");
+                put(Path::new(&by[1]), name, array);
+            }
+        }
+    }
+}
+
+/// Calibrations of another model, and of another accelerator.
+#[test]
+fn calibrations_of_something_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let by = calibrated(dir.path(), "kllm", "llama-3", &[]);
+    let run = |on: &str, of: &str| {
+        let model = model(of);
+        told(&["run", "--on", on, "--model", &model, "--golden", "of", "--calibration", &by[1]]).2
+    };
+    let found = run("kllm", "llama-tied");
+    assert!(found.contains("`model.digest` is ") && found.contains("as this is another model"), "{found}");
+    let found = run("tender", "llama-3");
+    assert!(found.ends_with("calibration.json: `accelerator` is kllm_top, wanted is tender_top\n"), "{found}");
+    let (model, page) = (model("llama-3"), models_folder("tests/oracle/page.txt"));
+    let eval = |scheme: &str| {
+        told(&[
+            "eval",
+            "--model",
+            &model,
+            "--text",
+            &page,
+            "--tokens",
+            "20",
+            "--scheme",
+            scheme,
+            "--calibration",
+            &by[1],
+        ])
+        .2
+    };
+    let found = eval("tender");
+    assert!(found.contains("a calibration of kllm_top; schemes that do: kllm\n"), "{found}");
+    let found = eval("kllm:activations=3");
+    assert!(found.contains("option `activations` is 3, wanted is 4: `activations` in "), "{found}");
+}
+
+/// What `calibrate` refuses leaves nothing behind.
+#[test]
+fn requests_that_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("cal");
+    let (model, text) = (model("gpt2"), models_folder("texts/calibration.txt"));
+    let cases: [(&str, &[&str], &str); 8] = [
+        ("tendr", &[], "did you mean tender?"),
+        ("tender", &["--option", "bit=3"], "there is no option `bit`; options are: bits, groups, outliers"),
+        ("tender", &["--context", "1"], "--context is 1, allowed: 2 to "),
+        ("tender", &["--tokens", "1"], "a text of 1 tokens, wanted are 2 or more"),
+        ("tender", &["--tokens", "1000000"], "--tokens is 1000000; "),
+        ("kllm", &["--option", "counting=fisher"], "gradients are of models of the family Llama"),
+        ("kllm", &["--option", "outliers=2"], "option `outliers` is 2, wanted is 1 with `tokens=rows`"),
+        ("kllm", &["--option", "tokens=energy"], "read the model in that precision"),
+    ];
+    for (on, more, part) in cases {
+        let all = ["calibrate", on, "--model", &model, "--text", &text, "-o", folder.to_str().unwrap()];
+        let (code, out, errors) = told(&[&all[..], more].concat());
+        assert!(code > 0 && errors.contains(part), "{on} {more:?}: {errors}");
+        assert_eq!((out.as_str(), fs::read_dir(dir.path()).unwrap().count()), ("", 0));
+    }
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("notes"), "mine").unwrap();
+    let all = ["calibrate", "kllm", "--model", &model, "--text", &text, "-o", folder.to_str().unwrap()];
+    let (code, _, errors) = told(&all);
+    assert!(code == 2 && errors.contains("has something else than a calibration in it"), "{errors}");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    let (code, out, _) = told(&["calibrate", "kllm", "--options"]);
+    assert!(code == 0 && out.contains("counting=alike: ") && out.contains("allowed: alike, input, fisher"), "{out}");
+}

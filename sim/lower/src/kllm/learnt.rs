@@ -1,0 +1,228 @@
+//! What the accelerator learns: codebooks of weights, tokens, queries, keys and values.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, ensure};
+use golden::kllm::codebook::Codebook;
+use golden::kllm::outliers::OutlierRule;
+use half::f16;
+use host::kllm::Bits;
+use models::calibration::{Array, Arrays, Asked, Calibrates, Kind, Source, Wanted};
+use models::decoder::arithmetic::Projection as Name;
+use models::decoder::calibration::Input;
+use models::kllm::calibration::{
+    WEIGHT_BITS, choices, codebook, halves, has_thresholds, thresholds, token_books, tokens, weight_books, weights,
+};
+use models::schemes::{Choice, Settings};
+
+use super::builder::{book_of, train};
+use super::cache::OfHead;
+use super::{OnKllm, outliers};
+use crate::exact::{Exact, part};
+use crate::layer::{Activation, Heads, Layer, Linear};
+use crate::learn::by_layer;
+
+/// Arrays of a head, and of the worth of an integer of a probability times the scale of its value.
+const HEADS: [&str; 3] = ["queries", "keys", "values"];
+const UNIT: &str = "unit";
+
+/// The weights of a projection that the model has: without the zeros between heads.
+fn own(of: &Linear, name: Name, heads: Heads) -> Cow<'_, Linear> {
+    let is_own = |n: usize| n % heads.width < heads.own;
+    match name {
+        _ if heads.width == heads.own => Cow::Borrowed(of),
+        Name::Q | Name::K | Name::V => {
+            let row = |row: &Vec<f64>| row.iter().enumerate().filter(|(n, _)| is_own(*n)).map(|(_, &w)| w).collect();
+            Cow::Owned(Linear::new(of.weights.iter().map(row).collect()))
+        }
+        Name::O => {
+            let rows = of.weights.iter().enumerate().filter(|(n, _)| is_own(*n));
+            Cow::Owned(Linear::new(rows.map(|(_, row)| row.clone()).collect()))
+        }
+        Name::Gate | Name::Up | Name::Down | Name::Logits => Cow::Borrowed(of),
+    }
+}
+
+/// Codebooks of a layer.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Books {
+    weights: BTreeMap<Name, Codebook>,
+    /// Of inputs, in the order of [`Input::ALL`].
+    pub tokens: [Codebook; 4],
+    /// Of each key head.
+    pub heads: Vec<OfHead>,
+}
+
+impl Books {
+    /// For numbers like those of the float layer. Codebooks of weights are trained on about so many outputs.
+    pub fn of(layer: &Layer, like: &Exact, (bits, training): (Bits, usize)) -> Result<Self> {
+        let gate = match &layer.activation {
+            Activation::GatedSilu(gate) => Some((Name::Gate, gate)),
+            _ => None,
+        };
+        let all = [(Name::Q, &layer.q), (Name::K, &layer.k), (Name::V, &layer.v), (Name::O, &layer.o)];
+        let all = all.into_iter().chain(gate).chain([(Name::Up, &layer.up), (Name::Down, &layer.down)]);
+        let weight = |(name, of)| Ok((name, book_of(&own(of, name, layer.heads), training)?));
+        let weights = all.map(weight).collect::<Result<_>>()?;
+        let book = |like: &[Vec<f64>]| train(bits, like, outliers(like.first().map_or(0, Vec::len)));
+        let tokens = [book(&like.attended)?, book(&like.attention)?, book(&like.normed)?, book(&like.gated)?];
+        let heads = layer.heads;
+        let of = |rows: &[Vec<f64>], head: usize| part(rows, head, heads.width);
+        let head = |number: usize| {
+            let shared = number * heads.shared()..(number + 1) * heads.shared();
+            let queries: Vec<Vec<f64>> = shared.flat_map(|head| of(&like.queries, head)).collect();
+            let queries = train(bits, &queries, outliers(heads.width))?;
+            OfHead::like(queries, [&of(&like.keys, number), &of(&like.values, number)])
+        };
+        Ok(Self { weights, tokens, heads: (0..heads.keys).map(head).collect::<Result<_>>()? })
+    }
+
+    pub fn weight(&self, name: Name) -> Result<&Codebook> {
+        self.weights.get(&name).with_context(|| format!("no codebook of {name:?}"))
+    }
+
+    pub fn arrays(&self) -> Result<Arrays> {
+        let mut all = Arrays::new();
+        let mut add = |name: String, book: &Codebook| {
+            let values = halves(book);
+            all.add(name, &[values.len()], values)
+        };
+        self.weights.iter().try_for_each(|(&name, book)| add(weights(name), book))?;
+        Input::ALL.into_iter().zip(&self.tokens).try_for_each(|(input, book)| add(tokens(input), book))?;
+        let of: [fn(&OfHead) -> &Codebook; 3] = [|head| &head.queries, |head| &head.keys, |head| &head.values];
+        for (name, of) in HEADS.into_iter().zip(of) {
+            let values: Vec<Vec<f16>> = self.heads.iter().map(|head| halves(of(head))).collect();
+            let length = values.first().map_or(0, Vec::len);
+            all.add(name, &[values.len(), length], values.concat())?;
+        }
+        all.add(UNIT, &[self.heads.len()], self.heads.iter().map(|head| head.unit))?;
+        Ok(all)
+    }
+
+    /// The codebooks in the arrays of a layer, with tokens of so many bits.
+    pub fn of_arrays(arrays: &Arrays, bits: Bits) -> Result<Self> {
+        let bits = count(bits);
+        let known = [Name::Q, Name::K, Name::V, Name::O, Name::Gate, Name::Up, Name::Down];
+        let there = known.into_iter().filter(|&name| arrays.get(&weights(name)).is_ok());
+        let of_weights = there.map(|name| Ok((name, codebook(arrays, &weights(name), WEIGHT_BITS)?)));
+        let [a, b, c, d] = Input::ALL.map(|input| codebook(arrays, &tokens(input), bits));
+        let units = arrays.all::<f16>(UNIT)?;
+        let head = |(number, unit): (usize, f16)| -> Result<OfHead> {
+            let book = |name: &str, bits| -> Result<Codebook> {
+                let mut one = Arrays::new();
+                one.set(name, arrays.get(name)?.part(number).with_context(|| format!("array `{name}`"))?);
+                codebook(&one, name, bits)
+            };
+            let [queries, keys, values] = HEADS;
+            ensure!(unit >= f16::ZERO, "array `{UNIT}` has {unit}, wanted is 0 or more");
+            Ok(OfHead {
+                queries: book(queries, bits)?,
+                keys: book(keys, WEIGHT_BITS)?,
+                values: book(values, WEIGHT_BITS)?,
+                unit,
+            })
+        };
+        let heads = units.into_iter().enumerate().map(head).collect::<Result<_>>()?;
+        Ok(Self { weights: of_weights.collect::<Result<_>>()?, tokens: [a?, b?, c?, d?], heads })
+    }
+}
+
+fn count(bits: Bits) -> u32 {
+    match bits {
+        Bits::Three => 3,
+        Bits::Four => 4,
+    }
+}
+
+impl OnKllm {
+    /// Codebooks that depend on more than a layer, in place of the ones that each layer has learnt alone.
+    fn learn_whole(&self, from: &Source<'_>, settings: &Settings, arrays: &mut Arrays) -> Result<()> {
+        let (config, by_energy) = (from.model.config(), settings.word("tokens")? == "energy");
+        // Layers have trained the same codebooks where all weights count alike.
+        if settings.word("counting")? == "alike" && !by_energy {
+            return Ok(());
+        }
+        let stacked = |books: Vec<&Codebook>| -> Result<Array> {
+            let values: Vec<Vec<f16>> = books.into_iter().map(halves).collect();
+            Array::new(&[values.len(), values.first().map_or(0, Vec::len)], values.concat())
+        };
+        let of_weights = weight_books(from, settings)?;
+        for &name in config.projections() {
+            let books = (0..config.layers).filter_map(|layer| of_weights.get(&(layer, name))).collect();
+            arrays.set(weights(name), stacked(books)?);
+        }
+        if !by_energy {
+            return Ok(());
+        }
+        let of_tokens = token_books(from, settings, &of_weights)?;
+        for input in Input::ALL {
+            let all: Vec<_> = (0..config.layers).filter_map(|layer| of_tokens.get(&(layer, input))).collect();
+            arrays.set(tokens(input), stacked(all.iter().map(|(book, _)| book).collect())?);
+            if has_thresholds(settings)? {
+                let ends = all.iter().flat_map(|(_, rule)| match *rule {
+                    OutlierRule::Thresholds { low, high } => [low, high].map(|x| f16::from_bits(x as u16)),
+                    // No outlier: all numbers are between these.
+                    _ => [f16::MIN, f16::MAX],
+                });
+                arrays.set(thresholds(input), Array::new(&[all.len(), 2], ends)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Calibrates for OnKllm {
+    fn choices(&self) -> Vec<Choice> {
+        choices()
+    }
+
+    fn window(&self) -> usize {
+        crate::learn::WINDOW
+    }
+
+    fn wanted(&self, asked: &Asked<'_>) -> Result<Vec<Wanted>> {
+        let (c, bits) = (asked.config, asked.settings.count::<u32>("activations")?);
+        let (layers, heads, index) = (c.layers, c.kv_heads, 1 << WEIGHT_BITS);
+        let of = |name: String, extents: &[usize]| Wanted::new(name, Kind::Float16, extents);
+        let mut all: Vec<Wanted> = c.projections().iter().map(|&name| of(weights(name), &[layers, index])).collect();
+        all.extend(Input::ALL.map(|input| of(tokens(input), &[layers, 1 << bits])));
+        let [queries, keys, values] = HEADS.map(str::to_owned);
+        all.push(of(queries, &[layers, heads, 1 << count(self.bits)]));
+        all.extend([keys, values].map(|name| of(name, &[layers, heads, index])));
+        all.push(of(UNIT.to_owned(), &[layers, heads]));
+        if has_thresholds(asked.settings)? {
+            all.extend(Input::ALL.map(|input| of(thresholds(input), &[layers, 2])));
+        }
+        Ok(all)
+    }
+
+    fn learn(&self, from: &Source<'_>, settings: &Settings, done: &mut dyn FnMut(usize)) -> Result<Arrays> {
+        if settings.word("tokens")? == "rows" {
+            let bits: u32 = settings.count("activations")?;
+            let own = count(self.bits);
+            ensure!(bits == own, "option `activations` is {bits}, wanted is {own} with `tokens=rows`");
+            for (option, wanted) in [("outliers", "1"), ("detection", "online")] {
+                let found = settings.word(option)?;
+                ensure!(found == wanted, "option `{option}` is {found}, wanted is {wanted} with `tokens=rows`");
+            }
+        }
+        let mut arrays = by_layer(self, from, settings, done)?;
+        self.learn_whole(from, settings, &mut arrays)?;
+        Ok(arrays)
+    }
+
+    /// The hardware finds half a per cent of a token's values on each side.
+    fn runs_with(&self, asked: &Asked<'_>, arrays: &Arrays) -> Result<()> {
+        let own = count(self.bits).to_string();
+        for (option, wanted) in [("activations", &own[..]), ("outliers", "1"), ("detection", "online")] {
+            let found = asked.settings.word(option)?;
+            ensure!(found == wanted, "option `{option}` is {found}, wanted is {wanted}");
+        }
+        (0..asked.config.layers).try_for_each(|layer| Books::of_arrays(&arrays.layer(layer)?, self.bits).map(drop))
+    }
+
+    fn defaults(&self) -> Result<Settings> {
+        Settings::parse(&choices(), &format!("activations={}", count(self.bits)))
+    }
+}

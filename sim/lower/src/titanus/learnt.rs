@@ -1,0 +1,165 @@
+//! What the core learns: scales of integers, and how keys and values are compressed.
+
+use anyhow::{Result, ensure};
+use models::calibration::{Arrays, Asked, Calibrates, Kind, Source, Wanted};
+use models::decoder::calibration::Input;
+use models::schemes::{Choice, Settings};
+use models::titanus::calibration::{BITS, THRESHOLDS, choices, has_thresholds};
+
+use super::builder::threshold;
+use super::{Compression, OnTitanus, Prompt, attention, feed};
+use crate::exact::Exact;
+use crate::layer::Layer;
+use crate::learn::{Learnt, by_layer};
+use crate::pass::LayerLowering;
+
+/// Scales of integers of a layer.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Scales {
+    pub attention: attention::Units,
+    pub feed: feed::Units,
+}
+
+/// Units of a layer, in the order in which scales have them.
+const UNITS: [&str; 7] = ["attention", "attention_out", "queries", "keys", "values", "feed_forward", "down"];
+
+fn lent(input: Input) -> String {
+    format!("lent.{}", input.name())
+}
+
+fn unit(of: &str) -> String {
+    format!("unit.{of}")
+}
+
+impl Scales {
+    pub fn of(layer: &Layer, exact: &Exact) -> Self {
+        Self { attention: attention::Units::of(layer, exact), feed: feed::Units::of(layer, exact) }
+    }
+
+    /// What inputs lend, in the order of [`Input::ALL`].
+    fn all_lent(&self) -> [&Vec<f64>; 4] {
+        let ([a, b], [c, d]) = (&self.attention.lent, &self.feed.lent);
+        [a, b, c, d]
+    }
+
+    /// In the order of [`UNITS`].
+    fn all_units(&self) -> [f64; 7] {
+        let ([x, out], [q, k, v], [fed, gated]) = (self.attention.inputs, self.attention.heads, self.feed.inputs);
+        [x, out, q, k, v, fed, gated]
+    }
+
+    pub fn of_layer(layer: &Layer, arrays: &Arrays) -> Result<Self> {
+        let inputs = [layer.q.inputs(), layer.o.inputs(), layer.up.inputs(), layer.down.inputs()];
+        for (input, wanted) in Input::ALL.into_iter().zip(inputs) {
+            let (name, found) = (lent(input), arrays.all::<f64>(&lent(input))?.len());
+            ensure!(found == wanted, "array `{name}` has {found} numbers for a layer, wanted are {wanted}");
+        }
+        Self::of_arrays(arrays)
+    }
+
+    fn of_arrays(arrays: &Arrays) -> Result<Self> {
+        let all = |name: &str| -> Result<Vec<f64>> {
+            let found = arrays.all::<f64>(name)?;
+            let positive = found.iter().all(|&x| x > 0.0);
+            ensure!(positive, "array `{name}` has numbers that are 0 or less, wanted are larger ones");
+            Ok(found)
+        };
+        let mut lent = Input::ALL.into_iter().map(|input| all(&lent(input))).collect::<Result<Vec<_>>>()?.into_iter();
+        let mut lent = || lent.next().unwrap_or_default();
+        let units = UNITS.map(|name| all(&unit(name)).and_then(|_| arrays.one::<f64>(&unit(name))));
+        let [x, out, q, k, v, fed, gated] = units;
+        let heads = [q?, k?, v?];
+        Ok(Self {
+            attention: attention::Units { lent: [lent(), lent()], inputs: [x?, out?], heads },
+            feed: feed::Units { lent: [lent(), lent()], inputs: [fed?, gated?] },
+        })
+    }
+}
+
+/// Arrays of a layer.
+pub(super) fn arrays(layer: &Layer, exact: &Exact, settings: &Settings) -> Result<Arrays> {
+    let (scales, mut all) = (Scales::of(layer, exact), Arrays::new());
+    for (input, lends) in Input::ALL.into_iter().zip(scales.all_lent()) {
+        all.add(lent(input), &[lends.len()], lends.iter().copied())?;
+    }
+    for (name, scale) in UNITS.into_iter().zip(scales.all_units()) {
+        all.add(unit(name), &[], [scale])?;
+    }
+    all.add(BITS, &[2], [settings.count::<u8>("keys")?, settings.count("values")?])?;
+    if has_thresholds(settings)? {
+        let share = f64::from(settings.percent("pruned")?) / 10_000.0;
+        let [_, keys, values] = scales.attention.heads;
+        let of = |rows: &[Vec<f64>], unit: f64| {
+            let integer = |x: &f64| (x / unit).round_ties_even().clamp(-128.0, 127.0) as i8;
+            let integers: Vec<Vec<i8>> = rows.iter().map(|row| row.iter().map(integer).collect()).collect();
+            threshold(&integers, share).0
+        };
+        all.add(THRESHOLDS, &[2], [of(&exact.keys, keys), of(&exact.values, values)])?;
+    }
+    Ok(all)
+}
+
+/// How a layer keeps keys and values, and how its prompt comes.
+pub(super) fn kept(learnt: Learnt<'_>) -> Result<(Compression, Prompt)> {
+    let pair = |name: &str| -> Result<[u8; 2]> {
+        let found = learnt.arrays.all::<u8>(name)?;
+        let count = found.len();
+        found.try_into().map_err(|_| anyhow::anyhow!("array `{name}` has {count} numbers for a layer, wanted are 2"))
+    };
+    let bits = pair(BITS)?;
+    let wrong = bits.iter().find(|bits| !(2..=8).contains(*bits));
+    ensure!(wrong.is_none(), "array `{BITS}` has {}, allowed: 2 to 8", wrong.unwrap_or(&0));
+    let sparsity = f64::from(learnt.settings.percent("pruned")?) / 10_000.0;
+    let comes = if has_thresholds(learnt.settings)? { Prompt::With(pair(THRESHOLDS)?) } else { Prompt::AtOnce };
+    Ok((Compression { sparsity, bits }, comes))
+}
+
+impl Calibrates for OnTitanus {
+    fn choices(&self) -> Vec<Choice> {
+        choices()
+    }
+
+    /// Heads are as wide as whole tiles.
+    fn parameters(&self) -> &'static [&'static str] {
+        &["spec.lanes"]
+    }
+
+    fn window(&self) -> usize {
+        crate::learn::WINDOW
+    }
+
+    fn wanted(&self, asked: &Asked<'_>) -> Result<Vec<Wanted>> {
+        let c = asked.config;
+        let width = c.head_width.next_multiple_of(self.head_unit());
+        let of_input = |input: Input| {
+            let channels = if input == Input::AttentionOut { c.heads * width } else { input.channels(c) };
+            Wanted::new(lent(input), Kind::Float64, &[c.layers, channels])
+        };
+        let mut all: Vec<Wanted> = Input::ALL.into_iter().map(of_input).collect();
+        all.extend(UNITS.map(|name| Wanted::new(unit(name), Kind::Float64, &[c.layers])));
+        all.push(Wanted::new(BITS, Kind::Uint8, &[c.layers, 2]));
+        if has_thresholds(asked.settings)? {
+            all.push(Wanted::new(THRESHOLDS, Kind::Uint8, &[c.layers, 2]));
+        }
+        Ok(all)
+    }
+
+    fn runs_with(&self, asked: &Asked<'_>, arrays: &Arrays) -> Result<()> {
+        for layer in 0..asked.config.layers {
+            let arrays = arrays.layer(layer)?;
+            Scales::of_arrays(&arrays)?;
+            kept(Learnt { settings: asked.settings, arrays: &arrays })?;
+        }
+        Ok(())
+    }
+
+    fn learn(&self, from: &Source<'_>, settings: &Settings, done: &mut dyn FnMut(usize)) -> Result<Arrays> {
+        by_layer(self, from, settings, done)
+    }
+
+    fn defaults(&self) -> Result<Settings> {
+        let Compression { sparsity, bits: [keys, values] } = self.compression;
+        let pruned = (sparsity * 10_000.0).round() / 100.0;
+        Settings::parse(&choices(), &format!("pruned={pruned},keys={keys},values={values}"))
+    }
+}

@@ -1,0 +1,105 @@
+//! Titanus' calibration, as far as schemes and explorations know it: how keys and values of each layer are kept.
+
+use anyhow::{Context, Result, ensure};
+
+use super::language_model::{Pruning, Setting};
+use crate::calibration::{Array, Arrays};
+use crate::schemes::{Choice, Kind, Settings};
+
+/// The accelerator whose calibration this is.
+pub const ACCELERATOR: &str = "titanus_core";
+
+/// Array of the bits of keys and of values, by layer.
+pub const BITS: &str = "bits";
+/// Array of the thresholds of keys and of values, by layer.
+pub const THRESHOLDS: &str = "thresholds";
+
+/// Where thresholds come from: an option.
+const FROM: &str = "thresholds";
+
+/// Options of the calibration.
+#[must_use]
+pub fn choices() -> Vec<Choice> {
+    let bits = || Kind::Count(2..=8);
+    vec![
+        Choice {
+            name: "pruned",
+            default: "33.8",
+            kind: Kind::Percent(0.0..=100.0),
+            about: "least share of keys, and of values, that becomes 0, by the smallest threshold that reaches it",
+        },
+        Choice { name: "keys", default: "4", kind: bits(), about: "bits of a key's element" },
+        Choice { name: "values", default: "4", kind: bits(), about: "bits of a value's element" },
+        Choice {
+            name: FROM,
+            default: "prompt",
+            kind: Kind::Word(&["prompt", "text"]),
+            about: "what thresholds are found on: each prompt, or once for each layer the text",
+        },
+    ]
+}
+
+/// Whether a calibration with these options has thresholds.
+///
+/// # Errors
+/// They are no options of this calibration.
+pub fn has_thresholds(settings: &Settings) -> Result<bool> {
+    Ok(settings.word(FROM)? == "text")
+}
+
+/// The setting of each layer.
+///
+/// # Errors
+/// Arrays or options are missing; bits that the hardware has not.
+pub fn by_layer(settings: &Settings, arrays: &Arrays) -> Result<Vec<Setting>> {
+    let pair = |name: &str| -> Result<Vec<[u32; 2]>> {
+        let rows = arrays.rows::<u8>(name)?;
+        let of = |row: Vec<u8>| match row[..] {
+            [keys, values] => Ok([keys.into(), values.into()]),
+            _ => anyhow::bail!("array `{name}` has {} numbers for a layer, wanted are 2", row.len()),
+        };
+        rows.into_iter().map(of).collect()
+    };
+    let bits = pair(BITS)?;
+    let legal = bits.iter().flatten().all(|bits| (2..=8).contains(bits));
+    ensure!(legal, "array `{BITS}` has other bits than 2 to 8");
+    let pruning: Vec<[Pruning; 2]> = if has_thresholds(settings)? {
+        pair(THRESHOLDS)?.into_iter().map(|both| both.map(Pruning::Threshold)).collect()
+    } else {
+        let all = match settings.percent("pruned")? {
+            0 => Pruning::Threshold(0),
+            share => Pruning::Share(f64::from(share) / 10_000.0),
+        };
+        vec![[all; 2]; bits.len()]
+    };
+    Ok(pruning.into_iter().zip(bits).map(|(pruning, bits)| Setting { pruning, bits: Some(bits) }).collect())
+}
+
+/// Thresholds of keys and values, layer by layer, if a calibration has some.
+///
+/// # Errors
+/// Arrays or options are missing.
+pub fn thresholds(settings: &Settings, arrays: &Arrays) -> Result<Option<Vec<u32>>> {
+    let found = has_thresholds(settings)?.then(|| arrays.all::<u8>(THRESHOLDS)).transpose()?;
+    Ok(found.map(|all| all.into_iter().map(u32::from).collect()))
+}
+
+/// Puts thresholds and bits, of keys and of values for each layer, into a calibration.
+///
+/// # Errors
+/// A number beyond 255, or not as many layers as the calibration has.
+pub fn put(
+    options: &mut std::collections::BTreeMap<String, String>,
+    arrays: &mut Arrays,
+    all: [&[[u32; 2]]; 2],
+) -> Result<()> {
+    let layers = arrays.get(BITS)?.shape().first().copied();
+    for (name, pairs) in [THRESHOLDS, BITS].into_iter().zip(all) {
+        ensure!(Some(pairs.len()) == layers, "`{name}` of {} layers, the calibration is of {layers:?}", pairs.len());
+        let small = |&x: &u32| u8::try_from(x).with_context(|| format!("`{name}` has {x}, allowed: 0 to 255"));
+        let bytes = pairs.iter().flatten().map(small).collect::<Result<Vec<u8>>>()?;
+        arrays.set(name, Array::new(&[pairs.len(), 2], bytes)?);
+    }
+    options.insert(FROM.to_owned(), "text".to_owned());
+    Ok(())
+}
