@@ -33,6 +33,35 @@ fn in_instances() {
     are_the_same(&mesh, &[Fault::net("act_q", "weight_q").module("mac_pe")]);
 }
 
+/// A name that does not exist goes to Yosys, whose error has similar names.
+#[test]
+fn what_the_design_cannot_have_is_explained() {
+    let mesh = MacMesh { rows: 3, columns: 4, operand_width: 4, accumulator_width: 9 };
+    let design = sim::Design::from(&elaborate(&mesh).unwrap());
+    let pe = |net: &str, value: &str| Fault::net(net, value).module("mac_pe");
+    let faults = [
+        pe("act_q", "right % 3"),
+        pe("rst_ni", "1'b1"),
+        pe("acts_q", "4'd0"),
+        pe("act_q", "right + nothing"),
+        pe("act_q", "4'd0").into("weight_q"),
+        pe("act_q", "right + 4'd1"),
+    ];
+    let options = BuildOptions { engine: Some(Engine::Native), ..BuildOptions::default() };
+    let models = Models::new(&design, &faults, &options).unwrap();
+    let reasons: Vec<&str> = models.apart().values().map(String::as_str).collect();
+    assert_eq!(models.apart().keys().copied().collect::<Vec<_>>(), [0, 1, 2, 3, 4], "{reasons:?}");
+    for (reason, part) in reasons.iter().zip(["no `%`", "`rst_ni`", "`acts_q`", "`nothing`", "does not read `act_q`"]) {
+        assert!(reason.contains(part), "{reason}");
+    }
+    let error = sim::fault::design(&design, &faults[2]).unwrap_err().to_string();
+    assert!(error.contains("no net `acts_q`") && error.contains("similar ones are `act_q`"), "{error}");
+    // Verilator gets all of them where it is wanted.
+    let verilator = BuildOptions { engine: Some(Engine::Verilator), ..options };
+    let models = Models::new(&design, &faults, &verilator).unwrap();
+    assert!(models.together().is_none() && models.apart().len() == faults.len());
+}
+
 /// Elements of arrays, turns of loops, `into` registers, memories and nets, operators.
 #[tag(full)]
 #[test]
