@@ -1,6 +1,6 @@
 //! The module with its faults by name.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use num_bigint::BigInt;
@@ -26,6 +26,15 @@ pub(super) enum When {
     /// In these turns of all loops around.
     Turns(BTreeSet<u64>),
 }
+
+/// An item: its scope, and its position there.
+type Position = (ScopeId, u32);
+
+/// Something of a fault by its number, in these turns of the loops around it.
+type InTurns<T> = (usize, Vec<u32>, T);
+
+/// The same in one turn by its number.
+type InTurn<T> = (usize, u64, T);
 
 /// A read that a fault changes.
 #[derive(Clone)]
@@ -60,12 +69,12 @@ pub(super) struct Edited<'a> {
     /// Faults of nets for all readers of their nodes.
     pub nets: BTreeMap<NetId, Vec<Changed>>,
     /// Faults of expressions with names.
-    pub nodes: BTreeMap<NodeId, Vec<(usize, Vec<u32>, &'a Expr)>>,
+    pub nodes: BTreeMap<NodeId, Vec<InTurns<&'a Expr>>>,
     /// Faults of drivers, by their items.
-    pub drives: BTreeMap<(ScopeId, u32), Vec<(usize, u64, &'a Expr)>>,
+    pub drives: BTreeMap<Position, Vec<InTurn<&'a Expr>>>,
     /// Faults of single reads and operations.
     pub units: BTreeMap<Unit, BTreeMap<NodeId, Vec<Changed>>>,
-    pub holds: BTreeMap<(ScopeId, u32), Vec<(usize, Vec<u32>, NetId)>>,
+    pub holds: BTreeMap<Position, Vec<InTurns<NetId>>>,
     pub wrong: Vec<Wrong<'a>>,
     /// Packed arrays whose drivers drive another net instead.
     pub right: BTreeMap<NetId, NetId>,
@@ -73,9 +82,9 @@ pub(super) struct Edited<'a> {
     pub ports: Vec<(NetId, usize, Vec<u32>, NetId)>,
     /// Nets that bring a value to where an expression reads it, see [`super::place`].
     pub taps: BTreeMap<(Thing, Option<u32>, bool), NetId>,
-    pub copies: HashMap<(Unit, NodeId), NodeId>,
+    pub copies: BTreeMap<(Unit, NodeId), NodeId>,
     /// The operations that read nets, by the new node with the faults of that net.
-    pub reads: HashMap<NodeId, Op>,
+    pub reads: BTreeMap<NodeId, Op>,
 }
 
 /// `done` are the finished modules below it; `select` is the name of the input and its width.
@@ -102,9 +111,9 @@ pub(super) fn module<'a>(
         wrong: vec![],
         right: BTreeMap::new(),
         ports: vec![],
-        reads: HashMap::new(),
+        reads: BTreeMap::new(),
         taps: BTreeMap::new(),
-        copies: HashMap::new(),
+        copies: BTreeMap::new(),
     };
     edited.free_order();
     for fault in faults {

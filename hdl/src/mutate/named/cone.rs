@@ -1,6 +1,6 @@
 //! The logic that drives something, back to registers, memories and instances, with the loops unrolled.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use super::names::{Spot, Thing};
 use crate::lang::index::Index;
@@ -9,7 +9,7 @@ use crate::lang::{Elements, in_formal};
 use crate::mutate::bits::is_wiring;
 
 /// An expression that stands alone in the Verilog.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Unit {
     /// An expression of an item: its scope, its position there, the position among its expressions.
     Root(ScopeId, u32, u32),
@@ -18,7 +18,7 @@ pub(super) enum Unit {
 }
 
 /// A node of an expression in one turn of the loops around it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Step {
     pub unit: Unit,
     /// The number of the turn.
@@ -115,8 +115,8 @@ impl<'a> Logic<'a> {
     }
 
     /// All steps of the logic that drives something, each with the number of operations between.
-    pub fn cone(&self, target: &Spot) -> Result<HashMap<Step, u32>, String> {
-        let mut found: HashMap<Step, u32> = HashMap::new();
+    pub fn cone(&self, target: &Spot) -> Result<BTreeMap<Step, u32>, String> {
+        let mut found: BTreeMap<Step, u32> = BTreeMap::new();
         let mut todo: VecDeque<(Step, u32)> = VecDeque::new();
         self.start(target, &mut |step| todo.push_back((step, 0)))?;
         while let Some((step, depth)) = todo.pop_front() {
