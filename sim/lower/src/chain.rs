@@ -1,6 +1,7 @@
 //! Chains of descriptors and all that they read and write. The golden model does each descriptor as soon as it is
 //! added. So the next descriptors can be fitted to the numbers that they will meet.
 
+mod before;
 mod job;
 
 use std::ops::RangeInclusive;
@@ -15,6 +16,7 @@ use host::vector::{Caps, Epsilon, Operand, VectorJob};
 use host::{ALIGNMENT, Allocator, Chain, Descriptor, Format, Image, Rows, Window};
 
 use crate::layer::{Norm, Turns};
+use before::{Before, Watched};
 pub use job::{Job, Measured, Results};
 
 /// Rows of fp16 numbers in memory.
@@ -80,8 +82,8 @@ pub struct ChainBuilder<A> {
     vector: Caps,
     golden: A,
     free: Allocator,
-    images: Vec<Image>,
-    /// Memory after the images and all descriptors up to now.
+    before: Before,
+    /// Memory after all descriptors up to now. Other bytes that come here lie outside of what the job is given.
     pub memory: SparseMemory,
     chain: Chain,
     descriptors: u32,
@@ -108,7 +110,7 @@ impl<A: Accelerator> ChainBuilder<A> {
             vector,
             golden,
             free,
-            images: Vec::new(),
+            before: Before::default(),
             memory: SparseMemory::new(),
             chain: Chain::new(),
             descriptors: 0,
@@ -153,7 +155,7 @@ impl<A: Accelerator> ChainBuilder<A> {
     pub fn job(&mut self) -> anyhow::Result<Job> {
         let address = self.free.take(self.chain.bytes())?;
         let descriptors = std::mem::take(&mut self.descriptors);
-        self.images.push(std::mem::take(&mut self.chain).place(address, &self.window, descriptors)?);
+        let chain = std::mem::take(&mut self.chain).place(address, &self.window, descriptors)?;
         let results = std::mem::take(&mut self.results).into_iter().map(|(name, address, count)| Results {
             name,
             address,
@@ -165,7 +167,9 @@ impl<A: Accelerator> ChainBuilder<A> {
             Image { address: *range.start(), bytes: self.memory.bytes(*range.start(), count as usize) }
         };
         let written = merged(std::mem::take(&mut self.written)).into_iter().map(bytes).collect();
-        Ok(Job { address, descriptors, results, written, images: std::mem::take(&mut self.images) })
+        let mut images = self.before.take(&self.memory);
+        images.push(chain);
+        Ok(Job { address, descriptors, results, written, images })
     }
 
     /// The model after all descriptors up to now.
@@ -351,7 +355,8 @@ impl<A: Accelerator> ChainBuilder<A> {
         let image = Chain::new().then(descriptor.clone()).place(self.trial, &self.window, 1)?;
         self.memory.store(image.address, &image.bytes);
         let limits = Limits { base: self.window.base, limit: self.window.limit, max_descriptors: 1 };
-        let report = run(&self.golden, limits, self.trial, &mut self.memory);
+        let mut memory = Watched { memory: &mut self.memory, before: &mut self.before };
+        let report = run(&self.golden, limits, self.trial, &mut memory);
         let code = report.end.code;
         ensure!(code == 0, "descriptor {} ends with error {code}", self.descriptors);
         ensure!(report.undefined().is_empty(), "results of descriptor {} are not defined", self.descriptors);
@@ -389,7 +394,7 @@ impl<A: Accelerator> ChainBuilder<A> {
     pub fn store(&mut self, bytes: Vec<u8>) -> anyhow::Result<u64> {
         let address = self.free.take(bytes.len() as u64)?;
         self.memory.store(address, &bytes);
-        self.images.push(Image { address, bytes });
+        self.before.add(address, bytes.len());
         Ok(address)
     }
 }

@@ -152,7 +152,7 @@ impl Layer {
         let linear = |name: Name| -> Result<Linear> {
             let weight = padded(model.weight(number, name)?, name, heads);
             let biases = model.bias(number, name).map(|bias| padded_bias(bias, name, heads)).unwrap_or_default();
-            Ok(Linear { weights: Self::transposed(&weight.values, weight.inputs), biases })
+            Ok(Linear { weights: Self::transposed(&weight.values(), weight.inputs), biases })
         };
         let norm = |name| -> Result<Norm> {
             let numbers = |row: &[f32]| row.iter().map(|&x| x.into()).collect();
@@ -205,16 +205,17 @@ pub fn padded(weight: &Weight, name: Name, heads: Heads) -> Weight {
     let Heads { width, own, .. } = heads;
     match name {
         Name::Q | Name::K | Name::V if width > own => {
-            let mut values = Vec::with_capacity(weight.values.len() / own * width);
-            for head in weight.values.chunks(own * weight.inputs) {
+            let narrow = weight.values();
+            let mut values = Vec::with_capacity(narrow.len() / own * width);
+            for head in narrow.chunks(own * weight.inputs) {
                 values.extend(head);
                 values.resize(values.len() + (width - own) * weight.inputs, 0.0);
             }
-            Weight { inputs: weight.inputs, outputs: weight.outputs / own * width, values }
+            Weight::new([weight.outputs / own * width, weight.inputs], &values)
         }
         Name::O if width > own => {
-            let rows = weight.values.chunks(own).flat_map(|head| with_zeros(head, width)).collect();
-            Weight { inputs: weight.inputs / own * width, outputs: weight.outputs, values: rows }
+            let rows: Vec<f32> = weight.values().chunks(own).flat_map(|head| with_zeros(head, width)).collect();
+            Weight::new([weight.outputs, weight.inputs / own * width], &rows)
         }
         _ => weight.clone(),
     }
@@ -247,15 +248,15 @@ mod tests {
     fn heads_get_zeros() {
         let heads = Heads { queries: 2, keys: 1, width: 4, own: 2 };
         // Outputs of a query projection with one input: rows; inputs of an output projection: columns.
-        let q = Weight { inputs: 1, outputs: 4, values: vec![1.0, 2.0, 3.0, 4.0] };
+        let q = Weight::new([4, 1], &[1.0, 2.0, 3.0, 4.0]);
         let wide = padded(&q, Name::Q, heads);
         assert_eq!((wide.inputs, wide.outputs), (1, 8));
-        assert_eq!(wide.values, [1.0, 2.0, 0.0, 0.0, 3.0, 4.0, 0.0, 0.0]);
-        let o = Weight { inputs: 4, outputs: 2, values: (1_u8..=8).map(f32::from).collect() };
+        assert_eq!(wide.values(), [1.0, 2.0, 0.0, 0.0, 3.0, 4.0, 0.0, 0.0]);
+        let o = Weight::new([2, 4], &(1_u8..=8).map(f32::from).collect::<Vec<_>>());
         let wide = padded(&o, Name::O, heads);
         assert_eq!((wide.inputs, wide.outputs), (8, 2));
-        assert_eq!(wide.values[..8], [1.0, 2.0, 0.0, 0.0, 3.0, 4.0, 0.0, 0.0]);
-        assert_eq!(wide.values[8..], [5.0, 6.0, 0.0, 0.0, 7.0, 8.0, 0.0, 0.0]);
+        assert_eq!(wide.values()[..8], [1.0, 2.0, 0.0, 0.0, 3.0, 4.0, 0.0, 0.0]);
+        assert_eq!(wide.values()[8..], [5.0, 6.0, 0.0, 0.0, 7.0, 8.0, 0.0, 0.0]);
         assert_eq!(padded_bias(&[1.0, 2.0], Name::K, heads), [1.0, 2.0, 0.0, 0.0]);
         assert_eq!(padded(&q, Name::Up, heads), q);
         assert_eq!((heads.scale(), heads.shared()), (1.0 / 2.0_f64.sqrt(), 2));

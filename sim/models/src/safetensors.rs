@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use sim::{Error, Result};
 
-use crate::gguf::{ElementType, by};
+use crate::gguf::{ElementType, Elements, by};
 
 /// The longest header that the format allows.
 const HEADER: u64 = 100_000_000;
@@ -150,6 +150,14 @@ impl File {
     /// # Errors
     /// There is no such tensor, it has another shape or type, or an element is not finite.
     pub fn tensor_of(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
+        Ok(self.elements_of(name, shape)?.values())
+    }
+
+    /// The same as the file stores them.
+    ///
+    /// # Errors
+    /// The errors of [`File::tensor_of`].
+    pub fn elements_of(&self, name: &str, shape: &[usize]) -> Result<Elements> {
         let bad = |problem: String| Error::Data { path: self.path.clone(), problem };
         let place = self.tensors.get(name).ok_or_else(|| bad(format!("there is no tensor `{name}`")))?;
         let Place { kind, shape: found, at, bytes } = place;
@@ -164,16 +172,13 @@ impl File {
         };
         let mut raw = vec![0; *bytes as usize];
         self.from.read(&self.path, *at, &mut raw)?;
-        let (_, size) = element.block();
-        let mut values = Vec::with_capacity(raw.len() / size);
-        raw.chunks_exact(size).for_each(|bytes| element.dequantize(bytes, &mut values));
-        if let Some(i) = values.iter().position(|x| !x.is_finite()) {
-            let byte = at + (i * size) as u64;
-            let problem =
-                format!("element {i} of tensor `{name}` is {}, wanted is a finite number (byte {byte})", values[i]);
+        let elements = Elements::new(element, raw);
+        if let Some((i, found)) = elements.not_finite() {
+            let byte = at + (i * element.block().1) as u64;
+            let problem = format!("element {i} of tensor `{name}` is {found}, wanted is a finite number (byte {byte})");
             return Err(bad(problem));
         }
-        Ok(values)
+        Ok(elements)
     }
 }
 

@@ -24,7 +24,7 @@ fn gain(name: &str) -> Vec<f32> {
 fn weight(name: &str) -> Weight {
     let slice = stored(name);
     let values = (0..slice.columns).flat_map(|out| slice.iter().map(move |row| row[out] as f32).collect::<Vec<_>>());
-    Weight { inputs: slice.rows(), outputs: slice.columns, values: values.collect() }
+    Weight::new([slice.columns, slice.rows()], &values.collect::<Vec<_>>())
 }
 
 /// Euclidean distance of two matrices, relative to the second.

@@ -48,7 +48,8 @@ fn made() -> Model {
     let mut weight = |projection: Projection| {
         let [outputs, inputs] = CONFIG.shape(projection);
         let most = 2.0 / (inputs as f32).sqrt();
-        Weight { outputs, inputs, values: (0..outputs * inputs).map(|_| rng.random_range(-most..most)).collect() }
+        let values: Vec<f32> = (0..outputs * inputs).map(|_| rng.random_range(-most..most)).collect();
+        Weight::new([outputs, inputs], &values)
     };
     use Projection::{Down, Gate, K, Logits, O, Q, Up, V};
     let mut weights = BTreeMap::from([((CONFIG.layers, Logits), weight(Logits))]);

@@ -90,13 +90,18 @@ impl SparseMemory {
     #[must_use]
     pub fn bytes(&self, address: u64, count: usize) -> Vec<u8> {
         let mut bytes = vec![0; count];
-        for (at, part) in parts(address, count) {
-            if let Some(page) = self.pages.get(&(at / PAGE)) {
-                let from = (at % PAGE) as usize;
-                bytes[part.clone()].copy_from_slice(&page[from..from + part.len()]);
+        self.fill(address, &mut bytes);
+        bytes
+    }
+
+    fn fill(&self, address: u64, bytes: &mut [u8]) {
+        for (at, part) in parts(address, bytes.len()) {
+            let from = (at % PAGE) as usize;
+            match self.pages.get(&(at / PAGE)) {
+                Some(page) => bytes[part.clone()].copy_from_slice(&page[from..from + part.len()]),
+                None => bytes[part].fill(0),
             }
         }
-        bytes
     }
 
     /// Stores bytes from `address` on. Errors of areas have no effect here.
@@ -118,7 +123,7 @@ impl SparseMemory {
 impl Memory for SparseMemory {
     fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), BusError> {
         self.error(address, bytes.len())?;
-        bytes.copy_from_slice(&self.bytes(address, bytes.len()));
+        self.fill(address, bytes);
         Ok(())
     }
 

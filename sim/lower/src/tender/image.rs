@@ -7,6 +7,7 @@ use half::f16;
 use host::tender::{Caps, Constants, Panels, Sign, Table};
 use host::vector::{Integer, Operand};
 use host::{Allocator, Format, Rows, Window};
+use models::decoder::Weight;
 
 use super::executor::Executor;
 
@@ -38,7 +39,9 @@ pub(super) struct Affine {
 /// An output of a projection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Output<'a> {
-    pub weights: &'a [f32],
+    pub weight: &'a Weight,
+    /// Its number in the weight.
+    pub number: usize,
     pub bias: f32,
 }
 
@@ -124,11 +127,11 @@ impl<'a> Placer<'a> {
         let columns = share_of(groups, 0, parts)?.len();
         let channels = packing.calibration.bias.len();
         let whole = Panels::columns(&self.caps, (INTEGER, Sign::Signed), columns, channels)?;
-        let panels = self.room(whole.bytes())?;
+        let panels = self.free.take(whole.bytes() as u64)?;
         let constants = self.constants(&vec![Constants::default(); columns])?;
         for part in 0..parts {
-            let (bytes, records) = self.quantized(&share_of(groups, part, parts)?, packing, &whole)?;
-            self.memory.write_part(part, panels, &bytes)?;
+            let outputs = share_of(groups, part, parts)?;
+            let records = self.quantized(&outputs, packing, (part, panels, &whole))?;
             self.memory.write_part(part, constants, &Constants::bytes(&records))?;
         }
         let panels = Operand { address: panels, stride: whole.stride().try_into()? };
@@ -136,27 +139,32 @@ impl<'a> Placer<'a> {
         Ok(Projection { panels, channels, columns, table: packing.table, constants })
     }
 
-    /// Panels and constants of such outputs.
+    /// Writes the panels of such outputs into the memory of an accelerator, from an address on. Returns their constants.
     fn quantized(
-        &self,
+        &mut self,
         outputs: &[Output<'_>],
         packing: &Packing,
-        whole: &Panels,
-    ) -> Result<(Vec<u8>, Vec<Constants>)> {
+        (part, address, whole): (usize, u64, &Panels),
+    ) -> Result<Vec<Constants>> {
         let channels = packing.calibration.bias.len();
         let lines = self.caps.panel_columns(INTEGER);
-        let (mut bytes, mut constants) = (Vec::with_capacity(whole.bytes()), Vec::with_capacity(outputs.len()));
+        let (mut at, mut constants) = (address, Vec::with_capacity(outputs.len()));
         let Calibration { bias, scales, .. } = &packing.calibration;
         let last = scales[scales.len() - 1];
         // Panel by panel: whole matrices in f64 would be gigabytes.
         for outputs in outputs.chunks(lines) {
+            let decoded: Vec<Vec<f32>> = outputs.iter().map(|output| output.weight.output(output.number)).collect();
             let rows: Vec<Vec<f64>> =
-                (0..channels).map(|c| outputs.iter().map(|output| output.weights[c].into()).collect()).collect();
+                (0..channels).map(|c| decoded.iter().map(|output| output[c].into()).collect()).collect();
             let quantized = Weights::quantize(&rows, BITS).map_err(Error::msg)?;
             let panel = Panels::columns(&self.caps, (INTEGER, Sign::Signed), outputs.len(), channels)?;
             let values: Vec<i16> = quantized.values.iter().flatten().map(|&code| code as i16).collect();
-            bytes.resize(bytes.len().next_multiple_of(whole.stride() as usize), 0);
-            bytes.extend(panel.pack_transposed(&values)?);
+            let mut bytes = panel.pack_transposed(&values)?;
+            // Zeros up to the next panel; the last one has none after it.
+            let left = address + whole.bytes() as u64 - at;
+            bytes.resize(whole.stride().min(left) as usize, 0);
+            self.memory.write_part(part, at, &bytes)?;
+            at += bytes.len() as u64;
             for (o, scale) in quantized.scales.iter().enumerate() {
                 let offset = quantized.values.iter().zip(bias).map(|(row, bias)| row[o] as f64 * scale * bias);
                 let own = f64::from(outputs[o].bias);
@@ -167,7 +175,7 @@ impl<'a> Placer<'a> {
                 });
             }
         }
-        Ok((bytes, constants))
+        Ok(constants)
     }
 }
 

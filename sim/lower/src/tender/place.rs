@@ -40,7 +40,7 @@ pub(super) fn angles(turns: &Turns, positions: usize) -> Vec<Vec<f64>> {
 /// Outputs of a weight with their biases.
 pub(super) fn outputs<'a>(weight: &'a Weight, biases: &[f64]) -> Vec<Output<'a>> {
     let bias = |n: usize| biases.get(n).map_or(0.0, |&bias| bias as f32);
-    weight.iter().enumerate().map(|(n, weights)| Output { weights, bias: bias(n) }).collect()
+    (0..weight.outputs).map(|number| Output { weight, number, bias: bias(number) }).collect()
 }
 
 pub(super) fn layer_image(p: &mut Placer<'_>, of: Source<'_>, layer: usize, sizes: &Sizes) -> Result<Layer> {

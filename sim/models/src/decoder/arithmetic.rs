@@ -6,7 +6,8 @@ use anyhow::Result;
 use golden::kelle::aerp::softmax;
 
 use super::config::Activation;
-use super::matrix::{Matrix, Weight};
+use super::matrix::Matrix;
+use super::weight::Weight;
 
 /// A matrix product with a weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,8 +9,9 @@ use golden::tender::calibration::CHUNK_ROWS;
 
 use super::arithmetic::{Arithmetic, Projection};
 use super::config::Config;
-use super::matrix::{Matrix, Weight};
+use super::matrix::Matrix;
 use super::model::Model;
+use super::weight::Weight;
 
 /// Inputs that projections share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

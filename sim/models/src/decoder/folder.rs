@@ -10,6 +10,7 @@ use sim::Error;
 use super::config_json;
 use super::model::{Model, Precision};
 use super::tensors::{self, Source, located};
+use crate::gguf::Elements;
 use crate::json;
 use crate::safetensors::File;
 
@@ -104,10 +105,10 @@ impl Source for Shards {
         self.file(name)?.shape(name)
     }
 
-    fn read(&self, name: &str, shape: &[usize]) -> sim::Result<Vec<f32>> {
+    fn read(&self, name: &str, shape: &[usize]) -> sim::Result<Elements> {
         let problem = || format!("there is no tensor `{name}`");
         let file = self.file(name).ok_or_else(|| Error::Data { path: self.folder.clone(), problem: problem() })?;
-        file.tensor_of(name, shape)
+        file.elements_of(name, shape)
     }
 }
 

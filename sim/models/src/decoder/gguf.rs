@@ -10,7 +10,7 @@ use super::config::{Activation, Config, Family, Positions};
 use super::model::{Model, Precision};
 use super::rotary::{Rotary, Scaling};
 use super::tensors::{self, Layout, Names, Source, located};
-use crate::gguf::{File, Value};
+use crate::gguf::{Elements, File, Value};
 
 impl Source for File {
     fn name(&self) -> String {
@@ -25,8 +25,8 @@ impl Source for File {
         File::shape(self, name)
     }
 
-    fn read(&self, name: &str, shape: &[usize]) -> sim::Result<Vec<f32>> {
-        Ok(self.tensor_of(name, shape)?.values)
+    fn read(&self, name: &str, shape: &[usize]) -> sim::Result<Elements> {
+        self.elements_of(name, shape)
     }
 }
 

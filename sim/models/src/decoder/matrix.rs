@@ -9,6 +9,8 @@ use std::thread;
 
 use anyhow::{Result, ensure};
 
+use super::weight::Weight;
+
 /// Rows of numbers, one after the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
@@ -138,10 +140,11 @@ impl Matrix {
         /// Outputs at a time: weights in f64 take twice their room.
         const AT_A_TIME: usize = 2048;
         assert_eq!(self.columns, weight.outputs, "outputs of a weight");
-        let mut result = Self::zeros(self.rows(), weight.inputs);
+        let (mut result, mut floats) = (Self::zeros(self.rows(), weight.inputs), Vec::new());
         for from in (0..weight.outputs).step_by(AT_A_TIME) {
             let to = (from + AT_A_TIME).min(weight.outputs);
-            let values = weight.values[from * weight.inputs..to * weight.inputs].iter().map(|&w| w.into()).collect();
+            weight.read(from..to, &mut floats);
+            let values = floats.iter().map(|&w| w.into()).collect();
             let part = self.some_columns(from..to).times(&Self { columns: weight.inputs, values });
             result.values.iter_mut().zip(&part.values).for_each(|(sum, x)| *sum += x);
         }
@@ -150,18 +153,20 @@ impl Matrix {
 
     /// The product with some outputs of a weight.
     fn through_some(&self, weight: &Weight, outputs: Range<usize>) -> Self {
-        let mut result = Self::zeros(self.rows(), outputs.len());
+        let (mut result, mut floats) = (Self::zeros(self.rows(), outputs.len()), Vec::new());
         if self.rows() < SINGLE_ROWS {
-            for (x, y) in self.iter().zip(result.iter_mut()) {
-                y.iter_mut().zip(outputs.clone()).for_each(|(y, output)| *y = dot(x, weight.output(output)));
+            for (place, output) in outputs.enumerate() {
+                weight.read(output..output + 1, &mut floats);
+                self.iter().zip(result.iter_mut()).for_each(|(x, y)| y[place] = dot(x, &floats));
             }
             return result;
         }
         let mut block = Vec::new();
         for from in outputs.clone().step_by(OUTPUTS) {
             let to = (from + OUTPUTS).min(outputs.end);
+            weight.read(from..to, &mut floats);
             block.clear();
-            block.extend(weight.values[from * weight.inputs..to * weight.inputs].iter().map(|&w| f64::from(w)));
+            block.extend(floats.iter().map(|&w| f64::from(w)));
             let place = Place { column: from - outputs.start, columns: to - from };
             dgemm(self, &block, (1, weight.inputs), &mut result, place);
         }
@@ -262,33 +267,6 @@ fn dgemm(left: &Matrix, right: &[f64], strides: (usize, usize), result: &mut Mat
     }
 }
 
-/// A weight matrix in f32, a row for each output. The file and integer codes need no more bits.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Weight {
-    /// Elements of a row.
-    pub inputs: usize,
-    /// Rows.
-    pub outputs: usize,
-    /// All elements, row by row.
-    pub values: Vec<f32>,
-}
-
-impl Weight {
-    /// The elements of an output.
-    ///
-    /// # Panics
-    /// When there is no such output.
-    #[must_use]
-    pub fn output(&self, output: usize) -> &[f32] {
-        &self.values[output * self.inputs..][..self.inputs]
-    }
-
-    /// All outputs.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[f32]> {
-        self.values.chunks_exact(self.inputs.max(1))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -303,9 +281,9 @@ mod tests {
         let w = matrix(&[&[1.0, 0.0, 2.0], &[4.0, 1.0, 0.0], &[0.0, 0.0, 1.0], &[1.0, 1.0, 1.0]]);
         let expected = matrix(&[&[7.0, 6.0, 3.0, 6.0], &[1.0, -1.0, 0.5, -0.5]]);
         assert_eq!(x.times_transposed(&w), expected);
-        let weight = Weight { inputs: 3, outputs: 4, values: w.values.iter().map(|&w| w as f32).collect() };
+        let weight = Weight::new([4, 3], &w.values.iter().map(|&w| w as f32).collect::<Vec<_>>());
         assert_eq!(x.through(&weight), expected);
-        assert_eq!(weight.iter().nth(3), Some(weight.output(3)));
+        assert_eq!(weight.iter().nth(3), Some(vec![1.0; 3]));
         assert_eq!(x.some_columns(1..3).times(&matrix(&[&[2.0], &[10.0]])), matrix(&[&[34.0], &[3.0]]));
         assert_eq!(x.some_rows(1..2).rows(), 1);
         assert_eq!(Matrix::zeros(0, 3).times_transposed(&w).rows(), 0);
@@ -318,7 +296,7 @@ mod tests {
         let y = matrix(&[&[1.0], &[2.0], &[-2.0]]);
         assert_eq!(x.transposed_times(&y), matrix(&[&[-5.0], &[-1.0]]));
         // More outputs than are taken at a time.
-        let weight = Weight { inputs: 2, outputs: 5000, values: (0..10_000).map(|i| (i % 7) as f32).collect() };
+        let weight = Weight::new([5000, 2], &(0..10_000).map(|i| (i % 7) as f32).collect::<Vec<_>>());
         let dy = Matrix { columns: 5000, values: (0..5000).map(|i| f64::from(i % 3)).collect() };
         let sum = |c: usize| (0..5000).map(|o| f64::from(o as u32 % 3) * f64::from(weight.output(o)[c])).sum::<f64>();
         assert_eq!(dy.back_through(&weight), matrix(&[&[sum(0), sum(1)]]));
@@ -331,10 +309,10 @@ mod tests {
             columns: 1536,
             values: (0..3 * 1536).map(|i| f64::from((i * 37) % 255 - 127) * 16384.0).collect(),
         };
-        let w =
-            Weight { inputs: 1536, outputs: 5, values: (0..5 * 1536).map(|i| ((i * 91) % 255 - 127) as f32).collect() };
+        let w: Vec<f32> = (0..5 * 1536).map(|i| ((i * 91) % 255 - 127) as f32).collect();
+        let w = Weight::new([5, 1536], &w);
         let sum =
-            |r: usize, c: usize| -> i64 { x.row(r).iter().zip(w.output(c)).map(|(&x, &w)| x as i64 * w as i64).sum() };
+            |r: usize, c: usize| -> i64 { x.row(r).iter().zip(w.output(c)).map(|(&x, w)| x as i64 * w as i64).sum() };
         let y = x.through(&w);
         for (at, &y) in y.values.iter().enumerate() {
             assert_eq!(y, sum(at / 5, at % 5) as f64);

@@ -39,6 +39,7 @@ pub mod residual;
 mod rotary;
 mod tensors;
 mod tokenizer;
+mod weight;
 
 use std::path::Path;
 
@@ -46,10 +47,11 @@ use anyhow::{Context, Result, ensure};
 
 pub use arithmetic::{Arithmetic, Float};
 pub use config::{Activation, Config, Family, Positions};
-pub use matrix::{Matrix, Weight};
+pub use matrix::Matrix;
 pub use model::{Cache, Model, Parts, Precision, Step};
 pub use rotary::{Rotary, Scaling};
 pub use tokenizer::Tokenizer;
+pub use weight::Weight;
 
 /// BLAKE3 of the files that [`Decoder::open`] reads, in base 16: of a GGUF file, or of names and contents in a folder.
 ///

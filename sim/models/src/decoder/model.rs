@@ -1,12 +1,14 @@
 //! A model with its weights, and a pass of tokens through it.
 
 use std::collections::BTreeMap;
+use std::iter::once;
 
 use anyhow::{Context, Result, ensure};
 
 use super::arithmetic::{Arithmetic, Group, Norm, Projection, Rotation};
 use super::config::{Config, Family, Positions};
-use super::matrix::{Matrix, Weight};
+use super::matrix::Matrix;
+use super::weight::Weight;
 
 /// The precision of weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,20 +134,20 @@ impl Model {
         let mut hasher = blake3::Hasher::new();
         hasher.update(format!("{:?}", self.config).as_bytes());
         let Parts { weights, biases, gains, shifts, embedding, positions, divisors } = &self.parts;
-        let mut add = |name: String, values: &[f32]| {
-            hasher.update(format!("{name} {}", values.len()).as_bytes());
-            for part in values.chunks(4096) {
-                let bytes: Vec<u8> = part.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let mut add = |name: String, count: usize, rows: &mut dyn Iterator<Item = Vec<f32>>| {
+            hasher.update(format!("{name} {count}").as_bytes());
+            for row in rows {
+                let bytes: Vec<u8> = row.iter().flat_map(|x| x.to_le_bytes()).collect();
                 hasher.update(&bytes);
             }
         };
-        weights.iter().for_each(|(key, weight)| add(format!("weight {key:?}"), &weight.values));
-        biases.iter().for_each(|(key, values)| add(format!("bias {key:?}"), values));
-        gains.iter().for_each(|(key, values)| add(format!("gain {key:?}"), values));
-        shifts.iter().for_each(|(key, values)| add(format!("shift {key:?}"), values));
-        embedding.iter().for_each(|weight| add("embedding".to_owned(), &weight.values));
-        positions.iter().for_each(|weight| add("positions".to_owned(), &weight.values));
-        divisors.iter().for_each(|values| add("divisors".to_owned(), values));
+        weights.iter().for_each(|(key, weight)| add(format!("weight {key:?}"), weight.count(), &mut weight.iter()));
+        biases.iter().for_each(|(key, row)| add(format!("bias {key:?}"), row.len(), &mut once(row.clone())));
+        gains.iter().for_each(|(key, row)| add(format!("gain {key:?}"), row.len(), &mut once(row.clone())));
+        shifts.iter().for_each(|(key, row)| add(format!("shift {key:?}"), row.len(), &mut once(row.clone())));
+        embedding.iter().for_each(|weight| add("embedding".to_owned(), weight.count(), &mut weight.iter()));
+        positions.iter().for_each(|weight| add("positions".to_owned(), weight.count(), &mut weight.iter()));
+        divisors.iter().for_each(|row| add("divisors".to_owned(), row.len(), &mut once(row.clone())));
         hasher.finalize().to_hex()[..16].to_owned()
     }
 
@@ -247,13 +249,13 @@ impl Model {
         for &token in tokens {
             let token = token as usize;
             ensure!(token < c.vocabulary, "token {token}; the vocabulary has {}", c.vocabulary);
-            x.values.extend(embedding.output(token).iter().map(|&w| f64::from(w)));
+            x.values.extend(embedding.output(token).into_iter().map(f64::from));
         }
         if let (Positions::Learned { offset }, Some(table)) = (c.positions, &self.parts.positions) {
             let end = past + tokens.len();
             ensure!(end <= c.context, "a text of {end} tokens; the model's context is {}", c.context);
             for (row, position) in x.iter_mut().zip(past + offset..) {
-                row.iter_mut().zip(table.output(position)).for_each(|(x, &p)| *x += f64::from(p));
+                row.iter_mut().zip(table.output(position)).for_each(|(x, p)| *x += f64::from(p));
             }
         }
         Ok(x)
@@ -333,8 +335,7 @@ impl Model {
 
 fn shaped(what: &str, weight: &Weight, wanted: [usize; 2]) -> Result<()> {
     let found = [weight.outputs, weight.inputs];
-    let whole = found[0].checked_mul(found[1]) == Some(weight.values.len());
-    ensure!(found == wanted && whole, "{what} is {found:?}, wanted is {wanted:?}");
+    ensure!(found == wanted, "{what} is {found:?}, wanted is {wanted:?}");
     Ok(())
 }
 

@@ -4,13 +4,13 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use anyhow::{Result, bail, ensure};
-use half::f16;
+use anyhow::{Context, Result, bail, ensure};
 
 use super::arithmetic::{Norm, Projection};
 use super::config::{Config, Family, Positions};
-use super::matrix::Weight;
 use super::model::{Model, Parts, Precision};
+use super::weight::Weight;
+use crate::gguf::Elements;
 
 /// Tensors by name: a GGUF file, or a folder of safetensors.
 pub(super) trait Source {
@@ -18,7 +18,7 @@ pub(super) trait Source {
     fn name(&self) -> String;
     fn tensors(&self) -> Vec<&str>;
     fn shape(&self, name: &str) -> Option<&[usize]>;
-    fn read(&self, name: &str, shape: &[usize]) -> sim::Result<Vec<f32>>;
+    fn read(&self, name: &str, shape: &[usize]) -> sim::Result<Elements>;
 }
 
 /// Adds a path to an error that does not have it yet.
@@ -132,27 +132,24 @@ impl Reader<'_> {
         Ok(parts)
     }
 
-    fn take(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
-        let values = self.source.read(name, shape)?;
+    fn elements(&self, name: &str, shape: &[usize]) -> Result<Elements> {
+        let elements = self.source.read(name, shape)?;
         self.read.borrow_mut().insert(name.to_owned());
-        Ok(values)
+        Ok(elements)
     }
 
-    fn weight(&self, name: &str, [outputs, inputs]: [usize; 2]) -> Result<Weight> {
-        let values = self.rounded(name, self.take(name, &[outputs, inputs])?)?;
-        Ok(Weight { inputs, outputs, values })
+    fn take(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
+        Ok(self.elements(name, shape)?.values())
     }
 
-    fn rounded(&self, name: &str, mut values: Vec<f32>) -> Result<Vec<f32>> {
-        if self.precision == Precision::Half {
-            values.iter_mut().for_each(|w| *w = f16::from_f32(*w).to_f32());
-            ensure!(
-                values.iter().all(|w| w.is_finite()),
-                "{}: weights of `{name}` are beyond binary16",
-                self.source.name()
-            );
+    fn weight(&self, name: &str, shape: [usize; 2]) -> Result<Weight> {
+        let weight = Weight::stored(shape, self.elements(name, &shape)?);
+        match self.precision {
+            Precision::File => Ok(weight),
+            Precision::Half => weight
+                .rounded()
+                .with_context(|| format!("{}: weights of `{name}` are beyond binary16", self.source.name())),
         }
-        Ok(values)
     }
 
     /// A weight as it is stored, a row for each output.
@@ -160,17 +157,15 @@ impl Reader<'_> {
         if !self.layout.transposed {
             return self.weight(name, [outputs, inputs]);
         }
-        let Weight { values, .. } = self.weight(name, [inputs, outputs])?;
-        let row = |output: usize| values.iter().skip(output).step_by(outputs).copied();
-        Ok(Weight { inputs, outputs, values: (0..outputs).flat_map(row).collect() })
+        Ok(self.weight(name, [inputs, outputs])?.transposed())
     }
 
     fn projection(&self, part: &str, projection: Projection) -> Result<Weight> {
-        let mut weight = self.stored(&format!("{part}.weight"), self.config.shape(projection))?;
-        if let Some(order) = self.order(projection) {
-            weight.values = order.iter().flat_map(|&row| weight.output(row)).copied().collect();
-        }
-        Ok(weight)
+        let weight = self.stored(&format!("{part}.weight"), self.config.shape(projection))?;
+        Ok(match self.order(projection) {
+            Some(order) => weight.chosen(order.into_iter()),
+            None => weight,
+        })
     }
 
     fn bias(&self, part: &str, projection: Projection) -> Result<Option<Vec<f32>>> {
@@ -206,8 +201,7 @@ impl Reader<'_> {
         let bias = self.take(&format!("{part}.bias"), &[outputs])?;
         let mut from = 0;
         for (projection, size) in all.into_iter().zip(sizes) {
-            let values = weight.values[from * inputs..(from + size) * inputs].to_vec();
-            parts.weights.insert((layer, projection), Weight { inputs, outputs: size, values });
+            parts.weights.insert((layer, projection), weight.chosen(from..from + size));
             parts.biases.insert((layer, projection), bias[from..from + size].to_vec());
             from += size;
         }

@@ -1,5 +1,7 @@
 //! How the elements of a tensor are stored, and how their blocks are decoded.
 
+use std::ops::Range;
+
 use half::{bf16, f16};
 
 /// Elements of a block of the older quantized types.
@@ -110,7 +112,10 @@ impl ElementType {
             Self::F16 => to.push(half(block, 0)),
             Self::BF16 => to.push(bf16::from_le_bytes([block[0], block[1]]).to_f32()),
             Self::Q4_0 | Self::Q4_1 | Self::Q5_0 | Self::Q5_1 => self.halves(block, to),
-            Self::Q8_0 => to.extend(block[2..].iter().map(|&b| f32::from(b as i8) * half(block, 0))),
+            Self::Q8_0 => {
+                let scale = half(block, 0);
+                to.extend(block[2..].iter().map(|&b| f32::from(b as i8) * scale));
+            }
             Self::Q2K => q2k(block, to),
             Self::Q3K => q3k(block, to),
             Self::Q4K => q45k(block, None, &block[16..], to),
@@ -135,13 +140,115 @@ impl ElementType {
             Self::Q5_0 => 16.0,
             _ => 0.0,
         };
-        let all = codes.iter().map(|b| b & 15).chain(codes.iter().map(|b| b >> 4));
-        to.extend(all.enumerate().map(|(i, low)| {
+        let least = if with_least { half(block, 2) } else { 0.0 };
+        let number = |i: usize, low: u8| {
             let code = f32::from(low | ((fifth >> i & 1) as u8) << 4);
-            if with_least { scale * code + half(block, 2) } else { scale * (code - middle) }
-        }));
+            if with_least { scale * code + least } else { scale * (code - middle) }
+        };
+        let mut numbers = [[0.0; SMALL / 2]; 2];
+        let [low, high] = &mut numbers;
+        for (i, (byte, (low, high))) in codes.iter().zip(low.iter_mut().zip(high)).enumerate() {
+            (*low, *high) = (number(i, byte & 15), number(i + SMALL / 2, byte >> 4));
+        }
+        to.extend(numbers.as_flattened());
     }
 }
+
+/// Elements of a tensor in the bytes of its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Elements {
+    kind: ElementType,
+    bytes: Vec<u8>,
+}
+
+impl Elements {
+    /// Whole blocks.
+    ///
+    /// # Panics
+    /// When the last block is not whole.
+    #[must_use]
+    pub fn new(kind: ElementType, bytes: Vec<u8>) -> Self {
+        assert!(bytes.len().is_multiple_of(kind.block().1), "{} bytes are not whole blocks of {kind:?}", bytes.len());
+        Self { kind, bytes }
+    }
+
+    /// Floats of 32 bits.
+    #[must_use]
+    pub fn of_floats(values: &[f32]) -> Self {
+        Self { kind: ElementType::F32, bytes: values.iter().flat_map(|x| x.to_le_bytes()).collect() }
+    }
+
+    /// How they are stored.
+    #[must_use]
+    pub fn kind(&self) -> ElementType {
+        self.kind
+    }
+
+    /// How many they are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        let (per_block, bytes) = self.kind.block();
+        self.bytes.len() / bytes * per_block
+    }
+
+    /// All of them as numbers.
+    #[must_use]
+    pub fn values(&self) -> Vec<f32> {
+        let mut values = Vec::with_capacity(self.count());
+        self.decode(0..self.count(), &mut values);
+        values
+    }
+
+    /// Appends the numbers of whole blocks.
+    ///
+    /// # Panics
+    /// When there are no such elements, or a block is not whole.
+    pub fn decode(&self, range: Range<usize>, to: &mut Vec<f32>) {
+        let bytes = &self.bytes[self.place(range)];
+        to.reserve(bytes.len() / self.kind.block().1 * self.kind.block().0);
+        match self.kind {
+            // Loops without a choice for each element.
+            ElementType::F32 => to.extend(bytes.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes))),
+            ElementType::F16 => {
+                to.extend(bytes.as_chunks().0.iter().map(|&bytes| f16::from_le_bytes(bytes).to_f32()));
+            }
+            kind => bytes.chunks_exact(kind.block().1).for_each(|block| kind.dequantize(block, to)),
+        }
+    }
+
+    /// Some of the blocks, one range after the other.
+    ///
+    /// # Panics
+    /// When there are no such elements, or a block is not whole.
+    #[must_use]
+    pub fn chosen(&self, ranges: impl Iterator<Item = Range<usize>>) -> Self {
+        let mut bytes = Vec::new();
+        ranges.for_each(|range| bytes.extend_from_slice(&self.bytes[self.place(range)]));
+        Self { kind: self.kind, bytes }
+    }
+
+    /// The first element that is infinite or not a number, and its place.
+    pub(crate) fn not_finite(&self) -> Option<(usize, f32)> {
+        let (count, mut values) = (self.count(), Vec::new());
+        (0..count).step_by(PIECE).find_map(|from| {
+            values.clear();
+            self.decode(from..(from + PIECE).min(count), &mut values);
+            values.iter().position(|x| !x.is_finite()).map(|at| (from + at, values[at]))
+        })
+    }
+
+    fn place(&self, range: Range<usize>) -> Range<usize> {
+        let (per_block, bytes) = self.kind.block();
+        assert!(
+            range.start.is_multiple_of(per_block) && range.end.is_multiple_of(per_block),
+            "elements {range:?} are not whole blocks of {per_block}"
+        );
+        range.start / per_block * bytes..range.end / per_block * bytes
+    }
+}
+
+/// Elements that are looked at together: whole blocks of any type.
+const PIECE: usize = 1 << 12;
 
 fn half(block: &[u8], at: usize) -> f32 {
     f16::from_le_bytes([block[at], block[at + 1]]).to_f32()

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use sim::{Error, Result};
 
-pub use elements::ElementType;
+pub use elements::{ElementType, Elements};
 use tensor::Place;
 pub use tensor::Tensor;
 
@@ -184,7 +184,8 @@ impl File {
     /// # Errors
     /// There is no tensor of this name, an element is not finite, or the file cannot be read any more.
     pub fn tensor(&self, name: &str) -> Result<Tensor> {
-        self.place(name)?.read(&self.path, &self.file, name)
+        let place = self.place(name)?;
+        Ok(Tensor { shape: place.shape.clone(), values: place.read(&self.path, &self.file, name)?.values() })
     }
 
     /// A tensor whose shape must be `shape`: the number of rows, then the number of elements in a row.
@@ -192,12 +193,20 @@ impl File {
     /// # Errors
     /// The errors of [`File::tensor`]; or the tensor has another shape.
     pub fn tensor_of(&self, name: &str, shape: &[usize]) -> Result<Tensor> {
-        let found = &self.place(name)?.shape;
+        Ok(Tensor { shape: shape.to_vec(), values: self.elements_of(name, shape)?.values() })
+    }
+
+    /// The same as the file stores it.
+    ///
+    /// # Errors
+    /// The errors of [`File::tensor_of`].
+    pub fn elements_of(&self, name: &str, shape: &[usize]) -> Result<Elements> {
+        let place = self.place(name)?;
+        let (found, at) = (&place.shape, place.offset);
         if found != shape {
-            let at = self.place(name)?.offset;
             return Err(self.bad(format!("tensor `{name}` is {}, wanted is {} (byte {at})", by(found), by(shape))));
         }
-        self.tensor(name)
+        place.read(&self.path, &self.file, name)
     }
 
     fn place(&self, name: &str) -> Result<&Place> {

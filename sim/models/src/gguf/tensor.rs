@@ -7,7 +7,7 @@ use std::path::Path;
 use sim::{Error, Result};
 
 use super::by;
-use super::elements::ElementType;
+use super::elements::{ElementType, Elements};
 
 /// A tensor as numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,20 +40,17 @@ impl Place {
         Ok(Self { shape, element, offset, bytes: bytes as u64 })
     }
 
-    pub(super) fn read(&self, path: &Path, file: &File, name: &str) -> Result<Tensor> {
+    pub(super) fn read(&self, path: &Path, file: &File, name: &str) -> Result<Elements> {
         let (per_block, block_bytes) = self.element.block();
         let mut raw = vec![0; self.bytes as usize];
         file.read_exact_at(&mut raw, self.offset).map_err(|source| Error::Io { path: path.to_owned(), source })?;
-        let mut values = Vec::with_capacity(raw.len() / block_bytes * per_block);
-        raw.chunks_exact(block_bytes).for_each(|block| self.element.dequantize(block, &mut values));
-        if let Some(at) = values.iter().position(|x| !x.is_finite()) {
+        let elements = Elements::new(self.element, raw);
+        if let Some((at, found)) = elements.not_finite() {
             let byte = self.offset + (at / per_block * block_bytes) as u64;
-            let problem = format!(
-                "element {at} of tensor `{name}` is {}, wanted is a finite number: damaged (byte {byte})",
-                values[at]
-            );
+            let problem =
+                format!("element {at} of tensor `{name}` is {found}, wanted is a finite number: damaged (byte {byte})");
             return Err(Error::Data { path: path.to_owned(), problem });
         }
-        Ok(Tensor { shape: self.shape.clone(), values })
+        Ok(elements)
     }
 }

@@ -109,7 +109,7 @@ impl ClusteredWeights {
                 books.insert((layer, projection), codebook);
                 let energy = energies.entry((layer, input)).or_insert_with(|| vec![0.0; weight.inputs]);
                 for output in weight.iter() {
-                    energy.iter_mut().zip(output).for_each(|(e, &w)| *e += f64::from(w).powi(2));
+                    energy.iter_mut().zip(output).for_each(|(e, w)| *e += f64::from(w).powi(2));
                 }
             }
         }
@@ -179,7 +179,7 @@ fn rounded(output: &[f32]) -> Vec<u64> {
 
 /// The codebook of a weight matrix.
 fn train_weights(weight: &Weight, bits: u32, counts: &Counts<'_>) -> Result<Codebook> {
-    let columns: Vec<Vec<u64>> = some(weight.outputs).map(|o| rounded(weight.output(o))).collect();
+    let columns: Vec<Vec<u64>> = some(weight.outputs).map(|o| rounded(&weight.output(o))).collect();
     let of = |s: &Sample| {
         let square = match counts {
             Counts::Alike => return 1.0,
@@ -194,15 +194,15 @@ fn train_weights(weight: &Weight, bits: u32, counts: &Counts<'_>) -> Result<Code
 
 /// The numbers that the indices of a weight matrix stand for.
 fn clustered(weight: &Weight, book: &Codebook) -> Result<Weight> {
-    let columns = weight.iter().map(halves).collect::<Result<Vec<_>>>()?;
+    let columns = weight.iter().map(|output| halves(&output)).collect::<Result<Vec<_>>>()?;
     let quantized = QuantizedWeights::new(&columns, book)?;
-    let mut values = Vec::with_capacity(weight.values.len());
+    let mut values = Vec::with_capacity(weight.count());
     for (indices, &scale) in quantized.columns.iter().zip(&quantized.scales) {
         // Products of two binary16 numbers have 22 bits: exact in f32.
         let table: Vec<f32> = book.values().iter().map(|&c| (fp16::value(scale) * fp16::value(c)) as f32).collect();
         values.extend(indices.iter().map(|&i| table[usize::from(i)]));
     }
-    Ok(Weight { values, ..*weight })
+    Ok(Weight::new([weight.outputs, weight.inputs], &values))
 }
 
 /// How outliers are found.
@@ -330,8 +330,8 @@ mod tests {
     fn a_projection_is_that_of_the_study() {
         let slices = Slice::all().unwrap();
         let slice = slices.iter().find(|p| p.name == "14 o").unwrap();
-        let values = slice.columns.iter().flatten().map(|&w| fp16::value(w) as f32).collect();
-        let weight = Weight { inputs: 576, outputs: 64, values };
+        let values: Vec<f32> = slice.columns.iter().flatten().map(|&w| fp16::value(w) as f32).collect();
+        let weight = Weight::new([64, 576], &values);
         let rows = |tokens: &[Vec<u64>]| {
             let rows: Vec<Vec<f64>> = tokens.iter().map(|t| t.iter().map(|&x| fp16::value(x)).collect()).collect();
             Matrix::from_rows(&rows).unwrap()
@@ -343,7 +343,7 @@ mod tests {
         let of_counts = |counts: &Counts<'_>| clustered(&weight, &train_weights(&weight, 4, counts).unwrap()).unwrap();
         let alike = of_counts(&Counts::Alike);
         let study = quantized_weights(slice, learn, Sensitivity::Uniform).unwrap();
-        assert!(alike.output(3).iter().zip(reals(&study.dequantized(3).unwrap())).all(|(&a, b)| f64::from(a) == b));
+        assert!(alike.output(3).iter().zip(reals(&study.dequantized(3).unwrap())).all(|(a, b)| f64::from(*a) == b));
         let study = quantized_weights(slice, learn, Sensitivity::Both).unwrap();
         let weights = ClusteredWeights {
             weights: BTreeMap::from([((14, Projection::O), of_counts(&Counts::inputs(learn, 576)))]),

@@ -49,11 +49,13 @@ impl IntegerWeights {
 
 impl Codes {
     fn new(weight: &Weight, bits: u32) -> Result<Self> {
-        let columns = |input: usize| weight.iter().map(|output| output[input].into()).collect();
+        let values = weight.values();
+        let columns = |input: usize| values.iter().skip(input).step_by(weight.inputs).map(|&x| x.into()).collect();
         let rows: Vec<Vec<f64>> = (0..weight.inputs).map(columns).collect();
         let quantized = tender::Weights::quantize(&rows, bits).map_err(Error::msg)?;
-        let codes = (0..weight.outputs).flat_map(|o| quantized.values.iter().map(move |row| row[o] as f32)).collect();
-        Ok(Self { codes: Weight { values: codes, ..*weight }, scales: quantized.scales })
+        let of_output = |o: usize| quantized.values.iter().map(move |row| row[o] as f32);
+        let codes: Vec<f32> = (0..weight.outputs).flat_map(of_output).collect();
+        Ok(Self { codes: Weight::new([weight.outputs, weight.inputs], &codes), scales: quantized.scales })
     }
 
     /// Rows of numbers times the numbers that the codes stand for.
@@ -65,8 +67,8 @@ impl Codes {
 
     /// The product of a row with the numbers that the codes stand for, added channel by channel as in the golden model.
     fn offset(&self, bias: &[f64]) -> Vec<f64> {
-        let output = |(codes, scale): (&[f32], &f64)| {
-            codes.iter().zip(bias).fold(0.0, |sum, (&code, bias)| sum + bias * (f64::from(code) * scale))
+        let output = |(codes, scale): (Vec<f32>, &f64)| {
+            codes.into_iter().zip(bias).fold(0.0, |sum, (code, bias)| sum + bias * (f64::from(code) * scale))
         };
         self.codes.iter().zip(&self.scales).map(output).collect()
     }
@@ -216,7 +218,7 @@ mod tests {
     }
 
     fn weight() -> Weight {
-        Weight { inputs: 24, outputs: 10, values: (0..240).map(|i| ((i * 53) % 97) as f32 / 64.0 - 0.7).collect() }
+        Weight::new([10, 24], &(0..240).map(|i| ((i * 53) % 97) as f32 / 64.0 - 0.7).collect::<Vec<_>>())
     }
 
     fn columns() -> Vec<Vec<f64>> {

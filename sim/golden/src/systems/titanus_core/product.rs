@@ -16,6 +16,24 @@ const FP16: Float = Float::ieee(FloatFormat::Fp16);
 /// 255 in fp16.
 const FULL: u64 = 0x5bf8;
 
+/// A column of the matrix of a product.
+enum Column<'a> {
+    /// Weights of the store.
+    Stored(&'a [i8]),
+    /// Keys or values of the context.
+    Kept(Vec<i64>),
+}
+
+/// The sum of products with weights of the store. The processor adds several products of narrow integers side by side.
+fn stored(x: &[i16], weights: &[i8]) -> i64 {
+    /// Products of two bytes whose sum is in 32 bits.
+    const PRODUCTS: usize = 1 << 16;
+    let part = |(x, weights): (&[i16], &[i8])| -> i32 {
+        x.iter().zip(weights).map(|(&x, &weight)| i32::from(x) * i32::from(i16::from(weight))).sum()
+    };
+    x.chunks(PRODUCTS).zip(weights.chunks(PRODUCTS)).map(|both| i64::from(part(both))).sum()
+}
+
 /// A probability as an integer of 8 bits, and whether it was outside of 0 to 1.
 fn byte_of(probability: u16) -> (i64, bool) {
     let scaled = FP16.mul(probability.into(), FULL).bits;
@@ -42,25 +60,25 @@ impl Product {
     }
 
     /// The columns of the matrix: for each result a weight for each element; `None`: unknown.
-    fn matrix(&self, state: &State, shape: &Shape) -> Vec<Option<Vec<i64>>> {
+    fn matrix<'a>(&self, state: &'a State, shape: &Shape) -> Vec<Option<Column<'a>>> {
         let (inner, columns) = (self.inner as usize, self.columns as usize);
         let wide = |x: &i8| i64::from(*x);
         match self.matrix {
             Matrix::Store { row, column } => {
                 let first = (column * shape.outputs) as usize;
-                (first..first + columns).map(|output| state.weights(row, inner, output)).collect()
+                (first..first + columns).map(|output| state.weights(row, inner, output).map(Column::Stored)).collect()
             }
             Matrix::Keys { tile } => {
                 let first = (tile * shape.lanes) as usize;
                 let key =
                     |token: usize| Some(state.context()?.keys[token][first..first + inner].iter().map(wide).collect());
-                (0..columns).map(key).collect()
+                (0..columns).map(|token| key(token).map(Column::Kept)).collect()
             }
             Matrix::Values { tile } => {
                 let first = (tile * shape.lanes) as usize;
                 let channel =
                     |c: usize| Some(state.context()?.values[..inner].iter().map(|token| wide(&token[c])).collect());
-                (first..first + columns).map(channel).collect()
+                (first..first + columns).map(|c| channel(c).map(Column::Kept)).collect()
             }
         }
     }
@@ -91,14 +109,20 @@ impl TitanusCore {
             // A result that depends on missing bytes or unknown weights is not computed.
             let Some(bytes) = loaded.whole().filter(|_| known) else { continue };
             let (x, wrong) = operation.integers(bytes);
+            // Bytes, where the matrix is in the store.
+            let narrow: Vec<i16> = x.iter().map(|&x| x as i16).collect();
             let mut special = wrong;
             let mut results = Vec::new();
             for (weights, constant) in matrix.iter().flatten().zip(constants.iter().flatten()) {
-                let (sum, skipped) = dot(&x, weights);
-                if !matches!(operation.matrix, Matrix::Store { .. }) {
-                    counts.multiplications += operation.inner;
-                    counts.skipped += skipped;
-                }
+                let sum = match weights {
+                    Column::Stored(weights) => stored(&narrow, weights),
+                    Column::Kept(numbers) => {
+                        let (sum, skipped) = dot(&x, numbers);
+                        counts.multiplications += operation.inner;
+                        counts.skipped += skipped;
+                        sum
+                    }
+                };
                 let (result, overflow) = operation.element(sum, *constant);
                 special += u64::from(overflow);
                 results.push(result);

@@ -1,6 +1,7 @@
 //! The state of the core between operations: weights, constants, the cache except its blocks, and the context.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use crate::common::shell::job_link::Token;
 use crate::systems::job::Codes;
@@ -29,12 +30,38 @@ impl Context {
     }
 }
 
+/// The weights of an output of the store.
+#[derive(Clone, Debug)]
+struct Column {
+    weights: Vec<i8>,
+    /// 64 inputs a word: whether their weights are known.
+    known: Vec<u64>,
+}
+
+impl Column {
+    fn unknown(inputs: usize) -> Self {
+        Self { weights: vec![0; inputs], known: vec![0; inputs.div_ceil(64)] }
+    }
+
+    fn set(&mut self, input: usize, weight: Option<i8>) {
+        let (word, bit) = (&mut self.known[input / 64], 1 << (input % 64));
+        *word = if weight.is_some() { *word | bit } else { *word & !bit };
+        self.weights[input] = weight.unwrap_or(0);
+    }
+
+    /// The weights of some inputs, if all are known.
+    fn known(&self, inputs: Range<usize>) -> Option<&[i8]> {
+        let known = |input: usize| self.known[input / 64] >> (input % 64) & 1 == 1;
+        inputs.clone().all(known).then(|| &self.weights[inputs])
+    }
+}
+
 /// All of the state. `None` stands for unknown.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     shape: Shape,
-    /// Weights by input of the whole store, then by output.
-    weights: Vec<Vec<Option<i8>>>,
+    /// By output of the whole store.
+    weights: Vec<Column>,
     constants: Vec<Option<Constant>>,
     /// The number of tokens of the cache and of its prefill, and its streams, if they are known.
     cached: u32,
@@ -53,7 +80,7 @@ impl State {
         let (inputs, outputs) = (shape.rows * shape.inputs, shape.columns * shape.outputs);
         Self {
             shape: *shape,
-            weights: vec![vec![None; outputs as usize]; inputs as usize],
+            weights: vec![Column::unknown(inputs as usize); outputs as usize],
             constants: vec![None; shape.constants as usize],
             cached: 0,
             prefill: 0,
@@ -140,11 +167,12 @@ impl State {
             return;
         }
         let (first, outputs) = (self.first(load), self.outputs(load));
-        for (r, row) in bytes.iter().enumerate() {
-            for (k, weight) in self.weights[first + r][outputs.clone()].iter_mut().enumerate() {
-                // Outputs after the last one, in the last column of macros, have zero weights.
-                let there = k < load.columns as usize;
-                *weight = if there { row.get(k..k + 1).map(|byte| byte[0] as i8) } else { Some(0) };
+        for (k, column) in self.weights[outputs].iter_mut().enumerate() {
+            // Outputs after the last one, in the last column of macros, have zero weights.
+            let there = k < load.columns as usize;
+            for (r, row) in bytes.iter().enumerate() {
+                let weight = if there { row.get(k..k + 1).map(|byte| byte[0] as i8) } else { Some(0) };
+                column.set(first + r, weight);
             }
         }
     }
@@ -154,7 +182,7 @@ impl State {
     }
 
     /// Outputs of the columns of macros that a load writes.
-    fn outputs(&self, load: &Load) -> std::ops::Range<usize> {
+    fn outputs(&self, load: &Load) -> Range<usize> {
         let outputs = self.shape.outputs;
         let first = load.first_column * outputs;
         first as usize..(first + (load.columns as u32).next_multiple_of(outputs)) as usize
@@ -166,15 +194,14 @@ impl State {
             return;
         }
         let (first, outputs) = (self.first(load), self.outputs(load));
-        for row in &mut self.weights[first..first + load.rows.rows as usize] {
-            row[outputs.clone()].fill(None);
-        }
+        let rows = first..first + load.rows.rows as usize;
+        self.weights[outputs].iter_mut().for_each(|column| rows.clone().for_each(|input| column.set(input, None)));
     }
 
     /// The weights of an output of the store, for so many inputs from a row of macros on.
-    pub(super) fn weights(&self, first_row: u32, inputs: usize, output: usize) -> Option<Vec<i64>> {
+    pub(super) fn weights(&self, first_row: u32, inputs: usize, output: usize) -> Option<&[i8]> {
         let first = (first_row * self.shape.inputs) as usize;
-        self.weights[first..first + inputs].iter().map(|row| row[output].map(i64::from)).collect()
+        self.weights[output].known(first..first + inputs)
     }
 
     pub(super) fn constant(&self, number: usize) -> Option<Constant> {

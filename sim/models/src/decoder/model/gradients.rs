@@ -8,9 +8,9 @@ use anyhow::{Result, ensure};
 use super::{Matrix, Model};
 use crate::decoder::arithmetic::{Arithmetic, Group, Norm, Projection, Rotation, causal_softmax, rotate, silu_gate};
 use crate::decoder::config::Family;
-use crate::decoder::matrix::Weight;
 use crate::decoder::perplexity::surprise;
 use crate::decoder::residual::ahead_of_layers;
+use crate::decoder::weight::Weight;
 
 /// Rows of logits at a time: each row is as long as the vocabulary.
 const ROWS: usize = 64;

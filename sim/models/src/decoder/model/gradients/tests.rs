@@ -38,10 +38,12 @@ fn gradients_are_differences() {
         assert_eq!(found.len(), 2 * 7 * 6, "{name}");
         let largest = found.iter().fold(0.0, |most: f64, of| most.max(of.3.abs()));
         for (key, output, input, gradient) in found {
-            let place = output * model.parts.weights[&key].inputs + input;
-            let weight = model.parts.weights[&key].values[place];
+            let Weight { inputs, outputs, .. } = model.parts.weights[&key];
+            let (place, mut values) = (output * inputs + input, model.parts.weights[&key].values());
+            let weight = values[place];
             let mut at = |x: f32| {
-                model.parts.weights.get_mut(&key).unwrap().values[place] = x;
+                values[place] = x;
+                model.parts.weights.insert(key, Weight::new([outputs, inputs], &values));
                 surprise(&model)
             };
             let [low, high] = [weight - 1e-3, weight + 1e-3];
