@@ -294,7 +294,10 @@ fn other_hardware_is_noticed() {
     assert!(error.starts_with("hardware and golden model differ: Spent {") && error.contains("cycles: 0"), "{error}");
 }
 
-/// A device that changes the last bit of the largest thing in memory: the panels of a projection.
+/// Bytes of a panel of a projection: four columns, and the channels of the model.
+const PANEL: usize = 4 * CONFIG.width;
+
+/// A device that changes the last bit of the first weight in each panel of a projection.
 struct Spoilt<'a> {
     device: &'a mut dyn Executor,
     spoil: Option<u8>,
@@ -303,7 +306,7 @@ struct Spoilt<'a> {
 impl Executor for Spoilt<'_> {
     fn write(&mut self, address: u64, bytes: &[u8]) -> anyhow::Result<()> {
         let mut bytes = bytes.to_vec();
-        if let (true, Some(bits)) = (bytes.len() > 16_000, self.spoil) {
+        if let (true, Some(bits)) = (bytes.len() == PANEL, self.spoil) {
             bytes[0] ^= bits;
         }
         self.device.write(address, &bytes)
