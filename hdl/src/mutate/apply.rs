@@ -8,10 +8,10 @@ use num_traits::{One, Zero};
 
 use super::fault::{Fault, Kind, Slot};
 use super::places::exchanged;
-use super::rebuild::{begin, instances, push, set_nodes, with_operands, within};
+use super::rebuild::{begin, instances, items_of, push, set_nodes, with_operands, within};
 use crate::lang::index::Index;
-use crate::lang::ir::{Compare, Item, Logic, ModuleIr, Node, NodeId, Op, ScopeId, ScopeKind};
-use crate::lang::{Type, in_formal, item_nodes};
+use crate::lang::ir::{Compare, Item, Logic, ModuleIr, Node, NodeId, Op, ScopeId};
+use crate::lang::{Type, item_nodes};
 
 struct Broken<'a> {
     old: &'a ModuleIr,
@@ -163,15 +163,9 @@ impl Broken<'_> {
     fn items(&mut self) {
         let old = self.old;
         for scope in 0..old.scopes.len() as ScopeId {
-            let mut items = old.scopes[scope as usize].items.clone();
-            if in_formal(old, scope) {
-                items.clear();
-            }
-            for (position, item) in items.iter_mut().enumerate() {
-                self.item(scope, position as u32, item);
-            }
-            items.retain(|item| !matches!(item, Item::Loop(s) if old.scopes[*s as usize].kind == ScopeKind::Formal));
-            self.new.scopes[scope as usize].items = items;
+            let mut items = items_of(old, scope);
+            items.iter_mut().for_each(|(position, item)| self.item(scope, *position, item));
+            self.new.scopes[scope as usize].items = items.into_iter().map(|(_, item)| item).collect();
         }
     }
 

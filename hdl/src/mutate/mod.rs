@@ -22,10 +22,14 @@ pub use fault::{Fault, FaultPlace, Kind};
 pub use named::{Change, NamedFault, NamedFaults};
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use crate::lang::ir::{Instance, ModuleIr};
 use crate::lang::{Design, in_formal};
+
+/// Modules that are rebuilt already, by name.
+type Done<'a> = BTreeMap<&'a str, Arc<ModuleIr>>;
 
 impl Design {
     /// All places of the design, by module.
@@ -48,22 +52,36 @@ impl Design {
             by_module.entry(&fault.place.module).or_default().push((number + 1, fault));
         }
         let width = (usize::BITS - faults.len().leading_zeros()).max(1);
-        let mut done: BTreeMap<&str, Arc<ModuleIr>> = BTreeMap::new();
+        let own = |module: &ModuleIr| by_module.get(module.name.as_str()).map_or(&[][..], |own| own);
+        let new = |module: &ModuleIr, done: &Done<'_>| {
+            Ok::<_, Infallible>(apply::module(module, own(module), done, (select, width)))
+        };
+        let Ok(design) = self.rebuilt(|module| !own(module).is_empty(), new);
+        design
+    }
+
+    /// The design with `new` modules in place of the top, of modules that are `faulty`, and of those around them: the
+    /// input that chooses a fault goes through all of these. Children come before parents.
+    fn rebuilt<E>(
+        &self,
+        faulty: impl Fn(&ModuleIr) -> bool,
+        mut new: impl FnMut(&ModuleIr, &Done<'_>) -> Result<ModuleIr, E>,
+    ) -> Result<Design, E> {
+        let mut done = Done::new();
         let mut modules = Vec::new();
         for module in &self.modules {
-            let own = by_module.get(module.name.as_str()).map_or(&[][..], |own| own);
             let chosen =
                 |i: &Instance| done.get(i.module.name.as_str()).is_some_and(|m| m.ports.len() > i.module.ports.len());
             let below = module.instances.iter().any(|i| !in_formal(module, i.scope) && chosen(i));
             let is_top = std::ptr::eq(Arc::as_ptr(module), self.top());
-            let new = match own.is_empty() && !below && !is_top {
-                true => Arc::clone(module),
-                false => Arc::new(apply::module(module, own, &done, (select, width))),
+            let made = match faulty(module) || below || is_top {
+                true => Arc::new(new(module, &done)?),
+                false => Arc::clone(module),
             };
-            done.insert(&module.name, Arc::clone(&new));
-            modules.push(new);
+            done.insert(&module.name, Arc::clone(&made));
+            modules.push(made);
         }
-        Design { modules }
+        Ok(Design { modules })
     }
 
     /// Its modules, children before parents; the last one is the top.

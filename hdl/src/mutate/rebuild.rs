@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::lang::index::Index;
 use crate::lang::ir::{
-    Compare, Direction, InstanceId, Item, ModuleIr, Net, NetId, NetKind, Node, NodeId, Op, ScopeId, Target,
+    Compare, Direction, InstanceId, Item, ModuleIr, Net, NetId, NetKind, Node, NodeId, Op, ScopeId, ScopeKind, Target,
 };
 use crate::lang::{Type, in_formal, uint};
 
@@ -60,6 +60,16 @@ pub(super) fn within(
         }
         left -= last.min(most) * step;
     }
+}
+
+/// The items of a scope with their positions, without those of proofs.
+pub(super) fn items_of(old: &ModuleIr, scope: ScopeId) -> Vec<(u32, Item)> {
+    if in_formal(old, scope) {
+        return Vec::new();
+    }
+    let is_formal = |item: &Item| matches!(item, Item::Loop(s) if old.scopes[*s as usize].kind == ScopeKind::Formal);
+    let items = (0..).zip(&old.scopes[scope as usize].items).filter(|(_, item)| !is_formal(item));
+    items.map(|(position, item)| (position, item.clone())).collect()
 }
 
 /// Gives an item its new expressions, in the order of `item_nodes`.

@@ -11,9 +11,9 @@ use super::resolve::Exchange;
 use super::syntax::Expr;
 use super::value::assigned;
 use crate::lang::index::Index;
-use crate::lang::ir::{Arithmetic, Compare, Item, Logic, NodeId, Op, ScopeId, ScopeKind};
-use crate::lang::{Type, bit, in_formal, item_nodes, uint};
-use crate::mutate::rebuild::set_nodes;
+use crate::lang::ir::{Arithmetic, Compare, Item, Logic, NodeId, Op, ScopeId};
+use crate::lang::{Type, bit, item_nodes, uint};
+use crate::mutate::rebuild::{items_of, set_nodes};
 
 /// The type of a loop index.
 const INDEX: Type = uint(32);
@@ -145,15 +145,9 @@ impl Edited<'_> {
     pub(super) fn items(&mut self) -> Result<(), Refused> {
         let old = self.old;
         for scope in 0..old.scopes.len() as ScopeId {
-            let mut items = old.scopes[scope as usize].items.clone();
-            if in_formal(old, scope) {
-                items.clear();
-            }
-            for (position, item) in items.iter_mut().enumerate() {
-                self.item(scope, position as u32, item)?;
-            }
-            items.retain(|item| !matches!(item, Item::Loop(s) if old.scopes[*s as usize].kind == ScopeKind::Formal));
-            self.new.scopes[scope as usize].items = items;
+            let mut items = items_of(old, scope);
+            items.iter_mut().try_for_each(|(position, item)| self.item(scope, *position, item))?;
+            self.new.scopes[scope as usize].items = items.into_iter().map(|(_, item)| item).collect();
         }
         Ok(())
     }

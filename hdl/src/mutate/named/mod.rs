@@ -15,15 +15,14 @@ mod syntax;
 mod value;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use apply::Refused;
 use cone::Logic;
 use names::{Names, Thing};
 use resolve::{Resolved, resolve};
 
-use crate::lang::ir::{Instance, ModuleIr};
-use crate::lang::{Design, in_formal, within_cycle};
+use crate::lang::ir::ModuleIr;
+use crate::lang::{Design, within_cycle};
 
 /// A fault of a net or an operator by its name in the emitted Verilog, in all instances of its module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,28 +178,17 @@ impl Design {
         faults: &BTreeMap<&str, Vec<Resolved>>,
         select: (&str, u32),
     ) -> Result<Design, Refused> {
-        let mut done: BTreeMap<&str, Arc<ModuleIr>> = BTreeMap::new();
-        let mut modules = Vec::new();
-        for module in &self.modules {
-            let own = faults.get(module.name.as_str()).map_or(&[][..], |own| own);
-            let chosen =
-                |i: &Instance| done.get(i.module.name.as_str()).is_some_and(|m| m.ports.len() > i.module.ports.len());
-            let below = module.instances.iter().any(|i| !in_formal(module, i.scope) && chosen(i));
-            let is_top = std::ptr::eq(Arc::as_ptr(module), self.top());
-            let new = match own.is_empty() && !below && !is_top {
-                true => Arc::clone(module),
-                false => Arc::new(match subjects.get(module.name.as_str()).filter(|_| !own.is_empty()) {
-                    Some(subject) => apply::module(module, &subject.names, &subject.logic, own, &done, select)?,
-                    None => {
-                        let mut new = super::apply::module(module, &[], &done, select);
-                        (new.comb, new.ripples) = within_cycle(&new).map_err(|why| (None, why))?;
-                        new
-                    }
-                }),
-            };
-            done.insert(&module.name, Arc::clone(&new));
-            modules.push(new);
-        }
-        Ok(Design { modules })
+        let own = |module: &ModuleIr| faults.get(module.name.as_str()).map_or(&[][..], |own| own);
+        self.rebuilt(
+            |module| !own(module).is_empty(),
+            |module, done| match subjects.get(module.name.as_str()).filter(|_| !own(module).is_empty()) {
+                Some(subject) => apply::module(module, &subject.names, &subject.logic, own(module), done, select),
+                None => {
+                    let mut new = super::apply::module(module, &[], done, select);
+                    (new.comb, new.ripples) = within_cycle(&new).map_err(|why| (None, why))?;
+                    Ok(new)
+                }
+            },
+        )
     }
 }
