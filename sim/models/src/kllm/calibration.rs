@@ -30,13 +30,7 @@ pub type WeightBooks = BTreeMap<(usize, Projection), Codebook>;
 pub fn choices() -> Vec<Choice> {
     vec![
         Choice { name: "activations", default: "4", kind: Kind::Count(1..=8), about: "bits of an activation's index" },
-        Choice {
-            name: "counting",
-            default: "alike",
-            kind: Kind::Word(&["alike", "input", "fisher"]),
-            about: "how a weight counts when its codebook is trained: all alike, by the square of its input, or by its \
-                    Fisher information (squared gradients)",
-        },
+        counts(),
         Choice {
             name: "tokens",
             default: "rows",
@@ -44,19 +38,40 @@ pub fn choices() -> Vec<Choice> {
             about: "what codebooks of activations are trained on: all rows, where values count alike; or a sample of \
                     them, where a value counts by the squares of the weights behind it",
         },
-        Choice {
-            name: "outliers",
-            default: "1",
-            kind: Kind::Percent(0.0..=100.0),
-            about: "share of a token's values, largest and smallest together, that stay in binary16",
-        },
-        Choice {
-            name: "detection",
-            default: "online",
-            kind: Kind::Word(&["online", "offline"]),
-            about: "the extremes of each token (KLLM), or values beyond thresholds of the text (KLLM-S)",
-        },
+        outliers(),
+        detection(),
     ]
+}
+
+/// Counting of weights, an option.
+pub(super) fn counts() -> Choice {
+    Choice {
+        name: "counting",
+        default: "alike",
+        kind: Kind::Word(&["alike", "input", "fisher"]),
+        about: "how a weight counts when its codebook is trained: all alike, by the square of its input, or by its \
+                Fisher information (squared gradients)",
+    }
+}
+
+/// Share of outliers, an option.
+pub(super) fn outliers() -> Choice {
+    Choice {
+        name: "outliers",
+        default: "1",
+        kind: Kind::Percent(0.0..=100.0),
+        about: "share of a token's values, largest and smallest together, that stay in binary16",
+    }
+}
+
+/// What an outlier is, an option.
+pub(super) fn detection() -> Choice {
+    Choice {
+        name: "detection",
+        default: "online",
+        kind: Kind::Word(&["online", "offline"]),
+        about: "the extremes of each token (KLLM), or values beyond thresholds of the text (KLLM-S)",
+    }
 }
 
 /// Array of the codebook of a projection's weights.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 
-use super::calibration::{ACCELERATOR, WEIGHT_BITS, of_arrays};
+use super::calibration::{ACCELERATOR, WEIGHT_BITS, counts, detection, of_arrays, outliers};
 use super::language_model::{Books, ClusteredModel, ClusteredWeights, Counting, Outliers};
 use crate::schemes::{Bench, Choice, Given, Kind, Reader, Scheme, Settings, Tally, by_arithmetic};
 
@@ -42,25 +42,9 @@ impl Scheme for Kllm {
                 kind: Kind::Count(1..=u64::from(EXACT)),
                 about: "bits of an activation's index, 1 to 8; 16: activations stay as they are",
             },
-            Choice {
-                name: "outliers",
-                default: "1",
-                kind: Kind::Percent(0.0..=100.0),
-                about: "share of a token's values, largest and smallest together, that stay in binary16",
-            },
-            Choice {
-                name: "detection",
-                default: "online",
-                kind: Kind::Word(&["online", "offline"]),
-                about: "the extremes of each token (KLLM), or values beyond learnt thresholds (KLLM-S)",
-            },
-            Choice {
-                name: "counting",
-                default: "alike",
-                kind: Kind::Word(&["alike", "input", "fisher"]),
-                about: "how a weight counts when codebooks are trained: all alike, by the square of its input, or by \
-                        its Fisher information (squared gradients)",
-            },
+            outliers(),
+            detection(),
+            counts(),
         ]
     }
 

@@ -20,7 +20,7 @@ const FROM: &str = "thresholds";
 /// Options of the calibration.
 #[must_use]
 pub fn choices() -> Vec<Choice> {
-    let bits = || Kind::Count(2..=8);
+    let [keys, values] = widths();
     vec![
         Choice {
             name: "pruned",
@@ -28,8 +28,8 @@ pub fn choices() -> Vec<Choice> {
             kind: Kind::Percent(0.0..=100.0),
             about: "least share of keys, and of values, that becomes 0, by the smallest threshold that reaches it",
         },
-        Choice { name: "keys", default: "4", kind: bits(), about: "bits of a key's element" },
-        Choice { name: "values", default: "4", kind: bits(), about: "bits of a value's element" },
+        keys,
+        values,
         Choice {
             name: FROM,
             default: "prompt",
@@ -37,6 +37,12 @@ pub fn choices() -> Vec<Choice> {
             about: "what thresholds are found on: each prompt, or once for each layer the text",
         },
     ]
+}
+
+/// Bits of keys and of values, two options.
+pub(super) fn widths() -> [Choice; 2] {
+    let bits = |name, about| Choice { name, default: "4", kind: Kind::Count(2..=8), about };
+    [bits("keys", "bits of a key's element"), bits("values", "bits of a value's element")]
 }
 
 /// Whether a calibration with these options has thresholds.

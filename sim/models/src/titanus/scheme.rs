@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 
-use super::calibration::{self, ACCELERATOR};
+use super::calibration::{self, ACCELERATOR, widths};
 use super::language_model::{Compressed, Pruning, Setting};
 use crate::schemes::{Bench, Choice, Kind, Passage, Reader, Scheme, Settings, Tally, by_arithmetic};
 
@@ -20,7 +20,7 @@ impl Scheme for Titanus {
     }
 
     fn choices(&self) -> Vec<Choice> {
-        let bits = || Kind::Count(2..=8);
+        let [keys, values] = widths();
         vec![
             Choice {
                 name: "pruned",
@@ -28,8 +28,8 @@ impl Scheme for Titanus {
                 kind: Kind::Percent(0.0..=100.0),
                 about: "least share of a head's elements that become 0, by the smallest threshold that reaches it",
             },
-            Choice { name: "keys", default: "4", kind: bits(), about: "bits of a key's element" },
-            Choice { name: "values", default: "4", kind: bits(), about: "bits of a value's element" },
+            keys,
+            values,
             Choice {
                 name: "levels",
                 default: "yes",
