@@ -37,7 +37,7 @@ pub const BELOW: &[(&str, f64, &str)] = &[
     ("job_controller", 0.94, "the high bits of counters of 32 bits: no run is so long, and no proof ends"),
     ("cache_reader", 0.94, "the high bits of counters, and bits that a mask hides: no proof decides"),
     ("token_appender", 0.92, "bits of words of 512 that a later beat of the bus replaces: proofs of that do not end"),
-    ("kv_compressor", 0.96, "bits of its units that other units never set: no proof decides"),
+    ("kv_compressor", 0.96, "bits that a mask hides, and high bits of counters: no proof decides"),
     ("rms_norm", 0.93, "late digits of the root and low bits of sums, which only a tie of the last rounding shows"),
     ("layer_norm", 0.93, "late digits of the root and low bits of sums, which only a tie of the last rounding shows"),
     ("vector_unit", 0.90, "its norm: late digits of the root and low bits of sums, which only a tie shows"),
