@@ -30,7 +30,6 @@ pub const BELOW: &[(&str, f64, &str)] = &[
     ("fp16_mac", 0.97, "the leading one after a multiplier, whose proofs do not end in time"),
     ("dcim_linear", 0.97, "the top bits of partial sums, of which no proof decides"),
     ("softmax", 0.87, "low bits of products and sums, which only a tie of the last rounding shows"),
-    ("kv_decompressor", 0.98, "the operand of a multiplier that rests: no proof that nobody looks at the product"),
     ("cache_reader", 0.98, "bits of a counter that a higher one hides, and bits that a mask hides: no proof decides"),
     ("token_appender", 0.92, "bits of words of 512 that a later beat of the bus replaces: proofs of that do not end"),
     ("kv_compressor", 0.96, "bits that a mask hides, and high bits of counters: no proof decides"),
