@@ -15,6 +15,7 @@ use super::class::Class;
 use super::exact::smallest;
 use super::real::{Normal, PLACES, gelu_argument, logistic, tanh};
 use super::{Float, Rounded};
+use crate::common::row::{is_special, nearest, units};
 use crate::format::FloatFormat;
 
 /// A function of one float.
@@ -140,6 +141,41 @@ impl FunctionTable {
         (height - ((steepness * low) >> low_bits), scale)
     }
 
+    /// What a number is multiplied by, and its scale, from the number's magnitude in units of 2^-(f + 3); `None`: beyond
+    /// all segments. Also whether it is the result itself.
+    fn multiplier(&self, magnitude: Option<u64>, (negative, above_one): (bool, bool)) -> (u64, u32, bool) {
+        let places = self.format.fraction_bits() + 3;
+        let inside = magnitude.filter(|magnitude| magnitude >> (self.range + places) == 0);
+        let (factor, scale) = inside.map_or((0, 0), |magnitude| self.factor(magnitude));
+        let (rest, bare) = match self.function {
+            Function::Sigmoid => (!negative, true),
+            Function::Tanh => (above_one, above_one),
+            _ => (!negative, false),
+        };
+        let (factor, scale) = if rest { ((1 << self.places) - (factor >> scale.min(63)), 0) } else { (factor, scale) };
+        (factor.unsigned_abs(), scale, bare)
+    }
+
+    /// The function of an fp16 number, without exceptions.
+    ///
+    /// # Panics
+    /// The table is of another format.
+    #[must_use]
+    pub fn apply_to_half(&self, a: u16) -> u16 {
+        assert_eq!(self.format, FloatFormat::Fp16, "the format of the table");
+        let (negative, magnitude) = units(a);
+        if is_special(a) || magnitude == 0 {
+            return self.apply(Float::ieee(self.format), a.into()).bits as u16;
+        }
+        let unit = smallest(self.format);
+        let in_segments = magnitude << (self.format.fraction_bits() + 3) >> unit;
+        let (factor, scale, bare) = self.multiplier(Some(in_segments), (negative, magnitude >> unit > 0));
+        let product = u128::from(factor) * if bare { 1 << unit } else { magnitude.into() };
+        // The value is above this product, by less than 1: a half makes it round in the same way.
+        let exponent = -i64::from(unit + self.places + scale) - 1;
+        nearest(negative && self.function != Function::Sigmoid, 2 * product + 1, exponent)
+    }
+
     /// The function of a.
     #[must_use]
     pub fn apply(&self, float: Float, a: u64) -> Rounded {
@@ -166,18 +202,9 @@ impl FunctionTable {
         };
         let places = format.fraction_bits() + 3;
         let magnitude = (&units << places) >> smallest(format);
-        let inside = magnitude.bits() <= u64::from(self.range + places);
-        let (factor, scale) = if inside { self.factor(u64::try_from(&magnitude).unwrap_or(0)) } else { (0, 0) };
-        let (rest, bare) = match self.function {
-            Function::Sigmoid => (!negative, true),
-            Function::Tanh => {
-                let above_one = units.bits() > u64::from(smallest(format));
-                (above_one, above_one)
-            }
-            _ => (!negative, false),
-        };
-        let (factor, scale) = if rest { ((1 << self.places) - (factor >> scale.min(63)), 0) } else { (factor, scale) };
-        let factor = BigUint::from(factor.unsigned_abs());
+        let above_one = units.bits() > u64::from(smallest(format));
+        let (factor, scale, bare) = self.multiplier(u64::try_from(&magnitude).ok(), (negative, above_one));
+        let factor = BigUint::from(factor);
         let product = if bare { factor << smallest(format) } else { factor * units };
         let value = Between { units: product, scale: smallest(format) + self.places + scale, more: true };
         float.nearest(negative && self.function != Function::Sigmoid, &value)

@@ -1,14 +1,13 @@
 //! Layer norm by the algorithm of `layer_norm`.
 
-use num_bigint::{BigInt, BigUint};
+use num_bigint::BigInt;
 
 use super::rms_norm::inverse_root;
 use super::{NAN, is_nan, is_special, nearest, units};
-use crate::common::float::Float;
-use crate::format::FloatFormat;
+use crate::common::float::binary16;
 
 /// First bits of n x - s that are kept.
-const CENTRED: u64 = 22;
+const CENTRED: u32 = 22;
 
 /// The row `x`, normalised. Without gains and biases the gains are 1 and there are no biases. `epsilon` is in units of
 /// 2^-48. `None`: undefined.
@@ -18,29 +17,31 @@ pub fn layer_norm(x: &[u16], affine: Option<(&[u16], &[u16])>, epsilon: u64) -> 
     }
     let value = |x: u16| {
         let (negative, magnitude) = units(x);
-        if negative { -BigInt::from(magnitude) } else { magnitude.into() }
+        if negative { -i128::from(magnitude) } else { magnitude.into() }
     };
-    let n = BigInt::from(x.len());
-    let sum: BigInt = x.iter().map(|&x| value(x)).sum();
-    let squares: BigInt = x.iter().map(|&x| value(x).pow(2)).sum();
-    let whole = &n * squares - sum.pow(2) + &n * &n * epsilon;
-    let (digits, exponent) = inverse_root(&BigUint::from(1u8), whole.magnitude())?;
+    let n = x.len() as i128;
+    let sum: i128 = x.iter().map(|&x| value(x)).sum();
+    let squares: i128 = x.iter().map(|&x| value(x).pow(2)).sum();
+    let whole = BigInt::from(n) * squares - BigInt::from(sum).pow(2) + BigInt::from(n).pow(2) * epsilon;
+    let (digits, exponent) = inverse_root(&1u8.into(), whole.magnitude())?;
     let scaled = |(k, &x): (usize, &u16)| {
-        let centred = &n * value(x) - &sum;
-        let drop = centred.magnitude().bits().saturating_sub(CENTRED);
-        let kept = ((centred.magnitude() >> drop) << drop) * digits;
-        let negative = centred < BigInt::ZERO;
-        let Some((gains, biases)) = affine else { return nearest(negative, &kept, exponent) };
-        let (gain, zero) = (gains[k], kept == BigUint::ZERO);
+        let centred = n * value(x) - sum;
+        let (negative, magnitude) = (centred < 0, centred.unsigned_abs());
+        let drop = (u128::BITS - magnitude.leading_zeros()).saturating_sub(CENTRED);
+        // 22 and 18 bits, in units of 2^drop.
+        let kept = (magnitude >> drop) * u128::from(digits);
+        let exponent = exponent + i64::from(drop);
+        let Some((gains, biases)) = affine else { return nearest(negative, kept, exponent) };
+        let (gain, zero) = (gains[k], kept == 0);
         let sign = negative != (gain >> 15 == 1);
         let product = if is_nan(gain) || (is_special(gain) && zero) {
             NAN
         } else if is_special(gain) {
             0x7c00 | u16::from(sign) << 15
         } else {
-            nearest(sign, &(kept * units(gain).1), exponent - 24)
+            nearest(sign, kept * u128::from(units(gain).1), exponent - 24)
         };
-        Float::ieee(FloatFormat::Fp16).add(product.into(), biases[k].into()).bits as u16
+        binary16::add(product, biases[k])
     };
     Some(x.iter().enumerate().map(scaled).collect())
 }

@@ -31,7 +31,8 @@ pub fn rms_norm(x: &[u16], gains: Option<&[u16]>, epsilon: u64) -> Option<Vec<u1
     if x.iter().any(|&x| is_special(x)) {
         return None;
     }
-    let sum: BigUint = x.iter().map(|&x| BigUint::from(units(x).1).pow(2)).sum();
+    // Squares have 80 bits at most, and a row far less than 2^48 elements.
+    let sum: u128 = x.iter().map(|&x| u128::from(units(x).1).pow(2)).sum();
     let n = BigUint::from(x.len());
     let (digits, exponent) = inverse_root(&n, &(sum + &n * epsilon))?;
     let scaled = |(k, &x): (usize, &u16)| scale(x, gains.map(|gains| gains[k]), digits, exponent + 24);
@@ -42,7 +43,7 @@ pub fn rms_norm(x: &[u16], gains: Option<&[u16]>, epsilon: u64) -> Option<Vec<u1
 pub fn scale(x: u16, gain: Option<u16>, digits: u64, exponent: i64) -> u16 {
     let (sign, magnitude) = units(x);
     let Some(gain) = gain else {
-        return nearest(sign, &(BigUint::from(magnitude) * digits), exponent - 24);
+        return nearest(sign, u128::from(magnitude) * u128::from(digits), exponent - 24);
     };
     let negative = sign != (gain >> 15 == 1);
     if is_nan(gain) || (is_special(gain) && magnitude == 0) {
@@ -51,7 +52,8 @@ pub fn scale(x: u16, gain: Option<u16>, digits: u64, exponent: i64) -> u16 {
     if is_special(gain) {
         return 0x7c00 | u16::from(negative) << 15;
     }
-    nearest(negative, &(BigUint::from(magnitude) * digits * units(gain).1), exponent - 48)
+    // 40, 18 and 40 bits.
+    nearest(negative, u128::from(magnitude) * u128::from(digits) * u128::from(units(gain).1), exponent - 48)
 }
 
 #[cfg(test)]

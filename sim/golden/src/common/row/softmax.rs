@@ -6,7 +6,7 @@
 //! of weights is kept relative to 2^M. Weights are multiples of 2^-places, each rounded down. The sum so far is rounded
 //! down when M grows.
 
-use num_bigint::{BigInt, BigUint};
+use num_bigint::BigInt;
 
 use super::{NAN, is_special, nearest, units};
 use crate::common::float::real::{PLACES, exp, ln_2};
@@ -85,7 +85,9 @@ impl Softmax {
         let value = |weight: &Option<(i64, u64)>| match weight {
             _ if undefined => NAN,
             None => 0,
-            Some((k, m)) => nearest(false, &(BigUint::from(*m) * inverse), k - most - 16 + scale + i64::from(places)),
+            Some((k, m)) => {
+                nearest(false, u128::from(*m) * u128::from(inverse), k - most - 16 + scale + i64::from(places))
+            }
         };
         Weights { values: weights.iter().map(value).collect(), undefined, empty: false }
     }

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use crate::common::float::{Direction, single};
+use crate::common::float::single;
 use crate::common::row::is_special;
 use crate::common::shell::job_controller::code;
 use crate::format::Format;
-use crate::kllm::fp16::{self, FP32};
+use crate::kllm::fp16;
 use crate::kllm::orizuru::{NanPolicy, top_k};
 use crate::kllm::quantize::scale;
 use crate::systems::job::Codes;
@@ -20,11 +20,8 @@ use super::{Beats, Executed, KllmTop, Operation, Quantize, Work};
 /// The thresholds between the centroids of a token, fp16: midpoints times its scale, rounded down twice.
 #[must_use]
 pub fn thresholds(midpoints: &[u32], scale: u16) -> Vec<u64> {
-    let threshold = |&midpoint: &u32| {
-        let product = FP32.mul_directed(Direction::Down, single::from_fp16(scale).into(), midpoint.into()).bits;
-        fp16::from_f64_down(f32::from_bits(product as u32).into())
-    };
-    midpoints.iter().map(threshold).collect()
+    let wide = single::from_fp16(scale);
+    midpoints.iter().map(|&midpoint| single::to_fp16_down(single::mul_down(wide, midpoint)).into()).collect()
 }
 
 /// The index of a value: a binary search for the number of thresholds below it. If thresholds do not ascend or are no
@@ -32,9 +29,10 @@ pub fn thresholds(midpoints: &[u32], scale: u16) -> Vec<u64> {
 fn index(thresholds: &[u64], value: u16) -> u8 {
     let mut index = 0;
     let mut step = thresholds.len().div_ceil(2);
+    let value = fp16::value(value.into());
     while step > 0 {
         // A NaN is below nothing, and nothing is below a NaN.
-        if fp16::value(thresholds[index + step - 1]) < fp16::value(value.into()) {
+        if fp16::value(thresholds[index + step - 1]) < value {
             index += step;
         }
         step /= 2;

@@ -138,3 +138,16 @@ fn special_operands() {
     let subnormal = FunctionTable::new(Function::Silu, Fp16).apply(Float::flush(Fp16), 0x8001);
     assert_eq!(subnormal, Rounded { bits: 0x8000, flags: none });
 }
+
+/// The short way for fp16 is the long way.
+#[test]
+fn functions_of_fp16_without_exceptions() {
+    use Function::{GeluErf, GeluTanh, Sigmoid, Silu, Tanh};
+    for function in [Sigmoid, GeluErf, GeluTanh, Silu, Tanh] {
+        let table = FunctionTable::new(function, Fp16);
+        for a in 0..=u16::MAX {
+            let expected = table.apply(Float::ieee(Fp16), a.into()).bits;
+            assert_eq!(u64::from(table.apply_to_half(a)), expected, "{function:?} {a:#x}");
+        }
+    }
+}

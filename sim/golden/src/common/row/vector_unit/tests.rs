@@ -1,10 +1,12 @@
 use half::f16;
 
 use super::*;
+use crate::common::float::Float;
 use crate::common::row::rms_norm::rms_norm;
 
 mod rows;
 
+const FLOAT: Float = Float::ieee(FloatFormat::Fp16);
 const SHAPE: Shape = Shape { lanes: 4, max_beats: 8, function: Function::Silu };
 
 fn bits(values: &[f32]) -> Vec<u16> {
