@@ -1,9 +1,12 @@
 //! Cycles of a job before a memory that never pauses. [`crate::systems::cycles`] explains how they are computed.
 
+mod known;
 mod pages;
 mod panels;
 mod parts;
 mod products;
+
+use std::cell::RefCell;
 
 use crate::common::shell::job_controller::Limits;
 use crate::systems::cycles::{Recurrence, Shell, Spent, Timed, Turns, Unit, end};
@@ -12,6 +15,7 @@ use crate::systems::memory::Memory;
 use crate::tender::mesh_pe::PeSum;
 
 use super::{Operation, TenderTop};
+pub use known::Known;
 pub use panels::Array;
 use parts::Parts;
 use products::Columns;
@@ -47,13 +51,52 @@ impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for Timing {
         job: u64,
         (memory, turns): (&mut dyn Memory, &mut Turns),
     ) -> Result<Vec<Spent<Operation>>, u8> {
-        self.shell.job(&Work { timing: self, accelerator }, limits, job, (memory, turns))
+        self.job_after(&mut Known::default(), accelerator, limits, job, (memory, turns))
+    }
+}
+
+impl Timing {
+    /// [`Recurrence::job`] after other jobs of the same accelerator, whose operations are known.
+    ///
+    /// # Errors
+    /// The code with which the job ends, if a descriptor or an operation is not valid.
+    ///
+    /// # Panics
+    /// The bus is wider than 64 bytes.
+    pub fn job_after<S: PeSum<Operand = i64>>(
+        &self,
+        known: &mut Known,
+        accelerator: &TenderTop<S>,
+        limits: Limits,
+        job: u64,
+        state: (&mut dyn Memory, &mut Turns),
+    ) -> Result<Vec<Spent<Operation>>, u8> {
+        let known = RefCell::new(known);
+        self.shell.job(&Work { timing: self, accelerator, known }, limits, job, state)
     }
 }
 
 struct Work<'a, S> {
     timing: &'a Timing,
     accelerator: &'a TenderTop<S>,
+    known: RefCell<&'a mut Known>,
+}
+
+impl<S> Work<'_, S> {
+    fn compute(&self, operation: &Operation, now: u64, turns: &mut Turns, memory: &mut dyn Memory) -> u64 {
+        let timing = self.timing;
+        // One cycle more: its commands are asked for together.
+        match operation {
+            Operation::MatMul(product) => {
+                let begin = now + Shell::checks(5, OPERANDS) + 1;
+                end(Columns::product(timing, product, Parts::of(product, memory), (begin, turns)), turns)
+            }
+            Operation::Pack(pack) => {
+                end(Columns::pack(timing, pack, now + Shell::checks(3, OPERANDS) + 1, turns), turns)
+            }
+            Operation::Vector(rows) => timing.shell.rows(&timing.unit, rows, now, turns),
+        }
+    }
 }
 
 impl<S: PeSum<Operand = i64>> Timed for Work<'_, S> {
@@ -68,18 +111,12 @@ impl<S: PeSum<Operand = i64>> Timed for Work<'_, S> {
     }
 
     fn end(&self, operation: &Operation, now: u64, turns: &mut Turns, memory: &mut dyn Memory) -> u64 {
-        let timing = self.timing;
-        // One cycle more: its commands are asked for together.
-        match operation {
-            Operation::MatMul(product) => {
-                let begin = now + Shell::checks(5, OPERANDS) + 1;
-                end(Columns::product(timing, product, Parts::of(product, memory), (begin, turns)), turns)
-            }
-            Operation::Pack(pack) => {
-                end(Columns::pack(timing, pack, now + Shell::checks(3, OPERANDS) + 1, turns), turns)
-            }
-            Operation::Vector(rows) => timing.shell.rows(&timing.unit, rows, now, turns),
+        // The parts of a product are in its table, which is in memory.
+        if matches!(operation, Operation::MatMul(product) if product.explicit) {
+            return self.compute(operation, now, turns, memory);
         }
+        let compute = |turns: &mut Turns| self.compute(operation, now, turns, memory);
+        self.known.borrow_mut().end((self.timing, operation), now, turns, compute)
     }
 }
 

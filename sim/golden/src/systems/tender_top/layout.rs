@@ -4,7 +4,7 @@
 pub const OPERAND_WIDTH: u32 = 4;
 
 /// The number of lines of a panel, and the width of its integers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Layout {
     /// Bits of an integer.
     pub bits: u32,

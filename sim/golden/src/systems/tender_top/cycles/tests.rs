@@ -105,3 +105,36 @@ fn the_rest_is_the_first_panels_and_the_last_results() {
     // latency, skew, lanes and a burst.
     assert!((361 + 288..1001 + 200).contains(&few), "{few}");
 }
+
+/// Products of two sizes at all places of a stretch of addresses, some of them again far away, from several turns.
+#[test]
+fn alike_products_take_as_long() {
+    let (timing, mut known) = (timing(), Known::default());
+    let stretch = 16 * timing.shell.bus_bytes;
+    let (mut found, mut computed) = (Vec::new(), 0);
+    for far in 0..2 {
+        let mut turns = Turns::default();
+        for step in 0..40 {
+            let Operation::MatMul(mut product) = product(1, 3 + step % 2, 24, 30) else { panic!("a product") };
+            product.b.address += 64 * step + far * 7 * stretch;
+            product.b.stride += 64;
+            product.finish.out.address += 64 * (step / 5) + far * 3 * stretch;
+            let parts = || Parts::of(&product, &mut SparseMemory::new());
+            let (begin, mut after) = (1000 * far + 30, turns.clone());
+            let alone = end(Columns::product(&timing, &product, parts(), (begin, &turns)), &mut after);
+            let operation = Operation::MatMul(product.clone());
+            let end = known.end((&timing, &operation), begin, &mut turns, |turns| {
+                computed += 1;
+                end(Columns::product(&timing, &product, parts(), (begin, turns)), turns)
+            });
+            assert_eq!((end, &turns), (alone, &after), "step {step}");
+            found.push(end - begin);
+        }
+    }
+    assert_eq!(found[..40], found[40..]);
+    // The second time all are known, and the first time each place of B is another one.
+    assert!((2 * stretch / 64..=40).contains(&computed), "{computed}");
+    found.sort_unstable();
+    found.dedup();
+    assert!(found.len() > 2, "{found:?}");
+}
