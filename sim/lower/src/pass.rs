@@ -86,6 +86,10 @@ pub trait DecoderLayer: Send {
     /// crate.
     fn pass(&mut self, texts: &[(usize, Rows)]) -> Result<Pass>;
 
+    /// From here on passes are for the golden model alone: their jobs have no images, and no device can run them. All
+    /// memory that only images need is given back.
+    fn without_images(&mut self);
+
     /// Words of results of all passes with a number that was saturated, or is infinite or none.
     fn overflows(&self) -> u64;
 }

@@ -401,6 +401,10 @@ impl DecoderLayer for OnLayer<'_> {
         Pass::of(&mut self.builder.b, rows, out)
     }
 
+    fn without_images(&mut self) {
+        self.builder.b.without_images();
+    }
+
     fn overflows(&self) -> u64 {
         self.builder.b.overflows()
     }

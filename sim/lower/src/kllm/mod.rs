@@ -283,6 +283,10 @@ impl DecoderLayer for OnLayer<'_> {
         Pass::of(&mut self.b.b, rows, out)
     }
 
+    fn without_images(&mut self) {
+        self.b.b.without_images();
+    }
+
     fn overflows(&self) -> u64 {
         self.b.b.overflows()
     }

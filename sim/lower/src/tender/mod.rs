@@ -23,6 +23,8 @@ mod pass;
 mod place;
 mod team;
 
+use std::borrow::Borrow;
+
 use anyhow::{Result, ensure};
 use half::f16;
 use host::tender::{Caps, Constants, Table};
@@ -192,6 +194,20 @@ impl Decoder {
     /// equal shares for the accelerators.
     pub fn new(
         (model, groups): (&Model, &Groups),
+        on: (&Caps, &Window),
+        sizes: Sizes,
+        memory: &mut dyn Executor,
+    ) -> Result<Self> {
+        Self::of_parts((model, std::iter::repeat_n(model, model.config().layers)), groups, on, sizes, memory)
+    }
+
+    /// The same for a model whose layers are [apart](Model::apart): each goes as soon as it is in memory.
+    ///
+    /// # Errors
+    /// The errors of [`new`](Self::new); or there are fewer layers than the model has.
+    pub fn of_parts<L: Borrow<Model>>(
+        (model, layers): (&Model, impl IntoIterator<Item = L>),
+        groups: &Groups,
         (caps, window): (&Caps, &Window),
         sizes: Sizes,
         memory: &mut dyn Executor,
@@ -208,10 +224,14 @@ impl Decoder {
         let asked = Asked { config: &config, room, prompt: rows };
         supports(&config, parts)?;
         needs(caps, &asked, groups.scheme().groups()).refuse("tender_top")?;
-        let (heads, source) = (asked.heads(HEAD_UNIT), |heads| Source { model, groups, heads });
+        let heads = asked.heads(HEAD_UNIT);
         let mut p = Placer::new(caps, window, memory);
-        let layers =
-            (0..config.layers).map(|layer| layer_image(&mut p, source(heads), layer, &sizes)).collect::<Result<_>>()?;
+        let of_layer = |(number, layer): (usize, L)| {
+            layer_image(&mut p, Source { model: layer.borrow(), groups, heads }, number, &sizes)
+        };
+        let layers: Vec<Layer> =
+            layers.into_iter().take(config.layers).enumerate().map(of_layer).collect::<Result<_>>()?;
+        ensure!(layers.len() == config.layers, "{} layers, the model has {}", layers.len(), config.layers);
         let packing = p.packing(groups.output().clone(), &vec![1.0; config.width])?;
         let logits = outputs(model.weight(config.layers, Name::Logits)?, &[]);
         let logits = p.projection(&[logits], &packing)?;

@@ -4,8 +4,8 @@
 use host::titanus::{AppendJob, Areas, Constant, Matrix, ProductJob, RestoreJob, TokenRows};
 use host::vector::Operand;
 
-use super::builder::{Builder, Integers, Weights, largest, lent, over, threshold, times};
-use super::parts::{Gains, Projection, stored};
+use super::builder::{Builder, Integers, Weights, largest, lent, over, threshold};
+use super::parts::{Gains, Lent, Projection, stored};
 use super::{Begun, Compression, Prompt};
 use crate::chain::Floats;
 use crate::exact::Exact;
@@ -73,8 +73,8 @@ pub(super) struct Attention {
 }
 
 impl Project {
-    fn matrices(layer: &Layer, units: &Units) -> Vec<Vec<Vec<f64>>> {
-        [&layer.q, &layer.k, &layer.v].map(|p| times(&p.weights, &units.lent[0])).into()
+    fn matrices<'a>(layer: &'a Layer, units: &'a Units) -> Vec<Lent<'a>> {
+        [&layer.q, &layer.k, &layer.v].map(|p| (&p.weights[..], Some(&units.lent[0][..]))).into()
     }
 
     fn new(b: &mut Builder<'_>, [q, k, v]: [Weights; 3], layer: &Layer, units: &Units) -> anyhow::Result<Self> {
@@ -120,14 +120,14 @@ impl Project {
 }
 
 /// Matrices in the store.
-fn loaded<const N: usize>(b: &mut Builder<'_>, matrices: &[Vec<Vec<f64>>]) -> anyhow::Result<[Weights; N]> {
+fn loaded<const N: usize>(b: &mut Builder<'_>, matrices: &[Lent<'_>]) -> anyhow::Result<[Weights; N]> {
     let mut weights = stored(b, matrices)?.into_iter();
     Ok(std::array::from_fn(|_| weights.next().expect("one for each matrix")))
 }
 
 impl Output {
-    fn matrix(layer: &Layer, units: &Units) -> Vec<Vec<f64>> {
-        times(&layer.o.weights, &units.lent[1])
+    fn matrix<'a>(layer: &'a Layer, units: &'a Units) -> Lent<'a> {
+        (&layer.o.weights, Some(&units.lent[1]))
     }
 
     fn new(b: &mut Builder<'_>, o: Weights, layer: &Layer, units: &Units) -> anyhow::Result<Self> {
