@@ -33,7 +33,7 @@ fn params(on: &str) -> Vec<&'static str> {
 }
 
 fn is_speed(line: &str) -> bool {
-    line.starts_with("  time ") || line.starts_with("  simulation ")
+    ["  time ", "  speed ", "  simulation "].iter().any(|start| line.starts_with(start))
 }
 
 /// Exit code, output without the speeds, and error.

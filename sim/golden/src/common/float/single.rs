@@ -43,7 +43,8 @@ pub fn mul_down(a: u32, b: u32) -> u32 {
 /// The float nearest to an integer.
 #[must_use]
 pub fn from_int(value: i128) -> u32 {
-    (value as f32).to_bits()
+    // Processors convert integers of 64 bits at once.
+    i64::try_from(value).map_or(value as f32, |value| value as f32).to_bits()
 }
 
 /// The same value in fp32. Each value of fp16 has one.
