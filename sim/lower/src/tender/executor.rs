@@ -4,7 +4,7 @@ use std::ops::AddAssign;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use golden::common::shell::job_controller::Limits;
-use golden::systems::cycles::Turns;
+use golden::systems::cycles::{Recurrence, Turns};
 use golden::systems::memory::SparseMemory;
 use golden::systems::tender_top::cycles::{Known, Timing};
 use golden::systems::tender_top::{Report, TenderTop};
@@ -180,7 +180,7 @@ impl InSoftware {
         let limits = Limits { base, limit, max_descriptors: MAX_DESCRIPTORS };
         let mut cycles = 0;
         if let Some((timing, turns, known)) = &mut self.timing {
-            let each = timing.job_after(known, &self.golden, limits, job, (&mut self.memory, turns));
+            let each = timing.after(known).job(&self.golden, limits, job, (&mut self.memory, turns));
             let each = each.map_err(|code| anyhow!("the model of cycles ends with error {code}"))?;
             cycles = each.iter().map(|operation| operation.cycles).sum();
         }

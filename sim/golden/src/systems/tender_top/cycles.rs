@@ -6,16 +6,12 @@ mod panels;
 mod parts;
 mod products;
 
-use std::cell::RefCell;
-
-use crate::common::shell::job_controller::Limits;
-use crate::systems::cycles::{Recurrence, Shell, Spent, Timed, Turns, Unit, end};
-use crate::systems::job::{Accelerator, Fields};
+use crate::systems::cycles::{Recurrence, Shell, Turns, Unit, end};
 use crate::systems::memory::Memory;
 use crate::tender::mesh_pe::PeSum;
 
 use super::{Operation, TenderTop};
-pub use known::Known;
+pub use known::{After, Known};
 pub use panels::Array;
 use parts::Parts;
 use products::Columns;
@@ -40,83 +36,28 @@ pub struct Timing {
     pub unit: Unit,
 }
 
-/// Results of operations are not computed.
+/// Operations are not done.
 impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for Timing {
-    type Operation = Operation;
+    fn shell(&self) -> &Shell {
+        &self.shell
+    }
 
-    fn job(
+    fn end(
         &self,
-        accelerator: &TenderTop<S>,
-        limits: Limits,
-        job: u64,
+        _: &TenderTop<S>,
+        operation: &Operation,
+        now: u64,
         (memory, turns): (&mut dyn Memory, &mut Turns),
-    ) -> Result<Vec<Spent<Operation>>, u8> {
-        self.job_after(&mut Known::default(), accelerator, limits, job, (memory, turns))
-    }
-}
-
-impl Timing {
-    /// [`Recurrence::job`] after other jobs of the same accelerator, whose operations are known.
-    ///
-    /// # Errors
-    /// The code with which the job ends, if a descriptor or an operation is not valid.
-    ///
-    /// # Panics
-    /// The bus is wider than 64 bytes.
-    pub fn job_after<S: PeSum<Operand = i64>>(
-        &self,
-        known: &mut Known,
-        accelerator: &TenderTop<S>,
-        limits: Limits,
-        job: u64,
-        state: (&mut dyn Memory, &mut Turns),
-    ) -> Result<Vec<Spent<Operation>>, u8> {
-        let known = RefCell::new(known);
-        self.shell.job(&Work { timing: self, accelerator, known }, limits, job, state)
-    }
-}
-
-struct Work<'a, S> {
-    timing: &'a Timing,
-    accelerator: &'a TenderTop<S>,
-    known: RefCell<&'a mut Known>,
-}
-
-impl<S> Work<'_, S> {
-    fn compute(&self, operation: &Operation, now: u64, turns: &mut Turns, memory: &mut dyn Memory) -> u64 {
-        let timing = self.timing;
+    ) -> Result<u64, u8> {
         // One cycle more: its commands are asked for together.
-        match operation {
+        Ok(match operation {
             Operation::MatMul(product) => {
                 let begin = now + Shell::checks(5, OPERANDS) + 1;
-                end(Columns::product(timing, product, Parts::of(product, memory), (begin, turns)), turns)
+                end(Columns::product(self, product, Parts::of(product, memory), (begin, turns)), turns)
             }
-            Operation::Pack(pack) => {
-                end(Columns::pack(timing, pack, now + Shell::checks(3, OPERANDS) + 1, turns), turns)
-            }
-            Operation::Vector(rows) => timing.shell.rows(&timing.unit, rows, now, turns),
-        }
-    }
-}
-
-impl<S: PeSum<Operand = i64>> Timed for Work<'_, S> {
-    type Operation = Operation;
-
-    fn opcodes(&self) -> u8 {
-        self.accelerator.opcodes()
-    }
-
-    fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
-        self.accelerator.check(opcode, fields, limits)
-    }
-
-    fn end(&self, operation: &Operation, now: u64, turns: &mut Turns, memory: &mut dyn Memory) -> u64 {
-        // The parts of a product are in its table, which is in memory.
-        if matches!(operation, Operation::MatMul(product) if product.explicit) {
-            return self.compute(operation, now, turns, memory);
-        }
-        let compute = |turns: &mut Turns| self.compute(operation, now, turns, memory);
-        self.known.borrow_mut().end((self.timing, operation), now, turns, compute)
+            Operation::Pack(pack) => end(Columns::pack(self, pack, now + Shell::checks(3, OPERANDS) + 1, turns), turns),
+            Operation::Vector(rows) => self.shell.rows(&self.unit, rows, now, turns),
+        })
     }
 }
 

@@ -1,13 +1,16 @@
 //! Times of operations that are alike.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::Timing;
 use crate::common::bus::Command;
 use crate::common::row::vector_unit::Scalars;
-use crate::systems::cycles::Turns;
-use crate::systems::tender_top::{Finish, MatMul, Operation, Pack};
+use crate::systems::cycles::{Recurrence, Shell, Turns};
+use crate::systems::memory::Memory;
+use crate::systems::tender_top::{Finish, MatMul, Operation, Pack, TenderTop};
 use crate::systems::vector_top::Operation as Rows;
+use crate::tender::mesh_pe::PeSum;
 
 /// Operations that are kept, at most: some megabytes.
 const MOST: usize = 1 << 13;
@@ -17,29 +20,51 @@ const MOST: usize = 1 << 13;
 /// Times are sums of distances from the beginning of an operation, so the beginning itself does not matter. Neither does
 /// all of an address: a burst ends where its length divides the address, and the results decide on nothing.
 #[derive(Clone, Debug, Default)]
-pub struct Known(BTreeMap<(Operation, Turns), (u64, Turns)>);
+pub struct Known(pub(super) BTreeMap<(Operation, Turns), (u64, Turns)>);
 
-impl Known {
-    /// The cycle in which the last command of an operation ends. `compute` finds it for an operation that is like no
-    /// known one.
-    pub(super) fn end(
-        &mut self,
-        (timing, operation): (&Timing, &Operation),
+/// The recurrence of an accelerator after other jobs, whose operations are known.
+#[derive(Debug)]
+pub struct After<'a> {
+    timing: &'a Timing,
+    known: RefCell<&'a mut Known>,
+}
+
+impl Timing {
+    /// The same times after other jobs with these parameters, whose operations are known.
+    pub fn after<'a>(&'a self, known: &'a mut Known) -> After<'a> {
+        After { timing: self, known: RefCell::new(known) }
+    }
+}
+
+/// Operations are not done.
+impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for After<'_> {
+    fn shell(&self) -> &Shell {
+        &self.timing.shell
+    }
+
+    fn end(
+        &self,
+        accelerator: &TenderTop<S>,
+        operation: &Operation,
         now: u64,
-        turns: &mut Turns,
-        compute: impl FnOnce(&mut Turns) -> u64,
-    ) -> u64 {
-        let key = (alike(timing, operation), turns.clone());
-        if let Some((cycles, after)) = self.0.get(&key) {
+        (memory, turns): (&mut dyn Memory, &mut Turns),
+    ) -> Result<u64, u8> {
+        // The parts of a product are in its table, which is in memory.
+        if matches!(operation, Operation::MatMul(product) if product.explicit) {
+            return self.timing.end(accelerator, operation, now, (memory, turns));
+        }
+        let known = &mut self.known.borrow_mut().0;
+        let key = (alike(self.timing, operation), turns.clone());
+        if let Some((cycles, after)) = known.get(&key) {
             turns.clone_from(after);
-            return now + cycles;
+            return Ok(now + cycles);
         }
-        let end = compute(turns);
-        if self.0.len() == MOST {
-            self.0.clear();
+        let end = self.timing.end(accelerator, operation, now, (memory, turns))?;
+        if known.len() == MOST {
+            known.clear();
         }
-        self.0.insert(key, (end - now, turns.clone()));
-        end
+        known.insert(key, (end - now, turns.clone()));
+        Ok(end)
     }
 }
 
