@@ -131,7 +131,7 @@ mod tests {
         for top in 0..=0xffff_u64 {
             for low in fractions {
                 // All signs and exponents, and the highest digits.
-                let x = f64::from_bits(top << 48 | top.wrapping_mul(0x9e37) % 64 << 42 | low);
+                let x = f64::from_bits(top << 48 | (top.wrapping_mul(0x9e37) % 64) << 42 | low);
                 assert_eq!(from_f64(x), convert(x, Round::NearestTiesToEven), "{x:e}");
             }
         }
