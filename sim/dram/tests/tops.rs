@@ -203,7 +203,7 @@ fn head_on_titanus() {
         let (block, golden) = (&block, golden.clone());
         let model = move |latency| {
             let timing = titanus_core::timing::timing(block, latency);
-            recurrence(&job, |limits, state| timing.job(&golden, limits, job.address, state))
+            recurrence(&job, |limits, state| timing.job(&golden.clone(), limits, job.address, state))
         };
         (counters, Box::new(model))
     });

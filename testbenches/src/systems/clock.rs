@@ -2,7 +2,8 @@
 
 use anyhow::anyhow;
 use golden::common::shell::job_controller::Limits;
-use golden::systems::cycles::{Recurrence, Spent, Turns};
+use golden::systems::cycles::{Recurrence, Turns};
+use golden::systems::job::Accelerator;
 use golden::systems::memory::SparseMemory;
 use host::Window;
 use lower::chain::Job;
@@ -15,25 +16,13 @@ type Descriptors = Result<Vec<u64>, u8>;
 pub struct Clock(Box<dyn FnMut(&Job) -> Descriptors>);
 
 impl Clock {
-    /// The clock of a recurrence.
-    pub fn of<A: 'static, R: Recurrence<A> + 'static>(golden: A, window: &Window, recurrence: R) -> Self {
-        Self::new(golden, window, move |golden, (limits, job), (memory, turns)| {
-            recurrence.job(golden, limits, job, (memory, turns))
-        })
-    }
-
-    /// `spent` gives the cycles of a job, descriptor by descriptor. It changes the model and the memory as the job
-    /// does, since the next job may depend on them.
-    pub fn new<A: 'static, O>(
-        golden: A,
-        window: &Window,
-        spent: impl Fn(&A, (Limits, u64), (&mut SparseMemory, &mut Turns)) -> Result<Vec<Spent<O>>, u8> + 'static,
-    ) -> Self {
+    /// The clock of a recurrence. Each job finds model and memory as the job before left them.
+    pub fn of<A: Accelerator + 'static>(golden: A, window: &Window, recurrence: impl Recurrence<A> + 'static) -> Self {
         let (Window { base, limit, .. }, mut memory, mut turns) = (*window, SparseMemory::new(), Turns::default());
         Self(Box::new(move |job| {
             job.images.iter().for_each(|image| memory.store(image.address, &image.bytes));
             let limits = Limits { base, limit, max_descriptors: job.descriptors };
-            let spent = spent(&golden, (limits, job.address), (&mut memory, &mut turns))?;
+            let spent = recurrence.job(&golden, limits, job.address, (&mut memory, &mut turns))?;
             Ok(spent.iter().map(|spent| spent.cycles).collect())
         }))
     }

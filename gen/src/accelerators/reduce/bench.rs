@@ -25,14 +25,20 @@ pub fn bench(p: &ReduceTop) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// # Errors
 /// Parameters that the block refuses.
 pub fn cycles_bench(p: &ReduceTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    timing::bench(p, (golden_of(p), &[]), 3, draw, |p, latency| {
-        let beats = (p.bus.read_beats, p.bus.write_beats);
-        let shell = timing::shell((&p.bus.axi, p.bus.ports as usize, 1), &p.bus.dma, beats, latency);
-        Timing { top: golden_of(p), shell, reducer: p.engine().reducer().latency().into() }
-    })
+    timing::bench(p, (golden_of(p), &[]), 3, draw, timing)
 }
 
-fn golden_of(p: &ReduceTop) -> Golden {
+/// The recurrence of its cycles. Memory answers after `latency` cycles.
+#[must_use]
+pub fn timing(p: &ReduceTop, latency: u32) -> Timing {
+    let beats = (p.bus.read_beats, p.bus.write_beats);
+    let shell = timing::shell((&p.bus.axi, p.bus.ports as usize, 1), &p.bus.dma, beats, latency);
+    Timing { shell, reducer: p.engine().reducer().latency().into() }
+}
+
+/// Its golden model.
+#[must_use]
+pub fn golden_of(p: &ReduceTop) -> Golden {
     Golden { max_columns: p.operation.max_columns, bus: [p.bus.axi.data_width, p.bus.axi.address_width] }
 }
 

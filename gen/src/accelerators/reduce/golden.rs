@@ -3,9 +3,7 @@
 
 use ::golden::common::bus::Command;
 use ::golden::common::shell::job_controller::{Limits, code};
-use ::golden::systems::cycles::{
-    Converter, Flow, Ports, Reader, Recurrence, Shell, Spent, Timed, Times, Turns, Writer, end, latest,
-};
+use ::golden::systems::cycles::{Converter, Flow, Ports, Reader, Recurrence, Shell, Times, Turns, Writer, end, latest};
 use ::golden::systems::job::{self, Codes, Executed, Fields};
 use ::golden::systems::memory::Memory;
 use ::golden::systems::operand::{demand, overlap, places, sizes};
@@ -65,12 +63,19 @@ pub fn record(row: &[u16]) -> ([u8; RECORD as usize], bool) {
     (bytes, row.iter().any(|&x| special(x)))
 }
 
-impl ReduceTop {
-    /// The operation in the fields after a header.
-    ///
-    /// # Errors
-    /// The code of the first check that fails.
-    pub fn check(&self, limits: &Limits, fields: Fields<'_>) -> Result<Operation, u8> {
+impl job::Accelerator for ReduceTop {
+    type Operation = Operation;
+    type Checked = Operation;
+
+    fn address_width(&self) -> u32 {
+        self.bus[1]
+    }
+
+    fn opcodes(&self) -> u8 {
+        1
+    }
+
+    fn check(&self, _: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
         let word = |at| fields.word(at);
         let rest = word(52) == 0 && fields.are_zero((72..128).step_by(4));
         demand(word(40) & !(1 << EXACT) == 0 && rest, code::RESERVED)?;
@@ -81,27 +86,8 @@ impl ReduceTop {
         places([&x, &out], limits, self.bus[1])?;
         Ok(Operation { x, out, exact: word(40) >> EXACT == 1 })
     }
-}
 
-impl job::Accelerator for ReduceTop {
-    type Operation = Operation;
-
-    fn address_width(&self) -> u32 {
-        self.bus[1]
-    }
-
-    fn opcodes(&self) -> u8 {
-        1
-    }
-
-    fn perform(
-        &self,
-        _: u8,
-        fields: Fields<'_>,
-        limits: &Limits,
-        memory: &mut dyn Memory,
-    ) -> Result<Executed<Operation>, u8> {
-        let operation = self.check(limits, fields)?;
+    fn execute(&self, operation: Operation, memory: &mut dyn Memory) -> Executed<Operation> {
         let (mut codes, mut overflows) = (Codes::default(), 0);
         for row in 0..operation.x.rows {
             let loaded = Loaded::row(&operation.x, row, memory, &mut codes);
@@ -116,15 +102,13 @@ impl job::Accelerator for ReduceTop {
         }
         let (codes, apart) = (codes.all(), !overlap(&operation.x, &operation.out));
         let (defined, certain) = (codes.is_empty() && apart, apart || !operation.exact);
-        Ok(Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 })
+        Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 }
     }
 }
 
 /// Its operations in time; see [`golden::systems::cycles`](::golden::systems::cycles).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// The accelerator.
-    pub top: ReduceTop,
     /// The path to memory.
     pub shell: Shell,
     /// Cycles from the last beat of a row to its record.
@@ -132,31 +116,17 @@ pub struct Timing {
 }
 
 impl Recurrence<ReduceTop> for Timing {
-    type Operation = Operation;
+    fn shell(&self) -> &Shell {
+        &self.shell
+    }
 
-    fn job(
+    fn end(
         &self,
         _: &ReduceTop,
-        limits: Limits,
-        job: u64,
-        (memory, turns): (&mut dyn Memory, &mut Turns),
-    ) -> Result<Vec<Spent<Operation>>, u8> {
-        self.shell.job(self, limits, job, (memory, turns))
-    }
-}
-
-impl Timed for Timing {
-    type Operation = Operation;
-
-    fn opcodes(&self) -> u8 {
-        1
-    }
-
-    fn check(&self, _: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
-        self.top.check(limits, fields)
-    }
-
-    fn end(&self, operation: &Operation, now: u64, turns: &mut Turns, _: &mut dyn Memory) -> u64 {
+        operation: &Operation,
+        now: u64,
+        (_, turns): (&mut dyn Memory, &mut Turns),
+    ) -> Result<u64, u8> {
         let begin = now + Shell::checks(2, 2) + 1;
         let (mut readers, ports) = self.shell.readers(turns);
         let mut writer = self.shell.writer();
@@ -165,7 +135,7 @@ impl Timed for Timing {
         let beats = readers[0].beats() / operation.x.rows as i64;
         let (bits, reducer) = (8 * RECORD, self.reducer);
         let words = Converter::new(bits, 8 * self.shell.bus_bytes, bits);
-        end(Reduces { readers, ports, writer, beats, reducer, records: Times::default(), words }, turns)
+        Ok(end(Reduces { readers, ports, writer, beats, reducer, records: Times::default(), words }, turns))
     }
 }
 

@@ -1,5 +1,6 @@
 //! `run`: a language model writes text on an accelerator in simulation.
 
+mod choice;
 mod layers;
 mod network;
 mod text;

@@ -6,9 +6,7 @@ use std::thread;
 use host::Window;
 use jobs::hardware::Hardware;
 use lower::needs::Room;
-use lower::tender::{
-    Checked, Decoder, Executor, InSoftware, OnDevice, Orders, Sizes, Spent, Team, likeliest, needs, supports,
-};
+use lower::tender::{Checked, Decoder, Executor, InSoftware, OnDevice, Orders, Sizes, Spent, Team, needs, supports};
 use models::calibration::Calibrates;
 use models::decoder::{Config, Model};
 use models::tender::groups::{ByGroups, Groups};
@@ -19,6 +17,7 @@ use testbenches::systems::decoding::window;
 use testbenches::systems::tender_top::decoding::OnTender;
 
 use super::super::calibration::Learnt;
+use super::choice::{self, Choice};
 use super::text::{Next, Part, Reader, Texts, Took};
 use super::{LATENCY, asked, count, failed, refused};
 use crate::error::Result;
@@ -53,6 +52,10 @@ pub(super) fn run(
     let window = window(on.address_width());
     let golden = on.software(&window, LATENCY).map_err(failed)?;
     let simulations = if text.args.golden { None } else { Some(compiled(text, on)?) };
+    let chooses = choice::block(config.vocabulary);
+    let chooser = simulations.as_ref().map(|_| choice::compiled(&chooses)).transpose().map_err(failed)?;
+    let mut chooser = chooser.map(|model| model.instance_with(Initial::Random(1))).transpose()?;
+    let mut choice = Choice::new(&chooses, chooser.as_mut()).map_err(failed)?;
     let (checked, did) = (!text.args.no_check, Mutex::new(Did::default()));
     let member = |orders: Orders| match &simulations {
         None => orders.serve(&mut golden.clone()),
@@ -60,10 +63,12 @@ pub(super) fn run(
     };
     let (all, took) = thread::scope(|scope| {
         let mut team = Team::new(scope, vec![&member; tops]);
-        write(text, (model, &groups), (on, &window), (sizes, chunk), &mut team)
+        write(text, (model, &groups), (on, &window), (sizes, chunk), (&mut team, &mut choice))
     })?;
-    let did = did.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(told(text, (on, name), (&all, &took), (tops, &did)))
+    let mut did = did.into_inner().unwrap_or_else(PoisonError::into_inner);
+    did.bytes += choice.bytes();
+    let chosen = choice.cycles / choice.chosen.max(1);
+    Ok(told(text, (on, name), (&all, &took), (tops, &did, chosen)))
 }
 
 fn compiled(text: &Texts<'_>, on: &OnTender) -> Result<sim::Model> {
@@ -133,16 +138,17 @@ impl<E: Executor> Executor for Clocked<E> {
 }
 
 /// The decoder, and who does its jobs.
-struct Running<'a> {
+struct Running<'a, 'b> {
     model: &'a Model,
     decoder: Decoder,
     /// Tokens of a prompt that come together.
     chunk: usize,
     on: &'a mut dyn Executor,
+    choice: &'a mut Choice<'b>,
     all: Spent,
 }
 
-impl Reader for Running<'_> {
+impl Reader for Running<'_, '_> {
     fn read(&mut self, texts: &[Next], done: &mut dyn FnMut(Part)) -> anyhow::Result<Vec<u32>> {
         let (jobs, mut found) = (self.decoder.jobs(), vec![0; texts.len()]);
         let (mut read, mut passed) = (0, 0);
@@ -174,7 +180,7 @@ impl Reader for Running<'_> {
             let logits = self.decoder.pass(self.on, (&pass, wanted), &mut add)?;
             for ((place, ends), logits) in ends.iter().zip(&logits) {
                 if *ends {
-                    found[*place] = likeliest(logits);
+                    found[*place] = self.choice.of(logits)?;
                 }
             }
             read += rows;
@@ -188,11 +194,11 @@ fn write(
     (model, groups): (&Model, &Groups),
     (by, window): (&OnTender, &Window),
     (sizes, chunk): (Sizes, usize),
-    on: &mut dyn Executor,
+    (on, choice): (&mut dyn Executor, &mut Choice<'_>),
 ) -> Result<(Spent, Took)> {
     text.progress.message("putting the weights into memory");
     let decoder = Decoder::new((model, groups), (&by.caps(), window), sizes, on).map_err(refused)?;
-    let mut running = Running { model, decoder, chunk, on, all: Spent::default() };
+    let mut running = Running { model, decoder, chunk, on, choice, all: Spent::default() };
     let took = text.write(&mut running)?;
     Ok((running.all, took))
 }
@@ -201,7 +207,7 @@ fn told(
     text: &Texts<'_>,
     (on, name): (&OnTender, &str),
     (all, took): (&Spent, &Took),
-    (tops, did): (usize, &Did),
+    (tops, did, chosen): (usize, &Did, u64),
 ) -> String {
     let shape = on.about();
     let mut lines = match tops {
@@ -237,9 +243,8 @@ fn told(
         format!("  cycles      {} a token on average", each(all.cycles)),
         format!("  operations  {}, {} a token{of_each}", count(all.descriptors), each(all.descriptors)),
         format!("  saturated   {} words of results left the range of the calibration{of_all}", count(all.overflows)),
-        format!(
-            "  host        looks embeddings up, puts keys and values into their panels{host}, chooses the largest logit"
-        ),
+        format!("  choice      reduce_top finds the largest logit in {} cycles", count(chosen)),
+        format!("  host        looks embeddings up, puts keys and values into their panels{host}"),
     ]);
     if !text.args.golden && !text.args.no_check {
         let bytes = count(did.bytes);

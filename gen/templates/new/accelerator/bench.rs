@@ -22,7 +22,7 @@ pub fn bench(p: &{{ type }}) -> anyhow::Result<Box<dyn Bench>> {
 pub fn cycles_bench(p: &{{ type }}) -> anyhow::Result<Box<dyn Bench>> {
     bench_of_cycles(p, (golden_of(p), &[]), 3, draw, |p, latency| {
         let (bus, beats) = (&p.bus, (p.bus.read_beats, p.bus.write_beats));
-        Timing { top: golden_of(p), shell: shell_of((&bus.axi, bus.ports as usize, 1), &bus.dma, beats, latency) }
+        Timing { shell: shell_of((&bus.axi, bus.ports as usize, 1), &bus.dma, beats, latency) }
     })
 }
 

@@ -4,7 +4,7 @@
 use senbazuru::accelerator::golden::common::bus::Command;
 use senbazuru::accelerator::golden::common::shell::job_controller::{Limits, code};
 use senbazuru::accelerator::golden::systems::cycles::{
-    Flow, Ports, Reader, Recurrence, Shell, Spent, Timed, Turns, Writer, end, latest,
+    Flow, Ports, Reader, Recurrence, Shell, Turns, Writer, end, latest,
 };
 use senbazuru::accelerator::golden::systems::job::{self, Codes, Executed, Fields};
 use senbazuru::accelerator::golden::systems::memory::Memory;
@@ -53,12 +53,19 @@ pub fn sums(elements: &[u8], addend: i16) -> (Vec<u8>, bool) {
     (bytes, clipped)
 }
 
-impl Golden {
-    /// The operation in the fields after a header.
-    ///
-    /// # Errors
-    /// The code of the first check that fails.
-    pub fn check(&self, limits: &Limits, fields: Fields<'_>) -> Result<Operation, u8> {
+impl job::Accelerator for Golden {
+    type Operation = Operation;
+    type Checked = Operation;
+
+    fn address_width(&self) -> u32 {
+        self.bus[1]
+    }
+
+    fn opcodes(&self) -> u8 {
+        1
+    }
+
+    fn check(&self, _: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
         let (word, long) = (|at| fields.word(at), |at| fields.long(at));
         if word(40) >> 17 != 0 || word(52) != 0 || !fields.are_zero((72..128).step_by(4)) {
             return Err(code::RESERVED);
@@ -76,27 +83,8 @@ impl Golden {
         }
         Ok(Operation { x, out, addend: word(40) as i16, exact: word(40) >> 16 == 1 })
     }
-}
 
-impl job::Accelerator for Golden {
-    type Operation = Operation;
-
-    fn address_width(&self) -> u32 {
-        self.bus[1]
-    }
-
-    fn opcodes(&self) -> u8 {
-        1
-    }
-
-    fn perform(
-        &self,
-        _: u8,
-        fields: Fields<'_>,
-        limits: &Limits,
-        memory: &mut dyn Memory,
-    ) -> Result<Executed<Operation>, u8> {
-        let operation = self.check(limits, fields)?;
+    fn execute(&self, operation: Operation, memory: &mut dyn Memory) -> Executed<Operation> {
         let (mut codes, mut overflows) = (Codes::default(), 0);
         for row in 0..operation.x.rows {
             let loaded = Loaded::row(&operation.x, row, memory, &mut codes);
@@ -112,51 +100,35 @@ impl job::Accelerator for Golden {
             codes.push(code::OVERFLOW);
         }
         let (defined, certain) = (codes.is_empty() && apart, apart || !operation.exact);
-        Ok(Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 })
+        Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 }
     }
 }
 
 /// Its operations in time, before a memory that never pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// The accelerator.
-    pub top: Golden,
     /// The path to memory.
     pub shell: Shell,
 }
 
 impl Recurrence<Golden> for Timing {
-    type Operation = Operation;
+    fn shell(&self) -> &Shell {
+        &self.shell
+    }
 
-    fn job(
+    fn end(
         &self,
         _: &Golden,
-        limits: Limits,
-        job: u64,
-        (memory, turns): (&mut dyn Memory, &mut Turns),
-    ) -> Result<Vec<Spent<Operation>>, u8> {
-        self.shell.job(self, limits, job, (memory, turns))
-    }
-}
-
-impl Timed for Timing {
-    type Operation = Operation;
-
-    fn opcodes(&self) -> u8 {
-        1
-    }
-
-    fn check(&self, _: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
-        self.top.check(limits, fields)
-    }
-
-    fn end(&self, operation: &Operation, now: u64, turns: &mut Turns, _: &mut dyn Memory) -> u64 {
+        operation: &Operation,
+        now: u64,
+        (_, turns): (&mut dyn Memory, &mut Turns),
+    ) -> Result<u64, u8> {
         let begin = now + Shell::checks(2, 2) + 1;
         let (mut readers, ports) = self.shell.readers(turns);
         let mut writer = self.shell.writer();
         readers[0].offer(&operation.x, begin);
         writer.offer(&operation.out, begin);
-        end(Adds { readers, ports, writer }, turns)
+        Ok(end(Adds { readers, ports, writer }, turns))
     }
 }
 

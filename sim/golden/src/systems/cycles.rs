@@ -36,12 +36,10 @@ mod rows;
 mod stream;
 mod times;
 
-use std::fmt::Debug;
-
 use crate::common::bus::Command;
 use crate::common::shell::job_controller::{self, Action, Limits, World};
 
-use super::job::{DESCRIPTOR_BYTES, Fields};
+use super::job::{Accelerator, DESCRIPTOR_BYTES, Fields};
 use super::memory::{BusError, Memory};
 use super::vector_top::Operation as RowsOperation;
 pub use bus::{Dma, Turns};
@@ -88,13 +86,27 @@ pub struct Spent<O> {
 }
 
 /// How long the parts of an accelerator take, and what follows for its jobs. `A` is its golden model.
-pub trait Recurrence<A> {
-    /// An operation.
-    type Operation: Debug;
+pub trait Recurrence<A: Accelerator> {
+    /// The path to memory.
+    fn shell(&self) -> &Shell;
+
+    /// The cycle in which the last command of an operation ends, if the operation is handed over in cycle `now`. The
+    /// operation may be done here, if times of later operations depend on its results.
+    ///
+    /// # Errors
+    /// The code with which the operation ends, if it is done.
+    fn end(
+        &self,
+        accelerator: &A,
+        operation: &A::Checked,
+        now: u64,
+        state: (&mut dyn Memory, &mut Turns),
+    ) -> Result<u64, u8>;
 
     /// Cycles of the job at `job`, descriptor by descriptor. Their sum is the value of the register CYCLES: it counts
     /// from the cycle after the start to the last cycle of the job. `turns` stay from job to job; after a reset they
-    /// are the default. Descriptors are read as they were at the beginning, so a chain must not change itself.
+    /// are the default. Where operations are done, accelerator and memory are then as the job leaves them. Elsewhere a
+    /// chain must not change itself.
     ///
     /// # Errors
     /// The code with which the job ends, if a descriptor or an operation is not valid.
@@ -106,79 +118,23 @@ pub trait Recurrence<A> {
         accelerator: &A,
         limits: Limits,
         job: u64,
-        state: (&mut dyn Memory, &mut Turns),
-    ) -> Result<Vec<Spent<Self::Operation>>, u8>;
-}
-
-/// The operations of an accelerator, and their times.
-pub trait Timed {
-    /// An operation.
-    type Operation;
-
-    /// How many opcodes there are. They count from 1.
-    fn opcodes(&self) -> u8;
-
-    /// Checks an operation.
-    ///
-    /// # Errors
-    /// The code of the first check that fails.
-    fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Self::Operation, u8>;
-
-    /// The cycle in which the last command of an operation ends, if the operation is handed over in cycle `now`.
-    fn end(&self, operation: &Self::Operation, now: u64, turns: &mut Turns, memory: &mut dyn Memory) -> u64;
+        (memory, turns): (&mut dyn Memory, &mut Turns),
+    ) -> Result<Vec<Spent<A::Checked>>, u8> {
+        let shell = self.shell();
+        assert!(shell.bus_bytes <= MOST_BYTES, "a bus of {} bytes: 4 to {MOST_BYTES} are known", shell.bus_bytes);
+        let shape = job_controller::Shape {
+            address_width: shell.address_width,
+            descriptor_bytes: DESCRIPTOR_BYTES,
+            opcodes: accelerator.opcodes(),
+        };
+        let mut chain =
+            Chain { recurrence: self, accelerator, limits, memory, turns, spent: Vec::new(), now: 0, before: 0 };
+        let (_, end) = job_controller::run(shape, limits, job, &mut chain);
+        if end.code == 0 { Ok(chain.spent) } else { Err(end.code) }
+    }
 }
 
 impl Shell {
-    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is the value of the register CYCLES: it counts
-    /// from the cycle after the start to the last cycle of the job. `turns` stay from job to job. The results of
-    /// operations are not computed here, so a chain must not change itself.
-    /// # Errors
-    /// The code with which the job ends, if a descriptor or an operation is not valid.
-    ///
-    /// # Panics
-    /// The bus is wider than 64 bytes.
-    pub fn job<T: Timed>(
-        &self,
-        timed: &T,
-        limits: Limits,
-        job: u64,
-        (memory, turns): (&mut dyn Memory, &mut Turns),
-    ) -> Result<Vec<Spent<T::Operation>>, u8> {
-        assert!(self.bus_bytes <= MOST_BYTES, "a bus of {} bytes: 4 to {MOST_BYTES} are known", self.bus_bytes);
-        let shape = job_controller::Shape {
-            address_width: self.address_width,
-            descriptor_bytes: DESCRIPTOR_BYTES,
-            opcodes: timed.opcodes(),
-        };
-        let mut chain = Chain { timed, limits, memory, operations: Vec::new() };
-        let (actions, end) = job_controller::run(shape, limits, job, &mut chain);
-        if end.code != 0 {
-            return Err(end.code);
-        }
-        let Chain { operations, memory, .. } = chain;
-        let mut operations = operations.into_iter();
-        let (mut spent, mut now, mut before): (Vec<Spent<T::Operation>>, u64, u64) = (Vec::new(), 0, 0);
-        for action in actions {
-            match action {
-                Action::Fetch(address) => now = self.fetched(address, now, turns),
-                Action::Operation { .. } => {
-                    let Some(operation) = operations.next() else { continue };
-                    // The engine reports the end two cycles later. Then comes the next operation.
-                    now = timed.end(&operation, now, turns, memory) + 3;
-                    spent.push(Spent { operation, cycles: now - before });
-                    before = now;
-                }
-                Action::Tag { .. } => {
-                    // A command of one beat, and its answer.
-                    now += 12 + self.latency;
-                    spent.iter_mut().next_back().into_iter().for_each(|last| last.cycles += now - before);
-                    before = now;
-                }
-            }
-        }
-        Ok(spent)
-    }
-
     /// The cycle in which the operation of a descriptor is handed over, if the controller looks at the descriptor in
     /// cycle `now`.
     fn fetched(&self, address: u64, now: u64, turns: &mut Turns) -> u64 {
@@ -243,15 +199,20 @@ impl Flow for Fetch {
     }
 }
 
-/// A chain whose operations are checked, but not done.
-struct Chain<'a, T: Timed> {
-    timed: &'a T,
+/// A chain whose times are computed, descriptor by descriptor.
+struct Chain<'a, A: Accelerator, R: ?Sized> {
+    recurrence: &'a R,
+    accelerator: &'a A,
     limits: Limits,
     memory: &'a mut dyn Memory,
-    operations: Vec<T::Operation>,
+    turns: &'a mut Turns,
+    spent: Vec<Spent<A::Checked>>,
+    now: u64,
+    /// The end of the operation before.
+    before: u64,
 }
 
-impl<T: Timed> World for Chain<'_, T> {
+impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Chain<'_, A, R> {
     fn descriptor(&mut self, address: u64) -> Vec<u8> {
         let mut bytes = vec![0; DESCRIPTOR_BYTES as usize];
         // The outcome of the fetch has reported the answer of the bus already.
@@ -260,18 +221,36 @@ impl<T: Timed> World for Chain<'_, T> {
     }
 
     fn outcome(&mut self, action: &Action) -> u8 {
+        let (recurrence, accelerator) = (self.recurrence, self.accelerator);
+        let shell = recurrence.shell();
         match action {
             Action::Fetch(address) => {
+                self.now = shell.fetched(*address, self.now, self.turns);
                 self.memory.read(*address, &mut [0; DESCRIPTOR_BYTES as usize]).map_or_else(BusError::response, |()| 0)
             }
-            Action::Operation { opcode, words, .. } => match self.timed.check(*opcode, Fields(words), &self.limits) {
-                Ok(operation) => {
-                    self.operations.push(operation);
-                    0
-                }
-                Err(code) => code,
-            },
-            Action::Tag { .. } => 0,
+            Action::Operation { opcode, words, .. } => {
+                let checked = accelerator.check(*opcode, Fields(words), &self.limits);
+                let ended = checked.and_then(|operation| {
+                    let memory: &mut dyn Memory = self.memory;
+                    Ok((recurrence.end(accelerator, &operation, self.now, (memory, self.turns))?, operation))
+                });
+                let (end, operation) = match ended {
+                    Ok(ended) => ended,
+                    Err(code) => return code,
+                };
+                // The engine reports the end two cycles later. Then comes the next operation.
+                self.now = end + 3;
+                self.spent.push(Spent { operation, cycles: self.now - self.before });
+                self.before = self.now;
+                0
+            }
+            Action::Tag { .. } => {
+                // A command of one beat, and its answer.
+                self.now += 12 + shell.latency;
+                self.spent.iter_mut().next_back().into_iter().for_each(|last| last.cycles += self.now - self.before);
+                self.before = self.now;
+                0
+            }
         }
     }
 }

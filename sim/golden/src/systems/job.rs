@@ -1,5 +1,6 @@
 //! A job of an accelerator: its chain of descriptors, and how it changes memory.
 
+use std::fmt::Debug;
 use std::ops::RangeInclusive;
 
 use crate::common::bus::Command;
@@ -30,14 +31,25 @@ pub trait Operation {
 
 /// The accelerator that does the operations of a chain.
 pub trait Accelerator {
-    /// An operation.
+    /// An operation that was done, with what was counted.
     type Operation: Operation;
+    /// An operation whose fields are valid.
+    type Checked: Debug;
 
     /// Bits of an address on the bus.
     fn address_width(&self) -> u32;
 
     /// Number of operations. Opcodes count from 1.
     fn opcodes(&self) -> u8;
+
+    /// Checks an operation against the current state of the accelerator.
+    ///
+    /// # Errors
+    /// The code of the first check that fails.
+    fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Self::Checked, u8>;
+
+    /// Does an operation.
+    fn execute(&self, operation: Self::Checked, memory: &mut dyn Memory) -> Executed<Self::Operation>;
 
     /// Checks an operation, and does it.
     ///
@@ -49,7 +61,9 @@ pub trait Accelerator {
         fields: Fields<'_>,
         limits: &Limits,
         memory: &mut dyn Memory,
-    ) -> Result<Executed<Self::Operation>, u8>;
+    ) -> Result<Executed<Self::Operation>, u8> {
+        Ok(self.execute(self.check(opcode, fields, limits)?, memory))
+    }
 
     /// State that the operation has left in the accelerator, if any, becomes unknown. The operation ended with an
     /// error, was dropped, or depends on bytes that are not defined.
@@ -152,6 +166,14 @@ pub struct Executed<O> {
 }
 
 impl<O> Executed<O> {
+    /// The time of an operation that ends well.
+    ///
+    /// # Errors
+    /// The code with which it ends.
+    pub fn ends(&self, time: u64) -> Result<u64, u8> {
+        self.codes.first().map_or(Ok(time), |&code| Err(code))
+    }
+
     /// The same record, with the operation as a part of another type.
     pub fn map<P>(self, into: impl FnOnce(O) -> P) -> Executed<P> {
         let Self { operation, codes, defined, certain, overflows, sum_overflows } = self;

@@ -234,11 +234,41 @@ impl KelleTop {
         heads.iter_mut().for_each(|head| *head = Head::default());
     }
 
-    /// Checks an operation against the current content of the heads.
-    ///
-    /// # Errors
-    /// The code of the first check that fails.
-    pub fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
+    /// Runs the job at `job`. It ends after `limits.max_descriptors` descriptors at the latest.
+    pub fn run(&self, limits: Limits, job: u64, memory: &mut dyn Memory) -> Report {
+        job::run(self, limits, job, memory)
+    }
+}
+
+/// An operation without operands.
+fn done(operation: Operation) -> Executed {
+    let operation = Work { operation, counts: Counts::default() };
+    Executed { operation, codes: Vec::new(), defined: true, certain: true, overflows: 0, sum_overflows: 0 }
+}
+
+/// Largest opcode: without recomputation, and with it.
+const OPCODES: [u8; 2] = [6, 8];
+const LINEAR: u8 = 1;
+const ATTENTION: u8 = 2;
+const VECTOR: u8 = 3;
+const CLEAR: u8 = 4;
+const REFRESH: u8 = 5;
+const SAVE: u8 = 6;
+const RECOMPUTE: u8 = 8;
+
+impl job::Accelerator for KelleTop {
+    type Operation = Work;
+    type Checked = Operation;
+
+    fn address_width(&self) -> u32 {
+        self.shape.vector.address_width
+    }
+
+    fn opcodes(&self) -> u8 {
+        OPCODES[usize::from(self.shape.recompute > 0)]
+    }
+
+    fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
         let shape = &self.shape;
         match opcode {
             LINEAR => Linear::check(shape, limits, fields).map(Operation::Linear),
@@ -268,12 +298,6 @@ impl KelleTop {
         }
     }
 
-    /// Runs the job at `job`. It ends after `limits.max_descriptors` descriptors at the latest.
-    pub fn run(&self, limits: Limits, job: u64, memory: &mut dyn Memory) -> Report {
-        job::run(self, limits, job, memory)
-    }
-
-    /// Does an operation.
     fn execute(&self, operation: Operation, memory: &mut dyn Memory) -> Executed {
         match operation {
             Operation::Linear(linear) => self.multiply(linear, memory),
@@ -293,44 +317,6 @@ impl KelleTop {
             Operation::Save(save) => self.save(save, memory),
             Operation::Recompute(recompute) => self.keep(recompute),
         }
-    }
-}
-
-/// An operation without operands.
-fn done(operation: Operation) -> Executed {
-    let operation = Work { operation, counts: Counts::default() };
-    Executed { operation, codes: Vec::new(), defined: true, certain: true, overflows: 0, sum_overflows: 0 }
-}
-
-/// Largest opcode: without recomputation, and with it.
-const OPCODES: [u8; 2] = [6, 8];
-const LINEAR: u8 = 1;
-const ATTENTION: u8 = 2;
-const VECTOR: u8 = 3;
-const CLEAR: u8 = 4;
-const REFRESH: u8 = 5;
-const SAVE: u8 = 6;
-const RECOMPUTE: u8 = 8;
-
-impl job::Accelerator for KelleTop {
-    type Operation = Work;
-
-    fn address_width(&self) -> u32 {
-        self.shape.vector.address_width
-    }
-
-    fn opcodes(&self) -> u8 {
-        OPCODES[usize::from(self.shape.recompute > 0)]
-    }
-
-    fn perform(
-        &self,
-        opcode: u8,
-        fields: Fields<'_>,
-        limits: &Limits,
-        memory: &mut dyn Memory,
-    ) -> Result<Executed, u8> {
-        Ok(self.execute(self.check(opcode, fields, limits)?, memory))
     }
 
     fn forget(&self, work: &Work) {

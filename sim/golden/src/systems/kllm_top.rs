@@ -160,24 +160,6 @@ impl KllmTop {
         &self.shape
     }
 
-    /// Checks an operation.
-    ///
-    /// # Errors
-    /// The code of the first check that fails.
-    pub fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
-        match opcode {
-            MATMUL => MatMul::check(&self.shape, limits, fields, false).map(Operation::MatMul),
-            SCORES => MatMul::check(&self.shape, limits, fields, true).map(Operation::MatMul),
-            VECTOR => vector_top::Operation::check(&self.shape.vector, limits, fields).map(Operation::Vector),
-            QUANTIZE if self.shape.orizuru > 0 => Quantize::check(&self.shape, limits, fields).map(Operation::Quantize),
-            APPEND if append::is_built(&self.shape.group()) => {
-                Append::check(&self.shape.group(), limits, fields).map(Operation::Append)
-            }
-            // The unit is not built in.
-            _ => Err(code::FIELD),
-        }
-    }
-
     /// Runs the job at `job`. It ends after `limits.max_descriptors` descriptors at the latest.
     pub fn run(&self, limits: Limits, job: u64, memory: &mut dyn Memory) -> Report {
         job::run(self, limits, job, memory)
@@ -194,6 +176,7 @@ const APPEND: u8 = 5;
 
 impl job::Accelerator for KllmTop {
     type Operation = Work;
+    type Checked = Operation;
 
     fn address_width(&self) -> u32 {
         self.shape.vector.address_width
@@ -203,19 +186,20 @@ impl job::Accelerator for KllmTop {
         OPCODES
     }
 
-    fn perform(
-        &self,
-        opcode: u8,
-        fields: Fields<'_>,
-        limits: &Limits,
-        memory: &mut dyn Memory,
-    ) -> Result<Executed, u8> {
-        Ok(self.execute(self.check(opcode, fields, limits)?, memory))
+    fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
+        match opcode {
+            MATMUL => MatMul::check(&self.shape, limits, fields, false).map(Operation::MatMul),
+            SCORES => MatMul::check(&self.shape, limits, fields, true).map(Operation::MatMul),
+            VECTOR => vector_top::Operation::check(&self.shape.vector, limits, fields).map(Operation::Vector),
+            QUANTIZE if self.shape.orizuru > 0 => Quantize::check(&self.shape, limits, fields).map(Operation::Quantize),
+            APPEND if append::is_built(&self.shape.group()) => {
+                Append::check(&self.shape.group(), limits, fields).map(Operation::Append)
+            }
+            // The unit is not built in.
+            _ => Err(code::FIELD),
+        }
     }
-}
 
-impl KllmTop {
-    /// Does an operation.
     fn execute(&self, operation: Operation, memory: &mut dyn Memory) -> Executed {
         match operation {
             Operation::MatMul(operation) => self.multiply(operation, memory),

@@ -107,18 +107,6 @@ impl<S: PeSum<Operand = i64>> TenderTop<S> {
         &self.shape
     }
 
-    /// Checks an operation.
-    ///
-    /// # Errors
-    /// The code of the first check that fails.
-    pub fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
-        match opcode {
-            MATMUL => MatMul::check(&self.shape, limits, fields).map(Operation::MatMul),
-            PACK => Pack::check(&self.shape, limits, fields).map(Operation::Pack),
-            _ => vector_top::Operation::check(&self.shape.vector, limits, fields).map(Operation::Vector),
-        }
-    }
-
     /// Runs the job at `job`. It ends after `limits.max_descriptors` descriptors at the latest.
     pub fn run(&self, limits: Limits, job: u64, memory: &mut dyn Memory) -> Report {
         job::run(self, limits, job, memory)
@@ -132,6 +120,7 @@ const PACK: u8 = 2;
 
 impl<S: PeSum<Operand = i64>> job::Accelerator for TenderTop<S> {
     type Operation = Operation;
+    type Checked = Operation;
 
     fn address_width(&self) -> u32 {
         self.shape.vector.address_width
@@ -141,18 +130,20 @@ impl<S: PeSum<Operand = i64>> job::Accelerator for TenderTop<S> {
         OPCODES
     }
 
-    fn perform(
-        &self,
-        opcode: u8,
-        fields: Fields<'_>,
-        limits: &Limits,
-        memory: &mut dyn Memory,
-    ) -> Result<Executed, u8> {
-        Ok(match self.check(opcode, fields, limits)? {
+    fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
+        match opcode {
+            MATMUL => MatMul::check(&self.shape, limits, fields).map(Operation::MatMul),
+            PACK => Pack::check(&self.shape, limits, fields).map(Operation::Pack),
+            _ => vector_top::Operation::check(&self.shape.vector, limits, fields).map(Operation::Vector),
+        }
+    }
+
+    fn execute(&self, operation: Operation, memory: &mut dyn Memory) -> Executed {
+        match operation {
             Operation::MatMul(operation) => self.multiply(operation, memory),
             Operation::Pack(operation) => self.pack(operation, memory),
             Operation::Vector(operation) => self.vector.execute(operation, memory).map(Operation::Vector),
-        })
+        }
     }
 }
 

@@ -24,7 +24,7 @@ pub struct ChainedJob<'a> {
 
 /// Cycles of the jobs, first core first. A core that waits for tokens waits until the core before has given them.
 /// Tokens that no job gives were there from the beginning, such as all tokens of the first core. Each core has its own
-/// memory and turns, as in [`Timing::job`].
+/// memory and turns, as in [`Timing::linked_job`].
 ///
 /// # Errors
 /// The number of the first core whose job ends with an error, and its code.

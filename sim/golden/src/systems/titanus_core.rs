@@ -236,27 +236,6 @@ impl TitanusCore {
         *self.state.borrow_mut() = State::new(&self.shape);
     }
 
-    /// Checks an operation.
-    ///
-    /// # Errors
-    /// The code of the first check that fails.
-    pub fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
-        let (shape, state) = (&self.shape, &self.state.borrow());
-        match opcode {
-            LOAD => Load::check(shape, limits, fields).map(Operation::Load),
-            PRODUCT => Product::check(shape, state.context_tokens(), limits, fields).map(Operation::Product),
-            VECTOR => vector_top::Operation::check(&shape.vector, limits, fields).map(Operation::Vector),
-            APPEND => Append::check(shape, (state.cache_tokens(), state.context_tokens()), limits, fields)
-                .map(Operation::Append),
-            LINK => Link::check(fields.0, &Most::OF_CORES).map(Operation::Link),
-            RESTORE => {
-                let tokens = if state.filling() { 0 } else { state.cache_tokens() };
-                Restore::check(shape, (tokens, state.most_blocks()), limits, fields).map(Operation::Restore)
-            }
-            _ => Err(code::FIELD),
-        }
-    }
-
     /// Runs the job at `job`. It ends after `limits.max_descriptors` descriptors at the latest.
     pub fn run(&self, limits: Limits, job: u64, memory: &mut dyn Memory) -> Report {
         job::run(self, limits, job, memory)
@@ -298,21 +277,6 @@ impl TitanusCore {
         let operation = Work::new(Operation::Link(link), Counts::default(), None);
         Executed { operation, codes, defined: true, certain, overflows: 0, sum_overflows: 0 }
     }
-
-    /// Does an operation.
-    fn execute(&self, operation: Operation, memory: &mut dyn Memory) -> Executed {
-        match operation {
-            Operation::Load(operation) => self.load(operation, memory),
-            Operation::Product(operation) => self.multiply(operation, memory),
-            Operation::Append(operation) => self.append(operation, memory),
-            Operation::Restore(operation) => self.restore(operation, memory),
-            Operation::Link(link) => self.take_and_give(link),
-            Operation::Vector(operation) => {
-                let executed = self.vector.execute(operation, memory);
-                executed.map(|operation| Work::new(Operation::Vector(operation), Counts::default(), None))
-            }
-        }
-    }
 }
 
 /// Largest opcode without links.
@@ -326,6 +290,7 @@ const LINK: u8 = 6;
 
 impl job::Accelerator for TitanusCore {
     type Operation = Work;
+    type Checked = Operation;
 
     fn address_width(&self) -> u32 {
         self.shape.vector.address_width
@@ -335,16 +300,37 @@ impl job::Accelerator for TitanusCore {
         if self.shape.links { LINK } else { OPCODES }
     }
 
-    fn perform(
-        &self,
-        opcode: u8,
-        fields: Fields<'_>,
-        limits: &Limits,
-        memory: &mut dyn Memory,
-    ) -> Result<Executed, u8> {
-        let mut executed = self.execute(self.check(opcode, fields, limits)?, memory);
+    fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
+        let (shape, state) = (&self.shape, &self.state.borrow());
+        match opcode {
+            LOAD => Load::check(shape, limits, fields).map(Operation::Load),
+            PRODUCT => Product::check(shape, state.context_tokens(), limits, fields).map(Operation::Product),
+            VECTOR => vector_top::Operation::check(&shape.vector, limits, fields).map(Operation::Vector),
+            APPEND => Append::check(shape, (state.cache_tokens(), state.context_tokens()), limits, fields)
+                .map(Operation::Append),
+            LINK => Link::check(fields.0, &Most::OF_CORES).map(Operation::Link),
+            RESTORE => {
+                let tokens = if state.filling() { 0 } else { state.cache_tokens() };
+                Restore::check(shape, (tokens, state.most_blocks()), limits, fields).map(Operation::Restore)
+            }
+            _ => Err(code::FIELD),
+        }
+    }
+
+    fn execute(&self, operation: Operation, memory: &mut dyn Memory) -> Executed {
+        let mut executed = match operation {
+            Operation::Load(operation) => self.load(operation, memory),
+            Operation::Product(operation) => self.multiply(operation, memory),
+            Operation::Append(operation) => self.append(operation, memory),
+            Operation::Restore(operation) => self.restore(operation, memory),
+            Operation::Link(link) => self.take_and_give(link),
+            Operation::Vector(operation) => {
+                let executed = self.vector.execute(operation, memory);
+                executed.map(|operation| Work::new(Operation::Vector(operation), Counts::default(), None))
+            }
+        };
         executed.operation.cache = self.state.borrow().cached();
-        Ok(executed)
+        executed
     }
 
     fn forget(&self, work: &Work) {

@@ -77,44 +77,6 @@ impl VectorTop {
     pub fn run(&self, limits: Limits, job: u64, memory: &mut dyn Memory) -> Report {
         job::run(self, limits, job, memory)
     }
-
-    /// Does an operation row by row. It goes on after an error, to find all errors.
-    pub(super) fn execute(&self, operation: Operation, memory: &mut dyn Memory) -> Executed {
-        let mut codes = Codes::default();
-        let mut overflows = 0;
-        let gains = operation.gains.as_ref().map(|rows| Loaded::row(rows, 0, memory, &mut codes));
-        for row in 0..operation.x.rows {
-            let mut load = |rows: &Command| Loaded::row(rows, row, memory, &mut codes);
-            let x = load(&operation.x);
-            let [addends, factors] = [&operation.addends, &operation.factors].map(|rows| rows.as_ref().map(&mut load));
-            let known = known(&operation, &x, [&addends, &factors, &gains]);
-            let halves = |loaded: &Option<Loaded>| loaded.as_ref().map_or_else(Vec::new, |l| halves(l.any()));
-            let (x, addends, factors) = (&halves(&Some(x)), &halves(&addends), &halves(&factors));
-            let (gains, biases) = &apart(operation.steps.kind, halves(&gains));
-            let length = operation.length_of(row) as usize;
-            let elements = Elements { x, addends, factors, gains, biases, length };
-            let done = self.unit.row(operation.steps, operation.scalars, elements);
-            // The hardware may report an overflow that comes before an error of the bus instead of the error.
-            let lanes = self.shape.lanes as usize;
-            let whole = known == x.len();
-            let shown = if whole { known.div_ceil(lanes) } else { known / lanes };
-            let beats = done.beats(lanes).iter().take(shown).filter(|&&overflow| overflow).count();
-            if whole {
-                overflows += beats as u64;
-            }
-            if operation.exact && beats > 0 {
-                codes.note(code::OVERFLOW);
-            }
-            if whole {
-                let address = operation.out.address + row * operation.out.stride;
-                codes.bus(memory.write(address, &packed(operation.steps.output, &done)));
-            }
-        }
-        let codes = codes.all();
-        let apart = operation.is_defined();
-        let (defined, certain) = (codes.is_empty() && apart, apart || !operation.exact);
-        Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 }
-    }
 }
 
 /// The number of elements of a row, from the first on, whose operands are all there. A norm needs the whole row: all
@@ -151,6 +113,7 @@ fn packed(output: Output, done: &Done) -> Vec<u8> {
 
 impl job::Accelerator for VectorTop {
     type Operation = Operation;
+    type Checked = Operation;
 
     fn address_width(&self) -> u32 {
         self.shape.address_width
@@ -160,14 +123,46 @@ impl job::Accelerator for VectorTop {
         1
     }
 
-    fn perform(
-        &self,
-        _opcode: u8,
-        fields: Fields<'_>,
-        limits: &Limits,
-        memory: &mut dyn Memory,
-    ) -> Result<Executed, u8> {
-        Operation::check(&self.shape, limits, fields).map(|operation| self.execute(operation, memory))
+    fn check(&self, _opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
+        Operation::check(&self.shape, limits, fields)
+    }
+
+    /// Does an operation row by row. It goes on after an error, to find all errors.
+    fn execute(&self, operation: Operation, memory: &mut dyn Memory) -> Executed {
+        let mut codes = Codes::default();
+        let mut overflows = 0;
+        let gains = operation.gains.as_ref().map(|rows| Loaded::row(rows, 0, memory, &mut codes));
+        for row in 0..operation.x.rows {
+            let mut load = |rows: &Command| Loaded::row(rows, row, memory, &mut codes);
+            let x = load(&operation.x);
+            let [addends, factors] = [&operation.addends, &operation.factors].map(|rows| rows.as_ref().map(&mut load));
+            let known = known(&operation, &x, [&addends, &factors, &gains]);
+            let halves = |loaded: &Option<Loaded>| loaded.as_ref().map_or_else(Vec::new, |l| halves(l.any()));
+            let (x, addends, factors) = (&halves(&Some(x)), &halves(&addends), &halves(&factors));
+            let (gains, biases) = &apart(operation.steps.kind, halves(&gains));
+            let length = operation.length_of(row) as usize;
+            let elements = Elements { x, addends, factors, gains, biases, length };
+            let done = self.unit.row(operation.steps, operation.scalars, elements);
+            // The hardware may report an overflow that comes before an error of the bus instead of the error.
+            let lanes = self.shape.lanes as usize;
+            let whole = known == x.len();
+            let shown = if whole { known.div_ceil(lanes) } else { known / lanes };
+            let beats = done.beats(lanes).iter().take(shown).filter(|&&overflow| overflow).count();
+            if whole {
+                overflows += beats as u64;
+            }
+            if operation.exact && beats > 0 {
+                codes.note(code::OVERFLOW);
+            }
+            if whole {
+                let address = operation.out.address + row * operation.out.stride;
+                codes.bus(memory.write(address, &packed(operation.steps.output, &done)));
+            }
+        }
+        let codes = codes.all();
+        let apart = operation.is_defined();
+        let (defined, certain) = (codes.is_empty() && apart, apart || !operation.exact);
+        Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 }
     }
 }
 

@@ -65,6 +65,7 @@ fn model() -> KelleTop {
 
 impl Accelerator for Checks {
     type Operation = Work;
+    type Checked = Work;
 
     fn address_width(&self) -> u32 {
         self.0.address_width()
@@ -74,20 +75,17 @@ impl Accelerator for Checks {
         self.0.opcodes()
     }
 
-    fn perform(
-        &self,
-        opcode: u8,
-        fields: Fields<'_>,
-        limits: &Limits,
-        _memory: &mut dyn Memory,
-    ) -> Result<Executed<Work>, u8> {
+    fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Work, u8> {
         let operation = match opcode {
             6 => Save::check(self.0.shape(), limits, fields, |_| CAPS.slots.into()).map(Operation::Save),
             8 => Recompute::check(self.0.shape(), fields, |_| CAPS.slots.into()).map(Operation::Recompute),
             _ => self.0.check(opcode, fields, limits),
         };
-        let operation = Work { operation: operation?, counts: Counts::default() };
-        Ok(Executed { operation, codes: Vec::new(), defined: true, certain: true, overflows: 0, sum_overflows: 0 })
+        Ok(Work { operation: operation?, counts: Counts::default() })
+    }
+
+    fn execute(&self, operation: Work, _memory: &mut dyn Memory) -> Executed<Work> {
+        Executed { operation, codes: Vec::new(), defined: true, certain: true, overflows: 0, sum_overflows: 0 }
     }
 }
 

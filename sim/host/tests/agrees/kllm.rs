@@ -54,6 +54,7 @@ static CHECKS: LazyLock<Checks> = LazyLock::new(|| {
 
 impl Accelerator for Checks {
     type Operation = Work;
+    type Checked = Work;
 
     fn address_width(&self) -> u32 {
         self.0.address_width()
@@ -63,15 +64,12 @@ impl Accelerator for Checks {
         self.0.opcodes()
     }
 
-    fn perform(
-        &self,
-        opcode: u8,
-        fields: Fields<'_>,
-        limits: &Limits,
-        _memory: &mut dyn Memory,
-    ) -> Result<Executed<Work>, u8> {
-        let operation = Work { operation: self.0.check(opcode, fields, limits)?, beats: Beats::default() };
-        Ok(Executed { operation, codes: Vec::new(), defined: true, certain: true, overflows: 0, sum_overflows: 0 })
+    fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Work, u8> {
+        Ok(Work { operation: self.0.check(opcode, fields, limits)?, beats: Beats::default() })
+    }
+
+    fn execute(&self, operation: Work, _memory: &mut dyn Memory) -> Executed<Work> {
+        Executed { operation, codes: Vec::new(), defined: true, certain: true, overflows: 0, sum_overflows: 0 }
     }
 }
 

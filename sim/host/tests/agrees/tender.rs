@@ -49,6 +49,7 @@ impl Checks {
 
 impl Accelerator for Checks {
     type Operation = Operation;
+    type Checked = Operation;
 
     fn address_width(&self) -> u32 {
         self.0.address_width()
@@ -58,15 +59,12 @@ impl Accelerator for Checks {
         self.0.opcodes()
     }
 
-    fn perform(
-        &self,
-        opcode: u8,
-        fields: Fields<'_>,
-        limits: &Limits,
-        _memory: &mut dyn Memory,
-    ) -> Result<Executed<Operation>, u8> {
-        let operation = self.0.check(opcode, fields, limits)?;
-        Ok(Executed { operation, codes: Vec::new(), defined: true, certain: true, overflows: 0, sum_overflows: 0 })
+    fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
+        self.0.check(opcode, fields, limits)
+    }
+
+    fn execute(&self, operation: Operation, _memory: &mut dyn Memory) -> Executed<Operation> {
+        Executed { operation, codes: Vec::new(), defined: true, certain: true, overflows: 0, sum_overflows: 0 }
     }
 }
 

@@ -70,7 +70,8 @@ impl Titanus {
     fn spent(&self, core: &TitanusCore, descriptors: Vec<Descriptor>, tokens: &[Tokens]) -> Result<Vec<u64>> {
         let (limits, job, mut memory) = chain(descriptors)?;
         tokens.iter().for_each(|tokens| tokens.store(&mut memory));
-        let spent = self.timing.job(core, limits, job, (&mut memory, &mut Turns::default())).map_err(refused)?;
+        let spent =
+            self.timing.job(&core.clone(), limits, job, (&mut memory, &mut Turns::default())).map_err(refused)?;
         Ok(spent.iter().map(|spent| spent.cycles).collect())
     }
 

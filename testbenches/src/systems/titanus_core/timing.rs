@@ -1,6 +1,5 @@
 //! Cycles of jobs with a memory that never pauses, against the golden recurrence.
 
-use golden::systems::cycles::Recurrence;
 use golden::systems::titanus_core::cycles::Timing;
 use hdl::accelerators::titanus::TitanusCore;
 use host::Window;
@@ -34,13 +33,7 @@ pub fn timing(block: &TitanusCore, latency: u32) -> Timing {
 /// # Errors
 /// Parameters that the model refuses.
 pub fn clock((block, latency): (&TitanusCore, u32), window: &Window) -> anyhow::Result<Clock> {
-    let timing = timing(block, latency);
-    Ok(Clock::new(golden_of(block)?, window, move |golden, (limits, job), (memory, turns)| {
-        // The recurrence only looks at the core, and the job is to find memory as it was.
-        let spent = timing.job(golden, limits, job, (&mut memory.clone(), turns))?;
-        golden.run(limits, job, memory);
-        Ok(spent)
-    }))
+    Ok(Clock::of(golden_of(block)?, window, timing(block, latency)))
 }
 
 /// The register CYCLES at the end of each of these jobs, which run one after the other from a reset on, with an ideal

@@ -8,9 +8,8 @@ mod results;
 mod scan;
 mod tokens;
 
-use crate::common::shell::job_controller::Limits;
-use crate::systems::cycles::{Recurrence, Shell, Spent, Timed, Turns, Unit, end};
-use crate::systems::job::{Accelerator, Fields};
+use crate::systems::cycles::{Recurrence, Shell, Turns, Unit, end};
+use crate::systems::job::Accelerator;
 use crate::systems::memory::Memory;
 
 use super::{KllmTop, Operation};
@@ -56,60 +55,36 @@ pub struct Timing {
 
 /// Operations are done, because a product may take tokens that the chain has made.
 impl Recurrence<KllmTop> for Timing {
-    type Operation = Operation;
+    fn shell(&self) -> &Shell {
+        &self.shell
+    }
 
-    fn job(
+    fn end(
         &self,
         accelerator: &KllmTop,
-        limits: Limits,
-        job: u64,
+        operation: &Operation,
+        now: u64,
         (memory, turns): (&mut dyn Memory, &mut Turns),
-    ) -> Result<Vec<Spent<Operation>>, u8> {
-        assert!(
-            accelerator.shape.orizuru == 0 || self.finder.is_some(),
-            "a quantizer has something that finds outliers"
-        );
-        self.shell.job(&Work { timing: self, accelerator }, limits, job, (memory, turns))
-    }
-}
-
-struct Work<'a> {
-    timing: &'a Timing,
-    accelerator: &'a KllmTop,
-}
-
-impl Timed for Work<'_> {
-    type Operation = Operation;
-
-    fn opcodes(&self) -> u8 {
-        self.accelerator.opcodes()
-    }
-
-    fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
-        self.accelerator.check(opcode, fields, limits)
-    }
-
-    fn end(&self, operation: &Operation, now: u64, turns: &mut Turns, memory: &mut dyn Memory) -> u64 {
-        let timing = self.timing;
+    ) -> Result<u64, u8> {
+        let shapes = (self, &accelerator.shape);
         let ended = match operation {
             Operation::MatMul(product) => {
                 // One cycle more: its commands are asked for together.
                 let used = OPERANDS - u64::from(product.addends.is_none());
                 let begin = now + Shell::checks(used, OPERANDS) + 1;
-                end(Product::new((timing, &self.accelerator.shape), product, memory, (begin, turns)), turns)
+                end(Product::new(shapes, product, memory, (begin, turns)), turns)
             }
-            Operation::Vector(rows) => timing.shell.rows(&timing.unit, rows, now, turns),
+            Operation::Vector(rows) => self.shell.rows(&self.unit, rows, now, turns),
             Operation::Quantize(quantize) => {
+                assert!(self.finder.is_some(), "a quantizer has something that finds outliers");
                 let begin = now + Shell::checks(QUANTIZED, QUANTIZED);
-                let shapes = (timing, &self.accelerator.shape);
                 end(Quantized::new(shapes, (quantize, memory), (begin, turns)), turns)
             }
             Operation::Append(append) => {
                 let begin = now + Shell::checks(APPENDED, APPENDED);
-                end(Appended::new((timing, &self.accelerator.shape), append, (begin, turns)), turns)
+                end(Appended::new(shapes, append, (begin, turns)), turns)
             }
         };
-        self.accelerator.execute(operation.clone(), memory);
-        ended
+        accelerator.execute(operation.clone(), memory).ends(ended)
     }
 }

@@ -5,9 +5,7 @@ mod panels;
 mod parts;
 mod products;
 
-use crate::common::shell::job_controller::Limits;
-use crate::systems::cycles::{Recurrence, Shell, Spent, Timed, Turns, Unit, end};
-use crate::systems::job::{Accelerator, Fields};
+use crate::systems::cycles::{Recurrence, Shell, Turns, Unit, end};
 use crate::systems::memory::Memory;
 use crate::tender::mesh_pe::PeSum;
 
@@ -36,50 +34,28 @@ pub struct Timing {
     pub unit: Unit,
 }
 
-/// Results of operations are not computed.
+/// Operations are not done.
 impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for Timing {
-    type Operation = Operation;
+    fn shell(&self) -> &Shell {
+        &self.shell
+    }
 
-    fn job(
+    fn end(
         &self,
-        accelerator: &TenderTop<S>,
-        limits: Limits,
-        job: u64,
+        _: &TenderTop<S>,
+        operation: &Operation,
+        now: u64,
         (memory, turns): (&mut dyn Memory, &mut Turns),
-    ) -> Result<Vec<Spent<Operation>>, u8> {
-        self.shell.job(&Work { timing: self, accelerator }, limits, job, (memory, turns))
-    }
-}
-
-struct Work<'a, S> {
-    timing: &'a Timing,
-    accelerator: &'a TenderTop<S>,
-}
-
-impl<S: PeSum<Operand = i64>> Timed for Work<'_, S> {
-    type Operation = Operation;
-
-    fn opcodes(&self) -> u8 {
-        self.accelerator.opcodes()
-    }
-
-    fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
-        self.accelerator.check(opcode, fields, limits)
-    }
-
-    fn end(&self, operation: &Operation, now: u64, turns: &mut Turns, memory: &mut dyn Memory) -> u64 {
-        let timing = self.timing;
+    ) -> Result<u64, u8> {
         // One cycle more: its commands are asked for together.
-        match operation {
+        Ok(match operation {
             Operation::MatMul(product) => {
                 let begin = now + Shell::checks(5, OPERANDS) + 1;
-                end(Columns::product(timing, product, Parts::of(product, memory), (begin, turns)), turns)
+                end(Columns::product(self, product, Parts::of(product, memory), (begin, turns)), turns)
             }
-            Operation::Pack(pack) => {
-                end(Columns::pack(timing, pack, now + Shell::checks(3, OPERANDS) + 1, turns), turns)
-            }
-            Operation::Vector(rows) => timing.shell.rows(&timing.unit, rows, now, turns),
-        }
+            Operation::Pack(pack) => end(Columns::pack(self, pack, now + Shell::checks(3, OPERANDS) + 1, turns), turns),
+            Operation::Vector(rows) => self.shell.rows(&self.unit, rows, now, turns),
+        })
     }
 }
 

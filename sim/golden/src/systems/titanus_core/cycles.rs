@@ -1,6 +1,4 @@
-//! Cycles of jobs before a memory that never pauses. [`crate::systems::cycles`] explains how they are computed. Cycles
-//! of appends and restores depend on where chunks of a stream begin in its blocks. So operations are done, and their
-//! streams are looked at before.
+//! Cycles of jobs before a memory that never pauses. [`crate::systems::cycles`] explains how they are computed.
 
 mod append;
 mod blocks;
@@ -18,14 +16,14 @@ mod unpack;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
-use crate::common::shell::job_controller::{Limits, code};
+use crate::common::shell::job_controller::Limits;
 use crate::common::shell::job_link::Link;
-use crate::systems::cycles::{Recurrence, Shell, Spent, Timed, Turns, Unit, end};
-use crate::systems::job::{self, Accelerator, Fields};
+use crate::systems::cycles::{Recurrence, Shell, Spent, Turns, Unit, end};
+use crate::systems::job::Accelerator;
 use crate::systems::memory::Memory;
 
 use super::append::Appending;
-use super::{Executed, Operation, TitanusCore, Work as Done};
+use super::{Operation, TitanusCore};
 use append::Appended;
 use loads::Loaded;
 use products::Multiplied;
@@ -56,18 +54,20 @@ pub struct Timing {
     pub unit: Unit,
 }
 
-/// The accelerator does not change. Memory is then as the job leaves it.
+/// Operations are done, because times depend on where chunks of a stream begin in its blocks.
 impl Recurrence<TitanusCore> for Timing {
-    type Operation = Operation;
+    fn shell(&self) -> &Shell {
+        &self.shell
+    }
 
-    fn job(
+    fn end(
         &self,
         accelerator: &TitanusCore,
-        limits: Limits,
-        job: u64,
-        (memory, turns): (&mut dyn Memory, &mut Turns),
-    ) -> Result<Vec<Spent<Operation>>, u8> {
-        self.linked_job(accelerator, (limits, job), (memory, turns), Vec::new()).map(|(spent, _)| spent)
+        operation: &Operation,
+        now: u64,
+        state: (&mut dyn Memory, &mut Turns),
+    ) -> Result<u64, u8> {
+        Linked::new(self, Vec::new()).end(accelerator, operation, now, state)
     }
 }
 
@@ -85,90 +85,49 @@ impl Timing {
         &self,
         accelerator: &TitanusCore,
         (limits, job): (Limits, u64),
-        (memory, turns): (&mut dyn Memory, &mut Turns),
+        state: (&mut dyn Memory, &mut Turns),
         arrivals: Vec<i64>,
     ) -> Result<(Vec<Spent<Operation>>, Vec<i64>), u8> {
-        let ahead = Ahead { accelerator: accelerator.clone(), found: RefCell::default() };
-        let report = job::run(&ahead, limits, job, memory);
-        if report.end.code != 0 {
-            return Err(report.end.code);
+        let linked = Linked::new(self, arrivals);
+        let spent = linked.job(accelerator, limits, job, state)?;
+        Ok((spent, linked.links.into_inner().1))
+    }
+}
+
+/// What the streams of both sides of an operation hold before it.
+fn streams(core: &TitanusCore, operation: &Operation, memory: &mut dyn Memory) -> Option<Streams> {
+    Some(match operation {
+        Operation::Append(append) => {
+            let tiles = i64::from(core.shape.tiles);
+            let of = |side: Appending, ends: i64| {
+                let [buffered, kept] = [side.prefill, side.waiting].map(|tokens| tokens as i64 * tiles);
+                // The tile that ends a sequence waits too, if any tile does.
+                let buffered = if kept > 0 { buffered + ends } else { buffered };
+                Tiles::new(side.from, &side.tiles, side.bits).waiting(buffered, kept)
+            };
+            let given_up = core.given_up(append).map(|sides| sides.map(|side| of(side, 1)));
+            Streams::Append(core.appends(append, memory)?.map(|side| of(side, 0)), given_up)
         }
-        let links = RefCell::new((arrivals.into(), Vec::new()));
-        let work = Work { timing: self, accelerator, found: ahead.found, links };
-        let spent = self.shell.job(&work, limits, job, (memory, turns))?;
-        let one = |Spent { operation: (operation, _), cycles }| Spent { operation, cycles };
-        Ok((spent.into_iter().map(one).collect(), work.links.into_inner().1))
-    }
+        Operation::Restore(restore) => {
+            let sides = core.restores(restore, memory)?;
+            Streams::Restore(sides.map(|(tiles, bits)| Tiles::new(0, &tiles, bits)))
+        }
+        _ => Streams::None,
+    })
 }
 
-/// An operation, and its streams.
-type Found = (Operation, Streams);
-
-/// The accelerator, which runs operations before their times are computed.
-struct Ahead {
-    accelerator: TitanusCore,
-    found: RefCell<VecDeque<Found>>,
-}
-
-impl Ahead {
-    fn streams(&self, operation: &Operation, memory: &mut dyn Memory) -> Option<Streams> {
-        let core = &self.accelerator;
-        Some(match operation {
-            Operation::Append(append) => {
-                let tiles = i64::from(core.shape.tiles);
-                let of = |side: Appending, ends: i64| {
-                    let [buffered, kept] = [side.prefill, side.waiting].map(|tokens| tokens as i64 * tiles);
-                    // The tile that ends a sequence waits too, if any tile does.
-                    let buffered = if kept > 0 { buffered + ends } else { buffered };
-                    Tiles::new(side.from, &side.tiles, side.bits).waiting(buffered, kept)
-                };
-                let given_up = core.given_up(append).map(|sides| sides.map(|side| of(side, 1)));
-                Streams::Append(core.appends(append, memory)?.map(|side| of(side, 0)), given_up)
-            }
-            Operation::Restore(restore) => {
-                let sides = core.restores(restore, memory)?;
-                Streams::Restore(sides.map(|(tiles, bits)| Tiles::new(0, &tiles, bits)))
-            }
-            _ => Streams::None,
-        })
-    }
-}
-
-impl Accelerator for Ahead {
-    type Operation = Done;
-
-    fn address_width(&self) -> u32 {
-        self.accelerator.address_width()
-    }
-
-    fn opcodes(&self) -> u8 {
-        self.accelerator.opcodes()
-    }
-
-    fn perform(
-        &self,
-        opcode: u8,
-        fields: Fields<'_>,
-        limits: &Limits,
-        memory: &mut dyn Memory,
-    ) -> Result<Executed, u8> {
-        let operation = self.accelerator.check(opcode, fields, limits)?;
-        let streams = self.streams(&operation, memory).unwrap_or(Streams::None);
-        self.found.borrow_mut().push_back((operation, streams));
-        self.accelerator.perform(opcode, fields, limits, memory)
-    }
-}
-
-struct Work<'a> {
+/// The recurrence of a core that is linked to others.
+struct Linked<'a> {
     timing: &'a Timing,
-    accelerator: &'a TitanusCore,
-    /// Operations whose times are not computed yet.
-    found: RefCell<VecDeque<Found>>,
     /// When tokens come, and when the given tokens were taken.
     links: RefCell<(VecDeque<i64>, Vec<i64>)>,
 }
 
-impl Work<'_> {
+impl<'a> Linked<'a> {
+    fn new(timing: &'a Timing, arrivals: Vec<i64>) -> Self {
+        Self { timing, links: RefCell::new((arrivals.into(), Vec::new())) }
+    }
+
     /// A link that is handed over in cycle `now`. Returns the cycle in which the last command of another operation
     /// would end, if that operation ended at the same time.
     fn take_and_give(&self, link: &Link, now: u64) -> u64 {
@@ -185,21 +144,21 @@ impl Work<'_> {
     }
 }
 
-impl Timed for Work<'_> {
-    type Operation = Found;
-
-    fn opcodes(&self) -> u8 {
-        self.accelerator.opcodes()
+impl Recurrence<TitanusCore> for Linked<'_> {
+    fn shell(&self) -> &Shell {
+        &self.timing.shell
     }
 
-    fn check(&self, _opcode: u8, _fields: Fields<'_>, _limits: &Limits) -> Result<Found, u8> {
-        // The same chain once more.
-        self.found.borrow_mut().pop_front().ok_or(code::FIELD)
-    }
-
-    fn end(&self, found: &Found, now: u64, turns: &mut Turns, _memory: &mut dyn Memory) -> u64 {
-        let (timing, shape) = (self.timing, &self.accelerator.shape);
-        match found {
+    fn end(
+        &self,
+        accelerator: &TitanusCore,
+        operation: &Operation,
+        now: u64,
+        (memory, turns): (&mut dyn Memory, &mut Turns),
+    ) -> Result<u64, u8> {
+        let (timing, shape) = (self.timing, &accelerator.shape);
+        let streams = streams(accelerator, operation, memory);
+        let ended = match (operation, streams) {
             (Operation::Load(load), _) => {
                 let begin = now + Shell::checks(1, OPERANDS);
                 end(Loaded::new((timing, shape), load, (begin, turns)), turns)
@@ -210,18 +169,19 @@ impl Timed for Work<'_> {
             }
             (Operation::Link(link), _) => self.take_and_give(link, now),
             (Operation::Vector(rows), _) => timing.shell.rows(&timing.unit, rows, now, turns),
-            (Operation::Append(append), Streams::Append(tiles, open)) => {
+            (Operation::Append(append), Some(Streams::Append(tiles, open))) => {
                 let begin = now + Shell::checks(CACHE_OPERANDS, CACHE_OPERANDS);
-                end(Appended::new((timing, shape), append, (tiles, open.as_ref()), (begin, turns)), turns)
+                end(Appended::new((timing, shape), append, (&tiles, open.as_ref()), (begin, turns)), turns)
             }
-            (Operation::Restore(restore), Streams::Restore(tiles)) => {
+            (Operation::Restore(restore), Some(Streams::Restore(tiles))) => {
                 let used = if restore.rows.is_some() { CACHE_OPERANDS } else { CACHE_OPERANDS / 2 };
                 let begin = now + Shell::checks(used, CACHE_OPERANDS);
-                end(Restored::new((timing, shape), restore, tiles, (begin, turns)), turns)
+                end(Restored::new((timing, shape), restore, &tiles, (begin, turns)), turns)
             }
-            // Its rows or blocks are unknown, so the job has ended with an error.
+            // Its rows or blocks are unknown, so it ends with an error.
             (Operation::Append(_) | Operation::Restore(_), _) => now,
-        }
+        };
+        accelerator.execute(operation.clone(), memory).ends(ended)
     }
 }
 

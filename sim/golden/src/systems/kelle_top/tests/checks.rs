@@ -1,6 +1,7 @@
 //! Every check, and their order.
 
 use super::*;
+use crate::systems::job::Accelerator as _;
 
 fn memory(descriptor: &Descriptor) -> SparseMemory {
     attention_memory(descriptor)

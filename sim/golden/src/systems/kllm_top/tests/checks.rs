@@ -1,6 +1,7 @@
 //! Every check, and their order.
 
 use super::*;
+use crate::systems::job::Accelerator as _;
 
 /// The code with which the job of one descriptor ends. A refused operation touches nothing.
 fn code_on(top: &KllmTop, descriptor: &Descriptor) -> u8 {

@@ -1,6 +1,7 @@
 //! Every check, and their order.
 
 use super::*;
+use crate::systems::job::Accelerator as _;
 
 /// The code of the checks of a descriptor.
 fn checked_on(core: &TitanusCore, descriptor: &Descriptor) -> u8 {

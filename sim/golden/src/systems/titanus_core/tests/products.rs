@@ -1,6 +1,7 @@
 //! Products by hand.
 
 use super::*;
+use crate::systems::job::Accelerator as _;
 
 /// Weight of input i and output j: small, and different for all pairs.
 fn weight(i: usize, j: usize) -> i64 {
