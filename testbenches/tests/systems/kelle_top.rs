@@ -34,7 +34,7 @@ fn cycles_of_jobs() {
 }
 
 /// The same for all configurations.
-#[tag(release)]
+#[tag(full)]
 #[test]
 #[ignore = "minutes: three models"]
 fn cycles_of_jobs_all() {

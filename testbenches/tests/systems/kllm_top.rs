@@ -41,7 +41,7 @@ fn cycles_of_jobs() {
 }
 
 /// The same for all configurations, and for trees of Orizuru of every style.
-#[tag(release)]
+#[tag(full)]
 #[test]
 #[ignore = "minutes: seven models"]
 fn cycles_of_jobs_all() {
@@ -76,7 +76,7 @@ fn must_notice(faults: &[(&str, Fault)]) {
     must_be_noticed(&small(), bench, 150, faults);
 }
 
-#[tag(release)]
+#[tag(full)]
 #[test]
 #[ignore = "minutes: a model for each fault"]
 fn all_faults_are_found() {
@@ -106,7 +106,7 @@ fn all_faults_are_found() {
     ]);
 }
 
-#[tag(release)]
+#[tag(full)]
 #[test]
 #[ignore = "minutes: a model for each fault"]
 fn all_faults_of_the_quantizer_are_found() {
@@ -135,7 +135,7 @@ fn all_faults_of_the_quantizer_are_found() {
 }
 
 /// Random chains with four groups of two lanes, with fewer ports than their panels want and with as many: results and cycles.
-#[tag(release)]
+#[tag(full)]
 #[test]
 #[ignore = "minutes: two models"]
 fn four_groups() {
@@ -150,7 +150,7 @@ fn four_groups() {
 }
 
 /// Of lanes in groups.
-#[tag(release)]
+#[tag(full)]
 #[test]
 #[ignore = "minutes: a model of the whole accelerator for each fault"]
 fn faults_of_groups_are_found() {
@@ -166,7 +166,7 @@ fn faults_of_groups_are_found() {
 }
 
 /// With one port, which leaves more operations for jobs that put tokens into panels.
-#[tag(release)]
+#[tag(full)]
 #[test]
 #[ignore = "minutes: a model for each fault"]
 fn all_faults_of_the_appender_are_found() {
@@ -180,7 +180,7 @@ fn all_faults_of_the_appender_are_found() {
         ("errors of DMAs are no errors", dmas),
         ("a position is a channel of its panel", engine("operation_position", "1'b0").into("u_appender")),
         ("constants are written where lines are", engine("controller_taken", "3'd0").into("lines_given_2_q")),
-        ("lines are read where constants are", engine("controller_taken", "3'd7").into("lines_given_1_q")),
+        ("constants are read where lines are", engine("controller_taken", "3'd0").into("lines_given_1_q")),
         ("the last beat of a token has no line", engine("beats_sum", "elements")),
         ("the last panel has no line", engine("panels_sum", "elements")),
         ("all lines are in the first beat", engine("beats_ahead", "24'd0")),

@@ -53,7 +53,7 @@ fn any_number_of_ports() {
 }
 
 /// Transfers that only the first port has.
-#[tag(release)]
+#[tag(full)]
 #[test]
 #[ignore = "minutes: a model of the whole accelerator for each fault"]
 fn faults_of_other_ports_are_found() {

@@ -94,7 +94,7 @@ fn cycles_of_jobs() {
 }
 
 /// The same for other sizes.
-#[tag(release)]
+#[tag(full)]
 #[test]
 #[ignore = "models of minutes"]
 fn cycles_of_jobs_all() {
@@ -133,7 +133,7 @@ fn products(block: &TenderTop, config: &AxiConfig, jobs: &[fn(&Caps) -> Real]) -
 }
 
 /// Parts of sums: kept and doubled parts, and their columns. The own bench of `part_sums` has more of its faults.
-#[tag(release)]
+#[tag(full)]
 #[test]
 #[ignore = "minutes: a model of the whole accelerator for each fault"]
 fn faults_of_parts_are_found() {

@@ -114,7 +114,7 @@ fn a_link_waits_no_longer_than_the_host_says() {
 }
 
 /// Links that join the wrong cores, or lose tokens.
-#[tag(release)]
+#[tag(full)]
 #[test]
 #[ignore = "minutes: a model of two accelerators for each fault"]
 fn faults_are_found() {

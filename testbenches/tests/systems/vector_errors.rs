@@ -232,7 +232,7 @@ fn wrong_ids_bench(block: &VectorTop) -> anyhow::Result<Box<dyn Bench>> {
     sim::kit::bench(block, move |sim, run| wrong_ids(&spec, sim, run))
 }
 
-#[tag(release)]
+#[tag(full)]
 #[test]
 #[ignore = "a minute: a model of the whole accelerator for each fault"]
 fn faults_of_wrong_ids_are_found() {

@@ -64,7 +64,7 @@ fn a_hundred_thousand_jobs() {
     run(&small(), bench, &options(100_000)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
-#[tag(release)]
+#[tag(full)]
 #[test]
 #[ignore = "minutes: a model of the whole accelerator for each fault"]
 fn faults_are_found() {
