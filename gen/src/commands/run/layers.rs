@@ -14,7 +14,7 @@ use super::super::calibration::Learnt;
 use super::network::Network;
 use super::text::{Texts, Took};
 use super::{LATENCY, Layers, asked, count, failed, fits, longest, refused};
-use crate::error::{Failure, Result};
+use crate::error::Result;
 
 /// Descriptors of a job, at most.
 const MAX_DESCRIPTORS: u32 = 65_535;
@@ -28,12 +28,6 @@ pub(super) fn run(
     known: &dyn Fn(&Config) -> Result<Option<Learnt>>,
 ) -> Result<String> {
     let (config, lowering) = (*model.config(), on.lowering());
-    lowering.supports(&config).map_err(refused)?;
-    let most = lowering.most_texts();
-    if room.texts > most {
-        let problem = format!("{name} has {most} text at a time, and there are {} prompts", room.texts);
-        return Err(Failure::Usage(format!("{problem}: give one, or another accelerator")));
-    }
     fits(text.args, longest(text.prompts), room.tokens, lowering.most_tokens())?;
     let known = known(&config)?;
     lowering.needs(&asked(&config, room, text.prompts)).refuse(name).map_err(refused)?;

@@ -19,11 +19,9 @@ use testbenches::systems::tender_top::decoding::OnTender;
 use super::super::calibration::Learnt;
 use super::choice::{self, Choice};
 use super::text::{Next, Part, Reader, Texts, Took};
-use super::{LATENCY, asked, count, failed, fits, longest, refused};
+use super::{LATENCY, asked, count, failed, refused};
 use crate::error::Result;
 
-/// Tokens there is room for: a chunk of rows, for which one calibration holds (Tender, section III-B).
-const CONTEXT: usize = 256;
 /// Accelerators side by side, where nobody says how many, and the model has equal shares for them: a simulation keeps
 /// one core busy.
 const TOPS: usize = 2;
@@ -33,7 +31,7 @@ pub(super) fn run(
     text: &mut Texts<'_>,
     model: Model,
     (on, name): (&OnTender, &str),
-    asked_for: Room,
+    room: Room,
     known: &dyn Fn(&Config) -> Result<Option<Learnt>>,
 ) -> Result<String> {
     let config = *model.config();
@@ -43,8 +41,6 @@ pub(super) fn run(
         None => 1,
     };
     supports(&config, tops).map_err(refused)?;
-    let room = Room { tokens: CONTEXT.min(config.context), ..asked_for };
-    fits(text.args, longest(text.prompts), asked_for.tokens, room.tokens)?;
     let known = known(&config)?;
     let settings = known.as_ref().map_or_else(|| ByGroups.defaults(), |known| Ok(known.settings.clone()));
     let groups = settings.and_then(|settings| settings.count("groups")).map_err(refused)?;

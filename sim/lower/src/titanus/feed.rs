@@ -73,11 +73,11 @@ impl Feed {
         Ok(Self { relu, up, gate, down, norm, units: [fed, gated] })
     }
 
-    /// Rows of the residual stream to the residual stream.
-    pub(super) fn pass(&self, b: &mut Builder<'_>, rows: &Floats) -> anyhow::Result<Floats> {
+    /// Rows of the residual stream to other rows of it.
+    pub(super) fn pass(&self, b: &mut Builder<'_>, rows: &Floats, out: &Floats) -> anyhow::Result<()> {
         let x = self.norm.apply(b, "normalised again", rows, self.units[0])?;
         let gated = self.feed(b, &x)?;
-        self.down.add(b, "down", &gated, rows)
+        self.down.add(b, "down", &gated, [rows, out])
     }
 
     /// The feed-forward network up to the input of its last projection.

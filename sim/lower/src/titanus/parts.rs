@@ -127,17 +127,15 @@ impl Projection {
         Ok(out)
     }
 
-    /// Its results for x, added to rows.
+    /// Its results for x, added to rows; the sums are other rows.
     pub(super) fn add(
         &self,
         b: &mut Builder<'_>,
         name: &'static str,
         x: &Integers,
-        to: &Floats,
-    ) -> anyhow::Result<Floats> {
+        [to, out]: [&Floats; 2],
+    ) -> anyhow::Result<()> {
         let y = self.floats(b, name, x)?;
-        let out = b.b.floats("residual stream", to.rows, to.columns)?;
-        b.b.rows(&y, &out, |job| job.add_rows(to.at))?;
-        Ok(out)
+        b.b.rows(&y, out, |job| job.add_rows(to.at))
     }
 }

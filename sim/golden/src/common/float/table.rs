@@ -1,4 +1,4 @@
-//! Logistic function, GELU, tanh and SiLU by the algorithm of `float_sigmoid` and `float_table`, in integers.
+//! Logistic function, GELU, tanh, SiLU and ReLU by the algorithm of `float_sigmoid` and `float_table`, in integers.
 //!
 //! The format has f bits of fraction. The magnitude of the operand becomes a multiple of 2^-(f + 3), rounded down. Then
 //! there is a factor q of at most 1, which is a parabola over each of the segments of equal length. A parabola is
@@ -6,7 +6,7 @@
 //! is the value at the segment's begin, less than 1. The curvature is the second difference of begin, middle and end.
 //! Both are rounded to nearest. The slope makes the parabola end at the next height. For positive operands 1 - q takes
 //! the place of q (for the tangent: from 1 on). The result is q, or the operand times q, rounded once, upwards from the
-//! middle.
+//! middle. `ReLU` is the case in which q is 0, so that nothing is rounded.
 
 use num_bigint::{BigInt, BigUint};
 
@@ -31,6 +31,15 @@ pub enum Function {
     Silu,
     /// Hyperbolic tangent.
     Tanh,
+    /// The larger one of x and +0.
+    Relu,
+}
+
+impl Function {
+    /// Whether results have the sign of the operand.
+    fn keeps_sign(self) -> bool {
+        !matches!(self, Self::Sigmoid | Self::Relu)
+    }
 }
 
 /// A parabola. Its value is still to be multiplied by 2^-scale.
@@ -78,6 +87,7 @@ impl FunctionTable {
                 FloatFormat::E3m2 => (1, 2),
                 FloatFormat::Fp16 | FloatFormat::Fp32 => (3, 3),
             },
+            Function::Relu => (0, 0),
         };
         let places = format.fraction_bits() + 6;
         let mut table = Self { function, format, range, length, places, segments: vec![] };
@@ -95,6 +105,7 @@ impl FunctionTable {
             Function::Tanh if *t == BigInt::ZERO => one.clone(),
             Function::Tanh if inner => (tanh(t) << PLACES) / t,
             Function::Tanh => &one - tanh(t),
+            Function::Relu => BigInt::ZERO,
         };
         // The product is less than a quarter of the smallest number, whatever the operand.
         let products = if self.function == Function::Sigmoid { 0 } else { self.range };
@@ -180,6 +191,7 @@ impl FunctionTable {
     #[must_use]
     pub fn apply(&self, float: Float, a: u64) -> Rounded {
         let (format, negative) = (self.format, float.is_negative(a));
+        let minus = negative && self.function.keeps_sign();
         let one = float.from_int(1).bits;
         let units = match float.class(a) {
             Class::Nan => return float.nan_of(&[a]),
@@ -188,7 +200,7 @@ impl FunctionTable {
                     (Function::Sigmoid, true) => 0,
                     (Function::Sigmoid, false) => one,
                     (Function::Tanh, _) => format.zero(negative) | one,
-                    (_, true) => format.zero(true),
+                    (_, true) => format.zero(self.function.keeps_sign()),
                     (_, false) => format.infinity(false),
                 };
                 return Float::plain(bits);
@@ -197,7 +209,7 @@ impl FunctionTable {
             Class::Zero if self.function == Function::Sigmoid => {
                 return Float::plain(one - (1 << format.fraction_bits()));
             }
-            Class::Zero => return Float::plain(format.zero(negative)),
+            Class::Zero => return Float::plain(format.zero(minus)),
             Class::Number(units) => units,
         };
         let places = format.fraction_bits() + 3;
@@ -206,7 +218,11 @@ impl FunctionTable {
         let (factor, scale, bare) = self.multiplier(u64::try_from(&magnitude).ok(), (negative, above_one));
         let factor = BigUint::from(factor);
         let product = if bare { factor << smallest(format) } else { factor * units };
-        let value = Between { units: product, scale: smallest(format) + self.places + scale, more: true };
-        float.nearest(negative && self.function != Function::Sigmoid, &value)
+        let value = Between {
+            units: product,
+            scale: smallest(format) + self.places + scale,
+            more: self.function != Function::Relu,
+        };
+        float.nearest(minus, &value)
     }
 }

@@ -103,6 +103,7 @@ fn functions_by_name() {
         (Function::GeluTanh, 0.841_192),
         (Function::Silu, 0.731_058_6),
         (Function::Tanh, 0.761_594_2),
+        (Function::Relu, 1.0),
     ] {
         let got = VectorUnit::new(Shape { function, ..SHAPE }).row(steps, Scalars::default(), row).values[0];
         assert!((f16::from_bits(got).to_f32() - exact).abs() < 5e-4, "{function:?}");
