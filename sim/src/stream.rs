@@ -211,6 +211,11 @@ impl StreamMonitor {
         Ok(())
     }
 
+    /// From now on every beat is compared, although none may be expected so far.
+    pub fn expect_nothing_else(&mut self) {
+        self.expected.get_or_insert_default();
+    }
+
     /// Adds expected beats of a stream with a single field.
     ///
     /// # Errors

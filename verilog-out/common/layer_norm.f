@@ -6,7 +6,7 @@
 ../modules/stream_fifo_w264_d29_memory.v
 ../modules/row_frame_w768_l16_b48_k128_r40_f89_o257_p0_q1_a38_s25_memory.v
 ../modules/row_adder_w24.v
-../modules/row_product_a11_b11.v
+../modules/row_product_a11_b11_square.v
 ../modules/square_lane.v
 ../modules/row_adder_w88.v
 ../modules/row_adder_w48.v
@@ -14,7 +14,7 @@
 ../modules/row_adder_w96.v
 ../modules/row_adder_w56.v
 ../modules/row_adder_w104.v
-../modules/row_product_a50_b50.v
+../modules/row_product_a50_b50_square.v
 ../modules/row_product_a90_b10.v
 ../modules/row_adder_w104_sub.v
 ../modules/row_product_a40_b10.v

@@ -6,7 +6,7 @@
 ../modules/stream_fifo_w264_d15_memory.v
 ../modules/row_frame_w512_l16_b48_k128_r40_f28_o257_p0_q1_a32_s11_memory.v
 ../modules/row_adder_w24.v
-../modules/row_product_a11_b11.v
+../modules/row_product_a11_b11_square.v
 ../modules/square_lane.v
 ../modules/row_adder_w88.v
 ../modules/row_adder_w96.v

@@ -6,7 +6,7 @@
 ../modules/stream_fifo_w265_d14_memory.v
 ../modules/row_frame_w256_l16_b64_k128_r11_f48_o258_p11_q370_a24_s10_memory.v
 ../modules/row_adder_w40.v
-../modules/row_product_a27_b11.v
+../modules/row_product_a27_b11_c96817625.v
 ../modules/row_adder_w24.v
 ../modules/row_product_a12_b10.v
 ../modules/power_lane.v

@@ -174,7 +174,7 @@ module dequantization_unit_l32_t6_n16 (
     .read_level_i(constants_read_level_in),
     .data_o(constants_data)
   );
-  expander_l32_w8 u_expander (
+  expander_l32_w8_open u_expander (
     .mask_i(tile_label_i),
     .data_i(tile_values_i),
     .data_o(expander_data),

@@ -12,12 +12,13 @@
 //   dma.stride_width  = 32
 //   descriptor_bytes  = 128
 //   ports             = 1
+//   count_width       = 32
 // Contract: From start_i on, one descriptor follows the other. Its address is checked, it is read, its header
 //     is checked, and its operation is handed over. When the operation has ended, the tag is written if the
 //     descriptor asks for it. A next address of 0 ends the job with done_o.
 //   The first error ends the job: abort_o is high until idle_i, then error_o comes. A port of memory that
 //     does not answer for timeout_i cycles is an error too; then error_o comes at once, abort_o stays high
-//     and starts are refused until the bus is idle.
+//     and starts are refused until the bus is idle. A wait has the time that timeout_i had before it began.
 //   soft_reset_i drops the job without done_o or error_o; abort_o and soft_reset_busy_o are high until
 //     idle_i.
 //   opcode, flag and words of an operation stay after it was taken, until its operation_end is taken, so no
@@ -36,7 +37,7 @@ module job_controller_a64_d128_i1_b16_o8_c4_b128 (
   input  wire  [63:0] window_base_i,            // First byte that may be touched; steady while busy
   input  wire  [63:0] window_limit_i,           // Last byte that may be touched; steady while busy
   input  wire  [31:0] timeout_i,                // Cycles that a port of the bus may wait without an answer, 0
-                                                // for any
+                                                // for any. A wait that has begun keeps its limit
   input  wire  [31:0] max_descriptors_i,        // Descriptors of a job at most
   output wire         began_o,                  // For one cycle: a job begins
   output wire         busy_o,                   // A job runs
@@ -133,7 +134,7 @@ module job_controller_a64_d128_i1_b16_o8_c4_b128 (
   wire   [31:0] words [0:23];
   reg           tag_asked_q;
   reg           tag_given_q;
-  reg    [31:0] waited_q;
+  reg    [31:0] time_left_q;
 
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) state_q <= StateIdle;
@@ -200,10 +201,10 @@ module job_controller_a64_d128_i1_b16_o8_c4_b128 (
   end
   wire counts = waiting_i & !answered_i & !(state_q == StateIdle) & !fails;
   always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) waited_q <= 32'd0;
-    else         waited_q <= counts ? (&waited_q ? waited_q : waited_q + 32'd1) : 32'd0;
+    if (!rst_ni) time_left_q <= 32'd0;
+    else         time_left_q <= counts ? time_left_q - 32'd1 : timeout_i;
   end
-  wire late = |timeout_i & (timeout_i <= waited_q);
+  wire late = |timeout_i & !(|time_left_q);
   wire fetch_ends = fetch_end_valid_i & fetch_end_ready_o & (state_q == StateReceive);
   wire work_ends = operation_end_valid_i & operation_end_ready_o;
   wire tag_ends = write_end_valid_i & write_end_ready_o & (state_q == StateEndTag);

@@ -34,7 +34,7 @@ module job_shell_a64_d128_i1_b16_o8_c4_r6_w1_k64_l32_b128 (
   input  wire  [63:0] window_base_i,              // First byte that may be touched; steady while busy
   input  wire  [63:0] window_limit_i,             // Last byte that may be touched; steady while busy
   input  wire  [31:0] timeout_i,                  // Cycles that a port of the bus may wait without an answer,
-                                                  // 0 for any
+                                                  // 0 for any. A wait that has begun keeps its limit
   input  wire  [31:0] max_descriptors_i,          // Descriptors of a job at most
   output wire         began_o,                    // For one cycle: a job begins
   output wire         busy_o,                     // A job runs

@@ -219,12 +219,7 @@ module layer_norm_l8_b64_k128_affine_memory (
 
   always @(posedge clk_i) sum_magnitude_1_q <= magnitude_sum[49:0];
 
-  row_product_a50_b50 u_mean_square (
-    .clk_i(clk_i),
-    .a_i(sum_magnitude_1_q),
-    .b_i(sum_magnitude_1_q),
-    .product_o(mean_square)
-  );
+  row_product_a50_b50_square u_mean_square (.clk_i(clk_i), .a_i(sum_magnitude_1_q), .product_o(mean_square));
   row_product_a90_b10 u_total (.clk_i(clk_i), .a_i(squares_q), .b_i(count_8_q[79:70]), .product_o(total));
 
   always @(posedge clk_i) total_late_1_q <= total;

@@ -30,10 +30,10 @@ module operand_check_a64_r24_n16_s32 (
   reg  [1:0] state_q;
   reg  [1:0] state_d;
   reg [15:0] rows_q;
-  reg [47:0] stride_q;
-  reg [47:0] span_q;
+  reg [41:0] stride_q;
+  reg [41:0] span_q;
   reg  [4:0] steps_q;
-  reg [63:0] address_q;
+  reg [57:0] address_q;
   reg [23:0] row_last_q;
   reg        aligned_q;
   reg [65:0] end_q;
@@ -47,21 +47,22 @@ module operand_check_a64_r24_n16_s32 (
   wire [15:0] again = {1'b0, rows_q[15:1]};
   wire rows_test = state_q == StateMultiply;
   always @(posedge clk_i) if (takes | rows_test) rows_q <= takes ? operand_rows_i - 16'd1 : again;
-  wire [48:0] twice_bits = {stride_q, 1'b0};
-  wire [47:0] twice = twice_bits[47:0];
-  always @(posedge clk_i) if (takes | rows_test) stride_q <= takes ? {16'd0, operand_stride_i} : twice;
-  wire [47:0] sum = span_q + (stride_q & {48{rows_q[0]}});
-  always @(posedge clk_i) if (takes | rows_test) span_q <= takes ? 48'd0 : sum;
+  wire [42:0] twice_bits = {stride_q, 1'b0};
+  wire [41:0] twice = twice_bits[41:0];
+  always @(posedge clk_i) if (takes | rows_test) stride_q <= takes ? {16'd0, operand_stride_i[31:6]} : twice;
+  wire [41:0] sum = span_q + (stride_q & {42{rows_q[0]}});
+  always @(posedge clk_i) if (takes | rows_test) span_q <= takes ? 42'd0 : sum;
   wire [4:0] fewer = steps_q - 5'd1;
   always @(posedge clk_i) if (takes | rows_test) steps_q <= takes ? 5'd16 : fewer;
   always @(posedge clk_i) if (takes) begin
-    address_q <= operand_address_i;
+    address_q <= operand_address_i[63:6];
     row_last_q <= operand_row_bytes_i - 24'd1;
     aligned_q <= !(|operand_address_i[5:0] | |operand_stride_i[5:0]);
   end
-  wire [65:0] inside_span = {18'd0, span_q} + {42'd0, row_last_q};
-  always @(posedge clk_i) if (state_q == StateAdd) end_q <= inside_span + {2'd0, address_q};
-  wire outside = |end_q[65:64] | ({2'd0, window_limit_i} < end_q) | (address_q < window_base_i);
+  wire [63:0] first_byte = {address_q, 6'd0};
+  wire [65:0] inside_span = {18'd0, {span_q, 6'd0}} + {42'd0, row_last_q};
+  always @(posedge clk_i) if (state_q == StateAdd) end_q <= inside_span + {2'd0, first_byte};
+  wire outside = |end_q[65:64] | ({2'd0, window_limit_i} < end_q) | (first_byte < window_base_i);
   assign verdict_error_o = !aligned_q ? 8'd8 : outside ? 8'd10 : 8'd0;
   assign verdict_valid_o = state_q == StateTell;
   always @* begin
@@ -79,11 +80,11 @@ module operand_check_a64_r24_n16_s32 (
   reg formal_started = 1'b0;
   always @(posedge clk_i) formal_started <= 1'b1;
   always @* if (!formal_started) assume (!rst_ni);
-  reg [47:0] formal_product_q;
+  reg [41:0] formal_product_q;
   reg [63:0] formal_base_q;
   reg [63:0] formal_limit_q;
   wire [15:0] formal_product_difference = operand_rows_i - 16'd1;
-  always @(posedge clk_i) if (takes) formal_product_q <= formal_product_difference * operand_stride_i;
+  always @(posedge clk_i) if (takes) formal_product_q <= formal_product_difference * operand_stride_i[31:6];
   always @(posedge clk_i) begin
     formal_base_q <= window_base_i;
     formal_limit_q <= window_limit_i;
@@ -91,17 +92,17 @@ module operand_check_a64_r24_n16_s32 (
   always @(posedge clk_i) if (rst_ni) the_window_stays: assume ((state_q == StateIdle)
       | ((formal_base_q == window_base_i) & (formal_limit_q == window_limit_i)));
   always @(posedge clk_i) if (rst_ni) what_is_left_of_the_product: assert (!rows_test
-      | ((span_q + ({32'd0, rows_q} * stride_q)) == formal_product_q));
+      | ((span_q + ({26'd0, rows_q} * stride_q)) == formal_product_q));
   always @(posedge clk_i) if (rst_ni) a_step_for_each_bit: assert (!rows_test
       | (!(|(rows_q >> steps_q)) & |steps_q));
   always @(posedge clk_i) if (rst_ni) the_product: assert (!(state_q == StateAdd)
       | (span_q == formal_product_q));
-  wire [65:0] formal_last = {18'd0, formal_product_q} + {42'd0, row_last_q} + {2'd0, address_q};
+  wire [65:0] formal_last = {18'd0, {formal_product_q, 6'd0}} + {42'd0, row_last_q} + {2'd0, first_byte};
   always @(posedge clk_i) if (rst_ni) the_last_byte: assert (!(state_q == StateTell)
       | (end_q == formal_last));
   wire formal_told = verdict_valid_o & aligned_q;
   wire what_passes_lies_inside_and = !(|formal_last[65:64]) & !({2'd0, window_limit_i} < formal_last)
-      & !(address_q < window_base_i);
+      & !(first_byte < window_base_i);
   always @(posedge clk_i) if (rst_ni) what_passes_lies_inside: assert (!verdict_valid_o | |verdict_error_o
       | (aligned_q & what_passes_lies_inside_and));
   always @(posedge clk_i) if (rst_ni) what_lies_inside_passes: assert (!formal_told
@@ -111,5 +112,5 @@ module operand_check_a64_r24_n16_s32 (
   always @(posedge clk_i) if (rst_ni) fails: cover (formal_told & |verdict_error_o);
 `endif
 
-  wire unused_twice_bits = twice_bits[48];
+  wire unused_twice_bits = twice_bits[42];
 endmodule

@@ -35,7 +35,7 @@ module power_lane (
   wire [4:0] x_scale = {x_i[14:11], x_i[10] | !x_normal};
   wire x_nan = x_special & |x_i[9:0];
 
-  row_product_a27_b11 u_scaled (.clk_i(clk_i), .a_i(27'd96817625), .b_i(x_significand), .product_o(scaled));
+  row_product_a27_b11_c96817625 u_scaled (.clk_i(clk_i), .b_i(x_significand), .product_o(scaled));
 
   always @(posedge clk_i) places_3_q <= {places_3_q[9:0], 5'd30 - x_scale};
   wire [32:0] magnitude = scaled[37:5] >> places_3_q[14:10];

@@ -69,7 +69,7 @@ module quantization_unit_l32_t2_n16_b32_y12 (
   reg    [3:0] bits_q;
   reg          tile_q;
   reg    [6:0] written_q;
-  reg   [15:0] tokens_left_q;
+  reg    [5:0] tokens_left_q;
   reg          padding_q;
   reg          ended_q;
   wire         monitor_tile_ready;
@@ -140,15 +140,14 @@ module quantization_unit_l32_t2_n16_b32_y12 (
     if (!rst_ni) written_q <= 7'd0;
     else         written_q <= start ? 7'd0 : written_q + {6'd0, store};
   end
-  always @(posedge clk_i) tokens_left_q <= start ? start_prefill_i : tokens_left_q - {15'd0, token_done};
-  wire filled = store & (written_q == 7'd63);
+  always @(posedge clk_i) tokens_left_q <= start ? (start_prefill_i > 16'd32 ? 6'd32 : start_prefill_i[5:0])
+      : tokens_left_q - {5'd0, token_done};
   wire ends_prefill = store & tile_last_i;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) padding_q <= 1'b0;
     else         padding_q <= (ends_prefill & !tile_last) | (pad & !tile_last);
   end
-  wire complete = (token_done & (tile_last_i | (tokens_left_q == 16'd1))) | (pad & tile_last);
-  wire prefill_done = filled | complete;
+  wire prefill_done = (token_done & (tile_last_i | (tokens_left_q == 6'd1))) | (pad & tile_last);
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) ended_q <= 1'b0;
     else         ended_q <= (ended_q | ends_prefill) & !start;
@@ -188,7 +187,7 @@ module quantization_unit_l32_t2_n16_b32_y12 (
     else if (store | pad | accept | start) tile_q <= start ? 1'b0 : tile_next;
   end
 
-  expander_l32_w8 u_expander (
+  expander_l32_w8_open u_expander (
     .mask_i(expander_mask_in),
     .data_i(expander_data_in),
     .data_o(expander_data),

@@ -24,7 +24,7 @@ module square_lane (
   wire counts = used_i & !x_special;
   wire [10:0] significand = x_significand & {11{counts}};
 
-  row_product_a11_b11 u_square (.clk_i(clk_i), .a_i(significand), .b_i(significand), .product_o(square));
+  row_product_a11_b11_square u_square (.clk_i(clk_i), .a_i(significand), .product_o(square));
 
   wire [4:0] places = x_scale - 5'd1;
   always @(posedge clk_i) places_late_3_q <= {places_late_3_q[9:0], places};

@@ -53,7 +53,7 @@ module token_appender_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_r4 (
   wire         token_output_valid;
   wire         token_output_ready_in;
   wire [511:0] token_output_data;
-  wire  [63:0] unused_token_output_strobe;
+  wire   [3:0] unused_token_output_strobe;
   wire         token_output_last;
   reg          begun_q;
   reg   [15:0] scale_q;
@@ -71,11 +71,11 @@ module token_appender_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_r4 (
   reg          token_ended_q;
   wire         lines_output_valid;
   wire [511:0] lines_output_data;
-  wire  [63:0] unused_lines_output_strobe;
+  wire   [3:0] unused_lines_output_strobe;
   wire         lines_output_last;
   wire         write_input_valid_in;
   wire         write_input_ready;
-  wire  [15:0] unused_write_output_strobe;
+  wire         unused_write_output_strobe;
   wire         unused_write_output_last;
   reg          is_scale_q;
   wire [511:0] merger_line;
@@ -140,14 +140,14 @@ module token_appender_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_r4 (
   end
   assign token_output_ready_in = !(|groups_left_q) & !error_q;
 
-  stream_width_converter_i128_o512 u_token (
+  stream_width_converter_i128_o512_g128 u_token (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),
     .input_valid_i(token_valid_i),
     .input_ready_o(token_ready_o),
     .input_data_i(token_data_i),
-    .input_strobe_i(16'd65535),
+    .input_strobe_i(1'b1),
     .input_last_i(token_last_i),
     .output_valid_o(token_output_valid),
     .output_ready_i(token_output_ready_in),
@@ -163,14 +163,14 @@ module token_appender_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_r4 (
   assign write_input_valid_in = lines_output_valid & line_goes;
   wire lines_output_ready_in = write_input_ready & line_goes;
 
-  stream_width_converter_i128_o512 u_lines (
+  stream_width_converter_i128_o512_g128 u_lines (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),
     .input_valid_i(lines_valid_i),
     .input_ready_o(lines_ready_o),
     .input_data_i(lines_data_i),
-    .input_strobe_i(16'd65535),
+    .input_strobe_i(1'b1),
     .input_last_i(lines_last_i),
     .output_valid_o(lines_output_valid),
     .output_ready_i(lines_output_ready_in),
@@ -198,14 +198,14 @@ module token_appender_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_r4 (
     .constants_i(constants),
     .line_o(merger_line)
   );
-  stream_width_converter_i512_o128 u_write (
+  stream_width_converter_i512_o128_g128 u_write (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),
     .input_valid_i(write_input_valid_in),
     .input_ready_o(write_input_ready),
     .input_data_i(merger_line),
-    .input_strobe_i(64'hffffffffffffffff),
+    .input_strobe_i(4'd15),
     .input_last_i(1'b0),
     .output_valid_o(write_valid_o),
     .output_ready_i(write_ready_i),

@@ -91,7 +91,7 @@
 ../modules/ram_d15_w135_g135_inferred.v
 ../modules/stream_fifo_w135_d15_memory.v
 ../modules/row_frame_w256_l8_b64_k128_r40_f28_o129_p0_q1_a31_s11_memory.v
-../modules/row_product_a11_b11.v
+../modules/row_product_a11_b11_square.v
 ../modules/square_lane.v
 ../modules/row_adder_w88.v
 ../modules/row_adder_w96.v
@@ -116,7 +116,7 @@
 ../modules/stream_fifo_w136_d14_memory.v
 ../modules/row_frame_w128_l8_b64_k128_r10_f48_o130_p10_q194_a22_s10_memory.v
 ../modules/row_adder_w40.v
-../modules/row_product_a27_b11.v
+../modules/row_product_a27_b11_c96817625.v
 ../modules/row_product_a12_b10.v
 ../modules/power_lane.v
 ../modules/row_normaliser_w37.v
@@ -135,7 +135,7 @@
 ../modules/row_frame_w384_l8_b64_k128_r40_f89_o129_p0_q1_a37_s25_memory.v
 ../modules/fixed_lane.v
 ../modules/row_adder_w104.v
-../modules/row_product_a50_b50.v
+../modules/row_product_a50_b50_square.v
 ../modules/row_product_a90_b10.v
 ../modules/row_adder_w104_sub.v
 ../modules/row_product_a50_b10.v
@@ -164,8 +164,9 @@
 ../modules/operand_list_i2_a64_r24_n16_s32.v
 ../modules/command_list_n3_t2_c4.v
 ../modules/operation_controller_a64_d128_i1_b16_o8_c4_o3_r2_t2.v
+../modules/stream_width_converter_i128_o512_g128.v
 ../modules/float_convert_fp16_fp32_s0_ieee.v
-../modules/stream_width_converter_i512_o128.v
+../modules/stream_width_converter_i512_o128_g128.v
 ../modules/line_merger_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_r4.v
 ../modules/token_appender_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_r4.v
 ../modules/append_engine_b16_o8_c4_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_r4.v

@@ -82,7 +82,7 @@
 ../modules/stream_fifo_w135_d15_memory.v
 ../modules/row_frame_w256_l8_b64_k128_r40_f28_o129_p0_q1_a31_s11_memory.v
 ../modules/row_adder_w24.v
-../modules/row_product_a11_b11.v
+../modules/row_product_a11_b11_square.v
 ../modules/square_lane.v
 ../modules/row_adder_w88.v
 ../modules/row_adder_w96.v
@@ -109,7 +109,7 @@
 ../modules/stream_fifo_w136_d14_memory.v
 ../modules/row_frame_w128_l8_b64_k128_r10_f48_o130_p10_q194_a22_s10_memory.v
 ../modules/row_adder_w40.v
-../modules/row_product_a27_b11.v
+../modules/row_product_a27_b11_c96817625.v
 ../modules/row_product_a12_b10.v
 ../modules/power_lane.v
 ../modules/row_normaliser_w37.v
@@ -128,7 +128,7 @@
 ../modules/row_frame_w384_l8_b64_k128_r40_f89_o129_p0_q1_a37_s25_memory.v
 ../modules/fixed_lane.v
 ../modules/row_adder_w104.v
-../modules/row_product_a50_b50.v
+../modules/row_product_a50_b50_square.v
 ../modules/row_product_a90_b10.v
 ../modules/row_adder_w104_sub.v
 ../modules/row_adder_w64.v

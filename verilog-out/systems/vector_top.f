@@ -48,7 +48,7 @@
 ../modules/stream_fifo_w135_d15_memory.v
 ../modules/row_frame_w256_l8_b64_k128_r40_f28_o129_p0_q1_a31_s11_memory.v
 ../modules/row_adder_w24.v
-../modules/row_product_a11_b11.v
+../modules/row_product_a11_b11_square.v
 ../modules/square_lane.v
 ../modules/row_adder_w88.v
 ../modules/row_adder_w96.v

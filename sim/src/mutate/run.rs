@@ -24,6 +24,9 @@ const BEFORE_PROOFS: u64 = 3;
 /// Later runs, of mutants that are not proved equivalent, have so many times as many vectors.
 const LONGER: u64 = 8;
 
+/// The last run has so many times as many vectors. It is for the few faults that one row or job in a million shows.
+const LONGEST: u64 = 64;
+
 /// A compiled model of a design with a sample of its mutations.
 #[derive(Clone, Debug)]
 pub struct Mutants {
@@ -138,7 +141,12 @@ pub fn run(bench: &dyn Bench, mutants: &Mutants, options: &Options) -> Result<Re
     let mut cycles = 0;
     for more in 0..STARTS {
         let start = Instant::now();
-        let vectors = options.run.vectors * if more < BEFORE_PROOFS { 1 } else { LONGER };
+        let times = match more + 1 {
+            STARTS => LONGEST,
+            run if run <= BEFORE_PROOFS => 1,
+            _ => LONGER,
+        };
+        let vectors = options.run.vectors * times;
         let run = RunOptions { seed: options.run.seed + more, vectors, ..options.run.clone() };
         let judge = Judge::new(bench, &mutants.model, &run)?;
         let mut left = Vec::new();

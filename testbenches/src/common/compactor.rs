@@ -11,16 +11,17 @@ use sim::{Bits, Run, Sim};
 /// Parameters that the block refuses.
 pub fn bench(p: &Compactor) -> anyhow::Result<Box<dyn sim::Bench>> {
     let (lanes, width) = (p.lanes, p.width);
-    sim::kit::bench(p, move |sim, run| masks(sim, run, lanes as usize, width, compact))
+    sim::kit::bench(p, move |sim, run| masks(sim, run, (lanes as usize, width), compact, |_, got| got))
 }
 
-/// Masks and elements go in; the results of `move_lanes` and their number come out.
+/// Masks and elements go in; the results of `move_lanes` and their number come out. `defined` clears elements that may
+/// be anything.
 pub(super) fn masks(
     sim: &mut Sim,
     run: &mut Run,
-    lanes: usize,
-    width: u32,
+    (lanes, width): (usize, u32),
     move_lanes: fn(&[bool], &[u64]) -> Vec<u64>,
+    defined: fn(&[bool], Vec<u64>) -> Vec<u64>,
 ) -> sim::Result<()> {
     let mut rng = run.rng("lanes");
     let (mask_i, data_i) = (sim.input("mask_i")?, sim.input("data_i")?);
@@ -37,7 +38,10 @@ pub(super) fn masks(
         sim.poke(mask_i, &Bits::pack(1, mask.iter().map(|&m| u64::from(m))));
         sim.poke(data_i, &Bits::pack(width, data.iter().copied()));
         sim.settle()?;
-        run.expect(sim, data_o, &Bits::pack(width, move_lanes(&mask, &data)))?;
+        let got = defined(&mask, sim.peek(data_o).unpack(width));
+        let expected = move_lanes(&mask, &data);
+        let [expected, got] = [expected, got].map(|all| Bits::pack(width, all));
+        run.expect_equal(sim, "data_o", "elements", expected, got)?;
         run.expect_u64(sim, count_o, mask.iter().filter(|&&m| m).count() as u64)?;
     }
     Ok(())

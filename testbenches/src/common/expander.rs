@@ -10,6 +10,13 @@ use super::compactor::masks;
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &Expander) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (lanes, width) = (p.lanes, p.width);
-    sim::kit::bench(p, move |sim, run| masks(sim, run, lanes as usize, width, expand))
+    let size = (p.lanes as usize, p.width);
+    let defined = if p.open {
+        |mask: &[bool], got: Vec<u64>| {
+            got.into_iter().zip(mask).map(|(x, &placed)| if placed { x } else { 0 }).collect()
+        }
+    } else {
+        |_: &[bool], got| got
+    };
+    sim::kit::bench(p, move |sim, run| masks(sim, run, size, expand, defined))
 }

@@ -46,6 +46,7 @@ pub fn bench(p: &KvBankGroup) -> anyhow::Result<Box<dyn sim::Bench>> {
 pub fn attack(p: &KvBankGroup, modes: Vec<Mode>) -> anyhow::Result<Box<dyn sim::Bench>> {
     let block = p.clone();
     sim::kit::bench(p, move |sim, run| {
+        run.only_while("data_valid_o", &["data_o"]);
         for &mode in &modes {
             let vectors = run.vectors() / modes.len() as u64;
             Attack::new(&block, mode, sim, run)?.run(sim, run, vectors)?;
@@ -213,26 +214,28 @@ impl Attack {
             let now = sim.cycle_count() - self.start;
             let (ready, at) =
                 (sim.peek_u64(self.ports.access_ready) != 0, sim.peek_u64(self.ports.refresh_row) as usize);
-            let mut operations = Vec::new();
+            let accessed =
+                (wanted && ready).then_some(if write { Operation::Write(row) } else { Operation::Read(row) });
+            let [refresh_read, refresh_write] =
+                [self.ports.refresh_read, self.ports.refresh_write].map(|port| sim.peek_u64(port) != 0);
+            let refreshed = [(refresh_read, Operation::RefreshRead(at)), (refresh_write, Operation::RefreshWrite(at))];
+            let refreshed = refreshed.into_iter().filter(|(happens, _)| *happens).map(|(_, operation)| operation);
+            let operations: Vec<Operation> = accessed.into_iter().chain(refreshed).collect();
+            self.checker.cycle(&operations).map_err(|v| broken(v, sim, run))?;
             let mut expected = None;
-            if wanted && ready && write {
-                operations.push(Operation::Write(row));
-                self.write(row, now, &data);
-            } else if wanted && ready {
-                operations.push(Operation::Read(row));
-                expected = self.scores.score(row).is_some().then(|| self.read(row, now));
+            match accessed {
+                Some(Operation::Write(_)) => self.write(row, now, &data),
+                Some(_) => expected = self.scores.score(row).is_some().then(|| self.read(row, now)),
+                None => {}
             }
-            if sim.peek_u64(self.ports.refresh_read) != 0 {
-                operations.push(Operation::RefreshRead(at));
+            if refresh_read {
                 self.buffer = self.banks.iter_mut().map(|b| b.read(at, now)).collect();
             }
-            if sim.peek_u64(self.ports.refresh_write) != 0 {
-                operations.push(Operation::RefreshWrite(at));
+            if refresh_write {
                 self.banks.iter_mut().zip(&self.buffer).for_each(|(b, word)| b.write(at, now, word));
                 refreshes += 1;
             }
             stalls += u64::from(wanted && !ready);
-            self.checker.cycle(&operations).map_err(|v| broken(v, sim, run))?;
             if let Some(score) = Some(updated).filter(|&row| row < rows).and_then(|row| self.scores.score(row)) {
                 run.expect_u64(sim, self.ports.score, score as u64)?;
             }

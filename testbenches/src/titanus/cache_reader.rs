@@ -35,6 +35,7 @@ pub fn bench(p: &CacheReader) -> anyhow::Result<Box<dyn sim::Bench>> {
             let stalls = STALLS[number as usize % STALLS.len()];
             let broken = (rng.random_range(0..3u8) == 0).then(|| rng.random_range(0..60));
             if broken.is_some() && rng.random_range(0..4u8) == 0 {
+                read.shorten(p.block_bytes as usize, rng.random_range(0..4));
                 read.missing = 1 << rng.random_range(0..32u8);
             }
             read.play(&p, sim, run, stalls, broken)?;
@@ -78,6 +79,12 @@ impl Read {
             _ => there,
         };
         Self { stream, used, tokens, times: 1 + usize::from(rng.random_range(0..4u8) == 0), missing: 0 }
+    }
+
+    /// Keeps so many blocks of memory and no tail, so that all of them are taken soon.
+    fn shorten(&mut self, block_bytes: usize, blocks: usize) {
+        self.stream.bytes.truncate(blocks * block_bytes);
+        self.used = 0;
     }
 
     fn play(
@@ -127,6 +134,7 @@ impl Read {
         }
         let drivers = &mut [read.as_mut(), block.as_mut()];
         let monitors = &mut [tile.as_mut(), end.as_mut()];
+        monitors.iter_mut().for_each(|monitor| monitor.expect_nothing_else());
         let Some(cycles) = broken else { return run.streams(sim, drivers, monitors) };
         for _ in 0..cycles {
             if self.missing == 0 && monitors.iter().all(|monitor| monitor.is_done()) {

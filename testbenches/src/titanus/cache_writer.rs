@@ -9,6 +9,7 @@ use rand::RngExt;
 use sim::stimulus::StimulusRng;
 use sim::{Bits, Difference, Run, Sim};
 
+use super::kv_compressor::long_prefill;
 use super::sequences::random_tokens;
 use super::tiles::bytes;
 
@@ -28,8 +29,15 @@ pub fn bench(p: &CacheWriter) -> anyhow::Result<Box<dyn sim::Bench>> {
         sim.poke_u64(ports.start_valid, 0);
         sim.poke_u64(ports.tile_valid, 0);
         run.reset(sim, 2)?;
+        let mut before = None;
         for number in 0..run.vectors() {
-            let session = Session::random(&p, &mut rng);
+            let mut session = Session::random(&p, &mut rng);
+            if let Some((thresholds, bits)) = before.filter(|_| rng.random_range(0..8u8) == 0) {
+                // A start with a width that there is not: all stays as it was.
+                (session.thresholds, session.bits) = (thresholds, bits);
+                session.asked.1[rng.random_range(0..2usize)] = [0, 1, 9, 10, 12, 15][rng.random_range(0..6usize)];
+            }
+            before = Some((session.thresholds, session.bits));
             session.play(&p, sim, run, &ports, &mut rng)?;
             if number % 8 == 7 {
                 sim.reset(1)?;
@@ -80,6 +88,8 @@ struct Session {
     prefill: usize,
     thresholds: [u32; 2],
     bits: [u32; 2],
+    /// Thresholds and widths that the start has.
+    asked: ([u32; 2], [u32; 2]),
     tokens: [Vec<Vec<i8>>; 2],
     /// Give it up after so many cycles.
     clear: Option<u64>,
@@ -91,12 +101,15 @@ impl Session {
     fn random(p: &CacheWriter, rng: &mut StimulusRng) -> Self {
         let width = (p.lanes * p.tiles) as usize;
         let count = rng.random_range(1..=2 * (p.buffer_tokens as usize).min(8) + 6);
-        let prefill = [0, count, count / 2, count + 3][rng.random_range(0..4usize)];
+        let prefill = [0, count, count / 2, count + 3, long_prefill(rng)][rng.random_range(0..5usize)];
         let clear = (rng.random_range(0..3u8) == 0).then(|| rng.random_range(0..200));
+        let thresholds = [(); 2].map(|()| [0, 1, 5, 30, 200][rng.random_range(0..5usize)]);
+        let bits = [(); 2].map(|()| rng.random_range(2..=8));
         Self {
             prefill,
-            thresholds: [(); 2].map(|()| [0, 1, 5, 30, 200][rng.random_range(0..5usize)]),
-            bits: [(); 2].map(|()| rng.random_range(2..=8)),
+            thresholds,
+            bits,
+            asked: (thresholds, bits),
             tokens: [(); 2].map(|()| random_tokens(rng, width, count)),
             clear,
             rates: [[8, 8], [8, 2], [2, 8], [4, 4]][rng.random_range(0..4usize)],
@@ -126,6 +139,8 @@ impl Session {
         let whole = [0, 1].map(|side| self.stream(p, side, count).map_or(Vec::new(), |stream| stream.blocks));
         let (mut sent, mut left) = (0, [0usize; 2]);
         let (mut offered, mut shown, mut rest) = (false, None, 0);
+        // With so many tiles all is settled.
+        let mut kept = None;
         for cycle in 0.. {
             let clear = self.clear == Some(cycle);
             offered = sent < count * tiles && (offered || rng.random_range(0..8u8) < self.rates[0]);
@@ -179,6 +194,10 @@ impl Session {
             run.expect_u64(sim, ports.blocks_k, left[0] as u64)?;
             run.expect_u64(sim, ports.blocks_v, left[1] as u64)?;
             let settled = sim.peek_u64(ports.settled) == 1;
+            if kept == Some(sent) {
+                run.expect_u64(sim, ports.settled, 1)?;
+            }
+            kept = settled.then_some(sent);
             if settled && sent % tiles == 0 {
                 self.settled(p, sim, run, ports, sent / tiles)?;
                 if sent == count * tiles && rng.random_range(0..4u8) == 0 {
@@ -204,10 +223,10 @@ impl Session {
         sim.poke_u64(ports.start_valid, 1);
         sim.poke_u64(ports.prefill, self.prefill as u64);
         for (port, value) in [
-            (ports.threshold_k, self.thresholds[0]),
-            (ports.threshold_v, self.thresholds[1]),
-            (ports.bits_k, self.bits[0]),
-            (ports.bits_v, self.bits[1]),
+            (ports.threshold_k, self.asked.0[0]),
+            (ports.threshold_v, self.asked.0[1]),
+            (ports.bits_k, self.asked.1[0]),
+            (ports.bits_v, self.asked.1[1]),
         ] {
             sim.poke_u64(port, value.into());
         }

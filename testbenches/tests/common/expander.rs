@@ -16,5 +16,5 @@ fn all_configurations() {
 #[test]
 fn faults_are_found() {
     let faults = [("a lane is not cleared", Fault::net("expanded[0]", "returned[0]"))];
-    must_be_noticed(&Expander { lanes: 5, width: 3 }, bench, 64, &faults);
+    must_be_noticed(&Expander { lanes: 5, width: 3, open: false }, bench, 64, &faults);
 }

@@ -39,14 +39,16 @@ bundle! {
 }
 
 impl AppendSpec {
-    /// Beats of the bus become lines.
+    /// Beats of the bus become lines. All beats and lines are full, so a beat has one strobe.
     pub(super) fn to_lines(&self) -> StreamWidthConverter {
-        StreamWidthConverter { input_width: self.axi.data_width, output_width: LINE, granule: 8 }
+        let beat = self.axi.data_width;
+        StreamWidthConverter { input_width: beat, output_width: LINE, granule: beat }
     }
 
     /// Lines become beats of the bus.
     pub(super) fn to_beats(&self) -> StreamWidthConverter {
-        StreamWidthConverter { input_width: LINE, output_width: self.axi.data_width, granule: 8 }
+        let beat = self.axi.data_width;
+        StreamWidthConverter { input_width: LINE, output_width: beat, granule: beat }
     }
 
     /// Runs of as many positions as a beat of the lanes has in a line.

@@ -115,7 +115,7 @@ impl Block for TokenAppender {
             m.connect(to, from);
         }
         m.connect(new.input.data.data, merger.line_o);
-        m.connect(new.input.data.strobe, bit().lit(1).repeat(LINE / 8));
+        m.connect(new.input.data.strobe, bit().lit(1).repeat(LINE / self.spec.axi.data_width));
         m.connect(new.input.data.last, 0);
         m.connect_handshake(&io.write, &new.output);
         m.connect(io.write.data.data, new.output.data.data);
@@ -142,8 +142,7 @@ impl TokenAppender {
         m.connect(words.clear_i, clear);
         m.connect_handshake(&words.input, rows);
         m.connect(words.input.data.data, rows.data.data);
-        let bytes = rows.data.data.width() / 8;
-        m.connect(words.input.data.strobe, bit().lit(1).repeat(bytes));
+        m.connect(words.input.data.strobe, 1);
         m.connect(words.input.data.last, rows.data.last);
         m.unused(words.output.data.strobe);
         m.unused(rows.data.bytes);

@@ -144,8 +144,8 @@ pub(super) fn compact(m: &mut Module, routes: &Routes, data: Array) -> Array {
     out
 }
 
-/// Elements moved from lane 0 on to the lanes of `mask`, along `routes` backwards; zero elsewhere.
-pub(super) fn expand(m: &mut Module, routes: &Routes, mask: Array, data: Array) -> Array {
+/// Elements moved from lane 0 on, along `routes` backwards; zero outside of `mask`, if there is one.
+pub(super) fn expand(m: &mut Module, routes: &Routes, mask: Option<Array>, data: Array) -> Array {
     let lanes = data.count();
     let stages = stages(lanes);
     let ty = data.ty().element;
@@ -162,7 +162,8 @@ pub(super) fn expand(m: &mut Module, routes: &Routes, mask: Array, data: Array) 
         m.for_each(&format!("stay_back_{s}"), step, |m, lane| m.connect(moved.at((s, lane)), moved.at((s + 1, lane))));
     }
     m.for_each("masked", lanes, |m, lane| {
-        m.connect(out.at(lane), moved.at((0, lane)) & mask.at(lane).repeat(ty.width));
+        let here = moved.at((0, lane));
+        m.connect(out.at(lane), mask.map_or(here, |mask| here & mask.at(lane).repeat(ty.width)));
     });
     out
 }

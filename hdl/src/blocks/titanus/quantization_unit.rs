@@ -164,7 +164,11 @@ impl Block for QuantizationUnit {
         let position = TileCounter::new(m, "tile", self.tiles);
         let count_type = uint(bits_for(u64::from(self.buffer_tiles())));
         let written = m.reg_init("written_q", count_type, 0);
-        let left = m.reg("tokens_left_q", uint(TOKEN_BITS));
+        // Of a longer prefill only the tokens in the buffer count.
+        let most = self.buffer_tokens;
+        let counted = uint(bits_for(most.into()));
+        let prefilled = mux(io.start.prefill.gt(most), counted.lit(most), io.start.prefill.truncate(counted.width));
+        let left = m.reg("tokens_left_q", counted);
         // The missing part of the last token goes by without elements.
         let padding = m.reg_init("padding_q", bit(), 0);
         let store = m.wire("store", prefill & io.tile.valid & !padding.q);
@@ -173,12 +177,10 @@ impl Block for QuantizationUnit {
         m.unused(io.tile.count);
         let token_done = m.wire("token_done", store & position.last);
         written.next(mux(start, count_type.lit(0), written.q.wrapping_add(store)));
-        left.next(mux(start, io.start.prefill, left.q.wrapping_sub(token_done)));
-        let filled = m.wire("filled", store & written.q.eq(self.buffer_tiles() - 1));
+        left.next(mux(start, prefilled, left.q.wrapping_sub(token_done)));
         let ends_here = m.wire("ends_prefill", store & last);
         padding.next((ends_here & !position.last) | (pad & !position.last));
-        let complete = m.wire("complete", (token_done & (last | left.q.eq(1))) | (pad & position.last));
-        let prefill_done = m.wire("prefill_done", filled | complete);
+        let prefill_done = m.wire("prefill_done", (token_done & (last | left.q.eq(1))) | (pad & position.last));
         let ended = m.reg_init("ended_q", bit(), 0);
         ended.next((ended.q | ends_here) & !start);
 
@@ -211,7 +213,7 @@ impl Block for QuantizationUnit {
         let accept = m.wire("accept", decode & io.tile.valid & monitor.tile.ready);
         m.connect(io.tile.ready, (prefill & !padding.q) | (decode & monitor.tile.ready));
         position.step_or_clear(store | pad | accept, start);
-        let expander = m.instance("u_expander", Expander { lanes, width: 8 });
+        let expander = m.instance("u_expander", Expander { lanes, width: 8, open: true });
         let index = m.nets("index", bit(), lanes);
         let x = m.nets("x", uint(8), lanes);
         m.for_each("elements", lanes, |m, lane| {

@@ -126,6 +126,7 @@ pub trait Recurrence<A: Accelerator> {
             address_width: shell.address_width,
             descriptor_bytes: DESCRIPTOR_BYTES,
             opcodes: accelerator.opcodes(),
+            most_descriptors: u32::MAX,
         };
         let mut chain =
             Chain { recurrence: self, accelerator, limits, memory, turns, spent: Vec::new(), now: 0, before: 0 };

@@ -291,6 +291,7 @@ pub fn run<A: Accelerator>(accelerator: &A, limits: Limits, job: u64, memory: &m
         address_width: accelerator.address_width(),
         descriptor_bytes: DESCRIPTOR_BYTES,
         opcodes: accelerator.opcodes(),
+        most_descriptors: u32::MAX,
     };
     let report = Report { end: End::default(), executed: Vec::new(), tags: Vec::new(), lost: false };
     let mut world = Job { accelerator, limits, memory, fetched: Vec::new(), report };

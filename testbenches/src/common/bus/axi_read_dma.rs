@@ -61,6 +61,7 @@ impl Bench {
     fn new(p: &AxiReadDma, sim: &mut Sim, run: &Run, manners: Manners) -> sim::Result<Self> {
         let shape = Shape::of(&p.axi, &p.dma);
         let field = |name: &str| sim.output(&format!("output_{name}_o"));
+        run.only_while("output_valid_o", &["output_data_o", "output_bytes_o", "output_row_last_o", "output_last_o"]);
         let mut bench = Self {
             shape,
             commands: Commands::new(sim, run, Stall::Never)?,

@@ -1,7 +1,8 @@
 //! [`LayerNorm`]: rows as for the other norm, and rows far from zero, where a mean cancels.
 
 use golden::common::row::NAN;
-use golden::common::row::layer_norm::layer_norm;
+use golden::common::row::layer_norm::{factor, layer_norm, unrounded};
+use golden::common::row::rms_norm::Factor;
 use hdl::blocks::common::LayerNorm;
 use jobs::draw::numbers;
 use rand::RngExt;
@@ -9,7 +10,7 @@ use sim::kit::tensors::FromTensors;
 use sim::stimulus::StimulusRng;
 
 use super::rms_norm::{EPSILON, epsilon, gains};
-use super::{Elements, Normalised, RowUnit, rows, wanted};
+use super::{Elements, Normalised, RowUnit, rows, sharp, wanted};
 
 /// The bench of a norm; a vector is a row.
 ///
@@ -50,12 +51,12 @@ fn bench_of(p: &LayerNorm, given: Vec<Elements>) -> anyhow::Result<Box<dyn sim::
         flags: vec!["output_undefined_o"],
         given,
         stimulus: Box::new(move |rng, elements| {
-            let epsilon = epsilon(rng);
-            let mut ports = vec![elements_of(rng, elements)];
-            if affine {
-                ports.push(gains(rng, elements));
-                ports.push(gains(rng, elements));
-            }
+            let x = elements_of(rng, elements);
+            let (epsilon, gains, biases) = match factor(&x).filter(|_| sharp::is_wanted(rng)) {
+                Some(factor) => sharp_row(rng, &x, &factor),
+                None => (epsilon(rng), gains(rng, elements), gains(rng, elements)),
+            };
+            let ports = [x, gains, biases].into_iter().take(if affine { 3 } else { 1 }).collect();
             Elements { ports, beside: vec![epsilon] }
         }),
         golden: Box::new(move |row| {
@@ -67,6 +68,17 @@ fn bench_of(p: &LayerNorm, given: Vec<Elements>) -> anyhow::Result<Box<dyn sim::
         }),
     };
     unit.bench(p)
+}
+
+/// An epsilon, gains and biases that show the last digits of the factor of a row.
+pub(super) fn sharp_row(rng: &mut StimulusRng, x: &[u16], factor: &Factor) -> (u64, Vec<u16>, Vec<u16>) {
+    let epsilon = sharp::epsilon(rng, factor, |epsilon| unrounded(x, epsilon));
+    let gains = match unrounded(x, epsilon) {
+        Some(row) => sharp::gains(rng, &row),
+        None => gains(rng, x.len()),
+    };
+    // A sum with a larger bias rounds again.
+    (epsilon, gains, vec![0; x.len()])
 }
 
 /// Any numbers, or a few neighbours far from zero.

@@ -5,6 +5,7 @@ pub mod layer_norm;
 pub mod rms_norm;
 pub mod rotary_embedding;
 pub mod row_frame;
+mod sharp;
 pub mod softmax;
 mod tensors;
 pub mod vector_unit;

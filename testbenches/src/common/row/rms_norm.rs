@@ -1,6 +1,6 @@
 //! [`RmsNorm`]: rows of like and of wildly different sizes, outliers, zeros, infinities and NaNs.
 
-use golden::common::row::rms_norm::rms_norm;
+use golden::common::row::rms_norm::{Factor, rms_norm, unrounded};
 use golden::common::row::{NAN, is_special};
 use hdl::blocks::common::RmsNorm;
 use jobs::draw::numbers;
@@ -8,7 +8,7 @@ use rand::RngExt;
 use sim::kit::tensors::FromTensors;
 use sim::stimulus::StimulusRng;
 
-use super::{Elements, Normalised, RowUnit, rows, wanted};
+use super::{Elements, Normalised, RowUnit, rows, sharp, wanted};
 
 /// The bench of a norm; a vector is a row.
 ///
@@ -50,12 +50,12 @@ fn bench_of(p: &RmsNorm, given: Vec<Elements>) -> anyhow::Result<Box<dyn sim::Be
         flags: vec!["output_undefined_o"],
         given,
         stimulus: Box::new(move |rng, elements| {
-            let epsilon = epsilon(rng);
-            let mut ports = vec![numbers(rng, elements)];
-            if gain {
-                ports.push(gains(rng, elements));
-            }
-            Elements { ports, beside: vec![epsilon] }
+            let x = numbers(rng, elements);
+            let (epsilon, gains) = match Factor::rms(&x).filter(|_| sharp::is_wanted(rng)) {
+                Some(factor) => sharp_row(rng, &x, &factor),
+                None => (epsilon(rng), gains(rng, elements)),
+            };
+            Elements { ports: [x, gains].into_iter().take(if gain { 2 } else { 1 }).collect(), beside: vec![epsilon] }
         }),
         golden: Box::new(move |row| {
             let x = &row.ports[0];
@@ -66,6 +66,16 @@ fn bench_of(p: &RmsNorm, given: Vec<Elements>) -> anyhow::Result<Box<dyn sim::Be
         }),
     };
     unit.bench(p)
+}
+
+/// An epsilon and gains that show the last digits of the factor of a row.
+pub(super) fn sharp_row(rng: &mut StimulusRng, x: &[u16], factor: &Factor) -> (u64, Vec<u16>) {
+    let epsilon = sharp::epsilon(rng, factor, |epsilon| unrounded(x, epsilon));
+    let gains = match unrounded(x, epsilon) {
+        Some(row) => sharp::gains(rng, &row),
+        None => gains(rng, x.len()),
+    };
+    (epsilon, gains)
 }
 
 /// Zero, small, 10^-5, as large as can be.

@@ -1,12 +1,13 @@
 //! [`Softmax`]: like and unlike scores, ties, masks, minus infinity, and NaNs.
 
+use golden::common::row::Unrounded;
 use golden::common::row::softmax::Softmax as Golden;
 use hdl::blocks::common::Softmax;
 use rand::RngExt;
 use sim::kit::tensors::FromTensors;
 use sim::stimulus::StimulusRng;
 
-use super::{Elements, Normalised, RowUnit, rows, wanted};
+use super::{Elements, Normalised, RowUnit, rows, sharp, wanted};
 
 /// The bench of a softmax; a vector is a row.
 ///
@@ -29,7 +30,7 @@ pub const TENSORS: FromTensors<Softmax> = FromTensors {
 
 /// The bench of the rows `given`; without any, of made ones.
 fn bench_of(p: &Softmax, given: Vec<Elements>) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (lanes, places, golden) = (p.lanes as usize, p.places(), Golden::new());
+    let (lanes, places, golden, drawing) = (p.lanes as usize, p.places(), Golden::new(), Golden::new());
     let most = u64::from(p.lanes) * u64::from(p.max_beats);
     let unit = RowUnit {
         lanes,
@@ -46,7 +47,12 @@ fn bench_of(p: &Softmax, given: Vec<Elements>) -> anyhow::Result<Box<dyn sim::Be
                 1 => elements as u64,
                 _ => most,
             };
-            Elements { ports: vec![scores(rng, elements)], beside: vec![length] }
+            let scores = if sharp::is_wanted(rng) {
+                sharp_scores(rng, elements, |x| drawing.unrounded(x, length as usize, lanes, places))
+            } else {
+                scores(rng, elements)
+            };
+            Elements { ports: vec![scores], beside: vec![length] }
         }),
         golden: Box::new(move |row| {
             let row = golden.softmax(&row.ports[0], row.beside[0] as usize, lanes, places);
@@ -56,11 +62,29 @@ fn bench_of(p: &Softmax, given: Vec<Elements>) -> anyhow::Result<Box<dyn sim::Be
     unit.bench(p)
 }
 
+/// Last scores that are compared for a sharp row.
+const CANDIDATES: usize = 256;
+
+/// Scores with a share that is near to a tie: the last score is chosen so.
+pub(super) fn sharp_scores(
+    rng: &mut StimulusRng,
+    count: usize,
+    unrounded: impl Fn(&[u16]) -> Option<Vec<Unrounded>>,
+) -> Vec<u16> {
+    let mut row = scores(rng, count);
+    let last = row[count - 1];
+    let candidates: Vec<u16> = (0..CANDIDATES).map(|_| last ^ rng.random_range(0..0x400)).collect();
+    let with = |row: &[u16], last: u16| [&row[..count - 1], &[last]].concat();
+    let chosen = sharp::nearest(rng, candidates.into_iter(), |&last| unrounded(&with(&row, last)));
+    row[count - 1] = chosen.unwrap_or(last);
+    row
+}
+
 /// Scores of one size, rising or falling ones, with infinities and NaNs here and there.
 fn scores(rng: &mut StimulusRng, count: usize) -> Vec<u16> {
     // Below 1, 8, 32, and anything.
     let most = [0x3c00, 0x4800, 0x5000, 0x7c00][rng.random_range(0..4usize)];
-    let kind = rng.random_range(0..10u8);
+    let kind = rng.random_range(0..12u8);
     let mut all: Vec<u16> = (0..count).map(|_| rng.random_range(0..most) | rng.random_range(0..2u16) << 15).collect();
     let key = |x: &u16| if x >> 15 == 1 { -i32::from(x & 0x7fff) } else { i32::from(*x) };
     let at = rng.random_range(0..count);
@@ -72,6 +96,11 @@ fn scores(rng: &mut StimulusRng, count: usize) -> Vec<u16> {
         4 => all = vec![0xfc00; count],
         5 => all[at] = [0x7c00, 0x7e00, 0xfe00, 0x7c01][rng.random_range(0..4usize)],
         6 => all[at] = 0x7bff,
+        // Neighbours of any size: their weights differ little, and all places of their logarithms count.
+        7 | 8 => {
+            let base = rng.random_range(0..0x7bf0u16) | rng.random_range(0..2u16) << 15;
+            all.iter_mut().for_each(|x| *x = base + rng.random_range(0..8));
+        }
         _ => {}
     }
     all

@@ -2,6 +2,7 @@
 //! any moment. Rows without pauses are checked to the cycle.
 
 mod given;
+mod sharp;
 
 use std::collections::VecDeque;
 
@@ -52,6 +53,13 @@ struct Operands {
     biases: Vec<u16>,
     /// Elements that count in a softmax.
     length: usize,
+}
+
+impl Operands {
+    fn elements(&self) -> Elements<'_> {
+        let [x, addends, factors, gains] = &self.streams;
+        Elements { x, addends, factors, gains, biases: &self.biases, length: self.length }
+    }
 }
 
 /// A beat on its way out.
@@ -175,10 +183,15 @@ impl Player {
             self.choose(sim);
             let rows = left.min(self.rng.random_range(1..=32));
             left -= rows;
-            for _ in 0..rows {
+            let sharp = self.now.0.norm && self.rng.random_range(0..3u8) == 0;
+            for number in 0..rows {
                 let elements = self.any_length();
-                let broken = self.rng.random_range(0..10u8) == 0;
-                self.row(elements, broken);
+                if sharp {
+                    self.sharp_row(sim, elements, number == 0);
+                } else {
+                    let broken = self.rng.random_range(0..10u8) == 0;
+                    self.row(elements, broken);
+                }
             }
             self.together(sim, run, true)?;
         }
@@ -339,6 +352,12 @@ impl Player {
 
     /// Offers a random row.
     fn row(&mut self, elements: usize, broken: bool) {
+        let row = self.operands(elements, broken);
+        self.offer(&row, broken);
+    }
+
+    /// Random operands of a row.
+    fn operands(&mut self, elements: usize, broken: bool) -> Operands {
         let lanes = self.block.lanes as usize;
         let elements = if self.now.0.rotate { elements.next_multiple_of(2) } else { elements };
         let count = if broken { elements.next_multiple_of(lanes) } else { elements };
@@ -351,7 +370,7 @@ impl Player {
         };
         let streams =
             [0, 1, 2, 3].map(|k| if k == 3 { gains(&mut self.rng, count) } else { numbers(&mut self.rng, count) });
-        self.offer(&Operands { streams, biases, length }, broken);
+        Operands { streams, biases, length }
     }
 
     /// Offers a row and expects its result. `broken`: its last beat claims no element, though there are some.
@@ -377,15 +396,7 @@ impl Player {
             }
         }
         let (steps, scalars) = self.now;
-        let row = Elements {
-            x: &operands[0],
-            addends: &operands[1],
-            factors: &operands[2],
-            gains: &operands[3],
-            biases,
-            length: *length,
-        };
-        let done = self.golden.row(steps, scalars, row);
+        let done = self.golden.row(steps, scalars, row.elements());
         let overflows = done.beats(lanes);
         let beats = overflows.len();
         for (k, (values, overflow)) in done.values.chunks(lanes).zip(overflows).enumerate() {

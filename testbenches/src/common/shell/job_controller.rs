@@ -22,8 +22,12 @@ use pins::Pins;
 /// Parameters that the block refuses.
 pub fn bench(p: &JobController) -> anyhow::Result<Box<dyn sim::Bench>> {
     // Each job draws how many operations there are.
-    let shape =
-        Shape { address_width: p.axi.address_width, descriptor_bytes: p.descriptor_bytes.into(), opcodes: u8::MAX };
+    let shape = Shape {
+        address_width: p.axi.address_width,
+        descriptor_bytes: p.descriptor_bytes.into(),
+        opcodes: u8::MAX,
+        most_descriptors: u32::MAX >> (32 - p.count_width),
+    };
     let (beat_bytes, ports) = (p.axi.data_width / 8, p.ports as usize);
     sim::kit::bench(p, move |sim, run| {
         let mut player = Player::new(sim, run, shape, (beat_bytes as usize, ports))?;
@@ -119,8 +123,8 @@ impl Player {
         let short = self.rng.random_range(4..20);
         let timeouts = match disturbance {
             Disturbance::Silence(_) => [short, short, 1 << self.rng.random_range(2..9u8)],
-            // The longest are longer than any job.
-            Disturbance::None => [0, short, 1 << self.rng.random_range(12..32u8)],
+            // The longest are longer than any job, unless their highest bit is lost.
+            Disturbance::None => [0, short, (1 << self.rng.random_range(12..32u8)) + self.rng.random_range(1..4)],
             Disturbance::Quick | Disturbance::SoftReset(_) => [0, 0, short],
         };
         let timeout = timeouts[self.rng.random_range(0..3)];
@@ -196,6 +200,8 @@ impl Player {
                 plan.owed = None;
                 return Ok(Some(Phase::Flushes));
             }
+            let works = matches!(plan.owed, Some(Owed::Work(_)));
+            run.expect_u64(sim, p.operation_end_ready_o, works.into())?;
             self.words_stay(sim, run, plan)?;
             self.takes(sim, run, plan, gives)?;
             if done {
@@ -230,6 +236,10 @@ impl Player {
         for port in 0..self.ports {
             // An answer in time, unless memory is silent there.
             let silent = silent && port == plan.silent_port;
+            if silent && plan.quiet[port] > 1 && plan.timeout > 0 {
+                // A wait has begun, and keeps its limit: any other one, which is longer than a job.
+                sim.poke_u64(p.timeout_i, 1 << self.rng.random_range(12..32u8));
+            }
             let due = plan.timeout > 0 && plan.quiet[port] + 2 >= plan.timeout;
             let answers = !silent && (due || self.rng.random());
             let waits = waits && (silent || self.rng.random());

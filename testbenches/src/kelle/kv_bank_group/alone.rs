@@ -1,5 +1,5 @@
-//! One token at a time. Measures how soon its row is refreshed once it is due, how long accesses make it wait, and the
-//! effect of a promotion.
+//! One token at a time, or two. Measures how soon a row is refreshed once it is due, how long accesses make it wait, and
+//! the effect of a promotion.
 
 use golden::kelle::kv_bank_group::Intervals;
 use golden::kelle::refresh_controller::Limits;
@@ -29,10 +29,11 @@ impl Alone {
     pub(super) fn run(mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         for vector in 0..run.vectors().div_ceil(8) {
             let row = self.rng.random_range(0..self.limits.rows);
-            match vector % 3 {
+            match vector % 4 {
                 0 => self.due(sim, run, row)?,
                 1 => self.busy(sim, run, row)?,
-                _ if self.limits.patience >= 8 => self.promoted(sim, run, row)?,
+                2 if self.limits.patience >= 8 => self.promoted(sim, run, row)?,
+                3 if self.limits.patience >= 8 => self.promoted_meanwhile(sim, run, row)?,
                 _ => {}
             }
         }
@@ -125,50 +126,160 @@ impl Alone {
         self.begin(sim, row, 1, asked)?;
         let interval = self.limits.accepted(asked).unwrap_or(asked).low;
         let waits = self.limits.patience.saturating_sub(2) + 1;
+        // The patience is renewed before the row is due again.
+        for _ in 0..2 {
+            self.waits(sim, run, row, (interval, waits))?;
+        }
+        Ok(())
+    }
+
+    /// The row waits for as long, and is refreshed. In the first cycle it is 1 cycle old.
+    fn waits(&mut self, sim: &mut Sim, run: &mut Run, row: u64, (interval, waits): (u64, u64)) -> sim::Result<()> {
         for age in 1..=interval + self.limits.until_read() + waits {
-            self.idle(sim);
-            sim.poke_u64(self.ports.access_valid, 1);
-            sim.poke_u64(self.ports.access_write, 0);
-            sim.settle()?;
+            self.reads(sim)?;
             let ready = sim.peek_u64(self.ports.access_ready) != 0;
             run.expect_u64(sim, self.ports.refresh_read, (!ready).into())?;
             let place = format!("a row of age {age} waits");
             run.expect_equal(sim, "access_ready_o", &place, true, ready || age >= interval + waits)?;
             sim.tick()?;
             if !ready {
-                return Ok(());
+                self.reads(sim)?;
+                run.expect_u64(sim, self.ports.refresh_write, 1)?;
+                run.expect_u64(sim, self.ports.access_ready, 0)?;
+                return sim.tick();
             }
         }
         let problem = format!("row {row} waits for longer than patience says");
         Err(run.fail(sim.cycle_count(), Difference::Protocol { port: "access_ready_o".into(), problem }))
     }
 
-    /// A row with a long interval is promoted when it is older than the short one.
-    fn promoted(&mut self, sim: &mut Sim, run: &mut Run, row: u64) -> sim::Result<()> {
-        let asked = Intervals { high: self.limits.shortest_interval(), low: self.longest };
-        let kept = self.limits.accepted(asked).unwrap_or(asked);
-        let least = kept.high + self.limits.unit;
-        if least + 2 >= kept.low {
-            return Ok(());
-        }
-        let most = (1u64 << (self.p.amount_width - 1)) - 1;
-        let top = most.min((1 << self.p.score_width) - 1);
-        let threshold = self.rng.random_range(1..=top);
-        self.begin(sim, row, threshold, asked)?;
-        for _ in 1..self.rng.random_range(least..kept.low.min(least + 3 * self.limits.rows)) {
+    /// Somebody wants to read.
+    fn reads(&mut self, sim: &mut Sim) -> sim::Result<()> {
+        self.idle(sim);
+        sim.poke_u64(self.ports.access_valid, 1);
+        sim.poke_u64(self.ports.access_write, 0);
+        sim.settle()
+    }
+
+    /// Adds to the score of a row.
+    fn update(&self, sim: &mut Sim, row: u64, amount: u64) {
+        sim.poke_u64(self.ports.update_valid, 1);
+        sim.poke_u64(self.ports.update_row, row);
+        sim.poke_u64(self.ports.update_amount, amount);
+    }
+
+    /// Idle cycles without a refresh.
+    fn rest(&mut self, sim: &mut Sim, run: &mut Run, cycles: u64) -> sim::Result<()> {
+        for _ in 0..cycles {
             self.idle(sim);
             sim.settle()?;
             run.expect_u64(sim, self.ports.refresh_read, 0)?;
             sim.tick()?;
         }
+        Ok(())
+    }
+
+    /// Writes a second token.
+    fn write(&mut self, sim: &mut Sim, run: &mut Run, row: u64) -> sim::Result<()> {
         self.idle(sim);
-        sim.poke_u64(self.ports.update_valid, 1);
-        sim.poke_u64(self.ports.update_row, row);
-        sim.poke_u64(self.ports.update_amount, self.rng.random_range(threshold..=top));
+        sim.poke_u64(self.ports.access_valid, 1);
+        sim.poke_u64(self.ports.access_write, 1);
+        sim.poke_u64(self.ports.access_row, row);
+        sim.settle()?;
+        run.expect_u64(sim, self.ports.access_ready, 1)?;
+        sim.tick()
+    }
+
+    /// Another row than this one.
+    fn other(&mut self, row: u64) -> u64 {
+        (row + self.rng.random_range(1..self.limits.rows)) % self.limits.rows
+    }
+
+    /// A threshold, and the largest amount of an update.
+    fn threshold(&mut self) -> (u64, u64) {
+        let most = (1u64 << (self.p.amount_width - 1)) - 1;
+        let top = most.min((1 << self.p.score_width) - 1);
+        (self.rng.random_range(1..=top), top)
+    }
+
+    /// A row with a long interval is promoted when it is older than the short one. The update before, of another row,
+    /// promotes nothing, so it takes nothing from this one.
+    fn promoted(&mut self, sim: &mut Sim, run: &mut Run, row: u64) -> sim::Result<()> {
+        let asked = Intervals { high: self.limits.shortest_interval(), low: self.longest };
+        let kept = self.limits.accepted(asked).unwrap_or(asked);
+        let least = kept.high + self.limits.unit;
+        if least + 4 >= kept.low {
+            return Ok(());
+        }
+        let (threshold, top) = self.threshold();
+        self.begin(sim, row, threshold, asked)?;
+        let other = self.other(row);
+        self.write(sim, run, other)?;
+        let cycles = self.rng.random_range(least..(kept.low - 3).min(least + 3 * self.limits.rows)) - 1;
+        self.rest(sim, run, cycles)?;
+        if self.rng.random() {
+            self.idle(sim);
+            let amount = self.rng.random_range(0..threshold);
+            self.update(sim, other, amount);
+            sim.settle()?;
+            run.expect_u64(sim, self.ports.refresh_read, 0)?;
+            sim.tick()?;
+        }
+        self.idle(sim);
+        let amount = self.rng.random_range(threshold..=top);
+        self.update(sim, row, amount);
         sim.settle()?;
         run.expect_u64(sim, self.ports.refresh_read, 0)?;
         sim.tick()?;
         // The report comes in this cycle.
+        self.refreshed(sim, run, row, (0, Limits::UNTIL_PROMOTED_IS_READ))?;
+        Ok(())
+    }
+
+    /// A row is promoted while another one waits for its refresh: its own refresh follows at once.
+    fn promoted_meanwhile(&mut self, sim: &mut Sim, run: &mut Run, row: u64) -> sim::Result<()> {
+        let asked = Intervals { high: self.limits.shortest_interval(), low: self.longest };
+        let kept = self.limits.accepted(asked).unwrap_or(asked);
+        // From the write of the other row until it is looked at when it is due.
+        let due = kept.high + self.limits.until_read() + 1;
+        if due + 3 * self.limits.unit + 12 >= kept.low {
+            return Ok(());
+        }
+        let (threshold, top) = self.threshold();
+        self.begin(sim, row, threshold, asked)?;
+        // This row is older than the other one by more than a unit.
+        let cycles = self.limits.unit + self.rng.random_range(1..4);
+        self.rest(sim, run, cycles)?;
+        let other = self.other(row);
+        self.write(sim, run, other)?;
+        self.idle(sim);
+        self.update(sim, other, top);
+        sim.tick()?;
+        // The look at the row that this promotion asks for comes before it is due.
+        self.rest(sim, run, kept.high.saturating_sub(4))?;
+        let (mut seen, mut left) = (false, due);
+        // The walk stays at a row that is due.
+        loop {
+            self.reads(sim)?;
+            let here = sim.peek_u64(self.ports.refresh_row) == other;
+            if here && seen {
+                break;
+            }
+            run.expect_u64(sim, self.ports.refresh_read, 0)?;
+            run.expect_equal(sim, "refresh_row_o", "the walk stays at a row that is due", true, left > 0)?;
+            (seen, left) = (here, left - 1);
+            sim.tick()?;
+        }
+        let amount = self.rng.random_range(threshold..=top);
+        self.update(sim, row, amount);
+        sim.settle()?;
+        run.expect_u64(sim, self.ports.refresh_read, 0)?;
+        sim.tick()?;
+        // The report comes in this cycle.
+        self.reads(sim)?;
+        run.expect_u64(sim, self.ports.refresh_read, 0)?;
+        sim.tick()?;
+        self.refreshed(sim, run, other, (0, 0))?;
         self.refreshed(sim, run, row, (0, Limits::UNTIL_PROMOTED_IS_READ))?;
         Ok(())
     }

@@ -68,7 +68,6 @@ impl Block for RowAdder {
         let either = m.wire("either", io.a_i.slice(0..top) | b.slice(0..top));
         let both = m.wire("both", io.a_i.slice(0..top) & b.slice(0..top));
         // Into the lowest bit comes 1 where b is its complement.
-        // Into the lowest bit comes 1 where b is its complement.
         let both = if self.subtract { cat(&[both.slice(1..top), either.bit(0)]) } else { both };
         let (mut makes, mut passes) = (both, either);
         let mut step = 1;

@@ -3,7 +3,7 @@
 use super::half::{Half, ToRound, round_latency, round_to_half};
 use super::inverse_root::{DIGITS, EXPONENT};
 use super::pipe::later;
-use super::product::{product, product_latency};
+use super::product::{product, product_latency, square};
 use crate::lang::{About, Block, In, InOption, Module, Out, Timing, bit, cat, mux, parameters, ports, sint, uint};
 
 /// Bits of a significand.
@@ -59,7 +59,7 @@ impl Block for SquareLane {
         let counts = m.wire("counts", io.used_i & !x.special);
         let significand = m.wire("significand", x.significand & counts.repeat(SIGNIFICAND));
         let latency = product_latency(SIGNIFICAND, SIGNIFICAND);
-        let square = product(m, "square", significand, significand);
+        let square = square(m, "square", significand);
         // The square of 2^(scale - 25): twice as many places, from 2^-48 on.
         let places = m.wire("places", x.scale.wrapping_sub(1));
         let places = later(m, "places_late", places, latency);

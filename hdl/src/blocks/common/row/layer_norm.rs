@@ -8,7 +8,7 @@ use super::centre::{CentreLane, FIXED, FixedLane};
 use super::inverse_root::{DIGITS, EXPONENT, InverseRoot};
 use super::lanes::{SQUARE, SquareLane};
 use super::pipe::{later, later_valid, tree, tree_latency};
-use super::product::{product, product_latency};
+use super::product::{product, product_latency, square};
 use super::rms_norm::{EPSILON, NormResult, Squares, accumulate, squares};
 use super::row_frame::RowFrame;
 use crate::blocks::common::stream::FifoStorage;
@@ -242,7 +242,7 @@ impl LayerNorm {
         let flipped = sums.sum ^ negative.repeat(sum_width);
         let magnitude = add(m, "magnitude", flipped, negative, false).truncate(sum_width - 1);
         let magnitude = later(m, "sum_magnitude", magnitude, 1);
-        let square = product(m, "mean_square", magnitude, magnitude);
+        let square = square(m, "mean_square", magnitude);
         let wait = all - 1 - product_latency(sum_width - 1, sum_width - 1);
         let square = later(m, "mean_square_late", square, wait);
         let total = product(m, "total", sums.squares, count_late);

@@ -37,7 +37,7 @@ pub use norm_stage::{GainBeat, NormKind, NormStage, NormStagePorts, NormedBeat, 
 pub use normaliser::{RowNormaliser, RowNormaliserPorts, normalise, normalise_latency};
 pub use pipe::{held, later, later_valid, tree, tree_latency};
 pub use power::{PowerLane, PowerLanePorts};
-pub use product::{RowProduct, RowProductPorts, product, product_held, product_latency};
+pub use product::{RowProduct, RowProductPorts, multiple, product, product_held, product_latency, square};
 pub use reciprocal::{RowReciprocal, RowReciprocalPorts};
 pub use rms_norm::{NormBeat, NormResult, RmsNorm, RmsNormPorts};
 pub use rotary_embedding::{AngleBeat, RotaryBeat, RotaryEmbedding, RotaryEmbeddingPorts, RotaryPairs};

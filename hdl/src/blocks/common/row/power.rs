@@ -2,7 +2,7 @@
 
 use super::half::Half;
 use super::pipe::later;
-use super::product::{product, product_latency};
+use super::product::{multiple, product, product_latency};
 use crate::blocks::common::float::exp::{log2_e, powers_of_two};
 use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, cat, mux, parameters, ports, sint, uint};
 
@@ -71,9 +71,7 @@ impl Block for PowerLane {
     fn build(&self, m: &mut Module, io: &PowerLanePorts) {
         let x = Half::new(m, "x", io.x_i);
         let latency = product_latency(CONSTANT + 1, 11);
-        let width = CONSTANT + 1;
-        let constant = uint(width).lit(log2_e(CONSTANT));
-        let scaled = product(m, "scaled", constant, x.significand);
+        let scaled = multiple(m, "scaled", (log2_e(CONSTANT) as u32, CONSTANT + 1), x.significand);
         // The product is in units of 2^(scale - 51), and its magnitude is needed in units of 2^-16.
         let places = later(m, "places", uint(5).lit(30).wrapping_sub(x.scale), latency);
         let magnitude = m.wire("magnitude", scaled.slice(5..scaled.width()).shr_by(places));

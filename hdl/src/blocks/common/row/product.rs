@@ -2,7 +2,7 @@
 
 use super::pipe::{held, later};
 use crate::blocks::common::arith::carry_save::RowSum;
-use crate::lang::{About, Block, In, InOption, Module, Out, Signal, Timing, bit, parameters, ports, uint};
+use crate::lang::{About, Block, InOption, Module, Out, Signal, Timing, bit, bits_for, parameters, ports, uint};
 
 /// Levels between registers, about.
 const LEVELS: u32 = 20;
@@ -10,18 +10,39 @@ const LEVELS: u32 = 20;
 /// The product of two unsigned numbers, `b` the narrower one, [`product_latency`] cycles later.
 #[track_caller]
 pub fn product(m: &mut Module, name: &str, a: Signal, b: Signal) -> Signal {
-    let u = m.instance(&format!("u_{name}"), RowProduct { a_width: a.width(), b_width: b.width(), held: false });
-    m.connect(u.a_i, a);
-    m.connect(u.b_i, b);
+    let product = RowProduct { a_width: a.width(), b_width: b.width(), ..RowProduct::default() };
+    let u = m.instance(&format!("u_{name}"), product);
+    m.connect_option(u.a_i, Some(a));
+    m.connect_option(u.b_i, Some(b));
+    m.wire(name, u.product_o)
+}
+
+/// The product of an unsigned number and a constant of `width` bits, [`product_latency`] cycles later.
+#[track_caller]
+pub fn multiple(m: &mut Module, name: &str, (constant, width): (u32, u32), b: Signal) -> Signal {
+    let product = RowProduct { a_width: width, b_width: b.width(), constant, ..RowProduct::default() };
+    let u = m.instance(&format!("u_{name}"), product);
+    m.connect_option(u.b_i, Some(b));
+    m.wire(name, u.product_o)
+}
+
+/// The square of an unsigned number, [`product_latency`] cycles later.
+#[track_caller]
+pub fn square(m: &mut Module, name: &str, a: Signal) -> Signal {
+    let width = a.width();
+    let square = RowProduct { a_width: width, b_width: width, square: true, ..RowProduct::default() };
+    let u = m.instance(&format!("u_{name}"), square);
+    m.connect_option(u.a_i, Some(a));
     m.wire(name, u.product_o)
 }
 
 /// The product, with registers that move on only with `enable`.
 #[track_caller]
 pub fn product_held(m: &mut Module, name: &str, (a, b): (Signal, Signal), enable: Signal) -> Signal {
-    let u = m.instance(&format!("u_{name}"), RowProduct { a_width: a.width(), b_width: b.width(), held: true });
-    m.connect(u.a_i, a);
-    m.connect(u.b_i, b);
+    let product = RowProduct { a_width: a.width(), b_width: b.width(), held: true, ..RowProduct::default() };
+    let u = m.instance(&format!("u_{name}"), product);
+    m.connect_option(u.a_i, Some(a));
+    m.connect_option(u.b_i, Some(b));
     if let Some(enable_i) = u.enable_i {
         m.connect(enable_i, enable);
     }
@@ -31,7 +52,7 @@ pub fn product_held(m: &mut Module, name: &str, (a, b): (Signal, Signal), enable
 /// Cycles of [`product`].
 #[must_use]
 pub fn product_latency(a_width: u32, b_width: u32) -> u32 {
-    RowProduct { a_width, b_width, held: false }.latency()
+    RowProduct { a_width, b_width, ..RowProduct::default() }.latency()
 }
 
 parameters! {
@@ -43,16 +64,26 @@ parameters! {
         b_width: u32 = 11, in 1..=128, tag "b";
         /// Registers move on only with enable_i.
         held: bool = false, tag "held";
+        /// Both factors are a_i, whose width is b_width too.
+        square: bool = false, tag "square";
+        /// The wider factor, where it is a constant, instead of a_i.
+        constant: u32 = 0, in 0..=u32::MAX, tag "c", named "when set";
     }
+    rules = |p, rules| {
+        rules.demand(!p.square || p.constant == 0, "constant", p.constant, "0 for a square");
+        let fits = bits_for(p.constant.into()) <= p.a_width;
+        rules.demand(fits, "a_width", p.a_width, format!("at least {} for this constant", bits_for(p.constant.into())));
+        rules.demand(!p.square || p.a_width == p.b_width, "b_width", p.b_width, format!("a_width = {}", p.a_width));
+    };
 }
 
 ports! {
     /// Ports of [`RowProduct`].
     pub struct RowProductPorts(p: &RowProduct) {
         /// A factor.
-        a_i: In = uint(p.a_width),
+        a_i: InOption = uint(p.a_width).when(p.constant == 0),
         /// The other one.
-        b_i: In = uint(p.b_width),
+        b_i: InOption = uint(p.b_width).when(!p.square),
         /// Everything moves on; otherwise everything holds.
         enable_i: InOption = bit().when(p.held),
         /// Their product.
@@ -77,7 +108,7 @@ impl Block for RowProduct {
     const ABOUT: About = About {
         name: "row_product",
         summary: "product of unsigned numbers in ranks of registers",
-        contract: "product_o = a_i * b_i of `latency` cycles ago; with enable_i, only cycles in which it is high count.",
+        contract: "product_o = a_i * b_i, or a_i^2, or constant * b_i, of `latency` cycles ago; with enable_i, only cycles in which it is high count.",
         reference: "",
     };
 
@@ -87,7 +118,11 @@ impl Block for RowProduct {
             Some(enable) => held(m, name, signal, 1, enable),
             None => later(m, name, signal, 1),
         };
-        let (a, b) = (next(m, "a", io.a_i), next(m, "b", io.b_i));
+        let a = match io.a_i {
+            Some(a) => next(m, "a", a),
+            None => uint(self.a_width).lit(self.constant),
+        };
+        let b = io.b_i.map_or(a, |b| next(m, "b", b));
         let rows = m.nets("multiple", ty, self.b_width);
         m.for_each("multiples", self.b_width, |m, i| {
             let taken = a & b.slice_at(i, 1).repeat(self.a_width);

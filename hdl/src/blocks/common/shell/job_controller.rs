@@ -39,6 +39,8 @@ parameters! {
         descriptor_bytes: u32 = 128, in multiple_of(64, 64..=1024), tag "b";
         /// Ports of the bus, each of which has to answer in time.
         ports: u32 = 1, in 1..=32, tag "p", named "when set";
+        /// Bits of the counter of descriptors: a job has fewer than 2 to the power of this.
+        count_width: u32 = 32, in 1..=32, tag "n", named "when set";
     }
     rules = |p, rules| {
         let fits = p.dma.row_width >= bits_for(p.descriptor_bytes.into());
@@ -122,7 +124,7 @@ impl Block for JobController {
             descriptor asks for it. A next address of 0 ends the job with done_o.\n\
             The first error ends the job: abort_o is high until idle_i, then error_o comes. A port of memory that\n\
             does not answer for timeout_i cycles is an error too; then error_o comes at once, abort_o stays high and\n\
-            starts are refused until the bus is idle.\n\
+            starts are refused until the bus is idle. A wait has the time that timeout_i had before it began.\n\
             soft_reset_i drops the job without done_o or error_o; abort_o and soft_reset_busy_o are high until\n\
             idle_i.\n\
             opcode, flag and words of an operation stay after it was taken, until its operation_end is taken, so no\n\
@@ -137,7 +139,7 @@ impl Block for JobController {
             "state",
             &["Idle", "Check", "Fetch", "Receive", "Header", "Offer", "Work", "WriteTag", "EndTag", "Drain", "Flush"],
         );
-        let here = Registers::new(m);
+        let here = Registers::new(m, self.count_width);
         let failed = m.net("failed", uint(8));
         let fails = m.wire("fails", failed.any());
 
@@ -155,7 +157,9 @@ impl Block for JobController {
         let address_width = self.axi.address_width;
         let reachable = if address_width < 64 { !here.current.q.slice(address_width..64).any() } else { bit().lit(1) };
         let placed = m.wire("reachable", placed & reachable);
-        let more = m.wire("more", here.done.q.lt(io.host.max_descriptors_i));
+        let more = here.done.q.extend(32).lt(io.host.max_descriptors_i);
+        // With 32 bits the limit of the host is reached first.
+        let more = m.wire("more", if self.count_width < 32 { more & !here.done.q.all() } else { more });
 
         self.fetch(m, io, state.is("Fetch"), here.current.q);
         let bits = self.receive(m, io, state.is("Receive"));
@@ -189,12 +193,13 @@ impl Block for JobController {
         // A port of the bus that owes something and does not move, whatever the other ports do.
         let late = (0..self.ports).map(|port| {
             let name = |what: &str| if self.ports == 1 { what.to_owned() } else { format!("{what}_{port}") };
-            let waited = m.reg_init(&format!("{}_q", name("waited")), uint(32), 0);
+            // What is left of the time of a wait; it is not used where there is no limit.
+            let left = m.reg_init(&format!("{}_q", name("time_left")), uint(32), 0);
             // An abort has its own time.
             let quiet = io.waiting_i.bit(port) & !io.answered_i.bit(port);
             let counts = m.wire(&name("counts"), quiet & !state.is("Idle") & !fails);
-            waited.next(mux(counts, mux(waited.q.all(), waited.q, waited.q.wrapping_add(1)), 0));
-            waited.q.ge(io.host.timeout_i)
+            left.next(mux(counts, left.q.wrapping_sub(1), io.host.timeout_i));
+            !left.q.any()
         });
         let late = late.collect::<Vec<_>>();
         let late = m.wire("late", io.host.timeout_i.any() & or_all(bit(), &late));
@@ -330,10 +335,10 @@ struct Step {
 }
 
 impl Registers {
-    fn new(m: &mut Module) -> Self {
+    fn new(m: &mut Module, count_width: u32) -> Self {
         Self {
             current: m.reg("current_q", uint(64)),
-            done: m.reg_init("descriptors_q", uint(32), 0),
+            done: m.reg_init("descriptors_q", uint(count_width), 0),
             tag: m.reg_init("tag_q", uint(32), 0),
             code: m.reg_init("error_code_q", uint(8), 0),
             place: m.reg_init("error_where_q", uint(64), 0),
@@ -345,12 +350,12 @@ impl Registers {
         let Step { begins, fails, failed, late, completed, header } = now;
         self.current.next_when(begins | completed, mux(begins, io.host.job_i, header.next));
         let counted = mux(completed, self.done.q.wrapping_add(1), self.done.q);
-        self.done.next(mux(begins, uint(32).lit(0), counted));
+        self.done.next(mux(begins, counted.ty().lit(0), counted));
         self.tag.next_when(begins | completed, mux(begins, uint(32).lit(0), header.tag));
         self.code.next_when(fails | begins, failed);
         self.place.next_when(fails, self.current.q);
         self.timed_out.next_when(fails | begins, late & fails);
-        m.connect(io.host.descriptors_o, self.done.q);
+        m.connect(io.host.descriptors_o, self.done.q.extend(32));
         m.connect(io.host.tag_o, self.tag.q);
         m.connect(io.host.error_code_o, self.code.q);
         m.connect(io.host.error_where_o, self.place.q);
@@ -414,6 +419,9 @@ impl JobController {
 }
 
 impl CatalogBlock for JobController {
+    // A job does not have so many descriptors that a counter of 32 bits gets far.
+    const SAMPLE: &'static [(&'static str, u32)] = &[("count_width", 3)];
+
     fn configurations() -> Vec<Self> {
         let set = |data_width, address_width, descriptor_bytes| Self {
             axi: AxiSpec { address_width, data_width, id_width: 1 },

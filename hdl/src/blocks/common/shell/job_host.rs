@@ -18,7 +18,7 @@ ports! {
         window_base_i: In = uint(64),
         /// Last byte that may be touched; steady while busy.
         window_limit_i: In = uint(64),
-        /// Cycles that a port of the bus may wait without an answer, 0 for any.
+        /// Cycles that a port of the bus may wait without an answer, 0 for any. A wait that has begun keeps its limit.
         timeout_i: In = uint(32),
         /// Descriptors of a job at most.
         max_descriptors_i: In = uint(32),

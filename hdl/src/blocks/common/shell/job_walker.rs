@@ -41,6 +41,7 @@ impl JobWalker {
             dma: self.dma(),
             descriptor_bytes: self.descriptor_bytes,
             ports: self.ports,
+            ..JobController::default()
         }
     }
 

@@ -3,9 +3,12 @@
 use super::job_error;
 use crate::blocks::common::bus::{AxiSpec, DmaSpec};
 use crate::lang::{
-    About, Block, CatalogBlock, Field, In, InStream, Module, OutStream, Proof, Timing, bit, bits_for, bundle, mux,
-    parameters, ports, select, uint,
+    About, Block, CatalogBlock, Field, In, InStream, Module, OutStream, Proof, Signal, Timing, bit, bits_for, bundle,
+    cat, mux, parameters, ports, select, uint,
 };
+
+/// Bits of an aligned address or stride that are 0.
+const UNIT: u32 = 6;
 
 parameters! {
     /// Elaboration parameters.
@@ -94,38 +97,42 @@ impl Block for OperandCheck {
         let state = m.fsm("state", &["Idle", "Multiply", "Add", "Tell"]);
         let takes = m.wire("takes", io.operand.fire());
         m.connect(io.operand.ready, state.is("Idle") & !io.clear_i);
-        // (rows - 1) * stride, a bit of rows - 1 each cycle.
-        let span_ty = uint(self.rows_width + self.stride_width);
+        // (rows - 1) * stride, a bit of rows - 1 each cycle. Addresses and strides are kept in units of 64 bytes: the
+        // verdict about others is known.
+        let span_ty = uint(self.rows_width + self.stride_width - UNIT);
+        let units = |bytes: Signal| bytes.slice(UNIT..bytes.width());
+        let bytes = |units: Signal| cat(&[units, uint(UNIT).lit(0)]);
         let rows = m.reg("rows_q", uint(self.rows_width));
         let stride = m.reg("stride_q", span_ty);
         let span = m.reg("span_q", span_ty);
         let steps = m.reg("steps_q", uint(bits_for(self.rows_width.into())));
-        let address = m.reg("address_q", uint(64));
+        let address = m.reg("address_q", uint(64 - UNIT));
         let row_last = m.reg("row_last_q", uint(self.row_width));
         let aligned = m.reg("aligned_q", bit());
         let multiplies = state.is("Multiply");
         let again = m.wire("again", rows.q.shr(1).extend(self.rows_width));
         rows.next_when(takes | multiplies, mux(takes, io.operand.rows.wrapping_sub(1), again));
         let twice = m.wire("twice", stride.q.shl(1).truncate(span_ty.width));
-        stride.next_when(takes | multiplies, mux(takes, io.operand.stride.extend(span_ty.width), twice));
+        stride.next_when(takes | multiplies, mux(takes, units(io.operand.stride).extend(span_ty.width), twice));
         let part = stride.q & rows.q.bit(0).repeat(span_ty.width);
         let sum = m.wire("sum", span.q.wrapping_add(part));
         span.next_when(takes | multiplies, mux(takes, span_ty.lit(0), sum));
         let fewer = m.wire("fewer", steps.q.wrapping_sub(1));
         steps.next_when(takes | multiplies, mux(takes, uint(steps.q.width()).lit(self.rows_width), fewer));
-        address.next_when(takes, io.operand.address);
+        address.next_when(takes, units(io.operand.address));
         row_last.next_when(takes, io.operand.row_bytes.wrapping_sub(1));
-        let low = io.operand.address.slice(0..6).any() | io.operand.stride.slice(0..6).any();
+        let low = io.operand.address.slice(0..UNIT).any() | io.operand.stride.slice(0..UNIT).any();
         aligned.next_when(takes, !low);
 
         // Wide enough for any operand: no carry is lost.
-        let wide = span_ty.width.max(64) + 2;
-        let inside_span = m.wire("inside_span", span.q.extend(wide).wrapping_add(row_last.q.extend(wide)));
+        let wide = (span_ty.width + UNIT).max(64) + 2;
+        let first = m.wire("first_byte", bytes(address.q));
+        let inside_span = m.wire("inside_span", bytes(span.q).extend(wide).wrapping_add(row_last.q.extend(wide)));
         let end = m.reg("end_q", uint(wide));
-        end.next_when(state.is("Add"), inside_span.wrapping_add(address.q.extend(wide)));
+        end.next_when(state.is("Add"), inside_span.wrapping_add(first.extend(wide)));
         let beyond = end.q.slice(self.address_width..wide).any();
         let above = end.q.gt(io.window_limit_i.extend(wide));
-        let outside = m.wire("outside", beyond | above | address.q.lt(io.window_base_i));
+        let outside = m.wire("outside", beyond | above | first.lt(io.window_base_i));
         let code = |number: u32| uint(8).lit(number);
         let wrong = [(!aligned.q, code(job_error::ALIGNMENT)), (outside, code(job_error::WINDOW))];
         m.connect(io.verdict.error, select(&wrong, code(0)));
@@ -142,7 +149,7 @@ impl Block for OperandCheck {
         m.formal(|m| {
             // The product at once instead of bit by bit.
             let product = m.reg("formal_product_q", span_ty);
-            let times = io.operand.rows.wrapping_sub(1) * io.operand.stride;
+            let times = io.operand.rows.wrapping_sub(1) * units(io.operand.stride);
             product.next_when(takes, times);
             let [base, limit] = ["formal_base_q", "formal_limit_q"].map(|name| m.reg(name, uint(64)));
             base.next(io.window_base_i);
@@ -157,12 +164,12 @@ impl Block for OperandCheck {
             let row_last = row_last.q.extend(wide);
             let last = m.wire(
                 "formal_last",
-                product.q.extend(wide).wrapping_add(row_last).wrapping_add(address.q.extend(wide)),
+                bytes(product.q).extend(wide).wrapping_add(row_last).wrapping_add(first.extend(wide)),
             );
             m.assert_always("the_last_byte", !state.is("Tell") | end.q.eq(last));
             let on_bus = !last.slice(self.address_width..wide).any();
             let above = io.window_limit_i.extend(wide).lt(last);
-            let inside = on_bus & !above & !address.q.lt(io.window_base_i);
+            let inside = on_bus & !above & !first.lt(io.window_base_i);
             let told = m.wire("formal_told", io.verdict.valid & aligned.q);
             m.assert_always(
                 "what_passes_lies_inside",

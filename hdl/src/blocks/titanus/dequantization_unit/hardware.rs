@@ -82,7 +82,7 @@ impl Block for DequantizationUnit {
         m.connect(constants.write_tile_i, product_tile.q);
         m.connect(constants.read_i, step);
         m.connect(constants.read_tile_i, order.tile);
-        let expander: ExpanderPorts = m.instance("u_expander", Expander { lanes, width: 8 });
+        let expander: ExpanderPorts = m.instance("u_expander", Expander { lanes, width: 8, open: true });
         m.connect_each("label", expander.mask_i, io.tile.label);
         m.connect_each("values", expander.data_i, io.tile.values);
         let steps = steps_of(m, "tile_steps", io.tile.bits);

@@ -65,8 +65,8 @@ impl KvUnpacker {
             let value = held(m, &format!("{name}_out_q"), load, value);
             m.connect(port, value);
         }
-        let labels: ExpanderPorts = m.instance("u_labels", Expander { lanes, width: 1 });
-        let records: ExpanderPorts = m.instance("u_records", Expander { lanes, width: RECORD_BITS });
+        let labels: ExpanderPorts = m.instance("u_labels", Expander { lanes, width: 1, open: false });
+        let records: ExpanderPorts = m.instance("u_records", Expander { lanes, width: RECORD_BITS, open: false });
         m.connect(labels.mask_i.packed(), index);
         m.connect(labels.data_i.packed(), body.slice(0..lanes));
         m.connect(records.mask_i.packed(), opens);

@@ -1,49 +1,56 @@
 //! Layer norm by the algorithm of `layer_norm`.
 
-use num_bigint::BigInt;
-
-use super::rms_norm::inverse_root;
-use super::{NAN, is_nan, is_special, nearest, units};
+use super::rms_norm::Factor;
+use super::{Unrounded, is_special, units};
 use crate::common::float::binary16;
 
 /// First bits of n x - s that are kept.
 const CENTRED: u32 = 22;
 
-/// The row `x`, normalised. Without gains and biases the gains are 1 and there are no biases. `epsilon` is in units of
-/// 2^-48. `None`: undefined.
-pub fn layer_norm(x: &[u16], affine: Option<(&[u16], &[u16])>, epsilon: u64) -> Option<Vec<u16>> {
+fn value(x: u16) -> i128 {
+    let (negative, magnitude) = units(x);
+    if negative { -i128::from(magnitude) } else { magnitude.into() }
+}
+
+/// The sum of a row in units of 2^-24.
+fn sum(x: &[u16]) -> i128 {
+    x.iter().map(|&x| value(x)).sum()
+}
+
+/// The factor of the layer norm of the row `x`, which has 2^20 elements at most. `None`: the row has an infinity or a NaN.
+pub fn factor(x: &[u16]) -> Option<Factor> {
     if x.iter().any(|&x| is_special(x)) {
         return None;
     }
-    let value = |x: u16| {
-        let (negative, magnitude) = units(x);
-        if negative { -i128::from(magnitude) } else { magnitude.into() }
-    };
-    let n = x.len() as i128;
-    let sum: i128 = x.iter().map(|&x| value(x)).sum();
+    let n = x.len() as u64;
     let squares: i128 = x.iter().map(|&x| value(x).pow(2)).sum();
-    let whole = BigInt::from(n) * squares - BigInt::from(sum).pow(2) + BigInt::from(n).pow(2) * epsilon;
-    let (digits, exponent) = inverse_root(&1u8.into(), whole.magnitude())?;
-    let scaled = |(k, &x): (usize, &u16)| {
-        let centred = n * value(x) - sum;
-        let (negative, magnitude) = (centred < 0, centred.unsigned_abs());
-        let drop = (u128::BITS - magnitude.leading_zeros()).saturating_sub(CENTRED);
-        // 22 and 18 bits, in units of 2^drop.
-        let kept = (magnitude >> drop) * u128::from(digits);
-        let exponent = exponent + i64::from(drop);
-        let Some((gains, biases)) = affine else { return nearest(negative, kept, exponent) };
-        let (gain, zero) = (gains[k], kept == 0);
-        let sign = negative != (gain >> 15 == 1);
-        let product = if is_nan(gain) || (is_special(gain) && zero) {
-            NAN
-        } else if is_special(gain) {
-            0x7c00 | u16::from(sign) << 15
-        } else {
-            nearest(sign, kept * u128::from(units(gain).1), exponent - 24)
-        };
-        binary16::add(product, biases[k])
+    let whole = (squares * i128::from(n) - sum(x).pow(2)).unsigned_abs();
+    Some(Factor { numerator: 1, whole, weight: n * n })
+}
+
+/// The row `x` less its mean, times its factor, before gains, rounding and biases. `epsilon` is in units of 2^-48.
+/// `None`: undefined.
+pub fn unrounded(x: &[u16], epsilon: u64) -> Option<Vec<Unrounded>> {
+    let (digits, exponent) = factor(x)?.digits(epsilon)?;
+    let sum = sum(x);
+    let scaled = |&one: &u16| {
+        let centred = value(one) * x.len() as i128 - sum;
+        let size = centred.unsigned_abs();
+        let drop = (u128::BITS - size.leading_zeros()).saturating_sub(CENTRED);
+        let magnitude = (size >> drop) * u128::from(digits);
+        Unrounded { negative: centred < 0, magnitude, exponent: exponent + i64::from(drop) }
     };
-    Some(x.iter().enumerate().map(scaled).collect())
+    Some(x.iter().map(scaled).collect())
+}
+
+/// The row `x`, normalised. Without gains and biases the gains are 1 and there are no biases. `epsilon` is in units of
+/// 2^-48. `None`: undefined.
+pub fn layer_norm(x: &[u16], affine: Option<(&[u16], &[u16])>, epsilon: u64) -> Option<Vec<u16>> {
+    let scaled = |(k, y): (usize, &Unrounded)| {
+        let Some((gains, biases)) = affine else { return y.rounded() };
+        binary16::add(y.gained(gains[k]), biases[k])
+    };
+    Some(unrounded(x, epsilon)?.iter().enumerate().map(scaled).collect())
 }
 
 #[cfg(test)]

@@ -57,6 +57,39 @@ pub fn nearest(negative: bool, magnitude: u128, exponent: i64) -> u16 {
     sign | if bits >= 0x7c00 { 0x7c00 } else { bits as u16 }
 }
 
+/// An exact result before it is rounded: (-1)^negative * magnitude * 2^exponent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unrounded {
+    /// Whether it is below 0.
+    pub negative: bool,
+    /// Integer below 2^80.
+    pub magnitude: u128,
+    /// Exponent of its unit.
+    pub exponent: i64,
+}
+
+impl Unrounded {
+    /// The nearest fp16 number.
+    #[must_use]
+    pub fn rounded(&self) -> u16 {
+        nearest(self.negative, self.magnitude, self.exponent)
+    }
+
+    /// Times an fp16 number, which may be anything, and rounded once.
+    #[must_use]
+    pub fn gained(&self, gain: u16) -> u16 {
+        let negative = self.negative != (gain >> 15 == 1);
+        if is_nan(gain) || (is_special(gain) && self.magnitude == 0) {
+            return NAN;
+        }
+        if is_special(gain) {
+            return 0x7c00 | u16::from(negative) << 15;
+        }
+        let magnitude = self.magnitude * u128::from(units(gain).1);
+        Self { negative, magnitude, exponent: self.exponent - 24 }.rounded()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

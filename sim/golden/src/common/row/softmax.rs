@@ -8,7 +8,7 @@
 
 use num_bigint::BigInt;
 
-use super::{NAN, is_special, nearest, units};
+use super::{NAN, Unrounded, is_special, units};
 use crate::common::float::real::{PLACES, exp, ln_2};
 
 /// The results of a row.
@@ -61,11 +61,21 @@ impl Softmax {
 
     /// The row `x` in beats of `lanes`. Its first `length` elements count. Sums have `places` fraction bits.
     pub fn softmax(&self, x: &[u16], length: usize, lanes: usize, places: u32) -> Weights {
-        let counted = |k: usize| k < length;
-        let weight = |(k, &x): (usize, &u16)| (counted(k) && !is_special(x)).then(|| self.power(x));
-        let weights: Vec<_> = x.iter().enumerate().map(weight).collect();
-        let bad = |(k, &x): (usize, &u16)| counted(k) && is_special(x) && x != 0xfc00;
+        let bad = |(k, &x): (usize, &u16)| k < length && is_special(x) && x != 0xfc00;
         let undefined = x.iter().enumerate().any(bad);
+        let shares = self.unrounded(x, length, lanes, places);
+        let values = match &shares {
+            _ if undefined => vec![NAN; x.len()],
+            Some(shares) => shares.iter().map(Unrounded::rounded).collect(),
+            None => vec![0; x.len()],
+        };
+        Weights { values, undefined, empty: shares.is_none() }
+    }
+
+    /// The same row before its results are rounded; infinities and NaNs do not count. `None`: no element counts.
+    pub fn unrounded(&self, x: &[u16], length: usize, lanes: usize, places: u32) -> Option<Vec<Unrounded>> {
+        let weight = |(k, &x): (usize, &u16)| (k < length && !is_special(x)).then(|| self.power(x));
+        let weights: Vec<_> = x.iter().enumerate().map(weight).collect();
         // The largest whole part so far, and the sum relative to it.
         let (mut most, mut sum) = (None, 0u64);
         for beat in weights.chunks(lanes) {
@@ -77,19 +87,14 @@ impl Softmax {
             sum += beat.iter().flatten().map(|&(k, m)| down(m << (places - 16), now - k)).sum::<u64>();
             most = Some(now);
         }
-        let Some(most) = most else {
-            let value = if undefined { NAN } else { 0 };
-            return Weights { values: vec![value; x.len()], undefined, empty: true };
-        };
+        let most = most?;
         let (inverse, scale) = reciprocal(sum);
-        let value = |weight: &Option<(i64, u64)>| match weight {
-            _ if undefined => NAN,
-            None => 0,
-            Some((k, m)) => {
-                nearest(false, u128::from(*m) * u128::from(inverse), k - most - 16 + scale + i64::from(places))
-            }
+        let share = |weight: &Option<(i64, u64)>| {
+            let (k, m) = weight.unwrap_or((most, 0));
+            let exponent = k - most - 16 + scale + i64::from(places);
+            Unrounded { negative: false, magnitude: u128::from(m) * u128::from(inverse), exponent }
         };
-        Weights { values: weights.iter().map(value).collect(), undefined, empty: false }
+        Some(weights.iter().map(share).collect())
     }
 }
 

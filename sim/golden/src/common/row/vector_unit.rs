@@ -4,11 +4,11 @@ use crate::common::float::binary16::{add, mul, to_int};
 use crate::common::float::{Function, FunctionTable};
 use crate::format::FloatFormat;
 
-use super::layer_norm::layer_norm;
-use super::rms_norm::rms_norm;
+use super::layer_norm::{self, layer_norm};
+use super::rms_norm::{self, rms_norm};
 use super::rotary_embedding::turn;
 use super::softmax::Softmax;
-use super::{NAN, is_special};
+use super::{NAN, Unrounded, is_special};
 
 /// The parameters of the unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,12 +181,13 @@ impl VectorUnit {
         Self { shape, table: FunctionTable::new(shape.function, FloatFormat::Fp16), softmax: Softmax::new() }
     }
 
-    /// One row. The operands that the steps use are as long as `x`.
+    /// The elements of a row as they are after all steps before the norm. The operands that the steps use are as long
+    /// as `x`.
     ///
     /// # Panics
     /// An operand is shorter, or the number of elements to rotate is odd.
     #[must_use]
-    pub fn row(&self, steps: Steps, scalars: Scalars, row: Elements<'_>) -> Done {
+    pub fn before_norm(&self, steps: Steps, scalars: Scalars, row: Elements<'_>) -> Vec<u16> {
         let before = |(k, &x): (usize, &u16)| {
             let mut v = x;
             if steps.scale {
@@ -209,6 +210,28 @@ impl VectorUnit {
                 (pair[0], pair[1]) = turn((pair[0], pair[1]), row.factors[2 * k], row.factors[2 * k + 1]);
             }
         }
+        values
+    }
+
+    /// The normed row of `values` before gains and roundings; `None` where it has no norm. A softmax counts the first
+    /// `length` elements.
+    #[must_use]
+    pub fn unrounded(&self, kind: Norm, epsilon: u64, values: &[u16], length: usize) -> Option<Vec<Unrounded>> {
+        let Shape { lanes, max_beats, .. } = self.shape;
+        match kind {
+            Norm::RmsNorm => rms_norm::unrounded(values, epsilon),
+            Norm::Softmax => self.softmax.unrounded(values, length, lanes as usize, softmax_places(lanes, max_beats)),
+            Norm::LayerNorm => layer_norm::unrounded(values, epsilon),
+        }
+    }
+
+    /// One row. The operands that the steps use are as long as `x`.
+    ///
+    /// # Panics
+    /// An operand is shorter, or the number of elements to rotate is odd.
+    #[must_use]
+    pub fn row(&self, steps: Steps, scalars: Scalars, row: Elements<'_>) -> Done {
+        let mut values = self.before_norm(steps, scalars, row);
         if steps.norm {
             values = self.norm(steps, scalars.epsilon, &values, row);
         }

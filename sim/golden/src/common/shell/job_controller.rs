@@ -9,6 +9,8 @@ pub struct Shape {
     pub descriptor_bytes: u64,
     /// Number of operations. Opcodes count from 1.
     pub opcodes: u8,
+    /// Descriptors of any job at most.
+    pub most_descriptors: u32,
 }
 
 /// The limits that the host sets.
@@ -141,7 +143,7 @@ fn one(
         let reachable = u128::from(first) >> shape.address_width == 0;
         first.is_multiple_of(64) && first >= limits.base && last <= u128::from(limits.limit) && reachable
     };
-    if end.descriptors >= limits.max_descriptors {
+    if end.descriptors >= limits.max_descriptors.min(shape.most_descriptors) {
         return Err(code::CHAIN);
     }
     if !within(at, shape.descriptor_bytes) {

@@ -58,20 +58,24 @@ impl Player {
                 _ => 100,
             },
         };
+        let bytes = self.shape.descriptor_bytes;
+        let place = |rng: &mut StimulusRng| base + 64 * rng.random_range(0..=(0x1_0000 - bytes) / 64);
+        let mut first = place(rng);
         match rng.random_range(0..8u8) {
             _ if quick => {}
-            // Any bit of the window, or one that ends about where a tag does.
+            // Any bit of the window, or one that begins or ends about where a tag or the first
+            // descriptor is.
             0 => limits.base ^= 1 << rng.random_range(0..64u8),
             1 => limits.limit ^= 1 << rng.random_range(0..64u8),
             2 => limits.limit = edge + rng.random_range(0..64),
-            3 => (limits.base, limits.limit) = (0, u64::MAX),
+            3 => limits.base = edge,
+            4 => limits.limit = first + bytes - 64 + rng.random_range(0..64),
+            5 => (limits.base, limits.limit) = (0, u64::MAX),
             _ => {}
         }
-        let bytes = self.shape.descriptor_bytes;
-        let place = |rng: &mut StimulusRng| base + 64 * rng.random_range(0..=(0x1_0000 - bytes) / 64);
         let mut memory = BTreeMap::new();
-        let mut first = place(rng);
-        let (mut at, count) = (first, rng.random_range(1..5));
+        let longest = if rng.random_range(0..8u8) == 0 { 10 } else { 5 };
+        let (mut at, count) = (first, rng.random_range(1..longest));
         for left in (0..count).rev() {
             let next = if left == 0 { 0 } else { place(rng) };
             let mut descriptor: Vec<u8> = (0..bytes).map(|_| rng.random()).collect();
