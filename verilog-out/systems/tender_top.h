@@ -161,7 +161,7 @@
 #define TENDER_TOP_VECTOR_CAPS_MAX_BEATS_VALUE 0x40u
 /* The activation, and steps that not every build has. */
 #define TENDER_TOP_FUNCTION 0x110u
-/* What the step activate is: 0 GELU, 1 GELU by tanh, 2 SiLU, 3 tanh. Constant. */
+/* What the step activate is: 0 GELU, 1 GELU by tanh, 2 SiLU, 3 tanh, 4 ReLU. Constant. */
 #define TENDER_TOP_FUNCTION_FUNCTION_SHIFT 0
 #define TENDER_TOP_FUNCTION_FUNCTION_MASK 0x000000ffu
 #define TENDER_TOP_FUNCTION_FUNCTION_VALUE 0x2u

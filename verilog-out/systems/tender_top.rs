@@ -144,7 +144,7 @@ pub const VECTOR_CAPS_MAX_BEATS: u32 = 0xffff0000;
 pub const VECTOR_CAPS_MAX_BEATS_VALUE: u32 = 0x40;
 /// The activation, and steps that not every build has.
 pub const FUNCTION: u32 = 0x110;
-/// What the step activate is: 0 GELU, 1 GELU by tanh, 2 SiLU, 3 tanh. Constant.
+/// What the step activate is: 0 GELU, 1 GELU by tanh, 2 SiLU, 3 tanh, 4 ReLU. Constant.
 pub const FUNCTION_FUNCTION: u32 = 0x000000ff;
 /// What it reads as.
 pub const FUNCTION_FUNCTION_VALUE: u32 = 0x2;

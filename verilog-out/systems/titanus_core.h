@@ -180,7 +180,7 @@
 #define TITANUS_CORE_VECTOR_CAPS_MAX_BEATS_VALUE 0x40u
 /* The activation, and steps that not every build has. */
 #define TITANUS_CORE_FUNCTION 0x118u
-/* What the step activate is: 0 GELU, 1 GELU by tanh, 2 SiLU, 3 tanh. Constant. */
+/* What the step activate is: 0 GELU, 1 GELU by tanh, 2 SiLU, 3 tanh, 4 ReLU. Constant. */
 #define TITANUS_CORE_FUNCTION_FUNCTION_SHIFT 0
 #define TITANUS_CORE_FUNCTION_FUNCTION_MASK 0x000000ffu
 #define TITANUS_CORE_FUNCTION_FUNCTION_VALUE 0x2u

@@ -133,7 +133,7 @@
 #define VECTOR_TOP_VECTOR_CAPS_MAX_BEATS_VALUE 0x40u
 /* The activation, and steps that not every build has. */
 #define VECTOR_TOP_FUNCTION 0x104u
-/* What the step activate is: 0 GELU, 1 GELU by tanh, 2 SiLU, 3 tanh. Constant. */
+/* What the step activate is: 0 GELU, 1 GELU by tanh, 2 SiLU, 3 tanh, 4 ReLU. Constant. */
 #define VECTOR_TOP_FUNCTION_FUNCTION_SHIFT 0
 #define VECTOR_TOP_FUNCTION_FUNCTION_MASK 0x000000ffu
 #define VECTOR_TOP_FUNCTION_FUNCTION_VALUE 0x2u

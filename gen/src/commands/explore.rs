@@ -9,7 +9,7 @@ use models::default_model::texts;
 use models::explore::front::{best, hypervolume};
 use models::explore::nsga2::{Search, nsga2, random};
 use models::explore::store::Store;
-use models::explore::{Explored, Genes, Objectives, Point, Step, Subject};
+use models::explore::{Explored, Genes, Headings, Objectives, Point, Step, Subject};
 use models::schemes::Given;
 
 use super::calibration::read_any;
@@ -158,7 +158,7 @@ impl Told<'_> {
         let mut text = self.front(&front, plain);
         text += &self.volumes(&volumes, with_random);
         if let Some(path) = &self.args.csv {
-            replace(path, csv(&front).as_bytes())?;
+            replace(path, csv(&front, self.subject.headings().columns).as_bytes())?;
         }
         if let Some(path) = &self.args.svg {
             self.draw(path, &found, &others, reference)?;
@@ -195,7 +195,8 @@ impl Told<'_> {
 
     /// The settings that were found, as a table.
     fn front(&self, front: &[&Point], plain: Objectives) -> String {
-        let mut table = Table::new(["perplexity", "bytes an element", "thresholds of keys", "of values"]);
+        let Headings { numbers: [one, other], zeros, .. } = self.subject.headings();
+        let mut table = Table::new(["perplexity", "bytes an element", one, other]);
         for point in front {
             let range = |side: usize| {
                 let of_side = || point.genes.iter().skip(side).step_by(2);
@@ -207,9 +208,9 @@ impl Told<'_> {
             table.row([decimal(perplexity, 3), decimal(bytes, 4), range(0), range(1)]);
         }
         let tokens = self.args.tokens;
-        let int8 = decimal(plain[0], 3);
+        let plain = decimal(plain[0], 3);
         format!(
-            "{}\n{} settings of {tokens} tokens; int8 without pruning: perplexity {int8}, 1 byte an element\n",
+            "{}\n{} settings of {tokens} tokens; {zeros}: perplexity {plain}, 1 byte an element\n",
             report::table(&table),
             self.args.population * (self.args.generations + 1)
         )
@@ -237,7 +238,7 @@ impl Told<'_> {
         if !others.is_empty() {
             series.push(("at random", shown(others)));
         }
-        let title = "Thresholds by layer: perplexity, bytes of keys and values";
+        let title = self.subject.headings().title;
         replace(path, page::front(title, ["perplexity", "bytes an element"], &series)?.as_bytes())
     }
 
@@ -255,7 +256,8 @@ impl Told<'_> {
         let most = limit * (1.0 + share);
         self.progress.message("widths of numbers");
         let steps = self.exploration.choose_widths(&from.genes, most).map_err(failed)?;
-        let mut table = Table::new(["widths", "perplexity", "bytes an element", "bits of keys, mean", "of values"]);
+        let [one, other] = self.subject.headings().widths;
+        let mut table = Table::new(["widths", "perplexity", "bytes an element", one, other]);
         let row = |step: &Step| {
             let mean = |side: usize| {
                 let sum: u32 = step.widths.iter().map(|width| width[side]).sum();
@@ -287,10 +289,10 @@ fn objectives(points: &[Point]) -> Vec<Objectives> {
     points.iter().map(|point| point.objectives).collect()
 }
 
-/// A line for each setting: its two figures, and the thresholds of keys and values layer by layer.
-fn csv(front: &[&Point]) -> String {
+/// A line for each setting: its two figures, and both numbers layer by layer, in columns of these names.
+fn csv(front: &[&Point], [one, other]: [&str; 2]) -> String {
     let layers = front.first().map_or(0, |point| point.genes.len() / 2);
-    let names = (0..layers).flat_map(|layer| [format!("threshold_k_{layer}"), format!("threshold_v_{layer}")]);
+    let names = (0..layers).flat_map(|layer| [format!("{one}_{layer}"), format!("{other}_{layer}")]);
     let head: Vec<String> =
         ["perplexity".to_owned(), "bytes_per_element".to_owned()].into_iter().chain(names).collect();
     let line = |point: &&Point| {
@@ -311,8 +313,8 @@ mod tests {
             Point { genes: vec![1, 2, 3, 4], objectives: [16.5, 0.25] },
             Point { genes: vec![5, 6, 7, 8], objectives: [17.0, 0.125] },
         ];
-        let expected = "perplexity,bytes_per_element,threshold_k_0,threshold_v_0,threshold_k_1,threshold_v_1\n\
+        let expected = "perplexity,bytes_per_element,a_0,b_0,a_1,b_1\n\
                         16.5,0.25,1,2,3,4\n17,0.125,5,6,7,8\n";
-        assert_eq!(csv(&points.iter().collect::<Vec<_>>()), expected);
+        assert_eq!(csv(&points.iter().collect::<Vec<_>>(), ["a", "b"]), expected);
     }
 }

@@ -51,7 +51,6 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
         let last = config.layers - 1;
         return Err(Failure::Usage(format!("there is no layer {number}: the model has 0 to {last}")));
     }
-    lowering.supports(config).map_err(refused)?;
     let room = Room::for_one(tokens.len());
     lowering.needs(&Asked { config, room, prompt: tokens.len() }).refuse(block).map_err(refused)?;
     let known = args.work.known(&named, config)?.map(|known| known.layer(number)).transpose().map_err(refused)?;

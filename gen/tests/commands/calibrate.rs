@@ -9,6 +9,7 @@ use models::calibration::{Array, DOCUMENT, File, Kind};
 use serde_json::Value;
 use test_tag::tag;
 
+use crate::own_models::{all_layers, fitting};
 use crate::support::senbazuru;
 
 /// Accelerators, and the parameters that the models here need.
@@ -33,7 +34,7 @@ fn params(on: &str) -> Vec<&'static str> {
 }
 
 fn is_speed(line: &str) -> bool {
-    line.starts_with("  time ") || line.starts_with("  simulation ")
+    ["  time ", "  speed ", "  simulation "].iter().any(|start| line.starts_with(start))
 }
 
 /// Exit code, output without the speeds, and error.
@@ -46,9 +47,13 @@ fn told(args: &[&str]) -> (i32, String, String) {
 
 /// Calibrates on the text that commands learn from on their own.
 fn calibrate(on: &str, of: &str, folder: &Path, more: &[&str]) {
+    calibrate_with(&params(on), (on, of), folder, more);
+}
+
+fn calibrate_with(params: &[&str], (on, of): (&str, &str), folder: &Path, more: &[&str]) {
     let (model, text) = (model(of), models_folder("texts/calibration.txt"));
     let all = ["calibrate", on, "--model", &model, "--text", &text, "-o", folder.to_str().unwrap()];
-    let (code, out, errors) = told(&[&all[..], &params(on), more].concat());
+    let (code, out, errors) = told(&[&all[..], params, more].concat());
     assert_eq!((code, errors.as_str()), (0, ""), "{on} {of}");
     assert!(out.contains("calibration.json, ") && out.contains(" arrays, "), "{out}");
 }
@@ -60,31 +65,42 @@ fn calibrated(dir: &Path, on: &str, of: &str, more: &[&str]) -> [String; 2] {
     ["--calibration".to_owned(), folder.to_str().unwrap().to_owned()]
 }
 
-fn same_text(on: &str, of: &str, more: &[&str]) {
+/// The text of a prompt of two tokens, and four tokens more.
+const TEXT: [&str; 3] = ["--tokens", "4", "of it"];
+
+fn same_text(on: &str, of: &str, params: &[&str], more: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
-    let (model, by) = (model(of), calibrated(dir.path(), on, of, &[]));
-    let run = ["run", "--on", on, "--model", &model, "--tokens", "4", "of it"];
-    let all = [&run[..], &params(on), more].concat();
+    let (model, folder) = (model(of), dir.path().join("calibration"));
+    calibrate_with(params, (on, of), &folder, &[]);
+    let all = [&["run", "--on", on, "--model", &model], &TEXT[..], params, more].concat();
     let wanted = told(&all);
     assert_eq!((wanted.0, wanted.2.as_str()), (0, ""), "{on} {of}");
-    assert_eq!(told(&[&all[..], &by.each_ref().map(String::as_str)].concat()), wanted, "{on} {of}");
+    let found = told(&[&all[..], &["--calibration", folder.to_str().unwrap()]].concat());
+    assert_eq!(found, wanted, "{on} {of}");
 }
 
 /// `run` writes the same text, and saturates the same words, with what it learns itself and with a calibration.
 #[test]
 fn runs_are_the_same() {
     for (on, _) in ACCELERATORS {
-        same_text(on, "llama-3", &["--golden"]);
+        same_text(on, "llama-3", &params(on), &["--golden"]);
     }
-    same_text("kelle", "gpt2", &["--golden", "--set", "lane.function=gelu_tanh"]);
+    same_text("kelle", "gpt2", &params("kelle"), &["--golden", "--set", "lane.function=gelu_tanh"]);
 }
 
 #[tag(full)]
 #[test]
-#[ignore = "two simulators to compile"]
+#[ignore = "four simulators to compile"]
 fn simulations_are_the_same() {
-    same_text("kelle", "llama-3", &["--layers", "all"]);
-    same_text("titanus", "llama-3", &["--layers", "all"]);
+    for (on, _) in ACCELERATORS {
+        // No larger than the model needs them.
+        let set: Vec<String> = fitting(on, "llama-3", &TEXT)
+            .into_iter()
+            .flat_map(|(name, value)| ["--set".into(), format!("{name}={value}")])
+            .collect();
+        let set: Vec<&str> = set.iter().map(String::as_str).collect();
+        same_text(on, "llama-3", &set, all_layers(on));
+    }
 }
 
 /// `lower` writes the same bytes.
@@ -114,7 +130,7 @@ fn figures_are_the_same() {
     let (model, page) = (model(of), models_folder("tests/oracle/page.txt"));
     let cut = ["--half", "--windows", "3", "--context", "48", "--stride", "40"];
     let learn = ["--learn", &text, "--learn-windows", "3", "--learn-context", "48", "--learn-stride", "40"];
-    let cases: [(&str, &[&str], &str); 7] = [
+    let cases: [(&str, &[&str], &str); 8] = [
         ("tender", &["bits=4", "groups=6", "outliers=2"], "tender:bits=4,groups=6,outliers=2"),
         ("kllm", &["tokens=energy"], "kllm"),
         ("kllm", &["tokens=energy", "counting=fisher", "activations=3"], "kllm:counting=fisher,activations=3"),
@@ -123,6 +139,9 @@ fn figures_are_the_same() {
         }),
         ("kllm", &["counting=fisher"], "kllm:counting=fisher,activations=16"),
         ("kelle", &["budget=8"], "kelle:tokens=8"),
+        ("kelle", &["budget=8", "cycles=3", "important-upper=360", "important-lower=5400", "other-lower=7200"], {
+            "refreshed:tokens=8,important-upper=360,important-lower=5400,other-lower=7200"
+        }),
         ("titanus", &["pruned=20", "keys=5"], "titanus:pruned=20,keys=5"),
     ];
     for (on, options, scheme) in cases {

@@ -40,7 +40,7 @@ registers! {
         }
         /// The activation, and steps that not every build has.
         FUNCTION at (p.base + 4) {
-            /// What the step activate is: 0 GELU, 1 GELU by tanh, 2 SiLU, 3 tanh.
+            /// What the step activate is: 0 GELU, 1 GELU by tanh, 2 SiLU, 3 tanh, 4 ReLU.
             function: Constant = (8, p.function.into()) at 0,
             /// There is softmax.
             softmax: Constant = (1, p.units.softmax.into()) at 8,

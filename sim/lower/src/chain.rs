@@ -83,6 +83,10 @@ pub struct ChainBuilder<A> {
     golden: A,
     free: Allocator,
     before: Before,
+    /// What was free when the golden model was left alone, if it was.
+    alone: Option<Allocator>,
+    /// Areas, as address and bytes, that no later descriptor reads.
+    spent: Vec<(u64, u64)>,
     /// Memory after all descriptors up to now. Other bytes that come here lie outside of what the job is given.
     pub memory: SparseMemory,
     chain: Chain,
@@ -111,6 +115,8 @@ impl<A: Accelerator> ChainBuilder<A> {
             golden,
             free,
             before: Before::default(),
+            alone: None,
+            spent: Vec::new(),
             memory: SparseMemory::new(),
             chain: Chain::new(),
             descriptors: 0,
@@ -138,6 +144,21 @@ impl<A: Accelerator> ChainBuilder<A> {
     #[must_use]
     pub fn overflows(&self) -> u64 {
         self.overflows
+    }
+
+    /// From here on jobs are for the golden model alone, and have no images. What is in memory now stays; each job takes
+    /// the room of the job before, so that memory does not grow.
+    pub fn without_images(&mut self) {
+        self.before.stop();
+        self.alone = Some(self.free.clone());
+        for (address, bytes) in std::mem::take(&mut self.spent) {
+            self.memory.forget(address, bytes);
+        }
+    }
+
+    /// No later descriptor reads these bytes.
+    pub fn spent(&mut self, address: u64, bytes: usize) {
+        self.spent.push((address, bytes as u64));
     }
 
     /// The job.
@@ -169,6 +190,9 @@ impl<A: Accelerator> ChainBuilder<A> {
         let written = merged(std::mem::take(&mut self.written)).into_iter().map(bytes).collect();
         let mut images = self.before.take(&self.memory);
         images.push(chain);
+        if let Some(free) = &self.alone {
+            self.free.clone_from(free);
+        }
         Ok(Job { address, descriptors, results, written, images })
     }
 

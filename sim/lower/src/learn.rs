@@ -28,8 +28,7 @@ pub struct Learnt<'a> {
 /// Arrays of all layers of a model. `done` hears how many layers are ready.
 ///
 /// # Errors
-/// The accelerator cannot compute the model; the model cannot read the text; an error of
-/// [`LayerLowering::learn_layer`].
+/// The model cannot read the text; an error of [`LayerLowering::learn_layer`].
 pub fn by_layer(
     on: &dyn LayerLowering,
     from: &Source<'_>,
@@ -37,7 +36,6 @@ pub fn by_layer(
     done: &mut dyn FnMut(usize),
 ) -> Result<Arrays> {
     let (model, count) = (from.model, from.model.config().layers);
-    on.supports(model.config())?;
     let mut texts: Vec<Vec<Rows>> = vec![Vec::new(); count];
     for window in &from.learning.windows {
         texts.iter_mut().zip(ahead_of_layers(model, window)?).for_each(|(all, rows)| all.push(rows));

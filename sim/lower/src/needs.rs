@@ -1,4 +1,4 @@
-//! What a model needs of an accelerator: parameters that must grow, and what no parameter gives.
+//! What a model needs of an accelerator: parameters that must have other values.
 
 use std::fmt::{self, Display};
 
@@ -96,8 +96,8 @@ impl Needs {
         self.0.push(Need { parameter, has: has.to_string(), wanted: wanted.to_string(), why: why.to_owned() });
     }
 
-    /// The vector unit: rows of so many elements, norms, activation and rotation of the model. `softmax`: it does the
-    /// softmax of the scores, too.
+    /// The vector unit: rows of so many elements, norms and rotation of the model. `softmax`: it does the softmax of the
+    /// scores, too.
     pub fn vector(&mut self, caps: &Vector, (config, longest): (&Config, usize), softmax: bool) {
         let lanes = caps.lanes.max(1) as usize;
         self.at_least("max_beats", caps.max_beats as usize, longest.div_ceil(lanes), "beats of the longest row");
@@ -110,8 +110,12 @@ impl Needs {
         unit("units.layer_norm", caps.units.layer_norm, config.family == Family::Gpt, "LayerNorm of the model");
         let turns = matches!(config.positions, Positions::Rotary(_));
         unit("units.rotary", caps.units.rotary, turns, "rotary embedding of the model");
-        let (wanted, name) = match config.activation {
-            Activation::Relu => return,
+    }
+
+    /// The activation of the model, as a step of the vector unit.
+    pub fn activation(&mut self, caps: &Vector, activation: Activation) {
+        let (wanted, name) = match activation {
+            Activation::Relu => (Function::Relu, "relu"),
             Activation::Silu => (Function::Silu, "silu"),
             Activation::Gelu => (Function::Gelu, "gelu_erf"),
             Activation::GeluTanh => (Function::GeluTanh, "gelu_tanh"),
@@ -122,6 +126,7 @@ impl Needs {
                 Some(Function::GeluTanh) => "gelu_tanh",
                 Some(Function::Silu) => "silu",
                 Some(Function::Tanh) => "tanh",
+                Some(Function::Relu) => "relu",
                 None => "another one",
             };
             self.must_be("lane.function", has, name, "activation of the model");
@@ -137,16 +142,6 @@ impl Needs {
         ensure!(all.is_empty(), "the model does not fit on {accelerator}: {}", all.join("; "));
         Ok(())
     }
-}
-
-/// Refuses what no parameter of an accelerator gives.
-///
-/// # Errors
-/// The model has `ReLU`, and the chains of the accelerator have not.
-pub fn refuse_relu(accelerator: &str, config: &Config) -> Result<()> {
-    let problem = "the model has ReLU in its feed-forward network";
-    ensure!(config.activation != Activation::Relu, "{problem}; {accelerator} has no operation for ReLU");
-    Ok(())
 }
 
 #[cfg(test)]
@@ -188,6 +183,7 @@ mod tests {
         let caps = Vector { opcode: 1, lanes: 8, max_beats: 4, function: 2, units: Units::default() };
         let mut needs = Needs::default();
         needs.vector(&caps, (&config, 40), true);
+        needs.activation(&caps, config.activation);
         let names: Vec<_> = needs.all().iter().map(|need| (need.parameter, need.wanted.as_str())).collect();
         let wanted = [
             ("max_beats", "5"),
@@ -196,9 +192,11 @@ mod tests {
             ("lane.function", "gelu_tanh"),
         ];
         assert_eq!(names, wanted);
-        assert!(refuse_relu("a_top", &config).is_ok());
-        let relu = Config { activation: Activation::Relu, ..config };
-        let told = refuse_relu("a_top", &relu).unwrap_err().to_string();
-        assert_eq!(told, "the model has ReLU in its feed-forward network; a_top has no operation for ReLU");
+        let mut needs = Needs::default();
+        needs.activation(&Vector { function: 4, ..caps }, Activation::Relu);
+        assert!(needs.all().is_empty());
+        needs.activation(&caps, Activation::Relu);
+        let told = "lane.function must be relu, and is silu (activation of the model)";
+        assert_eq!(needs.all()[0].to_string(), told);
     }
 }

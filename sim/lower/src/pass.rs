@@ -6,7 +6,7 @@ use half::f16;
 use host::{Bus, Counters, Device, Window};
 use models::calibration::{Arrays, Calibrates};
 use models::decoder::arithmetic::{Norm, layer_norm, rms_norm};
-use models::decoder::{Config, Family, Float, Matrix, Model};
+use models::decoder::{Family, Float, Matrix, Model};
 use models::schemes::Settings;
 
 use crate::chain::{ChainBuilder, Floats, Job};
@@ -22,21 +22,10 @@ pub trait LayerLowering: Calibrates {
     /// Elements of a head in rows are a multiple of this.
     fn head_unit(&self) -> usize;
 
-    /// Texts side by side, at most: what no parameter raises.
-    fn most_texts(&self) -> usize {
-        usize::MAX
-    }
-
     /// Tokens of a text that no parameter raises.
     fn most_tokens(&self) -> usize {
         usize::MAX
     }
-
-    /// Refuses what no parameter gives.
-    ///
-    /// # Errors
-    /// The model has what the chains have not; the message names it.
-    fn supports(&self, config: &Config) -> Result<()>;
 
     /// Parameters that must have other values for this model.
     fn needs(&self, asked: &Asked<'_>) -> Needs;
@@ -85,6 +74,10 @@ pub trait DecoderLayer: Send {
     /// No row; a text that is not there, or comes twice; more tokens than there is room for; an error of the host
     /// crate.
     fn pass(&mut self, texts: &[(usize, Rows)]) -> Result<Pass>;
+
+    /// From here on passes are for the golden model alone: their jobs have no images, and no device can run them. All
+    /// memory that only images need is given back.
+    fn without_images(&mut self);
 
     /// Words of results of all passes with a number that was saturated, or is infinite or none.
     fn overflows(&self) -> u64;

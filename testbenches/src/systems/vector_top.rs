@@ -4,17 +4,19 @@
 pub mod program;
 mod timing;
 
-use golden::common::float::Function;
 use golden::systems::vector_top::cycles::Timing;
+use golden::systems::vector_top::device::function_number;
 use golden::systems::vector_top::{Executed, Operation, Report, Shape, Units, VectorTop as Golden};
 use hdl::accelerators::vector::{VectorEngine, VectorTop};
+use hdl::blocks::common::AxiSpec;
 use hdl::blocks::common::row::RowUnits;
-use hdl::blocks::common::{AxiSpec, FloatFunction};
 use host::vector;
 use jobs::player::{self, Counter, Facts, bus_of, register};
 use jobs::timing::{shell, unit};
 
 pub use timing::Job;
+
+use crate::common::float::table::function;
 
 /// DMAs that read.
 const READERS: usize = 4;
@@ -97,13 +99,7 @@ pub fn rows_of(engine: &VectorEngine) -> vector::Caps {
 #[must_use]
 pub fn caps_of_rows(shape: &Shape, opcode: u8) -> vector::Caps {
     let Units { softmax, layer_norm, rotary } = Units::of(shape.steps);
-    let function = match shape.function {
-        Function::GeluErf => 0,
-        Function::GeluTanh => 1,
-        Function::Silu => 2,
-        Function::Tanh => 3,
-        Function::Sigmoid => 4,
-    };
+    let function = function_number(shape.function);
     let units = vector::Units { softmax, layer_norm, rotary };
     vector::Caps { opcode, lanes: shape.lanes, max_beats: shape.max_beats, function, units }
 }
@@ -112,12 +108,7 @@ pub fn caps_of_rows(shape: &Shape, opcode: u8) -> vector::Caps {
 #[must_use]
 pub fn shape_of(engine: &VectorEngine, axi: &AxiSpec) -> Shape {
     let unit = engine.unit();
-    let function = match unit.lane.function {
-        FloatFunction::GeluErf => Function::GeluErf,
-        FloatFunction::GeluTanh => Function::GeluTanh,
-        FloatFunction::Silu => Function::Silu,
-        FloatFunction::Tanh => Function::Tanh,
-    };
+    let function = function(unit.lane.function);
     let (lanes, max_beats) = (engine.lanes(), unit.max_beats);
     Shape { lanes, max_beats, function, address_width: axi.address_width, steps: units_of(engine).steps() }
 }

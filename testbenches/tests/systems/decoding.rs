@@ -131,6 +131,31 @@ fn later_tokens_come_together_or_one_by_one() {
     assert!(error(&of, &rows(&unpruned)) < error(&of, &rows(&four)));
 }
 
+/// The golden model alone: the same numbers without images, and each job takes the room of the one before.
+#[test]
+fn jobs_without_images_take_no_more_room() {
+    let (of, counts) = (drawn(), [3, 1, 1, 2]);
+    let all: [Box<dyn LayerAccelerator>; 3] = [Box::new(kllm()), Box::new(kelle()), Box::new(titanus())];
+    for on in all {
+        let (mut layer, mut alone) = (made(&*on, &of), made(&*on, &of));
+        alone.without_images();
+        let (mut first, mut places) = (0, Vec::new());
+        for count in counts {
+            let rows = of.rows[first..first + count].to_vec();
+            let [pass, bare] = [&mut layer, &mut alone].map(|layer| layer.pass(&[(0, rows.clone())]).unwrap());
+            assert_eq!(pass.rows, bare.rows, "{}", on.about());
+            assert_eq!(pass.job.descriptors, bare.job.descriptors);
+            assert!(pass.job.images.len() > 1 && bare.job.images.len() == 1, "{}", on.about());
+            places.push([pass.job.address, bare.job.address]);
+            first += count;
+        }
+        assert_eq!(layer.overflows(), alone.overflows());
+        for place in &places[1..] {
+            assert!(place[0] > places[0][0] && place[1] <= places[0][1], "{}: {places:x?}", on.about());
+        }
+    }
+}
+
 /// Requests for which no layer can be made.
 #[test]
 fn nothing_to_choose_scales_by() {

@@ -1,4 +1,4 @@
-//! `vector_top` beside a CPU that nobody here wrote: PicoRV32 runs `vector_job.c` and takes the interrupts.
+//! Accelerators beside a CPU that nobody here wrote: PicoRV32 runs C programs and takes the interrupts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,18 +7,36 @@ use test_tag::tag;
 use golden::common::shell::job_controller::Limits;
 use golden::systems::memory::SparseMemory;
 use hdl::accelerators::vector::VectorTop;
+use hdl::lang::Block;
+use host::kllm::Bits;
+use host::{Image, Window};
+use lower::files;
+use lower::needs::Room;
 use sim::bus::{self, AxiConfig, AxiMemory};
 use sim::kit::options;
 use sim::process::Tool;
-use sim::stimulus::Stall;
+use sim::stimulus::{Stall, rng_for};
 use sim::{Design, SourceFile};
 use testbenches::systems::c_program::DEMO_BYTES;
+use testbenches::systems::decoding::LayerAccelerator;
+use testbenches::systems::drawn_layer::{Shape, Sizes, drawn, drawn_rows};
+use testbenches::systems::kelle_top::layer::decoding as kelle;
+use testbenches::systems::kllm_top::layer::decoding::OnKllm;
+use testbenches::systems::kllm_top::real::with_orizuru;
+use testbenches::systems::titanus_core::layer::decoding as titanus;
+use testbenches::systems::titanus_core::small_layer_core;
 use testbenches::systems::vector_top::golden_of;
 
 /// Addresses of `link.ld`.
 const VERDICT: u64 = 0x1_0000;
 const VERDICT_BYTES: u64 = 20;
 const DEMO: u64 = 0x2_0000;
+const MEMORY_FILE: u64 = 0x100_0000;
+const RESULTS_FILE: u64 = 0x200_0000;
+
+/// What the chain of a layer may touch.
+const WINDOW: Window = Window { base: 0x10_0000, limit: 0xff_ffff, address_width: 40 };
+const SIZES: Sizes = Sizes { width: 32, heads: [2, 1], head: 64, inner: 32 };
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -33,17 +51,22 @@ fn succeed(tool: &Tool) {
     assert!(output.success(), "{}\n{}", tool.command_line(), output.log());
 }
 
-/// The program as it lies in memory from address 0 on.
-fn program() -> Vec<u8> {
+/// A program of these sources as it lies in memory from address 0 on. `more` has further headers.
+fn program(main: &str, drivers: &[&str], more: Option<&Path>) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let [elf, image] = ["program.elf", "program.bin"].map(|name| folder.path().join(name));
+    let of_drivers = |name: &&str| root().join("testbenches/src/systems").join(name);
     let compiler = Tool::new("riscv64-unknown-elf-gcc")
         .args(["-march=rv32im", "-mabi=ilp32", "-ffreestanding", "-nostdlib", "-std=c11", "-O2"])
         .args(["-fno-tree-loop-distribute-patterns", "-Wall", "-Wextra", "-Wconversion", "-Werror"])
-        .args(["verilog-out/systems", "sim/host/include", "testbenches/src/systems"].map(include))
+        .args(
+            ["verilog-out/systems", "sim/host/include", "testbenches/src/systems"].map(|of| include(&root().join(of))),
+        )
+        .args(more.map(include))
         .arg("-T")
         .arg(here().join("link.ld"))
-        .args([here().join("start.S"), here().join("main.c"), root().join("testbenches/src/systems/vector_job.c")])
+        .args(["start.S", "cpu.c", main].map(|name| here().join(name)))
+        .args(drivers.iter().map(of_drivers))
         .arg("-o")
         .arg(&elf);
     succeed(&compiler);
@@ -51,13 +74,19 @@ fn program() -> Vec<u8> {
     fs::read(image).unwrap()
 }
 
-fn include(folder: &str) -> String {
-    format!("-I{}", root().join(folder).display())
+fn include(folder: &Path) -> String {
+    format!("-I{}", folder.display())
 }
 
 /// The system on chip around an accelerator.
-fn soc(block: &VectorTop) -> Design {
-    let accelerator = Design::from(&hdl::lang::elaborate(block).unwrap());
+fn soc(accelerator: Design) -> Design {
+    let width = |name: &str| accelerator.ports.iter().find(|port| port.name == name).expect("a port of its bus").width;
+    let defines = vec![
+        format!("ACCELERATOR={}", accelerator.top),
+        format!("ADDRESS_WIDTH={}", width("mem_awaddr_o")),
+        format!("DATA_WIDTH={}", width("mem_wdata_o")),
+        format!("ID_WIDTH={}", width("mem_awid_o")),
+    ];
     let mut files = accelerator.files;
     let cpu = root().join("target/picorv32/pythondata_cpu_picorv32/verilog/picorv32.v");
     let missing = "there is no PicoRV32: run `scripts/setup full`";
@@ -71,9 +100,53 @@ fn soc(block: &VectorTop) -> Design {
         ports: Vec::new(),
         clock: Some("clk_i".into()),
         reset: Some("rst_ni".into()),
-        defines: vec![format!("VECTOR_TOP={}", accelerator.top)],
+        defines,
         native: None,
     }
+}
+
+fn rough() -> AxiConfig {
+    AxiConfig::rough(Stall::Random { num: 1, den: 4 })
+}
+
+/// Words of the verdict: a meaning, the right value, the number.
+type Right<'a> = &'a [(&'a str, u32, u64)];
+
+/// Runs a program, which lies at 0, beside an accelerator until its verdict, which is right. `before` is memory at the
+/// start besides; the program and its accelerator may write to `areas`, an address and bytes each. `judge` sees memory at
+/// the end. The CPU has a memory of its own kind.
+fn session<B: Block>(
+    (block, design): (&B, Design),
+    (program, before, cpu): (&[u8], &[Image], &AxiConfig),
+    (areas, right): (&[(u64, u64)], Right<'_>),
+    judge: impl Fn(&AxiMemory),
+) {
+    let bench = sim::kit::bench(block, |sim, run| {
+        sim.reset(2)?;
+        let mut memory = AxiMemory::new();
+        for (port, config) in [("cpu", cpu), ("mem", &rough())] {
+            memory.serve(sim, port, config, run.seed())?;
+        }
+        memory.memory_mut().store(0, program);
+        before.iter().for_each(|image| memory.memory_mut().store(image.address, &image.bytes));
+        let trap = sim.output("trap_o")?;
+        while memory.memory().load_u32(VERDICT) == 0 {
+            bus::cycle(sim, &mut [&mut memory])?;
+            assert_eq!(sim.peek_u64(trap), 0, "the CPU gave up in cycle {}", sim.cycle_count());
+            assert!(sim.cycle_count() < 50_000_000, "no verdict after {} cycles", sim.cycle_count());
+        }
+        for &(what, right, number) in right {
+            run.expect_equal(sim, "verdict", what, right, memory.memory().load_u32(VERDICT + 4 * number))?;
+        }
+        // The variables and the stack of the program lie after its code, below the verdict.
+        let code = program.len() as u64;
+        let own = [(code, VERDICT - code), (VERDICT, VERDICT_BYTES)];
+        assert_eq!(memory.memory().written_outside(&[&own, areas].concat()), None);
+        judge(&memory);
+        println!("{} cycles: cpu {:?}, mem {:?}", sim.cycle_count(), memory.stats("cpu"), memory.stats("mem"));
+        Ok(())
+    });
+    sim::run(&*bench.unwrap(), &soc(design), &options(1)).unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// A whole session of the C program: two good jobs and one with an error, each ended by an interrupt.
@@ -82,34 +155,66 @@ fn soc(block: &VectorTop) -> Design {
 #[ignore = "minutes, and tools that nothing else needs"]
 fn a_cpu_takes_the_interrupt() {
     let block = VectorTop::default();
-    let image = program();
-    let bench = sim::kit::bench(&block, |sim, run| {
-        sim.reset(2)?;
-        let mut memory = AxiMemory::new();
-        for port in ["cpu", "mem"] {
-            memory.serve(sim, port, &AxiConfig::rough(Stall::Random { num: 1, den: 4 }), run.seed())?;
-        }
-        memory.memory_mut().store(0, &image);
-        let trap = sim.output("trap_o")?;
-        while memory.memory().load_u32(VERDICT) == 0 {
-            bus::cycle(sim, &mut [&mut memory])?;
-            assert_eq!(sim.peek_u64(trap), 0, "the CPU gave up in cycle {}", sim.cycle_count());
-            assert!(sim.cycle_count() < 20_000_000, "no verdict after {} cycles", sim.cycle_count());
-        }
-        let word = |number: u64| memory.memory().load_u32(VERDICT + 4 * number);
-        run.expect_equal(sim, "verdict", "what vector_demo says", 0, word(1))?;
-        run.expect_equal(sim, "verdict", "interrupts, one a job", 3, word(2))?;
-        run.expect_equal(sim, "verdict", "the tag", 0x600d_7a61, word(3))?;
-        run.expect_equal(sim, "verdict", "descriptors", 2, word(4))?;
-        // The variables and the stack of the program lie after its code, below the verdict.
-        let allowed =
-            [(image.len() as u64, VERDICT - image.len() as u64), (VERDICT, VERDICT_BYTES), (DEMO, DEMO_BYTES)];
-        assert_eq!(memory.memory().written_outside(&allowed), None);
-        results(&block, &memory);
-        println!("{} cycles: cpu {:?}, mem {:?}", sim.cycle_count(), memory.stats("cpu"), memory.stats("mem"));
-        Ok(())
+    let design = Design::from(&hdl::lang::elaborate(&block).unwrap());
+    let image = program("demo.c", &["vector_job.c"], None);
+    let right = [
+        ("what vector_demo says", 0, 1),
+        ("interrupts, one a job", 3, 2),
+        ("the tag", 0x600d_7a61, 3),
+        ("descriptors", 2, 4),
+    ];
+    session((&block, design), (&image, &[], &rough()), (&[(DEMO, DEMO_BYTES)], &right), |memory| {
+        results(&block, memory);
     });
-    sim::run(&*bench.unwrap(), &soc(&block), &options(1)).unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// A layer of drawn weights and two tokens, as files; a program in C runs it on this accelerator.
+fn a_cpu_runs_a_layer<B: Block>(block: &B, on: &dyn LayerAccelerator) {
+    let mut rng = rng_for(7, "a layer beside a CPU");
+    let layer = drawn(&mut rng, Shape::Llama, SIZES);
+    let [rows, text] = [2, 12].map(|count| drawn_rows(&mut rng, SIZES.width, count));
+    let pass = on.lowering().layer(&WINDOW, &layer, &[text], Room::for_one(2)).unwrap().pass(&[(0, rows)]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    files::write(folder.path(), &pass, &WINDOW, "A layer of drawn weights.").unwrap();
+    let file = |address, name| Image { address, bytes: fs::read(folder.path().join(name)).unwrap() };
+    let before = [file(MEMORY_FILE, files::MEMORY), file(RESULTS_FILE, files::RESULTS)];
+    let image = program("layer.c", &["layer_job.c", "vector_job.c"], Some(folder.path()));
+    let job = &pass.job;
+    let areas: Vec<_> =
+        job.images.iter().chain(&job.written).map(|image| (image.address, image.bytes.len() as u64)).collect();
+    let right = [("what layer_run says", 0, 1), ("interrupts, one a job", 1, 2), ("descriptors", job.descriptors, 4)];
+    // The CPU moves the files byte by byte, so its memory answers soon.
+    let cpu = AxiConfig::ideal(1);
+    session((block, on.design().unwrap()), (&image, &before, &cpu), (&areas, &right), |memory| {
+        for Image { address, bytes } in &job.written {
+            assert!(memory.memory().bytes(*address, bytes.len()) == *bytes, "results at {address:#x}");
+        }
+    });
+}
+
+#[tag(full)]
+#[test]
+#[ignore = "minutes, and tools that nothing else needs"]
+fn a_cpu_runs_a_layer_on_kelle() {
+    let block = kelle::block(8, 1, 16);
+    a_cpu_runs_a_layer(&block, &kelle::OnKelle::new(block.clone(), 8).unwrap());
+}
+
+#[tag(full)]
+#[test]
+#[ignore = "minutes, and tools that nothing else needs"]
+fn a_cpu_runs_a_layer_on_kllm() {
+    let block = with_orizuru();
+    a_cpu_runs_a_layer(&block, &OnKllm::new(block.clone(), Bits::Four).unwrap());
+}
+
+#[tag(full)]
+#[test]
+#[ignore = "minutes, and tools that nothing else needs"]
+fn a_cpu_runs_a_layer_on_titanus() {
+    let mut block = small_layer_core();
+    (block.spec.store.rows, block.spec.store.columns, block.spec.tiles) = (2, 16, 4);
+    a_cpu_runs_a_layer(&block, &titanus::OnTitanus::new(block.clone(), titanus::COMPRESSION).unwrap());
 }
 
 /// The memory of the demo equals the golden model's results for the operands and the chain in it.

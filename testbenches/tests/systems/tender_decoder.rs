@@ -184,7 +184,7 @@ fn what_does_not_fit() {
         format!("{:#}", made.unwrap_err())
     };
     let small = TenderTop { depth: 64, steps: 70, ..block.clone() };
-    let wanted = "the model does not fit on tender_top: depth must be 192, and is 64 (channels of the longest product); \
+    let wanted = "the model does not fit on the accelerator: depth must be 192, and is 64 (channels of the longest product); \
                   steps must be 199, and is 70 (channels and their groups)";
     assert_eq!(refused(&small, sizes), wanted);
     let wanted = "room for 41 tokens; the model's context is 40";

@@ -14,7 +14,7 @@ use super::super::calibration::Learnt;
 use super::network::Network;
 use super::text::{Texts, Took};
 use super::{LATENCY, Layers, asked, count, failed, fits, longest, refused};
-use crate::error::{Failure, Result};
+use crate::error::Result;
 
 /// Descriptors of a job, at most.
 const MAX_DESCRIPTORS: u32 = 65_535;
@@ -22,30 +22,24 @@ const MAX_DESCRIPTORS: u32 = 65_535;
 /// Writes the text and returns its cost.
 pub(super) fn run(
     text: &mut Texts<'_>,
-    model: &Model,
+    model: Model,
     (on, name): (&dyn LayerAccelerator, &str),
     room: Room,
     known: &dyn Fn(&Config) -> Result<Option<Learnt>>,
 ) -> Result<String> {
-    let (config, lowering) = (model.config(), on.lowering());
-    lowering.supports(config).map_err(refused)?;
-    let most = lowering.most_texts();
-    if room.texts > most {
-        let problem = format!("{name} has {most} text at a time, and there are {} prompts", room.texts);
-        return Err(Failure::Usage(format!("{problem}: give one, or another accelerator")));
-    }
+    let (config, lowering) = (*model.config(), on.lowering());
     fits(text.args, longest(text.prompts), room.tokens, lowering.most_tokens())?;
-    let known = known(config)?;
-    lowering.needs(&asked(config, room, text.prompts)).refuse(name).map_err(refused)?;
+    let known = known(&config)?;
+    lowering.needs(&asked(&config, room, text.prompts)).refuse(name).map_err(refused)?;
     let chosen = Layers::of(text.args.layers.as_ref(), config.layers)?;
     let asked = if text.args.golden { BTreeSet::new() } else { chosen };
     let window = window(on.address_width());
     let mut sims = if asked.is_empty() { Vec::new() } else { compiled(text, on, asked.len())? };
-    let (progress, layers) = (text.progress, model.config().layers);
-    let learnt = Learnt::known_or_new(known, lowering, (model, text.tokenizer), progress)?;
+    let (progress, layers) = (text.progress, config.layers);
+    let learnt = Learnt::known_or_new(known, lowering, (&model, text.tokenizer), progress)?;
     let mut done = |layer| progress.message(format!("quantizing the weights, layer {layer} of {layers}"));
     done(0);
-    let mut network = Network::new(model, (lowering, &window), &learnt, room, &mut done).map_err(failed)?;
+    let mut network = Network::new(model, (lowering, &window), &learnt, (room, &asked), &mut done).map_err(failed)?;
     for (sim, &layer) in sims.iter_mut().zip(&asked) {
         let mut device = Device::new(Hardware::new(sim, &AxiConfig::ideal(LATENCY), 1)?);
         ready(&mut device, window, MAX_DESCRIPTORS).map_err(failed)?;
@@ -77,7 +71,9 @@ fn told(text: &Texts<'_>, network: &Network<'_>, (took, about): (&Took, &str), a
     }
     lines.push(text.counted());
     lines.push(format!("  time        {}", took.speed()));
-    if !asked.is_empty() {
+    if asked.is_empty() {
+        lines.push(took.speeds());
+    } else {
         let (simulated, further) = (asked.len() as u64, (took.tokens - text.prompted()) as u64);
         let [prompt, others] = all.cycles;
         let of_token =

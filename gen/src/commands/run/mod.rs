@@ -137,8 +137,8 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     let known = |config: &Config| args.work.known(&on, config);
     let name = entry.about().name;
     let told = match machine {
-        Machine::Whole(on) => whole::run(&mut texts, &model, (on, name), room, &known)?,
-        Machine::Layers(on) => layers::run(&mut texts, &model, (on.as_ref(), name), room, &known)?,
+        Machine::Whole(on) => whole::run(&mut texts, model, (on, name), room, &known)?,
+        Machine::Layers(on) => layers::run(&mut texts, model, (on.as_ref(), name), room, &known)?,
     };
     let rest = if to_terminal() || prompts.len() > 1 { texts.all() } else { String::new() };
     drop(progress);

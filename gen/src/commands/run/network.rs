@@ -1,6 +1,7 @@
 //! A model whose layers are each on an accelerator: some in simulation, all others in its golden model.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use host::{Device, Window};
@@ -32,7 +33,8 @@ pub(super) struct Simulated {
 
 /// The model, with the keys and values of texts in its layers.
 pub(super) struct Network<'a> {
-    model: &'a Model,
+    /// Without its layers.
+    model: Model,
     layers: Vec<Box<dyn DecoderLayer + 'a>>,
     /// By layer.
     pub devices: BTreeMap<usize, (Device<Hardware<'a>>, Clock)>,
@@ -42,18 +44,28 @@ pub(super) struct Network<'a> {
 }
 
 impl<'a> Network<'a> {
-    /// All layers of a model, whose accelerators may touch the memory of a window each, with what they have learnt.
+    /// All layers of a model, whose accelerators may touch the memory of a window each, with what they have learnt. Some
+    /// are to be simulated.
     /// `done` hears how many layers are ready.
     pub fn new(
-        model: &'a Model,
+        model: Model,
         (on, window): (&'a dyn LayerLowering, &Window),
         learnt: &Learnt,
-        room: Room,
+        (room, simulated): (Room, &BTreeSet<usize>),
         done: &mut dyn FnMut(usize),
     ) -> Result<Self> {
+        let (model, apart) = model.apart();
+        let apart: Vec<_> = apart.into_iter().map(|layer| Mutex::new(Some(layer))).collect();
         let made = |number: usize| -> Result<Box<dyn DecoderLayer + 'a>> {
-            let layer = Layer::of_model(model, number, on.head_unit())?;
-            on.layer_with(window, &layer, learnt.layer(number)?.borrowed(), room)
+            // The weights of the file go as soon as the accelerator has its own.
+            let own = apart[number].lock().unwrap_or_else(PoisonError::into_inner).take().context("made twice")?;
+            let layer = Layer::of_model(&own, number, on.head_unit())?;
+            drop(own);
+            let mut layer = on.layer_with(window, &layer, learnt.layer(number)?.borrowed(), room)?;
+            if !simulated.contains(&number) {
+                layer.without_images();
+            }
+            Ok(layer)
         };
         let layers = all_layers(model.config().layers, &made, done)?;
         Ok(Self {
@@ -107,7 +119,7 @@ impl Reader for Network<'_> {
         }
         texts.iter().for_each(|(text, tokens)| self.tokens[*text] += tokens.len());
         let likeliest = |(_, rows): &(usize, Rows)| -> Result<u32> {
-            let logits = logits(self.model, rows.last().context("a text of no row")?)?;
+            let logits = logits(&self.model, rows.last().context("a text of no row")?)?;
             let first = (0, f64::NEG_INFINITY);
             Ok(logits.iter().zip(0..).fold(first, |most, (&x, token)| if x > most.1 { (token, x) } else { most }).0)
         };

@@ -48,6 +48,8 @@ pub(super) struct Took {
     /// Tokens that were read.
     pub tokens: usize,
     pub seconds: f64,
+    /// The same for all prompts.
+    prompts: (usize, f64),
 }
 
 impl Took {
@@ -59,6 +61,16 @@ impl Took {
     pub fn speed(&self) -> String {
         let each = self.each(self.seconds);
         format!("{each:.1} s a token, {:.3} tokens/s", each.recip())
+    }
+
+    /// The line with the speeds of reading a prompt and of going on.
+    pub fn speeds(&self) -> String {
+        let (tokens, seconds) = self.prompts;
+        let reads = format!("  speed       {:.1} tokens/s in a prompt", tokens as f64 / seconds);
+        match self.tokens - tokens {
+            0 => reads,
+            others => format!("{reads}, {:.1} after it", others as f64 / (self.seconds - seconds)),
+        }
     }
 }
 
@@ -110,7 +122,7 @@ impl<'a> Texts<'a> {
         if self.is_shown() {
             report::print(&self.prompts[0].text)?;
         }
-        let (mut shown, mut read) = (0, 0);
+        let (mut shown, mut read, mut prompts) = (0, 0, None);
         let mut next: Vec<Next> = self.prompts.iter().map(|prompt| prompt.tokens.clone()).enumerate().collect();
         while !next.is_empty() {
             let (progress, text) = (self.progress, self.text(next[0].0));
@@ -121,6 +133,7 @@ impl<'a> Texts<'a> {
             };
             let found = on.read(&next, &mut done).map_err(failed)?;
             read += next.iter().map(|(_, tokens)| tokens.len()).sum::<usize>();
+            prompts.get_or_insert((read, start.elapsed().as_secs_f64()));
             let mut further = Vec::new();
             for ((number, _), token) in next.iter().zip(found) {
                 if self.tokenizer.is_end(token) {
@@ -135,7 +148,7 @@ impl<'a> Texts<'a> {
             shown = self.show(shown)?;
             next = further;
         }
-        Ok(Took { tokens: read, seconds: start.elapsed().as_secs_f64() })
+        Ok(Took { tokens: read, seconds: start.elapsed().as_secs_f64(), prompts: prompts.unwrap_or_default() })
     }
 
     /// Prints the new part of the text, up to the last whole character.

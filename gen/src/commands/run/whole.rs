@@ -19,11 +19,9 @@ use testbenches::systems::tender_top::decoding::OnTender;
 use super::super::calibration::Learnt;
 use super::choice::{self, Choice};
 use super::text::{Next, Part, Reader, Texts, Took};
-use super::{LATENCY, asked, count, failed, fits, longest, refused};
+use super::{LATENCY, asked, count, failed, refused};
 use crate::error::Result;
 
-/// Tokens there is room for: a chunk of rows, for which one calibration holds (Tender, section III-B).
-const CONTEXT: usize = 256;
 /// Accelerators side by side, where nobody says how many, and the model has equal shares for them: a simulation keeps
 /// one core busy.
 const TOPS: usize = 2;
@@ -31,28 +29,26 @@ const TOPS: usize = 2;
 /// Writes the texts and returns their cost.
 pub(super) fn run(
     text: &mut Texts<'_>,
-    model: &Model,
+    model: Model,
     (on, name): (&OnTender, &str),
-    asked_for: Room,
+    room: Room,
     known: &dyn Fn(&Config) -> Result<Option<Learnt>>,
 ) -> Result<String> {
-    let config = model.config();
+    let config = *model.config();
     let tops = match text.args.tops {
         Some(tops) => tops as usize,
-        None if supports(config, TOPS).is_ok() => TOPS,
+        None if supports(&config, TOPS).is_ok() => TOPS,
         None => 1,
     };
-    supports(config, tops).map_err(refused)?;
-    let room = Room { tokens: CONTEXT.min(config.context), ..asked_for };
-    fits(text.args, longest(text.prompts), asked_for.tokens, room.tokens)?;
-    let known = known(config)?;
+    supports(&config, tops).map_err(refused)?;
+    let known = known(&config)?;
     let settings = known.as_ref().map_or_else(|| ByGroups.defaults(), |known| Ok(known.settings.clone()));
     let groups = settings.and_then(|settings| settings.count("groups")).map_err(refused)?;
-    needs(&on.caps(), &asked(config, room, text.prompts), groups).refuse(name).map_err(refused)?;
+    needs(&on.caps(), &asked(&config, room, text.prompts), groups).refuse(name).map_err(refused)?;
     let chunk = text.args.chunk.unwrap_or(1) as usize;
     let sizes = Sizes { rows: chunk * room.texts, room };
-    let learnt = Learnt::known_or_new(known, &ByGroups, (model, text.tokenizer), text.progress)?;
-    let groups = Groups::of_arrays(config, &learnt.settings, &learnt.arrays).map_err(refused)?;
+    let learnt = Learnt::known_or_new(known, &ByGroups, (&model, text.tokenizer), text.progress)?;
+    let groups = Groups::of_arrays(&config, &learnt.settings, &learnt.arrays).map_err(refused)?;
     let window = window(on.address_width());
     let golden = on.software(&window, LATENCY).map_err(failed)?;
     let simulations = if text.args.golden { None } else { Some(compiled(text, on)?) };
@@ -67,7 +63,7 @@ pub(super) fn run(
     };
     let (all, took) = thread::scope(|scope| {
         let mut team = Team::new(scope, vec![&member; tops]);
-        write(text, (model, &groups), (on, &window), (sizes, chunk), (&mut team, &mut choice))
+        write(text, (model, groups), (on, &window), (sizes, chunk), (&mut team, &mut choice))
     })?;
     let mut did = did.into_inner().unwrap_or_else(PoisonError::into_inner);
     did.bytes += choice.bytes();
@@ -195,14 +191,15 @@ impl Reader for Running<'_, '_> {
 
 fn write(
     text: &mut Texts<'_>,
-    (model, groups): (&Model, &Groups),
+    (model, groups): (Model, Groups),
     (by, window): (&OnTender, &Window),
     (sizes, chunk): (Sizes, usize),
     (on, choice): (&mut dyn Executor, &mut Choice<'_>),
 ) -> Result<(Spent, Took)> {
     text.progress.message("putting the weights into memory");
-    let decoder = Decoder::new((model, groups), (&by.caps(), window), sizes, on).map_err(refused)?;
-    let mut running = Running { model, decoder, chunk, on, choice, all: Spent::default() };
+    let (model, layers) = model.apart();
+    let decoder = Decoder::of_parts((&model, layers), &groups, (&by.caps(), window), sizes, on).map_err(refused)?;
+    let mut running = Running { model: &model, decoder, chunk, on, choice, all: Spent::default() };
     let took = text.write(&mut running)?;
     Ok((running.all, took))
 }
@@ -224,7 +221,7 @@ fn told(
     lines.push(text.counted());
     let time = format!("  time        {}", took.speed());
     if text.args.golden {
-        lines.push(time);
+        lines.extend([time, took.speeds()]);
     } else {
         // Others may have had the processor meanwhile.
         let each = took.each(did.busy) / tops as f64;

@@ -30,6 +30,7 @@ pub use to_int::{Direction, Integers};
 
 mod add;
 mod between;
+pub mod binary16;
 mod class;
 mod compare;
 mod convert;

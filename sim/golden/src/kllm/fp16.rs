@@ -7,7 +7,8 @@ use rustc_apfloat::ieee::{Double, Half};
 use rustc_apfloat::{Float as _, FloatConvert as _, Round};
 
 use super::error::KllmError;
-use crate::common::float::{Float, FloatFormat};
+use crate::common::float::{Float, FloatFormat, binary16, single};
+use crate::common::row;
 use crate::format::Format;
 
 /// fp16 with subnormals.
@@ -31,8 +32,10 @@ pub fn is_finite(bits: u64) -> bool {
 
 /// A finite number times 2^24, as an integer; `None` for infinities and NaNs.
 pub fn units(bits: u64) -> Option<i128> {
-    // Below 2^40 units, so the double is an exact integer.
-    is_finite(bits).then(|| (value(bits) * f64::from(1 << 24)) as i128)
+    is_finite(bits).then(|| {
+        let (negative, magnitude) = row::units(bits as u16);
+        if negative { -i128::from(magnitude) } else { magnitude.into() }
+    })
 }
 
 /// [`units`] of all of `bits`.
@@ -47,7 +50,16 @@ pub fn all_units(bits: &[u64], what: &'static str) -> Result<Vec<i128>, KllmErro
 ///
 /// This is not `half::f16::from_f64`, which goes through f32 or cuts off low bits, and so can round twice.
 pub fn from_f64(x: f64) -> u64 {
-    convert(x, Round::NearestTiesToEven)
+    let nearest = x as f32;
+    // An inexact number towards zero, with its last digit set, rounds on as the exact number does: fp32 has more than
+    // two digits more than fp16.
+    let odd = if x.is_nan() || f64::from(nearest) == x {
+        nearest
+    } else {
+        let toward_zero = nearest.to_bits() - u32::from(f64::from(nearest).abs() > x.abs());
+        f32::from_bits(toward_zero | 1)
+    };
+    single::to_fp16(odd.to_bits()).into()
 }
 
 /// [`from_f64`] as a number of the crate `half`.
@@ -60,6 +72,7 @@ pub fn from_f64_down(x: f64) -> u64 {
     convert(x, Round::TowardNegative)
 }
 
+/// x as an fp16 number, in any direction.
 fn convert(x: f64, round: Round) -> u64 {
     let mut loses_info = false;
     let half: Half = Double::from_bits(u128::from(x.to_bits())).convert_r(round, &mut loses_info).value;
@@ -68,17 +81,17 @@ fn convert(x: f64, round: Round) -> u64 {
 
 /// a * b, rounded to nearest even.
 pub fn mul(a: u64, b: u64) -> u64 {
-    FP16.mul(a, b).bits
+    binary16::mul(a as u16, b as u16).into()
 }
 
 /// a + b, rounded to nearest even.
 pub fn add(a: u64, b: u64) -> u64 {
-    FP16.add(a, b).bits
+    binary16::add(a as u16, b as u16).into()
 }
 
 /// a * b + c, rounded once, to nearest even.
 pub fn fma(a: u64, b: u64, c: u64) -> u64 {
-    FP16.fma(a, b, c).bits
+    binary16::fma(a as u16, b as u16, c as u16).into()
 }
 
 #[cfg(test)]
@@ -110,5 +123,18 @@ mod tests {
             }
         }
         assert_eq!((from_f64(1e6), from_f64_down(1e6), from_f64_down(-1e6)), (0x7c00, 0x7bff, 0xfc00));
+    }
+
+    #[test]
+    fn roundings_of_doubles_are_those_of_the_library() {
+        let fractions = [0, 1, 1 << 28, 1 << 29, (1 << 29) - 1, 1 << 41, 3 << 41, (1 << 41) + 1, (1 << 42) - 1];
+        for top in 0..=0xffff_u64 {
+            for low in fractions {
+                // All signs and exponents, and the highest digits.
+                let x = f64::from_bits(top << 48 | (top.wrapping_mul(0x9e37) % 64) << 42 | low);
+                assert_eq!(from_f64(x), convert(x, Round::NearestTiesToEven), "{x:e}");
+            }
+        }
+        assert_eq!((from_f64(f64::MAX), from_f64(-f64::MIN_POSITIVE), from_f64(f64::NAN)), (0x7c00, 0x8000, 0x7e00));
     }
 }

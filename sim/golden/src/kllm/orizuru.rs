@@ -13,6 +13,7 @@
 mod timing;
 mod tree;
 
+use std::cmp::Ordering;
 use std::error::Error;
 use std::fmt;
 
@@ -136,17 +137,19 @@ pub fn top_k_of(
     format: Format,
 ) -> Result<TopK, OrizuruError> {
     check_input(values, format)?;
-    let available = || (0..values.len()).filter(|&i| available.get(i) == Some(&true));
-    let take = |order: Vec<usize>, k| -> Vec<Pop> {
-        order.into_iter().take(k).map(|index| Pop { index, value: values[index] }).collect()
+    let first = |k: usize, order: &dyn Fn(&usize, &usize) -> Ordering| -> Vec<Pop> {
+        let mut all: Vec<usize> = (0..values.len()).filter(|&i| available.get(i) == Some(&true)).collect();
+        if k < all.len() {
+            // No two are equal, so the first k are the same ones in any order.
+            all.select_nth_unstable_by(k, order);
+            all.truncate(k);
+        }
+        all.sort_by(order);
+        all.into_iter().map(|index| Pop { index, value: values[index] }).collect()
     };
-
-    let mut descending: Vec<usize> = available().collect();
-    descending.sort_by(|&a, &b| format.total_cmp(values[b], values[a]).then(a.cmp(&b)));
-    let mut ascending: Vec<usize> = available().collect();
-    ascending.sort_by(|&a, &b| format.total_cmp(values[a], values[b]).then(a.cmp(&b)));
-
-    let (max, min) = (take(descending, k_max), take(ascending, k_min));
+    let ascending = |a: &usize, b: &usize| format.total_cmp(values[*a], values[*b]);
+    let max = first(k_max, &|a, b| ascending(b, a).then(a.cmp(b)));
+    let min = first(k_min, &|a, b| ascending(a, b).then(a.cmp(b)));
     let mut mask = vec![false; values.len()];
     for pop in max.iter().chain(&min) {
         mask[pop.index] = true;

@@ -203,6 +203,11 @@ impl Codes {
         None
     }
 
+    /// Notes the codes of others.
+    pub fn join(&mut self, others: Self) {
+        others.0.into_iter().for_each(|code| self.note(code));
+    }
+
     /// All of them, in the order in which they were noted.
     #[must_use]
     pub fn all(self) -> Vec<u8> {

@@ -113,6 +113,12 @@ impl SparseMemory {
         }
     }
 
+    /// Forgets whole pages of an area, which read as zeros then. Bytes next to the area stay.
+    pub fn forget(&mut self, address: u64, count: u64) {
+        let pages = address.div_ceil(PAGE)..(address + count) / PAGE;
+        pages.for_each(|page| drop(self.pages.remove(&page)));
+    }
+
     fn error(&self, address: u64, count: usize) -> Result<(), BusError> {
         let last = address.saturating_add((count as u64).saturating_sub(1));
         let broken = self.broken.iter().find(|(area, _)| *area.start() <= last && address <= *area.end());

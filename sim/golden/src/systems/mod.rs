@@ -1,5 +1,6 @@
 //! Complete accelerators with their shell: how a job changes memory, and how registers report it.
 
+pub mod columns;
 pub mod cycles;
 pub mod dense_sparse_product;
 #[cfg(test)]

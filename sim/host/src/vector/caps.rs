@@ -15,6 +15,8 @@ pub enum Function {
     Silu,
     /// Hyperbolic tangent.
     Tanh,
+    /// The larger one of x and 0.
+    Relu,
 }
 
 /// Steps that a build may lack. All builds have the other steps.
@@ -87,7 +89,8 @@ impl Caps {
     /// The activation, if this crate knows it.
     #[must_use]
     pub fn activation(&self) -> Option<Function> {
-        [Function::Gelu, Function::GeluTanh, Function::Silu, Function::Tanh].get(self.function as usize).copied()
+        use Function::{Gelu, GeluTanh, Relu, Silu, Tanh};
+        [Gelu, GeluTanh, Silu, Tanh, Relu].get(self.function as usize).copied()
     }
 }
 

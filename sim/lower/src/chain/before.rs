@@ -10,12 +10,22 @@ use host::Image;
 pub(super) struct Before {
     /// By address: the number of bytes, and the bytes themselves from the first change on.
     areas: BTreeMap<u64, (usize, Option<Vec<u8>>)>,
+    /// Nobody asks for areas any more.
+    stopped: bool,
 }
 
 impl Before {
     /// Adds an area as memory has it now.
     pub fn add(&mut self, address: u64, bytes: usize) {
-        self.areas.insert(address, (bytes, None));
+        if !self.stopped {
+            self.areas.insert(address, (bytes, None));
+        }
+    }
+
+    /// There are no areas from here on.
+    pub fn stop(&mut self) {
+        self.areas.clear();
+        self.stopped = true;
     }
 
     /// The areas with their bytes before all changes, in the order of their addresses. None is left.
@@ -84,6 +94,10 @@ mod tests {
         assert_eq!(kept(watched.before), [true, true, true, false]);
         let images = before.take(&memory);
         assert_eq!(images.into_iter().map(|image| (image.address, image.bytes)).collect::<Vec<_>>(), areas);
+        assert!(before.take(&memory).is_empty());
+        before.add(64, 16);
+        before.stop();
+        before.add(80, 16);
         assert!(before.take(&memory).is_empty());
     }
 }

@@ -11,7 +11,6 @@ use golden::systems::kllm_top::KllmTop;
 use host::kllm::{Bits, Caps};
 use host::{ALIGNMENT, Window};
 use models::calibration::Arrays;
-use models::decoder::Config;
 use models::decoder::arithmetic::Projection as Name;
 use models::schemes::Settings;
 
@@ -20,7 +19,7 @@ use crate::exact::Exact;
 use crate::fresh::Fresh;
 use crate::layer::{Activation, Heads, Layer, Norm, Turns};
 use crate::learn::Learnt;
-use crate::needs::{Asked, Needs, Room, refuse_relu};
+use crate::needs::{Asked, Needs, Room};
 use crate::pass::{DecoderLayer, LayerLowering, Pass, Rows, Shares};
 use builder::{Builder, Quantized, Weights};
 use cache::{Cache, Codebooks};
@@ -218,10 +217,6 @@ impl LayerLowering for OnKllm {
         ALIGNMENT as usize / 2
     }
 
-    fn supports(&self, config: &Config) -> Result<()> {
-        refuse_relu("kllm_top", config)
-    }
-
     fn needs(&self, asked: &Asked<'_>) -> Needs {
         let (c, caps, heads) = (asked.config, &self.caps, asked.heads(self.head_unit()));
         let (inputs, all) = (caps.inputs as usize, heads.queries * heads.width);
@@ -241,6 +236,7 @@ impl LayerLowering for OnKllm {
             needs.must_be("product.columns", caps.columns, wanted, "lines of panels that the accelerator fills");
         }
         let row = c.width.max(heads.width).max(asked.room.tokens);
+        needs.activation(&caps.vector, c.activation);
         needs.vector(&caps.vector, (c, row), true);
         needs
     }
@@ -281,6 +277,10 @@ impl DecoderLayer for OnLayer<'_> {
         let out = self.kept.pass(&mut self.b, (&rows, &shares))?.out;
         shares.add_to(&mut self.tokens);
         Pass::of(&mut self.b.b, rows, out)
+    }
+
+    fn without_images(&mut self) {
+        self.b.b.without_images();
     }
 
     fn overflows(&self) -> u64 {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use golden::common::shell::job_controller::Limits;
 use golden::systems::cycles::{Recurrence, Turns};
 use golden::systems::memory::SparseMemory;
-use golden::systems::tender_top::cycles::Timing;
+use golden::systems::tender_top::cycles::{Known, Timing};
 use golden::systems::tender_top::{Report, TenderTop};
 use host::tender::Overflows;
 use host::{Bus, Counters, Device, Settings, Window};
@@ -159,7 +159,7 @@ pub struct InSoftware {
     golden: TenderTop,
     window: Window,
     memory: SparseMemory,
-    timing: Option<(Timing, Turns)>,
+    timing: Option<(Timing, Turns, Known)>,
 }
 
 impl InSoftware {
@@ -172,15 +172,15 @@ impl InSoftware {
     /// The same, with the cycles of its jobs since a reset. Memory never pauses.
     #[must_use]
     pub fn timed(self, timing: Timing) -> Self {
-        Self { timing: Some((timing, Turns::default())), ..self }
+        Self { timing: Some((timing, Turns::default(), Known::default())), ..self }
     }
 
     fn report(&mut self, job: u64) -> Result<(Report, Spent)> {
         let Window { base, limit, .. } = self.window;
         let limits = Limits { base, limit, max_descriptors: MAX_DESCRIPTORS };
         let mut cycles = 0;
-        if let Some((timing, turns)) = &mut self.timing {
-            let each = timing.job(&self.golden, limits, job, (&mut self.memory, turns));
+        if let Some((timing, turns, known)) = &mut self.timing {
+            let each = timing.after(known).job(&self.golden, limits, job, (&mut self.memory, turns));
             let each = each.map_err(|code| anyhow!("the model of cycles ends with error {code}"))?;
             cycles = each.iter().map(|operation| operation.cycles).sum();
         }

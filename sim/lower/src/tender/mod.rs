@@ -23,6 +23,8 @@ mod pass;
 mod place;
 mod team;
 
+use std::borrow::Borrow;
+
 use anyhow::{Result, ensure};
 use half::f16;
 use host::tender::{Caps, Constants, Table};
@@ -36,7 +38,7 @@ pub use executor::{Checked, Executor, InSoftware, MAX_DESCRIPTORS, OnDevice, Spe
 pub use team::{Orders, Team};
 
 use crate::layer::{Heads, turns};
-use crate::needs::{Asked, Needs, Room, refuse_relu};
+use crate::needs::{Asked, Needs, Room};
 use crate::pass::{Rows, Shares};
 use chain::Steps;
 use image::{Affine, Placer, Projection};
@@ -150,12 +152,11 @@ pub struct Decoder {
     tokens: Vec<usize>,
 }
 
-/// Refuses what no parameter of the accelerator gives.
+/// Refuses a model without equal shares for so many accelerators side by side.
 ///
 /// # Errors
-/// The model has what the chains have not; the message names it.
+/// Outputs that are no multiple; the message says of what.
 pub fn supports(config: &Config, parts: usize) -> Result<()> {
-    refuse_relu("tender_top", config)?;
     // Rows of gate and up side by side are cut where operands may begin; all others are cut anywhere.
     let of_ffn = if config.family == Family::Llama { HEAD_UNIT * parts } else { parts };
     for (what, outputs, share) in [
@@ -173,13 +174,20 @@ pub fn supports(config: &Config, parts: usize) -> Result<()> {
 #[must_use]
 pub fn needs(caps: &Caps, asked: &Asked<'_>, groups: usize) -> Needs {
     let (c, heads, mut needs) = (asked.config, asked.heads(HEAD_UNIT), Needs::default());
-    let channels = c.width.max(c.ffn_width).max(heads.queries * heads.width).max(asked.room.tokens);
+    let (channels, tokens) = (c.width.max(c.ffn_width).max(heads.queries * heads.width), asked.room.tokens);
     if !caps.int8 {
         needs.must_be("array.int8", false, true, "weights and activations of 8 bits");
     }
-    needs.at_least("depth", caps.depth as usize, channels, "channels of the longest product");
-    needs.at_least("steps", caps.steps as usize, channels + groups - 1, "channels and their groups");
+    // Probabilities of a text's tokens are channels of a product, in one group.
+    for (parameter, has, channels, why) in [
+        ("depth", caps.depth, channels, "channels of the longest product"),
+        ("steps", caps.steps, channels + groups - 1, "channels and their groups"),
+    ] {
+        let why = if tokens > channels { "tokens of a text" } else { why };
+        needs.at_least(parameter, has as usize, channels.max(tokens), why);
+    }
     let row = c.width.max(heads.width).max(asked.room.tokens);
+    needs.activation(&caps.vector, c.activation);
     needs.vector(&caps.vector, (c, row), true);
     needs
 }
@@ -192,6 +200,20 @@ impl Decoder {
     /// equal shares for the accelerators.
     pub fn new(
         (model, groups): (&Model, &Groups),
+        on: (&Caps, &Window),
+        sizes: Sizes,
+        memory: &mut dyn Executor,
+    ) -> Result<Self> {
+        Self::of_parts((model, std::iter::repeat_n(model, model.config().layers)), groups, on, sizes, memory)
+    }
+
+    /// The same for a model whose layers are [apart](Model::apart): each goes as soon as it is in memory.
+    ///
+    /// # Errors
+    /// The errors of [`new`](Self::new); or there are fewer layers than the model has.
+    pub fn of_parts<L: Borrow<Model>>(
+        (model, layers): (&Model, impl IntoIterator<Item = L>),
+        groups: &Groups,
         (caps, window): (&Caps, &Window),
         sizes: Sizes,
         memory: &mut dyn Executor,
@@ -207,11 +229,15 @@ impl Decoder {
         );
         let asked = Asked { config: &config, room, prompt: rows };
         supports(&config, parts)?;
-        needs(caps, &asked, groups.scheme().groups()).refuse("tender_top")?;
-        let (heads, source) = (asked.heads(HEAD_UNIT), |heads| Source { model, groups, heads });
+        needs(caps, &asked, groups.scheme().groups()).refuse("the accelerator")?;
+        let heads = asked.heads(HEAD_UNIT);
         let mut p = Placer::new(caps, window, memory);
-        let layers =
-            (0..config.layers).map(|layer| layer_image(&mut p, source(heads), layer, &sizes)).collect::<Result<_>>()?;
+        let of_layer = |(number, layer): (usize, L)| {
+            layer_image(&mut p, Source { model: layer.borrow(), groups, heads }, number, &sizes)
+        };
+        let layers: Vec<Layer> =
+            layers.into_iter().take(config.layers).enumerate().map(of_layer).collect::<Result<_>>()?;
+        ensure!(layers.len() == config.layers, "{} layers, the model has {}", layers.len(), config.layers);
         let packing = p.packing(groups.output().clone(), &vec![1.0; config.width])?;
         let logits = outputs(model.weight(config.layers, Name::Logits)?, &[]);
         let logits = p.projection(&[logits], &packing)?;

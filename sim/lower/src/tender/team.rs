@@ -9,7 +9,8 @@ use super::executor::{Executor, Spent};
 
 /// An order to a member.
 enum Order {
-    Write(u64, Vec<u8>),
+    /// Bytes and their addresses, one after the other.
+    Write(Vec<(u64, Vec<u8>)>),
     Read(u64, usize),
     Run(u64),
 }
@@ -36,8 +37,10 @@ impl Orders {
     pub fn serve(self, on: &mut dyn Executor) -> Result<()> {
         for order in self.orders {
             let outcome = match order {
-                Order::Write(address, bytes) => {
-                    on.write(address, &bytes)?;
+                Order::Write(all) => {
+                    for (address, bytes) in all {
+                        on.write(address, &bytes)?;
+                    }
                     continue;
                 }
                 Order::Read(address, count) => {
@@ -59,7 +62,14 @@ impl Orders {
 struct Member {
     orders: Sender<Order>,
     answers: Receiver<Answer>,
+    /// What it is to write before its next order. A thread that wakes up for each byte would sleep most of the time.
+    writes: Vec<(u64, Vec<u8>)>,
+    /// Bytes of these.
+    waiting: usize,
 }
+
+/// So many bytes do not wait for the next order.
+const MOST_WAITING: usize = 1 << 16;
 
 /// Accelerators side by side: one [`Executor`] of several parts, each with a memory of its own. They run a job at the
 /// same time, and the host waits for all.
@@ -85,17 +95,30 @@ impl Team {
                     let _ = answers.send(Err(error));
                 }
             });
-            Member { orders, answers: answered }
+            Member { orders, answers: answered, writes: Vec::new(), waiting: 0 }
         };
         Self { members: members.into_iter().map(begin).collect(), failed: false }
     }
 
-    fn member(&self, part: usize) -> Result<&Member> {
+    fn member(&mut self, part: usize) -> Result<&mut Member> {
         let count = self.members.len();
-        self.members.get(part).with_context(|| format!("no accelerator {part}, there are {count}"))
+        self.members.get_mut(part).with_context(|| format!("no accelerator {part}, there are {count}"))
     }
 
+    /// Gives an order after all writes before it.
     fn order(&mut self, part: usize, order: Order) -> Result<()> {
+        self.write_all(part)?;
+        self.send(part, order)
+    }
+
+    fn write_all(&mut self, part: usize) -> Result<()> {
+        let member = self.member(part)?;
+        member.waiting = 0;
+        let writes = std::mem::take(&mut member.writes);
+        if writes.is_empty() { Ok(()) } else { self.send(part, Order::Write(writes)) }
+    }
+
+    fn send(&mut self, part: usize, order: Order) -> Result<()> {
         ensure!(!self.failed, "an accelerator of these has failed");
         if self.member(part)?.orders.send(order).is_err() {
             // Report why its thread has ended.
@@ -119,7 +142,10 @@ impl Executor for Team {
     }
 
     fn write_part(&mut self, part: usize, address: u64, bytes: &[u8]) -> Result<()> {
-        self.order(part, Order::Write(address, bytes.to_vec()))
+        let member = self.member(part)?;
+        member.writes.push((address, bytes.to_vec()));
+        member.waiting += bytes.len();
+        if member.waiting < MOST_WAITING { Ok(()) } else { self.write_all(part) }
     }
 
     fn read_part(&mut self, part: usize, address: u64, bytes: &mut [u8]) -> Result<()> {

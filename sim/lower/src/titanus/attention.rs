@@ -4,12 +4,13 @@
 use host::titanus::{AppendJob, Areas, Constant, Matrix, ProductJob, RestoreJob, TokenRows};
 use host::vector::Operand;
 
-use super::builder::{Builder, Integers, Weights, largest, lent, over, threshold, times};
-use super::parts::{Gains, Projection, stored};
-use super::{Begun, Compression, Prompt};
+use super::builder::{Builder, Integers, Weights, largest, lent, over, threshold};
+use super::parts::{Gains, Lent, Projection, stored};
+use super::{Begun, Compression, Prompt, Turn};
 use crate::chain::Floats;
 use crate::exact::Exact;
 use crate::layer::{Heads, Layer, Turns};
+use crate::needs::Room;
 
 /// Scales of integers.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,13 +50,23 @@ pub(super) struct Project {
     units: [f64; 3],
 }
 
-/// The cache, and attention of all heads.
+/// The cache of a text: its streams in memory, and the appends that filled it.
+#[derive(Clone, Debug)]
+struct Cache {
+    areas: Areas,
+    appended: Vec<AppendJob>,
+}
+
+/// The caches of texts, and attention of all heads.
 #[derive(Clone, Debug)]
 pub(super) struct Attend {
     heads: Heads,
     scores: u32,
     sums: u32,
-    areas: Areas,
+    /// By text.
+    caches: Vec<Cache>,
+    /// The text whose cache the core has.
+    holds: usize,
 }
 
 /// The output projection, added to the residual stream.
@@ -73,8 +84,8 @@ pub(super) struct Attention {
 }
 
 impl Project {
-    fn matrices(layer: &Layer, units: &Units) -> Vec<Vec<Vec<f64>>> {
-        [&layer.q, &layer.k, &layer.v].map(|p| times(&p.weights, &units.lent[0])).into()
+    fn matrices<'a>(layer: &'a Layer, units: &'a Units) -> Vec<Lent<'a>> {
+        [&layer.q, &layer.k, &layer.v].map(|p| (&p.weights[..], Some(&units.lent[0][..]))).into()
     }
 
     fn new(b: &mut Builder<'_>, [q, k, v]: [Weights; 3], layer: &Layer, units: &Units) -> anyhow::Result<Self> {
@@ -120,14 +131,14 @@ impl Project {
 }
 
 /// Matrices in the store.
-fn loaded<const N: usize>(b: &mut Builder<'_>, matrices: &[Vec<Vec<f64>>]) -> anyhow::Result<[Weights; N]> {
+fn loaded<const N: usize>(b: &mut Builder<'_>, matrices: &[Lent<'_>]) -> anyhow::Result<[Weights; N]> {
     let mut weights = stored(b, matrices)?.into_iter();
     Ok(std::array::from_fn(|_| weights.next().expect("one for each matrix")))
 }
 
 impl Output {
-    fn matrix(layer: &Layer, units: &Units) -> Vec<Vec<f64>> {
-        times(&layer.o.weights, &units.lent[1])
+    fn matrix<'a>(layer: &'a Layer, units: &'a Units) -> Lent<'a> {
+        (&layer.o.weights, Some(&units.lent[1]))
     }
 
     fn new(b: &mut Builder<'_>, o: Weights, layer: &Layer, units: &Units) -> anyhow::Result<Self> {
@@ -142,61 +153,66 @@ impl Output {
 
     /// Attention of tokens to the residual stream, which it is added to.
     pub(super) fn pass(&self, b: &mut Builder<'_>, attention: &Integers, rows: &Floats) -> anyhow::Result<Floats> {
-        self.o.add(b, "projected", attention, rows)
+        let out = b.b.floats("residual stream", rows.rows, rows.columns)?;
+        self.o.add(b, "projected", attention, [rows, &out])?;
+        Ok(out)
     }
 }
 
 impl Attend {
-    /// Constants and streams, with room for so many tokens.
-    pub(super) fn load(b: &mut Builder<'_>, layer: &Layer, units: &Units, tokens: usize) -> anyhow::Result<Self> {
+    /// Constants, and streams of each text.
+    pub(super) fn load(b: &mut Builder<'_>, layer: &Layer, units: &Units, room: Room) -> anyhow::Result<Self> {
         let (heads, [s_q, s_k, s_v]) = (layer.heads, units.heads);
         let single = |scale: f64| Constant { scale: scale as f32, bias: 0 };
         let scores = b.constants(&[single(s_q * s_k * heads.scale())])?;
         let of_channel = |c: usize| single(s_v / 255.0 / (units.inputs[1] * units.lent[1][c]));
         let sums = b.constants(&(0..heads.queries * heads.width).map(of_channel).collect::<Vec<_>>())?;
-        let lines = u16::try_from(b.caps.most_lines(tokens as u32, 8))?;
+        let lines = u16::try_from(b.caps.most_lines(room.tokens as u32, 8))?;
         let bytes = 64 * usize::from(lines);
-        let (keys, values) = (b.b.room("stream of keys", bytes)?, b.b.room("stream of values", bytes)?);
-        Ok(Self { heads, scores, sums, areas: Areas { keys, values, lines } })
+        let cache = |_| -> anyhow::Result<Cache> {
+            let (keys, values) = (b.b.room("stream of keys", bytes)?, b.b.room("stream of values", bytes)?);
+            Ok(Cache { areas: Areas { keys, values, lines }, appended: Vec::new() })
+        };
+        let caches = (0..room.texts).map(cache).collect::<anyhow::Result<_>>()?;
+        Ok(Self { heads, scores, sums, caches, holds: 0 })
     }
 
-    /// Attention of tokens after the `first` ones, with a prompt of so many; and thresholds of a cache that they have
-    /// begun.
+    /// Attention of tokens of a text, with a prompt of so many; and thresholds of a cache that they have begun.
     pub(super) fn pass(
-        &self,
+        &mut self,
         b: &mut Builder<'_>,
-        ([q, k, v], first): (&Projected, usize),
+        ([q, k, v], turn): (&Projected, Turn),
         (prompt, comes): (usize, Prompt),
         how: Compression,
     ) -> anyhow::Result<(Integers, Option<Begun>)> {
-        let mut steps = Steps { b, held: self, first, prompt };
+        let mut steps = Steps { b, held: self, turn, prompt };
         let begun = steps.keep([k, v], how, comes)?;
         Ok((steps.attend(q)?, begun))
     }
 }
 
 impl Attention {
-    /// Loads it, with room for so many tokens.
-    pub(super) fn load(b: &mut Builder<'_>, layer: &Layer, units: &Units, tokens: usize) -> anyhow::Result<Self> {
+    /// Loads it.
+    pub(super) fn load(b: &mut Builder<'_>, layer: &Layer, units: &Units, room: Room) -> anyhow::Result<Self> {
         let mut matrices = Project::matrices(layer, units);
         matrices.push(Output::matrix(layer, units));
         let [q, k, v, o] = loaded(b, &matrices)?;
         let project = Project::new(b, [q, k, v], layer, units)?;
         let output = Output::new(b, o, layer, units)?;
-        Ok(Self { project, attend: Attend::load(b, layer, units, tokens)?, output })
+        Ok(Self { project, attend: Attend::load(b, layer, units, room)?, output })
     }
 
-    /// From the residual stream to the residual stream: rows after the `first` tokens, with a prompt of so many; and
-    /// thresholds of a cache that they have begun.
+    /// From the residual stream to the residual stream: rows of a text, with a prompt of so many; and thresholds of a
+    /// cache that they have begun.
     pub(super) fn pass(
-        &self,
+        &mut self,
         b: &mut Builder<'_>,
-        (rows, first): (&Floats, usize),
+        (rows, turn): (&Floats, Turn),
         prompt: (usize, Prompt),
         how: Compression,
     ) -> anyhow::Result<(Floats, Option<Begun>)> {
-        let projected = self.project.pass(b, (rows, first))?;
-        let (attention, begun) = self.attend.pass(b, (&projected, first), prompt, how)?;
+        let projected = self.project.pass(b, (rows, turn.first))?;
+        let (attention, begun) = self.attend.pass(b, (&projected, turn), prompt, how)?;
         Ok((self.output.pass(b, &attention, rows)?, begun))
     }
 }
@@ -204,9 +220,9 @@ impl Attention {
 /// Rows of a step.
 struct Steps<'a, 'b> {
     b: &'a mut Builder<'b>,
-    held: &'a Attend,
-    /// Tokens before these, and tokens of the prompt.
-    first: usize,
+    held: &'a mut Attend,
+    turn: Turn,
+    /// Tokens of the prompt.
     prompt: usize,
 }
 
@@ -214,8 +230,8 @@ impl Steps<'_, '_> {
     /// Puts keys and values into the cache, and makes the context for the queries. Returns the thresholds of a new
     /// cache.
     fn keep(&mut self, [k, v]: [&Integers; 2], how: Compression, comes: Prompt) -> anyhow::Result<Option<Begun>> {
-        let areas = self.held.areas;
-        let (tokens, channels, first) = (k.rows as u32, k.columns as u32, self.first as u32);
+        let areas = self.held.caches[self.turn.text].areas;
+        let (tokens, channels, first) = (k.rows as u32, k.columns as u32, self.turn.first as u32);
         let rows = TokenRows { tokens, channels, keys: k.at, values: v.at };
         if first == 0 {
             let prefill = u16::try_from((self.prompt as u32).min(self.b.caps.buffer))?;
@@ -225,8 +241,7 @@ impl Steps<'_, '_> {
                 Prompt::With(thresholds) | Prompt::ByToken(thresholds) => thresholds,
             };
             let opening = how.opening(prefill, thresholds);
-            self.b
-                .then(|caps, held, window| AppendJob::first(rows, opening, areas).keep().build(caps, held, window))?;
+            self.append(AppendJob::first(rows, opening, areas), true)?;
             return Ok(Some((thresholds, (keys.1 + values.1) / 2.0)));
         }
         let columns = 32 * usize::from(areas.lines);
@@ -234,20 +249,34 @@ impl Steps<'_, '_> {
             self.b.b.writes(name, &Floats { at: Operand { address, stride: 0 }, rows: 1, columns });
         }
         let append = AppendJob::behind(first, rows, areas);
-        if self.first < self.prompt {
-            self.b.then(|caps, held, window| append.keep().build(caps, held, window))?;
+        if self.turn.first < self.prompt {
+            self.append(append, true)?;
             return Ok(None);
         }
-        self.b.then(|caps, held, window| append.build(caps, held, window))?;
+        self.append(append, false)?;
         self.b.then(|caps, held, window| {
             RestoreJob::to_context(first + tokens, channels, areas).build(caps, held, window)
         })?;
         Ok(None)
     }
 
+    /// Appends tokens to the cache of the text; `keep`: they become a part of the context.
+    fn append(&mut self, job: AppendJob, keep: bool) -> anyhow::Result<()> {
+        let text = self.turn.text;
+        let appended = &mut self.held.caches[text].appended;
+        appended.push(job);
+        // A core has one cache, and no operation reads one back. The same appends of the same rows give the same streams.
+        let again = if self.held.holds == text { appended.len() - 1 } else { 0 };
+        self.held.holds = text;
+        appended[again..].iter().try_for_each(|job| {
+            let job = if keep { job.keep() } else { *job };
+            self.b.then(|caps, held, window| job.build(caps, held, window))
+        })
+    }
+
     /// Attention of all heads, side by side as integers.
     fn attend(&mut self, q: &Integers) -> anyhow::Result<Integers> {
-        let (count, known) = (q.rows, self.first + q.rows);
+        let (count, known) = (q.rows, self.turn.first + q.rows);
         let (heads, width) = (self.held.heads, self.held.heads.width);
         let out = self.b.integers("attention", count, heads.queries * width)?;
         for head in 0..heads.queries {
@@ -258,7 +287,7 @@ impl Steps<'_, '_> {
             self.b.product([count, width, known], Matrix::Keys { tile }, [from, p.at], scores, |job| {
                 job.one_constant().exact()
             })?;
-            self.b.b.rows(&p, &p, |job| job.causal_softmax(self.first as u32 + 1))?;
+            self.b.b.rows(&p, &p, |job| job.causal_softmax(self.turn.first as u32 + 1))?;
             let constants = self.held.sums + (head * width) as u32;
             let sizes = [count, known, width];
             self.b.product(sizes, Matrix::Values { tile }, [p.at, to], constants, ProductJob::to_integers)?;

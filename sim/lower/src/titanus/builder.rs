@@ -182,10 +182,14 @@ impl<'a> Builder<'a> {
         let layout = Rows::dense(Format::Int8, rows.len(), outputs)?;
         let integer = |(x, s): (&f64, &f64)| if *s > 0.0 { (x / s).round_ties_even() as i8 } else { 0 };
         let integers: Vec<i8> = rows.iter().flat_map(|row| row.iter().zip(&scales).map(integer)).collect();
-        let at = Operand { address: self.b.store(layout.pack_integers(&integers)?)?, stride: layout.stride() as u32 };
+        let packed = layout.pack_integers(&integers)?;
+        let bytes = packed.len();
+        let at = Operand { address: self.b.store(packed)?, stride: layout.stride() as u32 };
         let place = self.place(rows.len() as u32, outputs as u32)?;
         let sizes = (rows.len() as u32, outputs as u32);
         self.then(|caps, _, window| LoadJob::weights(sizes.0, sizes.1, at, place).build(caps, window))?;
+        // From here on they are in the store.
+        self.b.spent(at.address, bytes);
         Ok(Weights { place: Matrix::Store { row: place.0, column: place.1 }, scales, inner: rows.len() })
     }
 

@@ -2,8 +2,8 @@
 
 use host::titanus::ProductJob;
 
-use super::builder::{Builder, Integers, largest, lent, over, times};
-use super::parts::{Gains, Projection, stored};
+use super::builder::{Builder, Integers, largest, lent, over};
+use super::parts::{Gains, Lent, Projection, stored};
 use crate::chain::Floats;
 use crate::exact::Exact;
 use crate::layer::{Activation, Layer, Linear};
@@ -59,8 +59,8 @@ impl Feed {
     pub(super) fn load(b: &mut Builder<'_>, layer: &Layer, units: &Units) -> anyhow::Result<Self> {
         let Units { lent: [of_feed, of_down], inputs: [fed, gated] } = units;
         let (fed, gated, into) = (*fed, *gated, projections_into(layer));
-        let mut matrices: Vec<Vec<Vec<f64>>> = into.iter().map(|p| times(&p.weights, of_feed)).collect();
-        matrices.push(times(&layer.down.weights, of_down));
+        let mut matrices: Vec<Lent<'_>> = into.iter().map(|p| (&p.weights[..], Some(&of_feed[..]))).collect();
+        matrices.push((&layer.down.weights, Some(of_down)));
         let mut weights = stored(b, &matrices)?.into_iter();
         let relu = matches!(layer.activation, Activation::Relu);
         let mut next = |b: &mut Builder<'_>, of: &Linear, x: f64, to: &dyn Fn(usize) -> f64| {
@@ -73,11 +73,11 @@ impl Feed {
         Ok(Self { relu, up, gate, down, norm, units: [fed, gated] })
     }
 
-    /// Rows of the residual stream to the residual stream.
-    pub(super) fn pass(&self, b: &mut Builder<'_>, rows: &Floats) -> anyhow::Result<Floats> {
+    /// Rows of the residual stream to other rows of it.
+    pub(super) fn pass(&self, b: &mut Builder<'_>, rows: &Floats, out: &Floats) -> anyhow::Result<()> {
         let x = self.norm.apply(b, "normalised again", rows, self.units[0])?;
         let gated = self.feed(b, &x)?;
-        self.down.add(b, "down", &gated, rows)
+        self.down.add(b, "down", &gated, [rows, out])
     }
 
     /// The feed-forward network up to the input of its last projection.

@@ -9,10 +9,11 @@ use host::{Image, Window};
 use super::attention::{Attend, Attention, Output, Project, Projected, Units};
 use super::builder::{Builder, Integers};
 use super::feed::{self, Feed};
-use super::{Compression, Prompt};
+use super::{Compression, Prompt, Turn};
 use crate::chain::{Floats, Job};
 use crate::exact::Exact;
 use crate::layer::Layer;
+use crate::needs::Room;
 
 /// What a layer is put on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +102,7 @@ pub fn linked(
         // Rows of the core before lie in its part.
         b.b.window = *window;
         let exact = Exact::of(layer, &exact_rows);
-        let part = Part::load(b, (layer, &exact), (split, number), tokens)?;
+        let mut part = Part::load(b, (layer, &exact), (split, number), Room::for_one(tokens))?;
         if number + 1 == each {
             exact_rows = exact.out;
         }
@@ -136,23 +137,23 @@ pub fn linked(
 }
 
 impl Part {
-    /// Part `number` of a layer, with room for so many tokens.
+    /// Part `number` of a layer.
     fn load(
         b: &mut Builder<'_>,
         (layer, exact): (&Layer, &Exact),
         (split, number): (Split, usize),
-        tokens: usize,
+        room: Room,
     ) -> anyhow::Result<Self> {
         let (units, of_feed) = (Units::of(layer, exact), feed::Units::of(layer, exact));
         Ok(match (split, number) {
             (Split::Whole, _) => {
-                let attention = Attention::load(b, layer, &units, tokens)?;
+                let attention = Attention::load(b, layer, &units, room)?;
                 Self::Whole(attention, Feed::load(b, layer, &of_feed)?)
             }
-            (Split::Halves, 0) => Self::Attention(Attention::load(b, layer, &units, tokens)?),
+            (Split::Halves, 0) => Self::Attention(Attention::load(b, layer, &units, room)?),
             (Split::Halves, _) => Self::Feed(Feed::load(b, layer, &of_feed)?),
             (Split::Thirds, 0) => Self::Project(Project::load(b, layer, &units)?),
-            (Split::Thirds, 1) => Self::Attend(Attend::load(b, layer, &units, tokens)?),
+            (Split::Thirds, 1) => Self::Attend(Attend::load(b, layer, &units, room)?),
             (Split::Thirds, _) => {
                 let output = Output::load(b, layer, &units)?;
                 Self::Output(output, Feed::load(b, layer, &of_feed)?)
@@ -162,31 +163,38 @@ impl Part {
 
     /// A token after the `first` ones.
     fn pass(
-        &self,
+        &mut self,
         b: &mut Builder<'_>,
         (here, first): (Between, usize),
         (prompt, thresholds): (usize, [u8; 2]),
         how: Compression,
     ) -> anyhow::Result<Between> {
-        let prompt = (prompt, Prompt::ByToken(thresholds));
+        let (prompt, turn) = ((prompt, Prompt::ByToken(thresholds)), Turn { text: 0, first });
         Ok(match (self, here) {
             (Self::Whole(attention, feed), Between::Rows(rows)) => {
-                let (hidden, _) = attention.pass(b, (&rows, first), prompt, how)?;
-                Between::Rows(feed.pass(b, &hidden)?)
+                let (hidden, _) = attention.pass(b, (&rows, turn), prompt, how)?;
+                Between::Rows(fed(b, feed, &hidden)?)
             }
             (Self::Attention(attention), Between::Rows(rows)) => {
-                Between::Rows(attention.pass(b, (&rows, first), prompt, how)?.0)
+                Between::Rows(attention.pass(b, (&rows, turn), prompt, how)?.0)
             }
-            (Self::Feed(feed), Between::Rows(rows)) => Between::Rows(feed.pass(b, &rows)?),
+            (Self::Feed(feed), Between::Rows(rows)) => Between::Rows(fed(b, feed, &rows)?),
             (Self::Project(project), Between::Rows(rows)) => Between::Projected(project.pass(b, (&rows, first))?, rows),
             (Self::Attend(attend), Between::Projected(projected, rows)) => {
-                Between::Attended(attend.pass(b, (&projected, first), prompt, how)?.0, rows)
+                Between::Attended(attend.pass(b, (&projected, turn), prompt, how)?.0, rows)
             }
             (Self::Output(output, feed), Between::Attended(attention, rows)) => {
                 let hidden = output.pass(b, &attention, &rows)?;
-                Between::Rows(feed.pass(b, &hidden)?)
+                Between::Rows(fed(b, feed, &hidden)?)
             }
             _ => bail!("a core gets what another one makes"),
         })
     }
+}
+
+/// The feed-forward network, to rows of its own.
+fn fed(b: &mut Builder<'_>, feed: &Feed, rows: &Floats) -> anyhow::Result<Floats> {
+    let out = b.b.floats("residual stream", rows.rows, rows.columns)?;
+    feed.pass(b, rows, &out)?;
+    Ok(out)
 }

@@ -1,5 +1,6 @@
 //! Layers of a running model on `titanus_core`: weights in its macros, keys and values of a text as compressed streams.
-//! Keys and values of all heads are side by side in one cache.
+//! Keys and values of all heads are side by side in one cache. Texts take turns in a chain, and the core has the cache of
+//! one of them.
 
 mod attention;
 pub mod builder;
@@ -13,8 +14,8 @@ use golden::systems::titanus_core::TitanusCore;
 use host::titanus::{Caps, Opening};
 use host::{ALIGNMENT, Window};
 use models::calibration::Arrays;
-use models::decoder::Config;
 use models::decoder::arithmetic::Projection as Name;
+use models::decoder::{Activation, Config};
 use models::schemes::Settings;
 
 use crate::chain::Floats;
@@ -23,7 +24,7 @@ use crate::fresh::Fresh;
 use crate::layer::{Heads, Layer};
 use crate::learn::Learnt;
 use crate::needs::{Asked, Needs, Room};
-use crate::pass::{DecoderLayer, LayerLowering, Pass, Rows, Shares};
+use crate::pass::{DecoderLayer, LayerLowering, Pass, Rows, Share, Shares};
 use attention::Attention;
 use builder::{Builder, columns_of_store, order_of};
 use feed::Feed;
@@ -59,6 +60,15 @@ pub enum Prompt {
     ByToken([u8; 2]),
 }
 
+/// Tokens whose turn it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Number of their text.
+    pub text: usize,
+    /// Tokens of the text before them.
+    pub first: usize,
+}
+
 /// Thresholds of a new cache, and the share of keys and values that they prune.
 pub type Begun = ([u8; 2], f64);
 
@@ -70,35 +80,36 @@ pub struct Held {
 }
 
 impl Held {
-    /// Loads a layer, with room for so many tokens. Scales of integers fit the float layer's numbers.
+    /// Loads a layer. Scales of integers fit the float layer's numbers.
     ///
     /// # Errors
     /// The layer does not fit on the core.
-    pub fn load(b: &mut Builder<'_>, layer: &Layer, exact: &Exact, tokens: usize) -> Result<Self> {
-        Self::load_by(b, layer, &Scales::of(layer, exact), tokens)
+    pub fn load(b: &mut Builder<'_>, layer: &Layer, exact: &Exact, room: Room) -> Result<Self> {
+        Self::load_by(b, layer, &Scales::of(layer, exact), room)
     }
 
-    fn load_by(b: &mut Builder<'_>, layer: &Layer, scales: &Scales, tokens: usize) -> Result<Self> {
+    fn load_by(b: &mut Builder<'_>, layer: &Layer, scales: &Scales, room: Room) -> Result<Self> {
         let (found, wanted) = (b.caps.channels() as usize, layer.k.outputs());
         ensure!(found >= wanted, "a token has {wanted} channels, the cache {found}");
-        let attention = Attention::load(b, layer, &scales.attention, tokens)?;
+        let attention = Attention::load(b, layer, &scales.attention, room)?;
         Ok(Self { attention, feed: Feed::load(b, layer, &scales.feed)? })
     }
 
-    /// The layer for tokens after the `first` ones; the prompt has so many tokens. Returns the residual stream after
-    /// the layer, and thresholds of a cache that it has begun.
+    /// The layer for the next tokens of a text, from rows of the residual stream to other rows; the prompt has so many
+    /// tokens. Returns thresholds of a cache that it has begun.
     ///
     /// # Errors
     /// More tokens than there is room for; an error of the host crate.
     pub fn pass(
-        &self,
+        &mut self,
         b: &mut Builder<'_>,
-        rows: (&Floats, usize),
+        ([rows, out], turn): ([&Floats; 2], Turn),
         prompt: (usize, Prompt),
         how: Compression,
-    ) -> Result<(Floats, Option<Begun>)> {
-        let (hidden, begun) = self.attention.pass(b, rows, prompt, how)?;
-        Ok((self.feed.pass(b, &hidden)?, begun))
+    ) -> Result<Option<Begun>> {
+        let (hidden, begun) = self.attention.pass(b, (rows, turn), prompt, how)?;
+        self.feed.pass(b, &hidden, out)?;
+        Ok(begun)
     }
 }
 
@@ -154,14 +165,6 @@ impl LayerLowering for OnTitanus {
         (1..=lanes).map(|n| n * aligned).find(|unit| unit.is_multiple_of(lanes)).unwrap_or(aligned)
     }
 
-    fn most_texts(&self) -> usize {
-        1
-    }
-
-    fn supports(&self, _: &Config) -> Result<()> {
-        Ok(())
-    }
-
     fn needs(&self, asked: &Asked<'_>) -> Needs {
         let (c, caps, heads) = (asked.config, &self.caps, asked.heads(self.head_unit()));
         let (store, mut needs) = (self.store(c, heads), Needs::default());
@@ -173,6 +176,10 @@ impl LayerLowering for OnTitanus {
         needs.at_least("spec.tiles", caps.tiles as usize, tiles, "tiles of the keys of a token");
         needs.at_least("spec.context", caps.context as usize, asked.room.tokens, "tokens of a text");
         let row = c.width.max(heads.width).max(asked.room.tokens);
+        // ReLU is part of the product.
+        if c.activation != Activation::Relu {
+            needs.activation(&caps.vector, c.activation);
+        }
         needs.vector(&caps.vector, (c, row), true);
         needs
     }
@@ -190,13 +197,12 @@ impl LayerLowering for OnTitanus {
     ) -> Result<Box<dyn DecoderLayer + 'a>> {
         room.check()?;
         let context = self.caps.context as usize;
-        ensure!(room.texts == 1, "room for {} texts, a core has one", room.texts);
         ensure!(room.tokens <= context, "room for {} tokens, a core has {context}", room.tokens);
         let mut b = Builder::new(&self.caps, window, self.golden.copy())?;
         b.b.saturate();
-        let held = Held::load_by(&mut b, layer, &Scales::of_layer(layer, learnt.arrays)?, room.tokens)?;
+        let held = Held::load_by(&mut b, layer, &Scales::of_layer(layer, learnt.arrays)?, room)?;
         let (compression, comes) = learnt::kept(learnt)?;
-        Ok(Box::new(OnLayer { b, held, compression, comes, room: room.tokens, tokens: [0] }))
+        Ok(Box::new(OnLayer { b, held, compression, comes, room: room.tokens, tokens: vec![0; room.texts] }))
     }
 }
 
@@ -206,20 +212,28 @@ struct OnLayer<'a> {
     compression: Compression,
     comes: Prompt,
     room: usize,
-    /// Of its one text.
-    tokens: [usize; 1],
+    /// By text.
+    tokens: Vec<usize>,
 }
 
 impl DecoderLayer for OnLayer<'_> {
     fn pass(&mut self, texts: &[(usize, Rows)]) -> Result<Pass> {
         let (rows, shares) = Shares::of(texts, &self.tokens, self.room)?;
-        let [first] = self.tokens;
-        // The first tokens are the prompt; all others come after it.
-        let prompt = if first == 0 { rows.len() } else { first };
         let rows = self.b.b.given(&rows)?;
-        let (out, _) = self.held.pass(&mut self.b, (&rows, first), (prompt, self.comes), self.compression)?;
+        let out = self.b.b.floats("residual stream", rows.rows, rows.columns)?;
+        for &Share { text, row, rows: count, first } in shares.all() {
+            // The first tokens are the prompt; all others come after it.
+            let prompt = if first == 0 { count } else { first };
+            let of_text = [&rows, &out].map(|all| all.some_rows(row, count));
+            let pass = (of_text.each_ref(), Turn { text, first });
+            self.held.pass(&mut self.b, pass, (prompt, self.comes), self.compression)?;
+        }
         shares.add_to(&mut self.tokens);
         Pass::of(&mut self.b.b, rows, out)
+    }
+
+    fn without_images(&mut self) {
+        self.b.b.without_images();
     }
 
     fn overflows(&self) -> u64 {

@@ -3,7 +3,7 @@
 use host::titanus::ProductJob;
 use host::vector::{Epsilon, Operand};
 
-use super::builder::{Builder, Integers, Weights, order_of, over};
+use super::builder::{Builder, Integers, Weights, order_of, over, times};
 use crate::chain::Floats;
 use crate::layer::{Linear, Norm};
 
@@ -22,15 +22,23 @@ pub(super) struct Gains {
     epsilon: f64,
 }
 
+/// A matrix, and what its inputs lend to it, if they do.
+pub type Lent<'a> = (&'a [Vec<f64>], Option<&'a [f64]>);
+
 /// Loads the matrices one after the other, so that they fill the store. Returns them in their given order.
 ///
 /// # Errors
 /// No room in memory or in the store.
-pub fn stored(b: &mut Builder<'_>, matrices: &[Vec<Vec<f64>>]) -> anyhow::Result<Vec<Weights>> {
-    let sizes: Vec<(usize, usize)> = matrices.iter().map(|rows| (rows.len(), rows[0].len())).collect();
+pub fn stored(b: &mut Builder<'_>, matrices: &[Lent<'_>]) -> anyhow::Result<Vec<Weights>> {
+    let sizes: Vec<(usize, usize)> = matrices.iter().map(|(rows, _)| (rows.len(), rows[0].len())).collect();
     let mut found: Vec<Option<Weights>> = matrices.iter().map(|_| None).collect();
     for n in order_of(&sizes) {
-        found[n] = Some(b.weights(&matrices[n])?);
+        let (rows, lent) = matrices[n];
+        found[n] = Some(match lent {
+            // A copy of one matrix at a time.
+            Some(lent) => b.weights(&times(rows, lent))?,
+            None => b.weights(rows)?,
+        });
     }
     Ok(found.into_iter().flatten().collect())
 }
@@ -119,17 +127,15 @@ impl Projection {
         Ok(out)
     }
 
-    /// Its results for x, added to rows.
+    /// Its results for x, added to rows; the sums are other rows.
     pub(super) fn add(
         &self,
         b: &mut Builder<'_>,
         name: &'static str,
         x: &Integers,
-        to: &Floats,
-    ) -> anyhow::Result<Floats> {
+        [to, out]: [&Floats; 2],
+    ) -> anyhow::Result<()> {
         let y = self.floats(b, name, x)?;
-        let out = b.b.floats("residual stream", to.rows, to.columns)?;
-        b.b.rows(&y, &out, |job| job.add_rows(to.at))?;
-        Ok(out)
+        b.b.rows(&y, out, |job| job.add_rows(to.at))
     }
 }

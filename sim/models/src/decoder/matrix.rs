@@ -5,9 +5,9 @@
 //! terms, which depends on the processor.
 
 use std::ops::Range;
-use std::thread;
 
 use anyhow::{Result, ensure};
+use golden::common::parallel::shares;
 
 use super::weight::Weight;
 
@@ -180,30 +180,19 @@ impl Matrix {
     #[must_use]
     pub fn through(&self, weight: &Weight) -> Self {
         assert_eq!(self.columns, weight.inputs, "inputs of a weight");
-        let mut result = Self::zeros(self.rows(), weight.outputs);
-        let few = self.rows() * weight.outputs * weight.inputs < ALONE;
-        let threads = if few { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
-        let share = weight.outputs.div_ceil(threads).max(1);
-        let part = |from: usize| self.through_some(weight, from..(from + share).min(weight.outputs));
-        if share >= weight.outputs {
-            return part(0);
+        let steps = self.rows() * weight.outputs * weight.inputs;
+        let mut parts = shares(weight.outputs, steps, |outputs| self.through_some(weight, outputs));
+        if parts.len() == 1 {
+            return parts.remove(0);
         }
-        let starts: Vec<usize> = (0..weight.outputs).step_by(share).collect();
-        thread::scope(|scope| {
-            let parts: Vec<_> = starts.iter().map(|&from| scope.spawn(move || part(from))).collect();
-            for (part, &from) in parts.into_iter().zip(&starts) {
-                match part.join() {
-                    Ok(part) => result.put_columns(from, &part),
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            }
-        });
+        let (mut result, mut from) = (Self::zeros(self.rows(), weight.outputs), 0);
+        for part in parts {
+            result.put_columns(from, &part);
+            from += part.columns;
+        }
         result
     }
 }
-
-/// Products of so few elements are not worth a thread.
-const ALONE: usize = 1 << 17;
 
 /// Rows that are multiplied one by one. A matrix product makes up more rows than these, and so it would take longer.
 const SINGLE_ROWS: usize = 4;

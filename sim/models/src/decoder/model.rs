@@ -128,6 +128,25 @@ impl Model {
         }
     }
 
+    /// The model without its layers, and each layer as a model of that layer alone. Whoever has used a layer gives its
+    /// memory back.
+    #[must_use]
+    pub fn apart(mut self) -> (Self, Vec<Self>) {
+        let (config, parts) = (self.config, &mut self.parts);
+        let layers = (0..config.layers).map(|layer| {
+            let parts = Parts {
+                weights: of_layer(&mut parts.weights, layer),
+                biases: of_layer(&mut parts.biases, layer),
+                gains: of_layer(&mut parts.gains, layer),
+                shifts: of_layer(&mut parts.shifts, layer),
+                ..Parts::default()
+            };
+            Self { config, parts, frequencies: self.frequencies.clone() }
+        });
+        let layers = layers.collect();
+        (self, layers)
+    }
+
     /// A name of shape and weights: it differs where a number does.
     #[must_use]
     pub fn fingerprint(&self) -> String {
@@ -331,6 +350,13 @@ impl Model {
             Family::Gpt => a.layer_norm(layer, norm, x, [gain, self.shift(layer, norm)?], eps),
         }
     }
+}
+
+/// Takes what a layer has.
+fn of_layer<K: Ord, V>(all: &mut BTreeMap<(usize, K), V>, layer: usize) -> BTreeMap<(usize, K), V> {
+    let (of_layer, others) = std::mem::take(all).into_iter().partition(|((number, _), _)| *number == layer);
+    *all = others;
+    of_layer
 }
 
 fn shaped(what: &str, weight: &Weight, wanted: [usize; 2]) -> Result<()> {

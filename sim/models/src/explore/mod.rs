@@ -33,13 +33,31 @@ pub struct Point {
 /// A function that computes the worth of several settings.
 pub type Evaluate<'a> = dyn FnMut(&[Genes]) -> anyhow::Result<Vec<Objectives>> + 'a;
 
-/// An algorithm with thresholds of keys and values in each layer of a model.
+/// What the numbers of a subject are called where people read them. Each layer has two numbers, and two widths.
+#[derive(Clone, Copy, Debug)]
+pub struct Headings {
+    /// What the setting of zeros is.
+    pub zeros: &'static str,
+    /// Columns of a table: the first number of all layers, and the second one.
+    pub numbers: [&'static str; 2],
+    /// Columns of a CSV file, before the number of the layer.
+    pub columns: [&'static str; 2],
+    /// Columns of a table: means of the widths.
+    pub widths: [&'static str; 2],
+    /// Title of a drawing.
+    pub title: &'static str,
+}
+
+/// An algorithm with two thresholds in each layer of a model.
 pub trait Subject: Send + Sync {
     /// Its name: lower case.
     fn name(&self) -> &'static str;
 
     /// What its settings are, and what is small in good ones.
     fn about(&self) -> &'static str;
+
+    /// What its numbers are called.
+    fn headings(&self) -> Headings;
 
     /// The accelerator whose calibrations hold settings of this subject.
     fn accelerator(&self) -> &'static str;
@@ -50,7 +68,7 @@ pub trait Subject: Send + Sync {
     /// Arrays or options are missing.
     fn known(&self, settings: &Settings, arrays: &Arrays) -> anyhow::Result<Option<Genes>>;
 
-    /// Puts thresholds and widths, of keys and of values for each layer, into a calibration.
+    /// Puts thresholds and widths, two of each layer, into a calibration.
     ///
     /// # Errors
     /// A number that does not fit, or not as many layers as the calibration has.
@@ -88,7 +106,7 @@ pub trait Explored {
     /// Layers of the model.
     fn layers(&self) -> usize;
 
-    /// The largest threshold of each layer, keys before values: what the first stage chooses.
+    /// The largest thresholds of each layer: what the first stage chooses.
     fn limits(&self) -> Vec<u32>;
 
     /// Perplexity, and bytes off chip for an element (1 in int8), with thresholds as in [`limits`](Self::limits).
@@ -109,7 +127,7 @@ pub trait Explored {
 pub struct Step {
     /// The change.
     pub what: String,
-    /// Widths of keys and values in each layer.
+    /// Both widths of each layer.
     pub widths: Vec<[u32; 2]>,
     /// Perplexity, bytes for an element.
     pub worth: Objectives,

@@ -60,6 +60,23 @@ pub fn intervals(settings: &Settings) -> Result<Vec<u32>> {
     TIMES.into_iter().map(one).collect()
 }
 
+/// Nanoseconds of each layer's intervals in a calibration, in the order of [`TIMES`].
+///
+/// # Errors
+/// There is no such array, or it has not four intervals of a layer.
+pub fn refreshes(given: &Given) -> Result<Vec<[u64; 4]>> {
+    let cycles = given.settings.count::<u64>("cycles")?;
+    let of_layer = |row: Vec<u32>| -> Result<[u64; 4]> {
+        let times: Vec<u64> = row.iter().map(|&interval| 1000 * u64::from(interval) / cycles).collect();
+        let count = times.len();
+        times
+            .try_into()
+            .ok()
+            .with_context(|| format!("array `{INTERVALS}` has {count} intervals of a layer, wanted are 4"))
+    };
+    given.file.arrays.rows::<u32>(INTERVALS)?.into_iter().map(of_layer).collect()
+}
+
 /// The budgets of a calibration, by layer and key head.
 ///
 /// # Errors

@@ -3,14 +3,15 @@
 use anyhow::{Context, Result, ensure};
 use golden::kelle::decode::Numbers;
 use golden::kelle::edram_bank::Distribution;
+use golden::kelle::refresh_controller::Intervals;
 
-use super::calibration::{ACCELERATOR, BUDGET, budgets};
+use super::calibration::{ACCELERATOR, BUDGET, TIMES, budgets, refreshes};
 use super::decode::Policy;
 use super::language_model::{Forgetful, SmallCache, Stored};
 use super::retention::{Refresh, RetainedCache};
 use crate::decoder::arithmetic::Group;
 use crate::decoder::{Arithmetic, Matrix};
-use crate::schemes::{Bench, Choice, Kind, Reader, Scheme, Settings, Tally, by_arithmetic};
+use crate::schemes::{Bench, Choice, Given, Kind, Reader, Scheme, Settings, Tally, by_arithmetic};
 
 /// Most tokens of a head.
 const MOST: u64 = 1 << 20;
@@ -70,9 +71,7 @@ impl Scheme for Kelle {
                 Ok(Vec::new())
             }));
         };
-        let budgets = given.named(budgets(given))?;
-        let (most, place) = (budgets.iter().flatten().max().copied().unwrap_or_default(), given.file.path.display());
-        ensure!(tokens == most, "option `tokens` is {tokens}, wanted is {most}: the largest `{BUDGET}` in {place}");
+        let budgets = budgets_of(given, tokens)?;
         Ok(by_arithmetic(bench.model, move |_, read| {
             read(&mut Budgets { budgets: &budgets, policy })?;
             Ok(Vec::new())
@@ -84,6 +83,20 @@ impl Scheme for Kelle {
     }
 }
 
+/// The budgets of a calibration, the largest of which is the option `tokens`.
+fn budgets_of(given: &Given, tokens: usize) -> Result<Vec<Vec<usize>>> {
+    let budgets = given.named(budgets(given))?;
+    let (most, place) = (budgets.iter().flatten().max().copied().unwrap_or_default(), given.file.path.display());
+    ensure!(tokens == most, "option `tokens` is {tokens}, wanted is {most}: the largest `{BUDGET}` in {place}");
+    Ok(budgets)
+}
+
+/// The budget of a group's key head.
+fn budget_of(budgets: &[Vec<usize>], group: &Group<'_>) -> Result<usize> {
+    let found = budgets.get(group.layer).and_then(|heads| heads.get(group.head));
+    found.copied().with_context(|| format!("no budget of head {} in layer {}", group.head, group.layer))
+}
+
 /// Key heads with a budget each.
 struct Budgets<'a> {
     /// By layer and key head.
@@ -93,8 +106,7 @@ struct Budgets<'a> {
 
 impl Arithmetic for Budgets<'_> {
     fn attention(&mut self, group: Group<'_>, queries: &[Matrix]) -> Result<Vec<Matrix>> {
-        let found = self.budgets.get(group.layer).and_then(|heads| heads.get(group.head));
-        let tokens = *found.with_context(|| format!("no budget of head {} in layer {}", group.head, group.layer))?;
+        let tokens = budget_of(self.budgets, &group)?;
         SmallCache { tokens, policy: self.policy }.attention(group, queries)
     }
 }
@@ -147,9 +159,6 @@ impl Scheme for Flips {
 #[derive(Clone, Copy, Debug)]
 pub struct Refreshed;
 
-/// Options of the intervals, in the order of [`Refresh::by_class`].
-const INTERVALS: [&str; 4] = ["important-upper", "important-lower", "other-upper", "other-lower"];
-
 impl Scheme for Refreshed {
     fn name(&self) -> &'static str {
         "refreshed"
@@ -174,10 +183,10 @@ impl Scheme for Refreshed {
                 kind: Kind::Count(1..=1_000_000),
                 about: "microseconds between refreshes, where no other interval is given",
             },
-            interval(INTERVALS[0], "the same for the upper byte of important tokens; 0: as `interval`"),
-            interval(INTERVALS[1], "the same for their lower byte"),
-            interval(INTERVALS[2], "the same for the upper byte of the other tokens"),
-            interval(INTERVALS[3], "the same for their lower byte"),
+            interval(TIMES[0], "the same for the upper byte of important tokens; 0: as `interval`"),
+            interval(TIMES[1], "the same for their lower byte"),
+            interval(TIMES[2], "the same for the upper byte of the other tokens"),
+            interval(TIMES[3], "the same for their lower byte"),
             seed(),
         ]
     }
@@ -185,19 +194,61 @@ impl Scheme for Refreshed {
     fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Box<dyn Reader + 'a>> {
         let (tokens, seed) = (settings.count::<usize>("tokens")?, settings.count("seed")?);
         let all = settings.count::<u64>("interval")?;
-        let mut intervals = [all; 4];
-        for (interval, name) in intervals.iter_mut().zip(INTERVALS) {
-            match settings.count::<u64>(name)? {
-                0 => {}
-                own => *interval = own,
-            }
+        let refresh = |of: [u64; 4]| {
+            let [a, b, c, d] = of.map(|nanoseconds| if nanoseconds == 0 { 1000 * all } else { nanoseconds });
+            Refresh { msb: Intervals { high: a, low: c }, lsb: Intervals { high: b, low: d } }
+        };
+        if let Some(given) = bench.given(ACCELERATOR) {
+            given.agrees(settings, &TIMES.map(|name| (name, name)))?;
+            let budgets = budgets_of(given, tokens)?;
+            let by_layer: Vec<Refresh> = given.named(refreshes(given))?.into_iter().map(refresh).collect();
+            return Ok(by_arithmetic(bench.model, move |_, read| {
+                let mut model = Retained { budgets: &budgets, by_layer: &by_layer, seed, reads: (0, 0) };
+                read(&mut model)?;
+                Ok(vec![lost(model.reads)])
+            }));
         }
-        let refresh = Refresh::by_class([intervals[0], intervals[1]], [intervals[2], intervals[3]]);
+        let mut intervals = [0; 4];
+        for (interval, name) in intervals.iter_mut().zip(TIMES) {
+            *interval = 1000 * settings.count::<u64>(name)?;
+        }
+        let refresh = refresh(intervals);
         Ok(by_arithmetic(bench.model, move |passage, read| {
             let tokens = if tokens == 0 { passage.tokens.len() } else { tokens };
             let mut model = RetainedCache::new(tokens, refresh, Distribution::tail(), seed);
             read(&mut model)?;
-            Ok(vec![Tally::ratio("lost", [model.reads.1, model.reads.0], 1e6)])
+            Ok(vec![lost(model.reads)])
         }))
+    }
+
+    fn calibrated_by(&self) -> Option<&'static str> {
+        Some(ACCELERATOR)
+    }
+}
+
+/// Bits that had flipped, of a million that were read.
+fn lost((reads, flipped): (u64, u64)) -> Tally {
+    Tally::ratio("lost", [flipped, reads], 1e6)
+}
+
+/// Key heads with a budget each, and layers with intervals.
+struct Retained<'a> {
+    /// By layer and key head.
+    budgets: &'a [Vec<usize>],
+    by_layer: &'a [Refresh],
+    seed: u64,
+    /// Bits that were read, and how many of them had flipped.
+    reads: (u64, u64),
+}
+
+impl Arithmetic for Retained<'_> {
+    fn attention(&mut self, group: Group<'_>, queries: &[Matrix]) -> Result<Vec<Matrix>> {
+        let tokens = budget_of(self.budgets, &group)?;
+        let refresh =
+            self.by_layer.get(group.layer).with_context(|| format!("no intervals of layer {}", group.layer))?;
+        let mut cache = RetainedCache::new(tokens, *refresh, Distribution::tail(), self.seed);
+        let found = cache.attention(group, queries)?;
+        self.reads = (self.reads.0 + cache.reads.0, self.reads.1 + cache.reads.1);
+        Ok(found)
     }
 }

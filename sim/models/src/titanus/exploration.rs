@@ -13,7 +13,7 @@ use crate::calibration::Arrays;
 use crate::decoder::Model;
 use crate::decoder::perplexity::{perplexity, surprises};
 use crate::explore::store::Store;
-use crate::explore::{Explored, Genes, Objectives, Step, Subject};
+use crate::explore::{Explored, Genes, Headings, Objectives, Step, Subject};
 use crate::schemes::Settings;
 
 /// The largest threshold that is tried: a quarter of the largest magnitude. Models break with twice this threshold.
@@ -36,6 +36,16 @@ impl Subject for Thresholds {
 
     fn about(&self) -> &'static str {
         "its thresholds of each layer: perplexity against bytes of keys and values"
+    }
+
+    fn headings(&self) -> Headings {
+        Headings {
+            zeros: "int8 without pruning",
+            numbers: ["thresholds of keys", "of values"],
+            columns: ["threshold_k", "threshold_v"],
+            widths: ["bits of keys, mean", "of values"],
+            title: "Thresholds by layer: perplexity, bytes of keys and values",
+        }
     }
 
     fn accelerator(&self) -> &'static str {

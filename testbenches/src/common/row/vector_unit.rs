@@ -6,16 +6,16 @@ mod sharp;
 
 use std::collections::VecDeque;
 
-use golden::common::float::Function;
 use golden::common::row::vector_unit::{Elements, Norm, Output, Scalars, Shape, Steps, VectorUnit as Golden};
+use hdl::blocks::common::VectorUnit;
 use hdl::blocks::common::row::NormKind;
-use hdl::blocks::common::{FloatFunction, VectorUnit};
 use jobs::draw::numbers;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 use sim::{Bits, In, Out, Run, Sim};
 
 use super::rms_norm::{epsilon, gains};
+use crate::common::float::table::function;
 use given::Given;
 
 pub use given::TENSORS;
@@ -27,15 +27,6 @@ pub use given::TENSORS;
 pub fn bench(p: &VectorUnit) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
     sim::kit::bench(&p.clone(), move |sim, run| Player::new(&p, sim, run)?.play(sim, run, None))
-}
-
-fn function(function: FloatFunction) -> Function {
-    match function {
-        FloatFunction::GeluErf => Function::GeluErf,
-        FloatFunction::GeluTanh => Function::GeluTanh,
-        FloatFunction::Silu => Function::Silu,
-        FloatFunction::Tanh => Function::Tanh,
-    }
 }
 
 /// Elements, addends, factors, gains.

@@ -12,8 +12,9 @@ use host::titanus::Caps;
 use lower::chain::Job;
 use lower::exact::{Exact, sum};
 use lower::layer::Layer;
+use lower::needs::Room;
 use lower::titanus::builder::Builder;
-use lower::titanus::{Compression, Held, Prompt};
+use lower::titanus::{Compression, Held, Prompt, Turn};
 
 /// All of a layer.
 #[derive(Clone, Debug)]
@@ -51,13 +52,14 @@ pub fn chains(
     ensure!((1..=tokens).contains(&prompt), "a prompt of {prompt} tokens, must be 1 to {tokens}");
     let exact = Exact::of(layer, residual);
     let b = &mut Builder::new(caps, window, golden)?;
-    let held = Held::load(b, layer, &exact, tokens)?;
+    let mut held = Held::load(b, layer, &exact, Room::for_one(tokens))?;
     let (mut jobs, mut bits, mut out, mut found) = (Vec::new(), Vec::new(), Vec::new(), None);
     let whole = if comes == Prompt::AtOnce { prompt } else { 1 };
     let of_prompt = prompt + 1 - whole;
     for (first, count) in std::iter::once((0, whole)).chain((whole..tokens).map(|token| (token, 1))) {
         let rows = b.b.given(&residual[first..first + count])?;
-        let (behind, begun) = held.pass(b, (&rows, first), (prompt, comes), how)?;
+        let behind = b.b.floats("residual stream", rows.rows, rows.columns)?;
+        let begun = held.pass(b, ([&rows, &behind], Turn { text: 0, first }), (prompt, comes), how)?;
         found = begun.or(found);
         out.extend(b.b.values(&behind));
         bits.push(b.b.model().stream_bits());

@@ -38,6 +38,19 @@ fn faults_are_found() {
     );
 }
 
+#[test]
+fn faults_of_relu_are_found() {
+    must_be_noticed(
+        &FloatTable { function: FloatFunction::Relu, flags: true, ..FloatTable::default() },
+        bench,
+        70_000,
+        &[
+            ("negative numbers stay", Fault::net("rectified", "a_special & |a_fraction ? 16'h7e00 : a_i")),
+            ("a NaN stays as it is", Fault::net("rectified", "a_i[15] ? 16'h0 : a_i")),
+        ],
+    );
+}
+
 /// Wider formats are refused, and the error names the allowed ones.
 #[test]
 fn wide_formats_are_refused() {

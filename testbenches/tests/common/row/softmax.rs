@@ -46,7 +46,7 @@ fn of_real_scores() {
                     if negative { -BigInt::from(magnitude) } else { magnitude.into() }
                 };
                 let sum: BigInt = query.iter().zip(key).map(|(&q, &k)| value(q) * value(k)).sum();
-                nearest(sum < BigInt::ZERO, sum.magnitude(), -51)
+                nearest(sum < BigInt::ZERO, u128::try_from(sum.magnitude()).unwrap(), -51)
             };
             let x: Vec<u16> = keys[..=token].iter().map(score).collect();
             let got = softmax.softmax(&x, x.len(), unit.lanes as usize, unit.places());

@@ -1,7 +1,7 @@
-// A small system on chip: the CPU PicoRV32, vector_top, and a memory outside that both reach, the CPU by cpu_*, the accelerator
+// A small system on chip: the CPU PicoRV32, an accelerator, and a memory outside that both reach, the CPU by cpu_*, the accelerator
 // by mem_*. The registers are at the CPU's addresses from 0x4000_0000 to 0x4fff_ffff; all others are memory.
 //
-// `VECTOR_TOP is the module that `senbazuru gen vector_top` writes.
+// `ACCELERATOR is the module that `senbazuru gen` writes; `ADDRESS_WIDTH, `DATA_WIDTH and `ID_WIDTH are those of its bus.
 module soc (
   input  wire         clk_i,
   input  wire         rst_ni,
@@ -25,8 +25,8 @@ module soc (
   input  wire   [1:0] cpu_rresp_i,
   input  wire         cpu_rvalid_i,
   output wire         cpu_rready_o,
-  output wire   [3:0] mem_awid_o,
-  output wire  [63:0] mem_awaddr_o,
+  output wire [`ID_WIDTH-1:0] mem_awid_o,
+  output wire [`ADDRESS_WIDTH-1:0] mem_awaddr_o,
   output wire   [7:0] mem_awlen_o,
   output wire   [2:0] mem_awsize_o,
   output wire   [1:0] mem_awburst_o,
@@ -34,17 +34,17 @@ module soc (
   output wire   [2:0] mem_awprot_o,
   output wire         mem_awvalid_o,
   input  wire         mem_awready_i,
-  output wire [127:0] mem_wdata_o,
-  output wire  [15:0] mem_wstrb_o,
+  output wire [`DATA_WIDTH-1:0] mem_wdata_o,
+  output wire [`DATA_WIDTH/8-1:0] mem_wstrb_o,
   output wire         mem_wlast_o,
   output wire         mem_wvalid_o,
   input  wire         mem_wready_i,
-  input  wire   [3:0] mem_bid_i,
+  input  wire [`ID_WIDTH-1:0] mem_bid_i,
   input  wire   [1:0] mem_bresp_i,
   input  wire         mem_bvalid_i,
   output wire         mem_bready_o,
-  output wire   [3:0] mem_arid_o,
-  output wire  [63:0] mem_araddr_o,
+  output wire [`ID_WIDTH-1:0] mem_arid_o,
+  output wire [`ADDRESS_WIDTH-1:0] mem_araddr_o,
   output wire   [7:0] mem_arlen_o,
   output wire   [2:0] mem_arsize_o,
   output wire   [1:0] mem_arburst_o,
@@ -52,8 +52,8 @@ module soc (
   output wire   [2:0] mem_arprot_o,
   output wire         mem_arvalid_o,
   input  wire         mem_arready_i,
-  input  wire   [3:0] mem_rid_i,
-  input  wire [127:0] mem_rdata_i,
+  input  wire [`ID_WIDTH-1:0] mem_rid_i,
+  input  wire [`DATA_WIDTH-1:0] mem_rdata_i,
   input  wire   [1:0] mem_rresp_i,
   input  wire         mem_rlast_i,
   input  wire         mem_rvalid_i,
@@ -116,7 +116,7 @@ module soc (
     .irq             ({26'h0, failed, irq, 4'h0})
   );
 
-  `VECTOR_TOP accelerator (
+  `ACCELERATOR accelerator (
     .clk_i          (clk_i),
     .rst_ni         (rst_ni),
     .ctrl_awaddr_i  (cpu_awaddr_o[11:0]),

@@ -88,7 +88,7 @@ pub(super) fn scale(field: Signal) -> Signal {
 }
 
 /// Whether `bits` is a signalling NaN: a NaN without the top bit of its fraction.
-fn is_signalling(bits: Signal, format: FloatFormat) -> Signal {
+pub(super) fn is_signalling(bits: Signal, format: FloatFormat) -> Signal {
     let f = format.fraction_bits();
     bits.slice(f..format.width() - 1).all() & !bits.bit(f - 1) & bits.slice(0..f - 1).any()
 }

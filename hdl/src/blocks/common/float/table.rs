@@ -1,21 +1,21 @@
-//! Activation functions of a float by a table with interpolation: GELU in both forms, tanh, SiLU.
+//! Activation functions of a float: GELU in both forms, tanh and SiLU by a table with interpolation; ReLU without one.
 //!
-//! All are the operand times a smooth factor of at most 1, so that small operands lose nothing. Parabolas give the
+//! Those of the table are the operand times a smooth factor of at most 1, so that small operands lose nothing. Parabolas give the
 //! factor that GELU and SiLU have for negative operands; for positive ones it is 1 less this factor. The tangent of an
 //! operand below 1 is the operand times a factor. From 1 on the tangent is 1 less the factor, and the operand is not
 //! multiplied.
 
-use super::exceptions::Exception;
+use super::exceptions::{Exception, Exceptions};
 use super::format::{FloatFormat, Subnormals};
 use super::parts::Parts;
 use super::place::place;
 use super::ranks::Ranks;
-use super::round::{Operand, TooLarge, Unrounded};
+use super::round::{Class, Operand, TooLarge, Unrounded, is_signalling};
 use super::seen::{Seen, implies};
 use super::segments::{Factor, factor};
 use super::shape::{Shape, demand_16_bits};
 use super::unit::{FloatUnit, UnaryPorts, proof};
-use crate::lang::{About, CatalogBlock, Module, Proof, choices, mux, parameters, uint};
+use crate::lang::{About, CatalogBlock, Module, Proof, choices, mux, parameters, select, uint};
 
 choices! {
     /// A function.
@@ -28,6 +28,8 @@ choices! {
         Silu,
         /// Hyperbolic tangent.
         Tanh,
+        /// The larger one of x and 0.
+        Relu,
     }
 }
 
@@ -56,20 +58,25 @@ impl FloatUnit for FloatTable {
     type Ports = UnaryPorts;
     const ABOUT: About = About {
         name: "float_table",
-        summary: "floating-point GELU, tanh or SiLU by a table with interpolation",
+        summary: "floating-point GELU, tanh or SiLU by a table with interpolation, or ReLU",
         contract: "result_o = `function` of a_i of `stages` cycles ago, within 0.79 ulp (tanh: 0.55, and never\n\
             falling while a_i rises). A zero gives a_i, a NaN the canonical quiet NaN. With tanh an infinity gives 1\n\
             of its sign; otherwise infinity gives infinity and minus infinity -0. underflow_o and inexact_o describe\n\
-            the exact result.",
+            the exact result. ReLU is exact, never has these two ports, and gives +0 for zeros and negative numbers.",
         reference: "Hendrycks and Gimpel, Gaussian Error Linear Units, arXiv:1606.08415; IEEE 754-2019, section 9.2 (tanh)",
     };
 
     fn shape(&self) -> Shape {
         let shape = Shape::new(self.format, self.stages, DEPTHS);
-        shape.raising(self.flags, &[Exception::Invalid, Exception::Underflow, Exception::Inexact])
+        let raised: Exceptions = match self.factor() {
+            Some(_) => &[Exception::Invalid, Exception::Underflow, Exception::Inexact],
+            None => &[Exception::Invalid],
+        };
+        shape.raising(self.flags, raised)
     }
 
     fn compute(&self, m: &mut Module, pipe: &mut Ranks, io: &UnaryPorts) {
+        let Some(wanted) = self.factor() else { return self.rectify(m, pipe, io) };
         let format = self.format;
         let (e, f) = (format.exponent_bits(), format.fraction_bits());
         let a = Operand::new(m, "a", io.a_i, format, self.subnormals);
@@ -94,7 +101,7 @@ impl FloatUnit for FloatTable {
         let scale = pipe.keep(m, "operand_exponent", scale);
         let flip = pipe.carry("flip", flip);
 
-        let part = factor(m, pipe, &a, self.factor(), format);
+        let part = factor(m, pipe, &a, wanted, format);
         m.comment("1 less the table's value.");
         let mut result = part.flipped(m, pipe.now(flip));
         pipe.end(flip);
@@ -137,6 +144,13 @@ impl FloatUnit for FloatTable {
         let [a, result] = Seen::all(m, [("a", io.a_i), ("result", io.result_o)], self.format, self.subnormals);
         let one = Seen::power(self.format, 0);
         result.is_nan_where(m, a.nan);
+        if self.factor().is_none() {
+            let nothing = m.wire("seen_nothing", a.sign | a.zero);
+            m.assert_always("none_of_negative_numbers", implies(nothing & !a.nan, !result.bits.any()));
+            m.assert_always("positive_numbers_stay", nothing | a.nan | result.bits.eq(a.bits));
+            m.cover("an_infinity_stays", a.infinite & result.infinite);
+            return;
+        }
         m.assert_always("sign_is_kept", a.nan | result.has_sign(a.sign));
         m.assert_always("no_further_from_zero", a.nan | result.magnitude.le(a.magnitude));
         let (upper, lower) = if tangent {
@@ -155,20 +169,38 @@ impl FloatUnit for FloatTable {
 }
 
 impl FloatTable {
-    /// The factor of the operand.
-    fn factor(&self) -> Factor {
+    /// The factor of the operand, where a table gives it.
+    fn factor(&self) -> Option<Factor> {
         match self.function {
-            FloatFunction::GeluErf => Factor::Normal,
-            FloatFunction::GeluTanh => Factor::NormalByTanh,
-            FloatFunction::Silu => Factor::LogisticTimes,
-            FloatFunction::Tanh => Factor::Tanh,
+            FloatFunction::GeluErf => Some(Factor::Normal),
+            FloatFunction::GeluTanh => Some(Factor::NormalByTanh),
+            FloatFunction::Silu => Some(Factor::LogisticTimes),
+            FloatFunction::Tanh => Some(Factor::Tanh),
+            FloatFunction::Relu => None,
         }
+    }
+
+    /// `ReLU`, which needs no table and no rounding.
+    fn rectify(&self, m: &mut Module, pipe: &mut Ranks, io: &UnaryPorts) {
+        let format = self.format;
+        let a = Class::new(m, "a", io.a_i, format, self.subnormals);
+        pipe.raise(m, Exception::Invalid, is_signalling(io.a_i, format));
+        m.unused(a.special);
+        let (w, f) = (format.width(), format.fraction_bits());
+        let quiet = format.ty().lit((1u64 << (w - 1)) - (1 << (f - 1)));
+        let cases = [(a.nan, quiet), (io.a_i.msb() | a.zero, format.ty().lit(0))];
+        let mut rectified = m.wire("rectified", select(&cases, io.a_i));
+        for _ in 1..DEPTHS.len() {
+            pipe.cut(m, [("rectified", &mut rectified)]);
+        }
+        m.connect(io.result_o, rectified);
+        io.flags.connect(m, |exception| pipe.raised(exception));
     }
 }
 
 impl CatalogBlock for FloatTable {
     fn configurations() -> Vec<Self> {
-        use FloatFunction::{GeluErf, GeluTanh, Silu, Tanh};
+        use FloatFunction::{GeluErf, GeluTanh, Relu, Silu, Tanh};
         let set = |function, format, stages, subnormals| Self { format, function, stages, subnormals, flags: true };
         vec![
             set(GeluErf, FloatFormat::E3m2, 0, Subnormals::Ieee),
@@ -180,6 +212,7 @@ impl CatalogBlock for FloatTable {
             set(Silu, FloatFormat::Bf16, 0, Subnormals::Flush),
             set(Tanh, FloatFormat::Bf16, 4, Subnormals::Ieee),
             set(Silu, FloatFormat::E5m2, 15, Subnormals::Ieee),
+            set(Relu, FloatFormat::Fp16, 2, Subnormals::Flush),
         ]
     }
 
@@ -189,6 +222,7 @@ impl CatalogBlock for FloatTable {
             prove(FloatFunction::GeluErf, FloatFormat::E5m2, Subnormals::Ieee),
             prove(FloatFunction::Tanh, FloatFormat::E5m2, Subnormals::Ieee),
             prove(FloatFunction::Silu, FloatFormat::E3m2, Subnormals::Flush),
+            prove(FloatFunction::Relu, FloatFormat::Fp16, Subnormals::Ieee),
         ]
     }
 }

@@ -9,7 +9,7 @@ pub mod axi_write_dma;
 pub const BOUNDARY: u64 = 4096;
 
 /// A block of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Command {
     /// Address of the first row.
     pub address: u64,

@@ -31,10 +31,20 @@ pub fn mul(a: u32, b: u32) -> u32 {
     bits(f32::from_bits(a) * f32::from_bits(b))
 }
 
+/// a * b, rounded down.
+#[must_use]
+pub fn mul_down(a: u32, b: u32) -> u32 {
+    // Exact: 48 digits, and exponents that f64 has.
+    let exact = f64::from(f32::from_bits(a)) * f64::from(f32::from_bits(b));
+    let nearest = exact as f32;
+    bits(if f64::from(nearest) > exact { nearest.next_down() } else { nearest })
+}
+
 /// The float nearest to an integer.
 #[must_use]
 pub fn from_int(value: i128) -> u32 {
-    (value as f32).to_bits()
+    // Processors convert integers of 64 bits at once.
+    i64::try_from(value).map_or(value as f32, |value| value as f32).to_bits()
 }
 
 /// The same value in fp32. Each value of fp16 has one.
@@ -50,6 +60,28 @@ pub fn to_fp16(value: u32) -> u16 {
     if value.is_nan() { 0x7e00 } else { f16::from_f32(value).to_bits() }
 }
 
+/// The largest value of fp16 that is not above.
+#[must_use]
+pub fn to_fp16_down(value: u32) -> u16 {
+    let (exact, nearest) = (f32::from_bits(value), to_fp16(value));
+    match nearest {
+        _ if f16::from_bits(nearest).to_f32() <= exact || exact.is_nan() => nearest,
+        // Zeros have negative numbers below them.
+        0 => 0x8001,
+        1..=0x7fff => nearest - 1,
+        _ => nearest + 1,
+    }
+}
+
+/// The nearest integer, and the even one of two: [`f32::round_ties_even`], which is slow on processors that may lack an
+/// instruction for it.
+fn round_ties_even(value: f32) -> f32 {
+    /// Numbers from here on are integers, and so are sums with it.
+    const INTEGERS: f32 = 8_388_608.0;
+    let magnitude = value.abs();
+    if magnitude < INTEGERS { ((magnitude + INTEGERS) - INTEGERS).copysign(value) } else { value }
+}
+
 /// The nearest integer from `least` to `most`, and the even one of two. Also whether the value is NaN (the integer is
 /// 0) or rounds to an integer outside. Both ends are below 2^24 in magnitude.
 #[must_use]
@@ -59,7 +91,7 @@ pub fn to_int(value: u32, (least, most): (i32, i32)) -> (i32, bool) {
         return (0, true);
     }
     // This is exact, and so are the ends.
-    let rounded = value.round_ties_even();
+    let rounded = round_ties_even(value);
     let nearest = rounded.clamp(least as f32, most as f32);
     (nearest as i32, nearest != rounded)
 }
@@ -113,6 +145,23 @@ mod tests {
         for value in 0..=u16::MAX {
             assert_eq!(u64::from(from_fp16(value)), half.convert(value.into(), FloatFormat::Fp32).bits, "{value:#x}");
         }
+    }
+
+    #[test]
+    fn directed_ones_are_those_of_the_library() {
+        let values = values();
+        let mut seen = 0;
+        for (k, &a) in values.iter().enumerate() {
+            let half = to_fp16_down(a);
+            let expected = FLOAT.convert_directed(Direction::Down, a.into(), FloatFormat::Fp16).bits;
+            assert_eq!(u64::from(half), expected, "{a:#x}");
+            for b in (0..24).map(|j| values[(k * 31 + j * 509) % values.len()]) {
+                let product = FLOAT.mul_directed(Direction::Down, a.into(), b.into());
+                assert_eq!(u64::from(mul_down(a, b)), product.bits, "{a:#x} * {b:#x}");
+                seen += usize::from(product.flags.inexact && product.bits >> 31 == 1);
+            }
+        }
+        assert!(seen > 1000, "{seen}");
     }
 
     #[test]

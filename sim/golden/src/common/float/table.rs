@@ -1,4 +1,4 @@
-//! Logistic function, GELU, tanh and SiLU by the algorithm of `float_sigmoid` and `float_table`, in integers.
+//! Logistic function, GELU, tanh, SiLU and ReLU by the algorithm of `float_sigmoid` and `float_table`, in integers.
 //!
 //! The format has f bits of fraction. The magnitude of the operand becomes a multiple of 2^-(f + 3), rounded down. Then
 //! there is a factor q of at most 1, which is a parabola over each of the segments of equal length. A parabola is
@@ -6,7 +6,7 @@
 //! is the value at the segment's begin, less than 1. The curvature is the second difference of begin, middle and end.
 //! Both are rounded to nearest. The slope makes the parabola end at the next height. For positive operands 1 - q takes
 //! the place of q (for the tangent: from 1 on). The result is q, or the operand times q, rounded once, upwards from the
-//! middle.
+//! middle. `ReLU` is the case in which q is 0, so that nothing is rounded.
 
 use num_bigint::{BigInt, BigUint};
 
@@ -15,6 +15,7 @@ use super::class::Class;
 use super::exact::smallest;
 use super::real::{Normal, PLACES, gelu_argument, logistic, tanh};
 use super::{Float, Rounded};
+use crate::common::row::{is_special, nearest, units};
 use crate::format::FloatFormat;
 
 /// A function of one float.
@@ -30,6 +31,15 @@ pub enum Function {
     Silu,
     /// Hyperbolic tangent.
     Tanh,
+    /// The larger one of x and +0.
+    Relu,
+}
+
+impl Function {
+    /// Whether results have the sign of the operand.
+    fn keeps_sign(self) -> bool {
+        !matches!(self, Self::Sigmoid | Self::Relu)
+    }
 }
 
 /// A parabola. Its value is still to be multiplied by 2^-scale.
@@ -77,6 +87,7 @@ impl FunctionTable {
                 FloatFormat::E3m2 => (1, 2),
                 FloatFormat::Fp16 | FloatFormat::Fp32 => (3, 3),
             },
+            Function::Relu => (0, 0),
         };
         let places = format.fraction_bits() + 6;
         let mut table = Self { function, format, range, length, places, segments: vec![] };
@@ -94,6 +105,7 @@ impl FunctionTable {
             Function::Tanh if *t == BigInt::ZERO => one.clone(),
             Function::Tanh if inner => (tanh(t) << PLACES) / t,
             Function::Tanh => &one - tanh(t),
+            Function::Relu => BigInt::ZERO,
         };
         // The product is less than a quarter of the smallest number, whatever the operand.
         let products = if self.function == Function::Sigmoid { 0 } else { self.range };
@@ -140,10 +152,46 @@ impl FunctionTable {
         (height - ((steepness * low) >> low_bits), scale)
     }
 
+    /// What a number is multiplied by, and its scale, from the number's magnitude in units of 2^-(f + 3); `None`: beyond
+    /// all segments. Also whether it is the result itself.
+    fn multiplier(&self, magnitude: Option<u64>, (negative, above_one): (bool, bool)) -> (u64, u32, bool) {
+        let places = self.format.fraction_bits() + 3;
+        let inside = magnitude.filter(|magnitude| magnitude >> (self.range + places) == 0);
+        let (factor, scale) = inside.map_or((0, 0), |magnitude| self.factor(magnitude));
+        let (rest, bare) = match self.function {
+            Function::Sigmoid => (!negative, true),
+            Function::Tanh => (above_one, above_one),
+            _ => (!negative, false),
+        };
+        let (factor, scale) = if rest { ((1 << self.places) - (factor >> scale.min(63)), 0) } else { (factor, scale) };
+        (factor.unsigned_abs(), scale, bare)
+    }
+
+    /// The function of an fp16 number, without exceptions.
+    ///
+    /// # Panics
+    /// The table is of another format.
+    #[must_use]
+    pub fn apply_to_half(&self, a: u16) -> u16 {
+        assert_eq!(self.format, FloatFormat::Fp16, "the format of the table");
+        let (negative, magnitude) = units(a);
+        if is_special(a) || magnitude == 0 {
+            return self.apply(Float::ieee(self.format), a.into()).bits as u16;
+        }
+        let unit = smallest(self.format);
+        let in_segments = magnitude << (self.format.fraction_bits() + 3) >> unit;
+        let (factor, scale, bare) = self.multiplier(Some(in_segments), (negative, magnitude >> unit > 0));
+        let product = u128::from(factor) * if bare { 1 << unit } else { magnitude.into() };
+        // The value is above this product, by less than 1: a half makes it round in the same way.
+        let exponent = -i64::from(unit + self.places + scale) - 1;
+        nearest(negative && self.function != Function::Sigmoid, 2 * product + 1, exponent)
+    }
+
     /// The function of a.
     #[must_use]
     pub fn apply(&self, float: Float, a: u64) -> Rounded {
         let (format, negative) = (self.format, float.is_negative(a));
+        let minus = negative && self.function.keeps_sign();
         let one = float.from_int(1).bits;
         let units = match float.class(a) {
             Class::Nan => return float.nan_of(&[a]),
@@ -152,7 +200,7 @@ impl FunctionTable {
                     (Function::Sigmoid, true) => 0,
                     (Function::Sigmoid, false) => one,
                     (Function::Tanh, _) => format.zero(negative) | one,
-                    (_, true) => format.zero(true),
+                    (_, true) => format.zero(self.function.keeps_sign()),
                     (_, false) => format.infinity(false),
                 };
                 return Float::plain(bits);
@@ -161,25 +209,20 @@ impl FunctionTable {
             Class::Zero if self.function == Function::Sigmoid => {
                 return Float::plain(one - (1 << format.fraction_bits()));
             }
-            Class::Zero => return Float::plain(format.zero(negative)),
+            Class::Zero => return Float::plain(format.zero(minus)),
             Class::Number(units) => units,
         };
         let places = format.fraction_bits() + 3;
         let magnitude = (&units << places) >> smallest(format);
-        let inside = magnitude.bits() <= u64::from(self.range + places);
-        let (factor, scale) = if inside { self.factor(u64::try_from(&magnitude).unwrap_or(0)) } else { (0, 0) };
-        let (rest, bare) = match self.function {
-            Function::Sigmoid => (!negative, true),
-            Function::Tanh => {
-                let above_one = units.bits() > u64::from(smallest(format));
-                (above_one, above_one)
-            }
-            _ => (!negative, false),
-        };
-        let (factor, scale) = if rest { ((1 << self.places) - (factor >> scale.min(63)), 0) } else { (factor, scale) };
-        let factor = BigUint::from(factor.unsigned_abs());
+        let above_one = units.bits() > u64::from(smallest(format));
+        let (factor, scale, bare) = self.multiplier(u64::try_from(&magnitude).ok(), (negative, above_one));
+        let factor = BigUint::from(factor);
         let product = if bare { factor << smallest(format) } else { factor * units };
-        let value = Between { units: product, scale: smallest(format) + self.places + scale, more: true };
-        float.nearest(negative && self.function != Function::Sigmoid, &value)
+        let value = Between {
+            units: product,
+            scale: smallest(format) + self.places + scale,
+            more: self.function != Function::Relu,
+        };
+        float.nearest(minus, &value)
     }
 }

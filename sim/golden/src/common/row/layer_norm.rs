@@ -2,8 +2,7 @@
 
 use super::rms_norm::Factor;
 use super::{Unrounded, is_special, units};
-use crate::common::float::Float;
-use crate::format::FloatFormat;
+use crate::common::float::binary16;
 
 /// First bits of n x - s that are kept.
 const CENTRED: u32 = 22;
@@ -49,7 +48,7 @@ pub fn unrounded(x: &[u16], epsilon: u64) -> Option<Vec<Unrounded>> {
 pub fn layer_norm(x: &[u16], affine: Option<(&[u16], &[u16])>, epsilon: u64) -> Option<Vec<u16>> {
     let scaled = |(k, y): (usize, &Unrounded)| {
         let Some((gains, biases)) = affine else { return y.rounded() };
-        Float::ieee(FloatFormat::Fp16).add(y.gained(gains[k]).into(), biases[k].into()).bits as u16
+        binary16::add(y.gained(gains[k]), biases[k])
     };
     Some(unrounded(x, epsilon)?.iter().enumerate().map(scaled).collect())
 }

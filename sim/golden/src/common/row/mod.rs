@@ -1,4 +1,4 @@
-//! Units that work on rows of fp16 numbers: integers and rationals of any size, rounded once.
+//! Units that work on rows of fp16 numbers: exact integers and rationals, rounded once.
 
 mod exact;
 pub mod layer_norm;
@@ -7,8 +7,6 @@ pub mod rotary_embedding;
 pub mod row_frame;
 pub mod softmax;
 pub mod vector_unit;
-
-use num_bigint::BigUint;
 
 pub use exact::{Distance, distance, exact_layer_norm, exact_rms_norm, exact_softmax};
 pub use row_frame::{Beat, Row, gate};
@@ -34,9 +32,9 @@ pub fn is_nan(bits: u16) -> bool {
 }
 
 /// The fp16 number nearest to (-1)^negative * `magnitude` * 2^`exponent`, ties to even.
-pub fn nearest(negative: bool, magnitude: &BigUint, exponent: i64) -> u16 {
+pub fn nearest(negative: bool, magnitude: u128, exponent: i64) -> u16 {
     let sign = u16::from(negative) << 15;
-    let size = magnitude.bits() as i64;
+    let size = i64::from(u128::BITS - magnitude.leading_zeros());
     // The number is below 2^top. Its last place is 2^last, which is at least the last place of subnormal numbers.
     let top = size + exponent;
     let last = (top - 11).max(-24);
@@ -44,17 +42,18 @@ pub fn nearest(negative: bool, magnitude: &BigUint, exponent: i64) -> u16 {
         return sign;
     }
     let drop = last - exponent;
-    let kept = if drop <= 0 {
-        magnitude << drop.unsigned_abs()
-    } else {
-        let half = BigUint::from(1u8) << (drop - 1);
-        let (below, rest) = (magnitude >> drop, magnitude & &((BigUint::from(1u8) << drop) - 1u8));
-        let up = rest > half || (rest == half && below.bit(0));
-        below + u8::from(up)
+    let kept = match drop {
+        ..=0 => magnitude << drop.unsigned_abs(),
+        1..128 => {
+            let (half, below) = (1 << (drop - 1), magnitude >> drop);
+            let rest = magnitude - (below << drop);
+            below + u128::from(rest > half || (rest == half && below % 2 == 1))
+        }
+        // All bits are below the last place: less than a half of it, or with 128 bits a half or more.
+        _ => u128::from(drop == 128 && magnitude > 1 << 127),
     };
-    let kept = u64::try_from(kept).unwrap_or(u64::MAX);
     // The exponent is one more for each place above the subnormal numbers' last place. The leading 1 adds one too.
-    let bits = ((last + 24) as u64) * 1024 + kept;
+    let bits = (last + 24) as u128 * 1024 + kept;
     sign | if bits >= 0x7c00 { 0x7c00 } else { bits as u16 }
 }
 
@@ -73,7 +72,7 @@ impl Unrounded {
     /// The nearest fp16 number.
     #[must_use]
     pub fn rounded(&self) -> u16 {
-        nearest(self.negative, &self.magnitude.into(), self.exponent)
+        nearest(self.negative, self.magnitude, self.exponent)
     }
 
     /// Times an fp16 number, which may be anything, and rounded once.
@@ -107,7 +106,7 @@ mod tests {
             let field = (bits >> 23) as i64;
             let fraction = bits & 0x7f_ffff;
             let magnitude = if field == 0 { fraction } else { fraction | 0x80_0000 };
-            let rounded = nearest(false, &magnitude.into(), field.max(1) - 150);
+            let rounded = nearest(false, magnitude.into(), field.max(1) - 150);
             assert_eq!(u64::from(rounded), float.convert(bits, FloatFormat::Fp16).bits, "{bits:#x}");
         }
     }

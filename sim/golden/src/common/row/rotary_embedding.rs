@@ -1,15 +1,10 @@
 //! Rotary position embedding of pairs of fp16 numbers.
 
-use crate::common::float::Float;
-use crate::format::FloatFormat;
-
-const FLOAT: Float = Float::ieee(FloatFormat::Fp16);
+use crate::common::float::binary16::{fma, mul};
 
 /// A pair, rotated by an angle: both products with the sine are rounded, then the sums.
 #[must_use]
 pub fn turn((a, b): (u16, u16), cosine: u16, sine: u16) -> (u16, u16) {
-    let mul = |a: u16, b: u16| FLOAT.mul(a.into(), b.into()).bits as u16;
-    let fma = |a: u16, b: u16, c: u16| FLOAT.fma(a.into(), b.into(), c.into()).bits as u16;
     (fma(a, cosine, mul(b, sine) ^ 0x8000), fma(b, cosine, mul(a, sine)))
 }
 

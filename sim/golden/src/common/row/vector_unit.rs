@@ -1,6 +1,7 @@
 //! A short list of steps over rows of fp16 numbers: scale, add, activate, multiply, rotate, norm, convert.
 
-use crate::common::float::{Direction, Float, Function, FunctionTable, Integers};
+use crate::common::float::binary16::{add, mul, to_int};
+use crate::common::float::{Function, FunctionTable};
 use crate::format::FloatFormat;
 
 use super::layer_norm::{self, layer_norm};
@@ -21,7 +22,7 @@ pub struct Shape {
 }
 
 /// The format of a result.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Output {
     /// fp16.
     #[default]
@@ -45,7 +46,7 @@ impl Output {
 }
 
 /// The kind of norm: what is divided by what.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Norm {
     /// Elements by the root mean square of the row.
     #[default]
@@ -57,7 +58,7 @@ pub enum Norm {
 }
 
 /// Which steps are done, in this order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Steps {
     /// Multiplies by one number.
     pub scale: bool,
@@ -113,7 +114,7 @@ impl Steps {
 }
 
 /// Numbers that all elements of a row share.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Scalars {
     /// fp16, for step scale.
     pub scale: u16,
@@ -165,18 +166,12 @@ pub struct VectorUnit {
     softmax: Softmax,
 }
 
-const FLOAT: Float = Float::ieee(FloatFormat::Fp16);
-
 /// 1 in fp16.
 const ONE: u16 = 0x3c00;
 
 /// Fraction bits of the sum of a softmax: 16, plus the bits of the longest length.
 fn softmax_places(lanes: u32, max_beats: u32) -> u32 {
     16 + (u64::from(lanes) * u64::from(max_beats)).max(1).ilog2() + 1
-}
-
-fn mul(a: u16, b: u16) -> u16 {
-    FLOAT.mul(a.into(), b.into()).bits as u16
 }
 
 impl VectorUnit {
@@ -199,10 +194,10 @@ impl VectorUnit {
                 v = mul(v, scalars.scale);
             }
             if steps.add {
-                v = FLOAT.add(v.into(), row.addends[k].into()).bits as u16;
+                v = add(v, row.addends[k]);
             }
             if steps.activate {
-                v = self.table.apply(FLOAT, v.into()).bits as u16;
+                v = self.table.apply_to_half(v);
             }
             if steps.multiply {
                 v = mul(v, row.factors[k]);
@@ -243,9 +238,9 @@ impl VectorUnit {
         let convert = |v: u16| match steps.output {
             Output::Fp16 => (v, is_special(v)),
             integer => {
-                let to = Integers { width: integer.width(), signed: true, direction: Direction::NearestEven };
-                let rounded = FLOAT.to_int(mul(v, scalars.quantizer).into(), to);
-                (rounded.bits as u16, rounded.flags.invalid)
+                let end = 1 << (integer.width() - 1);
+                let (rounded, outside) = to_int(mul(v, scalars.quantizer), (-end, end - 1));
+                (rounded as u16 & ((1 << integer.width()) - 1), outside)
             }
         };
         let (values, overflows) = values.into_iter().map(convert).unzip();

@@ -168,7 +168,7 @@ impl Reader {
 }
 
 /// Whose turn is next on each port. A port without an entry begins with its first manager.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Turns(Vec<usize>);
 
 impl Turns {

@@ -1,16 +1,23 @@
 //! Rows of fp16 times a matrix of 8-bit weights.
 
+use crate::common::inner_product::{inner_product, terms};
 use crate::common::row::is_special;
 use crate::common::shell::job_controller::code;
+use crate::systems::columns::by_column;
 use crate::systems::job::Codes;
 use crate::systems::memory::Memory;
 use crate::systems::pieces::{self, Loaded};
 
-use super::numbers::{integers, product, result, some_saturate};
+use super::numbers::{ACTIVATION, integers, result, some_saturate};
 use super::{CONSTANT_BYTES, Counts, Executed, KelleTop, Linear, Operation, Work};
 
 fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+/// Activations, which have 16 bits.
+fn narrow((integers, saturated): (Vec<i64>, u64)) -> (Vec<i16>, u64) {
+    (integers.into_iter().map(|integer| integer as i16).collect(), saturated)
 }
 
 impl KelleTop {
@@ -20,10 +27,14 @@ impl KelleTop {
         let (mut overflows, mut counts) = (0, Counts::default());
         let x: Vec<Loaded> =
             (0..operation.x.rows).map(|row| Loaded::row(&operation.x, row, memory, &mut codes)).collect();
-        let weights = self.weights(&operation, memory, &mut codes);
+        let panels: Vec<Loaded> =
+            (0..operation.panels.rows).map(|panel| Loaded::row(&operation.panels, panel, memory, &mut codes)).collect();
         let constants = Loaded::row(&operation.constants, 0, memory, &mut codes);
-        for (row, x) in (0..).zip(&x) {
-            let Some(bytes) = x.whole() else {
+        let known: Vec<Option<(Vec<i16>, u64)>> =
+            x.iter().map(|x| Some(narrow(integers(x.whole()?, operation.quantizer)))).collect();
+        let all = self.results(&operation, &known, (&panels, &constants));
+        for (row, ((x, known), results)) in (0..).zip(x.iter().zip(&known).zip(all)) {
+            let Some((_, saturated)) = known else {
                 // The hardware may report an overflow that comes before an error of the bus, or at the same time,
                 // instead of the error.
                 if operation.exact && some_saturate(x, operation.quantizer) {
@@ -31,17 +42,10 @@ impl KelleTop {
                 }
                 continue;
             };
-            let (x, saturated) = integers(bytes, operation.quantizer);
             counts.saturations += saturated;
-            let of_column = |(column, weights): (usize, &Option<Vec<i64>>)| -> Option<u16> {
-                let at = CONSTANT_BYTES as usize * column;
-                let record = constants.get(at..at + CONSTANT_BYTES as usize)?;
-                Some(result(product(&x, weights.as_ref()?), word(record, 0), word(record, 4)))
-            };
-            let results: Vec<Option<u16>> = weights.iter().enumerate().map(of_column).collect();
             let special = results.iter().flatten().filter(|&&y| is_special(y)).count();
             overflows += special as u64;
-            if operation.exact && (special > 0 || saturated > 0) {
+            if operation.exact && (special > 0 || *saturated > 0) {
                 codes.note(code::OVERFLOW);
             }
             if results.iter().any(Option::is_some) {
@@ -56,22 +60,31 @@ impl KelleTop {
         Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 }
     }
 
-    /// The weights of each column; `None` if they could not be read.
-    fn weights(&self, operation: &Linear, memory: &mut dyn Memory, codes: &mut Codes) -> Vec<Option<Vec<i64>>> {
-        let (in_panel, in_group) = (self.shape.panel(), self.shape.columns as usize);
+    /// The results of each row, by column; `None` for a result that depends on bytes which could not be read.
+    fn results(
+        &self,
+        operation: &Linear,
+        x: &[Option<(Vec<i16>, u64)>],
+        (panels, constants): (&[Loaded], &Loaded),
+    ) -> Vec<Vec<Option<u16>>> {
+        let (in_panel, in_group) = (self.shape.panel() as usize, self.shape.columns as usize);
         let channels = operation.channels as usize;
-        let mut weights = Vec::new();
-        for panel in 0..operation.panels.rows {
-            let loaded = Loaded::row(&operation.panels, panel, memory, codes);
-            let here = in_panel.min(operation.columns - panel * in_panel) as usize;
-            let column = |column: usize| {
-                let (group, place) = (column / in_group, column % in_group);
-                let bytes = loaded.get(group * channels * in_group..(group + 1) * channels * in_group)?;
-                let weight = |k| i64::from(bytes[k * in_group + place] as i8);
-                Some((0..channels).map(weight).collect())
-            };
-            weights.extend((0..here).map(column));
-        }
-        weights
+        let decode = |column: usize, weights: &mut Vec<i16>| {
+            let (panel, column) = (column / in_panel, column % in_panel);
+            let (group, place) = (column / in_group, column % in_group);
+            let bytes = panels[panel].get(group * channels * in_group..(group + 1) * channels * in_group);
+            let Some(bytes) = bytes else { return false };
+            weights.clear();
+            weights.extend(bytes.chunks_exact(in_group).map(|of_channel| i16::from(of_channel[place] as i8)));
+            true
+        };
+        let terms = terms(ACTIVATION.0.unsigned_abs(), 1 << 7);
+        let result = |row: usize, column: usize, weights: &Vec<i16>| {
+            let (x, _) = x[row].as_ref()?;
+            let at = CONSTANT_BYTES as usize * column;
+            let record = constants.get(at..at + CONSTANT_BYTES as usize)?;
+            Some(result(inner_product(x, weights, terms), word(record, 0), word(record, 4)))
+        };
+        by_column([x.len(), operation.columns as usize, channels], decode, result)
     }
 }

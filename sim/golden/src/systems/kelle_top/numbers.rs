@@ -4,7 +4,7 @@ use crate::common::float::single;
 use crate::systems::pieces::Loaded;
 
 /// Least and largest activation.
-const ACTIVATION: (i32, i32) = (i16::MIN as i32, i16::MAX as i32);
+pub(super) const ACTIVATION: (i32, i32) = (i16::MIN as i32, i16::MAX as i32);
 /// The integer of a probability of 1.
 const ONE: i32 = 1 << 15;
 

@@ -3,7 +3,6 @@
 use crate::common::bus::Command;
 use crate::common::float::single;
 use crate::common::shell::job_controller::{Limits, code};
-use crate::kllm::fp16::FP32;
 use crate::systems::job::{Codes, Fields};
 use crate::systems::memory::Memory;
 use crate::systems::operand::{are_apart, demand, overlap, places, row, sizes};
@@ -134,9 +133,8 @@ impl Append {
         if self.position {
             return scale.to_le_bytes().to_vec();
         }
-        let wide = u64::from(single::from_fp16(scale));
-        let constant = |factor: u32| FP32.mul(wide, factor.into()).bits as u32;
-        self.factors.into_iter().flat_map(|factor| constant(factor).to_le_bytes()).collect()
+        let wide = single::from_fp16(scale);
+        self.factors.into_iter().flat_map(|factor| single::mul(wide, factor).to_le_bytes()).collect()
     }
 }
 

@@ -43,6 +43,12 @@ pub fn place(shape: &Shape, channel: usize, position: usize) -> usize {
     (position / inputs * channels + channel) * inputs + position % inputs
 }
 
+/// The bytes of a panel that hold the indices of a channel, beat by beat.
+pub fn channel_bytes<'a>(shape: &Shape, panel: &'a [u8], channel: usize) -> impl Iterator<Item = &'a [u8]> {
+    let beat = shape.inputs as usize / 2;
+    panel.chunks_exact(beat).skip(channel).step_by(shape.channels() as usize)
+}
+
 /// A nibble of bytes. The low nibble of a byte comes first.
 pub fn nibble(bytes: &[u8], at: usize) -> usize {
     usize::from(bytes[at / 2] >> (4 * (at % 2)) & 15)
@@ -61,9 +67,9 @@ pub fn word(bytes: &[u8], at: usize) -> u32 {
 /// The centroids of a codebook as integers. A product needs nothing else of it.
 pub struct Centroids {
     /// Centroids of activations.
-    pub activations: [i64; ENTRIES],
+    pub activations: [i32; ENTRIES],
     /// Centroids of weights.
-    pub weights: [i64; ENTRIES],
+    pub weights: [i16; ENTRIES],
 }
 
 /// Where the centroids of a codebook are.
@@ -77,11 +83,21 @@ pub fn is_centroid(codebook: &[u8], at: usize, bits: u32) -> bool {
 impl Centroids {
     /// The centroids of a codebook, if all of them are integers of `bits` bits and none is the most negative one.
     pub fn of(codebook: &[u8], bits: u32) -> Option<Self> {
-        let centroid = |at: usize| i64::from(half(codebook, at) as i16);
-        let activations = std::array::from_fn(|k| centroid(CENTROIDS.start + 2 * k));
+        let centroid = |at: usize| half(codebook, at) as i16;
+        let activations = std::array::from_fn(|k| centroid(CENTROIDS.start + 2 * k).into());
         let weights = std::array::from_fn(|k| centroid(CENTROIDS.start + 2 * (ENTRIES + k)));
         let fit = CENTROIDS.step_by(2).all(|at| is_centroid(codebook, at, bits));
         fit.then_some(Self { activations, weights })
+    }
+
+    /// The largest magnitude of a weight.
+    pub fn largest_weight(&self) -> u32 {
+        self.weights.iter().map(|weight| u32::from(weight.unsigned_abs())).max().unwrap_or(0)
+    }
+
+    /// The weights of both nibbles of each byte.
+    pub fn weight_pairs(&self) -> [[i16; 2]; 256] {
+        std::array::from_fn(|byte| [0, 1].map(|at| self.weights[nibble(&[byte as u8], at)]))
     }
 }
 

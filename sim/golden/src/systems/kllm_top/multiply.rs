@@ -1,18 +1,20 @@
 //! Products of tokens and weights: y_n = s_a s_w (sum of centroids) + s_w (sum of outliers times centroids). Products
 //! of integers and weights scale the sum of centroids alone.
 
+use crate::common::float::binary16;
+use crate::common::inner_product::{inner_product, terms};
 use crate::common::row::is_special;
 use crate::common::shell::job_controller::code;
-use crate::kllm::fp16;
 use crate::kllm::pe_lane::outlier_sum;
 use crate::kllm::scaling_unit::{Scales, result};
+use crate::systems::columns::by_column;
 use crate::systems::job::Codes;
 use crate::systems::memory::Memory;
 use crate::systems::pieces::{self, Loaded};
 
 use super::layout::{
-    CENTROIDS, CONSTANT_BYTES, Centroids, ENTRIES, HEAD_BYTES, OUTLIER_BYTES, half, index_bytes, is_centroid, nibble,
-    place, word,
+    CENTROIDS, CONSTANT_BYTES, Centroids, ENTRIES, HEAD_BYTES, OUTLIER_BYTES, channel_bytes, half, index_bytes,
+    is_centroid, nibble, word,
 };
 use super::{Beats, Executed, KllmTop, MatMul, Operation, Work};
 
@@ -23,10 +25,37 @@ const ONE: u16 = 0x3c00;
 struct Token {
     scale: u16,
     /// Centroids; 0 at the positions of outliers.
-    centroids: Vec<i64>,
+    centroids: Factors,
     /// Positions and values of outliers, fp16.
     outliers: Vec<(usize, u16)>,
     repeated: u64,
+}
+
+/// The left factors of a product.
+enum Factors {
+    /// Numbers of 16 bits, and how many products with a weight have a sum of 32 bits.
+    Narrow(Vec<i16>, usize),
+    Wide(Vec<i32>),
+}
+
+impl Factors {
+    /// Factors of weights up to this magnitude.
+    fn new(factors: Vec<i32>, weight: u32) -> Self {
+        let most = factors.iter().map(|factor| factor.unsigned_abs()).max().unwrap_or(0);
+        match terms(most, weight) {
+            // As fast, and any number fits.
+            ..64 => Self::Wide(factors),
+            _ if most > i16::MAX as u32 => Self::Wide(factors),
+            terms => Self::Narrow(factors.into_iter().map(|factor| factor as i16).collect(), terms),
+        }
+    }
+
+    fn times(&self, weights: &[i16]) -> i64 {
+        match self {
+            Self::Narrow(factors, terms) => inner_product(factors, weights, *terms),
+            Self::Wide(factors) => factors.iter().zip(weights).map(|(&a, &w)| i64::from(a) * i64::from(w)).sum(),
+        }
+    }
 }
 
 /// Positions and values of outliers, if positions ascend and are below `inner`.
@@ -72,7 +101,7 @@ impl Token {
             return None;
         };
         let indices = loaded.get(HEAD_BYTES as usize..first)?;
-        let mut of_inliers: Vec<i64> =
+        let mut of_inliers: Vec<i32> =
             (0..operation.inner as usize).map(|k| centroids.activations[nibble(indices, k)]).collect();
         let mut repeated = 0;
         for (k, &(position, _)) in records.iter().enumerate() {
@@ -80,7 +109,8 @@ impl Token {
             // It is not the first outlier of its beat.
             repeated += u64::from(k > 0 && records[k - 1].0 / inputs == position / inputs);
         }
-        Some(Self { scale, centroids: of_inliers, outliers: records, repeated })
+        let centroids = Factors::new(of_inliers, centroids.largest_weight());
+        Some(Self { scale, centroids, outliers: records, repeated })
     }
 
     /// A row of integers, if all of them could be read. An integer is 16 times the centroid of its high nibble plus the
@@ -89,14 +119,35 @@ impl Token {
         let bytes = loaded.get(0..operation.inner as usize)?;
         let centroid = |nibble: u8| centroids.activations[usize::from(nibble)];
         let integers = bytes.iter().map(|&byte| 16 * centroid(byte >> 4) + centroid(byte & 15)).collect();
-        Some(Self { scale: ONE, centroids: integers, outliers: Vec::new(), repeated: 0 })
+        let centroids = Factors::new(integers, centroids.largest_weight());
+        Some(Self { scale: ONE, centroids, outliers: Vec::new(), repeated: 0 })
     }
 
     /// A result before the addition.
-    fn element(&self, weights: &[i64], (dense, sparse): (u32, u32)) -> u16 {
-        let inliers: i64 = self.centroids.iter().zip(weights).map(|(a, w)| a * w).sum();
-        let outliers = outlier_sum(self.outliers.iter().map(|&(position, value)| (value, weights[position])));
+    fn element(&self, weights: &[i16], (dense, sparse): (u32, u32)) -> u16 {
+        let inliers = self.centroids.times(weights);
+        let outliers = outlier_sum(self.outliers.iter().map(|&(position, value)| (value, weights[position].into())));
         result(inliers.into(), outliers, Scales { token: self.scale, dense, sparse })
+    }
+}
+
+/// A row of tokens, its addends, and what is wrong with them.
+struct Row {
+    codes: Codes,
+    token: Option<Token>,
+    addends: Option<Loaded>,
+}
+
+impl Row {
+    fn of(operation: &MatMul, row: u64, (centroids, inputs): (&Centroids, usize), memory: &mut dyn Memory) -> Self {
+        let mut codes = Codes::default();
+        let loaded = Loaded::row(&operation.tokens, row, memory, &mut codes);
+        let addends = operation.addends.as_ref().map(|rows| Loaded::row(rows, row, memory, &mut codes));
+        let token = match operation.integers {
+            false => Token::of(operation, &loaded, centroids, inputs, &mut codes),
+            true => Token::of_integers(operation, &loaded, centroids),
+        };
+        Self { codes, token, addends }
     }
 }
 
@@ -116,41 +167,36 @@ impl KllmTop {
         // Heads are checked even without centroids.
         let known = centroids.is_some();
         let centroids = centroids.unwrap_or(Centroids { activations: [0; ENTRIES], weights: [0; ENTRIES] });
-        let weights = self.weights(&operation, &centroids, memory, &mut codes);
+        let panels: Vec<Loaded> =
+            (0..operation.panels.rows).map(|panel| Loaded::row(&operation.panels, panel, memory, &mut codes)).collect();
         let constants = Loaded::row(&operation.constants, 0, memory, &mut codes);
         let (mut overflows, mut beats) = (0, Beats::default());
-        for row in 0..operation.tokens.rows {
-            let loaded = Loaded::row(&operation.tokens, row, memory, &mut codes);
-            let addends = operation.addends.as_ref().map(|rows| Loaded::row(rows, row, memory, &mut codes));
-            let token = match operation.integers {
-                false => Token::of(&operation, &loaded, &centroids, inputs, &mut codes),
-                true => Token::of_integers(&operation, &loaded, &centroids),
-            };
-            let Some(token) = token else { continue };
-            let each = if operation.integers { 2 } else { 1 };
-            let in_panel = each * operation.inner.div_ceil(inputs as u64) + token.repeated;
-            beats.taken += operation.passes * in_panel;
-            beats.repeated += operation.passes * token.repeated;
-            let result = |channel: usize| -> Option<u16> {
-                let record =
-                    constants.get(CONSTANT_BYTES as usize * channel..CONSTANT_BYTES as usize * (channel + 1))?;
-                // Integers have no outliers, and thus no factor for them.
-                let sparse = if operation.integers { 0 } else { word(record, 4) };
-                let y = token.element(weights[channel].as_ref()?, (word(record, 0), sparse));
-                let Some(addends) = &addends else { return Some(y) };
-                let addend = half(addends.get(2 * channel..2 * channel + 2)?, 0);
-                Some(fp16::add(y.into(), addend.into()) as u16)
-            };
-            let results: Vec<Option<u16>> =
-                if known { (0..operation.channels as usize).map(result).collect() } else { Vec::new() };
-            let special = results.iter().flatten().filter(|&&y| is_special(y)).count();
-            overflows += special as u64;
-            if special > 0 && operation.exact {
-                codes.note(code::OVERFLOW);
-            }
-            if results.iter().any(Option::is_some) {
-                let bytes: Vec<u8> = results.iter().flat_map(|y| y.unwrap_or(0).to_le_bytes()).collect();
-                pieces::store(&operation.out, row, &bytes, memory, &mut codes);
+        let rows = operation.tokens.rows;
+        // Rows may depend on the results of rows before them where results overwrite operands.
+        let at_once = if operation.is_defined() { rows } else { 1 };
+        for first in (0..rows).step_by(at_once as usize) {
+            let here = first..rows.min(first + at_once);
+            let loaded: Vec<Row> = here.map(|row| Row::of(&operation, row, (&centroids, inputs), memory)).collect();
+            // Nothing is known without centroids.
+            let known = if known { &loaded[..] } else { &[] };
+            let mut results = self.results(&operation, known, (&panels, &constants, &centroids)).into_iter();
+            for (row, Row { codes: found, token, .. }) in (first..).zip(loaded) {
+                codes.join(found);
+                let results = results.next().unwrap_or_default();
+                let Some(token) = token else { continue };
+                let each = if operation.integers { 2 } else { 1 };
+                let in_panel = each * operation.inner.div_ceil(inputs as u64) + token.repeated;
+                beats.taken += operation.passes * in_panel;
+                beats.repeated += operation.passes * token.repeated;
+                let special = results.iter().flatten().filter(|&&y| is_special(y)).count();
+                overflows += special as u64;
+                if special > 0 && operation.exact {
+                    codes.note(code::OVERFLOW);
+                }
+                if results.iter().any(Option::is_some) {
+                    let bytes: Vec<u8> = results.iter().flat_map(|y| y.unwrap_or(0).to_le_bytes()).collect();
+                    pieces::store(&operation.out, row, &bytes, memory, &mut codes);
+                }
             }
         }
         let codes = codes.all();
@@ -159,27 +205,37 @@ impl KllmTop {
         Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 }
     }
 
-    /// The weights of each channel as centroids; `None` if they could not be read.
-    fn weights(
+    /// The results of rows, by channel; `None` for a result that depends on bytes which could not be read.
+    fn results(
         &self,
         operation: &MatMul,
-        centroids: &Centroids,
-        memory: &mut dyn Memory,
-        codes: &mut Codes,
-    ) -> Vec<Option<Vec<i64>>> {
+        rows: &[Row],
+        (panels, constants, centroids): (&[Loaded], &Loaded, &Centroids),
+    ) -> Vec<Vec<Option<u16>>> {
         let shape = &self.shape.group();
-        let in_panel = shape.channels();
-        let mut weights = Vec::new();
-        for panel in 0..operation.panels.rows {
-            let loaded = Loaded::row(&operation.panels, panel, memory, codes);
-            let here = in_panel.min(operation.channels.saturating_sub(panel * in_panel));
-            let channel = |channel: usize| {
-                let bytes = loaded.whole()?;
-                let index = |k| nibble(bytes, place(shape, channel, k));
-                Some((0..operation.inner as usize).map(|k| centroids.weights[index(k)]).collect())
-            };
-            weights.extend((0..here as usize).map(channel));
-        }
-        weights
+        let (channels, inner) = (shape.channels() as usize, operation.inner as usize);
+        let inputs = shape.inputs as usize;
+        let pairs = centroids.weight_pairs();
+        let decode = |channel: usize, weights: &mut Vec<i16>| {
+            let Some(bytes) = panels[channel / channels].whole() else { return false };
+            weights.resize(inner.next_multiple_of(inputs), 0);
+            for (beat, bytes) in weights.chunks_exact_mut(inputs).zip(channel_bytes(shape, bytes, channel % channels)) {
+                let (beat, _) = beat.as_chunks_mut();
+                beat.iter_mut().zip(bytes).for_each(|(pair, &byte)| *pair = pairs[usize::from(byte)]);
+            }
+            weights.truncate(inner);
+            true
+        };
+        let result = |row: usize, channel: usize, weights: &Vec<i16>| {
+            let at = CONSTANT_BYTES as usize * channel;
+            let record = constants.get(at..at + CONSTANT_BYTES as usize)?;
+            // Integers have no outliers, and thus no factor for them.
+            let sparse = if operation.integers { 0 } else { word(record, 4) };
+            let y = rows[row].token.as_ref()?.element(weights, (word(record, 0), sparse));
+            let Some(addends) = &rows[row].addends else { return Some(y) };
+            let addend = half(addends.get(2 * channel..2 * channel + 2)?, 0);
+            Some(binary16::add(y, addend))
+        };
+        by_column([rows.len(), operation.channels as usize, inner], decode, result)
     }
 }

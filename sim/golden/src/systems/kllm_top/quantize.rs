@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use crate::common::float::{Direction, single};
+use crate::common::float::single;
 use crate::common::row::is_special;
 use crate::common::shell::job_controller::code;
 use crate::format::Format;
-use crate::kllm::fp16::{self, FP32};
+use crate::kllm::fp16;
 use crate::kllm::orizuru::{NanPolicy, top_k};
 use crate::kllm::quantize::scale;
 use crate::systems::job::Codes;
@@ -20,21 +20,19 @@ use super::{Beats, Executed, KllmTop, Operation, Quantize, Work};
 /// The thresholds between the centroids of a token, fp16: midpoints times its scale, rounded down twice.
 #[must_use]
 pub fn thresholds(midpoints: &[u32], scale: u16) -> Vec<u64> {
-    let threshold = |&midpoint: &u32| {
-        let product = FP32.mul_directed(Direction::Down, single::from_fp16(scale).into(), midpoint.into()).bits;
-        fp16::from_f64_down(f32::from_bits(product as u32).into())
-    };
-    midpoints.iter().map(threshold).collect()
+    let wide = single::from_fp16(scale);
+    midpoints.iter().map(|&midpoint| single::to_fp16_down(single::mul_down(wide, midpoint)).into()).collect()
 }
 
 /// The index of a value: a binary search for the number of thresholds below it. If thresholds do not ascend or are no
 /// numbers, the result is the one that this search gives. The number of thresholds is a power of two, less one.
-fn index(thresholds: &[u64], value: u16) -> u8 {
+fn index(thresholds: &[f64], value: u16) -> u8 {
     let mut index = 0;
     let mut step = thresholds.len().div_ceil(2);
+    let value = fp16::value(value.into());
     while step > 0 {
         // A NaN is below nothing, and nothing is below a NaN.
-        if fp16::value(thresholds[index + step - 1]) < fp16::value(value.into()) {
+        if thresholds[index + step - 1] < value {
             index += step;
         }
         step /= 2;
@@ -76,7 +74,7 @@ impl Quantize {
         let values: Vec<u64> = row.chunks(2).map(|pair| half(pair, 0).into()).collect();
         let outlier = self.outliers(&values, segment);
         let scale = scale(&values, &outlier) as u16;
-        let thresholds = thresholds(midpoints, scale);
+        let thresholds: Vec<f64> = thresholds(midpoints, scale).into_iter().map(fp16::value).collect();
         let mut bytes = vec![0; self.out.row_bytes as usize];
         let count = outlier.iter().filter(|&&outlier| outlier).count() as u16;
         put(&mut bytes, 0..2, scale);
@@ -146,8 +144,9 @@ mod tests {
             let expected = codebook.thresholds(scale.into()).unwrap();
             let found = thresholds(&singles, scale);
             assert!(found.iter().zip(&expected).all(|(a, b)| fp16::value(*a) == fp16::value(*b)), "{scale:#x}");
+            let values: Vec<f64> = found.iter().map(|&threshold| fp16::value(threshold)).collect();
             for x in (0..0xffffu16).step_by(977).filter(|&x| !is_special(x)) {
-                assert_eq!(u16::from(index(&found, x)), crate::kllm::codebook::cluster(&expected, x.into()));
+                assert_eq!(u16::from(index(&values, x)), crate::kllm::codebook::cluster(&expected, x.into()));
             }
         }
     }
@@ -172,12 +171,11 @@ mod tests {
 
     #[test]
     fn searches_that_have_an_end() {
-        let of = |values: &[f64]| values.iter().map(|&v| fp16::from_f64(v)).collect::<Vec<u64>>();
-        let table = of(&[-1.0, 0.0, f64::NAN]);
+        let table = [-1.0, 0.0, f64::NAN];
         let values = [-2.0, -1.0, -0.5, -0.0, 1.0, f64::INFINITY, f64::NAN];
         assert_eq!(values.map(|v| index(&table, fp16::from_f64(v) as u16)), [0, 0, 1, 1, 2, 2, 0]);
         // Not ascending: the search compares with 0 first.
-        let table = of(&[5.0, 0.0, -5.0]);
+        let table = [5.0, 0.0, -5.0];
         assert_eq!([-9.0, -1.0, 1.0, 9.0].map(|v| index(&table, fp16::from_f64(v) as u16)), [0, 0, 3, 3]);
     }
 }

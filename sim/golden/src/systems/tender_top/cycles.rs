@@ -1,5 +1,6 @@
 //! Cycles of a job before a memory that never pauses. [`crate::systems::cycles`] explains how they are computed.
 
+mod known;
 mod pages;
 mod panels;
 mod parts;
@@ -10,6 +11,7 @@ use crate::systems::memory::Memory;
 use crate::tender::mesh_pe::PeSum;
 
 use super::{Operation, TenderTop};
+pub use known::{After, Known};
 pub use panels::Array;
 use parts::Parts;
 use products::Columns;

@@ -42,9 +42,10 @@ fn right(operation: &MatMul, memory: &mut dyn Memory, codes: &mut Codes) -> (Rig
         let first = panel as usize * lines;
         let here = lines.min(columns - first);
         known[first..first + here].fill(true);
-        let integers = layout.integers(words, operation.b_signed);
-        for (channel, word) in integers.chunks(lines).enumerate() {
-            right.integers[channel * columns + first..][..here].copy_from_slice(&word[..here]);
+        for (word, of_channel) in
+            words.chunks_exact(layout.column_word_bytes() as usize).zip(right.integers.chunks_mut(columns))
+        {
+            layout.unpack(word, operation.b_signed, &mut of_channel[first..first + here]);
         }
     }
     (right, known)

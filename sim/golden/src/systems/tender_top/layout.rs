@@ -4,7 +4,7 @@
 pub const OPERAND_WIDTH: u32 = 4;
 
 /// The number of lines of a panel, and the width of its integers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Layout {
     /// Bits of an integer.
     pub bits: u32,
@@ -36,13 +36,27 @@ impl Layout {
     /// The integers of consecutive words, the first line in the low bits.
     #[must_use]
     pub fn integers(&self, words: &[u8], signed: bool) -> Vec<i16> {
+        let mut integers = vec![0; words.len() * 8 / self.bits as usize];
+        self.unpack(words, signed, &mut integers);
+        integers
+    }
+
+    /// As many of the first integers of words as have room.
+    pub fn unpack(&self, words: &[u8], signed: bool, to: &mut [i16]) {
         // Loops without a branch or a variable shift become vector instructions.
-        let halves = |half: fn(u8) -> [i16; 2]| words.iter().flat_map(|&byte| half(byte)).collect();
+        fn bytes(words: &[u8], to: &mut [i16], whole: impl Fn(u8) -> i16) {
+            to.iter_mut().zip(words).for_each(|(to, &byte)| *to = whole(byte));
+        }
+        fn halves(words: &[u8], to: &mut [i16], both: impl Fn(u8) -> [i16; 2]) {
+            for (to, &byte) in to.chunks_mut(2).zip(words) {
+                to.copy_from_slice(&both(byte)[..to.len()]);
+            }
+        }
         match (self.bits, signed) {
-            (8, true) => words.iter().map(|&byte| i16::from(byte as i8)).collect(),
-            (8, false) => words.iter().map(|&byte| i16::from(byte)).collect(),
-            (_, true) => halves(|byte| [i16::from((byte << 4) as i8 >> 4), i16::from(byte as i8 >> 4)]),
-            (_, false) => halves(|byte| [i16::from(byte & 15), i16::from(byte >> 4)]),
+            (8, true) => bytes(words, to, |byte| i16::from(byte as i8)),
+            (8, false) => bytes(words, to, i16::from),
+            (_, true) => halves(words, to, |byte| [i16::from((byte << 4) as i8 >> 4), i16::from(byte as i8 >> 4)]),
+            (_, false) => halves(words, to, |byte| [i16::from(byte & 15), i16::from(byte >> 4)]),
         }
     }
 

@@ -20,7 +20,7 @@ const EXPLICIT: u32 = 1 << 8;
 const EXACT: u32 = 1 << 12;
 
 /// The format of results.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Output {
     /// Rows of fp16 numbers.
     Fp16,
@@ -32,7 +32,7 @@ pub enum Output {
 }
 
 /// How each number is processed, and where results go.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finish {
     /// Rows of the matrix.
     pub rows: u64,
@@ -55,7 +55,7 @@ pub struct Finish {
 }
 
 /// A product of matrices.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MatMul {
     /// Channels that the panels have.
     pub channels: u64,
@@ -78,7 +78,7 @@ pub struct MatMul {
 }
 
 /// fp16 numbers that become integers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pack {
     /// The numbers.
     pub x: Command,
@@ -87,7 +87,7 @@ pub struct Pack {
 }
 
 /// An operation whose fields are valid.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     /// A product of matrices.
     MatMul(MatMul),

@@ -3,10 +3,14 @@
 
 use std::cell::LazyCell;
 
+use crate::common::inner_product::terms;
 use crate::tender::mesh_pe::PeSum;
 use crate::tender::multi_scale_array::{Beat, narrow, wide};
 
 use super::OPERAND_WIDTH;
+
+/// The largest magnitude of an operand: an unsigned one of twice the width of a PE's operands.
+const LARGEST: u32 = (1 << (2 * OPERAND_WIDTH)) - 1;
 
 /// An entry of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,21 +128,36 @@ impl<'a, S: PeSum<Operand = i64>> Products<'a, S> {
 
     /// The exact sums if nothing overflows; otherwise arbitrary values.
     fn plain(&self, left: &[i16]) -> Vec<i64> {
+        // The processor adds more sums of 32 bits side by side than of 64. So many products fit.
+        let terms = terms(LARGEST, LARGEST);
         let mut sums = vec![0i64; self.right.columns];
+        let (mut parts, mut added) = (vec![0i32; self.right.columns], 0);
+        let mut collect = |parts: &mut [i32], factor: i64| {
+            for (sum, part) in sums.iter_mut().zip(parts) {
+                *sum = sum.wrapping_add(std::mem::take(part).into()).wrapping_mul(factor);
+            }
+        };
         for entry in self.entries {
             match *entry {
-                Entry::Rescale => sums.iter_mut().for_each(|sum| *sum = sum.wrapping_mul(2)),
-                Entry::Product(channel) => {
-                    let a = i32::from(left[channel]);
-                    if a == 0 {
-                        continue;
+                Entry::Rescale => {
+                    collect(&mut parts, 2);
+                    added = 0;
+                }
+                Entry::Product(channel) if left[channel] != 0 => {
+                    if added == terms {
+                        collect(&mut parts, 1);
+                        added = 0;
                     }
-                    for (sum, &b) in sums.iter_mut().zip(self.right.channel(channel)) {
-                        *sum = sum.wrapping_add((a * i32::from(b)).into());
+                    added += 1;
+                    let a = i32::from(left[channel]);
+                    for (part, &b) in parts.iter_mut().zip(self.right.channel(channel)) {
+                        *part += a * i32::from(b);
                     }
                 }
+                Entry::Product(_) => {}
             }
         }
+        collect(&mut parts, 1);
         sums
     }
 

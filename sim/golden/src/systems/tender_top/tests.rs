@@ -55,7 +55,7 @@ fn top_of(shape: Shape) -> TenderTop {
     TenderTop::new(shape).unwrap()
 }
 
-fn top() -> &'static TenderTop {
+pub(super) fn top() -> &'static TenderTop {
     static TOP: std::sync::LazyLock<TenderTop> = std::sync::LazyLock::new(|| top_of(SHAPE));
     &TOP
 }

@@ -1,44 +1,33 @@
 //! Products of rows and a matrix on the chip, and results from their sums.
 
-use crate::common::float::{Direction, Float, Integers, single};
+use crate::common::float::{binary16, single};
+use crate::common::inner_product::{inner_product, terms};
 use crate::common::row::is_special;
 use crate::common::shell::job_controller::code;
-use crate::format::FloatFormat;
+use crate::systems::columns::by_column;
 use crate::systems::job::Codes;
 use crate::systems::memory::Memory;
 use crate::systems::pieces::{self, Loaded};
-use crate::titanus::computing_engine::dot;
+use crate::titanus::computing_engine::skipped;
 
 use super::state::{Constant, State};
 use super::{Counts, Executed, Matrix, Operation, Product, Shape, TitanusCore, Work};
 
-const FP16: Float = Float::ieee(FloatFormat::Fp16);
 /// 255 in fp16.
-const FULL: u64 = 0x5bf8;
+const FULL: u16 = 0x5bf8;
 
 /// A column of the matrix of a product.
 enum Column<'a> {
     /// Weights of the store.
     Stored(&'a [i8]),
     /// Keys or values of the context.
-    Kept(Vec<i64>),
-}
-
-/// The sum of products with weights of the store. The processor adds several products of narrow integers side by side.
-fn stored(x: &[i16], weights: &[i8]) -> i64 {
-    /// Products of two bytes whose sum is in 32 bits.
-    const PRODUCTS: usize = 1 << 16;
-    let part = |(x, weights): (&[i16], &[i8])| -> i32 {
-        x.iter().zip(weights).map(|(&x, &weight)| i32::from(x) * i32::from(i16::from(weight))).sum()
-    };
-    x.chunks(PRODUCTS).zip(weights.chunks(PRODUCTS)).map(|both| i64::from(part(both))).sum()
+    Kept(Vec<i8>),
 }
 
 /// A probability as an integer of 8 bits, and whether it was outside of 0 to 1.
-fn byte_of(probability: u16) -> (i64, bool) {
-    let scaled = FP16.mul(probability.into(), FULL).bits;
-    let rounded = FP16.to_int(scaled, Integers { width: 8, signed: false, direction: Direction::NearestEven });
-    (rounded.bits as i64, rounded.flags.invalid)
+fn byte_of(probability: u16) -> (i16, bool) {
+    let (byte, outside) = binary16::to_int(binary16::mul(probability, FULL), (0, 255));
+    (byte as i16, outside)
 }
 
 impl Product {
@@ -62,7 +51,6 @@ impl Product {
     /// The columns of the matrix: for each result a weight for each element; `None`: unknown.
     fn matrix<'a>(&self, state: &'a State, shape: &Shape) -> Vec<Option<Column<'a>>> {
         let (inner, columns) = (self.inner as usize, self.columns as usize);
-        let wide = |x: &i8| i64::from(*x);
         match self.matrix {
             Matrix::Store { row, column } => {
                 let first = (column * shape.outputs) as usize;
@@ -70,28 +58,70 @@ impl Product {
             }
             Matrix::Keys { tile } => {
                 let first = (tile * shape.lanes) as usize;
-                let key =
-                    |token: usize| Some(state.context()?.keys[token][first..first + inner].iter().map(wide).collect());
+                let key = |token: usize| Some(state.context()?.keys[token][first..first + inner].to_vec());
                 (0..columns).map(|token| key(token).map(Column::Kept)).collect()
             }
             Matrix::Values { tile } => {
                 let first = (tile * shape.lanes) as usize;
-                let channel =
-                    |c: usize| Some(state.context()?.values[..inner].iter().map(|token| wide(&token[c])).collect());
+                let channel = |c: usize| Some(state.context()?.values[..inner].iter().map(|token| token[c]).collect());
                 (first..first + columns).map(|c| channel(c).map(Column::Kept)).collect()
             }
         }
     }
 
     /// A row as integers, and how many of its elements are no probabilities.
-    fn integers(&self, bytes: &[u8]) -> (Vec<i64>, u64) {
+    fn integers(&self, bytes: &[u8]) -> (Vec<i16>, u64) {
         if !matches!(self.matrix, Matrix::Values { .. }) {
-            return (bytes.iter().map(|&byte| i64::from(byte as i8)).collect(), 0);
+            return (bytes.iter().map(|&byte| i16::from(byte as i8)).collect(), 0);
         }
         let halves = bytes.chunks(2).map(|pair| byte_of(u16::from_le_bytes([pair[0], pair[1]])));
-        let (x, wrong): (Vec<i64>, Vec<bool>) = halves.unzip();
+        let (x, wrong): (Vec<i16>, Vec<bool>) = halves.unzip();
         (x, wrong.into_iter().map(u64::from).sum())
     }
+
+    /// The results of rows, by column; none of a row that is not known.
+    fn results(
+        &self,
+        rows: &[Row],
+        (matrix, constants): (&[Option<Column<'_>>], &[Option<Constant>]),
+    ) -> Vec<Vec<Option<One>>> {
+        // Elements of a row are bytes, and weights are signed ones.
+        let terms = terms(1 << 8, 1 << 7);
+        let result = |row: usize, column: usize, (): &()| {
+            let (x, _) = rows[row].x.as_ref()?;
+            let (sum, skipped) = match matrix[column].as_ref()? {
+                Column::Stored(weights) => (inner_product(x, weights, terms), None),
+                Column::Kept(weights) => (inner_product(x, weights, terms), Some(skipped(x, weights))),
+            };
+            let (result, overflow) = self.element(sum, constants[column]?);
+            Some(One { result, overflow, skipped })
+        };
+        by_column([rows.len(), matrix.len(), self.inner as usize], |_, ()| true, result)
+    }
+}
+
+/// A row that was read as integers, and how many of its elements are no probabilities. Missing where a result would
+/// depend on missing bytes or unknown weights.
+struct Row {
+    codes: Codes,
+    x: Option<(Vec<i16>, u64)>,
+}
+
+impl Row {
+    fn of(operation: &Product, row: u64, known: bool, memory: &mut dyn Memory) -> Self {
+        let mut codes = Codes::default();
+        let loaded = Loaded::row(&operation.x, row, memory, &mut codes);
+        let x = loaded.whole().filter(|_| known).map(|bytes| operation.integers(bytes));
+        Self { codes, x }
+    }
+}
+
+/// A result: its raw bits, whether it overflows, and how many multiplications by zero it has skipped, if they count.
+#[derive(Clone, Copy)]
+struct One {
+    result: u16,
+    overflow: bool,
+    skipped: Option<u64>,
 }
 
 impl TitanusCore {
@@ -104,36 +134,34 @@ impl TitanusCore {
             |j: usize| state.constant(operation.constant as usize + if operation.one_constant { 0 } else { j });
         let constants: Vec<Option<Constant>> = (0..matrix.len()).map(constant).collect();
         let known = matrix.iter().all(Option::is_some) && constants.iter().all(Option::is_some);
-        for row in 0..operation.x.rows {
-            let loaded = Loaded::row(&operation.x, row, memory, &mut codes);
-            // A result that depends on missing bytes or unknown weights is not computed.
-            let Some(bytes) = loaded.whole().filter(|_| known) else { continue };
-            let (x, wrong) = operation.integers(bytes);
-            // Bytes, where the matrix is in the store.
-            let narrow: Vec<i16> = x.iter().map(|&x| x as i16).collect();
-            let mut special = wrong;
-            let mut results = Vec::new();
-            for (weights, constant) in matrix.iter().flatten().zip(constants.iter().flatten()) {
-                let sum = match weights {
-                    Column::Stored(weights) => stored(&narrow, weights),
-                    Column::Kept(numbers) => {
-                        let (sum, skipped) = dot(&x, numbers);
+        let rows = operation.x.rows;
+        // Rows may depend on the results of rows before them where results overwrite operands.
+        let at_once = if operation.is_defined() { rows } else { 1 };
+        for first in (0..rows).step_by(at_once as usize) {
+            let load = |row| Row::of(&operation, row, known, memory);
+            let loaded: Vec<Row> = (first..rows.min(first + at_once)).map(load).collect();
+            let results = operation.results(&loaded, (&matrix, &constants)).into_iter();
+            for (row, (Row { codes: found, x }, results)) in (first..).zip(loaded.into_iter().zip(results)) {
+                codes.join(found);
+                let Some((_, wrong)) = x else { continue };
+                let (mut special, mut bytes) = (wrong, Vec::new());
+                for One { result, overflow, skipped } in results.into_iter().flatten() {
+                    special += u64::from(overflow);
+                    bytes.extend(result.to_le_bytes());
+                    if let Some(skipped) = skipped {
                         counts.multiplications += operation.inner;
                         counts.skipped += skipped;
-                        sum
                     }
-                };
-                let (result, overflow) = operation.element(sum, *constant);
-                special += u64::from(overflow);
-                results.push(result);
+                }
+                overflows += special;
+                if special > 0 && operation.exact {
+                    codes.note(code::OVERFLOW);
+                }
+                if operation.integers {
+                    bytes = bytes.into_iter().step_by(2).collect();
+                }
+                pieces::store(&operation.out, row, &bytes, memory, &mut codes);
             }
-            overflows += special;
-            if special > 0 && operation.exact {
-                codes.note(code::OVERFLOW);
-            }
-            let bytes = results.iter().flat_map(|y| y.to_le_bytes());
-            let bytes: Vec<u8> = if operation.integers { bytes.step_by(2).collect() } else { bytes.collect() };
-            pieces::store(&operation.out, row, &bytes, memory, &mut codes);
         }
         let codes = codes.all();
         let apart = operation.is_defined();

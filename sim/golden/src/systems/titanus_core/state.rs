@@ -30,8 +30,9 @@ impl Context {
     }
 }
 
-/// The weights of an output of the store.
-#[derive(Clone, Debug)]
+/// The weights of an output of the store, up to the last input that was ever known: most stores have more room than
+/// a layer has weights.
+#[derive(Clone, Debug, Default)]
 struct Column {
     weights: Vec<i8>,
     /// 64 inputs a word: whether their weights are known.
@@ -39,11 +40,21 @@ struct Column {
 }
 
 impl Column {
-    fn unknown(inputs: usize) -> Self {
-        Self { weights: vec![0; inputs], known: vec![0; inputs.div_ceil(64)] }
+    /// Makes room for so many inputs.
+    fn reach(&mut self, inputs: usize) {
+        if inputs > self.weights.len() {
+            self.weights.reserve_exact(inputs - self.weights.len());
+            self.weights.resize(inputs, 0);
+            self.known.resize(inputs.div_ceil(64), 0);
+        }
     }
 
+    /// Sets the weight of an input; inputs beyond all [reached](Self::reach) ones are unknown anyway.
     fn set(&mut self, input: usize, weight: Option<i8>) {
+        if input >= self.weights.len() && weight.is_none() {
+            return;
+        }
+        self.reach(input + 1);
         let (word, bit) = (&mut self.known[input / 64], 1 << (input % 64));
         *word = if weight.is_some() { *word | bit } else { *word & !bit };
         self.weights[input] = weight.unwrap_or(0);
@@ -51,8 +62,15 @@ impl Column {
 
     /// The weights of some inputs, if all are known.
     fn known(&self, inputs: Range<usize>) -> Option<&[i8]> {
-        let known = |input: usize| self.known[input / 64] >> (input % 64) & 1 == 1;
-        inputs.clone().all(known).then(|| &self.weights[inputs])
+        if inputs.end > self.weights.len() {
+            return None;
+        }
+        let all = |word: usize| {
+            let (first, last) = (inputs.start.max(64 * word), inputs.end.min(64 * (word + 1)));
+            let wanted = u64::MAX >> (64 - (last - first)) << (first % 64);
+            self.known[word] & wanted == wanted
+        };
+        (inputs.start / 64..inputs.end.div_ceil(64)).all(all).then(|| &self.weights[inputs])
     }
 }
 
@@ -77,10 +95,9 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn new(shape: &Shape) -> Self {
-        let (inputs, outputs) = (shape.rows * shape.inputs, shape.columns * shape.outputs);
         Self {
             shape: *shape,
-            weights: vec![Column::unknown(inputs as usize); outputs as usize],
+            weights: vec![Column::default(); (shape.columns * shape.outputs) as usize],
             constants: vec![None; shape.constants as usize],
             cached: 0,
             prefill: 0,
@@ -170,6 +187,7 @@ impl State {
         for (k, column) in self.weights[outputs].iter_mut().enumerate() {
             // Outputs after the last one, in the last column of macros, have zero weights.
             let there = k < load.columns as usize;
+            column.reach(first + bytes.len());
             for (r, row) in bytes.iter().enumerate() {
                 let weight = if there { row.get(k..k + 1).map(|byte| byte[0] as i8) } else { Some(0) };
                 column.set(first + r, weight);

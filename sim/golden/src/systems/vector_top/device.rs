@@ -24,20 +24,26 @@ pub fn count(offset: u32) -> Field {
     Field { offset, low: 0, width: 64, kind: Kind::ReadOnly }
 }
 
-/// The two registers of a vector unit. An accelerator with a vector unit has the same two among its own.
-pub(in crate::systems) fn unit(shape: &Shape, caps: u32, functions: u32) -> [(&'static str, Field); 6] {
-    let function = match shape.function {
+/// The number of an activation in the register FUNCTION; 255 is no activation of a vector unit.
+#[must_use]
+pub fn function_number(function: Function) -> u32 {
+    match function {
         Function::GeluErf => 0,
         Function::GeluTanh => 1,
         Function::Silu => 2,
         Function::Tanh => 3,
-        Function::Sigmoid => 4,
-    };
+        Function::Relu => 4,
+        Function::Sigmoid => 255,
+    }
+}
+
+/// The two registers of a vector unit. An accelerator with a vector unit has the same two among its own.
+pub(in crate::systems) fn unit(shape: &Shape, caps: u32, functions: u32) -> [(&'static str, Field); 6] {
     let units = Units::of(shape.steps);
     [
         ("lanes", constant(caps, 0, 16, shape.lanes.into())),
         ("max_beats", constant(caps, 16, 16, shape.max_beats.into())),
-        ("function", constant(functions, 0, 8, function)),
+        ("function", constant(functions, 0, 8, function_number(shape.function).into())),
         ("softmax", constant(functions, 8, 1, units.softmax.into())),
         ("layer_norm", constant(functions, 9, 1, units.layer_norm.into())),
         ("rotary", constant(functions, 10, 1, units.rotary.into())),

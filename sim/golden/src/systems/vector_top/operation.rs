@@ -57,7 +57,7 @@ impl Units {
 }
 
 /// An operation whose fields are valid.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Operation {
     /// Elements of a row.
     pub columns: u64,

@@ -35,7 +35,7 @@ fn exact(function: Function, normal: &Normal, x: &Number) -> BigInt {
         Function::Silu => logistic(&whole),
         Function::GeluErf => normal.below(&whole),
         Function::GeluTanh => logistic(&gelu_argument(normal, &whole)),
-        Function::Sigmoid => unreachable!("above"),
+        Function::Sigmoid | Function::Relu => unreachable!("not by a factor"),
     };
     (magnitude * gate) >> PLACES
 }
@@ -103,6 +103,19 @@ fn gelu_by_tanh_is_near() {
     }
 }
 
+/// All operands: the larger one of the operand and 0, without a flag.
+#[test]
+fn relu_is_exact() {
+    for format in [Fp16, Bf16, E5m2, E3m2] {
+        let (float, table) = (Float::ieee(format), FunctionTable::new(Function::Relu, format));
+        for a in 0..=format.infinity(false) {
+            let plain = |bits| Rounded { bits, flags: Flags::default() };
+            assert_eq!(table.apply(float, a), plain(a), "{format} {a:#x}");
+            assert_eq!(table.apply(float, a | format.zero(true)), plain(0), "{format} -{a:#x}");
+        }
+    }
+}
+
 #[test]
 fn special_operands() {
     let none = Flags::default();
@@ -131,10 +144,27 @@ fn special_operands() {
         (Function::GeluErf, 0x8001, 0x8000, underflow),
         (Function::GeluTanh, 0x7c01, 0x7e00, Flags { invalid: true, ..none }),
         (Function::GeluTanh, 0xfe00, 0x7e00, none),
+        (Function::Relu, 0xfd00, 0x7e00, Flags { invalid: true, ..none }),
+        (Function::Relu, 0xfe01, 0x7e00, none),
     ] {
         let result = FunctionTable::new(function, Fp16).apply(Float::ieee(Fp16), a);
         assert_eq!(result, Rounded { bits, flags }, "{function:?} {a:#x}");
     }
     let subnormal = FunctionTable::new(Function::Silu, Fp16).apply(Float::flush(Fp16), 0x8001);
     assert_eq!(subnormal, Rounded { bits: 0x8000, flags: none });
+    let subnormal = FunctionTable::new(Function::Relu, Fp16).apply(Float::flush(Fp16), 0x0001);
+    assert_eq!(subnormal, Rounded { bits: 0, flags: none });
+}
+
+/// The short way for fp16 is the long way.
+#[test]
+fn functions_of_fp16_without_exceptions() {
+    use Function::{GeluErf, GeluTanh, Sigmoid, Silu, Tanh};
+    for function in [Sigmoid, GeluErf, GeluTanh, Silu, Tanh] {
+        let table = FunctionTable::new(function, Fp16);
+        for a in 0..=u16::MAX {
+            let expected = table.apply(Float::ieee(Fp16), a.into()).bits;
+            assert_eq!(u64::from(table.apply_to_half(a)), expected, "{function:?} {a:#x}");
+        }
+    }
 }

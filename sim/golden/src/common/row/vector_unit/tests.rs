@@ -1,10 +1,12 @@
 use half::f16;
 
 use super::*;
+use crate::common::float::Float;
 use crate::common::row::rms_norm::rms_norm;
 
 mod rows;
 
+const FLOAT: Float = Float::ieee(FloatFormat::Fp16);
 const SHAPE: Shape = Shape { lanes: 4, max_beats: 8, function: Function::Silu };
 
 fn bits(values: &[f32]) -> Vec<u16> {
@@ -101,6 +103,7 @@ fn functions_by_name() {
         (Function::GeluTanh, 0.841_192),
         (Function::Silu, 0.731_058_6),
         (Function::Tanh, 0.761_594_2),
+        (Function::Relu, 1.0),
     ] {
         let got = VectorUnit::new(Shape { function, ..SHAPE }).row(steps, Scalars::default(), row).values[0];
         assert!((f16::from_bits(got).to_f32() - exact).abs() < 5e-4, "{function:?}");

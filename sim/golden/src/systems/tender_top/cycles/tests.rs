@@ -4,6 +4,7 @@ use super::*;
 use crate::common::bus::Command;
 use crate::systems::cycles::{Dma, Frame};
 use crate::systems::memory::SparseMemory;
+use crate::systems::tender_top::tests::top;
 use crate::systems::tender_top::{Finish, Layout, MatMul, Output};
 
 /// 16 x 16 PEs, a bus of 16 bytes.
@@ -104,4 +105,34 @@ fn the_rest_is_the_first_panels_and_the_last_results() {
     // The table, a panel of A, two of B and the first constants share the bus: 73 + 288 + 2 x 288 + 64 beats at most; then
     // latency, skew, lanes and a burst.
     assert!((361 + 288..1001 + 200).contains(&few), "{few}");
+}
+
+/// Products of two sizes at all places of a stretch of addresses, then again far away, with turns that go on.
+#[test]
+fn alike_products_take_as_long() {
+    let (timing, mut known) = (timing(), Known::default());
+    let accelerator = top();
+    let stretch = 16 * timing.shell.bus_bytes;
+    let mut found = Vec::new();
+    for far in 0..2 {
+        let mut turns = Turns::default();
+        for step in 0..40 {
+            let Operation::MatMul(mut product) = product(1, 3 + step % 2, 24, 30) else { panic!("a product") };
+            product.b.address += 64 * step + far * 7 * stretch;
+            product.b.stride += 64;
+            product.finish.out.address += 64 * (step / 5) + far * 3 * stretch;
+            let (operation, now, mut after) = (Operation::MatMul(product), 1000 * far, turns.clone());
+            let memory = &mut SparseMemory::new();
+            let alone = timing.end(accelerator, &operation, now, (memory, &mut after)).unwrap();
+            let end = timing.after(&mut known).end(accelerator, &operation, now, (memory, &mut turns)).unwrap();
+            assert_eq!((end, &turns), (alone, &after), "step {step}");
+            found.push(end - now);
+        }
+        // Far away, all are known.
+        assert!((8..=40).contains(&known.0.len()), "{}", known.0.len());
+    }
+    assert_eq!(found[..40], found[40..]);
+    found.sort_unstable();
+    found.dedup();
+    assert!(found.len() > 2, "{found:?}");
 }

@@ -1,17 +1,15 @@
-/* vector_job.c on a CPU beside the accelerator: its session by interrupts, then a verdict for whoever looks at memory. */
-#include "vector_job.h"
-#include "vector_top.h"
+#include "cpu.h"
 
 #define DEVICE 0x40000000u
 #define IRQ_DEVICE (1u << 4)
-/* A verdict that no result of vector_job.c is: an interrupt that nobody asked for. */
+/* A verdict that no result of a program is: an interrupt that nobody asked for. */
 #define UNEXPECTED 100u
 
 /* In start.S. */
 uint32_t cpu_mask(uint32_t mask);
 void cpu_wait(void);
 
-/* At addresses of the linker script. */
+/* At an address of the linker script. */
 extern volatile struct {
   uint32_t done; /* last of all: 1 */
   uint32_t result;
@@ -19,16 +17,21 @@ extern volatile struct {
   uint32_t tag;
   uint32_t descriptors;
 } verdict;
-extern uint8_t demo[];
 
 static volatile uint32_t interrupts;
 
 static volatile uint32_t *device(uint32_t offset) { return (volatile uint32_t *)(uintptr_t)(DEVICE + offset); }
 
+/* Words of whatever type. */
+typedef uint32_t __attribute__((may_alias)) word;
+
 /* What compilers call. */
 void *memcpy(void *to, const void *from, size_t count) {
   uint8_t *target = to;
   const uint8_t *source = from;
+  if (((uintptr_t)to | (uintptr_t)from) % sizeof(word) == 0)
+    for (; count >= sizeof(word); count -= sizeof(word), target += sizeof(word), source += sizeof(word))
+      *(word *)(void *)target = *(const word *)(const void *)source;
   while (count-- > 0)
     *target++ = *source++;
   return to;
@@ -98,15 +101,12 @@ static int wait_irq(void *context) {
   return 0;
 }
 
-int main(void) {
-  const struct vector_bus bus = {0, read32, write32, read_mem, write_mem, wait_irq};
-  struct vector_end end;
-  int result;
-  cpu_mask(IRQ_DEVICE);
-  /* One look at STATUS behind each interrupt: the job has ended. */
-  result = vector_demo(&bus, (uintptr_t)demo, 1, &end);
-  verdict.tag = end.tag;
-  verdict.descriptors = end.descriptors;
+const struct vector_bus cpu_bus = {0, read32, write32, read_mem, write_mem, wait_irq};
+
+void cpu_begin(void) { cpu_mask(IRQ_DEVICE); }
+
+void cpu_say(int result, const struct vector_end *end) {
+  verdict.tag = end->tag;
+  verdict.descriptors = end->descriptors;
   say((uint32_t)result);
-  return 0;
 }
