@@ -32,7 +32,11 @@ pub const BELOW: &[(&str, f64, &str)] = &[
     ("softmax", 0.87, "low bits of products and sums, which only a tie of the last rounding shows"),
     ("cache_reader", 0.98, "bits of a counter that a higher one hides, and bits that a mask hides: no proof decides"),
     ("cache_writer", 0.93, "high bits of counters, and bits that a mask or a full buffer hides: no proof decides"),
-    ("token_appender", 0.95, "operands of its fp32 multiplier that no scale is: subnormal ones, and single bits of one"),
+    (
+        "token_appender",
+        0.95,
+        "operands of its fp32 multiplier that no scale is: subnormal ones, and single bits of one",
+    ),
     ("kv_compressor", 0.96, "bits that a mask hides, and high bits of counters: no proof decides"),
     ("rms_norm", 0.93, "late digits of the root and low bits of sums, which only a tie of the last rounding shows"),
     ("layer_norm", 0.93, "late digits of the root and low bits of sums, which only a tie of the last rounding shows"),
