@@ -24,7 +24,7 @@ fn forgets(register: &str) -> Fault {
 fn faults_of_the_bus_are_refuted() {
     let net = Fault::net;
     let outside = |what, parts: &str, by| {
-        let parts = parts.replace("beyond", "(|end_q[65:13])").replace("below", "(address_q < window_base_i)");
+        let parts = parts.replace("beyond", "(|end_q[65:13])").replace("below", "(first_byte < window_base_i)");
         let parts = parts.replace("above", "({2'd0, window_limit_i} < end_q)");
         fault(OPERAND, what, net("outside", &parts), by, 7)
     };
