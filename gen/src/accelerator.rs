@@ -21,7 +21,7 @@ pub use {golden, host, jobs};
 
 /// Hardware and benches of accelerators.
 pub mod prelude {
-    pub use golden::systems::job::Report;
+    pub use golden::accelerators::job::Report;
     pub use hdl::accelerators::engine::{Engine, EnginePorts, EngineSpec};
     pub use hdl::accelerators::registers::{OwnRegisters, VectorCaps};
     pub use hdl::accelerators::top::{Accelerator, Top, TopParameters, TopPorts, TopSpec, top_spec};

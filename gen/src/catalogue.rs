@@ -16,7 +16,7 @@ use sim::kit::tensors::{Counted, FromTensors, Tensors, Wanted};
 use sim::kit::{MakeBench, Work};
 
 #[cfg(feature = "standard")]
-use testbenches::systems::decoding::{Machine, Runs};
+use testbenches::accelerators::decoding::{Machine, Runs};
 
 use crate::error::{Failure, Result};
 

@@ -9,7 +9,7 @@ use hdl::accelerators::tender::{ExecutionController, TenderTop};
 use hdl::accelerators::titanus::{TitanusChain, TitanusCore};
 use hdl::accelerators::vector::VectorTop;
 use hdl::blocks::{baselines::*, common::*, kelle::*, kllm::*, tender::*, titanus::*};
-use testbenches::{baselines, common, kelle, kllm, systems, tender, titanus};
+use testbenches::{accelerators, baselines, common, kelle, kllm, tender, titanus};
 
 use crate::accelerators::reduce;
 use crate::catalogue::{Catalogue, Line};
@@ -154,31 +154,31 @@ impl Catalogue {
             .block::<ant_decoder::AntDecoder>("baselines", ant_decoder::bench)
             .block::<OutlierPeGroup>("baselines", baselines::outlier_pe_group::bench)
             .block::<BitSerialPe>("baselines", baselines::bit_serial_pe::bench)
-            .block::<VectorTop>("systems", systems::vector_top::bench)
-            .block::<reduce::ReduceTop>("systems", reduce::bench)
-            .block::<ExecutionController>("systems", systems::execution_controller::bench)
-            .block::<OutlierShare>("systems", systems::outlier_share::bench)
-            .block::<OutlierMask>("systems", systems::outlier_mask::bench)
-            .block::<DenseSparseProduct>("systems", systems::dense_sparse_product::bench)
-            .block::<TokenAppender>("systems", systems::token_appender::bench)
-            .block::<TokenPacker>("systems", systems::token_packer::bench)
+            .block::<VectorTop>("accelerators", accelerators::vector::bench)
+            .block::<reduce::ReduceTop>("accelerators", reduce::bench)
+            .block::<ExecutionController>("accelerators", accelerators::execution_controller::bench)
+            .block::<OutlierShare>("accelerators", accelerators::outlier_share::bench)
+            .block::<OutlierMask>("accelerators", accelerators::outlier_mask::bench)
+            .block::<DenseSparseProduct>("accelerators", accelerators::dense_sparse_product::bench)
+            .block::<TokenAppender>("accelerators", accelerators::token_appender::bench)
+            .block::<TokenPacker>("accelerators", accelerators::token_packer::bench)
             .line(
-                Line::<KllmTop>::new("systems", systems::kllm_top::bench)
-                    .runs(systems::kllm_top::layer::decoding::RUNS),
+                Line::<KllmTop>::new("accelerators", accelerators::kllm::bench)
+                    .runs(accelerators::kllm::layer::decoding::RUNS),
             )
             .line(
-                Line::<KelleTop>::new("systems", systems::kelle_top::bench)
-                    .runs(systems::kelle_top::layer::decoding::RUNS),
+                Line::<KelleTop>::new("accelerators", accelerators::kelle::bench)
+                    .runs(accelerators::kelle::layer::decoding::RUNS),
             )
             .line(
-                Line::<TitanusCore>::new("systems", systems::titanus_core::bench)
-                    .runs(systems::titanus_core::layer::decoding::RUNS),
+                Line::<TitanusCore>::new("accelerators", accelerators::titanus::bench)
+                    .runs(accelerators::titanus::layer::decoding::RUNS),
             )
-            .block::<TitanusChain>("systems", systems::titanus_chain::bench)
+            .block::<TitanusChain>("accelerators", accelerators::titanus_chain::bench)
             .line(
-                Line::<TenderTop>::new("systems", systems::tender_top::bench)
-                    .work(systems::tender_top::work::WORK)
-                    .runs(systems::tender_top::decoding::RUNS),
+                Line::<TenderTop>::new("accelerators", accelerators::tender::bench)
+                    .work(accelerators::tender::work::WORK)
+                    .runs(accelerators::tender::decoding::RUNS),
             );
         let blocks = models::schemes::registry().into_iter().fold(blocks, Self::scheme);
         models::explore::subjects().into_iter().fold(blocks, Self::subject)

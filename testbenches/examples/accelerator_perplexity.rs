@@ -27,12 +27,12 @@ use models::decoder::{Float, Model, Precision, Tokenizer};
 use models::smollm2::{open, texts};
 use models::tender::groups::Groups;
 use sim::facts::Facts;
-use testbenches::systems::decoding::LayerAccelerator;
-use testbenches::systems::kelle_top::layer::decoding::{BUDGET, OnKelle};
-use testbenches::systems::kllm_top::layer::decoding::OnKllm;
-use testbenches::systems::tender_top::decoding::for_decoding;
-use testbenches::systems::tender_top::{caps_of, golden_of};
-use testbenches::systems::titanus_core::layer::decoding::{COMPRESSION, OnTitanus};
+use testbenches::accelerators::decoding::LayerAccelerator;
+use testbenches::accelerators::kelle::layer::decoding::{BUDGET, OnKelle};
+use testbenches::accelerators::kllm::layer::decoding::OnKllm;
+use testbenches::accelerators::tender::decoding::for_decoding;
+use testbenches::accelerators::tender::{caps_of, golden_of};
+use testbenches::accelerators::titanus::layer::decoding::{COMPRESSION, OnTitanus};
 
 /// Windows of the text, each read without the others: as long as the context of Titanus, which is the shortest.
 const WINDOWS: [Range<usize>; 3] = [0..128, 128..256, 256..384];
@@ -58,7 +58,7 @@ enum On {
     Float,
     Tender,
     /// So many first tokens come at once. All others come as if one by one. Several may come together where that gives
-    /// the same numbers: `tests/systems/decoding.rs` checks it.
+    /// the same numbers: `tests/accelerators/decoding.rs` checks it.
     Layers(Box<dyn LayerAccelerator>, usize),
 }
 

@@ -16,7 +16,7 @@ use host::kllm::Bits;
 use host::vector::Integer;
 use models::cycles::comparison::{Costs, Machine};
 use models::cycles::{kelle, kllm, tender, titanus};
-use testbenches::systems::{kelle_top, kllm_top, tender_top, titanus_core};
+use testbenches::accelerators as benches;
 
 /// Around the tables.
 const BEGIN: &str = "<!-- comparison -->\n";
@@ -114,21 +114,21 @@ fn titanus_block() -> TitanusCore {
 /// # Errors
 /// Parameters that a block or its model refuses.
 pub fn tables() -> anyhow::Result<(String, String)> {
-    let (block, timing) = (tender_block(), tender_top::timing::timing(&tender_block(), LATENCY));
+    let (block, timing) = (tender_block(), benches::tender::timing::timing(&tender_block(), LATENCY));
     let on_tender = |integer| -> anyhow::Result<tender::Tender> {
-        let (caps, golden) = (tender_top::caps_of(&block), tender_top::golden_of(&block)?);
+        let (caps, golden) = (benches::tender::caps_of(&block), benches::tender::golden_of(&block)?);
         Ok(tender::Tender::new(caps, (golden, timing), integer, 8))
     };
     let (int8, int4) = (on_tender(Integer::Int8)?, on_tender(Integer::Int4)?);
     let block = kllm_block();
-    let (caps, timing) = (kllm_top::caps_of(&block), kllm_top::timing::timing(&block, LATENCY));
-    let kllm = kllm::Kllm::new(caps, (kllm_top::golden_of(&block)?, timing), Bits::Four, 200);
+    let (caps, timing) = (benches::kllm::caps_of(&block), benches::kllm::timing::timing(&block, LATENCY));
+    let kllm = kllm::Kllm::new(caps, (benches::kllm::golden_of(&block)?, timing), Bits::Four, 200);
     let block = kelle_block();
-    let (golden, timing) = (kelle_top::golden_of(&block)?, kelle_top::timing::timing(&block, LATENCY));
-    let kelle = kelle::Kelle::new(kelle_top::caps_of(golden.shape()), (golden, timing), BUDGET.into());
+    let (golden, timing) = (benches::kelle::golden_of(&block)?, benches::kelle::timing::timing(&block, LATENCY));
+    let kelle = kelle::Kelle::new(benches::kelle::caps_of(golden.shape()), (golden, timing), BUDGET.into());
     let block = titanus_block();
-    let (golden, timing) = (titanus_core::golden_of(&block)?, titanus_core::timing::timing(&block, LATENCY));
-    let titanus = titanus::Titanus::new(titanus_core::caps_of(&golden), (golden, timing), 4.3);
+    let (golden, timing) = (benches::titanus::golden_of(&block)?, benches::titanus::timing::timing(&block, LATENCY));
+    let titanus = titanus::Titanus::new(benches::titanus::caps_of(&golden), (golden, timing), 4.3);
     let of_tender = "64 x 64 PEs, [260 mm²](blocks/tender-top.md#the-papers-size) with 64 lanes of the vector unit, less 32 of 1.80 mm²; memories as in that design";
     let machines = [
         Machine {

@@ -3,9 +3,9 @@
 //!
 //! `cargo run --release -p senbazuru-testbenches --example tender_top_cycles`; `--facts FILE` writes the cycles as JSON.
 
+use golden::accelerators::cycles::{Recurrence, Turns};
+use golden::accelerators::memory::SparseMemory;
 use golden::common::shell::job_controller::Limits;
-use golden::systems::cycles::{Recurrence, Turns};
-use golden::systems::memory::SparseMemory;
 use hdl::accelerators::tender::TenderTop;
 use hdl::accelerators::top::TopParameters;
 use hdl::blocks::common::{AxiSpec, DmaSpec};
@@ -13,8 +13,8 @@ use hdl::blocks::tender::MultiScaleArray;
 use host::Window;
 use host::vector::Integer;
 use sim::facts::Facts;
-use testbenches::systems::tender_top::real::q_projection;
-use testbenches::systems::tender_top::{caps_of, golden_of, timing};
+use testbenches::accelerators::tender::real::q_projection;
+use testbenches::accelerators::tender::{caps_of, golden_of, timing};
 
 const WINDOW: Window = Window { base: 0x10_0000, limit: 0xff_ffff, address_width: 40 };
 /// Of memory.

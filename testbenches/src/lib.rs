@@ -14,10 +14,10 @@
 //! block's parameters and ports and the golden model. [`sim::kit`] makes and runs benches; how models are built, traced and
 //! reported is the business of [`sim`].
 
+pub mod accelerators;
 pub mod baselines;
 pub mod common;
 pub mod kelle;
 pub mod kllm;
-pub mod systems;
 pub mod tender;
 pub mod titanus;

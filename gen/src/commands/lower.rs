@@ -7,7 +7,7 @@ use ::lower::layer::Layer;
 use ::lower::needs::{Asked, Room};
 use ::lower::pass::Rows;
 use models::decoder::residual::ahead_of_layers;
-use testbenches::systems::decoding::{Machine, window};
+use testbenches::accelerators::decoding::{Machine, window};
 
 use super::calibration::{LEARNING, Learnt};
 use super::run::work::{Source, Work};

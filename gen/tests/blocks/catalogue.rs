@@ -41,7 +41,7 @@ fn blocks_say_what_they_are() {
         assert!(!about.summary.is_empty() && !about.contract.is_empty(), "{name}");
         assert!(root().join(entry.source()).is_file(), "{name}: no file {}", entry.source());
         let folder = match entry.family() {
-            "systems" => "hdl/src/accelerators/".to_owned(),
+            "accelerators" => "hdl/src/accelerators/".to_owned(),
             family => format!("hdl/src/blocks/{family}/"),
         };
         let right = entry.source().starts_with(&folder) || is_in_one_place(entry.source());
@@ -109,7 +109,7 @@ fn files_of_every_block_are_where_the_pattern_says() {
         let name = entry.about().name;
         // The parts of an accelerator have a folder; outside of `hdl` the accelerator is one thing.
         let system = entry.source().strip_prefix("hdl/src/accelerators/");
-        let system = system.map(|file| format!("systems/{}", file.rsplit('/').next().unwrap_or(file)));
+        let system = system.map(|file| format!("accelerators/{}", file.rsplit('/').next().unwrap_or(file)));
         let file = system.as_deref().unwrap_or_else(|| entry.source().strip_prefix("hdl/src/blocks/").unwrap());
         let path = Path::new(file).with_extension("");
         let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();

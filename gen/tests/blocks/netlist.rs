@@ -23,12 +23,12 @@ use sim::Design;
 use sim::bus::AxiConfig;
 use sim::kit::options;
 use sim::stimulus::Stall;
-use testbenches::systems::c_program::{CEnd, CProgram};
-use testbenches::systems::kelle_top::bench as kelle_bench;
-use testbenches::systems::kllm_top::bench as kllm_bench;
-use testbenches::systems::tender_top::bench as tender_bench;
-use testbenches::systems::titanus_core::bench as titanus_bench;
-use testbenches::systems::vector_top::bench;
+use testbenches::accelerators::c_program::{CEnd, CProgram};
+use testbenches::accelerators::kelle::bench as kelle_bench;
+use testbenches::accelerators::kllm::bench as kllm_bench;
+use testbenches::accelerators::tender::bench as tender_bench;
+use testbenches::accelerators::titanus::bench as titanus_bench;
+use testbenches::accelerators::vector::bench;
 
 /// The design in cells of osu018, and how many they are.
 fn mapped(block: &impl CatalogBlock) -> (Design, usize) {

@@ -20,13 +20,13 @@ use senbazuru::output::{Bundle, Earlier, Layout};
 #[test]
 fn registers_are_generated() {
     generated("common", "shell_registers", &hdl::lang::elaborate(&ShellRegisters::default()).unwrap(), "registers.rs");
-    generated("systems", "vector_top", &hdl::lang::elaborate(&VectorTop::default()).unwrap(), "vector.rs");
-    generated("systems", "tender_top", &hdl::lang::elaborate(&TenderTop::default()).unwrap(), "tender.rs");
-    generated("systems", "kllm_top", &hdl::lang::elaborate(&KllmTop::default()).unwrap(), "kllm.rs");
-    generated("systems", "kelle_top", &hdl::lang::elaborate(&KelleTop::default()).unwrap(), "kelle.rs");
-    generated("systems", "titanus_core", &hdl::lang::elaborate(&TitanusCore::default()).unwrap(), "titanus.rs");
+    generated("accelerators", "vector_top", &hdl::lang::elaborate(&VectorTop::default()).unwrap(), "vector.rs");
+    generated("accelerators", "tender_top", &hdl::lang::elaborate(&TenderTop::default()).unwrap(), "tender.rs");
+    generated("accelerators", "kllm_top", &hdl::lang::elaborate(&KllmTop::default()).unwrap(), "kllm.rs");
+    generated("accelerators", "kelle_top", &hdl::lang::elaborate(&KelleTop::default()).unwrap(), "kelle.rs");
+    generated("accelerators", "titanus_core", &hdl::lang::elaborate(&TitanusCore::default()).unwrap(), "titanus.rs");
     let reduce = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/accelerators/reduce/registers.rs");
-    let text = written("systems", "reduce_top", &hdl::lang::elaborate(&ReduceTop::default()).unwrap());
+    let text = written("accelerators", "reduce_top", &hdl::lang::elaborate(&ReduceTop::default()).unwrap());
     assert!(fs::read_to_string(reduce).unwrap() == text, "reduce_top has changed: run `senbazuru gen --all`");
     assert_eq!(u64::from(registers::shell::ID_ID_VALUE), ID);
     const { assert!(vector::registers::VECTOR_CAPS >= OWN_REGISTERS, "the shell's registers are below") };

@@ -3,7 +3,7 @@
 use crate::support::senbazuru;
 use test_tag::tag;
 
-/// The golden model alone; that the simulation says the same is tested in `testbenches/tests/systems/tender_decoder.rs`.
+/// The golden model alone; that the simulation says the same is tested in `testbenches/tests/accelerators/tender_decoder.rs`.
 #[tag(full)]
 #[test]
 #[ignore = "needs the weights of SmolLM2-135M"]

@@ -6,9 +6,9 @@ use std::ops::RangeInclusive;
 use std::sync::Mutex;
 
 use dram::{Dram, Kind, Served};
+use golden::accelerators::cycles::{Recurrence, Spent, Turns};
+use golden::accelerators::memory::{Memory, SparseMemory};
 use golden::common::shell::job_controller::Limits;
-use golden::systems::cycles::{Recurrence, Spent, Turns};
-use golden::systems::memory::{Memory, SparseMemory};
 use hdl::accelerators::top::TopParameters;
 use hdl::accelerators::vector::VectorParameters;
 use hdl::accelerators::vector::VectorTop;
@@ -20,7 +20,7 @@ use host::{Chain, Counters, Device, Link, Window};
 use jobs::hardware::{Hardware, on_hardware, ready};
 use lower::chain::Job;
 use sim::bus::AxiConfig;
-use testbenches::systems::{kelle_top, kllm_top, tender_top, titanus_core, vector_top};
+use testbenches::accelerators::{kelle, kllm, tender, titanus, vector};
 
 const WINDOW: Window = Window { base: 0x10_0000, limit: 0x3f_ffff, address_width: 40 };
 
@@ -75,7 +75,7 @@ fn before_dram<'a, B: CatalogBlock>(
 /// Rows through the vector unit: two operands are read, one is written, and almost no arithmetic overlaps with that.
 /// Operands are 1 MiB and `step` bytes apart.
 fn rows(name: &str, block: &VectorTop, step: u64, ratios: [RangeInclusive<f64>; 2]) {
-    let golden = vector_top::golden_of(block);
+    let golden = vector::golden_of(block);
     before_dram((name, block), (u64::from(block.axi.data_width / 8), ratios), |device| {
         let caps = Caps::read(device).unwrap();
         let (rows, columns) = (256, 512);
@@ -90,7 +90,7 @@ fn rows(name: &str, block: &VectorTop, step: u64, ratios: [RangeInclusive<f64>; 
             let mut memory = SparseMemory::new();
             memory.store(image.address, &image.bytes);
             let turns = &mut Turns::default();
-            let spent = vector_top::timing(block, latency).job(&golden, limits(1), image.address, (&mut memory, turns));
+            let spent = vector::timing(block, latency).job(&golden, limits(1), image.address, (&mut memory, turns));
             spent.unwrap().iter().map(|spent| spent.cycles).sum()
         };
         (device.counters().unwrap(), Box::new(model))
@@ -133,15 +133,15 @@ fn recurrence<O>(job: &Job, spent: impl Fn(Limits, (&mut dyn Memory, &mut Turns)
 
 #[test]
 fn head_on_tender() {
-    let block = tender_top::real::layer_size();
-    let golden = tender_top::golden_of(&block).unwrap();
+    let block = tender::real::layer_size();
+    let golden = tender::golden_of(&block).unwrap();
     before_dram(("`tender_top`, a head, 25 tokens, INT8", &block), (16, CLOSE), |device| {
         let caps = host::tender::Caps::read(device).unwrap();
-        let job = tender_top::attention::real_head(&caps, &WINDOW, golden.clone(), Integer::Int8, 25).unwrap().job;
+        let job = tender::attention::real_head(&caps, &WINDOW, golden.clone(), Integer::Int8, 25).unwrap().job;
         let counters = job.run(device).unwrap();
         let (block, golden) = (&block, &golden);
         let model = move |latency| {
-            let timing = tender_top::timing::timing(block, latency);
+            let timing = tender::timing::timing(block, latency);
             recurrence(&job, |limits, state| timing.job(golden, limits, job.address, state))
         };
         (counters, Box::new(model))
@@ -150,14 +150,14 @@ fn head_on_tender() {
 
 #[test]
 fn head_on_kllm() {
-    let block = kllm_top::real::with_orizuru();
-    let golden = kllm_top::golden_of(&block).unwrap();
+    let block = kllm::real::with_orizuru();
+    let golden = kllm::golden_of(&block).unwrap();
     before_dram(("`kllm_top`, a head, 24 tokens, W4A4", &block), (16, CLOSE), |device| {
         let caps = host::kllm::Caps::read(device).unwrap();
-        let job = kllm_top::attention::real_head(&caps, &WINDOW, golden.clone(), Bits::Four, (24, 3)).unwrap().job;
+        let job = kllm::attention::real_head(&caps, &WINDOW, golden.clone(), Bits::Four, (24, 3)).unwrap().job;
         let counters = job.run(device).unwrap();
         let block = &block;
-        let model = move |latency| kllm_top::timing::clock((block, latency), &WINDOW).unwrap().cycles(&job).unwrap();
+        let model = move |latency| kllm::timing::clock((block, latency), &WINDOW).unwrap().cycles(&job).unwrap();
         (counters, Box::new(model))
     });
 }
@@ -165,13 +165,13 @@ fn head_on_kllm() {
 /// A prompt of 32 tokens and 32 tokens after it, with three query heads. The later tokens attend to the kept tokens.
 #[test]
 fn head_on_kelle() {
-    let block = kelle_top::real::head_top();
-    let golden = kelle_top::golden_of(&block).unwrap();
+    let block = kelle::real::head_top();
+    let golden = kelle::golden_of(&block).unwrap();
     before_dram(("`kelle_top`, 8 x 8, a head, 64 tokens", &block), (16, CLOSE), |device| {
         let caps = host::kelle::Caps::read(device).unwrap();
         let policy = host::kelle::Policy::of_budget(32, 24);
         let refresh = Some(host::kelle::RefreshJob::of_paper(16, 1000));
-        let of = kelle_top::real::Decode {
+        let of = kelle::real::Decode {
             layer: 14,
             group: 3,
             prompt: 32,
@@ -181,10 +181,10 @@ fn head_on_kelle() {
             late: false,
             recompute: 0,
         };
-        let job = kelle_top::real::decode(&caps, &WINDOW, golden.clone(), of).unwrap().measured.job;
+        let job = kelle::real::decode(&caps, &WINDOW, golden.clone(), of).unwrap().measured.job;
         let counters = job.run(device).unwrap();
         let block = &block;
-        let model = move |latency| kelle_top::timing::clock((block, latency), &WINDOW).unwrap().cycles(&job).unwrap();
+        let model = move |latency| kelle::timing::clock((block, latency), &WINDOW).unwrap().cycles(&job).unwrap();
         (counters, Box::new(model))
     });
 }
@@ -192,17 +192,17 @@ fn head_on_kelle() {
 /// Weights into macros, and the prompt.
 #[test]
 fn head_on_titanus() {
-    let block = titanus_core::head_core();
-    let golden = titanus_core::golden_of(&block).unwrap();
+    let block = titanus::head_core();
+    let golden = titanus::golden_of(&block).unwrap();
     before_dram(("`titanus_core`, a head and its weights, 16 tokens", &block), (16, CLOSE), |device| {
-        let keeping = titanus_core::head::Keeping { thresholds: [6, 6], bits: [3, 3] };
-        let caps = titanus_core::caps_of(&golden);
-        let mut jobs = titanus_core::head::real_head(&caps, &WINDOW, golden.clone(), keeping, (16, 1)).unwrap().jobs;
+        let keeping = titanus::head::Keeping { thresholds: [6, 6], bits: [3, 3] };
+        let caps = titanus::caps_of(&golden);
+        let mut jobs = titanus::head::real_head(&caps, &WINDOW, golden.clone(), keeping, (16, 1)).unwrap().jobs;
         let job = jobs.swap_remove(0);
         let counters = job.run(device).unwrap();
         let (block, golden) = (&block, golden.clone());
         let model = move |latency| {
-            let timing = titanus_core::timing::timing(block, latency);
+            let timing = titanus::timing::timing(block, latency);
             recurrence(&job, |limits, state| timing.job(&golden.clone(), limits, job.address, state))
         };
         (counters, Box::new(model))

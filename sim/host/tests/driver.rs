@@ -4,8 +4,8 @@
 mod software;
 mod support;
 
-use golden::systems::memory::BusError;
-use golden::systems::vector_top::device::Delays;
+use golden::accelerators::memory::BusError;
+use golden::accelerators::vector::device::Delays;
 use half::f16;
 use host::vector::{Caps, Epsilon, Function, Integer, Operand, VectorJob, overflows};
 use host::{

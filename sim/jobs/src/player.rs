@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use golden::accelerators::job::{Accelerator, Operation, Report, run as run_golden};
+use golden::accelerators::memory::BusError as GoldenError;
 use golden::common::shell::shell_registers::Bus;
-use golden::systems::job::{Accelerator, Operation, Report, run as run_golden};
-use golden::systems::memory::BusError as GoldenError;
 use hdl::blocks::common::AxiSpec;
 use rand::RngExt;
 use sim::bus::{

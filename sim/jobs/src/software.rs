@@ -1,8 +1,8 @@
 //! A device in software: the golden model as a bus for drivers.
 
+use golden::accelerators::memory::{BusError, Memory};
+use golden::accelerators::vector::device::Device;
 use golden::common::bus::axi_lite_registers::Refused;
-use golden::systems::memory::{BusError, Memory};
-use golden::systems::vector_top::device::Device;
 use host::Bus;
 
 /// What goes wrong on a device in software.

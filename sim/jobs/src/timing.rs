@@ -1,8 +1,8 @@
 //! Cycles of jobs with a memory that never pauses, against the golden recurrences.
 
-use golden::systems::cycles::{Dma, Frame, Recurrence, Shell, Turns, Unit};
-use golden::systems::job::{Accelerator, run as run_golden};
-use golden::systems::memory::SparseMemory;
+use golden::accelerators::cycles::{Dma, Frame, Recurrence, Shell, Turns, Unit};
+use golden::accelerators::job::{Accelerator, run as run_golden};
+use golden::accelerators::memory::SparseMemory;
 use hdl::accelerators::top;
 use hdl::blocks::common::row::{RowFrame, VectorUnit};
 use hdl::blocks::common::{AxiSpec, DmaSpec};

@@ -7,10 +7,10 @@ mod job;
 use std::ops::RangeInclusive;
 
 use anyhow::ensure;
+use golden::accelerators::job::{Accelerator, merged, run};
+use golden::accelerators::memory::SparseMemory;
 use golden::common::shell::job_controller::Limits;
 use golden::kllm::fp16;
-use golden::systems::job::{Accelerator, merged, run};
-use golden::systems::memory::SparseMemory;
 use half::f16;
 use host::vector::{Caps, Epsilon, Operand, VectorJob};
 use host::{ALIGNMENT, Allocator, Chain, Descriptor, Format, Image, Rows, Window};

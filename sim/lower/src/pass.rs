@@ -1,7 +1,7 @@
 //! Decoder layers on accelerators that go on from pass to pass. One after the other, they make a running model.
 
 use anyhow::{Result, ensure};
-use golden::systems::job::Accelerator;
+use golden::accelerators::job::Accelerator;
 use half::f16;
 use host::{Bus, Counters, Device, Window};
 use models::calibration::{Arrays, Calibrates};

@@ -1,12 +1,12 @@
 //! Projections of the real model on the golden model of `kllm_top`: fp16 rows become tokens, and these results, in one job that
 //! the host crate builds. The distance to float is that of the quantization, to which the hardware's arithmetic adds little.
 
+use golden::accelerators::kllm::{KllmTop, Report, Shape};
+use golden::accelerators::memory::SparseMemory;
+use golden::accelerators::vector::{Shape as VectorShape, Units as VectorUnits};
 use golden::common::float::Function;
 use golden::common::shell::job_controller::Limits;
 use golden::kllm::outliers::per_side;
-use golden::systems::kllm_top::{KllmTop, Report, Shape};
-use golden::systems::memory::SparseMemory;
-use golden::systems::vector_top;
 use half::f16;
 use host::kllm::{Bits, Caps, Codebook, MatMulJob, Panels, Product, Quantize, QuantizeJob, Token, Tokens};
 use host::vector::{self, Operand, Units};
@@ -31,12 +31,12 @@ fn shape(lanes: u32, columns: u32, inputs: u32) -> Shape {
         depth: 1536 / inputs,
         orizuru: 4096,
         kmax: 16,
-        vector: vector_top::Shape {
+        vector: VectorShape {
             lanes: 4,
             max_beats: 8,
             function: Function::Silu,
             address_width: WINDOW.address_width,
-            steps: vector_top::Units::default().steps(),
+            steps: VectorUnits::default().steps(),
         },
     }
 }

@@ -16,9 +16,9 @@ use host::{Counters, Device, Format, Rows, Window};
 use jobs::hardware::{on_hardware, ready};
 use lower::chain::Measured;
 use sim::bus::AxiConfig;
-use testbenches::systems::float_head::HEAD;
-use testbenches::systems::tender_top::attention::real_head;
-use testbenches::systems::tender_top::golden_of;
+use testbenches::accelerators::float_head::HEAD;
+use testbenches::accelerators::tender::attention::real_head;
+use testbenches::accelerators::tender::golden_of;
 
 /// Tokens of the text.
 const TOKENS: usize = 24;

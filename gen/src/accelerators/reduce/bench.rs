@@ -1,6 +1,6 @@
 //! `reduce_top` between a host and a memory: chains of descriptors, right and wrong ones; see [`player::bench`].
 
-use ::golden::systems::job::Report;
+use ::golden::accelerators::job::Report;
 use jobs::draft::Operations;
 use jobs::player::bus_of;
 use jobs::player::{self, Counter, Facts, register};

@@ -1,13 +1,15 @@
 //! `reduce_top`: a chain of descriptors, each of which makes a record of every row: sum, place of the maximum, minimum,
 //! maximum.
 
+use ::golden::accelerators::cycles::{
+    Converter, Flow, Ports, Reader, Recurrence, Shell, Times, Turns, Writer, end, latest,
+};
+use ::golden::accelerators::job::{self, Codes, Executed, Fields};
+use ::golden::accelerators::memory::Memory;
+use ::golden::accelerators::operand::{demand, overlap, places, sizes};
+use ::golden::accelerators::pieces::{Loaded, store};
 use ::golden::common::bus::Command;
 use ::golden::common::shell::job_controller::{Limits, code};
-use ::golden::systems::cycles::{Converter, Flow, Ports, Reader, Recurrence, Shell, Times, Turns, Writer, end, latest};
-use ::golden::systems::job::{self, Codes, Executed, Fields};
-use ::golden::systems::memory::Memory;
-use ::golden::systems::operand::{demand, overlap, places, sizes};
-use ::golden::systems::pieces::{Loaded, store};
 
 /// Bytes of a record.
 const RECORD: u64 = 16;
@@ -106,7 +108,7 @@ impl job::Accelerator for ReduceTop {
     }
 }
 
-/// Its operations in time; see [`golden::systems::cycles`](::golden::systems::cycles).
+/// Its operations in time; see [`golden::accelerators::cycles`](::golden::accelerators::cycles).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// The path to memory.

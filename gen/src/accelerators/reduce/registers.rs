@@ -1,1 +1,1 @@
-../../../../verilog-out/systems/reduce_top.rs
+../../../../verilog-out/accelerators/reduce_top.rs

@@ -1,17 +1,17 @@
 //! The next token of a text: `reduce_top` finds the largest logit of a row.
 
 use anyhow::{Context, ensure};
+use golden::accelerators::cycles::{Recurrence, Turns};
+use golden::accelerators::job::run;
+use golden::accelerators::memory::SparseMemory;
 use golden::common::shell::job_controller::Limits;
-use golden::systems::cycles::{Recurrence, Turns};
-use golden::systems::job::run;
-use golden::systems::memory::SparseMemory;
 use half::f16;
 use host::vector::Operand;
 use host::{Bus, Chain, Device, Image, Settings, Window};
 use jobs::hardware::Hardware;
 use sim::bus::AxiConfig;
 use sim::{BuildOptions, Sim};
-use testbenches::systems::decoding::window;
+use testbenches::accelerators::decoding::window;
 
 use super::LATENCY;
 use crate::accelerators::reduce::{self, Record, ReduceFields, ReduceOperation, ReduceTop};
@@ -72,7 +72,7 @@ impl<'a> Choice<'a> {
         self.memory.store(self.row, &bytes);
         let Window { base, limit, .. } = self.window;
         let limits = Limits { base, limit, max_descriptors: 1 };
-        let state = (&mut self.memory as &mut dyn golden::systems::memory::Memory, &mut self.turns);
+        let state = (&mut self.memory as &mut dyn golden::accelerators::memory::Memory, &mut self.turns);
         let spent = self.timing.job(&self.golden, limits, self.job.address, state);
         let cycles = spent.unwrap_or_default().iter().map(|spent| spent.cycles).sum();
         let end = run(&self.golden, limits, self.job.address, &mut self.memory).end;

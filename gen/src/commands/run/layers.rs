@@ -8,7 +8,7 @@ use lower::needs::Room;
 use models::decoder::{Config, Model};
 use sim::bus::AxiConfig;
 use sim::{BuildOptions, Initial, Sim};
-use testbenches::systems::decoding::{LayerAccelerator, window};
+use testbenches::accelerators::decoding::{LayerAccelerator, window};
 
 use super::super::calibration::Learnt;
 use super::network::Network;

@@ -12,7 +12,7 @@ use std::str::FromStr;
 
 use lower::needs::{Asked, Room};
 use models::decoder::Config;
-use testbenches::systems::decoding::Machine;
+use testbenches::accelerators::decoding::Machine;
 
 use crate::catalogue::Catalogue;
 use crate::error::{Failure, Result};

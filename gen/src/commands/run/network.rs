@@ -12,7 +12,7 @@ use lower::needs::Room;
 use lower::pass::{DecoderLayer, LayerLowering, Rows, logits};
 use models::decoder::Model;
 use sim::process::processor_time;
-use testbenches::systems::clock::Clock;
+use testbenches::accelerators::clock::Clock;
 
 use super::super::calibration::Learnt;
 use super::text::{Next, Part, Reader};

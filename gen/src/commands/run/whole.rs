@@ -13,8 +13,8 @@ use models::tender::groups::{ByGroups, Groups};
 use sim::bus::AxiConfig;
 use sim::process::processor_time;
 use sim::{BuildOptions, Initial, Opt};
-use testbenches::systems::decoding::window;
-use testbenches::systems::tender_top::decoding::OnTender;
+use testbenches::accelerators::decoding::window;
+use testbenches::accelerators::tender::decoding::OnTender;
 
 use super::super::calibration::Learnt;
 use super::choice::{self, Choice};

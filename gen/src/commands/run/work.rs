@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use models::decoder::{Config, Decoder, Model, Precision, Tokenizer, digest};
 use models::default_model;
-use testbenches::systems::decoding::Machine;
+use testbenches::accelerators::decoding::Machine;
 
 use super::super::calibration::{Learnt, read_for};
 use super::{failed, refused};

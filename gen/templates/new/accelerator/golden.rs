@@ -3,13 +3,13 @@
 
 use senbazuru::accelerator::golden::common::bus::Command;
 use senbazuru::accelerator::golden::common::shell::job_controller::{Limits, code};
-use senbazuru::accelerator::golden::systems::cycles::{
+use senbazuru::accelerator::golden::accelerators::cycles::{
     Flow, Ports, Reader, Recurrence, Shell, Turns, Writer, end, latest,
 };
-use senbazuru::accelerator::golden::systems::job::{self, Codes, Executed, Fields};
-use senbazuru::accelerator::golden::systems::memory::Memory;
-use senbazuru::accelerator::golden::systems::operand::{check, overlap, sizes};
-use senbazuru::accelerator::golden::systems::pieces::{Loaded, store};
+use senbazuru::accelerator::golden::accelerators::job::{self, Codes, Executed, Fields};
+use senbazuru::accelerator::golden::accelerators::memory::Memory;
+use senbazuru::accelerator::golden::accelerators::operand::{check, overlap, sizes};
+use senbazuru::accelerator::golden::accelerators::pieces::{Loaded, store};
 
 /// The accelerator, and its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,1 +1,1 @@
-../../../../verilog-out/systems/kelle_top.rs
+../../../../verilog-out/accelerators/kelle_top.rs

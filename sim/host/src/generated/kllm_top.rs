@@ -1,1 +1,1 @@
-../../../../verilog-out/systems/kllm_top.rs
+../../../../verilog-out/accelerators/kllm_top.rs

@@ -1,1 +1,1 @@
-../../../../verilog-out/systems/tender_top.rs
+../../../../verilog-out/accelerators/tender_top.rs

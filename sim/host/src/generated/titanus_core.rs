@@ -1,1 +1,1 @@
-../../../../verilog-out/systems/titanus_core.rs
+../../../../verilog-out/accelerators/titanus_core.rs

@@ -1,1 +1,1 @@
-../../../../verilog-out/systems/vector_top.rs
+../../../../verilog-out/accelerators/vector_top.rs

@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use golden::accelerators::job::{Accelerator, run};
+use golden::accelerators::memory::SparseMemory;
 use golden::common::shell::job_controller::Limits;
-use golden::systems::job::{Accelerator, run};
-use golden::systems::memory::SparseMemory;
 use host::vector::Operand;
 use host::{ErrorCode, Refusal};
 use proptest::prelude::*;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
+use golden::accelerators::job::{Accelerator, Executed, Fields};
+use golden::accelerators::kelle::{Counts, Device as Model, KelleTop, Operation, Recompute, Save, Shape, Work};
+use golden::accelerators::memory::{Memory, SparseMemory};
 use golden::common::shell::job_controller::Limits;
-use golden::systems::job::{Accelerator, Executed, Fields};
-use golden::systems::kelle_top::{Counts, Device as Model, KelleTop, Operation, Recompute, Save, Shape, Work};
-use golden::systems::memory::{Memory, SparseMemory};
 use host::kelle::{
     Attention, AttentionJob, Caps, ClearJob, Counts as Counters, Intervals, Linear, LinearJob, Policy, Quantizers,
     RecomputeJob, RefreshJob, Rows, SaveJob, check,

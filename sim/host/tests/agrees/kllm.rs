@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use golden::accelerators::job::{Accelerator, Executed, Fields};
+use golden::accelerators::kllm::{Beats, Device as Model, KllmTop, Shape, Work};
+use golden::accelerators::memory::{Memory, SparseMemory};
+use golden::accelerators::vector::STEP_BITS;
 use golden::common::shell::job_controller::Limits;
 use golden::kllm::codebook::Codebook as GoldenCodebook;
 use golden::kllm::pe_lane::FixedCodebook;
-use golden::systems::job::{Accelerator, Executed, Fields};
-use golden::systems::kllm_top::{Beats, Device as Model, KllmTop, Shape, Work};
-use golden::systems::memory::{Memory, SparseMemory};
-use golden::systems::vector_top::STEP_BITS;
 use half::f16;
 use host::kllm::{Bits, Caps, Codebook, MatMulJob, Product, Quantize, QuantizeJob, Token, Tokens, check, registers};
 use host::vector::{self, Operand, VectorJob};
@@ -359,7 +359,7 @@ proptest! {
         });
         if exact {
             let value = |bits: u64| f16::from_bits(bits as u16).to_f64();
-            let found = golden::systems::kllm_top::thresholds(&midpoints, scale);
+            let found = golden::accelerators::kllm::thresholds(&midpoints, scale);
             let expected = golden.thresholds(scale.into()).unwrap();
             prop_assert!(found.iter().zip(&expected).all(|(a, b)| value(*a) == value(*b)), "{:x?} {:x?}", found, expected);
         }

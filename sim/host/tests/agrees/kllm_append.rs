@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use golden::systems::kllm_top::{KllmTop, Shape};
+use golden::accelerators::kllm::{KllmTop, Shape};
 use host::kllm::{AppendJob, Caps, check};
 use host::vector::{self, Operand};
 use host::{Descriptor, Refusal};

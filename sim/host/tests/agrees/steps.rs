@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use golden::accelerators::job::Fields;
+use golden::accelerators::vector::{Operation, Shape, Units as GoldenUnits};
 use golden::common::shell::job_controller::Limits;
-use golden::systems::job::Fields;
-use golden::systems::vector_top::{Operation, Shape, Units as GoldenUnits};
 use host::Descriptor;
 use host::vector::{Caps, Units, check};
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use golden::accelerators::job::{Accelerator, Executed, Fields};
+use golden::accelerators::memory::Memory;
+use golden::accelerators::tender::{Operation, Shape, TenderTop};
 use golden::common::shell::job_controller::Limits;
-use golden::systems::job::{Accelerator, Executed, Fields};
-use golden::systems::memory::Memory;
-use golden::systems::tender_top::{Operation, Shape, TenderTop};
 use host::tender::{Caps, MatMulJob, Pack, PackJob, Product, Sign, check};
 use host::vector::{self, Integer, Operand, VectorJob};
 use host::{Descriptor, Refusal};

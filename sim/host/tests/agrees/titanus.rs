@@ -3,10 +3,10 @@
 mod refusals;
 mod registers;
 
+use golden::accelerators::job::{Accelerator, Fields};
+use golden::accelerators::memory::SparseMemory;
+use golden::accelerators::titanus::{Shape, TitanusCore};
 use golden::common::shell::job_controller::Limits;
-use golden::systems::job::{Accelerator, Fields};
-use golden::systems::memory::SparseMemory;
-use golden::systems::titanus_core::{Shape, TitanusCore};
 use host::titanus::{
     AppendJob, Areas, Caps, Held, LinkJob, LoadJob, Matrix, Opening, Product, ProductJob, RestoreJob, TokenRows, check,
 };

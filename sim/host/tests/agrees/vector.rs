@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use golden::accelerators::memory::SparseMemory;
 use golden::common::shell::job_controller::Limits;
-use golden::systems::memory::SparseMemory;
 use half::f16;
 use host::vector::{Caps, Epsilon, Integer, Operand, Units, VectorJob, check};
 use host::{Chain, Descriptor, Link, Refusal};

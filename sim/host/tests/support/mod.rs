@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
+use golden::accelerators::vector::{STEP_BITS, Shape, VectorTop};
 use golden::common::float::Function;
-use golden::systems::vector_top::{STEP_BITS, Shape, VectorTop};
 use host::Window;
 use host::vector::{Caps, Units};
 

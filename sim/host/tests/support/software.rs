@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use golden::systems::memory::{Memory, SparseMemory};
-use golden::systems::vector_top::device::Device as Model;
+use golden::accelerators::memory::{Memory, SparseMemory};
+use golden::accelerators::vector::device::Device as Model;
 use host::Bus;
 
 use super::support::TOP;

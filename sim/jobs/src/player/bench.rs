@@ -1,6 +1,6 @@
 //! The bench of an accelerator: jobs that its player plays.
 
-use golden::systems::job::Accelerator;
+use golden::accelerators::job::Accelerator;
 use hdl::accelerators::top;
 use sim::stimulus::StimulusRng;
 

@@ -1,6 +1,6 @@
 //! Disturbances of a job: resets of both kinds, and a memory that does not answer.
 
-use golden::systems::job::{Accelerator, Report};
+use golden::accelerators::job::{Accelerator, Report};
 use rand::RngExt;
 use sim::bus::{AxiMemory, Partner};
 use sim::stimulus::StimulusRng;

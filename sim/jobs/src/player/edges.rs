@@ -3,8 +3,8 @@
 
 use std::ops::RangeInclusive;
 
-use golden::systems::job::{Accelerator, Report, run as run_golden};
-use golden::systems::memory::{BusError as GoldenError, Memory, SparseMemory};
+use golden::accelerators::job::{Accelerator, Report, run as run_golden};
+use golden::accelerators::memory::{BusError as GoldenError, Memory, SparseMemory};
 use rand::RngExt;
 use sim::bus::{AxiConfig, AxiMemory};
 use sim::stimulus::StimulusRng;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use golden::systems::job::{Accelerator, Report};
+use golden::accelerators::job::{Accelerator, Report};
 use rand::RngExt;
 use sim::bus::{AxiMemory, PortStats, Response, Ticket};
 use sim::{Run, Sim};

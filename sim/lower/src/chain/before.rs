@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use golden::systems::memory::{BusError, Memory, SparseMemory};
+use golden::accelerators::memory::{BusError, Memory, SparseMemory};
 use host::Image;
 
 /// Areas that a job finds in memory, which do not overlap.

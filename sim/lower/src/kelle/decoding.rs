@@ -1,7 +1,7 @@
 //! Layers that go on from pass to pass, with texts side by side.
 
 use anyhow::Result;
-use golden::systems::kelle_top::KelleTop;
+use golden::accelerators::kelle::KelleTop;
 use host::kelle::{Caps, ClearJob, Policy};
 use host::{ALIGNMENT, Window};
 use models::calibration::Arrays;

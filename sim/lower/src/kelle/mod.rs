@@ -6,7 +6,7 @@ mod learnt;
 mod popular;
 
 use anyhow::{Result, ensure};
-use golden::systems::kelle_top::{CONSTANT_BYTES, KelleTop};
+use golden::accelerators::kelle::{CONSTANT_BYTES, KelleTop};
 use host::kelle::{
     Attention, AttentionJob, Caps, Linear as Product, LinearJob, Panels, Policy, Quantizers, Rows as Operands,
 };

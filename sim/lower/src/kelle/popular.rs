@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use golden::systems::kelle_top::Head;
+use golden::accelerators::kelle::Head;
 use host::kelle::{Policy, RecomputeJob};
 
 use super::Builder;

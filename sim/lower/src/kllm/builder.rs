@@ -1,10 +1,10 @@
 //! Chains of the KLLM accelerator in terms of rows, tokens and weights.
 
 use anyhow::ensure;
+use golden::accelerators::kllm::KllmTop;
 use golden::kllm::codebook::Codebook as GoldenCodebook;
 use golden::kllm::outliers::OutlierRule;
 use golden::kllm::quantize::{QuantizedWeights, samples, train_codebook};
-use golden::systems::kllm_top::KllmTop;
 use half::f16;
 use host::kllm::{Bits, Caps, Codebook, MatMulJob, Panels, Product, Quantize, QuantizeJob, Tokens};
 use host::vector::{Integer, Operand};

@@ -6,8 +6,8 @@ pub mod cache;
 mod learnt;
 
 use anyhow::{Result, ensure};
+use golden::accelerators::kllm::KllmTop;
 use golden::kllm::codebook::Codebook as GoldenCodebook;
-use golden::systems::kllm_top::KllmTop;
 use host::kllm::{Bits, Caps};
 use host::{ALIGNMENT, Window};
 use models::calibration::Arrays;

@@ -3,11 +3,11 @@
 use std::ops::AddAssign;
 
 use anyhow::{Context, Result, anyhow, ensure};
+use golden::accelerators::cycles::{Recurrence, Turns};
+use golden::accelerators::memory::SparseMemory;
+use golden::accelerators::tender::cycles::{Known, Timing};
+use golden::accelerators::tender::{Report, TenderTop};
 use golden::common::shell::job_controller::Limits;
-use golden::systems::cycles::{Recurrence, Turns};
-use golden::systems::memory::SparseMemory;
-use golden::systems::tender_top::cycles::{Known, Timing};
-use golden::systems::tender_top::{Report, TenderTop};
 use host::tender::Overflows;
 use host::{Bus, Counters, Device, Settings, Window};
 

@@ -1,7 +1,7 @@
 //! Parts of programs for the Titanus core: weights that find their place in the store, constants, products.
 
 use anyhow::{Context, ensure};
-use golden::systems::titanus_core::TitanusCore;
+use golden::accelerators::titanus::TitanusCore;
 use host::titanus::{Caps, Constant, Held, LoadJob, Matrix, Product, ProductJob, constants, operations};
 use host::vector::{self, Integer, Operand, VectorJob};
 use host::{ALIGNMENT, Descriptor, Format, Refusal, Rows, Window};

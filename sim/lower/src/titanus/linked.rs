@@ -2,7 +2,7 @@
 //! ready.
 
 use anyhow::{bail, ensure};
-use golden::systems::titanus_core::TitanusCore;
+use golden::accelerators::titanus::TitanusCore;
 use host::titanus::{Caps, LinkJob};
 use host::{Image, Window};
 

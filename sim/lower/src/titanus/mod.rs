@@ -10,7 +10,7 @@ pub mod linked;
 pub mod parts;
 
 use anyhow::{Result, ensure};
-use golden::systems::titanus_core::TitanusCore;
+use golden::accelerators::titanus::TitanusCore;
 use host::titanus::{Caps, Opening};
 use host::{ALIGNMENT, Window};
 use models::calibration::Arrays;

@@ -1,9 +1,9 @@
 //! Layers on `kelle_top`.
 
 use anyhow::Result;
-use golden::systems::cycles::{Recurrence, Turns};
-use golden::systems::kelle_top::KelleTop;
-use golden::systems::kelle_top::cycles::Timing;
+use golden::accelerators::cycles::{Recurrence, Turns};
+use golden::accelerators::kelle::KelleTop;
+use golden::accelerators::kelle::cycles::Timing;
 use host::Descriptor;
 use host::kelle::{Attention, AttentionJob, Caps, Linear, LinearJob, Panels, Policy, Quantizers, Rows};
 

@@ -1,9 +1,9 @@
 //! Layers on `kllm_top`.
 
 use anyhow::Result;
-use golden::systems::cycles::{Recurrence, Turns};
-use golden::systems::kllm_top::KllmTop;
-use golden::systems::kllm_top::cycles::Timing;
+use golden::accelerators::cycles::{Recurrence, Turns};
+use golden::accelerators::kllm::KllmTop;
+use golden::accelerators::kllm::cycles::Timing;
 use host::Descriptor;
 use host::kllm::{AppendJob, Bits, Caps, MatMulJob, Panels, Product, Quantize, QuantizeJob, Tokens};
 

@@ -17,8 +17,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, anyhow};
+use golden::accelerators::memory::SparseMemory;
 use golden::common::shell::job_controller::Limits;
-use golden::systems::memory::SparseMemory;
 use half::f16;
 use host::vector::{self, Integer, Operand, VectorJob};
 use host::{Allocator, Chain, Descriptor, Window};

@@ -3,9 +3,9 @@
 mod chained;
 
 use anyhow::Result;
-use golden::systems::cycles::{Recurrence, Turns};
-use golden::systems::tender_top::TenderTop;
-use golden::systems::tender_top::cycles::Timing;
+use golden::accelerators::cycles::{Recurrence, Turns};
+use golden::accelerators::tender::TenderTop;
+use golden::accelerators::tender::cycles::Timing;
 use host::Descriptor;
 use host::tender::{Caps, MatMulJob, Pack, PackJob, Panels, Product, Sign};
 use host::vector::Integer;

@@ -10,9 +10,9 @@ mod pipeline;
 mod tokens;
 
 use anyhow::{Context, Result, bail, ensure};
-use golden::systems::cycles::{Recurrence, Turns};
-use golden::systems::titanus_core::cycles::Timing;
-use golden::systems::titanus_core::{Shape, TitanusCore};
+use golden::accelerators::cycles::{Recurrence, Turns};
+use golden::accelerators::titanus::cycles::Timing;
+use golden::accelerators::titanus::{Shape, TitanusCore};
 use host::Descriptor;
 use host::titanus::{Caps, LoadJob, Matrix};
 

@@ -2,11 +2,11 @@
 //! of a real model with all query heads that share it.
 
 use anyhow::{Context, ensure};
+use golden::accelerators::kelle::{KelleTop, Shape};
+use golden::accelerators::memory::SparseMemory;
+use golden::accelerators::vector::{STEP_BITS, Shape as VectorShape};
 use golden::common::float::Function;
 use golden::common::shell::job_controller::Limits;
-use golden::systems::kelle_top::{KelleTop, Shape};
-use golden::systems::memory::SparseMemory;
-use golden::systems::vector_top;
 use half::f16;
 use host::kelle::{Attention, AttentionJob, Caps, Policy, Quantizers, Rows};
 use host::vector::{self, Operand, Units};
@@ -125,12 +125,12 @@ fn distance(exact: &[f64], ours: &[f64]) -> f64 {
 
 /// An accelerator with the paper's array, which keeps so many tokens of one head.
 fn accelerator(slots: u32, score_bits: u32) -> (Shape, Caps) {
-    let vector = vector_top::Shape {
+    let vector = VectorShape {
         lanes: 8,
         max_beats: 8,
         function: Function::Silu,
         address_width: WINDOW.address_width,
-        steps: vector_top::STEP_BITS,
+        steps: STEP_BITS,
     };
     let shape = Shape {
         rows: 32,

@@ -1,7 +1,7 @@
 //! Registers of `titanus_core`.
 
-use golden::systems::memory::SparseMemory;
-use golden::systems::titanus_core::Device as Model;
+use golden::accelerators::memory::SparseMemory;
+use golden::accelerators::titanus::Device as Model;
 use host::titanus::registers as r;
 
 use super::{CAPS, CORE};

@@ -2,7 +2,7 @@
 //! other in memory, as a driver places them.
 
 use anyhow::{Context, Result};
-use golden::systems::cycles::{Recurrence, Turns};
+use golden::accelerators::cycles::{Recurrence, Turns};
 use host::Descriptor;
 use host::tender::{MatMulJob, Pack, PackJob, Panels, Product, Sign};
 use host::vector::{Epsilon, Operand, VectorJob};

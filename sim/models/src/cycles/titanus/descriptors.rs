@@ -1,7 +1,7 @@
 //! Descriptors for `titanus_core`, and their data in memory.
 
 use anyhow::Result;
-use golden::systems::memory::SparseMemory;
+use golden::accelerators::memory::SparseMemory;
 use host::titanus::{AppendJob, Areas, Caps, Held, Matrix, Opening, Product, ProductJob, RestoreJob, TokenRows};
 use host::{Allocator, Descriptor, Window};
 

@@ -3,7 +3,7 @@
 //! these are bounds.
 
 use anyhow::Result;
-use golden::systems::titanus_core::{Shape, TitanusCore};
+use golden::accelerators::titanus::{Shape, TitanusCore};
 use host::titanus::{Caps, LinkJob};
 
 use super::super::WINDOW;

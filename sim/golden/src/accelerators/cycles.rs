@@ -1,0 +1,257 @@
+//! Cycles of jobs before a memory that never pauses, as recurrences of times.
+//!
+//! Every event of an operation has a number: beat n of an operand is taken from its DMA, word n of a panel is written,
+//! tile n has its sums, column n of results leaves the lanes. Its time is the latest of a few earlier times, each plus
+//! a number of cycles. The event waits for its inputs, for the event before it of the same kind, and for the event that
+//! frees its place. The table says which file has which recurrences:
+//!
+//! | file | times of |
+//! | --- | --- |
+//! | `cycles.rs` | descriptors, checks, tags |
+//! | `cycles/bus.rs` | commands, bursts, beats and answers of the DMAs; whose burst is next |
+//! | `cycles/stream.rs` | beats that become wider or narrower, of whole rows or of their beginnings; arithmetic and the
+//! FIFO after it |
+//! | `cycles/rows.rs` | beats of the vector unit |
+//! | `kllm_top/cycles/tokens.rs`, `lanes.rs` | codebook, heads, indices, outliers; words and banks of weights, sums |
+//! | `kllm_top/cycles/results.rs`, `products.rs` | factors, addends, results; a product from its commands to their ends |
+//! | `kllm_top/cycles/quantize.rs`, `scan.rs`, `append.rs` | rows that become tokens; a token that is put into panels |
+//! | `titanus_core/cycles/store.rs`, `context.rs`, `stalls.rs` | vectors in macros, dot products, what stands still with a result that waits |
+//! | `titanus_core/cycles/loads.rs`, `results.rs`, `products.rs` | weights and constants; sums that become rows; a product from its commands to their ends |
+//! | `titanus_core/cycles/pack.rs`, `blocks.rs`, `append.rs` | tiles that become chunks and blocks; blocks on their way to memory; an append |
+//! | `titanus_core/cycles/streams.rs`, `unpack.rs`, `restore.rs` | chunks of streams; blocks that become tiles; a restore |
+//! | `tender_top/cycles/panels.rs` | words of panels, tiles of the array |
+//! | `tender_top/cycles/parts.rs` | which sums leave in which order |
+//! | `tender_top/cycles/pages.rs`, `products.rs` | constants, columns of results, words and rows on their way to memory |
+//! | `kelle_top/cycles/steps.rs`, `pages.rs` | rows of weights, steps of the array, sums; results that become rows |
+//! | `kelle_top/cycles/linear.rs` | a product from its commands to their ends |
+//! | `kelle_top/cycles/token.rs`, `attention.rs` | a token up to its results; tokens one after the other, victims, saved tokens |
+//!
+//! Two decisions are not the latest of earlier times. DMAs that wait for the port have it in turn, the first one first.
+//! Of two blocks of streams that wait, the key's block leaves first. All that follows from the turns so far is worked
+//! out before the next turn is given.
+
+mod bus;
+mod flow;
+mod rows;
+mod stream;
+mod times;
+
+use crate::common::bus::Command;
+use crate::common::shell::job_controller::{self, Action, Limits, World};
+
+use super::job::{Accelerator, DESCRIPTOR_BYTES, Fields};
+use super::memory::{BusError, Memory};
+use super::vector::Operation as RowsOperation;
+pub use bus::{Dma, Turns};
+pub use bus::{Ports, Reader, Writer};
+pub use flow::{Flow, end};
+use rows::Rows;
+pub use rows::{Frame, Unit};
+pub use stream::Converter;
+pub(super) use stream::{Packets, Way, Words};
+pub(super) use times::extend;
+pub use times::{Times, latest};
+
+/// Operands of an operation on rows: four that are read, and the results.
+const ROW_OPERANDS: u64 = 5;
+/// The most bytes that a beat of the bus has. A row never begins within a beat.
+const MOST_BYTES: u64 = 64;
+
+/// The path between the operations of an accelerator and memory. Memory answers after a fixed number of cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shell {
+    /// Bytes of a beat of the bus, 4 to 64.
+    pub bus_bytes: u64,
+    /// From a request on the bus to its answer.
+    pub latency: u64,
+    /// Ports to memory: reader k is on port k modulo their number.
+    pub ports: usize,
+    /// DMAs that read.
+    pub readers: usize,
+    /// The read DMAs.
+    pub reads: Dma,
+    /// The write DMA.
+    pub writes: Dma,
+    /// Bits of an address.
+    pub address_width: u32,
+}
+
+/// An operation of a descriptor, and how long it took at its place in the chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spent<O> {
+    /// The operation.
+    pub operation: O,
+    /// Cycles from the end of the operation before.
+    pub cycles: u64,
+}
+
+/// How long the parts of an accelerator take, and what follows for its jobs. `A` is its golden model.
+pub trait Recurrence<A: Accelerator> {
+    /// The path to memory.
+    fn shell(&self) -> &Shell;
+
+    /// The cycle in which the last command of an operation ends, if the operation is handed over in cycle `now`. The
+    /// operation may be done here, if times of later operations depend on its results.
+    ///
+    /// # Errors
+    /// The code with which the operation ends, if it is done.
+    fn end(
+        &self,
+        accelerator: &A,
+        operation: &A::Checked,
+        now: u64,
+        state: (&mut dyn Memory, &mut Turns),
+    ) -> Result<u64, u8>;
+
+    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is the value of the register CYCLES: it counts
+    /// from the cycle after the start to the last cycle of the job. `turns` stay from job to job; after a reset they
+    /// are the default. Where operations are done, accelerator and memory are then as the job leaves them. Elsewhere a
+    /// chain must not change itself.
+    ///
+    /// # Errors
+    /// The code with which the job ends, if a descriptor or an operation is not valid.
+    ///
+    /// # Panics
+    /// The bus is wider than 64 bytes, or a part is missing that the accelerator has.
+    fn job(
+        &self,
+        accelerator: &A,
+        limits: Limits,
+        job: u64,
+        (memory, turns): (&mut dyn Memory, &mut Turns),
+    ) -> Result<Vec<Spent<A::Checked>>, u8> {
+        let shell = self.shell();
+        assert!(shell.bus_bytes <= MOST_BYTES, "a bus of {} bytes: 4 to {MOST_BYTES} are known", shell.bus_bytes);
+        let shape = job_controller::Shape {
+            address_width: shell.address_width,
+            descriptor_bytes: DESCRIPTOR_BYTES,
+            opcodes: accelerator.opcodes(),
+            most_descriptors: u32::MAX,
+        };
+        let mut chain =
+            Chain { recurrence: self, accelerator, limits, memory, turns, spent: Vec::new(), now: 0, before: 0 };
+        let (_, end) = job_controller::run(shape, limits, job, &mut chain);
+        if end.code == 0 { Ok(chain.spent) } else { Err(end.code) }
+    }
+}
+
+impl Shell {
+    /// The cycle in which the operation of a descriptor is handed over, if the controller looks at the descriptor in
+    /// cycle `now`.
+    fn fetched(&self, address: u64, now: u64, turns: &mut Turns) -> u64 {
+        let beats = (DESCRIPTOR_BYTES / self.bus_bytes).next_power_of_two().min(16);
+        let mut reader =
+            Reader::new(Dma { burst_beats: beats, outstanding: 1, commands: 2, beats: beats.max(2) }, self.bus_bytes);
+        let command = Command { address, row_bytes: DESCRIPTOR_BYTES, rows: 1, stride: 0 };
+        reader.offer(&command, now + 1);
+        end(Fetch { readers: [reader], ports: Ports::of_descriptors(self.latency) }, turns) + 2
+    }
+
+    /// Cycles from an operation to the first cycle after its checks: one for the fields, 19 for an operand, one for an
+    /// operand that is not used.
+    #[must_use]
+    pub fn checks(used: u64, operands: u64) -> u64 {
+        1 + 19 * used + (operands - used)
+    }
+
+    /// The read DMAs, before they have a command.
+    #[must_use]
+    pub fn readers(&self, turns: &Turns) -> (Vec<Reader>, Ports) {
+        let readers = vec![Reader::new(self.reads, self.bus_bytes); self.readers];
+        (readers, Ports::new(self.latency, self.ports, self.readers, turns))
+    }
+
+    /// The write DMA.
+    #[must_use]
+    pub fn writer(&self) -> Writer {
+        Writer::new(self.writes, self.bus_bytes, self.latency)
+    }
+
+    /// The cycle in which the last command of steps on rows ends, if the steps are handed over in cycle `now`.
+    pub(super) fn rows(&self, unit: &Unit, operation: &RowsOperation, now: u64, turns: &mut Turns) -> u64 {
+        let used = operation.sources().count() as u64 + 1;
+        end(Rows::new((self, unit), operation, now + Self::checks(used, ROW_OPERANDS), turns), turns)
+    }
+}
+
+/// The read of a descriptor.
+struct Fetch {
+    readers: [Reader; 1],
+    ports: Ports,
+}
+
+impl Flow for Fetch {
+    fn advance(&mut self) -> bool {
+        let [reader] = &mut self.readers;
+        let mut moved = reader.advance();
+        while let Some(time) = reader.shown(reader.left.known()) {
+            reader.left.push(time);
+            moved = true;
+        }
+        moved
+    }
+
+    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
+        (&mut self.ports, &mut self.readers)
+    }
+
+    fn end(&self) -> Option<u64> {
+        self.readers[0].end()
+    }
+}
+
+/// A chain whose times are computed, descriptor by descriptor.
+struct Chain<'a, A: Accelerator, R: ?Sized> {
+    recurrence: &'a R,
+    accelerator: &'a A,
+    limits: Limits,
+    memory: &'a mut dyn Memory,
+    turns: &'a mut Turns,
+    spent: Vec<Spent<A::Checked>>,
+    now: u64,
+    /// The end of the operation before.
+    before: u64,
+}
+
+impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Chain<'_, A, R> {
+    fn descriptor(&mut self, address: u64) -> Vec<u8> {
+        let mut bytes = vec![0; DESCRIPTOR_BYTES as usize];
+        // The outcome of the fetch has reported the answer of the bus already.
+        let _ = self.memory.read(address, &mut bytes);
+        bytes
+    }
+
+    fn outcome(&mut self, action: &Action) -> u8 {
+        let (recurrence, accelerator) = (self.recurrence, self.accelerator);
+        let shell = recurrence.shell();
+        match action {
+            Action::Fetch(address) => {
+                self.now = shell.fetched(*address, self.now, self.turns);
+                self.memory.read(*address, &mut [0; DESCRIPTOR_BYTES as usize]).map_or_else(BusError::response, |()| 0)
+            }
+            Action::Operation { opcode, words, .. } => {
+                let checked = accelerator.check(*opcode, Fields(words), &self.limits);
+                let ended = checked.and_then(|operation| {
+                    let memory: &mut dyn Memory = self.memory;
+                    Ok((recurrence.end(accelerator, &operation, self.now, (memory, self.turns))?, operation))
+                });
+                let (end, operation) = match ended {
+                    Ok(ended) => ended,
+                    Err(code) => return code,
+                };
+                // The engine reports the end two cycles later. Then comes the next operation.
+                self.now = end + 3;
+                self.spent.push(Spent { operation, cycles: self.now - self.before });
+                self.before = self.now;
+                0
+            }
+            Action::Tag { .. } => {
+                // A command of one beat, and its answer.
+                self.now += 12 + shell.latency;
+                self.spent.iter_mut().next_back().into_iter().for_each(|last| last.cycles += self.now - self.before);
+                self.before = self.now;
+                0
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! State that outlives a job: the tokens of each head.
+
+use crate::accelerators::job::Codes;
+use crate::accelerators::memory::Memory;
+use crate::accelerators::operand::are_apart;
+use crate::accelerators::pieces;
+use crate::common::shell::job_controller::code;
+use crate::kelle::systolic_evictor::{Candidate, updated, victim};
+
+use super::{
+    Attention, Clear, Counts, Executed, HEAD_BYTES, KelleTop, Operation, Recompute, Save, Shape, Shown, Work, done,
+};
+
+/// Intervals in cycles for high bytes and for low bytes, and the threshold of high scores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refresh {
+    /// Lowest high score.
+    pub threshold: u32,
+    /// Intervals of rows with a high score.
+    pub high: [u32; 2],
+    /// Intervals of rows with a low score.
+    pub low: [u32; 2],
+}
+
+/// A cached token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// Its key: as many elements as a row of the cache has.
+    pub key: Vec<i64>,
+    /// Its value.
+    pub value: Vec<i64>,
+    /// Its importance.
+    pub score: i64,
+    /// The number of tokens that entered its head before it, modulo 2^16.
+    pub number: u16,
+    /// The slot, if the token is kept as its input. Key and value are then recomputed for each operation.
+    pub slot: Option<u32>,
+}
+
+/// A head.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// Its tokens, the oldest first.
+    pub tokens: Vec<Token>,
+    /// Only the number of its tokens is known.
+    pub unknown: bool,
+    /// It is also unknown which tokens have a slot.
+    pub slots_unknown: bool,
+    /// Tokens that entered the head, modulo 2^16.
+    pub entered: u16,
+}
+
+impl Head {
+    /// From here on only the number of tokens is known.
+    pub(super) fn doubt(&mut self) {
+        self.unknown = !self.tokens.is_empty();
+        let any = self.tokens.iter().any(|token| token.slot.is_some());
+        self.slots_unknown = self.unknown && (self.slots_unknown || any);
+    }
+
+    /// The token of a slot, if there is one.
+    pub(super) fn token_of(&mut self, slot: u32) -> Option<&mut Token> {
+        self.tokens.iter_mut().find(|token| token.slot == Some(slot))
+    }
+
+    /// Whether a token has a slot outside the first `slots` slots, so its key and value do not come.
+    pub(super) fn stays_away(&self, slots: u32) -> bool {
+        !self.slots_unknown && self.tokens.iter().any(|token| token.slot.is_some_and(|slot| slot >= slots))
+    }
+
+    /// Adds the products of a query with all tokens to their importance. Returns whether a sum exceeded the top.
+    pub(super) fn attend(&mut self, products: &[i64], operation: &Attention, shape: &Shape) -> bool {
+        let half = 1i64 << (shape.amount_bits - 1);
+        let mut exceeded = false;
+        for (token, product) in self.tokens.iter_mut().zip(products) {
+            let amount = (product >> operation.shift).clamp(-half, half - 1);
+            exceeded |= token.score + amount > shape.top_score();
+            token.score = updated(token.score, amount, shape.score_bits);
+        }
+        exceeded
+    }
+
+    /// Evicts tokens until one more has room. Returns the distance of each evicted token from the new one.
+    pub(super) fn evict(&mut self, operation: &Attention) -> Vec<u64> {
+        let mut evicted = Vec::new();
+        while self.tokens.len() >= operation.budget {
+            let recent = self.tokens.len() - operation.window;
+            let protected = |position| position < operation.sink || position >= recent;
+            let candidates = self.tokens.iter().enumerate();
+            let candidates: Vec<Candidate> =
+                candidates.map(|(k, token)| Candidate { score: token.score, protected: protected(k) }).collect();
+            // There is a candidate: sink and window together are below the budget.
+            let Some(position) = victim(&candidates) else { break };
+            evicted.push((self.tokens.len() - position) as u64);
+            self.tokens.remove(position);
+        }
+        evicted
+    }
+
+    /// The step ends: the new token enters; scores age if a sum exceeded the top.
+    pub(super) fn enter(&mut self, token: Token, exceeded: bool) {
+        self.tokens.push(token);
+        self.entered = self.entered.wrapping_add(1);
+        if exceeded {
+            self.tokens.iter_mut().for_each(|token| token.score /= 2);
+        }
+    }
+}
+
+/// All heads.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    pub heads: Vec<Head>,
+    pub refresh: Option<Refresh>,
+}
+
+impl Cache {
+    pub fn new(shape: &Shape) -> Self {
+        Self { heads: vec![Head::default(); shape.heads as usize], refresh: None }
+    }
+
+    pub fn clear(&mut self, clear: Clear) {
+        self.heads[clear.first..clear.first + clear.heads].fill(Head::default());
+    }
+}
+
+impl KelleTop {
+    /// Gives a token a slot.
+    pub(super) fn keep(&self, operation: Recompute) -> Executed {
+        let mut cache = self.cache.borrow_mut();
+        let head = &mut cache.heads[operation.head];
+        let certain = !head.slots_unknown;
+        head.tokens[operation.position].slot = Some(operation.slot);
+        head.slots_unknown = head.unknown;
+        Executed { certain, ..done(Operation::Recompute(operation)) }
+    }
+
+    /// Writes cached tokens to memory.
+    pub(super) fn save(&self, operation: Save, memory: &mut dyn Memory) -> Executed {
+        let mut codes = Codes::default();
+        let cache = self.cache.borrow();
+        let head = &cache.heads[operation.head];
+        let elements = operation.elements as usize;
+        let tokens = &head.tokens[operation.first..][..operation.out.rows as usize];
+        let shown = match self.replay.borrow_mut().as_mut() {
+            Some(replay) => replay.save(tokens),
+            None => Shown::of(tokens),
+        };
+        for (row, ((token, key), value)) in (0..).zip(tokens.iter().zip(&shown.keys).zip(&shown.values)) {
+            let mut bytes = vec![0; HEAD_BYTES as usize];
+            bytes[..4].copy_from_slice(&(token.score as u32).to_le_bytes());
+            if self.shape.recompute > 0 {
+                bytes[4..6].copy_from_slice(&token.number.to_le_bytes());
+            }
+            let vectors = key[..elements].iter().chain(&value[..elements]);
+            bytes.extend(vectors.flat_map(|&element| (element as i16).to_le_bytes()));
+            pieces::store(&operation.out, row, &bytes, memory, &mut codes);
+        }
+        let codes = codes.all();
+        debug_assert!(!codes.contains(&code::OVERFLOW));
+        let defined = codes.is_empty() && are_apart(&operation.out) && !head.unknown;
+        let operation = Work { operation: Operation::Save(operation), counts: Counts::default() };
+        Executed { operation, codes, defined, certain: true, overflows: 0, sum_overflows: 0 }
+    }
+}

@@ -1,0 +1,83 @@
+//! Cycles of a job before a memory that never pauses. [`crate::accelerators::cycles`] explains how they are computed.
+//!
+//! The model assumes that accesses to the cache do not wait for refreshes. This holds as long as REFRESH_STALLS is 0.
+
+mod attention;
+mod linear;
+mod pages;
+mod steps;
+mod token;
+
+use crate::accelerators::cycles::{Frame, Recurrence, Shell, Turns, Unit, end};
+use crate::accelerators::job::Accelerator;
+use crate::accelerators::memory::Memory;
+
+use super::{KelleTop, Operation};
+use attention::{Saved, Tokens};
+use linear::Product;
+pub use steps::Array;
+
+/// Operands of a product, of attention, or of a save, used or not.
+const OPERANDS: u64 = 4;
+
+/// The parameters of the cycles, besides the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// The path to memory.
+    pub shell: Shell,
+    /// The array.
+    pub array: Array,
+    /// Rows of weights that wait for the array.
+    pub weights: i64,
+    /// Cycles from a number to its integer.
+    pub integer: u64,
+    /// Cycles from a sum to its fp16 number.
+    pub sum: u64,
+    /// The softmax of scores.
+    pub softmax: Frame,
+    /// The vector unit.
+    pub unit: Unit,
+}
+
+/// Operations are done, because times depend on what heads hold.
+impl Recurrence<KelleTop> for Timing {
+    fn shell(&self) -> &Shell {
+        &self.shell
+    }
+
+    fn end(
+        &self,
+        accelerator: &KelleTop,
+        operation: &Operation,
+        now: u64,
+        (memory, turns): (&mut dyn Memory, &mut Turns),
+    ) -> Result<u64, u8> {
+        let shape = accelerator.shape();
+        let begin = |used: u64| now + Shell::checks(used, OPERANDS);
+        let ended = match operation {
+            Operation::Attention(attention) => {
+                let mut head = accelerator.head(attention.head);
+                let old = head.tokens.len() as u64;
+                let again: Vec<bool> = (0..attention.again).map(|slot| head.token_of(slot).is_some()).collect();
+                let mut evicted = Vec::new();
+                let done = accelerator.watched(attention.clone(), memory, &mut evicted);
+                let tokens = Tokens::new((self, attention), (old, &evicted, &again), (begin(OPERANDS), turns));
+                return done.ends(end(tokens, turns));
+            }
+            Operation::Linear(linear) => {
+                end(Product::new((self, shape.panel()), linear, (begin(OPERANDS), turns)), turns)
+            }
+            Operation::Vector(rows) => self.shell.rows(&self.unit, rows, now, turns),
+            Operation::Save(save) => end(Saved::new(self, save, (begin(1), turns)), turns),
+            // A row of the cache is cleared in each cycle.
+            Operation::Clear(clear) => now + 1 + clear.heads as u64 * u64::from(shape.slots + 1),
+            Operation::Refresh(_) => now + 1,
+            // The row, the score and the slot of the token are looked up.
+            Operation::Recompute(_) => now + 3,
+        };
+        accelerator.execute(operation.clone(), memory).ends(ended)
+    }
+}
+
+#[cfg(test)]
+mod tests;

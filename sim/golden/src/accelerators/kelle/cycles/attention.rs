@@ -1,0 +1,240 @@
+//! Tokens of a head, one after the other, and tokens that are saved to memory: from the first command to the last
+//! answer.
+
+use super::super::{Attention, HEAD_BYTES, Save};
+use super::Timing;
+use super::token::{Counts, Token, load};
+use crate::accelerators::cycles::{Flow, Ports, Reader, Turns, Writer, latest};
+use crate::common::bus::Command;
+
+/// Operands of attention: reader 0 has queries, 1 keys, 2 values.
+pub(super) const QUERIES: usize = 0;
+pub(super) const KEYS: usize = 1;
+pub(super) const VALUES: usize = 2;
+
+/// Attention in flight.
+#[derive(Clone, Debug)]
+pub(super) struct Tokens<'a> {
+    timing: &'a Timing,
+    readers: Vec<Reader>,
+    ports: Ports,
+    writer: Writer,
+    counts: Counts,
+    /// For each token, the distances of the tokens that it evicts.
+    evicted: &'a [Vec<u64>],
+    /// For each recomputed slot, whether it has a token. How many slots have come, and when the next may come.
+    again: &'a [bool],
+    came: usize,
+    begin: u64,
+    /// Tokens of the head before the current token.
+    old: u64,
+    number: i64,
+    token: Token,
+    /// The next token, if it is loaded already.
+    next: Option<Token>,
+    /// Late values that are not requested yet.
+    late: Option<Command>,
+    /// When the last token ended.
+    pub ended: Option<u64>,
+}
+
+impl<'a> Tokens<'a> {
+    /// Attention of a head that has `old` tokens. Commands are offered in the cycle after `begin`.
+    pub fn new(
+        (timing, operation): (&'a Timing, &Attention),
+        (old, evicted, again): (u64, &'a [Vec<u64>], &'a [bool]),
+        (begin, turns): (u64, &Turns),
+    ) -> Self {
+        let (mut readers, ports) = timing.shell.readers(turns);
+        let mut writer = timing.shell.writer();
+        for (kind, command) in [(QUERIES, &operation.queries), (KEYS, &operation.keys), (VALUES, &operation.values)] {
+            if kind != VALUES || !operation.late {
+                readers[kind].offer(command, begin + 1);
+            }
+        }
+        writer.offer(&operation.out, begin + 1);
+        let slices = operation.elements / timing.array.columns;
+        let ahead = again.len() as i64;
+        let counts = Counts { queries: operation.group, slices, late: operation.late, ahead };
+        let token = Token::new(timing, counts, (old, 0), (begin + 1, Some(begin + 1)));
+        let (late, next) = (operation.late.then_some(operation.values), None);
+        let (begin, number, ended, came) = (begin + 1, 0, None, 0);
+        Self {
+            timing,
+            readers,
+            ports,
+            writer,
+            counts,
+            evicted,
+            again,
+            came,
+            begin,
+            old,
+            number,
+            token,
+            next,
+            late,
+            ended,
+        }
+    }
+
+    /// Recomputed keys and values come slot by slot, and are written if the slot has a token. Then the first token
+    /// comes.
+    fn come_again(&mut self) -> bool {
+        let mut moved = false;
+        while let Some(&held) = self.again.get(self.came) {
+            let vector = self.token.vector;
+            let mut from = Some(self.begin + 1);
+            for kind in [KEYS, VALUES] {
+                let row = (&mut self.readers[kind], self.came as i64, vector);
+                from = load(row, from, self.timing.integer, &mut moved).map(|last| last + 1);
+            }
+            let Some(loaded) = from else { return moved };
+            self.begin = loaded + if held { 3 } else { 2 };
+            self.came += 1;
+            moved = true;
+        }
+        if moved {
+            let begin = self.begin;
+            self.token = Token::new(self.timing, self.counts, (self.old, 0), (begin, Some(begin)));
+        }
+        moved
+    }
+
+    /// If values are late, key and queries of the next token come once the products with values have begun.
+    fn load_ahead(&mut self) -> bool {
+        let following = (self.number + 1) as usize;
+        if let Some(next) = &mut self.next {
+            return next.advance(&mut self.readers, &mut self.writer);
+        }
+        match self.token.valued {
+            Some(valued) if self.counts.late && following < self.evicted.len() => {
+                let old = self.old + 1 - self.evicted[self.number as usize].len() as u64;
+                let place = (old, self.number + 1);
+                self.next = Some(Token::new(self.timing, self.counts, place, (valued + 1, None)));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// When a token ends, after its results have left. The tokens that it evicts go one after the other, and others
+    /// move up. The next victim is searched panel by panel.
+    fn close(&mut self, left: u64) -> u64 {
+        let array = self.timing.array;
+        let evicted = &self.evicted[self.number as usize];
+        let mut judged = left + 2;
+        for (number, distance) in (1..).zip(evicted) {
+            self.old -= 1;
+            judged += distance + 4;
+            if number < evicted.len() {
+                judged += (self.old / array.rows + 1) * array.rows + 4;
+            }
+        }
+        self.old += 1;
+        if evicted.is_empty() { judged + 1 } else { judged }
+    }
+}
+
+impl Flow for Tokens<'_> {
+    fn advance(&mut self) -> bool {
+        let mut moved = self.writer.advance();
+        for reader in &mut self.readers {
+            moved |= reader.advance();
+        }
+        if self.ended.is_some() {
+            return moved;
+        }
+        moved |= self.come_again();
+        if self.came < self.again.len() {
+            return moved;
+        }
+        moved |= self.token.advance(&mut self.readers, &mut self.writer);
+        if let (Some(values), Some(scores)) = (self.late, self.token.scores) {
+            self.readers[VALUES].offer(&values, scores + 1);
+            self.late = None;
+            moved = true;
+        }
+        moved |= self.load_ahead();
+        if let Some(left) = self.token.end(&self.writer) {
+            let ended = self.close(left);
+            self.number += 1;
+            if self.number as usize == self.evicted.len() {
+                self.ended = Some(ended);
+            } else {
+                let begin = ended + 1;
+                let loaded = self.next.take().map(|next| next.ready(begin));
+                let place = (self.old, self.number);
+                self.token =
+                    loaded.unwrap_or_else(|| Token::new(self.timing, self.counts, place, (begin, Some(begin))));
+            }
+            moved = true;
+        }
+        moved
+    }
+
+    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
+        (&mut self.ports, &mut self.readers)
+    }
+
+    fn end(&self) -> Option<u64> {
+        let readers = self.readers.iter().map(Reader::end);
+        readers.chain([self.writer.end(), self.ended]).try_fold(0, |end, time| Some(end.max(time?)))
+    }
+}
+
+/// Tokens that are saved to memory.
+#[derive(Clone, Debug)]
+pub(super) struct Saved {
+    readers: Vec<Reader>,
+    ports: Ports,
+    writer: Writer,
+    begin: u64,
+    /// Beats before a key, and beats of a key or a value.
+    head: i64,
+    vector: i64,
+}
+
+impl Saved {
+    /// Tokens whose command is offered in the cycle after `begin`.
+    pub fn new(timing: &Timing, operation: &Save, (begin, turns): (u64, &Turns)) -> Self {
+        let (readers, ports) = timing.shell.readers(turns);
+        let mut writer = timing.shell.writer();
+        writer.offer(&operation.out, begin + 1);
+        let beats = |bytes: u64| (bytes / timing.shell.bus_bytes) as i64;
+        Self { readers, ports, writer, begin, head: beats(HEAD_BYTES), vector: beats(2 * operation.elements) }
+    }
+
+    /// A token is looked up; its key is read and leaves after the score; then its value is read.
+    fn next(&self) -> Option<u64> {
+        let came = &self.writer.came;
+        let n = came.known();
+        let place = n % (self.head + 2 * self.vector);
+        let reading = match place {
+            0 => 4,
+            _ if place == self.head + self.vector => 3,
+            _ => 1,
+        };
+        let before = if n == 0 { Some(self.begin + reading) } else { came.behind(n - 1, reading) };
+        latest([before, self.writer.free(n)])
+    }
+}
+
+impl Flow for Saved {
+    fn advance(&mut self) -> bool {
+        let mut moved = self.writer.advance();
+        while let Some(time) = self.next() {
+            self.writer.came.push(time);
+            moved = true;
+        }
+        moved
+    }
+
+    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
+        (&mut self.ports, &mut self.readers)
+    }
+
+    fn end(&self) -> Option<u64> {
+        self.writer.end()
+    }
+}

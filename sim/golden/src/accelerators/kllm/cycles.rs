@@ -1,0 +1,90 @@
+//! Cycles of a job before a memory that never pauses. [`crate::accelerators::cycles`] explains how they are computed.
+
+mod append;
+mod lanes;
+mod products;
+mod quantize;
+mod results;
+mod scan;
+mod tokens;
+
+use crate::accelerators::cycles::{Recurrence, Shell, Turns, Unit, end};
+use crate::accelerators::job::Accelerator;
+use crate::accelerators::memory::Memory;
+
+use super::{KllmTop, Operation};
+use append::Appended;
+pub use lanes::Lane;
+use products::Product;
+use quantize::Quantized;
+
+/// Operands of a product, used or not.
+const OPERANDS: u64 = 6;
+/// Operands of an append: token, panels, constants or scales.
+const APPENDED: u64 = 3;
+/// Operands of a quantizer: rows, codebook, tokens.
+const QUANTIZED: u64 = 3;
+
+/// The finder of outliers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finder {
+    /// From the last beat of a segment to the first pop.
+    pub first_pop: u64,
+    /// From a pop to the next pop of its side, 2 at least.
+    pub next_pop: u64,
+}
+
+/// The parameters of the cycles, besides the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// The path to memory.
+    pub shell: Shell,
+    /// Sums that leave the lanes in a cycle.
+    pub outputs: u64,
+    /// A lane.
+    pub lane: Lane,
+    /// Cycles of a sum in the scaling arithmetic, and of a result in the adder.
+    pub scaling: u64,
+    /// See `scaling`.
+    pub adding: u64,
+    /// The vector unit.
+    pub unit: Unit,
+    /// The finder of outliers, if the accelerator makes tokens.
+    pub finder: Option<Finder>,
+}
+
+/// Operations are done, because a product may take tokens that the chain has made.
+impl Recurrence<KllmTop> for Timing {
+    fn shell(&self) -> &Shell {
+        &self.shell
+    }
+
+    fn end(
+        &self,
+        accelerator: &KllmTop,
+        operation: &Operation,
+        now: u64,
+        (memory, turns): (&mut dyn Memory, &mut Turns),
+    ) -> Result<u64, u8> {
+        let shapes = (self, &accelerator.shape);
+        let ended = match operation {
+            Operation::MatMul(product) => {
+                // One cycle more: its commands are asked for together.
+                let used = OPERANDS - u64::from(product.addends.is_none());
+                let begin = now + Shell::checks(used, OPERANDS) + 1;
+                end(Product::new(shapes, product, memory, (begin, turns)), turns)
+            }
+            Operation::Vector(rows) => self.shell.rows(&self.unit, rows, now, turns),
+            Operation::Quantize(quantize) => {
+                assert!(self.finder.is_some(), "a quantizer has something that finds outliers");
+                let begin = now + Shell::checks(QUANTIZED, QUANTIZED);
+                end(Quantized::new(shapes, (quantize, memory), (begin, turns)), turns)
+            }
+            Operation::Append(append) => {
+                let begin = now + Shell::checks(APPENDED, APPENDED);
+                end(Appended::new(shapes, append, (begin, turns)), turns)
+            }
+        };
+        accelerator.execute(operation.clone(), memory).ends(ended)
+    }
+}

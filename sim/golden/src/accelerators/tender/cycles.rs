@@ -1,0 +1,65 @@
+//! Cycles of a job before a memory that never pauses. [`crate::accelerators::cycles`] explains how they are computed.
+
+mod known;
+mod pages;
+mod panels;
+mod parts;
+mod products;
+
+use crate::accelerators::cycles::{Recurrence, Shell, Turns, Unit, end};
+use crate::accelerators::memory::Memory;
+use crate::tender::mesh_pe::PeSum;
+
+use super::{Operation, TenderTop};
+pub use known::{After, Known};
+pub use panels::Array;
+use parts::Parts;
+use products::Columns;
+
+/// Operands of an operation, used or not.
+const OPERANDS: u64 = 5;
+
+/// The parameters of the cycles, besides the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// The path to memory.
+    pub shell: Shell,
+    /// The array.
+    pub array: Array,
+    /// Whether the sums of parts are added after the output buffer.
+    pub explicit: bool,
+    /// Cycles of a sum in the arithmetic of results.
+    pub result: u64,
+    /// Columns of a page of the turn buffer.
+    pub strip: u64,
+    /// The vector unit.
+    pub unit: Unit,
+}
+
+/// Operations are not done.
+impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for Timing {
+    fn shell(&self) -> &Shell {
+        &self.shell
+    }
+
+    fn end(
+        &self,
+        _: &TenderTop<S>,
+        operation: &Operation,
+        now: u64,
+        (memory, turns): (&mut dyn Memory, &mut Turns),
+    ) -> Result<u64, u8> {
+        // One cycle more: its commands are asked for together.
+        Ok(match operation {
+            Operation::MatMul(product) => {
+                let begin = now + Shell::checks(5, OPERANDS) + 1;
+                end(Columns::product(self, product, Parts::of(product, memory), (begin, turns)), turns)
+            }
+            Operation::Pack(pack) => end(Columns::pack(self, pack, now + Shell::checks(3, OPERANDS) + 1, turns), turns),
+            Operation::Vector(rows) => self.shell.rows(&self.unit, rows, now, turns),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

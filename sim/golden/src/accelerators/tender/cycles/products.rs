@@ -1,0 +1,340 @@
+//! Products and packings: from the first command to the last answer.
+
+use crate::common::bus::Command;
+
+use super::Timing;
+use super::pages::Pages;
+use super::panels::{Buffer, Tiles};
+use super::parts::Parts;
+use crate::accelerators::cycles::{Converter, Flow, Ports, Reader, Times, Turns, Way, Writer, extend, latest};
+use crate::accelerators::tender::{Finish, MatMul, Output, Pack};
+
+/// Bits of a record of constants.
+const RECORD: u64 = 128;
+/// Records that can wait.
+const RECORDS: i64 = 4;
+
+/// The source of columns of sums.
+#[derive(Clone, Debug)]
+struct Sums {
+    /// Buffers of index, A and B.
+    buffers: [Buffer; 3],
+    tiles: Tiles,
+    /// When each column was taken for the addition of parts, in accelerators that add the sums of parts.
+    taken: Option<Times>,
+}
+
+/// A product or a packing in flight.
+#[derive(Clone, Debug)]
+pub(super) struct Columns {
+    readers: Vec<Reader>,
+    ports: Ports,
+    writer: Writer,
+    begin: u64,
+    /// `None`: the columns come from rows to pack.
+    sums: Option<Sums>,
+    /// Rows of fp16: rows to pack, or results.
+    pages: Option<Pages>,
+    finish: Finish,
+    lanes: Way,
+    /// Constants: beats become records, which wait in a FIFO until they are used.
+    records: Converter,
+    filed: Times,
+    used: Times,
+    /// The order in which columns leave the output buffer.
+    parts: Parts,
+    /// When each column was read from its buffer, entered the lanes, and left them.
+    read: Times,
+    begun: Times,
+    left: Times,
+    /// Words of panels become beats.
+    words: Converter,
+    /// When each beat of rows was read from the turn buffer.
+    turned: Times,
+}
+
+impl Columns {
+    /// A product whose commands are offered in the cycle after `begin`.
+    pub fn product(timing: &Timing, operation: &MatMul, parts: Parts, (begin, turns): (u64, &Turns)) -> Self {
+        let (finish, bus) = (&operation.finish, 8 * timing.shell.bus_bytes);
+        let (a, b) = (8 * finish.layout.row_word_bytes(), 8 * finish.layout.column_word_bytes());
+        let buffer = |word: u64, words: u64| Buffer::new(Converter::new(bus, word, words * word));
+        let buffers = [buffer(16, operation.steps), buffer(a, operation.channels), buffer(b, operation.channels)];
+        let down = operation.a.rows as i64;
+        let tiles = Tiles::new(timing.array, parts.clone(), down, begin);
+        let sums = Sums { buffers, tiles, taken: timing.explicit.then(Times::default) };
+        let mut all = Self::new(timing, finish, Some(sums), (begin, turns));
+        all.parts = parts;
+        all.readers[0].offer(&operation.a, begin + 1);
+        for _ in 0..down {
+            all.readers[1].offer(&operation.b, begin + 1);
+        }
+        all.readers[2].offer(&operation.table, begin + 1);
+        all.constants(begin);
+        match finish.output {
+            Output::Fp16 => {
+                all.pages = Some(Pages::new(&finish.out, finish.layout.rows, timing.strip, timing.shell.bus_bytes))
+            }
+            Output::Integers { .. } => all.writer.offer(&finish.out, begin + 1),
+        }
+        all
+    }
+
+    /// A packing.
+    pub fn pack(timing: &Timing, operation: &Pack, begin: u64, turns: &Turns) -> Self {
+        let finish = &operation.finish;
+        let mut all = Self::new(timing, finish, None, (begin, turns));
+        all.pages = Some(Pages::new(&operation.x, finish.layout.rows, timing.strip, timing.shell.bus_bytes));
+        all.constants(begin);
+        all.writer.offer(&finish.out, begin + 1);
+        all
+    }
+
+    fn new(timing: &Timing, finish: &Finish, sums: Option<Sums>, (begin, turns): (u64, &Turns)) -> Self {
+        let bus = 8 * timing.shell.bus_bytes;
+        let word = 8 * finish.layout.row_word_bytes();
+        let records = finish.constants.row_bytes / (RECORD / 8);
+        let (readers, ports) = timing.shell.readers(turns);
+        let (filed, used, read, begun, left) = Default::default();
+        Self {
+            readers,
+            ports,
+            writer: timing.shell.writer(),
+            begin,
+            sums,
+            parts: Parts::none(finish.columns as i64),
+            pages: None,
+            finish: finish.clone(),
+            lanes: Way::section(timing.result),
+            records: Converter::new(bus, RECORD, RECORD * records),
+            filed,
+            used,
+            read,
+            begun,
+            left,
+            words: Converter::new(word, bus, word * finish.columns),
+            turned: Times::default(),
+        }
+    }
+
+    /// Constants of columns are read again for each panel.
+    fn constants(&mut self, begin: u64) {
+        let Command { address, row_bytes, .. } = self.finish.constants;
+        let rows = if self.finish.per_row { 1 } else { self.panels() as u64 };
+        self.readers[3].offer(&Command { address, row_bytes, rows, stride: 0 }, begin + 1);
+    }
+
+    fn panels(&self) -> i64 {
+        self.finish.rows.div_ceil(self.finish.layout.rows) as i64
+    }
+
+    fn columns(&self) -> i64 {
+        self.finish.columns as i64
+    }
+
+    fn integers(&self) -> bool {
+        self.finish.output != Output::Fp16
+    }
+
+    /// Opens pages and asks for them in turn. One page is open at a time, while another is in use.
+    fn walk(&mut self) -> bool {
+        let Some(pages) = &mut self.pages else { return false };
+        let packs = self.sums.is_none();
+        let mut moved = false;
+        loop {
+            let page = pages.opened.known();
+            let asked = pages.walked.known();
+            let offered = if page == 0 { Some(self.begin + 1) } else { pages.walked.behind(page - 1, 1) };
+            if let (Some(offered), true) = (offered, page == asked && (page as usize) < pages.commands.len()) {
+                let (filled, used) = match packs {
+                    true => (
+                        self.readers[0].left.behind(pages.last(page - 1).1, 1),
+                        self.read.behind(pages.last(page - 2).0, 1),
+                    ),
+                    false => {
+                        (self.left.behind(pages.last(page - 1).0, 1), self.turned.behind(pages.last(page - 2).1, 1))
+                    }
+                };
+                if let Some(opened) = latest([Some(offered), filled, used]) {
+                    // The page and its command do not wait for each other.
+                    pages.opened.push(opened);
+                    moved = true;
+                }
+            }
+            let offers = if packs { self.readers[0].offered() } else { self.writer.offered() };
+            if let (Some(offered), true) = (offered, offers == asked && (asked as usize) < pages.commands.len()) {
+                let command = pages.commands[asked as usize];
+                if packs {
+                    self.readers[0].offer(&command, offered)
+                } else {
+                    self.writer.offer(&command, offered)
+                }
+                moved = true;
+            }
+            let taken = if packs { self.readers[0].taken(asked) } else { self.writer.taken(asked) };
+            match latest([pages.opened.behind(asked, 0), taken]) {
+                Some(walked) => pages.walked.push(walked),
+                None => return moved,
+            }
+            moved = true;
+        }
+    }
+
+    /// A column is read when the column before has been taken and its tile, or its page, is there.
+    fn next_read(&self) -> Option<u64> {
+        let n = self.read.known();
+        if n == self.panels() * self.parts.of_panel() {
+            return None;
+        }
+        let there = match (&self.sums, &self.pages) {
+            (Some(sums), _) => sums.tiles.summed(self.parts.leaving(n).part).map(|time| time + 1),
+            (None, Some(pages)) => self.readers[0].left.behind(pages.last(pages.of_column(n)).1, 1),
+            (None, None) => None,
+        };
+        let gone = self.taken().unwrap_or(&self.begun).behind(n - 1, 0);
+        latest([there, self.read.behind(n - 1, 1), gone])
+    }
+
+    fn taken(&self) -> Option<&Times> {
+        self.sums.as_ref().and_then(|sums| sums.taken.as_ref())
+    }
+
+    /// When a column is added to the same column of earlier parts. The column before must have been written, or must
+    /// have entered the lanes. A sum is not read in the cycle in which it is written.
+    fn next_taken(&self) -> Option<u64> {
+        let taken = self.taken()?;
+        let n = taken.known();
+        if n >= self.read.known() {
+            return None;
+        }
+        let gone = if n == 0 {
+            Some(0)
+        } else {
+            let (before, here) = (self.parts.leaving(n - 1), self.parts.leaving(n));
+            match before.ends {
+                true => self.begun.behind(before.column, 0),
+                false => taken.behind(n - 1, if before.place == here.place { 2 } else { 1 }),
+            }
+        };
+        latest([self.read.behind(n, 1), gone])
+    }
+
+    /// When the constants of rows were kept: one in each cycle, after the panel before has left the lanes.
+    fn next_kept(&self) -> Option<u64> {
+        let n = self.used.known();
+        if !self.finish.per_row {
+            return None;
+        }
+        let panel = n / self.finish.layout.rows as i64;
+        let lanes = self.lanes.cycles;
+        latest([
+            self.filed.behind(n, 1),
+            self.used.behind(n - 1, 1),
+            self.begun.behind(panel * self.columns() - 1, lanes),
+        ])
+    }
+
+    /// A column enters the lanes when it is read, its constants are there, and the FIFO after the lanes has room.
+    fn next_begun(&self) -> Option<u64> {
+        let n = self.begun.known();
+        let constants = if self.finish.per_row {
+            let panel = n / self.columns();
+            let last = ((panel + 1) * self.finish.layout.rows as i64).min(self.finish.rows as i64) - 1;
+            self.used.behind(last, 1)
+        } else {
+            self.filed.behind(n, 1)
+        };
+        let there = if n >= self.panels() * self.columns() {
+            None
+        } else {
+            self.taken().unwrap_or(&self.read).behind(self.parts.end_of(n), 1)
+        };
+        latest([there, self.begun.behind(n - 1, 1), constants, self.left.behind(n - self.lanes.places, 1)])
+    }
+
+    /// Results leave for the words of a panel, or for a page.
+    fn next_left(&self) -> Option<u64> {
+        let n = self.left.known();
+        let free = match (&self.pages, self.integers()) {
+            (_, true) => self.words.free(n, &self.writer.came),
+            (Some(pages), false) => pages.opened.behind(pages.of_column(n), 1),
+            (None, false) => None,
+        };
+        latest([self.begun.behind(n, self.lanes.cycles), self.left.behind(n - 1, 1), free])
+    }
+
+    fn next_turned(&self) -> Option<u64> {
+        let n = self.turned.known();
+        let pages = self.pages.as_ref()?;
+        if self.integers() || n > pages.last(pages.commands.len() as i64 - 1).1 {
+            return None;
+        }
+        let filled = self.left.behind(pages.last(pages.of_beat(n)).0, 1);
+        latest([filled, self.turned.behind(n - 1, 1), self.writer.came.behind(n - 1, 0)])
+    }
+
+    fn next_written(&self) -> Option<u64> {
+        let n = self.writer.came.known();
+        let shown = if self.integers() { self.words.shown(n, &self.left) } else { self.turned.behind(n, 1) };
+        latest([shown, self.writer.free(n)])
+    }
+}
+
+impl Flow for Columns {
+    fn advance(&mut self) -> bool {
+        let mut moved = self.walk();
+        for reader in &mut self.readers {
+            moved |= reader.advance();
+        }
+        moved |= self.writer.advance();
+        if let Some(Sums { buffers: [index, a, b], tiles, .. }) = &mut self.sums {
+            for (k, buffer) in [&mut *a, &mut *b, &mut *index].into_iter().enumerate() {
+                moved |= buffer.advance(&mut self.readers[k]);
+            }
+            let (read, parts) = (&self.read, &self.parts);
+            moved |= tiles.advance([index, a, b], |part| read.behind(parts.last(part), 0));
+        } else {
+            extend!(moved, self.readers[0].left, {
+                let (n, reader) = (self.readers[0].left.known(), &self.readers[0]);
+                let page = self.pages.as_ref().and_then(|pages| pages.opened.behind(pages.of_beat(n), 1));
+                latest([reader.shown(n), page])
+            });
+        }
+        extend!(moved, self.readers[3].left, {
+            let n = self.readers[3].left.known();
+            latest([self.readers[3].shown(n), self.records.free(n, &self.filed)])
+        });
+        extend!(moved, self.filed, {
+            let n = self.filed.known();
+            let used = if self.finish.per_row { &self.used } else { &self.begun };
+            let shown = self.records.shown(n, &self.readers[3].left);
+            latest([shown, self.filed.behind(n - 1, 1), used.behind(n - RECORDS, 1)])
+        });
+        extend!(moved, self.used, self.next_kept());
+        extend!(moved, self.read, self.next_read());
+        while let Some(time) = self.next_taken() {
+            self.sums.as_mut().and_then(|sums| sums.taken.as_mut()).into_iter().for_each(|taken| taken.push(time));
+            moved = true;
+        }
+        extend!(moved, self.begun, self.next_begun());
+        extend!(moved, self.left, self.next_left());
+        extend!(moved, self.turned, self.next_turned());
+        extend!(moved, self.writer.came, self.next_written());
+        moved
+    }
+
+    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
+        (&mut self.ports, &mut self.readers)
+    }
+
+    fn end(&self) -> Option<u64> {
+        if self.pages.as_ref().is_some_and(|pages| pages.walked.known() < pages.commands.len() as i64) {
+            return None;
+        }
+        let mut end = self.writer.end()?;
+        for reader in &self.readers {
+            end = end.max(reader.end()?);
+        }
+        Some(end)
+    }
+}

@@ -1,0 +1,243 @@
+//! Tokens that are pruned, quantized, packed, and appended to the tokens of the cache.
+
+use crate::accelerators::job::Codes;
+use crate::accelerators::memory::Memory;
+use crate::accelerators::pieces::{self, Loaded};
+use crate::common::bus::Command;
+use crate::common::crc32::continued;
+use crate::common::shell::job_controller::code;
+use crate::titanus::cpq::{Channel, Config, Sequence};
+use crate::titanus::format::{Tile, tiles};
+use crate::titanus::kv_packer::{blocks, body, header};
+use crate::titanus::pruning_unit::prune;
+
+use super::operation::LINE;
+use super::state::{Context, State};
+use super::{Append, Counts, DAMAGE_ROOM, Damage, Executed, Operation, Shape, Side, TitanusCore, Work};
+
+/// The part of a stream that stays on chip.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stream {
+    threshold: u32,
+    config: Config,
+    channels: Vec<Channel>,
+    overflow: bool,
+    /// Tokens that give the levels together. Tokens that came wait for the rest.
+    prefill: usize,
+    waiting: Vec<Vec<i8>>,
+    /// Whether the levels are given.
+    given: bool,
+    /// Blocks that are full.
+    blocks: u64,
+    /// CRC-32 of the full blocks.
+    crc: u32,
+    /// Bits after the full blocks.
+    open: Vec<bool>,
+}
+
+impl Stream {
+    /// A stream without tokens. Its first `prefill` tokens will give the levels.
+    fn begin(shape: &Shape, side: &Side, prefill: usize) -> Self {
+        Self {
+            threshold: side.threshold,
+            config: Config { bits: side.bits, max_levels: shape.levels as usize },
+            channels: vec![Channel::default(); shape.channels()],
+            overflow: false,
+            prefill,
+            waiting: Vec::new(),
+            given: false,
+            blocks: 0,
+            crc: 0,
+            open: header(side.bits, shape.lanes as usize),
+        }
+    }
+
+    /// Blocks that are full.
+    pub(super) fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// Bits without padding.
+    pub(super) fn bits(&self) -> u64 {
+        8 * LINE * self.blocks + self.open.len() as u64
+    }
+
+    /// Whether an element was out of tolerance and its channel had no level left.
+    pub(super) fn overflow(&self) -> bool {
+        self.overflow
+    }
+
+    /// The bits after the last whole block, as a block; empty if there are none.
+    pub(super) fn tail(&self) -> Vec<u8> {
+        blocks(&self.open, LINE as usize)
+    }
+
+    /// CRC-32 of the whole stream.
+    pub(super) fn crc(&self) -> u32 {
+        continued(self.crc, &self.tail())
+    }
+
+    /// Pruned tokens as tiles. While the prefill lacks tokens there are none; then all tiles come at once.
+    fn tiles(&mut self, lanes: usize, tokens: &[Vec<i8>]) -> Vec<Tile> {
+        let sequence = if self.given {
+            Sequence::continued(self.config, std::mem::take(&mut self.channels), tokens)
+        } else {
+            self.waiting.extend_from_slice(tokens);
+            if self.waiting.len() < self.prefill {
+                return Vec::new();
+            }
+            self.given = true;
+            Sequence::encode(self.config, &std::mem::take(&mut self.waiting), self.prefill)
+        };
+        let tiles = tiles(&sequence, lanes);
+        self.overflow |= sequence.overflowed();
+        self.channels = sequence.channels;
+        tiles
+    }
+
+    /// Adds pruned tokens, as in `tiles`. Returns the blocks that have become full.
+    fn add(&mut self, lanes: usize, tokens: &[Vec<i8>]) -> Vec<u8> {
+        let tiles = self.tiles(lanes, tokens);
+        self.open.extend(body(self.config.bits, lanes, &tiles));
+        let block_bits = 8 * LINE as usize;
+        let open = self.open.split_off(self.open.len() / block_bits * block_bits);
+        let full = blocks(&std::mem::replace(&mut self.open, open), LINE as usize);
+        self.blocks += full.len() as u64 / LINE;
+        self.crc = continued(self.crc, &full);
+        full
+    }
+}
+
+/// Tiles that join a stream.
+pub(super) struct Appending {
+    /// Bits of the stream before the tiles. If 0, the header comes first.
+    pub from: u64,
+    /// The tiles; none while the prefill lacks tokens.
+    pub tiles: Vec<Tile>,
+    /// Bits of a value.
+    pub bits: u32,
+    /// Tokens that wait together; 0 if the levels are given.
+    pub prefill: usize,
+    /// How many of these tokens came before.
+    pub waiting: usize,
+}
+
+/// All tokens of a side, pruned and padded with zeros; `None`: not all rows could be read.
+fn pruned(
+    rows: &Command,
+    threshold: u32,
+    channels: usize,
+    memory: &mut dyn Memory,
+    codes: &mut Codes,
+) -> Option<Vec<Vec<i8>>> {
+    let token = |row| {
+        let loaded = Loaded::row(rows, row, memory, codes);
+        let mut token: Vec<i8> = loaded.whole()?.iter().map(|&byte| prune(byte as i8, threshold)).collect();
+        token.resize(channels, 0);
+        Some(token)
+    };
+    // All rows are read, even after a row that could not be read.
+    let tokens: Vec<_> = (0..rows.rows).map(token).collect();
+    tokens.into_iter().collect()
+}
+
+impl TitanusCore {
+    /// The streams that an append continues.
+    fn begun(&self, operation: &Append, state: &State) -> Option<[Stream; 2]> {
+        match operation.position {
+            0 => {
+                let prefill = operation.prefill as usize;
+                Some(operation.sides.each_ref().map(|side| Stream::begin(&self.shape, side, prefill)))
+            }
+            _ => state.streams().cloned(),
+        }
+    }
+
+    /// Before an append: the tiles of its keys and its values.
+    pub(super) fn appends(&self, operation: &Append, memory: &mut dyn Memory) -> Option<[Appending; 2]> {
+        let streams = self.begun(operation, &self.state.borrow())?;
+        let shape = &self.shape;
+        let mut sides = streams.into_iter().zip(&operation.sides).map(|(mut stream, side)| {
+            let rows = pruned(&side.rows, stream.threshold, shape.channels(), memory, &mut Codes::default())?;
+            let (from, prefill) = if stream.given { (stream.bits(), 0) } else { (0, stream.prefill) };
+            let waiting = stream.waiting.len();
+            let tiles = stream.tiles(shape.lanes as usize, &rows);
+            Some(Appending { from, tiles, bits: stream.config.bits, prefill, waiting })
+        });
+        Some([sides.next()??, sides.next()??])
+    }
+
+    /// Before an append that begins a new cache in place of an old one. Returns the tiles that end the old streams: the
+    /// tokens that wait, and a tile of zeros.
+    pub(super) fn given_up(&self, operation: &Append) -> Option<[Appending; 2]> {
+        let state = self.state.borrow();
+        let streams = state.streams().filter(|_| operation.position == 0)?;
+        let lanes = self.shape.lanes as usize;
+        Some(streams.clone().map(|mut stream| {
+            let (from, waiting) = if stream.given { (stream.bits(), 0) } else { (0, stream.waiting.len()) };
+            stream.prefill = waiting;
+            let mut tiles = if stream.given { Vec::new() } else { stream.tiles(lanes, &[]) };
+            tiles.push(Tile::empty(lanes));
+            Appending { from, tiles, bits: stream.config.bits, prefill: waiting, waiting }
+        }))
+    }
+
+    /// Appends tokens. It goes on after an error, to find all errors.
+    pub(super) fn append(&self, operation: Append, memory: &mut dyn Memory) -> Executed {
+        let (shape, mut state) = (&self.shape, self.state.borrow_mut());
+        let (mut codes, mut counts, mut damage) = (Codes::default(), Counts::default(), None);
+        let first = operation.position == 0;
+        let streams = self.begun(&operation, &state);
+        let thresholds = streams.as_ref().map_or([0; 2], |streams| streams.each_ref().map(|stream| stream.threshold));
+        let known = streams.is_some();
+        let [keys, values] = [0, 1].map(|side| {
+            let rows = &operation.sides[side].rows;
+            pruned(rows, thresholds[side], shape.channels(), memory, &mut codes)
+        });
+        let context = keys.zip(values).map(|(keys, values)| Context { keys, values });
+        let mut result = None;
+        if let (Some(mut streams), Some(tokens)) = (streams, &context) {
+            for (number, tokens) in [&tokens.keys, &tokens.values].into_iter().enumerate() {
+                let (stream, area) = (&mut streams[number], &operation.sides[number].area);
+                let from = stream.blocks();
+                let full = stream.add(shape.lanes as usize, tokens);
+                let blocks = (from..).zip(full.chunks(LINE as usize));
+                for (block, bytes) in blocks.take_while(|(block, _)| *block < area.rows) {
+                    pieces::store(area, block, bytes, memory, &mut codes);
+                    counts.written += 1;
+                }
+                if stream.blocks() > area.rows && from < stream.blocks() {
+                    codes.note(code::FIELD);
+                    let found = Damage { kind: DAMAGE_ROOM, values: number == 1, area: area.address };
+                    damage = damage.or(Some(found));
+                }
+            }
+            if operation.exact && streams.iter().any(Stream::overflow) && damage.is_none() {
+                codes.note(code::OVERFLOW);
+            }
+            result = Some(streams);
+        } else {
+            // It is unknown which of these errors would have come.
+            codes.note(code::FIELD);
+            codes.note(code::OVERFLOW);
+        }
+        if first {
+            state.begin(operation.prefill);
+        }
+        let all = operation.position + operation.tokens;
+        state.cache(all, result);
+        if operation.keep {
+            // The new tokens follow the context.
+            let before = if first { Some(Context::default()) } else { state.context().cloned() };
+            state.fill(all, before.zip(context).map(|(before, new)| before.then(new)));
+        } else if first {
+            // The context of another sequence must not continue with a new cache.
+            state.fill(0, None);
+        }
+        let codes = if known { codes.all() } else { Vec::new() };
+        let defined = codes.is_empty() && known && operation.is_defined();
+        let certain = known && operation.is_certain();
+        let operation = Work::new(Operation::Append(operation), counts, damage);
+        Executed { operation, codes, defined, certain, overflows: 0, sum_overflows: 0 }
+    }
+}

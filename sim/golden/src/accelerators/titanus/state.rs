@@ -1,0 +1,242 @@
+//! The state of the core between operations: weights, constants, the cache except its blocks, and the context.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use crate::accelerators::job::Codes;
+use crate::accelerators::memory::Memory;
+use crate::accelerators::pieces::Loaded;
+use crate::common::shell::job_link::Token;
+
+use super::append::Stream;
+use super::{Counts, Executed, Load, Operation, Shape, TitanusCore, Work};
+
+/// Scale (fp32) and bias of a result.
+pub(super) type Constant = (u32, i32);
+
+/// Keys and values of one head: tokens of channels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Context {
+    pub(super) keys: Vec<Vec<i8>>,
+    pub(super) values: Vec<Vec<i8>>,
+}
+
+impl Context {
+    /// The same context with more tokens after these.
+    pub(super) fn then(mut self, more: Self) -> Self {
+        self.keys.extend(more.keys);
+        self.values.extend(more.values);
+        self
+    }
+}
+
+/// The weights of an output of the store, up to the last input that was ever known: most stores have more room than
+/// a layer has weights.
+#[derive(Clone, Debug, Default)]
+struct Column {
+    weights: Vec<i8>,
+    /// 64 inputs a word: whether their weights are known.
+    known: Vec<u64>,
+}
+
+impl Column {
+    /// Makes room for so many inputs.
+    fn reach(&mut self, inputs: usize) {
+        if inputs > self.weights.len() {
+            self.weights.reserve_exact(inputs - self.weights.len());
+            self.weights.resize(inputs, 0);
+            self.known.resize(inputs.div_ceil(64), 0);
+        }
+    }
+
+    /// Sets the weight of an input; inputs beyond all [reached](Self::reach) ones are unknown anyway.
+    fn set(&mut self, input: usize, weight: Option<i8>) {
+        if input >= self.weights.len() && weight.is_none() {
+            return;
+        }
+        self.reach(input + 1);
+        let (word, bit) = (&mut self.known[input / 64], 1 << (input % 64));
+        *word = if weight.is_some() { *word | bit } else { *word & !bit };
+        self.weights[input] = weight.unwrap_or(0);
+    }
+
+    /// The weights of some inputs, if all are known.
+    fn known(&self, inputs: Range<usize>) -> Option<&[i8]> {
+        if inputs.end > self.weights.len() {
+            return None;
+        }
+        let all = |word: usize| {
+            let (first, last) = (inputs.start.max(64 * word), inputs.end.min(64 * (word + 1)));
+            let wanted = u64::MAX >> (64 - (last - first)) << (first % 64);
+            self.known[word] & wanted == wanted
+        };
+        (inputs.start / 64..inputs.end.div_ceil(64)).all(all).then(|| &self.weights[inputs])
+    }
+}
+
+/// All of the state. `None` stands for unknown.
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    shape: Shape,
+    /// By output of the whole store.
+    weights: Vec<Column>,
+    constants: Vec<Option<Constant>>,
+    /// The number of tokens of the cache and of its prefill, and its streams, if they are known.
+    cached: u32,
+    prefill: u32,
+    streams: Option<[Stream; 2]>,
+    /// The same for the context.
+    tokens: u32,
+    context: Option<Context>,
+    /// Tokens from the core before that wait, and tokens that were given.
+    pub(super) waiting: VecDeque<Token>,
+    pub(super) given: Vec<Token>,
+}
+
+impl State {
+    pub(super) fn new(shape: &Shape) -> Self {
+        Self {
+            shape: *shape,
+            weights: vec![Column::default(); (shape.columns * shape.outputs) as usize],
+            constants: vec![None; shape.constants as usize],
+            cached: 0,
+            prefill: 0,
+            streams: None,
+            tokens: 0,
+            context: None,
+            waiting: VecDeque::new(),
+            given: Vec::new(),
+        }
+    }
+
+    pub(super) fn context_tokens(&self) -> u32 {
+        self.tokens
+    }
+
+    pub(super) fn context(&self) -> Option<&Context> {
+        self.context.as_ref()
+    }
+
+    pub(super) fn cache_tokens(&self) -> u32 {
+        self.cached
+    }
+
+    /// Whether the prefill lacks tokens. Nothing can be restored then.
+    pub(super) fn filling(&self) -> bool {
+        self.cached < self.prefill
+    }
+
+    /// Begins a cache whose levels come from so many tokens.
+    pub(super) fn begin(&mut self, prefill: u32) {
+        self.prefill = prefill;
+    }
+
+    /// Tokens of the cache, and whether keys and values had elements without a level.
+    pub(super) fn cached(&self) -> (u32, [bool; 2]) {
+        let overflow = self.streams.as_ref().map(|streams| streams.each_ref().map(Stream::overflow));
+        (self.cached, overflow.unwrap_or_default())
+    }
+
+    pub(super) fn streams(&self) -> Option<&[Stream; 2]> {
+        self.streams.as_ref()
+    }
+
+    /// Whole blocks of the longer stream.
+    pub(super) fn most_blocks(&self) -> u64 {
+        self.streams.iter().flatten().map(Stream::blocks).max().unwrap_or(0)
+    }
+
+    /// Sets the number of tokens of the cache, and its streams; `None`: unknown.
+    pub(super) fn cache(&mut self, tokens: u32, streams: Option<[Stream; 2]>) {
+        (self.cached, self.streams) = (tokens, streams);
+    }
+
+    pub(super) fn forget_cache(&mut self) {
+        self.streams = None;
+    }
+
+    /// Removes cache, context and tokens that wait.
+    pub(super) fn empty(&mut self) {
+        self.waiting.clear();
+        self.begin(0);
+        self.cache(0, None);
+        self.fill(0, None);
+    }
+
+    /// Sets the number of tokens of the context, and the context; `None`: unknown.
+    pub(super) fn fill(&mut self, tokens: u32, context: Option<Context>) {
+        (self.tokens, self.context) = (tokens, context);
+    }
+
+    pub(super) fn forget_context(&mut self) {
+        self.context = None;
+    }
+
+    /// Writes the weights or constants of a load; `None` for all that could not be read.
+    fn store(&mut self, load: &Load, bytes: &[Loaded]) {
+        if load.constants {
+            for k in 0..load.columns as usize {
+                let record = bytes[0].get(8 * k..8 * k + 8);
+                let half = |r: &[u8], at: usize| [r[at], r[at + 1], r[at + 2], r[at + 3]];
+                let constant = record.map(|r| (u32::from_le_bytes(half(r, 0)), i32::from_le_bytes(half(r, 4))));
+                self.constants[load.first as usize + k] = constant;
+            }
+            return;
+        }
+        let (first, outputs) = (self.first(load), self.outputs(load));
+        for (k, column) in self.weights[outputs].iter_mut().enumerate() {
+            // Outputs after the last one, in the last column of macros, have zero weights.
+            let there = k < load.columns as usize;
+            column.reach(first + bytes.len());
+            for (r, row) in bytes.iter().enumerate() {
+                let weight = if there { row.get(k..k + 1).map(|byte| byte[0] as i8) } else { Some(0) };
+                column.set(first + r, weight);
+            }
+        }
+    }
+
+    fn first(&self, load: &Load) -> usize {
+        (load.first_row * self.shape.inputs) as usize
+    }
+
+    /// Outputs of the columns of macros that a load writes.
+    fn outputs(&self, load: &Load) -> Range<usize> {
+        let outputs = self.shape.outputs;
+        let first = load.first_column * outputs;
+        first as usize..(first + (load.columns as u32).next_multiple_of(outputs)) as usize
+    }
+
+    pub(super) fn forget(&mut self, load: &Load) {
+        if load.constants {
+            self.constants[load.first as usize..][..load.columns as usize].fill(None);
+            return;
+        }
+        let (first, outputs) = (self.first(load), self.outputs(load));
+        let rows = first..first + load.rows.rows as usize;
+        self.weights[outputs].iter_mut().for_each(|column| rows.clone().for_each(|input| column.set(input, None)));
+    }
+
+    /// The weights of an output of the store, for so many inputs from a row of macros on.
+    pub(super) fn weights(&self, first_row: u32, inputs: usize, output: usize) -> Option<&[i8]> {
+        let first = (first_row * self.shape.inputs) as usize;
+        self.weights[output].known(first..first + inputs)
+    }
+
+    pub(super) fn constant(&self, number: usize) -> Option<Constant> {
+        self.constants[number]
+    }
+}
+
+impl TitanusCore {
+    /// Loads weights or constants. It goes on after an error, to find all errors.
+    pub(super) fn load(&self, load: Load, memory: &mut dyn Memory) -> Executed {
+        let mut codes = Codes::default();
+        let rows: Vec<Loaded> =
+            (0..load.rows.rows).map(|row| Loaded::row(&load.rows, row, memory, &mut codes)).collect();
+        self.state.borrow_mut().store(&load, &rows);
+        let codes = codes.all();
+        let defined = codes.is_empty();
+        let operation = Work::new(Operation::Load(load), Counts::default(), None);
+        Executed { operation, codes, defined, certain: true, overflows: 0, sum_overflows: 0 }
+    }
+}

@@ -1,0 +1,112 @@
+//! How accelerators run language models: what the command `run` asks of a block.
+
+use std::fmt;
+
+use host::Window;
+use lower::learn::Learnt;
+use lower::pass::LayerLowering;
+use models::calibration::Calibrates;
+use models::tender::groups::ByGroups;
+use sim::Design;
+
+use super::clock::Clock;
+use super::tender::decoding::OnTender;
+
+/// How a block runs language models.
+#[derive(Clone, Copy)]
+pub struct Runs<B> {
+    /// A short name of the block.
+    pub name: &'static str,
+    /// Its parameters where a user sets none.
+    pub block: fn() -> B,
+    /// The block at work.
+    pub machine: fn(B) -> anyhow::Result<Machine>,
+}
+
+impl<B> fmt::Debug for Runs<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Runs").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// A block that runs a model.
+pub enum Machine {
+    /// The whole model is in the memory of one accelerator, or of several side by side.
+    Whole(OnTender),
+    /// Each layer is on an accelerator of its own.
+    Layers(Box<dyn LayerAccelerator>),
+}
+
+impl fmt::Debug for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole(on) => f.write_str(&on.about()),
+            Self::Layers(on) => f.write_str(&on.about()),
+        }
+    }
+}
+
+impl Machine {
+    /// What it learns from a text.
+    #[must_use]
+    pub fn calibrates(&self) -> &dyn Calibrates {
+        match self {
+            Self::Whole(_) => &ByGroups,
+            Self::Layers(on) => on.lowering(),
+        }
+    }
+}
+
+/// The memory that an accelerator with addresses of so many bits may touch: from 1 MiB on.
+#[must_use]
+pub fn window(address_width: u32) -> Window {
+    let limit = u64::MAX >> (64 - address_width.clamp(21, 63));
+    Window { base: 0x10_0000, limit, address_width }
+}
+
+/// The range of some numbers, as a text.
+pub(super) fn range<T: Ord + fmt::Display>(numbers: impl IntoIterator<Item = T> + Clone) -> String {
+    match (numbers.clone().into_iter().min(), numbers.into_iter().max()) {
+        (Some(least), Some(most)) if least < most => format!("{least} to {most}"),
+        (least, _) => least.map_or_else(|| "no".to_owned(), |least| least.to_string()),
+    }
+}
+
+/// An accelerator in the shape in which it computes layers of a running model.
+pub trait LayerAccelerator: Sync {
+    /// The block, its sizes, and how it keeps numbers where nobody says how.
+    fn about(&self) -> String;
+
+    /// The same with what layers have learnt: of all layers, or of one.
+    ///
+    /// # Errors
+    /// It is no calibration of this accelerator.
+    fn about_with(&self, learnt: Learnt<'_>) -> anyhow::Result<String> {
+        let _ = learnt;
+        Ok(self.about())
+    }
+
+    /// For the simulator.
+    ///
+    /// # Errors
+    /// Parameters that the block refuses.
+    fn design(&self) -> anyhow::Result<Design>;
+
+    /// Bits of an address.
+    fn address_width(&self) -> u32;
+
+    /// The cycles of a layer's jobs on a device whose memory answers after `latency` cycles. The first job starts
+    /// [`settling`](Self::settling) cycles after a reset.
+    ///
+    /// # Errors
+    /// Parameters that the golden model refuses.
+    fn clock(&self, window: &Window, latency: u32) -> anyhow::Result<Clock>;
+
+    /// Cycles after a reset in which a job would wait.
+    fn settling(&self) -> u32 {
+        0
+    }
+
+    /// How layers become chains.
+    fn lowering(&self) -> &dyn LayerLowering;
+}

@@ -1,0 +1,1 @@
+../../../../verilog-out/accelerators/vector_top.h

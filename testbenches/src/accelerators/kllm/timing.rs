@@ -1,0 +1,53 @@
+//! Cycles of jobs with a memory that never pauses, against the golden recurrence.
+
+use golden::accelerators::kllm::cycles::{Finder, Lane, Timing};
+use hdl::accelerators::kllm::KllmTop;
+use host::Window;
+
+use super::{golden_of, program};
+use crate::accelerators::clock::Clock;
+use crate::kllm::orizuru;
+use jobs::timing::{self, shell, unit};
+
+/// DMAs that read, with one group of lanes.
+const READERS: usize = 6;
+
+/// How long the parts of a block take with a memory that answers after `latency` cycles.
+#[must_use]
+pub fn timing(block: &KllmTop, latency: u32) -> Timing {
+    let spec = &block.product;
+    let (lane, beats) = (spec.lane(), (block.bus.read_beats, block.bus.write_beats));
+    Timing {
+        shell: shell(
+            (&block.bus.axi, block.bus.ports as usize, READERS + spec.groups as usize - 1),
+            &block.bus.dma,
+            beats,
+            latency,
+        ),
+        outputs: spec.outputs.into(),
+        lane: Lane { multiplication: lane.multiplication().into(), latency: lane.latency().into() },
+        scaling: spec.scaling().cycles(0) - 1,
+        adding: spec.adding().into(),
+        unit: unit(&block.vector().unit()),
+        finder: block.quantizer().map(|quantizer| {
+            let orizuru = orizuru::timing(&quantizer.spec.finder());
+            Finder { first_pop: orizuru.first_pop(), next_pop: orizuru.next_pop() }
+        }),
+    }
+}
+
+/// Cycles of jobs with a memory that answers after `latency` cycles.
+///
+/// # Errors
+/// Parameters that the model refuses.
+pub fn clock((block, latency): (&KllmTop, u32), window: &Window) -> anyhow::Result<Clock> {
+    Ok(Clock::of(golden_of(block)?, window, timing(block, latency)))
+}
+
+/// Random chains that are right, each with an ideal memory of some latency; a vector is such a chain.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &KllmTop) -> anyhow::Result<Box<dyn sim::Bench>> {
+    timing::bench(p, (golden_of(p)?, &[]), 4, program::draw, timing)
+}

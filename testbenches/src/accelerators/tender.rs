@@ -1,0 +1,91 @@
+//! [`TenderTop`] between a host and a memory: chains of products, packings and rows, right and wrong ones; see [`player::bench`].
+
+pub mod attention;
+pub mod builder;
+pub mod decoding;
+pub mod encoder;
+pub mod feed_forward;
+pub mod layer;
+pub mod program;
+pub mod real;
+pub mod timing;
+pub mod work;
+
+use golden::accelerators::tender::{Operation, Report, Shape, TenderTop as Golden};
+use golden::tender::mesh_pe::PeSum;
+use hdl::accelerators::tender::{EnginePe, TenderTop, TenderTopOf};
+use host::tender::Caps;
+
+use super::vector::{function_register, rows_of, shape_of};
+use crate::tender::mesh_pe::PeBench;
+use jobs::player::{self, Counter, Facts, bus_of};
+
+/// A PE whose accelerators can be compared with a golden model.
+pub trait EnginePeBench: EnginePe + PeBench<Sum: PeSum<Operand = i64> + 'static> {}
+
+impl<P: EnginePe + PeBench<Sum: PeSum<Operand = i64> + 'static>> EnginePeBench for P {}
+
+/// The bench of the accelerator; a vector is a job.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench<P: EnginePeBench>(p: &TenderTopOf<P>) -> anyhow::Result<Box<dyn sim::Bench>> {
+    player::bench(p, golden_of(p)?, facts, 4, program::draw)
+}
+
+/// Registers of its own.
+fn facts<P: EnginePe>(block: &TenderTopOf<P>) -> Facts<Operation> {
+    let (array, unit) = (&block.array, block.vector());
+    let explicit = u32::from(block.explicit) << 31;
+    let caps = array.rows | array.columns << 16 | 1 << 25 | array.pe.operand_bits() << 26 | explicit;
+    Facts {
+        number: 2,
+        bus: bus_of(&block.bus.axi, block.bus.ports),
+        constants: vec![
+            (0x100, caps.into()),
+            (0x104, block.depth.into()),
+            (0x108, block.steps.into()),
+            (0x10c, (block.vector.max_beats << 16 | unit.lanes()).into()),
+            (0x110, function_register(&unit)),
+        ],
+        counters: vec![
+            Counter { name: "SUM_OVERFLOWS", register: 0x118, expected: Box::new(Report::sum_overflows) },
+            Counter { name: "OVERFLOWS", register: 0x120, expected: Box::new(Report::overflows) },
+        ],
+        kept: Vec::new(),
+    }
+}
+
+/// The capabilities that a host reads from an accelerator.
+#[must_use]
+pub fn caps_of(block: &TenderTop) -> Caps {
+    Caps {
+        rows: block.array.rows,
+        columns: block.array.columns,
+        int8: block.array.int8,
+        explicit: block.explicit,
+        depth: block.depth,
+        steps: block.steps,
+        vector: rows_of(&block.vector()),
+    }
+}
+
+/// The golden model of an accelerator.
+///
+/// # Errors
+/// Parameters that the model refuses.
+pub fn golden_of<P: EnginePeBench>(block: &TenderTopOf<P>) -> anyhow::Result<Golden<P::Sum>> {
+    let pe = &block.array.pe;
+    let shape = Shape {
+        rows: block.array.rows,
+        columns: block.array.columns,
+        int8: block.array.int8,
+        accumulator_width: pe.sum_bits(),
+        depth: block.depth,
+        steps: block.steps,
+        explicit: block.explicit,
+        vector: shape_of(&block.vector(), &block.bus.axi),
+    };
+    let fresh = pe.fresh().map_err(anyhow::Error::msg)?;
+    Golden::with_sums(shape, fresh).map_err(anyhow::Error::msg)
+}

@@ -1,0 +1,55 @@
+//! Cycles of jobs with a memory that never pauses, against the golden recurrence.
+
+use golden::accelerators::titanus::cycles::Timing;
+use hdl::accelerators::titanus::TitanusCore;
+use host::Window;
+use lower::chain::Job;
+
+use super::{golden_of, program};
+use crate::accelerators::clock::Clock;
+use jobs::timing::{self, shell, unit};
+
+/// DMAs that read.
+const READERS: usize = 4;
+
+/// How long the parts of a block take with a memory that answers after `latency` cycles.
+#[must_use]
+pub fn timing(block: &TitanusCore, latency: u32) -> Timing {
+    let (spec, linear) = (&block.spec, block.linear());
+    let beats = (block.bus.read_beats, block.bus.write_beats);
+    Timing {
+        shell: shell((&block.bus.axi, block.bus.ports as usize, READERS), &block.bus.dma, beats, latency),
+        load: spec.store.load.into(),
+        drain: spec.store.drain.into(),
+        steps: spec.store.tile.input_width.into(),
+        results: linear.results().latency().into(),
+        probabilities: linear.probabilities().latency().into(),
+        unit: unit(&block.vector().unit()),
+    }
+}
+
+/// Cycles of jobs with a memory that answers after `latency` cycles.
+///
+/// # Errors
+/// Parameters that the model refuses.
+pub fn clock((block, latency): (&TitanusCore, u32), window: &Window) -> anyhow::Result<Clock> {
+    Ok(Clock::of(golden_of(block)?, window, timing(block, latency)))
+}
+
+/// The register CYCLES at the end of each of these jobs, which run one after the other from a reset on, with an ideal
+/// memory.
+///
+/// # Errors
+/// Parameters that the model refuses; a job that ends with an error.
+pub fn cycles_of(of: (&TitanusCore, u32), window: &Window, jobs: &[Job]) -> anyhow::Result<Vec<u64>> {
+    let mut clock = clock(of, window)?;
+    jobs.iter().map(|job| clock.cycles(job)).collect()
+}
+
+/// Random chains that are right, each with an ideal memory of some latency; a vector is such a chain.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &TitanusCore) -> anyhow::Result<Box<dyn sim::Bench>> {
+    timing::bench(p, (golden_of(p)?, &[]), 4, program::draw, timing)
+}

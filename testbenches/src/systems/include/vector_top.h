@@ -1,1 +1,0 @@
-../../../../verilog-out/systems/vector_top.h
