@@ -1,5 +1,6 @@
 //! `eval`: what a scheme of numbers costs a language model, as perplexity of a text and as answers to questions.
 
+mod accelerator;
 mod told;
 
 use std::cell::OnceCell;
@@ -10,14 +11,17 @@ use models::decoder::choices::Question;
 use models::decoder::perplexity::Windows;
 use models::decoder::{Decoder, Model, Precision, digest};
 use models::evaluation::{Material, Outcome, Store, Task, evaluate};
-use models::schemes::{Bench, Chosen, Given, Learning, NothingToLearnFrom, Registry, Scheme};
+use models::schemes::{Bench, Chosen, Given, Learning, NothingToLearnFrom, Registry, Scheme, Settings};
 
 use super::calibrate::tokens;
-use super::calibration::read_any;
+use super::calibration::{read_any, read_for};
+use super::run::work::Accelerator;
 use crate::catalogue::Catalogue;
 use crate::error::{Failure, Result};
+use crate::params::ParamArgs;
 use crate::present::progress::Progress;
 use crate::present::report;
+use accelerator::OnAccelerator;
 
 /// Tokens of a window where the user says nothing, if the model's context is no shorter.
 const CONTEXT: usize = 512;
@@ -36,9 +40,15 @@ pub(super) struct Args {
     /// How the model is computed, once or several times: NAME, or NAME:OPTION=VALUE,.. [default: float]
     #[arg(long, value_name = "SCHEME")]
     scheme: Vec<String>,
-    /// Option of the scheme; with several schemes write NAME:OPTION=VALUE
+    /// Accelerator whose golden model computes, as in `run`: a block that runs language models, or its short name
+    #[arg(long, value_name = "NAME", conflicts_with = "scheme")]
+    on: Option<String>,
+    /// Option of the scheme, or parameter of the accelerator; with several schemes write NAME:OPTION=VALUE
     #[arg(long, value_name = "OPTION=VALUE")]
     set: Vec<String>,
+    /// Read parameters of the accelerator from a TOML file of `name = value` lines; `--set` goes before it
+    #[arg(long, value_name = "FILE", requires = "on")]
+    config: Option<PathBuf>,
     /// Show all schemes with their options
     #[arg(long, exclusive = true)]
     schemes: bool,
@@ -82,22 +92,43 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     if args.schemes {
         return report::print(&told::schemes(registry));
     }
-    let chosen = args.chosen(registry)?;
+    let on = args.accelerator(catalogue)?;
+    let mut chosen = if on.is_some() { Vec::new() } else { args.chosen(registry)? };
     let path = args.model.as_deref().unwrap_or(Path::new(""));
     let progress = Progress::new(1, format!("reading {}", path.display()));
-    let decoder = Decoder::open(path, Precision::Half).map_err(refused)?;
+    // An accelerator has the weights of the file; schemes are compared with weights in binary16.
+    let precision = if on.is_some() { Precision::File } else { Precision::Half };
+    let decoder = Decoder::open(path, precision).map_err(refused)?;
     let (material, windows) = args.material(&decoder)?;
     let learning = args.learning(&decoder)?;
     let model = &decoder.model;
-    let given = args.given(catalogue, (path, model), &chosen)?;
+    let by_accelerator = on.as_ref().map_or_else(String::new, |on| {
+        let parameters = serde_json::to_string(&on.params).unwrap_or_default();
+        format!(", on {} with {parameters}", on.entry.about().name)
+    });
+    let known = |on: &Accelerator| {
+        let read = |known: &PathBuf| read_for(known, on, (&digest(path).map_err(refused)?, model.config()));
+        args.calibration.as_ref().map(read).transpose()
+    };
+    let given = if on.is_some() { None } else { args.given(catalogue, (path, model), &chosen)? };
+    drop(progress);
+    let longest = [material.longest(), material.longest_prompt()];
+    let on = on.map(|on| {
+        let known = known(&on)?;
+        OnAccelerator::new(on, known, (model, &decoder.tokenizer), learning.as_ref(), longest)
+    });
+    let on = on.transpose()?;
+    if let Some(scheme) = &on {
+        chosen.push(Chosen { scheme, settings: Settings::parse(&[], "").map_err(refused)? });
+    }
     let store = args.store.as_deref().map(|path| {
         let learnt = learning.as_ref().map_or_else(|| "nothing".to_owned(), Learning::fingerprint);
         let (model, read) = (model.fingerprint(), material.fingerprint());
         let by = given.as_ref().map_or_else(String::new, |given| format!(", by {}", given.file.fingerprint()));
+        let by = format!("{by}{by_accelerator}");
         Store::open(path, &format!("evaluation of model {model} on {read}, learning from {learnt}{by}"))
     });
     let mut store = store.transpose().map_err(refused)?;
-    drop(progress);
     let bench = Bench::new(model, learning.as_ref()).with(given.as_ref());
     let outcomes = args.measure(&chosen, &bench, &material, store.as_mut())?;
     if args.json {
@@ -123,6 +154,14 @@ fn failed(error: &anyhow::Error, other: fn(String) -> Failure) -> Failure {
 type WindowSizes = [usize; 2];
 
 impl Args {
+    /// The accelerator, if one computes.
+    fn accelerator(&self, catalogue: &Catalogue) -> Result<Option<Accelerator>> {
+        let named = |name: &String| {
+            Accelerator::named(catalogue, name, &ParamArgs { set: self.set.clone(), config: self.config.clone() })
+        };
+        self.on.as_ref().map(named).transpose()
+    }
+
     fn chosen<'a>(&self, registry: &'a Registry) -> Result<Vec<Chosen<'a>>> {
         if !self.set.is_empty() && self.scheme.len() != 1 {
             let told = "--set goes with one --scheme; of several, write NAME:OPTION=VALUE".to_owned();

@@ -80,7 +80,7 @@ fn run(on: &str, model: &str, more: &[&str], params: &BTreeMap<String, String>) 
 }
 
 /// Sets what the message asks for: `name must be value, and is other (why)`, one after the other.
-fn obey(told: &str, params: &mut BTreeMap<String, String>) {
+pub(super) fn obey(told: &str, params: &mut BTreeMap<String, String>) {
     let needs: Vec<&str> = told.split(" must be ").collect();
     assert!(needs.len() > 1, "{told}");
     for pair in needs.windows(2) {

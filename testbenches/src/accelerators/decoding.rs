@@ -73,7 +73,7 @@ pub(super) fn range<T: Ord + fmt::Display>(numbers: impl IntoIterator<Item = T> 
 }
 
 /// An accelerator in the shape in which it computes layers of a running model.
-pub trait LayerAccelerator: Sync {
+pub trait LayerAccelerator: Send + Sync {
     /// The block, its sizes, and how it keeps numbers where nobody says how.
     fn about(&self) -> String;
 

@@ -93,6 +93,12 @@ impl Material {
         self.passages.iter().map(|passage| passage.tokens.len()).max().unwrap_or(0)
     }
 
+    /// Tokens of the longest prompt.
+    #[must_use]
+    pub fn longest_prompt(&self) -> usize {
+        self.passages.iter().map(|passage| passage.prompt).max().unwrap_or_default()
+    }
+
     /// A name of all passages: it differs where a token does.
     #[must_use]
     pub fn fingerprint(&self) -> String {

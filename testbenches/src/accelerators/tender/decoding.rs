@@ -91,11 +91,19 @@ impl OnTender {
         caps_of(&self.block)
     }
 
+    /// The golden model, without cycles.
+    ///
+    /// # Errors
+    /// None: [`new`](Self::new) has refused such parameters.
+    pub fn untimed(&self, window: &Window) -> anyhow::Result<InSoftware> {
+        Ok(InSoftware::new(golden_of(&self.block)?, window))
+    }
+
     /// The golden model, with the cycles of its jobs. Memory answers after `latency` cycles.
     ///
     /// # Errors
     /// None: [`new`](Self::new) has refused such parameters.
     pub fn software(&self, window: &Window, latency: u32) -> anyhow::Result<InSoftware> {
-        Ok(InSoftware::new(golden_of(&self.block)?, window).timed(timing(&self.block, latency)))
+        Ok(self.untimed(window)?.timed(timing(&self.block, latency)))
     }
 }
