@@ -58,13 +58,20 @@ impl Table {
         [&self.headings, &rule].into_iter().chain(&self.rows).map(|cells| line(cells)).collect()
     }
 
-    /// Widths of the columns: the widest give way until all fit, down to their longest word.
+    /// Widths of the columns: the widest give way until all fit, down to their longest word, or part of a word with
+    /// hyphens.
     fn widths(&self, most: usize) -> Vec<usize> {
         let mut widths: Vec<_> = (0..self.headings.len()).map(|c| self.width(c)).collect();
-        let word = |cell: &str| cell.split(' ').map(|w| w.chars().count()).max().unwrap_or(0);
-        let least = |c: usize| self.column(c).chain([self.headings[c].as_str()]).map(word).max().unwrap_or(0);
-        let least: Vec<_> = (0..widths.len()).map(least).collect();
+        let word = |cell: &str| longest(cell.split(' '));
+        let part = |cell: &str| longest(cell.split(' ').flat_map(|word| word.split_inclusive('-')));
+        let least = |piece: &dyn Fn(&str) -> usize| -> Vec<usize> {
+            let of = |c: usize| self.column(c).chain([self.headings[c].as_str()]).map(piece).max().unwrap_or(0);
+            (0..widths.len()).map(of).collect()
+        };
         let gaps = 2 * widths.len().saturating_sub(1);
+        let whole = least(&word);
+        // Words are broken only where they do not fit.
+        let least = if whole.iter().sum::<usize>() + gaps > most { least(&part) } else { whole };
         while widths.iter().sum::<usize>() + gaps > most {
             match widths.iter_mut().zip(&least).filter(|(width, least)| **width > **least).max() {
                 Some((widest, _)) => *widest -= 1,
@@ -101,18 +108,27 @@ impl Table {
     }
 }
 
-/// A text in lines of at most so many letters, where its words allow that.
+fn longest<'a>(parts: impl Iterator<Item = &'a str>) -> usize {
+    parts.map(|part| part.chars().count()).max().unwrap_or(0)
+}
+
+/// A text in lines of at most so many letters, where its words allow that. A longer word is broken after a hyphen.
 pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     if text.chars().count() <= width {
         return vec![text.to_owned()];
     }
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
-        let last = lines.last_mut().filter(|l| l.is_empty() || l.chars().count() + 1 + word.chars().count() <= width);
-        match last {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) => *line += &format!(" {word}"),
-            None => lines.push(word.to_owned()),
+        let is_long = word.chars().count() > width;
+        let parts: Vec<&str> = if is_long { word.split_inclusive('-').collect() } else { vec![word] };
+        for (number, part) in parts.into_iter().enumerate() {
+            let gap = if number == 0 { " " } else { "" };
+            let needed = gap.len() + part.chars().count();
+            match lines.last_mut().filter(|l| l.is_empty() || l.chars().count() + needed <= width) {
+                Some(line) if line.is_empty() => line.push_str(part),
+                Some(line) => *line += &format!("{gap}{part}"),
+                None => lines.push(part.to_owned()),
+            }
         }
     }
     lines
@@ -151,5 +167,17 @@ mod tests {
         // A word stays whole.
         assert_eq!(table.text_within(10), text);
         assert_eq!(table.text_within(39), table.text_within(usize::MAX));
+        let mut table = Table::new(["name", "meaning"]);
+        table.row(["a_i".into(), "of multiply-accumulate cells".into()]);
+        let text = |lines: [&str; 3]| format!("name  meaning\n{}\n", lines.join("\n"));
+        let rule = |width: usize| format!("----  {}", "-".repeat(width));
+        let whole = ["a_i   of", "      multiply-accumulate"];
+        assert!(table.text_within(25).starts_with(&text([&rule(19), whole[0], whole[1]])));
+        let broken = ["a_i   of multiply-", "      accumulate"];
+        assert!(
+            table.text_within(18).starts_with(&text([&rule(12), broken[0], broken[1]])),
+            "{}",
+            table.text_within(18)
+        );
     }
 }

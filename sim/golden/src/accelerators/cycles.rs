@@ -94,7 +94,7 @@ pub trait Recurrence<A: Accelerator> {
     /// operation may be done here, if times of later operations depend on its results.
     ///
     /// # Errors
-    /// The code with which the operation ends, if it is done.
+    /// The code with which the operation ends, where that leaves no time.
     fn end(
         &self,
         accelerator: &A,

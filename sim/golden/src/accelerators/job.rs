@@ -166,14 +166,6 @@ pub struct Executed<O> {
 }
 
 impl<O> Executed<O> {
-    /// The time of an operation that ends well.
-    ///
-    /// # Errors
-    /// The code with which it ends.
-    pub fn ends(&self, time: u64) -> Result<u64, u8> {
-        self.codes.first().map_or(Ok(time), |&code| Err(code))
-    }
-
     /// The same record, with the operation as a part of another type.
     pub fn map<P>(self, into: impl FnOnce(O) -> P) -> Executed<P> {
         let Self { operation, codes, defined, certain, overflows, sum_overflows } = self;

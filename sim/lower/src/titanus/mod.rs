@@ -233,7 +233,10 @@ impl DecoderLayer for OnLayer<'_> {
     }
 
     fn without_images(&mut self) {
-        self.b.b.without_images();
+        // Where texts take turns, rows of earlier passes are appended again, so their places stay.
+        if self.tokens.len() == 1 {
+            self.b.b.without_images();
+        }
     }
 
     fn overflows(&self) -> u64 {

@@ -60,9 +60,9 @@ impl Recurrence<KelleTop> for Timing {
                 let old = head.tokens.len() as u64;
                 let again: Vec<bool> = (0..attention.again).map(|slot| head.token_of(slot).is_some()).collect();
                 let mut evicted = Vec::new();
-                let done = accelerator.watched(attention.clone(), memory, &mut evicted);
+                accelerator.watched(attention.clone(), memory, &mut evicted);
                 let tokens = Tokens::new((self, attention), (old, &evicted, &again), (begin(OPERANDS), turns));
-                return done.ends(end(tokens, turns));
+                return Ok(end(tokens, turns));
             }
             Operation::Linear(linear) => {
                 end(Product::new((self, shape.panel()), linear, (begin(OPERANDS), turns)), turns)
@@ -75,7 +75,8 @@ impl Recurrence<KelleTop> for Timing {
             // The row, the score and the slot of the token are looked up.
             Operation::Recompute(_) => now + 3,
         };
-        accelerator.execute(operation.clone(), memory).ends(ended)
+        accelerator.execute(operation.clone(), memory);
+        Ok(ended)
     }
 }
 

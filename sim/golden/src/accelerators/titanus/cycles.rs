@@ -181,7 +181,8 @@ impl Recurrence<TitanusCore> for Linked<'_> {
             // Its rows or blocks are unknown, so it ends with an error.
             (Operation::Append(_) | Operation::Restore(_), _) => now,
         };
-        accelerator.execute(operation.clone(), memory).ends(ended)
+        // Without its data there is no time: that depends on them.
+        accelerator.execute(operation.clone(), memory).codes.first().map_or(Ok(ended), |&code| Err(code))
     }
 }
 
