@@ -1,20 +1,20 @@
 //! The next token of a text: `reduce_top` finds the largest logit of a row.
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, anyhow, ensure};
 use golden::accelerators::cycles::{Recurrence, Turns};
 use golden::accelerators::job::run;
 use golden::accelerators::memory::SparseMemory;
 use golden::common::shell::job_controller::Limits;
 use half::f16;
 use host::vector::Operand;
-use host::{Bus, Chain, Device, Image, Settings, Window};
-use jobs::hardware::Hardware;
+use host::{Bus, Chain, Device, Image, Window};
+use jobs::hardware::{Hardware, ready};
 use sim::bus::AxiConfig;
 use sim::{BuildOptions, Sim};
 use testbenches::accelerators::decoding::window;
 
 use super::LATENCY;
-use crate::accelerators::reduce::{self, Record, ReduceFields, ReduceOperation, ReduceTop};
+use crate::accelerators::reduce::{self, Record, ReduceOperation, ReduceTop};
 
 /// The accelerator for rows of as many logits as there are tokens.
 #[must_use]
@@ -57,7 +57,7 @@ impl<'a> Choice<'a> {
         let job = Chain::new().then(descriptor).place(window.base, &window, 1)?;
         let mut memory = SparseMemory::new();
         memory.store(job.address, &job.bytes);
-        let hardware = sim.map(|sim| ready(sim, &window, &job)).transpose()?;
+        let hardware = sim.map(|sim| holding(sim, window, &job)).transpose()?;
         let (golden, timing) = (reduce::golden_of(block), reduce::timing(block, LATENCY));
         let turns = Turns::default();
         Ok(Self { golden, timing, turns, memory, window, job, row, record, hardware, cycles: 0, chosen: 0 })
@@ -74,7 +74,8 @@ impl<'a> Choice<'a> {
         let limits = Limits { base, limit, max_descriptors: 1 };
         let state = (&mut self.memory as &mut dyn golden::accelerators::memory::Memory, &mut self.turns);
         let spent = self.timing.job(&self.golden, limits, self.job.address, state);
-        let cycles = spent.unwrap_or_default().iter().map(|spent| spent.cycles).sum();
+        let spent = spent.map_err(|code| anyhow!("the model of the choice's cycles ends with error {code}"))?;
+        let cycles = spent.iter().map(|spent| spent.cycles).sum();
         let end = run(&self.golden, limits, self.job.address, &mut self.memory).end;
         ensure!(end.code == 0, "the golden model of the choice ends with error {}", end.code);
         let expected = self.memory.bytes(self.record, Record::BYTES as usize);
@@ -104,10 +105,10 @@ impl<'a> Choice<'a> {
     }
 }
 
-fn ready<'a>(sim: &'a mut Sim, window: &Window, job: &Image) -> anyhow::Result<Device<Hardware<'a>>> {
+/// A device that is ready, with the chain in its memory.
+fn holding<'a>(sim: &'a mut Sim, window: Window, job: &Image) -> anyhow::Result<Device<Hardware<'a>>> {
     let mut device = Device::new(Hardware::new(sim, &AxiConfig::ideal(LATENCY), 1)?);
-    device.identify_as(<ReduceFields as hdl::accelerators::registers::OwnRegisters>::ACCELERATOR)?;
-    device.configure(&Settings { window: *window, timeout: 0, max_descriptors: 1 })?;
+    ready(&mut device, window, 1)?;
     device.bus().write_memory(job.address, &job.bytes)?;
     Ok(device)
 }
