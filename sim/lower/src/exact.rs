@@ -53,8 +53,8 @@ impl Exact {
         };
         let linear = |of: &Linear, x: &[Vec<f64>]| {
             let mut y = match bits {
-                None => product(x, &of.weights),
-                Some(bits) => product(&to_integers(x, bits), &transposed(&to_integers(&transposed(&of.weights), 4))),
+                None => product(x, &of.weights()),
+                Some(bits) => product(&to_integers(x, bits), &transposed(&to_integers(&transposed(&of.weights()), 4))),
             };
             for row in &mut y {
                 row.iter_mut().zip(&of.biases).for_each(|(y, bias)| *y += bias);

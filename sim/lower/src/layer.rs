@@ -1,5 +1,7 @@
 //! A decoder layer as chains take it: weights in their rows, and heads as wide as the operands of an accelerator.
 
+use std::borrow::Cow;
+
 use anyhow::{Result, ensure};
 use half::f16;
 use models::decoder::arithmetic::{Norm as NormName, Projection as Name};
@@ -8,30 +10,96 @@ use models::decoder::{Activation as Function, Family, Model, Weight};
 /// A projection.
 #[derive(Clone, Debug)]
 pub struct Linear {
-    /// Weights, [in, out].
-    pub weights: Vec<Vec<f64>>,
+    weights: Stored,
     /// Of each output; empty: none.
     pub biases: Vec<f64>,
 }
 
+#[derive(Clone, Debug)]
+enum Stored {
+    /// [in, out].
+    Rows(Vec<Vec<f64>>),
+    /// As a model has them: an eighth of the memory, or less.
+    Elements(Weight),
+}
+
 impl Linear {
-    /// A projection without biases.
+    /// A projection without biases; weights are [in, out].
     #[must_use]
     pub fn new(weights: Vec<Vec<f64>>) -> Self {
-        Self { weights, biases: Vec::new() }
+        Self { weights: Stored::Rows(weights), biases: Vec::new() }
+    }
+
+    /// A projection of a model. Its weights stay in the elements of the model until someone asks for them.
+    #[must_use]
+    pub fn of(weight: Weight, biases: Vec<f64>) -> Self {
+        Self { weights: Stored::Elements(weight), biases }
+    }
+
+    /// Weights, [in, out]. Those of a model are rounded to fp16, and made anew each time: keep them as briefly as you
+    /// can.
+    #[must_use]
+    pub fn weights(&self) -> Cow<'_, [Vec<f64>]> {
+        match &self.weights {
+            Stored::Rows(rows) => Cow::Borrowed(rows),
+            Stored::Elements(weight) => Cow::Owned(transposed(weight)),
+        }
+    }
+
+    /// The same weights, [out, in].
+    #[must_use]
+    pub fn columns(&self) -> Vec<Vec<f64>> {
+        match &self.weights {
+            Stored::Rows(rows) => {
+                (0..self.outputs()).map(|output| rows.iter().map(|row| row[output]).collect()).collect()
+            }
+            Stored::Elements(weight) => weight.iter().map(|row| row.into_iter().map(rounded).collect()).collect(),
+        }
+    }
+
+    /// The same with weights that are at hand, for whoever needs them again and again.
+    #[must_use]
+    pub fn decoded(&self) -> Self {
+        Self { weights: Stored::Rows(self.weights().into_owned()), biases: self.biases.clone() }
     }
 
     /// Number of outputs.
     #[must_use]
     pub fn outputs(&self) -> usize {
-        self.weights.first().map_or(0, Vec::len)
+        match &self.weights {
+            Stored::Rows(rows) => rows.first().map_or(0, Vec::len),
+            Stored::Elements(weight) => weight.outputs,
+        }
     }
 
     /// Number of inputs.
     #[must_use]
     pub fn inputs(&self) -> usize {
-        self.weights.len()
+        match &self.weights {
+            Stored::Rows(rows) => rows.len(),
+            Stored::Elements(weight) => weight.inputs,
+        }
     }
+}
+
+/// Outputs that are decoded together: so many neighbours of a row are written at once.
+const TOGETHER: usize = 16;
+
+fn rounded(x: f32) -> f64 {
+    f16::from_f32(x).to_f64()
+}
+
+/// Weights [in, out] from a row for each output, rounded to fp16.
+fn transposed(weight: &Weight) -> Vec<Vec<f64>> {
+    let mut rows: Vec<_> = (0..weight.inputs).map(|_| Vec::with_capacity(weight.outputs)).collect();
+    let mut values = Vec::new();
+    for first in (0..weight.outputs).step_by(TOGETHER) {
+        weight.read(first..weight.outputs.min(first + TOGETHER), &mut values);
+        for (input, row) in rows.iter_mut().enumerate() {
+            row.extend(values.iter().skip(input).step_by(weight.inputs).map(|&x| rounded(x)));
+        }
+    }
+    rows
 }
 
 /// A norm of rows.
@@ -132,13 +200,6 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// Rows of weights, one for each output, as a model's file has them: transposed, and rounded to fp16.
-    #[must_use]
-    pub fn transposed(values: &[f32], inputs: usize) -> Vec<Vec<f64>> {
-        let rounded = |x: f32| f16::from_f32(x).to_f64();
-        (0..inputs).map(|i| values.iter().skip(i).step_by(inputs).map(|&x| rounded(x)).collect()).collect()
-    }
-
     /// A layer of a model. Heads get elements that are 0 up to the next multiple of `unit`: they change no score and no
     /// result.
     ///
@@ -152,7 +213,7 @@ impl Layer {
         let linear = |name: Name| -> Result<Linear> {
             let weight = padded(model.weight(number, name)?, name, heads);
             let biases = model.bias(number, name).map(|bias| padded_bias(bias, name, heads)).unwrap_or_default();
-            Ok(Linear { weights: Self::transposed(&weight.values(), weight.inputs), biases })
+            Ok(Linear::of(weight, biases))
         };
         let norm = |name| -> Result<Norm> {
             let numbers = |row: &[f32]| row.iter().map(|&x| x.into()).collect();
@@ -178,6 +239,19 @@ impl Layer {
             heads,
             turns: turns(model, heads.width),
         })
+    }
+
+    /// The same with weights that are at hand, for whoever needs them again and again.
+    #[must_use]
+    pub fn decoded(&self) -> Self {
+        let activation = match &self.activation {
+            Activation::GatedSilu(gate) => Activation::GatedSilu(gate.decoded()),
+            other => other.clone(),
+        };
+        let [q, k, v, o, up, down] =
+            [&self.q, &self.k, &self.v, &self.o, &self.up, &self.down].map(Linear::decoded);
+        let (norms, turns) = (self.norms.clone(), self.turns.clone());
+        Self { norms, epsilon: self.epsilon, q, k, v, o, up, activation, down, heads: self.heads, turns }
     }
 
     /// Elements of the residual stream.
@@ -260,6 +334,23 @@ mod tests {
         assert_eq!(padded_bias(&[1.0, 2.0], Name::K, heads), [1.0, 2.0, 0.0, 0.0]);
         assert_eq!(padded(&q, Name::Up, heads), q);
         assert_eq!((heads.scale(), heads.shared()), (1.0 / 2.0_f64.sqrt(), 2));
+    }
+
+    /// In more outputs than are decoded together, and a number that fp16 has not.
+    #[test]
+    fn weights_of_a_model() {
+        let values: Vec<f32> = (0..3 * 37).map(|n| n as f32 + 1e-4).collect();
+        let of = Linear::of(Weight::new([37, 3], &values), vec![1.0]);
+        assert_eq!((of.inputs(), of.outputs()), (3, 37));
+        let wanted = |input: usize| (0..37).map(|output| f64::from(3 * output as u32) + input as f64).collect();
+        let wanted: Vec<Vec<f64>> = (0..3).map(wanted).collect();
+        assert_eq!(*of.weights(), wanted);
+        let columns: Vec<Vec<f64>> =
+            (0..37).map(|output| wanted.iter().map(|row| row[output]).collect()).collect();
+        assert_eq!((of.columns(), of.decoded().columns()), (columns.clone(), columns));
+        let decoded = of.decoded();
+        assert_eq!((&*decoded.weights(), &decoded.biases), (&wanted[..], &vec![1.0]));
+        assert_eq!((decoded.inputs(), decoded.outputs()), (3, 37));
     }
 
     #[test]

@@ -99,8 +99,8 @@ impl Builder<'_> {
     /// A projection for activations times a quantizer.
     fn projection(&mut self, of: &Linear, quantizer: f32) -> Result<Weights> {
         match of.biases.is_empty() {
-            true => self.weights_by(&of.weights, &vec![0.0; of.outputs()], quantizer),
-            false => self.weights_by(&of.weights, &of.biases, quantizer),
+            true => self.weights_by(&of.weights(), &vec![0.0; of.outputs()], quantizer),
+            false => self.weights_by(&of.weights(), &of.biases, quantizer),
         }
     }
 

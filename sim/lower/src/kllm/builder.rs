@@ -94,7 +94,7 @@ fn train_weights(channels: &[Vec<u64>], training: usize) -> anyhow::Result<Golde
 
 /// The codebook of a projection, [input, output], trained on about so many of the outputs.
 pub(super) fn book_of(of: &Linear, training: usize) -> anyhow::Result<GoldenCodebook> {
-    train_weights(&columns_of(&fp16(&of.weights)), training)
+    train_weights(&fp16(&of.columns()), training)
 }
 
 impl Builder<'_> {
@@ -183,7 +183,7 @@ impl Builder<'_> {
 
     /// The same with a codebook from elsewhere.
     pub(super) fn projection_with(&mut self, of: &Linear, codebook: GoldenCodebook) -> anyhow::Result<Weights> {
-        let weights = self.weights_with(&columns_of(&fp16(&of.weights)), codebook)?;
+        let weights = self.weights_with(&fp16(&of.columns()), codebook)?;
         if of.biases.is_empty() {
             return Ok(weights);
         }

@@ -34,10 +34,11 @@ fn own(of: &Linear, name: Name, heads: Heads) -> Cow<'_, Linear> {
         _ if heads.width == heads.own => Cow::Borrowed(of),
         Name::Q | Name::K | Name::V => {
             let row = |row: &Vec<f64>| row.iter().enumerate().filter(|(n, _)| is_own(*n)).map(|(_, &w)| w).collect();
-            Cow::Owned(Linear::new(of.weights.iter().map(row).collect()))
+            Cow::Owned(Linear::new(of.weights().iter().map(row).collect()))
         }
         Name::O => {
-            let rows = of.weights.iter().enumerate().filter(|(n, _)| is_own(*n));
+            let rows = of.weights();
+            let rows = rows.iter().enumerate().filter(|(n, _)| is_own(*n));
             Cow::Owned(Linear::new(rows.map(|(_, row)| row.clone()).collect()))
         }
         Name::Gate | Name::Up | Name::Down | Name::Logits => Cow::Borrowed(of),

@@ -24,9 +24,8 @@ pub(super) struct Units {
 
 impl Units {
     pub(super) fn of(layer: &Layer, exact: &Exact) -> Self {
-        let projections = [&layer.q, &layer.k, &layer.v].map(|p| &p.weights[..]);
-        let of_attention = lent(&exact.attended, &projections);
-        let of_output = lent(&exact.attention, &[&layer.o.weights]);
+        let of_attention = lent(&exact.attended, &[&layer.q, &layer.k, &layer.v]);
+        let of_output = lent(&exact.attention, &[&layer.o]);
         let unit = |rows: &[Vec<f64>], lent: &[f64]| largest(&over(rows, lent)) / 127.0;
         let inputs = [unit(&exact.attended, &of_attention), unit(&exact.attention, &of_output)];
         let heads = [&exact.queries, &exact.keys, &exact.values].map(|rows| largest(rows) / 127.0);
@@ -85,7 +84,7 @@ pub(super) struct Attention {
 
 impl Project {
     fn matrices<'a>(layer: &'a Layer, units: &'a Units) -> Vec<Lent<'a>> {
-        [&layer.q, &layer.k, &layer.v].map(|p| (&p.weights[..], Some(&units.lent[0][..]))).into()
+        [&layer.q, &layer.k, &layer.v].map(|p| (p, Some(&units.lent[0][..]))).into()
     }
 
     fn new(b: &mut Builder<'_>, [q, k, v]: [Weights; 3], layer: &Layer, units: &Units) -> anyhow::Result<Self> {
@@ -138,7 +137,7 @@ fn loaded<const N: usize>(b: &mut Builder<'_>, matrices: &[Lent<'_>]) -> anyhow:
 
 impl Output {
     fn matrix<'a>(layer: &'a Layer, units: &'a Units) -> Lent<'a> {
-        (&layer.o.weights, Some(&units.lent[1]))
+        (&layer.o, Some(&units.lent[1]))
     }
 
     fn new(b: &mut Builder<'_>, o: Weights, layer: &Layer, units: &Units) -> anyhow::Result<Self> {

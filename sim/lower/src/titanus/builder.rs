@@ -7,6 +7,7 @@ use host::vector::{self, Integer, Operand, VectorJob};
 use host::{ALIGNMENT, Descriptor, Format, Refusal, Rows, Window};
 
 use crate::chain::{ChainBuilder, Floats};
+use crate::layer::Linear;
 
 /// Rows of integers.
 #[derive(Clone, Copy, Debug)]
@@ -72,21 +73,28 @@ pub fn largest(rows: &[Vec<f64>]) -> f64 {
 
 /// What inputs with large numbers lend to their weights, as SmoothQuant has it: rows are divided by it, weights multiplied.
 #[must_use]
-pub fn lent(rows: &[Vec<f64>], matrices: &[&[Vec<f64>]]) -> Vec<f64> {
+pub fn lent(rows: &[Vec<f64>], matrices: &[&Linear]) -> Vec<f64> {
     let most = |numbers: &mut dyn Iterator<Item = f64>| numbers.fold(0.0, |most: f64, x| most.max(x.abs()));
-    let inputs = rows.first().map_or(0, Vec::len);
-    let one = |i: usize| {
+    let mut largest = vec![0.0; rows.first().map_or(0, Vec::len)];
+    for matrix in matrices {
+        for (largest, weights) in largest.iter_mut().zip(&*matrix.weights()) {
+            *largest = f64::max(*largest, most(&mut weights.iter().copied()));
+        }
+    }
+    let one = |(i, &w): (usize, &f64)| {
         let x = most(&mut rows.iter().map(|row| row[i]));
-        let w = most(&mut matrices.iter().flat_map(|matrix| matrix[i].iter().copied()));
         if x > 0.0 && w > 0.0 { (x / w).sqrt() } else { 1.0 }
     };
-    (0..inputs).map(one).collect()
+    largest.iter().enumerate().map(one).collect()
 }
 
 /// Row i times factor i.
 #[must_use]
-pub fn times(rows: &[Vec<f64>], factors: &[f64]) -> Vec<Vec<f64>> {
-    rows.iter().zip(factors).map(|(row, factor)| row.iter().map(|x| x * factor).collect()).collect()
+pub fn times(mut rows: Vec<Vec<f64>>, factors: &[f64]) -> Vec<Vec<f64>> {
+    for (row, factor) in rows.iter_mut().zip(factors) {
+        row.iter_mut().for_each(|x| *x *= factor);
+    }
+    rows
 }
 
 /// The smallest threshold that leaves a share of rows 0, and the share.

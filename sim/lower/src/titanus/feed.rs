@@ -19,12 +19,11 @@ pub(super) struct Units {
 
 impl Units {
     pub(super) fn of(layer: &Layer, exact: &Exact) -> Self {
-        let into: Vec<&[Vec<f64>]> = projections_into(layer).iter().map(|p| &p.weights[..]).collect();
-        let of_feed = lent(&exact.normed, &into);
+        let of_feed = lent(&exact.normed, &projections_into(layer));
         // What is no multiple of the up projection's results cannot be lent there.
         let of_down = match layer.activation {
-            Activation::Gelu | Activation::GeluTanh => vec![1.0; layer.down.weights.len()],
-            _ => lent(&exact.gated, &[&layer.down.weights]),
+            Activation::Gelu | Activation::GeluTanh => vec![1.0; layer.down.inputs()],
+            _ => lent(&exact.gated, &[&layer.down]),
         };
         let unit = |rows: &[Vec<f64>], lent: &[f64]| largest(&over(rows, lent)) / 127.0;
         let inputs = [unit(&exact.normed, &of_feed), unit(&exact.gated, &of_down)];
@@ -59,8 +58,8 @@ impl Feed {
     pub(super) fn load(b: &mut Builder<'_>, layer: &Layer, units: &Units) -> anyhow::Result<Self> {
         let Units { lent: [of_feed, of_down], inputs: [fed, gated] } = units;
         let (fed, gated, into) = (*fed, *gated, projections_into(layer));
-        let mut matrices: Vec<Lent<'_>> = into.iter().map(|p| (&p.weights[..], Some(&of_feed[..]))).collect();
-        matrices.push((&layer.down.weights, Some(of_down)));
+        let mut matrices: Vec<Lent<'_>> = into.iter().map(|&p| (p, Some(&of_feed[..]))).collect();
+        matrices.push((&layer.down, Some(of_down)));
         let mut weights = stored(b, &matrices)?.into_iter();
         let relu = matches!(layer.activation, Activation::Relu);
         let mut next = |b: &mut Builder<'_>, of: &Linear, x: f64, to: &dyn Fn(usize) -> f64| {

@@ -23,21 +23,21 @@ pub(super) struct Gains {
 }
 
 /// A matrix, and what its inputs lend to it, if they do.
-pub type Lent<'a> = (&'a [Vec<f64>], Option<&'a [f64]>);
+pub type Lent<'a> = (&'a Linear, Option<&'a [f64]>);
 
 /// Loads the matrices one after the other, so that they fill the store. Returns them in their given order.
 ///
 /// # Errors
 /// No room in memory or in the store.
 pub fn stored(b: &mut Builder<'_>, matrices: &[Lent<'_>]) -> anyhow::Result<Vec<Weights>> {
-    let sizes: Vec<(usize, usize)> = matrices.iter().map(|(rows, _)| (rows.len(), rows[0].len())).collect();
+    let sizes: Vec<(usize, usize)> = matrices.iter().map(|(of, _)| (of.inputs(), of.outputs())).collect();
     let mut found: Vec<Option<Weights>> = matrices.iter().map(|_| None).collect();
     for n in order_of(&sizes) {
-        let (rows, lent) = matrices[n];
+        let (of, lent) = matrices[n];
+        // One matrix at a time in floats.
         found[n] = Some(match lent {
-            // A copy of one matrix at a time.
-            Some(lent) => b.weights(&times(rows, lent))?,
-            None => b.weights(rows)?,
+            Some(lent) => b.weights(&times(of.weights().into_owned(), lent))?,
+            None => b.weights(&of.weights())?,
         });
     }
     Ok(found.into_iter().flatten().collect())

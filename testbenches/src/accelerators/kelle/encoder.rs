@@ -25,7 +25,7 @@ pub fn encoder_layer(
 ) -> anyhow::Result<Measured> {
     let tokens = &exact.input;
     let mut b = Builder { caps, b: ChainBuilder::new(caps.vector, window, golden)? };
-    let mut weights = |of: &Linear, like: &[Vec<f64>]| b.weights_with(&of.weights, &of.biases, like);
+    let mut weights = |of: &Linear, like: &[Vec<f64>]| b.weights_with(&of.weights(), &of.biases, like);
     let [q, k, v] = layer.qkv.each_ref().map(|of| weights(of, tokens));
     let (q, k, v): (Weights, Weights, Weights) = (q?, k?, v?);
     let o = weights(&layer.o, &exact.attention)?;

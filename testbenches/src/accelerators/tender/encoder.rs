@@ -18,7 +18,7 @@ fn project(
     (tokens, x): (usize, &Activations),
     linear: &Linear,
 ) -> anyhow::Result<Floats> {
-    let weights = b.weights_with(&linear.weights, &linear.biases)?;
+    let weights = b.weights_with(&linear.weights(), &linear.biases)?;
     let out = b.floats(name, tokens, linear.outputs())?;
     b.multiply(x, &weights, 1.0, &out)?;
     Ok(out)

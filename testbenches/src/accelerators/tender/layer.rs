@@ -34,12 +34,12 @@ pub fn real_layer(
     let width = residual.columns;
     let projected = b.floats("projected", tokens, width)?;
     let hidden = b.floats("behind the attention", tokens, width)?;
-    add_projection(&mut b, &x, &layer.o.weights, &residual, (&projected, &hidden))?;
+    add_projection(&mut b, &x, &layer.o.weights(), &residual, (&projected, &hidden))?;
     let gated = feed(&mut b, &hidden, layer)?;
     let x = b.pack("packed gated", &gated)?;
     let down = b.floats("down", tokens, width)?;
     let out = b.floats("behind the layer", tokens, width)?;
-    add_projection(&mut b, &x, &layer.down.weights, &hidden, (&down, &out))?;
+    add_projection(&mut b, &x, &layer.down.weights(), &hidden, (&down, &out))?;
 
     let added = |rows: &[Vec<f64>]| sum(rows, &exact.residual, -1.0);
     let error = |exact: &[Vec<f64>], rows: &Floats| relative_error(exact, &b.values(rows));
@@ -63,9 +63,9 @@ fn attend(b: &mut Builder, residual: &Floats, layer: &Layer) -> anyhow::Result<F
     let all = b.given(&all)?;
     let normed = b.norm("normalised", residual, (&layer.norms[0], layer.epsilon))?;
     let x = b.pack("packed tokens", &normed)?;
-    let q = turned_projection(b, "queries", &x, &all, &layer.q.weights)?;
-    let k = turned_projection(b, "keys", &x, &all.slice(0, keys * width)?, &layer.k.weights)?;
-    let w_v = b.weights(&layer.v.weights)?;
+    let q = turned_projection(b, "queries", &x, &all, &layer.q.weights())?;
+    let k = turned_projection(b, "keys", &x, &all.slice(0, keys * width)?, &layer.k.weights())?;
+    let w_v = b.weights(&layer.v.weights())?;
     let values = b.multiply_transposed("values", &w_v, &x)?;
     let out = b.floats("attention", tokens, queries * width)?;
     for group in 0..keys {
@@ -84,7 +84,7 @@ fn feed(b: &mut Builder, hidden: &Floats, layer: &Layer) -> anyhow::Result<Float
     let normed = b.norm("normalised again", hidden, (&layer.norms[1], layer.epsilon))?;
     let x = b.pack("packed tokens again", &normed)?;
     let mut project = |name: &'static str, of: &Linear| -> anyhow::Result<Floats> {
-        let weights = b.weights(&of.weights)?;
+        let weights = b.weights(&of.weights())?;
         let out = b.floats(name, hidden.rows, of.outputs())?;
         b.multiply(&x, &weights, 1.0, &out)?;
         Ok(out)

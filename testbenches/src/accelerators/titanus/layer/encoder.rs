@@ -24,7 +24,7 @@ impl Projections {
     /// Integers of inputs are worth `of_inputs`: of tokens, attention, hidden, active; results of keys and values `of_cache`, all others 1.
     fn load(b: &mut Builder<'_>, layer: &Layer, of_inputs: [f64; 4], of_cache: [f64; 2]) -> anyhow::Result<Self> {
         let ([q, k, v], [up, down]) = (&layer.qkv, &layer.feed);
-        let matrices = [q, k, v, &layer.o, up, down].map(|of| (&of.weights[..], None));
+        let matrices = [q, k, v, &layer.o, up, down].map(|of| (of, None));
         let mut weights = stored(b, &matrices)?.into_iter();
         let mut next = |of: &Linear, x: f64, to: f64| {
             Projection::new(b, (weights.next().context("a matrix for each projection")?, of), x, |_| to)
