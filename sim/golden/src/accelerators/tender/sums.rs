@@ -47,6 +47,8 @@ pub struct Products<'a, S> {
     fresh: &'a S,
     /// For each channel, the largest magnitudes of all columns.
     largest: Vec<Magnitudes>,
+    /// Whether no row can overflow an accumulator.
+    fits: bool,
 }
 
 /// Magnitudes of an operand's two halves, or the magnitude of the whole operand and 0.
@@ -61,6 +63,12 @@ impl Magnitudes {
         } else {
             Self([integer.unsigned_abs().into(), 0])
         }
+    }
+
+    /// The largest of all integers: from -8 to 15, or from -128 to 255.
+    fn most(wide: bool) -> Self {
+        let most = (1 << OPERAND_WIDTH) - 1;
+        Self([most, u64::from(wide) * most])
     }
 
     /// The largest of all these integers. The high half grows with the integer, so its extremes are at the extremes.
@@ -104,7 +112,12 @@ impl<'a, S: PeSum<Operand = i64>> Products<'a, S> {
     #[must_use]
     pub fn new(entries: &'a [Entry], right: &'a Right, wide: bool, fresh: &'a S) -> Self {
         let largest = right.integers.chunks(right.columns).map(|channel| Magnitudes::largest(channel, wide)).collect();
-        Self { entries, right, wide, fresh, largest }
+        let mut products = Self { entries, right, wide, fresh, largest, fits: false };
+        products.fits = fresh.exact_bits().is_some_and(|width| {
+            let bounds = products.bounds(|_| Magnitudes::most(wide), |channel| products.largest[channel]);
+            bounds.fit(width)
+        });
+        products
     }
 
     /// The sums of a row with all columns, and for each sum whether an accumulator overflowed. `left` has the row's
@@ -116,12 +129,13 @@ impl<'a, S: PeSum<Operand = i64>> Products<'a, S> {
             return (0..self.right.columns).map(|column| self.sum(&beats, column)).collect();
         };
         let plain = self.plain(left);
-        if self.bounds(left, |channel| self.largest[channel]).fit(width) {
+        let of = |channel: usize| Magnitudes::of(left[channel], self.wide);
+        if self.fits || self.bounds(of, |channel| self.largest[channel]).fit(width) {
             return plain.into_iter().map(|sum| (sum.into(), false)).collect();
         }
         let sum = |(column, plain): (usize, i64)| {
             let own = |channel: usize| Magnitudes::of(self.right.channel(channel)[column], self.wide);
-            if self.bounds(left, own).fit(width) { (plain.into(), false) } else { self.sum(&beats, column) }
+            if self.bounds(of, own).fit(width) { (plain.into(), false) } else { self.sum(&beats, column) }
         };
         plain.into_iter().enumerate().map(sum).collect()
     }
@@ -150,8 +164,9 @@ impl<'a, S: PeSum<Operand = i64>> Products<'a, S> {
                     }
                     added += 1;
                     let a = i32::from(left[channel]);
+                    // So many products fit, and without checks they are added side by side.
                     for (part, &b) in parts.iter_mut().zip(self.right.channel(channel)) {
-                        *part += a * i32::from(b);
+                        *part = part.wrapping_add(a.wrapping_mul(b.into()));
                     }
                 }
                 Entry::Product(_) => {}
@@ -161,12 +176,13 @@ impl<'a, S: PeSum<Operand = i64>> Products<'a, S> {
         sums
     }
 
-    fn bounds(&self, left: &[i16], right: impl Fn(usize) -> Magnitudes) -> Bounds {
+    /// Bounds for a row and a column, by channel.
+    fn bounds(&self, left: impl Fn(usize) -> Magnitudes, right: impl Fn(usize) -> Magnitudes) -> Bounds {
         let mut bounds = Bounds::default();
         for entry in self.entries {
             match *entry {
                 Entry::Rescale => bounds.double(),
-                Entry::Product(channel) => bounds.add(Magnitudes::of(left[channel], self.wide), right(channel)),
+                Entry::Product(channel) => bounds.add(left(channel), right(channel)),
             }
         }
         bounds
@@ -269,7 +285,7 @@ mod tests {
         let entries = [Entry::Product(0); 2];
         let seven = accumulators(7, Overflow::Wrap);
         let products = Products::new(&entries, &right, false, &seven);
-        assert!(!products.bounds(&[-5], |_| Magnitudes::of(7, false)).fit(7));
+        assert!(!products.bounds(|_| Magnitudes::of(-5, false), |_| Magnitudes::of(7, false)).fit(7));
         assert_eq!(products.row(&[-5]), [(-70 + 128, true)]);
         let entries = [Entry::Product(0), Entry::Product(1), Entry::Product(0), Entry::Product(1)];
         let right = Right { columns: 1, integers: vec![7, 7] };
