@@ -54,6 +54,8 @@ pub(super) struct Project {
 struct Cache {
     areas: Areas,
     appended: Vec<AppendJob>,
+    /// Keys and values of all tokens, where texts take turns: they are appended again.
+    rows: Option<[Integers; 2]>,
 }
 
 /// The caches of texts, and attention of all heads.
@@ -104,28 +106,44 @@ impl Project {
         Self::new(b, weights, layer, units)
     }
 
-    /// Queries, keys and values from rows of the residual stream, after the `first` tokens.
-    pub(super) fn pass(&self, b: &mut Builder<'_>, (rows, first): (&Floats, usize)) -> anyhow::Result<Projected> {
+    /// Queries, keys and values from rows of the residual stream, after the `first` tokens. Keys and values may have
+    /// places already.
+    pub(super) fn pass(
+        &self,
+        b: &mut Builder<'_>,
+        (rows, first): (&Floats, usize),
+        places: Option<[Integers; 2]>,
+    ) -> anyhow::Result<Projected> {
         let [x, s_q, s_k] = self.units;
         let x = self.norm.apply(b, "normalised", rows, x)?;
-        let q = self.turned(b, ("queries", first), &x, (&self.q, s_q))?;
-        let k = self.turned(b, ("keys", first), &x, (&self.k, s_k))?;
-        Ok([q, k, self.v.integers(b, "values", &x, |job| job)?])
+        let q = b.integers("queries", rows.rows, self.q.outputs())?;
+        self.turned(b, (&x, first), (&self.q, s_q), ("queries", &q))?;
+        let k = match places {
+            Some([keys, _]) => keys,
+            None => b.integers("keys", rows.rows, self.k.outputs())?,
+        };
+        self.turned(b, (&x, first), (&self.k, s_k), ("keys", &k))?;
+        let v = match places {
+            Some([_, values]) => values,
+            None => b.integers("values", rows.rows, self.v.outputs())?,
+        };
+        self.v.to_integers(b, &x, &v, |job| job)?;
+        Ok([q, k, v])
     }
 
     /// Queries or keys.
     fn turned(
         &self,
         b: &mut Builder<'_>,
-        (name, first): (&'static str, usize),
-        x: &Integers,
+        (x, first): (&Integers, usize),
         (projection, unit): (&Projection, f64),
-    ) -> anyhow::Result<Integers> {
-        let Some(turns) = &self.turns else { return projection.integers(b, name, x, |job| job) };
-        let out = projection.floats(b, name, x)?;
-        let positions: Vec<usize> = (first..first + out.rows).collect();
-        let turns = b.b.angles(turns, out.columns / self.heads.width, &positions)?;
-        b.turned(name, &out, &turns, unit)
+        (name, out): (&'static str, &Integers),
+    ) -> anyhow::Result<()> {
+        let Some(turns) = &self.turns else { return projection.to_integers(b, x, out, |job| job) };
+        let rows = projection.floats(b, name, x)?;
+        let positions: Vec<usize> = (first..first + rows.rows).collect();
+        let turns = b.b.angles(turns, rows.columns / self.heads.width, &positions)?;
+        b.turn(&rows, &turns, (out, unit))
     }
 }
 
@@ -168,9 +186,13 @@ impl Attend {
         let sums = b.constants(&(0..heads.queries * heads.width).map(of_channel).collect::<Vec<_>>())?;
         let lines = u16::try_from(b.caps.most_lines(room.tokens as u32, 8))?;
         let bytes = 64 * usize::from(lines);
+        let channels = heads.keys * heads.width;
         let cache = |_| -> anyhow::Result<Cache> {
             let (keys, values) = (b.b.room("stream of keys", bytes)?, b.b.room("stream of values", bytes)?);
-            Ok(Cache { areas: Areas { keys, values, lines }, appended: Vec::new() })
+            let areas = Areas { keys, values, lines };
+            let mut rows = |name| b.integers(name, room.tokens, channels);
+            let rows = if room.texts > 1 { Some([rows("keys")?, rows("values")?]) } else { None };
+            Ok(Cache { areas, appended: Vec::new(), rows })
         };
         let caches = (0..room.texts).map(cache).collect::<anyhow::Result<_>>()?;
         Ok(Self { heads, scores, sums, caches, holds: 0 })
@@ -210,7 +232,9 @@ impl Attention {
         prompt: (usize, Prompt),
         how: Compression,
     ) -> anyhow::Result<(Floats, Option<Begun>)> {
-        let projected = self.project.pass(b, (rows, turn.first))?;
+        let places = self.attend.caches[turn.text].rows;
+        let places = places.map(|all| all.map(|all| all.some_rows(turn.first, rows.rows)));
+        let projected = self.project.pass(b, (rows, turn.first), places)?;
         let (attention, begun) = self.attend.pass(b, (&projected, turn), prompt, how)?;
         Ok((self.output.pass(b, &attention, rows)?, begun))
     }

@@ -21,6 +21,13 @@ pub struct Integers {
 }
 
 impl Integers {
+    /// Some rows.
+    #[must_use]
+    pub fn some_rows(&self, first: usize, rows: usize) -> Self {
+        let address = self.at.address + first as u64 * u64::from(self.at.stride);
+        Self { at: Operand { address, ..self.at }, rows, ..*self }
+    }
+
     /// Some columns of all rows; the first one is aligned.
     #[must_use]
     pub fn from(&self, first: usize) -> Operand {
@@ -262,17 +269,16 @@ impl<'a> Builder<'a> {
         self.then(|caps, _, window| job.build(&caps.vector, window))
     }
 
-    /// Heads, turned by `angles`, as integers worth `scale`.
+    /// Heads, turned by `angles`, to integers worth `scale`.
     ///
     /// # Errors
-    /// No room; the hardware would refuse it.
-    pub fn turned(&mut self, name: &'static str, x: &Floats, angles: &Floats, scale: f64) -> anyhow::Result<Integers> {
-        let out = self.integers(name, x.rows, x.columns)?;
+    /// The hardware would refuse it.
+    pub fn turn(&mut self, x: &Floats, angles: &Floats, (out, scale): (&Integers, f64)) -> anyhow::Result<()> {
         for first in (0..x.columns).step_by(angles.columns) {
             let part = x.slice(first, angles.columns.min(x.columns - first))?;
             self.quantize_to(&part, out.from(first), scale, |job| job.rotate(angles.at))?;
         }
-        Ok(out)
+        Ok(())
     }
 
     /// The activation of rows, times other rows, as integers worth `scale`: as many columns at a time as the vector unit takes.

@@ -179,7 +179,9 @@ impl Part {
                 Between::Rows(attention.pass(b, (&rows, turn), prompt, how)?.0)
             }
             (Self::Feed(feed), Between::Rows(rows)) => Between::Rows(fed(b, feed, &rows)?),
-            (Self::Project(project), Between::Rows(rows)) => Between::Projected(project.pass(b, (&rows, first))?, rows),
+            (Self::Project(project), Between::Rows(rows)) => {
+                Between::Projected(project.pass(b, (&rows, first), None)?, rows)
+            }
             (Self::Attend(attend), Between::Projected(projected, rows)) => {
                 Between::Attended(attend.pass(b, (&projected, turn), prompt, how)?.0, rows)
             }

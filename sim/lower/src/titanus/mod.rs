@@ -233,10 +233,7 @@ impl DecoderLayer for OnLayer<'_> {
     }
 
     fn without_images(&mut self) {
-        // Where texts take turns, rows of earlier passes are appended again, so their places stay.
-        if self.tokens.len() == 1 {
-            self.b.b.without_images();
-        }
+        self.b.b.without_images();
     }
 
     fn overflows(&self) -> u64 {

@@ -86,7 +86,7 @@ impl Projection {
         Ok(Self { weights, constants })
     }
 
-    fn outputs(&self) -> usize {
+    pub(super) fn outputs(&self) -> usize {
         self.weights.scales.len()
     }
 
@@ -123,8 +123,19 @@ impl Projection {
         more: impl FnOnce(ProductJob) -> ProductJob,
     ) -> anyhow::Result<Integers> {
         let out = b.integers(name, x.rows, self.outputs())?;
-        self.multiply(b, x, out.at, |job| more(job.to_integers()))?;
+        self.to_integers(b, x, &out, more)?;
         Ok(out)
+    }
+
+    /// The same to a place.
+    pub(super) fn to_integers(
+        &self,
+        b: &mut Builder<'_>,
+        x: &Integers,
+        out: &Integers,
+        more: impl FnOnce(ProductJob) -> ProductJob,
+    ) -> anyhow::Result<()> {
+        self.multiply(b, x, out.at, |job| more(job.to_integers()))
     }
 
     /// Its results for x, added to rows; the sums are other rows.
