@@ -2,15 +2,18 @@
 
 use std::path::PathBuf;
 
-use ::lower::files;
+use ::lower::files::{self, Contents};
 use ::lower::layer::Layer;
 use ::lower::needs::{Asked, Room};
 use ::lower::pass::Rows;
+use ::lower::whole::{self, Recorder, Sizes};
+use host::Window;
 use models::decoder::residual::ahead_of_layers;
-use testbenches::accelerators::decoding::{Machine, window};
+use models::decoder::{Model, Tokenizer};
+use testbenches::accelerators::decoding::{LayerAccelerator, Machine, WholeAccelerator, window};
 
 use super::calibration::{LEARNING, Learnt};
-use super::run::work::{Source, Work};
+use super::run::work::{Accelerator, Source, Work};
 use super::run::{failed, refused};
 use crate::catalogue::Catalogue;
 use crate::error::{Failure, Result};
@@ -34,11 +37,6 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     let named = args.work.accelerator(catalogue)?;
-    let block = named.entry.about().name;
-    let Machine::Layers(on) = &named.machine else {
-        let why = "a host works between its jobs; wanted is an accelerator that has a layer at a time";
-        return Err(Failure::Usage(format!("no layer of {block} is one chain: {why}")));
-    };
     let Source { tokenizer, read, name, .. } = args.work.source()?;
     let tokens = tokenizer.prompt(&args.prompt).map_err(|e| Failure::Usage(format!("the prompt: {e:#}")))?;
     if tokens.is_empty() {
@@ -46,37 +44,99 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     }
     let progress = Progress::new(1, format!("reading the weights of {name}"));
     let model = read()?;
-    let (config, lowering, number) = (model.config(), on.lowering(), args.layer);
-    if number >= config.layers {
-        let last = config.layers - 1;
+    let (layers, number) = (model.config().layers, args.layer);
+    if number >= layers {
+        let last = layers - 1;
         return Err(Failure::Usage(format!("there is no layer {number}: the model has 0 to {last}")));
     }
-    let room = Room::for_one(tokens.len());
-    lowering.needs(&Asked { config, room, prompt: tokens.len() }).refuse(block).map_err(refused)?;
-    let known = args.work.known(&named, config)?.map(|known| known.layer(number)).transpose().map_err(refused)?;
-    let rows: Rows = ahead_of_layers(&model, &tokens).map_err(refused)?.swap_remove(number);
-    let layer = Layer::of_model(&model, number, lowering.head_unit()).map_err(refused)?;
-    let learnt = match known {
-        Some(known) => known,
-        None => {
-            progress.message(LEARNING);
-            Learnt::of_layer(lowering, &layer, (&model, &tokenizer), number).map_err(failed)?
-        }
+    let work = Lowered { args, named: &named, model: &model, tokenizer: &tokenizer, tokens: &tokens, progress };
+    let (contents, window, kept) = match &named.machine {
+        Machine::Layers(on) => work.by_layer(on.as_ref())?,
+        Machine::Whole(on) => work.of_whole(on.as_ref())?,
     };
-    progress.message("quantizing the weights");
-    let window = window(on.address_width());
-    let mut layer = lowering.layer_with(&window, &layer, learnt.borrowed(), room).map_err(refused)?;
-    let pass = layer.pass(&[(0, rows)]).map_err(refused)?;
-    let kept = on.about_with(learnt.borrowed()).map_err(refused)?;
     let about = format!("Layer {number} of a model for {kept}, {} tokens.", tokens.len());
-    let bytes = files::write(&args.output, &pass, &window, &about).map_err(failed)?;
-    drop(progress);
+    let bytes = contents.write(&args.output, &window, &about).map_err(failed)?;
+    drop(work);
     let (memory, results, header) = (files::MEMORY, files::RESULTS, files::HEADER);
+    let (jobs, first) = (contents.jobs.len(), contents.jobs.first().map_or(0, |job| job.address));
+    let chains = if jobs == 1 { "chain " } else { "chains" };
+    let of_jobs = if jobs == 1 { String::new() } else { format!(" in {jobs} jobs") };
     let lines = [
         format!("{}: {memory}, {results}, {header}, {} bytes", args.output.display(), decimal(bytes as f64, 0)),
         format!("  on          {kept}"),
-        format!("  chain       {} descriptors from {:#x} on", pass.job.descriptors, pass.job.address),
-        format!("  saturated   {} words of results left the range of the calibration", layer.overflows()),
+        format!("  {chains}      {} descriptors{of_jobs} from {first:#x} on", contents.descriptors()),
+        format!("  saturated   {} words of results left the range of the calibration", contents.overflows),
     ];
     report::print(&(lines.join("\n") + "\n"))
+}
+
+/// A layer on its way to files.
+struct Lowered<'a> {
+    args: &'a Args,
+    named: &'a Accelerator,
+    model: &'a Model,
+    tokenizer: &'a Tokenizer,
+    tokens: &'a [u32],
+    progress: Progress,
+}
+
+/// A pass, the memory that its accelerator may touch, and what the accelerator is.
+type Lowering = (Contents, Window, String);
+
+impl Lowered<'_> {
+    /// What is asked of the accelerator.
+    fn asked(&self) -> Asked<'_> {
+        let tokens = self.tokens.len();
+        Asked { config: self.model.config(), room: Room::for_one(tokens), prompt: tokens }
+    }
+
+    /// The calibration of a file, if the user names one.
+    fn known(&self) -> Result<Option<Learnt>> {
+        self.args.work.known(self.named, self.model.config())
+    }
+
+    /// The rows of the residual stream before the layer.
+    fn rows(&self) -> Result<Rows> {
+        Ok(ahead_of_layers(self.model, self.tokens).map_err(refused)?.swap_remove(self.args.layer))
+    }
+
+    fn by_layer(&self, on: &dyn LayerAccelerator) -> Result<Lowering> {
+        let (lowering, number, asked) = (on.lowering(), self.args.layer, self.asked());
+        lowering.needs(&asked).refuse(self.named.entry.about().name).map_err(refused)?;
+        let known = self.known()?.map(|known| known.layer(number)).transpose().map_err(refused)?;
+        let rows = self.rows()?;
+        let layer = Layer::of_model(self.model, number, lowering.head_unit()).map_err(refused)?;
+        let learnt = match known {
+            Some(known) => known,
+            None => {
+                self.progress.message(LEARNING);
+                Learnt::of_layer(lowering, &layer, (self.model, self.tokenizer), number).map_err(failed)?
+            }
+        };
+        self.progress.message("quantizing the weights");
+        let window = window(on.address_width());
+        let mut layer = lowering.layer_with(&window, &layer, learnt.borrowed(), asked.room).map_err(refused)?;
+        let pass = layer.pass(&[(0, rows)]).map_err(refused)?;
+        let kept = on.about_with(learnt.borrowed()).map_err(refused)?;
+        Ok((Contents::of_pass(&pass, layer.overflows()), window, kept))
+    }
+
+    fn of_whole(&self, on: &dyn WholeAccelerator) -> Result<Lowering> {
+        let (lowering, asked, name) = (on.lowering(), self.asked(), self.named.entry.about().name);
+        let known = self.known()?;
+        let settings = known.as_ref().map_or_else(|| lowering.defaults(), |known| Ok(known.settings.clone()));
+        let needs = settings.and_then(|settings| lowering.needs(&asked, &settings));
+        needs.and_then(|needs| needs.refuse(name)).map_err(refused)?;
+        let rows = self.rows()?;
+        let learnt = Learnt::known_or_new(known, lowering, (self.model, self.tokenizer), &self.progress)?;
+        self.progress.message("quantizing the weights");
+        let (window, sizes) = (window(on.address_width()), Sizes { rows: rows.len(), room: asked.room });
+        let mut golden = on.golden(&window, None).map_err(failed)?;
+        let load = |memory: &mut Recorder<'_>| {
+            let source = whole::Source::layer(self.model, self.args.layer)?;
+            lowering.model_with(&window, source, learnt.borrowed(), sizes, memory)
+        };
+        let contents = Contents::of_rows(golden.as_mut(), load, rows).map_err(refused)?;
+        Ok((contents, window, format!("{name}, {}", on.about())))
+    }
 }

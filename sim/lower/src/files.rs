@@ -2,19 +2,20 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `memory.bin` | pieces of memory before the start: weights, tables, rows, and the chain |
-//! | `results.bin` | pieces of memory after the end: all bytes that the chain writes |
-//! | `layer.h` | where all of this is, as constants and tables |
+//! | `memory.bin` | pieces of memory before each start: weights, tables, rows, and the chain |
+//! | `results.bin` | pieces of memory after the end: all bytes that the chains write |
+//! | `layer.h` | where all of this is, as constants and tables, and bytes that the host moves between chains |
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use host::{Image, Window};
 
 use crate::chain::Floats;
-use crate::pass::Pass;
+use crate::pass::{Pass, Rows};
+use crate::whole::{DecoderModel, Golden, Move, Recorded, Recorder};
 
 /// Pieces of memory and their bytes, one after the other.
 pub const MEMORY: &str = "memory.bin";
@@ -23,61 +24,152 @@ pub const RESULTS: &str = "results.bin";
 /// The C header.
 pub const HEADER: &str = "layer.h";
 
-/// Writes a pass, whose accelerator may touch the memory of a window. `about` is a line of text on what it is. Returns
-/// the bytes of all files.
-///
-/// # Errors
-/// A file cannot be written; a piece that is longer than 4 GiB.
-pub fn write(folder: &Path, pass: &Pass, window: &Window, about: &str) -> Result<usize> {
-    let header = header(pass, window, about)?;
-    let all = [(MEMORY, bytes(&pass.job.images)), (RESULTS, bytes(&pass.job.written)), (HEADER, header.into_bytes())];
-    fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
-    for (name, bytes) in &all {
-        let path = folder.join(name);
-        fs::write(&path, bytes).with_context(|| format!("{}", path.display()))?;
-    }
-    Ok(all.iter().map(|(_, bytes)| bytes.len()).sum())
+/// A pass: its jobs one after the other, and their results.
+#[derive(Clone, Debug)]
+pub struct Contents {
+    /// Each with what the host does before it.
+    pub jobs: Vec<Recorded>,
+    /// All bytes that the jobs write, as they are at the end.
+    pub written: Vec<Image>,
+    /// The residual stream before the layer.
+    pub input: Floats,
+    /// The same after the layer.
+    pub out: Floats,
+    /// Words of results with a number that was saturated, or is infinite or none.
+    pub overflows: u64,
 }
 
-fn bytes(images: &[Image]) -> Vec<u8> {
-    images.iter().flat_map(|image| &image.bytes).copied().collect()
-}
-
-fn header(pass: &Pass, window: &Window, about: &str) -> Result<String> {
-    let mut text =
-        format!("/* {} */\n#ifndef LAYER_H\n#define LAYER_H\n\n#include <stdint.h>\n", about.replace("*/", ""));
-    let mut value = |what: &str, name: &str, value: u64| -> Result<()> {
-        writeln!(text, "\n/* {what} */\n#define LAYER_{name} UINT64_C({value:#x})")?;
-        Ok(())
-    };
-    value("The first byte of the memory that the accelerator may touch.", "WINDOW_BASE", window.base)?;
-    value("Its last byte.", "WINDOW_LIMIT", window.limit)?;
-    value("The first descriptor of the chain: the register JOB.", "JOB", pass.job.address)?;
-    value("Descriptors of the chain.", "DESCRIPTORS", pass.job.descriptors.into())?;
-    for (name, what, Floats { at, rows, columns }) in
-        [("INPUT", "before the layer", pass.input), ("OUTPUT", "after the layer", pass.out)]
-    {
-        value(&format!("The residual stream {what}, rows of fp16 numbers: the first byte."), name, at.address)?;
-        value("Bytes from a row to the next.", &format!("{name}_STRIDE"), at.stride.into())?;
-        value("Rows: tokens.", &format!("{name}_ROWS"), rows as u64)?;
-        value("Numbers of a row.", &format!("{name}_COLUMNS"), columns as u64)?;
+impl Contents {
+    /// The pass of a layer that has an accelerator of its own.
+    #[must_use]
+    pub fn of_pass(pass: &Pass, overflows: u64) -> Self {
+        let job = &pass.job;
+        let recorded = Recorded {
+            images: job.images.clone(),
+            moves: Vec::new(),
+            address: job.address,
+            descriptors: job.descriptors,
+        };
+        Self { jobs: vec![recorded], written: job.written.clone(), input: pass.input, out: pass.out, overflows }
     }
-    text.push_str("\n/* A piece of memory, and where its bytes begin in a file. */\n");
-    text.push_str("struct layer_piece {\n  uint64_t address;\n  uint64_t offset;\n  uint32_t bytes;\n};\n");
-    for (name, file, what, images) in [
-        ("memory", MEMORY, "what is in memory before the start", &pass.job.images),
-        ("results", RESULTS, "what the chain writes", &pass.job.written),
-    ] {
-        writeln!(text, "\n/* {file}: {what}. */")?;
-        writeln!(text, "static const struct layer_piece layer_{name}[{}] = {{", images.len())?;
-        let mut offset = 0;
-        for image in images {
-            let bytes = u32::try_from(image.bytes.len()).context("a piece of more than 4 GiB")?;
-            writeln!(text, "  {{UINT64_C({:#x}), UINT64_C({offset}), {bytes}}},", image.address)?;
-            offset += u64::from(bytes);
+
+    /// The pass of rows through what `load` puts into the memory of an accelerator, which is empty.
+    ///
+    /// # Errors
+    /// The errors of `load` and of the pass.
+    pub fn of_rows(
+        golden: &mut dyn Golden,
+        load: impl FnOnce(&mut Recorder<'_>) -> Result<Box<dyn DecoderModel>>,
+        rows: Rows,
+    ) -> Result<Self> {
+        let mut recorder = Recorder::new(golden);
+        let mut model = load(&mut recorder)?;
+        let stream = Floats { at: model.residual(), rows: rows.len(), columns: rows.first().map_or(0, Vec::len) };
+        let mut overflows = 0;
+        model.pass(&mut recorder, (&[(0, rows)], false), &mut |spent| {
+            overflows += spent.overflows;
+            Ok(())
+        })?;
+        let (jobs, written) = recorder.finish()?;
+        Ok(Self { jobs, written, input: stream, out: stream, overflows })
+    }
+
+    /// Descriptors of all jobs.
+    #[must_use]
+    pub fn descriptors(&self) -> u64 {
+        self.jobs.iter().map(|job| u64::from(job.descriptors)).sum()
+    }
+
+    fn images(&self) -> impl Iterator<Item = &Image> {
+        self.jobs.iter().flat_map(|job| &job.images)
+    }
+
+    /// Writes the files of an accelerator that may touch the memory of a window. `about` is a line of text on what it is.
+    /// Returns the bytes of all files.
+    ///
+    /// # Errors
+    /// A file cannot be written; a piece that is longer than 4 GiB; there is no job.
+    pub fn write(&self, folder: &Path, window: &Window, about: &str) -> Result<usize> {
+        let header = self.header(window, about)?;
+        let all = [(MEMORY, bytes(self.images())), (RESULTS, bytes(&self.written)), (HEADER, header.into_bytes())];
+        fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
+        for (name, bytes) in &all {
+            let path = folder.join(name);
+            fs::write(&path, bytes).with_context(|| format!("{}", path.display()))?;
         }
-        text.push_str("};\n");
+        Ok(all.iter().map(|(_, bytes)| bytes.len()).sum())
     }
-    text.push_str("\n#endif\n");
-    Ok(text)
+
+    fn header(&self, window: &Window, about: &str) -> Result<String> {
+        ensure!(!self.jobs.is_empty(), "a pass of no job");
+        let mut text =
+            format!("/* {} */\n#ifndef LAYER_H\n#define LAYER_H\n\n#include <stdint.h>\n", about.replace("*/", ""));
+        let mut value = |what: &str, name: &str, value: u64| -> Result<()> {
+            writeln!(text, "\n/* {what} */\n#define LAYER_{name} UINT64_C({value:#x})")?;
+            Ok(())
+        };
+        value("The first byte of the memory that the accelerator may touch.", "WINDOW_BASE", window.base)?;
+        value("Its last byte.", "WINDOW_LIMIT", window.limit)?;
+        for (name, what, Floats { at, rows, columns }) in
+            [("INPUT", "before the layer", self.input), ("OUTPUT", "after the layer", self.out)]
+        {
+            value(&format!("The residual stream {what}, rows of fp16 numbers: the first byte."), name, at.address)?;
+            value("Bytes from a row to the next.", &format!("{name}_STRIDE"), at.stride.into())?;
+            value("Rows: tokens.", &format!("{name}_ROWS"), rows as u64)?;
+            value("Numbers of a row.", &format!("{name}_COLUMNS"), columns as u64)?;
+        }
+        text.push_str("\n/* A piece of memory, and where its bytes begin in a file. */\n");
+        text.push_str("struct layer_piece {\n  uint64_t address;\n  uint64_t offset;\n  uint32_t bytes;\n};\n");
+        pieces(&mut text, ("memory", MEMORY, "what is in memory before the starts"), self.images())?;
+        pieces(&mut text, ("results", RESULTS, "what the chains write"), self.written.iter())?;
+        let moves: Vec<&Move> = self.jobs.iter().flat_map(|job| &job.moves).collect();
+        text.push_str(
+            "\n/* Bytes that the host moves: the first one and its place, and the steps to the next ones. */\n",
+        );
+        text.push_str("struct layer_move {\n  uint64_t from;\n  uint64_t to;\n");
+        text.push_str("  uint32_t from_step;\n  uint32_t to_step;\n  uint32_t bytes;\n};\n");
+        // A table in C has an entry.
+        writeln!(text, "\nstatic const struct layer_move layer_moves[{}] = {{", moves.len().max(1))?;
+        for Move { from, to, count } in &moves {
+            let (from, from_step) = from;
+            let (to, to_step) = to;
+            writeln!(text, "  {{UINT64_C({from:#x}), UINT64_C({to:#x}), {from_step}, {to_step}, {count}}},")?;
+        }
+        if moves.is_empty() {
+            text.push_str("  {0, 0, 0, 0, 0},\n");
+        }
+        text.push_str("};\n\n/* A job: the register JOB, and the descriptors of its chain. The next pieces of memory are written\n");
+        text.push_str(" * before it, and then the next moves are made. */\n");
+        text.push_str("struct layer_job {\n  uint64_t address;\n  uint32_t descriptors;\n");
+        text.push_str("  uint32_t pieces;\n  uint32_t moves;\n};\n");
+        writeln!(text, "\nstatic const struct layer_job layer_jobs[{}] = {{", self.jobs.len())?;
+        for Recorded { images, moves, address, descriptors } in &self.jobs {
+            let (pieces, moves) = (images.len(), moves.len());
+            writeln!(text, "  {{UINT64_C({address:#x}), {descriptors}, {pieces}, {moves}}},")?;
+        }
+        text.push_str("};\n\n#endif\n");
+        Ok(text)
+    }
+}
+
+fn bytes<'a>(images: impl IntoIterator<Item = &'a Image>) -> Vec<u8> {
+    images.into_iter().flat_map(|image| &image.bytes).copied().collect()
+}
+
+/// The table of pieces of a file.
+fn pieces<'a>(
+    text: &mut String,
+    (name, file, what): (&str, &str, &str),
+    images: impl Iterator<Item = &'a Image>,
+) -> Result<()> {
+    let (mut offset, mut rows, mut count) = (0, String::new(), 0);
+    for image in images {
+        let bytes = u32::try_from(image.bytes.len()).context("a piece of more than 4 GiB")?;
+        writeln!(rows, "  {{UINT64_C({:#x}), UINT64_C({offset}), {bytes}}},", image.address)?;
+        offset += u64::from(bytes);
+        count += 1;
+    }
+    writeln!(text, "\n/* {file}: {what}. */")?;
+    writeln!(text, "static const struct layer_piece layer_{name}[{count}] = {{\n{rows}}};")?;
+    Ok(())
 }

@@ -27,7 +27,13 @@ impl Linear {
     /// A projection without biases; weights are [in, out].
     #[must_use]
     pub fn new(weights: Vec<Vec<f64>>) -> Self {
-        Self { weights: Stored::Rows(weights), biases: Vec::new() }
+        Self::with_biases(weights, Vec::new())
+    }
+
+    /// A projection with a bias for each output.
+    #[must_use]
+    pub fn with_biases(weights: Vec<Vec<f64>>, biases: Vec<f64>) -> Self {
+        Self { weights: Stored::Rows(weights), biases }
     }
 
     /// A projection of a model. Its weights stay in the elements of the model until someone asks for them.
@@ -248,8 +254,7 @@ impl Layer {
             Activation::GatedSilu(gate) => Activation::GatedSilu(gate.decoded()),
             other => other.clone(),
         };
-        let [q, k, v, o, up, down] =
-            [&self.q, &self.k, &self.v, &self.o, &self.up, &self.down].map(Linear::decoded);
+        let [q, k, v, o, up, down] = [&self.q, &self.k, &self.v, &self.o, &self.up, &self.down].map(Linear::decoded);
         let (norms, turns) = (self.norms.clone(), self.turns.clone());
         Self { norms, epsilon: self.epsilon, q, k, v, o, up, activation, down, heads: self.heads, turns }
     }
@@ -345,8 +350,7 @@ mod tests {
         let wanted = |input: usize| (0..37).map(|output| f64::from(3 * output as u32) + input as f64).collect();
         let wanted: Vec<Vec<f64>> = (0..3).map(wanted).collect();
         assert_eq!(*of.weights(), wanted);
-        let columns: Vec<Vec<f64>> =
-            (0..37).map(|output| wanted.iter().map(|row| row[output]).collect()).collect();
+        let columns: Vec<Vec<f64>> = (0..37).map(|output| wanted.iter().map(|row| row[output]).collect()).collect();
         assert_eq!((of.columns(), of.decoded().columns()), (columns.clone(), columns));
         let decoded = of.decoded();
         assert_eq!((&*decoded.weights(), &decoded.biases), (&wanted[..], &vec![1.0]));

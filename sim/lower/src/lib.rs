@@ -12,6 +12,7 @@
 //! | [`titanus`] | `titanus_core` | a layer |
 //! | [`tender`] | `tender_top` | the whole model |
 //!
+//! [`whole`] has what any accelerator of the last kind is asked for, and [`pass`] the same for a layer at a time.
 //! [`needs`] says which parameter of an accelerator must grow for a model, and what no parameter gives.
 
 pub mod chain;
@@ -26,3 +27,4 @@ pub mod needs;
 pub mod pass;
 pub mod tender;
 pub mod titanus;
+pub mod whole;

@@ -3,14 +3,14 @@
 use std::fmt;
 
 use host::Window;
+use jobs::hardware::Hardware;
 use lower::learn::Learnt;
 use lower::pass::LayerLowering;
+use lower::whole::{Executor, Golden, ModelLowering};
 use models::calibration::Calibrates;
-use models::tender::groups::ByGroups;
 use sim::Design;
 
 use super::clock::Clock;
-use super::tender::decoding::OnTender;
 
 /// How a block runs language models.
 #[derive(Clone, Copy)]
@@ -32,7 +32,7 @@ impl<B> fmt::Debug for Runs<B> {
 /// A block that runs a model.
 pub enum Machine {
     /// The whole model is in the memory of one accelerator, or of several side by side.
-    Whole(OnTender),
+    Whole(Box<dyn WholeAccelerator>),
     /// Each layer is on an accelerator of its own.
     Layers(Box<dyn LayerAccelerator>),
 }
@@ -51,7 +51,7 @@ impl Machine {
     #[must_use]
     pub fn calibrates(&self) -> &dyn Calibrates {
         match self {
-            Self::Whole(_) => &ByGroups,
+            Self::Whole(on) => on.lowering(),
             Self::Layers(on) => on.lowering(),
         }
     }
@@ -70,6 +70,37 @@ pub(super) fn range<T: Ord + fmt::Display>(numbers: impl IntoIterator<Item = T> 
         (Some(least), Some(most)) if least < most => format!("{least} to {most}"),
         (least, _) => least.map_or_else(|| "no".to_owned(), |least| least.to_string()),
     }
+}
+
+/// An accelerator whose memory has a whole model.
+pub trait WholeAccelerator: Send + Sync {
+    /// Its sizes, and how it keeps numbers.
+    fn about(&self) -> String;
+
+    /// For the simulator.
+    ///
+    /// # Errors
+    /// Parameters that the block refuses.
+    fn design(&self) -> anyhow::Result<Design>;
+
+    /// Bits of an address.
+    fn address_width(&self) -> u32;
+
+    /// The design in simulation, which may touch the memory of a window.
+    ///
+    /// # Errors
+    /// It is another design.
+    fn on_hardware<'a>(&self, hardware: Hardware<'a>, window: &Window) -> anyhow::Result<Box<dyn Executor + 'a>>;
+
+    /// The golden model with an empty memory: with the cycles of its jobs, where somebody says after how many cycles
+    /// memory answers.
+    ///
+    /// # Errors
+    /// Parameters that the golden model refuses.
+    fn golden(&self, window: &Window, latency: Option<u32>) -> anyhow::Result<Box<dyn Golden>>;
+
+    /// How a model becomes chains.
+    fn lowering(&self) -> &dyn ModelLowering;
 }
 
 /// An accelerator in the shape in which it computes layers of a running model.

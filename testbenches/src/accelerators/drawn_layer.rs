@@ -56,7 +56,7 @@ pub fn drawn(rng: &mut StimulusRng, shape: Shape, sizes: Sizes) -> Layer {
         let most = 1.7 / (inputs as f64).sqrt();
         let weights = (0..inputs).map(|_| (0..outputs).map(|_| rng.random_range(-most..most)).collect()).collect();
         let biases = (0..if opt { outputs } else { 0 }).map(|_| rng.random_range(-0.3..0.3)).collect();
-        Linear { biases, ..Linear::new(weights) }
+        Linear::with_biases(weights, biases)
     };
     let [q, k, v] = [heads[0], heads[1], heads[1]].map(|heads| linear(width, heads * head));
     let (o, up, down) = (linear(heads[0] * head, width), linear(width, inner), linear(inner, width));

@@ -23,17 +23,34 @@ static int compare(const struct vector_bus *bus, const struct layer_piece *piece
   return VECTOR_OK;
 }
 
+static int move(const struct vector_bus *bus, const struct layer_move *bytes) {
+  uint64_t from = bytes->from, to = bytes->to;
+  for (uint32_t k = 0; k < bytes->bytes; k++) {
+    uint8_t byte;
+    if (bus->read_mem(bus->context, from, &byte, 1) || bus->write_mem(bus->context, to, &byte, 1))
+      return VECTOR_BUS;
+    from += bytes->from_step;
+    to += bytes->to_step;
+  }
+  return VECTOR_OK;
+}
+
 /* The registers of a job are the same in all accelerators, so vector_job.c starts it. */
 int layer_run(const struct vector_bus *bus, const uint8_t *memory, const uint8_t *results, uint32_t polls,
               struct vector_end *end) {
+  const struct layer_piece *piece = layer_memory;
+  const struct layer_move *bytes = layer_moves;
   int result = vector_configure(bus, LAYER_WINDOW_BASE, LAYER_WINDOW_LIMIT, 0);
-  for (size_t k = 0; result == VECTOR_OK && k < COUNT(layer_memory); k++) {
-    const struct layer_piece *piece = &layer_memory[k];
-    if (bus->write_mem(bus->context, piece->address, memory + piece->offset, piece->bytes))
-      result = VECTOR_BUS;
+  for (size_t job = 0; result == VECTOR_OK && job < COUNT(layer_jobs); job++) {
+    for (uint32_t k = 0; result == VECTOR_OK && k < layer_jobs[job].pieces; k++, piece++) {
+      if (bus->write_mem(bus->context, piece->address, memory + piece->offset, piece->bytes))
+        result = VECTOR_BUS;
+    }
+    for (uint32_t k = 0; result == VECTOR_OK && k < layer_jobs[job].moves; k++)
+      result = move(bus, bytes++);
+    if (result == VECTOR_OK)
+      result = vector_run(bus, layer_jobs[job].address, polls, end);
   }
-  if (result == VECTOR_OK)
-    result = vector_run(bus, LAYER_JOB, polls, end);
   for (size_t k = 0; result == VECTOR_OK && k < COUNT(layer_results); k++)
     result = compare(bus, &layer_results[k], results, end);
   return result;

@@ -4,8 +4,8 @@
 
 #include "vector_job.h"
 
-/* Writes `memory`, the bytes of memory.bin, to the device's memory, runs the chain of layer.h, and compares every byte
- * that it writes with `results`, the bytes of results.bin. VECTOR_WRONG: a byte differs, and `end->where` is its address. */
+/* Writes `memory`, the bytes of memory.bin, to the device's memory, runs the chains of layer.h, and compares every byte
+ * that they write with `results`, the bytes of results.bin. VECTOR_WRONG: a byte differs, and `end->where` is its address. */
 int layer_run(const struct vector_bus *bus, const uint8_t *memory, const uint8_t *results, uint32_t polls,
               struct vector_end *end);
 

@@ -85,7 +85,7 @@ fn given(layer: &minilm::Layer, input: Vec<Vec<f64>>, sees: Sees) -> (Layer, Exa
         Sees::All => minilm::Exact::of(&input, layer),
         Sees::Before => minilm::Exact::causal(&input, layer),
     };
-    let linear = |of: &minilm::Linear| Linear { biases: of.bias.clone(), ..Linear::new(of.weight.clone()) };
+    let linear = |of: &minilm::Linear| Linear::with_biases(of.weight.clone(), of.bias.clone());
     let affine = |of: &minilm::Affine| Norm { gains: of.gains.clone(), biases: of.biases.clone() };
     let exact = Exact {
         input,

@@ -2,7 +2,7 @@
 
 use host::Window;
 use jobs::hardware::on_hardware;
-use lower::files::{HEADER, MEMORY, RESULTS, write};
+use lower::files::{Contents, HEADER, MEMORY, RESULTS};
 use lower::needs::Room;
 use lower::pass::Pass;
 use sim::bus::AxiConfig;
@@ -31,7 +31,7 @@ fn a_c_program_runs_a_layer() {
     let block = block(8, 1, 16);
     let pass = pass(&OnKelle::new(block.clone(), 8).unwrap());
     let folder = tempfile::tempdir().unwrap();
-    let bytes = write(folder.path(), &pass, &WINDOW, "A layer of drawn weights. */").unwrap();
+    let bytes = Contents::of_pass(&pass, 0).write(folder.path(), &WINDOW, "A layer of drawn weights. */").unwrap();
     let sizes = [MEMORY, RESULTS, HEADER].map(|name| std::fs::metadata(folder.path().join(name)).unwrap().len());
     assert_eq!(bytes as u64, sizes.iter().sum::<u64>());
     let program = CLayer::build(folder.path()).unwrap();

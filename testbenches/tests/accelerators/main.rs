@@ -32,3 +32,4 @@ mod token_appender;
 mod token_packer;
 mod vector_errors;
 mod vector_top;
+mod whole_model;

@@ -10,19 +10,26 @@ use hdl::accelerators::vector::VectorTop;
 use hdl::lang::Block;
 use host::kllm::Bits;
 use host::{Image, Window};
-use lower::files;
+use lower::files::{self, Contents};
+use lower::learn::Learnt;
 use lower::needs::Room;
+use lower::pass::Rows;
+use lower::whole::{self, Move, Recorder};
+use models::calibration::Source;
+use models::decoder::{Decoder, Precision};
+use models::schemes::Learning;
 use sim::bus::{self, AxiConfig, AxiMemory};
 use sim::kit::options;
 use sim::process::Tool;
 use sim::stimulus::{Stall, rng_for};
 use sim::{Design, SourceFile};
 use testbenches::accelerators::c_program::DEMO_BYTES;
-use testbenches::accelerators::decoding::LayerAccelerator;
+use testbenches::accelerators::decoding::{LayerAccelerator, WholeAccelerator};
 use testbenches::accelerators::drawn_layer::{Shape, Sizes, drawn, drawn_rows};
 use testbenches::accelerators::kelle::layer::decoding as kelle;
 use testbenches::accelerators::kllm::layer::decoding::OnKllm;
 use testbenches::accelerators::kllm::real::with_orizuru;
+use testbenches::accelerators::tender::decoding::{OnTender, for_decoding};
 use testbenches::accelerators::titanus::layer::decoding as titanus;
 use testbenches::accelerators::titanus::small_layer_core;
 use testbenches::accelerators::vector::golden_of;
@@ -175,22 +182,60 @@ fn a_cpu_runs_a_layer<B: Block>(block: &B, on: &dyn LayerAccelerator) {
     let layer = drawn(&mut rng, Shape::Llama, SIZES);
     let [rows, text] = [2, 12].map(|count| drawn_rows(&mut rng, SIZES.width, count));
     let pass = on.lowering().layer(&WINDOW, &layer, &[text], Room::for_one(2)).unwrap().pass(&[(0, rows)]).unwrap();
+    a_cpu_runs(block, on.design().unwrap(), &Contents::of_pass(&pass, 0));
+}
+
+/// The jobs of a layer as files; a program in C runs them on this accelerator.
+fn a_cpu_runs<B: Block>(block: &B, design: Design, contents: &Contents) {
     let folder = tempfile::tempdir().unwrap();
-    files::write(folder.path(), &pass, &WINDOW, "A layer of drawn weights.").unwrap();
+    contents.write(folder.path(), &WINDOW, "A layer beside a CPU.").unwrap();
     let file = |address, name| Image { address, bytes: fs::read(folder.path().join(name)).unwrap() };
     let before = [file(MEMORY_FILE, files::MEMORY), file(RESULTS_FILE, files::RESULTS)];
     let image = program("layer.c", &["layer_job.c", "vector_job.c"], Some(folder.path()));
-    let job = &pass.job;
-    let areas: Vec<_> =
-        job.images.iter().chain(&job.written).map(|image| (image.address, image.bytes.len() as u64)).collect();
-    let right = [("what layer_run says", 0, 1), ("interrupts, one a job", 1, 2), ("descriptors", job.descriptors, 4)];
+    let images = contents.jobs.iter().flat_map(|job| &job.images).chain(&contents.written);
+    let mut areas: Vec<_> = images.map(|image| (image.address, image.bytes.len() as u64)).collect();
+    for Move { to: (place, step), count, .. } in contents.jobs.iter().flat_map(|job| &job.moves) {
+        areas.push((*place, u64::from(count * step)));
+    }
+    let jobs = contents.jobs.len() as u32;
+    let descriptors = contents.jobs.last().unwrap().descriptors;
+    let right = [
+        ("what layer_run says", 0, 1),
+        ("interrupts, one a job", jobs, 2),
+        ("descriptors of the last", descriptors, 4),
+    ];
     // The CPU moves the files byte by byte, so its memory answers soon.
     let cpu = AxiConfig::ideal(1);
-    session((block, on.design().unwrap()), (&image, &before, &cpu), (&areas, &right), |memory| {
-        for Image { address, bytes } in &job.written {
+    session((block, design), (&image, &before, &cpu), (&areas, &right), |memory| {
+        for Image { address, bytes } in &contents.written {
             assert!(memory.memory().bytes(*address, bytes.len()) == *bytes, "results at {address:#x}");
         }
     });
+}
+
+/// Two jobs: between them the CPU moves keys and values into their panels.
+#[tag(full)]
+#[test]
+#[ignore = "minutes, and tools that nothing else needs"]
+fn a_cpu_runs_a_layer_on_tender() {
+    let block = for_decoding(8);
+    let on = OnTender::new(block.clone()).unwrap();
+    let folder = root().join("sim/models/tests/oracle/llama-tied");
+    let model = Decoder::open(&folder, Precision::File).unwrap().model;
+    let tokens: Vec<u32> = (3..15).collect();
+    let rows: Rows = model.embed(&tokens[..2], 0).unwrap().iter().map(<[f64]>::to_vec).collect();
+    let (lowering, learning) = (on.lowering(), Learning { windows: vec![tokens] });
+    let settings = lowering.defaults().unwrap();
+    let from = Source { model: &model, learning: &learning };
+    let arrays = lowering.learn(&from, &settings, &mut |_| ()).unwrap();
+    let learnt = Learnt { settings: &settings, arrays: &arrays };
+    let (window, sizes) = (Window { address_width: 32, ..WINDOW }, whole::Sizes { rows: 2, room: Room::for_one(2) });
+    let load = |memory: &mut Recorder<'_>| {
+        lowering.model_with(&window, whole::Source::layer(&model, 0)?, learnt, sizes, memory)
+    };
+    let contents = Contents::of_rows(on.golden(&window, None).unwrap().as_mut(), load, rows).unwrap();
+    assert_eq!(contents.jobs.len(), 2);
+    a_cpu_runs(&block, on.design().unwrap(), &contents);
 }
 
 #[tag(full)]

@@ -5,9 +5,11 @@ use test_tag::tag;
 
 use hdl::accelerators::tender::TenderTop;
 use host::Window;
-use jobs::hardware::Hardware;
+use jobs::hardware::{Hardware, on_hardware};
+use lower::files::Contents;
 use lower::needs::Room;
-use lower::tender::{Checked, Decoder, Executor, InSoftware, OnDevice, Orders, Sizes, Spent, Team, likeliest};
+use lower::tender::{Decoder, InSoftware, OnDevice, likeliest};
+use lower::whole::{Checked, DecoderModel, Executor, Orders, Recorder, Sizes, Source, Spent, Team};
 use models::decoder::arithmetic::{Norm, Projection};
 use models::decoder::{
     Activation, Config, Family, Float, Model, Positions, Precision, Rotary, Scaling, Tokenizer, Weight,
@@ -18,6 +20,7 @@ use models::tender::learnt::Learnt;
 use rand::RngExt;
 use sim::bus::AxiConfig;
 use sim::{BuildOptions, Design, Initial};
+use testbenches::accelerators::c_program::{CError, CLayer};
 use testbenches::accelerators::tender::decoding::for_decoding;
 use testbenches::accelerators::tender::timing::timing;
 use testbenches::accelerators::tender::{caps_of, golden_of};
@@ -82,7 +85,8 @@ fn row(model: &Model, token: u32) -> Vec<f64> {
 /// Logits of the text's tokens.
 fn logits(model: &Model, block: &TenderTop, on: &mut dyn Executor, text: &[u32]) -> (Vec<Vec<f64>>, Spent) {
     let (learnt, mut all) = (learnt(model), Spent::default());
-    let mut decoder = Decoder::new((model, &learnt), (&caps_of(block), &WINDOW), Sizes::one_by_one(32), on).unwrap();
+    let mut decoder =
+        Decoder::new((Source::whole(model), &learnt), (&caps_of(block), &WINDOW), Sizes::one_by_one(32), on).unwrap();
     let mut token = |&token: &u32| {
         let mut add = |spent: &Spent| {
             all += *spent;
@@ -156,7 +160,8 @@ fn texts_come_together() {
     let passes = [vec![rows(0, 0..4), rows(1, 0..3)], vec![rows(1, 3..4), rows(0, 4..5)]];
     simulate(&design(&block), |device| {
         let (mut on, learnt) = (Checked::new(device, golden()), learnt(&model));
-        let mut decoder = Decoder::new((&model, &learnt), (&caps_of(&block), &WINDOW), sizes, &mut on).unwrap();
+        let mut decoder =
+            Decoder::new((Source::whole(&model), &learnt), (&caps_of(&block), &WINDOW), sizes, &mut on).unwrap();
         let mut pass = |texts: &[(usize, Vec<Vec<f64>>)]| -> Vec<Vec<f64>> {
             let found = decoder.pass(&mut on, (texts, true), &mut |_| Ok(())).unwrap();
             found.iter().map(|row| row.iter().map(|x| x.to_f64()).collect()).collect()
@@ -180,7 +185,7 @@ fn what_does_not_fit() {
     let (learnt, sizes) = (learnt(&model), Sizes::one_by_one(32));
     let refused = |block: &TenderTop, sizes: Sizes| {
         let caps = caps_of(block);
-        let made = Decoder::new((&model, &learnt), (&caps, &WINDOW), sizes, &mut software(block));
+        let made = Decoder::new((Source::whole(&model), &learnt), (&caps, &WINDOW), sizes, &mut software(block));
         format!("{:#}", made.unwrap_err())
     };
     let small = TenderTop { depth: 64, steps: 70, ..block.clone() };
@@ -193,7 +198,7 @@ fn what_does_not_fit() {
     let three = team_of(
         3,
         |_, orders| orders.serve(&mut software(&block)),
-        |on| Decoder::new((&model, &learnt), (&caps_of(&block), &WINDOW), sizes, on).map(|_| ()),
+        |on| Decoder::new((Source::whole(&model), &learnt), (&caps_of(&block), &WINDOW), sizes, on).map(|_| ()),
     );
     let wanted = "a residual stream of 128 for 3 accelerators side by side; wanted are multiples of 3";
     assert_eq!(three.unwrap_err().to_string(), wanted);
@@ -258,8 +263,12 @@ fn a_member_that_fails_is_named() {
                 false => orders.serve(&mut software(&block)),
             };
             let error = team(members, |on| {
-                let mut decoder =
-                    Decoder::new((&model, &learnt), (&caps_of(&block), &WINDOW), Sizes::one_by_one(32), on)?;
+                let mut decoder = Decoder::new(
+                    (Source::whole(&model), &learnt),
+                    (&caps_of(&block), &WINDOW),
+                    Sizes::one_by_one(32),
+                    on,
+                )?;
                 decoder.token(on, (row(&model, 3), true), &mut |_| Ok(()))
             });
             format!("{:#}", error.unwrap_err())
@@ -283,7 +292,8 @@ fn other_hardware_is_noticed() {
     let refused = |device: &mut dyn Executor, golden: InSoftware, spoil: Option<u8>| {
         let mut on = Checked::new(Spoilt { device, spoil }, golden);
         let mut decoder =
-            Decoder::new((&model, &learnt), (&caps_of(&block), &WINDOW), Sizes::one_by_one(32), &mut on).unwrap();
+            Decoder::new((Source::whole(&model), &learnt), (&caps_of(&block), &WINDOW), Sizes::one_by_one(32), &mut on)
+                .unwrap();
         let error = decoder.token(&mut on, (row(&model, 3), true), &mut |_| Ok(())).unwrap_err();
         format!("{error:#}")
     };
@@ -292,6 +302,44 @@ fn other_hardware_is_noticed() {
     // Software has no cycles of its own.
     let error = refused(&mut software(&block), software(&block).timed(timing(&block, LATENCY)), None);
     assert!(error.starts_with("hardware and golden model differ: Spent {") && error.contains("cycles: 0"), "{error}");
+}
+
+/// A layer becomes files, and a program in C runs its jobs with the host's work between them.
+#[test]
+fn a_c_program_runs_a_layer() {
+    const POLLS: u32 = 10_000_000;
+    let (model, block) = (made(), for_decoding(8));
+    let (learnt, caps) = (learnt(&model), caps_of(&block));
+    let rows: Vec<Vec<f64>> = model.embed(&TEXT[..3], 0).unwrap().iter().map(<[f64]>::to_vec).collect();
+    let sizes = Sizes { rows: 3, room: Room::for_one(3) };
+    let load = |memory: &mut Recorder<'_>| -> anyhow::Result<Box<dyn DecoderModel>> {
+        let source = Source::layer(&model, 1)?;
+        Ok(Box::new(Decoder::new((source, &learnt), (&caps, &WINDOW), sizes, memory)?))
+    };
+    let contents = Contents::of_rows(&mut software(&block), load, rows.clone()).unwrap();
+    assert_eq!(contents.jobs.iter().map(|job| job.moves.is_empty()).collect::<Vec<_>>(), [true, false]);
+    assert!(contents.written.iter().any(|image| image.address <= contents.out.at.address));
+    let folder = tempfile::tempdir().unwrap();
+    contents.write(folder.path(), &WINDOW, "A layer of made weights.").unwrap();
+    let program = CLayer::build(folder.path()).unwrap();
+    // Without the host's work the second job has other keys.
+    let mut idle = contents.clone();
+    idle.jobs[1].moves.clear();
+    idle.write(folder.path(), &WINDOW, "The same without moves.").unwrap();
+    let idle = CLayer::build(folder.path()).unwrap();
+    on_hardware(&block, &AxiConfig::ideal(LATENCY), |hardware| {
+        let end = program.run(hardware, POLLS).unwrap();
+        assert_eq!((end.code, end.descriptors), (0, contents.jobs[1].descriptors));
+    });
+    on_hardware(&block, &AxiConfig::ideal(LATENCY), |hardware| {
+        assert!(matches!(idle.run(hardware, POLLS), Err(CError::Wrong(_))));
+    });
+    let load = |memory: &mut Recorder<'_>| -> anyhow::Result<Box<dyn DecoderModel>> {
+        let source = Source::layer(&model, 2)?;
+        Ok(Box::new(Decoder::new((source, &learnt), (&caps, &WINDOW), sizes, memory)?))
+    };
+    let refused = Contents::of_rows(&mut software(&block), load, rows).unwrap_err();
+    assert_eq!(refused.to_string(), "there is no layer 2: the model has 2, from 0");
 }
 
 /// Bytes of a panel of a projection: four columns, and the channels of the model.
@@ -334,7 +382,8 @@ fn smollm2_writes_as_the_golden_model() {
     let golden = || software(&block).timed(timing(&block, LATENCY));
     let write = |on: &mut dyn Executor| {
         let mut decoder =
-            Decoder::new((&model, &learnt), (&caps_of(&block), &WINDOW), Sizes::one_by_one(256), on).unwrap();
+            Decoder::new((Source::whole(&model), &learnt), (&caps_of(&block), &WINDOW), Sizes::one_by_one(256), on)
+                .unwrap();
         let mut text = prompt.clone();
         let mut logits = Vec::new();
         for at in 0..prompt.len() + 1 {

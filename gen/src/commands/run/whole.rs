@@ -6,51 +6,51 @@ use std::thread;
 use host::Window;
 use jobs::hardware::Hardware;
 use lower::needs::Room;
-use lower::tender::{Checked, Decoder, Executor, InSoftware, OnDevice, Orders, Sizes, Spent, Team, needs, supports};
-use models::calibration::Calibrates;
+use lower::whole::{Checked, DecoderModel, Executor, Golden, Move, Orders, Sizes, Source, Spent, Team};
 use models::decoder::{Config, Model};
-use models::tender::groups::{ByGroups, Groups};
 use sim::bus::AxiConfig;
 use sim::process::processor_time;
 use sim::{BuildOptions, Initial, Opt};
-use testbenches::accelerators::decoding::window;
-use testbenches::accelerators::tender::decoding::OnTender;
+use testbenches::accelerators::decoding::{WholeAccelerator, window};
 
 use super::super::calibration::Learnt;
 use super::choice::{self, Choice};
 use super::text::{Next, Part, Reader, Texts, Took};
-use super::{LATENCY, asked, count, failed, refused};
+use super::{LATENCY, asked, count, failed, longest, refused};
 use crate::error::Result;
 
 /// Accelerators side by side, where nobody says how many, and the model has equal shares for them: a simulation keeps
 /// one core busy.
 const TOPS: usize = 2;
 
+/// Tokens of a prompt that come together, where nobody says how many. With more the golden model is hardly faster, and
+/// the rows take more memory.
+const CHUNK: usize = 16;
+
 /// Writes the texts and returns their cost.
 pub(super) fn run(
     text: &mut Texts<'_>,
     model: Model,
-    (on, name): (&OnTender, &str),
+    (on, name): (&dyn WholeAccelerator, &str),
     room: Room,
     known: &dyn Fn(&Config) -> Result<Option<Learnt>>,
 ) -> Result<String> {
-    let config = *model.config();
+    let (config, lowering) = (*model.config(), on.lowering());
     let tops = match text.args.tops {
         Some(tops) => tops as usize,
-        None if supports(&config, TOPS).is_ok() => TOPS,
+        None if lowering.shares(&config, TOPS).is_ok() => TOPS,
         None => 1,
     };
-    supports(&config, tops).map_err(refused)?;
+    lowering.shares(&config, tops).map_err(refused)?;
     let known = known(&config)?;
-    let settings = known.as_ref().map_or_else(|| ByGroups.defaults(), |known| Ok(known.settings.clone()));
-    let groups = settings.and_then(|settings| settings.count("groups")).map_err(refused)?;
-    needs(&on.caps(), &asked(&config, room, text.prompts), groups).refuse(name).map_err(refused)?;
-    let chunk = text.args.chunk.unwrap_or(1) as usize;
+    let settings = known.as_ref().map_or_else(|| lowering.defaults(), |known| Ok(known.settings.clone()));
+    let needs = settings.and_then(|settings| lowering.needs(&asked(&config, room, text.prompts), &settings));
+    needs.and_then(|needs| needs.refuse(name)).map_err(refused)?;
+    let chunk = text.args.chunk.map_or_else(|| CHUNK.min(longest(text.prompts)), |chunk| chunk as usize);
     let sizes = Sizes { rows: chunk * room.texts, room };
-    let learnt = Learnt::known_or_new(known, &ByGroups, (&model, text.tokenizer), text.progress)?;
-    let groups = Groups::of_arrays(&config, &learnt.settings, &learnt.arrays).map_err(refused)?;
+    let learnt = Learnt::known_or_new(known, lowering, (&model, text.tokenizer), text.progress)?;
     let window = window(on.address_width());
-    let golden = on.software(&window, LATENCY).map_err(failed)?;
+    let golden = on.golden(&window, Some(LATENCY)).map_err(failed)?;
     let simulations = if text.args.golden { None } else { Some(compiled(text, on)?) };
     let chooses = choice::block(config.vocabulary);
     let chooser = simulations.as_ref().map(|_| choice::compiled(&chooses)).transpose().map_err(failed)?;
@@ -58,12 +58,12 @@ pub(super) fn run(
     let mut choice = Choice::new(&chooses, chooser.as_mut()).map_err(failed)?;
     let (checked, did) = (!text.args.no_check, Mutex::new(Did::default()));
     let member = |orders: Orders| match &simulations {
-        None => orders.serve(&mut golden.clone()),
-        Some(model) => simulate(model, &window, checked.then(|| golden.clone()), (orders, &did)),
+        None => orders.serve(&mut golden.duplicate()),
+        Some(model) => simulate((on, model), &window, checked.then(|| golden.duplicate()), (orders, &did)),
     };
     let (all, took) = thread::scope(|scope| {
         let mut team = Team::new(scope, vec![&member; tops]);
-        write(text, (model, groups), (on, &window), (sizes, chunk), (&mut team, &mut choice))
+        write(text, (model, &learnt), (on, &window), (sizes, chunk), (&mut team, &mut choice))
     })?;
     let mut did = did.into_inner().unwrap_or_else(PoisonError::into_inner);
     did.bytes += choice.bytes();
@@ -71,7 +71,7 @@ pub(super) fn run(
     Ok(told(text, (on, name), (&all, &took), (tops, &did, chosen)))
 }
 
-fn compiled(text: &Texts<'_>, on: &OnTender) -> Result<sim::Model> {
+fn compiled(text: &Texts<'_>, on: &dyn WholeAccelerator) -> Result<sim::Model> {
     let design = on.design().map_err(failed)?;
     text.progress.message(format!("compiling {}, once", design.top));
     let options = BuildOptions { opt: Opt::O3, ..BuildOptions::default() };
@@ -89,14 +89,14 @@ struct Did {
 
 /// Simulates an accelerator that serves orders, next to its golden model.
 fn simulate(
-    model: &sim::Model,
+    (on, model): (&dyn WholeAccelerator, &sim::Model),
     window: &Window,
-    golden: Option<InSoftware>,
+    golden: Option<Box<dyn Golden>>,
     (orders, did): (Orders, &Mutex<Did>),
 ) -> anyhow::Result<()> {
     let mut sim = model.instance_with(Initial::Random(1))?;
     let hardware = Hardware::new(&mut sim, &AxiConfig::ideal(LATENCY), 1)?;
-    let device = OnDevice::new(hardware, window, Hardware::sleep)?;
+    let device = on.on_hardware(hardware, window)?;
     let (bytes, busy) = match golden {
         None => clocked(device, orders).map(|(_, busy)| (0, busy))?,
         Some(golden) => clocked(Checked::new(device, golden), orders).map(|(both, busy)| (both.bytes(), busy))?,
@@ -129,6 +129,10 @@ impl<E: Executor> Executor for Clocked<E> {
         self.on.read(address, bytes)
     }
 
+    fn copy(&mut self, moves: &[Move]) -> anyhow::Result<()> {
+        self.on.copy(moves)
+    }
+
     fn run(&mut self, job: u64) -> anyhow::Result<Spent> {
         let clock = processor_time();
         let spent = self.on.run(job);
@@ -140,7 +144,7 @@ impl<E: Executor> Executor for Clocked<E> {
 /// The decoder, and who does its jobs.
 struct Running<'a, 'b> {
     model: &'a Model,
-    decoder: Decoder,
+    decoder: Box<dyn DecoderModel>,
     /// Tokens of a prompt that come together.
     chunk: usize,
     on: &'a mut dyn Executor,
@@ -191,14 +195,15 @@ impl Reader for Running<'_, '_> {
 
 fn write(
     text: &mut Texts<'_>,
-    (model, groups): (Model, Groups),
-    (by, window): (&OnTender, &Window),
+    (model, learnt): (Model, &Learnt),
+    (by, window): (&dyn WholeAccelerator, &Window),
     (sizes, chunk): (Sizes, usize),
     (on, choice): (&mut dyn Executor, &mut Choice<'_>),
 ) -> Result<(Spent, Took)> {
     text.progress.message("putting the weights into memory");
     let (model, layers) = model.apart();
-    let decoder = Decoder::of_parts((&model, layers), &groups, (&by.caps(), window), sizes, on).map_err(refused)?;
+    let source = Source::apart(&model, layers).map_err(failed)?;
+    let decoder = by.lowering().model_with(window, source, learnt.borrowed(), sizes, on).map_err(refused)?;
     let mut running = Running { model: &model, decoder, chunk, on, choice, all: Spent::default() };
     let took = text.write(&mut running)?;
     Ok((running.all, took))
@@ -206,7 +211,7 @@ fn write(
 
 fn told(
     text: &Texts<'_>,
-    (on, name): (&OnTender, &str),
+    (on, name): (&dyn WholeAccelerator, &str),
     (all, took): (&Spent, &Took),
     (tops, did, chosen): (usize, &Did, u64),
 ) -> String {
@@ -245,7 +250,7 @@ fn told(
         format!("  operations  {}, {} a token{of_each}", count(all.descriptors), each(all.descriptors)),
         format!("  saturated   {} words of results left the range of the calibration{of_all}", count(all.overflows)),
         format!("  choice      reduce_top finds the largest logit in {} cycles", count(chosen)),
-        format!("  host        looks embeddings up, puts keys and values into their panels{host}"),
+        format!("  host        looks embeddings up, {}{host}", on.lowering().host_work()),
     ]);
     if !text.args.golden && !text.args.no_check {
         let bytes = count(did.bytes);

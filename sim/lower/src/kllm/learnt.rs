@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use golden::kllm::codebook::Codebook;
 use golden::kllm::outliers::OutlierRule;
 use half::f16;
@@ -129,6 +129,18 @@ impl Books {
     }
 }
 
+/// Bits of an activation, of those that the accelerator has.
+///
+/// # Errors
+/// It has others.
+pub fn bits_of(settings: &Settings) -> Result<Bits> {
+    match settings.count::<u32>("activations")? {
+        3 => Ok(Bits::Three),
+        4 => Ok(Bits::Four),
+        other => bail!("option `activations` is {other}, wanted is 3 or 4: indices that the accelerator has"),
+    }
+}
+
 fn count(bits: Bits) -> u32 {
     match bits {
         Bits::Three => 3,
@@ -137,6 +149,11 @@ fn count(bits: Bits) -> u32 {
 }
 
 impl OnKllm {
+    /// Bits of a row's tokens, whatever the bits of sampled ones.
+    pub(super) fn bits_with(&self, settings: &Settings) -> Bits {
+        bits_of(settings).unwrap_or(self.bits)
+    }
+
     /// Codebooks that depend on more than a layer, in place of the ones that each layer has learnt alone.
     fn learn_whole(&self, from: &Source<'_>, settings: &Settings, arrays: &mut Arrays) -> Result<()> {
         let (config, by_energy) = (from.model.config(), settings.word("tokens")? == "energy");
@@ -189,7 +206,7 @@ impl Calibrates for OnKllm {
         let mut all: Vec<Wanted> = c.projections().iter().map(|&name| of(weights(name), &[layers, index])).collect();
         all.extend(Input::ALL.map(|input| of(tokens(input), &[layers, 1 << bits])));
         let [queries, keys, values] = HEADS.map(str::to_owned);
-        all.push(of(queries, &[layers, heads, 1 << count(self.bits)]));
+        all.push(of(queries, &[layers, heads, 1 << count(self.bits_with(asked.settings))]));
         all.extend([keys, values].map(|name| of(name, &[layers, heads, index])));
         all.push(of(UNIT.to_owned(), &[layers, heads]));
         if has_thresholds(asked.settings)? {
@@ -200,9 +217,7 @@ impl Calibrates for OnKllm {
 
     fn learn(&self, from: &Source<'_>, settings: &Settings, done: &mut dyn FnMut(usize)) -> Result<Arrays> {
         if settings.word("tokens")? == "rows" {
-            let bits: u32 = settings.count("activations")?;
-            let own = count(self.bits);
-            ensure!(bits == own, "option `activations` is {bits}, wanted is {own} with `tokens=rows`");
+            bits_of(settings)?;
             for (option, wanted) in [("outliers", "1"), ("detection", "online")] {
                 let found = settings.word(option)?;
                 ensure!(found == wanted, "option `{option}` is {found}, wanted is {wanted} with `tokens=rows`");
@@ -215,12 +230,12 @@ impl Calibrates for OnKllm {
 
     /// The hardware finds half a per cent of a token's values on each side.
     fn runs_with(&self, asked: &Asked<'_>, arrays: &Arrays) -> Result<()> {
-        let own = count(self.bits).to_string();
-        for (option, wanted) in [("activations", &own[..]), ("outliers", "1"), ("detection", "online")] {
+        let bits = bits_of(asked.settings)?;
+        for (option, wanted) in [("outliers", "1"), ("detection", "online")] {
             let found = asked.settings.word(option)?;
             ensure!(found == wanted, "option `{option}` is {found}, wanted is {wanted}");
         }
-        (0..asked.config.layers).try_for_each(|layer| Books::of_arrays(&arrays.layer(layer)?, self.bits).map(drop))
+        (0..asked.config.layers).try_for_each(|layer| Books::of_arrays(&arrays.layer(layer)?, bits).map(drop))
     }
 
     fn defaults(&self) -> Result<Settings> {

@@ -24,6 +24,7 @@ use crate::pass::{DecoderLayer, LayerLowering, Pass, Rows, Shares};
 use builder::{Builder, Quantized, Weights};
 use cache::{Cache, Codebooks};
 use learnt::Books;
+pub use learnt::bits_of;
 
 /// Channels that the codebook of a matrix is trained on: all would take ten times as long and change little.
 const TRAINING: usize = 64;
@@ -41,7 +42,7 @@ pub struct OnKllm {
     pub caps: Caps,
     /// Its golden model.
     pub golden: Fresh<KllmTop>,
-    /// Bits of activations. Weights, keys and values have 4 bits.
+    /// Bits of activations where a calibration does not say. Weights, keys and values have 4 bits.
     pub bits: Bits,
 }
 
@@ -241,8 +242,8 @@ impl LayerLowering for OnKllm {
         needs
     }
 
-    fn learn_layer(&self, layer: &Layer, texts: &[Rows], _: &Settings) -> Result<Arrays> {
-        Books::of(layer, &Exact::of_texts(layer, texts)?, (self.bits, TRAINING))?.arrays()
+    fn learn_layer(&self, layer: &Layer, texts: &[Rows], settings: &Settings) -> Result<Arrays> {
+        Books::of(layer, &Exact::of_texts(layer, texts)?, (self.bits_with(settings), TRAINING))?.arrays()
     }
 
     fn layer_with<'a>(
@@ -255,8 +256,9 @@ impl LayerLowering for OnKllm {
         room.check()?;
         let mut b = ChainBuilder::new(self.caps.vector, window, self.golden.copy())?;
         b.saturate();
-        let mut b = Builder { caps: &self.caps, bits: self.bits, b };
-        let books = Books::of_arrays(learnt.arrays, self.bits)?;
+        let bits = bits_of(learnt.settings)?;
+        let mut b = Builder { caps: &self.caps, bits, b };
+        let books = Books::of_arrays(learnt.arrays, bits)?;
         let kept = Kept::with(&mut b, (layer, &books), room, |_| [&[], &[]])?;
         Ok(Box::new(OnLayer { b, kept, room: room.tokens, tokens: vec![0; room.texts] }))
     }

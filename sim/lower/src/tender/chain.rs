@@ -5,8 +5,9 @@ use host::tender::{Caps, MatMulJob, Pack, PackJob, Product, Sign};
 use host::vector::{Epsilon, Operand, VectorJob};
 use host::{ALIGNMENT, Chain, Descriptor, Window};
 
-use super::executor::{Executor, MAX_DESCRIPTORS, Spent};
+use super::executor::MAX_DESCRIPTORS;
 use super::image::{Affine, INTEGER, Projection};
+use crate::whole::{Executor, Spent};
 
 /// Descriptors that follow each other, and their executor.
 pub(super) struct Steps<'a> {

@@ -9,7 +9,7 @@ use host::vector::{Integer, Operand};
 use host::{Allocator, Format, Rows, Window};
 use models::decoder::Weight;
 
-use super::executor::Executor;
+use crate::whole::Executor;
 
 /// Bits of an operand.
 const BITS: u32 = 8;

@@ -12,18 +12,16 @@
 //! token has the heads that share keys as rows. Several tokens of a text are rows of a product for each head. A layer is
 //! cut after its keys are computed. The rest of the layer, and the next layer up to its cut, are one job.
 //!
-//! Accelerators side by side ([`Team`]) have a memory each. Each has an equal share of the columns of each projection,
+//! Accelerators side by side ([`Team`](crate::whole::Team)) have a memory each. Each has an equal share of the columns of each projection,
 //! and computes everything else in full. After a projection the host collects the shares, so the layer is cut there,
 //! too. Gate and up are multiplied before that, so the host moves one row less.
 
 mod chain;
 mod executor;
 mod image;
+mod lowering;
 mod pass;
 mod place;
-mod team;
-
-use std::borrow::Borrow;
 
 use anyhow::{Result, ensure};
 use half::f16;
@@ -31,40 +29,24 @@ use host::tender::{Caps, Constants, Table};
 use host::vector::{Epsilon, Operand};
 use host::{ALIGNMENT, Window};
 use models::decoder::arithmetic::{Norm, Projection as Name};
-use models::decoder::{Config, Family, Model};
+use models::decoder::{Config, Family};
 use models::tender::groups::Groups;
 
-pub use executor::{Checked, Executor, InSoftware, MAX_DESCRIPTORS, OnDevice, Spent};
-pub use team::{Orders, Team};
+pub use executor::{InSoftware, MAX_DESCRIPTORS, OnDevice};
+pub use lowering::OnTender;
 
 use crate::layer::{Heads, turns};
-use crate::needs::{Asked, Needs, Room};
+use crate::needs::{Asked, Needs};
 use crate::pass::{Rows, Shares};
+use crate::whole::{Executor, Sizes, Source, Spent};
 use chain::Steps;
 use image::{Affine, Placer, Projection};
-use place::{Source, affine, angles, buffers, layer_image, outputs};
+use place::{affine, angles, buffers, layer_image, outputs};
 
 /// Largest integer that stands for a probability.
 const PROBABILITY: f64 = 255.0;
 /// Elements of a head in rows are a multiple of this: heads begin where operands may.
 const HEAD_UNIT: usize = ALIGNMENT as usize / 2;
-
-/// What there is room for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sizes {
-    /// Tokens of a pass, at most.
-    pub rows: usize,
-    /// Texts, and tokens of each.
-    pub room: Room,
-}
-
-impl Sizes {
-    /// One text, a token at a time.
-    #[must_use]
-    pub fn one_by_one(tokens: usize) -> Self {
-        Self { rows: 1, room: Room::for_one(tokens) }
-    }
-}
 
 /// Keys and values of a head, or of several that share them.
 #[derive(Clone, Debug)]
@@ -103,6 +85,15 @@ struct Layer {
     heads: Vec<Head>,
 }
 
+/// The last norm and the last product.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    norm: Affine,
+    /// Constants of the packing between them.
+    packing: u64,
+    logits: Projection,
+}
+
 /// Rows that pass from operation to operation, and packed ones.
 #[derive(Clone, Copy, Debug)]
 struct Buffers {
@@ -139,10 +130,9 @@ pub struct Decoder {
     /// Accelerators side by side.
     parts: usize,
     layers: Vec<Layer>,
-    output_norm: Affine,
-    output: u64,
+    /// Where the model is whole.
+    output: Option<Last>,
     probabilities: u64,
-    logits: Projection,
     /// By position, where heads turn.
     angles: Option<Operand>,
     /// Channels of probabilities in their order.
@@ -193,31 +183,18 @@ pub fn needs(caps: &Caps, asked: &Asked<'_>, groups: usize) -> Needs {
 }
 
 impl Decoder {
-    /// Quantizes a model, and puts it into memory.
+    /// Quantizes a model, or a layer of it, and puts it into memory.
     ///
     /// # Errors
     /// The accelerator or the window has no room for the model, the groups are of another model, or its outputs have no
     /// equal shares for the accelerators.
     pub fn new(
-        (model, groups): (&Model, &Groups),
-        on: (&Caps, &Window),
-        sizes: Sizes,
-        memory: &mut dyn Executor,
-    ) -> Result<Self> {
-        Self::of_parts((model, std::iter::repeat_n(model, model.config().layers)), groups, on, sizes, memory)
-    }
-
-    /// The same for a model whose layers are [apart](Model::apart): each goes as soon as it is in memory.
-    ///
-    /// # Errors
-    /// The errors of [`new`](Self::new); or there are fewer layers than the model has.
-    pub fn of_parts<L: Borrow<Model>>(
-        (model, layers): (&Model, impl IntoIterator<Item = L>),
-        groups: &Groups,
+        (source, groups): (Source<'_>, &Groups),
         (caps, window): (&Caps, &Window),
         sizes: Sizes,
         memory: &mut dyn Executor,
     ) -> Result<Self> {
+        let Source { model, layers, is_whole } = source;
         let (config, parts, Sizes { rows, room }) = (*model.config(), memory.parts(), sizes);
         room.check()?;
         ensure!(rows > 0, "passes of no token");
@@ -232,17 +209,20 @@ impl Decoder {
         needs(caps, &asked, groups.scheme().groups()).refuse("the accelerator")?;
         let heads = asked.heads(HEAD_UNIT);
         let mut p = Placer::new(caps, window, memory);
-        let of_layer = |(number, layer): (usize, L)| {
-            layer_image(&mut p, Source { model: layer.borrow(), groups, heads }, number, &sizes)
-        };
-        let layers: Vec<Layer> =
-            layers.into_iter().take(config.layers).enumerate().map(of_layer).collect::<Result<_>>()?;
-        ensure!(layers.len() == config.layers, "{} layers, the model has {}", layers.len(), config.layers);
-        let packing = p.packing(groups.output().clone(), &vec![1.0; config.width])?;
-        let logits = outputs(model.weight(config.layers, Name::Logits)?, &[]);
-        let logits = p.projection(&[logits], &packing)?;
+        let layers: Vec<Layer> = layers
+            .map(|(number, layer)| {
+                let of = place::Source { model: &layer, groups, heads };
+                layer_image(&mut p, of, number, &sizes)
+            })
+            .collect::<Result<_>>()?;
+        let output = is_whole.then(|| -> Result<Last> {
+            let packing = p.packing(groups.output().clone(), &vec![1.0; config.width])?;
+            let logits = outputs(model.weight(config.layers, Name::Logits)?, &[]);
+            let logits = p.projection(&[logits], &packing)?;
+            Ok(Last { norm: affine(&mut p, model, config.layers, Norm::Output)?, packing: packing.constants, logits })
+        });
+        let output = output.transpose()?;
         let probability = Constants { quantizer: PROBABILITY as f32, ..Constants::default() };
-        let output_norm = affine(&mut p, model, config.layers, Norm::Output)?;
         let probabilities = p.constants(&vec![probability; room.tokens])?;
         let angles = turns(model, heads.width).map(|turns| p.floats(&angles(&turns, room.tokens))).transpose()?;
         Ok(Self {
@@ -253,10 +233,8 @@ impl Decoder {
             sizes,
             parts,
             layers,
-            output_norm,
-            output: packing.constants,
+            output,
             probabilities,
-            logits,
             angles,
             positions: p.store(&Table::of_passes(&[(0..room.tokens).collect()])?.bytes())?,
             buffers: buffers(&mut p, &config, heads, &sizes)?,
@@ -284,6 +262,12 @@ impl Decoder {
         of_layer * self.layers.len() + 1
     }
 
+    /// Rows of the residual stream in memory.
+    #[must_use]
+    pub fn residual(&self) -> Operand {
+        self.buffers.x
+    }
+
     /// Forgets all texts.
     pub fn clear(&mut self) {
         self.tokens.fill(0);
@@ -305,6 +289,7 @@ impl Decoder {
         let most = self.sizes.rows;
         ensure!(rows.len() <= most, "a pass of {} tokens, there is room for {most}", rows.len());
         ensure!(on.parts() == self.parts, "{} accelerators, the model is on {}", on.parts(), self.parts);
+        ensure!(self.output.is_some() || !wanted, "a layer alone has no logits");
         let logits = self.through(on, (&rows, &shares), wanted, done)?;
         shares.add_to(&mut self.tokens);
         Ok(logits)

@@ -8,8 +8,9 @@ use models::decoder::Family;
 
 use super::chain::{Steps, columns_from, product, rows_from};
 use super::image::{INTEGER, Projection, half};
-use super::{Decoder, Executor, Spent};
+use super::{Decoder, Last};
 use crate::pass::{Rows, Share, Shares};
+use crate::whole::{Executor, Move, Spent};
 
 impl Decoder {
     /// Rows through all layers. Returns the logits of the last row of each text, if they are wanted.
@@ -38,8 +39,8 @@ impl Decoder {
             self.feed(&mut steps, layer, rows.len())?;
             if layer + 1 < self.layers.len() {
                 self.begin(&mut steps, layer + 1, shares)?;
-            } else if wanted {
-                self.last(&mut steps, shares)?;
+            } else if let (true, Some(last)) = (wanted, self.output) {
+                self.last(&mut steps, shares, last)?;
             }
         }
         steps.end()?;
@@ -91,36 +92,29 @@ impl Decoder {
     fn keep(&self, on: &mut dyn Executor, layer: usize, shares: &Shares) -> Result<()> {
         let (heads, lines) = (self.heads, self.caps.panel_columns(INTEGER));
         let word = self.caps.panel_rows(INTEGER);
-        let channels = heads.keys * heads.width;
-        let rows = shares.positions().len();
-        // A panel has a word for each channel, and in it a byte for each of some rows.
-        let mut panels = Vec::new();
-        for panel in 0..rows.div_ceil(word) {
-            let mut words = vec![0; 2 * channels * word];
-            on.read(rows_from(self.buffers.stored, panel).address, &mut words)?;
-            panels.push(words);
-        }
-        let of_row = |row: usize| panels[row / word].iter().copied().skip(row % word).step_by(word);
+        let (width, step) = (heads.width, u32::try_from(word)?);
+        let mut moves = Vec::new();
         for share in shares.all() {
             for (row, token) in (share.row..share.row + share.rows).zip(share.first..) {
-                let integers: Vec<u8> = of_row(row).collect();
-                let (keys, values) = integers.split_at(channels);
+                // A panel has a word for each channel, and in it a byte for each of some rows.
+                let first = rows_from(self.buffers.stored, row / word).address + (row % word) as u64;
+                let channel = |number: usize| first + (number * word) as u64;
                 for (head, at) in self.layers[layer].heads.iter().enumerate() {
-                    let of_head = head * heads.width..(head + 1) * heads.width;
                     // A key is a column of its panel.
-                    let panel = rows_from(at.keys[share.text], token / lines).address;
-                    for (channel, &key) in keys[of_head.clone()].iter().enumerate() {
-                        on.write(panel + (channel * lines + token % lines) as u64, &[key])?;
-                    }
+                    let place = rows_from(at.keys[share.text], token / lines).address + (token % lines) as u64;
+                    let (from, to) = ((channel(head * width), step), (place, u32::try_from(lines)?));
+                    moves.push(Move { from, to, count: u32::try_from(width)? });
                     // A value is a word of each panel.
-                    for (panel, part) in values[of_head].chunks(lines).enumerate() {
-                        let first = rows_from(at.values[share.text], panel).address;
-                        on.write(first + (token * lines) as u64, part)?;
+                    for (panel, done) in (0..width).step_by(lines).enumerate() {
+                        let place = rows_from(at.values[share.text], panel).address + (token * lines) as u64;
+                        let count = u32::try_from(lines.min(width - done))?;
+                        let from = (channel((heads.keys + head) * width + done), step);
+                        moves.push(Move { from, to: (place, 1), count });
                     }
                 }
             }
         }
-        Ok(())
+        on.copy(&moves)
     }
 
     /// The keys of a head's text, for products with its queries.
@@ -229,14 +223,14 @@ impl Decoder {
     }
 
     /// The last norm, and the last product, of each text's last row.
-    fn last(&self, s: &mut Steps<'_>, shares: &Shares) -> Result<()> {
+    fn last(&self, s: &mut Steps<'_>, shares: &Shares, Last { norm, packing, logits }: Last) -> Result<()> {
         let (width, b) = (self.config.width, &self.buffers);
         let texts = shares.all().len();
         for (number, share) in shares.all().iter().enumerate() {
             let from = rows_from(b.x, share.row + share.rows - 1);
-            s.norm((1, width), from, rows_from(b.normed, number), self.output_norm)?;
+            s.norm((1, width), from, rows_from(b.normed, number), norm)?;
         }
-        s.pack((texts, width), Sign::Signed, b.normed, self.output, b.left)?;
-        s.project_all(texts, b.left, &self.logits, [b.share, b.logits])
+        s.pack((texts, width), Sign::Signed, b.normed, packing, b.left)?;
+        s.project_all(texts, b.left, &logits, [b.share, b.logits])
     }
 }

@@ -9,8 +9,9 @@ use models::decoder::{Config, Family, Model, Weight};
 use models::tender::groups::{self, Centred, Groups};
 
 use super::image::{Affine, Output, Packing, Placer};
-use super::{Buffers, Head, Layer, PROBABILITY, PackedQueries, Sizes, Steps};
+use super::{Buffers, Head, Layer, PROBABILITY, PackedQueries, Steps};
 use crate::layer::{Heads, Turns, padded, padded_bias, with_zeros};
+use crate::whole::Sizes;
 
 /// A model, its calibration, and how wide its heads are.
 #[derive(Clone, Copy)]

@@ -7,11 +7,12 @@ use hdl::blocks::common::row::RowUnits;
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use hdl::blocks::tender::MultiScaleArray;
 use host::Window;
-use host::tender::Caps;
-use lower::tender::InSoftware;
+use jobs::hardware::Hardware;
+use lower::tender::{InSoftware, OnDevice};
+use lower::whole::{Executor, Golden, ModelLowering};
 use sim::Design;
 
-use super::super::decoding::{Machine, Runs};
+use super::super::decoding::{Machine, Runs, WholeAccelerator};
 use super::timing::timing;
 use super::{caps_of, golden_of};
 
@@ -45,13 +46,17 @@ pub fn for_decoding(columns: u32) -> TenderTop {
 
 /// How the block runs language models: with 128 columns of PEs where a user sets none. There are two rows, the least,
 /// which are one of products of 8 bits.
-pub const RUNS: Runs<TenderTop> =
-    Runs { name: "tender", block: || for_decoding(128), machine: |block| Ok(Machine::Whole(OnTender::new(block)?)) };
+pub const RUNS: Runs<TenderTop> = Runs {
+    name: "tender",
+    block: || for_decoding(128),
+    machine: |block| Ok(Machine::Whole(Box::new(OnTender::new(block)?))),
+};
 
-/// An accelerator whose memory has a whole model.
+/// An accelerator, and how a model becomes its chains.
 #[derive(Clone, Debug)]
 pub struct OnTender {
     block: TenderTop,
+    lowering: lower::tender::OnTender,
 }
 
 impl OnTender {
@@ -61,49 +66,38 @@ impl OnTender {
     /// Parameters that the golden model refuses.
     pub fn new(block: TenderTop) -> anyhow::Result<Self> {
         golden_of(&block)?;
-        Ok(Self { block })
+        let lowering = lower::tender::OnTender { caps: caps_of(&block) };
+        Ok(Self { block, lowering })
     }
+}
 
-    /// Its sizes.
-    #[must_use]
-    pub fn about(&self) -> String {
+impl WholeAccelerator for OnTender {
+    fn about(&self) -> String {
         let (array, bus) = (&self.block.array, self.block.bus.axi.data_width);
         format!("{} x {} PEs, INT8, a bus of {bus} bits", array.rows, array.columns)
     }
 
-    /// For the simulator.
-    ///
-    /// # Errors
-    /// Parameters that the block refuses.
-    pub fn design(&self) -> anyhow::Result<Design> {
+    fn design(&self) -> anyhow::Result<Design> {
         Ok(Design::from(&hdl::lang::elaborate(&self.block)?))
     }
 
-    /// Bits of an address.
-    #[must_use]
-    pub fn address_width(&self) -> u32 {
+    fn address_width(&self) -> u32 {
         self.block.bus.axi.address_width
     }
 
-    /// The capabilities that a driver reads.
-    #[must_use]
-    pub fn caps(&self) -> Caps {
-        caps_of(&self.block)
+    fn on_hardware<'a>(&self, hardware: Hardware<'a>, window: &Window) -> anyhow::Result<Box<dyn Executor + 'a>> {
+        Ok(Box::new(OnDevice::new(hardware, window, Hardware::sleep)?))
     }
 
-    /// The golden model, without cycles.
-    ///
-    /// # Errors
-    /// None: [`new`](Self::new) has refused such parameters.
-    pub fn untimed(&self, window: &Window) -> anyhow::Result<InSoftware> {
-        Ok(InSoftware::new(golden_of(&self.block)?, window))
+    fn golden(&self, window: &Window, latency: Option<u32>) -> anyhow::Result<Box<dyn Golden>> {
+        let golden = InSoftware::new(golden_of(&self.block)?, window);
+        Ok(Box::new(match latency {
+            Some(latency) => golden.timed(timing(&self.block, latency)),
+            None => golden,
+        }))
     }
 
-    /// The golden model, with the cycles of its jobs. Memory answers after `latency` cycles.
-    ///
-    /// # Errors
-    /// None: [`new`](Self::new) has refused such parameters.
-    pub fn software(&self, window: &Window, latency: u32) -> anyhow::Result<InSoftware> {
-        Ok(self.untimed(window)?.timed(timing(&self.block, latency)))
+    fn lowering(&self) -> &dyn ModelLowering {
+        &self.lowering
     }
 }

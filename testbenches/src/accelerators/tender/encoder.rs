@@ -40,7 +40,7 @@ pub fn encoder_layer(
     let rows = b.given(tokens)?;
     let x = b.pack("packed tokens", &rows)?;
     let (queries, keys) = (project(&mut b, "queries", (count, &x), q)?, project(&mut b, "keys", (count, &x), k)?);
-    let w_v = b.weights_with(&v.weights, &v.biases)?;
+    let w_v = b.weights_with(&v.weights(), &v.biases)?;
     let values = b.multiply_transposed("values", &w_v, &x)?;
     let attention = b.floats("attention", count, keys.columns)?;
     let width = keys.columns / layer.heads;

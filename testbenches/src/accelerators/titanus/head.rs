@@ -8,6 +8,7 @@ use host::Window;
 use host::titanus::{AppendJob, Areas, Caps, Constant, Matrix, Opening, ProductJob, RestoreJob, TokenRows};
 use host::vector::{Epsilon, Operand};
 use lower::chain::{Floats, Job};
+use lower::layer::Linear;
 use lower::titanus::builder::{Builder, largest, lent, over, times};
 
 use super::super::float_head::Exact;
@@ -67,11 +68,11 @@ pub fn real_head(
     );
     let b = &mut Builder::new(caps, window, golden)?;
     let exact_values = product(&exact.normed, &exact.w_v);
-    let matrices = [&exact.w_q, &exact.w_k, &exact.w_v];
-    let lent = lent(&exact.normed, &matrices.map(|matrix| &matrix[..]));
+    let matrices = [&exact.w_q, &exact.w_k, &exact.w_v].map(|rows| Linear::new(rows.clone()));
+    let lent = lent(&exact.normed, &matrices.each_ref());
     let gains = over(std::slice::from_ref(&exact.norm.gains), &lent);
     let smooth = over(&exact.normed, &lent);
-    let [w_q, w_k, w_v] = matrices.map(|rows| times(rows, &lent));
+    let [w_q, w_k, w_v] = matrices.map(|of| times(of.weights().into_owned(), &lent));
     // Scales of the integers.
     let [s_x, s_q, s_k, s_v] = [&smooth, &exact.queries, &exact.keys, &exact_values].map(|rows| largest(rows) / 127.0);
     let (w_q, w_k, w_v) = (b.weights(&w_q)?, b.weights(&w_k)?, b.weights(&w_v)?);

@@ -4,6 +4,8 @@ use hdl::accelerators::kllm::KllmTop;
 use host::Window;
 use host::kllm::Bits;
 use lower::fresh::Fresh;
+use lower::kllm::bits_of;
+use lower::learn::Learnt;
 use lower::pass::LayerLowering;
 use sim::Design;
 
@@ -47,12 +49,11 @@ impl OnKllm {
     pub fn with(bits: Bits) -> anyhow::Result<Self> {
         Self::new(block(), bits)
     }
-}
 
-impl LayerAccelerator for OnKllm {
-    fn about(&self) -> String {
+    /// The block, and the bits of activations.
+    fn keeps(&self, bits: Bits) -> String {
         let (lanes, bus) = (&self.block.product, self.block.bus.axi.data_width);
-        let scheme = match self.lowering.bits {
+        let scheme = match bits {
             Bits::Three => "W4A3",
             Bits::Four => "W4A4",
         };
@@ -60,6 +61,16 @@ impl LayerAccelerator for OnKllm {
             "kllm_top, {} lanes of {} channels, {scheme}, 1 % outliers of a whole token, a bus of {bus} bits",
             lanes.lanes, lanes.columns
         )
+    }
+}
+
+impl LayerAccelerator for OnKllm {
+    fn about(&self) -> String {
+        self.keeps(self.lowering.bits)
+    }
+
+    fn about_with(&self, learnt: Learnt<'_>) -> anyhow::Result<String> {
+        Ok(self.keeps(bits_of(learnt.settings)?))
     }
 
     fn design(&self) -> anyhow::Result<Design> {

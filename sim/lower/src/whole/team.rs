@@ -5,13 +5,14 @@ use std::thread::Scope;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
-use super::executor::{Executor, Spent};
+use super::executor::{Executor, Move, Spent};
 
 /// An order to a member.
 enum Order {
     /// Bytes and their addresses, one after the other.
     Write(Vec<(u64, Vec<u8>)>),
     Read(u64, usize),
+    Copy(Vec<Move>),
     Run(u64),
 }
 
@@ -41,6 +42,10 @@ impl Orders {
                     for (address, bytes) in all {
                         on.write(address, &bytes)?;
                     }
+                    continue;
+                }
+                Order::Copy(moves) => {
+                    on.copy(&moves)?;
                     continue;
                 }
                 Order::Read(address, count) => {
@@ -159,6 +164,11 @@ impl Executor for Team {
 
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
         (0..self.parts()).try_for_each(|part| self.write_part(part, address, bytes))
+    }
+
+    /// Each member moves bytes within its own memory.
+    fn copy(&mut self, moves: &[Move]) -> Result<()> {
+        (0..self.parts()).try_for_each(|part| self.order(part, Order::Copy(moves.to_vec())))
     }
 
     /// Reads from the first member. All members have the same data, except their shares.
