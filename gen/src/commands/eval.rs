@@ -21,7 +21,7 @@ use crate::error::{Failure, Result};
 use crate::params::ParamArgs;
 use crate::present::progress::Progress;
 use crate::present::report;
-use accelerator::OnAccelerator;
+use accelerator::{From, OnAccelerator};
 
 /// Tokens of a window where the user says nothing, if the model's context is no shorter.
 const CONTEXT: usize = 512;
@@ -61,9 +61,19 @@ pub(super) struct Args {
     /// Read the first N tokens of the text [default: all]
     #[arg(long, value_name = "N", requires = "text")]
     tokens: Option<usize>,
+    /// Tokens of a window that come at once, for accelerators and schemes that treat a prompt in another way [default:
+    /// half of the window]
+    #[arg(long, value_name = "N", requires = "text", value_parser = clap::value_parser!(u64).range(1..=65_535))]
+    prompt: Option<u64>,
     /// Text that schemes learn ranges, codebooks and thresholds from: another one than is measured
     #[arg(long, value_name = "FILE")]
     learn: Option<PathBuf>,
+    /// The accelerator learns each window of the text from this window itself: so the cost of another text is left out
+    #[arg(long, requires = "on", requires = "text", conflicts_with_all = ["learn", "calibration", "choices"])]
+    learn_itself: bool,
+    /// Option of the accelerator's calibration, where none is given; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", requires = "on", conflicts_with = "calibration")]
+    option: Vec<String>,
     /// Windows of it
     #[arg(long, value_name = "N", default_value_t = 5, requires = "learn")]
     learn_windows: usize,
@@ -102,9 +112,11 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     let (material, windows) = args.material(&decoder)?;
     let learning = args.learning(&decoder)?;
     let model = &decoder.model;
+    let (options, self_learning) = (args.option.join(","), args.learn_itself);
     let by_accelerator = on.as_ref().map_or_else(String::new, |on| {
         let parameters = serde_json::to_string(&on.params).unwrap_or_default();
-        format!(", on {} with {parameters}", on.entry.about().name)
+        let learning = if self_learning { ", each window from itself" } else { "" };
+        format!(", on {} with {parameters}, options {options:?}{learning}", on.entry.about().name)
     });
     let known = |on: &Accelerator| {
         let read = |known: &PathBuf| read_for(known, on, (&digest(path).map_err(refused)?, model.config()));
@@ -114,8 +126,13 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     drop(progress);
     let longest = [material.longest(), material.longest_prompt()];
     let on = on.map(|on| {
-        let known = known(&on)?;
-        OnAccelerator::new(on, known, (model, &decoder.tokenizer), learning.as_ref(), longest)
+        let from = match (known(&on)?, &learning, args.learn_itself) {
+            (Some(known), ..) => From::Known(known),
+            (None, _, true) => From::Itself,
+            (None, Some(learning), _) => From::Text(learning),
+            (None, None, _) => From::Program(&decoder.tokenizer),
+        };
+        OnAccelerator::new(on, model, (from, &options), longest)
     });
     let on = on.transpose()?;
     if let Some(scheme) = &on {
@@ -194,7 +211,8 @@ impl Args {
             let length = self.context.unwrap_or(CONTEXT.min(most));
             fits("--context", length, most)?;
             let stride = self.stride.unwrap_or(length);
-            let add = Windows::new(length, stride).and_then(|windows| material.add_text(part, windows));
+            let prompt = self.prompt.map(|prompt| prompt as usize);
+            let add = Windows::new(length, stride).and_then(|windows| material.add_text(part, windows, prompt));
             add.map_err(|e| Failure::Usage(format!("{}: {e:#}", path.display())))?;
             windows = Some([length, stride]);
         }

@@ -35,15 +35,17 @@ struct Owned {
 }
 
 impl Material {
-    /// A text in windows. Half of a window counts as its prompt, for schemes that treat a prompt in another way.
+    /// A text in windows. So many tokens of a window count as its prompt, or half of them, for schemes that treat a
+    /// prompt in another way.
     ///
     /// # Errors
     /// There are fewer than two tokens.
-    pub fn add_text(&mut self, tokens: &[u32], windows: Windows) -> Result<()> {
+    pub fn add_text(&mut self, tokens: &[u32], windows: Windows, prompt: Option<usize>) -> Result<()> {
         ensure!(self.passages.is_empty(), "there is a text already");
         for window in windows.of(tokens.len())? {
             let tokens = tokens[window.tokens].to_vec();
-            self.passages.push(Owned { scored: window.scored, prompt: tokens.len() / 2, tokens });
+            let prompt = prompt.map_or(tokens.len() / 2, |prompt| prompt.min(tokens.len()));
+            self.passages.push(Owned { scored: window.scored, prompt, tokens });
         }
         self.of_text = self.passages.len();
         Ok(())

@@ -24,7 +24,7 @@ impl Reader for Counting<'_> {
 
 fn material(tokens: &[u32]) -> Material {
     let mut material = Material::default();
-    material.add_text(tokens, Windows::new(4, 2).unwrap()).unwrap();
+    material.add_text(tokens, Windows::new(4, 2).unwrap(), None).unwrap();
     let text = |tokens: &[u32]| ChoiceText { tokens: tokens.to_vec(), scored: 1, bytes: 1 };
     for (choices, answer) in [([text(&[1, 2]), text(&[1, 1])], 1), ([text(&[1, 3]), text(&[1, 4])], 1)] {
         let of = |text: &ChoiceText| Owned { tokens: text.tokens.clone(), scored: 1, prompt: 1 };
