@@ -99,6 +99,8 @@ mod damage;
 pub mod engine;
 pub mod error;
 pub mod flows;
+#[cfg(feature = "standard")]
+mod memory;
 pub mod mutation;
 pub mod output;
 mod parallel;

@@ -16,6 +16,7 @@ use testbenches::accelerators::decoding::Machine;
 
 use crate::catalogue::Catalogue;
 use crate::error::{Failure, Result};
+use crate::memory;
 use crate::present::numbers::decimal;
 use crate::present::progress::Progress;
 use crate::present::report;
@@ -49,7 +50,8 @@ pub(super) struct Args {
     /// [default: 2, or 1 where the model has no equal shares]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=4))]
     tops: Option<u64>,
-    /// Tokens of a prompt that come together; only where an accelerator has the whole model [default: 1]
+    /// Tokens of a prompt that come together; only where an accelerator has the whole model [default: 16, or all of a
+    /// shorter prompt]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=256))]
     chunk: Option<u64>,
     /// Simulate without comparing every result with the golden model; only where an accelerator has the whole model
@@ -120,6 +122,7 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     let on = args.work.accelerator(catalogue)?;
     let (entry, machine) = (&on.entry, &on.machine);
     check_options(args, machine)?;
+    memory::give_back();
     let prompts: Vec<&String> = args.prompt.iter().chain(&args.prompts).collect();
     if prompts.iter().any(|prompt| prompt.is_empty()) {
         return Err(Failure::Usage("the prompt is empty; give the text to go on with".into()));
@@ -137,7 +140,7 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     let known = |config: &Config| args.work.known(&on, config);
     let name = entry.about().name;
     let told = match machine {
-        Machine::Whole(on) => whole::run(&mut texts, model, (on, name), room, &known)?,
+        Machine::Whole(on) => whole::run(&mut texts, model, (on.as_ref(), name), room, &known)?,
         Machine::Layers(on) => layers::run(&mut texts, model, (on.as_ref(), name), room, &known)?,
     };
     let rest = if to_terminal() || prompts.len() > 1 { texts.all() } else { String::new() };
