@@ -344,10 +344,10 @@ mod tests {
     /// In more outputs than are decoded together, and a number that fp16 has not.
     #[test]
     fn weights_of_a_model() {
-        let values: Vec<f32> = (0..3 * 37).map(|n| n as f32 + 1e-4).collect();
+        let values: Vec<f32> = (0..3 * 37).map(|n| 1.0 + n as f32 + 1e-4).collect();
         let of = Linear::of(Weight::new([37, 3], &values), vec![1.0]);
         assert_eq!((of.inputs(), of.outputs()), (3, 37));
-        let wanted = |input: usize| (0..37).map(|output| f64::from(3 * output as u32) + input as f64).collect();
+        let wanted = |input: usize| (0..37).map(|output| (1 + 3 * output + input) as f64).collect();
         let wanted: Vec<Vec<f64>> = (0..3).map(wanted).collect();
         assert_eq!(*of.weights(), wanted);
         let columns: Vec<Vec<f64>> = (0..37).map(|output| wanted.iter().map(|row| row[output]).collect()).collect();
