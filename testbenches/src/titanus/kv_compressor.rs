@@ -249,8 +249,15 @@ impl CompressorBench {
             streams.tile.push(KvTile { layer: layer.clone(), length, k: k.clone(), v: v.clone(), last })?;
         }
         let size = (self.p.block_bytes, self.p.checksum);
-        for (monitor, bytes) in streams.sides.iter_mut().zip(&job.bytes) {
-            monitor.expect(blocks(bytes, size))?;
+        for (side, monitor) in streams.sides.iter_mut().enumerate() {
+            let mut blocks = blocks(&job.bytes[side], size);
+            if !ends {
+                // Blocks that are full leave, and none of them is the final one, even if it ends with the last tile.
+                let bits = bit_length(job.case.bits[side], lanes, &tiles(&job.sequences[side], lanes));
+                blocks.truncate(bits / (8 * self.p.block_bytes as usize));
+                blocks.iter_mut().for_each(|block| block.last = flag(false));
+            }
+            monitor.expect(blocks)?;
         }
         Ok(())
     }
