@@ -335,7 +335,7 @@ mod tests {
         };
         let closed = closed.iter().map(|&name| name.to_owned()).collect();
         let here: Vec<usize> = (0..results.len()).collect();
-        let left = not_proved(&ir, &whole, closed, &here, (&results, How::Tried)).unwrap();
+        let left = not_proved(&ir, &whole, closed, &here, (&results[..], How::Tried)).unwrap();
         let name = |at: &usize| {
             let m = results[*at];
             let place = if m.module == top { "" } else { "inner " };

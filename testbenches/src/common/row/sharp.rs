@@ -185,17 +185,17 @@ mod tests {
         let mut rng = sim::stimulus::rng(3);
         assert!([1, 3, 0x2_ffff, u64::MAX].iter().all(|&odd| odd.wrapping_mul(inverse(odd)) == 1));
         let (mut ties, mut bits_left) = (0, std::collections::BTreeSet::new());
-        for factor in 0x2_0000..0x2_4000u128 {
-            let magnitude = factor * 0x601;
+        let factors = (0x2_0000..0x4_0000u128).flat_map(|factor| [0x407, 0x555, 0x601, 0x7ff].map(|x| factor * x));
+        for magnitude in factors {
             let Some(significand) = exact_gain(&mut rng, magnitude) else { continue };
             let whole = magnitude * u128::from(significand);
             let dropped = bits(whole) - 11;
             let distance = (whole & ((1 << dropped) - 1)).abs_diff(1 << (dropped - 1));
-            assert!(is_exact(whole), "{factor:#x} {significand:#x}");
+            assert!(is_exact(whole), "{magnitude:#x} {significand:#x}");
             ties += u32::from(distance == 0);
             bits_left.extend((distance > 0).then(|| distance.trailing_zeros()));
         }
-        assert!(ties > 2 && bits_left.len() > 20, "{ties} {bits_left:?}");
+        assert!(ties > 0 && bits_left.len() > 20, "{ties} {bits_left:?}");
         // Nothing is lost below the last bit that is kept.
         assert_eq!(exact_gain(&mut rng, 1), None);
         assert_eq!(exact_gain(&mut rng, 0), None);
