@@ -1,5 +1,6 @@
 //! And-inverter graphs in the binary AIGER format, as Yosys writes and ABC reads them.
 
+mod enumerate;
 mod relate;
 
 use std::collections::BTreeMap;

@@ -17,7 +17,7 @@ module inverse_root_n10_d91_p24 (
   wire   [6:0] denominator_count;
   wire   [9:0] numerator_value;
   wire   [3:0] numerator_count;
-  reg   [19:0] a_2_q;
+  reg   [17:0] a_2_q;
   reg    [7:0] a_count_2_q;
   reg   [21:0] shifted_1_q;
   reg    [8:0] exponent_first_1_q;
@@ -45,6 +45,10 @@ module inverse_root_n10_d91_p24 (
     .value_o(denominator_value),
     .count_o(denominator_count)
   );
+
+  wire zero = !denominator_value[90];
+
+  // Top bits are 1. Otherwise the root is undefined.
   row_normaliser_w10 u_numerator (
     .clk_i(clk_i),
     .value_i(numerator_i),
@@ -53,22 +57,22 @@ module inverse_root_n10_d91_p24 (
   );
 
   always @(posedge clk_i) begin
-    a_2_q <= {a_2_q[9:0], numerator_value};
+    a_2_q <= {a_2_q[8:0], numerator_value[8:0]};
     a_count_2_q <= {a_count_2_q[3:0], numerator_count};
   end
-  wire zero = !denominator_value[90];
 
   // In 1 to 4, by an even number of places.
   wire [8:0] exponent = {2'd0, denominator_count} - {5'd0, a_count_2_q[7:4]} + 9'd431;
   wire odd = exponent[0];
-  wire [19:0] below_bits = {a_2_q[19:10], 10'd0};
-  wire below = (below_bits < denominator_value[90:71]) & !odd;
+  wire [19:0] below_bits = {1'b1, denominator_value[89:71]};
+  wire [19:0] below_bits_2 = {{1'b1, a_2_q[17:9]}, 10'd0};
+  wire below = (below_bits_2 < below_bits) & !odd;
   wire signed [7:0] half_1_bits = exponent_first_1_q[8:1];
   always @(posedge clk_i) begin
-    shifted_1_q <= below ? {below_bits, 2'd0} : odd ? {1'b0, {below_bits, 1'b0}} : {2'd0, below_bits};
+    shifted_1_q <= below ? {below_bits_2, 2'd0} : odd ? {1'b0, {below_bits_2, 1'b0}} : {2'd0, below_bits_2};
     exponent_first_1_q <= exponent;
     below_first_1_q <= below;
-    b_shifted_1_q <= denominator_value[90:71];
+    b_shifted_1_q <= below_bits;
     half_1_q <= $unsigned($signed({half_1_bits[7], half_1_bits})) - {8'd0, below_first_1_q} + 9'd7;
   end
 
@@ -123,5 +127,6 @@ module inverse_root_n10_d91_p24 (
   always @(posedge clk_i) zero_late_19_q <= {zero_late_19_q[17:0], zero};
   assign zero_o = zero_late_19_q[18];
   wire [70:0] unused_denominator_value = denominator_value[70:0];
+  wire unused_numerator_value = numerator_value[9];
   wire unused_exponent_first_1_q = exponent_first_1_q[0];
 endmodule

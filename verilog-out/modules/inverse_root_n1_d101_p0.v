@@ -15,9 +15,6 @@ module inverse_root_n1_d101_p0 (
   genvar i;
   wire [100:0] denominator_value;
   wire   [6:0] denominator_count;
-  reg          numerator_1_q;
-  reg    [1:0] a_2_q;
-  reg    [1:0] a_count_2_q;
   reg   [21:0] shifted_1_q;
   reg    [8:0] exponent_first_1_q;
   reg          below_first_1_q;
@@ -45,24 +42,20 @@ module inverse_root_n1_d101_p0 (
     .count_o(denominator_count)
   );
 
-  always @(posedge clk_i) begin
-    numerator_1_q <= numerator_i;
-    a_2_q <= {a_2_q[0], numerator_1_q};
-    a_count_2_q <= {a_count_2_q[0], 1'b0};
-  end
   wire zero = !denominator_value[100];
 
+  // Top bits are 1. Otherwise the root is undefined.
   // In 1 to 4, by an even number of places.
-  wire [8:0] exponent = {2'd0, denominator_count} - {8'd0, a_count_2_q[1]} + 9'd412;
+  wire [8:0] exponent = {2'd0, denominator_count} - 9'd0 + 9'd412;
   wire odd = exponent[0];
-  wire [19:0] below_bits = {a_2_q[1], 19'd0};
-  wire below = (below_bits < denominator_value[100:81]) & !odd;
+  wire [19:0] below_bits = {1'b1, denominator_value[99:81]};
+  wire below = (below_bits > 20'd524288) & !odd;
   wire signed [7:0] half_1_bits = exponent_first_1_q[8:1];
   always @(posedge clk_i) begin
-    shifted_1_q <= below ? {below_bits, 2'd0} : odd ? {1'b0, {below_bits, 1'b0}} : {2'd0, below_bits};
+    shifted_1_q <= below ? 22'd2097152 : odd ? 22'd1048576 : 22'd524288;
     exponent_first_1_q <= exponent;
     below_first_1_q <= below;
-    b_shifted_1_q <= denominator_value[100:81];
+    b_shifted_1_q <= below_bits;
     half_1_q <= $unsigned($signed({half_1_bits[7], half_1_bits})) - {8'd0, below_first_1_q} + 9'd495;
   end
 
@@ -116,6 +109,7 @@ module inverse_root_n1_d101_p0 (
   assign exponent_o = exponent_late_17_q[152:144];
   always @(posedge clk_i) zero_late_19_q <= {zero_late_19_q[17:0], zero};
   assign zero_o = zero_late_19_q[18];
+  wire unused_numerator = numerator_i;
   wire [80:0] unused_denominator_value = denominator_value[80:0];
   wire unused_exponent_first_1_q = exponent_first_1_q[0];
 endmodule

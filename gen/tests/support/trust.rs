@@ -31,7 +31,7 @@ pub const BELOW: &[(&str, f64, &str)] = &[
     ("dcim_linear", 0.97, "the top bits of partial sums, of which no proof decides"),
     ("softmax", 0.87, "low bits of products and sums, which only a tie of the last rounding shows"),
     ("cache_reader", 0.98, "bits of a counter that a higher one hides, and bits that a mask hides: no proof decides"),
-    ("cache_writer", 0.93, "high bits of counters, and bits that a mask or a full buffer hides: no proof decides"),
+    ("cache_writer", 0.97, "high bits of the numbers of blocks, and bits that a mask hides: no proof decides"),
     (
         "token_appender",
         0.95,

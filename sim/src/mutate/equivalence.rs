@@ -272,6 +272,12 @@ pub(super) struct Miter {
 }
 
 impl Miter {
+    /// Whether the chosen mutant does the same for all values of the inputs, which are all tried. If false, nothing is
+    /// known.
+    pub fn is_equal_for_all_inputs(&self, select: &BTreeMap<u32, bool>, effort: u64) -> bool {
+        self.both.with_constants(select).holds_for_all_inputs(effort)
+    }
+
     /// The inputs that choose the mutant at this place of the list.
     pub fn select(&self, at: usize) -> BTreeMap<u32, bool> {
         self.select.iter().map(|&(bit, input)| (input, (at + 1) >> bit & 1 == 1)).collect()

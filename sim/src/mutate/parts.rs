@@ -7,6 +7,9 @@
 //! In each module all other modules are [closed](Closed) first: only the mutant's module is open, and what is between
 //! both. Then as many modules are open as a proof in seconds allows; the largest stay closed. That decides most mutants
 //! of glue logic, however large the modules are that it joins.
+//!
+//! A module without a reset is a pipeline or logic. Where no solver decides, and few inputs enter what a mutant changes,
+//! all of their values are tried: with all modules open, and with each of the modules inside closed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -23,10 +26,13 @@ use crate::runner::Contract;
 use crate::{Design, Result};
 
 /// Names these rules in the keys of kept verdicts.
-pub(super) const RULES: &str = "parts 2";
+pub(super) const RULES: &str = "parts 3";
 
 /// Time for a question about a part. A question that takes longer is asked about the whole design.
 const TIME: Duration = Duration::from_secs(5);
+
+/// Values that are tried for a mutant, times the gates that they pass through: seconds.
+const TRIED: u64 = 1 << 40;
 
 /// For each mutant: whether it is proved to make no difference in each of its modules, or in modules around them, up to
 /// the whole design with other modules closed.
@@ -49,10 +55,14 @@ pub(super) fn proved(ir: &Elaborated, whole: &Subject, mutations: &[&Mutation], 
             // The whole design with nothing closed has a question of its own, with what it may assume.
             let mut asked: Vec<BTreeSet<String>> = if all == largest { vec![all] } else { vec![all, largest] };
             asked.retain(|closed| !(is_top && closed.is_empty()));
+            let unsolved = asked.into_iter().try_fold(group, |left, closed| {
+                not_proved(&part, whole, closed, &left, (mutations, How::Solved(limits)))
+            })?;
+            let tried = if is_top { Vec::new() } else { sizes.tried(mutated) };
             left.extend(
-                asked
-                    .into_iter()
-                    .try_fold(group, |left, closed| not_proved(&part, whole, closed, &left, (mutations, limits)))?,
+                tried.into_iter().try_fold(unsolved, |left, closed| {
+                    not_proved(&part, whole, closed, &left, (mutations, How::Tried))
+                })?,
             );
         }
         if is_top {
@@ -74,18 +84,27 @@ fn by_module<'a>(here: &BTreeSet<usize>, mutations: &[&'a Mutation]) -> BTreeMap
     groups
 }
 
+/// How a proof is found.
+#[derive(Clone, Copy)]
+enum How<'a> {
+    /// By a solver.
+    Solved(&'a Limits),
+    /// By all values of the inputs.
+    Tried,
+}
+
 /// The mutants, of the given ones, that are not proved to make no difference in a part with these modules closed.
 fn not_proved(
     part: &Elaborated,
     whole: &Subject,
     closed: BTreeSet<String>,
     here: &[usize],
-    (mutations, limits): (&[&Mutation], &Limits),
+    (mutations, how): (&[&Mutation], How),
 ) -> Result<Vec<usize>> {
-    if here.is_empty() {
-        return Ok(Vec::new());
-    }
     let design = open_boxes(&Design::from(part));
+    if here.is_empty() || (matches!(how, How::Tried) && design.reset.is_some()) {
+        return Ok(here.to_vec());
+    }
     let closed = if closed.is_empty() { Closed::default() } else { Closed::new(&design, closed)? };
     let (source, nothing) = (Source::Ir(part.clone()), Contract::default());
     let is_whole = whole.design.top == design.top;
@@ -95,7 +114,12 @@ fn not_proved(
     let miter = side_by_side(&subject, &chosen)?;
     let mut left = Vec::new();
     for (number, &at) in here.iter().enumerate() {
-        if !stay_equal(&miter, &miter.select(number), TIME.min(limits.time))? {
+        let select = miter.select(number);
+        let proved = match how {
+            How::Solved(limits) => stay_equal(&miter, &select, TIME.min(limits.time))?,
+            How::Tried => miter.is_equal_for_all_inputs(&select, TRIED),
+        };
+        if !proved {
             left.push(at);
         }
     }
@@ -291,6 +315,46 @@ mod tests {
         assert_eq!((of("enters", true), of("enters", false).is_empty()), (vec![], false), "{found:?}");
         // Both operands are the same bit, whatever it is.
         assert!(of("y_o", true).contains(&"const0") && of("y_o", false).contains(&"inv"), "{found:?}");
+    }
+
+    /// Mutants of results that are equal for all inputs with these modules closed.
+    fn tried<B: Block>(block: &B, closed: &[&str]) -> Vec<String> {
+        let ir = elaborate(block).unwrap();
+        let (design, top) = (Design::from(&ir), ir.module_names().pop().unwrap().to_owned());
+        let all = list_ir(&ir, Sample::ALL, |name| !closed.contains(&name)).chosen;
+        let results: Vec<&Mutation> = all.iter().filter(|m| m.port == "result").collect();
+        let (source, contract) = (Source::Ir(ir.clone()), Contract::default());
+        let closed_none = Closed::default();
+        let whole = Subject {
+            design: &design,
+            ports: &design.ports,
+            source: &source,
+            contract: &contract,
+            is_whole: true,
+            closed: closed_none,
+        };
+        let closed = closed.iter().map(|&name| name.to_owned()).collect();
+        let here: Vec<usize> = (0..results.len()).collect();
+        let left = not_proved(&ir, &whole, closed, &here, (&results[..], How::Tried)).unwrap();
+        let name = |at: &usize| {
+            let m = results[*at];
+            let place = if m.module == top { "" } else { "inner " };
+            format!("{place}{} {}", m.net.as_deref().unwrap_or_default(), m.mode)
+        };
+        here.iter().filter(|at| !left.contains(at)).map(name).collect()
+    }
+
+    #[test]
+    fn all_inputs_of_logic_and_of_a_pipeline_are_tried() {
+        let same = tried(&Same {}, &[]);
+        assert!(same.iter().any(|name| name.ends_with("const0")), "{same:?}");
+        assert!(!same.iter().any(|name| name.ends_with("const1") || name.ends_with("inv")), "{same:?}");
+        // With the register open nobody sees what enters it.
+        let glue = tried(&Glue {}, &[]);
+        assert!(glue.iter().any(|name| name == "enters inv") && !glue.iter().any(|name| name == "y_o inv"), "{glue:?}");
+        let closed = tried(&Glue {}, &["keep"]);
+        assert!(closed.iter().any(|name| name == "y_o const0"), "{closed:?}");
+        assert!(!closed.iter().any(|name| name.starts_with("enters")), "{closed:?}");
     }
 
     #[test]

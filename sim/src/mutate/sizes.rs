@@ -10,8 +10,7 @@ const OPEN: u64 = 300_000;
 
 /// Whether nothing of a design has to be closed.
 pub(super) fn is_small(ir: &Elaborated) -> bool {
-    let sizes = Sizes::of(ir);
-    sizes.open(&BTreeSet::new()).values().map(|&(count, own)| count * own).sum::<u64>() <= OPEN
+    Sizes::of(ir).size(&BTreeSet::new()) <= OPEN
 }
 
 /// The modules of a part, and how large they are.
@@ -50,6 +49,11 @@ impl Sizes {
         open
     }
 
+    /// Characters of Verilog that are open.
+    fn size(&self, closed: &BTreeSet<String>) -> u64 {
+        self.open(closed).values().map(|(count, own)| count * own).sum()
+    }
+
     /// Whether a module is inside another one, or is this one.
     fn contains(&self, name: &str, inner: &str) -> bool {
         let children = self.modules.iter().find(|(module, ..)| module == name).map(|(_, _, children)| children);
@@ -62,19 +66,29 @@ impl Sizes {
         names.filter(|name| !self.contains(name, mutated)).cloned().collect()
     }
 
+    /// Sets of modules that are closed where all inputs are tried: none, and each of the modules that stand in the part
+    /// itself. None where the part is too large.
+    pub fn tried(&self, mutated: &str) -> Vec<BTreeSet<String>> {
+        let none = BTreeSet::new();
+        if self.size(&none) > OPEN {
+            return Vec::new();
+        }
+        let inside = self.modules.last().into_iter().flat_map(|(_, _, children)| children.keys());
+        let alone = inside.filter(|name| !self.contains(name, mutated)).map(|name| BTreeSet::from([name.clone()]));
+        [none].into_iter().chain(alone).collect()
+    }
+
     /// The largest modules, with all inside them, that have to be closed so that the others are small enough. None of
     /// them contains `mutated`.
     pub fn largest(&self, mutated: &str) -> BTreeSet<String> {
         let others = self.others(mutated);
         let mut closed = BTreeSet::new();
-        let size =
-            |closed: &BTreeSet<String>| -> u64 { self.open(closed).values().map(|(count, own)| count * own).sum() };
-        while size(&closed) > OPEN {
+        while self.size(&closed) > OPEN {
             let open = self.open(&closed);
             let without = |name: &&String| {
                 let mut more = closed.clone();
                 more.insert((*name).clone());
-                size(&more)
+                self.size(&more)
             };
             let placed = others
                 .iter()
@@ -112,6 +126,20 @@ mod tests {
     fn a_module_counts_as_often_as_it_is_placed() {
         assert_eq!(sizes().open(&names([]))["small"], (2, 100_000));
         assert!(!sizes().open(&names(["pair"])).values().any(|(count, own)| *own == 100_000 && *count > 0));
+    }
+
+    #[test]
+    fn modules_that_are_closed_where_all_inputs_are_tried() {
+        let pair = Sizes {
+            modules: vec![
+                ("small".into(), 100_000, BTreeMap::new()),
+                ("other".into(), 1_000, BTreeMap::new()),
+                ("pair".into(), 10_000, [("other".to_owned(), 2), ("small".to_owned(), 1)].into()),
+            ],
+        };
+        assert_eq!(pair.tried("small"), [names([]), names(["other"])]);
+        assert_eq!(pair.tried("pair"), [names([]), names(["other"]), names(["small"])]);
+        assert!(sizes().tried("top").is_empty(), "too large");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use sim::stimulus::StimulusRng;
 use sim::{Bits, Difference, Run, Sim};
 
 use super::kv_compressor::long_prefill;
-use super::sequences::random_tokens;
+use super::sequences::pruned_tokens;
 use super::tiles::bytes;
 
 /// Cycles within which all taken tiles must be settled.
@@ -103,14 +103,15 @@ impl Session {
         let count = rng.random_range(1..=2 * (p.buffer_tokens as usize).min(8) + 6);
         let prefill = [0, count, count / 2, count + 3, long_prefill(rng)][rng.random_range(0..5usize)];
         let clear = (rng.random_range(0..3u8) == 0).then(|| rng.random_range(0..200));
-        let thresholds = [(); 2].map(|()| [0, 1, 5, 30, 200][rng.random_range(0..5usize)]);
+        let sides = [(); 2].map(|()| pruned_tokens(rng, width, count));
+        let thresholds = sides.each_ref().map(|side| side.0);
         let bits = [(); 2].map(|()| rng.random_range(2..=8));
         Self {
             prefill,
             thresholds,
             bits,
             asked: (thresholds, bits),
-            tokens: [(); 2].map(|()| random_tokens(rng, width, count)),
+            tokens: sides.map(|side| side.1),
             clear,
             rates: [[8, 8], [8, 2], [2, 8], [4, 4]][rng.random_range(0..4usize)],
         }

@@ -14,7 +14,7 @@ use sim::kit::tensors::{Extent, FromTensors, Numbers, Wanted};
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Difference, Driver, In, Monitor, Out, Run, Sim, Values};
 
-use super::sequences::{Case, STALLS, numbers, random_tokens, tokens, wanted};
+use super::sequences::{Case, STALLS, numbers, pruned_tokens, tokens, wanted};
 use super::tiles::{blocks, bytes, flag};
 
 /// The bench of a compressor; a vector is a sequence of keys and values.
@@ -73,10 +73,11 @@ pub struct RawCase {
 impl RawCase {
     fn random(rng: &mut StimulusRng, width: usize, longest: usize) -> Self {
         let count = rng.random_range(1..=longest);
-        let thresholds = [(); 2].map(|()| [0, 1, 5, 30, 200][rng.random_range(0..5usize)]);
+        let sides = [(); 2].map(|()| pruned_tokens(rng, width, count));
+        let thresholds = sides.each_ref().map(|side| side.0);
         let prefill = [0, count, long_prefill(rng), count / 2][rng.random_range(0..4usize)];
         let bits = [(); 2].map(|()| rng.random_range(2..=8));
-        let tokens = [(); 2].map(|()| random_tokens(rng, width, count));
+        let tokens = sides.map(|side| side.1);
         Self { thresholds, bits, prefill, tokens }
     }
 
@@ -248,8 +249,15 @@ impl CompressorBench {
             streams.tile.push(KvTile { layer: layer.clone(), length, k: k.clone(), v: v.clone(), last })?;
         }
         let size = (self.p.block_bytes, self.p.checksum);
-        for (monitor, bytes) in streams.sides.iter_mut().zip(&job.bytes) {
-            monitor.expect(blocks(bytes, size))?;
+        for (side, monitor) in streams.sides.iter_mut().enumerate() {
+            let mut blocks = blocks(&job.bytes[side], size);
+            if !ends {
+                // Blocks that are full leave, and none of them is the final one, even if it ends with the last tile.
+                let bits = bit_length(job.case.bits[side], lanes, &tiles(&job.sequences[side], lanes));
+                blocks.truncate(bits / (8 * self.p.block_bytes as usize));
+                blocks.iter_mut().for_each(|block| block.last = flag(false));
+            }
+            monitor.expect(blocks)?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use rand::RngExt;
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Driver, Monitor, Run, Sim, Values};
 
-use super::sequences::{STALLS, random_tokens};
+use super::sequences::{STALLS, at_threshold, random_tokens};
 use super::tiles::{at_full_speed, broken_off, bytes, flag, pruned};
 
 /// The bench of a pruning unit; a vector is a tile of keys and one of values.
@@ -18,16 +18,6 @@ use super::tiles::{at_full_speed, broken_off, bytes, flag, pruned};
 pub fn bench(p: &PruningUnit) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = Bench { p: p.clone() };
     sim::kit::bench(p, move |sim, run| bench.run(sim, run))
-}
-
-/// The tile with some elements of exactly the threshold's magnitude, or one less.
-fn at_threshold(rng: &mut StimulusRng, tile: &[i8], threshold: u32) -> Vec<i8> {
-    let edge = |x: i8, rng: &mut StimulusRng| {
-        let magnitude = threshold as i32 - rng.random_range(0..=1);
-        let edge = if rng.random_range(0..2u8) == 0 { magnitude } else { -magnitude };
-        if rng.random_range(0..4u8) == 0 { i8::try_from(edge).unwrap_or(x) } else { x }
-    };
-    tile.iter().map(|&x| edge(x, rng)).collect()
 }
 
 /// Tiles between two changes of the thresholds.

@@ -99,6 +99,29 @@ fn edges(rng: &mut StimulusRng, tokens: &mut [Vec<i8>], prefill: usize, bits: u3
     }
 }
 
+/// The tile with some elements of exactly the threshold's magnitude, or one less.
+pub fn at_threshold(rng: &mut StimulusRng, tile: &[i8], threshold: u32) -> Vec<i8> {
+    let edge = |x: i8, rng: &mut StimulusRng| {
+        let magnitude = threshold as i32 - rng.random_range(0..=1);
+        let edge = if rng.random_range(0..2u8) == 0 { magnitude } else { -magnitude };
+        if rng.random_range(0..4u8) == 0 { i8::try_from(edge).unwrap_or(x) } else { x }
+    };
+    tile.iter().map(|&x| edge(x, rng)).collect()
+}
+
+/// A threshold, and tokens whose elements are often at its edge.
+pub fn pruned_tokens(rng: &mut StimulusRng, width: usize, count: usize) -> (u32, Vec<Vec<i8>>) {
+    let threshold = match rng.random_range(0..6usize) {
+        5 => rng.random_range(0..=255),
+        known => [0, 1, 5, 30, 200][known],
+    };
+    let mut tokens = random_tokens(rng, width, count);
+    if rng.random() {
+        tokens.iter_mut().for_each(|token| *token = at_threshold(rng, token, threshold));
+    }
+    (threshold, tokens)
+}
+
 /// Tokens whose channels differ in centre, spread and drift.
 pub fn random_tokens(rng: &mut StimulusRng, width: usize, count: usize) -> Vec<Vec<i8>> {
     let channels: Vec<(i32, i32, i32, u32)> = (0..width)

@@ -9,7 +9,7 @@ use rand::RngExt;
 use sim::kit::tensors::FromTensors;
 use sim::stimulus::StimulusRng;
 
-use super::rms_norm::{EPSILON, epsilon, gains};
+use super::rms_norm::{EPSILON, epsilon, gains, short_or};
 use super::{Elements, Normalised, RowUnit, rows, sharp, wanted};
 
 /// The bench of a norm; a vector is a row.
@@ -51,7 +51,7 @@ fn bench_of(p: &LayerNorm, given: Vec<Elements>) -> anyhow::Result<Box<dyn sim::
         flags: vec!["output_undefined_o"],
         given,
         stimulus: Box::new(move |rng, elements| {
-            let x = elements_of(rng, elements);
+            let x = short_or(rng, elements, elements_of);
             let (epsilon, gains, biases) = match factor(&x).filter(|_| sharp::is_wanted(rng)) {
                 Some(factor) => sharp_row(rng, &x, &factor),
                 None => (epsilon(rng), gains(rng, elements), gains(rng, elements)),
@@ -70,8 +70,13 @@ fn bench_of(p: &LayerNorm, given: Vec<Elements>) -> anyhow::Result<Box<dyn sim::
     unit.bench(p)
 }
 
-/// An epsilon, gains and biases that show the last digits of the factor of a row.
+/// An epsilon, gains and biases that show the last digits of the factor of a row, or low bits of its products.
 pub(super) fn sharp_row(rng: &mut StimulusRng, x: &[u16], factor: &Factor) -> (u64, Vec<u16>, Vec<u16>) {
+    if rng.random()
+        && let Some((epsilon, gains)) = sharp::exact(rng, factor, |epsilon| unrounded(x, epsilon))
+    {
+        return (epsilon, gains, vec![0; x.len()]);
+    }
     let epsilon = sharp::epsilon(rng, factor, |epsilon| unrounded(x, epsilon));
     let gains = match unrounded(x, epsilon) {
         Some(row) => sharp::gains(rng, &row),

@@ -50,7 +50,7 @@ fn bench_of(p: &RmsNorm, given: Vec<Elements>) -> anyhow::Result<Box<dyn sim::Be
         flags: vec!["output_undefined_o"],
         given,
         stimulus: Box::new(move |rng, elements| {
-            let x = numbers(rng, elements);
+            let x = short_or(rng, elements, numbers);
             let (epsilon, gains) = match Factor::rms(&x).filter(|_| sharp::is_wanted(rng)) {
                 Some(factor) => sharp_row(rng, &x, &factor),
                 None => (epsilon(rng), gains(rng, elements)),
@@ -68,8 +68,31 @@ fn bench_of(p: &RmsNorm, given: Vec<Elements>) -> anyhow::Result<Box<dyn sim::Be
     unit.bench(p)
 }
 
-/// An epsilon and gains that show the last digits of the factor of a row.
+/// Numbers of a few significant bits in one row of eight, else what `other` gives. Products of such numbers are often
+/// exact ties.
+pub(super) fn short_or(
+    rng: &mut StimulusRng,
+    count: usize,
+    other: impl Fn(&mut StimulusRng, usize) -> Vec<u16>,
+) -> Vec<u16> {
+    if rng.random_range(0..8u8) > 0 {
+        return other(rng, count);
+    }
+    let (low, bits) = (rng.random_range(0..28u16), rng.random_range(0..=7));
+    let one = |_| {
+        let number = (rng.random_range(low..low + 3) << 10) | rng.random_range(0..1u16 << bits) << (10 - bits);
+        number | rng.random_range(0..2u16) << 15
+    };
+    (0..count).map(one).collect()
+}
+
+/// An epsilon and gains that show the last digits of the factor of a row, or low bits of its products.
 pub(super) fn sharp_row(rng: &mut StimulusRng, x: &[u16], factor: &Factor) -> (u64, Vec<u16>) {
+    if rng.random()
+        && let Some(exact) = sharp::exact(rng, factor, |epsilon| unrounded(x, epsilon))
+    {
+        return exact;
+    }
     let epsilon = sharp::epsilon(rng, factor, |epsilon| unrounded(x, epsilon));
     let gains = match unrounded(x, epsilon) {
         Some(row) => sharp::gains(rng, &row),

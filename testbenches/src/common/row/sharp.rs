@@ -32,6 +32,77 @@ pub(super) fn epsilon(
     nearest(rng, epsilons.into_iter(), |&epsilon| unrounded(epsilon)).unwrap_or_default()
 }
 
+/// An epsilon, and gains with which some results are ties, or a single bit away from one. Such a result shows a wrong
+/// low bit of a product, where a result that is only near to a tie does not. Other elements have gains as [`gains`]
+/// has. `None`: no epsilon that was tried allows it.
+pub(super) fn exact(
+    rng: &mut StimulusRng,
+    factor: &Factor,
+    unrounded: impl Fn(u64) -> Option<Vec<Unrounded>>,
+) -> Option<(u64, Vec<u16>)> {
+    (0..EPSILONS).find_map(|_| {
+        let epsilon = rng.random_range(0..1u64 << 40) >> rng.random_range(0..40);
+        factor.further_digits(epsilon)?;
+        exact_gains(rng, &unrounded(epsilon)?).map(|gains| (epsilon, gains))
+    })
+}
+
+/// Such gains for the results of a row.
+pub(super) fn exact_gains(rng: &mut StimulusRng, row: &[Unrounded]) -> Option<Vec<u16>> {
+    let exact: Vec<Option<u64>> = row.iter().map(|y| exact_gain(rng, y.magnitude)).collect();
+    if exact.iter().all(Option::is_none) {
+        return None;
+    }
+    let of = |(y, exact): (&Unrounded, Option<u64>)| match exact {
+        Some(significand) => placed(rng, y, significand as u16),
+        None => gain(rng, y),
+    };
+    Some(row.iter().zip(exact).map(of).collect())
+}
+
+/// A significand of 11 bits with which a number is halfway between two neighbours of 11 bits, or a power of two more or
+/// less.
+fn exact_gain(rng: &mut StimulusRng, magnitude: u128) -> Option<u64> {
+    let zeros = magnitude.trailing_zeros();
+    let odd = (magnitude >> zeros.min(127)) as u64;
+    let inverse = inverse(odd);
+    let mut found = Vec::new();
+    // The product has 10 or 11 bits more, of which 11 are kept.
+    for dropped in [bits(magnitude).saturating_sub(1), bits(magnitude)] {
+        if !(2..60).contains(&dropped) || zeros >= dropped {
+            continue;
+        }
+        let (half, modulus) = (1u64 << (dropped - 1), 1u64 << (dropped - zeros));
+        let powers = (0..dropped - 1).flat_map(|place| [half + (1 << place), half - (1 << place)]);
+        for rest in powers.chain([half]).filter(|rest| rest.trailing_zeros() >= zeros) {
+            let first = (rest >> zeros).wrapping_mul(inverse) & (modulus - 1);
+            // Of many, one.
+            let count = (0x7ff_u64.checked_sub(first)).map_or(0, |room| room / modulus + 1);
+            if count > 0 {
+                let significand = first + modulus * rng.random_range(0..count);
+                let whole = magnitude * u128::from(significand);
+                if significand >= 0x400 && bits(whole) == dropped + 11 {
+                    found.push(significand);
+                }
+            }
+        }
+    }
+    (!found.is_empty()).then(|| found[rng.random_range(0..found.len())])
+}
+
+/// Whether a number is halfway between two neighbours of 11 bits, or a power of two more or less.
+pub(super) fn is_exact(magnitude: u128) -> bool {
+    let Some(dropped) = bits(magnitude).checked_sub(11).filter(|&dropped| dropped > 0) else { return false };
+    let distance = (magnitude & ((1 << dropped) - 1)).abs_diff(1 << (dropped - 1));
+    distance == 0 || (distance.is_power_of_two() && distance < 1 << (dropped - 1))
+}
+
+/// The number whose product with an odd one is 1 modulo 2^64.
+fn inverse(odd: u64) -> u64 {
+    // Three bits are right at first, and twice as many after each step.
+    (0..5).fold(odd, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))))
+}
+
 /// The candidate with the result that is nearest to a tie, above it or below; `None` where there is no candidate.
 pub(super) fn nearest<T>(
     rng: &mut StimulusRng,
@@ -54,13 +125,18 @@ const FIELD_OF_ONE: i64 = 15;
 const LARGEST: i64 = 30;
 
 fn gain(rng: &mut StimulusRng, y: &Unrounded) -> u16 {
-    let sign = u16::from(rng.random::<bool>()) << 15;
     let above = rng.random();
     let nearest = (0x400..0x800u16).min_by_key(|&s| to_tie(y.magnitude * u128::from(s), above)).unwrap_or(0x400);
+    placed(rng, y, nearest)
+}
+
+/// A gain with this significand, of any sign.
+fn placed(rng: &mut StimulusRng, y: &Unrounded, significand: u16) -> u16 {
+    let sign = u16::from(rng.random::<bool>()) << 15;
     // The result is a normal number, if any gain makes it one.
     let top = y.exponent + i64::from(bits(y.magnitude));
     let field = (rng.random_range(-12..14) - top + FIELD_OF_ONE).clamp(1, LARGEST) as u16;
-    sign | field << 10 | (nearest & 0x3ff)
+    sign | field << 10 | (significand & 0x3ff)
 }
 
 fn bits(number: u128) -> u32 {
@@ -102,6 +178,27 @@ mod tests {
             assert!(distance < 1 << 26, "{distance:#x}");
             assert!((0x0400..0x7c00).contains(&(y.gained(gain) & 0x7fff)));
         }
+    }
+
+    #[test]
+    fn exact_gains_make_ties_or_leave_a_single_bit() {
+        let mut rng = sim::stimulus::rng(3);
+        assert!([1, 3, 0x2_ffff, u64::MAX].iter().all(|&odd| odd.wrapping_mul(inverse(odd)) == 1));
+        let (mut ties, mut bits_left) = (0, std::collections::BTreeSet::new());
+        let factors = (0x2_0000..0x4_0000u128).flat_map(|factor| [0x407, 0x555, 0x601, 0x7ff].map(|x| factor * x));
+        for magnitude in factors {
+            let Some(significand) = exact_gain(&mut rng, magnitude) else { continue };
+            let whole = magnitude * u128::from(significand);
+            let dropped = bits(whole) - 11;
+            let distance = (whole & ((1 << dropped) - 1)).abs_diff(1 << (dropped - 1));
+            assert!(is_exact(whole), "{magnitude:#x} {significand:#x}");
+            ties += u32::from(distance == 0);
+            bits_left.extend((distance > 0).then(|| distance.trailing_zeros()));
+        }
+        assert!(ties > 0 && bits_left.len() > 20, "{ties} {bits_left:?}");
+        // Nothing is lost below the last bit that is kept.
+        assert_eq!(exact_gain(&mut rng, 1), None);
+        assert_eq!(exact_gain(&mut rng, 0), None);
     }
 
     #[test]

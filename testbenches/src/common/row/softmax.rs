@@ -62,8 +62,9 @@ fn bench_of(p: &Softmax, given: Vec<Elements>) -> anyhow::Result<Box<dyn sim::Be
     unit.bench(p)
 }
 
-/// Last scores that are compared for a sharp row.
-const CANDIDATES: usize = 256;
+/// Last scores that are compared for a sharp row: for a tie, or a result a single bit from one; and for the nearest.
+const CANDIDATES: usize = 1024;
+const FEW: usize = 256;
 
 /// Scores with a share that is near to a tie: the last score is chosen so.
 pub(super) fn sharp_scores(
@@ -75,7 +76,16 @@ pub(super) fn sharp_scores(
     let last = row[count - 1];
     let candidates: Vec<u16> = (0..CANDIDATES).map(|_| last ^ rng.random_range(0..0x400)).collect();
     let with = |row: &[u16], last: u16| [&row[..count - 1], &[last]].concat();
-    let chosen = sharp::nearest(rng, candidates.into_iter(), |&last| unrounded(&with(&row, last)));
+    let is_exact = |last: &u16| {
+        let shares = unrounded(&with(&row, *last));
+        shares.is_some_and(|row| row.iter().any(|share| sharp::is_exact(share.magnitude)))
+    };
+    if let Some(&exact) = candidates.iter().find(|last| is_exact(last)) {
+        row[count - 1] = exact;
+        return row;
+    }
+    let candidates = candidates.into_iter().take(FEW);
+    let chosen = sharp::nearest(rng, candidates, |&last| unrounded(&with(&row, last)));
     row[count - 1] = chosen.unwrap_or(last);
     row
 }

@@ -120,11 +120,18 @@ impl Block for InverseRoot {
         let (nw, dw) = (self.numerator_width, self.denominator_width);
         let first = normalise_latency(dw);
         let (b, b_count) = normalise(m, "denominator", io.denominator_i);
-        let b = b.slice(dw - DIVISOR..dw);
-        let (a, a_count) = normalise(m, "numerator", io.numerator_i);
-        let spare = first - normalise_latency(nw);
-        let (a, a_count) = (later(m, "a", a, spare), later(m, "a_count", a_count, spare));
         let zero = m.wire("zero", !b.msb());
+        m.comment("Top bits are 1. Otherwise the root is undefined.");
+        let one = bit().lit(1);
+        let b = cat(&[one, b.slice(dw - DIVISOR..dw - 1)]);
+        let (a, a_count) = if nw == 1 {
+            m.unused(io.numerator_i);
+            (one, bit().lit(0))
+        } else {
+            let (a, count) = normalise(m, "numerator", io.numerator_i);
+            let spare = first - normalise_latency(nw);
+            (cat(&[one, later(m, "a", a.slice(0..nw - 1), spare)]), later(m, "a_count", count, spare))
+        };
 
         m.comment("In 1 to 4, by an even number of places.");
         let a = a.shl(DIVISOR - nw);

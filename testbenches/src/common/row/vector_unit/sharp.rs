@@ -3,6 +3,7 @@
 use golden::common::row::layer_norm;
 use golden::common::row::rms_norm::Factor;
 use golden::common::row::vector_unit::Norm;
+use rand::RngExt;
 use sim::Sim;
 
 use super::super::{sharp, softmax};
@@ -32,11 +33,15 @@ impl Player {
             _ => Factor::rms(&before),
         };
         let epsilon = match factor.filter(|_| first) {
-            Some(factor) => sharp::epsilon(&mut self.rng, &factor, unrounded),
+            Some(factor) => match sharp::exact(&mut self.rng, &factor, unrounded).filter(|_| self.rng.random()) {
+                Some((epsilon, _)) => epsilon,
+                None => sharp::epsilon(&mut self.rng, &factor, unrounded),
+            },
             None => scalars.epsilon,
         };
         if let Some(normed) = unrounded(epsilon) {
-            row.streams[3] = sharp::gains(&mut self.rng, &normed);
+            let exact = sharp::exact_gains(&mut self.rng, &normed);
+            row.streams[3] = exact.unwrap_or_else(|| sharp::gains(&mut self.rng, &normed));
             // A sum with a larger bias rounds again.
             row.biases.fill(0);
         }
