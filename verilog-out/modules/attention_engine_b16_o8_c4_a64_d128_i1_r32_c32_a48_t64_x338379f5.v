@@ -319,12 +319,6 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x338379f5 (
   wire attends = operation_opcode_i == 8'd2;
   wire clears = operation_opcode_i == 8'd4;
   wire sets = operation_opcode_i == 8'd5;
-  wire saves = operation_opcode_i == 8'd6;
-  wire [6:0] elements = saves ? save_elements : attention_elements;
-  wire [1:0] head_asked = saves ? save_head : attention_head;
-  wire [1:0] slices = elements[6:5];
-  wire [23:0] vector_bytes = {16'd0, {elements, 1'b0}};
-  wire moves = attends | saves;
 
   kelle_attention_operation_h3_n64_g3_d64_x0 u_attention (
     .words_i(operation_words_i),
@@ -375,6 +369,9 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x338379f5 (
     .unknown_o(refresh_unknown),
     .wrong_size_o(refresh_wrong_size)
   );
+
+  wire saves = operation_opcode_i == 8'd6;
+
   kelle_save_operation_h3_n64_d64 u_save (
     .words_i(operation_words_i),
     .head_o(save_head),
@@ -388,6 +385,11 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x338379f5 (
     .wrong_size_o(save_wrong_size)
   );
 
+  wire [6:0] elements = saves ? save_elements : attention_elements;
+  wire [1:0] head_asked = saves ? save_head : attention_head;
+  wire [1:0] slices = elements[6:5];
+  wire [23:0] vector_bytes = {16'd0, {elements, 1'b0}};
+  wire moves = attends | saves;
   assign computing_o = step_valid_o & step_ready_i;
   assign operation_ready_o = controller_ready & !wiper_busy;
 

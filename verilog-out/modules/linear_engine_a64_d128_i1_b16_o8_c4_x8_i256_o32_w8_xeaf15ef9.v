@@ -286,11 +286,12 @@ module linear_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xeaf15ef9 (
     .wrong_size_o(multiply_wrong_size)
   );
 
+  assign idle_o = controller_idle;
+
   for (i = 0; i < 2; i = i + 1) begin : g_other_command
     assign controller_other_taken_in[i] = 1'b0;
   end
 
-  assign idle_o = controller_idle;
   wire loads = operation_opcode_i == 8'd1;
   wire of_context = !loads & |multiply_matrix;
   wire of_values = of_context & multiply_matrix[1];

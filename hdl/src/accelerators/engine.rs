@@ -1,8 +1,11 @@
 //! Engines between the shell's streams: the ports that all of them have, and how several share one shell.
 
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec, RowBeat};
-use crate::blocks::common::shell::{JobShellPorts, Operation, OperationControllerPorts, OperationEnd, ShellFields};
+use crate::blocks::common::shell::{
+    JobShellPorts, Operation, OperationController, OperationControllerPorts, OperationEnd, ShellFields,
+};
 use crate::blocks::common::stream::Word;
+use crate::lang::operation::OperationBlock;
 use crate::lang::{
     Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream, bit, bits_for, connect_all,
     or_all, ports, reduce, select, uint,
@@ -19,6 +22,14 @@ pub struct EngineSpec {
     pub readers: u32,
     /// Most results of a cycle that are not exact; 0 counts as 1.
     pub overflows: u32,
+}
+
+impl EngineSpec {
+    /// The ports of an engine that has this controller, and up to so many results of a cycle that are not exact.
+    #[must_use]
+    pub fn of(controller: OperationController, overflows: u32) -> Self {
+        Self { axi: controller.axi, dma: controller.dma, readers: controller.readers, overflows }
+    }
 }
 
 /// Words of an operation: a descriptor of 128 bytes without its header.
@@ -59,9 +70,32 @@ ports! {
 }
 
 impl EnginePorts {
+    /// The fields of the operation in hand by the table of `block`, the instance `name`.
+    #[track_caller]
+    pub fn decode<O: OperationBlock>(&self, m: &mut Module, name: &str, block: O) -> O::Ports {
+        let ports = m.instance(name, block);
+        m.connect_each("word", O::decoder(&ports).words, self.operation.words);
+        ports
+    }
+
+    /// The same in an engine with one operation: whatever number comes, it is that one.
+    #[track_caller]
+    pub fn only<O: OperationBlock>(&self, m: &mut Module, block: O) -> O::Ports {
+        m.unused(self.operation.opcode);
+        self.decode(m, "u_operation", block)
+    }
+
+    /// The controller, with operations, the window, aborts and ends of commands; its ends go to the shell.
+    #[track_caller]
+    pub fn controller(&self, m: &mut Module, block: OperationController) -> OperationControllerPorts {
+        let controller = m.instance("u_controller", block);
+        self.control(m, &controller);
+        controller
+    }
+
     /// Gives operations, the window, aborts and ends of commands to the controller, and its ends to the shell.
     #[track_caller]
-    pub fn control(&self, m: &mut Module, controller: &OperationControllerPorts) {
+    fn control(&self, m: &mut Module, controller: &OperationControllerPorts) {
         m.connect(controller.valid_i, self.operation.valid);
         m.connect(self.operation.ready, controller.ready_o);
         self.control_inside(m, controller);
@@ -84,9 +118,11 @@ impl EnginePorts {
         controller.write_end.connect(m, &self.write_end);
     }
 
-    /// Gives all commands of the controller to the DMAs, as they are: no DMA takes others.
+    /// Gives all commands of the controller to the DMAs, as they are: no DMA takes others, and nothing is in flight
+    /// without an operation in hand.
     #[track_caller]
     pub fn command(&self, m: &mut Module, controller: &OperationControllerPorts) {
+        m.connect(self.idle_o, controller.idle_o);
         self.read_command.connect(m, &controller.read_command);
         self.write_command.connect(m, &controller.write_command);
         m.for_each("other_command", controller.other_taken_i.count(), |m, k| {

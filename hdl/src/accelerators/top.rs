@@ -1,12 +1,12 @@
 //! What all accelerators have between a host and memory: registers, shell, engines, counters.
 
-use super::engine::{Engine, EngineSpec, Operations, all_idle, behind_shell, overflows};
+use super::engine::{Engine, Operations, all_idle, behind_shell, overflows};
 use super::registers::{AcceleratorRegisters, AcceleratorRegistersPorts, OwnRegisters};
 use crate::blocks::common::bus::axi::AxiManagers;
 use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
 use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell, JobShellPorts};
 use crate::lang::operation::Opcode;
-use crate::lang::{Block, Module, Out, Signal, bit, bits_for, parameters, ports};
+use crate::lang::{Block, Module, Out, PortBuilder, Ports, Signal, bit, bits_for, parameters, ports};
 
 parameters! {
     /// How an accelerator reaches memory: the parameters that all of them have.
@@ -46,13 +46,6 @@ impl TopParameters {
             ..JobShell::default()
         }
     }
-
-    /// What the ports of an engine depend on that reads with so many DMAs, and has up to so many results of a cycle that
-    /// are not exact.
-    #[must_use]
-    pub fn engine(&self, readers: u32, overflows: u32) -> EngineSpec {
-        EngineSpec { axi: self.axi.clone(), dma: self.dma.clone(), readers, overflows }
-    }
 }
 
 /// A complete accelerator: a job in memory, results in memory.
@@ -88,6 +81,14 @@ ports! {
         mem: AxiManagers = (p.0, p.1.clone()),
         /// Level: an enabled bit of STATUS is set.
         irq_o: Out = bit(),
+    }
+}
+
+/// An accelerator without ports of its own has these.
+impl<A: Accelerator> Ports<A> for TopPorts {
+    #[track_caller]
+    fn declare(builder: &mut PortBuilder, accelerator: &A) -> Self {
+        <Self as Ports<TopSpec>>::declare(builder, &top_spec(&accelerator.shell()))
     }
 }
 

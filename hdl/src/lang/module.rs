@@ -52,6 +52,15 @@ impl Module {
         connect(target, value, Location::caller());
     }
 
+    /// Drives the first of each pair from the second.
+    #[track_caller]
+    pub fn connect_pairs<V: Operand>(&mut self, pairs: impl IntoIterator<Item = (Signal, V)>) {
+        let loc = Location::caller();
+        for (target, value) in pairs {
+            connect(target, value, loc);
+        }
+    }
+
     /// Connects what some parameters leave out on both sides, such as an `InOption` port: nothing when a side has none.
     #[track_caller]
     pub fn connect_option(&mut self, target: Option<Signal>, value: Option<Signal>) {

@@ -20,6 +20,8 @@ use super::block::Block;
 pub trait OperationBlock: Block {
     /// The table of its fields.
     fn layout(&self) -> OperationLayout;
+    /// What comes in, and what is wrong.
+    fn decoder(ports: &Self::Ports) -> &Decoder;
 }
 
 /// One kind of field: what its width and its values are described with.

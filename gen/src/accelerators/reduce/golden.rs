@@ -2,7 +2,7 @@
 //! maximum.
 
 use ::golden::accelerators::cycles::{
-    Converter, Flow, Ports, Reader, Recurrence, Shell, Times, Turns, Writer, end, latest,
+    Converter, Flow, Ports, Reader, Recurrence, Shell, Times, Turns, Writer, end, extend, latest,
 };
 use ::golden::accelerators::job::{self, Codes, Executed, Fields};
 use ::golden::accelerators::memory::Memory;
@@ -157,28 +157,21 @@ struct Reduces {
 impl Flow for Reduces {
     fn advance(&mut self) -> bool {
         let mut moved = self.readers[0].advance() | self.writer.advance();
-        let (reader, n) = (&mut self.readers[0], |times: &Times| times.known());
-        // A row waits for the record before it.
-        while let Some(time) =
-            latest([reader.shown(n(&reader.left)), self.records.behind(n(&reader.left) / self.beats - 1, 1)])
-        {
-            reader.left.push(time);
-            moved = true;
-        }
-        let last = |n: i64, reader: &Reader| reader.left.behind((n + 1) * self.beats - 1, self.reducer);
-        while let Some(time) =
-            latest([last(n(&self.records), reader), self.words.free(n(&self.records), &self.writer.came)])
-        {
-            self.records.push(time);
-            moved = true;
-        }
-        let came = |writer: &Writer| n(&writer.came);
-        while let Some(time) =
-            latest([self.words.shown(came(&self.writer), &self.records), self.writer.free(came(&self.writer))])
-        {
-            self.writer.came.push(time);
-            moved = true;
-        }
+        let reader = &mut self.readers[0];
+        extend!(moved, reader.left, {
+            // A row waits for the record before it.
+            let n = reader.left.known();
+            latest([reader.shown(n), self.records.behind(n / self.beats - 1, 1)])
+        });
+        extend!(moved, self.records, {
+            let n = self.records.known();
+            let last = reader.left.behind((n + 1) * self.beats - 1, self.reducer);
+            latest([last, self.words.free(n, &self.writer.came)])
+        });
+        extend!(moved, self.writer.came, {
+            let n = self.writer.came.known();
+            latest([self.words.shown(n, &self.records), self.writer.free(n)])
+        });
         moved
     }
 

@@ -12,5 +12,5 @@ mod row_reducer;
 pub use bench::{bench, cycles_bench, golden_of, timing};
 pub use host::{Record, job};
 pub use reduce_engine::{ReduceEngine, ReduceEnginePorts, ReduceOperation, ReduceOperationPorts};
-pub use reduce_top::{ReduceFields, ReduceTop, ReduceTopPorts};
+pub use reduce_top::{ReduceFields, ReduceTop};
 pub use row_reducer::{RowRecord, RowReducer, RowReducerPorts};

@@ -5,7 +5,7 @@ use hdl::accelerators::engine::{EnginePorts, EngineSpec};
 use hdl::accelerators::top::TopParameters;
 use hdl::blocks::common::shell::{OperationController, Own, Place, first_error, job_error};
 use hdl::blocks::common::stream::StreamWidthConverter;
-use hdl::lang::{About, Block, Group, Module, bit, bits_for, cat, operation, parameters, ports, uint};
+use hdl::lang::{About, Block, Group, Module, bit, cat, operation, parameters, ports, uint};
 
 /// Bytes of a record.
 const RECORD: u32 = 16;
@@ -50,8 +50,7 @@ parameters! {
         operation: ReduceOperation = ReduceOperation::default(), named "inline";
     }
     rules = |p, rules| {
-        let (dma, least) = (&p.bus.dma, bits_for(2 * u64::from(p.operation.max_columns)));
-        rules.demand(dma.row_width >= least, "dma.row_width", dma.row_width, format!("at least {least}"));
+        p.bus.dma.demand_row(rules, 2 * u64::from(p.operation.max_columns));
         rules.part("dma", &p.controller());
     };
 }
@@ -64,7 +63,7 @@ impl ReduceEngine {
     }
 
     fn controller(&self) -> OperationController {
-        OperationController { axi: self.bus.axi.clone(), dma: self.bus.dma.clone(), ..OperationController::default() }
+        OperationController::of(&self.bus.axi, &self.bus.dma, 1)
     }
 }
 
@@ -72,7 +71,7 @@ ports! {
     /// Ports of [`ReduceEngine`].
     pub struct ReduceEnginePorts(p: &ReduceEngine) {
         /// To the shell. A row with an element that is infinite or no number counts as a result that is not exact.
-        shell: Group<EnginePorts, EngineSpec> = p.bus.engine(1, 1),
+        shell: Group<EnginePorts, EngineSpec> = EngineSpec::of(p.controller(), 1),
     }
 }
 
@@ -88,14 +87,11 @@ impl Block for ReduceEngine {
 
     fn build(&self, m: &mut Module, io: &ReduceEnginePorts) {
         let shell = &io.shell;
-        let o = m.instance("u_operation", self.operation.clone());
-        let controller = m.instance("u_controller", self.controller());
+        let o = shell.only(m, self.operation.clone());
+        let controller = shell.controller(m, self.controller());
         let reducer = m.instance("u_reducer", self.reducer());
         let (input_width, output_width) = (8 * RECORD, self.bus.axi.data_width);
         let words = m.instance("u_words", StreamWidthConverter { input_width, output_width, granule: 8 });
-        m.connect_each("word", o.decoder.words, shell.operation.words);
-        m.unused(shell.operation.opcode);
-        shell.control(m, &controller);
         shell.command(m, &controller);
         controller.refuse(m, &o.decoder, bit().lit(0), bit().lit(0));
         let fail = first_error(&[(controller.overflowed_o & o.exact, job_error::OVERFLOW)]);
@@ -129,6 +125,5 @@ impl Block for ReduceEngine {
         m.connect(controller.overflow_i, special);
         m.connect(shell.overflows_o, special);
         m.connect(shell.computing_o, reducer.input.fire());
-        m.connect(shell.idle_o, controller.idle_o);
     }
 }

@@ -2,11 +2,11 @@
 
 use hdl::accelerators::engine::Engine;
 use hdl::accelerators::registers::OwnRegisters;
-use hdl::accelerators::top::{Accelerator, Top, TopParameters, TopPorts, TopSpec, top_spec};
+use hdl::accelerators::top::{Accelerator, Top, TopParameters, TopPorts};
 use hdl::blocks::common::shell::JobShell;
 use hdl::lang::operation::{Opcode, OperationBlock};
 use hdl::lang::registers::{Constant, ReadOnly};
-use hdl::lang::{About, Block, CatalogBlock, Group, Module, parameters, ports, registers};
+use hdl::lang::{About, Block, CatalogBlock, Module, parameters, registers};
 
 use super::reduce_engine::{ReduceEngine, ReduceOperation};
 
@@ -69,16 +69,8 @@ impl Accelerator for ReduceTop {
     }
 }
 
-ports! {
-    /// Ports of [`ReduceTop`].
-    pub struct ReduceTopPorts(p: &ReduceTop) {
-        /// To the host and to memory.
-        top: Group<TopPorts, TopSpec> = top_spec(&p.shell()),
-    }
-}
-
 impl Block for ReduceTop {
-    type Ports = ReduceTopPorts;
+    type Ports = TopPorts;
     const ABOUT: About = About {
         name: "reduce_top",
         summary: "accelerator for sum, minimum, maximum and place of the maximum of rows, from memory to memory",
@@ -89,8 +81,8 @@ impl Block for ReduceTop {
         reference: "",
     };
 
-    fn build(&self, m: &mut Module, io: &ReduceTopPorts) {
-        let top = Top::new(m, self, &io.top);
+    fn build(&self, m: &mut Module, io: &TopPorts) {
+        let top = Top::new(m, self, io);
         let engine = m.instance("u_engine", self.engine());
         top.engines(m, &[Engine { name: "reduces", opcodes: &[1], ports: &engine.shell }]);
         top.count(m, 1, &[(engine.shell.overflows_o, top.registers.own.overflows)]);

@@ -48,15 +48,14 @@ parameters! {
         operation: {{ type }}Operation = {{ type }}Operation::default(), named "inline";
     }
     rules = |p, rules| {
-        let (dma, least) = (&p.bus.dma, bits_for(2 * u64::from(p.operation.max_columns)));
-        rules.demand(dma.row_width >= least, "dma.row_width", dma.row_width, format!("at least {least}"));
+        p.bus.dma.demand_row(rules, 2 * u64::from(p.operation.max_columns));
         rules.part("dma", &p.controller());
     };
 }
 
 impl {{ type }}Engine {
     fn controller(&self) -> OperationController {
-        OperationController { axi: self.bus.axi.clone(), dma: self.bus.dma.clone(), ..OperationController::default() }
+        OperationController::of(&self.bus.axi, &self.bus.dma, 1)
     }
 }
 
@@ -64,7 +63,7 @@ ports! {
     /// Ports of [`{{ type }}Engine`].
     pub struct {{ type }}EnginePorts(p: &{{ type }}Engine) {
         /// To the shell: one reader, and one event a cycle to count.
-        shell: Group<EnginePorts, EngineSpec> = p.bus.engine(1, 1),
+        shell: Group<EnginePorts, EngineSpec> = EngineSpec::of(p.controller(), 1),
     }
 }
 
@@ -80,11 +79,8 @@ impl Block for {{ type }}Engine {
 
     fn build(&self, m: &mut Module, io: &{{ type }}EnginePorts) {
         let shell = &io.shell;
-        let o = m.instance("u_operation", self.operation.clone());
-        let controller = m.instance("u_controller", self.controller());
-        m.connect_each("word", o.decoder.words, shell.operation.words);
-        m.unused(shell.operation.opcode);
-        shell.control(m, &controller);
+        let o = shell.only(m, self.operation.clone());
+        let controller = shell.controller(m, self.controller());
         shell.command(m, &controller);
         controller.refuse(m, &o.decoder, bit().lit(0), bit().lit(0));
         let result = first_error(&[(controller.overflowed_o & o.exact, job_error::OVERFLOW)]);
@@ -120,6 +116,5 @@ impl Block for {{ type }}Engine {
         m.connect(controller.overflow_i, clipped);
         m.connect(shell.overflows_o, clipped);
         m.connect(shell.computing_o, read.fire());
-        m.connect(shell.idle_o, controller.idle_o);
     }
 }

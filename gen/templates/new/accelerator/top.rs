@@ -64,16 +64,8 @@ impl Accelerator for {{ type }} {
     }
 }
 
-ports! {
-    /// Ports of [`{{ type }}`].
-    pub struct {{ type }}Ports(p: &{{ type }}) {
-        /// To the host and to memory.
-        top: Group<TopPorts, TopSpec> = top_spec(&p.shell()),
-    }
-}
-
 impl Block for {{ type }} {
-    type Ports = {{ type }}Ports;
+    type Ports = TopPorts;
     // All of this is in the header of the Verilog, and in `info {{ name }}`.
     const ABOUT: About = About {
         name: "{{ name }}",
@@ -84,8 +76,8 @@ impl Block for {{ type }} {
         reference: "",
     };
 
-    fn build(&self, m: &mut Module, io: &{{ type }}Ports) {
-        let top = Top::new(m, self, &io.top);
+    fn build(&self, m: &mut Module, io: &TopPorts) {
+        let top = Top::new(m, self, io);
         let engine = m.instance("u_engine", self.engine());
         top.engines(m, &[Engine { name: "adds", opcodes: &[1], ports: &engine.shell }]);
         top.count(m, 1, &[(engine.shell.overflows_o, top.registers.own.clipped)]);

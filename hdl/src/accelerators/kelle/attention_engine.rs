@@ -60,8 +60,7 @@ parameters! {
     rules = |p, rules| {
         let top = (1u64 << p.spec.score_width) - 1;
         rules.demand(u64::from(p.threshold) <= top, "threshold", p.threshold, format!("0 to {top}"));
-        let least = bits_for(2 * u64::from(p.spec.group) * u64::from(p.spec.width));
-        rules.demand(p.dma.row_width >= least, "dma.row_width", p.dma.row_width, format!("at least {least}"));
+        p.dma.demand_row(rules, 2 * u64::from(p.spec.group) * u64::from(p.spec.width));
         rules.part("dma", &p.controller());
         rules.part("spec", &p.spec.walk());
         rules.part("sum", &p.sums());
@@ -120,18 +119,7 @@ impl AttentionEngine {
     }
 
     fn controller(&self) -> OperationController {
-        OperationController {
-            axi: self.spec.spec.axi.clone(),
-            dma: self.dma.clone(),
-            operands: READERS + 1,
-            readers: READERS,
-            ..OperationController::default()
-        }
-    }
-
-    fn ports(&self) -> EngineSpec {
-        let spec = &self.spec.spec;
-        EngineSpec { axi: spec.axi.clone(), dma: self.dma.clone(), readers: READERS, overflows: spec.lanes() }
+        OperationController::of(&self.spec.spec.axi, &self.dma, READERS)
     }
 
     fn sums(&self) -> AttentionSums {
@@ -144,7 +132,7 @@ ports! {
     pub struct AttentionEnginePorts(p: &AttentionEngine) {
         /// To the shell. The DMAs read queries, keys, values. An abort empties the head of an operation of attention.
         /// Scores and results that are infinite or no number are not exact.
-        shell: Group<EnginePorts, EngineSpec> = p.ports(),
+        shell: Group<EnginePorts, EngineSpec> = EngineSpec::of(p.controller(), p.spec.spec.lanes()),
         /// Empties all heads.
         forget_i: In = bit(),
         /// The array is to be cleared.
@@ -365,14 +353,12 @@ impl Block for AttentionEngine {
         m.connect(cache.evict_row_i, evict_row);
         if let Some(slots) = &slots {
             let of_evicted = mux(evict, evict_row, list.row_o);
-            for (to, from) in [
+            m.connect_pairs([
                 (slots.row_i, of_evicted),
                 (slots.freed_i, list.freed_o & !wiper.busy_o),
                 (slots.wipe_i, wiper.busy_o),
                 (slots.wiped_i, wiped),
-            ] {
-                m.connect(to, from);
-            }
+            ]);
         }
         let kept = keeper.as_ref().map(|keeper| keeper.keep);
         m.connect_option(cache.keep_i, put);

@@ -116,16 +116,14 @@ impl Block for HeadReader {
         let slice_ty = uint(index_width(spec.slices().into()));
         let part = m.reg("slice_q", slice_ty);
         part.next_when(reads, fit(slice, slice_ty.width));
-        for (to, from) in [
+        m.connect_pairs([
             (io.access.valid, waiting.q),
             (io.access.write, bit().lit(0)),
             (io.access.value, io.values_i),
             (io.access.high, high.q),
             (io.access.low, !high.q),
             (io.access.row, io.row_i),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
         let shown_high = m.reg("shown_high_q", bit());
         let shown_part = m.reg("shown_slice_q", slice_ty);
         shown_high.next(high.q);

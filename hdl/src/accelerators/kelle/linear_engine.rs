@@ -38,8 +38,7 @@ parameters! {
     rules = |p, rules| {
         let width = p.spec.accumulator_width;
         rules.demand(p.sum.width == width, "sum.width", p.sum.width, format!("accumulator_width = {width}"));
-        let least = bits_for(u64::from(p.spec.inner) * u64::from(p.spec.panel())).max(20);
-        rules.demand(p.dma.row_width >= least, "dma.row_width", p.dma.row_width, format!("at least {least}"));
+        p.dma.demand_row(rules, (u64::from(p.spec.inner) * u64::from(p.spec.panel())).max(8 * 65_536));
         rules.part("dma", &p.controller());
         rules.part("spec", &p.walk());
         rules.part("spec", &p.constants());
@@ -56,18 +55,7 @@ impl LinearEngine {
     }
 
     fn controller(&self) -> OperationController {
-        OperationController {
-            axi: self.spec.axi.clone(),
-            dma: self.dma.clone(),
-            operands: READERS + 1,
-            readers: READERS,
-            times: 65535,
-            ..OperationController::default()
-        }
-    }
-
-    fn ports(&self) -> EngineSpec {
-        EngineSpec { axi: self.spec.axi.clone(), dma: self.dma.clone(), readers: READERS, overflows: self.spec.lanes() }
+        OperationController { times: 65535, ..OperationController::of(&self.spec.axi, &self.dma, READERS) }
     }
 
     /// The unit that leads the array.
@@ -103,7 +91,7 @@ ports! {
     /// Ports of [`LinearEngine`].
     pub struct LinearEnginePorts(p: &LinearEngine) {
         /// To the shell. The DMAs read rows, panels, constants. Results that are infinite or no number are not exact.
-        shell: Group<EnginePorts, EngineSpec> = p.ports(),
+        shell: Group<EnginePorts, EngineSpec> = EngineSpec::of(p.controller(), p.spec.lanes()),
         /// For one cycle: an operation that is right begins; the array is to be cleared.
         begin_o: Out = bit(),
         /// Numbers that were saturated in this cycle.
@@ -130,17 +118,12 @@ impl Block for LinearEngine {
 
     fn build(&self, m: &mut Module, io: &LinearEnginePorts) {
         let (spec, lanes, shell) = (&self.spec, self.spec.lanes(), &io.shell);
-        let operation = m.instance("u_operation", self.operation());
-        let controller = m.instance("u_controller", self.controller());
-        m.connect_each("word", operation.decoder.words, shell.operation.words);
-        // With several engines, the opcode has chosen this one.
-        m.unused(shell.operation.opcode);
-        shell.control(m, &controller);
+        let operation = shell.only(m, self.operation());
+        let controller = shell.controller(m, self.controller());
         shell.command(m, &controller);
         let none = bit().lit(0);
         controller.refuse(m, &operation.decoder, none, none);
         self.place(m, &operation, &controller);
-        m.connect(shell.idle_o, controller.idle_o);
         m.connect(shell.computing_o, io.step.fire());
         m.connect(io.begin_o, controller.begin_o);
         let begin = controller.begin_o;
@@ -277,14 +260,12 @@ impl LinearEngine {
         let over = m.wire("rows_over", fit(o.channels, rows.trailing_zeros()));
         let rest = size.rest.ty();
         let walk_groups = m.wire("walk_groups", groups(o.columns, self.spec.columns, 16));
-        for (to, from) in [
+        m.connect_pairs([
             (size.vectors, o.rows),
             (size.groups, walk_groups),
             (size.tiles, groups(o.channels, rows, size.tiles.width())),
             (size.rest, mux(over.any(), over.extend(rest.width), rest.lit(rows))),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
         walk_groups
     }
 }

@@ -163,7 +163,7 @@ impl Block for ProductWalk {
         }
         m.connect(io.step.valid, there.q & !waits);
         m.connect(swaps, moves & swap);
-        for (to, from) in [
+        m.connect_pairs([
             (io.step.swap, swap),
             (io.step.transposed, transposed),
             (io.step.first, first),
@@ -172,9 +172,7 @@ impl Block for ProductWalk {
             (io.step.index, vector),
             (io.step.act_signed, high & !io.size.unsigned.unwrap_or(bit().lit(0))),
             (io.step.weight_signed, weight_signed),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
         let rest = io.size.rest;
         let byte = |value: Signal| mux(high, value.slice(8..16), value.slice(0..8));
         let rows = self.spec.rows;

@@ -111,16 +111,14 @@ impl Block for TokenSaver {
         m.connect(io.read_o, state.is("Find"));
         m.connect(io.position_o, position.q);
         let one = bit().lit(1);
-        for (to, from) in [
+        m.connect_pairs([
             (io.access.valid, state.is("Ask")),
             (io.access.write, bit().lit(0)),
             (io.access.value, value.q),
             (io.access.high, one),
             (io.access.low, one),
             (io.access.row, io.row_i),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
         let kept = m.regs("kept", uint(16 * lanes), beats);
         let elements = m.split("elements", io.data_i.packed(), uint(16 * lanes).array(beats));
         m.for_each("kept_beats", beats, |m, k| kept.next_when(m, k, io.data_valid_i, elements.at(k)));

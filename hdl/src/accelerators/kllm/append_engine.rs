@@ -9,12 +9,10 @@ use crate::accelerators::sizes::{fit, groups, whole};
 use crate::blocks::common::bus::DmaSpec;
 use crate::blocks::common::shell::job_controller::job_error;
 use crate::blocks::common::shell::{OperationController, OperationControllerPorts, Own, Place, first_error};
-use crate::lang::{About, Block, Bundle, Group, Module, Signal, bit, bits_for, cat, mux, parameters, ports, uint};
+use crate::lang::{About, Block, Bundle, Group, Module, Signal, bit, cat, mux, parameters, ports, uint};
 
 /// Read DMAs: the token; lines of panels with the line of constants or scales.
 const READERS: u32 = 2;
-/// Token, panels, constants or scales.
-const OPERANDS: u32 = 3;
 /// Bytes of a line.
 const LINE_BYTES: u32 = LINE / 8;
 
@@ -29,8 +27,7 @@ parameters! {
     rules = |p, rules| {
         let product = &p.spec.product;
         let panel = u64::from(product.depth) * u64::from(product.beat_bytes());
-        let least = bits_for(panel.max(8 * u64::from(product.panel())).max(2 * u64::from(product.inner())) + 128);
-        rules.demand(p.dma.row_width >= least, "dma.row_width", p.dma.row_width, format!("at least {least}"));
+        p.dma.demand_row(rules, panel.max(8 * u64::from(product.panel())).max(2 * u64::from(product.inner())) + 128);
         rules.part("dma", &p.controller());
         rules.part("spec", &p.appender());
     };
@@ -44,22 +41,11 @@ impl AppendEngine {
     }
 
     fn controller(&self) -> OperationController {
-        OperationController {
-            axi: self.spec.axi.clone(),
-            dma: self.dma.clone(),
-            operands: OPERANDS,
-            readers: READERS,
-            times: 2,
-            ..OperationController::default()
-        }
+        OperationController { times: 2, ..OperationController::of(&self.spec.axi, &self.dma, READERS) }
     }
 
     fn appender(&self) -> TokenAppender {
         TokenAppender { spec: self.spec.clone() }
-    }
-
-    fn ports(&self) -> EngineSpec {
-        EngineSpec { axi: self.spec.axi.clone(), dma: self.dma.clone(), readers: READERS, overflows: 0 }
     }
 }
 
@@ -68,7 +54,7 @@ ports! {
     pub struct AppendEnginePorts(p: &AppendEngine) {
         /// To the shell. The DMAs read the token, and the lines that change. It computes when a line changes. It has no
         /// numbers that overflow.
-        shell: Group<EnginePorts, EngineSpec> = p.ports(),
+        shell: Group<EnginePorts, EngineSpec> = EngineSpec::of(p.controller(), 0),
     }
 }
 
@@ -86,14 +72,10 @@ impl Block for AppendEngine {
 
     fn build(&self, m: &mut Module, io: &AppendEnginePorts) {
         let shell = &io.shell;
-        let operation = m.instance("u_operation", self.operation());
-        let controller = m.instance("u_controller", self.controller());
+        let operation = shell.only(m, self.operation());
+        let controller = shell.controller(m, self.controller());
         let appender = m.instance("u_appender", self.appender());
-        m.connect_each("word", operation.decoder.words, shell.operation.words);
-        m.unused(shell.operation.opcode);
-        shell.control(m, &controller);
         shell.command(m, &controller);
-        m.connect(shell.idle_o, controller.idle_o);
         m.connect(controller.overflow_i, 0);
         m.connect(shell.overflows_o, 0);
         let beyond = self.beyond(m, &operation);

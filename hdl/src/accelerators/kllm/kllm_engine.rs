@@ -11,7 +11,7 @@ use crate::accelerators::sizes::groups;
 use crate::blocks::common::bus::{AxiSpec, DmaSpec};
 use crate::blocks::common::shell::job_controller::job_error;
 use crate::blocks::common::shell::{OperationController, OperationControllerPorts, Own, first_error};
-use crate::lang::{About, Block, Bundle, Group, Module, Out, bit, bits_for, mux, parameters, ports};
+use crate::lang::{About, Block, Bundle, Group, Module, Out, bit, mux, parameters, ports};
 
 /// Operation of a product of tokens, and operation of a product of integers.
 pub(super) const MATMUL: u32 = 1;
@@ -38,8 +38,7 @@ parameters! {
             65_536,
             u64::from(HEAD_BYTES) + 65_536 / 2 + u64::from(8 * p.spec.kmax) + 64,
         ];
-        let least = longest.into_iter().map(bits_for).max().unwrap_or(0);
-        rules.demand(p.dma.row_width >= least, "dma.row_width", p.dma.row_width, format!("at least {least}"));
+        p.dma.demand_row(rules, longest.into_iter().max().unwrap_or(0));
         rules.part("dma", &p.controller());
         rules.part("spec", &p.reader());
         rules.part("spec", &p.lanes());
@@ -57,14 +56,8 @@ impl KllmEngine {
 
     /// Tokens are read for each panel, and a codebook before the heads.
     fn controller(&self) -> OperationController {
-        OperationController {
-            axi: self.axi.clone(),
-            dma: self.dma.clone(),
-            operands: OPERANDS,
-            readers: self.spec.readers(),
-            times: 65535,
-            prepares: true,
-        }
+        let of = OperationController::of(&self.axi, &self.dma, self.spec.readers());
+        OperationController { operands: OPERANDS, times: 65535, prepares: true, ..of }
     }
 
     fn reader(&self) -> TokenReader {
@@ -82,11 +75,6 @@ impl KllmEngine {
     fn results(&self) -> KllmResults {
         KllmResults { axi: self.axi.clone(), spec: self.spec.clone() }
     }
-
-    fn ports(&self) -> EngineSpec {
-        let (readers, overflows) = (self.spec.readers(), self.spec.outputs);
-        EngineSpec { axi: self.axi.clone(), dma: self.dma.clone(), readers, overflows }
-    }
 }
 
 ports! {
@@ -95,7 +83,7 @@ ports! {
         /// To the shell. The DMAs read the codebook and then heads, indices, outliers, panels, constants, addends; panels
         /// of further groups. It computes when the lanes take a beat. A result that is infinite or no number is not
         /// exact.
-        shell: Group<EnginePorts, EngineSpec> = p.ports(),
+        shell: Group<EnginePorts, EngineSpec> = EngineSpec::of(p.controller(), p.spec.outputs),
         /// The lanes take a beat that comes again.
         repeats_o: Out = bit(),
     }
@@ -115,16 +103,13 @@ impl Block for KllmEngine {
 
     fn build(&self, m: &mut Module, io: &KllmEnginePorts) {
         let shell = &io.shell;
-        let operation = m.instance("u_operation", self.operation());
-        let controller = m.instance("u_controller", self.controller());
+        let operation = shell.decode(m, "u_operation", self.operation());
+        let controller = shell.controller(m, self.controller());
         let loader = m.instance("u_codebook", self.loader());
         let reader = m.instance("u_tokens", self.reader());
         let lanes = m.instance("u_lanes", self.lanes());
         let results = m.instance("u_results", self.results());
-        m.connect_each("word", operation.decoder.words, shell.operation.words);
-        shell.control(m, &controller);
         shell.command(m, &controller);
-        m.connect(shell.idle_o, controller.idle_o);
         let size = self.check(m, shell, &operation, &controller);
         let wrong_data = m.wire("wrong_data", loader.error_o | reader.error_o | results.error_o);
         let overflow = m.wire("overflow", controller.overflowed_o & operation.exact);

@@ -8,12 +8,12 @@ use super::kllm_spec::KllmSpec;
 use super::quantize_engine::QuantizeEngine;
 use super::quantizer_spec::QuantizerSpec;
 use crate::accelerators::engine::Engine;
-use crate::accelerators::top::{Accelerator, Top, TopParameters, TopPorts, TopSpec, top_spec};
+use crate::accelerators::top::{Accelerator, Top, TopParameters, TopPorts};
 use crate::accelerators::vector::{VectorEngine, VectorParameters};
 use crate::blocks::common::shell::JobShell;
 use crate::blocks::kllm::TreeStyle;
 use crate::lang::operation::{Opcode, OperationBlock};
-use crate::lang::{About, Block, CatalogBlock, Group, Module, parameters, ports};
+use crate::lang::{About, Block, CatalogBlock, Module, parameters};
 
 /// Operation of the vector engine.
 const VECTOR: u32 = 3;
@@ -131,16 +131,8 @@ impl Accelerator for KllmTop {
     }
 }
 
-ports! {
-    /// Ports of [`KllmTop`].
-    pub struct KllmTopPorts(p: &KllmTop) {
-        /// To the host and to memory.
-        top: Group<TopPorts, TopSpec> = top_spec(&p.shell()),
-    }
-}
-
 impl Block for KllmTop {
-    type Ports = KllmTopPorts;
+    type Ports = TopPorts;
     const ABOUT: About = About {
         name: "kllm_top",
         summary: "accelerator for products of K-Means indices with fp16 outliers, and for the rows between them, from memory to memory",
@@ -155,8 +147,8 @@ impl Block for KllmTop {
         reference: "KLLM, section IV-A, figure 6",
     };
 
-    fn build(&self, m: &mut Module, io: &KllmTopPorts) {
-        let top = Top::new(m, self, &io.top);
+    fn build(&self, m: &mut Module, io: &TopPorts) {
+        let top = Top::new(m, self, io);
         let product = m.instance("u_engine", self.engine());
         let vector = m.instance("u_vector", self.vector());
         let quantizer = self.quantizer().map(|quantizer| m.instance("u_quantizer", quantizer).shell);

@@ -41,7 +41,7 @@ pub use kllm_engine::{KllmEngine, KllmEnginePorts};
 pub use kllm_registers::{KllmCaps, KllmFields};
 pub use kllm_results::{KllmResults, KllmResultsPorts};
 pub use kllm_spec::{KllmSpec, ProductSize};
-pub use kllm_top::{KllmTop, KllmTopPorts};
+pub use kllm_top::KllmTop;
 pub use lane_bank::{LaneBank, LaneBankPorts};
 pub use line_merger::{LineMerger, LineMergerPorts};
 pub use matmul_operation::{MatmulOperation, MatmulOperationPorts};

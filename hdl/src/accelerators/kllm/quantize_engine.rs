@@ -9,7 +9,7 @@ use crate::accelerators::sizes::{fit, groups, whole};
 use crate::blocks::common::bus::DmaSpec;
 use crate::blocks::common::shell::job_controller::job_error;
 use crate::blocks::common::shell::{OperationController, OperationControllerPorts, Own, Place, first_error};
-use crate::lang::{About, Block, Bundle, Group, Module, Signal, bit, bits_for, parameters, ports, uint};
+use crate::lang::{About, Block, Bundle, Group, Module, Signal, bit, parameters, ports, uint};
 
 /// Read DMAs: codebook, rows.
 const READERS: u32 = 2;
@@ -23,9 +23,8 @@ parameters! {
         spec: QuantizerSpec = QuantizerSpec::default();
     }
     rules = |p, rules| {
-        let longest = u64::from(HEAD_BYTES) + u64::from(2 * p.spec.inner) + u64::from(8 * p.spec.kmax) + 128;
-        let least = bits_for(longest);
-        rules.demand(p.dma.row_width >= least, "dma.row_width", p.dma.row_width, format!("at least {least}"));
+        let head = u64::from(HEAD_BYTES) + 128;
+        p.dma.demand_row(rules, head + u64::from(2 * p.spec.inner) + u64::from(8 * p.spec.kmax));
         rules.part("dma", &p.controller());
         rules.part("spec", &p.quantizer());
     };
@@ -39,22 +38,11 @@ impl QuantizeEngine {
     }
 
     fn controller(&self) -> OperationController {
-        OperationController {
-            axi: self.spec.axi.clone(),
-            dma: self.dma.clone(),
-            operands: READERS + 1,
-            readers: READERS,
-            ..OperationController::default()
-        }
+        OperationController::of(&self.spec.axi, &self.dma, READERS)
     }
 
     fn quantizer(&self) -> TokenQuantizer {
         TokenQuantizer { spec: self.spec.clone() }
-    }
-
-    fn ports(&self) -> EngineSpec {
-        let (axi, dma) = (self.spec.axi.clone(), self.dma.clone());
-        EngineSpec { axi, dma, readers: READERS, overflows: self.spec.lanes() }
     }
 }
 
@@ -63,7 +51,7 @@ ports! {
     pub struct QuantizeEnginePorts(p: &QuantizeEngine) {
         /// To the shell. The DMAs read codebook and rows. It computes when a beat of a row becomes indices. An inlier
         /// that is infinite or no number is not exact.
-        shell: Group<EnginePorts, EngineSpec> = p.ports(),
+        shell: Group<EnginePorts, EngineSpec> = EngineSpec::of(p.controller(), p.spec.lanes()),
     }
 }
 
@@ -80,14 +68,10 @@ impl Block for QuantizeEngine {
 
     fn build(&self, m: &mut Module, io: &QuantizeEnginePorts) {
         let shell = &io.shell;
-        let operation = m.instance("u_operation", self.operation());
-        let controller = m.instance("u_controller", self.controller());
+        let operation = shell.only(m, self.operation());
+        let controller = shell.controller(m, self.controller());
         let quantizer = m.instance("u_quantizer", self.quantizer());
-        m.connect_each("word", operation.decoder.words, shell.operation.words);
-        m.unused(shell.operation.opcode);
-        shell.control(m, &controller);
         shell.command(m, &controller);
-        m.connect(shell.idle_o, controller.idle_o);
         self.check(m, &operation, &controller);
         let size = self.place(m, &operation, &controller);
 

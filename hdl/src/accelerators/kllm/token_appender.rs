@@ -105,15 +105,13 @@ impl Block for TokenAppender {
         is_scale.next((is_scale.q | (moves & old.output.data.last)) & !clear);
         let merger = m.instance("u_merger", LineMerger { spec: self.spec.clone() });
         merger.size.drive(m, "merger_size", &io.size);
-        for (to, from) in [
+        m.connect_pairs([
             (merger.is_scale_i, is_scale.q),
             (merger.line_i, old.output.data.data),
             (merger.indices_i, indices.q),
             (merger.scale_i, scale.q),
             (merger.constants_i, constants),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
         m.connect(new.input.data.data, merger.line_o);
         m.connect(new.input.data.strobe, bit().lit(1).repeat(LINE / self.spec.axi.data_width));
         m.connect(new.input.data.last, 0);

@@ -132,7 +132,7 @@ impl Block for TokenQuantizer {
         m.connect(thresholds.used_i, scanner.row_done_o);
 
         m.comment("It becomes indices and outliers.");
-        for (to, from) in [
+        m.connect_pairs([
             (scanner.columns_i, size.columns),
             (scanner.beats_i, size.beats),
             (scanner.go_i, thresholds.there_o),
@@ -148,9 +148,7 @@ impl Block for TokenQuantizer {
             (mask.use_last_i, scanner.use_last_o),
             (io.specials_o, scanner.specials_o),
             (io.computing_o, scanner.moves_o),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
         // A scale comes with its row, which stays until it is used.
         m.unused(rows.use_valid_o);
         let values = m.split("value", rows.data_o, uint(16).array(self.spec.lanes()));
@@ -160,13 +158,11 @@ impl Block for TokenQuantizer {
         let head = TokenHead::unpack(m, "packed_head", &(), heads.output.data.data);
         m.connect_handshake(&packer.heads, &heads.output);
         packer.heads.data.drive(m, "packed_head", &head);
-        for (to, from) in [
+        m.connect_pairs([
             (packer.index_beats_i, size.index_beats),
             (packer.outlier_beats_i, size.outlier_beats),
             (packer.three_bits_i, size.three_bits),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
         m.connect_stream(&packer.indices, &scanner.indices);
         m.connect_stream(&packer.records, &scanner.records);
         m.connect_stream(&io.write, &packer.write);

@@ -125,13 +125,11 @@ impl Block for TokenScanner {
         m.comment("Indices.");
         let clustering = m.instance("u_clustering", self.spec.clustering());
         m.connect(clustering.clear_i, clear);
-        for (to, from) in [
+        m.connect_pairs([
             (clustering.write_i, io.write_i),
             (clustering.write_index_i, io.index_i),
             (clustering.midpoint_i, io.threshold_i),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
         let clustered = m.reg_init("clustered_q", bit(), 0);
         m.connect(clustering.values.valid, beat.valid & !clustered.q);
         m.for_each("values", lanes, |m, i| {

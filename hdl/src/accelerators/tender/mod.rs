@@ -33,7 +33,7 @@ pub use tender_engine::{TenderEngineOf, TenderEnginePorts};
 pub use tender_lane::{LaneTimes, TenderLane, TenderLanePorts};
 pub use tender_operations::{MatmulOperation, MatmulOperationPorts, PackOperation, PackOperationPorts};
 pub use tender_registers::{TenderCaps, TenderFields};
-pub use tender_top::{TenderTopOf, TenderTopPorts};
+pub use tender_top::TenderTopOf;
 pub use turn_buffer::{Elements, Page, TurnBuffer, TurnBufferPorts};
 
 /// The engine with Tender's PE.

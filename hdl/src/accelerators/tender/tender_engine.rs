@@ -67,8 +67,7 @@ parameters! {
             65_535 * u64::from(p.word(p.array.rows) / 8),
             65_535 * u64::from(RECORD),
         ];
-        let least = longest.into_iter().map(bits_for).max().unwrap_or(0);
-        rules.demand(p.dma.row_width >= least, "dma.row_width", p.dma.row_width, format!("at least {least}"));
+        p.dma.demand_row(rules, longest.into_iter().max().unwrap_or(0));
         rules.part("strip", &p.walker());
         rules.part("dma", &p.controller());
     };
@@ -113,14 +112,8 @@ impl<P: EnginePe> TenderEngineOf<P> {
 
     /// B is read for each panel of A.
     fn controller(&self) -> OperationController {
-        OperationController {
-            axi: self.axi.clone(),
-            dma: self.dma.clone(),
-            operands: READERS + 1,
-            readers: READERS,
-            times: 65535,
-            prepares: true,
-        }
+        let of = OperationController::of(&self.axi, &self.dma, READERS);
+        OperationController { times: 65535, prepares: true, ..of }
     }
 
     fn walker(&self) -> StripWalker {
@@ -146,10 +139,6 @@ impl<P: EnginePe> TenderEngineOf<P> {
         ResultStage { rows: self.array.rows, columns: self.array.columns, lane: self.lane.clone() }
     }
 
-    fn ports(&self) -> EngineSpec {
-        EngineSpec { axi: self.axi.clone(), dma: self.dma.clone(), readers: READERS, overflows: 1 }
-    }
-
     /// Cycles from a last step to the last sum of its tile, and a few more.
     fn flush(&self) -> u32 {
         self.array.rows + 2 * self.array.columns + 7 + self.array.pe.ranks().max(1)
@@ -171,7 +160,7 @@ ports! {
 impl<P: EnginePe> Ports<TenderEngineOf<P>> for TenderEnginePorts {
     #[track_caller]
     fn declare(builder: &mut PortBuilder, engine: &TenderEngineOf<P>) -> Self {
-        <Self as Ports<EngineSpec>>::declare(builder, &engine.ports())
+        <Self as Ports<EngineSpec>>::declare(builder, &EngineSpec::of(engine.controller(), 1))
     }
 }
 
@@ -189,9 +178,8 @@ impl<P: EnginePe> Block for TenderEngineOf<P> {
     fn build(&self, m: &mut Module, io: &TenderEnginePorts) {
         let shell = &io.shell;
         let fields = self.fields(m, io);
-        let controller = m.instance("u_controller", self.controller());
+        let controller = shell.controller(m, self.controller());
         let strips = m.instance("u_strips", self.walker());
-        shell.control(m, &controller);
         self.place(m, io, &fields, &controller, &strips);
 
         let stage = m.instance("u_results", self.results());
@@ -239,7 +227,7 @@ impl<P: EnginePe> TenderEngineOf<P> {
         if let Some(explicit) = execution.tiles.explicit {
             m.connect(explicit, fields.of.explicit);
         }
-        for (to, from) in [
+        m.connect_pairs([
             (execution.clear_i, abort),
             (execution.begin_i, controller.begin_o & product),
             (execution.tiles.row_tiles, fields.tiles.0),
@@ -265,9 +253,7 @@ impl<P: EnginePe> TenderEngineOf<P> {
             (sums.clear_i, abort | controller.begin_o),
             (sums.int8_i, int8),
             (sums.columns_i, fields.of.columns),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
         m.connect_handshake(&array.step, &execution.step);
         connect_all!(m, array.step, execution.step, [first, last]);
         if let Some(rescale) = array.step.rescale {
@@ -318,7 +304,7 @@ impl<P: EnginePe> TenderEngineOf<P> {
 /// The mode of the results; it means something while an operation is in hand.
 fn mode(m: &mut Module, fields: &Fields, stage: &ResultStagePorts) {
     let (of, to) = (&fields.of, &stage.mode);
-    for (to, from) in [
+    m.connect_pairs([
         (to.rows, of.rows),
         (to.columns, of.columns),
         (to.from_values, !fields.product),
@@ -327,7 +313,5 @@ fn mode(m: &mut Module, fields: &Fields, stage: &ResultStagePorts) {
         (to.unsigned, of.out_unsigned),
         (to.relu, of.relu),
         (to.per_row, of.per_row),
-    ] {
-        m.connect(to, from);
-    }
+    ]);
 }

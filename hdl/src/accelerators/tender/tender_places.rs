@@ -3,7 +3,7 @@
 use super::engine_pe::EnginePe;
 use super::strip_walker::StripWalkerPorts;
 use super::tender_engine::{MATMUL, READERS, TenderEngineOf, TenderEnginePorts};
-use super::tender_operations::{MatmulOperationPorts, PackOperation, PackOperationPorts};
+use super::tender_operations::{MatmulOperationPorts, PackOperation};
 use crate::accelerators::sizes::{fit, groups};
 use crate::blocks::common::shell::job_controller::job_error;
 use crate::blocks::common::shell::{OperationControllerPorts, Own, Place, first_error};
@@ -28,12 +28,9 @@ pub(super) struct Fields {
 
 impl<P: EnginePe> TenderEngineOf<P> {
     pub(super) fn fields(&self, m: &mut Module, io: &TenderEnginePorts) -> Fields {
-        let of = m.instance("u_matmul", self.matmul());
-        let pack: PackOperationPorts = m.instance("u_pack", PackOperation {});
-        let (operation, pack) = (&io.shell.operation, &pack.decoder);
-        m.connect_each("word", of.decoder.words, operation.words);
-        m.connect_each("pack_word", pack.words, operation.words);
-        let product = m.wire("product", operation.opcode.eq(MATMUL));
+        let of = io.shell.decode(m, "u_matmul", self.matmul());
+        let pack = io.shell.decode(m, "u_pack", PackOperation {}).decoder;
+        let product = m.wire("product", io.shell.operation.opcode.eq(MATMUL));
         let wrong = [
             (of.decoder.reserved, pack.reserved),
             (of.decoder.unknown, pack.unknown),

@@ -6,13 +6,13 @@ use super::tender_lane::TenderLane;
 use super::tender_operations::PackOperation;
 use super::tender_registers::{TenderCaps, TenderFields};
 use crate::accelerators::engine::Engine;
-use crate::accelerators::top::{Accelerator, Top, TopParameters, TopPorts, TopSpec, top_spec};
+use crate::accelerators::top::{Accelerator, Top, TopParameters, TopPorts};
 use crate::accelerators::vector::{VectorEngine, VectorParameters};
 use crate::blocks::common::RamImplementation;
 use crate::blocks::common::shell::JobShell;
 use crate::blocks::tender::MultiScaleArrayOf;
 use crate::lang::operation::{Opcode, OperationBlock};
-use crate::lang::{About, Block, CatalogBlock, Group, Module, PortBuilder, Ports, parameters, ports};
+use crate::lang::{About, Block, CatalogBlock, Module, parameters};
 
 parameters! {
     /// Elaboration parameters.
@@ -97,23 +97,8 @@ impl<P: EnginePe> Accelerator for TenderTopOf<P> {
     }
 }
 
-ports! {
-    /// Ports of [`TenderTopOf`].
-    pub struct TenderTopPorts(p: &JobShell) {
-        /// To the host and to memory.
-        top: Group<TopPorts, TopSpec> = top_spec(p),
-    }
-}
-
-impl<P: EnginePe> Ports<TenderTopOf<P>> for TenderTopPorts {
-    #[track_caller]
-    fn declare(builder: &mut PortBuilder, top: &TenderTopOf<P>) -> Self {
-        <Self as Ports<JobShell>>::declare(builder, &top.shell())
-    }
-}
-
 impl<P: EnginePe> Block for TenderTopOf<P> {
-    type Ports = TenderTopPorts;
+    type Ports = TopPorts;
     const ABOUT: About = About {
         name: P::TOP,
         summary: "accelerator for quantized matrix products with channel groups, and for the rows between them, from memory to memory",
@@ -126,8 +111,8 @@ impl<P: EnginePe> Block for TenderTopOf<P> {
         reference: "Tender, section IV-A, figure 6(a)",
     };
 
-    fn build(&self, m: &mut Module, io: &TenderTopPorts) {
-        let top = Top::new(m, self, &io.top);
+    fn build(&self, m: &mut Module, io: &TopPorts) {
+        let top = Top::new(m, self, io);
         let engine = m.instance("u_engine", self.engine());
         let vector = m.instance("u_vector", self.vector());
         // The engine for products is the last one.

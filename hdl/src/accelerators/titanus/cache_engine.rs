@@ -15,7 +15,7 @@ use crate::blocks::common::stream::{StreamWidthConverter, StreamWidthConverterPo
 use crate::blocks::titanus::cache_writer::{BLOCKS, TOKENS};
 use crate::blocks::titanus::{CacheReaderPorts, CacheWriterPorts, OpenTail};
 use crate::lang::{
-    About, Block, Bundle, Group, In, InBundle, Module, Out, OutArray, Signal, Stream, bit, bits_for, cat, connect_all,
+    About, Block, Bundle, Group, In, InBundle, Module, Out, OutArray, Signal, Stream, bit, cat, connect_all,
     index_width, mux, parameters, ports, sint, uint,
 };
 
@@ -39,8 +39,7 @@ parameters! {
         spec: TitanusSpec = TitanusSpec::default();
     }
     rules = |p, rules| {
-        let least = bits_for(p.spec.most_bytes());
-        rules.demand(p.dma.row_width >= least, "dma.row_width", p.dma.row_width, format!("at least {least}"));
+        p.dma.demand_row(rules, p.spec.most_bytes());
         rules.part("dma", &p.controller());
         rules.part("axi", &p.tiles());
         rules.part("axi", &p.rows());
@@ -65,17 +64,7 @@ impl CacheEngine {
     }
 
     fn controller(&self) -> OperationController {
-        OperationController {
-            axi: self.axi.clone(),
-            dma: self.dma.clone(),
-            operands: 4,
-            readers: READERS,
-            ..OperationController::default()
-        }
-    }
-
-    fn ports(&self) -> EngineSpec {
-        EngineSpec { axi: self.axi.clone(), dma: self.dma.clone(), readers: READERS, overflows: 1 }
+        OperationController { operands: 4, ..OperationController::of(&self.axi, &self.dma, READERS) }
     }
 
     fn tiles(&self) -> TokenTiles {
@@ -100,7 +89,7 @@ ports! {
     pub struct CacheEnginePorts(p: &CacheEngine) {
         /// To the shell. An abort drops the cached tokens too. Its results are exact; what the cache rounds is no
         /// overflow.
-        shell: Group<EnginePorts, EngineSpec> = p.ports(),
+        shell: Group<EnginePorts, EngineSpec> = EngineSpec::of(p.controller(), 1),
         /// A job begins: damage is forgotten.
         began_i: In = bit(),
         /// Tokens of the context.
@@ -145,12 +134,9 @@ impl Block for CacheEngine {
 
     fn build(&self, m: &mut Module, io: &CacheEnginePorts) {
         let shell = &io.shell;
-        let append = m.instance("u_append", self.append());
-        let restore = m.instance("u_restore", self.restore());
-        let controller = m.instance("u_controller", self.controller());
-        m.connect_each("append_word", append.decoder.words, shell.operation.words);
-        m.connect_each("restore_word", restore.decoder.words, shell.operation.words);
-        shell.control(m, &controller);
+        let append = shell.decode(m, "u_append", self.append());
+        let restore = shell.decode(m, "u_restore", self.restore());
+        let controller = shell.controller(m, self.controller());
         let restores = m.wire("restores", shell.operation.opcode.eq(RESTORE));
         let work = Work::new(m, restores, &append, &restore, self.dma.row_width);
         m.comment("A new sequence.");
@@ -159,7 +145,7 @@ impl Block for CacheEngine {
         let starting = m.reg_init("starting_q", bit(), 0);
         let waits = (controller.begin_o & work.begins) | (starting.q & !writer.start.ready);
         starting.next(waits & !shell.abort_i);
-        for (to, from) in [
+        m.connect_pairs([
             (writer.start.valid, starting.q & !shell.abort_i),
             (writer.start.prefill, append.prefill.extend(TOKENS)),
             (writer.start.threshold_k, append.key_threshold),
@@ -172,9 +158,7 @@ impl Block for CacheEngine {
             (controller.overflow_i, bit().lit(0)),
             (io.tokens_o, writer.tokens_o),
             (io.beyond_o, cat(&[writer.overflow_v_o, writer.overflow_k_o])),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
         let mover = m.instance("u_mover", self.mover());
         let lines = rows_of(m, "area", &self.axi);
         let tokens_in = self.append_tokens(m, io, (&work, controller.begin_o), (&writer, &mover), &lines);
@@ -266,15 +250,13 @@ impl CacheEngine {
         let wanted = mux(work.restores, zero, work.tokens);
         left.next(mux(clear, zero, mux(begin, wanted, left.q.wrapping_sub(whole.extend(TOKENS)))));
 
-        for (to, from) in [
+        m.connect_pairs([
             (mover.clear_i, clear),
             (mover.begin_i, begin),
             (mover.area_k_i, work.areas[0]),
             (mover.area_v_i, work.areas[1]),
             (mover.lines_i, work.lines.extend(BLOCKS)),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
         m.connect_stream(&mover.block, &writer.block);
         m.connect(io.block_written_o, mover.moved_o);
         m.wire("tokens_in", !left.q.any())
@@ -359,16 +341,14 @@ impl CacheEngine {
             });
         }
         let (read, place) = (&context, &io.place);
-        for (to, from) in [
+        m.connect_pairs([
             (read.read_i, io.read_i),
             (read.read_values_i, place.values),
             (read.read_token_i, place.token),
             (read.read_group_i, place.group),
             (read.read_tile_i, place.tile),
             (read.read_channel_i, place.channel),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
         m.connect_each("context_data", io.data_o, context.data_o);
     }
 }

@@ -43,8 +43,7 @@ parameters! {
         spec: TitanusSpec = TitanusSpec::default();
     }
     rules = |p, rules| {
-        let least = bits_for(p.spec.most_bytes());
-        rules.demand(p.dma.row_width >= least, "dma.row_width", p.dma.row_width, format!("at least {least}"));
+        p.dma.demand_row(rules, p.spec.most_bytes());
         rules.part("dma", &p.controller());
         rules.part("spec", &p.loader());
         rules.part("axi", &p.bytes_to_words(8 * p.spec.store.load));
@@ -69,16 +68,7 @@ impl LinearEngine {
     }
 
     fn controller(&self) -> OperationController {
-        OperationController {
-            axi: self.axi.clone(),
-            dma: self.dma.clone(),
-            operands: 2,
-            ..OperationController::default()
-        }
-    }
-
-    fn ports(&self) -> EngineSpec {
-        EngineSpec { axi: self.axi.clone(), dma: self.dma.clone(), readers: 1, overflows: self.most_overflows() }
+        OperationController::of(&self.axi, &self.dma, 1)
     }
 
     fn loader(&self) -> WeightLoader {
@@ -129,7 +119,7 @@ ports! {
     pub struct LinearEnginePorts(p: &LinearEngine) {
         /// To the shell. An abort leaves weights and constants as they are. Results, and bytes of probabilities, that
         /// overflow are not exact.
-        shell: Group<EnginePorts, EngineSpec> = p.ports(),
+        shell: Group<EnginePorts, EngineSpec> = EngineSpec::of(p.controller(), p.most_overflows()),
         /// Multiplications of a dot product with the context that ends in this cycle.
         multiplications_o: Out = p.spec.engine().skipped(),
         /// Skipped multiplications among them.
@@ -158,14 +148,10 @@ impl Block for LinearEngine {
 
     fn build(&self, m: &mut Module, io: &LinearEnginePorts) {
         let shell = &io.shell;
-        let load = m.instance("u_load", self.load());
-        let product = m.instance("u_multiply", self.multiply());
-        let controller = m.instance("u_controller", self.controller());
-        m.connect_each("load_word", load.decoder.words, shell.operation.words);
-        m.connect_each("product_word", product.decoder.words, shell.operation.words);
-        shell.control(m, &controller);
+        let load = shell.decode(m, "u_load", self.load());
+        let product = shell.decode(m, "u_multiply", self.multiply());
+        let controller = shell.controller(m, self.controller());
         shell.command(m, &controller);
-        m.connect(shell.idle_o, controller.idle_o);
         let loads = m.wire("loads", shell.operation.opcode.eq(LOAD));
         let context = m.wire("of_context", !loads & product.matrix.any());
         let values = m.wire("of_values", context & product.matrix.bit(1));
@@ -213,7 +199,7 @@ impl Block for LinearEngine {
         let table = m.instance("u_table", ConstantTable { spec: self.spec.clone() });
         m.connect(results.clear_i, clear);
         m.connect(results.begin_i, begin);
-        for (to, from) in [
+        m.connect_pairs([
             (table.write_i, loader.write_o),
             (table.write_index_i, loader.index_o),
             (table.scale_i, loader.scale_o),
@@ -235,9 +221,7 @@ impl Block for LinearEngine {
             (results.single_i, product.one_constant),
             (results.int8_i, product.integers),
             (results.relu_i, product.relu),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
         m.connect_each("scales", results.scale_i, table.scale_o);
         m.connect_each("biases", results.bias_i, table.bias_o);
         let sums = Self::store_sums(&store);
@@ -300,14 +284,12 @@ impl LinearEngine {
             let more = count.wrapping_sub(1);
             first.wrapping_add(fit(more.shr(each.trailing_zeros()), first.width()))
         };
-        for (to, from) in [
+        m.connect_pairs([
             (place.first_row, first_row),
             (place.first_column, product.first_column),
             (place.last_row, last(first_row, product.inner, cells.inputs)),
             (place.last_column, last(product.first_column, product.columns, cells.outputs)),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
     }
 
     /// Rows of x, int8 or probabilities, as words for the context. Returns the bytes of this cycle that overflow.

@@ -173,7 +173,7 @@ impl Block for TitanusCore {
         let chosen = top.engines_after(m, &operations, &engines);
 
         let own = &top.registers.own;
-        for (to, from) in [
+        m.connect_pairs([
             (cache.began_i, top.shell.host.began_o),
             (own.cached, cache.tokens_o),
             (own.beyond_k, cache.beyond_o.bit(0)),
@@ -182,9 +182,7 @@ impl Block for TitanusCore {
             (own.of_values, cache.damage_values_o),
             (own.area, cache.damage_where_o),
             (own.linked, bit().lit(self.links)),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
         let engine = self.spec.engine();
         let most = self.most_overflows().max(engine.capability() * engine.max_beats);
         let events = [
@@ -217,7 +215,7 @@ impl TitanusCore {
             return top.operations();
         };
         let link = m.instance("u_link", Self::job_link());
-        for (to, from) in [
+        m.connect_pairs([
             (link.clear_i, shell.abort_o),
             (link.limit_i, top.registers.shell.timeout),
             (shell.idle_i, idle & link.idle_o),
@@ -229,9 +227,7 @@ impl TitanusCore {
             (next_valid, link.next.valid),
             (next_last, link.next.last),
             (link.next.ready, next_ready),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
         m.connect_stream(&link.operation, &shell.operation);
         m.connect_stream(&shell.operation_end, &link.operation_end);
         Operations { operation: link.other.clone(), end: link.other_end.clone() }

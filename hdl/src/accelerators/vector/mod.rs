@@ -12,4 +12,4 @@ pub use row_packer::{RowPacker, RowPackerPorts};
 pub use vector_engine::{VectorEngine, VectorEnginePorts, VectorParameters};
 pub use vector_operation::{VectorOperation, VectorOperationPorts};
 pub use vector_registers::VectorFields;
-pub use vector_top::{VectorTop, VectorTopPorts};
+pub use vector_top::VectorTop;

@@ -36,8 +36,7 @@ parameters! {
         rules.part("max_beats", &p.unit());
         // The gains of a layer norm are pairs.
         let bytes = if p.units.layer_norm { 4 } else { 2 };
-        let least = bits_for(bytes * u64::from(p.max_columns()));
-        rules.demand(p.dma.row_width >= least, "dma.row_width", p.dma.row_width, format!("at least {least}"));
+        p.dma.demand_row(rules, bytes * u64::from(p.max_columns()));
         rules.part("dma", &p.controller());
     };
 }
@@ -122,17 +121,7 @@ impl VectorEngine {
     }
 
     fn controller(&self) -> OperationController {
-        OperationController {
-            axi: self.axi.clone(),
-            dma: self.dma.clone(),
-            operands: READERS + 1,
-            readers: READERS,
-            ..OperationController::default()
-        }
-    }
-
-    fn ports(&self) -> EngineSpec {
-        EngineSpec { axi: self.axi.clone(), dma: self.dma.clone(), readers: READERS, overflows: 1 }
+        OperationController::of(&self.axi, &self.dma, READERS)
     }
 }
 
@@ -141,7 +130,7 @@ ports! {
     pub struct VectorEnginePorts(p: &VectorEngine) {
         /// To the shell. The DMAs read elements, addends, factors, gains. A beat of results with an element that
         /// overflows counts as one result that is not exact.
-        shell: Group<EnginePorts, EngineSpec> = p.ports(),
+        shell: Group<EnginePorts, EngineSpec> = EngineSpec::of(p.controller(), 1),
     }
 }
 
@@ -159,19 +148,15 @@ impl Block for VectorEngine {
 
     fn build(&self, m: &mut Module, io: &VectorEnginePorts) {
         let (lanes, shell) = (self.lanes(), &io.shell);
-        let operation = m.instance("u_operation", self.operation());
-        let controller = m.instance("u_controller", self.controller());
+        let operation = shell.only(m, self.operation());
+        let controller = shell.controller(m, self.controller());
         let unit = m.instance("u_unit", self.unit());
         let packer = m.instance("u_packer", RowPacker { lanes });
-        m.connect_each("word", operation.decoder.words, shell.operation.words);
-        m.unused(shell.operation.opcode);
-        shell.control(m, &controller);
         shell.command(m, &controller);
         self.check(m, &operation, &controller);
         self.place(m, &operation, &controller);
         m.connect(unit.clear_i, shell.abort_i);
         m.connect(packer.clear_i, shell.abort_i);
-        m.connect(shell.idle_o, controller.idle_o);
         m.connect(shell.computing_o, unit.computing_o);
 
         m.comment("Operands.");

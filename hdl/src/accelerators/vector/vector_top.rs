@@ -4,11 +4,11 @@ use super::vector_engine::{READERS, VectorEngine, VectorParameters};
 use super::vector_registers::VectorFields;
 use crate::accelerators::engine::Engine;
 use crate::accelerators::registers::VectorCaps;
-use crate::accelerators::top::{Accelerator, Top, TopParameters, TopPorts, TopSpec, top_spec};
+use crate::accelerators::top::{Accelerator, Top, TopParameters, TopPorts};
 use crate::blocks::common::row::RowUnits;
 use crate::blocks::common::shell::JobShell;
 use crate::lang::operation::{Opcode, OperationBlock};
-use crate::lang::{About, Block, CatalogBlock, Group, Module, parameters, ports};
+use crate::lang::{About, Block, CatalogBlock, Module, parameters};
 
 parameters! {
     /// Elaboration parameters.
@@ -48,16 +48,8 @@ impl Accelerator for VectorTop {
     }
 }
 
-ports! {
-    /// Ports of [`VectorTop`].
-    pub struct VectorTopPorts(p: &VectorTop) {
-        /// To the host and to memory.
-        top: Group<TopPorts, TopSpec> = top_spec(&p.shell()),
-    }
-}
-
 impl Block for VectorTop {
-    type Ports = VectorTopPorts;
+    type Ports = TopPorts;
     const ABOUT: About = About {
         name: "vector_top",
         summary: "accelerator for rows of fp16 numbers: scale, add, activate, gate, norms, softmax, requantize, from memory to memory",
@@ -68,8 +60,8 @@ impl Block for VectorTop {
         reference: "AMBA AXI and ACE Protocol Specification, ARM IHI 0022",
     };
 
-    fn build(&self, m: &mut Module, io: &VectorTopPorts) {
-        let top = Top::new(m, self, &io.top);
+    fn build(&self, m: &mut Module, io: &TopPorts) {
+        let top = Top::new(m, self, io);
         let engine = m.instance("u_engine", self.engine());
         top.engines(m, &[Engine { name: "rows", opcodes: &[1], ports: &engine.shell }]);
         top.count(m, 1, &[(engine.shell.overflows_o, top.registers.own.overflows)]);

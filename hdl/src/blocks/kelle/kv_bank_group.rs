@@ -184,16 +184,14 @@ impl Block for KvBankGroup {
         data_valid.next(read);
         m.connect(io.data_valid_o, data_valid.q);
         let banks = m.instance("u_banks", self.all_banks());
-        for (to, from) in [
+        m.connect_pairs([
             (banks.read_i, read),
             (banks.write_i, write),
             (banks.row_i, io.access_row_i),
             (banks.refresh_read_i, refresh.refresh_read_o),
             (banks.refresh_write_i, refresh.refresh_write_o),
             (banks.refresh_row_i, refresh.refresh_row_o),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
         m.connect_each("data_in", banks.data_i, io.access_data_i);
         m.connect_each("data_out", io.data_o, banks.data_o);
         connect_all!(m, banks, io, [cell_write_i, cell_bank_i, cell_row_i, cell_bit_i, cell_time_i]);

@@ -240,16 +240,14 @@ impl Block for KvCache {
         }
 
         connect_all!(m, scores, io, [update_valid_i, update_amount_i, step_i, threshold_i]);
-        for (to, from) in [
+        m.connect_pairs([
             (scores.set_valid_i, io.keep_i.map_or(write, |keep| write & !keep)),
             (scores.set_row_i, io.access.row),
             (scores.clear_valid_i, io.evict_valid_i),
             (scores.clear_row_i, io.evict_row_i),
             (scores.read_row_i, io.score_row_i),
             (io.score_o, scores.score_o),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
         connect_all!(m, scores, io, [step_head_i, drop_valid_i]);
 
         let data_valid = m.reg_init("data_valid_q", bit(), 0);
@@ -279,16 +277,14 @@ impl KvCache {
             let mine = if value { io.access.value } else { !io.access.value };
             let asked =
                 m.wire(&format!("reads_{name}"), read & mine & if low { io.access.low } else { io.access.high });
-            for (to, from) in [
+            m.connect_pairs([
                 (u.read_i, asked),
                 (u.write_i, write),
                 (u.row_i, io.access.row),
                 (u.refresh_read_i, refresh.refresh_read_o),
                 (u.refresh_write_i, refresh.refresh_write_o),
                 (u.refresh_row_i, refresh.refresh_row_o),
-            ] {
-                m.connect(to, from);
-            }
+            ]);
             m.connect_each(&format!("{name}_in"), u.data_i, if value { io.value_i } else { io.key_i });
             let shows = m.reg_init(&format!("shows_{name}_q"), bit(), 0);
             shows.next(asked);

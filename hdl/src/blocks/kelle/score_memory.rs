@@ -241,15 +241,13 @@ impl ScoreMemory {
         epochs: Array,
     ) -> Seen {
         let words = m.instance(&format!("u_{name}"), self.words());
-        for (to, from) in [
+        m.connect_pairs([
             (words.read_i, bit().lit(1)),
             (words.read_address_i, asked),
             (words.write_i, write.now),
             (words.write_address_i, write.row),
             (words.data_i, write.word),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
         let meets = before(m, &format!("{name}_meets_q"), write.now & write.row.eq(asked));
         let word = m.wire(&format!("{name}_word"), mux(meets, write.before, words.data_o));
         let epoch = match (self.heads, row) {

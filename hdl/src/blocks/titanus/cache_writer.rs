@@ -147,15 +147,13 @@ impl Block for CacheWriter {
         let start = io.start.hold(m, "start", started);
         m.connect(compressor.config_write_i, fsm.is("Configure"));
         m.connect(compressor.config_layer_i, 0);
-        for (to, from) in [
+        m.connect_pairs([
             (compressor.threshold_k_i, start.threshold_k),
             (compressor.threshold_v_i, start.threshold_v),
             (compressor.bits_k_i, start.bits_k),
             (compressor.bits_v_i, start.bits_v),
             (compressor.start.prefill, start.prefill),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
         m.unused(compressor.config_refused_o);
         m.connect(compressor.start.layer, 0);
         m.connect(compressor.start.valid, fsm.is("Begin"));

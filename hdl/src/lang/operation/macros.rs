@@ -86,6 +86,10 @@ macro_rules! operation {
         }
 
         impl $crate::lang::operation::OperationBlock for $block {
+            fn decoder(ports: &$ports) -> &$crate::lang::operation::Decoder {
+                &ports.decoder
+            }
+
             #[allow(unused_parens, unused_imports, reason = "of what a table may use")]
             fn layout(&self) -> $crate::lang::operation::OperationLayout {
                 use $crate::lang::operation as table;

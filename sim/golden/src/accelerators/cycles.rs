@@ -49,8 +49,7 @@ use rows::Rows;
 pub use rows::{Frame, Unit};
 pub use stream::Converter;
 pub(super) use stream::{Packets, Way, Words};
-pub(super) use times::extend;
-pub use times::{Times, latest};
+pub use times::{Times, extend, latest};
 
 /// Operands of an operation on rows: four that are read, and the results.
 const ROW_OPERANDS: u64 = 5;

@@ -63,11 +63,12 @@ impl AttentionEngine {
         let attends = is(m, "attends", opcode::ATTENTION);
         let clears = is(m, "clears", opcode::CLEAR);
         let sets = is(m, "sets", opcode::REFRESH);
-        let attention = m.instance("u_attention", self.attention());
-        let clear = m.instance("u_clear", self.clear());
-        let refresh = m.instance("u_refresh", self.refresh());
-        let saves = self.save().map(|block| (is(m, "saves", opcode::SAVE), m.instance("u_save", block)));
-        let keeps = self.recompute().map(|block| (is(m, "keeps", opcode::RECOMPUTE), m.instance("u_recompute", block)));
+        let attention = shell.decode(m, "u_attention", self.attention());
+        let clear = shell.decode(m, "u_clear", self.clear());
+        let refresh = shell.decode(m, "u_refresh", self.refresh());
+        let saves = self.save().map(|block| (is(m, "saves", opcode::SAVE), shell.decode(m, "u_save", block)));
+        let keeps = self.recompute();
+        let keeps = keeps.map(|block| (is(m, "keeps", opcode::RECOMPUTE), shell.decode(m, "u_recompute", block)));
         let (mut head, mut elements, mut moves) = (attention.head, attention.elements, attends);
         if let Some((saves, save)) = &saves {
             head = mux(*saves, save.head, head);
@@ -80,7 +81,7 @@ impl AttentionEngine {
         let (spec, width) = (&self.spec, self.dma.row_width);
         let elements = m.wire("elements", elements);
         let slices = elements.shr(spec.spec.columns.trailing_zeros());
-        let asked = Asked {
+        Asked {
             head: m.wire("head_asked", head),
             slices: m.wire("slices", fit(slices, bits_for(spec.slices().into()))),
             vector_bytes: m.wire("vector_bytes", fit(elements.shl(1), width)),
@@ -93,11 +94,7 @@ impl AttentionEngine {
             refresh,
             saves,
             keeps,
-        };
-        for (k, (_, decoder)) in asked.all().into_iter().enumerate() {
-            m.connect_each(&format!("word_{k}"), decoder.words, shell.operation.words);
         }
-        asked
     }
 
     /// Why the fields are wrong; `count` is how many tokens the head has.

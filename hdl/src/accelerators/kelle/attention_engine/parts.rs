@@ -90,7 +90,7 @@ impl AttentionEngine {
     ) {
         m.comment("Sums become scores, probabilities, results.");
         let work = &asked.attention;
-        for (to, from) in [
+        m.connect_pairs([
             (sums.clear_i, clear),
             (sums.keys_i, sequencer.keys_o),
             (sums.values_i, sequencer.values_o),
@@ -104,9 +104,7 @@ impl AttentionEngine {
             (sequencer.probabilities_i, sums.probabilities_o),
             (sequencer.results_i, sums.empty_o),
             (io.shell.overflows_o, sums.overflows_o),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
         m.connect_stream(&sums.result, &io.result);
     }
 
@@ -122,7 +120,7 @@ impl AttentionEngine {
         m.comment("Importance, and the token that has to go.");
         let (work, size) = (&asked.attention, &importance.size);
         connect_all!(m, size, work, [head, sink, window, shift]);
-        for (to, from) in [
+        m.connect_pairs([
             (importance.clear_i, clear),
             (importance.begin_i, sequencer.keys_o),
             (importance.search_i, sequencer.search_o),
@@ -139,9 +137,7 @@ impl AttentionEngine {
             (list.victim_i, importance.victim_o),
             (sequencer.moving_i, list.busy_o),
             (io.evicts_o, sequencer.remove_o),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
         m.connect_each("row_valid", importance.row_valid_i, io.row_valid_i);
         m.connect_each("row_sum", importance.row_sum_i, io.row_sum_i);
     }

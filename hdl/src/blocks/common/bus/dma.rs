@@ -42,6 +42,14 @@ parameters! {
     }
 }
 
+impl DmaSpec {
+    /// The rule that a row has so many bytes at most, and a command can say so.
+    pub fn demand_row(&self, rules: &mut Rules, bytes: u64) {
+        let least = bits_for(bytes);
+        rules.demand(self.row_width >= least, "dma.row_width", self.row_width, format!("at least {least}"));
+    }
+}
+
 /// Rules that concern the bus as well.
 pub(super) fn demand_bursts(axi: &AxiSpec, dma: &DmaSpec, rules: &mut Rules) {
     let most = BOUNDARY / axi.bytes().max(1);

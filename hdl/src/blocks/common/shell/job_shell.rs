@@ -123,16 +123,14 @@ impl Block for JobShell {
         io.host.connect(m, &walker.host);
         io.attributes.hand_on(m, &walker.attributes);
         io.attributes.hand_on(m, &bank.attributes);
-        for (to, from) in [
+        m.connect_pairs([
             (walker.opcodes_i, io.opcodes_i),
             (walker.waiting_i, bank.waiting_o),
             (walker.answered_i, bank.answered_o),
             (io.abort_o, walker.abort_o),
             (bank.abort_i, walker.abort_o),
             (bank.other_awaits_i, walker.awaits_o),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
         m.connect(walker.idle_i, bank.idle_o & io.idle_i);
         bank.other_read.connect(m, &walker.fetch);
         bank.other_write.connect(m, &walker.tag);
@@ -175,7 +173,7 @@ impl JobShellPorts {
     pub fn connect_registers(&self, m: &mut Module, (ctrl, host): (&AxiLite, &AxiLite), registers: &ShellFields) {
         ctrl.connect_held(m, host, self.settled_o);
         let (host, attributes) = (&self.host, &self.attributes);
-        for (to, from) in [
+        m.connect_pairs([
             (host.start_i, registers.start),
             (host.soft_reset_i, registers.soft_reset.asked),
             (registers.soft_reset.busy, host.soft_reset_busy_o),
@@ -201,8 +199,6 @@ impl JobShellPorts {
             (registers.write_beats, self.write_beats_o),
             (registers.read_waits, self.read_waits_o),
             (registers.write_waits, self.write_waits_o),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
     }
 }

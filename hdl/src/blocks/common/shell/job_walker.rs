@@ -109,7 +109,7 @@ impl Block for JobWalker {
         io.host.connect(m, &controller.host);
         let attributes = &io.attributes;
         connect_all!(m, controller, io, [opcodes_i, waiting_i, answered_i]);
-        for (to, from) in [
+        m.connect_pairs([
             (io.abort_o, abort),
             (fetch.abort_i, abort),
             (fetch.cache_i, attributes.read_cache_i),
@@ -117,9 +117,7 @@ impl Block for JobWalker {
             (tag.abort_i, abort),
             (tag.cache_i, attributes.write_cache_i),
             (tag.prot_i, attributes.prot_i),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
         m.connect(controller.idle_i, io.idle_i & fetch.idle_o & tag.idle_o);
         m.connect(io.awaits_o, fetch.owes_o | tag.owes_o);
         m.connect_stream(&io.operation, &controller.operation);

@@ -37,6 +37,12 @@ parameters! {
 }
 
 impl OperationController {
+    /// The controller of an engine that reads with so many DMAs: an operand for each, and the results.
+    #[must_use]
+    pub fn of(axi: &AxiSpec, dma: &DmaSpec, readers: u32) -> Self {
+        Self { axi: axi.clone(), dma: dma.clone(), operands: readers + 1, readers, ..Self::default() }
+    }
+
     fn dmas(&self) -> u32 {
         self.readers + 1
     }
@@ -399,7 +405,7 @@ impl Own {
     /// Connects all of it.
     #[track_caller]
     pub fn connect(self, m: &mut Module, to: &OperationControllerPorts) {
-        for (to, from) in [
+        m.connect_pairs([
             (to.checks_i, self.checks),
             (to.refuse_i, self.refuse),
             (to.again_i, self.again),
@@ -408,9 +414,7 @@ impl Own {
             (to.result_i, self.result),
             (to.settles_i, self.settles),
             (to.settled_i, self.settled),
-        ] {
-            m.connect(to, from);
-        }
+        ]);
     }
 }
 

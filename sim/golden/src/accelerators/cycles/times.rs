@@ -26,13 +26,25 @@ pub fn latest<const N: usize>(times: [Option<u64>; N]) -> Option<u64> {
     times.into_iter().try_fold(0, |latest, time| Some(latest.max(time?)))
 }
 
-/// Adds times of events to the known times, as long as the next one is known.
+/// Adds times of events to the known times, as long as the next one is known; the first argument then becomes true. A
+/// macro, since the next time depends on other times of the same flow.
+///
+/// ```
+/// use golden::accelerators::cycles::{Times, extend};
+///
+/// let (mut moved, mut beats, mut records) = (false, Times::default(), Times::default());
+/// [3, 5, 9].map(|time| beats.push(time));
+/// // A record leaves two cycles after each second beat.
+/// extend!(moved, records, beats.behind(2 * records.known() + 1, 2));
+/// assert_eq!((moved, records.known(), records.behind(0, 0)), (true, 1, Some(7)));
+/// ```
+#[macro_export]
 macro_rules! extend {
-    ($moved:ident, $times:expr, $next:expr) => {
+    ($moved:ident, $times:expr, $next:expr $(,)?) => {
         while let Some(time) = $next {
             $times.push(time);
             $moved = true;
         }
     };
 }
-pub(in crate::accelerators) use extend;
+pub use extend;
