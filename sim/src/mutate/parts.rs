@@ -320,7 +320,7 @@ mod tests {
     /// Mutants of results that are equal for all inputs with these modules closed.
     fn tried<B: Block>(block: &B, closed: &[&str]) -> Vec<String> {
         let ir = elaborate(block).unwrap();
-        let (design, top) = (Design::from(&ir), ir.module_names().pop().unwrap().to_owned());
+        let (design, top) = (crate::Design::from(&ir), ir.module_names().pop().unwrap().to_owned());
         let all = list_ir(&ir, Sample::ALL, |name| !closed.contains(&name)).chosen;
         let results: Vec<&Mutation> = all.iter().filter(|m| m.port == "result").collect();
         let (source, contract) = (Source::Ir(ir.clone()), Contract::default());
