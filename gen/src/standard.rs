@@ -73,6 +73,7 @@ impl Catalogue {
             .block::<ShellRegisters>("common", common::shell::shell_registers::bench)
             .block::<EventCounters>("common", common::shell::event_counters::bench)
             .block::<JobController>("common", common::shell::job_controller::bench)
+            .block::<Dispatcher>("common", common::shell::dispatcher::bench)
             .block::<JobLink>("common", common::shell::job_link::bench)
             .block::<OperandCheck>("common", common::shell::operand_check::bench)
             .block::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench)

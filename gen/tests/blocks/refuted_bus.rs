@@ -10,6 +10,7 @@ const ARBITER: &str = "axi_arbiter";
 const REGISTERS: &str = "axi_lite_registers";
 const OPERAND: &str = "operand_check";
 const LINK: &str = "job_link";
+const DISPATCHER: &str = "dispatcher";
 
 fn fault(block: &'static str, what: &'static str, fault: Fault, by: &'static str, step: u32) -> Refutation {
     Refutation { block, proof: 0, what, fault, by, step }
@@ -76,6 +77,24 @@ fn faults_of_the_bus_are_refuted() {
             3,
         ),
         fault(LINK, "tokens stay where all is dropped", net("clear_i", "1'b0").into("tokens_q"), "clear_drops_all", 3),
+        fault(
+            DISPATCHER,
+            "what it depends on need not have ended",
+            net("near_all", "1'b1"),
+            "waits_for_what_it_depends_on",
+            4,
+        ),
+        fault(DISPATCHER, "an engine gets a second operation", net("free", "1'b1"), "engine_0_has_one_operation", 5),
+        fault(
+            DISPATCHER,
+            "the one before need not have begun",
+            net("any_unbegun", "1'b0"),
+            "the_one_before_has_begun",
+            4,
+        ),
+        fault(DISPATCHER, "operations go after a failure", net("any_failed", "1'b0"), "none_goes_after_a_failure", 5),
+        fault(DISPATCHER, "an end does not wait for others", net("settled", "state_q == 2'd1"), "waits_for_all", 3),
+        fault(DISPATCHER, "any error is told", net("fails", "any_failed"), "waits_for_earlier_ones_0", 8),
         fault(OPERAND, "only the last bit of rows counts", net("again", "3'd0"), "what_is_left_of_the_product", 3),
     ]);
 }

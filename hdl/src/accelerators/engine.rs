@@ -1,8 +1,10 @@
 //! Engines between the shell's streams: the ports that all of them have, and how several share one shell.
 
+use crate::blocks::common::arith::popcount::ones;
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec, RowBeat};
 use crate::blocks::common::shell::{
-    JobShellPorts, Operation, OperationController, OperationControllerPorts, OperationEnd, ShellFields,
+    Dispatcher, JobShellPorts, Operation, OperationController, OperationControllerPorts, OperationEnd, OperationSpec,
+    ShellFields,
 };
 use crate::blocks::common::stream::Word;
 use crate::lang::operation::OperationBlock;
@@ -51,9 +53,11 @@ ports! {
         /// Results of this cycle that are not exact.
         overflows_o: Out = uint(bits_for(p.overflows.max(1).into())),
         /// What to do; its fields stay up to its end.
-        operation: InStream<Operation> = WORDS,
+        operation: InStream<Operation> = OperationSpec::alone(WORDS),
+        /// For one cycle: an operation that is right begins.
+        begun_o: Out = bit(),
         /// How it ended.
-        operation_end: OutStream<OperationEnd> = (),
+        operation_end: OutStream<OperationEnd> = None,
         /// What to read.
         read_command: OutStreams<DmaCommand> = (p.readers, (p.axi.clone(), p.dma.clone())),
         /// The rows.
@@ -112,7 +116,7 @@ impl EnginePorts {
     #[track_caller]
     fn control_inside(&self, m: &mut Module, controller: &OperationControllerPorts) {
         connect_all!(m, controller, self, [abort_i, window_base_i, window_limit_i]);
-        m.connect(controller.independent_i, self.operation.independent);
+        m.connect(self.begun_o, controller.begin_o);
         m.connect_stream(&self.operation_end, &controller.operation_end);
         controller.read_end.connect(m, &self.read_end);
         controller.write_end.connect(m, &self.write_end);
@@ -202,8 +206,9 @@ pub(super) fn merge_all<B: Bundle>(
     }
 }
 
-/// Connects a shell to its engines: an operation, and the DMAs with it, belong to the engine that has its opcode; the
-/// others are idle. Returns which engine that is, a bit for each.
+/// Connects a shell to its engines: an operation belongs to the engine that has its opcode. One engine works at a time,
+/// and the DMAs are its own meanwhile; or all work at the same time, each with DMAs of its own. Returns which engine an
+/// operation that comes belongs to, a bit for each.
 pub(super) fn behind_shell(
     m: &mut Module,
     (axi, dma): (&AxiSpec, &DmaSpec),
@@ -216,7 +221,9 @@ pub(super) fn behind_shell(
         m.error("a top without an engine: give it one at least");
         return Vec::new();
     }
-    let reads = engines.iter().map(|own| own.ports.read.count()).max().unwrap_or(0);
+    let overlaps = shell.dmas.write.count() > 1;
+    let of_engines = engines.iter().map(|own| own.ports.read.count());
+    let reads = if overlaps { of_engines.sum() } else { of_engines.max().unwrap_or(0) };
     let readers = shell.dmas.read.count();
     if reads != readers {
         m.error(&format!("the shell has {readers} DMAs that read, its engines use {reads}: make both equal"));
@@ -239,11 +246,20 @@ pub(super) fn behind_shell(
         m.unused(opcode);
     }
     let computing: Vec<Signal> = engines.iter().map(|own| own.ports.computing_o).collect();
+    if overlaps {
+        side_by_side(m, shell, operations, &chosen, engines);
+        let computing = ones(m, "computing", &computing);
+        m.connect(shell.computing_i, computing);
+        return used(&chosen);
+    }
     m.connect(shell.computing_i, or_all(bit(), &computing));
+    for own in engines {
+        m.unused(own.ports.begun_o);
+    }
     let all: Vec<_> = engines.iter().map(|own| own.ports.operation.clone()).collect();
     fork_all(m, "operation", &chosen, &operations.operation, &all);
     let all: Vec<_> = engines.iter().map(|own| own.ports.operation_end.clone()).collect();
-    merge_all(m, ("operation_end", &()), &chosen, &operations.end, &all);
+    merge_all(m, ("operation_end", &None), &chosen, &operations.end, &all);
     let spec = (axi.clone(), dma.clone());
     for k in 0..shell.dmas.read.count() {
         let readers: Vec<&Engine<'_>> = engines.iter().filter(|own| k < own.ports.read.count()).collect();
@@ -268,6 +284,47 @@ pub(super) fn behind_shell(
     used(&chosen)
 }
 
+/// A dispatcher gives the operations to the engines, each of which has DMAs of its own: the readers of the first engine
+/// come first.
+fn side_by_side(
+    m: &mut Module,
+    shell: &JobShellPorts,
+    operations: &Operations,
+    chosen: &[Signal],
+    engines: &[Engine<'_>],
+) {
+    let count = engines.len() as u32;
+    let kept_width = operations.operation.kept.map_or(1, Signal::width);
+    let dispatcher = m.instance("u_dispatcher", Dispatcher { engines: count, words: WORDS, kept_width });
+    m.connect(dispatcher.clear_i, shell.abort_o);
+    m.unused(dispatcher.idle_o);
+    m.connect_stream(&dispatcher.operation, &operations.operation);
+    m.connect_stream(&operations.end, &dispatcher.operation_end);
+    let numbers = (0..).zip(chosen).map(|(number, &here)| (here, dispatcher.engine_i.ty().lit(number)));
+    let numbers: Vec<(Signal, Signal)> = numbers.collect();
+    m.connect(dispatcher.engine_i, select(&numbers, dispatcher.engine_i.ty().lit(count - 1)));
+    let mut reader = 0;
+    for (number, own) in (0..).zip(engines) {
+        let ports = own.ports;
+        let given = dispatcher.engine.at(number);
+        m.connect_handshake(&ports.operation, &given);
+        m.connect(ports.operation.opcode, given.opcode);
+        let words = m.split(&format!("words_{number}"), given.words, ports.operation.words.ty());
+        m.connect_each(&format!("words_given_{number}"), ports.operation.words, words);
+        m.connect(dispatcher.begun_i.at(number), ports.begun_o);
+        m.connect_stream(&dispatcher.engine_end.at(number), &ports.operation_end);
+        for k in 0..ports.read.count() {
+            m.connect_stream(&shell.dmas.read_command.at(reader), &ports.read_command.at(k));
+            m.connect_stream(&ports.read.at(k), &shell.dmas.read.at(reader));
+            m.connect_stream(&ports.read_end.at(k), &shell.dmas.read_end.at(reader));
+            reader += 1;
+        }
+        m.connect_stream(&shell.dmas.write_command.at(number), &ports.write_command.at(0));
+        m.connect_stream(&shell.dmas.write.at(number), &ports.write.at(0));
+        m.connect_stream(&ports.write_end.at(0), &shell.dmas.write_end.at(number));
+    }
+}
+
 /// All engines are idle.
 #[must_use]
 pub fn all_idle(engines: &[Engine<'_>]) -> Signal {
@@ -275,8 +332,13 @@ pub fn all_idle(engines: &[Engine<'_>]) -> Signal {
     reduce(&idle, |a, b| a & b).unwrap_or(bit().lit(1))
 }
 
-/// Results of the engine in use that are not exact; `chosen` comes from [`behind_shell`].
-pub(super) fn overflows(chosen: &[Signal], engines: &[Engine<'_>]) -> Signal {
+/// Results of the engine in use that are not exact; `chosen` comes from [`behind_shell`]. With engines that work at the
+/// same time, of all engines, each up to `most`.
+pub(super) fn overflows(overlaps: bool, chosen: &[Signal], engines: &[Engine<'_>]) -> Signal {
+    if overlaps {
+        let counts: Vec<Signal> = engines.iter().map(|own| own.ports.overflows_o).collect();
+        return reduce(&counts, |a, b| a + b).unwrap_or(bit().lit(0));
+    }
     let width = engines.iter().map(|own| own.ports.overflows_o.width()).max().unwrap_or(1);
     let counts: Vec<Signal> = engines.iter().map(|own| own.ports.overflows_o.extend(width)).collect();
     of_used(&chosen[..chosen.len().saturating_sub(1)], &counts)

@@ -6,7 +6,7 @@ use crate::blocks::common::bus::axi::AxiManagers;
 use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
 use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell, JobShellPorts};
 use crate::lang::operation::Opcode;
-use crate::lang::{Block, Module, Out, PortBuilder, Ports, Signal, bit, bits_for, parameters, ports};
+use crate::lang::{Block, Module, Out, PortBuilder, Ports, Rules, Signal, bit, bits_for, parameters, ports};
 
 parameters! {
     /// How an accelerator reaches memory: the parameters that all of them have.
@@ -17,6 +17,9 @@ parameters! {
         dma: DmaSpec = DmaSpec::default();
         /// Ports to memory; reader n is on port n modulo ports, and the writer counts as the reader after the last one.
         ports: u32 = 1, in 1..=32, note "at most one for each DMA", named "when set";
+        /// Operations that are independent of each other run at the same time, one on each engine, and each engine has
+        /// DMAs of its own.
+        overlaps: bool = false, tag "overlaps";
         /// Beats that a read DMA keeps.
         read_beats: u32 = 64, in 2..=65536, note "at least dma.burst_beats", tag "k";
         /// Beats that the write DMA keeps.
@@ -32,15 +35,23 @@ impl TopParameters {
         Self { axi, dma: DmaSpec { burst_beats, ..DmaSpec::default() }, ..Self::default() }
     }
 
-    /// The shell with so many DMAs that read, and one that writes.
+    /// The rule that operations do not overlap, for the reason given.
+    pub fn demand_no_overlap(&self, rules: &mut Rules, why: &str) {
+        rules.demand(!self.overlaps, "overlaps", self.overlaps, format!("false: {why}"));
+    }
+
+    /// The shell for engines that read with so many DMAs each, and write with one.
     #[must_use]
-    pub fn shell(&self, readers: u32) -> JobShell {
+    pub fn shell(&self, readers: &[u32]) -> JobShell {
+        let engines = if self.overlaps { readers.len() as u32 } else { 1 };
+        let all = if engines > 1 { readers.iter().sum() } else { readers.iter().copied().max().unwrap_or(1) };
         JobShell {
             axi: self.axi.clone(),
             dma: self.dma.clone(),
             ports: self.ports,
-            readers,
-            writers: 1,
+            readers: all,
+            writers: engines,
+            engines,
             read_beats: self.read_beats,
             write_beats: self.write_beats,
             ..JobShell::default()
@@ -152,7 +163,7 @@ impl<F: OwnRegisters> Top<F> {
     #[track_caller]
     #[must_use]
     pub fn overflows(&self, chosen: &[Signal], engines: &[Engine<'_>]) -> Signal {
-        overflows(chosen, engines)
+        overflows(self.block.engines > 1, chosen, engines)
     }
 
     /// Counts events of a job, up to `most` of each in a cycle, for registers: pairs of event and register.

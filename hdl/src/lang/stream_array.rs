@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::array::Array;
-use super::bundle::{Bundle, FieldType, FieldValue};
+use super::bundle::{Bundle, FieldType, FieldValue, View};
 use super::context::with;
 use super::index::Index;
 use super::ir::Direction;
@@ -12,13 +12,22 @@ use super::ports::{PortBuilder, PortKind};
 use super::stream::Stream;
 use super::types::bit;
 
+/// Fields as arrays of all streams.
+#[derive(Clone, Copy, Debug)]
+struct Arrays;
+
+impl View for Arrays {
+    type One = Array;
+    type Many = Array;
+}
+
 /// The signals of several streams: `io.read.at(k)` is one of them.
 #[derive(Clone, Debug)]
 pub struct StreamArray<B> {
     valid: Array,
     ready: Array,
     /// By field; empty for a field that these parameters leave out.
-    fields: Vec<Option<Array>>,
+    fields: Vec<FieldValue<Arrays>>,
     name: String,
     bundle: PhantomData<B>,
 }
@@ -41,14 +50,14 @@ impl<B: Bundle> StreamArray<B> {
             b.document(&format!("Each: {}", lower_first(field.doc)));
             let port = format!("{name}{}_{forth_end}", field.name);
             fields.push(match ty {
-                FieldType::One(ty) => Some(b.array(&port, direction, ty.array(count))),
-                FieldType::Many(_) => {
+                FieldType::One(ty) => FieldValue::One(b.array(&port, direction, ty.array(count))),
+                FieldType::Many(ty) => {
                     let what =
                         format!("field `{}` of several streams is an array itself: `{port}` cannot be one", field.name);
                     with(|e| e.error(b.loc, what));
-                    None
+                    FieldValue::Many(b.array(&port, direction, ty))
                 }
-                FieldType::Absent => None,
+                FieldType::Absent => FieldValue::Absent,
             });
         }
         let one = bit().array(count);
@@ -66,7 +75,7 @@ impl<B: Bundle> StreamArray<B> {
         m.connect_each(&format!("{name}_valid"), self.valid, from.valid);
         m.connect_each(&format!("{name}_ready"), from.ready, self.ready);
         for (i, (to, from)) in self.fields.iter().zip(&from.fields).enumerate() {
-            if let (Some(to), Some(from)) = (to, from) {
+            if let (FieldValue::One(to), FieldValue::One(from)) = (to, from) {
                 m.connect_each(&format!("{name}_{}", B::FIELDS[i].name), *to, *from);
             }
         }
@@ -83,7 +92,12 @@ impl<B: Bundle> StreamArray<B> {
     #[must_use]
     pub fn at(&self, k: impl Into<Index>) -> Stream<B> {
         let k = k.into();
-        let of = |field: &Option<Array>| field.map_or(FieldValue::Absent, |field| FieldValue::One(field.at(k)));
+        let of = |field: &FieldValue<Arrays>| match field {
+            FieldValue::One(field) => FieldValue::One(field.at(k)),
+            // Refused where it was declared.
+            FieldValue::Many(field) => FieldValue::Many(*field),
+            FieldValue::Absent => FieldValue::Absent,
+        };
         let values = self.fields.iter().map(of).collect();
         let name = k.constant().map_or_else(|| self.name.clone(), |k| format!("{}_{k}", self.name));
         Stream::new(&name, self.valid.at(k), self.ready.at(k), B::from_values(values))

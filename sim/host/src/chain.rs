@@ -12,13 +12,14 @@ pub struct Link {
     pub tag: u32,
     /// Where the tag is written to memory, if anywhere.
     pub tag_address: Option<u64>,
-    /// The operation reads nothing that the operation before it writes.
-    pub independent: bool,
+    /// Of so many operations right before it the operation is independent, 0 to 7: it reads and writes nothing that they
+    /// write, and writes nothing that they read. An accelerator whose operations overlap does not wait for them.
+    pub independent: u8,
 }
 
 impl From<Descriptor> for Link {
     fn from(descriptor: Descriptor) -> Self {
-        Self { descriptor, tag: 0, tag_address: None, independent: false }
+        Self { descriptor, tag: 0, tag_address: None, independent: 0 }
     }
 }
 
@@ -35,10 +36,10 @@ impl Link {
         Self { tag, tag_address: Some(address), ..self }
     }
 
-    /// The operation is independent of the operation before it.
+    /// The operation is independent of so many operations right before it, of 7 at most.
     #[must_use]
-    pub fn independent(self) -> Self {
-        Self { independent: true, ..self }
+    pub fn independent(self, operations: usize) -> Self {
+        Self { independent: operations.min(7) as u8, ..self }
     }
 }
 
@@ -87,8 +88,8 @@ impl Chain {
             // The place after the last descriptor may have no address.
             let next = if k + 1 < count { at.wrapping_add(Descriptor::BYTES as u64) } else { 0 };
             let flag = |set: bool, flag: u16| if set { u64::from(flag) } else { 0 };
-            let flags =
-                flag(link.tag_address.is_some(), header::FLAG_TAG) | flag(link.independent, header::FLAG_INDEPENDENT);
+            let independent = u64::from(header::FLAG_INDEPENDENT) * u64::from(link.independent.min(7));
+            let flags = flag(link.tag_address.is_some(), header::FLAG_TAG) | independent;
             descriptor.set(header::NEXT, next);
             descriptor.set(header::FLAGS, flags);
             descriptor.set(header::TAG, link.tag.into());

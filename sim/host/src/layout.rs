@@ -186,6 +186,6 @@ pub mod header {
     pub const VERSION_VALUE: u8 = 1;
     /// Flag: the tag is written to memory.
     pub const FLAG_TAG: u16 = 1;
-    /// Flag: the operation reads nothing that the operation before it writes.
+    /// Flag, times 0 to 7: of so many operations right before it the operation is independent.
     pub const FLAG_INDEPENDENT: u16 = 2;
 }

@@ -26,8 +26,8 @@ use crate::program::{DESCRIPTOR, Program};
 /// Bytes of a descriptor.
 const BYTES: usize = DESCRIPTOR as usize;
 
-/// All flags of a header.
-pub const ALL_FLAGS: u16 = (1 << FLAGS.len()) - 1;
+/// All flags of a header: the tag is written, and 0 to 7 operations of which it is independent.
+pub const ALL_FLAGS: u16 = 0xf;
 
 /// The operations of an accelerator, by name.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Cycles of jobs with a memory that never pauses, against the golden recurrences.
 
-use golden::accelerators::cycles::{Dma, Frame, Recurrence, Shell, Turns, Unit};
+use golden::accelerators::cycles::{Dma, ENGINES, Frame, Recurrence, Shell, Turns, Unit};
 use golden::accelerators::job::{Accelerator, run as run_golden};
 use golden::accelerators::memory::SparseMemory;
 use hdl::accelerators::top;
@@ -27,7 +27,24 @@ pub fn shell((axi, ports, readers): (&AxiSpec, usize, usize), dma: &DmaSpec, bea
     };
     let (reads, writes) = (of(beats.0), of(beats.1));
     let bus_bytes = (axi.data_width / 8).into();
-    Shell { bus_bytes, latency: latency.into(), ports, readers, reads, writes, address_width: axi.address_width }
+    Shell {
+        bus_bytes,
+        latency: latency.into(),
+        ports,
+        readers,
+        engines: [0; ENGINES],
+        reads,
+        writes,
+        address_width: axi.address_width,
+    }
+}
+
+/// The same path for engines that work at the same time, each of which reads with so many DMAs.
+#[must_use]
+pub fn side_by_side(shell: Shell, readers: &[u32]) -> Shell {
+    let mut engines = [0; ENGINES];
+    engines.iter_mut().zip(readers).for_each(|(to, &readers)| *to = readers as usize);
+    Shell { engines, readers: engines.iter().sum(), ..shell }
 }
 
 /// Where a row waits until it was looked at as a whole.

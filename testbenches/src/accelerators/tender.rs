@@ -87,5 +87,6 @@ pub fn golden_of<P: EnginePeBench>(block: &TenderTopOf<P>) -> anyhow::Result<Gol
         vector: shape_of(&block.vector(), &block.bus.axi),
     };
     let fresh = pe.fresh().map_err(anyhow::Error::msg)?;
-    Golden::with_sums(shape, fresh).map_err(anyhow::Error::msg)
+    let golden = Golden::with_sums(shape, fresh).map_err(anyhow::Error::msg)?;
+    Ok(golden.with_overlap(block.bus.overlaps))
 }

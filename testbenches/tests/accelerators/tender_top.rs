@@ -1,7 +1,8 @@
 //! The Tender accelerator in all configurations, and real products on it.
 
 use golden::accelerators::cycles::{Recurrence, Turns};
-use golden::accelerators::memory::SparseMemory;
+use golden::accelerators::job::{independence, run as run_golden};
+use golden::accelerators::memory::{Memory, SparseMemory};
 use golden::accelerators::tender::{Operation, TenderTop as TenderModel};
 use golden::common::shell::job_controller::Limits;
 use golden::tender::granularity::relative_error;
@@ -10,18 +11,19 @@ use hdl::accelerators::top::TopParameters;
 use hdl::accelerators::vector::VectorParameters;
 use hdl::blocks::common::row::{RequantizeLane, VectorLane};
 use hdl::blocks::common::{AxiSpec, DmaSpec};
-use hdl::blocks::tender::{Drain, MultiScaleArray, TenderPe};
+use hdl::blocks::tender::{Drain, MultiScaleArray, MultiScaleArrayOf, TenderPe};
 use hdl::lang::CatalogBlock;
 use host::tender::{Caps, Overflows};
 use host::vector::Integer;
 use host::{Bus, Counters, Device, Window};
+use jobs::draft::Operations;
 use jobs::hardware::{on_hardware, ready};
 use lower::exact::Exact;
 use sim::bus::AxiConfig;
 use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
 use sim::kit::{options, run, run_some};
-use sim::stimulus::{Stall, real_numbers};
+use sim::stimulus::{Stall, real_numbers, rng_for};
 use test_tag::tag;
 use testbenches::accelerators::float_head::residual;
 use testbenches::accelerators::tender::attention::real_head;
@@ -30,7 +32,7 @@ use testbenches::accelerators::tender::feed_forward::real_slice;
 use testbenches::accelerators::tender::layer::real_layer;
 use testbenches::accelerators::tender::real::{GROUPS, Real, explicit_q_projection, layer_size, q_projection, scores};
 use testbenches::accelerators::tender::work::WORK;
-use testbenches::accelerators::tender::{bench, golden_of, timing};
+use testbenches::accelerators::tender::{bench, golden_of, program, timing};
 
 use crate::layer_14::layer_14;
 
@@ -91,6 +93,75 @@ fn wide() -> TenderTop {
 #[test]
 fn cycles_of_jobs() {
     run_some::<TenderTop>(1, timing::bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
+}
+
+/// Engines that work at the same time, on so many ports.
+fn side_by_side(ports: u32) -> TenderTop {
+    let bus = TopParameters { ports, overlaps: true, ..TopParameters::new(64, 40, 8) };
+    let array = MultiScaleArrayOf { rows: 4, columns: 4, ..MultiScaleArrayOf::default() };
+    let vector = VectorParameters { max_beats: 16, ..VectorParameters::all() };
+    TenderTop { bus, array, depth: 40, steps: 70, strip: 32, vector, ..TenderTop::default() }
+}
+
+/// Operations that overlap: results, errors, resets, with one port, some, and one for each DMA.
+#[test]
+fn operations_overlap() {
+    for ports in [1, 3, 10] {
+        run(&side_by_side(ports), bench, &options(200)).unwrap_or_else(|e| panic!("{e:#}"));
+    }
+}
+
+/// And their cycles.
+#[test]
+fn cycles_of_operations_that_overlap() {
+    for ports in [1, 2, 3, 10] {
+        run(&side_by_side(ports), timing::bench, &options(300)).unwrap_or_else(|e| panic!("{e:#}"));
+    }
+}
+
+/// Two operations that are independent of each other take hardly more time than the longer one. `independence` finds
+/// that they are, and the chain with its numbers gives the same results.
+#[test]
+fn independent_operations_take_less_time() {
+    let (block, alone) = (
+        side_by_side(2),
+        TenderTop { bus: TopParameters { overlaps: false, ..side_by_side(2).bus }, ..side_by_side(2) },
+    );
+    let (golden, operations) = (golden_of(&block).unwrap(), Operations::of(&block));
+    let mut rng = rng_for(1, "overlap");
+    let mut least = 1.0f64;
+    for _ in 0..300 {
+        let program = program::draw(&mut rng, (&operations, &golden), 4);
+        let memory = || {
+            let mut memory = SparseMemory::new();
+            memory.store(program.base, &program.image);
+            memory
+        };
+        let report = run_golden(&golden, program.limits, program.job, &mut memory());
+        if report.end.code != 0 || report.executed.iter().any(|executed| !executed.defined) {
+            continue;
+        }
+        // What is found is true: bits 1 to 3 of the flags.
+        let mut best = memory();
+        for (address, independent) in independence(&golden, program.limits, program.job, &mut memory()) {
+            let mut flags = [0];
+            best.read(address + 6, &mut flags).unwrap();
+            best.write(address + 6, &[flags[0] & 1 | independent << 1]).unwrap();
+        }
+        let mut after = best.clone();
+        let again = run_golden(&golden, program.limits, program.job, &mut after);
+        assert_eq!((again.end, again.undefined()), (report.end, report.undefined()));
+        let cycles = |block: &TenderTop, memory: &SparseMemory| -> u64 {
+            let state = (&mut memory.clone() as &mut dyn Memory, &mut Turns::default());
+            let spent = timing::timing(block, 20).job(&golden, program.limits, program.job, state).unwrap();
+            spent.iter().map(|spent| spent.cycles).sum()
+        };
+        let (apart, together) = (cycles(&alone, &best), cycles(&block, &best));
+        // The dispatcher takes a few cycles for each descriptor.
+        assert!(together <= apart + 8 * report.executed.len() as u64, "{together} cycles, {apart} one by one");
+        least = least.min(together as f64 / apart as f64);
+    }
+    assert!(least < 0.75, "at best {least} of the time");
 }
 
 /// The same for other sizes.

@@ -2,7 +2,7 @@
 //! maximum.
 
 use ::golden::accelerators::cycles::{
-    Converter, Flow, Ports, Reader, Recurrence, Shell, Times, Turns, Writer, end, extend, latest,
+    Converter, Course, Flow, Ports, Reader, Recurrence, Shell, Times, Turns, Writer, extend, latest,
 };
 use ::golden::accelerators::job::{self, Codes, Executed, Fields};
 use ::golden::accelerators::memory::Memory;
@@ -122,22 +122,23 @@ impl Recurrence<ReduceTop> for Timing {
         &self.shell
     }
 
-    fn end(
+    fn course(
         &self,
         _: &ReduceTop,
         operation: &Operation,
         now: u64,
         (_, turns): (&mut dyn Memory, &mut Turns),
-    ) -> Result<u64, u8> {
-        let begin = now + Shell::checks(2, 2) + 1;
+    ) -> Result<Course, u8> {
+        let begin = now + Shell::checks(2, 2);
         let (mut readers, ports) = self.shell.readers(turns);
         let mut writer = self.shell.writer();
-        readers[0].offer(&operation.x, begin);
-        writer.offer(&operation.out, begin);
+        readers[0].offer(&operation.x, begin + 1);
+        writer.offer(&operation.out, begin + 1);
         let beats = readers[0].beats() / operation.x.rows as i64;
         let (bits, reducer) = (8 * RECORD, self.reducer);
         let words = Converter::new(bits, 8 * self.shell.bus_bytes, bits);
-        Ok(end(Reduces { readers, ports, writer, beats, reducer, records: Times::default(), words }, turns))
+        let records = Times::default();
+        Ok(Course::new(begin, Reduces { readers, ports, writer, beats, reducer, records, words }))
     }
 }
 
@@ -177,6 +178,10 @@ impl Flow for Reduces {
 
     fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
         (&mut self.ports, &mut self.readers)
+    }
+
+    fn writer(&mut self) -> Option<&mut Writer> {
+        Some(&mut self.writer)
     }
 
     fn end(&self) -> Option<u64> {

@@ -20,6 +20,7 @@ parameters! {
     }
     rules = |p, rules| {
         rules.same(&p.shell());
+        p.bus.demand_no_overlap(rules, "it has one engine");
         rules.part("max_columns", &p.engine());
     };
 }
@@ -57,7 +58,7 @@ impl Accelerator for ReduceTop {
     type Own = ReduceFields;
 
     fn shell(&self) -> JobShell {
-        self.bus.shell(1)
+        self.bus.shell(&[1])
     }
 
     fn own_registers(&self) -> ReduceOperation {

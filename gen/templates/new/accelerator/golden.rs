@@ -116,19 +116,19 @@ impl Recurrence<Golden> for Timing {
         &self.shell
     }
 
-    fn end(
+    fn course(
         &self,
         _: &Golden,
         operation: &Operation,
         now: u64,
         (_, turns): (&mut dyn Memory, &mut Turns),
-    ) -> Result<u64, u8> {
-        let begin = now + Shell::checks(2, 2) + 1;
+    ) -> Result<Course, u8> {
+        let begin = now + Shell::checks(2, 2);
         let (mut readers, ports) = self.shell.readers(turns);
         let mut writer = self.shell.writer();
-        readers[0].offer(&operation.x, begin);
-        writer.offer(&operation.out, begin);
-        Ok(end(Adds { readers, ports, writer }, turns))
+        readers[0].offer(&operation.x, begin + 1);
+        writer.offer(&operation.out, begin + 1);
+        Ok(Course::new(begin, Adds { readers, ports, writer }))
     }
 }
 
@@ -154,6 +154,10 @@ impl Flow for Adds {
 
     fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
         (&mut self.ports, &mut self.readers)
+    }
+
+    fn writer(&mut self) -> Option<&mut Writer> {
+        Some(&mut self.writer)
     }
 
     fn end(&self) -> Option<u64> {

@@ -14,6 +14,7 @@ parameters! {
     }
     rules = |p, rules| {
         rules.same(&p.shell());
+        p.bus.demand_no_overlap(rules, "it has one engine");
         rules.part("max_columns", &p.engine());
     };
 }
@@ -52,7 +53,7 @@ impl Accelerator for {{ type }} {
     type Own = {{ type }}Fields;
 
     fn shell(&self) -> JobShell {
-        self.bus.shell(1)
+        self.bus.shell(&[1])
     }
 
     fn own_registers(&self) -> {{ type }}Operation {

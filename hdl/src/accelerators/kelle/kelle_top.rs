@@ -106,7 +106,7 @@ impl Accelerator for KelleTop {
             writers: 1,
             read_beats: self.read_beats,
             write_beats: self.write_beats,
-            descriptor_bytes: 128,
+            ..JobShell::default()
         }
     }
 

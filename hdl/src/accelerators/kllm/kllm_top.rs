@@ -39,6 +39,7 @@ parameters! {
     }
     rules = |p, rules| {
         rules.same(&p.shell());
+        p.bus.demand_no_overlap(rules, "its operations follow each other");
         rules.part("product", &p.engine());
         rules.part("max_beats", &p.vector());
         if let Some(quantizer) = p.quantizer() {
@@ -103,7 +104,7 @@ impl Accelerator for KllmTop {
     type Own = KllmFields;
 
     fn shell(&self) -> JobShell {
-        self.bus.shell(self.product.readers())
+        self.bus.shell(&[self.product.readers()])
     }
 
     fn own_registers(&self) -> KllmCaps {

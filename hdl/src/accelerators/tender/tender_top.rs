@@ -72,7 +72,7 @@ impl<P: EnginePe> Accelerator for TenderTopOf<P> {
     type Own = TenderFields;
 
     fn shell(&self) -> JobShell {
-        self.bus.shell(READERS)
+        self.bus.shell(&[READERS, READERS])
     }
 
     fn own_registers(&self) -> TenderCaps {
@@ -116,16 +116,15 @@ impl<P: EnginePe> Block for TenderTopOf<P> {
         let engine = m.instance("u_engine", self.engine());
         let vector = m.instance("u_vector", self.vector());
         // The engine for products is the last one.
-        top.engines(
-            m,
-            &[
-                Engine { name: "rows", opcodes: &[3], ports: &vector.shell },
-                Engine { name: "products", opcodes: &[MATMUL, 2], ports: &engine.shell },
-            ],
-        );
+        let engines = [
+            Engine { name: "rows", opcodes: &[3], ports: &vector.shell },
+            Engine { name: "products", opcodes: &[MATMUL, 2], ports: &engine.shell },
+        ];
+        let chosen = top.engines(m, &engines);
         let own = &top.registers.own;
-        let inexact = engine.shell.overflows_o | vector.shell.overflows_o;
-        top.count(m, 1, &[(engine.sum_overflow_o, own.sum_overflows), (inexact, own.overflows)]);
+        let inexact = top.overflows(&chosen, &engines);
+        let most = 1 + u32::from(self.bus.overlaps);
+        top.count(m, most, &[(engine.sum_overflow_o, own.sum_overflows), (inexact, own.overflows)]);
     }
 }
 
@@ -147,6 +146,7 @@ impl<P: EnginePe> CatalogBlock for TenderTopOf<P> {
             set(TopParameters::new(32, 32, 4), (2, 4), (33, 70)),
             Self { explicit: true, ..set(TopParameters::new(64, 36, 8), (8, 4), (64, 100)) },
             set(ports, (8, 16), (64, 100)),
+            set(TopParameters { ports: 2, overlaps: true, ..TopParameters::new(64, 40, 8) }, (4, 4), (40, 70)),
         ]
     }
 }

@@ -38,6 +38,7 @@ parameters! {
     }
     rules = |p, rules| {
         rules.same(&p.shell());
+        p.bus.demand_no_overlap(rules, "its engines share the cache and the DMAs");
         rules.part("spec", &p.linear());
         rules.part("spec", &p.cache());
         rules.part("max_beats", &p.vector());
@@ -89,7 +90,7 @@ impl Accelerator for TitanusCore {
     type Own = TitanusFields;
 
     fn shell(&self) -> JobShell {
-        self.bus.shell(READERS)
+        self.bus.shell(&[READERS])
     }
 
     fn own_registers(&self) -> TitanusCaps {

@@ -20,6 +20,7 @@ parameters! {
     }
     rules = |p, rules| {
         rules.same(&p.shell());
+        p.bus.demand_no_overlap(rules, "it has one engine");
         rules.part("max_beats", &p.engine());
     };
 }
@@ -36,7 +37,7 @@ impl Accelerator for VectorTop {
     type Own = VectorFields;
 
     fn shell(&self) -> JobShell {
-        self.bus.shell(READERS)
+        self.bus.shell(&[READERS])
     }
 
     fn own_registers(&self) -> VectorCaps {

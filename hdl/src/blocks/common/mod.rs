@@ -40,8 +40,8 @@ pub use row::{
     Softmax, SoftmaxPorts, VectorUnit, VectorUnitPorts,
 };
 pub use shell::{
-    EventCounters, EventCountersPorts, JobController, JobControllerPorts, JobLink, JobLinkPorts, OperandCheck,
-    OperandCheckPorts, ShellRegisters, ShellRegistersPorts,
+    Dispatcher, DispatcherPorts, EventCounters, EventCountersPorts, JobController, JobControllerPorts, JobLink,
+    JobLinkPorts, OperandCheck, OperandCheckPorts, ShellRegisters, ShellRegistersPorts,
 };
 pub use skew_lines::{SkewDirection, SkewLines, SkewLinesPorts};
 pub use stream::{

@@ -10,7 +10,7 @@ pub const VERSION: u32 = 1;
 /// Flags of the header: name, bit, meaning.
 pub const FLAGS: &[(&str, u32, &str)] = &[
     ("TAG", 0, "The tag is written to memory."),
-    ("INDEPENDENT", 1, "The operation reads nothing that the operation before it writes."),
+    ("INDEPENDENT", 1, "Times 0 to 7: of so many operations right before it the operation is independent."),
 ];
 
 /// A member of the header: name, first byte, bytes, meaning.

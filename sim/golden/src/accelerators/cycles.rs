@@ -32,6 +32,7 @@
 
 mod bus;
 mod flow;
+mod overlap;
 mod rows;
 mod stream;
 mod times;
@@ -44,7 +45,7 @@ use super::memory::{BusError, Memory};
 use super::vector::Operation as RowsOperation;
 pub use bus::{Dma, Turns};
 pub use bus::{Ports, Reader, Writer};
-pub use flow::{Flow, end};
+pub use flow::{Course, Flow, Work, end};
 use rows::Rows;
 pub use rows::{Frame, Unit};
 pub use stream::Converter;
@@ -56,6 +57,9 @@ const ROW_OPERANDS: u64 = 5;
 /// The most bytes that a beat of the bus has. A row never begins within a beat.
 const MOST_BYTES: u64 = 64;
 
+/// The most engines that work at the same time.
+pub const ENGINES: usize = 8;
+
 /// The path between the operations of an accelerator and memory. Memory answers after a fixed number of cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shell {
@@ -65,8 +69,10 @@ pub struct Shell {
     pub latency: u64,
     /// Ports to memory: reader k is on port k modulo their number.
     pub ports: usize,
-    /// DMAs that read.
+    /// DMAs that read; of all engines where operations overlap.
     pub readers: usize,
+    /// Where operations overlap: DMAs that read, of each engine; 0 for engines that are not there.
+    pub engines: [usize; ENGINES],
     /// The read DMAs.
     pub reads: Dma,
     /// The write DMA.
@@ -89,18 +95,18 @@ pub trait Recurrence<A: Accelerator> {
     /// The path to memory.
     fn shell(&self) -> &Shell;
 
-    /// The cycle in which the last command of an operation ends, if the operation is handed over in cycle `now`. The
-    /// operation may be done here, if times of later operations depend on its results.
+    /// An operation that is handed over in cycle `now`. It may be done here, if times of later operations depend on its
+    /// results.
     ///
     /// # Errors
     /// The code with which the operation ends, where that leaves no time.
-    fn end(
+    fn course(
         &self,
         accelerator: &A,
         operation: &A::Checked,
         now: u64,
         state: (&mut dyn Memory, &mut Turns),
-    ) -> Result<u64, u8>;
+    ) -> Result<Course, u8>;
 
     /// Cycles of the job at `job`, descriptor by descriptor. Their sum is the value of the register CYCLES: it counts
     /// from the cycle after the start to the last cycle of the job. `turns` stay from job to job; after a reset they
@@ -127,6 +133,9 @@ pub trait Recurrence<A: Accelerator> {
             opcodes: accelerator.opcodes(),
             most_descriptors: u32::MAX,
         };
+        if shell.engines[0] > 0 {
+            return overlap::job(self, accelerator, (limits, job, shape), (memory, turns));
+        }
         let mut chain =
             Chain { recurrence: self, accelerator, limits, memory, turns, spent: Vec::new(), now: 0, before: 0 };
         let (_, end) = job_controller::run(shape, limits, job, &mut chain);
@@ -138,12 +147,17 @@ impl Shell {
     /// The cycle in which the operation of a descriptor is handed over, if the controller looks at the descriptor in
     /// cycle `now`.
     fn fetched(&self, address: u64, now: u64, turns: &mut Turns) -> u64 {
+        end(self.fetch(address, now), turns) + 2
+    }
+
+    /// The read of a descriptor at which the controller looks in cycle `now`.
+    fn fetch(&self, address: u64, now: u64) -> Fetch {
         let beats = (DESCRIPTOR_BYTES / self.bus_bytes).next_power_of_two().min(16);
         let mut reader =
             Reader::new(Dma { burst_beats: beats, outstanding: 1, commands: 2, beats: beats.max(2) }, self.bus_bytes);
         let command = Command { address, row_bytes: DESCRIPTOR_BYTES, rows: 1, stride: 0 };
         reader.offer(&command, now + 1);
-        end(Fetch { readers: [reader], ports: Ports::of_descriptors(self.latency) }, turns) + 2
+        Fetch { readers: [reader], ports: Ports::of_descriptors(self.latency) }
     }
 
     /// Cycles from an operation to the first cycle after its checks: one for the fields, 19 for an operand, one for an
@@ -156,8 +170,10 @@ impl Shell {
     /// The read DMAs, before they have a command.
     #[must_use]
     pub fn readers(&self, turns: &Turns) -> (Vec<Reader>, Ports) {
-        let readers = vec![Reader::new(self.reads, self.bus_bytes); self.readers];
-        (readers, Ports::new(self.latency, self.ports, self.readers, turns))
+        // An engine of its own has no more than all.
+        let count = self.engines.iter().copied().max().filter(|&most| most > 0).unwrap_or(self.readers);
+        let readers = vec![Reader::new(self.reads, self.bus_bytes); count];
+        (readers, Ports::new(self.latency, self.ports, count, turns))
     }
 
     /// The write DMA.
@@ -166,10 +182,11 @@ impl Shell {
         Writer::new(self.writes, self.bus_bytes, self.latency)
     }
 
-    /// The cycle in which the last command of steps on rows ends, if the steps are handed over in cycle `now`.
-    pub(super) fn rows(&self, unit: &Unit, operation: &RowsOperation, now: u64, turns: &mut Turns) -> u64 {
+    /// Steps on rows that are handed over in cycle `now`.
+    pub(super) fn rows(&self, unit: &Unit, operation: &RowsOperation, now: u64, turns: &Turns) -> Course {
         let used = operation.sources().count() as u64 + 1;
-        end(Rows::new((self, unit), operation, now + Self::checks(used, ROW_OPERANDS), turns), turns)
+        let begin = now + Self::checks(used, ROW_OPERANDS);
+        Course::new(begin, Rows::new((self, unit), operation, begin, turns))
     }
 }
 
@@ -192,6 +209,10 @@ impl Flow for Fetch {
 
     fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
         (&mut self.ports, &mut self.readers)
+    }
+
+    fn writer(&mut self) -> Option<&mut Writer> {
+        None
     }
 
     fn end(&self) -> Option<u64> {
@@ -232,7 +253,8 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Chain<'_, A, R> {
                 let checked = accelerator.check(*opcode, Fields(words), &self.limits);
                 let ended = checked.and_then(|operation| {
                     let memory: &mut dyn Memory = self.memory;
-                    Ok((recurrence.end(accelerator, &operation, self.now, (memory, self.turns))?, operation))
+                    let course = recurrence.course(accelerator, &operation, self.now, (memory, self.turns))?;
+                    Ok((course.end(self.turns), operation))
                 });
                 let (end, operation) = match ended {
                     Ok(ended) => ended,

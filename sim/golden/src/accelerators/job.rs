@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use crate::common::bus::Command;
 use crate::common::shell::job_controller::{self, Action, End, Limits, World, code};
 
+use super::flights::{Flights, Used, meet};
 use super::memory::{BusError, Memory};
 
 /// Bytes of a descriptor.
@@ -63,6 +64,11 @@ pub trait Accelerator {
         memory: &mut dyn Memory,
     ) -> Result<Executed<Self::Operation>, u8> {
         Ok(self.execute(self.check(opcode, fields, limits)?, memory))
+    }
+
+    /// The engine that does the operations with this number, where operations overlap. `None`: one follows the other.
+    fn engine(&self, _opcode: u8) -> Option<u32> {
+        None
     }
 
     /// State that the operation has left in the accelerator, if any, becomes unknown. The operation ended with an
@@ -214,6 +220,8 @@ pub struct Report<O> {
     pub end: End,
     /// Its operations, except a last operation that a check refused.
     pub executed: Vec<Executed<O>>,
+    /// Operations after one that failed, which may have run: they are independent of it.
+    pub perhaps: Vec<Executed<O>>,
     /// Addresses and values of the tags that were written.
     pub tags: Vec<(u64, u32)>,
     /// Whether a descriptor lies where results are undefined.
@@ -238,7 +246,8 @@ impl<O: Operation> Report<O> {
     #[must_use]
     pub fn written(&self) -> Vec<RangeInclusive<u64>> {
         let tags = self.tags.iter().map(|&(address, _)| address..=address + 3);
-        merged(self.executed.iter().flat_map(|e| e.operation.outs()).flat_map(rows).chain(tags).collect())
+        let all = self.executed.iter().chain(&self.perhaps);
+        merged(all.flat_map(|e| e.operation.outs()).flat_map(rows).chain(tags).collect())
     }
 
     /// Whether the job must end as it does here. Otherwise it may end in another way, but writes only where it may.
@@ -251,7 +260,7 @@ impl<O: Operation> Report<O> {
     /// what later operations make of them.
     #[must_use]
     pub fn undefined(&self) -> Vec<RangeInclusive<u64>> {
-        let open = self.executed.iter().filter(|e| !e.defined);
+        let open = self.executed.iter().filter(|e| !e.defined).chain(&self.perhaps);
         merged(open.flat_map(|e| e.operation.outs()).flat_map(rows).collect())
     }
 }
@@ -277,21 +286,55 @@ pub fn merged(mut ranges: Vec<RangeInclusive<u64>>) -> Vec<RangeInclusive<u64>> 
     all
 }
 
-/// Runs the job at `job`. It ends after `limits.max_descriptors` descriptors at the latest.
-pub fn run<A: Accelerator>(accelerator: &A, limits: Limits, job: u64, memory: &mut dyn Memory) -> Report<A::Operation> {
-    let shape = job_controller::Shape {
+/// The controller of its jobs.
+pub(super) fn shape_of<A: Accelerator>(accelerator: &A) -> job_controller::Shape {
+    job_controller::Shape {
         address_width: accelerator.address_width(),
         descriptor_bytes: DESCRIPTOR_BYTES,
         opcodes: accelerator.opcodes(),
         most_descriptors: u32::MAX,
-    };
-    let report = Report { end: End::default(), executed: Vec::new(), tags: Vec::new(), lost: false };
-    let mut world = Job { accelerator, limits, memory, fetched: Vec::new(), report };
+    }
+}
+
+/// Runs the job at `job`. It ends after `limits.max_descriptors` descriptors at the latest.
+pub fn run<A: Accelerator>(accelerator: &A, limits: Limits, job: u64, memory: &mut dyn Memory) -> Report<A::Operation> {
+    let shape = shape_of(accelerator);
+    let (executed, perhaps, tags) = Default::default();
+    let report = Report { end: End::default(), executed, perhaps, tags, lost: false };
+    let (flights, history) = (Flights::default(), None);
+    let mut world = Job { accelerator, limits, memory, fetched: Vec::new(), report, flights, history, refused: false };
     let (_, end) = job_controller::run(shape, limits, job, &mut world);
     if end.code != 0 {
+        world.perhaps(shape, end);
         accelerator.failed();
     }
     Report { end, ..world.report }
+}
+
+/// Of how many descriptors right before it each descriptor of a job is independent: the largest number that is true, by
+/// the bytes that the operations use. Addresses and numbers, in the order of the chain; up to an error.
+///
+/// State inside of an accelerator is not looked at. An accelerator whose operations keep some, such as a cache, has to
+/// know what depends on it.
+pub fn independence<A: Accelerator>(
+    accelerator: &A,
+    limits: Limits,
+    job: u64,
+    memory: &mut dyn Memory,
+) -> Vec<(u64, u8)> {
+    let shape = shape_of(accelerator);
+    let (executed, perhaps, tags) = Default::default();
+    let report = Report { end: End::default(), executed, perhaps, tags, lost: false };
+    let (flights, history) = (Flights::default(), Some(Vec::new()));
+    let mut world = Job { accelerator, limits, memory, fetched: Vec::new(), report, flights, history, refused: false };
+    job_controller::run(shape, limits, job, &mut world);
+    let history = world.history.unwrap_or_default();
+    let most = usize::from(job_controller::MOST_INDEPENDENT);
+    let independent = |n: usize| {
+        let before = history[..n].iter().rev().take(most);
+        before.take_while(|(_, other)| !other.races(&history[n].1)).count() as u8
+    };
+    (0..history.len()).map(|n| (history[n].0, independent(n))).collect()
 }
 
 /// Memory that notices reads of undefined bytes.
@@ -299,22 +342,25 @@ struct Touched<'a> {
     memory: &'a mut dyn Memory,
     undefined: Vec<RangeInclusive<u64>>,
     touched: bool,
+    used: Used,
 }
 
 impl<'a> Touched<'a> {
     fn new<O: Operation>(memory: &'a mut dyn Memory, report: &Report<O>) -> Self {
-        Self { memory, undefined: report.undefined(), touched: false }
+        Self { memory, undefined: report.undefined(), touched: false, used: Used::default() }
     }
 }
 
 impl Memory for Touched<'_> {
     fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), BusError> {
-        let last = address.saturating_add(bytes.len() as u64 - 1);
-        self.touched |= self.undefined.iter().any(|range| *range.start() <= last && address <= *range.end());
+        let range = address..=address.saturating_add(bytes.len() as u64 - 1);
+        self.touched |= meet(&self.undefined, std::slice::from_ref(&range));
+        self.used.reads.push(range);
         self.memory.read(address, bytes)
     }
 
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), BusError> {
+        self.used.writes.push(address..=address.saturating_add(bytes.len() as u64 - 1));
         self.memory.write(address, bytes)
     }
 }
@@ -326,6 +372,11 @@ struct Job<'a, A: Accelerator> {
     memory: &'a mut dyn Memory,
     fetched: Vec<u8>,
     report: Report<A::Operation>,
+    flights: Flights,
+    /// An operation was refused by its checks.
+    refused: bool,
+    /// Where it is wanted: the descriptors of all operations, and the bytes that they used.
+    history: Option<Vec<(u64, Used)>>,
 }
 
 impl<A: Accelerator> World for Job<'_, A> {
@@ -337,22 +388,38 @@ impl<A: Accelerator> World for Job<'_, A> {
         match action {
             Action::Fetch(address) => {
                 self.fetched = vec![0; DESCRIPTOR_BYTES as usize];
+                self.history.iter_mut().for_each(|history| history.push((*address, Used::default())));
                 let whole = Command { address: *address, row_bytes: DESCRIPTOR_BYTES, rows: 1, stride: 0 };
                 if let Some(refusal) = whole.refusal(self.accelerator.address_width()) {
                     return refusal.code() as u8;
                 }
                 let mut memory = Touched::new(self.memory, &self.report);
                 let code = memory.read(*address, &mut self.fetched).map_or_else(BusError::response, |()| 0);
-                self.report.lost |= memory.touched;
+                self.report.lost |= memory.touched | self.flights.write(&memory.used.reads);
                 code
             }
-            Action::Operation { opcode, words, .. } => {
+            Action::Operation { opcode, independent, words } => {
+                let engine = self.accelerator.engine(*opcode);
+                self.flights.next(engine, (*independent).into());
                 let mut memory = Touched::new(self.memory, &self.report);
                 match self.accelerator.perform(*opcode, Fields(words), &self.limits, &mut memory) {
-                    Err(code) => code,
+                    Err(code) => {
+                        self.refused = true;
+                        code
+                    }
                     Ok(mut executed) => {
-                        executed.defined &= !memory.touched;
-                        executed.certain &= !memory.touched;
+                        let used = memory.used.merged();
+                        let races = self.flights.races(&used);
+                        let now = self.history.as_mut().and_then(|history| history.last_mut());
+                        now.into_iter().for_each(|(_, bytes)| bytes.clone_from(&used));
+                        executed.defined &= !memory.touched && races.is_empty();
+                        executed.certain &= !memory.touched && races.is_empty();
+                        for number in races {
+                            let other = &mut self.report.executed[number];
+                            (other.defined, other.certain) = (false, false);
+                            self.accelerator.forget(&other.operation);
+                        }
+                        self.flights.go(engine, self.report.executed.len(), used);
                         if !executed.defined {
                             self.accelerator.forget(&executed.operation);
                         }
@@ -363,9 +430,58 @@ impl<A: Accelerator> World for Job<'_, A> {
                 }
             }
             Action::Tag { address, tag } => {
+                self.flights.end();
                 self.report.tags.push((*address, *tag));
                 self.memory.write(*address, &tag.to_le_bytes()).map_or_else(BusError::response, |()| 0)
             }
         }
+    }
+}
+
+impl<A: Accelerator> Job<'_, A> {
+    /// What may have happened after the operation that failed, where operations overlap. The next descriptor was read.
+    /// If its operation could go to its engine, the one after it was read, and so on. What these operations write is not
+    /// defined: they may have been dropped at any moment.
+    fn perhaps(&mut self, shape: job_controller::Shape, end: End) {
+        let failed = self.report.executed.last().is_some_and(|executed| !executed.codes.is_empty());
+        if !(failed || self.refused) {
+            return;
+        }
+        let mut at = end.place;
+        for _ in 0..=job_controller::MOST_INDEPENDENT {
+            let mut bytes = vec![0; DESCRIPTOR_BYTES as usize];
+            if self.memory.read(at, &mut bytes).is_err() {
+                return;
+            }
+            let header = job_controller::Header::of(&bytes);
+            if self.accelerator.engine(header.opcode).is_none()
+                || (at != end.place && !self.goes(shape, header, &bytes))
+            {
+                return;
+            }
+            if header.writes_tag || header.next == 0 {
+                return;
+            }
+            at = header.next;
+        }
+    }
+
+    /// Does an operation after the one that failed, if it may have gone to its engine.
+    fn goes(&mut self, shape: job_controller::Shape, header: job_controller::Header, bytes: &[u8]) -> bool {
+        if self.refused || !(1..=shape.opcodes).contains(&header.opcode) {
+            return false;
+        }
+        let engine = self.accelerator.engine(header.opcode);
+        self.flights.next(engine, header.independent.into());
+        if self.flights.is_empty() {
+            return false;
+        }
+        let words = job_controller::words(bytes);
+        let Ok(checked) = self.accelerator.check(header.opcode, Fields(&words), &self.limits) else { return true };
+        let executed = self.accelerator.execute(checked, self.memory);
+        self.flights.go(engine, 0, Used::default());
+        self.accelerator.forget(&executed.operation);
+        self.report.perhaps.push(executed);
+        true
     }
 }

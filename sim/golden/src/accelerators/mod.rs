@@ -7,6 +7,7 @@ pub mod dense_sparse_product;
 mod descriptor;
 pub mod device;
 pub mod execution_controller;
+mod flights;
 pub mod job;
 pub mod kelle;
 pub mod kllm;

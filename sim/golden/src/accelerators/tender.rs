@@ -66,6 +66,8 @@ pub struct TenderTop<S = Accumulator> {
     vector: VectorTop,
     /// A sum that is 0.
     fresh: S,
+    /// Operations overlap.
+    overlaps: bool,
 }
 
 /// An operation that touched memory.
@@ -98,7 +100,13 @@ impl<S: PeSum<Operand = i64>> TenderTop<S> {
         if !(2..=64).contains(&shape.accumulator_width) {
             return Err(format!("accumulator width is {}, allowed: 2 to 64", shape.accumulator_width));
         }
-        Ok(Self { shape, vector: VectorTop::new(shape.vector), fresh })
+        Ok(Self { shape, vector: VectorTop::new(shape.vector), fresh, overlaps: false })
+    }
+
+    /// The same accelerator; its engines work at the same time, if `overlaps`.
+    #[must_use]
+    pub fn with_overlap(self, overlaps: bool) -> Self {
+        Self { overlaps, ..self }
     }
 
     /// Its shape.
@@ -128,6 +136,11 @@ impl<S: PeSum<Operand = i64>> job::Accelerator for TenderTop<S> {
 
     fn opcodes(&self) -> u8 {
         OPCODES
+    }
+
+    /// The vector unit is an engine, the array with what packs rows is the other one.
+    fn engine(&self, opcode: u8) -> Option<u32> {
+        self.overlaps.then(|| u32::from(matches!(opcode, MATMUL | PACK)))
     }
 
     fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {

@@ -228,7 +228,7 @@ proptest! {
         let one = VectorJob::new(1, 1, Operand { address: 0xfe00, stride: 0 }, Operand { address: 0xfe40, stride: 0 });
         let one = one.build(&CAPS, &WINDOW).unwrap();
         let link = |k: usize| {
-            let link = Link::from(one.clone()).independent();
+            let link = Link::from(one.clone()).independent(k);
             tags[k].map_or_else(|| link.clone().tag(k as u32 + 5), |address| link.clone().tag_at(k as u32 + 5, address))
         };
         let chain = (0..count).fold(Chain::new(), |chain, k| chain.then(link(k)));

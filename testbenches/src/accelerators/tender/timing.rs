@@ -7,19 +7,20 @@ use host::Window;
 
 use super::{EnginePeBench, golden_of, program};
 use crate::accelerators::clock::Clock;
-use jobs::timing::{self, shell, unit};
+use jobs::timing::{self, shell, side_by_side, unit};
+
+/// DMAs that an engine reads with.
+const READERS: usize = 4;
 
 /// How long the parts of a block take with a memory that answers after `latency` cycles.
 #[must_use]
 pub fn timing<P: EnginePe>(block: &TenderTopOf<P>, latency: u32) -> Timing {
-    let array = &block.array;
+    let (array, bus) = (&block.array, &block.bus);
+    let beats = (bus.read_beats, bus.write_beats);
+    let shell = shell((&bus.axi, bus.ports as usize, READERS), &bus.dma, beats, latency);
     Timing {
-        shell: shell(
-            (&block.bus.axi, block.bus.ports as usize, 4),
-            &block.bus.dma,
-            (block.bus.read_beats, block.bus.write_beats),
-            latency,
-        ),
+        // The vector unit first.
+        shell: if bus.overlaps { side_by_side(shell, &[READERS as u32; 2]) } else { shell },
         array: Array {
             rows: array.rows.into(),
             columns: array.columns.into(),

@@ -11,9 +11,11 @@ use sim::{Bits, Out, Run, Sim};
 
 mod aborts;
 mod chain;
+mod overlap;
 mod pins;
 
 use chain::Drawn;
+use overlap::{Order, OrderPins, Said};
 use pins::Pins;
 
 /// The bench of the controller; a vector is a job.
@@ -28,9 +30,10 @@ pub fn bench(p: &JobController) -> anyhow::Result<Box<dyn sim::Bench>> {
         opcodes: u8::MAX,
         most_descriptors: u32::MAX >> (32 - p.count_width),
     };
-    let (beat_bytes, ports) = (p.axi.data_width / 8, p.ports as usize);
+    let (beat_bytes, ports, overlaps) = (p.axi.data_width / 8, p.ports as usize, p.overlaps);
     sim::kit::bench(p, move |sim, run| {
         let mut player = Player::new(sim, run, shape, (beat_bytes as usize, ports))?;
+        player.order = if overlaps { Some(OrderPins::find(sim)?) } else { None };
         sim.reset(1)?;
         for number in 0..run.vectors() {
             player.job(sim, run, number)?;
@@ -50,11 +53,13 @@ enum Owed {
     Tag { command: bool, data: bool, outcome: u8 },
 }
 
-/// An operation as it is shown: opcode, whether it is independent, and its words.
-type Shown = (u64, u64, Bits);
+/// An operation as it is shown: opcode, what else is said of it, and its words.
+type Shown = (u64, Option<Said>, Bits);
 
 struct Player {
     pins: Pins,
+    /// Where operations overlap.
+    order: Option<OrderPins>,
     rng: StimulusRng,
     shape: Shape,
     beat_bytes: usize,
@@ -90,6 +95,7 @@ struct Plan {
     actions: VecDeque<(Action, u8)>,
     end: End,
     world: Drawn,
+    order: Order,
     disturbance: Disturbance,
     timeout: u64,
     /// The answers that are owed now.
@@ -106,14 +112,20 @@ struct Plan {
 
 impl Player {
     fn new(sim: &Sim, run: &Run, shape: Shape, (beat_bytes, ports): (usize, usize)) -> sim::Result<Self> {
-        Ok(Self { pins: Pins::find(sim)?, rng: run.rng("jobs"), shape, beat_bytes, ports, ready: [false; 4] })
+        let pins = Pins::find(sim)?;
+        Ok(Self { pins, order: None, rng: run.rng("jobs"), shape, beat_bytes, ports, ready: [false; 4] })
     }
 
     fn job(&mut self, sim: &mut Sim, run: &mut Run, number: u64) -> sim::Result<()> {
         let quick = number.is_multiple_of(8);
         self.shape.opcodes = [0, 1, 2, 255, self.rng.random_range(1..=255)][self.rng.random_range(0..5)];
         let (limits, job, mut world) = self.draw(quick);
-        let (actions, end) = model::run(self.shape, limits, job, &mut world);
+        let (actions, mut end) = model::run(self.shape, limits, job, &mut world);
+        let mut actions: VecDeque<(Action, u8)> = actions.into_iter().zip(world.outcomes.iter().copied()).collect();
+        let order = match self.order {
+            Some(_) => Order::of(&mut actions, (&mut end, &mut world), &mut self.rng),
+            None => Order::default(),
+        };
         let disturbance = match self.rng.random_range(0..4u8) {
             _ if quick => Disturbance::Quick,
             0 => Disturbance::SoftReset(self.rng.random_range(0..60)),
@@ -135,12 +147,12 @@ impl Player {
         sim.poke_u64(p.window_limit_i, limits.limit);
         sim.poke_u64(p.max_descriptors_i, limits.max_descriptors.into());
         sim.poke_u64(p.timeout_i, timeout);
-        let actions = actions.into_iter().zip(world.outcomes.iter().copied()).collect();
         let silent_port = if self.ports == 1 { 0 } else { self.rng.random_range(0..self.ports) };
         let mut plan = Plan {
             actions,
             end,
             world,
+            order,
             disturbance,
             timeout,
             owed: None,
@@ -275,6 +287,9 @@ impl Player {
             Some(Owed::Work(outcome)) => {
                 sim.poke_u64(p.operation_end_valid_i, 1);
                 sim.poke_u64(p.operation_end_error_i, (*outcome).into());
+                if let Some(pins) = self.order {
+                    pins.tell(sim, &mut self.rng, plan.order.failure().filter(|_| *outcome != 0));
+                }
             }
             Some(Owed::Tag { command: true, data: true, outcome }) => {
                 sim.poke_u64(p.write_end_valid_i, 1);
@@ -293,12 +308,14 @@ impl Player {
             plan.shown = None;
             return Ok(());
         }
-        let now = (sim.peek_u64(p.operation_opcode_o), sim.peek_u64(p.operation_independent_o));
-        let now = (now.0, now.1, sim.peek(p.operation_words_o));
+        let said = self.order.map(|pins| pins.said(sim));
+        let now = (sim.peek_u64(p.operation_opcode_o), said, sim.peek(p.operation_words_o));
         match &plan.shown {
             Some(before) => {
                 run.expect_equal(sim, "operation_opcode_o", "the opcode stays", before.0, now.0)?;
-                run.expect_equal(sim, "operation_independent_o", "the flag stays", before.1, now.1)?;
+                // An end that is asked for is no longer offered while it is awaited.
+                let text = |said: &Option<Said>| format!("{:?}", said.as_ref().map(|said| said.independent));
+                run.expect_equal(sim, "operation_independent_o", "the number stays", text(&before.1), text(&now.1))?;
                 run.expect_equal(sim, "operation_words_o", "the words stay", &before.2, &now.2)
             }
             None => {
@@ -338,10 +355,18 @@ impl Player {
         if moves(p.operation_valid_o, operation) {
             let words = sim.peek(p.operation_words_o);
             let word = |i: u32| words.slice(32 * i, 32).to_u64().unwrap_or(0) as u32;
+            let said = self.order.map(|pins| pins.said(sim));
+            let asks = said.as_ref().map(|said| plan.order.next(sim, run, said)).transpose()?.unwrap_or(false);
             let action = Action::Operation {
-                opcode: sim.peek_u64(p.operation_opcode_o) as u8,
-                independent: sim.peek_u64(p.operation_independent_o) == 1,
-                words: (0..words.width() / 32).map(word).collect(),
+                opcode: if asks { 0 } else { sim.peek_u64(p.operation_opcode_o) as u8 },
+                // Without overlaps it is not said.
+                independent: match (&said, plan.actions.front()) {
+                    (Some(_), _) if asks => 0,
+                    (Some(said), _) => said.independent,
+                    (None, Some((Action::Operation { independent, .. }, _))) => *independent,
+                    (None, _) => 0,
+                },
+                words: if asks { Vec::new() } else { (0..words.width() / 32).map(word).collect() },
             };
             let (outcome, _) = self.begins(sim, run, plan, action)?;
             plan.owed = Some(Owed::Work(outcome));

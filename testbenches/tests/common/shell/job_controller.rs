@@ -18,7 +18,20 @@ fn an_operation_that_changes_is_noticed() {
     let faults = [
         ("the words change while it works", changes("operation_words_o")),
         ("the opcode changes while it works", changes("operation_opcode_o")),
-        ("the flag changes while it works", changes("operation_independent_o")),
     ];
     must_be_noticed(&JobController::default(), bench, 20, &faults);
+}
+
+/// Faults of a controller whose operations overlap.
+#[test]
+fn faults_of_overlaps_are_found() {
+    let net = |what: &str, to: &str| Fault::net(what, to);
+    let faults = [
+        ("the number changes while it works", net("operation_independent_o", "operation_end_ready_o ? ~right : right")),
+        ("no operation is waited for", net("operation_waits_o", "1'b0")),
+        ("the last operation is not waited for", net("operation_waits_o", "descriptor_q[48]")),
+        ("an error of its own does not wait", net("own_error", "1'b0")),
+        ("what failed is the descriptor at hand", net("falls", "1'b0")),
+    ];
+    must_be_noticed(&JobController { overlaps: true, ..JobController::default() }, bench, 200, &faults);
 }

@@ -1,5 +1,6 @@
 //! The blocks through which a host sees an accelerator.
 
+mod dispatcher;
 mod event_counters;
 mod job_controller;
 mod job_link;

@@ -8,7 +8,8 @@
 //! | 0..4 | magic, the bytes `SNBZ` |
 //! | 4 | version, 1 |
 //! | 5 | opcode, 1 to `opcodes_i` |
-//! | 6..8 | flags: bit 0 writes the tag, bit 1 says that the descriptor does not depend on the one before; others 0 |
+//! | 6..8 | flags: bit 0 writes the tag; bits 1 to 3 say of how many descriptors right before it this one is independent;
+//! others 0 |
 //! | 8..16 | address of the next descriptor, 0 for none |
 //! | 16..20 | tag |
 //! | 20..24 | 0 |
@@ -24,8 +25,8 @@ use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec, Ro
 use crate::blocks::common::stream::Word;
 use crate::lang::operation::HEADER_BYTES;
 use crate::lang::{
-    About, Block, CatalogBlock, Field, FieldArray, Group, In, InStream, Module, Out, OutStream, Proof, Reg, Signal,
-    Stream, bit, bits_for, bundle, cat, connect_all, multiple_of, mux, or_all, parameters, ports, select, uint,
+    About, Block, CatalogBlock, Field, FieldArray, FieldOption, Group, In, InStream, Module, Out, OutStream, Proof,
+    Reg, Signal, Stream, bit, bits_for, bundle, cat, multiple_of, mux, or_all, parameters, ports, select, uint,
 };
 
 parameters! {
@@ -41,6 +42,8 @@ parameters! {
         ports: u32 = 1, in 1..=32, tag "p", named "when set";
         /// Bits of the counter of descriptors: a job has fewer than 2 to the power of this.
         count_width: u32 = 32, in 1..=32, tag "n", named "when set";
+        /// Operations go to a dispatcher, which lets them overlap.
+        overlaps: bool = false, tag "overlaps";
     }
     rules = |p, rules| {
         let fits = p.dma.row_width >= bits_for(p.descriptor_bytes.into());
@@ -55,28 +58,73 @@ impl JobController {
         (self.descriptor_bytes - HEADER_BYTES) / 4
     }
 
+    /// The operations that are handed over.
+    #[must_use]
+    pub fn operation(&self) -> OperationSpec {
+        OperationSpec { words: self.operation_words(), kept: self.overlaps.then_some(KEPT) }
+    }
+
     fn dma_spec(&self) -> (AxiSpec, DmaSpec) {
         (self.axi.clone(), self.dma.clone())
     }
 }
 
+/// Bits of the number of operations that an operation is independent of.
+pub const INDEPENDENT: u32 = 3;
+
+/// Bits that are kept with an operation that overlaps others: the address of its descriptor, and the job's tag before.
+const KEPT: u32 = 64 + 32;
+
+/// What operations between a controller and its accelerator look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperationSpec {
+    /// Words of an operation.
+    pub words: u32,
+    /// Where operations may overlap: bits that are kept with each.
+    pub kept: Option<u32>,
+}
+
+impl OperationSpec {
+    /// One operation after the other.
+    #[must_use]
+    pub const fn alone(words: u32) -> Self {
+        Self { words, kept: None }
+    }
+
+    fn overlaps(&self) -> bool {
+        self.kept.is_some()
+    }
+}
+
 bundle! {
     /// An operation for the accelerator.
-    pub struct Operation(words: u32) {
+    pub struct Operation(p: OperationSpec) {
         /// Number of the operation, from 1 on.
         opcode: Field = uint(8),
-        /// The operation reads nothing that the one before writes.
-        independent: Field = bit(),
+        /// It is independent of so many operations right before it, which may still be in flight when it goes to its
+        /// engine. All others have ended.
+        independent: FieldOption = uint(INDEPENDENT).when(p.overlaps()),
+        /// No engine does it: only its end is asked for.
+        nothing: FieldOption = bit().when(p.overlaps()),
+        /// Its end is told after all operations up to it have ended; otherwise it is told at once.
+        waits: FieldOption = bit().when(p.overlaps()),
+        /// Told with its error.
+        kept: FieldOption = uint(p.kept.unwrap_or(1)).when(p.overlaps()),
         /// The descriptor after its header.
-        words: FieldArray = uint(32).array(*words),
+        words: FieldArray = uint(32).array(p.words),
     }
 }
 
 bundle! {
     /// How an operation ended: after its last write response.
-    pub struct OperationEnd(_unit: ()) {
+    pub struct OperationEnd(kept: Option<u32>) {
         /// 0, or the first error, see `job_error`.
         error: Field = uint(8),
+        /// With an error, where operations overlap: how many operations before this one stands the one that failed; 0
+        /// for this one.
+        back: FieldOption = uint(INDEPENDENT + 1).when(kept.is_some()),
+        /// With an error, where operations overlap: what was kept with the operation that failed.
+        kept: FieldOption = uint(kept.unwrap_or(1)).when(kept.is_some()),
     }
 }
 
@@ -108,9 +156,9 @@ ports! {
         /// How writing ended.
         write_end: InStream<DmaCompletion> = p.axi.clone(),
         /// To the accelerator; opcode, flag and words stay until operation_end is taken.
-        operation: OutStream<Operation> = p.operation_words(),
+        operation: OutStream<Operation> = p.operation(),
         /// From the accelerator: one end for each operation, in order.
-        operation_end: InStream<OperationEnd> = (),
+        operation_end: InStream<OperationEnd> = p.operation().kept,
     }
 }
 
@@ -129,15 +177,27 @@ impl Block for JobController {
             idle_i.\n\
             opcode, flag and words of an operation stay after it was taken, until its operation_end is taken, so no\n\
             copy of them is needed.\n\
-            An operation is handed over only when everything before it has ended; independent is for accelerators\n\
-            that overlap operations on their own.",
+            Without overlaps an operation is handed over only when everything before it has ended.\n\
+            With overlaps the next descriptor is read when dispatcher has told the end of an operation: at once, or\n\
+            after everything in flight has ended if the descriptor writes a tag or is the last one. An error of the\n\
+            controller itself waits for the operations in flight too: an operation that fails comes before it.\n\
+            Then error_where_o, tag_o and descriptors_o are of the descriptor that failed, as without overlaps.",
         reference: "",
     };
 
     fn build(&self, m: &mut Module, io: &JobControllerPorts) {
         let state = m.fsm(
             "state",
-            &["Idle", "Check", "Fetch", "Receive", "Header", "Offer", "Work", "WriteTag", "EndTag", "Drain", "Flush"],
+            match self.overlaps {
+                true => &[
+                    "Idle", "Check", "Fetch", "Receive", "Header", "Offer", "Work", "WriteTag", "EndTag", "Drain",
+                    "Flush", "Await", "Hear",
+                ],
+                false => &[
+                    "Idle", "Check", "Fetch", "Receive", "Header", "Offer", "Work", "WriteTag", "EndTag", "Drain",
+                    "Flush",
+                ],
+            },
         );
         let here = Registers::new(m, self.count_width);
         let failed = m.net("failed", uint(8));
@@ -183,11 +243,25 @@ impl Block for JobController {
         );
         let wrong_header = m.wire("wrong_header", wrong_header);
 
-        m.connect(io.operation.valid, state.is("Offer"));
-        connect_all!(m, io.operation, header, [opcode, independent]);
+        m.connect(io.operation.opcode, header.opcode);
         let words = m.split("words", bits.slice(8 * HEADER_BYTES..bits.width()), io.operation.words.ty());
         m.connect_each("operation_words", io.operation.words, words);
-        m.connect(io.operation_end.ready, state.is("Work"));
+        let (offers, hears) = match self.overlaps {
+            true => (state.is("Offer") | state.is("Await"), state.is("Work") | state.is("Hear")),
+            false => (state.is("Offer"), state.is("Work")),
+        };
+        m.connect(io.operation.valid, offers);
+        m.connect(io.operation_end.ready, hears);
+        if self.overlaps {
+            m.connect_option(io.operation.independent, Some(header.independent));
+            m.connect_option(io.operation.nothing, Some(state.is("Await")));
+            m.connect_option(io.operation.waits, Some(header.writes_tag | !header.next.any()));
+            m.connect_option(io.operation.kept, Some(cat(&[here.tag.q, here.current.q])));
+        } else {
+            // Everything before it has ended anyway.
+            let independent = m.wire("independent", header.independent);
+            m.unused(independent);
+        }
         let tag_sent = self.write_tag(m, io, state.is("WriteTag"), (header.tag_address, header.tag));
 
         // A port of the bus that owes something and does not move, whatever the other ports do.
@@ -207,6 +281,7 @@ impl Block for JobController {
         // An end may still come in the first cycle of an abort: it is ignored then.
         let fetch_ends = m.wire("fetch_ends", io.fetch_end.fire() & state.is("Receive"));
         let work_ends = m.wire("work_ends", io.operation_end.fire());
+        let work_done = if self.overlaps { m.wire("work_done", work_ends & state.is("Work")) } else { work_ends };
         let tag_ends = m.wire("tag_ends", io.write_end.fire() & state.is("EndTag"));
         let running = m.wire("running", !(state.is("Idle") | state.is("Drain") | state.is("Flush")));
         m.connect(
@@ -225,13 +300,27 @@ impl Block for JobController {
                 none,
             ),
         );
+        // An error of the controller itself: operations in flight may still fail, and come before it.
+        let own =
+            if self.overlaps { m.wire("own_error", fails & !late & !work_ends & !tag_ends) } else { bit().lit(0) };
         let completed =
-            m.wire("completed", ((work_ends & !header.writes_tag) | tag_ends) & !fails & !io.host.soft_reset_i);
+            m.wire("completed", ((work_done & !header.writes_tag) | tag_ends) & !fails & !io.host.soft_reset_i);
         let ends = m.wire("ends", completed & !header.next.any());
 
         for from in ["Check", "Fetch", "Receive", "Header", "Offer", "Work", "WriteTag", "EndTag"] {
             state.goto(from, io.host.soft_reset_i, "Flush");
+            if self.overlaps {
+                state.goto(from, own, "Await");
+            }
             state.goto(from, fails, "Drain");
+        }
+        if self.overlaps {
+            for from in ["Await", "Hear"] {
+                state.goto(from, io.host.soft_reset_i, "Flush");
+                state.goto(from, late, "Drain");
+            }
+            state.goto("Await", io.operation.ready, "Hear");
+            state.goto("Hear", io.operation_end.valid, "Drain");
         }
         state.goto("Idle", io.host.soft_reset_i, "Flush");
         state.goto("Idle", begins, "Check");
@@ -253,7 +342,7 @@ impl Block for JobController {
         state.goto("Drain", drained, "Flush");
         state.goto("Flush", io.idle_i & !io.host.soft_reset_i, "Idle");
 
-        here.step(m, io, Step { begins, fails, failed, late, completed, header });
+        here.step(m, io, Step { begins, fails, failed, late, completed, work_ends, header });
         let aborts = m.wire("aborts", state.is("Drain") | state.is("Flush"));
         m.connect(io.abort_o, aborts);
         m.connect(io.host.busy_o, running | state.is("Drain"));
@@ -301,8 +390,8 @@ impl Header {
             version: bytes(4, 5),
             opcode: bytes(5, 6),
             writes_tag: bits.bit(48),
-            independent: bits.bit(49),
-            reserved: bits.slice(50..64).any() | bytes(20, 24).any(),
+            independent: bits.slice(49..49 + INDEPENDENT),
+            reserved: bits.slice(49 + INDEPENDENT..64).any() | bytes(20, 24).any(),
             next: bytes(8, 16),
             tag: bytes(16, 20),
             tag_address: bytes(24, 32),
@@ -331,6 +420,7 @@ struct Step {
     failed: Signal,
     late: Signal,
     completed: Signal,
+    work_ends: Signal,
     header: Header,
 }
 
@@ -347,13 +437,25 @@ impl Registers {
     }
 
     fn step(&self, m: &mut Module, io: &JobControllerPorts, now: Step) {
-        let Step { begins, fails, failed, late, completed, header } = now;
+        let Step { begins, fails, failed, late, completed, work_ends, header } = now;
         self.current.next_when(begins | completed, mux(begins, io.host.job_i, header.next));
         let counted = mux(completed, self.done.q.wrapping_add(1), self.done.q);
-        self.done.next(mux(begins, counted.ty().lit(0), counted));
-        self.tag.next_when(begins | completed, mux(begins, uint(32).lit(0), header.tag));
+        let tag = mux(begins, uint(32).lit(0), header.tag);
+        if let (Some(back), Some(kept)) = (io.operation_end.back, io.operation_end.kept) {
+            // Some operation failed: this one, or one before.
+            let falls = m.wire("falls", fails & work_ends & io.operation_end.error.any());
+            let width = counted.width();
+            let back = if width > back.width() { back.extend(width) } else { back.truncate(width) };
+            let fewer = counted.wrapping_sub(back);
+            self.done.next(mux(begins, counted.ty().lit(0), mux(falls, fewer, counted)));
+            self.tag.next_when(begins | completed | falls, mux(falls, kept.slice(64..KEPT), tag));
+            self.place.next_when(fails, mux(falls, kept.slice(0..64), self.current.q));
+        } else {
+            self.done.next(mux(begins, counted.ty().lit(0), counted));
+            self.tag.next_when(begins | completed, tag);
+            self.place.next_when(fails, self.current.q);
+        }
         self.code.next_when(fails | begins, failed);
-        self.place.next_when(fails, self.current.q);
         self.timed_out.next_when(fails | begins, late & fails);
         m.connect(io.host.descriptors_o, self.done.q.extend(32));
         m.connect(io.host.tag_o, self.tag.q);
@@ -428,13 +530,20 @@ impl CatalogBlock for JobController {
             descriptor_bytes,
             ..Self::default()
         };
-        vec![set(32, 32, 64), set(1024, 64, 64), set(512, 40, 320), Self { ports: 3, ..set(128, 48, 128) }]
+        vec![
+            set(32, 32, 64),
+            set(1024, 64, 64),
+            set(512, 40, 320),
+            Self { ports: 3, ..set(128, 48, 128) },
+            Self { overlaps: true, ..set(64, 40, 128) },
+        ]
     }
 
     fn proofs() -> Vec<Proof<Self>> {
         let axi = AxiSpec { address_width: 32, data_width: 512, id_width: 1 };
         let block = Self { axi, descriptor_bytes: 64, ..Self::default() };
         let two = Self { ports: 2, ..block.clone() };
-        [block, two].map(|block| Proof { block, depth: 14, cover_depth: 24, induction: true }).into()
+        let overlaps = Self { overlaps: true, ..block.clone() };
+        [block, two, overlaps].map(|block| Proof { block, depth: 14, cover_depth: 24, induction: true }).into()
     }
 }

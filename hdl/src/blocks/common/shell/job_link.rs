@@ -3,7 +3,7 @@
 //!
 //! [`LinkOperation`] has its fields.
 
-use super::job_controller::{Operation, OperationEnd};
+use super::job_controller::{Operation, OperationEnd, OperationSpec};
 use super::job_error;
 use super::link_operation::{LinkOperation, LinkOperationPorts};
 use super::operation_controller::first_error;
@@ -58,13 +58,13 @@ ports! {
         /// The newest token that waits is a last one.
         ended_o: Out = bit(),
         /// The operation; its fields stay up to its end.
-        operation: InStream<Operation> = p.words,
+        operation: InStream<Operation> = OperationSpec::alone(p.words),
         /// How the operation ended.
-        operation_end: OutStream<OperationEnd> = (),
+        operation_end: OutStream<OperationEnd> = None,
         /// To the accelerator: operations with other numbers.
-        other: OutStream<Operation> = p.words,
+        other: OutStream<Operation> = OperationSpec::alone(p.words),
         /// From the accelerator: one end for each of these operations.
-        other_end: InStream<OperationEnd> = (),
+        other_end: InStream<OperationEnd> = None,
         /// Tokens of the accelerator before this one; taken at any time, as long as no last token waits.
         prior: InStream<Token> = (),
         /// Tokens to the next accelerator; a token that is offered is dropped only by clear_i or by the end of its

@@ -32,6 +32,8 @@ parameters! {
         write_beats: u32 = 32, in 2..=65536, note "at least dma.burst_beats", tag "l";
         /// Bytes of a descriptor.
         descriptor_bytes: u32 = 128, in multiple_of(64, 64..=1024), tag "b";
+        /// Engines that work at the same time; 1: one operation follows the other.
+        engines: u32 = 1, in 1..=8, tag "e", named "when set";
     }
     rules = |p, rules| {
         rules.same(&p.bank());
@@ -41,7 +43,12 @@ parameters! {
 
 impl JobShell {
     fn walker(&self) -> JobWalker {
-        JobWalker { axi: self.axi.clone(), descriptor_bytes: self.descriptor_bytes, ports: self.ports }
+        JobWalker {
+            axi: self.axi.clone(),
+            descriptor_bytes: self.descriptor_bytes,
+            ports: self.ports,
+            overlaps: self.engines > 1,
+        }
     }
 
     fn bank(&self) -> DmaBank {
@@ -74,7 +81,7 @@ ports! {
         attributes: Group<AttributePorts> = (),
         /// Cycles of the job or the last one; valid with settled_o, as are all counters.
         cycles_o: Out = uint(64),
-        /// Cycles of the job with computing_i.
+        /// Cycles of the job in which engines computed, added up.
         compute_cycles_o: Out = uint(64),
         /// Beats that the job read, on all ports.
         read_beats_o: Out = uint(64),
@@ -88,15 +95,15 @@ ports! {
         /// of a job.
         settled_o: Out = bit(),
         /// To the accelerator: the operation to do.
-        operation: OutStream<Operation> = p.walker().words(),
+        operation: OutStream<Operation> = p.walker().operation(),
         /// From the accelerator: one end for each operation, in order, after the ends of all its commands.
-        operation_end: InStream<OperationEnd> = (),
+        operation_end: InStream<OperationEnd> = p.walker().operation().kept,
         /// To the accelerator: drop everything, and take nothing; high until idle_i and all DMAs are idle.
         abort_o: Out = bit(),
         /// From the accelerator: nothing is in flight.
         idle_i: In = bit(),
-        /// From the accelerator: it computes in this cycle.
-        computing_i: In = bit(),
+        /// From the accelerator: how many of its engines compute in this cycle.
+        computing_i: In = uint(bits_for(p.engines.into())),
         /// The streams of the DMAs.
         dmas: Group<DmaStreamPorts, DmaBank> = p.bank(),
         /// Memory.
@@ -142,7 +149,8 @@ impl Block for JobShell {
         }
 
         // Of beats, each port may have one in a cycle.
-        let block = EventCounters { counters: 6, most: self.ports, ..EventCounters::default() };
+        let most = self.ports.max(self.engines);
+        let block = EventCounters { counters: 6, most, ..EventCounters::default() };
         let late = m.reg_init("late_q", uint(block.latency()), 0);
         let counters = m.instance("u_counters", block);
         let busy = walker.host.busy_o;
@@ -151,14 +159,14 @@ impl Block for JobShell {
         m.connect(counters.clear_i, walker.host.began_o);
         let counts = [
             (busy, io.cycles_o),
-            (busy & io.computing_i, io.compute_cycles_o),
+            (mux(busy, io.computing_i, 0), io.compute_cycles_o),
             // After an abort, owed beats still come.
             (mux(busy, bank.read_beat_o, 0), io.read_beats_o),
             (mux(busy, bank.write_beat_o, 0), io.write_beats_o),
             (busy & bank.read_waits_o, io.read_waits_o),
             (busy & bank.write_waits_o, io.write_waits_o),
         ];
-        let width = bits_for(self.ports.into());
+        let width = bits_for(most.into());
         for (k, (event, count)) in (0..).zip(counts) {
             m.connect(counters.event_i.at(k), event.extend(width));
             m.connect(count, counters.count_o.at(k));

@@ -1,6 +1,6 @@
 //! The controller of jobs with DMAs of its own: for descriptors, and for tags.
 
-use super::job_controller::{JobController, Operation, OperationEnd};
+use super::job_controller::{JobController, Operation, OperationEnd, OperationSpec};
 use super::job_host::JobHostPorts;
 use crate::blocks::common::bus::axi::{AttributePorts, AxiReadManager, AxiWriteManager};
 use crate::blocks::common::bus::{AxiReadDma, AxiSpec, AxiWriteDma, DmaSpec};
@@ -18,6 +18,8 @@ parameters! {
         descriptor_bytes: u32 = 128, in multiple_of(64, 64..=1024), tag "b";
         /// Ports of the bus, each of which has to answer in time.
         ports: u32 = 1, in 1..=32, tag "p", named "when set";
+        /// Operations go to a dispatcher, which lets them overlap.
+        overlaps: bool = false, tag "overlaps";
     }
 }
 
@@ -41,6 +43,7 @@ impl JobWalker {
             dma: self.dma(),
             descriptor_bytes: self.descriptor_bytes,
             ports: self.ports,
+            overlaps: self.overlaps,
             ..JobController::default()
         }
     }
@@ -55,10 +58,10 @@ impl JobWalker {
         AxiWriteDma { axi: self.axi.clone(), buffer_beats: 2, dma, ..AxiWriteDma::default() }
     }
 
-    /// Words of an operation.
+    /// The operations that are handed over.
     #[must_use]
-    pub fn words(&self) -> u32 {
-        self.controller().operation_words()
+    pub fn operation(&self) -> OperationSpec {
+        self.controller().operation()
     }
 }
 
@@ -82,9 +85,9 @@ ports! {
         /// All work in flight is dropped. High until idle_i, and the DMAs here are idle.
         abort_o: Out = bit(),
         /// To the accelerator: the operation to do.
-        operation: OutStream<Operation> = p.words(),
+        operation: OutStream<Operation> = p.operation(),
         /// From the accelerator: one end for each operation, in order.
-        operation_end: InStream<OperationEnd> = (),
+        operation_end: InStream<OperationEnd> = p.operation().kept,
         /// The bus, for descriptors.
         fetch: AxiReadManager = p.axi.clone(),
         /// The bus, for tags.

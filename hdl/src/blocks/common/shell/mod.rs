@@ -1,6 +1,7 @@
 //! The shell of a complete accelerator: registers, jobs, counters.
 
 pub mod command_list;
+pub mod dispatcher;
 pub mod event_counters;
 pub mod job_controller;
 pub mod job_error;
@@ -15,8 +16,9 @@ pub mod operation_controller;
 pub mod shell_registers;
 
 pub use command_list::{CommandList, CommandListPorts};
+pub use dispatcher::{Dispatcher, DispatcherPorts, Given};
 pub use event_counters::{EventCounters, EventCountersPorts};
-pub use job_controller::{JobController, JobControllerPorts, Operation, OperationEnd};
+pub use job_controller::{JobController, JobControllerPorts, Operation, OperationEnd, OperationSpec};
 pub use job_host::JobHostPorts;
 pub use job_link::{JobLink, JobLinkPorts, Token};
 pub use job_shell::{JobShell, JobShellPorts};

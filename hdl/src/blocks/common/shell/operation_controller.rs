@@ -77,10 +77,8 @@ ports! {
         valid_i: In = bit(),
         /// It is taken at the coming edge, when it is valid.
         ready_o: Out = bit(),
-        /// It reads nothing that the one before writes. Operations do not overlap yet: this has no effect.
-        independent_i: In = bit(),
         /// How it ended.
-        operation_end: OutStream<OperationEnd> = (),
+        operation_end: OutStream<OperationEnd> = None,
         /// Why its fields are wrong: a number of `job_error`, or 0. Read in the cycle after it was taken.
         wrong_i: In = uint(8),
         /// Operands are to be checked; otherwise it begins at once. Read as wrong_i.
@@ -167,7 +165,6 @@ impl Block for OperationController {
         let state = m.fsm("state", states);
         m.connect(io.idle_o, state.is("Idle"));
         m.connect(io.ready_o, state.is("Idle") & !io.abort_i);
-        m.unused(io.independent_i);
         let fields = m.wire("fields", state.is("Fields"));
         let right = m.wire("fields_are_right", fields & !io.wrong_i.any());
 

@@ -156,7 +156,7 @@ impl Reader {
     }
 
     /// When the next burst can have its turn.
-    fn waits(&self) -> Option<u64> {
+    pub(super) fn waits(&self) -> Option<u64> {
         let n = self.turns.known();
         latest([self.waiting.behind(n, 1), self.turns.behind(n - 1, 1)])
     }
@@ -167,20 +167,36 @@ impl Reader {
     }
 }
 
-/// Whose turn is next on each port. A port without an entry begins with its first manager.
+/// Whose turn is next on each port, of reads and of writes. A port without an entry begins with its first manager.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Turns(Vec<usize>);
+pub struct Turns {
+    reads: Vec<usize>,
+    /// Kept where several managers write at the same time.
+    writes: Vec<usize>,
+}
+
+fn set(turns: &mut Vec<usize>, port: usize, next: usize) {
+    if turns.len() <= port {
+        turns.resize(port + 1, 0);
+    }
+    turns[port] = next;
+}
 
 impl Turns {
     fn of(&self, port: usize) -> usize {
-        self.0.get(port).copied().unwrap_or(0)
+        self.reads.get(port).copied().unwrap_or(0)
+    }
+
+    pub(super) fn of_writes(&self, port: usize) -> usize {
+        self.writes.get(port).copied().unwrap_or(0)
     }
 
     fn set(&mut self, port: usize, next: usize) {
-        if self.0.len() <= port {
-            self.0.resize(port + 1, 0);
-        }
-        self.0[port] = next;
+        set(&mut self.reads, port, next);
+    }
+
+    pub(super) fn set_writes(&mut self, port: usize, next: usize) {
+        set(&mut self.writes, port, next);
     }
 }
 
@@ -195,22 +211,34 @@ struct Port {
     last_beat: u64,
 }
 
+/// Who has the next turn of managers that wait: the first one from `next` on. `waits` says since when each waits.
+pub(super) fn chosen(
+    managers: &[Option<usize>],
+    next: usize,
+    now: u64,
+    waits: &impl Fn(usize) -> Option<u64>,
+) -> Option<(usize, usize)> {
+    let all = managers.len();
+    let turns = (next..next + all).map(|turn| turn % all);
+    let mut waiting = turns.filter_map(|turn| Some((turn, managers[turn]?)));
+    waiting.find(|&(_, k)| waits(k).is_some_and(|time| time <= now))
+}
+
 impl Port {
     /// When the next turn is given, if anybody waits.
-    fn when(&self, readers: &[Reader]) -> Option<u64> {
-        let waits = self.managers.iter().flatten().filter_map(|&k| readers[k].waits());
+    fn when(&self, waits: &impl Fn(usize) -> Option<u64>) -> Option<u64> {
+        let waits = self.managers.iter().flatten().filter_map(|&k| waits(k));
         Some(waits.min()?.max(self.last_turn + 1))
     }
 
-    fn turn(&mut self, readers: &mut [Reader], now: u64, latency: u64) {
-        let all = self.managers.len();
-        let mut turns = (self.next..self.next + all).map(|turn| turn % all);
-        let waits =
-            |turn: &usize| self.managers[*turn].is_some_and(|k| readers[k].waits().is_some_and(|time| time <= now));
-        let Some(turn) = turns.find(waits) else { return };
-        let Some(chosen) = self.managers[turn] else { return };
+    /// The reader that has its turn now, by its number.
+    fn choose(&mut self, now: u64, waits: &impl Fn(usize) -> Option<u64>) -> Option<usize> {
+        let (turn, reader) = chosen(&self.managers, self.next, now, waits)?;
         (self.next, self.last_turn) = (turn + 1, now);
-        let reader = &mut readers[chosen];
+        Some(reader)
+    }
+
+    fn grant(&mut self, reader: &mut Reader, now: u64, latency: u64) {
         let n = reader.turns.known();
         reader.turns.push(now);
         // The burst is on the bus a cycle later. A beat spends a cycle in the arbiter.
@@ -245,21 +273,45 @@ impl Ports {
         Self { latency, ports: vec![Port { managers: vec![Some(0)], next: 0, last_turn: 0, last_beat: 0 }] }
     }
 
+    /// The ports for engines that work at the same time: `readers` of all engines, and the reader of descriptors after
+    /// them.
+    pub(super) fn of_all(latency: u64, count: usize, readers: usize, turns: &Turns) -> Self {
+        let mut all = Self::new(latency, count, readers, turns);
+        all.ports[0].managers[0] = Some(readers);
+        all
+    }
+
+    /// When the next turn is given, and on which port, if anybody waits.
+    pub(super) fn first(&self, waits: &impl Fn(usize) -> Option<u64>) -> Option<(u64, usize)> {
+        (0..).zip(&self.ports).filter_map(|(number, port)| Some((port.when(waits)?, number))).min()
+    }
+
+    /// The reader that has its turn on a port.
+    pub(super) fn choose(&mut self, port: usize, now: u64, waits: &impl Fn(usize) -> Option<u64>) -> Option<usize> {
+        self.ports[port].choose(now, waits)
+    }
+
+    /// Its turn.
+    pub(super) fn grant(&mut self, port: usize, reader: &mut Reader, now: u64) {
+        self.ports[port].grant(reader, now, self.latency);
+    }
+
     /// Gives the next turn, on the port where a reader waits first. If several wait on that port, they take turns. This
     /// is the one place where a time is not the latest of earlier times.
     ///
     /// # Panics
     /// No reader waits.
     pub fn turn(&mut self, readers: &mut [Reader]) {
-        let waiting = self.ports.iter_mut().filter_map(|port| Some((port.when(readers)?, port)));
-        let next = waiting.min_by_key(|(now, _)| *now);
-        let (now, port) = next.expect("a job that has not ended reads");
-        port.turn(readers, now, self.latency);
+        let waits = |k: usize| readers[k].waits();
+        let (now, port) = self.first(&waits).expect("a job that has not ended reads");
+        if let Some(chosen) = self.choose(port, now, &waits) {
+            self.grant(port, &mut readers[chosen], now);
+        }
     }
 
     /// The first cycle in which a reader can have a turn. `None`: no reader waits for a turn.
     pub fn next(&self, readers: &[Reader]) -> Option<u64> {
-        self.ports.iter().filter_map(|port| port.when(readers)).min()
+        self.first(&|k| readers[k].waits()).map(|(now, _)| now)
     }
 
     /// Stores whose turn is next.
@@ -268,11 +320,18 @@ impl Ports {
     }
 }
 
-/// A write DMA that has the port for itself.
+/// A write DMA.
 #[derive(Clone, Debug)]
 pub struct Writer {
     bursts: Bursts,
     latency: u64,
+    /// It has its port for itself.
+    alone: bool,
+    /// Where it shares the port: when each burst reached the arbiter, when it had its turn, and when each beat went to
+    /// the port.
+    waiting: Times,
+    turns: Times,
+    loaded: Times,
     /// When each beat came. The caller that brings it adds the time.
     pub came: Times,
     /// When each beat was on its way to the port.
@@ -285,8 +344,46 @@ impl Writer {
     /// A DMA without commands, before a memory that answers after `latency` cycles.
     #[must_use]
     pub fn new(dma: Dma, bus_bytes: u64, latency: u64) -> Self {
-        let (came, sent, answered) = Default::default();
-        Self { bursts: Bursts::new(dma, bus_bytes), latency, came, sent, answered }
+        let bursts = Bursts::new(dma, bus_bytes);
+        let (waiting, turns, loaded, came, sent, answered) = Default::default();
+        Self { bursts, latency, alone: true, waiting, turns, loaded, came, sent, answered }
+    }
+
+    /// The same DMA on a port where others write too.
+    pub(super) fn share(&mut self) {
+        self.alone = false;
+    }
+
+    /// Where it shares the port: since when its next burst waits for its turn.
+    pub(super) fn waits(&self) -> Option<u64> {
+        if self.alone {
+            return None;
+        }
+        let n = self.turns.known();
+        latest([self.waiting.behind(n, 1), self.turns.behind(n - 1, 1)])
+    }
+
+    /// The turn of its next burst. A beat goes to the port after `last`, and after it has come through a register of two
+    /// places. Returns when the last beat goes.
+    pub(super) fn grant(&mut self, now: u64, mut last: u64) -> u64 {
+        let n = self.turns.known();
+        self.turns.push(now);
+        let asked = self.bursts.asked.behind(n, 1).unwrap_or(0);
+        let beats = self.bursts.through(n) - self.sent.known();
+        for _ in 0..beats {
+            let beat = self.sent.known();
+            let times = [self.sent.behind(beat - 1, 1), self.loaded.behind(beat - 2, 1), Some(asked)];
+            let sent = latest(times).unwrap_or(asked);
+            last = (sent + 1).max(now + 1).max(last + 1);
+            self.sent.push(sent);
+            self.loaded.push(last);
+        }
+        // The beat is on the bus a cycle later, and the answer spends a cycle in the arbiter.
+        let before = self.answered.behind(self.answered.known() - 1, 1).unwrap_or(0);
+        for _ in 0..beats {
+            self.answered.push((last + 1 + self.latency + 1).max(before));
+        }
+        last
     }
 
     /// Offers a command from this cycle on.
@@ -319,7 +416,14 @@ impl Writer {
             let known = (self.bursts.asked.known(), self.sent.known(), self.answered.known());
             if let Some(time) = self.next_asked() {
                 self.bursts.asked.push(time);
-                self.send(time);
+                if self.alone {
+                    self.send(time);
+                } else {
+                    // The request register has two places.
+                    let n = self.waiting.known();
+                    let place = self.turns.behind(n - 2, 1).unwrap_or(0);
+                    self.waiting.push((time + 1).max(place));
+                }
             }
             if known == (self.bursts.asked.known(), self.sent.known(), self.answered.known()) {
                 return moved;
@@ -334,7 +438,10 @@ impl Writer {
         let n = bursts.asked.known();
         let known = bursts.known(n)?;
         let open = bursts.through(n - bursts.dma.outstanding as i64) - 1;
-        latest([Some(known), self.came.behind(bursts.through(n) - 1, 1), self.answered.behind(open, 1)])
+        let there = latest([Some(known), self.came.behind(bursts.through(n) - 1, 1), self.answered.behind(open, 1)])?;
+        // Where it shares the port: the address before has gone on, and the register has a place.
+        let shared = latest([self.waiting.behind(n - 1, 0), self.turns.behind(n - 2, 0)]);
+        if self.alone { Some(there) } else { Some(there.max(shared?)) }
     }
 
     /// The beats of a burst follow each other. The last beat is on the bus 3 cycles later, and the answer spends a

@@ -233,6 +233,10 @@ impl Flow for Rows {
         (&mut self.ports, &mut self.readers)
     }
 
+    fn writer(&mut self) -> Option<&mut Writer> {
+        Some(&mut self.writer)
+    }
+
     fn end(&self) -> Option<u64> {
         let mut end = self.writer.end()?;
         for reader in &self.readers {

@@ -8,7 +8,7 @@ mod pages;
 mod steps;
 mod token;
 
-use crate::accelerators::cycles::{Frame, Recurrence, Shell, Turns, Unit, end};
+use crate::accelerators::cycles::{Course, Frame, Recurrence, Shell, Turns, Unit, end};
 use crate::accelerators::job::Accelerator;
 use crate::accelerators::memory::Memory;
 
@@ -45,16 +45,16 @@ impl Recurrence<KelleTop> for Timing {
         &self.shell
     }
 
-    fn end(
+    fn course(
         &self,
         accelerator: &KelleTop,
         operation: &Operation,
         now: u64,
         (memory, turns): (&mut dyn Memory, &mut Turns),
-    ) -> Result<u64, u8> {
+    ) -> Result<Course, u8> {
         let shape = accelerator.shape();
         let begin = |used: u64| now + Shell::checks(used, OPERANDS);
-        let ended = match operation {
+        let course = match operation {
             Operation::Attention(attention) => {
                 let mut head = accelerator.head(attention.head);
                 let old = head.tokens.len() as u64;
@@ -62,21 +62,22 @@ impl Recurrence<KelleTop> for Timing {
                 let mut evicted = Vec::new();
                 accelerator.watched(attention.clone(), memory, &mut evicted);
                 let tokens = Tokens::new((self, attention), (old, &evicted, &again), (begin(OPERANDS), turns));
-                return Ok(end(tokens, turns));
+                return Ok(Course::until(end(tokens, turns)));
             }
             Operation::Linear(linear) => {
-                end(Product::new((self, shape.panel()), linear, (begin(OPERANDS), turns)), turns)
+                let begin = begin(OPERANDS);
+                Course::new(begin, Product::new((self, shape.panel()), linear, (begin, turns)))
             }
             Operation::Vector(rows) => self.shell.rows(&self.unit, rows, now, turns),
-            Operation::Save(save) => end(Saved::new(self, save, (begin(1), turns)), turns),
+            Operation::Save(save) => Course::new(begin(1), Saved::new(self, save, (begin(1), turns))),
             // A row of the cache is cleared in each cycle.
-            Operation::Clear(clear) => now + 1 + clear.heads as u64 * u64::from(shape.slots + 1),
-            Operation::Refresh(_) => now + 1,
+            Operation::Clear(clear) => Course::until(now + 1 + clear.heads as u64 * u64::from(shape.slots + 1)),
+            Operation::Refresh(_) => Course::until(now + 1),
             // The row, the score and the slot of the token are looked up.
-            Operation::Recompute(_) => now + 3,
+            Operation::Recompute(_) => Course::until(now + 3),
         };
         accelerator.execute(operation.clone(), memory);
-        Ok(ended)
+        Ok(course)
     }
 }
 

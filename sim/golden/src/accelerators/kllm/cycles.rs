@@ -8,7 +8,7 @@ mod results;
 mod scan;
 mod tokens;
 
-use crate::accelerators::cycles::{Recurrence, Shell, Turns, Unit, end};
+use crate::accelerators::cycles::{Course, Recurrence, Shell, Turns, Unit};
 use crate::accelerators::job::Accelerator;
 use crate::accelerators::memory::Memory;
 
@@ -59,34 +59,34 @@ impl Recurrence<KllmTop> for Timing {
         &self.shell
     }
 
-    fn end(
+    fn course(
         &self,
         accelerator: &KllmTop,
         operation: &Operation,
         now: u64,
         (memory, turns): (&mut dyn Memory, &mut Turns),
-    ) -> Result<u64, u8> {
+    ) -> Result<Course, u8> {
         let shapes = (self, &accelerator.shape);
-        let ended = match operation {
+        let course = match operation {
             Operation::MatMul(product) => {
                 // One cycle more: its commands are asked for together.
                 let used = OPERANDS - u64::from(product.addends.is_none());
                 let begin = now + Shell::checks(used, OPERANDS) + 1;
-                end(Product::new(shapes, product, memory, (begin, turns)), turns)
+                Course::new(begin, Product::new(shapes, product, memory, (begin, turns)))
             }
             Operation::Vector(rows) => self.shell.rows(&self.unit, rows, now, turns),
             Operation::Quantize(quantize) => {
                 assert!(self.finder.is_some(), "a quantizer has something that finds outliers");
                 let begin = now + Shell::checks(QUANTIZED, QUANTIZED);
-                end(Quantized::new(shapes, (quantize, memory), (begin, turns)), turns)
+                Course::new(begin, Quantized::new(shapes, (quantize, memory), (begin, turns)))
             }
             Operation::Append(append) => {
                 let begin = now + Shell::checks(APPENDED, APPENDED);
-                end(Appended::new(shapes, append, (begin, turns)), turns)
+                Course::new(begin, Appended::new(shapes, append, (begin, turns)))
             }
         };
         // What it does may end with an error, such as on a memory that holds no operands. Its time is the same.
         accelerator.execute(operation.clone(), memory);
-        Ok(ended)
+        Ok(course)
     }
 }

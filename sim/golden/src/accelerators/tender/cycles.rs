@@ -6,7 +6,7 @@ mod panels;
 mod parts;
 mod products;
 
-use crate::accelerators::cycles::{Recurrence, Shell, Turns, Unit, end};
+use crate::accelerators::cycles::{Course, Recurrence, Shell, Turns, Unit};
 use crate::accelerators::memory::Memory;
 use crate::tender::mesh_pe::PeSum;
 
@@ -42,20 +42,23 @@ impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for Timing {
         &self.shell
     }
 
-    fn end(
+    fn course(
         &self,
         _: &TenderTop<S>,
         operation: &Operation,
         now: u64,
         (memory, turns): (&mut dyn Memory, &mut Turns),
-    ) -> Result<u64, u8> {
+    ) -> Result<Course, u8> {
         // One cycle more: its commands are asked for together.
         Ok(match operation {
             Operation::MatMul(product) => {
                 let begin = now + Shell::checks(5, OPERANDS) + 1;
-                end(Columns::product(self, product, Parts::of(product, memory), (begin, turns)), turns)
+                Course::new(begin, Columns::product(self, product, Parts::of(product, memory), (begin, turns)))
             }
-            Operation::Pack(pack) => end(Columns::pack(self, pack, now + Shell::checks(3, OPERANDS) + 1, turns), turns),
+            Operation::Pack(pack) => {
+                let begin = now + Shell::checks(3, OPERANDS) + 1;
+                Course::new(begin, Columns::pack(self, pack, begin, turns))
+            }
             Operation::Vector(rows) => self.shell.rows(&self.unit, rows, now, turns),
         })
     }

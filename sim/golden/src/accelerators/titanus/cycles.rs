@@ -16,7 +16,7 @@ mod unpack;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
-use crate::accelerators::cycles::{Recurrence, Shell, Spent, Turns, Unit, end};
+use crate::accelerators::cycles::{Course, Recurrence, Shell, Spent, Turns, Unit, end};
 use crate::accelerators::job::Accelerator;
 use crate::accelerators::memory::Memory;
 use crate::common::shell::job_controller::Limits;
@@ -60,14 +60,14 @@ impl Recurrence<TitanusCore> for Timing {
         &self.shell
     }
 
-    fn end(
+    fn course(
         &self,
         accelerator: &TitanusCore,
         operation: &Operation,
         now: u64,
         state: (&mut dyn Memory, &mut Turns),
-    ) -> Result<u64, u8> {
-        Linked::new(self, Vec::new()).end(accelerator, operation, now, state)
+    ) -> Result<Course, u8> {
+        Linked::new(self, Vec::new()).course(accelerator, operation, now, state)
     }
 }
 
@@ -149,40 +149,44 @@ impl Recurrence<TitanusCore> for Linked<'_> {
         &self.timing.shell
     }
 
-    fn end(
+    fn course(
         &self,
         accelerator: &TitanusCore,
         operation: &Operation,
         now: u64,
         (memory, turns): (&mut dyn Memory, &mut Turns),
-    ) -> Result<u64, u8> {
+    ) -> Result<Course, u8> {
         let (timing, shape) = (self.timing, &accelerator.shape);
         let streams = streams(accelerator, operation, memory);
-        let ended = match (operation, streams) {
+        let course = match (operation, streams) {
             (Operation::Load(load), _) => {
                 let begin = now + Shell::checks(1, OPERANDS);
-                end(Loaded::new((timing, shape), load, (begin, turns)), turns)
+                Course::new(begin, Loaded::new((timing, shape), load, (begin, turns)))
             }
             (Operation::Product(product), _) => {
                 let begin = now + Shell::checks(OPERANDS, OPERANDS);
-                end(Multiplied::new((timing, shape), product, (begin, turns)), turns)
+                Course::new(begin, Multiplied::new((timing, shape), product, (begin, turns)))
             }
-            (Operation::Link(link), _) => self.take_and_give(link, now),
+            (Operation::Link(link), _) => Course::until(self.take_and_give(link, now)),
             (Operation::Vector(rows), _) => timing.shell.rows(&timing.unit, rows, now, turns),
             (Operation::Append(append), Some(Streams::Append(tiles, open))) => {
                 let begin = now + Shell::checks(CACHE_OPERANDS, CACHE_OPERANDS);
-                end(Appended::new((timing, shape), append, (&tiles, open.as_ref()), (begin, turns)), turns)
+                let appended = Appended::new((timing, shape), append, (&tiles, open.as_ref()), (begin, turns));
+                Course::until(end(appended, turns))
             }
             (Operation::Restore(restore), Some(Streams::Restore(tiles))) => {
                 let used = if restore.rows.is_some() { CACHE_OPERANDS } else { CACHE_OPERANDS / 2 };
                 let begin = now + Shell::checks(used, CACHE_OPERANDS);
-                end(Restored::new((timing, shape), restore, &tiles, (begin, turns)), turns)
+                Course::until(end(Restored::new((timing, shape), restore, &tiles, (begin, turns)), turns))
             }
             // Its rows or blocks are unknown, so it ends with an error.
-            (Operation::Append(_) | Operation::Restore(_), _) => now,
+            (Operation::Append(_) | Operation::Restore(_), _) => Course::until(now),
         };
         // Without its data there is no time: that depends on them.
-        accelerator.execute(operation.clone(), memory).codes.first().map_or(Ok(ended), |&code| Err(code))
+        match accelerator.execute(operation.clone(), memory).codes.first() {
+            None => Ok(course),
+            Some(&code) => Err(code),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Cycles of a job before a memory that never pauses. [`crate::accelerators::cycles`] explains how they are computed.
 
-use crate::accelerators::cycles::{Recurrence, Shell, Turns, Unit};
+use crate::accelerators::cycles::{Course, Recurrence, Shell, Turns, Unit};
 use crate::accelerators::memory::Memory;
 
 use super::{Operation, VectorTop};
@@ -20,13 +20,13 @@ impl Recurrence<VectorTop> for Timing {
         &self.shell
     }
 
-    fn end(
+    fn course(
         &self,
         _: &VectorTop,
         operation: &Operation,
         now: u64,
         (_, turns): (&mut dyn Memory, &mut Turns),
-    ) -> Result<u64, u8> {
+    ) -> Result<Course, u8> {
         Ok(self.shell.rows(&self.unit, operation, now, turns))
     }
 }

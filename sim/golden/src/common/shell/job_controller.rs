@@ -33,8 +33,8 @@ pub enum Action {
     Operation {
         /// Its opcode.
         opcode: u8,
-        /// Whether it is independent of the operation before.
-        independent: bool,
+        /// It is independent of so many operations right before it.
+        independent: u8,
         /// The words of the descriptor after its header.
         words: Vec<u32>,
     },
@@ -113,6 +113,57 @@ fn bus(outcome: u8) -> u8 {
     }
 }
 
+/// The most operations right before it that an operation can be independent of.
+pub const MOST_INDEPENDENT: u8 = 7;
+
+/// The header of a descriptor, after magic and version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Number of the operation.
+    pub opcode: u8,
+    /// The tag is written to memory.
+    pub writes_tag: bool,
+    /// The operation is independent of so many operations right before it.
+    pub independent: u8,
+    /// Something is not 0 that must be.
+    pub reserved: bool,
+    /// Address of the next descriptor, or 0.
+    pub next: u64,
+    /// The tag.
+    pub tag: u32,
+    /// Where it is written.
+    pub tag_address: u64,
+}
+
+impl Header {
+    /// The header of these bytes.
+    ///
+    /// # Panics
+    /// There are fewer than 32 bytes.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        let number = |from: usize, count: usize| {
+            bytes[from..from + count].iter().rev().fold(0u64, |number, &byte| number << 8 | u64::from(byte))
+        };
+        let flags = number(6, 2);
+        Self {
+            opcode: bytes[5],
+            writes_tag: flags & 1 == 1,
+            independent: (flags >> 1) as u8 & MOST_INDEPENDENT,
+            reserved: flags > 15 || number(20, 4) != 0,
+            next: number(8, 8),
+            tag: number(16, 4) as u32,
+            tag_address: number(24, 8),
+        }
+    }
+}
+
+/// The words of a descriptor after its header.
+#[must_use]
+pub fn words(bytes: &[u8]) -> Vec<u32> {
+    bytes[32..].chunks(4).map(|w| w.iter().rev().fold(0, |n, &b| n << 8 | u32::from(b))).collect()
+}
+
 /// Runs the job at `job`. Returns its actions in order, and its end.
 pub fn run(shape: Shape, limits: Limits, job: u64, world: &mut dyn World) -> (Vec<Action>, End) {
     let mut actions = Vec::new();
@@ -159,32 +210,29 @@ fn one(
         return Err(failed);
     }
     let bytes = world.descriptor(at);
-    let number = |from: usize, count: usize| {
-        bytes[from..from + count].iter().rev().fold(0u64, |number, &byte| number << 8 | u64::from(byte))
-    };
-    let (flags, tag, tag_address) = (number(6, 2), number(16, 4) as u32, number(24, 8));
+    let header = Header::of(&bytes);
     for (wrong, code) in [
         (&bytes[..4] != b"SNBZ", code::MAGIC),
         (bytes[4] != 1, code::VERSION),
-        (!(1..=shape.opcodes).contains(&bytes[5]), code::OPCODE),
-        (flags > 3 || number(20, 4) != 0, code::RESERVED),
-        (flags & 1 == 1 && !within(tag_address, 4), code::TAG),
+        (!(1..=shape.opcodes).contains(&header.opcode), code::OPCODE),
+        (header.reserved, code::RESERVED),
+        (header.writes_tag && !within(header.tag_address, 4), code::TAG),
     ] {
         if wrong {
             return Err(code);
         }
     }
-    let words = bytes[32..].chunks(4).map(|w| w.iter().rev().fold(0, |n, &b| n << 8 | u32::from(b))).collect();
     let mut act = |action: Action| {
         let outcome = world.outcome(&action);
         actions.push(action);
         outcome
     };
-    let failed = act(Action::Operation { opcode: bytes[5], independent: flags & 2 == 2, words });
+    let Header { opcode, independent, tag, tag_address, next, .. } = header;
+    let failed = act(Action::Operation { opcode, independent, words: words(&bytes) });
     if failed != 0 {
         return Err(failed);
     }
-    if flags & 1 == 1 {
+    if header.writes_tag {
         let failed = bus(act(Action::Tag { address: tag_address, tag }));
         if failed != 0 {
             return Err(failed);
@@ -192,5 +240,5 @@ fn one(
     }
     end.tag = tag;
     end.descriptors += 1;
-    Ok(number(8, 8))
+    Ok(next)
 }

@@ -81,7 +81,7 @@ impl Player {
             let mut descriptor: Vec<u8> = (0..bytes).map(|_| rng.random()).collect();
             descriptor[..4].copy_from_slice(b"SNBZ");
             (descriptor[4], descriptor[5]) = (1, rng.random_range(1..=self.shape.opcodes.max(1)));
-            (descriptor[6], descriptor[7]) = (rng.random_range(0..4), 0);
+            (descriptor[6], descriptor[7]) = (rng.random_range(0..16), 0);
             descriptor[8..16].copy_from_slice(&next.to_le_bytes());
             descriptor[20..24].fill(0);
             let tag_at = if rng.random() { edge } else { base + 64 * rng.random_range(0..0x400u64) };

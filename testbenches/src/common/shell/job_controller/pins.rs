@@ -25,6 +25,6 @@ pins! {
     write_valid_o: Out, write_ready_i: In, write_address_o: Out, write_row_bytes_o: Out, write_rows_o: Out,
     written_valid_o: Out, written_ready_i: In, written_data_o: Out, write_end_valid_i: In, write_end_error_i: In,
     write_end_address_i: In, operation_valid_o: Out, operation_ready_i: In, operation_opcode_o: Out,
-    operation_independent_o: Out, operation_words_o: Out, operation_end_valid_i: In, operation_end_ready_o: Out,
+    operation_words_o: Out, operation_end_valid_i: In, operation_end_ready_o: Out,
     operation_end_error_i: In,
 }

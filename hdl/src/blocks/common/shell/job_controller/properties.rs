@@ -36,10 +36,13 @@ impl JobController {
             m.assert_always("starts_are_answered", io.host.start_i.eq(io.host.began_o ^ io.host.refused_o));
             let right = header.magic.eq(ID as u32) & header.version.eq(VERSION as u32);
             let known = header.opcode.any() & header.opcode.le(io.opcodes_i) & !header.reserved;
-            m.assert_always(
-                "only_good_headers_work",
-                !(io.operation.valid | working | asks | writing) | (right & known),
-            );
+            // What only asks for an end comes after a header that may be wrong.
+            let nothing = io.operation.nothing.unwrap_or(bit().lit(0));
+            let awaits = m.reg_init("formal_awaits_q", bit(), 0);
+            let stays = !io.abort_o & !io.host.soft_reset_i;
+            awaits.next(stays & ((io.operation.fire() & nothing) | (awaits.q & !io.operation_end.valid)));
+            let works = (io.operation.valid & !nothing) | (working & !awaits.q);
+            m.assert_always("only_good_headers_work", !(works | asks | writing) | (right & known));
             // An operation is the descriptor that was received last: no other comes between its offer and its end.
             let shown = io.operation.valid | working;
             m.assert_always("operation_stays_until_its_end", !(shown & io.fetched.ready));

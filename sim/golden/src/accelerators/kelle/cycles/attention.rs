@@ -177,6 +177,10 @@ impl Flow for Tokens<'_> {
         (&mut self.ports, &mut self.readers)
     }
 
+    fn writer(&mut self) -> Option<&mut Writer> {
+        Some(&mut self.writer)
+    }
+
     fn end(&self) -> Option<u64> {
         let readers = self.readers.iter().map(Reader::end);
         readers.chain([self.writer.end(), self.ended]).try_fold(0, |end, time| Some(end.max(time?)))
@@ -232,6 +236,10 @@ impl Flow for Saved {
 
     fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
         (&mut self.ports, &mut self.readers)
+    }
+
+    fn writer(&mut self) -> Option<&mut Writer> {
+        Some(&mut self.writer)
     }
 
     fn end(&self) -> Option<u64> {

@@ -133,6 +133,10 @@ impl Flow for Product {
         (&mut self.ports, &mut self.readers)
     }
 
+    fn writer(&mut self) -> Option<&mut Writer> {
+        Some(&mut self.writer)
+    }
+
     fn end(&self) -> Option<u64> {
         let readers = self.readers.iter().map(Reader::end);
         readers.chain([self.writer.end()]).try_fold(0, |end, time| Some(end.max(time?)))

@@ -15,6 +15,7 @@ fn timing(rows: u64, columns: u64, bus_bytes: u64) -> Timing {
             latency: 20,
             ports: 1,
             readers: 4,
+            engines: [0; 8],
             reads: dma(128),
             writes: dma(64),
             address_width: 40,

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::Timing;
-use crate::accelerators::cycles::{Recurrence, Shell, Turns};
+use crate::accelerators::cycles::{Course, Recurrence, Shell, Turns};
 use crate::accelerators::memory::Memory;
 use crate::accelerators::tender::{Finish, MatMul, Operation, Pack, TenderTop};
 use crate::accelerators::vector::Operation as Rows;
@@ -42,29 +42,29 @@ impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for After<'_> {
         &self.timing.shell
     }
 
-    fn end(
+    fn course(
         &self,
         accelerator: &TenderTop<S>,
         operation: &Operation,
         now: u64,
         (memory, turns): (&mut dyn Memory, &mut Turns),
-    ) -> Result<u64, u8> {
+    ) -> Result<Course, u8> {
         // The parts of a product are in its table, which is in memory.
         if matches!(operation, Operation::MatMul(product) if product.explicit) {
-            return self.timing.end(accelerator, operation, now, (memory, turns));
+            return self.timing.course(accelerator, operation, now, (memory, turns));
         }
         let known = &mut self.known.borrow_mut().0;
         let key = (alike(self.timing, operation), turns.clone());
         if let Some((cycles, after)) = known.get(&key) {
             turns.clone_from(after);
-            return Ok(now + cycles);
+            return Ok(Course::until(now + cycles));
         }
-        let end = self.timing.end(accelerator, operation, now, (memory, turns))?;
+        let end = self.timing.course(accelerator, operation, now, (memory, turns))?.end(turns);
         if known.len() == MOST {
             known.clear();
         }
         known.insert(key, (end - now, turns.clone()));
-        Ok(end)
+        Ok(Course::until(end))
     }
 }
 

@@ -327,6 +327,10 @@ impl Flow for Columns {
         (&mut self.ports, &mut self.readers)
     }
 
+    fn writer(&mut self) -> Option<&mut Writer> {
+        Some(&mut self.writer)
+    }
+
     fn end(&self) -> Option<u64> {
         if self.pages.as_ref().is_some_and(|pages| pages.walked.known() < pages.commands.len() as i64) {
             return None;

@@ -17,6 +17,7 @@ fn timing() -> Timing {
             latency: 20,
             ports: 1,
             readers: 4,
+            engines: [0; 8],
             reads: dma(64),
             writes: dma(32),
             address_width: 40,
@@ -65,7 +66,10 @@ fn cycles(operation: &Operation) -> u64 {
     let timing = timing();
     let Operation::MatMul(product) = operation else { panic!("products alone") };
     let parts = Parts::of(product, &mut SparseMemory::new());
-    end(Columns::product(&timing, product, parts, (0, &Turns::default())), &mut Turns::default())
+    crate::accelerators::cycles::end(
+        Columns::product(&timing, product, parts, (0, &Turns::default())),
+        &mut Turns::default(),
+    )
 }
 
 /// Tiles whose results are a burst of 16 beats. The number of beats of the last burst makes a difference of some
@@ -123,8 +127,9 @@ fn alike_products_take_as_long() {
             product.finish.out.address += 64 * (step / 5) + far * 3 * stretch;
             let (operation, now, mut after) = (Operation::MatMul(product), 1000 * far, turns.clone());
             let memory = &mut SparseMemory::new();
-            let alone = timing.end(accelerator, &operation, now, (memory, &mut after)).unwrap();
-            let end = timing.after(&mut known).end(accelerator, &operation, now, (memory, &mut turns)).unwrap();
+            let alone = timing.course(accelerator, &operation, now, (memory, &mut after)).unwrap().end(&mut after);
+            let after_others = timing.after(&mut known);
+            let end = after_others.course(accelerator, &operation, now, (memory, &mut turns)).unwrap().end(&mut turns);
             assert_eq!((end, &turns), (alone, &after), "step {step}");
             found.push(end - now);
         }

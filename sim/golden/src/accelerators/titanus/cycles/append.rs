@@ -129,6 +129,10 @@ impl Flow for Appended {
         (&mut self.ports, &mut self.readers)
     }
 
+    fn writer(&mut self) -> Option<&mut Writer> {
+        Some(&mut self.writer)
+    }
+
     fn end(&self) -> Option<u64> {
         let [keys, values] = self.sides.each_ref().map(Packed::end);
         let tiles = self.taken.behind(self.tiles - 1, 1);

@@ -2,7 +2,7 @@
 
 use super::super::{Load, Shape};
 use super::Timing;
-use crate::accelerators::cycles::{Flow, Packets, Ports, Reader, Turns, Words};
+use crate::accelerators::cycles::{Flow, Packets, Ports, Reader, Turns, Words, Writer};
 
 /// Bits of a constant.
 const CONSTANT: u64 = 64;
@@ -47,6 +47,10 @@ impl Flow for Loaded {
 
     fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
         (&mut self.ports, &mut self.readers)
+    }
+
+    fn writer(&mut self) -> Option<&mut Writer> {
+        None
     }
 
     fn end(&self) -> Option<u64> {

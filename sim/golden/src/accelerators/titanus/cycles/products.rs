@@ -70,6 +70,10 @@ impl Flow for Multiplied {
         (&mut self.ports, &mut self.readers)
     }
 
+    fn writer(&mut self) -> Option<&mut Writer> {
+        Some(&mut self.writer)
+    }
+
     fn end(&self) -> Option<u64> {
         Some(self.readers[0].end()?.max(self.writer.end()?))
     }

@@ -172,6 +172,10 @@ impl Flow for Restored {
         (&mut self.ports, &mut self.readers)
     }
 
+    fn writer(&mut self) -> Option<&mut Writer> {
+        Some(&mut self.writer)
+    }
+
     fn end(&self) -> Option<u64> {
         self.over.behind(1, 0).map(|last| last - 1)
     }

@@ -17,8 +17,16 @@ const TOKENS: u64 = 96;
 pub fn timing(bus_bytes: u64) -> Timing {
     let dma = |beats| Dma { burst_beats: 16, outstanding: 8, commands: 4, beats };
     let frame = Frame { beats: 1024, preparation: 12, analysis: 30, scaling: 8 };
-    let shell =
-        Shell { bus_bytes, latency: 20, ports: 1, readers: 4, reads: dma(128), writes: dma(64), address_width: 40 };
+    let shell = Shell {
+        bus_bytes,
+        latency: 20,
+        ports: 1,
+        readers: 4,
+        engines: [0; 8],
+        reads: dma(128),
+        writes: dma(64),
+        address_width: 40,
+    };
     let unit = Unit { steps: 12, apart: false, rotary: 8, frames: [frame; 3], requantize: 5 };
     Timing { shell, load: 16, drain: 4, steps: 8, results: 12, probabilities: 9, unit }
 }
