@@ -171,4 +171,4 @@
 ../modules/token_appender_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_r4.v
 ../modules/append_engine_b16_o8_c4_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_r4.v
 ../modules/event_counters_n3_w64_s16_m4.v
-../modules/kllm_top_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_x183043a7.v
+../modules/kllm_top_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_x9091ed06.v

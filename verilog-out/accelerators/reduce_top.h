@@ -144,7 +144,7 @@
 #define SNBZ_DESCRIPTOR_VERSION 1u
 /* The tag is written to memory. */
 #define SNBZ_FLAG_TAG (1u << 0)
-/* The operation reads nothing that the operation before it writes. */
+/* Times 0 to 7: of so many operations right before it the operation is independent. */
 #define SNBZ_FLAG_INDEPENDENT (1u << 1)
 /* Address of the descriptor: no multiple of 64, or outside of the window or of the bus. */
 #define SNBZ_ERROR_DESCRIPTOR 1u

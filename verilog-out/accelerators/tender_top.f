@@ -155,4 +155,4 @@
 ../modules/gain_reader_a64_d128_i1.v
 ../modules/vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x10b290f2.v
 ../modules/event_counters_n2_w64_s16.v
-../modules/tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x8f23b458.v
+../modules/tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x4f63d445.v

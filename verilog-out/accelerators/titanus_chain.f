@@ -191,5 +191,5 @@
 ../modules/link_operation_w24_t16_p32.v
 ../modules/job_link_w24_o6_t16_p32.v
 ../modules/event_counters_n5_w64_s16_m192.v
-../modules/titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_xea39961f.v
-../modules/titanus_chain_n2_a64_d128_i1_b16_o8_c4_k64_w32_x8_x29136ad8.v
+../modules/titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x0a150e36.v
+../modules/titanus_chain_n2_a64_d128_i1_b16_o8_c4_k64_w32_x8_xa33b398b.v

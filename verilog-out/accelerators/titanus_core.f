@@ -189,4 +189,4 @@
 ../modules/context_memory_l32_t6_n128.v
 ../modules/cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xeaf15ef9.v
 ../modules/event_counters_n5_w64_s16_m192.v
-../modules/titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x3faf5e2d.v
+../modules/titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x8b4f6b34.v

@@ -40,8 +40,8 @@ module append_engine_b16_o8_c4_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_r4 (
   input  wire         operation_valid_i,          // What to do; its fields stay up to its end
   output wire         operation_ready_o,          // The beat is taken at the coming edge, when it is valid
   input  wire   [7:0] operation_opcode_i,         // Number of the operation, from 1 on
-  input  wire         operation_independent_i,    // The operation reads nothing that the one before writes
   input  wire [767:0] operation_words_i,          // The descriptor after its header
+  output wire         begun_o,                    // For one cycle: an operation that is right begins
   output wire         operation_end_valid_o,      // How it ended
   input  wire         operation_end_ready_i,      // The beat is taken at the coming edge, when it is valid
   output wire   [7:0] operation_end_error_o,      // 0, or the first error, see `job_error`
@@ -146,6 +146,8 @@ module append_engine_b16_o8_c4_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_r4 (
     .wrong_size_o(operation_wrong_size)
   );
 
+  assign begun_o = controller_begin;
+
   for (i = 0; i < 3; i = i + 1) begin : g_other_command
     assign controller_other_taken_in[i] = 1'b0;
   end
@@ -229,7 +231,6 @@ module append_engine_b16_o8_c4_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_r4 (
     .window_limit_i(window_limit_i),
     .valid_i(operation_valid_i),
     .ready_o(operation_ready_o),
-    .independent_i(operation_independent_i),
     .operation_end_valid_o(operation_end_valid_o),
     .operation_end_ready_i(operation_end_ready_i),
     .operation_end_error_o(operation_end_error_o),

@@ -64,8 +64,8 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x338379f5 (
   input  wire          operation_valid_i,          // What to do; its fields stay up to its end
   output wire          operation_ready_o,          // The beat is taken at the coming edge, when it is valid
   input  wire    [7:0] operation_opcode_i,         // Number of the operation, from 1 on
-  input  wire          operation_independent_i,    // The operation reads nothing that the one before writes
   input  wire  [767:0] operation_words_i,          // The descriptor after its header
+  output wire          begun_o,                    // For one cycle: an operation that is right begins
   output wire          operation_end_valid_o,      // How it ended
   input  wire          operation_end_ready_i,      // The beat is taken at the coming edge, when it is valid
   output wire    [7:0] operation_end_error_o,      // 0, or the first error, see `job_error`
@@ -392,6 +392,7 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x338379f5 (
   wire moves = attends | saves;
   assign computing_o = step_valid_o & step_ready_i;
   assign operation_ready_o = controller_ready & !wiper_busy;
+  assign begun_o = controller_begin;
 
   // Queries, keys, values, results.
   wire [23:0] query_bytes = {attention_elements, 1'b0} * attention_group;
@@ -883,7 +884,6 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x338379f5 (
     .window_limit_i(window_limit_i),
     .valid_i(controller_valid_in),
     .ready_o(controller_ready),
-    .independent_i(operation_independent_i),
     .operation_end_valid_o(operation_end_valid_o),
     .operation_end_ready_i(operation_end_ready_i),
     .operation_end_error_o(operation_end_error_o),

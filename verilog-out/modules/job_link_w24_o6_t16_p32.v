@@ -15,39 +15,37 @@
 module job_link_w24_o6_t16_p32 (
   input  wire         clk_i,
   input  wire         rst_ni,
-  input  wire         clear_i,                  // Drops the operation in flight, and all tokens that wait;
-                                                // takes nothing, gives nothing
-  input  wire  [31:0] limit_i,                  // Most cycles to wait for each token where an operation names
-                                                // none; 0: no limit. It comes from a register of the host,
-                                                // since no descriptor may let the accelerator wait for ever.
-                                                // It stays while an operation is in flight
-  output wire         idle_o,                   // No operation of its own is in flight
-  output wire  [15:0] tokens_o,                 // Tokens that wait; cleared by reset and clear_i only
-  output wire         ended_o,                  // The newest token that waits is a last one
-  input  wire         operation_valid_i,        // The operation; its fields stay up to its end
-  output wire         operation_ready_o,        // The beat is taken at the coming edge, when it is valid
-  input  wire   [7:0] operation_opcode_i,       // Number of the operation, from 1 on
-  input  wire         operation_independent_i,  // The operation reads nothing that the one before writes
-  input  wire [767:0] operation_words_i,        // The descriptor after its header
-  output wire         operation_end_valid_o,    // How the operation ended
-  input  wire         operation_end_ready_i,    // The beat is taken at the coming edge, when it is valid
-  output wire   [7:0] operation_end_error_o,    // 0, or the first error, see `job_error`
-  output wire         other_valid_o,            // To the accelerator: operations with other numbers
-  input  wire         other_ready_i,            // The beat is taken at the coming edge, when it is valid
-  output wire   [7:0] other_opcode_o,           // Number of the operation, from 1 on
-  output wire         other_independent_o,      // The operation reads nothing that the one before writes
-  output wire [767:0] other_words_o,            // The descriptor after its header
-  input  wire         other_end_valid_i,        // From the accelerator: one end for each of these operations
-  output wire         other_end_ready_o,        // The beat is taken at the coming edge, when it is valid
-  input  wire   [7:0] other_end_error_i,        // 0, or the first error, see `job_error`
-  input  wire         prior_valid_i,            // Tokens of the accelerator before this one; taken at any
-                                                // time, as long as no last token waits
-  output wire         prior_ready_o,            // The beat is taken at the coming edge, when it is valid
-  input  wire         prior_last_i,             // It is the last token of a piece of work
-  output wire         next_valid_o,             // Tokens to the next accelerator; a token that is offered is
-                                                // dropped only by clear_i or by the end of its time
-  input  wire         next_ready_i,             // The beat is taken at the coming edge, when it is valid
-  output wire         next_last_o               // It is the last token of a piece of work
+  input  wire         clear_i,                // Drops the operation in flight, and all tokens that wait;
+                                              // takes nothing, gives nothing
+  input  wire  [31:0] limit_i,                // Most cycles to wait for each token where an operation names
+                                              // none; 0: no limit. It comes from a register of the host,
+                                              // since no descriptor may let the accelerator wait for ever. It
+                                              // stays while an operation is in flight
+  output wire         idle_o,                 // No operation of its own is in flight
+  output wire  [15:0] tokens_o,               // Tokens that wait; cleared by reset and clear_i only
+  output wire         ended_o,                // The newest token that waits is a last one
+  input  wire         operation_valid_i,      // The operation; its fields stay up to its end
+  output wire         operation_ready_o,      // The beat is taken at the coming edge, when it is valid
+  input  wire   [7:0] operation_opcode_i,     // Number of the operation, from 1 on
+  input  wire [767:0] operation_words_i,      // The descriptor after its header
+  output wire         operation_end_valid_o,  // How the operation ended
+  input  wire         operation_end_ready_i,  // The beat is taken at the coming edge, when it is valid
+  output wire   [7:0] operation_end_error_o,  // 0, or the first error, see `job_error`
+  output wire         other_valid_o,          // To the accelerator: operations with other numbers
+  input  wire         other_ready_i,          // The beat is taken at the coming edge, when it is valid
+  output wire   [7:0] other_opcode_o,         // Number of the operation, from 1 on
+  output wire [767:0] other_words_o,          // The descriptor after its header
+  input  wire         other_end_valid_i,      // From the accelerator: one end for each of these operations
+  output wire         other_end_ready_o,      // The beat is taken at the coming edge, when it is valid
+  input  wire   [7:0] other_end_error_i,      // 0, or the first error, see `job_error`
+  input  wire         prior_valid_i,          // Tokens of the accelerator before this one; taken at any time,
+                                              // as long as no last token waits
+  output wire         prior_ready_o,          // The beat is taken at the coming edge, when it is valid
+  input  wire         prior_last_i,           // It is the last token of a piece of work
+  output wire         next_valid_o,           // Tokens to the next accelerator; a token that is offered is
+                                              // dropped only by clear_i or by the end of its time
+  input  wire         next_ready_i,           // The beat is taken at the coming edge, when it is valid
+  output wire         next_last_o             // It is the last token of a piece of work
 );
   localparam [2:0] StateIdle = 3'd0;
   localparam [2:0] StateCheck = 3'd1;
@@ -77,7 +75,6 @@ module job_link_w24_o6_t16_p32 (
   wire own = operation_opcode_i == 8'd6;
   assign other_valid_o = operation_valid_i & !own;
   assign other_opcode_o = operation_opcode_i;
-  assign other_independent_o = operation_independent_i;
   assign other_words_o = operation_words_i;
   assign operation_ready_o = own ? (state_q == StateIdle) & !clear_i : other_ready_i;
   wire begins = operation_valid_i & own & (state_q == StateIdle) & !clear_i;
@@ -153,7 +150,7 @@ module job_link_w24_o6_t16_p32 (
   always @(posedge clk_i) formal_started <= 1'b1;
   always @* if (!formal_started) assume (!rst_ni);
   reg         formal_open_q;
-  reg [776:0] formal_operation_q;
+  reg [775:0] formal_operation_q;
   reg         formal_other_q;
   reg  [15:0] formal_held_q;
   reg         formal_cleared_q;
@@ -165,9 +162,8 @@ module job_link_w24_o6_t16_p32 (
     else         formal_open_q <= !clear_i
         & ((operation_valid_i & operation_ready_o) | (formal_open_q & !formal_ended));
   end
-  always @(posedge clk_i) formal_operation_q <= {operation_words_i, operation_independent_i,
-      operation_opcode_i};
-  wire formal_same = {operation_words_i, operation_independent_i, operation_opcode_i} == formal_operation_q;
+  always @(posedge clk_i) formal_operation_q <= {operation_words_i, operation_opcode_i};
+  wire formal_same = {operation_words_i, operation_opcode_i} == formal_operation_q;
   always @(posedge clk_i) if (rst_ni) operation_stays: assume (!formal_open_q | formal_same);
   always @(posedge clk_i) if (rst_ni) one_at_a_time: assume (!(formal_open_q & operation_valid_i));
   always @(posedge clk_i or negedge rst_ni) begin

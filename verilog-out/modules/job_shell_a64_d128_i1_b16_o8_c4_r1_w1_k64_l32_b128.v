@@ -16,6 +16,7 @@
 //   read_beats        = 64
 //   write_beats       = 32
 //   descriptor_bytes  = 128
+//   engines           = 1
 // Contract: job_controller does the jobs, and dma_bank has the DMAs and ports. Descriptors and tags use port
 //     0.
 //   An abort, after an error or a soft reset, reaches all DMAs and the accelerator, and lasts until all of
@@ -56,7 +57,7 @@ module job_shell_a64_d128_i1_b16_o8_c4_r1_w1_k64_l32_b128 (
   input  wire   [2:0] prot_i,                     // ARPROT and AWPROT of all accesses
   output wire  [63:0] cycles_o,                   // Cycles of the job or the last one; valid with settled_o,
                                                   // as are all counters
-  output wire  [63:0] compute_cycles_o,           // Cycles of the job with computing_i
+  output wire  [63:0] compute_cycles_o,           // Cycles of the job in which engines computed, added up
   output wire  [63:0] read_beats_o,               // Beats that the job read, on all ports
   output wire  [63:0] write_beats_o,              // Beats that the job wrote, on all ports
   output wire  [63:0] read_waits_o,               // Cycles in which some DMA that reads operands had a
@@ -69,7 +70,6 @@ module job_shell_a64_d128_i1_b16_o8_c4_r1_w1_k64_l32_b128 (
   output wire         operation_valid_o,          // To the accelerator: the operation to do
   input  wire         operation_ready_i,          // The beat is taken at the coming edge, when it is valid
   output wire   [7:0] operation_opcode_o,         // Number of the operation, from 1 on
-  output wire         operation_independent_o,    // The operation reads nothing that the one before writes
   output wire [767:0] operation_words_o,          // The descriptor after its header
   input  wire         operation_end_valid_i,      // From the accelerator: one end for each operation, in
                                                   // order, after the ends of all its commands
@@ -78,7 +78,8 @@ module job_shell_a64_d128_i1_b16_o8_c4_r1_w1_k64_l32_b128 (
   output wire         abort_o,                    // To the accelerator: drop everything, and take nothing;
                                                   // high until idle_i and all DMAs are idle
   input  wire         idle_i,                     // From the accelerator: nothing is in flight
-  input  wire         computing_i,                // From the accelerator: it computes in this cycle
+  input  wire         computing_i,                // From the accelerator: how many of its engines compute in
+                                                  // this cycle
   input  wire  [63:0] read_command_address_i,     // Each: address of the first row, a multiple of 64
   input  wire  [23:0] read_command_row_bytes_i,   // Each: bytes of a row, from 1 on
   input  wire  [15:0] read_command_rows_i,        // Each: rows, from 1 on
@@ -253,7 +254,6 @@ module job_shell_a64_d128_i1_b16_o8_c4_r1_w1_k64_l32_b128 (
     .operation_valid_o(operation_valid_o),
     .operation_ready_i(operation_ready_i),
     .operation_opcode_o(operation_opcode_o),
-    .operation_independent_o(operation_independent_o),
     .operation_words_o(operation_words_o),
     .operation_end_valid_i(operation_end_valid_i),
     .operation_end_ready_o(operation_end_ready_o),
@@ -412,7 +412,7 @@ module job_shell_a64_d128_i1_b16_o8_c4_r1_w1_k64_l32_b128 (
   assign settled_o = walker_busy | !(|late_q);
   assign counters_event_in[0] = walker_busy;
   assign cycles_o = counters_count[63:0];
-  assign counters_event_in[1] = walker_busy & computing_i;
+  assign counters_event_in[1] = walker_busy ? computing_i : 1'b0;
   assign compute_cycles_o = counters_count[127:64];
   assign counters_event_in[2] = walker_busy ? bank_read_beat : 1'b0;
   assign read_beats_o = counters_count[191:128];

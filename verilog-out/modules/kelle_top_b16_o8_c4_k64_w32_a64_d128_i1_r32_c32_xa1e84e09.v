@@ -164,7 +164,6 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_xa1e84e09 (
   wire          shell_settled;
   wire          shell_operation_valid;
   wire    [7:0] shell_operation_opcode;
-  wire          shell_operation_independent;
   wire  [767:0] shell_operation_words;
   wire          shell_operation_end_ready;
   wire          shell_abort;
@@ -201,6 +200,7 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_xa1e84e09 (
   wire          linear_computing;
   wire    [3:0] linear_overflows;
   wire          linear_operation_ready;
+  wire          unused_linear_begun;
   wire          linear_operation_end_valid;
   wire    [7:0] linear_operation_end_error;
   wire  [191:0] linear_read_command_address;
@@ -252,6 +252,7 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_xa1e84e09 (
   wire          vector_computing;
   wire          vector_overflows;
   wire          vector_operation_ready;
+  wire          unused_vector_begun;
   wire          vector_operation_end_valid;
   wire    [7:0] vector_operation_end_error;
   wire  [255:0] vector_read_command_address;
@@ -287,6 +288,7 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_xa1e84e09 (
   wire          attention_computing;
   wire    [3:0] attention_overflows;
   wire          attention_operation_ready;
+  wire          unused_attention_begun;
   wire          attention_operation_end_valid;
   wire    [7:0] attention_operation_end_error;
   wire  [191:0] attention_read_command_address;
@@ -566,8 +568,8 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_xa1e84e09 (
     .operation_valid_i(vector_operation_valid_in),
     .operation_ready_o(vector_operation_ready),
     .operation_opcode_i(shell_operation_opcode),
-    .operation_independent_i(shell_operation_independent),
     .operation_words_i(shell_operation_words),
+    .begun_o(unused_vector_begun),
     .operation_end_valid_o(vector_operation_end_valid),
     .operation_end_ready_i(vector_operation_end_ready_in),
     .operation_end_error_o(vector_operation_end_error),
@@ -649,7 +651,6 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_xa1e84e09 (
     .operation_valid_o(shell_operation_valid),
     .operation_ready_i(shell_operation_ready_in),
     .operation_opcode_o(shell_operation_opcode),
-    .operation_independent_o(shell_operation_independent),
     .operation_words_o(shell_operation_words),
     .operation_end_valid_i(shell_operation_end_valid_in),
     .operation_end_ready_o(shell_operation_end_ready),
@@ -737,8 +738,8 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_xa1e84e09 (
     .operation_valid_i(linear_operation_valid_in),
     .operation_ready_o(linear_operation_ready),
     .operation_opcode_i(shell_operation_opcode),
-    .operation_independent_i(shell_operation_independent),
     .operation_words_i(shell_operation_words),
+    .begun_o(unused_linear_begun),
     .operation_end_valid_o(linear_operation_end_valid),
     .operation_end_ready_i(linear_operation_end_ready_in),
     .operation_end_error_o(linear_operation_end_error),
@@ -879,8 +880,8 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_xa1e84e09 (
     .operation_valid_i(attention_operation_valid_in),
     .operation_ready_o(attention_operation_ready),
     .operation_opcode_i(shell_operation_opcode),
-    .operation_independent_i(shell_operation_independent),
     .operation_words_i(shell_operation_words),
+    .begun_o(unused_attention_begun),
     .operation_end_valid_o(attention_operation_end_valid),
     .operation_end_ready_i(attention_operation_end_ready_in),
     .operation_end_error_o(attention_operation_end_error),

@@ -33,8 +33,6 @@ module operation_controller_a64_d128_i1_b16_o8_c4_o5_r4_t65535_prepares (
   input  wire         valid_i,                    // An operation comes; what depends on its fields stays up
                                                   // to its end
   output wire         ready_o,                    // It is taken at the coming edge, when it is valid
-  input  wire         independent_i,              // It reads nothing that the one before writes. Operations
-                                                  // do not overlap yet: this has no effect
   output wire         operation_end_valid_o,      // How it ended
   input  wire         operation_end_ready_i,      // The beat is taken at the coming edge, when it is valid
   output wire   [7:0] operation_end_error_o,      // 0, or the first error, see `job_error`
@@ -390,7 +388,6 @@ module operation_controller_a64_d128_i1_b16_o8_c4_o5_r4_t65535_prepares (
   always @(posedge clk_i) if (rst_ni) fails: cover (failed_o);
 `endif
 
-  wire unused_independent = independent_i;
   wire [255:0] unused_read_end_address = read_end_address_i[255:0];
   wire [63:0] unused_write_end_address = write_end_address_i[63:0];
 endmodule

@@ -10,6 +10,7 @@
 //   dma.rows_width    = 16
 //   dma.stride_width  = 32
 //   ports             = 1
+//   overlaps          = false
 //   read_beats        = 64
 //   write_beats       = 32
 //   max_columns       = 65536
@@ -30,8 +31,8 @@ module reduce_engine_a64_d128_i1_b16_o8_c4_k64_w32_c65536 (
   input  wire         operation_valid_i,          // What to do; its fields stay up to its end
   output wire         operation_ready_o,          // The beat is taken at the coming edge, when it is valid
   input  wire   [7:0] operation_opcode_i,         // Number of the operation, from 1 on
-  input  wire         operation_independent_i,    // The operation reads nothing that the one before writes
   input  wire [767:0] operation_words_i,          // The descriptor after its header
+  output wire         begun_o,                    // For one cycle: an operation that is right begins
   output wire         operation_end_valid_o,      // How it ended
   input  wire         operation_end_ready_i,      // The beat is taken at the coming edge, when it is valid
   output wire   [7:0] operation_end_error_o,      // 0, or the first error, see `job_error`
@@ -102,7 +103,6 @@ module reduce_engine_a64_d128_i1_b16_o8_c4_k64_w32_c65536 (
   wire         [47:0] controller_operand_row_bytes_in;
   wire         [31:0] controller_operand_rows_in;
   wire         [63:0] controller_operand_stride_in;
-  wire                unused_controller_begin;
   wire          [1:0] controller_times_in;
   wire        [127:0] controller_address_in;
   wire         [47:0] controller_row_bytes_in;
@@ -220,7 +220,6 @@ module reduce_engine_a64_d128_i1_b16_o8_c4_k64_w32_c65536 (
     .window_limit_i(window_limit_i),
     .valid_i(operation_valid_i),
     .ready_o(operation_ready_o),
-    .independent_i(operation_independent_i),
     .operation_end_valid_o(operation_end_valid_o),
     .operation_end_ready_i(operation_end_ready_i),
     .operation_end_error_o(operation_end_error_o),
@@ -232,7 +231,7 @@ module reduce_engine_a64_d128_i1_b16_o8_c4_k64_w32_c65536 (
     .operand_rows_i(controller_operand_rows_in),
     .operand_stride_i(controller_operand_stride_in),
     .refuse_i(8'd0),
-    .begin_o(unused_controller_begin),
+    .begin_o(begun_o),
     .again_i(1'b0),
     .times_i(controller_times_in),
     .address_i(controller_address_in),

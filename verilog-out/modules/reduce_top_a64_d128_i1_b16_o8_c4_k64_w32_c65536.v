@@ -11,6 +11,7 @@
 //   dma.rows_width    = 16
 //   dma.stride_width  = 32
 //   ports             = 1
+//   overlaps          = false
 //   read_beats        = 64
 //   write_beats       = 32
 //   max_columns       = 65536
@@ -112,7 +113,6 @@ module reduce_top_a64_d128_i1_b16_o8_c4_k64_w32_c65536 (
   wire         shell_settled;
   wire         shell_operation_valid;
   wire   [7:0] shell_operation_opcode;
-  wire         shell_operation_independent;
   wire [767:0] shell_operation_words;
   wire         shell_operation_end_ready;
   wire         shell_abort;
@@ -148,6 +148,7 @@ module reduce_top_a64_d128_i1_b16_o8_c4_k64_w32_c65536 (
   wire         engine_idle;
   wire         engine_computing;
   wire         engine_operation_ready;
+  wire         unused_engine_begun;
   wire         engine_operation_end_valid;
   wire   [7:0] engine_operation_end_error;
   wire  [63:0] engine_read_command_address;
@@ -247,7 +248,6 @@ module reduce_top_a64_d128_i1_b16_o8_c4_k64_w32_c65536 (
     .operation_valid_o(shell_operation_valid),
     .operation_ready_i(engine_operation_ready),
     .operation_opcode_o(shell_operation_opcode),
-    .operation_independent_o(shell_operation_independent),
     .operation_words_o(shell_operation_words),
     .operation_end_valid_i(engine_operation_end_valid),
     .operation_end_ready_o(shell_operation_end_ready),
@@ -334,8 +334,8 @@ module reduce_top_a64_d128_i1_b16_o8_c4_k64_w32_c65536 (
     .operation_valid_i(shell_operation_valid),
     .operation_ready_o(engine_operation_ready),
     .operation_opcode_i(shell_operation_opcode),
-    .operation_independent_i(shell_operation_independent),
     .operation_words_i(shell_operation_words),
+    .begun_o(unused_engine_begun),
     .operation_end_valid_o(engine_operation_end_valid),
     .operation_end_ready_i(shell_operation_end_ready),
     .operation_end_error_o(engine_operation_end_error),

@@ -51,8 +51,8 @@ module tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_x27510951 (
   input  wire         operation_valid_i,          // What to do; its fields stay up to its end
   output wire         operation_ready_o,          // The beat is taken at the coming edge, when it is valid
   input  wire   [7:0] operation_opcode_i,         // Number of the operation, from 1 on
-  input  wire         operation_independent_i,    // The operation reads nothing that the one before writes
   input  wire [767:0] operation_words_i,          // The descriptor after its header
+  output wire         begun_o,                    // For one cycle: an operation that is right begins
   output wire         operation_end_valid_o,      // How it ended
   input  wire         operation_end_ready_i,      // The beat is taken at the coming edge, when it is valid
   output wire   [7:0] operation_end_error_o,      // 0, or the first error, see `job_error`
@@ -309,6 +309,7 @@ module tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_x27510951 (
   wire [16:0] column_tiles_sum = {1'b0, matmul_columns} + 17'd7;
   wire [16:0] column_tiles_sum_2 = {1'b0, matmul_columns} + 17'd15;
   wire [15:0] column_tiles = matmul_int8 ? {2'd0, column_tiles_sum[16:3]} : {3'd0, column_tiles_sum_2[16:4]};
+  assign begun_o = controller_begin;
   wire [23:0] rows_bytes = {7'd0, {matmul_columns, 1'b0}};
   wire [23:0] a_bytes = product ? {10'd0, {matmul_channels, 3'd0}} : rows_bytes;
   wire [15:0] a_rows = product ? row_tiles : matmul_rows;
@@ -774,7 +775,6 @@ module tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_x27510951 (
     .window_limit_i(window_limit_i),
     .valid_i(operation_valid_i),
     .ready_o(operation_ready_o),
-    .independent_i(operation_independent_i),
     .operation_end_valid_o(operation_end_valid_o),
     .operation_end_ready_i(operation_end_ready_i),
     .operation_end_error_o(operation_end_error_o),

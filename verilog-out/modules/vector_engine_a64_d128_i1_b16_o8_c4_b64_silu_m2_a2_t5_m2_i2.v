@@ -41,8 +41,8 @@ module vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_m2_i2 (
   input  wire         operation_valid_i,          // What to do; its fields stay up to its end
   output wire         operation_ready_o,          // The beat is taken at the coming edge, when it is valid
   input  wire   [7:0] operation_opcode_i,         // Number of the operation, from 1 on
-  input  wire         operation_independent_i,    // The operation reads nothing that the one before writes
   input  wire [767:0] operation_words_i,          // The descriptor after its header
+  output wire         begun_o,                    // For one cycle: an operation that is right begins
   output wire         operation_end_valid_o,      // How it ended
   input  wire         operation_end_ready_i,      // The beat is taken at the coming edge, when it is valid
   output wire   [7:0] operation_end_error_o,      // 0, or the first error, see `job_error`
@@ -132,7 +132,6 @@ module vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_m2_i2 (
   wire [119:0] controller_operand_row_bytes_in;
   wire  [79:0] controller_operand_rows_in;
   wire [159:0] controller_operand_stride_in;
-  wire         unused_controller_begin;
   wire   [4:0] controller_times_in;
   wire [319:0] controller_address_in;
   wire [119:0] controller_row_bytes_in;
@@ -351,7 +350,6 @@ module vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_m2_i2 (
     .window_limit_i(window_limit_i),
     .valid_i(operation_valid_i),
     .ready_o(operation_ready_o),
-    .independent_i(operation_independent_i),
     .operation_end_valid_o(operation_end_valid_o),
     .operation_end_ready_i(operation_end_ready_i),
     .operation_end_error_o(operation_end_error_o),
@@ -363,7 +361,7 @@ module vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_m2_i2 (
     .operand_rows_i(controller_operand_rows_in),
     .operand_stride_i(controller_operand_stride_in),
     .refuse_i(8'd0),
-    .begin_o(unused_controller_begin),
+    .begin_o(begun_o),
     .again_i(1'b0),
     .times_i(controller_times_in),
     .address_i(controller_address_in),

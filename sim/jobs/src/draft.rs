@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use hdl::accelerators::top::Accelerator;
-use hdl::lang::operation::{FLAGS, HEADER, HEADER_BYTES, MAGIC, Opcode, OperationField, VERSION};
+use hdl::lang::operation::{HEADER, HEADER_BYTES, MAGIC, Opcode, OperationField, VERSION};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 

@@ -1,60 +1,57 @@
-// tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x8f23b458: accelerator for quantized matrix products with
-//     channel groups, and for the rows between them, from memory to memory
+// titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x8b4f6b34: accelerator with weights in compute-in-memory
+//     macros and a pruned, quantized cache of keys and values, from memory to memory
 // Parameters:
-//   axi.address_width          = 64
-//   axi.data_width             = 128
-//   axi.id_width               = 1
-//   dma.burst_beats            = 16
-//   dma.outstanding            = 8
-//   dma.commands               = 4
-//   dma.row_width              = 24
-//   dma.rows_width             = 16
-//   dma.stride_width           = 32
-//   ports                      = 1
-//   read_beats                 = 64
-//   write_beats                = 32
-//   array.rows                 = 16
-//   array.columns              = 16
-//   array.pe.operand_width     = 4
-//   array.pe.accumulator_width = 32
-//   array.pe.rescale           = adder
-//   array.pe.max_shift         = 1
-//   array.pe.overflow          = wrap
-//   array.pe.drain             = double
-//   array.pe.multiplier        = operator
-//   array.pe.pipelined         = false
-//   array.int8                 = true
-//   array.skew_in_memory       = false
-//   depth                      = 1024
-//   steps                      = 2048
-//   strip                      = 64
-//   explicit                   = false
-//   result.width               = 41
-//   result.from_int_stages     = 1
-//   result.mul_stages          = 2
-//   result.add_stages          = 2
-//   result.to_int_stages       = 1
-//   max_beats                  = 64
-//   lane.function              = silu
-//   lane.mul_stages            = 2
-//   lane.add_stages            = 2
-//   lane.table_stages          = 5
-//   lane.apart                 = false
-//   requantize.mul_stages      = 2
-//   requantize.int_stages      = 2
-//   requantize.apart           = false
-//   units.softmax              = true
-//   units.layer_norm           = true
-//   units.rotary               = true
-//   storage                    = inferred
+//   axi.address_width                    = 64
+//   axi.data_width                       = 128
+//   axi.id_width                         = 1
+//   dma.burst_beats                      = 16
+//   dma.outstanding                      = 8
+//   dma.commands                         = 4
+//   dma.row_width                        = 24
+//   dma.rows_width                       = 16
+//   dma.stride_width                     = 32
+//   ports                                = 1
+//   overlaps                             = false
+//   read_beats                           = 64
+//   write_beats                          = 32
+//   spec.store.tile.input_width          = 8
+//   spec.store.tile.cells.inputs         = 256
+//   spec.store.tile.cells.outputs        = 32
+//   spec.store.tile.cells.weight_width   = 8
+//   spec.store.tile.cells.implementation = black_box
+//   spec.store.tile.cells.macro_name     = 
+//   spec.store.tile.cells.port_map       = 
+//   spec.store.rows                      = 3
+//   spec.store.columns                   = 18
+//   spec.store.load                      = 16
+//   spec.store.drain                     = 8
+//   spec.constants                       = 4096
+//   spec.lanes                           = 32
+//   spec.tiles                           = 6
+//   spec.levels                          = 16
+//   spec.context                         = 128
+//   spec.buffer                          = 64
+//   max_beats                            = 64
+//   lane.function                        = silu
+//   lane.mul_stages                      = 2
+//   lane.add_stages                      = 2
+//   lane.table_stages                    = 5
+//   lane.apart                           = false
+//   requantize.mul_stages                = 2
+//   requantize.int_stages                = 2
+//   requantize.apart                     = false
+//   units.softmax                        = true
+//   units.layer_norm                     = true
+//   units.rotary                         = true
+//   links                                = 0
 // Contract: A job is a chain of descriptors of 128 bytes, with these operations (opcodes):
-//   - a product of panels (1) - rows of fp16 numbers become panels (2) - rows through the steps of
-//     vector_unit (3).
-//   Descriptors, errors and registers: docs/blocks/tender-top-reference.md. No input in memory hangs it or
+//   - load weights or constants (1) - multiply rows with weights or with the context (2) - take rows through
+//     the steps of vector_unit (3) - append tokens to the cache (4) - restore them (5).
+//   Descriptors, errors and registers: docs/blocks/titanus-core-reference.md. No input in memory hangs it or
 //     makes it write outside of the rows that a right descriptor names.
-// Source: Tender, section IV-A, figure 6(a)
-// Generated by senbazuru 0.1.0 from hdl/src/accelerators/tender/tender_top.rs. Do not edit.
-module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x8f23b458 (
+// Source: Titanus, section 4
+// Generated by senbazuru 0.1.0 from hdl/src/accelerators/titanus/titanus_core.rs. Do not edit.
+module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x8b4f6b34 (
   input  wire         clk_i,
   input  wire         rst_ni,
   input  wire  [11:0] ctrl_awaddr_i,   // Byte address of a write
@@ -147,7 +144,6 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x8f23b458 (
   wire         shell_settled;
   wire         shell_operation_valid;
   wire   [7:0] shell_operation_opcode;
-  wire         shell_operation_independent;
   wire [767:0] shell_operation_words;
   wire         shell_operation_end_ready;
   wire         shell_abort;
@@ -180,45 +176,53 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x8f23b458 (
   wire  [63:0] shell_write_end_address;
   wire   [0:0] shell_write_end_valid;
   wire   [0:0] shell_write_end_ready_in;
-  wire         engine_idle;
-  wire         engine_computing;
-  wire         engine_overflows;
-  wire         engine_operation_ready;
-  wire         engine_operation_end_valid;
-  wire   [7:0] engine_operation_end_error;
-  wire [255:0] engine_read_command_address;
-  wire  [95:0] engine_read_command_row_bytes;
-  wire  [63:0] engine_read_command_rows;
-  wire [127:0] engine_read_command_stride;
-  wire   [3:0] engine_read_command_valid;
-  wire   [3:0] engine_read_command_ready_in;
-  wire [511:0] engine_read_data_in;
-  wire  [19:0] engine_read_bytes_in;
-  wire   [3:0] engine_read_row_last_in;
-  wire   [3:0] engine_read_last_in;
-  wire   [3:0] engine_read_valid_in;
-  wire   [3:0] engine_read_ready;
-  wire  [11:0] engine_read_end_error_in;
-  wire [255:0] engine_read_end_address_in;
-  wire   [3:0] engine_read_end_valid_in;
-  wire   [3:0] engine_read_end_ready;
-  wire  [63:0] engine_write_command_address;
-  wire  [23:0] engine_write_command_row_bytes;
-  wire  [15:0] engine_write_command_rows;
-  wire  [31:0] engine_write_command_stride;
-  wire   [0:0] engine_write_command_valid;
-  wire   [0:0] engine_write_command_ready_in;
-  wire [127:0] engine_write_data;
-  wire   [0:0] engine_write_valid;
-  wire   [0:0] engine_write_ready_in;
-  wire   [2:0] engine_write_end_error_in;
-  wire  [63:0] engine_write_end_address_in;
-  wire   [0:0] engine_write_end_valid_in;
-  wire   [0:0] engine_write_end_ready;
+  wire         linear_idle;
+  wire         linear_computing;
+  wire   [4:0] linear_overflows;
+  wire         linear_operation_ready;
+  wire         unused_linear_begun;
+  wire         linear_operation_end_valid;
+  wire   [7:0] linear_operation_end_error;
+  wire  [63:0] linear_read_command_address;
+  wire  [23:0] linear_read_command_row_bytes;
+  wire  [15:0] linear_read_command_rows;
+  wire  [31:0] linear_read_command_stride;
+  wire   [0:0] linear_read_command_valid;
+  wire   [0:0] linear_read_command_ready_in;
+  wire [127:0] linear_read_data_in;
+  wire   [4:0] linear_read_bytes_in;
+  wire   [0:0] linear_read_row_last_in;
+  wire   [0:0] linear_read_last_in;
+  wire   [0:0] linear_read_valid_in;
+  wire   [0:0] linear_read_ready;
+  wire   [2:0] linear_read_end_error_in;
+  wire  [63:0] linear_read_end_address_in;
+  wire   [0:0] linear_read_end_valid_in;
+  wire   [0:0] linear_read_end_ready;
+  wire  [63:0] linear_write_command_address;
+  wire  [23:0] linear_write_command_row_bytes;
+  wire  [15:0] linear_write_command_rows;
+  wire  [31:0] linear_write_command_stride;
+  wire   [0:0] linear_write_command_valid;
+  wire   [0:0] linear_write_command_ready_in;
+  wire [127:0] linear_write_data;
+  wire   [0:0] linear_write_valid;
+  wire   [0:0] linear_write_ready_in;
+  wire   [2:0] linear_write_end_error_in;
+  wire  [63:0] linear_write_end_address_in;
+  wire   [0:0] linear_write_end_valid_in;
+  wire   [0:0] linear_write_end_ready;
+  wire         linear_read;
+  wire         linear_place_values;
+  wire   [6:0] linear_place_token;
+  wire   [1:0] linear_place_group;
+  wire   [2:0] linear_place_tile;
+  wire   [4:0] linear_place_channel;
   wire         vector_idle;
   wire         vector_computing;
   wire         vector_overflows;
   wire         vector_operation_ready;
+  wire         unused_vector_begun;
   wire         vector_operation_end_valid;
   wire   [7:0] vector_operation_end_error;
   wire [255:0] vector_read_command_address;
@@ -250,154 +254,197 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x8f23b458 (
   wire  [63:0] vector_write_end_address_in;
   wire   [0:0] vector_write_end_valid_in;
   wire   [0:0] vector_write_end_ready;
-  wire   [1:0] counters_event_in;
-  wire [127:0] counters_count;
+  wire         cache_idle;
+  wire         cache_computing;
+  wire         cache_overflows;
+  wire         cache_operation_ready;
+  wire         unused_cache_begun;
+  wire         cache_operation_end_valid;
+  wire   [7:0] cache_operation_end_error;
+  wire [127:0] cache_read_command_address;
+  wire  [47:0] cache_read_command_row_bytes;
+  wire  [31:0] cache_read_command_rows;
+  wire  [63:0] cache_read_command_stride;
+  wire   [1:0] cache_read_command_valid;
+  wire   [1:0] cache_read_command_ready_in;
+  wire [255:0] cache_read_data_in;
+  wire   [9:0] cache_read_bytes_in;
+  wire   [1:0] cache_read_row_last_in;
+  wire   [1:0] cache_read_last_in;
+  wire   [1:0] cache_read_valid_in;
+  wire   [1:0] cache_read_ready;
+  wire   [5:0] cache_read_end_error_in;
+  wire [127:0] cache_read_end_address_in;
+  wire   [1:0] cache_read_end_valid_in;
+  wire   [1:0] cache_read_end_ready;
+  wire  [63:0] cache_write_command_address;
+  wire  [23:0] cache_write_command_row_bytes;
+  wire  [15:0] cache_write_command_rows;
+  wire  [31:0] cache_write_command_stride;
+  wire   [0:0] cache_write_command_valid;
+  wire   [0:0] cache_write_command_ready_in;
+  wire [127:0] cache_write_data;
+  wire   [0:0] cache_write_valid;
+  wire   [0:0] cache_write_ready_in;
+  wire   [2:0] cache_write_end_error_in;
+  wire  [63:0] cache_write_end_address_in;
+  wire   [0:0] cache_write_end_valid_in;
+  wire   [0:0] cache_write_end_ready;
+  wire  [15:0] cache_context_tokens;
+  wire [255:0] cache_data;
+  wire  [15:0] cache_tokens;
+  wire   [1:0] cache_beyond;
+  wire   [7:0] cache_damage;
+  wire         cache_damage_values;
+  wire  [63:0] cache_damage_where;
+  wire         cache_block_read;
+  wire         cache_block_written;
+  wire  [39:0] counters_event_in;
+  wire [319:0] counters_count;
 
   assign ctrl_arready_o = registers_ctrl_arready & shell_settled;
 
+  // Products read the context.
   // An operation goes to one of the engines, and the DMAs with it.
   wire rows = shell_operation_opcode == 8'd3;
-  wire [7:0] operation_end = rows ? vector_operation_end_error : engine_operation_end_error;
-  assign shell_read_command_valid_in[0] = rows ? vector_read_command_valid[0] : engine_read_command_valid[0];
+  wire caches = (shell_operation_opcode == 8'd4) | (shell_operation_opcode == 8'd5);
+  wire [7:0] operation_end = rows ? vector_operation_end_error : caches ? cache_operation_end_error
+      : linear_operation_end_error;
+  assign shell_read_command_valid_in[0] = rows ? vector_read_command_valid[0] : caches
+      ? cache_read_command_valid[0] : linear_read_command_valid[0];
   wire [135:0] read_command_0 = rows
       ? {vector_read_command_stride[31:0], vector_read_command_rows[15:0],
           vector_read_command_row_bytes[23:0], vector_read_command_address[63:0]}
-      : {engine_read_command_stride[31:0], engine_read_command_rows[15:0],
-          engine_read_command_row_bytes[23:0], engine_read_command_address[63:0]};
+      : caches
+      ? {cache_read_command_stride[31:0], cache_read_command_rows[15:0], cache_read_command_row_bytes[23:0],
+          cache_read_command_address[63:0]}
+      : {linear_read_command_stride[31:0], linear_read_command_rows[15:0],
+          linear_read_command_row_bytes[23:0], linear_read_command_address[63:0]};
   assign shell_read_command_address_in[63:0] = read_command_0[63:0];
   assign shell_read_command_row_bytes_in[23:0] = read_command_0[87:64];
   assign shell_read_command_rows_in[15:0] = read_command_0[103:88];
   assign shell_read_command_stride_in[31:0] = read_command_0[135:104];
   assign vector_read_command_ready_in[0] = shell_read_command_ready[0] & rows;
-  assign engine_read_command_ready_in[0] = shell_read_command_ready[0] & !rows;
+  assign cache_read_command_ready_in[0] = shell_read_command_ready[0] & caches;
+  assign linear_read_command_ready_in[0] = shell_read_command_ready[0] & !(rows | caches);
   assign vector_read_valid_in[0] = shell_read_valid[0] & rows;
-  assign engine_read_valid_in[0] = shell_read_valid[0] & !rows;
+  assign cache_read_valid_in[0] = shell_read_valid[0] & caches;
+  assign linear_read_valid_in[0] = shell_read_valid[0] & !(rows | caches);
   assign vector_read_data_in[127:0] = shell_read_data[127:0];
   assign vector_read_bytes_in[4:0] = shell_read_bytes[4:0];
   assign vector_read_row_last_in[0] = shell_read_row_last[0];
   assign vector_read_last_in[0] = shell_read_last[0];
-  assign engine_read_data_in[127:0] = shell_read_data[127:0];
-  assign engine_read_bytes_in[4:0] = shell_read_bytes[4:0];
-  assign engine_read_row_last_in[0] = shell_read_row_last[0];
-  assign engine_read_last_in[0] = shell_read_last[0];
-  assign shell_read_ready_in[0] = rows ? vector_read_ready[0] : engine_read_ready[0];
+  assign cache_read_data_in[127:0] = shell_read_data[127:0];
+  assign cache_read_bytes_in[4:0] = shell_read_bytes[4:0];
+  assign cache_read_row_last_in[0] = shell_read_row_last[0];
+  assign cache_read_last_in[0] = shell_read_last[0];
+  assign linear_read_data_in[127:0] = shell_read_data[127:0];
+  assign linear_read_bytes_in[4:0] = shell_read_bytes[4:0];
+  assign linear_read_row_last_in[0] = shell_read_row_last[0];
+  assign linear_read_last_in[0] = shell_read_last[0];
+  assign shell_read_ready_in[0] = rows ? vector_read_ready[0] : caches ? cache_read_ready[0]
+      : linear_read_ready[0];
   assign vector_read_end_valid_in[0] = shell_read_end_valid[0] & rows;
-  assign engine_read_end_valid_in[0] = shell_read_end_valid[0] & !rows;
+  assign cache_read_end_valid_in[0] = shell_read_end_valid[0] & caches;
+  assign linear_read_end_valid_in[0] = shell_read_end_valid[0] & !(rows | caches);
   assign vector_read_end_error_in[2:0] = shell_read_end_error[2:0];
   assign vector_read_end_address_in[63:0] = shell_read_end_address[63:0];
-  assign engine_read_end_error_in[2:0] = shell_read_end_error[2:0];
-  assign engine_read_end_address_in[63:0] = shell_read_end_address[63:0];
-  assign shell_read_end_ready_in[0] = rows ? vector_read_end_ready[0] : engine_read_end_ready[0];
-  assign shell_read_command_valid_in[1] = rows ? vector_read_command_valid[1] : engine_read_command_valid[1];
+  assign cache_read_end_error_in[2:0] = shell_read_end_error[2:0];
+  assign cache_read_end_address_in[63:0] = shell_read_end_address[63:0];
+  assign linear_read_end_error_in[2:0] = shell_read_end_error[2:0];
+  assign linear_read_end_address_in[63:0] = shell_read_end_address[63:0];
+  assign shell_read_end_ready_in[0] = rows ? vector_read_end_ready[0] : caches ? cache_read_end_ready[0]
+      : linear_read_end_ready[0];
+  assign shell_read_command_valid_in[1] = rows ? vector_read_command_valid[1] : cache_read_command_valid[1];
   wire [135:0] read_command_1 = rows
       ? {vector_read_command_stride[63:32], vector_read_command_rows[31:16],
           vector_read_command_row_bytes[47:24], vector_read_command_address[127:64]}
-      : {engine_read_command_stride[63:32], engine_read_command_rows[31:16],
-          engine_read_command_row_bytes[47:24], engine_read_command_address[127:64]};
+      : {cache_read_command_stride[63:32], cache_read_command_rows[31:16],
+          cache_read_command_row_bytes[47:24], cache_read_command_address[127:64]};
   assign shell_read_command_address_in[127:64] = read_command_1[63:0];
   assign shell_read_command_row_bytes_in[47:24] = read_command_1[87:64];
   assign shell_read_command_rows_in[31:16] = read_command_1[103:88];
   assign shell_read_command_stride_in[63:32] = read_command_1[135:104];
   assign vector_read_command_ready_in[1] = shell_read_command_ready[1] & rows;
-  assign engine_read_command_ready_in[1] = shell_read_command_ready[1] & !rows;
+  assign cache_read_command_ready_in[1] = shell_read_command_ready[1] & !rows;
   assign vector_read_valid_in[1] = shell_read_valid[1] & rows;
-  assign engine_read_valid_in[1] = shell_read_valid[1] & !rows;
+  assign cache_read_valid_in[1] = shell_read_valid[1] & !rows;
   assign vector_read_data_in[255:128] = shell_read_data[255:128];
   assign vector_read_bytes_in[9:5] = shell_read_bytes[9:5];
   assign vector_read_row_last_in[1] = shell_read_row_last[1];
   assign vector_read_last_in[1] = shell_read_last[1];
-  assign engine_read_data_in[255:128] = shell_read_data[255:128];
-  assign engine_read_bytes_in[9:5] = shell_read_bytes[9:5];
-  assign engine_read_row_last_in[1] = shell_read_row_last[1];
-  assign engine_read_last_in[1] = shell_read_last[1];
-  assign shell_read_ready_in[1] = rows ? vector_read_ready[1] : engine_read_ready[1];
+  assign cache_read_data_in[255:128] = shell_read_data[255:128];
+  assign cache_read_bytes_in[9:5] = shell_read_bytes[9:5];
+  assign cache_read_row_last_in[1] = shell_read_row_last[1];
+  assign cache_read_last_in[1] = shell_read_last[1];
+  assign shell_read_ready_in[1] = rows ? vector_read_ready[1] : cache_read_ready[1];
   assign vector_read_end_valid_in[1] = shell_read_end_valid[1] & rows;
-  assign engine_read_end_valid_in[1] = shell_read_end_valid[1] & !rows;
+  assign cache_read_end_valid_in[1] = shell_read_end_valid[1] & !rows;
   assign vector_read_end_error_in[5:3] = shell_read_end_error[5:3];
   assign vector_read_end_address_in[127:64] = shell_read_end_address[127:64];
-  assign engine_read_end_error_in[5:3] = shell_read_end_error[5:3];
-  assign engine_read_end_address_in[127:64] = shell_read_end_address[127:64];
-  assign shell_read_end_ready_in[1] = rows ? vector_read_end_ready[1] : engine_read_end_ready[1];
-  assign shell_read_command_valid_in[2] = rows ? vector_read_command_valid[2] : engine_read_command_valid[2];
-  wire [135:0] read_command_2 = rows
-      ? {vector_read_command_stride[95:64], vector_read_command_rows[47:32],
-          vector_read_command_row_bytes[71:48], vector_read_command_address[191:128]}
-      : {engine_read_command_stride[95:64], engine_read_command_rows[47:32],
-          engine_read_command_row_bytes[71:48], engine_read_command_address[191:128]};
-  assign shell_read_command_address_in[191:128] = read_command_2[63:0];
-  assign shell_read_command_row_bytes_in[71:48] = read_command_2[87:64];
-  assign shell_read_command_rows_in[47:32] = read_command_2[103:88];
-  assign shell_read_command_stride_in[95:64] = read_command_2[135:104];
-  assign vector_read_command_ready_in[2] = shell_read_command_ready[2] & rows;
-  assign engine_read_command_ready_in[2] = shell_read_command_ready[2] & !rows;
-  assign vector_read_valid_in[2] = shell_read_valid[2] & rows;
-  assign engine_read_valid_in[2] = shell_read_valid[2] & !rows;
+  assign cache_read_end_error_in[5:3] = shell_read_end_error[5:3];
+  assign cache_read_end_address_in[127:64] = shell_read_end_address[127:64];
+  assign shell_read_end_ready_in[1] = rows ? vector_read_end_ready[1] : cache_read_end_ready[1];
+  assign shell_read_command_valid_in[2] = vector_read_command_valid[2];
+  assign vector_read_command_ready_in[2] = shell_read_command_ready[2];
+  assign shell_read_command_address_in[191:128] = vector_read_command_address[191:128];
+  assign shell_read_command_row_bytes_in[71:48] = vector_read_command_row_bytes[71:48];
+  assign shell_read_command_rows_in[47:32] = vector_read_command_rows[47:32];
+  assign shell_read_command_stride_in[95:64] = vector_read_command_stride[95:64];
+  assign vector_read_valid_in[2] = shell_read_valid[2];
+  assign shell_read_ready_in[2] = vector_read_ready[2];
   assign vector_read_data_in[383:256] = shell_read_data[383:256];
   assign vector_read_bytes_in[14:10] = shell_read_bytes[14:10];
   assign vector_read_row_last_in[2] = shell_read_row_last[2];
   assign vector_read_last_in[2] = shell_read_last[2];
-  assign engine_read_data_in[383:256] = shell_read_data[383:256];
-  assign engine_read_bytes_in[14:10] = shell_read_bytes[14:10];
-  assign engine_read_row_last_in[2] = shell_read_row_last[2];
-  assign engine_read_last_in[2] = shell_read_last[2];
-  assign shell_read_ready_in[2] = rows ? vector_read_ready[2] : engine_read_ready[2];
-  assign vector_read_end_valid_in[2] = shell_read_end_valid[2] & rows;
-  assign engine_read_end_valid_in[2] = shell_read_end_valid[2] & !rows;
+  assign vector_read_end_valid_in[2] = shell_read_end_valid[2];
+  assign shell_read_end_ready_in[2] = vector_read_end_ready[2];
   assign vector_read_end_error_in[8:6] = shell_read_end_error[8:6];
   assign vector_read_end_address_in[191:128] = shell_read_end_address[191:128];
-  assign engine_read_end_error_in[8:6] = shell_read_end_error[8:6];
-  assign engine_read_end_address_in[191:128] = shell_read_end_address[191:128];
-  assign shell_read_end_ready_in[2] = rows ? vector_read_end_ready[2] : engine_read_end_ready[2];
-  assign shell_read_command_valid_in[3] = rows ? vector_read_command_valid[3] : engine_read_command_valid[3];
-  wire [135:0] read_command_3 = rows
-      ? {vector_read_command_stride[127:96], vector_read_command_rows[63:48],
-          vector_read_command_row_bytes[95:72], vector_read_command_address[255:192]}
-      : {engine_read_command_stride[127:96], engine_read_command_rows[63:48],
-          engine_read_command_row_bytes[95:72], engine_read_command_address[255:192]};
-  assign shell_read_command_address_in[255:192] = read_command_3[63:0];
-  assign shell_read_command_row_bytes_in[95:72] = read_command_3[87:64];
-  assign shell_read_command_rows_in[63:48] = read_command_3[103:88];
-  assign shell_read_command_stride_in[127:96] = read_command_3[135:104];
-  assign vector_read_command_ready_in[3] = shell_read_command_ready[3] & rows;
-  assign engine_read_command_ready_in[3] = shell_read_command_ready[3] & !rows;
-  assign vector_read_valid_in[3] = shell_read_valid[3] & rows;
-  assign engine_read_valid_in[3] = shell_read_valid[3] & !rows;
+  assign shell_read_command_valid_in[3] = vector_read_command_valid[3];
+  assign vector_read_command_ready_in[3] = shell_read_command_ready[3];
+  assign shell_read_command_address_in[255:192] = vector_read_command_address[255:192];
+  assign shell_read_command_row_bytes_in[95:72] = vector_read_command_row_bytes[95:72];
+  assign shell_read_command_rows_in[63:48] = vector_read_command_rows[63:48];
+  assign shell_read_command_stride_in[127:96] = vector_read_command_stride[127:96];
+  assign vector_read_valid_in[3] = shell_read_valid[3];
+  assign shell_read_ready_in[3] = vector_read_ready[3];
   assign vector_read_data_in[511:384] = shell_read_data[511:384];
   assign vector_read_bytes_in[19:15] = shell_read_bytes[19:15];
   assign vector_read_row_last_in[3] = shell_read_row_last[3];
   assign vector_read_last_in[3] = shell_read_last[3];
-  assign engine_read_data_in[511:384] = shell_read_data[511:384];
-  assign engine_read_bytes_in[19:15] = shell_read_bytes[19:15];
-  assign engine_read_row_last_in[3] = shell_read_row_last[3];
-  assign engine_read_last_in[3] = shell_read_last[3];
-  assign shell_read_ready_in[3] = rows ? vector_read_ready[3] : engine_read_ready[3];
-  assign vector_read_end_valid_in[3] = shell_read_end_valid[3] & rows;
-  assign engine_read_end_valid_in[3] = shell_read_end_valid[3] & !rows;
+  assign vector_read_end_valid_in[3] = shell_read_end_valid[3];
+  assign shell_read_end_ready_in[3] = vector_read_end_ready[3];
   assign vector_read_end_error_in[11:9] = shell_read_end_error[11:9];
   assign vector_read_end_address_in[255:192] = shell_read_end_address[255:192];
-  assign engine_read_end_error_in[11:9] = shell_read_end_error[11:9];
-  assign engine_read_end_address_in[255:192] = shell_read_end_address[255:192];
-  assign shell_read_end_ready_in[3] = rows ? vector_read_end_ready[3] : engine_read_end_ready[3];
-  assign shell_write_command_valid_in[0] = rows ? vector_write_command_valid[0]
-      : engine_write_command_valid[0];
+  assign shell_write_command_valid_in[0] = rows ? vector_write_command_valid[0] : caches
+      ? cache_write_command_valid[0] : linear_write_command_valid[0];
   wire [135:0] write_command = rows
       ? {vector_write_command_stride[31:0], vector_write_command_rows[15:0],
           vector_write_command_row_bytes[23:0], vector_write_command_address[63:0]}
-      : {engine_write_command_stride[31:0], engine_write_command_rows[15:0],
-          engine_write_command_row_bytes[23:0], engine_write_command_address[63:0]};
+      : caches
+      ? {cache_write_command_stride[31:0], cache_write_command_rows[15:0],
+          cache_write_command_row_bytes[23:0], cache_write_command_address[63:0]}
+      : {linear_write_command_stride[31:0], linear_write_command_rows[15:0],
+          linear_write_command_row_bytes[23:0], linear_write_command_address[63:0]};
   assign shell_write_command_address_in[63:0] = write_command[63:0];
   assign shell_write_command_row_bytes_in[23:0] = write_command[87:64];
   assign shell_write_command_rows_in[15:0] = write_command[103:88];
   assign shell_write_command_stride_in[31:0] = write_command[135:104];
   assign vector_write_command_ready_in[0] = shell_write_command_ready[0] & rows;
-  assign engine_write_command_ready_in[0] = shell_write_command_ready[0] & !rows;
-  assign shell_write_valid_in[0] = rows ? vector_write_valid[0] : engine_write_valid[0];
-  wire [127:0] write = rows ? vector_write_data[127:0] : engine_write_data[127:0];
+  assign cache_write_command_ready_in[0] = shell_write_command_ready[0] & caches;
+  assign linear_write_command_ready_in[0] = shell_write_command_ready[0] & !(rows | caches);
+  assign shell_write_valid_in[0] = rows ? vector_write_valid[0] : caches ? cache_write_valid[0]
+      : linear_write_valid[0];
+  wire [127:0] write = rows ? vector_write_data[127:0] : caches ? cache_write_data[127:0]
+      : linear_write_data[127:0];
   assign shell_write_data_in[127:0] = write;
   assign vector_write_ready_in[0] = shell_write_ready[0] & rows;
-  assign engine_write_ready_in[0] = shell_write_ready[0] & !rows;
+  assign cache_write_ready_in[0] = shell_write_ready[0] & caches;
+  assign linear_write_ready_in[0] = shell_write_ready[0] & !(rows | caches);
   assign vector_write_end_valid_in[0] = shell_write_end_valid[0] & rows;
-  assign engine_write_end_valid_in[0] = shell_write_end_valid[0] & !rows;
+  assign cache_write_end_valid_in[0] = shell_write_end_valid[0] & caches;
+  assign linear_write_end_valid_in[0] = shell_write_end_valid[0] & !(rows | caches);
   assign vector_write_end_error_in[2:0] = shell_write_end_error[2:0];
   assign vector_write_end_address_in[63:0] = shell_write_end_address[63:0];
   wire vector_operation_valid_in = shell_operation_valid & rows;
@@ -415,8 +462,8 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x8f23b458 (
     .operation_valid_i(vector_operation_valid_in),
     .operation_ready_o(vector_operation_ready),
     .operation_opcode_i(shell_operation_opcode),
-    .operation_independent_i(shell_operation_independent),
     .operation_words_i(shell_operation_words),
+    .begun_o(unused_vector_begun),
     .operation_end_valid_o(vector_operation_end_valid),
     .operation_end_ready_i(vector_operation_end_ready_in),
     .operation_end_error_o(vector_operation_end_error),
@@ -451,65 +498,79 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x8f23b458 (
     .write_end_ready_o(vector_write_end_ready)
   );
 
-  assign engine_write_end_error_in[2:0] = shell_write_end_error[2:0];
-  assign engine_write_end_address_in[63:0] = shell_write_end_address[63:0];
-  wire engine_operation_valid_in = shell_operation_valid & !rows;
-  wire engine_operation_end_ready_in = shell_operation_end_ready & !rows;
+  assign cache_write_end_error_in[2:0] = shell_write_end_error[2:0];
+  assign cache_write_end_address_in[63:0] = shell_write_end_address[63:0];
+  assign linear_write_end_error_in[2:0] = shell_write_end_error[2:0];
+  assign linear_write_end_address_in[63:0] = shell_write_end_address[63:0];
+  wire linear_operation_valid_in = shell_operation_valid & !(rows | caches);
+  wire linear_operation_end_ready_in = shell_operation_end_ready & !(rows | caches);
 
-  tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_x27510951 u_engine (
+  linear_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xeaf15ef9 u_linear (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .abort_i(shell_abort),
-    .idle_o(engine_idle),
+    .idle_o(linear_idle),
     .window_base_i(registers_window_base),
     .window_limit_i(registers_window_limit),
-    .computing_o(engine_computing),
-    .overflows_o(engine_overflows),
-    .operation_valid_i(engine_operation_valid_in),
-    .operation_ready_o(engine_operation_ready),
+    .computing_o(linear_computing),
+    .overflows_o(linear_overflows),
+    .operation_valid_i(linear_operation_valid_in),
+    .operation_ready_o(linear_operation_ready),
     .operation_opcode_i(shell_operation_opcode),
-    .operation_independent_i(shell_operation_independent),
     .operation_words_i(shell_operation_words),
-    .operation_end_valid_o(engine_operation_end_valid),
-    .operation_end_ready_i(engine_operation_end_ready_in),
-    .operation_end_error_o(engine_operation_end_error),
-    .read_command_address_o(engine_read_command_address),
-    .read_command_row_bytes_o(engine_read_command_row_bytes),
-    .read_command_rows_o(engine_read_command_rows),
-    .read_command_stride_o(engine_read_command_stride),
-    .read_command_valid_o(engine_read_command_valid),
-    .read_command_ready_i(engine_read_command_ready_in),
-    .read_data_i(engine_read_data_in),
-    .read_bytes_i(engine_read_bytes_in),
-    .read_row_last_i(engine_read_row_last_in),
-    .read_last_i(engine_read_last_in),
-    .read_valid_i(engine_read_valid_in),
-    .read_ready_o(engine_read_ready),
-    .read_end_error_i(engine_read_end_error_in),
-    .read_end_address_i(engine_read_end_address_in),
-    .read_end_valid_i(engine_read_end_valid_in),
-    .read_end_ready_o(engine_read_end_ready),
-    .write_command_address_o(engine_write_command_address),
-    .write_command_row_bytes_o(engine_write_command_row_bytes),
-    .write_command_rows_o(engine_write_command_rows),
-    .write_command_stride_o(engine_write_command_stride),
-    .write_command_valid_o(engine_write_command_valid),
-    .write_command_ready_i(engine_write_command_ready_in),
-    .write_data_o(engine_write_data),
-    .write_valid_o(engine_write_valid),
-    .write_ready_i(engine_write_ready_in),
-    .write_end_error_i(engine_write_end_error_in),
-    .write_end_address_i(engine_write_end_address_in),
-    .write_end_valid_i(engine_write_end_valid_in),
-    .write_end_ready_o(engine_write_end_ready),
-    .sum_overflow_o(counters_event_in[0])
+    .begun_o(unused_linear_begun),
+    .operation_end_valid_o(linear_operation_end_valid),
+    .operation_end_ready_i(linear_operation_end_ready_in),
+    .operation_end_error_o(linear_operation_end_error),
+    .read_command_address_o(linear_read_command_address),
+    .read_command_row_bytes_o(linear_read_command_row_bytes),
+    .read_command_rows_o(linear_read_command_rows),
+    .read_command_stride_o(linear_read_command_stride),
+    .read_command_valid_o(linear_read_command_valid),
+    .read_command_ready_i(linear_read_command_ready_in),
+    .read_data_i(linear_read_data_in),
+    .read_bytes_i(linear_read_bytes_in),
+    .read_row_last_i(linear_read_row_last_in),
+    .read_last_i(linear_read_last_in),
+    .read_valid_i(linear_read_valid_in),
+    .read_ready_o(linear_read_ready),
+    .read_end_error_i(linear_read_end_error_in),
+    .read_end_address_i(linear_read_end_address_in),
+    .read_end_valid_i(linear_read_end_valid_in),
+    .read_end_ready_o(linear_read_end_ready),
+    .write_command_address_o(linear_write_command_address),
+    .write_command_row_bytes_o(linear_write_command_row_bytes),
+    .write_command_rows_o(linear_write_command_rows),
+    .write_command_stride_o(linear_write_command_stride),
+    .write_command_valid_o(linear_write_command_valid),
+    .write_command_ready_i(linear_write_command_ready_in),
+    .write_data_o(linear_write_data),
+    .write_valid_o(linear_write_valid),
+    .write_ready_i(linear_write_ready_in),
+    .write_end_error_i(linear_write_end_error_in),
+    .write_end_address_i(linear_write_end_address_in),
+    .write_end_valid_i(linear_write_end_valid_in),
+    .write_end_ready_o(linear_write_end_ready),
+    .multiplications_o(counters_event_in[15:8]),
+    .skipped_o(counters_event_in[23:16]),
+    .context_tokens_i(cache_context_tokens),
+    .read_o(linear_read),
+    .place_values_o(linear_place_values),
+    .place_token_o(linear_place_token),
+    .place_group_o(linear_place_group),
+    .place_tile_o(linear_place_tile),
+    .place_channel_o(linear_place_channel),
+    .data_i(cache_data)
   );
 
-  assign shell_write_end_ready_in[0] = rows ? vector_write_end_ready[0] : engine_write_end_ready[0];
-  wire shell_operation_ready_in = rows ? vector_operation_ready : engine_operation_ready;
-  wire shell_operation_end_valid_in = rows ? vector_operation_end_valid : engine_operation_end_valid;
-  wire shell_idle_in = vector_idle & engine_idle;
-  wire shell_computing_in = vector_computing | engine_computing;
+  assign shell_write_end_ready_in[0] = rows ? vector_write_end_ready[0] : caches ? cache_write_end_ready[0]
+      : linear_write_end_ready[0];
+  wire shell_operation_ready_in = rows ? vector_operation_ready : caches ? cache_operation_ready
+      : linear_operation_ready;
+  wire shell_operation_end_valid_in = rows ? vector_operation_end_valid : caches ? cache_operation_end_valid
+      : linear_operation_end_valid;
+  wire shell_idle_in = vector_idle & cache_idle & linear_idle;
+  wire shell_computing_in = vector_computing | cache_computing | linear_computing;
 
   job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_b128 u_shell (
     .clk_i(clk_i),
@@ -531,7 +592,7 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x8f23b458 (
     .error_where_o(shell_error_where),
     .tag_o(shell_tag),
     .descriptors_o(shell_descriptors),
-    .opcodes_i(8'd3),
+    .opcodes_i(8'd5),
     .read_cache_i(registers_read_cache),
     .write_cache_i(registers_write_cache),
     .prot_i(registers_prot),
@@ -545,7 +606,6 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x8f23b458 (
     .operation_valid_o(shell_operation_valid),
     .operation_ready_i(shell_operation_ready_in),
     .operation_opcode_o(shell_operation_opcode),
-    .operation_independent_o(shell_operation_independent),
     .operation_words_o(shell_operation_words),
     .operation_end_valid_i(shell_operation_end_valid_in),
     .operation_end_ready_o(shell_operation_end_ready),
@@ -617,9 +677,79 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x8f23b458 (
     .mem_rready_o(mem_rready_o)
   );
 
-  assign counters_event_in[1] = engine_overflows | vector_overflows;
+  wire cache_operation_valid_in = shell_operation_valid & caches;
+  wire cache_operation_end_ready_in = shell_operation_end_ready & caches;
 
-  event_counters_n2_w64_s16 u_counters (
+  cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xeaf15ef9 u_cache (
+    .clk_i(clk_i),
+    .rst_ni(rst_ni),
+    .abort_i(shell_abort),
+    .idle_o(cache_idle),
+    .window_base_i(registers_window_base),
+    .window_limit_i(registers_window_limit),
+    .computing_o(cache_computing),
+    .overflows_o(cache_overflows),
+    .operation_valid_i(cache_operation_valid_in),
+    .operation_ready_o(cache_operation_ready),
+    .operation_opcode_i(shell_operation_opcode),
+    .operation_words_i(shell_operation_words),
+    .begun_o(unused_cache_begun),
+    .operation_end_valid_o(cache_operation_end_valid),
+    .operation_end_ready_i(cache_operation_end_ready_in),
+    .operation_end_error_o(cache_operation_end_error),
+    .read_command_address_o(cache_read_command_address),
+    .read_command_row_bytes_o(cache_read_command_row_bytes),
+    .read_command_rows_o(cache_read_command_rows),
+    .read_command_stride_o(cache_read_command_stride),
+    .read_command_valid_o(cache_read_command_valid),
+    .read_command_ready_i(cache_read_command_ready_in),
+    .read_data_i(cache_read_data_in),
+    .read_bytes_i(cache_read_bytes_in),
+    .read_row_last_i(cache_read_row_last_in),
+    .read_last_i(cache_read_last_in),
+    .read_valid_i(cache_read_valid_in),
+    .read_ready_o(cache_read_ready),
+    .read_end_error_i(cache_read_end_error_in),
+    .read_end_address_i(cache_read_end_address_in),
+    .read_end_valid_i(cache_read_end_valid_in),
+    .read_end_ready_o(cache_read_end_ready),
+    .write_command_address_o(cache_write_command_address),
+    .write_command_row_bytes_o(cache_write_command_row_bytes),
+    .write_command_rows_o(cache_write_command_rows),
+    .write_command_stride_o(cache_write_command_stride),
+    .write_command_valid_o(cache_write_command_valid),
+    .write_command_ready_i(cache_write_command_ready_in),
+    .write_data_o(cache_write_data),
+    .write_valid_o(cache_write_valid),
+    .write_ready_i(cache_write_ready_in),
+    .write_end_error_i(cache_write_end_error_in),
+    .write_end_address_i(cache_write_end_address_in),
+    .write_end_valid_i(cache_write_end_valid_in),
+    .write_end_ready_o(cache_write_end_ready),
+    .began_i(shell_began),
+    .context_tokens_o(cache_context_tokens),
+    .read_i(linear_read),
+    .place_values_i(linear_place_values),
+    .place_token_i(linear_place_token),
+    .place_group_i(linear_place_group),
+    .place_tile_i(linear_place_tile),
+    .place_channel_i(linear_place_channel),
+    .data_o(cache_data),
+    .tokens_o(cache_tokens),
+    .beyond_o(cache_beyond),
+    .damage_o(cache_damage),
+    .damage_values_o(cache_damage_values),
+    .damage_where_o(cache_damage_where),
+    .block_read_o(cache_block_read),
+    .block_written_o(cache_block_written)
+  );
+
+  assign counters_event_in[7:0] = {3'd0, rows ? {4'd0, vector_overflows} : caches ? {4'd0, cache_overflows}
+      : linear_overflows};
+  assign counters_event_in[31:24] = {7'd0, cache_block_read};
+  assign counters_event_in[39:32] = {7'd0, cache_block_written};
+
+  event_counters_n5_w64_s16_m192 u_counters (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(shell_began),
@@ -629,7 +759,7 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x8f23b458 (
 
   wire registers_ctrl_arvalid_in = ctrl_arvalid_i & shell_settled;
 
-  tender_registers_r16_c16_w4_d1024_s2048_l8_b64_f2_softmax_layer_rotary u_registers (
+  titanus_registers_x8_i256_o32_w8_black_box_r3_c18_l16_d8_xad7939b4 u_registers (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .ctrl_awaddr_i(ctrl_awaddr_i),
@@ -682,8 +812,20 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x8f23b458 (
     .write_beats_i(shell_write_beats),
     .read_waits_i(shell_read_waits),
     .write_waits_i(shell_write_waits),
-    .sum_overflows_i(counters_count[63:0]),
-    .overflows_i(counters_count[127:64]),
+    .overflows_i(counters_count[63:0]),
+    .multiplications_i(counters_count[127:64]),
+    .skipped_i(counters_count[191:128]),
+    .cached_i(cache_tokens),
+    .beyond_k_i(cache_beyond[0]),
+    .beyond_v_i(cache_beyond[1]),
+    .blocks_read_i(counters_count[255:192]),
+    .blocks_written_i(counters_count[319:256]),
+    .kind_i(cache_damage),
+    .of_values_i(cache_damage_values),
+    .area_i(cache_damage_where),
+    .waiting_i(16'd0),
+    .ended_i(1'b0),
+    .linked_i(1'b0),
     .irq_o(irq_o)
   );
 endmodule

@@ -1,0 +1,1 @@
+../modules/dispatcher_e2_w24_k96.v
