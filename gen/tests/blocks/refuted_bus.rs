@@ -80,7 +80,7 @@ fn faults_of_the_bus_are_refuted() {
         fault(
             DISPATCHER,
             "what it depends on need not have ended",
-            net("near_all", "1'b1"),
+            net("all_near", "1'b1"),
             "waits_for_what_it_depends_on",
             4,
         ),

@@ -90,8 +90,10 @@ struct Habits {
     /// Of ends: an error.
     fail: u32,
     clear: u32,
-    /// The largest number of independent operations.
-    independent: u64,
+    /// The smallest and the largest number of independent operations.
+    independent: [u64; 2],
+    /// An engine that ends seldom, if there is one with this number: many others go after its operation.
+    slow: usize,
 }
 
 impl Habits {
@@ -105,7 +107,8 @@ impl Habits {
             end: one_in(&[1, 3, 12, 30]),
             fail: one_in(&[3, 10, 100]),
             clear: one_in(&[20, 60, 300]),
-            independent: one_in(&[1, 3, 7, 7]).into(),
+            independent: [[0, 1], [0, 3], [0, 7], [5, 7]][one_in(&[0, 1, 2, 3]) as usize],
+            slow: one_in(&[0, 1, 2, 9]) as usize,
         }
     }
 }
@@ -152,7 +155,7 @@ impl Player {
             engine: self.rng.random_range(0..self.block.engines as usize),
             nothing: self.once_in(12),
             waits: self.once_in(6),
-            independent: self.rng.random_range(0..=self.habits.independent),
+            independent: self.rng.random_range(self.habits.independent[0]..=self.habits.independent[1]),
             kept,
             opcode: self.rng.random(),
             words,
@@ -169,7 +172,8 @@ impl Player {
         }
         let engines = (0..self.hands.len()).map(|e| {
             let (new, begun) = (self.hands[e] == Hand::New, self.hands[e] == Hand::Begun);
-            let ends = (new && self.once_in(4 * habits.end)) || (begun && self.once_in(habits.end));
+            let end = if e == habits.slow { 40 } else { habits.end };
+            let ends = (new && self.once_in(4 * end)) || (begun && self.once_in(end));
             let fails = ends && (new || self.once_in(habits.fail));
             Engine {
                 ready: self.hands[e] == Hand::Empty && self.once_in(habits.ready),
