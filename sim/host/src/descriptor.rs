@@ -95,7 +95,7 @@ impl Descriptor {
         if !(1..=u64::from(opcodes)).contains(&self.get(header::OPCODE)) {
             return wrong(ErrorCode::Opcode, header::OPCODE, format!("0x1 to {opcodes:#x}"));
         }
-        let flags = header::FLAG_TAG | 7 * header::FLAG_INDEPENDENT;
+        let flags = header::FLAG_TAG | (7 * header::FLAG_INDEPENDENT);
         if self.get(header::FLAGS) & !u64::from(flags) != 0 {
             return wrong(ErrorCode::Reserved, header::FLAGS, format!("made of the bits of {flags:#x}"));
         }

@@ -4,7 +4,7 @@
 //! unrolled for each of the first cycles; later cycles are like the last of these. What remains is logic, and if few
 //! inputs enter it, all of their values are tried. A solver may need hours where a chain of subtractions has 20 inputs.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Aig, Literal};
 
@@ -96,7 +96,7 @@ impl Aig {
     fn unrolled(&self, logic: &mut Logic, literal: Literal, cycle: u32) -> Option<Literal> {
         let (first, gates) = (self.inputs + 1, self.inputs + 1 + self.latches.len() as u32);
         // By variable, and cycles before this one.
-        let mut known: HashMap<(u32, u32), Literal> = HashMap::new();
+        let mut known: BTreeMap<(u32, u32), Literal> = BTreeMap::new();
         let mut stack = vec![(literal / 2, 0u32)];
         while let Some(&(variable, age)) = stack.last() {
             if known.contains_key(&(variable, age)) {
@@ -147,8 +147,8 @@ enum Gate {
 #[derive(Default)]
 struct Logic {
     gates: Vec<Gate>,
-    leaves: HashMap<(u32, u32), Literal>,
-    ands: HashMap<(Literal, Literal), Literal>,
+    leaves: BTreeMap<(u32, u32), Literal>,
+    ands: BTreeMap<(Literal, Literal), Literal>,
 }
 
 impl Logic {
@@ -253,7 +253,7 @@ struct Cone {
 impl Cone {
     fn new(logic: &Logic, literals: &[Literal]) -> Self {
         let (leaves, gates) = logic.cone(literals);
-        let places: HashMap<u32, u32> =
+        let places: BTreeMap<u32, u32> =
             leaves.iter().chain(&gates).zip(0..).map(|(&variable, at)| (variable, at)).collect();
         let operand = |literal: Literal| (places[&(literal / 2)], literal & 1 == 1);
         let both = |&variable: &u32| match logic.gate(2 * variable) {

@@ -241,7 +241,8 @@ impl Player {
             sim.poke_u64(any, self.rng.random_range(0..2));
         }
         for any in [p.fetched_bytes_i, p.fetch_end_address_i, p.write_end_address_i] {
-            sim.poke_u64(any, self.rng.random_range(0..4));
+            let width = sim.port_of_input(any).width;
+            sim.poke(any, &Bits::random(width, &mut self.rng));
         }
         let silent = matches!(plan.disturbance, Disturbance::Silence(at) if plan.begun > at);
         let (mut waiting, mut answered) = (0, 0);

@@ -69,7 +69,7 @@ impl Player {
             1 => limits.limit ^= 1 << rng.random_range(0..64u8),
             2 => limits.limit = edge + rng.random_range(0..64),
             3 => limits.base = edge,
-            4 => limits.limit = first + bytes - 64 + rng.random_range(0..64),
+            4 => limits.limit = first + (bytes - 64) + rng.random_range(0..64),
             5 => (limits.base, limits.limit) = (0, u64::MAX),
             _ => {}
         }
