@@ -9,11 +9,12 @@
 //! let offer = |asked: &Asked| Cycle { asked: Some(asked.clone()), ..idle.clone() };
 //! // The first one goes. The second one depends on it, and waits.
 //! assert!(dispatcher.cycle(&offer(&asked(0, 0))));
-//! dispatcher.cycle(&idle);
+//! let first = |does| Cycle { engines: vec![does, Engine::default()], ..idle.clone() };
+//! dispatcher.cycle(&first(Engine { ready: true, ..Engine::default() }));
 //! assert!(!dispatcher.cycle(&offer(&asked(1, 0))));
 //! // An operation that is independent of the one before goes when that one has begun.
 //! assert!(!dispatcher.cycle(&offer(&asked(1, 1))));
-//! dispatcher.cycle(&Cycle { engines: vec![Engine { begun: true, ..Engine::default() }, Engine::default()], ..idle.clone() });
+//! dispatcher.cycle(&first(Engine { begun: true, ..Engine::default() }));
 //! assert!(dispatcher.cycle(&offer(&asked(1, 1))));
 //! ```
 
