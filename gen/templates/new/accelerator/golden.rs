@@ -4,7 +4,7 @@
 use senbazuru::accelerator::golden::common::bus::Command;
 use senbazuru::accelerator::golden::common::shell::job_controller::{Limits, code};
 use senbazuru::accelerator::golden::accelerators::cycles::{
-    Flow, Ports, Reader, Recurrence, Shell, Turns, Writer, end, latest,
+    Course, Flow, Ports, Reader, Recurrence, Shell, Turns, Writer, latest,
 };
 use senbazuru::accelerator::golden::accelerators::job::{self, Codes, Executed, Fields};
 use senbazuru::accelerator::golden::accelerators::memory::Memory;
