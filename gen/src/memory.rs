@@ -12,6 +12,6 @@ pub(crate) fn give_back() {
     // SAFETY: the function takes any two integers, and locks what it changes.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
-        libc::mallopt(libc::M_MMAP_THRESHOLD, 1 << 17);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 1 << 22);
     }
 }
