@@ -221,12 +221,17 @@ pub(super) fn behind_shell(
         m.error("a top without an engine: give it one at least");
         return Vec::new();
     }
-    let overlaps = shell.dmas.write.count() > 1;
+    let overlaps = operations.operation.kept.is_some();
     let of_engines = engines.iter().map(|own| own.ports.read.count());
     let reads = if overlaps { of_engines.sum() } else { of_engines.max().unwrap_or(0) };
     let readers = shell.dmas.read.count();
     if reads != readers {
         m.error(&format!("the shell has {readers} DMAs that read, its engines use {reads}: make both equal"));
+        return Vec::new();
+    }
+    let (writers, wanted) = (shell.dmas.write.count(), if overlaps { engines.len() as u32 } else { 1 });
+    if writers != wanted {
+        m.error(&format!("the shell has {writers} DMAs that write, its engines use {wanted}: make both equal"));
         return Vec::new();
     }
     for own in engines {
@@ -332,8 +337,8 @@ pub fn all_idle(engines: &[Engine<'_>]) -> Signal {
     reduce(&idle, |a, b| a & b).unwrap_or(bit().lit(1))
 }
 
-/// Results of the engine in use that are not exact; `chosen` comes from [`behind_shell`]. With engines that work at the
-/// same time, of all engines, each up to `most`.
+/// Results of the engine in use that are not exact; `chosen` comes from [`behind_shell`]. Of all engines together, where
+/// they work at the same time.
 pub(super) fn overflows(overlaps: bool, chosen: &[Signal], engines: &[Engine<'_>]) -> Signal {
     if overlaps {
         let counts: Vec<Signal> = engines.iter().map(|own| own.ports.overflows_o).collect();
