@@ -1,9 +1,7 @@
 //! `reduce_top`: a chain of descriptors, each of which makes a record of every row: sum, place of the maximum, minimum,
 //! maximum.
 
-use ::golden::accelerators::cycles::{
-    Converter, Course, Flow, Ports, Reader, Recurrence, Shell, Times, Turns, Writer, extend, latest,
-};
+use ::golden::accelerators::cycles::{Converter, Course, Dmas, Flow, Recurrence, Shell, Times, Turns, extend, latest};
 use ::golden::accelerators::job::{self, Codes, Executed, Fields};
 use ::golden::accelerators::memory::Memory;
 use ::golden::accelerators::operand::{demand, overlap, places, sizes};
@@ -130,23 +128,19 @@ impl Recurrence<ReduceTop> for Timing {
         (_, turns): (&mut dyn Memory, &mut Turns),
     ) -> Result<Course, u8> {
         let begin = now + Shell::checks(2, 2);
-        let (mut readers, ports) = self.shell.readers(turns);
-        let mut writer = self.shell.writer();
-        readers[0].offer(&operation.x, begin + 1);
-        writer.offer(&operation.out, begin + 1);
-        let beats = readers[0].beats() / operation.x.rows as i64;
+        let mut dmas = self.shell.dmas(turns);
+        dmas.readers[0].offer(&operation.x, begin + 1);
+        dmas.writer.offer(&operation.out, begin + 1);
+        let beats = dmas.readers[0].beats() / operation.x.rows as i64;
         let (bits, reducer) = (8 * RECORD, self.reducer);
         let words = Converter::new(bits, 8 * self.shell.bus_bytes, bits);
         let records = Times::default();
-        Ok(Course::new(begin, Reduces { readers, ports, writer, beats, reducer, records, words }))
+        Ok(Course::new(begin, dmas, Reduces { beats, reducer, records, words }))
     }
 }
 
 /// Rows in flight.
 struct Reduces {
-    readers: Vec<Reader>,
-    ports: Ports,
-    writer: Writer,
     /// Beats of a row.
     beats: i64,
     reducer: u64,
@@ -156,9 +150,9 @@ struct Reduces {
 }
 
 impl Flow for Reduces {
-    fn advance(&mut self) -> bool {
-        let mut moved = self.readers[0].advance() | self.writer.advance();
-        let reader = &mut self.readers[0];
+    fn advance(&mut self, dmas: &mut Dmas) -> bool {
+        let mut moved = false;
+        let reader = &mut dmas.readers[0];
         extend!(moved, reader.left, {
             // A row waits for the record before it.
             let n = reader.left.known();
@@ -167,25 +161,13 @@ impl Flow for Reduces {
         extend!(moved, self.records, {
             let n = self.records.known();
             let last = reader.left.behind((n + 1) * self.beats - 1, self.reducer);
-            latest([last, self.words.free(n, &self.writer.came)])
+            latest([last, self.words.free(n, &dmas.writer.came)])
         });
-        extend!(moved, self.writer.came, {
-            let n = self.writer.came.known();
-            latest([self.words.shown(n, &self.records), self.writer.free(n)])
+        extend!(moved, dmas.writer.came, {
+            let n = dmas.writer.came.known();
+            latest([self.words.shown(n, &self.records), dmas.writer.free(n)])
         });
         moved
-    }
-
-    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
-        (&mut self.ports, &mut self.readers)
-    }
-
-    fn writer(&mut self) -> Option<&mut Writer> {
-        Some(&mut self.writer)
-    }
-
-    fn end(&self) -> Option<u64> {
-        latest([self.readers[0].end(), self.writer.end()])
     }
 }
 

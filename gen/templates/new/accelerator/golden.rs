@@ -4,7 +4,7 @@
 use senbazuru::accelerator::golden::common::bus::Command;
 use senbazuru::accelerator::golden::common::shell::job_controller::{Limits, code};
 use senbazuru::accelerator::golden::accelerators::cycles::{
-    Course, Flow, Ports, Reader, Recurrence, Shell, Turns, Writer, latest,
+    Course, Dmas, Flow, Recurrence, Shell, Turns, latest,
 };
 use senbazuru::accelerator::golden::accelerators::job::{self, Codes, Executed, Fields};
 use senbazuru::accelerator::golden::accelerators::memory::Memory;
@@ -124,25 +124,20 @@ impl Recurrence<Golden> for Timing {
         (_, turns): (&mut dyn Memory, &mut Turns),
     ) -> Result<Course, u8> {
         let begin = now + Shell::checks(2, 2);
-        let (mut readers, ports) = self.shell.readers(turns);
-        let mut writer = self.shell.writer();
-        readers[0].offer(&operation.x, begin + 1);
-        writer.offer(&operation.out, begin + 1);
-        Ok(Course::new(begin, Adds { readers, ports, writer }))
+        let mut dmas = self.shell.dmas(turns);
+        dmas.readers[0].offer(&operation.x, begin + 1);
+        dmas.writer.offer(&operation.out, begin + 1);
+        Ok(Course::new(begin, dmas, Adds))
     }
 }
 
 /// Rows in flight.
-struct Adds {
-    readers: Vec<Reader>,
-    ports: Ports,
-    writer: Writer,
-}
+struct Adds;
 
 impl Flow for Adds {
-    fn advance(&mut self) -> bool {
-        let mut moved = self.readers[0].advance() | self.writer.advance();
-        let (reader, writer) = (&mut self.readers[0], &mut self.writer);
+    fn advance(&mut self, dmas: &mut Dmas) -> bool {
+        let mut moved = false;
+        let (reader, writer) = (&mut dmas.readers[0], &mut dmas.writer);
         // A beat is taken when it has come, and in the same cycle it goes.
         while let Some(time) = latest([reader.shown(reader.left.known()), writer.free(writer.came.known())]) {
             reader.left.push(time);
@@ -150,18 +145,6 @@ impl Flow for Adds {
             moved = true;
         }
         moved
-    }
-
-    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
-        (&mut self.ports, &mut self.readers)
-    }
-
-    fn writer(&mut self) -> Option<&mut Writer> {
-        Some(&mut self.writer)
-    }
-
-    fn end(&self) -> Option<u64> {
-        latest([self.readers[0].end(), self.writer.end()])
     }
 }
 

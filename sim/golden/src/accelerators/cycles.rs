@@ -43,8 +43,10 @@ use crate::common::shell::job_controller::{self, Action, Limits, World};
 use super::job::{Accelerator, DESCRIPTOR_BYTES, Fields};
 use super::memory::{BusError, Memory};
 use super::vector::Operation as RowsOperation;
-pub use bus::{Dma, Turns};
-pub use bus::{Ports, Reader, Writer};
+use bus::Ports;
+pub use bus::{Dma, Dmas, Reader, Turns, Writer};
+#[cfg(test)]
+pub(super) use flow::advance;
 pub use flow::{Course, Flow, Work, end};
 use rows::Rows;
 pub use rows::{Frame, Unit};
@@ -147,17 +149,17 @@ impl Shell {
     /// The cycle in which the operation of a descriptor is handed over, if the controller looks at the descriptor in
     /// cycle `now`.
     fn fetched(&self, address: u64, now: u64, turns: &mut Turns) -> u64 {
-        end(self.fetch(address, now), turns) + 2
+        end(&mut Fetch, &mut self.fetch(address, now), turns) + 2
     }
 
     /// The read of a descriptor at which the controller looks in cycle `now`.
-    fn fetch(&self, address: u64, now: u64) -> Fetch {
+    fn fetch(&self, address: u64, now: u64) -> Dmas {
         let beats = (DESCRIPTOR_BYTES / self.bus_bytes).next_power_of_two().min(16);
         let mut reader =
             Reader::new(Dma { burst_beats: beats, outstanding: 1, commands: 2, beats: beats.max(2) }, self.bus_bytes);
         let command = Command { address, row_bytes: DESCRIPTOR_BYTES, rows: 1, stride: 0 };
         reader.offer(&command, now + 1);
-        Fetch { readers: [reader], ports: Ports::of_descriptors(self.latency) }
+        Dmas::new(vec![reader], self.writer(), Ports::of_descriptors(self.latency))
     }
 
     /// Cycles from an operation to the first cycle after its checks: one for the fields, 19 for an operand, one for an
@@ -167,18 +169,16 @@ impl Shell {
         1 + 19 * used + (operands - used)
     }
 
-    /// The read DMAs, before they have a command.
+    /// The DMAs of an operation, before they have a command.
     #[must_use]
-    pub fn readers(&self, turns: &Turns) -> (Vec<Reader>, Ports) {
+    pub fn dmas(&self, turns: &Turns) -> Dmas {
         // An engine of its own has no more than all.
         let count = self.engines.iter().copied().max().filter(|&most| most > 0).unwrap_or(self.readers);
         let readers = vec![Reader::new(self.reads, self.bus_bytes); count];
-        (readers, Ports::new(self.latency, self.ports, count, turns))
+        Dmas::new(readers, self.writer(), Ports::new(self.latency, self.ports, count, turns))
     }
 
-    /// The write DMA.
-    #[must_use]
-    pub fn writer(&self) -> Writer {
+    fn writer(&self) -> Writer {
         Writer::new(self.writes, self.bus_bytes, self.latency)
     }
 
@@ -186,37 +186,21 @@ impl Shell {
     pub(super) fn rows(&self, unit: &Unit, operation: &RowsOperation, now: u64, turns: &Turns) -> Course {
         let used = operation.sources().count() as u64 + 1;
         let begin = now + Self::checks(used, ROW_OPERANDS);
-        Course::new(begin, Rows::new((self, unit), operation, begin, turns))
+        let mut dmas = self.dmas(turns);
+        let rows = Rows::new((self, unit), operation, begin, &mut dmas);
+        Course::new(begin, dmas, rows)
     }
 }
 
-/// The read of a descriptor.
-struct Fetch {
-    readers: [Reader; 1],
-    ports: Ports,
-}
+/// The read of a descriptor: a beat is taken when it comes.
+struct Fetch;
 
 impl Flow for Fetch {
-    fn advance(&mut self) -> bool {
-        let [reader] = &mut self.readers;
-        let mut moved = reader.advance();
-        while let Some(time) = reader.shown(reader.left.known()) {
-            reader.left.push(time);
-            moved = true;
-        }
+    fn advance(&mut self, dmas: &mut Dmas) -> bool {
+        let [reader] = &mut dmas.readers[..] else { return false };
+        let mut moved = false;
+        extend!(moved, reader.left, reader.shown(reader.left.known()));
         moved
-    }
-
-    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
-        (&mut self.ports, &mut self.readers)
-    }
-
-    fn writer(&mut self) -> Option<&mut Writer> {
-        None
-    }
-
-    fn end(&self) -> Option<u64> {
-        self.readers[0].end()
     }
 }
 

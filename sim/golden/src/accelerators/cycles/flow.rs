@@ -1,20 +1,17 @@
 //! From times that are known to the next ones.
 
-use super::bus::{Ports, Reader, Turns, Writer};
+use super::bus::{Dmas, Turns};
 
-/// An operation whose times are computed.
+/// What happens between the DMAs of an operation: the times of its events.
 pub trait Flow {
-    /// Finds all times that follow from known times. Returns whether there were any.
-    fn advance(&mut self) -> bool;
-
-    /// The read halves of the ports, and their readers.
-    fn ports(&mut self) -> (&mut Ports, &mut [Reader]);
-
-    /// The write DMA, if it writes.
-    fn writer(&mut self) -> Option<&mut Writer>;
+    /// Finds all times that follow from known times; those of the DMAs themselves are found before. Returns whether
+    /// there were any.
+    fn advance(&mut self, dmas: &mut Dmas) -> bool;
 
     /// When its last command ended, if all have.
-    fn end(&self) -> Option<u64>;
+    fn end(&self, dmas: &Dmas) -> Option<u64> {
+        dmas.end()
+    }
 }
 
 /// An operation on its way through its engine.
@@ -28,15 +25,33 @@ pub struct Course {
 /// What an operation does after its checks.
 pub enum Work {
     /// Its commands have times that are to be found.
-    Flow(Box<dyn Flow>),
+    Flow(Dmas, Box<dyn Flow>),
     /// It uses no DMA, or its times are known. The cycle in which it ends.
     Until(u64),
 }
 
+impl Work {
+    /// Finds all times that follow from known times. Returns whether there were any.
+    pub(super) fn advance(&mut self) -> bool {
+        match self {
+            Self::Flow(dmas, flow) => advance(flow.as_mut(), dmas),
+            Self::Until(_) => false,
+        }
+    }
+
+    /// The cycle in which its last command ended, if all have.
+    pub(super) fn end(&self) -> Option<u64> {
+        match self {
+            Self::Flow(dmas, flow) => flow.end(dmas),
+            Self::Until(end) => Some(*end),
+        }
+    }
+}
+
 impl Course {
-    /// An operation with times that are to be found, which begins in this cycle.
-    pub fn new(begins: u64, flow: impl Flow + 'static) -> Self {
-        Self { begins, work: Work::Flow(Box::new(flow)) }
+    /// An operation with times that are to be found, which begins in this cycle. Its commands are offered.
+    pub fn new(begins: u64, dmas: Dmas, flow: impl Flow + 'static) -> Self {
+        Self { begins, work: Work::Flow(dmas, Box::new(flow)) }
     }
 
     /// An operation that ends in this cycle.
@@ -48,40 +63,31 @@ impl Course {
     /// The cycle in which its last command ends where nothing else runs, as [`end`].
     pub(in crate::accelerators) fn end(self, turns: &mut Turns) -> u64 {
         match self.work {
-            Work::Flow(flow) => end(flow, turns),
+            Work::Flow(mut dmas, mut flow) => end(flow.as_mut(), &mut dmas, turns),
             Work::Until(end) => end,
         }
     }
 }
 
-impl<F: Flow + ?Sized> Flow for Box<F> {
-    fn advance(&mut self) -> bool {
-        (**self).advance()
+/// Finds all times of an operation that follow from known times, those of its DMAs first. Returns whether there were
+/// any.
+pub(in crate::accelerators) fn advance(flow: &mut (impl Flow + ?Sized), dmas: &mut Dmas) -> bool {
+    let mut moved = false;
+    while dmas.advance() {
+        moved = true;
     }
-
-    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
-        (**self).ports()
-    }
-
-    fn writer(&mut self) -> Option<&mut Writer> {
-        (**self).writer()
-    }
-
-    fn end(&self) -> Option<u64> {
-        (**self).end()
-    }
+    moved | flow.advance(dmas)
 }
 
 /// The cycle in which the last command of an operation ends; `turns` then has whose turn it is. All that follows from
 /// the turns so far is known before the next turn is given. Events that are not known yet happen after that turn.
-pub fn end(mut flow: impl Flow, turns: &mut Turns) -> u64 {
+pub fn end(flow: &mut (impl Flow + ?Sized), dmas: &mut Dmas, turns: &mut Turns) -> u64 {
     loop {
-        while flow.advance() {}
-        if let Some(end) = flow.end() {
-            flow.ports().0.leave(turns);
+        while advance(flow, dmas) {}
+        if let Some(end) = flow.end(dmas) {
+            dmas.leave(turns);
             return end;
         }
-        let (ports, readers) = flow.ports();
-        ports.turn(readers);
+        dmas.turn();
     }
 }

@@ -5,8 +5,8 @@
 
 use crate::common::shell::job_controller::{self, Action, Limits, Shape, World};
 
-use super::bus::{Ports, Turns, chosen};
-use super::flow::{Flow, Work};
+use super::bus::{Dmas, Ports, Turns, chosen};
+use super::flow::{Work, advance};
 use super::{Fetch, Recurrence, Shell, Spent};
 use crate::accelerators::job::{Accelerator, DESCRIPTOR_BYTES, Fields};
 use crate::accelerators::memory::{BusError, Memory};
@@ -55,17 +55,9 @@ struct Flight {
 }
 
 impl Flight {
-    fn advance(&mut self) -> bool {
-        if let Work::Flow(flow) = &mut self.work { flow.advance() } else { false }
-    }
-
     /// The first cycle in which its engine is free.
     fn free(&self) -> Option<u64> {
-        let end = match &self.work {
-            Work::Flow(flow) => flow.end()?,
-            Work::Until(end) => *end,
-        };
-        Some(end + FREE)
+        self.work.end().map(|end| end + FREE)
     }
 }
 
@@ -148,16 +140,12 @@ struct Overlap<'a, A: Accelerator, R: ?Sized> {
 
 impl<A: Accelerator, R: Recurrence<A> + ?Sized> Overlap<'_, A, R> {
     /// Finds times until `wanted` is known.
-    fn until<T>(
-        &mut self,
-        mut fetch: Option<&mut Fetch>,
-        wanted: impl Fn(&[Flight], Option<&Fetch>) -> Option<T>,
-    ) -> T {
+    fn until<T>(&mut self, mut fetch: Option<&mut Dmas>, wanted: impl Fn(&[Flight], Option<&Dmas>) -> Option<T>) -> T {
         loop {
             loop {
-                let mut moved = fetch.as_mut().is_some_and(|fetch| fetch.advance());
+                let mut moved = fetch.as_mut().is_some_and(|fetch| advance(&mut Fetch, fetch));
                 for flight in &mut self.flights {
-                    moved |= flight.advance();
+                    moved |= flight.work.advance();
                 }
                 if !moved {
                     break;
@@ -171,19 +159,18 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> Overlap<'_, A, R> {
     }
 
     /// The next turn, of all ports and both directions.
-    fn turn(&mut self, fetch: Option<&mut Fetch>) {
+    fn turn(&mut self, fetch: Option<&mut Dmas>) {
         let Self { bus, flights, .. } = self;
         let all: usize = bus.readers.iter().sum();
         let mut read_waits = vec![None; all + 1];
         let mut write_waits = vec![None; bus.readers.len()];
         for flight in flights.iter_mut() {
-            let Work::Flow(flow) = &mut flight.work else { continue };
+            let Work::Flow(dmas, _) = &mut flight.work else { continue };
             let first = bus.first[flight.engine];
-            let (_, readers) = flow.ports();
-            for (k, reader) in readers[..bus.readers[flight.engine]].iter().enumerate() {
+            for (k, reader) in dmas.readers[..bus.readers[flight.engine]].iter().enumerate() {
                 read_waits[first + k] = reader.waits();
             }
-            write_waits[flight.engine] = flow.writer().and_then(|writer| writer.waits());
+            write_waits[flight.engine] = dmas.writer.waits();
         }
         read_waits[all] = fetch.as_ref().and_then(|fetch| fetch.readers[0].waits());
         let (reads, writes) = (|k: usize| read_waits[k], |k: usize| write_waits[k]);
@@ -200,8 +187,8 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> Overlap<'_, A, R> {
                 }
                 let (engine, k) = bus.reader(number);
                 for flight in flights.iter_mut().filter(|flight| flight.engine == engine) {
-                    if let Work::Flow(flow) = &mut flight.work {
-                        bus.reads.grant(port, &mut flow.ports().1[k], now);
+                    if let Work::Flow(dmas, _) = &mut flight.work {
+                        bus.reads.grant(port, &mut dmas.readers[k], now);
                     }
                 }
             }
@@ -211,10 +198,8 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> Overlap<'_, A, R> {
                 (port.next, port.last_turn) = (turn + 1, now);
                 let last = port.loaded.last().copied().unwrap_or(0);
                 for flight in flights.iter_mut().filter(|flight| flight.engine == engine) {
-                    if let Work::Flow(flow) = &mut flight.work
-                        && let Some(writer) = flow.writer()
-                    {
-                        port.loaded.push(writer.grant(now, last));
+                    if let Work::Flow(dmas, _) = &mut flight.work {
+                        port.loaded.push(dmas.writer.grant(now, last));
                     }
                 }
             }
@@ -260,10 +245,8 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> Overlap<'_, A, R> {
         let course = self.recurrence.course(self.accelerator, checked, goes + 1, state)?;
         self.flights.iter_mut().for_each(|flight| flight.behind += 1);
         let mut flight = Flight { engine, behind: 0, begins: course.begins, work: course.work };
-        if let Work::Flow(flow) = &mut flight.work
-            && let Some(writer) = flow.writer()
-        {
-            writer.share();
+        if let Work::Flow(dmas, _) = &mut flight.work {
+            dmas.writer.share();
         }
         self.flights.push(flight);
         Ok(goes)
@@ -283,7 +266,7 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Overlap<'_, A, R> {
         match action {
             Action::Fetch(address) => {
                 let mut fetch = recurrence.shell().fetch(*address, self.now);
-                self.now = self.until(Some(&mut fetch), |_, fetch| fetch.and_then(Flow::end)) + 2;
+                self.now = self.until(Some(&mut fetch), |_, fetch| fetch.and_then(Dmas::end)) + 2;
                 self.memory.read(*address, &mut [0; DESCRIPTOR_BYTES as usize]).map_or_else(BusError::response, |()| 0)
             }
             Action::Operation { opcode, independent, words } => {

@@ -1,7 +1,7 @@
 //! Steps on rows: a line of ways, one after the other, each with a number of places.
 
 use super::Shell;
-use super::bus::{Ports, Reader, Turns, Writer};
+use super::bus::Dmas;
 use super::flow::Flow;
 use super::stream::{Converter, Way};
 use super::times::{Times, extend, latest};
@@ -65,9 +65,6 @@ pub struct Unit {
 /// An operation on rows, in flight.
 #[derive(Clone, Debug)]
 pub(in crate::accelerators) struct Rows {
-    readers: Vec<Reader>,
-    ports: Ports,
-    writer: Writer,
     /// Beats of a row.
     beats: i64,
     ways: Vec<Way>,
@@ -85,19 +82,17 @@ pub(in crate::accelerators) struct Rows {
 
 impl Rows {
     /// An operation whose commands are offered in the cycle after `begin`.
-    pub fn new((shell, unit): (&Shell, &Unit), operation: &Operation, begin: u64, turns: &Turns) -> Self {
+    pub fn new((shell, unit): (&Shell, &Unit), operation: &Operation, begin: u64, dmas: &mut Dmas) -> Self {
         let steps = &operation.steps;
-        let (mut readers, ports) = shell.readers(turns);
-        let mut writer = shell.writer();
         let rows = operation.x.rows;
         let gains = operation.gains.map(|gains| crate::common::bus::Command { rows, ..gains });
         let operands = [Some(operation.x), operation.addends, operation.factors, gains];
-        for (reader, command) in readers.iter_mut().zip(operands) {
+        for (reader, command) in dmas.readers.iter_mut().zip(operands) {
             if let Some(command) = command {
                 reader.offer(&command, begin + 1);
             }
         }
-        writer.offer(&operation.out, begin + 1);
+        dmas.writer.offer(&operation.out, begin + 1);
 
         let mut takes = vec![(0, X)];
         takes.extend(steps.add.then_some((0, ADDENDS)));
@@ -135,23 +130,23 @@ impl Rows {
         };
         let packer = Converter::new(bus / share, bus, beats * bus / share);
         let passed = vec![Times::default(); ways.len() + 1];
-        Self { readers, ports, writer, beats: beats as i64, ways, passed, takes, answer, pairs, packer }
+        Self { beats: beats as i64, ways, passed, takes, answer, pairs, packer }
     }
 
     /// When beat `n` of an operand is there.
-    fn shown(&self, operand: usize, n: i64) -> Option<u64> {
-        self.readers[operand].shown(n)
+    fn shown(&self, dmas: &Dmas, operand: usize, n: i64) -> Option<u64> {
+        dmas.readers[operand].shown(n)
     }
 
     /// The beat of pairs that holds the last gains for beat `n`.
-    fn pair_end(&self, n: i64) -> i64 {
-        let per_row = self.readers[GAINS].beats() / (self.readers[X].beats() / self.beats);
+    fn pair_end(&self, dmas: &Dmas, n: i64) -> i64 {
+        let per_row = dmas.readers[GAINS].beats() / (dmas.readers[X].beats() / self.beats);
         n / self.beats * per_row + (2 * (n % self.beats) + 1).min(per_row - 1)
     }
 
     /// A beat passes when three things hold: it has gone through the way before, its operands are there, and the next
     /// way has a place.
-    fn next(&self, pass: usize) -> Option<u64> {
+    fn next(&self, dmas: &Dmas, pass: usize) -> Option<u64> {
         let n = self.passed[pass].known();
         let mut time = match pass.checked_sub(1) {
             Some(before) => self.passed[before].behind(n, self.ways[before].cycles)?,
@@ -159,16 +154,16 @@ impl Rows {
         };
         for &(at, operand) in &self.takes {
             if at == pass {
-                time = time.max(self.shown(operand, n)?);
+                time = time.max(self.shown(dmas, operand, n)?);
             }
         }
         if self.pairs == Some(pass) {
             // The first half of the pairs is taken when it comes.
-            let last = self.pair_end(n);
-            if self.readers[GAINS].left.known() < last {
+            let last = self.pair_end(dmas, n);
+            if dmas.readers[GAINS].left.known() < last {
                 return None;
             }
-            time = time.max(self.shown(GAINS, last)?);
+            time = time.max(self.shown(dmas, GAINS, last)?);
         }
         if let Some((at, cycles)) = self.answer
             && at == pass
@@ -177,21 +172,21 @@ impl Rows {
         }
         let free = match self.ways.get(pass) {
             Some(way) => self.passed[pass + 1].behind(n - way.places, 1),
-            None => self.packer.free(n, &self.writer.came),
+            None => self.packer.free(n, &dmas.writer.came),
         };
         latest([Some(time), self.passed[pass].behind(n - 1, 1), free])
     }
 
     /// Takes the first halves of pairs.
-    fn halves(&mut self) -> bool {
+    fn halves(&mut self, dmas: &mut Dmas) -> bool {
         let Some(pass) = self.pairs else { return false };
         let mut moved = false;
         loop {
-            let n = self.readers[GAINS].left.known();
+            let n = dmas.readers[GAINS].left.known();
             let beat = self.passed[pass].known();
             // If the next half completes the gains of the next beat, the beat itself takes it.
-            match self.shown(GAINS, n) {
-                Some(time) if n < self.pair_end(beat) => self.readers[GAINS].left.push(time),
+            match self.shown(dmas, GAINS, n) {
+                Some(time) if n < self.pair_end(dmas, beat) => dmas.readers[GAINS].left.push(time),
                 _ => return moved,
             }
             moved = true;
@@ -200,48 +195,28 @@ impl Rows {
 }
 
 impl Flow for Rows {
-    fn advance(&mut self) -> bool {
-        let mut moved = self.halves();
-        for reader in &mut self.readers {
-            moved |= reader.advance();
-        }
-        moved |= self.writer.advance();
+    fn advance(&mut self, dmas: &mut Dmas) -> bool {
+        let mut moved = self.halves(dmas);
         for pass in 0..self.passed.len() {
-            while let Some(time) = self.next(pass) {
+            while let Some(time) = self.next(dmas, pass) {
                 self.passed[pass].push(time);
                 for &(at, operand) in &self.takes {
                     if at == pass {
-                        self.readers[operand].left.push(time);
+                        dmas.readers[operand].left.push(time);
                     }
                 }
                 if self.pairs == Some(pass) {
-                    self.readers[GAINS].left.push(time);
-                    self.halves();
+                    dmas.readers[GAINS].left.push(time);
+                    self.halves(dmas);
                 }
                 moved = true;
             }
         }
-        extend!(moved, self.writer.came, {
-            let n = self.writer.came.known();
+        extend!(moved, dmas.writer.came, {
+            let n = dmas.writer.came.known();
             let last = &self.passed[self.passed.len() - 1];
-            latest([self.packer.shown(n, last), self.writer.free(n)])
+            latest([self.packer.shown(n, last), dmas.writer.free(n)])
         });
         moved
-    }
-
-    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
-        (&mut self.ports, &mut self.readers)
-    }
-
-    fn writer(&mut self) -> Option<&mut Writer> {
-        Some(&mut self.writer)
-    }
-
-    fn end(&self) -> Option<u64> {
-        let mut end = self.writer.end()?;
-        for reader in &self.readers {
-            end = end.max(reader.end()?);
-        }
-        Some(end)
     }
 }

@@ -53,6 +53,7 @@ impl Recurrence<KelleTop> for Timing {
         (memory, turns): (&mut dyn Memory, &mut Turns),
     ) -> Result<Course, u8> {
         let shape = accelerator.shape();
+        let mut dmas = self.shell.dmas(turns);
         let begin = |used: u64| now + Shell::checks(used, OPERANDS);
         let course = match operation {
             Operation::Attention(attention) => {
@@ -61,15 +62,19 @@ impl Recurrence<KelleTop> for Timing {
                 let again: Vec<bool> = (0..attention.again).map(|slot| head.token_of(slot).is_some()).collect();
                 let mut evicted = Vec::new();
                 accelerator.watched(attention.clone(), memory, &mut evicted);
-                let tokens = Tokens::new((self, attention), (old, &evicted, &again), (begin(OPERANDS), turns));
-                return Ok(Course::until(end(tokens, turns)));
+                let mut tokens = Tokens::new((self, attention), (old, &evicted, &again), (begin(OPERANDS), &mut dmas));
+                return Ok(Course::until(end(&mut tokens, &mut dmas, turns)));
             }
             Operation::Linear(linear) => {
                 let begin = begin(OPERANDS);
-                Course::new(begin, Product::new((self, shape.panel()), linear, (begin, turns)))
+                let product = Product::new((self, shape.panel()), linear, (begin, &mut dmas));
+                Course::new(begin, dmas, product)
             }
             Operation::Vector(rows) => self.shell.rows(&self.unit, rows, now, turns),
-            Operation::Save(save) => Course::new(begin(1), Saved::new(self, save, (begin(1), turns))),
+            Operation::Save(save) => {
+                let saved = Saved::new(self, save, (begin(1), &mut dmas));
+                Course::new(begin(1), dmas, saved)
+            }
             // A row of the cache is cleared in each cycle.
             Operation::Clear(clear) => Course::until(now + 1 + clear.heads as u64 * u64::from(shape.slots + 1)),
             Operation::Refresh(_) => Course::until(now + 1),

@@ -66,23 +66,26 @@ impl Recurrence<KllmTop> for Timing {
         now: u64,
         (memory, turns): (&mut dyn Memory, &mut Turns),
     ) -> Result<Course, u8> {
-        let shapes = (self, &accelerator.shape);
+        let (shapes, mut dmas) = ((self, &accelerator.shape), self.shell.dmas(turns));
         let course = match operation {
             Operation::MatMul(product) => {
                 // One cycle more: its commands are asked for together.
                 let used = OPERANDS - u64::from(product.addends.is_none());
                 let begin = now + Shell::checks(used, OPERANDS) + 1;
-                Course::new(begin, Product::new(shapes, product, memory, (begin, turns)))
+                let flow = Product::new(shapes, product, memory, (begin, &mut dmas));
+                Course::new(begin, dmas, flow)
             }
             Operation::Vector(rows) => self.shell.rows(&self.unit, rows, now, turns),
             Operation::Quantize(quantize) => {
                 assert!(self.finder.is_some(), "a quantizer has something that finds outliers");
                 let begin = now + Shell::checks(QUANTIZED, QUANTIZED);
-                Course::new(begin, Quantized::new(shapes, (quantize, memory), (begin, turns)))
+                let flow = Quantized::new(shapes, (quantize, memory), (begin, &mut dmas));
+                Course::new(begin, dmas, flow)
             }
             Operation::Append(append) => {
                 let begin = now + Shell::checks(APPENDED, APPENDED);
-                Course::new(begin, Appended::new(shapes, append, (begin, turns)))
+                let flow = Appended::new(shapes, append, (begin, &mut dmas));
+                Course::new(begin, dmas, flow)
             }
         };
         // What it does may end with an error, such as on a memory that holds no operands. Its time is the same.

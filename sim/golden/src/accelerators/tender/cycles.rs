@@ -49,15 +49,18 @@ impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for Timing {
         now: u64,
         (memory, turns): (&mut dyn Memory, &mut Turns),
     ) -> Result<Course, u8> {
+        let mut dmas = self.shell.dmas(turns);
         // One cycle more: its commands are asked for together.
         Ok(match operation {
             Operation::MatMul(product) => {
                 let begin = now + Shell::checks(5, OPERANDS) + 1;
-                Course::new(begin, Columns::product(self, product, Parts::of(product, memory), (begin, turns)))
+                let flow = Columns::product(self, product, Parts::of(product, memory), (begin, &mut dmas));
+                Course::new(begin, dmas, flow)
             }
             Operation::Pack(pack) => {
                 let begin = now + Shell::checks(3, OPERANDS) + 1;
-                Course::new(begin, Columns::pack(self, pack, begin, turns))
+                let flow = Columns::pack(self, pack, begin, &mut dmas);
+                Course::new(begin, dmas, flow)
             }
             Operation::Vector(rows) => self.shell.rows(&self.unit, rows, now, turns),
         })

@@ -157,27 +157,31 @@ impl Recurrence<TitanusCore> for Linked<'_> {
         (memory, turns): (&mut dyn Memory, &mut Turns),
     ) -> Result<Course, u8> {
         let (timing, shape) = (self.timing, &accelerator.shape);
+        let mut dmas = timing.shell.dmas(turns);
         let streams = streams(accelerator, operation, memory);
         let course = match (operation, streams) {
             (Operation::Load(load), _) => {
                 let begin = now + Shell::checks(1, OPERANDS);
-                Course::new(begin, Loaded::new((timing, shape), load, (begin, turns)))
+                let loaded = Loaded::new((timing, shape), load, (begin, &mut dmas));
+                Course::new(begin, dmas, loaded)
             }
             (Operation::Product(product), _) => {
                 let begin = now + Shell::checks(OPERANDS, OPERANDS);
-                Course::new(begin, Multiplied::new((timing, shape), product, (begin, turns)))
+                let multiplied = Multiplied::new((timing, shape), product, (begin, &mut dmas));
+                Course::new(begin, dmas, multiplied)
             }
             (Operation::Link(link), _) => Course::until(self.take_and_give(link, now)),
             (Operation::Vector(rows), _) => timing.shell.rows(&timing.unit, rows, now, turns),
             (Operation::Append(append), Some(Streams::Append(tiles, open))) => {
                 let begin = now + Shell::checks(CACHE_OPERANDS, CACHE_OPERANDS);
-                let appended = Appended::new((timing, shape), append, (&tiles, open.as_ref()), (begin, turns));
-                Course::until(end(appended, turns))
+                let mut appended = Appended::new((timing, shape), append, (&tiles, open.as_ref()), (begin, &mut dmas));
+                Course::until(end(&mut appended, &mut dmas, turns))
             }
             (Operation::Restore(restore), Some(Streams::Restore(tiles))) => {
                 let used = if restore.rows.is_some() { CACHE_OPERANDS } else { CACHE_OPERANDS / 2 };
                 let begin = now + Shell::checks(used, CACHE_OPERANDS);
-                Course::until(end(Restored::new((timing, shape), restore, &tiles, (begin, turns)), turns))
+                let mut restored = Restored::new((timing, shape), restore, &tiles, (begin, &mut dmas));
+                Course::until(end(&mut restored, &mut dmas, turns))
             }
             // Its rows or blocks are unknown, so it ends with an error.
             (Operation::Append(_) | Operation::Restore(_), _) => Course::until(now),

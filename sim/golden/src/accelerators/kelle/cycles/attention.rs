@@ -4,7 +4,7 @@
 use super::super::{Attention, HEAD_BYTES, Save};
 use super::Timing;
 use super::token::{Counts, Token, load};
-use crate::accelerators::cycles::{Flow, Ports, Reader, Turns, Writer, latest};
+use crate::accelerators::cycles::{Dmas, Flow, Reader, latest};
 use crate::common::bus::Command;
 
 /// Operands of attention: reader 0 has queries, 1 keys, 2 values.
@@ -16,9 +16,6 @@ pub(super) const VALUES: usize = 2;
 #[derive(Clone, Debug)]
 pub(super) struct Tokens<'a> {
     timing: &'a Timing,
-    readers: Vec<Reader>,
-    ports: Ports,
-    writer: Writer,
     counts: Counts,
     /// For each token, the distances of the tokens that it evicts.
     evicted: &'a [Vec<u64>],
@@ -43,50 +40,32 @@ impl<'a> Tokens<'a> {
     pub fn new(
         (timing, operation): (&'a Timing, &Attention),
         (old, evicted, again): (u64, &'a [Vec<u64>], &'a [bool]),
-        (begin, turns): (u64, &Turns),
+        (begin, dmas): (u64, &mut Dmas),
     ) -> Self {
-        let (mut readers, ports) = timing.shell.readers(turns);
-        let mut writer = timing.shell.writer();
         for (kind, command) in [(QUERIES, &operation.queries), (KEYS, &operation.keys), (VALUES, &operation.values)] {
             if kind != VALUES || !operation.late {
-                readers[kind].offer(command, begin + 1);
+                dmas.readers[kind].offer(command, begin + 1);
             }
         }
-        writer.offer(&operation.out, begin + 1);
+        dmas.writer.offer(&operation.out, begin + 1);
         let slices = operation.elements / timing.array.columns;
         let ahead = again.len() as i64;
         let counts = Counts { queries: operation.group, slices, late: operation.late, ahead };
         let token = Token::new(timing, counts, (old, 0), (begin + 1, Some(begin + 1)));
         let (late, next) = (operation.late.then_some(operation.values), None);
         let (begin, number, ended, came) = (begin + 1, 0, None, 0);
-        Self {
-            timing,
-            readers,
-            ports,
-            writer,
-            counts,
-            evicted,
-            again,
-            came,
-            begin,
-            old,
-            number,
-            token,
-            next,
-            late,
-            ended,
-        }
+        Self { timing, counts, evicted, again, came, begin, old, number, token, next, late, ended }
     }
 
     /// Recomputed keys and values come slot by slot, and are written if the slot has a token. Then the first token
     /// comes.
-    fn come_again(&mut self) -> bool {
+    fn come_again(&mut self, dmas: &mut Dmas) -> bool {
         let mut moved = false;
         while let Some(&held) = self.again.get(self.came) {
             let vector = self.token.vector;
             let mut from = Some(self.begin + 1);
             for kind in [KEYS, VALUES] {
-                let row = (&mut self.readers[kind], self.came as i64, vector);
+                let row = (&mut dmas.readers[kind], self.came as i64, vector);
                 from = load(row, from, self.timing.integer, &mut moved).map(|last| last + 1);
             }
             let Some(loaded) = from else { return moved };
@@ -102,10 +81,10 @@ impl<'a> Tokens<'a> {
     }
 
     /// If values are late, key and queries of the next token come once the products with values have begun.
-    fn load_ahead(&mut self) -> bool {
+    fn load_ahead(&mut self, dmas: &mut Dmas) -> bool {
         let following = (self.number + 1) as usize;
         if let Some(next) = &mut self.next {
-            return next.advance(&mut self.readers, &mut self.writer);
+            return next.advance(&mut dmas.readers, &mut dmas.writer);
         }
         match self.token.valued {
             Some(valued) if self.counts.late && following < self.evicted.len() => {
@@ -137,26 +116,23 @@ impl<'a> Tokens<'a> {
 }
 
 impl Flow for Tokens<'_> {
-    fn advance(&mut self) -> bool {
-        let mut moved = self.writer.advance();
-        for reader in &mut self.readers {
-            moved |= reader.advance();
-        }
+    fn advance(&mut self, dmas: &mut Dmas) -> bool {
+        let mut moved = false;
         if self.ended.is_some() {
             return moved;
         }
-        moved |= self.come_again();
+        moved |= self.come_again(dmas);
         if self.came < self.again.len() {
             return moved;
         }
-        moved |= self.token.advance(&mut self.readers, &mut self.writer);
+        moved |= self.token.advance(&mut dmas.readers, &mut dmas.writer);
         if let (Some(values), Some(scores)) = (self.late, self.token.scores) {
-            self.readers[VALUES].offer(&values, scores + 1);
+            dmas.readers[VALUES].offer(&values, scores + 1);
             self.late = None;
             moved = true;
         }
-        moved |= self.load_ahead();
-        if let Some(left) = self.token.end(&self.writer) {
+        moved |= self.load_ahead(dmas);
+        if let Some(left) = self.token.end(&dmas.writer) {
             let ended = self.close(left);
             self.number += 1;
             if self.number as usize == self.evicted.len() {
@@ -173,26 +149,15 @@ impl Flow for Tokens<'_> {
         moved
     }
 
-    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
-        (&mut self.ports, &mut self.readers)
-    }
-
-    fn writer(&mut self) -> Option<&mut Writer> {
-        Some(&mut self.writer)
-    }
-
-    fn end(&self) -> Option<u64> {
-        let readers = self.readers.iter().map(Reader::end);
-        readers.chain([self.writer.end(), self.ended]).try_fold(0, |end, time| Some(end.max(time?)))
+    fn end(&self, dmas: &Dmas) -> Option<u64> {
+        let readers = dmas.readers.iter().map(Reader::end);
+        readers.chain([dmas.writer.end(), self.ended]).try_fold(0, |end, time| Some(end.max(time?)))
     }
 }
 
 /// Tokens that are saved to memory.
 #[derive(Clone, Debug)]
 pub(super) struct Saved {
-    readers: Vec<Reader>,
-    ports: Ports,
-    writer: Writer,
     begin: u64,
     /// Beats before a key, and beats of a key or a value.
     head: i64,
@@ -201,17 +166,15 @@ pub(super) struct Saved {
 
 impl Saved {
     /// Tokens whose command is offered in the cycle after `begin`.
-    pub fn new(timing: &Timing, operation: &Save, (begin, turns): (u64, &Turns)) -> Self {
-        let (readers, ports) = timing.shell.readers(turns);
-        let mut writer = timing.shell.writer();
-        writer.offer(&operation.out, begin + 1);
+    pub fn new(timing: &Timing, operation: &Save, (begin, dmas): (u64, &mut Dmas)) -> Self {
+        dmas.writer.offer(&operation.out, begin + 1);
         let beats = |bytes: u64| (bytes / timing.shell.bus_bytes) as i64;
-        Self { readers, ports, writer, begin, head: beats(HEAD_BYTES), vector: beats(2 * operation.elements) }
+        Self { begin, head: beats(HEAD_BYTES), vector: beats(2 * operation.elements) }
     }
 
     /// A token is looked up; its key is read and leaves after the score; then its value is read.
-    fn next(&self) -> Option<u64> {
-        let came = &self.writer.came;
+    fn next(&self, dmas: &Dmas) -> Option<u64> {
+        let came = &dmas.writer.came;
         let n = came.known();
         let place = n % (self.head + 2 * self.vector);
         let reading = match place {
@@ -220,29 +183,17 @@ impl Saved {
             _ => 1,
         };
         let before = if n == 0 { Some(self.begin + reading) } else { came.behind(n - 1, reading) };
-        latest([before, self.writer.free(n)])
+        latest([before, dmas.writer.free(n)])
     }
 }
 
 impl Flow for Saved {
-    fn advance(&mut self) -> bool {
-        let mut moved = self.writer.advance();
-        while let Some(time) = self.next() {
-            self.writer.came.push(time);
+    fn advance(&mut self, dmas: &mut Dmas) -> bool {
+        let mut moved = false;
+        while let Some(time) = self.next(dmas) {
+            dmas.writer.came.push(time);
             moved = true;
         }
         moved
-    }
-
-    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
-        (&mut self.ports, &mut self.readers)
-    }
-
-    fn writer(&mut self) -> Option<&mut Writer> {
-        Some(&mut self.writer)
-    }
-
-    fn end(&self) -> Option<u64> {
-        self.writer.end()
     }
 }

@@ -4,7 +4,7 @@ use super::super::{CONSTANT_BYTES, Linear};
 use super::Timing;
 use super::pages::Pages;
 use super::steps::{Sizes, Steps};
-use crate::accelerators::cycles::{Flow, Packets, Ports, Reader, Turns, Words, Writer, extend, latest};
+use crate::accelerators::cycles::{Dmas, Flow, Packets, Words, extend, latest};
 use crate::common::bus::Command;
 
 /// Cycles that a row of weights is in a FIFO in a memory.
@@ -13,10 +13,6 @@ const FIFO: u64 = 2;
 /// A product in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Product {
-    /// Readers of rows, panels, constants.
-    readers: Vec<Reader>,
-    ports: Ports,
-    writer: Writer,
     begin: u64,
     integer: u64,
     /// Beats of weights become rows, which wait in a FIFO.
@@ -36,20 +32,18 @@ pub(super) struct Product {
 
 impl Product {
     /// A product with panels of so many columns. Commands are offered in the cycle after `begin`.
-    pub fn new((timing, panel): (&Timing, u64), operation: &Linear, (begin, turns): (u64, &Turns)) -> Self {
+    pub fn new((timing, panel): (&Timing, u64), operation: &Linear, (begin, dmas): (u64, &mut Dmas)) -> Self {
         let bus = 8 * timing.shell.bus_bytes;
         let (array, lanes) = (timing.array, bus / 16);
         let (rows, columns, channels) = (operation.out.rows, operation.columns, operation.channels);
-        let (mut readers, ports) = timing.shell.readers(turns);
-        let mut writer = timing.shell.writer();
-        for (reader, command) in readers.iter_mut().zip([&operation.x, &operation.panels, &operation.constants]) {
+        for (reader, command) in dmas.readers.iter_mut().zip([&operation.x, &operation.panels, &operation.constants]) {
             reader.offer(command, begin + 1);
         }
         let width = |first: u64| panel.min(columns - first);
         let firsts = || (0..columns).step_by(panel as usize);
         for first in firsts() {
             let address = operation.out.address + 2 * first;
-            writer.offer(&Command { address, row_bytes: 2 * width(first), ..operation.out }, begin + 1);
+            dmas.writer.offer(&Command { address, row_bytes: 2 * width(first), ..operation.out }, begin + 1);
         }
 
         let (groups, tiles) = (columns.div_ceil(array.columns), channels.div_ceil(array.rows));
@@ -64,9 +58,6 @@ impl Product {
         let weights = Packets::new(bus, 8 * array.columns, [(8 * channels * panel, operation.panels.rows as i64)]);
         let constants = Packets::new(bus, 8 * CONSTANT_BYTES * lanes, [(8 * CONSTANT_BYTES * columns, 1)]);
         Self {
-            readers,
-            ports,
-            writer,
             begin,
             integer: timing.integer,
             weights: Words::of_rows(weights),
@@ -82,20 +73,17 @@ impl Product {
     }
 
     /// When all rows are here and their first tile can be read.
-    fn here(&self) -> Option<u64> {
-        let x = &self.readers[0];
+    fn here(&self, dmas: &Dmas) -> Option<u64> {
+        let x = &dmas.readers[0];
         latest([Some(self.begin + 1), x.left.behind(x.beats() - 1, self.integer + 2)])
     }
 }
 
 impl Flow for Product {
-    fn advance(&mut self) -> bool {
-        let mut moved = self.writer.advance();
-        for reader in &mut self.readers {
-            moved |= reader.advance();
-        }
-        let here = self.here();
-        let [x, panels, records, ..] = &mut self.readers[..] else { return moved };
+    fn advance(&mut self, dmas: &mut Dmas) -> bool {
+        let mut moved = false;
+        let here = self.here(dmas);
+        let [x, panels, records, ..] = &mut dmas.readers[..] else { return moved };
         extend!(moved, x.left, x.shown(x.left.known()));
         while self.weights.take(panels) {
             moved = true;
@@ -120,25 +108,12 @@ impl Flow for Product {
             constants.behind((end + lanes - 1) / lanes - 1, 1)
         };
         moved |= self.steps.advance(here, |n| weights.behind(n, FIFO), known, |n| pages.free(n));
-        let came = &self.writer.came;
+        let came = &dmas.writer.came;
         moved |= self.pages.advance(&self.steps.left, |n| came.behind(n, 0));
-        extend!(moved, self.writer.came, {
-            let n = self.writer.came.known();
-            latest([self.pages.shown(n), self.writer.free(n)])
+        extend!(moved, dmas.writer.came, {
+            let n = dmas.writer.came.known();
+            latest([self.pages.shown(n), dmas.writer.free(n)])
         });
         moved
-    }
-
-    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
-        (&mut self.ports, &mut self.readers)
-    }
-
-    fn writer(&mut self) -> Option<&mut Writer> {
-        Some(&mut self.writer)
-    }
-
-    fn end(&self) -> Option<u64> {
-        let readers = self.readers.iter().map(Reader::end);
-        readers.chain([self.writer.end()]).try_fold(0, |end, time| Some(end.max(time?)))
     }
 }

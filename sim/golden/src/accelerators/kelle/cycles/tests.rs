@@ -1,7 +1,7 @@
 //! The recurrence against closed forms, in cases that have one.
 
 use super::*;
-use crate::accelerators::cycles::{Dma, Flow};
+use crate::accelerators::cycles::{Dma, advance};
 use crate::accelerators::kelle::{Attention, Linear};
 use crate::common::bus::Command;
 
@@ -63,14 +63,14 @@ fn ended(
         values: rows(0x30_0000, 2 * elements, all),
         out: rows(0x40_0000, 2 * group * elements, 2),
     };
-    let mut flow = Tokens::new((timing, &attention), (old - 1, &evicted[..tokens], again), (0, &Turns::default()));
+    let mut dmas = timing.shell.dmas(&Turns::default());
+    let mut flow = Tokens::new((timing, &attention), (old - 1, &evicted[..tokens], again), (0, &mut dmas));
     loop {
-        while flow.advance() {}
+        while advance(&mut flow, &mut dmas) {}
         if let Some(ended) = flow.ended {
             return ended;
         }
-        let (ports, readers) = flow.ports();
-        ports.turn(readers);
+        dmas.turn();
     }
 }
 
@@ -146,7 +146,8 @@ fn linear(timing: &Timing, tokens: u64, [channels, columns]: [u64; 2]) -> u64 {
         constants: rows(0x20_0000, 8 * columns, 1),
         out: rows(0x40_0000, 2 * columns, tokens),
     };
-    end(Product::new((timing, 32), &linear, (0, &Turns::default())), &mut Turns::default())
+    let mut dmas = timing.shell.dmas(&Turns::default());
+    end(&mut Product::new((timing, 32), &linear, (0, &mut dmas)), &mut dmas, &mut Turns::default())
 }
 
 /// Few tokens wait for the bus: one more group of columns costs its weights and constants.

@@ -3,7 +3,7 @@
 use super::super::append::LINE;
 use super::super::{Append, Shape};
 use super::Timing;
-use crate::accelerators::cycles::{Converter, Flow, Packets, Ports, Reader, Times, Turns, Words, Writer, latest};
+use crate::accelerators::cycles::{Converter, Dmas, Flow, Packets, Times, Words, latest};
 
 /// Cycles from a head to the constants of its channel.
 const CONSTANTS: u64 = 6;
@@ -12,10 +12,6 @@ const LINE_BITS: u64 = 8 * LINE;
 /// An append in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Appended {
-    /// Readers of the token, and of the lines that change.
-    readers: Vec<Reader>,
-    ports: Ports,
-    writer: Writer,
     /// Head and indices, a line at a time.
     token: Words,
     /// Lines of the token with its head; lines of panels that share a line of indices; lines of all panels.
@@ -29,14 +25,12 @@ pub(super) struct Appended {
 
 impl Appended {
     /// An append whose commands are offered in the cycle after `begin`.
-    pub fn new((timing, shape): (&Timing, &Shape), operation: &Append, (begin, turns): (u64, &Turns)) -> Self {
+    pub fn new((timing, shape): (&Timing, &Shape), operation: &Append, (begin, dmas): (u64, &mut Dmas)) -> Self {
         let bus_bytes = timing.shell.bus_bytes;
-        let (mut readers, ports) = timing.shell.readers(turns);
-        let mut writer = timing.shell.writer();
-        readers[0].offer(&operation.token, begin + 1);
+        dmas.readers[0].offer(&operation.token, begin + 1);
         for lines in [operation.lines, operation.scales] {
-            readers[1].offer(&lines, begin + 1);
-            writer.offer(&lines, begin + 1);
+            dmas.readers[1].offer(&lines, begin + 1);
+            dmas.writer.offer(&lines, begin + 1);
         }
         let lines = || Words::of_rows(Packets::new(8 * bus_bytes, LINE_BITS, [(LINE_BITS, 0)]));
         let panels = (operation.lines.rows * operation.lines.row_bytes / LINE) as i64;
@@ -45,9 +39,6 @@ impl Appended {
         let inputs = i64::from(shape.inputs);
         let groups = if operation.position { inputs } else { 2 * LINE as i64 / inputs };
         Self {
-            readers,
-            ports,
-            writer,
             token: lines(),
             words: (operation.token.row_bytes / LINE) as i64,
             groups,
@@ -71,7 +62,7 @@ impl Appended {
 
     /// A line changes when its indices are there, or the last indices of the token. The line of scales changes when the
     /// head's scale is multiplied.
-    fn next_line(&self) -> Option<u64> {
+    fn next_line(&self, dmas: &Dmas) -> Option<u64> {
         let n = self.old.left.known();
         if n > self.panels {
             return None;
@@ -81,42 +72,26 @@ impl Appended {
         } else {
             self.token.left.behind((n / self.groups + 1).min(self.words - 1), 1)
         };
-        latest([self.old.shown(n), ready, self.new.free(n, &self.writer.came)])
+        latest([self.old.shown(n), ready, self.new.free(n, &dmas.writer.came)])
     }
 }
 
 impl Flow for Appended {
-    fn advance(&mut self) -> bool {
-        let mut moved = self.writer.advance();
-        for reader in &mut self.readers {
-            moved |= reader.advance();
-        }
-        let [token, lines, ..] = &mut self.readers[..] else { return moved };
+    fn advance(&mut self, dmas: &mut Dmas) -> bool {
+        let mut moved = false;
+        let [token, lines, ..] = &mut dmas.readers[..] else { return moved };
         moved |= self.token.take(token);
         moved |= self.old.take(lines);
         let push = |times: &mut Times, time: Option<u64>| time.map(|time| times.push(time)).is_some();
         let word = self.next_word();
         moved |= push(&mut self.token.left, word);
-        let line = self.next_line();
+        let line = self.next_line(dmas);
         moved |= push(&mut self.old.left, line);
-        let n = self.writer.came.known();
+        let n = dmas.writer.came.known();
         if n < self.beats {
-            let beat = latest([self.new.shown(n, &self.old.left), self.writer.free(n)]);
-            moved |= push(&mut self.writer.came, beat);
+            let beat = latest([self.new.shown(n, &self.old.left), dmas.writer.free(n)]);
+            moved |= push(&mut dmas.writer.came, beat);
         }
         moved
-    }
-
-    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
-        (&mut self.ports, &mut self.readers)
-    }
-
-    fn writer(&mut self) -> Option<&mut Writer> {
-        Some(&mut self.writer)
-    }
-
-    fn end(&self) -> Option<u64> {
-        let readers = self.readers.iter().map(Reader::end);
-        readers.chain([self.writer.end()]).try_fold(0, |end, time| Some(end.max(time?)))
     }
 }

@@ -5,17 +5,13 @@ use super::Timing;
 use super::lanes::Lanes;
 use super::results::Results;
 use super::tokens::{Codebook, Tokens};
-use crate::accelerators::cycles::{Flow, Ports, Reader, Turns, Writer};
+use crate::accelerators::cycles::{Dmas, Flow};
 use crate::accelerators::memory::Memory;
 use crate::common::bus::Command;
 
 /// A product in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Product {
-    /// Readers of codebook and heads, indices, outliers, panels, constants, addends, panels of further groups.
-    readers: Vec<Reader>,
-    ports: Ports,
-    writer: Writer,
     codebook: Codebook,
     tokens: Tokens,
     lanes: Lanes,
@@ -28,11 +24,9 @@ impl Product {
         (timing, shape): (&Timing, &Shape),
         operation: &MatMul,
         memory: &mut dyn Memory,
-        (begin, turns): (u64, &Turns),
+        (begin, dmas): (u64, &mut Dmas),
     ) -> Self {
         let bus_bytes = timing.shell.bus_bytes;
-        let (mut readers, ports) = timing.shell.readers(turns);
-        let mut writer = timing.shell.writer();
         let lanes = Lanes::new((timing.lane, timing.outputs), bus_bytes, shape, operation);
 
         let tokens = operation.tokens;
@@ -49,31 +43,28 @@ impl Product {
             row_bytes: 2 * channels(panel),
             ..*rows
         };
-        readers[0].offer(&operation.codebook, begin + 1);
+        dmas.readers[0].offer(&operation.codebook, begin + 1);
         for panel in 0..panels {
             if !operation.integers {
-                readers[0].offer(&part(tokens.address, HEAD_BYTES), begin + 1);
+                dmas.readers[0].offer(&part(tokens.address, HEAD_BYTES), begin + 1);
             }
-            readers[1].offer(&part(indices, nibbles), begin + 1);
+            dmas.readers[1].offer(&part(indices, nibbles), begin + 1);
             if operation.outliers > 0 {
                 let row_bytes = (OUTLIER_BYTES * operation.outliers).next_multiple_of(64);
-                readers[2].offer(&part(outliers, row_bytes), begin + 1);
+                dmas.readers[2].offer(&part(outliers, row_bytes), begin + 1);
             }
             for group in 0..groups {
                 let address = operation.panels.address + (panel * groups + group) * operation.panels.stride;
                 let reader = if group == 0 { 3 } else { 5 + group as usize };
-                readers[reader].offer(&Command { address, rows, stride: 0, ..operation.panels }, begin + 1);
+                dmas.readers[reader].offer(&Command { address, rows, stride: 0, ..operation.panels }, begin + 1);
             }
             if let Some(addends) = &operation.addends {
-                readers[5].offer(&results(addends, panel), begin + 1);
+                dmas.readers[5].offer(&results(addends, panel), begin + 1);
             }
-            writer.offer(&results(&operation.out, panel), begin + 1);
+            dmas.writer.offer(&results(&operation.out, panel), begin + 1);
         }
-        readers[4].offer(&operation.constants, begin + 1);
+        dmas.readers[4].offer(&operation.constants, begin + 1);
         Self {
-            readers,
-            ports,
-            writer,
             codebook: Codebook::new(bus_bytes),
             tokens: Tokens::new(bus_bytes, shape.inputs.into(), operation, memory),
             lanes,
@@ -83,31 +74,15 @@ impl Product {
 }
 
 impl Flow for Product {
-    fn advance(&mut self) -> bool {
-        let mut moved = self.writer.advance();
-        for reader in &mut self.readers {
-            moved |= reader.advance();
-        }
-        let [heads, indices, outliers, panels, constants, addends, further @ ..] = &mut self.readers[..] else {
+    fn advance(&mut self, dmas: &mut Dmas) -> bool {
+        let mut moved = false;
+        let [heads, indices, outliers, panels, constants, addends, further @ ..] = &mut dmas.readers[..] else {
             return moved;
         };
         moved |= self.codebook.advance(heads);
         let results = &self.results;
         moved |= self.tokens.advance([heads, indices, outliers], &self.codebook, |token| results.scaled(token));
         moved |= self.lanes.advance((panels, further), &mut self.tokens, self.codebook.last());
-        moved | self.results.advance([constants, addends], &mut self.lanes, &mut self.writer)
-    }
-
-    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
-        (&mut self.ports, &mut self.readers)
-    }
-
-    fn writer(&mut self) -> Option<&mut Writer> {
-        Some(&mut self.writer)
-    }
-
-    fn end(&self) -> Option<u64> {
-        let readers = self.readers.iter().map(Reader::end);
-        readers.chain([self.writer.end()]).try_fold(0, |end, time| Some(end.max(time?)))
+        moved | self.results.advance([constants, addends], &mut self.lanes, &mut dmas.writer)
     }
 }

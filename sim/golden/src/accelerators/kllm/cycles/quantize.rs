@@ -5,7 +5,7 @@ use super::super::layout::{CODEBOOK_BYTES, HEAD_BYTES, OUTLIER_BYTES, index_byte
 use super::super::{Quantize, Shape};
 use super::scan::Scan;
 use super::{Finder, Timing};
-use crate::accelerators::cycles::{Flow, Packets, Ports, Reader, Times, Turns, Words, Writer, extend, latest};
+use crate::accelerators::cycles::{Dmas, Flow, Packets, Times, Words, extend, latest};
 use crate::accelerators::memory::Memory;
 use crate::accelerators::outlier_share::share;
 
@@ -49,10 +49,6 @@ impl Layout {
 /// Rows that become tokens, in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Quantized {
-    /// Readers of the codebook, and of rows.
-    readers: Vec<Reader>,
-    ports: Ports,
-    writer: Writer,
     begin: u64,
     finder: Finder,
     midpoints: Words,
@@ -84,16 +80,14 @@ impl Quantized {
     pub fn new(
         (timing, shape): (&Timing, &Shape),
         (operation, memory): (&Quantize, &mut dyn Memory),
-        (begin, turns): (u64, &Turns),
+        (begin, dmas): (u64, &mut Dmas),
     ) -> Self {
         // The quantizing operation (opcode 4) is refused in an accelerator that makes no tokens.
         let finder = timing.finder.unwrap_or(Finder { first_pop: 0, next_pop: 0 });
         let bus_bytes = timing.shell.bus_bytes;
-        let (mut readers, ports) = timing.shell.readers(turns);
-        let mut writer = timing.shell.writer();
-        readers[0].offer(&operation.codebook, begin + 1);
-        readers[1].offer(&operation.x, begin + 1);
-        writer.offer(&operation.out, begin + 1);
+        dmas.readers[0].offer(&operation.codebook, begin + 1);
+        dmas.readers[1].offer(&operation.x, begin + 1);
+        dmas.writer.offer(&operation.out, begin + 1);
 
         let bus = 8 * bus_bytes;
         let lanes = bus / ELEMENT;
@@ -123,9 +117,6 @@ impl Quantized {
         let room = OUTLIER_BYTES * (operation.largest + operation.smallest);
         let in_beats = |bytes: u64| (bytes / bus_bytes) as i64;
         Self {
-            readers,
-            ports,
-            writer,
             begin,
             finder,
             midpoints: Words::of_starts(bus_bytes, (MIDPOINT, MIDPOINT * MIDPOINTS as u64), CODEBOOK_BYTES, 0),
@@ -160,19 +151,19 @@ impl Quantized {
     }
 
     /// The time so many cycles after the last pop of a segment.
-    fn served(&self, segment: i64, cycles: u64) -> Option<u64> {
+    fn served(&self, dmas: &Dmas, segment: i64, cycles: u64) -> Option<u64> {
         if segment < 0 {
             return Some(0);
         }
         let popped = self.segments[segment as usize % self.segments.len()].popped;
-        self.readers[1].left.behind(self.last_beat(segment), popped + cycles)
+        dmas.readers[1].left.behind(self.last_beat(segment), popped + cycles)
     }
 
     /// When a beat of a row is taken. The first beat of a segment waits until the segment before is finished and its
     /// own share is known. The first beat of a row also waits for a bank.
-    fn next_row_beat(&self) -> Option<u64> {
-        let n = self.readers[1].left.known();
-        let shown = self.readers[1].shown(n)?;
+    fn next_row_beat(&self, dmas: &Dmas) -> Option<u64> {
+        let n = dmas.readers[1].left.known();
+        let shown = dmas.readers[1].shown(n)?;
         let (row, place) = (n / self.beats, n % self.beats);
         if place % self.segment != 0 {
             return Some(shown);
@@ -184,10 +175,10 @@ impl Quantized {
             Some(self.begin + shared)
         } else {
             let first = (segment - 1) / of_row * self.beats + (segment - 1) % of_row * self.segment;
-            self.readers[1].left.behind(first, shared)
+            dmas.readers[1].left.behind(first, shared)
         };
         // The pops come to rest, and the roots are read.
-        let rest = self.served(segment - 1, (self.finder.next_pop + 1).max(3));
+        let rest = self.served(dmas, segment - 1, (self.finder.next_pop + 1).max(3));
         let (told, bank) = if place == 0 {
             (self.told.behind(row - 1, 1), self.scan.left.behind((row - BANKS + 1) * self.beats - 1, 1))
         } else {
@@ -197,12 +188,12 @@ impl Quantized {
     }
 
     /// A row is complete when its last segment is. Its head and its scale need places.
-    fn next_told(&self) -> Option<u64> {
+    fn next_told(&self, dmas: &Dmas) -> Option<u64> {
         let row = self.told.known();
         if row == self.rows {
             return None;
         }
-        let found = self.served((row + 1) * self.segments.len() as i64 - 1, 3);
+        let found = self.served(dmas, (row + 1) * self.segments.len() as i64 - 1, 3);
         latest([found, self.scan.begun.behind(row - TOKENS, 1), self.headed.behind(row - TOKENS, 1)])
     }
 
@@ -226,8 +217,8 @@ impl Quantized {
     }
 
     /// A beat of a token leaves.
-    fn write(&mut self) -> bool {
-        let n = self.writer.came.known();
+    fn write(&mut self, dmas: &mut Dmas) -> bool {
+        let n = dmas.writer.came.known();
         let Layout { head, indices, indexed, .. } = self.layout;
         let (row, place) = (n / self.layout.beats(), n % self.layout.beats());
         if row == self.rows {
@@ -247,8 +238,8 @@ impl Quantized {
         } else {
             Some(0)
         };
-        let Some(time) = latest([there, self.writer.free(n)]) else { return false };
-        self.writer.came.push(time);
+        let Some(time) = latest([there, dmas.writer.free(n)]) else { return false };
+        dmas.writer.came.push(time);
         if place == head - 1 {
             self.headed.push(time);
         }
@@ -268,38 +259,22 @@ impl Quantized {
 }
 
 impl Flow for Quantized {
-    fn advance(&mut self) -> bool {
-        let mut moved = self.writer.advance();
-        for reader in &mut self.readers {
-            moved |= reader.advance();
-        }
-        moved |= self.midpoints.take(&mut self.readers[0]);
+    fn advance(&mut self, dmas: &mut Dmas) -> bool {
+        let mut moved = false;
+        moved |= self.midpoints.take(&mut dmas.readers[0]);
         while self.midpoints.left.known() < MIDPOINTS
             && let Some(time) = self.midpoints.shown(self.midpoints.left.known())
         {
             self.midpoints.left.push(time);
             moved = true;
         }
-        extend!(moved, self.readers[1].left, self.next_row_beat());
-        extend!(moved, self.told, self.next_told());
+        extend!(moved, dmas.readers[1].left, self.next_row_beat(dmas));
+        extend!(moved, self.told, self.next_told(dmas));
         let loaded = self.loaded();
         moved |= self
             .scan
             .advance((&self.told, loaded), (&self.gathered, self.room), |n| self.indices.free(n, &self.indices_left));
         extend!(moved, self.gathered, self.next_gathered());
-        moved | self.write()
-    }
-
-    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
-        (&mut self.ports, &mut self.readers)
-    }
-
-    fn writer(&mut self) -> Option<&mut Writer> {
-        Some(&mut self.writer)
-    }
-
-    fn end(&self) -> Option<u64> {
-        let readers = self.readers.iter().map(Reader::end);
-        readers.chain([self.writer.end()]).try_fold(0, |end, time| Some(end.max(time?)))
+        moved | self.write(dmas)
     }
 }

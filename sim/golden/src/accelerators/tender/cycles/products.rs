@@ -6,7 +6,7 @@ use super::Timing;
 use super::pages::Pages;
 use super::panels::{Buffer, Tiles};
 use super::parts::Parts;
-use crate::accelerators::cycles::{Converter, Flow, Ports, Reader, Times, Turns, Way, Writer, extend, latest};
+use crate::accelerators::cycles::{Converter, Dmas, Flow, Times, Way, extend, latest};
 use crate::accelerators::tender::{Finish, MatMul, Output, Pack};
 
 /// Bits of a record of constants.
@@ -27,9 +27,6 @@ struct Sums {
 /// A product or a packing in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
-    readers: Vec<Reader>,
-    ports: Ports,
-    writer: Writer,
     begin: u64,
     /// `None`: the columns come from rows to pack.
     sums: Option<Sums>,
@@ -55,7 +52,7 @@ pub(super) struct Columns {
 
 impl Columns {
     /// A product whose commands are offered in the cycle after `begin`.
-    pub fn product(timing: &Timing, operation: &MatMul, parts: Parts, (begin, turns): (u64, &Turns)) -> Self {
+    pub fn product(timing: &Timing, operation: &MatMul, parts: Parts, (begin, dmas): (u64, &mut Dmas)) -> Self {
         let (finish, bus) = (&operation.finish, 8 * timing.shell.bus_bytes);
         let (a, b) = (8 * finish.layout.row_word_bytes(), 8 * finish.layout.column_word_bytes());
         let buffer = |word: u64, words: u64| Buffer::new(Converter::new(bus, word, words * word));
@@ -63,43 +60,39 @@ impl Columns {
         let down = operation.a.rows as i64;
         let tiles = Tiles::new(timing.array, parts.clone(), down, begin);
         let sums = Sums { buffers, tiles, taken: timing.explicit.then(Times::default) };
-        let mut all = Self::new(timing, finish, Some(sums), (begin, turns));
+        let mut all = Self::new(timing, finish, Some(sums), begin);
         all.parts = parts;
-        all.readers[0].offer(&operation.a, begin + 1);
+        dmas.readers[0].offer(&operation.a, begin + 1);
         for _ in 0..down {
-            all.readers[1].offer(&operation.b, begin + 1);
+            dmas.readers[1].offer(&operation.b, begin + 1);
         }
-        all.readers[2].offer(&operation.table, begin + 1);
-        all.constants(begin);
+        dmas.readers[2].offer(&operation.table, begin + 1);
+        all.constants(dmas, begin);
         match finish.output {
             Output::Fp16 => {
                 all.pages = Some(Pages::new(&finish.out, finish.layout.rows, timing.strip, timing.shell.bus_bytes))
             }
-            Output::Integers { .. } => all.writer.offer(&finish.out, begin + 1),
+            Output::Integers { .. } => dmas.writer.offer(&finish.out, begin + 1),
         }
         all
     }
 
     /// A packing.
-    pub fn pack(timing: &Timing, operation: &Pack, begin: u64, turns: &Turns) -> Self {
+    pub fn pack(timing: &Timing, operation: &Pack, begin: u64, dmas: &mut Dmas) -> Self {
         let finish = &operation.finish;
-        let mut all = Self::new(timing, finish, None, (begin, turns));
+        let mut all = Self::new(timing, finish, None, begin);
         all.pages = Some(Pages::new(&operation.x, finish.layout.rows, timing.strip, timing.shell.bus_bytes));
-        all.constants(begin);
-        all.writer.offer(&finish.out, begin + 1);
+        all.constants(dmas, begin);
+        dmas.writer.offer(&finish.out, begin + 1);
         all
     }
 
-    fn new(timing: &Timing, finish: &Finish, sums: Option<Sums>, (begin, turns): (u64, &Turns)) -> Self {
+    fn new(timing: &Timing, finish: &Finish, sums: Option<Sums>, begin: u64) -> Self {
         let bus = 8 * timing.shell.bus_bytes;
         let word = 8 * finish.layout.row_word_bytes();
         let records = finish.constants.row_bytes / (RECORD / 8);
-        let (readers, ports) = timing.shell.readers(turns);
         let (filed, used, read, begun, left) = Default::default();
         Self {
-            readers,
-            ports,
-            writer: timing.shell.writer(),
             begin,
             sums,
             parts: Parts::none(finish.columns as i64),
@@ -118,10 +111,10 @@ impl Columns {
     }
 
     /// Constants of columns are read again for each panel.
-    fn constants(&mut self, begin: u64) {
+    fn constants(&mut self, dmas: &mut Dmas, begin: u64) {
         let Command { address, row_bytes, .. } = self.finish.constants;
         let rows = if self.finish.per_row { 1 } else { self.panels() as u64 };
-        self.readers[3].offer(&Command { address, row_bytes, rows, stride: 0 }, begin + 1);
+        dmas.readers[3].offer(&Command { address, row_bytes, rows, stride: 0 }, begin + 1);
     }
 
     fn panels(&self) -> i64 {
@@ -137,7 +130,7 @@ impl Columns {
     }
 
     /// Opens pages and asks for them in turn. One page is open at a time, while another is in use.
-    fn walk(&mut self) -> bool {
+    fn walk(&mut self, dmas: &mut Dmas) -> bool {
         let Some(pages) = &mut self.pages else { return false };
         let packs = self.sums.is_none();
         let mut moved = false;
@@ -148,7 +141,7 @@ impl Columns {
             if let (Some(offered), true) = (offered, page == asked && (page as usize) < pages.commands.len()) {
                 let (filled, used) = match packs {
                     true => (
-                        self.readers[0].left.behind(pages.last(page - 1).1, 1),
+                        dmas.readers[0].left.behind(pages.last(page - 1).1, 1),
                         self.read.behind(pages.last(page - 2).0, 1),
                     ),
                     false => {
@@ -161,17 +154,17 @@ impl Columns {
                     moved = true;
                 }
             }
-            let offers = if packs { self.readers[0].offered() } else { self.writer.offered() };
+            let offers = if packs { dmas.readers[0].offered() } else { dmas.writer.offered() };
             if let (Some(offered), true) = (offered, offers == asked && (asked as usize) < pages.commands.len()) {
                 let command = pages.commands[asked as usize];
                 if packs {
-                    self.readers[0].offer(&command, offered)
+                    dmas.readers[0].offer(&command, offered)
                 } else {
-                    self.writer.offer(&command, offered)
+                    dmas.writer.offer(&command, offered)
                 }
                 moved = true;
             }
-            let taken = if packs { self.readers[0].taken(asked) } else { self.writer.taken(asked) };
+            let taken = if packs { dmas.readers[0].taken(asked) } else { dmas.writer.taken(asked) };
             match latest([pages.opened.behind(asked, 0), taken]) {
                 Some(walked) => pages.walked.push(walked),
                 None => return moved,
@@ -181,14 +174,14 @@ impl Columns {
     }
 
     /// A column is read when the column before has been taken and its tile, or its page, is there.
-    fn next_read(&self) -> Option<u64> {
+    fn next_read(&self, dmas: &Dmas) -> Option<u64> {
         let n = self.read.known();
         if n == self.panels() * self.parts.of_panel() {
             return None;
         }
         let there = match (&self.sums, &self.pages) {
             (Some(sums), _) => sums.tiles.summed(self.parts.leaving(n).part).map(|time| time + 1),
-            (None, Some(pages)) => self.readers[0].left.behind(pages.last(pages.of_column(n)).1, 1),
+            (None, Some(pages)) => dmas.readers[0].left.behind(pages.last(pages.of_column(n)).1, 1),
             (None, None) => None,
         };
         let gone = self.taken().unwrap_or(&self.begun).behind(n - 1, 0);
@@ -253,92 +246,76 @@ impl Columns {
     }
 
     /// Results leave for the words of a panel, or for a page.
-    fn next_left(&self) -> Option<u64> {
+    fn next_left(&self, dmas: &Dmas) -> Option<u64> {
         let n = self.left.known();
         let free = match (&self.pages, self.integers()) {
-            (_, true) => self.words.free(n, &self.writer.came),
+            (_, true) => self.words.free(n, &dmas.writer.came),
             (Some(pages), false) => pages.opened.behind(pages.of_column(n), 1),
             (None, false) => None,
         };
         latest([self.begun.behind(n, self.lanes.cycles), self.left.behind(n - 1, 1), free])
     }
 
-    fn next_turned(&self) -> Option<u64> {
+    fn next_turned(&self, dmas: &Dmas) -> Option<u64> {
         let n = self.turned.known();
         let pages = self.pages.as_ref()?;
         if self.integers() || n > pages.last(pages.commands.len() as i64 - 1).1 {
             return None;
         }
         let filled = self.left.behind(pages.last(pages.of_beat(n)).0, 1);
-        latest([filled, self.turned.behind(n - 1, 1), self.writer.came.behind(n - 1, 0)])
+        latest([filled, self.turned.behind(n - 1, 1), dmas.writer.came.behind(n - 1, 0)])
     }
 
-    fn next_written(&self) -> Option<u64> {
-        let n = self.writer.came.known();
+    fn next_written(&self, dmas: &Dmas) -> Option<u64> {
+        let n = dmas.writer.came.known();
         let shown = if self.integers() { self.words.shown(n, &self.left) } else { self.turned.behind(n, 1) };
-        latest([shown, self.writer.free(n)])
+        latest([shown, dmas.writer.free(n)])
     }
 }
 
 impl Flow for Columns {
-    fn advance(&mut self) -> bool {
-        let mut moved = self.walk();
-        for reader in &mut self.readers {
-            moved |= reader.advance();
-        }
-        moved |= self.writer.advance();
+    fn advance(&mut self, dmas: &mut Dmas) -> bool {
+        let mut moved = self.walk(dmas);
         if let Some(Sums { buffers: [index, a, b], tiles, .. }) = &mut self.sums {
             for (k, buffer) in [&mut *a, &mut *b, &mut *index].into_iter().enumerate() {
-                moved |= buffer.advance(&mut self.readers[k]);
+                moved |= buffer.advance(&mut dmas.readers[k]);
             }
             let (read, parts) = (&self.read, &self.parts);
             moved |= tiles.advance([index, a, b], |part| read.behind(parts.last(part), 0));
         } else {
-            extend!(moved, self.readers[0].left, {
-                let (n, reader) = (self.readers[0].left.known(), &self.readers[0]);
+            extend!(moved, dmas.readers[0].left, {
+                let (n, reader) = (dmas.readers[0].left.known(), &dmas.readers[0]);
                 let page = self.pages.as_ref().and_then(|pages| pages.opened.behind(pages.of_beat(n), 1));
                 latest([reader.shown(n), page])
             });
         }
-        extend!(moved, self.readers[3].left, {
-            let n = self.readers[3].left.known();
-            latest([self.readers[3].shown(n), self.records.free(n, &self.filed)])
+        extend!(moved, dmas.readers[3].left, {
+            let n = dmas.readers[3].left.known();
+            latest([dmas.readers[3].shown(n), self.records.free(n, &self.filed)])
         });
         extend!(moved, self.filed, {
             let n = self.filed.known();
             let used = if self.finish.per_row { &self.used } else { &self.begun };
-            let shown = self.records.shown(n, &self.readers[3].left);
+            let shown = self.records.shown(n, &dmas.readers[3].left);
             latest([shown, self.filed.behind(n - 1, 1), used.behind(n - RECORDS, 1)])
         });
         extend!(moved, self.used, self.next_kept());
-        extend!(moved, self.read, self.next_read());
+        extend!(moved, self.read, self.next_read(dmas));
         while let Some(time) = self.next_taken() {
             self.sums.as_mut().and_then(|sums| sums.taken.as_mut()).into_iter().for_each(|taken| taken.push(time));
             moved = true;
         }
         extend!(moved, self.begun, self.next_begun());
-        extend!(moved, self.left, self.next_left());
-        extend!(moved, self.turned, self.next_turned());
-        extend!(moved, self.writer.came, self.next_written());
+        extend!(moved, self.left, self.next_left(dmas));
+        extend!(moved, self.turned, self.next_turned(dmas));
+        extend!(moved, dmas.writer.came, self.next_written(dmas));
         moved
     }
 
-    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
-        (&mut self.ports, &mut self.readers)
-    }
-
-    fn writer(&mut self) -> Option<&mut Writer> {
-        Some(&mut self.writer)
-    }
-
-    fn end(&self) -> Option<u64> {
+    fn end(&self, dmas: &Dmas) -> Option<u64> {
         if self.pages.as_ref().is_some_and(|pages| pages.walked.known() < pages.commands.len() as i64) {
             return None;
         }
-        let mut end = self.writer.end()?;
-        for reader in &self.readers {
-            end = end.max(reader.end()?);
-        }
-        Some(end)
+        dmas.end()
     }
 }

@@ -66,10 +66,9 @@ fn cycles(operation: &Operation) -> u64 {
     let timing = timing();
     let Operation::MatMul(product) = operation else { panic!("products alone") };
     let parts = Parts::of(product, &mut SparseMemory::new());
-    crate::accelerators::cycles::end(
-        Columns::product(&timing, product, parts, (0, &Turns::default())),
-        &mut Turns::default(),
-    )
+    let mut dmas = timing.shell.dmas(&Turns::default());
+    let mut columns = Columns::product(&timing, product, parts, (0, &mut dmas));
+    crate::accelerators::cycles::end(&mut columns, &mut dmas, &mut Turns::default())
 }
 
 /// Tiles whose results are a burst of 16 beats. The number of beats of the last burst makes a difference of some

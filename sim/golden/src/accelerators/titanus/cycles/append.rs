@@ -5,7 +5,7 @@ use super::Timing;
 use super::blocks::Blocks;
 use super::pack::Packed;
 use super::streams::Tiles;
-use crate::accelerators::cycles::{Flow, Packets, Ports, Reader, Times, Turns, Words, Writer, latest};
+use crate::accelerators::cycles::{Dmas, Flow, Packets, Reader, Times, Words, latest};
 
 /// Cycles from the beginning of an append to the first cycle in which a tile can be taken: for an open sequence, and
 /// for a new one.
@@ -19,9 +19,6 @@ const FOLLOWS: u64 = 4;
 /// An append in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Appended {
-    readers: Vec<Reader>,
-    ports: Ports,
-    writer: Writer,
     /// Keys and values of a tile.
     words: [Words; 2],
     tiles: i64,
@@ -41,11 +38,10 @@ impl Appended {
         (timing, shape): (&Timing, &Shape),
         operation: &Append,
         (tiles, given_up): (&[Tiles; 2], Option<&[Tiles; 2]>),
-        (begin, turns): (u64, &Turns),
+        (begin, dmas): (u64, &mut Dmas),
     ) -> Self {
         let (bus_bytes, lanes) = (timing.shell.bus_bytes, u64::from(shape.lanes));
-        let (mut readers, ports) = timing.shell.readers(turns);
-        for (reader, side) in readers.iter_mut().zip(&operation.sides) {
+        for (reader, side) in dmas.readers.iter_mut().zip(&operation.sides) {
             reader.offer(&side.rows, begin + 1);
         }
         let bits = 8 * u64::from(operation.channels);
@@ -64,9 +60,6 @@ impl Appended {
             (&operation.sides[side].area, first, count)
         };
         Self {
-            readers,
-            ports,
-            writer: timing.shell.writer(),
             words: [words(), words()],
             tiles: i64::from(operation.tokens) * of_token,
             of_token,
@@ -106,39 +99,29 @@ impl Appended {
 }
 
 impl Flow for Appended {
-    fn advance(&mut self) -> bool {
-        let mut moved = self.writer.advance();
-        for reader in &mut self.readers {
-            moved |= reader.advance();
-        }
-        for (words, reader) in self.words.iter_mut().zip(&mut self.readers) {
+    fn advance(&mut self, dmas: &mut Dmas) -> bool {
+        let mut moved = false;
+        for (words, reader) in self.words.iter_mut().zip(&mut dmas.readers) {
             moved |= words.take(reader);
         }
         moved |= self.take();
         for (side, left) in self.sides.iter_mut().zip(&self.blocks.left) {
             moved |= side.advance(&self.taken, left);
         }
-        moved |= self.blocks.advance(&mut self.writer);
+        moved |= self.blocks.advance(&mut dmas.writer);
         // The side of the next block may depend on events that are not known yet. All of these happen after the next
         // turn on a port.
         let shown = self.sides.each_ref().map(|side| &side.shown);
-        moved || self.blocks.offer(shown, &mut self.writer, self.ports.next(&self.readers))
+        let turn = dmas.next();
+        moved || self.blocks.offer(shown, &mut dmas.writer, turn)
     }
 
-    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
-        (&mut self.ports, &mut self.readers)
-    }
-
-    fn writer(&mut self) -> Option<&mut Writer> {
-        Some(&mut self.writer)
-    }
-
-    fn end(&self) -> Option<u64> {
+    fn end(&self, dmas: &Dmas) -> Option<u64> {
         let [keys, values] = self.sides.each_ref().map(Packed::end);
         let tiles = self.taken.behind(self.tiles - 1, 1);
-        let settled = latest([tiles, keys, values, self.blocks.end(&self.writer)])?;
+        let settled = latest([tiles, keys, values, self.blocks.end(&dmas.writer)])?;
         // All of this is reported in the cycle after the last end of a command.
-        let ends = self.readers.iter().map(Reader::end).chain([self.writer.end()]);
+        let ends = dmas.readers.iter().map(Reader::end).chain([dmas.writer.end()]);
         ends.into_iter().try_fold(settled - 1, |end, time| Some(end.max(time?)))
     }
 }

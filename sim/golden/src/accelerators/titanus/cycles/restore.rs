@@ -5,7 +5,7 @@ use super::super::{Restore, Shape};
 use super::Timing;
 use super::streams::{BLOCK, Tiles};
 use super::unpack::Unpacked;
-use crate::accelerators::cycles::{Flow, Packets, Ports, Reader, Times, Turns, Words, Writer, latest};
+use crate::accelerators::cycles::{Dmas, Flow, Packets, Times, Words, latest};
 use crate::common::bus::Command;
 
 /// Rows that tiles become.
@@ -22,9 +22,6 @@ struct Rows {
 /// A restore in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Restored {
-    readers: Vec<Reader>,
-    ports: Ports,
-    writer: Writer,
     areas: [Command; 2],
     /// Whole blocks of each side.
     blocks: [i64; 2],
@@ -46,19 +43,15 @@ impl Restored {
         (timing, shape): (&Timing, &Shape),
         operation: &Restore,
         tiles: &[Tiles; 2],
-        (begin, turns): (u64, &Turns),
+        (begin, dmas): (u64, &mut Dmas),
     ) -> Self {
         let (bus, lanes) = (8 * timing.shell.bus_bytes, u64::from(shape.lanes));
-        let (readers, ports) = timing.shell.readers(turns);
         let (row, tokens) = (8 * u64::from(operation.channels), i64::from(operation.tokens));
         let packets = Packets::new(8 * lanes, bus, [(row, 2 * tokens)]);
         let beats = tokens * row.div_ceil(bus) as i64;
         let rows = operation.rows.map(|commands| Rows { commands, packets, beats, taken: Times::default() });
         let (of_token, of_row) = (i64::from(shape.tiles), row.div_ceil(8 * lanes) as i64);
         let mut restored = Self {
-            readers,
-            ports,
-            writer: timing.shell.writer(),
             areas: operation.areas,
             blocks: tiles.each_ref().map(|tiles| (tiles.end() / BLOCK) as i64),
             words: Words::of_rows(Packets::new(bus, BLOCK, [(BLOCK, 0)])),
@@ -70,7 +63,7 @@ impl Restored {
             asked: Times::default(),
             over: Times::default(),
         };
-        restored.ask(begin + 1);
+        restored.ask(dmas, begin + 1);
         restored
     }
 
@@ -81,15 +74,15 @@ impl Restored {
     }
 
     /// Requests the next side. Its commands are offered a cycle later.
-    fn ask(&mut self, time: u64) {
+    fn ask(&mut self, dmas: &mut Dmas, time: u64) {
         let side = self.asked.known() as usize;
         self.asked.push(time);
         if self.blocks[side] > 0 {
             let area = Command { row_bytes: LINE, rows: self.blocks[side] as u64, stride: LINE, ..self.areas[side] };
-            self.readers[0].offer(&area, time + 1);
+            dmas.readers[0].offer(&area, time + 1);
         }
         if let Some(rows) = &self.rows {
-            self.writer.offer(&rows.commands[side], time + 1);
+            dmas.writer.offer(&rows.commands[side], time + 1);
         }
     }
 
@@ -111,7 +104,7 @@ impl Restored {
     }
 
     /// Tiles go to the context at once, or become rows.
-    fn give(&mut self, side: usize) -> bool {
+    fn give(&mut self, dmas: &mut Dmas, side: usize) -> bool {
         let unpacked = &mut self.sides[side];
         let n = unpacked.given.known();
         if n == self.tiles {
@@ -119,64 +112,53 @@ impl Restored {
         }
         let used = n % self.of_token < self.of_row;
         let rows = self.rows.as_mut().filter(|_| used);
-        let room = rows.as_ref().map_or(Some(0), |rows| rows.packets.free(rows.taken.known(), &self.writer.came));
+        let room = rows.as_ref().map_or(Some(0), |rows| rows.packets.free(rows.taken.known(), &dmas.writer.came));
         let Some(time) = latest([unpacked.shown(n), room]) else { return false };
         unpacked.given.push(time);
         rows.into_iter().for_each(|rows| rows.taken.push(time));
         true
     }
 
-    fn write(&mut self) -> bool {
+    fn write(&mut self, dmas: &mut Dmas) -> bool {
         let Some(rows) = &self.rows else { return false };
-        let n = self.writer.came.known();
+        let n = dmas.writer.came.known();
         if n == 2 * rows.beats {
             return false;
         }
-        let Some(time) = latest([rows.packets.shown(n, &rows.taken), self.writer.free(n)]) else { return false };
-        self.writer.came.push(time);
+        let Some(time) = latest([rows.packets.shown(n, &rows.taken), dmas.writer.free(n)]) else { return false };
+        dmas.writer.came.push(time);
         true
     }
 
     /// When a side ends. Its last tile must have been given, which is reported a cycle later, and its commands must
     /// have ended.
-    fn next_over(&self, side: usize) -> Option<u64> {
+    fn next_over(&self, dmas: &Dmas, side: usize) -> Option<u64> {
         let given = self.sides[side].given.behind(self.tiles - 1, 2);
-        let ends = self.readers[0].end()?.max(self.writer.end()?);
+        let ends = dmas.readers[0].end()?.max(dmas.writer.end()?);
         latest([given, Some(ends + 1)])
     }
 }
 
 impl Flow for Restored {
-    fn advance(&mut self) -> bool {
-        let mut moved = self.writer.advance();
-        for reader in &mut self.readers {
-            moved |= reader.advance();
-        }
-        moved |= self.words.take(&mut self.readers[0]);
+    fn advance(&mut self, dmas: &mut Dmas) -> bool {
+        let mut moved = false;
+        moved |= self.words.take(&mut dmas.readers[0]);
         let side = self.over.known() as usize;
         if side == self.sides.len() {
             return moved;
         }
-        moved |= self.feed(side) | self.give(side) | self.write();
-        if let Some(time) = self.next_over(side) {
+        moved |= self.feed(side) | self.give(dmas, side) | self.write(dmas);
+        if let Some(time) = self.next_over(dmas, side) {
             self.over.push(time);
             if side == 0 {
-                self.ask(time + 1);
+                self.ask(dmas, time + 1);
             }
             moved = true;
         }
         moved
     }
 
-    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
-        (&mut self.ports, &mut self.readers)
-    }
-
-    fn writer(&mut self) -> Option<&mut Writer> {
-        Some(&mut self.writer)
-    }
-
-    fn end(&self) -> Option<u64> {
+    fn end(&self, _: &Dmas) -> Option<u64> {
         self.over.behind(1, 0).map(|last| last - 1)
     }
 }

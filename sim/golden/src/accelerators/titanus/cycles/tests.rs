@@ -1,7 +1,7 @@
 //! The recurrence against closed forms, in cases that have one.
 
 use super::*;
-use crate::accelerators::cycles::{Dma, Flow, Frame};
+use crate::accelerators::cycles::{Dma, Dmas, Flow, Frame, advance};
 use crate::accelerators::titanus::{Append, Restore, Shape, Side};
 use crate::accelerators::vector;
 use crate::common::bus::Command;
@@ -69,14 +69,13 @@ fn tiles(elements: usize, opens: usize) -> Vec<Tile> {
     vec![tile; (TOKENS * TILES) as usize]
 }
 
-fn run(flow: &mut impl Flow) {
+fn run(flow: &mut impl Flow, mut dmas: Dmas) {
     loop {
-        while flow.advance() {}
-        if flow.end().is_some() {
+        while advance(flow, &mut dmas) {}
+        if flow.end(&dmas).is_some() {
             return;
         }
-        let (ports, readers) = flow.ports();
-        ports.turn(readers);
+        dmas.turn();
     }
 }
 
@@ -93,8 +92,9 @@ fn appended(bus_bytes: u64, tiles: &[Tile]) -> u64 {
         sides: [side(0x10_0000), side(0x20_0000)],
     };
     let tiles = [(); 2].map(|()| Tiles::new(0, tiles, 4));
-    let mut flow = Appended::new((&timing(bus_bytes), &shape()), &operation, (&tiles, None), (0, &Turns::default()));
-    run(&mut flow);
+    let mut dmas = timing(bus_bytes).shell.dmas(&Turns::default());
+    let mut flow = Appended::new((&timing(bus_bytes), &shape()), &operation, (&tiles, None), (0, &mut dmas));
+    run(&mut flow, dmas);
     flow.token(79) - flow.token(15)
 }
 
@@ -117,8 +117,9 @@ fn restored(bus_bytes: u64, tiles: &[Tile], to_rows: bool) -> u64 {
         rows: to_rows.then(|| [rows(0x40_0000), rows(0x80_0000)]),
     };
     let tiles = [(); 2].map(|()| Tiles::new(0, tiles, 4));
-    let mut flow = Restored::new((&timing(bus_bytes), &shape()), &operation, &tiles, (0, &Turns::default()));
-    run(&mut flow);
+    let mut dmas = timing(bus_bytes).shell.dmas(&Turns::default());
+    let mut flow = Restored::new((&timing(bus_bytes), &shape()), &operation, &tiles, (0, &mut dmas));
+    run(&mut flow, dmas);
     flow.token(79) - flow.token(15)
 }
 
