@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use golden::accelerators::job::{Accelerator, Operation, Report, run as run_golden};
 use golden::accelerators::memory::BusError as GoldenError;
 use golden::common::shell::shell_registers::Bus;
-use hdl::blocks::common::AxiSpec;
+use hdl::blocks::common::shell::JobShell;
 use rand::RngExt;
 use sim::bus::{
     Access, AxiConfig, AxiLiteHost, AxiMemory, BusError, LiteConfig, Partner, Place, Response, Silence, Skew, Stalls,
@@ -78,12 +78,6 @@ pub mod register {
     pub const WRITE_WAITS: u64 = 0xa8;
 }
 
-/// The value that tells a driver the number of ports.
-#[must_use]
-pub fn bus_of(axi: &AxiSpec, ports: u32) -> Bus {
-    Bus { address_width: axi.address_width, data_width: axi.data_width, ports }
-}
-
 /// Jobs with a changed bit for each job of another kind.
 pub const CHANGED_JOBS: u64 = 4;
 
@@ -107,8 +101,6 @@ pub struct Counter<O> {
 pub struct Facts<O> {
     /// Its number.
     pub number: u64,
-    /// Its ports to memory.
-    pub bus: Bus,
     /// Registers that never change, with their values.
     pub constants: Vec<(u64, u64)>,
     /// Registers that count.
@@ -139,6 +131,7 @@ pub struct Player<A: Accelerator> {
     /// The host pauses.
     pauses: bool,
     irq: Out,
+    bus: Bus,
     /// Prefixes of its ports to memory.
     ports: Vec<String>,
     /// Of each, valid, cache and prot of reads, and of writes.
@@ -160,8 +153,8 @@ impl<A: Accelerator + Clone> Player<A> {
     ///
     /// # Errors
     /// The design has no such ports.
-    pub fn new(golden: A, facts: Facts<A::Operation>, sim: &Sim, run: &Run) -> sim::Result<Self> {
-        let ports = names(facts.bus.ports);
+    pub fn new((golden, facts): (A, Facts<A::Operation>), shell: &JobShell, sim: &Sim, run: &Run) -> sim::Result<Self> {
+        let ports = names(shell.ports);
         let channel = |name: String| -> sim::Result<[Out; 3]> {
             let port = |what: &str| sim.output(&format!("{name}{what}_o"));
             Ok([port("valid")?, port("cache")?, port("prot")?])
@@ -172,6 +165,7 @@ impl<A: Accelerator + Clone> Player<A> {
             fresh: golden.clone(),
             golden,
             facts,
+            bus: Bus { address_width: shell.axi.address_width, data_width: shell.axi.data_width, ports: shell.ports },
             ports,
             requests,
             attributes: 0,

@@ -5,7 +5,6 @@ use golden::accelerators::job::{Accelerator, run as run_golden};
 use golden::accelerators::memory::SparseMemory;
 use hdl::accelerators::top;
 use hdl::blocks::common::row::{RowFrame, VectorUnit};
-use hdl::blocks::common::{AxiSpec, DmaSpec};
 use rand::RngExt;
 use sim::bus::{AxiConfig, AxiLiteHost, AxiMemory, LiteConfig};
 use sim::stimulus::StimulusRng;
@@ -15,27 +14,25 @@ use crate::draft::Operations;
 use crate::player::register;
 use crate::program::Program;
 
-/// The shell between an accelerator and a memory that answers after `latency` cycles; `beats` are the beats that the
-/// read DMA and the write DMA can hold.
+/// The path from an accelerator to a memory that answers after `latency` cycles. Operations follow each other.
 #[must_use]
-pub fn shell((axi, ports, readers): (&AxiSpec, usize, usize), dma: &DmaSpec, beats: (u32, u32), latency: u32) -> Shell {
+pub fn shell(block: &impl top::Accelerator, latency: u32) -> Shell {
+    let shell = block.shell();
     let of = |beats: u32| Dma {
-        burst_beats: dma.burst_beats.into(),
-        outstanding: dma.outstanding.into(),
-        commands: dma.commands.into(),
+        burst_beats: shell.dma.burst_beats.into(),
+        outstanding: shell.dma.outstanding.into(),
+        commands: shell.dma.commands.into(),
         beats: beats.into(),
     };
-    let (reads, writes) = (of(beats.0), of(beats.1));
-    let bus_bytes = (axi.data_width / 8).into();
     Shell {
-        bus_bytes,
+        bus_bytes: (shell.axi.data_width / 8).into(),
         latency: latency.into(),
-        ports,
-        readers,
+        ports: shell.ports as usize,
+        readers: shell.readers as usize,
         engines: [0; ENGINES],
-        reads,
-        writes,
-        address_width: axi.address_width,
+        reads: of(shell.read_beats),
+        writes: of(shell.write_beats),
+        address_width: shell.axi.address_width,
     }
 }
 

@@ -13,7 +13,7 @@ use hdl::accelerators::kllm::KllmTop;
 use host::kllm::Caps;
 
 use super::vector::{function_register, rows_of, shape_of};
-use jobs::player::{self, Counter, Facts, bus_of};
+use jobs::player::{self, Counter, Facts};
 
 /// The bench of the accelerator; a vector is a job.
 ///
@@ -29,7 +29,6 @@ fn facts(block: &KllmTop) -> Facts<Work> {
     let caps = lanes.lanes | lanes.columns << 8 | lanes.inputs << 20;
     Facts {
         number: 3,
-        bus: bus_of(&block.bus.axi, block.bus.ports),
         constants: vec![
             (0x100, caps.into()),
             (0x104, (lanes.buffer << 16 | lanes.groups << 8 | lanes.centroid_bits).into()),

@@ -18,7 +18,7 @@ use host::tender::Caps;
 
 use super::vector::{function_register, rows_of, shape_of};
 use crate::tender::mesh_pe::PeBench;
-use jobs::player::{self, Counter, Facts, bus_of};
+use jobs::player::{self, Counter, Facts};
 
 /// A PE whose accelerators can be compared with a golden model.
 pub trait EnginePeBench: EnginePe + PeBench<Sum: PeSum<Operand = i64> + 'static> {}
@@ -40,7 +40,6 @@ fn facts<P: EnginePe>(block: &TenderTopOf<P>) -> Facts<Operation> {
     let caps = array.rows | array.columns << 16 | 1 << 25 | array.pe.operand_bits() << 26 | explicit;
     Facts {
         number: 2,
-        bus: bus_of(&block.bus.axi, block.bus.ports),
         constants: vec![
             (0x100, caps.into()),
             (0x104, block.depth.into()),

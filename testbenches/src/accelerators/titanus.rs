@@ -16,7 +16,7 @@ use host::titanus::{Caps, operations};
 use lower::chain::Job;
 
 use super::vector::{caps_of_rows, function_register, shape_of};
-use jobs::player::{self, Counter, Facts, bus_of, register};
+use jobs::player::{self, Counter, Facts, register};
 
 /// The bench of the accelerator; a vector is a job.
 ///
@@ -78,7 +78,6 @@ fn facts(block: &TitanusCore) -> Facts<Work> {
     let bus_bytes = u64::from(block.bus.axi.data_width / 8);
     Facts {
         number: 4,
-        bus: bus_of(&block.bus.axi, block.bus.ports),
         constants: vec![
             (0x100, (spec.store.rows | spec.store.columns << 8).into()),
             (0x104, (cells.inputs | cells.outputs << 16).into()),

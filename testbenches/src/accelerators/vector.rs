@@ -11,15 +11,12 @@ use hdl::accelerators::vector::{VectorEngine, VectorTop};
 use hdl::blocks::common::AxiSpec;
 use hdl::blocks::common::row::RowUnits;
 use host::vector;
-use jobs::player::{self, Counter, Facts, bus_of, register};
+use jobs::player::{self, Counter, Facts, register};
 use jobs::timing::{shell, unit};
 
 pub use timing::Job;
 
 use crate::common::float::table::function;
-
-/// DMAs that read.
-const READERS: usize = 4;
 
 /// The bench of the accelerator; a vector is a job.
 ///
@@ -32,9 +29,7 @@ pub fn bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// How long the parts of a block take with a memory that answers after `latency` cycles.
 #[must_use]
 pub fn timing(block: &VectorTop, latency: u32) -> Timing {
-    let beats = (block.bus.read_beats, block.bus.write_beats);
-    let shell = shell((&block.bus.axi, block.bus.ports as usize, READERS), &block.bus.dma, beats, latency);
-    Timing { shell, unit: unit(&block.engine().unit()) }
+    Timing { shell: shell(block, latency), unit: unit(&block.engine().unit()) }
 }
 
 /// Random chains that are right, each with an ideal memory of some latency. Cycles must equal the golden recurrence. A
@@ -56,7 +51,6 @@ fn facts(block: &VectorTop) -> Facts<Operation> {
     };
     Facts {
         number: 1,
-        bus: bus_of(&block.bus.axi, block.bus.ports),
         constants: vec![(0x100, caps), (0x104, function_register(&block.engine()))],
         counters: vec![
             Counter { name: "COMPUTE_CYCLES", register: register::COMPUTE_CYCLES, expected: Box::new(beats) },

@@ -2,7 +2,6 @@
 
 use ::golden::accelerators::job::Report;
 use jobs::draft::Operations;
-use jobs::player::bus_of;
 use jobs::player::{self, Counter, Facts, register};
 use jobs::program::Program;
 use jobs::timing;
@@ -31,27 +30,24 @@ pub fn cycles_bench(p: &ReduceTop) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// The recurrence of its cycles. Memory answers after `latency` cycles.
 #[must_use]
 pub fn timing(p: &ReduceTop, latency: u32) -> Timing {
-    let beats = (p.bus.read_beats, p.bus.write_beats);
-    let shell = timing::shell((&p.bus.axi, p.bus.ports as usize, 1), &p.bus.dma, beats, latency);
-    Timing { shell, reducer: p.engine().reducer().latency().into() }
+    Timing { shell: timing::shell(p, latency), reducer: p.engine.reducer().latency().into() }
 }
 
 /// Its golden model.
 #[must_use]
 pub fn golden_of(p: &ReduceTop) -> Golden {
-    Golden { max_columns: p.operation.max_columns, bus: [p.bus.axi.data_width, p.bus.axi.address_width] }
+    let axi = &p.engine.bus.axi;
+    Golden { max_columns: p.engine.operation.max_columns, bus: [axi.data_width, axi.address_width] }
 }
 
 fn facts(p: &ReduceTop) -> Facts<Operation> {
-    let RowReducer { lanes } = p.engine().reducer();
+    let RowReducer { lanes } = p.engine.reducer();
     let beats = move |report: &Report<Operation>| {
-        let of = |x: &golden::common::bus::Command| x.rows * (x.row_bytes / 2).div_ceil(lanes.into());
-        report.executed.iter().map(|executed| of(&executed.operation.x)).sum()
+        report.executed.iter().map(|e| e.operation.x.rows * (e.operation.x.row_bytes / 2).div_ceil(lanes.into())).sum()
     };
     Facts {
         number: 6,
-        bus: bus_of(&p.bus.axi, p.bus.ports),
-        constants: vec![(0x100, p.operation.max_columns.into())],
+        constants: vec![(0x100, p.engine.operation.max_columns.into())],
         counters: vec![
             Counter { name: "COMPUTE_CYCLES", register: register::COMPUTE_CYCLES, expected: Box::new(beats) },
             Counter { name: "OVERFLOWS", register: 0x108, expected: Box::new(Report::overflows) },

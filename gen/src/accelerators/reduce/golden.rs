@@ -55,12 +55,9 @@ pub fn record(row: &[u16]) -> ([u8; RECORD as usize], bool) {
     let numbers = || row.iter().copied().enumerate().filter(|&(_, x)| !special(x) || x & 1023 == 0);
     let largest = numbers().rev().max_by_key(|&(_, x)| order(x)).unwrap_or((0, 0x7e00));
     let smallest = numbers().min_by_key(|&(_, x)| order(x)).unwrap_or((0, 0x7e00));
-    let mut bytes = [0; RECORD as usize];
-    bytes[..8].copy_from_slice(&sum.to_le_bytes());
-    bytes[8..12].copy_from_slice(&(largest.0 as u32).to_le_bytes());
-    bytes[12..14].copy_from_slice(&smallest.1.to_le_bytes());
-    bytes[14..].copy_from_slice(&largest.1.to_le_bytes());
-    (bytes, row.iter().any(|&x| special(x)))
+    let [index, minimum, maximum] = [largest.0 as u128, smallest.1.into(), largest.1.into()];
+    let bits = u128::from(sum as u64) | index << 64 | minimum << 96 | maximum << 112;
+    (bits.to_le_bytes(), row.iter().any(|&x| special(x)))
 }
 
 impl job::Accelerator for ReduceTop {
@@ -100,9 +97,8 @@ impl job::Accelerator for ReduceTop {
             }
             store(&operation.out, row, &bytes, memory, &mut codes);
         }
-        let (codes, apart) = (codes.all(), !overlap(&operation.x, &operation.out));
-        let (defined, certain) = (codes.is_empty() && apart, apart || !operation.exact);
-        Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 }
+        let rules = (!overlap(&operation.x, &operation.out), operation.exact);
+        Executed::new(operation, codes.all(), rules, overflows)
     }
 }
 

@@ -106,15 +106,13 @@ impl Block for ReduceEngine {
             controller.command(m, k, one, place);
         }
 
-        m.connect(reducer.clear_i, shell.abort_i);
-        m.connect(words.clear_i, shell.abort_i);
+        m.connect_pairs([(reducer.clear_i, shell.abort_i), (words.clear_i, shell.abort_i)]);
         m.connect_stream(&reducer.input, &shell.read.at(0));
         let record = &reducer.output;
         m.connect_handshake(&words.input, record);
         let parts = [record.maximum, record.minimum, record.index, record.sum.as_uint()];
         m.connect(words.input.data.data, cat(&parts));
-        m.connect(words.input.strobe, one.repeat(RECORD));
-        m.connect(words.input.last, 1);
+        m.connect_pairs([(words.input.strobe, one.repeat(RECORD)), (words.input.last, one)]);
         m.unused(words.output.strobe);
         m.unused(words.output.last);
         let write = shell.write.at(0);
@@ -122,8 +120,7 @@ impl Block for ReduceEngine {
         m.connect(write.data.data, words.output.data.data);
         m.connect(words.output.ready, write.ready);
         let special = m.wire("special", record.fire() & record.special);
-        m.connect(controller.overflow_i, special);
-        m.connect(shell.overflows_o, special);
+        m.connect_pairs([(controller.overflow_i, special), (shell.overflows_o, special)]);
         m.connect(shell.computing_o, reducer.input.fire());
     }
 }

@@ -13,15 +13,13 @@ use super::reduce_engine::{ReduceEngine, ReduceOperation};
 parameters! {
     /// Elaboration parameters.
     pub struct ReduceTop {
-        /// How it reaches memory; a beat holds one element of 16 bits per lane.
-        bus: TopParameters = TopParameters::default(), named "inline";
-        /// Its operation.
-        operation: ReduceOperation = ReduceOperation::default(), named "inline";
+        /// Its engine, and how that reaches memory.
+        engine: ReduceEngine = ReduceEngine::default(), named "inline";
     }
     rules = |p, rules| {
         rules.same(&p.shell());
-        p.bus.demand_no_overlap(rules, "it has one engine");
-        rules.part("max_columns", &p.engine());
+        p.engine.bus.demand_no_overlap(rules, "it has one engine");
+        rules.part("max_columns", &p.engine);
     };
 }
 
@@ -46,27 +44,19 @@ impl OwnRegisters for ReduceFields {
     const ACCELERATOR: u32 = 6;
 }
 
-impl ReduceTop {
-    /// The engine between the streams of the shell.
-    #[must_use]
-    pub fn engine(&self) -> ReduceEngine {
-        ReduceEngine { bus: self.bus.clone(), operation: self.operation.clone() }
-    }
-}
-
 impl Accelerator for ReduceTop {
     type Own = ReduceFields;
 
     fn shell(&self) -> JobShell {
-        self.bus.shell(&[1])
+        self.engine.bus.shell(&[1])
     }
 
     fn own_registers(&self) -> ReduceOperation {
-        self.operation.clone()
+        self.engine.operation.clone()
     }
 
     fn operations(&self) -> Vec<Opcode> {
-        vec![Opcode { name: "reduce".into(), number: 1, layout: self.operation.layout() }]
+        vec![Opcode { name: "reduce".into(), number: 1, layout: self.engine.operation.layout() }]
     }
 }
 
@@ -84,7 +74,7 @@ impl Block for ReduceTop {
 
     fn build(&self, m: &mut Module, io: &TopPorts) {
         let top = Top::new(m, self, io);
-        let engine = m.instance("u_engine", self.engine());
+        let engine = m.instance("u_engine", self.engine.clone());
         top.engines(m, &[Engine { name: "reduces", opcodes: &[1], ports: &engine.shell }]);
         top.count(m, 1, &[(engine.shell.overflows_o, top.registers.own.overflows)]);
     }
@@ -94,7 +84,7 @@ impl CatalogBlock for ReduceTop {
     const IS_ACCELERATOR: bool = true;
 
     fn configurations() -> Vec<Self> {
-        let set = |bus, max_columns| Self { bus, operation: ReduceOperation { max_columns } };
+        let set = |bus, max_columns| Self { engine: ReduceEngine { bus, operation: ReduceOperation { max_columns } } };
         vec![
             set(TopParameters::new(32, 32, 4), 7),
             set(TopParameters { ports: 2, ..TopParameters::new(64, 36, 8) }, 100),

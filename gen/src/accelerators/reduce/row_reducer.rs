@@ -1,7 +1,7 @@
 //! A row of fp16 numbers as one record: sum, minimum, maximum, place of the maximum.
 
 use hdl::blocks::common::bus::RowBeat;
-use hdl::blocks::common::row::{FixedLane, Half, later, later_valid, tree, tree_latency};
+use hdl::blocks::common::row::{FixedLane, Half, SquareLane, later, later_valid, tree, tree_latency};
 use hdl::lang::{
     About, Block, Field, In, InStream, Module, OutStream, Signal, Timing, bit, bundle, cat, mux, or_all, parameters,
     ports, power_of_two, select, sint, uint,
@@ -55,11 +55,7 @@ impl RowReducer {
 
     /// Cycles from a beat to its sum.
     fn sums(&self) -> u32 {
-        Self::fixed() + tree_latency(self.lanes)
-    }
-
-    fn fixed() -> u32 {
-        hdl::blocks::common::row::SquareLane::latency()
+        SquareLane::latency() + tree_latency(self.lanes)
     }
 
     /// Bits of the place of an element in a beat.
@@ -122,7 +118,7 @@ impl Block for RowReducer {
         let sum = tree(m, "sum", values, |ty| sint(ty.width + 1), |_, _, a, b| a + b);
         let [largest, smallest] = [("largest", largest), ("smallest", smallest)].map(|(name, keys)| {
             let best = tree(m, &format!("{name}_of"), keys, |ty| ty, |_, _, a, b| mux(a.ge(b), a, b));
-            later(m, &format!("{name}_late"), best, Self::fixed())
+            later(m, &format!("{name}_late"), best, SquareLane::latency())
         });
         let total = m.reg_init("total_q", sint(64), 0);
         let next = mux(came, total.q.wrapping_add(sum.extend(64)), total.q);

@@ -14,12 +14,13 @@ use sim::{BuildOptions, Sim};
 use testbenches::accelerators::decoding::window;
 
 use super::LATENCY;
-use crate::accelerators::reduce::{self, Record, ReduceOperation, ReduceTop};
+use crate::accelerators::reduce::{self, Record, ReduceEngine, ReduceOperation, ReduceTop};
 
 /// The accelerator for rows of as many logits as there are tokens.
 #[must_use]
 pub(super) fn block(tokens: usize) -> ReduceTop {
-    ReduceTop { operation: ReduceOperation { max_columns: tokens as u32 }, ..ReduceTop::default() }
+    let operation = ReduceOperation { max_columns: tokens as u32 };
+    ReduceTop { engine: ReduceEngine { operation, ..ReduceEngine::default() } }
 }
 
 /// Its model for the simulator.

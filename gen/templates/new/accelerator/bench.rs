@@ -20,10 +20,7 @@ pub fn bench(p: &{{ type }}) -> anyhow::Result<Box<dyn Bench>> {
 /// # Errors
 /// Parameters that the block refuses.
 pub fn cycles_bench(p: &{{ type }}) -> anyhow::Result<Box<dyn Bench>> {
-    bench_of_cycles(p, (golden_of(p), &[]), 3, draw, |p, latency| {
-        let (bus, beats) = (&p.bus, (p.bus.read_beats, p.bus.write_beats));
-        Timing { shell: shell_of((&bus.axi, bus.ports as usize, 1), &bus.dma, beats, latency) }
-    })
+    bench_of_cycles(p, (golden_of(p), &[]), 3, draw, |p, latency| Timing { shell: shell_of(p, latency) })
 }
 
 fn golden_of(p: &{{ type }}) -> Golden {
@@ -39,7 +36,6 @@ fn facts(p: &{{ type }}) -> Facts<Operation> {
     };
     Facts {
         number: 0x8000,
-        bus: bus_of(&p.bus.axi, p.bus.ports),
         constants: vec![(0x100, p.operation.max_columns.into())],
         counters: vec![
             Counter { name: "COMPUTE_CYCLES", register: register::COMPUTE_CYCLES, expected: Box::new(beats) },

@@ -94,13 +94,13 @@ impl job::Accelerator for Golden {
             overflows += clipped.iter().filter(|&&clipped| clipped).count() as u64;
             store(&operation.out, row, &bytes.concat(), memory, &mut codes);
         }
-        let (mut codes, apart) = (codes.all(), !overlap(&operation.x, &operation.out));
+        let rules = (!overlap(&operation.x, &operation.out), operation.exact);
+        let mut codes = codes.all();
         // An error of the bus comes first: sums are judged at the end.
         if operation.exact && overflows > 0 && codes.is_empty() {
             codes.push(code::OVERFLOW);
         }
-        let (defined, certain) = (codes.is_empty() && apart, apart || !operation.exact);
-        Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 }
+        Executed::new(operation, codes, rules, overflows)
     }
 }
 

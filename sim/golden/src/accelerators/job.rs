@@ -172,6 +172,13 @@ pub struct Executed<O> {
 }
 
 impl<O> Executed<O> {
+    /// An operation without sums. `apart`: it writes nothing that it reads. `exact`: an overflow is an error.
+    #[must_use]
+    pub fn new(operation: O, codes: Vec<u8>, (apart, exact): (bool, bool), overflows: u64) -> Self {
+        let (defined, certain) = (codes.is_empty() && apart, apart || !exact);
+        Self { operation, codes, defined, certain, overflows, sum_overflows: 0 }
+    }
+
     /// The same record, with the operation as a part of another type.
     pub fn map<P>(self, into: impl FnOnce(O) -> P) -> Executed<P> {
         let Self { operation, codes, defined, certain, overflows, sum_overflows } = self;

@@ -159,10 +159,8 @@ impl job::Accelerator for VectorTop {
                 codes.bus(memory.write(address, &packed(operation.steps.output, &done)));
             }
         }
-        let codes = codes.all();
-        let apart = operation.is_defined();
-        let (defined, certain) = (codes.is_empty() && apart, apart || !operation.exact);
-        Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 }
+        let rules = (operation.is_defined(), operation.exact);
+        Executed::new(operation, codes.all(), rules, overflows)
     }
 }
 

@@ -131,7 +131,7 @@ impl<A: Accelerator + Clone> Player<A> {
                 (register::VERSION, self.facts.number << 16 | 1),
                 (register::CONTROL, 0),
                 (register::STATUS, 0),
-                (register::CAPS_BUS, self.facts.bus.register()),
+                (register::CAPS_BUS, self.bus.register()),
             ];
             fixed.extend(&self.facts.constants);
             for at in REFUSED {

@@ -5,7 +5,7 @@ use hdl::accelerators::kelle::KelleTop;
 
 use super::program;
 use crate::accelerators::vector::{function_register, shape_of};
-use jobs::player::{self, Counter, Facts, bus_of};
+use jobs::player::{self, Counter, Facts};
 
 /// The bench of the accelerator; a vector is a job.
 ///
@@ -23,7 +23,6 @@ fn facts(block: &KelleTop) -> Facts<Work> {
     let scores = sizes | u32::from(heads.save) << 24 | heads.recompute << 25;
     Facts {
         number: 5,
-        bus: bus_of(&spec.axi, block.ports),
         constants: vec![
             (0x100, (spec.columns << 16 | spec.rows).into()),
             (0x104, (spec.inner << 16 | spec.tokens).into()),

@@ -8,19 +8,17 @@ use super::{golden_of, program};
 use crate::accelerators::clock::Clock;
 use jobs::timing::{self, frame, shell, unit};
 
-/// DMAs that read.
-const READERS: usize = 4;
 /// Its register REFRESH_STALLS: the recurrence knows of no access that waits for a refresh.
 const REFRESH_STALLS: (&str, u64) = ("REFRESH_STALLS", 0x140);
 
 /// How long the parts of a block take with a memory that answers after `latency` cycles.
 #[must_use]
 pub fn timing(block: &KelleTop, latency: u32) -> Timing {
-    let (spec, beats) = (&block.spec, (block.read_beats, block.write_beats));
+    let spec = &block.spec;
     let array = spec.array();
     let sum = block.sum.times().result;
     Timing {
-        shell: shell((&spec.axi, block.ports as usize, READERS), &block.dma, beats, latency),
+        shell: shell(block, latency),
         array: Array { rows: array.rows.into(), columns: array.columns.into(), results: array.results.into() },
         weights: spec.weights.into(),
         integer: block.integer.latency().into(),

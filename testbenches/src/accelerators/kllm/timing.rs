@@ -9,21 +9,13 @@ use crate::accelerators::clock::Clock;
 use crate::kllm::orizuru;
 use jobs::timing::{self, shell, unit};
 
-/// DMAs that read, with one group of lanes.
-const READERS: usize = 6;
-
 /// How long the parts of a block take with a memory that answers after `latency` cycles.
 #[must_use]
 pub fn timing(block: &KllmTop, latency: u32) -> Timing {
     let spec = &block.product;
-    let (lane, beats) = (spec.lane(), (block.bus.read_beats, block.bus.write_beats));
+    let lane = spec.lane();
     Timing {
-        shell: shell(
-            (&block.bus.axi, block.bus.ports as usize, READERS + spec.groups as usize - 1),
-            &block.bus.dma,
-            beats,
-            latency,
-        ),
+        shell: shell(block, latency),
         outputs: spec.outputs.into(),
         lane: Lane { multiplication: lane.multiplication().into(), latency: lane.latency().into() },
         scaling: spec.scaling().cycles(0) - 1,

@@ -15,12 +15,10 @@ const READERS: usize = 4;
 /// How long the parts of a block take with a memory that answers after `latency` cycles.
 #[must_use]
 pub fn timing<P: EnginePe>(block: &TenderTopOf<P>, latency: u32) -> Timing {
-    let (array, bus) = (&block.array, &block.bus);
-    let beats = (bus.read_beats, bus.write_beats);
-    let shell = shell((&bus.axi, bus.ports as usize, READERS), &bus.dma, beats, latency);
+    let (array, shell) = (&block.array, shell(block, latency));
     Timing {
         // The vector unit first.
-        shell: if bus.overlaps { side_by_side(shell, &[READERS as u32; 2]) } else { shell },
+        shell: if block.bus.overlaps { side_by_side(shell, &[READERS as u32; 2]) } else { shell },
         array: Array {
             rows: array.rows.into(),
             columns: array.columns.into(),

@@ -9,16 +9,12 @@ use super::{golden_of, program};
 use crate::accelerators::clock::Clock;
 use jobs::timing::{self, shell, unit};
 
-/// DMAs that read.
-const READERS: usize = 4;
-
 /// How long the parts of a block take with a memory that answers after `latency` cycles.
 #[must_use]
 pub fn timing(block: &TitanusCore, latency: u32) -> Timing {
     let (spec, linear) = (&block.spec, block.linear());
-    let beats = (block.bus.read_beats, block.bus.write_beats);
     Timing {
-        shell: shell((&block.bus.axi, block.bus.ports as usize, READERS), &block.bus.dma, beats, latency),
+        shell: shell(block, latency),
         load: spec.store.load.into(),
         drain: spec.store.drain.into(),
         steps: spec.store.tile.input_width.into(),

@@ -53,11 +53,9 @@ impl KelleTop {
                 pieces::store(&operation.out, row, &bytes, memory, &mut codes);
             }
         }
-        let codes = codes.all();
-        let apart = operation.is_defined();
-        let (defined, certain) = (codes.is_empty() && apart, apart || !operation.exact);
+        let rules = (operation.is_defined(), operation.exact);
         let operation = Work { operation: Operation::Linear(operation), counts };
-        Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 }
+        Executed::new(operation, codes.all(), rules, overflows)
     }
 
     /// The results of each row, by column; `None` for a result that depends on bytes which could not be read.

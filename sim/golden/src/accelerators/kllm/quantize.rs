@@ -118,11 +118,9 @@ impl KllmTop {
             }
             pieces::store(&operation.out, row, &token.bytes, memory, &mut codes);
         }
-        let codes = codes.all();
-        let apart = operation.is_defined();
-        let (defined, certain) = (codes.is_empty() && apart, apart || !operation.exact);
+        let rules = (operation.is_defined(), operation.exact);
         let operation = Work { operation: Operation::Quantize(operation), beats: Beats::default() };
-        Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 }
+        Executed::new(operation, codes.all(), rules, overflows)
     }
 }
 

@@ -111,9 +111,7 @@ impl<S: PeSum<Operand = i64>> TenderTop<S> {
                 .collect();
             finisher.panel(panel, &numbers, memory, &mut codes);
         }
-        let (codes, overflows) = (codes.all(), finisher.overflows);
-        let apart = operation.is_defined();
-        let (defined, certain) = (codes.is_empty() && apart, apart || !operation.finish.exact);
-        Executed { operation: Operation::Pack(operation), codes, defined, certain, overflows, sum_overflows: 0 }
+        let rules = (operation.is_defined(), operation.finish.exact);
+        Executed::new(Operation::Pack(operation), codes.all(), rules, finisher.overflows)
     }
 }
