@@ -50,8 +50,8 @@ pub(super) struct Choice<'a> {
 impl<'a> Choice<'a> {
     /// Chooses on a simulation of the block, if there is one.
     pub fn new(block: &ReduceTop, sim: Option<&'a mut Sim>) -> anyhow::Result<Self> {
-        let window = window(block.bus.axi.address_width);
-        let columns = block.operation.max_columns;
+        let window = window(block.engine.bus.axi.address_width);
+        let columns = block.engine.operation.max_columns;
         let (record, row) = (window.base + 0x100, window.base + 0x200);
         let [x, out] = [row, record].map(|address| Operand { address, stride: 0 });
         let descriptor = reduce::job([1, columns], (x, out, false), columns, &window)?;

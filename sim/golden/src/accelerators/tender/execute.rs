@@ -111,7 +111,7 @@ impl<S: PeSum<Operand = i64>> TenderTop<S> {
                 .collect();
             finisher.panel(panel, &numbers, memory, &mut codes);
         }
-        let rules = (operation.is_defined(), operation.finish.exact);
-        Executed::new(Operation::Pack(operation), codes.all(), rules, finisher.overflows)
+        let (rules, overflows) = ((operation.is_defined(), finish.exact), finisher.overflows);
+        Executed::new(Operation::Pack(operation), codes.all(), rules, overflows)
     }
 }
