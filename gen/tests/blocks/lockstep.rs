@@ -42,12 +42,16 @@ fn benches(entry: &dyn Entry, params: &Params, design: &Design) {
     assert_eq!(native, verilator, "comparisons and cycles; native is left");
 }
 
-/// Each block's first configuration; in a full run all of them. Two at a time: Verilator's models take long to compile.
+/// Each block's first configuration; in a full run all of them. The first one of an accelerator is the first small one:
+/// C++ of two Titanus cores in their usual size is 147 MB. Two at a time: Verilator's models take long to compile.
 #[test]
 fn blocks_do_the_same_in_both_engines() {
     let mut designs = Vec::new();
     for entry in Catalogue::standard().all().to_vec() {
-        let configurations = entry.configurations();
+        let mut configurations = entry.configurations();
+        if entry.is_accelerator() {
+            configurations.rotate_left(1);
+        }
         for params in seeds::some(&configurations, 1) {
             let elaborated = entry.elaborate(params).unwrap();
             if has_native(&elaborated) {

@@ -67,6 +67,12 @@ pub trait Accelerator: Block {
     /// Its shell: bus, DMAs, ports to memory.
     fn shell(&self) -> JobShell;
 
+    /// The block of its registers.
+    fn registers(&self) -> AcceleratorRegisters<Self::Own> {
+        let JobShell { axi, ports, .. } = self.shell();
+        AcceleratorRegisters { own: self.own_registers(), bus: BusCaps::of(&axi, ports) }
+    }
+
     /// What its own registers depend on.
     fn own_registers(&self) -> <Self::Own as crate::lang::registers::RegisterFields>::Spec;
 
@@ -124,8 +130,7 @@ impl<F: OwnRegisters> Top<F> {
     #[track_caller]
     pub fn new<A: Accelerator<Own = F>>(m: &mut Module, accelerator: &A, io: &TopPorts) -> Self {
         let block = accelerator.shell();
-        let bus = BusCaps::of(&block.axi, block.ports);
-        let registers = m.instance("u_registers", AcceleratorRegisters::<F> { own: accelerator.own_registers(), bus });
+        let registers = m.instance("u_registers", accelerator.registers());
         let shell = m.instance("u_shell", block.clone());
         m.offers(accelerator.operations());
         m.connect(shell.opcodes_i, accelerator.opcodes());

@@ -62,7 +62,8 @@ fn draw(rng: &mut StimulusRng, (operations, golden): (&Operations, &Golden), mos
         let longest = u64::from(golden.max_columns).min(program.left() / 16);
         let columns = if rng.random() { rng.random_range(1..=longest) } else { longest.min(rng.random_range(1..=20)) };
         let stride = (2 * columns).next_multiple_of(64) + 64 * rng.random_range(0..2u64);
-        let rows = rng.random_range(1..=(program.left() / 8 / (stride + 64)).clamp(1, 6));
+        let most = if rng.random_range(0..8u8) == 0 { 200 } else { 6 };
+        let rows = rng.random_range(1..=(program.left() / 8 / (stride + 64)).clamp(1, most));
         let (x, out) = (program.take(rng, rows * stride), program.take(rng, rows * 128));
         let mut draft = operations.drawn(rng, program, "reduce");
         for (field, value) in [

@@ -28,7 +28,7 @@ where
     let (block, operations) = (p.clone(), Operations::of(p));
     sim::kit::bench(p, move |sim, run| {
         sim.reset(2)?;
-        let mut player = Player::new((golden.clone(), facts(&block)), &block.shell(), sim, run)?;
+        let mut player = Player::new((golden.clone(), facts(&block)), &block, sim, run)?;
         for number in 0..run.vectors() {
             player.job(sim, run, number, |rng, model| draw(rng, (&operations, model), most))?;
             player.changed_jobs(sim, run, |rng, model| draw(rng, (&operations, model), 1))?;

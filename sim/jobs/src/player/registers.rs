@@ -1,9 +1,10 @@
 //! Registers beside a job: writable registers keep the host's values, and constants keep theirs. Counters are right,
 //! and the bus carries the attributes that the host asks for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use golden::accelerators::job::{Accelerator, Report};
+use hdl::accelerators::top;
 use rand::RngExt;
 use sim::bus::{AxiMemory, PortStats, Response, Ticket};
 use sim::{Run, Sim};
@@ -46,6 +47,17 @@ pub(super) fn after_reset() -> BTreeMap<u64, u64> {
     WRITABLE.into_iter().map(|(at, bits)| (at, value(at, bits))).collect()
 }
 
+/// Addresses of the words of all registers.
+pub(super) fn mapped(block: &impl top::Accelerator) -> sim::Result<BTreeSet<u64>> {
+    let design = hdl::lang::elaborate(&block.registers()).map_err(|e| sim::Error::Unsupported(e.to_string()))?;
+    let map = design.manifest().registers.unwrap_or_default();
+    let words = map.registers.iter().flat_map(|register| {
+        let is_wide = register.fields.iter().any(|field| field.low + field.width > 32);
+        [Some(register.offset), is_wide.then_some(register.offset + 4)]
+    });
+    Ok(words.flatten().map(u64::from).collect())
+}
+
 impl<A: Accelerator + Clone> Player<A> {
     /// While no job runs, registers take the bytes that the host writes, and nothing else changes. STATUS loses the
     /// bits that the host clears, and the interrupt follows STATUS and IRQ_ENABLE.
@@ -78,6 +90,14 @@ impl<A: Accelerator + Clone> Player<A> {
             let (at, _) = WRITABLE[self.rng.random_range(0..WRITABLE.len())];
             let (expected, read) = (self.words[&at], self.load(sim, bus, at)?);
             run.expect_equal(sim, "ctrl_rdata_o", &format!("of the register at {at:#x}"), expected, read)?;
+            let at = 4 * self.rng.random_range(0..0x400u64);
+            let (data, answer) = self.host.load(sim, &mut [&mut *bus], at)?;
+            let right = if self.mapped.contains(&at) {
+                answer == Response::Okay
+            } else {
+                (data, answer) == (0, Response::SlvErr)
+            };
+            run.expect_equal(sim, "ctrl_rresp_o", &format!("of a read at {at:#x}"), true, right)?;
             let read = self.load(sim, bus, register::STATUS)?;
             run.expect_equal(sim, "STATUS", "between jobs", status, read)?;
             run.expect_u64(sim, self.irq, u64::from(status & self.words[&register::IRQ_ENABLE] != 0))?;
