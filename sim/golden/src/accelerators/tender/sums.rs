@@ -12,6 +12,9 @@ use super::OPERAND_WIDTH;
 /// The largest magnitude of an operand: an unsigned one of twice the width of a PE's operands.
 const LARGEST: u32 = (1 << (2 * OPERAND_WIDTH)) - 1;
 
+/// Columns whose sums are made at once.
+const BLOCK: usize = 16;
+
 /// An entry of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
@@ -51,6 +54,42 @@ pub struct Products<'a, S> {
     fits: bool,
 }
 
+/// A table for the products of any rows with any matrices.
+#[derive(Clone, Debug)]
+pub struct Plan<'a, S> {
+    /// Entries, and whether no operand at all can overflow an accumulator with them.
+    parts: Vec<(&'a [Entry], bool)>,
+    wide: bool,
+    fresh: &'a S,
+    width: u32,
+}
+
+impl<'a, S: PeSum<Operand = i64>> Plan<'a, S> {
+    /// Products of the channels in the table's order. They are in parts if the sums of parts have a width. `fresh` is a
+    /// sum that is 0.
+    #[must_use]
+    pub fn new(entries: &'a [Entry], wide: bool, fresh: &'a S, width: Option<u32>) -> Self {
+        let ends = |entry: &Entry| width.is_some() && *entry == Entry::Rescale;
+        let most = |_| Magnitudes::most(wide);
+        let fits = |part| fresh.exact_bits().is_some_and(|bits| Bounds::of(part, most, most).fit(bits));
+        let parts = entries.split_inclusive(ends).map(|part| (part, fits(part))).collect();
+        Self { parts, wide, fresh, width: width.unwrap_or(128) }
+    }
+
+    /// Products with this matrix.
+    #[must_use]
+    pub fn with<'b>(&self, right: &'b Right) -> Parts<'b, S>
+    where
+        'a: 'b,
+    {
+        let products = |&(entries, fits): &(&'a [Entry], bool)| {
+            let products = Products { entries, right, wide: self.wide, fresh: self.fresh, largest: Vec::new(), fits };
+            if fits { products } else { products.bounded() }
+        };
+        Parts { parts: self.parts.iter().map(products).collect(), width: self.width }
+    }
+}
+
 /// Magnitudes of an operand's two halves, or the magnitude of the whole operand and 0.
 #[derive(Clone, Copy, Debug, Default)]
 struct Magnitudes([u64; 2]);
@@ -88,6 +127,18 @@ impl Magnitudes {
 struct Bounds([u64; 4]);
 
 impl Bounds {
+    /// For operands by channel.
+    fn of(entries: &[Entry], left: impl Fn(usize) -> Magnitudes, right: impl Fn(usize) -> Magnitudes) -> Self {
+        let mut bounds = Self::default();
+        for entry in entries {
+            match *entry {
+                Entry::Rescale => bounds.double(),
+                Entry::Product(channel) => bounds.add(left(channel), right(channel)),
+            }
+        }
+        bounds
+    }
+
     fn add(&mut self, a: Magnitudes, b: Magnitudes) {
         for (k, bound) in self.0.iter_mut().enumerate() {
             *bound = bound.saturating_add(a.0[k >> 1] * b.0[k & 1]);
@@ -108,16 +159,14 @@ impl Bounds {
 }
 
 impl<'a, S: PeSum<Operand = i64>> Products<'a, S> {
-    /// Products of the channels in the table's order. `fresh` is a sum that is 0.
-    #[must_use]
-    pub fn new(entries: &'a [Entry], right: &'a Right, wide: bool, fresh: &'a S) -> Self {
-        let largest = right.integers.chunks(right.columns).map(|channel| Magnitudes::largest(channel, wide)).collect();
-        let mut products = Self { entries, right, wide, fresh, largest, fits: false };
-        products.fits = fresh.exact_bits().is_some_and(|width| {
-            let bounds = products.bounds(|_| Magnitudes::most(wide), |channel| products.largest[channel]);
-            bounds.fit(width)
+    /// The same, with what the matrix says about overflows.
+    fn bounded(mut self) -> Self {
+        let channels = self.right.integers.chunks(self.right.columns);
+        self.largest = channels.map(|channel| Magnitudes::largest(channel, self.wide)).collect();
+        self.fits = self.fresh.exact_bits().is_some_and(|width| {
+            self.bounds(|_| Magnitudes::most(self.wide), |channel| self.largest[channel]).fit(width)
         });
-        products
+        self
     }
 
     /// The sums of a row with all columns, and for each sum whether an accumulator overflowed. `left` has the row's
@@ -142,11 +191,25 @@ impl<'a, S: PeSum<Operand = i64>> Products<'a, S> {
 
     /// The exact sums if nothing overflows; otherwise arbitrary values.
     fn plain(&self, left: &[i16]) -> Vec<i64> {
+        let mut sums = vec![0; self.right.columns];
+        let (blocks, rest) = sums.as_chunks_mut::<BLOCK>();
+        for (first, block) in (0..).step_by(BLOCK).zip(blocks) {
+            *block = self.block(left, |channel| channel[first..].first_chunk().expect("a block in a row"));
+        }
+        let first = self.right.columns - rest.len();
+        for (column, sum) in (first..).zip(rest) {
+            let [one] = self.block(left, |channel| channel[column..].first_chunk().expect("a column"));
+            *sum = one;
+        }
+        sums
+    }
+
+    /// The same for some columns, whose sums stay in the processor's registers.
+    fn block<const N: usize>(&self, left: &[i16], columns: impl Fn(&[i16]) -> &[i16; N]) -> [i64; N] {
         // The processor adds more sums of 32 bits side by side than of 64. So many products fit.
         let terms = terms(LARGEST, LARGEST);
-        let mut sums = vec![0i64; self.right.columns];
-        let (mut parts, mut added) = (vec![0i32; self.right.columns], 0);
-        let mut collect = |parts: &mut [i32], factor: i64| {
+        let (mut sums, mut parts, mut added) = ([0i64; N], [0i32; N], 0);
+        let collect = |sums: &mut [i64; N], parts: &mut [i32; N], factor: i64| {
             for (sum, part) in sums.iter_mut().zip(parts) {
                 *sum = sum.wrapping_add(std::mem::take(part).into()).wrapping_mul(factor);
             }
@@ -154,38 +217,30 @@ impl<'a, S: PeSum<Operand = i64>> Products<'a, S> {
         for entry in self.entries {
             match *entry {
                 Entry::Rescale => {
-                    collect(&mut parts, 2);
+                    collect(&mut sums, &mut parts, 2);
                     added = 0;
                 }
-                Entry::Product(channel) if left[channel] != 0 => {
+                Entry::Product(channel) => {
                     if added == terms {
-                        collect(&mut parts, 1);
+                        collect(&mut sums, &mut parts, 1);
                         added = 0;
                     }
                     added += 1;
                     let a = i32::from(left[channel]);
-                    // So many products fit, and without checks they are added side by side.
-                    for (part, &b) in parts.iter_mut().zip(self.right.channel(channel)) {
+                    // Without checks they are added side by side.
+                    for (part, &b) in parts.iter_mut().zip(columns(self.right.channel(channel))) {
                         *part = part.wrapping_add(a.wrapping_mul(b.into()));
                     }
                 }
-                Entry::Product(_) => {}
             }
         }
-        collect(&mut parts, 1);
+        collect(&mut sums, &mut parts, 1);
         sums
     }
 
     /// Bounds for a row and a column, by channel.
     fn bounds(&self, left: impl Fn(usize) -> Magnitudes, right: impl Fn(usize) -> Magnitudes) -> Bounds {
-        let mut bounds = Bounds::default();
-        for entry in self.entries {
-            match *entry {
-                Entry::Rescale => bounds.double(),
-                Entry::Product(channel) => bounds.add(left(channel), right(channel)),
-            }
-        }
-        bounds
+        Bounds::of(self.entries, left, right)
     }
 
     fn beats(&self, left: &[i16]) -> Vec<Beat> {
@@ -218,14 +273,6 @@ pub struct Parts<'a, S> {
 }
 
 impl<'a, S: PeSum<Operand = i64>> Parts<'a, S> {
-    /// Products of the channels in the table's order. They are in parts if the sums of parts have a width.
-    #[must_use]
-    pub fn new(entries: &'a [Entry], right: &'a Right, wide: bool, fresh: &'a S, width: Option<u32>) -> Self {
-        let ends = |entry: &Entry| width.is_some() && *entry == Entry::Rescale;
-        let parts = entries.split_inclusive(ends).map(|part| Products::new(part, right, wide, fresh)).collect();
-        Self { parts, width: width.unwrap_or(128) }
-    }
-
     /// Same as [`Products::row`].
     #[must_use]
     pub fn row(&self, left: &[i16]) -> Vec<(i128, bool)> {
@@ -245,115 +292,4 @@ impl<'a, S: PeSum<Operand = i64>> Parts<'a, S> {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::tender::accumulator::{Accumulator, Overflow};
-
-    impl Products<'_, Accumulator> {
-        /// Same as [`Self::row`], always by accumulators.
-        fn by_accumulators(&self, left: &[i16]) -> Vec<(i128, bool)> {
-            let beats = self.beats(left);
-            (0..self.right.columns).map(|column| self.sum(&beats, column)).collect()
-        }
-    }
-
-    fn accumulators(width: u32, policy: Overflow) -> Accumulator {
-        Accumulator::new(width, policy).unwrap()
-    }
-
-    #[test]
-    fn the_last_sum_that_fits() {
-        // 9 x 225 + 22 = 2047. With 1 more, or with one doubling more, the flag is set.
-        let right = Right { columns: 3, integers: [[15, 15, 0], [2, 3, 0]].concat() };
-        let mut entries = vec![Entry::Product(0); 9];
-        entries.push(Entry::Product(1));
-        let of =
-            |entries: &[Entry], policy| Products::new(entries, &right, false, &accumulators(12, policy)).row(&[15, 11]);
-        let sums = |policy| of(&entries, policy);
-        assert_eq!(sums(Overflow::Wrap), [(2047, false), (2058 - 4096, true), (0, false)]);
-        assert_eq!(sums(Overflow::Saturate), [(2047, false), (2047, true), (0, false)]);
-        let doubled = [entries.as_slice(), &[Entry::Rescale]].concat();
-        assert_eq!(of(&doubled, Overflow::Wrap), [(-2, true), (2 * (2058 - 4096) + 4096, true), (0, false)]);
-    }
-
-    #[test]
-    fn a_bound_that_is_too_large_is_no_overflow() {
-        // The sum is small again before it leaves. The bound does not see this.
-        let right = Right { columns: 1, integers: vec![7] };
-        let entries = [Entry::Product(0); 2];
-        let seven = accumulators(7, Overflow::Wrap);
-        let products = Products::new(&entries, &right, false, &seven);
-        assert!(!products.bounds(|_| Magnitudes::of(-5, false), |_| Magnitudes::of(7, false)).fit(7));
-        assert_eq!(products.row(&[-5]), [(-70 + 128, true)]);
-        let entries = [Entry::Product(0), Entry::Product(1), Entry::Product(0), Entry::Product(1)];
-        let right = Right { columns: 1, integers: vec![7, 7] };
-        let products = Products::new(&entries, &right, false, &seven);
-        assert_eq!(products.row(&[-5, 5]), [(0, false)]);
-        assert_eq!(products.row(&[-5, 4]), [(-14, false)]);
-    }
-
-    #[test]
-    fn many_doublings_of_nothing_and_of_something() {
-        let right = Right { columns: 2, integers: vec![0, 1] };
-        let mut entries = vec![Entry::Rescale; 300];
-        entries.insert(0, Entry::Product(0));
-        for wide in [false, true] {
-            let saturating = accumulators(64, Overflow::Saturate);
-            let products = Products::new(&entries, &right, wide, &saturating);
-            let most = i128::from(i64::MAX);
-            assert_eq!(products.row(&[1]), [(0, false), (most, true)]);
-            assert_eq!(products.row(&[0]), [(0, false); 2]);
-        }
-        // 40 doublings of a byte: each accumulator holds a part of it.
-        let wrapping = accumulators(64, Overflow::Wrap);
-        let products = Products::new(&entries[..41], &right, true, &wrapping);
-        assert_eq!(products.row(&[-77]), [(0, false), (-77 << 40, false)]);
-    }
-
-    fn entry(channels: usize) -> impl Strategy<Value = Entry> {
-        prop_oneof![4 => (0..channels).prop_map(Entry::Product), 1 => Just(Entry::Rescale)]
-    }
-
-    fn integers(wide: bool, count: usize) -> impl Strategy<Value = Vec<i16>> {
-        let (least, most): (i16, i16) = if wide { (-128, 255) } else { (-8, 15) };
-        prop::collection::vec(prop_oneof![3 => least..=most, 1 => Just(least), 1 => Just(most), 2 => -1..2i16], count)
-    }
-
-    proptest! {
-        #![proptest_config(seeds::proptest(2000))]
-
-        /// A sum without overflow is the same in parts and as a whole.
-        #[test]
-        fn parts_are_the_whole(
-            (wide, left, right) in any::<bool>().prop_flat_map(|wide| (Just(wide), integers(wide, 5), integers(wide, 20))),
-            entries in prop::collection::vec(entry(5), 1..30),
-            width in 8..24u32,
-        ) {
-            let right = Right { columns: 4, integers: right };
-            let kind = accumulators(64, Overflow::Wrap);
-            let whole = Parts::new(&entries, &right, wide, &kind, None).row(&left);
-            let parts = Parts::new(&entries, &right, wide, &kind, Some(width)).row(&left);
-            for ((sum, over), (part, flag)) in whole.into_iter().zip(parts) {
-                prop_assert!(!over);
-                prop_assert!(flag || part == sum);
-            }
-        }
-
-        /// Both computations, in accumulators that hold all sums, some sums and hardly any.
-        #[test]
-        fn both_ways_are_one(
-            (wide, left, right) in any::<bool>().prop_flat_map(|wide| (Just(wide), integers(wide, 5), integers(wide, 20))),
-            entries in prop::collection::vec(entry(5), 1..30),
-            width in prop_oneof![2..65u32, 8..24u32],
-            saturates: bool,
-        ) {
-            let policy = if saturates { Overflow::Saturate } else { Overflow::Wrap };
-            let right = Right { columns: 4, integers: right };
-            let fresh = accumulators(width, policy);
-            let products = Products::new(&entries, &right, wide, &fresh);
-            prop_assert_eq!(products.row(&left), products.by_accumulators(&left));
-        }
-    }
-}
+mod tests;
