@@ -44,22 +44,26 @@ fn left(operation: &MatMul, panel: u64, memory: &mut dyn Memory, codes: &mut Cod
 }
 
 /// The columns of a panel; none if a byte of them is missing.
-fn right(operation: &MatMul, panel: u64, loaded: &Loaded) -> Option<Right> {
+fn right<S: PeSum<Operand = i64>>(
+    operation: &MatMul,
+    plan: &Plan<'_, S>,
+    panel: u64,
+    loaded: &Loaded,
+) -> Option<Right> {
     let (finish, words) = (&operation.finish, loaded.whole()?);
-    let lines = finish.layout.columns;
+    let (lines, word) = (finish.layout.columns, finish.layout.column_word_bytes() as usize);
     let columns = lines.min(finish.columns - panel * lines) as usize;
-    let mut right = Right { columns, integers: vec![0; operation.channels as usize * columns] };
-    let words = words.chunks_exact(finish.layout.column_word_bytes() as usize);
-    for (word, of_channel) in words.zip(right.integers.chunks_mut(columns)) {
-        finish.layout.unpack(word, operation.b_signed, of_channel);
-    }
-    Some(right)
+    let read = |channel: usize, to: &mut [i16]| {
+        finish.layout.unpack(&words[channel * word..][..word], operation.b_signed, to);
+    };
+    Some(plan.right(columns, read))
 }
 
 /// Results of a panel of rows that wait for the arithmetic of results.
 struct Waiting {
     /// Errors while the rows were read.
     codes: Codes,
+    /// In the order of the table; missing where a byte is missing, or the table is wrong.
     rows: Option<Vec<Vec<i16>>>,
     /// By row and column.
     numbers: Vec<Vec<Option<u32>>>,
@@ -68,9 +72,15 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn new(operation: &MatMul, panel: u64, memory: &mut dyn Memory) -> Self {
+    fn new<S: PeSum<Operand = i64>>(
+        operation: &MatMul,
+        plan: Option<&Plan<'_, S>>,
+        panel: u64,
+        memory: &mut dyn Memory,
+    ) -> Self {
         let (mut codes, columns) = (Codes::default(), operation.finish.columns as usize);
-        let rows = left(operation, panel, memory, &mut codes);
+        let rows = left(operation, panel, memory, &mut codes).zip(plan);
+        let rows: Option<Vec<_>> = rows.map(|(rows, plan)| rows.iter().map(|row| plan.left(row)).collect());
         let numbers = vec![vec![None; columns]; rows.as_ref().map_or(0, Vec::len)];
         Self { codes, rows, numbers, overflow: vec![false; columns] }
     }
@@ -106,19 +116,20 @@ impl<S: PeSum<Operand = i64>> TenderTop<S> {
         let mut sum_overflows = 0;
         for from in (0..operation.a.rows).step_by(together as usize) {
             let panels = from..operation.a.rows.min(from + together);
-            let mut waiting: Vec<Waiting> =
-                panels.clone().map(|panel| Waiting::new(&operation, panel, memory)).collect();
+            let wait = |panel| Waiting::new(&operation, plan.as_ref(), panel, memory);
+            let mut waiting: Vec<Waiting> = panels.clone().map(wait).collect();
             for panel in 0..operation.b.rows {
                 let fresh = apart.then(|| Loaded::row(&operation.b, panel, memory, &mut codes));
                 let loaded = fresh.as_ref().unwrap_or_else(|| &kept[panel as usize]);
-                let (Some(plan), Some(right)) = (&plan, right(&operation, panel, loaded)) else { continue };
+                let Some(plan) = &plan else { continue };
+                let Some(right) = right(&operation, plan, panel, loaded) else { continue };
                 let products = plan.with(&right);
                 let first = (panel * finish.layout.columns) as usize;
                 waiting.iter_mut().for_each(|rows| rows.add(&products, first));
             }
             for (panel, Waiting { codes: own, rows, numbers, overflow }) in panels.zip(waiting) {
                 codes.join(own);
-                if rows.is_none() || plan.is_none() {
+                if rows.is_none() {
                     continue;
                 }
                 let words = overflow.iter().filter(|&&overflow| overflow).count() as u64;

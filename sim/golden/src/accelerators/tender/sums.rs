@@ -2,6 +2,7 @@
 //! can overflow.
 
 use std::cell::LazyCell;
+use std::ops::Range;
 
 use crate::common::inner_product::terms;
 use crate::tender::mesh_pe::PeSum;
@@ -24,31 +25,48 @@ pub enum Entry {
     Rescale,
 }
 
-/// The right matrix: for each channel the integers of all columns.
+/// The right matrix in the order of a table, by blocks of columns. Missing columns of the last block are zeros.
 #[derive(Clone, Debug)]
 pub struct Right {
-    /// Columns.
-    pub columns: usize,
-    /// Integers by channel, then by column.
-    pub integers: Vec<i16>,
+    columns: usize,
+    /// Rows of a block: a row for each product of the table.
+    products: usize,
+    /// Block by block, then by product.
+    blocks: Vec<[i16; BLOCK]>,
 }
 
 impl Right {
-    fn channel(&self, channel: usize) -> &[i16] {
-        &self.integers[channel * self.columns..][..self.columns]
+    fn block(&self, block: usize) -> &[[i16; BLOCK]] {
+        &self.blocks[block * self.products..][..self.products]
     }
+
+    fn get(&self, product: usize, column: usize) -> i16 {
+        self.block(column / BLOCK)[product][column % BLOCK]
+    }
+
+    /// All columns of a product, and zeros after them.
+    fn row(&self, product: usize) -> impl Iterator<Item = i16> {
+        self.blocks.iter().skip(product).step_by(self.products).flatten().copied()
+    }
+}
+
+/// Some products, and whether all sums are doubled after them.
+#[derive(Clone, Debug)]
+struct Segment {
+    products: Range<usize>,
+    doubles: bool,
 }
 
 /// Products of rows with a matrix.
 #[derive(Clone, Debug)]
 pub struct Products<'a, S> {
-    entries: &'a [Entry],
+    segments: &'a [Segment],
     right: &'a Right,
     /// Whether operands have twice the width of a PE's operands.
     wide: bool,
     /// A sum that is 0.
     fresh: &'a S,
-    /// For each channel, the largest magnitudes of all columns.
+    /// For each product, the largest magnitudes of all columns.
     largest: Vec<Magnitudes>,
     /// Whether no row can overflow an accumulator.
     fits: bool,
@@ -57,8 +75,10 @@ pub struct Products<'a, S> {
 /// A table for the products of any rows with any matrices.
 #[derive(Clone, Debug)]
 pub struct Plan<'a, S> {
-    /// Entries, and whether no operand at all can overflow an accumulator with them.
-    parts: Vec<(&'a [Entry], bool)>,
+    /// The channel of each product.
+    channels: Vec<usize>,
+    /// Parts of the table, and whether no operand at all can overflow an accumulator with them.
+    parts: Vec<(Vec<Segment>, bool)>,
     wide: bool,
     fresh: &'a S,
     width: u32,
@@ -68,22 +88,49 @@ impl<'a, S: PeSum<Operand = i64>> Plan<'a, S> {
     /// Products of the channels in the table's order. They are in parts if the sums of parts have a width. `fresh` is a
     /// sum that is 0.
     #[must_use]
-    pub fn new(entries: &'a [Entry], wide: bool, fresh: &'a S, width: Option<u32>) -> Self {
-        let ends = |entry: &Entry| width.is_some() && *entry == Entry::Rescale;
+    pub fn new(entries: &[Entry], wide: bool, fresh: &'a S, width: Option<u32>) -> Self {
+        let (mut channels, mut segments) = (Vec::new(), Vec::new());
+        for some in entries.split_inclusive(|entry| *entry == Entry::Rescale) {
+            let first = channels.len();
+            channels.extend(some.iter().filter_map(|entry| match *entry {
+                Entry::Product(channel) => Some(channel),
+                Entry::Rescale => None,
+            }));
+            segments.push(Segment { products: first..channels.len(), doubles: some.last() == Some(&Entry::Rescale) });
+        }
         let most = |_| Magnitudes::most(wide);
-        let fits = |part| fresh.exact_bits().is_some_and(|bits| Bounds::of(part, most, most).fit(bits));
-        let parts = entries.split_inclusive(ends).map(|part| (part, fits(part))).collect();
-        Self { parts, wide, fresh, width: width.unwrap_or(128) }
+        let fits = |part: &[Segment]| fresh.exact_bits().is_some_and(|bits| Bounds::of(part, most, most).fit(bits));
+        let of_part = if width.is_some() { 1 } else { segments.len().max(1) };
+        let parts = segments.chunks(of_part).map(|part| (part.to_vec(), fits(part))).collect();
+        Self { channels, parts, wide, fresh, width: width.unwrap_or(128) }
+    }
+
+    /// The integers of a left row, by channel, in the order of the products.
+    #[must_use]
+    pub fn left(&self, row: &[i16]) -> Vec<i16> {
+        self.channels.iter().map(|&channel| row[channel]).collect()
+    }
+
+    /// A right matrix of so many columns; `read` gets the integers of a channel.
+    #[must_use]
+    pub fn right(&self, columns: usize, mut read: impl FnMut(usize, &mut [i16])) -> Right {
+        let products = self.channels.len();
+        let mut row = vec![0; columns.next_multiple_of(BLOCK)];
+        let mut blocks = vec![[0; BLOCK]; products * row.len() / BLOCK];
+        for (product, &channel) in self.channels.iter().enumerate() {
+            read(channel, &mut row[..columns]);
+            let places = blocks.iter_mut().skip(product).step_by(products.max(1));
+            places.zip(row.as_chunks().0).for_each(|(to, from)| *to = *from);
+        }
+        Right { columns, products, blocks }
     }
 
     /// Products with this matrix.
     #[must_use]
-    pub fn with<'b>(&self, right: &'b Right) -> Parts<'b, S>
-    where
-        'a: 'b,
-    {
-        let products = |&(entries, fits): &(&'a [Entry], bool)| {
-            let products = Products { entries, right, wide: self.wide, fresh: self.fresh, largest: Vec::new(), fits };
+    pub fn with<'b>(&'b self, right: &'b Right) -> Parts<'b, S> {
+        let products = |(segments, fits): &'b (Vec<Segment>, bool)| {
+            let (wide, fresh, fits) = (self.wide, self.fresh, *fits);
+            let products = Products { segments, right, wide, fresh, largest: Vec::new(), fits };
             if fits { products } else { products.bounded() }
         };
         Parts { parts: self.parts.iter().map(products).collect(), width: self.width }
@@ -111,11 +158,10 @@ impl Magnitudes {
     }
 
     /// The largest of all these integers. The high half grows with the integer, so its extremes are at the extremes.
-    fn largest(integers: &[i16], wide: bool) -> Self {
+    fn largest(integers: impl Iterator<Item = i16>, wide: bool) -> Self {
         let low = i16::from(wide) * ((1 << OPERAND_WIDTH) - 1);
-        let (least, most, low) = integers
-            .iter()
-            .fold((0i16, 0i16, 0i16), |(least, most, lows), &b| (least.min(b), most.max(b), lows.max(b & low)));
+        let (least, most, low) =
+            integers.fold((0i16, 0i16, 0i16), |(least, most, lows), b| (least.min(b), most.max(b), lows.max(b & low)));
         let high = Self::of(least, wide).0[0].max(Self::of(most, wide).0[0]);
         Self([high, low.unsigned_abs().into()])
     }
@@ -127,13 +173,13 @@ impl Magnitudes {
 struct Bounds([u64; 4]);
 
 impl Bounds {
-    /// For operands by channel.
-    fn of(entries: &[Entry], left: impl Fn(usize) -> Magnitudes, right: impl Fn(usize) -> Magnitudes) -> Self {
+    /// For operands by product.
+    fn of(part: &[Segment], left: impl Fn(usize) -> Magnitudes, right: impl Fn(usize) -> Magnitudes) -> Self {
         let mut bounds = Self::default();
-        for entry in entries {
-            match *entry {
-                Entry::Rescale => bounds.double(),
-                Entry::Product(channel) => bounds.add(left(channel), right(channel)),
+        for Segment { products, doubles } in part {
+            products.clone().for_each(|product| bounds.add(left(product), right(product)));
+            if *doubles {
+                bounds.double();
             }
         }
         bounds
@@ -158,19 +204,19 @@ impl Bounds {
     }
 }
 
-impl<'a, S: PeSum<Operand = i64>> Products<'a, S> {
+impl<S: PeSum<Operand = i64>> Products<'_, S> {
     /// The same, with what the matrix says about overflows.
     fn bounded(mut self) -> Self {
-        let channels = self.right.integers.chunks(self.right.columns);
-        self.largest = channels.map(|channel| Magnitudes::largest(channel, self.wide)).collect();
+        let largest = |product| Magnitudes::largest(self.right.row(product), self.wide);
+        self.largest = (0..self.right.products).map(largest).collect();
         self.fits = self.fresh.exact_bits().is_some_and(|width| {
-            self.bounds(|_| Magnitudes::most(self.wide), |channel| self.largest[channel]).fit(width)
+            self.bounds(|_| Magnitudes::most(self.wide), |product| self.largest[product]).fit(width)
         });
         self
     }
 
     /// The sums of a row with all columns, and for each sum whether an accumulator overflowed. `left` has the row's
-    /// integers by channel.
+    /// integers by product.
     #[must_use]
     pub fn row(&self, left: &[i16]) -> Vec<(i128, bool)> {
         let beats = LazyCell::new(|| self.beats(left));
@@ -178,12 +224,12 @@ impl<'a, S: PeSum<Operand = i64>> Products<'a, S> {
             return (0..self.right.columns).map(|column| self.sum(&beats, column)).collect();
         };
         let plain = self.plain(left);
-        let of = |channel: usize| Magnitudes::of(left[channel], self.wide);
-        if self.fits || self.bounds(of, |channel| self.largest[channel]).fit(width) {
+        let of = |product: usize| Magnitudes::of(left[product], self.wide);
+        if self.fits || self.bounds(of, |product| self.largest[product]).fit(width) {
             return plain.into_iter().map(|sum| (sum.into(), false)).collect();
         }
         let sum = |(column, plain): (usize, i64)| {
-            let own = |channel: usize| Magnitudes::of(self.right.channel(channel)[column], self.wide);
+            let own = |product: usize| Magnitudes::of(self.right.get(product, column), self.wide);
             if self.bounds(of, own).fit(width) { (plain.into(), false) } else { self.sum(&beats, column) }
         };
         plain.into_iter().enumerate().map(sum).collect()
@@ -191,67 +237,50 @@ impl<'a, S: PeSum<Operand = i64>> Products<'a, S> {
 
     /// The exact sums if nothing overflows; otherwise arbitrary values.
     fn plain(&self, left: &[i16]) -> Vec<i64> {
-        let mut sums = vec![0; self.right.columns];
-        let (blocks, rest) = sums.as_chunks_mut::<BLOCK>();
-        for (first, block) in (0..).step_by(BLOCK).zip(blocks) {
-            *block = self.block(left, |channel| channel[first..].first_chunk().expect("a block in a row"));
-        }
-        let first = self.right.columns - rest.len();
-        for (column, sum) in (first..).zip(rest) {
-            let [one] = self.block(left, |channel| channel[column..].first_chunk().expect("a column"));
-            *sum = one;
-        }
+        let blocks = 0..self.right.columns.div_ceil(BLOCK);
+        let mut sums: Vec<i64> = blocks.flat_map(|block| self.block(left, self.right.block(block))).collect();
+        sums.truncate(self.right.columns);
         sums
     }
 
-    /// The same for some columns, whose sums stay in the processor's registers.
-    fn block<const N: usize>(&self, left: &[i16], columns: impl Fn(&[i16]) -> &[i16; N]) -> [i64; N] {
+    /// The same for a block of columns, whose sums stay in the processor's registers.
+    fn block(&self, left: &[i16], right: &[[i16; BLOCK]]) -> [i64; BLOCK] {
         // The processor adds more sums of 32 bits side by side than of 64. So many products fit.
         let terms = terms(LARGEST, LARGEST);
-        let (mut sums, mut parts, mut added) = ([0i64; N], [0i32; N], 0);
-        let collect = |sums: &mut [i64; N], parts: &mut [i32; N], factor: i64| {
-            for (sum, part) in sums.iter_mut().zip(parts) {
-                *sum = sum.wrapping_add(std::mem::take(part).into()).wrapping_mul(factor);
-            }
-        };
-        for entry in self.entries {
-            match *entry {
-                Entry::Rescale => {
-                    collect(&mut sums, &mut parts, 2);
-                    added = 0;
-                }
-                Entry::Product(channel) => {
-                    if added == terms {
-                        collect(&mut sums, &mut parts, 1);
-                        added = 0;
-                    }
-                    added += 1;
-                    let a = i32::from(left[channel]);
+        let mut sums = [0i64; BLOCK];
+        for Segment { products, doubles } in self.segments {
+            let (left, right) = (&left[products.clone()], &right[products.clone()]);
+            for (left, right) in left.chunks(terms).zip(right.chunks(terms)) {
+                let mut parts = [0i32; BLOCK];
+                for (&a, row) in left.iter().zip(right) {
                     // Without checks they are added side by side.
-                    for (part, &b) in parts.iter_mut().zip(columns(self.right.channel(channel))) {
-                        *part = part.wrapping_add(a.wrapping_mul(b.into()));
+                    for (part, &b) in parts.iter_mut().zip(row) {
+                        *part = part.wrapping_add(i32::from(a).wrapping_mul(b.into()));
                     }
                 }
+                sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum = sum.wrapping_add(part.into()));
+            }
+            if *doubles {
+                sums.iter_mut().for_each(|sum| *sum = sum.wrapping_mul(2));
             }
         }
-        collect(&mut sums, &mut parts, 1);
         sums
     }
 
-    /// Bounds for a row and a column, by channel.
+    /// Bounds for a row and a column, by product.
     fn bounds(&self, left: impl Fn(usize) -> Magnitudes, right: impl Fn(usize) -> Magnitudes) -> Bounds {
-        Bounds::of(self.entries, left, right)
+        Bounds::of(self.segments, left, right)
     }
 
     fn beats(&self, left: &[i16]) -> Vec<Beat> {
-        let beat = |entry: &Entry| match *entry {
-            Entry::Rescale => Beat::Rescale(1),
-            Entry::Product(channel) => Beat::Multiply {
-                act: vec![left[channel].into()],
-                weight: self.right.channel(channel).iter().map(|&b| b.into()).collect(),
-            },
+        let multiply = |product: usize| Beat::Multiply {
+            act: vec![left[product].into()],
+            weight: self.right.row(product).map(i64::from).collect(),
         };
-        self.entries.iter().map(beat).collect()
+        let beats = |Segment { products, doubles }: &Segment| {
+            products.clone().map(multiply).chain(doubles.then_some(Beat::Rescale(1))).collect::<Vec<_>>()
+        };
+        self.segments.iter().flat_map(beats).collect()
     }
 
     fn sum(&self, beats: &[Beat], column: usize) -> (i128, bool) {
@@ -272,14 +301,14 @@ pub struct Parts<'a, S> {
     width: u32,
 }
 
-impl<'a, S: PeSum<Operand = i64>> Parts<'a, S> {
+impl<S: PeSum<Operand = i64>> Parts<'_, S> {
     /// Same as [`Products::row`].
     #[must_use]
     pub fn row(&self, left: &[i16]) -> Vec<(i128, bool)> {
         let (first, others) = self.parts.split_first().expect("a table has an entry");
         let mut sums = first.row(left);
         for part in others {
-            let doubles = part.entries.last() == Some(&Entry::Rescale);
+            let doubles = part.segments.last().is_some_and(|segment| segment.doubles);
             for (sum, (own, flag)) in sums.iter_mut().zip(part.row(left)) {
                 let whole = if doubles { 2 * sum.0 } else { sum.0 } + own;
                 let unused = 128 - self.width;
