@@ -25,28 +25,20 @@ pub enum Entry {
     Rescale,
 }
 
-/// The right matrix in the order of a table, by blocks of columns. Missing columns of the last block are zeros.
+/// The right matrix, a row for each product of a table in the table's order.
 #[derive(Clone, Debug)]
 pub struct Right {
     columns: usize,
-    /// Rows of a block: a row for each product of the table.
+    /// Rows.
     products: usize,
-    /// Block by block, then by product.
-    blocks: Vec<[i16; BLOCK]>,
+    /// Elements of a row: its columns, and zeros up to whole blocks.
+    stride: usize,
+    integers: Vec<i16>,
 }
 
 impl Right {
-    fn block(&self, block: usize) -> &[[i16; BLOCK]] {
-        &self.blocks[block * self.products..][..self.products]
-    }
-
-    fn get(&self, product: usize, column: usize) -> i16 {
-        self.block(column / BLOCK)[product][column % BLOCK]
-    }
-
-    /// All columns of a product, and zeros after them.
-    fn row(&self, product: usize) -> impl Iterator<Item = i16> {
-        self.blocks.iter().skip(product).step_by(self.products).flatten().copied()
+    fn row(&self, product: usize) -> &[i16] {
+        &self.integers[product * self.stride..][..self.columns]
     }
 }
 
@@ -114,15 +106,12 @@ impl<'a, S: PeSum<Operand = i64>> Plan<'a, S> {
     /// A right matrix of so many columns; `read` gets the integers of a channel.
     #[must_use]
     pub fn right(&self, columns: usize, mut read: impl FnMut(usize, &mut [i16])) -> Right {
-        let products = self.channels.len();
-        let mut row = vec![0; columns.next_multiple_of(BLOCK)];
-        let mut blocks = vec![[0; BLOCK]; products * row.len() / BLOCK];
-        for (product, &channel) in self.channels.iter().enumerate() {
+        let (products, stride) = (self.channels.len(), columns.next_multiple_of(BLOCK));
+        let mut integers = vec![0; products * stride];
+        for (&channel, row) in self.channels.iter().zip(integers.chunks_mut(stride)) {
             read(channel, &mut row[..columns]);
-            let places = blocks.iter_mut().skip(product).step_by(products.max(1));
-            places.zip(row.as_chunks().0).for_each(|(to, from)| *to = *from);
         }
-        Right { columns, products, blocks }
+        Right { columns, products, stride, integers }
     }
 
     /// Products with this matrix.
@@ -158,10 +147,11 @@ impl Magnitudes {
     }
 
     /// The largest of all these integers. The high half grows with the integer, so its extremes are at the extremes.
-    fn largest(integers: impl Iterator<Item = i16>, wide: bool) -> Self {
+    fn largest(integers: &[i16], wide: bool) -> Self {
         let low = i16::from(wide) * ((1 << OPERAND_WIDTH) - 1);
-        let (least, most, low) =
-            integers.fold((0i16, 0i16, 0i16), |(least, most, lows), b| (least.min(b), most.max(b), lows.max(b & low)));
+        let (least, most, low) = integers
+            .iter()
+            .fold((0i16, 0i16, 0i16), |(least, most, lows), &b| (least.min(b), most.max(b), lows.max(b & low)));
         let high = Self::of(least, wide).0[0].max(Self::of(most, wide).0[0]);
         Self([high, low.unsigned_abs().into()])
     }
@@ -229,7 +219,7 @@ impl<S: PeSum<Operand = i64>> Products<'_, S> {
             return plain.into_iter().map(|sum| (sum.into(), false)).collect();
         }
         let sum = |(column, plain): (usize, i64)| {
-            let own = |product: usize| Magnitudes::of(self.right.get(product, column), self.wide);
+            let own = |product: usize| Magnitudes::of(self.right.row(product)[column], self.wide);
             if self.bounds(of, own).fit(width) { (plain.into(), false) } else { self.sum(&beats, column) }
         };
         plain.into_iter().enumerate().map(sum).collect()
@@ -237,22 +227,23 @@ impl<S: PeSum<Operand = i64>> Products<'_, S> {
 
     /// The exact sums if nothing overflows; otherwise arbitrary values.
     fn plain(&self, left: &[i16]) -> Vec<i64> {
-        let blocks = 0..self.right.columns.div_ceil(BLOCK);
-        let mut sums: Vec<i64> = blocks.flat_map(|block| self.block(left, self.right.block(block))).collect();
+        let blocks = (0..self.right.stride).step_by(BLOCK);
+        let mut sums: Vec<i64> = blocks.flat_map(|first| self.block(left, first)).collect();
         sums.truncate(self.right.columns);
         sums
     }
 
     /// The same for a block of columns, whose sums stay in the processor's registers.
-    fn block(&self, left: &[i16], right: &[[i16; BLOCK]]) -> [i64; BLOCK] {
+    fn block(&self, left: &[i16], first: usize) -> [i64; BLOCK] {
         // The processor adds more sums of 32 bits side by side than of 64. So many products fit.
         let terms = terms(LARGEST, LARGEST);
-        let mut sums = [0i64; BLOCK];
+        let (mut sums, stride) = ([0i64; BLOCK], self.right.stride);
         for Segment { products, doubles } in self.segments {
-            let (left, right) = (&left[products.clone()], &right[products.clone()]);
-            for (left, right) in left.chunks(terms).zip(right.chunks(terms)) {
+            for from in products.clone().step_by(terms) {
                 let mut parts = [0i32; BLOCK];
-                for (&a, row) in left.iter().zip(right) {
+                let left = &left[from..products.end.min(from + terms)];
+                for (&a, row) in left.iter().zip(self.right.integers[from * stride + first..].chunks(stride)) {
+                    let row: &[i16; BLOCK] = row.first_chunk().expect("rows are whole blocks");
                     // Without checks they are added side by side.
                     for (part, &b) in parts.iter_mut().zip(row) {
                         *part = part.wrapping_add(i32::from(a).wrapping_mul(b.into()));
@@ -275,7 +266,7 @@ impl<S: PeSum<Operand = i64>> Products<'_, S> {
     fn beats(&self, left: &[i16]) -> Vec<Beat> {
         let multiply = |product: usize| Beat::Multiply {
             act: vec![left[product].into()],
-            weight: self.right.row(product).map(i64::from).collect(),
+            weight: self.right.row(product).iter().map(|&b| b.into()).collect(),
         };
         let beats = |Segment { products, doubles }: &Segment| {
             products.clone().map(multiply).chain(doubles.then_some(Beat::Rescale(1))).collect::<Vec<_>>()
