@@ -61,7 +61,7 @@ impl Learnt {
         let read = |window: &Vec<u32>| Ok(ahead_of_layers(model, window)?.swap_remove(number));
         let windows = texts::beginnings(tokenizer, length)?;
         let texts = windows.iter().map(read).collect::<anyhow::Result<Vec<Rows>>>()?;
-        let arrays = on.learn_layer(&layer.decoded(), &texts, &settings)?;
+        let arrays = on.learn_layer(layer, &texts, &settings)?;
         Ok(Self { settings, arrays })
     }
 

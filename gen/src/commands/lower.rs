@@ -25,6 +25,9 @@ use crate::present::report;
 pub(super) struct Args {
     /// Text whose tokens go through the layer, as the prompt of an empty cache
     prompt: String,
+    /// A further text, side by side with the others in the same pass; may be repeated
+    #[arg(long = "prompt", value_name = "TEXT", id = "prompts")]
+    prompts: Vec<String>,
     #[command(flatten)]
     work: Work,
     /// Layer, the first one is 0
@@ -38,10 +41,11 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     let named = args.work.accelerator(catalogue)?;
     let Source { tokenizer, read, name, .. } = args.work.source()?;
-    let tokens = tokenizer.prompt(&args.prompt).map_err(|e| Failure::Usage(format!("the prompt: {e:#}")))?;
-    if tokens.is_empty() {
-        return Err(Failure::Usage("the prompt is empty; give a text".into()));
-    }
+    let read_prompt = |text: &String| {
+        let tokens = tokenizer.prompt(text).map_err(|e| Failure::Usage(format!("the prompt: {e:#}")))?;
+        if tokens.is_empty() { Err(Failure::Usage("the prompt is empty; give a text".into())) } else { Ok(tokens) }
+    };
+    let texts = std::iter::once(&args.prompt).chain(&args.prompts).map(read_prompt).collect::<Result<Vec<_>>>()?;
     let progress = Progress::new(1, format!("reading the weights of {name}"));
     let model = read()?;
     let (layers, number) = (model.config().layers, args.layer);
@@ -49,12 +53,14 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
         let last = layers - 1;
         return Err(Failure::Usage(format!("there is no layer {number}: the model has 0 to {last}")));
     }
-    let work = Lowered { args, named: &named, model: &model, tokenizer: &tokenizer, tokens: &tokens, progress };
+    let work = Lowered { args, named: &named, model: &model, tokenizer: &tokenizer, texts: &texts, progress };
     let (contents, window, kept) = match &named.machine {
         Machine::Layers(on) => work.by_layer(on.as_ref())?,
         Machine::Whole(on) => work.of_whole(on.as_ref())?,
     };
-    let about = format!("Layer {number} of a model for {kept}, {} tokens.", tokens.len());
+    let tokens: usize = texts.iter().map(Vec::len).sum();
+    let side_by_side = if texts.len() == 1 { String::new() } else { format!(" in {} texts", texts.len()) };
+    let about = format!("Layer {number} of a model for {kept}, {tokens} tokens{side_by_side}.");
     let bytes = contents.write(&args.output, &window, &about).map_err(failed)?;
     drop(work);
     let (memory, results, header) = (files::MEMORY, files::RESULTS, files::HEADER);
@@ -76,7 +82,7 @@ struct Lowered<'a> {
     named: &'a Accelerator,
     model: &'a Model,
     tokenizer: &'a Tokenizer,
-    tokens: &'a [u32],
+    texts: &'a [Vec<u32>],
     progress: Progress,
 }
 
@@ -86,8 +92,8 @@ type Lowering = (Contents, Window, String);
 impl Lowered<'_> {
     /// What is asked of the accelerator.
     fn asked(&self) -> Asked<'_> {
-        let tokens = self.tokens.len();
-        Asked { config: self.model.config(), room: Room::for_one(tokens), prompt: tokens }
+        let tokens = self.texts.iter().map(Vec::len).max().unwrap_or_default();
+        Asked { config: self.model.config(), room: Room { texts: self.texts.len(), tokens }, prompt: tokens }
     }
 
     /// The calibration of a file, if the user names one.
@@ -95,9 +101,11 @@ impl Lowered<'_> {
         self.args.work.known(self.named, self.model.config())
     }
 
-    /// The rows of the residual stream before the layer.
-    fn rows(&self) -> Result<Rows> {
-        Ok(ahead_of_layers(self.model, self.tokens).map_err(refused)?.swap_remove(self.args.layer))
+    /// The rows of the residual stream before the layer, by text.
+    fn rows(&self) -> Result<Vec<(usize, Rows)>> {
+        let of_text = |tokens: &Vec<u32>| ahead_of_layers(self.model, tokens).map_err(refused);
+        let rows = |(number, tokens)| Ok((number, of_text(tokens)?.swap_remove(self.args.layer)));
+        self.texts.iter().enumerate().map(rows).collect()
     }
 
     fn by_layer(&self, on: &dyn LayerAccelerator) -> Result<Lowering> {
@@ -116,7 +124,7 @@ impl Lowered<'_> {
         self.progress.message("quantizing the weights");
         let window = window(on.address_width());
         let mut layer = lowering.layer_with(&window, &layer, learnt.borrowed(), asked.room).map_err(refused)?;
-        let pass = layer.pass(&[(0, rows)]).map_err(refused)?;
+        let pass = layer.pass(&rows).map_err(refused)?;
         let kept = on.about_with(learnt.borrowed()).map_err(refused)?;
         Ok((Contents::of_pass(&pass, layer.overflows()), window, kept))
     }
@@ -130,13 +138,14 @@ impl Lowered<'_> {
         let rows = self.rows()?;
         let learnt = Learnt::known_or_new(known, lowering, (self.model, self.tokenizer), &self.progress)?;
         self.progress.message("quantizing the weights");
-        let (window, sizes) = (window(on.address_width()), Sizes { rows: rows.len(), room: asked.room });
+        let all = rows.iter().map(|(_, rows)| rows.len()).sum();
+        let (window, sizes) = (window(on.address_width()), Sizes { rows: all, room: asked.room });
         let mut golden = on.golden(&window, None).map_err(failed)?;
         let load = |memory: &mut Recorder<'_>| {
             let source = whole::Source::layer(self.model, self.args.layer)?;
             lowering.model_with(&window, source, learnt.borrowed(), sizes, memory)
         };
-        let contents = Contents::of_rows(golden.as_mut(), load, rows).map_err(refused)?;
+        let contents = Contents::of_rows(golden.as_mut(), load, &rows).map_err(refused)?;
         Ok((contents, window, format!("{name}, {}", on.about())))
     }
 }

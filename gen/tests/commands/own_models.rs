@@ -293,6 +293,20 @@ fn a_layer_becomes_files() {
             assert_eq!(bytes.sum::<usize>(), read(file).len(), "{on}: {file}");
         }
     }
+    // Texts side by side are one pass; each adds its rows.
+    for (on, jobs) in [("titanus", 1), ("tender", 2)] {
+        let more = ["lower", "--on", on, "--model", &model, "--prompt", "it is", "-o", out, "of"];
+        let alone = ["lower", "--on", on, "--model", &model, "-o", out, "of"];
+        let rows = |args: &[&str]| {
+            senbazuru(args).assert().code(0);
+            let header = String::from_utf8(read("layer.h")).unwrap();
+            assert!(header.contains(&format!("layer_jobs[{jobs}] = {{")), "{header}");
+            let rows = header.split("LAYER_INPUT_ROWS UINT64_C(0x").nth(1).unwrap().split(')').next().unwrap();
+            (u64::from_str_radix(rows, 16).unwrap(), header.contains(" in 2 texts. */"))
+        };
+        let (one, both) = (rows(&alone), rows(&more));
+        assert!(both.0 > one.0 && !one.1 && both.1, "{on}: {one:?} {both:?}");
+    }
     let refused = |on: &str, layer: &str, wanted: &str| {
         lower(on, layer).code(2).stdout_eq("").stderr_eq(format!("error: {wanted}\n"));
     };

@@ -1,7 +1,9 @@
 //! Decoder layers in float arithmetic: what scales and codebooks are fitted to, and the reference for layers on an
 //! accelerator.
 
-use anyhow::Context;
+use std::ops::Range;
+
+use anyhow::ensure;
 use golden::tender::granularity::product;
 use models::decoder::arithmetic::activated;
 use models::decoder::{Activation as Function, Matrix};
@@ -47,6 +49,26 @@ impl Exact {
     /// token or each head of it. The largest magnitude becomes the largest integer.
     #[must_use]
     pub fn rounded(layer: &Layer, residual: &[Vec<f64>], bits: Option<u32>) -> Self {
+        Self::side_by_side(layer, residual.to_vec(), &[0..residual.len()], bits)
+    }
+
+    /// The layer for several texts; all rows of one text come after the rows of the text before.
+    ///
+    /// # Errors
+    /// No text.
+    pub fn of_texts(layer: &Layer, texts: &[Vec<Vec<f64>>]) -> anyhow::Result<Self> {
+        ensure!(!texts.is_empty(), "scales and codebooks need a text");
+        let mut rows = 0;
+        let mut place = |text: &Vec<Vec<f64>>| {
+            rows += text.len();
+            rows - text.len()..rows
+        };
+        let texts_at: Vec<_> = texts.iter().map(&mut place).collect();
+        Ok(Self::side_by_side(layer, texts.concat(), &texts_at, None))
+    }
+
+    /// Texts are ranges of rows. All rows meet the weights of a projection at once: these may be decoded for it.
+    fn side_by_side(layer: &Layer, residual: Vec<Vec<f64>>, texts: &[Range<usize>], bits: Option<u32>) -> Self {
         let round = |rows: Vec<Vec<f64>>| match bits {
             Some(bits) => to_integers(&rows, bits),
             None => rows,
@@ -61,14 +83,15 @@ impl Exact {
             }
             y
         };
-        let (tokens, heads) = (residual.len(), layer.heads);
+        let heads = layer.heads;
         let norm = |of: &Norm, rows: &[Vec<f64>]| -> Vec<Vec<f64>> {
             rows.iter().map(|row| normed(row, of, layer.epsilon)).collect()
         };
-        let attended = norm(&layer.norms[0], residual);
+        let attended = norm(&layer.norms[0], &residual);
         let turn = |rows: Vec<Vec<f64>>| -> Vec<Vec<f64>> {
             let Some(turns) = &layer.turns else { return rows };
-            rows.iter().enumerate().map(|(at, row)| all_turned(row, turns, at)).collect()
+            let positions = texts.iter().flat_map(|text| 0..text.len());
+            rows.iter().zip(positions).map(|(row, at)| all_turned(row, turns, at)).collect()
         };
         let by_head = |rows: Vec<Vec<f64>>, count: usize| -> Vec<Vec<Vec<f64>>> {
             (0..count).map(|head| round(part(&rows, head, heads.width))).collect()
@@ -76,17 +99,20 @@ impl Exact {
         let q = by_head(turn(linear(&layer.q, &attended)), heads.queries);
         let k = by_head(turn(linear(&layer.k, &attended)), heads.keys);
         let v = by_head(linear(&layer.v, &attended), heads.keys);
-        let mut attention = vec![Vec::new(); tokens];
+        let mut attention = vec![Vec::new(); residual.len()];
         for (number, queries) in q.iter().enumerate() {
             let group = number / heads.shared();
-            let p: Vec<Vec<f64>> =
-                (0..tokens).map(|t| probabilities(&queries[t], &k[group][..=t], (heads.scale(), tokens))).collect();
-            for (all, one) in attention.iter_mut().zip(product(&p, &v[group])) {
-                all.extend(one);
+            for text in texts {
+                let [queries, keys, values] = [queries, &k[group], &v[group]].map(|rows| &rows[text.clone()]);
+                let row = |t: usize| probabilities(&queries[t], &keys[..=t], (heads.scale(), queries.len()));
+                let p: Vec<Vec<f64>> = (0..queries.len()).map(row).collect();
+                for (all, one) in attention[text.clone()].iter_mut().zip(product(&p, values)) {
+                    all.extend(one);
+                }
             }
         }
         let projected = linear(&layer.o, &attention);
-        let hidden = sum(residual, &projected, 1.0);
+        let hidden = sum(&residual, &projected, 1.0);
         let normed = norm(&layer.norms[1], &hidden);
         let up = linear(&layer.up, &normed);
         let gated = match &layer.activation {
@@ -101,38 +127,8 @@ impl Exact {
         };
         let down = linear(&layer.down, &gated);
         let out = sum(&hidden, &down, 1.0);
-        let [queries, keys, values] = [q, k, v].map(|heads| side_by_side(&heads, tokens));
-        let residual = residual.to_vec();
+        let [queries, keys, values] = [q, k, v].map(|heads| joined(&heads, residual.len()));
         Self { residual, attended, queries, keys, values, attention, projected, normed, gated, down, out }
-    }
-
-    /// The layer for several texts; all rows of one text come after the rows of the text before.
-    ///
-    /// # Errors
-    /// No text.
-    pub fn of_texts(layer: &Layer, texts: &[Vec<Vec<f64>>]) -> anyhow::Result<Self> {
-        let mut all = texts.iter().map(|text| Self::of(layer, text));
-        let first = all.next().context("scales and codebooks need a text")?;
-        Ok(all.fold(first, Self::with))
-    }
-
-    fn with(mut self, next: Self) -> Self {
-        for (to, from) in [
-            (&mut self.residual, next.residual),
-            (&mut self.attended, next.attended),
-            (&mut self.queries, next.queries),
-            (&mut self.keys, next.keys),
-            (&mut self.values, next.values),
-            (&mut self.attention, next.attention),
-            (&mut self.projected, next.projected),
-            (&mut self.normed, next.normed),
-            (&mut self.gated, next.gated),
-            (&mut self.down, next.down),
-            (&mut self.out, next.out),
-        ] {
-            to.extend(from);
-        }
-        self
     }
 }
 
@@ -142,7 +138,7 @@ pub fn part(rows: &[Vec<f64>], head: usize, width: usize) -> Vec<Vec<f64>> {
     rows.iter().map(|row| row[head * width..(head + 1) * width].to_vec()).collect()
 }
 
-fn side_by_side(heads: &[Vec<Vec<f64>>], tokens: usize) -> Vec<Vec<f64>> {
+fn joined(heads: &[Vec<Vec<f64>>], tokens: usize) -> Vec<Vec<f64>> {
     (0..tokens).map(|token| heads.iter().flat_map(|rows| rows[token].iter().copied()).collect()).collect()
 }
 

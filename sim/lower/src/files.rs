@@ -53,20 +53,21 @@ impl Contents {
         Self { jobs: vec![recorded], written: job.written.clone(), input: pass.input, out: pass.out, overflows }
     }
 
-    /// The pass of rows through what `load` puts into the memory of an accelerator, which is empty.
+    /// The pass of the rows of some texts through what `load` puts into the memory of an accelerator, which is empty.
     ///
     /// # Errors
     /// The errors of `load` and of the pass.
     pub fn of_rows(
         golden: &mut dyn Golden,
         load: impl FnOnce(&mut Recorder<'_>) -> Result<Box<dyn DecoderModel>>,
-        rows: Rows,
+        texts: &[(usize, Rows)],
     ) -> Result<Self> {
         let mut recorder = Recorder::new(golden);
         let mut model = load(&mut recorder)?;
-        let stream = Floats { at: model.residual(), rows: rows.len(), columns: rows.first().map_or(0, Vec::len) };
+        let rows = || texts.iter().flat_map(|(_, rows)| rows);
+        let stream = Floats { at: model.residual(), rows: rows().count(), columns: rows().next().map_or(0, Vec::len) };
         let mut overflows = 0;
-        model.pass(&mut recorder, (&[(0, rows)], false), &mut |spent| {
+        model.pass(&mut recorder, (texts, false), &mut |spent| {
             overflows += spent.overflows;
             Ok(())
         })?;

@@ -52,21 +52,21 @@ impl Linear {
         }
     }
 
-    /// The same weights, [out, in].
+    /// The weights of an output, with the same numbers as all [`weights`](Self::weights).
+    ///
+    /// # Panics
+    /// There is no such output.
     #[must_use]
-    pub fn columns(&self) -> Vec<Vec<f64>> {
+    pub fn column(&self, output: usize) -> Vec<f64> {
         match &self.weights {
-            Stored::Rows(rows) => {
-                (0..self.outputs()).map(|output| rows.iter().map(|row| row[output]).collect()).collect()
-            }
-            Stored::Elements(weight) => weight.iter().map(|row| row.into_iter().map(rounded).collect()).collect(),
+            Stored::Rows(rows) => rows.iter().map(|row| row[output]).collect(),
+            Stored::Elements(weight) => weight.output(output).into_iter().map(rounded).collect(),
         }
     }
 
-    /// The same with weights that are at hand, for whoever needs them again and again.
-    #[must_use]
-    pub fn decoded(&self) -> Self {
-        Self { weights: Stored::Rows(self.weights().into_owned()), biases: self.biases.clone() }
+    /// The weights of each output.
+    pub fn columns(&self) -> impl ExactSizeIterator<Item = Vec<f64>> {
+        (0..self.outputs()).map(|output| self.column(output))
     }
 
     /// Number of outputs.
@@ -247,18 +247,6 @@ impl Layer {
         })
     }
 
-    /// The same with weights that are at hand, for whoever needs them again and again.
-    #[must_use]
-    pub fn decoded(&self) -> Self {
-        let activation = match &self.activation {
-            Activation::GatedSilu(gate) => Activation::GatedSilu(gate.decoded()),
-            other => other.clone(),
-        };
-        let [q, k, v, o, up, down] = [&self.q, &self.k, &self.v, &self.o, &self.up, &self.down].map(Linear::decoded);
-        let (norms, turns) = (self.norms.clone(), self.turns.clone());
-        Self { norms, epsilon: self.epsilon, q, k, v, o, up, activation, down, heads: self.heads, turns }
-    }
-
     /// Elements of the residual stream.
     #[must_use]
     pub fn width(&self) -> usize {
@@ -351,10 +339,7 @@ mod tests {
         let wanted: Vec<Vec<f64>> = (0..3).map(wanted).collect();
         assert_eq!(*of.weights(), wanted);
         let columns: Vec<Vec<f64>> = (0..37).map(|output| wanted.iter().map(|row| row[output]).collect()).collect();
-        assert_eq!((of.columns(), of.decoded().columns()), (columns.clone(), columns));
-        let decoded = of.decoded();
-        assert_eq!((&*decoded.weights(), &decoded.biases), (&wanted[..], &vec![1.0]));
-        assert_eq!((decoded.inputs(), decoded.outputs()), (3, 37));
+        assert!(of.columns().eq(columns.clone()) && Linear::new(wanted).columns().eq(columns));
     }
 
     #[test]

@@ -40,11 +40,8 @@ pub fn by_layer(
     for window in &from.learning.windows {
         texts.iter_mut().zip(ahead_of_layers(model, window)?).for_each(|(all, rows)| all.push(rows));
     }
-    let learn = |number: usize| {
-        // Each text meets all weights.
-        let layer = Layer::of_model(model, number, on.head_unit())?.decoded();
-        on.learn_layer(&layer, &texts[number], settings)
-    };
+    let learn =
+        |number: usize| on.learn_layer(&Layer::of_model(model, number, on.head_unit())?, &texts[number], settings);
     Arrays::of_layers(&all_layers(count, &learn, done)?)
 }
 

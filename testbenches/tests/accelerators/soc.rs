@@ -233,7 +233,7 @@ fn a_cpu_runs_a_layer_on_tender() {
     let load = |memory: &mut Recorder<'_>| {
         lowering.model_with(&window, whole::Source::layer(&model, 0)?, learnt, sizes, memory)
     };
-    let contents = Contents::of_rows(on.golden(&window, None).unwrap().as_mut(), load, rows).unwrap();
+    let contents = Contents::of_rows(on.golden(&window, None).unwrap().as_mut(), load, &[(0, rows)]).unwrap();
     assert_eq!(contents.jobs.len(), 2);
     a_cpu_runs(&block, on.design().unwrap(), &contents);
 }

@@ -316,7 +316,7 @@ fn a_c_program_runs_a_layer() {
         let source = Source::layer(&model, 1)?;
         Ok(Box::new(Decoder::new((source, &learnt), (&caps, &WINDOW), sizes, memory)?))
     };
-    let contents = Contents::of_rows(&mut software(&block), load, rows.clone()).unwrap();
+    let contents = Contents::of_rows(&mut software(&block), load, &[(0, rows.clone())]).unwrap();
     assert_eq!(contents.jobs.iter().map(|job| job.moves.is_empty()).collect::<Vec<_>>(), [true, false]);
     assert!(contents.written.iter().any(|image| image.address <= contents.out.at.address));
     let folder = tempfile::tempdir().unwrap();
@@ -338,7 +338,7 @@ fn a_c_program_runs_a_layer() {
         let source = Source::layer(&model, 2)?;
         Ok(Box::new(Decoder::new((source, &learnt), (&caps, &WINDOW), sizes, memory)?))
     };
-    let refused = Contents::of_rows(&mut software(&block), load, rows).unwrap_err();
+    let refused = Contents::of_rows(&mut software(&block), load, &[(0, rows)]).unwrap_err();
     assert_eq!(refused.to_string(), "there is no layer 2: the model has 2, from 0");
 }
 

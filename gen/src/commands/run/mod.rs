@@ -50,8 +50,8 @@ pub(super) struct Args {
     /// [default: 2, or 1 where the model has no equal shares]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=4))]
     tops: Option<u64>,
-    /// Tokens of a prompt that come together; only where an accelerator has the whole model [default: 16, or all of a
-    /// shorter prompt]
+    /// Tokens of a prompt that come together; only where an accelerator has the whole model [default: equal parts of up
+    /// to 16]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=256))]
     chunk: Option<u64>,
     /// Simulate without comparing every result with the golden model; only where an accelerator has the whole model

@@ -27,6 +27,12 @@ const TOPS: usize = 2;
 /// the rows take more memory.
 const CHUNK: usize = 16;
 
+/// Tokens of a pass where so many come in all. Passes are about equal: the first one of a size takes the golden model
+/// longer, as it computes the cycles of each operation.
+fn chunk(tokens: usize) -> usize {
+    tokens.div_ceil(tokens.div_ceil(CHUNK).max(1)).max(1)
+}
+
 /// Writes the texts and returns their cost.
 pub(super) fn run(
     text: &mut Texts<'_>,
@@ -46,7 +52,7 @@ pub(super) fn run(
     let settings = known.as_ref().map_or_else(|| lowering.defaults(), |known| Ok(known.settings.clone()));
     let needs = settings.and_then(|settings| lowering.needs(&asked(&config, room, text.prompts), &settings));
     needs.and_then(|needs| needs.refuse(name)).map_err(refused)?;
-    let chunk = text.args.chunk.map_or_else(|| CHUNK.min(longest(text.prompts)), |chunk| chunk as usize);
+    let chunk = text.args.chunk.map_or_else(|| chunk(longest(text.prompts)), |chunk| chunk as usize);
     let sizes = Sizes { rows: chunk * room.texts, room };
     let learnt = Learnt::known_or_new(known, lowering, (&model, text.tokenizer), text.progress)?;
     let window = window(on.address_width());

@@ -67,7 +67,7 @@ pub fn halves(codebook: &GoldenCodebook) -> Vec<f16> {
 /// Rows as bits of fp16.
 #[must_use]
 pub fn fp16(rows: &[Vec<f64>]) -> Vec<Vec<u64>> {
-    rows.iter().map(|row| row.iter().map(|&x| golden::kllm::fp16::from_f64(x)).collect()).collect()
+    rows.iter().map(|row| fp16_row(row)).collect()
 }
 
 /// The transpose of rows.
@@ -86,15 +86,28 @@ pub fn train(bits: Bits, like: &[Vec<f64>], outliers: usize) -> anyhow::Result<G
     Ok(train_codebook(bits, &samples(&fp16(like), rule, None)?, None)?)
 }
 
-/// A codebook of 4 bits for channels like about so many of these, at even distances.
-fn train_weights(channels: &[Vec<u64>], training: usize) -> anyhow::Result<GoldenCodebook> {
-    let some: Vec<Vec<u64>> = channels.iter().step_by(channels.len().div_ceil(training).max(1)).cloned().collect();
-    Ok(train_codebook(4, &samples(&some, OutlierRule::None, None)?, None)?)
+/// About so many of `all` channels, at even distances.
+fn some_of(all: usize, about: usize) -> impl Iterator<Item = usize> {
+    (0..all).step_by(all.div_ceil(about).max(1))
+}
+
+/// A codebook of 4 bits for channels like these.
+fn train_weights(channels: &[Vec<u64>]) -> anyhow::Result<GoldenCodebook> {
+    Ok(train_codebook(4, &samples(channels, OutlierRule::None, None)?, None)?)
+}
+
+fn bytes(indices: &[Vec<u16>]) -> impl Iterator<Item = u8> {
+    indices.iter().flatten().map(|&index| index as u8)
+}
+
+fn fp16_row(row: &[f64]) -> Vec<u64> {
+    row.iter().map(|&x| golden::kllm::fp16::from_f64(x)).collect()
 }
 
 /// The codebook of a projection, [input, output], trained on about so many of the outputs.
 pub(super) fn book_of(of: &Linear, training: usize) -> anyhow::Result<GoldenCodebook> {
-    train_weights(&fp16(&of.columns()), training)
+    let some = some_of(of.outputs(), training).map(|output| fp16_row(&of.column(output)));
+    train_weights(&some.collect::<Vec<_>>())
 }
 
 impl Builder<'_> {
@@ -155,20 +168,38 @@ impl Builder<'_> {
     /// # Errors
     /// Channels of different lengths; no room.
     pub fn weights_by(&mut self, channels: &[Vec<u64>], training: usize) -> anyhow::Result<Weights> {
-        self.weights_with(channels, train_weights(channels, training)?)
+        let some: Vec<Vec<u64>> = some_of(channels.len(), training).map(|n| channels[n].clone()).collect();
+        let codebook = train_weights(&some)?;
+        self.weights_with(channels.iter().cloned(), codebook)
     }
 
-    fn weights_with(&mut self, channels: &[Vec<u64>], codebook: GoldenCodebook) -> anyhow::Result<Weights> {
-        let quantized = QuantizedWeights::new(channels, &codebook)?;
-        let scales = quantized.scales.iter().map(|&scale| f16::from_bits(scale as u16)).collect();
-        self.panels(&quantized.columns, scales, codebook)
+    /// One channel after the other: each takes eight times the memory of its indices.
+    fn weights_with(
+        &mut self,
+        channels: impl Iterator<Item = Vec<u64>>,
+        codebook: GoldenCodebook,
+    ) -> anyhow::Result<Weights> {
+        let (mut scales, mut indices, mut inner) = (Vec::new(), Vec::new(), None);
+        for channel in channels {
+            let wanted = *inner.get_or_insert(channel.len());
+            ensure!(channel.len() == wanted, "a channel of {} values after channels of {wanted}", channel.len());
+            let quantized = QuantizedWeights::new(&[channel], &codebook)?;
+            scales.extend(quantized.scales.iter().map(|&scale| f16::from_bits(scale as u16)));
+            indices.extend(bytes(&quantized.columns));
+        }
+        self.panels((&indices, inner.unwrap_or_default()), scales, codebook)
     }
 
-    fn panels(&mut self, channels: &[Vec<u16>], scales: Vec<f16>, codebook: GoldenCodebook) -> anyhow::Result<Weights> {
-        let (count, inner) = (channels.len(), channels[0].len());
+    /// Indices are channel by channel.
+    fn panels(
+        &mut self,
+        (indices, inner): (&[u8], usize),
+        scales: Vec<f16>,
+        codebook: GoldenCodebook,
+    ) -> anyhow::Result<Weights> {
+        let count = scales.len();
         let panels = Panels::new(self.caps, count, inner)?;
-        let indices: Vec<u8> = channels.iter().flatten().map(|&index| index as u8).collect();
-        let address = self.b.store(panels.pack(&indices)?)?;
+        let address = self.b.store(panels.pack(indices)?)?;
         let at = Operand { address, stride: panels.stride() as u32 };
         Ok(Weights { matrix: Matrix { panels: at, channels: count, inner, codebook }, scales, biases: None })
     }
@@ -183,7 +214,7 @@ impl Builder<'_> {
 
     /// The same with a codebook from elsewhere.
     pub(super) fn projection_with(&mut self, of: &Linear, codebook: GoldenCodebook) -> anyhow::Result<Weights> {
-        let weights = self.weights_with(&fp16(&of.columns()), codebook)?;
+        let weights = self.weights_with(of.columns().map(|column| fp16_row(&column)), codebook)?;
         if of.biases.is_empty() {
             return Ok(weights);
         }
@@ -308,7 +339,8 @@ impl Builder<'_> {
         let unit = golden::kllm::fp16::half(most / 127.0);
         let factors = self.b.given(&[scales])?;
         let channels = columns_of(&quantized.columns);
-        let w = self.panels(&channels, vec![unit; channels.len()], codebook)?;
+        let indices: Vec<u8> = bytes(&channels).collect();
+        let w = self.panels((&indices, values.len()), vec![unit; channels.len()], codebook)?;
         self.weighted_sum(p, Operand { stride: 0, ..factors.at }, (&w.matrix, unit), out)
     }
 

@@ -135,11 +135,14 @@ impl<'a> Steps<'a> {
     /// Ends the job. Then all accelerators get the columns of each, side by side.
     pub fn gather(&mut self, (rows, columns): (usize, usize), share: Operand, out: Operand) -> Result<()> {
         self.end()?;
+        let (width, stride) = (2 * columns, share.stride as usize);
+        // All rows at once: each read waits for its accelerator.
+        let mut parts = vec![vec![0; (rows - 1) * stride + width]; self.on.parts()];
+        for (part, bytes) in parts.iter_mut().enumerate() {
+            self.on.read_part(part, share.address, bytes)?;
+        }
         for row in 0..rows {
-            let mut bytes = vec![0; 2 * columns * self.on.parts()];
-            for (part, bytes) in bytes.chunks_mut(2 * columns).enumerate() {
-                self.on.read_part(part, rows_from(share, row).address, bytes)?;
-            }
+            let bytes: Vec<u8> = parts.iter().flat_map(|part| &part[row * stride..][..width]).copied().collect();
             self.on.write(rows_from(out, row).address, &bytes)?;
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Accelerators side by side, each in a thread of its own.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::Scope;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -65,7 +65,7 @@ impl Orders {
 }
 
 struct Member {
-    orders: Sender<Order>,
+    orders: SyncSender<Order>,
     answers: Receiver<Answer>,
     /// What it is to write before its next order. A thread that wakes up for each byte would sleep most of the time.
     writes: Vec<(u64, Vec<u8>)>,
@@ -75,6 +75,10 @@ struct Member {
 
 /// So many bytes do not wait for the next order.
 const MOST_WAITING: usize = 1 << 16;
+
+/// So many orders wait for a member. The host of more orders waits, too, or weights would pile up in front of a slow
+/// member.
+const MOST_ORDERS: usize = 16;
 
 /// Accelerators side by side: one [`Executor`] of several parts, each with a memory of its own. They run a job at the
 /// same time, and the host waits for all.
@@ -92,7 +96,7 @@ impl Team {
         M: FnOnce(Orders) -> Result<()> + Send + 'scope,
     {
         let begin = |work: M| {
-            let ((orders, received), (answers, answered)) = (channel(), channel());
+            let ((orders, received), (answers, answered)) = (sync_channel(MOST_ORDERS), channel());
             scope.spawn(move || {
                 let its = Orders { orders: received, answers: answers.clone() };
                 if let Err(error) = work(its) {

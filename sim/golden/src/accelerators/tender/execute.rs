@@ -8,8 +8,11 @@ use crate::common::shell::job_controller::code;
 use crate::tender::mesh_pe::PeSum;
 
 use super::finish::Finisher;
-use super::sums::{Entry, Parts, Right};
+use super::sums::{Entry, Parts, Plan, Right};
 use super::{Executed, MatMul, Operation, Pack, TenderTop};
+
+/// Numbers that wait for the arithmetic of results, about.
+const TOGETHER: u64 = 1 << 19;
 
 /// The entries of the table, if all could be read and are valid.
 fn table(operation: &MatMul, memory: &mut dyn Memory, codes: &mut Codes) -> Option<Vec<Entry>> {
@@ -30,67 +33,115 @@ fn table(operation: &MatMul, memory: &mut dyn Memory, codes: &mut Codes) -> Opti
     entries.into_iter().collect()
 }
 
-/// The right matrix, and which of its columns could be read.
-fn right(operation: &MatMul, memory: &mut dyn Memory, codes: &mut Codes) -> (Right, Vec<bool>) {
-    let (columns, layout) = (operation.finish.columns as usize, operation.finish.layout);
-    let lines = layout.columns as usize;
-    let mut right = Right { columns, integers: vec![0; operation.channels as usize * columns] };
-    let mut known = vec![false; columns];
-    for panel in 0..operation.b.rows {
-        let loaded = Loaded::row(&operation.b, panel, memory, codes);
-        let Some(words) = loaded.whole() else { continue };
-        let first = panel as usize * lines;
-        let here = lines.min(columns - first);
-        known[first..first + here].fill(true);
-        for (word, of_channel) in
-            words.chunks_exact(layout.column_word_bytes() as usize).zip(right.integers.chunks_mut(columns))
-        {
-            layout.unpack(word, operation.b_signed, &mut of_channel[first..first + here]);
+/// The rows of a panel, by channel; none if a byte of them is missing.
+fn left(operation: &MatMul, panel: u64, memory: &mut dyn Memory, codes: &mut Codes) -> Option<Vec<Vec<i16>>> {
+    let finish = &operation.finish;
+    let lines = finish.layout.rows;
+    let loaded = Loaded::row(&operation.a, panel, memory, codes);
+    let integers = finish.layout.integers(loaded.whole()?, operation.a_signed);
+    let row = |row: u64| integers.iter().skip(row as usize).step_by(lines as usize).copied().collect();
+    Some((0..lines.min(finish.rows - panel * lines)).map(row).collect())
+}
+
+/// The columns of a panel; none if a byte of them is missing.
+fn right<S: PeSum<Operand = i64>>(
+    operation: &MatMul,
+    plan: &Plan<'_, S>,
+    panel: u64,
+    loaded: &Loaded,
+) -> Option<Right> {
+    let (finish, words) = (&operation.finish, loaded.whole()?);
+    let (lines, word) = (finish.layout.columns, finish.layout.column_word_bytes() as usize);
+    let columns = lines.min(finish.columns - panel * lines) as usize;
+    let read = |channel: usize, to: &mut [i16]| {
+        finish.layout.unpack(&words[channel * word..][..word], operation.b_signed, to);
+    };
+    Some(plan.right(columns, read))
+}
+
+/// Results of a panel of rows that wait for the arithmetic of results.
+struct Waiting {
+    /// Errors while the rows were read.
+    codes: Codes,
+    /// In the order of the table; missing where a byte is missing, or the table is wrong.
+    rows: Option<Vec<Vec<i16>>>,
+    /// By row and column.
+    numbers: Vec<Vec<Option<u32>>>,
+    /// By column, whether a sum overflowed.
+    overflow: Vec<bool>,
+}
+
+impl Waiting {
+    fn new<S: PeSum<Operand = i64>>(
+        operation: &MatMul,
+        plan: Option<&Plan<'_, S>>,
+        panel: u64,
+        memory: &mut dyn Memory,
+    ) -> Self {
+        let (mut codes, columns) = (Codes::default(), operation.finish.columns as usize);
+        let rows = left(operation, panel, memory, &mut codes).zip(plan);
+        let rows: Option<Vec<_>> = rows.map(|(rows, plan)| rows.iter().map(|row| plan.left(row)).collect());
+        let numbers = vec![vec![None; columns]; rows.as_ref().map_or(0, Vec::len)];
+        Self { codes, rows, numbers, overflow: vec![false; columns] }
+    }
+
+    /// Takes the sums of the columns from `first` on.
+    fn add<S: PeSum<Operand = i64>>(&mut self, products: &Parts<'_, S>, first: usize) {
+        for (row, numbers) in self.rows.iter().flatten().zip(&mut self.numbers) {
+            let places = numbers[first..].iter_mut().zip(&mut self.overflow[first..]);
+            for ((number, overflow), (sum, own)) in places.zip(products.row(row)) {
+                *number = Some(single::from_int(sum));
+                *overflow |= own;
+            }
         }
     }
-    (right, known)
 }
 
 impl<S: PeSum<Operand = i64>> TenderTop<S> {
     /// A product of matrices.
+    ///
+    /// Each panel of columns is unpacked once for many rows. Where results may lie on operands, all columns are read
+    /// before the first result is written, and the rows of a panel after the results of the panel before.
     pub(super) fn multiply(&self, operation: MatMul, memory: &mut dyn Memory) -> Executed {
         let mut codes = Codes::default();
-        let finish = &operation.finish;
+        let (finish, apart) = (&operation.finish, operation.is_defined());
         let entries = table(&operation, memory, &mut codes);
         let mut finisher = Finisher::new(finish, memory, &mut codes);
-        let (right, known) = right(&operation, memory, &mut codes);
-        let wide = finish.layout.bits > 4;
-        let products = entries.as_deref().map(|entries| {
-            let width = operation.explicit.then(|| self.shape.sum_width());
-            Parts::new(entries, &right, wide, &self.fresh, width)
-        });
-        let lines = finish.layout.rows as usize;
+        let width = operation.explicit.then(|| self.shape.sum_width());
+        let plan = entries.as_deref().map(|entries| Plan::new(entries, finish.layout.bits > 4, &self.fresh, width));
+        let kept: Vec<Loaded> = (0..if apart { 0 } else { operation.b.rows })
+            .map(|panel| Loaded::row(&operation.b, panel, memory, &mut codes))
+            .collect();
+        let together = if apart { (TOGETHER / (finish.columns * finish.layout.rows)).max(1) } else { 1 };
         let mut sum_overflows = 0;
-        for panel in 0..operation.a.rows {
-            let loaded = Loaded::row(&operation.a, panel, memory, &mut codes);
-            let (Some(words), Some(products)) = (loaded.whole(), &products) else { continue };
-            let integers = finish.layout.integers(words, operation.a_signed);
-            let rows = lines.min(finish.rows as usize - panel as usize * lines);
-            let mut overflow = vec![false; right.columns];
-            let number = |row: usize, overflow: &mut [bool]| -> Vec<Option<u32>> {
-                let left: Vec<i16> = integers.iter().skip(row).step_by(lines).copied().collect();
-                let sums = products.row(&left);
-                let column = |(column, (sum, own)): (usize, (i128, bool))| {
-                    overflow[column] |= own && known[column];
-                    known[column].then(|| single::from_int(sum))
-                };
-                sums.into_iter().enumerate().map(column).collect()
-            };
-            let numbers: Vec<_> = (0..rows).map(|row| number(row, &mut overflow)).collect();
-            let words = overflow.iter().filter(|&&overflow| overflow).count() as u64;
-            sum_overflows += words;
-            if words > 0 && finish.exact {
-                codes.note(code::OVERFLOW);
+        for from in (0..operation.a.rows).step_by(together as usize) {
+            let panels = from..operation.a.rows.min(from + together);
+            let wait = |panel| Waiting::new(&operation, plan.as_ref(), panel, memory);
+            let mut waiting: Vec<Waiting> = panels.clone().map(wait).collect();
+            for panel in 0..operation.b.rows {
+                let fresh = apart.then(|| Loaded::row(&operation.b, panel, memory, &mut codes));
+                let loaded = fresh.as_ref().unwrap_or_else(|| &kept[panel as usize]);
+                let Some(plan) = &plan else { continue };
+                let Some(right) = right(&operation, plan, panel, loaded) else { continue };
+                let products = plan.with(&right);
+                let first = (panel * finish.layout.columns) as usize;
+                waiting.iter_mut().for_each(|rows| rows.add(&products, first));
             }
-            finisher.panel(panel, &numbers, memory, &mut codes);
+            for (panel, Waiting { codes: own, rows, numbers, overflow }) in panels.zip(waiting) {
+                codes.join(own);
+                if rows.is_none() {
+                    continue;
+                }
+                let words = overflow.iter().filter(|&&overflow| overflow).count() as u64;
+                sum_overflows += words;
+                if words > 0 && finish.exact {
+                    codes.note(code::OVERFLOW);
+                }
+                finisher.panel(panel, &numbers, memory, &mut codes);
+            }
         }
         let (codes, overflows) = (codes.all(), finisher.overflows);
-        let (defined, certain) = (codes.is_empty() && operation.is_defined(), operation.is_certain());
+        let (defined, certain) = (codes.is_empty() && apart, operation.is_certain());
         Executed { operation: Operation::MatMul(operation), codes, defined, certain, overflows, sum_overflows }
     }
 

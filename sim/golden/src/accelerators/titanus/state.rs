@@ -30,47 +30,69 @@ impl Context {
     }
 }
 
-/// The weights of an output of the store, up to the last input that was ever known: most stores have more room than
-/// a layer has weights.
+/// The known weights of an output of the store. Most stores have more room than a layer has weights, and matrices above
+/// each other leave gaps, so unknown weights take no memory.
 #[derive(Clone, Debug, Default)]
 struct Column {
+    /// Inputs whose weights are known, as ascending ranges that do not touch.
+    known: Vec<Range<u32>>,
+    /// Their weights, one range after the other.
     weights: Vec<i8>,
-    /// 64 inputs a word: whether their weights are known.
-    known: Vec<u64>,
 }
 
 impl Column {
-    /// Makes room for so many inputs.
-    fn reach(&mut self, inputs: usize) {
-        if inputs > self.weights.len() {
-            self.weights.reserve_exact(inputs - self.weights.len());
-            self.weights.resize(inputs, 0);
-            self.known.resize(inputs.div_ceil(64), 0);
+    /// Adds weights after all others.
+    fn push(&mut self, input: usize, weights: &[i8]) {
+        if weights.is_empty() {
+            return;
+        }
+        let (from, to) = (input as u32, (input + weights.len()) as u32);
+        match self.known.last_mut() {
+            Some(last) if last.end == from => last.end = to,
+            _ => self.known.push(from..to),
+        }
+        self.weights.extend(weights);
+    }
+
+    /// The same as [`push`](Self::push) for the weights of inputs that lie in a range, too.
+    fn push_some(&mut self, of: &Self, range: Range<usize>) {
+        let mut first = 0;
+        for known in &of.known {
+            let (start, end) = (known.start as usize, known.end as usize);
+            let (from, to) = (start.max(range.start), end.min(range.end));
+            if from < to {
+                self.push(from, &of.weights[first + from - start..first + to - start]);
+            }
+            first += end - start;
         }
     }
 
-    /// Sets the weight of an input; inputs beyond all [reached](Self::reach) ones are unknown anyway.
-    fn set(&mut self, input: usize, weight: Option<i8>) {
-        if input >= self.weights.len() && weight.is_none() {
-            return;
+    /// Replaces the weights of some inputs; `None` for unknown ones.
+    fn replace(&mut self, first: usize, weights: &[Option<i8>]) {
+        let most = self.weights.len() + weights.iter().flatten().count();
+        let mut new = Self { known: Vec::with_capacity(1), weights: Vec::with_capacity(most) };
+        new.push_some(self, 0..first);
+        for (input, weight) in (first..).zip(weights) {
+            if let Some(weight) = weight {
+                new.push(input, &[*weight]);
+            }
         }
-        self.reach(input + 1);
-        let (word, bit) = (&mut self.known[input / 64], 1 << (input % 64));
-        *word = if weight.is_some() { *word | bit } else { *word & !bit };
-        self.weights[input] = weight.unwrap_or(0);
+        new.push_some(self, first + weights.len()..usize::MAX);
+        new.weights.shrink_to_fit();
+        *self = new;
     }
 
     /// The weights of some inputs, if all are known.
     fn known(&self, inputs: Range<usize>) -> Option<&[i8]> {
-        if inputs.end > self.weights.len() {
-            return None;
+        let mut first = 0;
+        for known in &self.known {
+            let (start, end) = (known.start as usize, known.end as usize);
+            if start <= inputs.start && inputs.end <= end {
+                return Some(&self.weights[first + inputs.start - start..first + inputs.end - start]);
+            }
+            first += end - start;
         }
-        let all = |word: usize| {
-            let (first, last) = (inputs.start.max(64 * word), inputs.end.min(64 * (word + 1)));
-            let wanted = u64::MAX >> (64 - (last - first)) << (first % 64);
-            self.known[word] & wanted == wanted
-        };
-        (inputs.start / 64..inputs.end.div_ceil(64)).all(all).then(|| &self.weights[inputs])
+        None
     }
 }
 
@@ -187,11 +209,8 @@ impl State {
         for (k, column) in self.weights[outputs].iter_mut().enumerate() {
             // Outputs after the last one, in the last column of macros, have zero weights.
             let there = k < load.columns as usize;
-            column.reach(first + bytes.len());
-            for (r, row) in bytes.iter().enumerate() {
-                let weight = if there { row.get(k..k + 1).map(|byte| byte[0] as i8) } else { Some(0) };
-                column.set(first + r, weight);
-            }
+            let weight = |row: &Loaded| if there { row.get(k..k + 1).map(|byte| byte[0] as i8) } else { Some(0) };
+            column.replace(first, &bytes.iter().map(weight).collect::<Vec<_>>());
         }
     }
 
@@ -212,8 +231,8 @@ impl State {
             return;
         }
         let (first, outputs) = (self.first(load), self.outputs(load));
-        let rows = first..first + load.rows.rows as usize;
-        self.weights[outputs].iter_mut().for_each(|column| rows.clone().for_each(|input| column.set(input, None)));
+        let unknown = vec![None; load.rows.rows as usize];
+        self.weights[outputs].iter_mut().for_each(|column| column.replace(first, &unknown));
     }
 
     /// The weights of an output of the store, for so many inputs from a row of macros on.
@@ -238,5 +257,35 @@ impl TitanusCore {
         let defined = codes.is_empty();
         let operation = Work::new(Operation::Load(load), Counts::default(), None);
         Executed { operation, codes, defined, certain: true, overflows: 0, sum_overflows: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(seeds::proptest(500))]
+
+        /// A column is an input's last weight for each input, if it has one.
+        #[test]
+        fn a_column_is_its_last_weights(
+            loads in prop::collection::vec((0..40usize, prop::collection::vec(any::<Option<i8>>(), 1..20)), 0..8),
+        ) {
+            let (mut column, mut wanted) = (Column::default(), vec![None; 60]);
+            for (first, weights) in &loads {
+                column.replace(*first, weights);
+                wanted[*first..first + weights.len()].copy_from_slice(weights);
+            }
+            prop_assert_eq!(column.weights.len(), wanted.iter().flatten().count());
+            for from in 0..60 {
+                for to in from + 1..=60 {
+                    let all: Option<Vec<i8>> = wanted[from..to].iter().copied().collect();
+                    prop_assert_eq!(column.known(from..to), all.as_deref());
+                }
+            }
+        }
     }
 }
