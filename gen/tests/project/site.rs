@@ -226,7 +226,10 @@ fn what_is_cut_or_unreadable_is_seen() {
         ("list.html", page("x").replace("<main>", &format!("{list}<main>")), "the list at the left has a hash"),
         (
             "picture.html",
-            page(&format!("<pre><code style=\"display: block; overflow: auto\">{}</code></pre>", "-".repeat(400))),
+            page(&format!(
+                "<pre><code style=\"display: block; overflow: auto; font-size: 20px\">{}</code></pre>",
+                "-".repeat(140)
+            )),
             "a text picture",
         ),
     ];
@@ -238,7 +241,7 @@ fn what_is_cut_or_unreadable_is_seen() {
     );
     fs::write(folder.path().join("good.html"), good).unwrap();
     let names: Vec<_> = pages.iter().map(|(name, ..)| *name).chain(["good.html"]).collect();
-    let look = looked_over(folder.path(), Some(&names));
+    let look = looked_over(folder.path(), Some(names.as_slice()));
     for (name, _, fault) in &pages {
         let found = look.faults.iter().any(|line| line.starts_with(name) && line.contains(fault));
         assert!(found, "{name}: {fault}: {:#?}", look.faults);
