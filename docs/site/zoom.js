@@ -1,4 +1,4 @@
-// A drawing opens on a click: the wheel zooms, dragging moves, + - 0 and the arrows do the same, Esc closes.
+// A drawing opens on a click. The wheel, two fingers and + - zoom, dragging and the arrows move, 1 shows letters in their size, 0 all, Esc closes.
 "use strict";
 (() => {
   const button = (text, meaning, action) => {
@@ -35,12 +35,18 @@
       element.style.left = `calc(${50 * (1 - scale)}% + ${scale * x}px)`;
       element.style.top = `calc(${50 * (1 - scale)}% + ${scale * y}px)`;
     };
-    const pan = Panzoom(drawing, { maxScale: 20, minScale: 0.5, step: 0.4, cursor: "grab", setTransform });
+    const pan = Panzoom(drawing, { maxScale: 20, minScale: 0.5, step: 0.4, cursor: "grab", canvas: true, setTransform });
+    // The size that the drawing was made for.
+    const own = () => {
+      const fit = Math.min(stage.clientWidth / drawing.naturalWidth, stage.clientHeight / drawing.naturalHeight);
+      pan.zoom(1 / fit);
+    };
     bar.append(
       caption,
       button("+", "Larger", () => pan.zoomIn()),
       button("\u2212", "Smaller", () => pan.zoomOut()),
       button("0", "All of it", () => pan.reset()),
+      button("1:1", "Letters in their size", own),
       button("\u00d7", "Close", () => dialog.close()),
     );
     stage.addEventListener("wheel", pan.zoomWithWheel, { passive: false });
@@ -50,6 +56,7 @@
       "=": () => pan.zoomIn(),
       "-": () => pan.zoomOut(),
       "0": () => pan.reset(),
+      "1": own,
       ArrowLeft: () => pan.pan(step / pan.getScale(), 0, { relative: true }),
       ArrowRight: () => pan.pan(-step / pan.getScale(), 0, { relative: true }),
       ArrowUp: () => pan.pan(0, step / pan.getScale(), { relative: true }),
@@ -82,5 +89,18 @@
     image.addEventListener("keydown", (event) => {
       if (event.key === "Enter") open(image);
     });
+    // A drawing that is shown smaller than it was made says that it can grow.
+    const offer = () => {
+      const frame = image.closest("label") ?? image;
+      if (image.naturalWidth === 0 || frame.parentElement.querySelector(".zoom-open")) return;
+      if (image.width < 0.97 * image.naturalWidth) {
+        const larger = button("Zoom", `Zoom: ${image.alt}`, () => open(image));
+        larger.className = "zoom-open";
+        frame.after(larger);
+      }
+    };
+    image.addEventListener("load", offer);
+    image.closest("details")?.addEventListener("toggle", offer);
+    if (image.complete) offer();
   }
 })();

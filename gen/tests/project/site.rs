@@ -1,5 +1,6 @@
 //! `scripts/site`, looked at in a browser that has no network.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,29 @@ use senbazuru::catalogue::Catalogue;
 use sim::process::Tool;
 use snapbox::cmd::cargo_bin;
 
+/// The page as Chromium has it after so many milliseconds of its own time; anything on the console is an error.
+fn browsed(page: &Path, milliseconds: u32, options: &[&str]) -> String {
+    let profile = tempfile::tempdir().unwrap();
+    let chromium = Tool::new("chromium")
+        .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--enable-logging=stderr"])
+        .args(["--host-resolver-rules=MAP * ~NOTFOUND", "--dump-dom"])
+        .args(options)
+        .arg(format!("--virtual-time-budget={milliseconds}"))
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(format!("file://{}", page.display()))
+        .timeout(Duration::from_secs(900));
+    let output = chromium.run().unwrap_or_else(|e| panic!("{e}"));
+    fs::remove_file(page).unwrap();
+    assert!(output.success(), "{}", output.log());
+    let console: Vec<_> = output.stderr.lines().filter(|line| line.contains("CONSOLE")).collect();
+    assert!(console.is_empty(), "{}: {console:#?}", page.display());
+    output.stdout
+}
+
+fn title(page: &str) -> &str {
+    page.split("<title>").nth(1).unwrap().split("</title>").next().unwrap()
+}
+
 /// Opens a page in Chromium and returns the value of `script` when all is loaded.
 fn looked_at(page: &Path, script: &str) -> String {
     let text = fs::read_to_string(page).unwrap();
@@ -18,39 +42,106 @@ fn looked_at(page: &Path, script: &str) -> String {
     );
     let copy = page.with_file_name("looked-at.html");
     fs::write(&copy, text.replace("</body>", &script)).unwrap();
-    let profile = tempfile::tempdir().unwrap();
-    let chromium = Tool::new("chromium")
-        .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--enable-logging=stderr"])
-        .args(["--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=10000", "--dump-dom"])
-        .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg(format!("file://{}", copy.display()))
-        .timeout(Duration::from_secs(120));
-    let output = chromium.run().unwrap_or_else(|e| panic!("{e}"));
-    fs::remove_file(&copy).unwrap();
-    assert!(output.success(), "{}", output.log());
-    let console: Vec<_> = output.stderr.lines().filter(|line| line.contains("CONSOLE")).collect();
-    assert!(console.is_empty(), "{}: {console:#?}", page.display());
-    let title = output.stdout.split("<title>").nth(1).unwrap().split("</title>").next().unwrap();
-    title.to_owned()
+    title(&browsed(&copy, 10_000, &[])).to_owned()
+}
+
+/// What `docs/site/look.js` finds.
+#[derive(serde::Deserialize)]
+struct Look {
+    count: BTreeMap<String, u32>,
+    faults: Vec<String>,
+}
+
+/// Looks at pages of a folder, or at all of the contents, at 1,400 and 390 pixels, light and dark.
+fn looked_over(folder: &Path, pages: Option<&[&str]>) -> Look {
+    let pages = serde_json::to_string(&pages).unwrap();
+    let script = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/site/look.js")).unwrap();
+    // As an address: nothing of it is taken for a tag.
+    let shown = "document.title = encodeURIComponent(text)";
+    let page = format!(
+        "<!doctype html><title></title><body><script>{script}</script><script>lookAtAll({pages}).then(\
+         (found) => {{ const text = JSON.stringify(found); {shown}; }});</script></body>"
+    );
+    let harness = folder.join("looked-over.html");
+    fs::write(&harness, page).unwrap();
+    let dom = browsed(&harness, 1_000_000, &["--allow-file-access-from-files"]);
+    let mut bytes = Vec::new();
+    let mut rest = title(&dom).bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let hex = [rest.next().unwrap(), rest.next().unwrap()];
+            bytes.push(u8::from_str_radix(std::str::from_utf8(&hex).unwrap(), 16).unwrap());
+        } else {
+            bytes.push(byte);
+        }
+    }
+    serde_json::from_slice(&bytes).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&bytes)))
 }
 
 /// The number of drawings, and the number of drawings that are missing.
 const IMAGES: &str = "const all = [...document.querySelectorAll('main img')];
     return all.length + ' ' + all.filter((image) => image.naturalWidth === 0).length;";
 
-/// The size of the first drawing when it is opened, and after two steps of zoom.
+/// How many times larger the first drawing is, and how far it moved: by two steps of the button, by the key `1`, by `0`, by the
+/// wheel, by an arrow, and by a finger that is drawn over it and a second one that goes away from it.
 const ZOOM: &str = "// No frames are drawn here.
     window.requestAnimationFrame = (draw) => setTimeout(draw, 1);
     const wait = () => new Promise((done) => setTimeout(done, 300));
     document.querySelector('main img').click();
     await wait();
-    const drawing = document.querySelector('dialog.zoom img');
-    const before = drawing.getBoundingClientRect().width;
-    const [larger] = document.querySelectorAll('dialog.zoom button');
-    larger.click();
-    larger.click();
+    const dialog = document.querySelector('dialog.zoom'), drawing = dialog.querySelector('img');
+    const stage = dialog.querySelector('.stage');
+    const before = drawing.getBoundingClientRect();
+    const found = [];
+    const see = async (act) => {
+      act();
+      await wait();
+      found.push((drawing.getBoundingClientRect().width / before.width).toFixed(2));
+    };
+    const key = (name) => dialog.dispatchEvent(new KeyboardEvent('keydown', { key: name }));
+    const [larger] = dialog.querySelectorAll('button');
+    await see(() => { larger.click(); larger.click(); });
+    await see(() => key('1'));
+    const fit = Math.min(stage.clientWidth / drawing.naturalWidth, stage.clientHeight / drawing.naturalHeight);
+    found.push((1 / fit).toFixed(2));
+    await see(() => key('0'));
+    const wheel = new WheelEvent('wheel', { deltaY: -100, clientX: 400, clientY: 300, cancelable: true });
+    await see(() => stage.dispatchEvent(wheel));
+    const left = drawing.getBoundingClientRect().left;
+    await see(() => key('ArrowRight'));
+    found.push(Math.round(drawing.getBoundingClientRect().left - left));
+    const finger = (kind, pointerId, clientX, target) => target.dispatchEvent(new PointerEvent('pointer' + kind,
+      { pointerId, clientX, clientY: 300, bubbles: true, pointerType: 'touch' }));
+    const wide = drawing.getBoundingClientRect().width;
+    finger('down', 1, 300, stage);
+    finger('down', 2, 400, stage);
+    finger('move', 2, 460, document);
     await wait();
-    return (drawing.getBoundingClientRect().width / before).toFixed(2);";
+    finger('up', 1, 300, document);
+    finger('up', 2, 460, document);
+    found.push(drawing.getBoundingClientRect().width > wide);
+    return found.join(' ');";
+
+/// What is inside of a design, then inside of its first module that has modules, then back.
+const LEVELS: &str = "const seen = () => [document.querySelector('.levels .path').innerText.replace(/\\s+/g, '/'),
+      document.querySelectorAll('.levels .module').length].join(' ');
+    const found = [seen()];
+    document.querySelector('.levels button.module').click();
+    found.push(seen());
+    document.querySelector('.levels .path button').click();
+    found.push(seen());
+    return found.join('; ');";
+
+/// What the page that opens wrote, and the results of its search.
+const FRONT: &str = "const wait = (time) => new Promise((done) => setTimeout(done, time));
+    await wait(6000);
+    const found = [document.querySelector('.typed pre').innerText.split('\\n')[1]];
+    const input = document.querySelector('.front-search input');
+    input.value = 'eviction';
+    input.form.requestSubmit();
+    await wait(1000);
+    found.push(document.querySelectorAll('#mdbook-searchresults li').length);
+    return found.join('; ');";
 
 /// The results of the search.
 const SEARCH: &str = "const wait = () => new Promise((done) => setTimeout(done, 1000));
@@ -79,16 +170,83 @@ fn the_site_is_whole_and_works_from_disk() {
         assert!(text.contains(&format!("src=\"{block}.svg\"")) && text.contains("endmodule"), "{block}");
     }
     for (name, images) in
-        [("index.html", 1), ("waves.html", 7), ("docs/results.html", 5), ("docs/blocks/orizuru.html", 3)]
+        [("index.html", 2), ("waves.html", 7), ("docs/results.html", 5), ("docs/blocks/orizuru.html", 3)]
     {
         let found = looked_at(&page(name), IMAGES);
         let (all, missing) = found.split_once(' ').unwrap();
         assert!(all.parse::<u32>().unwrap() >= images && missing == "0", "{name}: {found}");
     }
     let zoom = looked_at(&page("waves.html"), ZOOM);
-    assert!(zoom.parse::<f64>().unwrap() > 2.0, "{zoom}");
+    let [steps, own, expected, all, wheel, pushed, moved, pinched] = zoom.split(' ').collect::<Vec<_>>()[..] else {
+        panic!("{zoom}")
+    };
+    let number = |text: &str| text.parse::<f64>().unwrap();
+    assert!(number(steps) > 2.0 && own == expected && all == "1.00" && number(wheel) > 1.1, "{zoom}");
+    assert!(pushed == wheel && moved == "-80" && pinched == "true", "{zoom}");
+    let levels = looked_at(&page("catalogue/reduce_top.html"), LEVELS);
+    let [top, inside, back] = levels.split("; ").collect::<Vec<_>>()[..] else { panic!("{levels}") };
+    assert!(top.starts_with("reduce_top ") && inside.starts_with("reduce_top/") && back == top, "{levels}");
+    let front = looked_at(&page("index.html"), FRONT);
+    let (written, results) = front.split_once("; ").unwrap();
+    assert_eq!(written, "Gravity is a fundamental concept in physics");
+    assert!(results.parse::<u32>().unwrap() > 2, "{front}");
     let found = looked_at(&page("docs/papers.html"), SEARCH);
     assert!(found.parse::<u32>().unwrap() > 2, "{found}");
+    let look = looked_over(&root.join("target/site/html"), None);
+    assert!(look.faults.is_empty(), "{:#?}", look.faults);
+    assert!(
+        look.count["pages"] > 190 && look.count["meanings"] > 700 && look.count["images"] > 400,
+        "{:?}",
+        look.count
+    );
+}
+
+/// Each rule of `docs/site/look.js` is broken once.
+#[test]
+fn what_is_cut_or_unreadable_is_seen() {
+    let page = |main: &str| {
+        format!(
+            "<!doctype html><html><head><style>body, main {{ margin: 0 }}</style></head><body><main>{main}</main></body></html>"
+        )
+    };
+    let wide = "<td style=\"min-width: 1500px\">x</td>";
+    let table = |style: &str| page(&format!("<div style=\"{style}\"><table><tr>{wide}</tr></table></div>"));
+    let column = "<table><thead><tr><th>a</th><th>b</th><th>meaning</th></tr></thead>\
+                  <tbody><tr><td>x</td><td>x</td><td>x</td></tr></tbody></table>";
+    let list = "<nav id=\"mdbook-sidebar\" style=\"position: absolute; width: 9px\"><a>top_xa1e84e09</a></nav>";
+    let dim = "<p style=\"background: #222; color: #444\">x</p>";
+    let pages = [
+        ("sideways.html", page("<p style=\"width: 2000px\">x</p>"), "the page scrolls sideways"),
+        ("hidden.html", table("overflow: hidden"), "does not scroll"),
+        ("bare.html", table("overflow: auto; scrollbar-width: none"), "scrolls, and no bar says so"),
+        ("column.html", page(column), "the column \"meaning\" has"),
+        ("small.html", page("<p style=\"font-size: 9px\">x</p>"), "letters of 9px"),
+        ("dim.html", page(dim), "rgb(68, 68, 68) on rgb(34, 34, 34)"),
+        ("missing.html", page("<img src=\"data:image/svg+xml,x\">"), "is missing"),
+        ("list.html", page("x").replace("<main>", &format!("{list}<main>")), "the list at the left has a hash"),
+        (
+            "picture.html",
+            page(&format!(
+                "<pre><code style=\"display: block; overflow: auto; font-size: 20px\">{}</code></pre>",
+                "-".repeat(140)
+            )),
+            "a text picture",
+        ),
+    ];
+    let files: Vec<_> = pages.iter().map(|(name, text, _)| (*name, text.as_str())).collect();
+    let folder = crate::support::in_folder(&files);
+    let good = page(&format!("<p>x</p><div style=\"overflow: auto\"><table><tr>{wide}</tr></table></div>")).replace(
+        "</style>",
+        "div::-webkit-scrollbar { height: 9px } div::-webkit-scrollbar-thumb { background: #888 }</style>",
+    );
+    fs::write(folder.path().join("good.html"), good).unwrap();
+    let names: Vec<_> = pages.iter().map(|(name, ..)| *name).chain(["good.html"]).collect();
+    let look = looked_over(folder.path(), Some(names.as_slice()));
+    for (name, _, fault) in &pages {
+        let found = look.faults.iter().any(|line| line.starts_with(name) && line.contains(fault));
+        assert!(found, "{name}: {fault}: {:#?}", look.faults);
+    }
+    assert!(!look.faults.iter().any(|line| line.starts_with("good.html")), "{:#?}", look.faults);
 }
 
 /// The page that a link is broken on is named.
