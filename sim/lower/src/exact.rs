@@ -49,7 +49,7 @@ impl Exact {
     /// token or each head of it. The largest magnitude becomes the largest integer.
     #[must_use]
     pub fn rounded(layer: &Layer, residual: &[Vec<f64>], bits: Option<u32>) -> Self {
-        Self::side_by_side(layer, residual.to_vec(), &[0..residual.len()], bits)
+        Self::side_by_side(layer, residual.to_vec(), std::slice::from_ref(&(0..residual.len())), bits)
     }
 
     /// The layer for several texts; all rows of one text come after the rows of the text before.

@@ -25,7 +25,7 @@ pub struct Course {
 /// What an operation does after its checks.
 pub enum Work {
     /// Its commands have times that are to be found.
-    Flow(Dmas, Box<dyn Flow>),
+    Flow(Box<Dmas>, Box<dyn Flow>),
     /// It uses no DMA, or its times are known. The cycle in which it ends.
     Until(u64),
 }
@@ -51,7 +51,7 @@ impl Work {
 impl Course {
     /// An operation with times that are to be found, which begins in this cycle. Its commands are offered.
     pub fn new(begins: u64, dmas: Dmas, flow: impl Flow + 'static) -> Self {
-        Self { begins, work: Work::Flow(dmas, Box::new(flow)) }
+        Self { begins, work: Work::Flow(Box::new(dmas), Box::new(flow)) }
     }
 
     /// An operation that ends in this cycle.
