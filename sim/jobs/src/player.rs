@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use golden::accelerators::job::{Accelerator, Operation, Report, run as run_golden};
 use golden::accelerators::memory::BusError as GoldenError;
 use golden::common::shell::shell_registers::Bus;
-use hdl::accelerators::top;
+use hdl::blocks::common::shell::JobShell;
 use rand::RngExt;
 use sim::bus::{
     Access, AxiConfig, AxiLiteHost, AxiMemory, BusError, LiteConfig, Place, Response, Silence, Skew, Stalls,
@@ -148,17 +148,16 @@ pub struct Player<A: Accelerator> {
 }
 
 impl<A: Accelerator + Clone> Player<A> {
-    /// A player on a design after reset, with its model.
+    /// A player on a design after reset, with its model. The design has this shell, and registers at these addresses.
     ///
     /// # Errors
     /// The design has no such ports.
-    pub fn new(
+    fn new(
         (golden, facts): (A, Facts<A::Operation>),
-        block: &impl top::Accelerator,
+        (shell, mapped): (&JobShell, BTreeSet<u64>),
         sim: &Sim,
         run: &Run,
     ) -> sim::Result<Self> {
-        let shell = block.shell();
         let ports = names(shell.ports);
         let channel = |name: String| -> sim::Result<[Out; 3]> {
             let port = |what: &str| sim.output(&format!("{name}{what}_o"));
@@ -171,7 +170,7 @@ impl<A: Accelerator + Clone> Player<A> {
             golden,
             facts,
             bus: Bus { address_width: shell.axi.address_width, data_width: shell.axi.data_width, ports: shell.ports },
-            mapped: registers::mapped(block)?,
+            mapped,
             ports,
             requests,
             attributes: 0,

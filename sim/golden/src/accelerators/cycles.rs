@@ -31,6 +31,7 @@
 //! out before the next turn is given.
 
 mod bus;
+mod dmas;
 mod flow;
 mod overlap;
 mod rows;
@@ -44,7 +45,8 @@ use super::job::{Accelerator, DESCRIPTOR_BYTES, Fields};
 use super::memory::{BusError, Memory};
 use super::vector::Operation as RowsOperation;
 use bus::Ports;
-pub use bus::{Dma, Dmas, Reader, Turns, Writer};
+pub use bus::{Dma, Reader, Turns, Writer};
+pub use dmas::Dmas;
 #[cfg(test)]
 pub(super) use flow::advance;
 pub use flow::{Course, Flow, Work, end};
@@ -204,6 +206,13 @@ impl Flow for Fetch {
     }
 }
 
+/// The bytes of a descriptor, and the code with which its read ends.
+fn descriptor(memory: &mut dyn Memory, address: u64) -> (Vec<u8>, u8) {
+    let mut bytes = vec![0; DESCRIPTOR_BYTES as usize];
+    let code = memory.read(address, &mut bytes).map_or_else(BusError::response, |()| 0);
+    (bytes, code)
+}
+
 /// A chain whose times are computed, descriptor by descriptor.
 struct Chain<'a, A: Accelerator, R: ?Sized> {
     recurrence: &'a R,
@@ -219,10 +228,7 @@ struct Chain<'a, A: Accelerator, R: ?Sized> {
 
 impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Chain<'_, A, R> {
     fn descriptor(&mut self, address: u64) -> Vec<u8> {
-        let mut bytes = vec![0; DESCRIPTOR_BYTES as usize];
-        // The outcome of the fetch has reported the answer of the bus already.
-        let _ = self.memory.read(address, &mut bytes);
-        bytes
+        descriptor(self.memory, address).0
     }
 
     fn outcome(&mut self, action: &Action) -> u8 {
@@ -231,7 +237,7 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Chain<'_, A, R> {
         match action {
             Action::Fetch(address) => {
                 self.now = shell.fetched(*address, self.now, self.turns);
-                self.memory.read(*address, &mut [0; DESCRIPTOR_BYTES as usize]).map_or_else(BusError::response, |()| 0)
+                descriptor(self.memory, *address).1
             }
             Action::Operation { opcode, words, .. } => {
                 let checked = accelerator.check(*opcode, Fields(words), &self.limits);

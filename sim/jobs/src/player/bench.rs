@@ -4,7 +4,7 @@ use golden::accelerators::job::Accelerator;
 use hdl::accelerators::top;
 use sim::stimulus::StimulusRng;
 
-use super::{Facts, Player};
+use super::{Facts, Player, registers};
 use crate::draft::Operations;
 use crate::program::Program;
 
@@ -26,9 +26,10 @@ where
     A: Accelerator + Clone + 'static,
 {
     let (block, operations) = (p.clone(), Operations::of(p));
+    let (shell, mapped) = (p.shell(), registers::mapped(p)?);
     sim::kit::bench(p, move |sim, run| {
         sim.reset(2)?;
-        let mut player = Player::new((golden.clone(), facts(&block)), &block, sim, run)?;
+        let mut player = Player::new((golden.clone(), facts(&block)), (&shell, mapped.clone()), sim, run)?;
         for number in 0..run.vectors() {
             player.job(sim, run, number, |rng, model| draw(rng, (&operations, model), most))?;
             player.changed_jobs(sim, run, |rng, model| draw(rng, (&operations, model), 1))?;

@@ -48,9 +48,8 @@ pub(super) fn after_reset() -> BTreeMap<u64, u64> {
 }
 
 /// Addresses of the words of all registers.
-pub(super) fn mapped(block: &impl top::Accelerator) -> sim::Result<BTreeSet<u64>> {
-    let design = hdl::lang::elaborate(&block.registers()).map_err(|e| sim::Error::Unsupported(e.to_string()))?;
-    let map = design.manifest().registers.unwrap_or_default();
+pub(super) fn mapped(block: &impl top::Accelerator) -> anyhow::Result<BTreeSet<u64>> {
+    let map = hdl::lang::elaborate(&block.registers())?.manifest().registers.unwrap_or_default();
     let words = map.registers.iter().flat_map(|register| {
         let is_wide = register.fields.iter().any(|field| field.low + field.width > 32);
         [Some(register.offset), is_wide.then_some(register.offset + 4)]

@@ -1,6 +1,7 @@
 //! From times that are known to the next ones.
 
-use super::bus::{Dmas, Turns};
+use super::bus::Turns;
+use super::dmas::Dmas;
 
 /// What happens between the DMAs of an operation: the times of its events.
 pub trait Flow {

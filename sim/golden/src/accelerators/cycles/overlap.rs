@@ -5,11 +5,12 @@
 
 use crate::common::shell::job_controller::{self, Action, Limits, Shape, World};
 
-use super::bus::{Dmas, Ports, Turns, chosen};
+use super::bus::{Ports, Turns, chosen};
+use super::dmas::Dmas;
 use super::flow::{Work, advance};
-use super::{Fetch, Recurrence, Shell, Spent};
-use crate::accelerators::job::{Accelerator, DESCRIPTOR_BYTES, Fields};
-use crate::accelerators::memory::{BusError, Memory};
+use super::{Fetch, Recurrence, Shell, Spent, descriptor};
+use crate::accelerators::job::{Accelerator, Fields};
+use crate::accelerators::memory::Memory;
 
 /// From the end of the last command of an operation to the first cycle in which its engine is free.
 const FREE: u64 = 3;
@@ -255,10 +256,7 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> Overlap<'_, A, R> {
 
 impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Overlap<'_, A, R> {
     fn descriptor(&mut self, address: u64) -> Vec<u8> {
-        let mut bytes = vec![0; DESCRIPTOR_BYTES as usize];
-        // The outcome of the fetch has reported the answer of the bus already.
-        let _ = self.memory.read(address, &mut bytes);
-        bytes
+        descriptor(self.memory, address).0
     }
 
     fn outcome(&mut self, action: &Action) -> u8 {
@@ -267,7 +265,7 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Overlap<'_, A, R> {
             Action::Fetch(address) => {
                 let mut fetch = recurrence.shell().fetch(*address, self.now);
                 self.now = self.until(Some(&mut fetch), |_, fetch| fetch.and_then(Dmas::end)) + 2;
-                self.memory.read(*address, &mut [0; DESCRIPTOR_BYTES as usize]).map_or_else(BusError::response, |()| 0)
+                descriptor(self.memory, *address).1
             }
             Action::Operation { opcode, independent, words } => {
                 let checked = match accelerator.check(*opcode, Fields(words), &self.limits) {

@@ -1,7 +1,7 @@
 //! Steps on rows: a line of ways, one after the other, each with a number of places.
 
 use super::Shell;
-use super::bus::Dmas;
+use super::dmas::Dmas;
 use super::flow::Flow;
 use super::stream::{Converter, Way};
 use super::times::{Times, extend, latest};
