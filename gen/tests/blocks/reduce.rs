@@ -1,19 +1,11 @@
-//! `reduce_top`, whose files lie in one folder: jobs, and their cycles.
+//! `reduce_top`, whose files lie in one folder: jobs and their cycles.
 
-use senbazuru::accelerators::reduce::{ReduceTop, bench, cycles_bench};
+use senbazuru::accelerators::reduce::{ReduceTop, bench};
 use sim::kit::{options, run_all};
 
 #[test]
 fn jobs_of_all_configurations() {
     for report in run_all::<ReduceTop>(bench, &options(150)).unwrap_or_else(|e| panic!("{e:#}")) {
         assert!(report.compared > 1000, "{} values", report.compared);
-    }
-}
-
-/// Chains of right descriptors take the cycles that the recurrence of the golden model says.
-#[test]
-fn cycles_of_jobs() {
-    for report in run_all::<ReduceTop>(cycles_bench, &options(60)).unwrap_or_else(|e| panic!("{e:#}")) {
-        assert!(report.compared >= 60, "{} values", report.compared);
     }
 }

@@ -20,7 +20,8 @@
 //! assert!(program.image.len() >= 16 && program.limits.base == program.base);
 //! ```
 //!
-//! - [`player::bench`] plays random jobs under stalls, errors, silence and soft resets; [`timing::bench`] compares cycles.
+//! - [`player::bench`] plays random jobs under stalls, errors, silence and soft resets, and compares the cycles of chains.
+//! - [`timing::bench`] compares cycles only, of as many chains as wanted.
 //! - [`program`], [`draft`] and [`draw`] make jobs.
 //! - [`hardware`] and [`software`] are devices for drivers: the simulated design, and its golden model.
 

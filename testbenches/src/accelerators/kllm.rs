@@ -20,7 +20,7 @@ use jobs::player::{self, Counter, Facts};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &KllmTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    player::bench(p, golden_of(p)?, facts, 4, program::draw)
+    player::bench(p, golden_of(p)?, facts, 4, program::draw, timing::timing)
 }
 
 /// Registers of its own.
@@ -43,6 +43,7 @@ fn facts(block: &KllmTop) -> Facts<Work> {
             Counter { name: "REPEATS", register: 0x128, expected: Box::new(|report: &Report| report.beats().repeated) },
         ],
         kept: Vec::new(),
+        waits: Vec::new(),
     }
 }
 

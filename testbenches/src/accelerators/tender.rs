@@ -30,7 +30,7 @@ impl<P: EnginePe + PeBench<Sum: PeSum<Operand = i64> + 'static>> EnginePeBench f
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench<P: EnginePeBench>(p: &TenderTopOf<P>) -> anyhow::Result<Box<dyn sim::Bench>> {
-    player::bench(p, golden_of(p)?, facts, 4, program::draw)
+    player::bench(p, golden_of(p)?, facts, 4, program::draw, timing::timing)
 }
 
 /// Registers of its own.
@@ -52,6 +52,7 @@ fn facts<P: EnginePe>(block: &TenderTopOf<P>) -> Facts<Operation> {
             Counter { name: "OVERFLOWS", register: 0x120, expected: Box::new(Report::overflows) },
         ],
         kept: Vec::new(),
+        waits: Vec::new(),
     }
 }
 

@@ -23,7 +23,7 @@ use jobs::player::{self, Counter, Facts, register};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &TitanusCore) -> anyhow::Result<Box<dyn sim::Bench>> {
-    player::bench(p, golden_of(p)?, facts, 6, program::draw)
+    player::bench(p, golden_of(p)?, facts, 6, program::draw, timing::timing)
 }
 
 /// A core for one head of SmolLM2-135M: three projections from 576 to 64 in macros of the paper's size, 64 tokens of context.
@@ -112,6 +112,7 @@ fn facts(block: &TitanusCore) -> Facts<Work> {
             Counter { name: "DAMAGE_WHERE", register: 0x158, expected: counts(|_| 0) },
         ],
         kept: Vec::new(),
+        waits: Vec::new(),
     }
 }
 

@@ -23,22 +23,13 @@ use crate::common::float::table::function;
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    player::bench(p, golden_of(p), facts, 3, program::draw)
+    player::bench(p, golden_of(p), facts, 3, program::draw, timing)
 }
 
 /// How long the parts of a block take with a memory that answers after `latency` cycles.
 #[must_use]
 pub fn timing(block: &VectorTop, latency: u32) -> Timing {
     Timing { shell: shell(block, latency), unit: unit(&block.engine().unit()) }
-}
-
-/// Random chains that are right, each with an ideal memory of some latency. Cycles must equal the golden recurrence. A
-/// vector is such a chain.
-///
-/// # Errors
-/// Parameters that the block refuses.
-pub fn cycles_bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    jobs::timing::bench(p, (golden_of(p), &[]), 3, program::draw, timing)
 }
 
 /// Registers of its own.
@@ -57,6 +48,7 @@ fn facts(block: &VectorTop) -> Facts<Operation> {
             Counter { name: "OVERFLOWS", register: 0x108, expected: Box::new(Report::overflows) },
         ],
         kept: Vec::new(),
+        waits: Vec::new(),
     }
 }
 

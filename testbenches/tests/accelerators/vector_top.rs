@@ -16,7 +16,7 @@ use sim::kit::{options, run, run_some};
 use sim::stimulus::{Stall, Tensor, data_folder, real_rows};
 use test_tag::tag;
 use testbenches::accelerators::c_program::{CEnd, CProgram};
-use testbenches::accelerators::vector::{Job, bench, cycles_bench, shape_of};
+use testbenches::accelerators::vector::{Job, bench, shape_of};
 
 /// 10^-5 in units of 2^-48.
 const EPSILON: u64 = 2_814_749_767;
@@ -159,12 +159,6 @@ fn real_rows_through_the_driver() {
         assert_eq!(got, expected);
         assert!(got.iter().filter(|&&value| value != 0).count() > 4000, "rows that mean something");
     });
-}
-
-/// Jobs of all kinds take the cycles that the golden recurrence says.
-#[test]
-fn cycles_of_jobs() {
-    run_some::<VectorTop>(1, cycles_bench, &options(60)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
 /// The cycles of one operation without gains, whose rows begin with a burst, are a formula.

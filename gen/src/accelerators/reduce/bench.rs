@@ -11,20 +11,12 @@ use sim::stimulus::StimulusRng;
 use super::golden::{Operation, ReduceTop as Golden, Timing};
 use super::{ReduceTop, RowReducer};
 
-/// A vector is a job.
+/// Random jobs, and the cycles of right ones with an ideal memory. A vector is a job.
 ///
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &ReduceTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    player::bench(p, golden_of(p), facts, 3, draw)
-}
-
-/// Random chains that are right, each with an ideal memory of some latency: cycles must equal the golden recurrence.
-///
-/// # Errors
-/// Parameters that the block refuses.
-pub fn cycles_bench(p: &ReduceTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    timing::bench(p, (golden_of(p), &[]), 3, draw, timing)
+    player::bench(p, golden_of(p), facts, 3, draw, timing)
 }
 
 /// The recurrence of its cycles. Memory answers after `latency` cycles.
@@ -53,6 +45,7 @@ fn facts(p: &ReduceTop) -> Facts<Operation> {
             Counter { name: "OVERFLOWS", register: 0x108, expected: Box::new(Report::overflows) },
         ],
         kept: Vec::new(),
+        waits: Vec::new(),
     }
 }
 

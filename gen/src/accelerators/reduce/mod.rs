@@ -9,7 +9,7 @@ mod reduce_top;
 pub mod registers;
 mod row_reducer;
 
-pub use bench::{bench, cycles_bench, golden_of, timing};
+pub use bench::{bench, golden_of, timing};
 pub use host::{Record, job};
 pub use reduce_engine::{ReduceEngine, ReduceEnginePorts, ReduceOperation, ReduceOperationPorts};
 pub use reduce_top::{ReduceFields, ReduceTop};

@@ -4,6 +4,7 @@ use golden::accelerators::kelle::{KelleTop as Golden, Report, Shape, Work};
 use hdl::accelerators::kelle::KelleTop;
 
 use super::program;
+use super::timing::{REFRESH_STALLS, timing};
 use crate::accelerators::vector::{function_register, shape_of};
 use jobs::player::{self, Counter, Facts};
 
@@ -12,7 +13,7 @@ use jobs::player::{self, Counter, Facts};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &KelleTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    player::bench(p, golden_of(p)?, facts, 4, program::draw)
+    player::bench(p, golden_of(p)?, facts, 4, program::draw, timing)
 }
 
 /// Registers of its own.
@@ -46,7 +47,8 @@ fn facts(block: &KelleTop) -> Facts<Work> {
                 expected: Box::new(|report: &Report| report.counts().evictions),
             },
         ],
-        kept: vec![("REFRESHES", 0x138), ("REFRESH_STALLS", 0x140)],
+        kept: vec![("REFRESHES", 0x138), REFRESH_STALLS],
+        waits: vec![REFRESH_STALLS],
     }
 }
 

@@ -9,7 +9,7 @@ use crate::accelerators::clock::Clock;
 use jobs::timing::{self, frame, shell, unit};
 
 /// Its register REFRESH_STALLS: the recurrence knows of no access that waits for a refresh.
-const REFRESH_STALLS: (&str, u64) = ("REFRESH_STALLS", 0x140);
+pub(super) const REFRESH_STALLS: (&str, u64) = ("REFRESH_STALLS", 0x140);
 
 /// How long the parts of a block take with a memory that answers after `latency` cycles.
 #[must_use]
