@@ -179,7 +179,9 @@ impl<F: OwnRegisters> Top<F> {
         m.connect(counters.clear_i, self.shell.host.began_o);
         let width = bits_for(most.into());
         for (k, (event, count)) in (0..).zip(events) {
-            m.connect(counters.event_i.at(k), event.extend(width));
+            // A sum of counts may have more bits than it needs.
+            let event = if event.width() > width { event.truncate(width) } else { event.extend(width) };
+            m.connect(counters.event_i.at(k), event);
             m.connect(*count, counters.count_o.at(k));
         }
     }

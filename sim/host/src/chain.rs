@@ -3,6 +3,9 @@
 use crate::layout::header;
 use crate::{Descriptor, ErrorCode, Image, Refusal, Window};
 
+/// Of so many operations an operation can be said to be independent.
+const MOST_INDEPENDENT: usize = 7;
+
 /// A descriptor in a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
@@ -39,7 +42,7 @@ impl Link {
     /// The operation is independent of so many operations right before it, of 7 at most.
     #[must_use]
     pub fn independent(self, operations: usize) -> Self {
-        Self { independent: operations.min(7) as u8, ..self }
+        Self { independent: operations.min(MOST_INDEPENDENT) as u8, ..self }
     }
 }
 
@@ -60,6 +63,20 @@ impl Chain {
     #[must_use]
     pub fn then(mut self, link: impl Into<Link>) -> Self {
         self.links.push(link.into());
+        self
+    }
+
+    /// The same chain, whose operations say of how many operations right before them they are
+    /// [independent](Descriptor::is_independent_of): the largest number that is true. An accelerator whose operations
+    /// overlap then waits for nothing else.
+    #[must_use]
+    pub fn overlapping(mut self) -> Self {
+        for k in 0..self.links.len() {
+            let (before, link) = self.links.split_at_mut(k);
+            let own = &link[0].descriptor;
+            let apart = |other: &&Link| own.is_independent_of(&other.descriptor);
+            link[0].independent = before.iter().rev().take(MOST_INDEPENDENT).take_while(apart).count() as u8;
+        }
         self
     }
 
@@ -88,7 +105,7 @@ impl Chain {
             // The place after the last descriptor may have no address.
             let next = if k + 1 < count { at.wrapping_add(Descriptor::BYTES as u64) } else { 0 };
             let flag = |set: bool, flag: u16| if set { u64::from(flag) } else { 0 };
-            let independent = u64::from(header::FLAG_INDEPENDENT) * u64::from(link.independent.min(7));
+            let independent = u64::from(header::FLAG_INDEPENDENT) * u64::from(link.independent.min(MOST_INDEPENDENT as u8));
             let flags = flag(link.tag_address.is_some(), header::FLAG_TAG) | independent;
             descriptor.set(header::NEXT, next);
             descriptor.set(header::FLAGS, flags);

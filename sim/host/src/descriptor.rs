@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use crate::layout::{Field, check_reserved, header};
+use crate::used::Used;
 use crate::{ALIGNMENT, ErrorCode, Window};
 
 /// Why the hardware would refuse a job.
@@ -29,10 +30,20 @@ impl Refusal {
 }
 
 /// A descriptor of 128 bytes, all of it 0 at first but for magic and version.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Descriptor {
     bytes: [u8; Self::BYTES],
+    /// Bytes that the operation uses, where all are known.
+    used: Option<Vec<Used>>,
 }
+
+impl PartialEq for Descriptor {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl Eq for Descriptor {}
 
 impl Descriptor {
     /// Bytes of a descriptor.
@@ -41,7 +52,7 @@ impl Descriptor {
     /// A descriptor with an opcode, and 0 in all fields of the operation.
     #[must_use]
     pub fn new(opcode: u8) -> Self {
-        let mut new = Self { bytes: [0; Self::BYTES] };
+        let mut new = Self { bytes: [0; Self::BYTES], used: None };
         new.set(header::MAGIC, header::MAGIC_VALUE.into());
         new.set(header::VERSION, header::VERSION_VALUE.into());
         new.set(header::OPCODE, opcode.into());
@@ -51,7 +62,7 @@ impl Descriptor {
     /// A descriptor from memory, right or not.
     #[must_use]
     pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
-        Self { bytes }
+        Self { bytes, used: None }
     }
 
     /// The bytes in memory.
@@ -72,12 +83,33 @@ impl Descriptor {
         self.get(field) != 0
     }
 
-    /// Changes a field.
+    /// Changes a field. What the operation uses is then unknown.
     ///
     /// # Panics
     /// The value does not fit into it.
     pub fn set(&mut self, field: Field, value: u64) {
         field.put(&mut self.bytes, value);
+        self.used = None;
+    }
+
+    /// The same descriptor after a check of its operands. They are all that the operation reads and writes, so that
+    /// [`is_independent_of`](Self::is_independent_of) knows.
+    ///
+    /// # Errors
+    /// The first check that fails.
+    pub fn with_operands(self, window: &Window, operands: &[Extent]) -> Result<Self, Refusal> {
+        self.check_operands(window, operands)?;
+        let used = operands.iter().map(|operand| operand.of(&self)).collect();
+        Ok(Self { used: Some(used), ..self })
+    }
+
+    /// Whether the order of two operations does not matter: neither writes what the other one reads or writes. False
+    /// where all that one of them uses is not known, such as for a descriptor from memory, or for an operation on state
+    /// of the accelerator.
+    #[must_use]
+    pub fn is_independent_of(&self, other: &Self) -> bool {
+        let (Some(these), Some(those)) = (&self.used, &other.used) else { return false };
+        these.iter().all(|this| those.iter().all(|that| !(this.is_written || that.is_written) || this.is_apart(that)))
     }
 
     /// Checks the header as the hardware does. Opcodes go up to `opcodes`.
@@ -113,7 +145,7 @@ impl Descriptor {
     /// # Errors
     /// The first check that fails.
     pub fn check_operand(&self, window: &Window, operand: &Extent) -> Result<(), Refusal> {
-        let &Extent { address, stride, rows, row_bytes } = operand;
+        let &Extent { address, stride, rows, row_bytes, .. } = operand;
         for field in [Some(address), stride].into_iter().flatten() {
             if !self.get(field).is_multiple_of(ALIGNMENT) {
                 return Err(self.refusal(ErrorCode::Alignment, field, format!("a multiple of {ALIGNMENT:#x}")));
@@ -160,15 +192,17 @@ impl Descriptor {
         check_reserved(&self.bytes, fields, built)
     }
 
-    /// A descriptor with an opcode and these fields, and 0 in all others, if `check` finds nothing wrong.
+    /// A descriptor with an opcode and these fields, and 0 in all others, if `check` finds nothing wrong. It returns all
+    /// operands, or none where the operation uses more than memory.
     pub(crate) fn checked(
         opcode: u8,
         fields: &[(Field, u64)],
-        check: impl FnOnce(&Self) -> Result<(), Refusal>,
+        check: impl FnOnce(&Self) -> Result<Option<Vec<Extent>>, Refusal>,
     ) -> Result<Self, Refusal> {
         let mut new = Self::new(opcode);
         fields.iter().for_each(|(field, value)| new.set(*field, *value));
-        check(&new)?;
+        let operands = check(&new)?;
+        new.used = operands.map(|operands| operands.iter().map(|operand| operand.of(&new)).collect());
         Ok(new)
     }
 
@@ -202,19 +236,33 @@ pub struct Extent {
     pub rows: u64,
     /// Bytes of a row.
     pub row_bytes: u64,
+    /// The operation writes it.
+    pub is_written: bool,
 }
 
 impl Extent {
     /// One row.
     #[must_use]
     pub fn row(address: Field, row_bytes: u64) -> Self {
-        Self { address, stride: None, rows: 1, row_bytes }
+        Self { address, stride: None, rows: 1, row_bytes, is_written: false }
     }
 
     /// Rows with a stride: so many, of so many bytes each.
     #[must_use]
     pub fn rows(address: Field, stride: Field, rows: u64, row_bytes: u64) -> Self {
-        Self { address, stride: Some(stride), rows, row_bytes }
+        Self { address, stride: Some(stride), rows, row_bytes, is_written: false }
+    }
+
+    /// The operation writes it.
+    #[must_use]
+    pub fn written(self) -> Self {
+        Self { is_written: true, ..self }
+    }
+
+    /// The bytes of a descriptor's operand.
+    fn of(&self, descriptor: &Descriptor) -> Used {
+        let (address, stride) = (descriptor.get(self.address), self.stride.map_or(0, |stride| descriptor.get(stride)));
+        Used { address, stride, rows: self.rows, row_bytes: self.row_bytes, is_written: self.is_written }
     }
 }
 

@@ -54,6 +54,7 @@ pub mod registers;
 pub mod tender;
 mod tensor;
 pub mod titanus;
+mod used;
 pub mod vector;
 
 pub use bus::{Bus, Image};

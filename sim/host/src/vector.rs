@@ -10,5 +10,6 @@ pub mod registers;
 
 pub use caps::{Caps, Function, Units, overflows};
 pub use check::check;
+pub(crate) use check::operands;
 pub use job::{Epsilon, Integer, Operand, VectorJob};
 pub use registers::operations;

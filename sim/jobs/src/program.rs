@@ -157,8 +157,11 @@ impl Program {
     /// power of two, or any stride; the window grows. A job has at most one such operand. The operand has several rows,
     /// and does not pass the end of the addresses.
     pub fn spread(&mut self, rng: &mut StimulusRng, address: u64, [rows, row_bytes]: [u64; 2]) -> Option<u32> {
+        if self.is_short {
+            return None;
+        }
         let least = self.image.len() as u64 - (address - self.base);
-        let most = (self.top - address - row_bytes).checked_div(rows - 1)?.min(u32::MAX.into()) / 64 * 64;
+        let most = (self.top - address - (row_bytes - 1)).checked_div(rows - 1)?.min(u32::MAX.into()) / 64 * 64;
         if self.is_spread || most < least {
             return None;
         }

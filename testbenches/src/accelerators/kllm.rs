@@ -83,5 +83,6 @@ pub fn golden_of(block: &KllmTop) -> anyhow::Result<Golden> {
         kmax: lanes.kmax,
         vector: shape_of(&block.vector(), &block.bus.axi),
     })
+    .map(|golden| golden.with_overlap(block.bus.overlaps))
     .map_err(anyhow::Error::msg)
 }

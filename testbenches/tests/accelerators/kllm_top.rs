@@ -21,13 +21,13 @@ use testbenches::accelerators::kllm::real::{
 };
 use testbenches::accelerators::kllm::{bench, golden_of, timing};
 
-/// The last one has all operations; it is the one of an ordinary run.
+/// The last two have all operations; an ordinary run has them.
 #[test]
 fn all_small_configurations() {
     let mut all = KllmTop::configurations();
     all.reverse();
     assert!(all[0].appender().is_some() && all[0].quantizer().is_some());
-    for block in seeds::some(&all, 1) {
+    for block in seeds::some(&all, 2) {
         run(block, bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
     }
 }
@@ -42,10 +42,23 @@ fn cycles_of_jobs() {
     }
 }
 
+/// Operations of four engines that overlap: results, errors, resets and cycles, with one port, and one for each DMA.
+#[test]
+fn operations_overlap() {
+    let block = KllmTop::configurations().into_iter().find(|block| block.bus.overlaps).unwrap();
+    let readers = block.readers();
+    assert_eq!(readers.len(), 4);
+    let dmas = readers.iter().sum::<u32>() + readers.len() as u32;
+    for ports in [1, dmas] {
+        let bus = TopParameters { ports, ..block.bus.clone() };
+        run(&KllmTop { bus, ..block.clone() }, bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
+    }
+}
+
 /// The same for all configurations, and for trees of Orizuru of every style.
 #[tag(full)]
 #[test]
-#[ignore = "minutes: seven models"]
+#[ignore = "minutes: eight models"]
 fn cycles_of_jobs_all() {
     use hdl::blocks::kllm::{Comparators, NodeState, TreeStyle};
     let mut all = KllmTop::configurations();

@@ -60,8 +60,7 @@ pub fn job(
     d.check_size(r::ROWS, 65535)?;
     d.check_size(r::COLUMNS, max_columns.into())?;
     let (rows, row_bytes) = (rows.into(), 2 * u64::from(columns));
-    d.check_operand(window, &Extent { address: r::X_ADDRESS, stride: Some(r::X_STRIDE), rows, row_bytes })?;
-    let row_bytes = Record::BYTES;
-    d.check_operand(window, &Extent { address: r::OUT_ADDRESS, stride: Some(r::OUT_STRIDE), rows, row_bytes })?;
-    Ok(d)
+    let x = Extent::rows(r::X_ADDRESS, r::X_STRIDE, rows, row_bytes);
+    let out = Extent::rows(r::OUT_ADDRESS, r::OUT_STRIDE, rows, Record::BYTES).written();
+    d.with_operands(window, &[x, out])
 }

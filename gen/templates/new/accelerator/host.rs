@@ -45,9 +45,8 @@ impl Job {
         d.check_size(add::ROWS, 65535)?;
         d.check_size(add::COLUMNS, max_columns.into())?;
         let (rows, row_bytes) = (rows.into(), 2 * u64::from(columns));
-        for (address, stride) in [(add::X_ADDRESS, add::X_STRIDE), (add::OUT_ADDRESS, add::OUT_STRIDE)] {
-            d.check_operand(window, &Extent { address, stride: Some(stride), rows, row_bytes })?;
-        }
-        Ok(d)
+        let x = Extent::rows(add::X_ADDRESS, add::X_STRIDE, rows, row_bytes);
+        let out = Extent::rows(add::OUT_ADDRESS, add::OUT_STRIDE, rows, row_bytes).written();
+        d.with_operands(window, &[x, out])
     }
 }

@@ -11,8 +11,6 @@ use crate::blocks::common::shell::job_controller::job_error;
 use crate::blocks::common::shell::{OperationController, OperationControllerPorts, Own, Place, first_error};
 use crate::lang::{About, Block, Bundle, Group, Module, Signal, bit, cat, mux, parameters, ports, uint};
 
-/// Read DMAs: the token; lines of panels with the line of constants or scales.
-const READERS: u32 = 2;
 /// Bytes of a line.
 const LINE_BYTES: u32 = LINE / 8;
 
@@ -34,6 +32,9 @@ parameters! {
 }
 
 impl AppendEngine {
+    /// Read DMAs: the token; lines of panels with the line of constants or scales.
+    pub const READERS: u32 = 2;
+
     /// The descriptor of its operation.
     #[must_use]
     pub fn operation(&self) -> AppendOperation {
@@ -41,7 +42,7 @@ impl AppendEngine {
     }
 
     fn controller(&self) -> OperationController {
-        OperationController { times: 2, ..OperationController::of(&self.spec.axi, &self.dma, READERS) }
+        OperationController { times: 2, ..OperationController::of(&self.spec.axi, &self.dma, Self::READERS) }
     }
 
     fn appender(&self) -> TokenAppender {
@@ -154,7 +155,7 @@ impl AppendEngine {
         controller.check(m, 2, once, Place::row(o.scales_address, scale_bytes));
         let scale_address = m.wire("scale_address", o.scales_address.wrapping_add(line_of(scale_at).extend(64)));
         let scale_line = Place::row(scale_address, uint(width).lit(LINE_BYTES));
-        for k in [1, READERS] {
+        for k in [1, Self::READERS] {
             let given = m.reg_init(&format!("lines_given_{k}_q"), bit(), 0);
             given.next((controller.taken_o.at(k) | given.q) & !controller.begin_o);
             controller.command(m, k, uint(2).lit(2), scale_line.or(given.q, lines));

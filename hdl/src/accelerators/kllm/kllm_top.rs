@@ -39,7 +39,6 @@ parameters! {
     }
     rules = |p, rules| {
         rules.same(&p.shell());
-        p.bus.demand_no_overlap(rules, "its operations follow each other");
         rules.part("product", &p.engine());
         rules.part("max_beats", &p.vector());
         if let Some(quantizer) = p.quantizer() {
@@ -94,9 +93,19 @@ impl KllmTop {
         AppendEngine { dma: self.bus.dma.clone(), spec }
     }
 
+    /// DMAs that read, of each engine: of the vector unit, of quantizer and appender where they are built, and of the
+    /// lanes.
+    #[must_use]
+    pub fn readers(&self) -> Vec<u32> {
+        let quantizer = self.quantizer().map(|_| QuantizeEngine::READERS);
+        let appender = self.appender().map(|_| AppendEngine::READERS);
+        [Some(VectorEngine::READERS), quantizer, appender, Some(self.product.readers())].into_iter().flatten().collect()
+    }
+
     /// Most results of a cycle that are not exact.
     fn most_overflows(&self) -> u32 {
-        self.quantizer().map_or(0, |quantizer| quantizer.spec.lanes()).max(self.product.outputs)
+        let (tokens, products) = (self.quantizer().map_or(0, |quantizer| quantizer.spec.lanes()), self.product.outputs);
+        if self.bus.overlaps { 1 + tokens + products } else { tokens.max(products) }
     }
 }
 
@@ -104,7 +113,7 @@ impl Accelerator for KllmTop {
     type Own = KllmFields;
 
     fn shell(&self) -> JobShell {
-        self.bus.shell(&[self.product.readers()])
+        self.bus.shell(&self.readers())
     }
 
     fn own_registers(&self) -> KllmCaps {
@@ -187,6 +196,13 @@ impl CatalogBlock for KllmTop {
                 ..set(
                     TopParameters { ports: 4, ..TopParameters::new(128, 40, 8) },
                     KllmSpec { groups: 2, ..spec([4, 16, 4], 8, [4, 12], 5, 4) },
+                )
+            },
+            Self {
+                orizuru: 8,
+                ..set(
+                    TopParameters { ports: 3, overlaps: true, ..TopParameters::new(64, 40, 8) },
+                    spec([2, 32, 4], 8, [4, 12], 2, 2),
                 )
             },
         ]

@@ -11,8 +11,6 @@ use crate::blocks::common::shell::job_controller::job_error;
 use crate::blocks::common::shell::{OperationController, OperationControllerPorts, Own, Place, first_error};
 use crate::lang::{About, Block, Bundle, Group, Module, Signal, bit, parameters, ports, uint};
 
-/// Read DMAs: codebook, rows.
-const READERS: u32 = 2;
 
 parameters! {
     /// Elaboration parameters.
@@ -31,6 +29,9 @@ parameters! {
 }
 
 impl QuantizeEngine {
+    /// Read DMAs: codebook, rows.
+    pub const READERS: u32 = 2;
+
     /// The descriptor of its operation.
     #[must_use]
     pub fn operation(&self) -> QuantizeOperation {
@@ -38,7 +39,7 @@ impl QuantizeEngine {
     }
 
     fn controller(&self) -> OperationController {
-        OperationController::of(&self.spec.axi, &self.dma, READERS)
+        OperationController::of(&self.spec.axi, &self.dma, Self::READERS)
     }
 
     fn quantizer(&self) -> TokenQuantizer {

@@ -66,13 +66,19 @@ impl<P: EnginePe> TenderTopOf<P> {
     pub fn vector(&self) -> VectorEngine {
         self.vector.engine(&self.bus.axi, &self.bus.dma)
     }
+
+    /// DMAs that read, of each engine: of the vector unit, and of the array.
+    #[must_use]
+    pub fn readers(&self) -> Vec<u32> {
+        vec![VectorEngine::READERS, READERS]
+    }
 }
 
 impl<P: EnginePe> Accelerator for TenderTopOf<P> {
     type Own = TenderFields;
 
     fn shell(&self) -> JobShell {
-        self.bus.shell(&[READERS, READERS])
+        self.bus.shell(&self.readers())
     }
 
     fn own_registers(&self) -> TenderCaps {

@@ -13,8 +13,6 @@ use crate::lang::{
     About, Block, Group, Module, Signal, bit, bits_for, connect_all, mux, or_all, parameters, ports, select, uint,
 };
 
-/// Operands that are read: elements, addends, factors, gains.
-pub(super) const READERS: u32 = 4;
 
 parameters! {
     /// Elaboration parameters.
@@ -77,6 +75,9 @@ impl VectorParameters {
 }
 
 impl VectorEngine {
+    /// Operands that are read: elements, addends, factors, gains.
+    pub const READERS: u32 = 4;
+
     /// Elements of a beat.
     #[must_use]
     pub fn lanes(&self) -> u32 {
@@ -121,7 +122,7 @@ impl VectorEngine {
     }
 
     fn controller(&self) -> OperationController {
-        OperationController::of(&self.axi, &self.dma, READERS)
+        OperationController::of(&self.axi, &self.dma, Self::READERS)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The vector accelerator: registers, shell, controller, lanes.
 
-use super::vector_engine::{READERS, VectorEngine, VectorParameters};
+use super::vector_engine::{VectorEngine, VectorParameters};
 use super::vector_registers::VectorFields;
 use crate::accelerators::engine::Engine;
 use crate::accelerators::registers::VectorCaps;
@@ -37,7 +37,7 @@ impl Accelerator for VectorTop {
     type Own = VectorFields;
 
     fn shell(&self) -> JobShell {
-        self.bus.shell(&[READERS])
+        self.bus.shell(&[VectorEngine::READERS])
     }
 
     fn own_registers(&self) -> VectorCaps {

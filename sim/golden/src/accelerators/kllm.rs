@@ -75,6 +75,8 @@ impl Shape {
 pub struct KllmTop {
     shape: Shape,
     vector: VectorTop,
+    /// Operations overlap.
+    overlaps: bool,
 }
 
 /// Beats of activations that the lanes take.
@@ -151,7 +153,13 @@ impl KllmTop {
         if !shape.lanes.is_multiple_of(shape.groups) {
             return Err(format!("groups is {}, allowed: divisors of lanes = {}", shape.groups, shape.lanes));
         }
-        Ok(Self { shape, vector: VectorTop::new(shape.vector) })
+        Ok(Self { shape, vector: VectorTop::new(shape.vector), overlaps: false })
+    }
+
+    /// The same accelerator; its engines work at the same time, if `overlaps`.
+    #[must_use]
+    pub fn with_overlap(self, overlaps: bool) -> Self {
+        Self { overlaps, ..self }
     }
 
     /// Its shape.
@@ -184,6 +192,18 @@ impl job::Accelerator for KllmTop {
 
     fn opcodes(&self) -> u8 {
         OPCODES
+    }
+
+    /// The vector unit, the quantizer and the unit that appends tokens, where they are built in, and the lanes.
+    fn engine(&self, opcode: u8) -> Option<u32> {
+        let (quantizer, appender) = (self.shape.orizuru > 0, append::is_built(&self.shape.group()));
+        let engine = match opcode {
+            VECTOR => 0,
+            QUANTIZE if quantizer => 1,
+            APPEND if appender => 1 + u32::from(quantizer),
+            _ => 1 + u32::from(quantizer) + u32::from(appender),
+        };
+        self.overlaps.then_some(engine)
     }
 
     fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {

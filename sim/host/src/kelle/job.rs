@@ -67,7 +67,7 @@ impl LinearJob {
             (f::CONSTANTS_ADDRESS, constants),
             (f::OUT_ADDRESS, out.address),
         ];
-        Descriptor::checked(f::OPCODE, &fields, |d| check(d, caps, window))
+        Descriptor::checked(f::OPCODE, &fields, |d| check(d, caps, window).map(|()| None))
     }
 }
 
@@ -231,7 +231,7 @@ impl AttentionJob {
             (f::VALUE_ADDRESS, values.address),
             (f::OUT_ADDRESS, out.address),
         ];
-        Descriptor::checked(f::OPCODE, &fields, |d| check(d, caps, window))
+        Descriptor::checked(f::OPCODE, &fields, |d| check(d, caps, window).map(|()| None))
     }
 
     /// The descriptors of a prompt that enters an empty head. The head keeps all tokens until the last one is there,
@@ -279,7 +279,7 @@ impl ClearJob {
     /// The hardware would refuse it: which field is wrong, and what would be right.
     pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
         let fields = [(clear::FIRST, self.first.into()), (clear::HEADS, self.heads.into())];
-        Descriptor::checked(clear::OPCODE, &fields, |d| check(d, caps, window))
+        Descriptor::checked(clear::OPCODE, &fields, |d| check(d, caps, window).map(|()| None))
     }
 }
 
@@ -326,7 +326,7 @@ impl RefreshJob {
             (refresh::LOW_MSB, self.low.msb.into()),
             (refresh::LOW_LSB, self.low.lsb.into()),
         ];
-        Descriptor::checked(refresh::OPCODE, &fields, |d| check(d, caps, window))
+        Descriptor::checked(refresh::OPCODE, &fields, |d| check(d, caps, window).map(|()| None))
     }
 }
 
@@ -354,7 +354,7 @@ impl RecomputeJob {
             (recompute::POSITION, self.position.into()),
             (recompute::SLOT, self.slot.into()),
         ];
-        Descriptor::checked(recompute::OPCODE, &fields, |d| check(d, caps, window))
+        Descriptor::checked(recompute::OPCODE, &fields, |d| check(d, caps, window).map(|()| None))
     }
 }
 
@@ -387,6 +387,6 @@ impl SaveJob {
             (save::OUT_STRIDE, self.out.stride.into()),
             (save::OUT_ADDRESS, self.out.address),
         ];
-        Descriptor::checked(save::OPCODE, &fields, |d| check(d, caps, window))
+        Descriptor::checked(save::OPCODE, &fields, |d| check(d, caps, window).map(|()| None))
     }
 }

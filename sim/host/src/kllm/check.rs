@@ -15,15 +15,20 @@ const OPCODES: u8 = append::OPCODE;
 /// # Errors
 /// The first check that fails.
 pub fn check(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
+    operands(descriptor, caps, window).map(|_| ())
+}
+
+/// The operands of a right descriptor.
+pub(super) fn operands(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<Vec<Extent>, Refusal> {
     let refused = |expected| Err(descriptor.refusal(ErrorCode::Field, header::OPCODE, expected));
     match descriptor.get(header::OPCODE) as u8 {
         matmul::OPCODE | scores::OPCODE => check_matmul(descriptor, caps, window),
-        rows::OPCODE => vector::check(descriptor, &caps.vector, window),
+        rows::OPCODE => vector::operands(descriptor, &caps.vector, window),
         quantize::OPCODE if caps.segment > 0 => check_quantize(descriptor, caps, window),
         quantize::OPCODE => refused("0x1, 0x2 or 0x3: the device has nothing that makes tokens"),
         append::OPCODE if caps.appends() => check_append(descriptor, caps, window),
         append::OPCODE => refused("0x1 to 0x4: the device has nothing that puts tokens into panels"),
-        _ => descriptor.check_header(window, OPCODES),
+        _ => descriptor.check_header(window, OPCODES).map(|()| Vec::new()),
     }
 }
 
@@ -33,7 +38,7 @@ fn check_reserved(descriptor: &Descriptor, fields: &[Field]) -> Result<(), Refus
 }
 
 /// A product of tokens or of integers: both have the same fields.
-fn check_matmul(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
+fn check_matmul(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<Vec<Extent>, Refusal> {
     use matmul as m;
     check_reserved(descriptor, m::FIELDS)?;
     for (field, most) in [(m::TOKENS, 65535), (m::CHANNELS, 65535), (m::INNER, caps.inner.into())] {
@@ -54,15 +59,16 @@ fn check_matmul(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result
         Extent::rows(m::PANEL_ADDRESS, m::PANEL_STRIDE, panels, panel_bytes),
         Extent::row(m::CONSTANTS_ADDRESS, Codebook::RECORD_BYTES * channels),
         Extent::row(m::CODEBOOK_ADDRESS, Codebook::BYTES),
-        Extent::rows(m::OUT_ADDRESS, m::OUT_STRIDE, tokens, 2 * channels),
+        Extent::rows(m::OUT_ADDRESS, m::OUT_STRIDE, tokens, 2 * channels).written(),
         Extent::rows(m::ADDEND_ADDRESS, m::ADDEND_STRIDE, tokens, 2 * channels),
     ];
     // The addends are the last operand.
     let used = if descriptor.has(m::ADDS) { operands.len() } else { operands.len() - 1 };
-    descriptor.check_operands(window, &operands[..used])
+    descriptor.check_operands(window, &operands[..used])?;
+    Ok(operands[..used].to_vec())
 }
 
-fn check_quantize(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
+fn check_quantize(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<Vec<Extent>, Refusal> {
     use quantize as q;
     check_reserved(descriptor, q::FIELDS)?;
     descriptor.check_size(q::ROWS, 65535)?;
@@ -78,12 +84,13 @@ fn check_quantize(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Resu
     let operands = [
         Extent::rows(q::X_ADDRESS, q::X_STRIDE, rows, 2 * columns),
         Extent::row(q::CODEBOOK_ADDRESS, Codebook::BYTES),
-        Extent::rows(q::OUT_ADDRESS, q::OUT_STRIDE, rows, token_bytes),
+        Extent::rows(q::OUT_ADDRESS, q::OUT_STRIDE, rows, token_bytes).written(),
     ];
-    descriptor.check_operands(window, &operands)
+    descriptor.check_operands(window, &operands)?;
+    Ok(operands.into())
 }
 
-fn check_append(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
+fn check_append(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<Vec<Extent>, Refusal> {
     use append as a;
     check_reserved(descriptor, a::FIELDS)?;
     let get = |field| descriptor.get(field);
@@ -103,8 +110,9 @@ fn check_append(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result
     let each = if position { 2 } else { Codebook::RECORD_BYTES };
     let operands = [
         Extent::row(a::TOKEN_ADDRESS, Tokens::row_bytes_of(elements, 0)),
-        panels,
-        Extent::row(a::SCALES_ADDRESS, (each * (number + 1)).next_multiple_of(ALIGNMENT)),
+        panels.written(),
+        Extent::row(a::SCALES_ADDRESS, (each * (number + 1)).next_multiple_of(ALIGNMENT)).written(),
     ];
-    descriptor.check_operands(window, &operands)
+    descriptor.check_operands(window, &operands)?;
+    Ok(operands.into())
 }

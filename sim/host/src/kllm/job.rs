@@ -1,7 +1,8 @@
 //! Builders of jobs, with a method for each choice. A value that no field can hold cannot be expressed.
 
+use super::check::operands;
 use super::operations::{append, matmul, quantize, scores};
-use super::{Bits, Caps, Codebook, check};
+use super::{Bits, Caps, Codebook};
 use crate::vector::Operand;
 use crate::{Descriptor, Refusal, Window};
 
@@ -89,7 +90,7 @@ impl MatMulJob {
             (matmul::OUTLIERS, outliers.into()),
         ];
         Descriptor::checked(if self.integers { scores::OPCODE } else { matmul::OPCODE }, &fields, |d| {
-            check(d, caps, window)
+            operands(d, caps, window).map(Some)
         })
     }
 }
@@ -154,7 +155,7 @@ impl QuantizeJob {
             (quantize::CODEBOOK_ADDRESS, codebook),
             (quantize::OUT_ADDRESS, out.address),
         ];
-        Descriptor::checked(quantize::OPCODE, &fields, |d| check(d, caps, window))
+        Descriptor::checked(quantize::OPCODE, &fields, |d| operands(d, caps, window).map(Some))
     }
 }
 
@@ -218,6 +219,6 @@ impl AppendJob {
             (append::PANEL_ADDRESS, step(self.panels.address, self.panels.stride.into())),
             (append::SCALES_ADDRESS, step(self.scales, Codebook::RECORD_BYTES * in_panel as u64)),
         ];
-        Descriptor::checked(append::OPCODE, &fields, |d| check(d, caps, window))
+        Descriptor::checked(append::OPCODE, &fields, |d| operands(d, caps, window).map(Some))
     }
 }

@@ -15,11 +15,16 @@ const OPCODES: u8 = rows::OPCODE;
 /// # Errors
 /// The first check that fails.
 pub fn check(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
+    operands(descriptor, caps, window).map(|_| ())
+}
+
+/// The operands of a right descriptor.
+pub(super) fn operands(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<Vec<Extent>, Refusal> {
     match descriptor.get(header::OPCODE) as u8 {
         matmul::OPCODE => check_matmul(descriptor, caps, window),
         pack::OPCODE => check_pack(descriptor, caps, window),
-        rows::OPCODE => vector::check(descriptor, &caps.vector, window),
-        _ => descriptor.check_header(window, OPCODES),
+        rows::OPCODE => vector::operands(descriptor, &caps.vector, window),
+        _ => descriptor.check_header(window, OPCODES).map(|()| Vec::new()),
     }
 }
 
@@ -33,7 +38,7 @@ fn check_mode(descriptor: &Descriptor, caps: &Caps, fields: &[Field], int8: Fiel
     }
 }
 
-fn check_matmul(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
+fn check_matmul(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<Vec<Extent>, Refusal> {
     use matmul as m;
     let integer = check_mode(descriptor, caps, m::FIELDS, m::INT8)?;
     for (field, most) in
@@ -59,12 +64,13 @@ fn check_matmul(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result
         panels(m::B_ADDRESS, m::B_STRIDE, (columns, panel_columns), channels),
         Extent::row(m::TABLE_ADDRESS, 2 * get(m::STEPS)),
         Extent::row(m::CONSTANTS_ADDRESS, Constants::BYTES * records),
-        out,
+        out.written(),
     ];
-    descriptor.check_operands(window, &operands)
+    descriptor.check_operands(window, &operands)?;
+    Ok(operands.into())
 }
 
-fn check_pack(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
+fn check_pack(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<Vec<Extent>, Refusal> {
     use pack as p;
     let integer = check_mode(descriptor, caps, p::FIELDS, p::INT8)?;
     descriptor.check_size(p::ROWS, 65535)?;
@@ -75,7 +81,8 @@ fn check_pack(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(
     let operands = [
         Extent::rows(p::X_ADDRESS, p::X_STRIDE, rows, 2 * columns),
         Extent::row(p::CONSTANTS_ADDRESS, Constants::BYTES * columns),
-        Extent::rows(p::OUT_ADDRESS, p::OUT_STRIDE, panels, columns * word),
+        Extent::rows(p::OUT_ADDRESS, p::OUT_STRIDE, panels, columns * word).written(),
     ];
-    descriptor.check_operands(window, &operands)
+    descriptor.check_operands(window, &operands)?;
+    Ok(operands.into())
 }

@@ -1,7 +1,8 @@
 //! Builders of jobs, with a method for each choice. A value that no field can hold cannot be expressed.
 
+use super::check::operands;
 use super::operations::{matmul, pack};
-use super::{Caps, Sign, check};
+use super::{Caps, Sign};
 use crate::vector::{Integer, Operand};
 use crate::{Descriptor, Refusal, Window};
 
@@ -106,7 +107,7 @@ impl MatMulJob {
             (matmul::OUT_ADDRESS, self.out.address),
             (matmul::OUT_STRIDE, self.out.stride.into()),
         ];
-        Descriptor::checked(matmul::OPCODE, &fields, |d| check(d, caps, window))
+        Descriptor::checked(matmul::OPCODE, &fields, |d| operands(d, caps, window).map(Some))
     }
 }
 
@@ -176,6 +177,6 @@ impl PackJob {
             (pack::OUT_ADDRESS, out.address),
             (pack::OUT_STRIDE, out.stride.into()),
         ];
-        Descriptor::checked(pack::OPCODE, &fields, |d| check(d, caps, window))
+        Descriptor::checked(pack::OPCODE, &fields, |d| operands(d, caps, window).map(Some))
     }
 }

@@ -61,7 +61,7 @@ impl LoadJob {
             (load::STRIDE, self.rows.stride.into()),
             (load::ADDRESS, self.rows.address),
         ];
-        Descriptor::checked(load::OPCODE, &fields, |d| check(d, caps, &Held::default(), window))
+        Descriptor::checked(load::OPCODE, &fields, |d| check(d, caps, &Held::default(), window).map(|()| None))
     }
 }
 
@@ -175,7 +175,7 @@ impl ProductJob {
             (multiply::OUT_ADDRESS, out.address),
             (multiply::MATRIX, matrix),
         ];
-        Descriptor::checked(multiply::OPCODE, &fields, |d| check(d, caps, held, window))
+        Descriptor::checked(multiply::OPCODE, &fields, |d| check(d, caps, held, window).map(|()| None))
     }
 }
 
@@ -280,7 +280,7 @@ impl AppendJob {
             (append::KEY_AREA, self.areas.keys),
             (append::VALUE_AREA, self.areas.values),
         ];
-        Descriptor::checked(append::OPCODE, &fields, |d| check(d, caps, held, window))
+        Descriptor::checked(append::OPCODE, &fields, |d| check(d, caps, held, window).map(|()| None))
     }
 }
 
@@ -324,7 +324,7 @@ impl RestoreJob {
             (restore::KEY_AREA, self.areas.keys),
             (restore::VALUE_AREA, self.areas.values),
         ];
-        Descriptor::checked(restore::OPCODE, &fields, |d| check(d, caps, held, window))
+        Descriptor::checked(restore::OPCODE, &fields, |d| check(d, caps, held, window).map(|()| None))
     }
 }
 
@@ -376,6 +376,6 @@ impl LinkJob {
             (link::LAST_AWAITED, self.last_awaited.into()),
             (link::LAST_GIVEN, self.last_given.into()),
         ];
-        Descriptor::checked(link::OPCODE, &fields, |d| check(d, caps, &Held::default(), window))
+        Descriptor::checked(link::OPCODE, &fields, |d| check(d, caps, &Held::default(), window).map(|()| None))
     }
 }

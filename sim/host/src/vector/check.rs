@@ -14,6 +14,11 @@ pub(super) const LAYER_NORM: u64 = 2;
 /// # Errors
 /// The first check that fails.
 pub fn check(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
+    operands(descriptor, caps, window).map(|_| ())
+}
+
+/// The operands of a right descriptor.
+pub(crate) fn operands(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<Vec<Extent>, Refusal> {
     let (get, has) = (|field: Field| descriptor.get(field), |field: Field| descriptor.has(field));
     descriptor.check_reserved(v::FIELDS, &|_| true)?;
     let width = check_built_in(descriptor, caps)?;
@@ -34,11 +39,13 @@ pub fn check(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<()
         (has(v::GAIN), v::GAIN_ADDRESS, None, if pairs { 32 } else { 16 }),
         (true, v::OUT_ADDRESS, Some(v::OUT_STRIDE), width),
     ];
-    for (_, address, stride, width) in operands.into_iter().filter(|(used, ..)| *used) {
-        let row_bytes = (columns * width).div_ceil(8);
-        descriptor.check_operand(window, &Extent { address, stride, rows: get(v::ROWS), row_bytes })?;
-    }
-    Ok(())
+    let used = operands.into_iter().filter(|(used, ..)| *used).map(|(_, address, stride, width)| {
+        let is_written = address == v::OUT_ADDRESS;
+        Extent { address, stride, rows: get(v::ROWS), row_bytes: (columns * width).div_ceil(8), is_written }
+    });
+    let used: Vec<Extent> = used.collect();
+    descriptor.check_operands(window, &used)?;
+    Ok(used)
 }
 
 /// Checks that the device has the steps. Returns the bits of a result.

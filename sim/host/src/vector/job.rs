@@ -3,7 +3,8 @@
 use half::f16;
 
 use super::check::{LAYER_NORM, SOFTMAX};
-use super::{Caps, check, operations::vector as v};
+use super::check::operands;
+use super::{Caps, operations::vector as v};
 use crate::{Descriptor, ErrorCode, Refusal, Window};
 
 /// Where rows are.
@@ -237,7 +238,7 @@ impl VectorJob {
             d.set(v::FORMAT, format);
             d.set(v::QUANTIZER, quantizer.to_bits().into());
         }
-        check(&d, caps, window)?;
-        Ok(d)
+        let operands = operands(&d, caps, window)?;
+        d.with_operands(window, &operands)
     }
 }

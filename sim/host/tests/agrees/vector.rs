@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use golden::accelerators::job::independence;
 use golden::accelerators::memory::SparseMemory;
 use golden::common::shell::job_controller::Limits;
 use half::f16;
@@ -221,6 +222,25 @@ fn any_bytes() {
 
 proptest! {
     #![proptest_config(seeds::proptest(1000))]
+
+    /// What a chain says of its operations is what the golden model finds in the bytes that they use. Here rows are dense, or
+    /// slices of the same rows.
+    #[test]
+    fn chains_that_overlap(jobs in prop::collection::vec(([0..6u64, 0..6], 0..3u64, 0..3u64, 1..4u32), 1..9)) {
+        // Six matrices of four rows of three slices, a slice of 64 bytes each.
+        let place = |matrix, slice| Operand { address: 0x2000 + 0x400 * matrix + 64 * slice, stride: 192 };
+        let chain = jobs.iter().fold(Chain::new(), |chain, &([from, to], x, out, rows)| {
+            let job = VectorJob::new(rows, 32, place(from, x), place(to, out));
+            chain.then(job.build(&CAPS, &WINDOW).unwrap())
+        });
+        let image = chain.overlapping().place(0x1000, &WINDOW, 8).unwrap();
+        let mut memory = SparseMemory::new();
+        memory.store(image.address, &image.bytes);
+        let limits = Limits { base: WINDOW.base, limit: WINDOW.limit, max_descriptors: 8 };
+        let expected: Vec<u8> = independence(&*TOP, limits, image.address, &mut memory).into_iter().map(|(_, n)| n).collect();
+        let said: Vec<u8> = image.bytes.chunks(128).map(|descriptor| descriptor[6] >> 1).collect();
+        prop_assert_eq!(said, expected);
+    }
 
     #[test]
     fn chains(count in 0..5usize, at in address(), most in 0..5u32, tags in prop::collection::vec(prop::option::of(address()), 5)) {

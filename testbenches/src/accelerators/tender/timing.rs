@@ -9,16 +9,12 @@ use super::{EnginePeBench, golden_of, program};
 use crate::accelerators::clock::Clock;
 use jobs::timing::{self, shell, side_by_side, unit};
 
-/// DMAs that an engine reads with.
-const READERS: usize = 4;
-
 /// How long the parts of a block take with a memory that answers after `latency` cycles.
 #[must_use]
 pub fn timing<P: EnginePe>(block: &TenderTopOf<P>, latency: u32) -> Timing {
     let (array, shell) = (&block.array, shell(block, latency));
     Timing {
-        // The vector unit first.
-        shell: if block.bus.overlaps { side_by_side(shell, &[READERS as u32; 2]) } else { shell },
+        shell: if block.bus.overlaps { side_by_side(shell, &block.readers()) } else { shell },
         array: Array {
             rows: array.rows.into(),
             columns: array.columns.into(),

@@ -32,7 +32,8 @@ impl Product {
         let tokens = operation.tokens;
         let indices = tokens.address + if operation.integers { 0 } else { HEAD_BYTES };
         let nibbles = operation.nibble_bytes();
-        let outliers = indices + nibbles;
+        // Without outliers this may be the end of all addresses.
+        let outliers = indices.wrapping_add(nibbles);
         let part = |address, row_bytes| Command { address, row_bytes, ..tokens };
         let groups = u64::from(shape.groups);
         let panels = operation.passes;
