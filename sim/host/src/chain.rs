@@ -105,7 +105,8 @@ impl Chain {
             // The place after the last descriptor may have no address.
             let next = if k + 1 < count { at.wrapping_add(Descriptor::BYTES as u64) } else { 0 };
             let flag = |set: bool, flag: u16| if set { u64::from(flag) } else { 0 };
-            let independent = u64::from(header::FLAG_INDEPENDENT) * u64::from(link.independent.min(MOST_INDEPENDENT as u8));
+            let independent =
+                u64::from(header::FLAG_INDEPENDENT) * u64::from(link.independent.min(MOST_INDEPENDENT as u8));
             let flags = flag(link.tag_address.is_some(), header::FLAG_TAG) | independent;
             descriptor.set(header::NEXT, next);
             descriptor.set(header::FLAGS, flags);

@@ -13,10 +13,12 @@ use golden::accelerators::memory::SparseMemory;
 use golden::common::shell::job_controller::Limits;
 use golden::kllm::fp16;
 use half::f16;
+use host::layout::header;
 use host::vector::{Caps, Epsilon, Operand, VectorJob};
 use host::{ALIGNMENT, Allocator, Chain, Descriptor, Format, Image, Rows, Window};
 
 use crate::layer::{Norm, Turns};
+use crate::order::{Cost, Step, ordered};
 use before::{Before, Watched};
 pub use floats::{Floats, Seen};
 pub use job::{Job, Measured, Results};
@@ -36,8 +38,9 @@ pub struct ChainBuilder<A> {
     spent: Vec<(u64, u64)>,
     /// Memory after all descriptors up to now. Other bytes that come here lie outside of what the job is given.
     pub memory: SparseMemory,
-    chain: Chain,
-    descriptors: u32,
+    descriptors: Vec<Descriptor>,
+    /// Where operations overlap, and somebody says how long they take.
+    cost: Option<Cost>,
     /// A place for one descriptor, for the model alone.
     trial: u64,
     results: Vec<(&'static str, u64, usize)>,
@@ -65,8 +68,8 @@ impl<A: Accelerator> ChainBuilder<A> {
             alone: None,
             spent: Vec::new(),
             memory: SparseMemory::new(),
-            chain: Chain::new(),
-            descriptors: 0,
+            descriptors: Vec::new(),
+            cost: None,
             trial,
             results: Vec::new(),
             written: Vec::new(),
@@ -121,9 +124,9 @@ impl<A: Accelerator> ChainBuilder<A> {
     /// # Errors
     /// There is no room for the descriptors, or there is none of them.
     pub fn job(&mut self) -> anyhow::Result<Job> {
-        let address = self.free.take(self.chain.bytes())?;
-        let descriptors = std::mem::take(&mut self.descriptors);
-        let chain = std::mem::take(&mut self.chain).place(address, &self.window, descriptors)?;
+        let (descriptors, chain) = (self.descriptors(), self.chain());
+        let address = self.free.take(chain.bytes())?;
+        let chain = chain.place(address, &self.window, descriptors)?;
         let results = std::mem::take(&mut self.results).into_iter().map(|(name, address, count)| Results {
             name,
             address,
@@ -152,7 +155,28 @@ impl<A: Accelerator> ChainBuilder<A> {
     /// Descriptors of the job up to now.
     #[must_use]
     pub fn descriptors(&self) -> u32 {
-        self.descriptors
+        self.descriptors.len() as u32
+    }
+
+    /// From here on the descriptors of a job are [ordered] where the accelerator's operations overlap.
+    pub fn order_by(&mut self, cost: Cost) {
+        self.cost = Some(cost);
+    }
+
+    /// The chain of the job up to now. Afterwards there is none.
+    fn chain(&mut self) -> Chain {
+        let descriptors = std::mem::take(&mut self.descriptors);
+        let engine = |descriptor: &Descriptor| self.golden.engine(descriptor.get(header::OPCODE) as u8);
+        let overlaps = descriptors.first().is_some_and(|first| engine(first).is_some());
+        let Some(Cost(cycles)) = self.cost.as_ref().filter(|_| overlaps) else {
+            return descriptors.into_iter().fold(Chain::new(), Chain::then);
+        };
+        let step = |descriptor| Step {
+            engine: engine(&descriptor).unwrap_or_default() as usize,
+            cycles: cycles(&descriptor),
+            descriptor,
+        };
+        ordered(descriptors.into_iter().map(step).collect())
     }
 
     /// Rows of numbers, rounded to fp16, that the job finds in memory.
@@ -329,12 +353,12 @@ impl<A: Accelerator> ChainBuilder<A> {
         let mut memory = Watched { memory: &mut self.memory, before: &mut self.before };
         let report = run(&self.golden, limits, self.trial, &mut memory);
         let code = report.end.code;
-        ensure!(code == 0, "descriptor {} ends with error {code}", self.descriptors);
-        ensure!(report.undefined().is_empty(), "results of descriptor {} are not defined", self.descriptors);
+        let number = self.descriptors.len();
+        ensure!(code == 0, "descriptor {number} ends with error {code}");
+        ensure!(report.undefined().is_empty(), "results of descriptor {number} are not defined");
         self.written.extend(report.written());
         self.overflows += report.overflows();
-        self.chain = std::mem::take(&mut self.chain).then(descriptor);
-        self.descriptors += 1;
+        self.descriptors.push(descriptor);
         Ok(())
     }
 

@@ -24,6 +24,7 @@ pub mod kllm;
 pub mod layer;
 pub mod learn;
 pub mod needs;
+pub mod order;
 pub mod pass;
 pub mod tender;
 pub mod titanus;

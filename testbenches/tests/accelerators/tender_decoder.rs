@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use test_tag::tag;
 
 use hdl::accelerators::tender::TenderTop;
+use hdl::accelerators::top::TopParameters;
+use hdl::blocks::tender::MultiScaleArray;
 use host::Window;
 use jobs::hardware::{Hardware, on_hardware};
 use lower::files::Contents;
@@ -85,8 +87,8 @@ fn row(model: &Model, token: u32) -> Vec<f64> {
 /// Logits of the text's tokens.
 fn logits(model: &Model, block: &TenderTop, on: &mut dyn Executor, text: &[u32]) -> (Vec<Vec<f64>>, Spent) {
     let (learnt, mut all) = (learnt(model), Spent::default());
-    let mut decoder =
-        Decoder::new((Source::whole(model), &learnt), (&caps_of(block), &WINDOW), Sizes::one_by_one(32), on).unwrap();
+    let on_block = (&caps_of(block), block.bus.overlaps, &WINDOW);
+    let mut decoder = Decoder::new((Source::whole(model), &learnt), on_block, Sizes::one_by_one(32), on).unwrap();
     let mut token = |&token: &u32| {
         let mut add = |spent: &Spent| {
             all += *spent;
@@ -148,22 +150,40 @@ fn every_job_is_the_golden_one() {
 /// model's, and the logits are those of the texts token by token.
 #[test]
 fn texts_come_together() {
-    let (model, block) = (made(), for_decoding(8));
-    let golden = || software(&block).timed(timing(&block, LATENCY));
+    come_together(&for_decoding(8));
+}
+
+/// The same where operations overlap, which takes less time.
+#[test]
+fn operations_overlap() {
+    let apart = TenderTop { array: MultiScaleArray { rows: 4, ..for_decoding(8).array }, ..for_decoding(8) };
+    let bus = TopParameters { overlaps: true, ..apart.bus.clone() };
+    let (together, apart) = (come_together(&TenderTop { bus, ..apart.clone() }), come_together(&apart));
+    assert!(together < apart, "{together} cycles, {apart} one by one");
+}
+
+/// Returns the cycles.
+fn come_together(block: &TenderTop) -> u64 {
+    let model = made();
+    let golden = || software(block).timed(timing(block, LATENCY));
     let texts = [&TEXT[..5], &TEXT[3..]];
-    let alone = texts.map(|text| logits(&model, &block, &mut golden(), text).0);
+    let alone = texts.map(|text| logits(&model, block, &mut golden(), text).0);
     let sizes = Sizes { rows: 7, room: Room { texts: 2, tokens: 32 } };
     let rows = |text: usize, range: std::ops::Range<usize>| {
         let tokens = &texts[text][range.clone()];
         (text, model.embed(tokens, range.start).unwrap().iter().map(<[f64]>::to_vec).collect::<Vec<_>>())
     };
     let passes = [vec![rows(0, 0..4), rows(1, 0..3)], vec![rows(1, 3..4), rows(0, 4..5)]];
-    simulate(&design(&block), |device| {
-        let (mut on, learnt) = (Checked::new(device, golden()), learnt(&model));
-        let mut decoder =
-            Decoder::new((Source::whole(&model), &learnt), (&caps_of(&block), &WINDOW), sizes, &mut on).unwrap();
+    simulate(&design(block), |device| {
+        let (mut on, learnt, mut cycles) = (Checked::new(device, golden()), learnt(&model), 0);
+        let on_block = (&caps_of(block), block.bus.overlaps, &WINDOW);
+        let mut decoder = Decoder::new((Source::whole(&model), &learnt), on_block, sizes, &mut on).unwrap();
         let mut pass = |texts: &[(usize, Vec<Vec<f64>>)]| -> Vec<Vec<f64>> {
-            let found = decoder.pass(&mut on, (texts, true), &mut |_| Ok(())).unwrap();
+            let mut add = |spent: &Spent| {
+                cycles += spent.cycles;
+                Ok(())
+            };
+            let found = decoder.pass(&mut on, (texts, true), &mut add).unwrap();
             found.iter().map(|row| row.iter().map(|x| x.to_f64()).collect()).collect()
         };
         assert_eq!(pass(&passes[0]), [alone[0][3].clone(), alone[1][2].clone()]);
@@ -175,7 +195,8 @@ fn texts_come_together() {
         assert_eq!(refused(&many, &mut decoder, &mut on), "a pass of 8 tokens, there is room for 7");
         assert_eq!(refused(&[], &mut decoder, &mut on), "a pass of no text");
         assert!(on.bytes() > 10_000, "{}", on.bytes());
-    });
+        cycles
+    })
 }
 
 /// Models for which the accelerator has not enough, or no equal shares.
@@ -185,7 +206,7 @@ fn what_does_not_fit() {
     let (learnt, sizes) = (learnt(&model), Sizes::one_by_one(32));
     let refused = |block: &TenderTop, sizes: Sizes| {
         let caps = caps_of(block);
-        let made = Decoder::new((Source::whole(&model), &learnt), (&caps, &WINDOW), sizes, &mut software(block));
+        let made = Decoder::new((Source::whole(&model), &learnt), (&caps, false, &WINDOW), sizes, &mut software(block));
         format!("{:#}", made.unwrap_err())
     };
     let small = TenderTop { depth: 64, steps: 70, ..block.clone() };
@@ -198,7 +219,7 @@ fn what_does_not_fit() {
     let three = team_of(
         3,
         |_, orders| orders.serve(&mut software(&block)),
-        |on| Decoder::new((Source::whole(&model), &learnt), (&caps_of(&block), &WINDOW), sizes, on).map(|_| ()),
+        |on| Decoder::new((Source::whole(&model), &learnt), (&caps_of(&block), false, &WINDOW), sizes, on).map(|_| ()),
     );
     let wanted = "a residual stream of 128 for 3 accelerators side by side; wanted are multiples of 3";
     assert_eq!(three.unwrap_err().to_string(), wanted);
@@ -265,7 +286,7 @@ fn a_member_that_fails_is_named() {
             let error = team(members, |on| {
                 let mut decoder = Decoder::new(
                     (Source::whole(&model), &learnt),
-                    (&caps_of(&block), &WINDOW),
+                    (&caps_of(&block), false, &WINDOW),
                     Sizes::one_by_one(32),
                     on,
                 )?;
@@ -291,9 +312,13 @@ fn other_hardware_is_noticed() {
     let learnt = learnt(&model);
     let refused = |device: &mut dyn Executor, golden: InSoftware, spoil: Option<u8>| {
         let mut on = Checked::new(Spoilt { device, spoil }, golden);
-        let mut decoder =
-            Decoder::new((Source::whole(&model), &learnt), (&caps_of(&block), &WINDOW), Sizes::one_by_one(32), &mut on)
-                .unwrap();
+        let mut decoder = Decoder::new(
+            (Source::whole(&model), &learnt),
+            (&caps_of(&block), false, &WINDOW),
+            Sizes::one_by_one(32),
+            &mut on,
+        )
+        .unwrap();
         let error = decoder.token(&mut on, (row(&model, 3), true), &mut |_| Ok(())).unwrap_err();
         format!("{error:#}")
     };
@@ -314,7 +339,7 @@ fn a_c_program_runs_a_layer() {
     let sizes = Sizes { rows: 3, room: Room::for_one(3) };
     let load = |memory: &mut Recorder<'_>| -> anyhow::Result<Box<dyn DecoderModel>> {
         let source = Source::layer(&model, 1)?;
-        Ok(Box::new(Decoder::new((source, &learnt), (&caps, &WINDOW), sizes, memory)?))
+        Ok(Box::new(Decoder::new((source, &learnt), (&caps, false, &WINDOW), sizes, memory)?))
     };
     let contents = Contents::of_rows(&mut software(&block), load, &[(0, rows.clone())]).unwrap();
     assert_eq!(contents.jobs.iter().map(|job| job.moves.is_empty()).collect::<Vec<_>>(), [true, false]);
@@ -336,7 +361,7 @@ fn a_c_program_runs_a_layer() {
     });
     let load = |memory: &mut Recorder<'_>| -> anyhow::Result<Box<dyn DecoderModel>> {
         let source = Source::layer(&model, 2)?;
-        Ok(Box::new(Decoder::new((source, &learnt), (&caps, &WINDOW), sizes, memory)?))
+        Ok(Box::new(Decoder::new((source, &learnt), (&caps, false, &WINDOW), sizes, memory)?))
     };
     let refused = Contents::of_rows(&mut software(&block), load, &[(0, rows)]).unwrap_err();
     assert_eq!(refused.to_string(), "there is no layer 2: the model has 2, from 0");
@@ -381,9 +406,13 @@ fn smollm2_writes_as_the_golden_model() {
     let (block, prompt) = (for_decoding(128), tokenizer.encode("Gravity is").unwrap());
     let golden = || software(&block).timed(timing(&block, LATENCY));
     let write = |on: &mut dyn Executor| {
-        let mut decoder =
-            Decoder::new((Source::whole(&model), &learnt), (&caps_of(&block), &WINDOW), Sizes::one_by_one(256), on)
-                .unwrap();
+        let mut decoder = Decoder::new(
+            (Source::whole(&model), &learnt),
+            (&caps_of(&block), false, &WINDOW),
+            Sizes::one_by_one(256),
+            on,
+        )
+        .unwrap();
         let mut text = prompt.clone();
         let mut logits = Vec::new();
         for at in 0..prompt.len() + 1 {

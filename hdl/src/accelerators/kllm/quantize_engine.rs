@@ -11,7 +11,6 @@ use crate::blocks::common::shell::job_controller::job_error;
 use crate::blocks::common::shell::{OperationController, OperationControllerPorts, Own, Place, first_error};
 use crate::lang::{About, Block, Bundle, Group, Module, Signal, bit, parameters, ports, uint};
 
-
 parameters! {
     /// Elaboration parameters.
     pub struct QuantizeEngine {

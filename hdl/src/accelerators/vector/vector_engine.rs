@@ -13,7 +13,6 @@ use crate::lang::{
     About, Block, Group, Module, Signal, bit, bits_for, connect_all, mux, or_all, parameters, ports, select, uint,
 };
 
-
 parameters! {
     /// Elaboration parameters.
     pub struct VectorEngine {

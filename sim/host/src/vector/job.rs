@@ -2,8 +2,8 @@
 
 use half::f16;
 
-use super::check::{LAYER_NORM, SOFTMAX};
 use super::check::operands;
+use super::check::{LAYER_NORM, SOFTMAX};
 use super::{Caps, operations::vector as v};
 use crate::{Descriptor, ErrorCode, Refusal, Window};
 

@@ -8,8 +8,10 @@ mod learnt;
 use anyhow::{Result, ensure};
 use golden::accelerators::kllm::KllmTop;
 use golden::kllm::codebook::Codebook as GoldenCodebook;
+use host::kllm::operations::{append, matmul, quantize, scores, vector};
 use host::kllm::{Bits, Caps};
-use host::{ALIGNMENT, Window};
+use host::layout::header;
+use host::{ALIGNMENT, Descriptor, Window};
 use models::calibration::Arrays;
 use models::decoder::arithmetic::Projection as Name;
 use models::schemes::Settings;
@@ -20,6 +22,7 @@ use crate::fresh::Fresh;
 use crate::layer::{Activation, Heads, Layer, Norm, Turns};
 use crate::learn::Learnt;
 use crate::needs::{Asked, Needs, Room};
+use crate::order::Cost;
 use crate::pass::{DecoderLayer, LayerLowering, Pass, Rows, Shares};
 use builder::{Builder, Quantized, Weights};
 use cache::{Cache, Codebooks};
@@ -33,6 +36,22 @@ const TRAINING: usize = 64;
 #[must_use]
 pub fn outliers(positions: usize) -> usize {
     positions.div_ceil(200)
+}
+
+/// About how many cycles an operation takes.
+fn cycles(descriptor: &Descriptor, caps: &Caps) -> u64 {
+    let get = |field| descriptor.get(field);
+    let beats = |elements: u64| elements.div_ceil(caps.vector.lanes.into());
+    match get(header::OPCODE) as u8 {
+        matmul::OPCODE | scores::OPCODE => {
+            let panels = get(matmul::CHANNELS).div_ceil(u64::from(caps.lanes * caps.columns));
+            get(matmul::TOKENS) * panels * get(matmul::INNER).div_ceil(caps.inputs.into())
+        }
+        // The outliers of a row leave one by one.
+        quantize::OPCODE => get(quantize::ROWS) * (2 * beats(get(quantize::COLUMNS)) + 4 * get(quantize::LARGEST)),
+        append::OPCODE => get(append::ELEMENTS),
+        _ => 2 * get(vector::ROWS) * beats(get(vector::COLUMNS)),
+    }
 }
 
 /// An accelerator, and the bits of indices of activations.
@@ -256,6 +275,8 @@ impl LayerLowering for OnKllm {
         room.check()?;
         let mut b = ChainBuilder::new(self.caps.vector, window, self.golden.copy())?;
         b.saturate();
+        let caps = self.caps;
+        b.order_by(Cost(Box::new(move |descriptor| cycles(descriptor, &caps))));
         let bits = bits_of(learnt.settings)?;
         let mut b = Builder { caps: &self.caps, bits, b };
         let books = Books::of_arrays(learnt.arrays, bits)?;

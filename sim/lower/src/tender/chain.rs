@@ -1,12 +1,15 @@
 //! A job under construction.
 
 use anyhow::{Result, ensure};
+use host::layout::header;
+use host::tender::operations::{matmul, pack, vector};
 use host::tender::{Caps, MatMulJob, Pack, PackJob, Product, Sign};
 use host::vector::{Epsilon, Operand, VectorJob};
 use host::{ALIGNMENT, Chain, Descriptor, Window};
 
 use super::executor::MAX_DESCRIPTORS;
 use super::image::{Affine, INTEGER, Projection};
+use crate::order::{Step, ordered};
 use crate::whole::{Executor, Spent};
 
 /// Descriptors that follow each other, and their executor.
@@ -14,8 +17,9 @@ pub(super) struct Steps<'a> {
     caps: Caps,
     window: Window,
     epsilon: Epsilon,
-    chain: Chain,
-    descriptors: u32,
+    descriptors: Vec<Descriptor>,
+    /// The accelerator's operations overlap.
+    overlaps: bool,
     /// Where chains are placed.
     at: u64,
     pub on: &'a mut dyn Executor,
@@ -36,20 +40,19 @@ pub(super) fn columns_from(at: Operand, column: usize) -> Operand {
 impl<'a> Steps<'a> {
     pub fn new(
         (caps, window, epsilon): (&Caps, &Window, Epsilon),
-        at: u64,
+        (at, overlaps): (u64, bool),
         on: &'a mut dyn Executor,
         done: &'a mut dyn FnMut(&Spent) -> Result<()>,
     ) -> Self {
-        Self { caps: *caps, window: *window, epsilon, chain: Chain::new(), descriptors: 0, at, on, done }
+        Self { caps: *caps, window: *window, epsilon, descriptors: Vec::new(), overlaps, at, on, done }
     }
 
     /// One more descriptor. A chain that is as long as a job may be ends before it.
     pub fn then(&mut self, descriptor: Descriptor) -> Result<()> {
-        if self.descriptors == MAX_DESCRIPTORS {
+        if self.descriptors.len() == MAX_DESCRIPTORS as usize {
             self.end()?;
         }
-        self.chain = std::mem::take(&mut self.chain).then(descriptor);
-        self.descriptors += 1;
+        self.descriptors.push(descriptor);
         Ok(())
     }
 
@@ -148,13 +151,38 @@ impl<'a> Steps<'a> {
         Ok(())
     }
 
+    /// A descriptor with its engine, and about how long it takes.
+    fn step(&self, descriptor: Descriptor) -> Step {
+        let get = |field| descriptor.get(field);
+        let (engine, cycles) = match get(header::OPCODE) as u8 {
+            matmul::OPCODE => {
+                let panels = |lines: u64, of: usize| lines.div_ceil(of as u64);
+                let rows = panels(get(matmul::ROWS), self.caps.panel_rows(INTEGER));
+                let columns = panels(get(matmul::COLUMNS), self.caps.panel_columns(INTEGER));
+                // The first panels come before the array begins.
+                (1, rows * columns * get(matmul::STEPS) + get(matmul::CHANNELS))
+            }
+            pack::OPCODE => (1, get(pack::COLUMNS) * get(pack::ROWS).div_ceil(self.caps.panel_rows(INTEGER) as u64)),
+            _ => {
+                // A row is read and written.
+                let beats = get(vector::COLUMNS).div_ceil(self.caps.vector.lanes.into());
+                (0, 2 * get(vector::ROWS) * beats)
+            }
+        };
+        Step { descriptor, engine, cycles }
+    }
+
     /// Places the chain, and waits for its end. The next step begins a new chain.
     pub fn end(&mut self) -> Result<()> {
-        let chain = std::mem::take(&mut self.chain);
-        if chain.bytes() == 0 {
+        let descriptors = std::mem::take(&mut self.descriptors);
+        if descriptors.is_empty() {
             return Ok(());
         }
-        self.descriptors = 0;
+        let chain = if self.overlaps {
+            ordered(descriptors.into_iter().map(|descriptor| self.step(descriptor)).collect())
+        } else {
+            descriptors.into_iter().fold(Chain::new(), Chain::then)
+        };
         let image = chain.place(self.at, &self.window, MAX_DESCRIPTORS)?;
         self.on.write(image.address, &image.bytes)?;
         let spent = self.on.run(self.at)?;

@@ -21,6 +21,8 @@ use crate::whole::{DecoderModel, Executor, ModelLowering, Sizes, Source, Spent};
 pub struct OnTender {
     /// The capabilities that a driver reads.
     pub caps: Caps,
+    /// Its operations overlap. Then rows come in blocks: a block's norms beside the products of another one.
+    pub overlaps: bool,
 }
 
 impl ModelLowering for OnTender {
@@ -45,7 +47,7 @@ impl ModelLowering for OnTender {
         memory: &mut dyn Executor,
     ) -> Result<Box<dyn DecoderModel>> {
         let groups = Groups::of_arrays(source.model.config(), learnt.settings, learnt.arrays)?;
-        Ok(Box::new(Decoder::new((source, &groups), (&self.caps, window), sizes, memory)?))
+        Ok(Box::new(Decoder::new((source, &groups), (&self.caps, self.overlaps, window), sizes, memory)?))
     }
 }
 

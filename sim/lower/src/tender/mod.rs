@@ -102,8 +102,6 @@ struct Buffers {
     normed: Operand,
     qkv: Operand,
     turned: Operand,
-    scores: Operand,
-    probabilities: Operand,
     attention: Operand,
     added: Operand,
     into: Operand,
@@ -111,17 +109,30 @@ struct Buffers {
     logits: Operand,
     left: Operand,
     stored: Operand,
-    queries: Operand,
-    weights: Operand,
+    /// Of a head. Heads take turns, so that two can be under way where operations overlap.
+    turns: [HeadBuffers; 2],
     job: u64,
     /// The part of a row that one of several accelerators has.
     share: Operand,
+}
+
+/// Rows of the attention of a head.
+#[derive(Clone, Copy, Debug)]
+struct HeadBuffers {
+    /// Queries, packed.
+    queries: Operand,
+    scores: Operand,
+    probabilities: Operand,
+    /// Probabilities, packed.
+    weights: Operand,
 }
 
 /// A model on the accelerator, with the keys and values of texts.
 #[derive(Clone, Debug)]
 pub struct Decoder {
     caps: Caps,
+    /// Operations of the accelerator overlap.
+    overlaps: bool,
     window: Window,
     config: Config,
     heads: Heads,
@@ -190,7 +201,7 @@ impl Decoder {
     /// equal shares for the accelerators.
     pub fn new(
         (source, groups): (Source<'_>, &Groups),
-        (caps, window): (&Caps, &Window),
+        (caps, overlaps, window): (&Caps, bool, &Window),
         sizes: Sizes,
         memory: &mut dyn Executor,
     ) -> Result<Self> {
@@ -227,6 +238,7 @@ impl Decoder {
         let angles = turns(model, heads.width).map(|turns| p.floats(&angles(&turns, room.tokens))).transpose()?;
         Ok(Self {
             caps: *caps,
+            overlaps,
             window: *window,
             heads,
             epsilon: Epsilon::new(config.norm_eps)?,
@@ -237,7 +249,7 @@ impl Decoder {
             probabilities,
             angles,
             positions: p.store(&Table::of_passes(&[(0..room.tokens).collect()])?.bytes())?,
-            buffers: buffers(&mut p, &config, heads, &sizes)?,
+            buffers: buffers(&mut p, (&config, heads), &sizes, overlaps)?,
             config,
             tokens: vec![0; room.texts],
         })

@@ -12,6 +12,9 @@ use super::{Decoder, Last};
 use crate::pass::{Rows, Share, Shares};
 use crate::whole::{Executor, Move, Spent};
 
+/// Blocks of rows at most: with more, steps beside products are a smaller part than what each product costs anew.
+const BLOCKS: usize = 4;
+
 impl Decoder {
     /// Rows through all layers. Returns the logits of the last row of each text, if they are wanted.
     pub(super) fn through(
@@ -25,7 +28,8 @@ impl Decoder {
             let bytes: Vec<u8> = row.iter().flat_map(|&x| half(x).to_le_bytes()).collect();
             on.write(rows_from(self.buffers.x, number).address, &bytes)?;
         }
-        let mut steps = Steps::new((&self.caps, &self.window, self.epsilon), self.buffers.job, on, done);
+        let mut steps =
+            Steps::new((&self.caps, &self.window, self.epsilon), (self.buffers.job, self.overlaps), on, done);
         self.begin(&mut steps, 0, shares)?;
         for layer in 0..self.layers.len() {
             steps.end()?;
@@ -65,27 +69,48 @@ impl Decoder {
         Operand { stride: 2 * self.heads.width as u32, ..rows_from(at, row) }
     }
 
+    /// Blocks of rows, the first row and the number of each. They are whole panels, so that the steps of one can run
+    /// beside the products of another one. Where nothing overlaps, and where hosts collect results after each product,
+    /// all rows are a block.
+    fn blocks(&self, rows: usize) -> Vec<(usize, usize)> {
+        let panel = self.caps.panel_rows(INTEGER);
+        let blocks = if self.overlaps && self.parts == 1 { rows.div_ceil(panel).min(BLOCKS) } else { 1 };
+        let each = rows.div_ceil(blocks).next_multiple_of(panel);
+        (0..rows).step_by(each).map(|first| (first, each.min(rows - first))).collect()
+    }
+
+    /// A packed left matrix from a row on, which begins a panel.
+    fn panels_from(&self, at: Operand, row: usize) -> Operand {
+        rows_from(at, row / self.caps.panel_rows(INTEGER))
+    }
+
     /// From the residual stream to rotated queries, and to keys and values as integers.
     fn begin(&self, s: &mut Steps<'_>, layer: usize, shares: &Shares) -> Result<()> {
         let (width, b, l, heads) = (self.config.width, &self.buffers, &self.layers[layer], self.heads);
         let positions = shares.positions();
-        let rows = positions.len();
         let (queries, stored) = (heads.queries * heads.width, heads.keys * heads.width);
-        s.norm((rows, width), b.x, b.normed, l.norms[0])?;
-        s.pack((rows, width), Sign::Signed, b.normed, l.attention, b.left)?;
-        s.project_all(rows, b.left, &l.qkv, [b.share, b.qkv])?;
-        if let Some(angles) = self.angles {
-            let turned = heads.queries + heads.keys;
-            for (row, position) in positions.into_iter().enumerate() {
-                let angles = Operand { stride: 0, ..rows_from(angles, position) };
-                let (from, to) = (self.by_head(b.qkv, row), self.by_head(b.turned, row));
-                s.rows((turned, heads.width), from, to, |job| job.rotate(angles))?;
+        for (first, rows) in self.blocks(positions.len()) {
+            let [x, normed, share, qkv, turned] =
+                [b.x, b.normed, b.share, b.qkv, b.turned].map(|at| rows_from(at, first));
+            let left = self.panels_from(b.left, first);
+            s.norm((rows, width), x, normed, l.norms[0])?;
+            s.pack((rows, width), Sign::Signed, normed, l.attention, left)?;
+            s.project_all(rows, left, &l.qkv, [share, qkv])?;
+            if let Some(angles) = self.angles {
+                let count = heads.queries + heads.keys;
+                for (row, &position) in positions.iter().enumerate().skip(first).take(rows) {
+                    let angles = Operand { stride: 0, ..rows_from(angles, position) };
+                    let (from, to) = (self.by_head(b.qkv, row), self.by_head(b.turned, row));
+                    s.rows((count, heads.width), from, to, |job| job.rotate(angles))?;
+                }
+                // Values join the keys.
+                let [from, to] = [qkv, turned].map(|at| columns_from(at, queries + stored));
+                s.parts((rows, stored), from, to, |job, _| job)?;
             }
-            // Values join the keys.
-            let [from, to] = [b.qkv, b.turned].map(|at| columns_from(at, queries + stored));
-            s.parts((rows, stored), from, to, |job, _| job)?;
+            let stored_from = columns_from(rows_from(self.turned(), first), queries);
+            s.pack((rows, 2 * stored), Sign::Signed, stored_from, l.stored, self.panels_from(b.stored, first))?;
         }
-        s.pack((rows, 2 * stored), Sign::Signed, columns_from(self.turned(), queries), l.stored, b.stored)
+        Ok(())
     }
 
     /// The host's part of a layer: it puts the integers of the tokens' keys and values next to the earlier tokens.
@@ -138,10 +163,9 @@ impl Decoder {
         &self,
         s: &mut Steps<'_>,
         (rows, seen): (usize, usize),
-        probabilities: Operand,
+        (probabilities, weights): (Operand, Operand),
         (values, out): (Projection, Operand),
     ) -> Result<()> {
-        let weights = self.buffers.weights;
         s.pack((rows, seen), Sign::Unsigned, probabilities, self.probabilities, weights)?;
         let product = product((rows, Sign::Unsigned), weights, &values)?;
         s.then(MatMulJob::new(product, out).build(&self.caps, &self.window)?)
@@ -152,10 +176,9 @@ impl Decoder {
         &self,
         s: &mut Steps<'_>,
         rows: usize,
-        (queries, constants): (Operand, u64),
+        (queries, constants, left): (Operand, u64, Operand),
         (keys, out): (Projection, Operand),
     ) -> Result<()> {
-        let left = self.buffers.queries;
         s.pack((rows, self.heads.width), Sign::Signed, queries, constants, left)?;
         let product = product((rows, Sign::Signed), left, &keys)?;
         s.then(MatMulJob::new(product, out).constants_per_row().build(&self.caps, &self.window)?)
@@ -166,17 +189,28 @@ impl Decoder {
         let (heads, b, seen) = (self.heads, &self.buffers, share.first + 1);
         let shared = heads.shared();
         let (queries, out) = (self.by_head(self.turned(), share.row), self.by_head(b.attention, share.row));
+        let softmax = |s: &mut Steps<'_>, rows: usize, first: usize| {
+            let [scores, probabilities] = [b.turns[0].scores, b.turns[0].probabilities].map(|at| rows_from(at, first));
+            s.rows((rows, seen), scores, probabilities, |job| job.softmax(seen as u32))
+        };
         for (number, at) in self.layers[layer].heads.iter().enumerate() {
-            let first = number * shared;
+            let (first, turn) = (number * shared, &b.turns[number % 2]);
             let keys = self.keys(layer, (number, share.text), seen)?;
-            let queries = (rows_from(queries, first), at.queries.constants);
-            self.scores(s, shared, queries, (keys, rows_from(b.scores, first)))?;
+            let queries = (rows_from(queries, first), at.queries.constants, turn.queries);
+            self.scores(s, shared, queries, (keys, rows_from(b.turns[0].scores, first)))?;
+            if self.overlaps {
+                softmax(s, shared, first)?;
+            }
         }
-        s.rows((heads.queries, seen), b.scores, b.probabilities, |job| job.softmax(seen as u32))?;
+        if !self.overlaps {
+            softmax(s, heads.queries, 0)?;
+        }
         for number in 0..heads.keys {
             let first = number * shared;
             let values = self.values(layer, (number, share.text), seen)?;
-            self.mix(s, (shared, seen), rows_from(b.probabilities, first), (values, rows_from(out, first)))?;
+            let probabilities = rows_from(b.turns[0].probabilities, first);
+            let mixed = (probabilities, b.turns[number % 2].weights);
+            self.mix(s, (shared, seen), mixed, (values, rows_from(out, first)))?;
         }
         Ok(())
     }
@@ -186,14 +220,14 @@ impl Decoder {
         let (heads, b, rows) = (self.heads, &self.buffers, share.rows);
         let seen = share.first + rows;
         for head in 0..heads.queries {
-            let number = head / heads.shared();
+            let (number, turn) = (head / heads.shared(), &b.turns[head % 2]);
             let of = |at: Operand| columns_from(rows_from(at, share.row), head * heads.width);
-            let queries = (of(self.turned()), self.layers[layer].heads[number].queries.constants);
+            let queries = (of(self.turned()), self.layers[layer].heads[number].queries.constants, turn.queries);
             let keys = self.keys(layer, (number, share.text), seen)?;
-            self.scores(s, rows, queries, (keys, b.scores))?;
-            s.rows((rows, seen), b.scores, b.probabilities, |job| job.causal_softmax(share.first as u32 + 1))?;
+            self.scores(s, rows, queries, (keys, turn.scores))?;
+            s.rows((rows, seen), turn.scores, turn.probabilities, |job| job.causal_softmax(share.first as u32 + 1))?;
             let values = self.values(layer, (number, share.text), seen)?;
-            self.mix(s, (rows, seen), b.probabilities, (values, of(b.attention)))?;
+            self.mix(s, (rows, seen), (turn.probabilities, turn.weights), (values, of(b.attention)))?;
         }
         Ok(())
     }
@@ -201,25 +235,31 @@ impl Decoder {
     /// From the results of the heads to the end of a layer.
     fn feed(&self, s: &mut Steps<'_>, layer: usize, rows: usize) -> Result<()> {
         let (c, b, l) = (&self.config, &self.buffers, &self.layers[layer]);
-        let (row, all) = ((rows, c.width), (rows, self.heads.queries * self.heads.width));
-        s.pack(all, Sign::Signed, b.attention, l.attention_out, b.left)?;
-        s.project_all(rows, b.left, &l.o, [b.share, b.added])?;
-        s.rows(row, b.x, b.hidden, |job| job.add_rows(b.added))?;
-        s.norm(row, b.hidden, b.normed, l.norms[1])?;
-        s.pack(row, Sign::Signed, b.normed, l.feed_forward, b.left)?;
-        s.project(rows, b.left, &l.into, b.into)?;
-        let share = c.ffn_width / self.parts;
-        let gated = if self.parts > 1 { b.share } else { b.gated };
-        s.parts((rows, share), b.into, gated, |job, first| match c.family {
-            Family::Llama => job.activate().multiply_rows(columns_from(b.into, share + first)),
-            Family::Gpt => job.activate(),
-        })?;
-        if self.parts > 1 {
-            s.gather((rows, share), b.share, b.gated)?;
+        for (first, rows) in self.blocks(rows) {
+            let from = |at| rows_from(at, first);
+            let [x, hidden, normed, added, into] = [b.x, b.hidden, b.normed, b.added, b.into].map(from);
+            let (gated, shared, left) = (from(b.gated), from(b.share), self.panels_from(b.left, first));
+            let (row, all) = ((rows, c.width), (rows, self.heads.queries * self.heads.width));
+            s.pack(all, Sign::Signed, from(b.attention), l.attention_out, left)?;
+            s.project_all(rows, left, &l.o, [shared, added])?;
+            s.rows(row, x, hidden, |job| job.add_rows(added))?;
+            s.norm(row, hidden, normed, l.norms[1])?;
+            s.pack(row, Sign::Signed, normed, l.feed_forward, left)?;
+            s.project(rows, left, &l.into, into)?;
+            let share = c.ffn_width / self.parts;
+            let out = if self.parts > 1 { shared } else { gated };
+            s.parts((rows, share), into, out, |job, first| match c.family {
+                Family::Llama => job.activate().multiply_rows(columns_from(into, share + first)),
+                Family::Gpt => job.activate(),
+            })?;
+            if self.parts > 1 {
+                s.gather((rows, share), shared, gated)?;
+            }
+            s.pack((rows, c.ffn_width), Sign::Signed, gated, l.down, left)?;
+            s.project_all(rows, left, &l.back, [shared, added])?;
+            s.rows(row, hidden, x, |job| job.add_rows(added))?;
         }
-        s.pack((rows, c.ffn_width), Sign::Signed, b.gated, l.down, b.left)?;
-        s.project_all(rows, b.left, &l.back, [b.share, b.added])?;
-        s.rows(row, b.hidden, b.x, |job| job.add_rows(b.added))
+        Ok(())
     }
 
     /// The last norm, and the last product, of each text's last row.

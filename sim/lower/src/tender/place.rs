@@ -9,7 +9,7 @@ use models::decoder::{Config, Family, Model, Weight};
 use models::tender::groups::{self, Centred, Groups};
 
 use super::image::{Affine, Output, Packing, Placer};
-use super::{Buffers, Head, Layer, PROBABILITY, PackedQueries, Steps};
+use super::{Buffers, Head, HeadBuffers, Layer, PROBABILITY, PackedQueries, Steps};
 use crate::layer::{Heads, Turns, padded, padded_bias, with_zeros};
 use crate::whole::Sizes;
 
@@ -157,12 +157,28 @@ fn head_image(
     })
 }
 
-pub(super) fn buffers(p: &mut Placer<'_>, c: &Config, heads: Heads, sizes: &Sizes) -> Result<Buffers> {
+/// Two heads have the same buffers where operations follow each other.
+pub(super) fn buffers(
+    p: &mut Placer<'_>,
+    (c, heads): (&Config, Heads),
+    sizes: &Sizes,
+    overlaps: bool,
+) -> Result<Buffers> {
     let (rows, context) = (sizes.rows, sizes.room.tokens);
     let (queries, stored) = (heads.queries * heads.width, heads.keys * heads.width);
     // Queries of a head for some tokens, or of heads that share keys for one token.
     let lines = heads.shared().max(rows);
     let parts = p.memory.parts();
+    let mut head = || -> Result<HeadBuffers> {
+        Ok(HeadBuffers {
+            queries: p.left(lines, heads.width)?,
+            scores: p.rows(heads.queries.max(rows), context)?,
+            probabilities: p.rows(heads.queries.max(rows), context)?,
+            weights: p.left(lines, context)?,
+        })
+    };
+    let first = head()?;
+    let turns = [first, if overlaps { head()? } else { first }];
     let longest = c.vocabulary.max(c.ffn_width).max(queries + 2 * stored).max(c.width);
     Ok(Buffers {
         x: p.rows(rows, c.width)?,
@@ -170,8 +186,6 @@ pub(super) fn buffers(p: &mut Placer<'_>, c: &Config, heads: Heads, sizes: &Size
         normed: p.rows(rows, c.width)?,
         qkv: p.rows(rows, queries + 2 * stored)?,
         turned: p.rows(rows, queries + 2 * stored)?,
-        scores: p.rows(heads.queries.max(rows), context)?,
-        probabilities: p.rows(heads.queries.max(rows), context)?,
         attention: p.rows(rows, queries)?,
         added: p.rows(rows, c.width)?,
         into: p.rows(rows, 2 * c.ffn_width)?,
@@ -179,8 +193,7 @@ pub(super) fn buffers(p: &mut Placer<'_>, c: &Config, heads: Heads, sizes: &Size
         logits: p.rows(sizes.room.texts, c.vocabulary)?,
         left: p.left(rows, queries.max(c.width).max(c.ffn_width))?,
         stored: p.left(rows, 2 * stored)?,
-        queries: p.left(lines, heads.width)?,
-        weights: p.left(lines, context)?,
+        turns,
         job: p.room(Steps::most())?,
         share: p.rows(rows.max(sizes.room.texts), if parts > 1 { longest / parts } else { 1 })?,
     })

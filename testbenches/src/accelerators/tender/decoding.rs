@@ -66,7 +66,7 @@ impl OnTender {
     /// Parameters that the golden model refuses.
     pub fn new(block: TenderTop) -> anyhow::Result<Self> {
         golden_of(&block)?;
-        let lowering = lower::tender::OnTender { caps: caps_of(&block) };
+        let lowering = lower::tender::OnTender { caps: caps_of(&block), overlaps: block.bus.overlaps };
         Ok(Self { block, lowering })
     }
 }
