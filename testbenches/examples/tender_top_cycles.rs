@@ -1,4 +1,4 @@
-//! The table of docs/blocks/tender-top.md: cycles of a slice of a real layer in arrays of several sizes, by the recurrence which
+//! Cycles of a slice of a real layer in arrays of several sizes, by the recurrence which
 //! the benches hold the hardware to.
 //!
 //! `cargo run --release -p senbazuru-testbenches --example tender_top_cycles`; `--facts FILE` writes the cycles as JSON.
