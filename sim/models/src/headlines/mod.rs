@@ -40,6 +40,16 @@ impl Row {
     pub fn agrees(&self) -> Option<bool> {
         self.accept.map(|[least, most]| (least..=most).contains(&self.value))
     }
+
+    /// What the table says of it; `sign`: the direction alone is compared.
+    fn verdict(&self) -> &'static str {
+        match self.agrees() {
+            Some(true) if self.accept.is_some_and(|[_, most]| most.is_infinite()) => "sign",
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "-",
+        }
+    }
 }
 
 /// The value of a figure whose conditions are not given.
@@ -66,8 +76,8 @@ pub fn rows() -> [(&'static str, Vec<Row>); 9] {
     ]
 }
 
-/// The rows as Markdown: `all`, or the rows of the page. The page has the papers' figures, and the whole section of a
-/// combination that no paper has.
+/// The rows as Markdown: `all`, or the rows of the page. The page has figures that follow or do not, figures without a
+/// claim, and the whole section of a combination that no paper has.
 #[must_use]
 pub fn markdown(all: bool) -> String {
     let mut text = String::new();
@@ -77,13 +87,9 @@ pub fn markdown(all: bool) -> String {
             text,
             "\n## {name}\n\n| figure | paper | follows | agrees | from |\n| --- | --- | ---: | --- | --- |\n"
         );
-        for row in rows.into_iter().filter(|row| whole || row.accept.is_some() || row.value.is_nan()) {
-            let agrees = match row.agrees() {
-                Some(true) if row.accept.is_some_and(|[_, most]| most.is_infinite()) => "sign",
-                Some(true) => "yes",
-                Some(false) => "no",
-                None => "-",
-            };
+        let on_page = |row: &Row| whole || matches!(row.verdict(), "yes" | "no") || row.value.is_nan();
+        for row in rows.into_iter().filter(on_page) {
+            let agrees = row.verdict();
             let unit = if row.unit.is_empty() { String::new() } else { format!(" {}", row.unit) };
             let Row { figure, paper, value, decimals, basis, .. } = row;
             let follows = if value.is_nan() { "no claim".into() } else { format!("{value:.decimals$}{unit}") };
