@@ -76,19 +76,21 @@ pub fn rows() -> [(&'static str, Vec<Row>); 9] {
     ]
 }
 
-/// The rows as Markdown: `all`, or the rows of the page. The page has figures that follow or do not, figures without a
-/// claim, and the whole section of a combination that no paper has.
+/// The rows as Markdown: `all`, or the rows of the page. The page has figures that follow or do not, and figures without
+/// a claim.
 #[must_use]
 pub fn markdown(all: bool) -> String {
     let mut text = String::new();
-    for (name, rows) in rows() {
-        let whole = all || rows.iter().all(|row| row.accept.is_none());
+    for (name, mut rows) in rows() {
+        rows.retain(|row| all || matches!(row.verdict(), "yes" | "no") || row.value.is_nan());
+        if rows.is_empty() {
+            continue;
+        }
         let _ = write!(
             text,
             "\n## {name}\n\n| figure | paper | follows | agrees | from |\n| --- | --- | ---: | --- | --- |\n"
         );
-        let on_page = |row: &Row| whole || matches!(row.verdict(), "yes" | "no") || row.value.is_nan();
-        for row in rows.into_iter().filter(on_page) {
+        for row in rows {
             let agrees = row.verdict();
             let unit = if row.unit.is_empty() { String::new() } else { format!(" {}", row.unit) };
             let Row { figure, paper, value, decimals, basis, .. } = row;
