@@ -1,4 +1,4 @@
-//! Faults that the proofs of the baselines' blocks refute, as `docs/proofs.md` lists them.
+//! Faults that the proofs of the baselines' blocks refute.
 
 use crate::support::refute::{Refutation, refute};
 use sim::fault::Fault;

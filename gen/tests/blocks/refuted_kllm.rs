@@ -1,4 +1,4 @@
-//! Faults that the proofs of KLLM's lane, scaling unit and quantizer refute, as `docs/proofs.md` lists them.
+//! Faults that the proofs of KLLM's lane, scaling unit and quantizer refute.
 
 use crate::support::refute::{Refutation, refute};
 use sim::fault::Fault;

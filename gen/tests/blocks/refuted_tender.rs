@@ -1,4 +1,4 @@
-//! Faults that the proofs of Tender's blocks and of their parts refute, as `docs/proofs.md` lists them.
+//! Faults that the proofs of Tender's blocks and of their parts refute.
 
 use crate::support::refute::{Refutation, refute};
 use sim::fault::Fault;

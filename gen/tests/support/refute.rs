@@ -1,6 +1,5 @@
 //! Proofs of designs that are broken on purpose: a property that has not been seen to fail proves nothing.
 
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -26,14 +25,9 @@ pub struct Refutation {
     pub step: u32,
 }
 
-/// Demands that `docs/proofs.md` has each of the faults. A proof of the faulty design must fail in its property at its
-/// step. A full run proves all faults, an ordinary run a tenth of them.
+/// A proof of each faulty design must fail in its property at its step. A full run proves all faults, an ordinary run a
+/// tenth of them.
 pub fn refute(faults: Vec<Refutation>) {
-    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/proofs.md")).unwrap();
-    for fault in &faults {
-        let row = format!("| `{}` | {} | `{}` | {} |", fault.block, fault.what, fault.by, fault.step);
-        assert!(page.contains(&row), "docs/proofs.md has no line\n{row}");
-    }
     let some = seeds::some(&faults, faults.len().div_ceil(10));
     let work = some.into_iter().map(|f| (format!("{} {}: {}", f.block, f.proof, f.what), f)).collect();
     on_all_cores(work, |fault: &&Refutation| {

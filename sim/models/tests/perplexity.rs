@@ -69,7 +69,7 @@ fn orders_of_the_accelerators() {
     assert!(float < all && all < few && few < 1.05 * float, "{float} {all} {few}");
     let titanus = of("| Titanus: INT8, a third pruned, 4 bits; half a window is the prompt |");
     let [one, wide] = [of("| with a prompt of one token |"), of("| not pruned, 8 bits |")];
-    assert!(few < wide && titanus < one, "{few} {wide} {titanus} {one}");
+    assert!(few < wide && few < one, "{few} {wide} {one}");
     assert!((titanus - wide).abs() < 0.2 * (wide - float), "the cache is the lesser part: {titanus} {wide} {float}");
     let [tender, kllm] = [of("| Tender: INT8, 8 groups |"), of("| KLLM: W4A4, 1 % of outliers |")];
     assert!(titanus < tender && tender < kllm, "{titanus} {tender} {kllm}");

@@ -36,7 +36,7 @@ pub struct Machine<'a> {
 }
 
 /// Bytes a cycle of memory.
-pub const BANDWIDTHS: [f64; 4] = [16.0, 64.0, 256.0, 1024.0];
+pub const BANDWIDTHS: [f64; 3] = [16.0, 64.0, 256.0];
 /// Model whose layer is compared.
 const MODEL: &str = "Llama-2-7B";
 /// Sequences side by side, and tokens that each sequence sees.

@@ -126,13 +126,13 @@ pub(super) fn rows() -> Vec<Row> {
         (
             "energy efficiency over OliVe",
             "1.24",
-            "the curve below at 3.9 pJ/bit: an access of HBM2 takes 3.92, of which 1.21 activate rows (FG-DRAM, MICRO '17, section 2), whose energy model the paper uses (VI-A)",
+            "the curve below at 3.9 pJ/bit, an access of HBM2 (FG-DRAM, MICRO '17), whose energy model the paper uses (VI-A)",
         ),
         ("over OLAccel", "1.53", "the same"),
         (
             "over ANT",
             "1.84",
-            "the same: both machines have 1.60 W there, while the paper implies 0.70 of it for ANT (above)",
+            "the same: both machines have 1.60 W there, while the paper's figures imply 0.70 of it for ANT",
         ),
     ];
     let row = |((figure, paper, basis), curve): ((&'static str, &'static str, &'static str), &Curve)| Row {

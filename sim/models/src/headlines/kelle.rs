@@ -115,7 +115,7 @@ impl Streamed {
 
 /// Table 7, each column relative to the last one.
 fn budgets() -> impl Iterator<Item = Row> {
-    const BASIS: &str = "bytes of a step, batch 16: all weights of 8 bits (3.21 G, 13.02 G) and min(N', tokens) keys and values of 16, mean over 512 + 8,192 tokens";
+    const BASIS: &str = "bytes of a step, batch 16: all weights of 8 bits, and min(N', tokens) keys and values of 16";
     let rows = [
         (
             "energy efficiency, LLaMA-3.2-3B, N' 2048 : 8750",
@@ -176,7 +176,7 @@ fn figures() -> Vec<Row> {
             (rest + refresh) / rest,
             2,
             ABOVE_ONE,
-            "1.14 mJ for 4 MB (Table 1), other watts as in 8; the paper's share of refresh is 46 %, this one 75 %",
+            "1.14 mJ for 4 MB (Table 1), other watts as in 8",
         ),
         row(
             "saving by eviction, PG19 : LAMBADA",
@@ -216,7 +216,7 @@ fn figures() -> Vec<Row> {
             LLAMA_2_7B_STREAMED.behind(16_384, 8192) / LLAMA_2_7B_STREAMED.behind(16_384, 128),
             2,
             ABOVE_ONE,
-            "two passes of the prompt through 1,024 PEs, then bytes of steps, batch 16, of all tokens : of 2,048",
+            "two passes of the prompt through 1,024 PEs, then bytes of steps",
         ),
     ]
 }
@@ -266,7 +266,7 @@ fn directions() -> Vec<Row> {
             "above 1 (Table 4)",
             short,
             ABOVE_ONE,
-            "[SmolLM2-135M](perplexity.md#kelle), N' = 128, bits lost as the golden retention model has them, as many refreshes in both",
+            "[SmolLM2-135M](perplexity.md#kelle), N' = 128, bits lost as in the golden retention model",
         ),
         row("1.05 ms", "above 1", middle, ABOVE_ONE, "the same"),
         row("2.06 ms", "above 1", long, ABOVE_ONE, "the same"),
@@ -298,7 +298,7 @@ fn directions() -> Vec<Row> {
             "above 1 (equations 7 and 8)",
             waiting(),
             ABOVE_ONE,
-            "LLaMA-2-7B: 6 x 131,072 + 4 x 65,536 cycles : 4 x 131,072 + 65,536, weights at 128 GB/s, 2,048 keys at 256 GB/s",
+            "LLaMA-2-7B: 6 x 131,072 + 4 x 65,536 cycles : 4 x 131,072 + 65,536",
         ),
     ]
 }
@@ -356,7 +356,7 @@ fn chip() -> Vec<Row> {
             decimals: 1,
             unit: "us",
             accept: within(3.2, 0.05),
-            basis: "two products with 4096 x 4096 weights of LLaMA-2-7B on 1,024 PEs, one pass; two passes of 8 bits take twice that",
+            basis: "two products with 4096 x 4096 weights on 1,024 PEs, one pass",
         },
         Row {
             figure: "the same from memory",

@@ -51,7 +51,7 @@ pub(super) fn rows() -> Vec<Row> {
             "6 to 8 % (Figure 10a)",
             lost_to_search(&COSTS[1]),
             Some([4.8, 9.6]),
-            "one token times 4096 x 4096, cycles of `kllm_top` in the paper's structure, weights in time; first the row becomes a token, then come 8 panels; KLLM-S finds the same outliers by thresholds",
+            "one token times 4096 x 4096, cycles of `kllm_top` in the paper's structure, weights in time",
         ),
         row("with 3 %", "-", lost_to_search(&COSTS[2]), None, "the same"),
         row("with 10 %", "-", lost_to_search(&COSTS[3]), None, "the same"),

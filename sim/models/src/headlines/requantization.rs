@@ -90,7 +90,7 @@ pub(super) fn rows() -> Vec<Row> {
             "about 1 (Figure 13)",
             implicit(Overlap::Double).0,
             Some([1.0, 1.02]),
-            "cycles of a layer's products, attention's among them, of 2,048 tokens; six models, 4, 8, 16 groups: the largest; 64 x 64 PEs",
+            "cycles of a layer's products, 2,048 tokens, 64 x 64 PEs; the largest of six models and three numbers of groups",
         ),
         row(
             "explicit : one scale, sums leave from the accumulators",

@@ -101,7 +101,7 @@ fn a_token_is_that_of_the_chain() {
     token(&small_layer_core(), (Shape::Opt, Model { gated: false, heads: [2, 2], ..small }), [8, 10]);
 }
 
-/// The figures of our core in docs/headlines.md.
+/// The figures of our core that the example `headlines` prints.
 #[test]
 fn a_token_of_opt() {
     let found = on(&opt_core()).stages(&model("OPT-125M").unwrap(), 64).unwrap();
@@ -109,7 +109,7 @@ fn a_token_of_opt() {
     assert_eq!(found, OURS);
 }
 
-/// The figures in docs/headlines.md of prompts whose tokens are in flight at the same time.
+/// The figures of the example `headlines` of prompts whose tokens are in flight at the same time.
 #[test]
 fn a_run_of_opt() {
     let run = on(&opt_core()).run(&model("OPT-125M").unwrap(), [32, 32]).unwrap();
