@@ -242,3 +242,15 @@ fn sentences_are_counted() {
     assert_eq!((all, long.len()), (3, 1), "{long:?}");
     assert!(long[0].ends_with("word end."));
 }
+
+/// Words of all pages at most, with tables and without code: nobody reads more.
+const WORDS: usize = 60_000;
+
+#[test]
+fn the_pages_can_be_read() {
+    let is_word = |word: &&str| word.contains(char::is_alphanumeric);
+    let words = |text: &str| prose(text).flat_map(str::split_whitespace).filter(is_word).count();
+    assert_eq!(words("| a | 1.5 | - |\n```sh\nno words\n```\ntwo more\n"), 4);
+    let all: usize = pages().iter().map(|page| words(&std::fs::read_to_string(page).unwrap())).sum();
+    assert!(all <= WORDS, "{all} words under docs, at most {WORDS}: shorten pages");
+}

@@ -137,7 +137,7 @@ pub trait Recurrence<A: Accelerator> {
             opcodes: accelerator.opcodes(),
             most_descriptors: u32::MAX,
         };
-        if shell.engines[0] > 0 {
+        if shell.overlaps() {
             return overlap::job(self, accelerator, (limits, job, shape), (memory, turns));
         }
         let mut chain =
@@ -148,6 +148,12 @@ pub trait Recurrence<A: Accelerator> {
 }
 
 impl Shell {
+    /// Whether engines work at the same time.
+    #[must_use]
+    pub fn overlaps(&self) -> bool {
+        self.engines[0] > 0
+    }
+
     /// The cycle in which the operation of a descriptor is handed over, if the controller looks at the descriptor in
     /// cycle `now`.
     fn fetched(&self, address: u64, now: u64, turns: &mut Turns) -> u64 {

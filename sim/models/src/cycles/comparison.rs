@@ -205,7 +205,7 @@ mod tests {
         let text = costs.markdown(&machines);
         assert!(text.contains("| decoding, 1 side by side | 128 | small 2.00 |"), "{text}");
         assert!(text.contains("| large | 200 | 1.00 | 1.0 | 1 | - | - |"), "{text}");
-        assert!(text.contains("|  | small | - | - | - | - | - | - | - |"), "{text}");
+        assert!(text.contains("|  | small | - | - | - | - | - | - |"), "{text}");
         assert!(text.contains("|  | 1024 | large alone |"), "{text}");
         let curves = costs.curves(&machines);
         assert_eq!((curves[0].1[0], curves[1].1.len()), ([4.0, 25_000.0], 0));

@@ -36,7 +36,7 @@ impl Timing {
     }
 }
 
-/// Operations are not done.
+/// Operations are not done. Where they overlap none is known, since they share the ports to memory.
 impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for After<'_> {
     fn shell(&self) -> &Shell {
         &self.timing.shell
@@ -49,8 +49,9 @@ impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for After<'_> {
         now: u64,
         (memory, turns): (&mut dyn Memory, &mut Turns),
     ) -> Result<Course, u8> {
-        // The parts of a product are in its table, which is in memory.
-        if matches!(operation, Operation::MatMul(product) if product.explicit) {
+        // The parts of a product are in its table, which is in memory. Operations that overlap wait for each other.
+        let explicit = matches!(operation, Operation::MatMul(product) if product.explicit);
+        if explicit || self.timing.shell.overlaps() {
             return self.timing.course(accelerator, operation, now, (memory, turns));
         }
         let known = &mut self.known.borrow_mut().0;
