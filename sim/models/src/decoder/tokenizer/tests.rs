@@ -262,7 +262,7 @@ fn vocabularies_of_folders_that_are_broken() {
     type Change = fn(&mut serde_json::Value);
     let cases: [(Change, &str); 22] = [
         (
-            |j| j["model"]["vocab"]["he"] = json!(1 << 31),
+            |j| j["model"]["vocab"]["he"] = json!(1_u32 << 31),
             "no token 256: the next one is 257, `<s>`; wanted are all ids",
         ),
         (|j| j["model"]["vocab"]["he"] = json!(u32::MAX), "no token 256: the next one is 257"),
