@@ -9,7 +9,7 @@ use ::lower::pass::Rows;
 use ::lower::whole::{self, Recorder, Sizes};
 use host::Window;
 use models::decoder::residual::ahead_of_layers;
-use models::decoder::{Model, Tokenizer};
+use models::decoder::{Float, Matrix, Model, Tokenizer};
 use testbenches::accelerators::decoding::{LayerAccelerator, Machine, WholeAccelerator, window};
 
 use super::calibration::{LEARNING, Learnt};
@@ -33,6 +33,9 @@ pub(super) struct Args {
     /// Layer, the first one is 0
     #[arg(long, value_name = "N", default_value_t = 0)]
     layer: usize,
+    /// Tokens after each prompt, which the float model writes; each comes in a pass of its own
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    steps: usize,
     /// Folder for memory.bin, results.bin and layer.h
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
@@ -53,18 +56,24 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
         let last = layers - 1;
         return Err(Failure::Usage(format!("there is no layer {number}: the model has 0 to {last}")));
     }
+    let texts = texts.into_iter().map(|prompt| Text::new(&model, prompt, args.steps)).collect::<Result<Vec<_>>>()?;
     let work = Lowered { args, named: &named, model: &model, tokenizer: &tokenizer, texts: &texts, progress };
     let (contents, window, kept) = match &named.machine {
         Machine::Layers(on) => work.by_layer(on.as_ref())?,
         Machine::Whole(on) => work.of_whole(on.as_ref())?,
     };
-    let tokens: usize = texts.iter().map(Vec::len).sum();
+    let tokens: usize = texts.iter().map(|text| text.prompt).sum();
     let side_by_side = if texts.len() == 1 { String::new() } else { format!(" in {} texts", texts.len()) };
-    let about = format!("Layer {number} of a model for {kept}, {tokens} tokens{side_by_side}.");
+    let steps = match args.steps {
+        0 => String::new(),
+        1 => ", then 1 step".to_owned(),
+        more => format!(", then {more} steps"),
+    };
+    let about = format!("Layer {number} of a model for {kept}, {tokens} tokens{side_by_side}{steps}.");
     let bytes = contents.write(&args.output, &window, &about).map_err(failed)?;
     drop(work);
     let (memory, results, header) = (files::MEMORY, files::RESULTS, files::HEADER);
-    let (jobs, first) = (contents.jobs.len(), contents.jobs.first().map_or(0, |job| job.address));
+    let (jobs, first) = (contents.jobs().count(), contents.jobs().next().map_or(0, |job| job.address));
     let chains = if jobs == 1 { "chain " } else { "chains" };
     let of_jobs = if jobs == 1 { String::new() } else { format!(" in {jobs} jobs") };
     let lines = [
@@ -76,24 +85,53 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     report::print(&(lines.join("\n") + "\n"))
 }
 
+/// A prompt, and the tokens that follow it.
+struct Text {
+    tokens: Vec<u32>,
+    /// Tokens of the prompt.
+    prompt: usize,
+}
+
+impl Text {
+    /// A prompt, and so many tokens after it: each is the likeliest one of the float model, the first of several.
+    fn new(model: &Model, mut tokens: Vec<u32>, steps: usize) -> Result<Self> {
+        let (prompt, context) = (tokens.len(), model.config().context);
+        if prompt + steps > context {
+            let why = format!("the prompt has {prompt} tokens, --steps is {steps}; the model's context is {context}");
+            return Err(Failure::Usage(why));
+        }
+        let (mut cache, mut next) = (model.cache(), 0);
+        while tokens.len() < prompt + steps {
+            let last = model.forward(&tokens[next..], &mut cache, &mut Float).map_err(refused)?;
+            let last = Matrix::from_rows(&last.iter().last().map(<[f64]>::to_vec).into_iter().collect::<Vec<_>>());
+            let logits = last.and_then(|last| model.logits(&last, &mut Float)).map_err(refused)?.values;
+            next = tokens.len();
+            let better = |most: usize, token: usize| if logits[token] > logits[most] { token } else { most };
+            tokens.push((0..logits.len()).fold(0, better) as u32);
+        }
+        Ok(Self { tokens, prompt })
+    }
+}
+
 /// A layer on its way to files.
 struct Lowered<'a> {
     args: &'a Args,
     named: &'a Accelerator,
     model: &'a Model,
     tokenizer: &'a Tokenizer,
-    texts: &'a [Vec<u32>],
+    texts: &'a [Text],
     progress: Progress,
 }
 
-/// A pass, the memory that its accelerator may touch, and what the accelerator is.
+/// Passes, the memory that their accelerator may touch, and what the accelerator is.
 type Lowering = (Contents, Window, String);
 
 impl Lowered<'_> {
     /// What is asked of the accelerator.
     fn asked(&self) -> Asked<'_> {
-        let tokens = self.texts.iter().map(Vec::len).max().unwrap_or_default();
-        Asked { config: self.model.config(), room: Room { texts: self.texts.len(), tokens }, prompt: tokens }
+        let prompt = self.texts.iter().map(|text| text.prompt).max().unwrap_or_default();
+        let room = Room { texts: self.texts.len(), tokens: prompt + self.args.steps };
+        Asked { config: self.model.config(), room, prompt }
     }
 
     /// The calibration of a file, if the user names one.
@@ -101,18 +139,23 @@ impl Lowered<'_> {
         self.args.work.known(self.named, self.model.config())
     }
 
-    /// The rows of the residual stream before the layer, by text.
-    fn rows(&self) -> Result<Vec<(usize, Rows)>> {
-        let of_text = |tokens: &Vec<u32>| ahead_of_layers(self.model, tokens).map_err(refused);
-        let rows = |(number, tokens)| Ok((number, of_text(tokens)?.swap_remove(self.args.layer)));
-        self.texts.iter().enumerate().map(rows).collect()
+    /// The rows of the residual stream before the layer: of each pass, by text.
+    fn passes(&self) -> Result<Vec<Vec<(usize, Rows)>>> {
+        let mut passes = vec![Vec::new(); 1 + self.args.steps];
+        for (number, Text { tokens, prompt }) in self.texts.iter().enumerate() {
+            let mut rows = ahead_of_layers(self.model, tokens).map_err(refused)?.swap_remove(self.args.layer);
+            let steps = rows.split_off(*prompt).into_iter().map(|row| vec![row]);
+            let of_text = std::iter::once(rows).chain(steps);
+            passes.iter_mut().zip(of_text).for_each(|(pass, rows)| pass.push((number, rows)));
+        }
+        Ok(passes)
     }
 
     fn by_layer(&self, on: &dyn LayerAccelerator) -> Result<Lowering> {
         let (lowering, number, asked) = (on.lowering(), self.args.layer, self.asked());
         lowering.needs(&asked).refuse(self.named.entry.about().name).map_err(refused)?;
         let known = self.known()?.map(|known| known.layer(number)).transpose().map_err(refused)?;
-        let rows = self.rows()?;
+        let passes = self.passes()?;
         let layer = Layer::of_model(self.model, number, lowering.head_unit()).map_err(refused)?;
         let learnt = match known {
             Some(known) => known,
@@ -124,9 +167,9 @@ impl Lowered<'_> {
         self.progress.message("quantizing the weights");
         let window = window(on.address_width());
         let mut layer = lowering.layer_with(&window, &layer, learnt.borrowed(), asked.room).map_err(refused)?;
-        let pass = layer.pass(&rows).map_err(refused)?;
+        let passes = passes.iter().map(|rows| layer.pass(rows).map_err(refused)).collect::<Result<Vec<_>>>()?;
         let kept = on.about_with(learnt.borrowed()).map_err(refused)?;
-        Ok((Contents::of_pass(&pass, layer.overflows()), window, kept))
+        Ok((Contents::of_passes(&passes, layer.overflows()), window, kept))
     }
 
     fn of_whole(&self, on: &dyn WholeAccelerator) -> Result<Lowering> {
@@ -135,17 +178,17 @@ impl Lowered<'_> {
         let settings = known.as_ref().map_or_else(|| lowering.defaults(), |known| Ok(known.settings.clone()));
         let needs = settings.and_then(|settings| lowering.needs(&asked, &settings));
         needs.and_then(|needs| needs.refuse(name)).map_err(refused)?;
-        let rows = self.rows()?;
+        let passes = self.passes()?;
         let learnt = Learnt::known_or_new(known, lowering, (self.model, self.tokenizer), &self.progress)?;
         self.progress.message("quantizing the weights");
-        let all = rows.iter().map(|(_, rows)| rows.len()).sum();
+        let all = self.texts.iter().map(|text| text.prompt).sum();
         let (window, sizes) = (window(on.address_width()), Sizes { rows: all, room: asked.room });
         let mut golden = on.golden(&window, None).map_err(failed)?;
         let load = |memory: &mut Recorder<'_>| {
             let source = whole::Source::layer(self.model, self.args.layer)?;
             lowering.model_with(&window, source, learnt.borrowed(), sizes, memory)
         };
-        let contents = Contents::of_rows(golden.as_mut(), load, &rows).map_err(refused)?;
+        let contents = Contents::of_rows(golden.as_mut(), load, &passes).map_err(refused)?;
         Ok((contents, window, format!("{name}, {}", on.about())))
     }
 }

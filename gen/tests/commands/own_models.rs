@@ -267,6 +267,47 @@ fn what_no_accelerator_takes() {
     assert!(code == 2 && told.contains("oracle/none"), "{told}");
 }
 
+/// The rows of each pass of a header.
+fn passes(header: &str) -> Vec<u64> {
+    let table = header.split("layer_passes[").nth(1).unwrap().split("};").next().unwrap();
+    let rows = table.lines().filter_map(|line| line.strip_suffix("},")?.split(", ").nth(4)?.parse().ok());
+    rows.collect()
+}
+
+/// Tokens after the prompts are passes of a row of each text.
+#[test]
+fn steps_after_a_prompt() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = path("llama-3");
+    let out = folder.path().to_str().unwrap();
+    for (on, jobs) in [("tender", 2), ("kllm", 1), ("kelle", 1), ("titanus", 1)] {
+        let params = fitting(on, "llama-3", &["--golden", "--tokens", "8", "--prompt", "it is of", "of"]);
+        let set: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let lower = |more: &[&str]| {
+            let args =
+                ["lower", "--on", on, "--model", &model, "--layer", "1", "-o", out, "of", "--prompt", "it is of"];
+            let set = set.iter().flat_map(|one| ["--set", one]);
+            senbazuru(&args.into_iter().chain(more.iter().copied()).chain(set).collect::<Vec<_>>()).assert()
+        };
+        let header = |more: &[&str]| {
+            lower(more).code(0).stderr_eq("");
+            std::fs::read_to_string(folder.path().join("layer.h")).unwrap()
+        };
+        let (alone, three) = (header(&[]), header(&["--steps", "3"]));
+        let [prompts] = passes(&alone)[..] else { panic!("{alone}") };
+        assert_eq!(passes(&three), [prompts, 2, 2, 2], "{on}");
+        assert!(alone.contains(" in 2 texts. */") && three.contains(" in 2 texts, then 3 steps. */"), "{three}");
+        assert!(three.contains(&format!("layer_jobs[{}] = {{", 4 * jobs)), "{on}: {three}");
+    }
+    let far = ["lower", "--on", "tender", "--model", &model, "-o", out, "--steps", "1000000", "of"];
+    let error = senbazuru(&far).assert().code(2);
+    let told = String::from_utf8(error.get_output().stderr.clone()).unwrap();
+    assert!(
+        told.starts_with("error: the prompt has ") && told.contains("--steps is 1000000; the model's context is "),
+        "{told}"
+    );
+}
+
 /// Files of a layer, as many bytes as their tables say.
 #[test]
 fn a_layer_becomes_files() {
@@ -301,8 +342,8 @@ fn a_layer_becomes_files() {
             senbazuru(args).assert().code(0);
             let header = String::from_utf8(read("layer.h")).unwrap();
             assert!(header.contains(&format!("layer_jobs[{jobs}] = {{")), "{header}");
-            let rows = header.split("LAYER_INPUT_ROWS UINT64_C(0x").nth(1).unwrap().split(')').next().unwrap();
-            (u64::from_str_radix(rows, 16).unwrap(), header.contains(" in 2 texts. */"))
+            let [rows] = passes(&header)[..] else { panic!("{header}") };
+            (rows, header.contains(" in 2 texts. */"))
         };
         let (one, both) = (rows(&alone), rows(&more));
         assert!(both.0 > one.0 && !one.1 && both.1, "{on}: {one:?} {both:?}");

@@ -1,16 +1,16 @@
-//! A pass of a layer as files, for programs in other languages: bytes of memory, results, and a C header.
+//! Passes of a layer as files, for programs in other languages: bytes of memory, results, and a C header.
 //!
 //! | file | contents |
 //! | --- | --- |
 //! | `memory.bin` | pieces of memory before each start: weights, tables, rows, and the chain |
-//! | `results.bin` | pieces of memory after the end: all bytes that the chains write |
+//! | `results.bin` | pieces of memory after each pass: all bytes that its chains write |
 //! | `layer.h` | where all of this is, as constants and tables, and bytes that the host moves between chains |
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use host::{Image, Window};
 
 use crate::chain::Floats;
@@ -24,75 +24,101 @@ pub const RESULTS: &str = "results.bin";
 /// The C header.
 pub const HEADER: &str = "layer.h";
 
-/// A pass: its jobs one after the other, and their results.
+/// A pass of tokens: its jobs one after the other, and their results.
 #[derive(Clone, Debug)]
-pub struct Contents {
+pub struct Step {
     /// Each with what the host does before it.
     pub jobs: Vec<Recorded>,
-    /// All bytes that the jobs write, as they are at the end.
+    /// All bytes that the jobs write, as they are at the end of the pass.
     pub written: Vec<Image>,
     /// The residual stream before the layer.
     pub input: Floats,
     /// The same after the layer.
     pub out: Floats,
-    /// Words of results with a number that was saturated, or is infinite or none.
-    pub overflows: u64,
 }
 
-impl Contents {
-    /// The pass of a layer that has an accelerator of its own.
-    #[must_use]
-    pub fn of_pass(pass: &Pass, overflows: u64) -> Self {
-        let job = &pass.job;
+impl Step {
+    fn of(Pass { job, input, out, .. }: &Pass) -> Self {
         let recorded = Recorded {
             images: job.images.clone(),
             moves: Vec::new(),
             address: job.address,
             descriptors: job.descriptors,
         };
-        Self { jobs: vec![recorded], written: job.written.clone(), input: pass.input, out: pass.out, overflows }
+        Self { jobs: vec![recorded], written: job.written.clone(), input: *input, out: *out }
+    }
+}
+
+/// Passes of a layer, one after the other: the prompts of its texts, then tokens that follow.
+#[derive(Clone, Debug)]
+pub struct Contents {
+    /// At least one.
+    pub passes: Vec<Step>,
+    /// Words of results with a number that was saturated, or is infinite or none.
+    pub overflows: u64,
+}
+
+impl Contents {
+    /// Passes of a layer that has an accelerator of its own, from the first one on.
+    #[must_use]
+    pub fn of_passes(passes: &[Pass], overflows: u64) -> Self {
+        Self { passes: passes.iter().map(Step::of).collect(), overflows }
     }
 
-    /// The pass of the rows of some texts through what `load` puts into the memory of an accelerator, which is empty.
+    /// Passes of the rows of some texts through what `load` puts into the memory of an accelerator, which is empty.
     ///
     /// # Errors
-    /// The errors of `load` and of the pass.
+    /// The errors of `load` and of the passes.
     pub fn of_rows(
         golden: &mut dyn Golden,
         load: impl FnOnce(&mut Recorder<'_>) -> Result<Box<dyn DecoderModel>>,
-        texts: &[(usize, Rows)],
+        passes: &[Vec<(usize, Rows)>],
     ) -> Result<Self> {
         let mut recorder = Recorder::new(golden);
         let mut model = load(&mut recorder)?;
-        let rows = || texts.iter().flat_map(|(_, rows)| rows);
-        let stream = Floats { at: model.residual(), rows: rows().count(), columns: rows().next().map_or(0, Vec::len) };
         let mut overflows = 0;
-        model.pass(&mut recorder, (texts, false), &mut |spent| {
-            overflows += spent.overflows;
-            Ok(())
-        })?;
-        let (jobs, written) = recorder.finish()?;
-        Ok(Self { jobs, written, input: stream, out: stream, overflows })
+        let mut step = |texts: &Vec<(usize, Rows)>| -> Result<Step> {
+            let rows = || texts.iter().flat_map(|(_, rows)| rows);
+            let columns = rows().next().map_or(0, Vec::len);
+            let stream = Floats { at: model.residual(), rows: rows().count(), columns };
+            model.pass(&mut recorder, (texts, false), &mut |spent| {
+                overflows += spent.overflows;
+                Ok(())
+            })?;
+            let (jobs, written) = recorder.take()?;
+            Ok(Step { jobs, written, input: stream, out: stream })
+        };
+        let passes = passes.iter().map(&mut step).collect::<Result<_>>()?;
+        Ok(Self { passes, overflows })
+    }
+
+    /// The jobs of all passes.
+    pub fn jobs(&self) -> impl Iterator<Item = &Recorded> {
+        self.passes.iter().flat_map(|pass| &pass.jobs)
     }
 
     /// Descriptors of all jobs.
     #[must_use]
     pub fn descriptors(&self) -> u64 {
-        self.jobs.iter().map(|job| u64::from(job.descriptors)).sum()
+        self.jobs().map(|job| u64::from(job.descriptors)).sum()
     }
 
     fn images(&self) -> impl Iterator<Item = &Image> {
-        self.jobs.iter().flat_map(|job| &job.images)
+        self.jobs().flat_map(|job| &job.images)
+    }
+
+    fn written(&self) -> impl Iterator<Item = &Image> {
+        self.passes.iter().flat_map(|pass| &pass.written)
     }
 
     /// Writes the files of an accelerator that may touch the memory of a window. `about` is a line of text on what it is.
     /// Returns the bytes of all files.
     ///
     /// # Errors
-    /// A file cannot be written; a piece that is longer than 4 GiB; there is no job.
+    /// A file cannot be written; a piece that is longer than 4 GiB; a pass of no job, or no pass.
     pub fn write(&self, folder: &Path, window: &Window, about: &str) -> Result<usize> {
         let header = self.header(window, about)?;
-        let all = [(MEMORY, bytes(self.images())), (RESULTS, bytes(&self.written)), (HEADER, header.into_bytes())];
+        let all = [(MEMORY, bytes(self.images())), (RESULTS, bytes(self.written())), (HEADER, header.into_bytes())];
         fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
         for (name, bytes) in &all {
             let path = folder.join(name);
@@ -102,7 +128,8 @@ impl Contents {
     }
 
     fn header(&self, window: &Window, about: &str) -> Result<String> {
-        ensure!(!self.jobs.is_empty(), "a pass of no job");
+        ensure!(self.passes.iter().all(|pass| !pass.jobs.is_empty()), "a pass of no job");
+        let Some(first) = self.passes.first() else { bail!("no pass") };
         let mut text =
             format!("/* {} */\n#ifndef LAYER_H\n#define LAYER_H\n\n#include <stdint.h>\n", about.replace("*/", ""));
         let mut value = |what: &str, name: &str, value: u64| -> Result<()> {
@@ -111,19 +138,12 @@ impl Contents {
         };
         value("The first byte of the memory that the accelerator may touch.", "WINDOW_BASE", window.base)?;
         value("Its last byte.", "WINDOW_LIMIT", window.limit)?;
-        for (name, what, Floats { at, rows, columns }) in
-            [("INPUT", "before the layer", self.input), ("OUTPUT", "after the layer", self.out)]
-        {
-            value(&format!("The residual stream {what}, rows of fp16 numbers: the first byte."), name, at.address)?;
-            value("Bytes from a row to the next.", &format!("{name}_STRIDE"), at.stride.into())?;
-            value("Rows: tokens.", &format!("{name}_ROWS"), rows as u64)?;
-            value("Numbers of a row.", &format!("{name}_COLUMNS"), columns as u64)?;
-        }
+        value("Numbers of a row of the residual stream, fp16.", "COLUMNS", first.input.columns as u64)?;
         text.push_str("\n/* A piece of memory, and where its bytes begin in a file. */\n");
         text.push_str("struct layer_piece {\n  uint64_t address;\n  uint64_t offset;\n  uint32_t bytes;\n};\n");
         pieces(&mut text, ("memory", MEMORY, "what is in memory before the starts"), self.images())?;
-        pieces(&mut text, ("results", RESULTS, "what the chains write"), self.written.iter())?;
-        let moves: Vec<&Move> = self.jobs.iter().flat_map(|job| &job.moves).collect();
+        pieces(&mut text, ("results", RESULTS, "what the chains of each pass write"), self.written())?;
+        let moves: Vec<&Move> = self.jobs().flat_map(|job| &job.moves).collect();
         text.push_str(
             "\n/* Bytes that the host moves: the first one and its place, and the steps to the next ones. */\n",
         );
@@ -143,10 +163,21 @@ impl Contents {
         text.push_str(" * before it, and then the next moves are made. */\n");
         text.push_str("struct layer_job {\n  uint64_t address;\n  uint32_t descriptors;\n");
         text.push_str("  uint32_t pieces;\n  uint32_t moves;\n};\n");
-        writeln!(text, "\nstatic const struct layer_job layer_jobs[{}] = {{", self.jobs.len())?;
-        for Recorded { images, moves, address, descriptors } in &self.jobs {
+        writeln!(text, "\nstatic const struct layer_job layer_jobs[{}] = {{", self.jobs().count())?;
+        for Recorded { images, moves, address, descriptors } in self.jobs() {
             let (pieces, moves) = (images.len(), moves.len());
             writeln!(text, "  {{UINT64_C({address:#x}), {descriptors}, {pieces}, {moves}}},")?;
+        }
+        text.push_str("};\n\n/* A pass of tokens: the residual stream before and after the layer, the bytes from a row to the next, and\n");
+        text.push_str(" * the rows, which are tokens. The next jobs belong to it. The next pieces of results are there after it. */\n");
+        text.push_str("struct layer_pass {\n  uint64_t input;\n  uint64_t output;\n  uint32_t input_stride;\n");
+        text.push_str("  uint32_t output_stride;\n  uint32_t rows;\n  uint32_t jobs;\n  uint32_t results;\n};\n");
+        writeln!(text, "\nstatic const struct layer_pass layer_passes[{}] = {{", self.passes.len())?;
+        for Step { jobs, written, input, out } in &self.passes {
+            let (rows, jobs, results) = (input.rows, jobs.len(), written.len());
+            let places = format!("UINT64_C({:#x}), UINT64_C({:#x})", input.at.address, out.at.address);
+            let strides = format!("{}, {}", input.at.stride, out.at.stride);
+            writeln!(text, "  {{{places}, {strides}, {rows}, {jobs}, {results}}},")?;
         }
         text.push_str("};\n\n#endif\n");
         Ok(text)

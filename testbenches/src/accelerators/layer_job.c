@@ -38,20 +38,23 @@ static int move(const struct vector_bus *bus, const struct layer_move *bytes) {
 /* The registers of a job are the same in all accelerators, so vector_job.c starts it. */
 int layer_run(const struct vector_bus *bus, const uint8_t *memory, const uint8_t *results, uint32_t polls,
               struct vector_end *end) {
-  const struct layer_piece *piece = layer_memory;
+  const struct layer_piece *piece = layer_memory, *wanted = layer_results;
   const struct layer_move *bytes = layer_moves;
+  const struct layer_job *job = layer_jobs;
   int result = vector_configure(bus, LAYER_WINDOW_BASE, LAYER_WINDOW_LIMIT, 0);
-  for (size_t job = 0; result == VECTOR_OK && job < COUNT(layer_jobs); job++) {
-    for (uint32_t k = 0; result == VECTOR_OK && k < layer_jobs[job].pieces; k++, piece++) {
-      if (bus->write_mem(bus->context, piece->address, memory + piece->offset, piece->bytes))
-        result = VECTOR_BUS;
+  for (size_t pass = 0; result == VECTOR_OK && pass < COUNT(layer_passes); pass++) {
+    for (uint32_t n = 0; result == VECTOR_OK && n < layer_passes[pass].jobs; n++, job++) {
+      for (uint32_t k = 0; result == VECTOR_OK && k < job->pieces; k++, piece++) {
+        if (bus->write_mem(bus->context, piece->address, memory + piece->offset, piece->bytes))
+          result = VECTOR_BUS;
+      }
+      for (uint32_t k = 0; result == VECTOR_OK && k < job->moves; k++)
+        result = move(bus, bytes++);
+      if (result == VECTOR_OK)
+        result = vector_run(bus, job->address, polls, end);
     }
-    for (uint32_t k = 0; result == VECTOR_OK && k < layer_jobs[job].moves; k++)
-      result = move(bus, bytes++);
-    if (result == VECTOR_OK)
-      result = vector_run(bus, layer_jobs[job].address, polls, end);
+    for (uint32_t k = 0; result == VECTOR_OK && k < layer_passes[pass].results; k++)
+      result = compare(bus, wanted++, results, end);
   }
-  for (size_t k = 0; result == VECTOR_OK && k < COUNT(layer_results); k++)
-    result = compare(bus, &layer_results[k], results, end);
   return result;
 }

@@ -176,13 +176,14 @@ fn a_cpu_takes_the_interrupt() {
     });
 }
 
-/// A layer of drawn weights and two tokens, as files; a program in C runs it on this accelerator.
+/// A layer of drawn weights, two tokens and one after them, as files; a program in C runs it on this accelerator.
 fn a_cpu_runs_a_layer<B: Block>(block: &B, on: &dyn LayerAccelerator) {
     let mut rng = rng_for(7, "a layer beside a CPU");
     let layer = drawn(&mut rng, Shape::Llama, SIZES);
-    let [rows, text] = [2, 12].map(|count| drawn_rows(&mut rng, SIZES.width, count));
-    let pass = on.lowering().layer(&WINDOW, &layer, &[text], Room::for_one(2)).unwrap().pass(&[(0, rows)]).unwrap();
-    a_cpu_runs(block, on.design().unwrap(), &Contents::of_pass(&pass, 0));
+    let [rows, text] = [3, 12].map(|count| drawn_rows(&mut rng, SIZES.width, count));
+    let mut layer = on.lowering().layer(&WINDOW, &layer, &[text], Room::for_one(3)).unwrap();
+    let passes = [0..2, 2..3].map(|some| layer.pass(&[(0, rows[some].to_vec())]).unwrap());
+    a_cpu_runs(block, on.design().unwrap(), &Contents::of_passes(&passes, 0));
 }
 
 /// The jobs of a layer as files; a program in C runs them on this accelerator.
@@ -192,13 +193,14 @@ fn a_cpu_runs<B: Block>(block: &B, design: Design, contents: &Contents) {
     let file = |address, name| Image { address, bytes: fs::read(folder.path().join(name)).unwrap() };
     let before = [file(MEMORY_FILE, files::MEMORY), file(RESULTS_FILE, files::RESULTS)];
     let image = program("layer.c", &["layer_job.c", "vector_job.c"], Some(folder.path()));
-    let images = contents.jobs.iter().flat_map(|job| &job.images).chain(&contents.written);
+    let written = || contents.passes.iter().flat_map(|pass| &pass.written);
+    let images = contents.jobs().flat_map(|job| &job.images).chain(written());
     let mut areas: Vec<_> = images.map(|image| (image.address, image.bytes.len() as u64)).collect();
-    for Move { to: (place, step), count, .. } in contents.jobs.iter().flat_map(|job| &job.moves) {
+    for Move { to: (place, step), count, .. } in contents.jobs().flat_map(|job| &job.moves) {
         areas.push((*place, u64::from(count * step)));
     }
-    let jobs = contents.jobs.len() as u32;
-    let descriptors = contents.jobs.last().unwrap().descriptors;
+    let jobs = contents.jobs().count() as u32;
+    let descriptors = contents.jobs().last().unwrap().descriptors;
     let right = [
         ("what layer_run says", 0, 1),
         ("interrupts, one a job", jobs, 2),
@@ -207,13 +209,13 @@ fn a_cpu_runs<B: Block>(block: &B, design: Design, contents: &Contents) {
     // The CPU moves the files byte by byte, so its memory answers soon.
     let cpu = AxiConfig::ideal(1);
     session((block, design), (&image, &before, &cpu), (&areas, &right), |memory| {
-        for Image { address, bytes } in &contents.written {
+        for Image { address, bytes } in &contents.passes.last().unwrap().written {
             assert!(memory.memory().bytes(*address, bytes.len()) == *bytes, "results at {address:#x}");
         }
     });
 }
 
-/// Two jobs: between them the CPU moves keys and values into their panels.
+/// Two jobs a pass: between them the CPU moves keys and values into their panels.
 #[tag(full)]
 #[test]
 #[ignore = "minutes, and tools that nothing else needs"]
@@ -223,18 +225,19 @@ fn a_cpu_runs_a_layer_on_tender() {
     let folder = root().join("sim/models/tests/oracle/llama-tied");
     let model = Decoder::open(&folder, Precision::File).unwrap().model;
     let tokens: Vec<u32> = (3..15).collect();
-    let rows: Rows = model.embed(&tokens[..2], 0).unwrap().iter().map(<[f64]>::to_vec).collect();
+    let rows: Rows = model.embed(&tokens[..3], 0).unwrap().iter().map(<[f64]>::to_vec).collect();
+    let passes = [0..2, 2..3].map(|some| vec![(0, rows[some].to_vec())]);
     let (lowering, learning) = (on.lowering(), Learning { windows: vec![tokens] });
     let settings = lowering.defaults().unwrap();
     let from = Source { model: &model, learning: &learning };
     let arrays = lowering.learn(&from, &settings, &mut |_| ()).unwrap();
     let learnt = Learnt { settings: &settings, arrays: &arrays };
-    let (window, sizes) = (Window { address_width: 32, ..WINDOW }, whole::Sizes { rows: 2, room: Room::for_one(2) });
+    let (window, sizes) = (Window { address_width: 32, ..WINDOW }, whole::Sizes { rows: 2, room: Room::for_one(3) });
     let load = |memory: &mut Recorder<'_>| {
         lowering.model_with(&window, whole::Source::layer(&model, 0)?, learnt, sizes, memory)
     };
-    let contents = Contents::of_rows(on.golden(&window, None).unwrap().as_mut(), load, &[(0, rows)]).unwrap();
-    assert_eq!(contents.jobs.len(), 2);
+    let contents = Contents::of_rows(on.golden(&window, None).unwrap().as_mut(), load, &passes).unwrap();
+    assert_eq!(contents.jobs().count(), 4);
     a_cpu_runs(&block, on.design().unwrap(), &contents);
 }
 

@@ -335,26 +335,29 @@ fn a_c_program_runs_a_layer() {
     const POLLS: u32 = 10_000_000;
     let (model, block) = (made(), for_decoding(8));
     let (learnt, caps) = (learnt(&model), caps_of(&block));
-    let rows: Vec<Vec<f64>> = model.embed(&TEXT[..3], 0).unwrap().iter().map(<[f64]>::to_vec).collect();
-    let sizes = Sizes { rows: 3, room: Room::for_one(3) };
+    let rows: Vec<Vec<f64>> = model.embed(&TEXT[..4], 0).unwrap().iter().map(<[f64]>::to_vec).collect();
+    // A prompt, and a token after it.
+    let passes = [0..3, 3..4].map(|some| vec![(0, rows[some].to_vec())]);
+    let sizes = Sizes { rows: 3, room: Room::for_one(4) };
     let load = |memory: &mut Recorder<'_>| -> anyhow::Result<Box<dyn DecoderModel>> {
         let source = Source::layer(&model, 1)?;
         Ok(Box::new(Decoder::new((source, &learnt), (&caps, false, &WINDOW), sizes, memory)?))
     };
-    let contents = Contents::of_rows(&mut software(&block), load, &[(0, rows.clone())]).unwrap();
-    assert_eq!(contents.jobs.iter().map(|job| job.moves.is_empty()).collect::<Vec<_>>(), [true, false]);
-    assert!(contents.written.iter().any(|image| image.address <= contents.out.at.address));
+    let contents = Contents::of_rows(&mut software(&block), load, &passes).unwrap();
+    assert_eq!(contents.jobs().map(|job| job.moves.is_empty()).collect::<Vec<_>>(), [true, false, true, false]);
+    let [_, pass] = contents.passes.as_slice() else { panic!("two passes") };
+    assert!(pass.written.iter().any(|image| image.address <= pass.out.at.address));
     let folder = tempfile::tempdir().unwrap();
     contents.write(folder.path(), &WINDOW, "A layer of made weights.").unwrap();
     let program = CLayer::build(folder.path()).unwrap();
     // Without the host's work the second job has other keys.
     let mut idle = contents.clone();
-    idle.jobs[1].moves.clear();
+    idle.passes[1].jobs[1].moves.clear();
     idle.write(folder.path(), &WINDOW, "The same without moves.").unwrap();
     let idle = CLayer::build(folder.path()).unwrap();
     on_hardware(&block, &AxiConfig::ideal(LATENCY), |hardware| {
         let end = program.run(hardware, POLLS).unwrap();
-        assert_eq!((end.code, end.descriptors), (0, contents.jobs[1].descriptors));
+        assert_eq!((end.code, end.descriptors), (0, pass.jobs[1].descriptors));
     });
     on_hardware(&block, &AxiConfig::ideal(LATENCY), |hardware| {
         assert!(matches!(idle.run(hardware, POLLS), Err(CError::Wrong(_))));
@@ -363,7 +366,7 @@ fn a_c_program_runs_a_layer() {
         let source = Source::layer(&model, 2)?;
         Ok(Box::new(Decoder::new((source, &learnt), (&caps, false, &WINDOW), sizes, memory)?))
     };
-    let refused = Contents::of_rows(&mut software(&block), load, &[(0, rows)]).unwrap_err();
+    let refused = Contents::of_rows(&mut software(&block), load, &passes).unwrap_err();
     assert_eq!(refused.to_string(), "there is no layer 2: the model has 2, from 0");
 }
 

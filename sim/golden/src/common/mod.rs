@@ -9,6 +9,7 @@ pub mod float;
 pub mod inner_product;
 pub mod mac_mesh;
 pub mod memory;
+pub mod pairs;
 pub mod parallel;
 pub mod row;
 pub mod shell;

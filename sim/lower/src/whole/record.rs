@@ -38,14 +38,14 @@ impl<'a> Recorder<'a> {
         Self { on, jobs: Vec::new(), next: Recorded::default(), touched: Vec::new(), written: Vec::new() }
     }
 
-    /// All jobs, and the bytes that they have written as they are at the end.
+    /// All jobs since the last call, and the bytes that they have written as they are now.
     ///
     /// # Errors
     /// The model fails.
-    pub fn finish(self) -> Result<(Vec<Recorded>, Vec<Image>)> {
-        let written = merged(self.written);
+    pub fn take(&mut self) -> Result<(Vec<Recorded>, Vec<Image>)> {
+        let written = merged(std::mem::take(&mut self.written));
         let images = written.into_iter().map(|range| image(self.on, &range)).collect::<Result<_>>()?;
-        Ok((self.jobs, images))
+        Ok((std::mem::take(&mut self.jobs), images))
     }
 
     /// What the host has written as it is now.

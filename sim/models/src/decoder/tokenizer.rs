@@ -69,8 +69,10 @@ impl Tokenizer {
 
     fn new(from: Description) -> Result<Self> {
         let Description { json, spelling, tokens, literal, control, start, ends } = from;
-        for &id in start.iter().chain(&ends) {
-            ensure!((id as usize) < tokens.len(), "token {id}; the vocabulary has {} tokens", tokens.len());
+        for (what, ids) in [("begins", &start), ("ends", &ends)] {
+            if let Some(id) = ids.iter().find(|&&id| id as usize >= tokens.len()) {
+                bail!("a text {what} with token {id}; the vocabulary has {} tokens, from 0 on", tokens.len());
+            }
         }
         let ids: BTreeMap<String, u32> = tokens.iter().cloned().zip(0..).collect();
         let text = serde_json::to_vec(&json)?;

@@ -7,7 +7,7 @@ use crate::common::float::single;
 use crate::common::shell::job_controller::code;
 use crate::tender::mesh_pe::PeSum;
 
-use super::finish::Finisher;
+use super::finish::{Finisher, Line};
 use super::sums::{Entry, Parts, Plan, Right};
 use super::{Executed, MatMul, Operation, Pack, TenderTop};
 
@@ -64,9 +64,9 @@ struct Waiting {
     /// Errors while the rows were read.
     codes: Codes,
     /// In the order of the table; missing where a byte is missing, or the table is wrong.
-    rows: Option<Vec<Vec<i16>>>,
-    /// By row and column.
-    numbers: Vec<Vec<Option<u32>>>,
+    rows: Option<Vec<Vec<[i16; 2]>>>,
+    /// By row.
+    lines: Vec<Line>,
     /// By column, whether a sum overflowed.
     overflow: Vec<bool>,
 }
@@ -81,16 +81,18 @@ impl Waiting {
         let (mut codes, columns) = (Codes::default(), operation.finish.columns as usize);
         let rows = left(operation, panel, memory, &mut codes).zip(plan);
         let rows: Option<Vec<_>> = rows.map(|(rows, plan)| rows.iter().map(|row| plan.left(row)).collect());
-        let numbers = vec![vec![None; columns]; rows.as_ref().map_or(0, Vec::len)];
-        Self { codes, rows, numbers, overflow: vec![false; columns] }
+        let lines = vec![Line::unknown(columns); rows.as_ref().map_or(0, Vec::len)];
+        Self { codes, rows, lines, overflow: vec![false; columns] }
     }
 
     /// Takes the sums of the columns from `first` on.
     fn add<S: PeSum<Operand = i64>>(&mut self, products: &Parts<'_, S>, first: usize) {
-        for (row, numbers) in self.rows.iter().flatten().zip(&mut self.numbers) {
-            let places = numbers[first..].iter_mut().zip(&mut self.overflow[first..]);
-            for ((number, overflow), (sum, own)) in places.zip(products.row(row)) {
-                *number = Some(single::from_int(sum));
+        for (row, line) in self.rows.iter().flatten().zip(&mut self.lines) {
+            let sums = products.row(row);
+            line.known[first..][..sums.len()].fill(true);
+            let places = line.numbers[first..].iter_mut().zip(&mut self.overflow[first..]);
+            for ((number, overflow), (sum, own)) in places.zip(sums) {
+                *number = single::from_int(sum);
                 *overflow |= own;
             }
         }
@@ -127,7 +129,7 @@ impl<S: PeSum<Operand = i64>> TenderTop<S> {
                 let first = (panel * finish.layout.columns) as usize;
                 waiting.iter_mut().for_each(|rows| rows.add(&products, first));
             }
-            for (panel, Waiting { codes: own, rows, numbers, overflow }) in panels.zip(waiting) {
+            for (panel, Waiting { codes: own, rows, lines, overflow }) in panels.zip(waiting) {
                 codes.join(own);
                 if rows.is_none() {
                     continue;
@@ -137,7 +139,7 @@ impl<S: PeSum<Operand = i64>> TenderTop<S> {
                 if words > 0 && finish.exact {
                     codes.note(code::OVERFLOW);
                 }
-                finisher.panel(panel, &numbers, memory, &mut codes);
+                finisher.panel(panel, &lines, memory, &mut codes);
             }
         }
         let (codes, overflows) = (codes.all(), finisher.overflows);
@@ -153,14 +155,10 @@ impl<S: PeSum<Operand = i64>> TenderTop<S> {
         let lines = finish.layout.rows;
         for panel in 0..finish.out.rows {
             let rows = panel * lines..finish.rows.min((panel + 1) * lines);
-            let numbers: Vec<Vec<Option<u32>>> = rows
-                .map(|row| {
-                    let loaded = Loaded::row(&operation.x, row, memory, &mut codes);
-                    let number = |bytes: &[u8]| single::from_fp16(u16::from_le_bytes([bytes[0], bytes[1]]));
-                    (0..finish.columns as usize).map(|c| loaded.get(2 * c..2 * c + 2).map(number)).collect()
-                })
-                .collect();
-            finisher.panel(panel, &numbers, memory, &mut codes);
+            let row =
+                |row| Line::of_halves(&Loaded::row(&operation.x, row, memory, &mut codes), finish.columns as usize);
+            let lines: Vec<Line> = rows.map(row).collect();
+            finisher.panel(panel, &lines, memory, &mut codes);
         }
         let (rules, overflows) = ((operation.is_defined(), finish.exact), finisher.overflows);
         Executed::new(Operation::Pack(operation), codes.all(), rules, overflows)

@@ -5,6 +5,7 @@ use std::cell::LazyCell;
 use std::ops::Range;
 
 use crate::common::inner_product::terms;
+use crate::common::pairs::{LANES, Lanes, add_pairs};
 use crate::tender::mesh_pe::PeSum;
 use crate::tender::multi_scale_array::{Beat, narrow, wide};
 
@@ -12,9 +13,6 @@ use super::OPERAND_WIDTH;
 
 /// The largest magnitude of an operand: an unsigned one of twice the width of a PE's operands.
 const LARGEST: u32 = (1 << (2 * OPERAND_WIDTH)) - 1;
-
-/// Columns whose sums are made at once.
-const BLOCK: usize = 16;
 
 /// An entry of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,29 +23,51 @@ pub enum Entry {
     Rescale,
 }
 
-/// The right matrix, a row for each product of a table in the table's order.
+/// The right matrix: blocks of columns, and in each the pairs of products in the table's order.
 #[derive(Clone, Debug)]
 pub struct Right {
     columns: usize,
-    /// Rows.
-    products: usize,
-    /// Elements of a row: its columns, and zeros up to whole blocks.
-    stride: usize,
-    integers: Vec<i16>,
+    /// Pairs of a block.
+    pairs: usize,
+    /// Zeros after the last column, up to a whole block.
+    integers: Vec<Lanes>,
 }
 
 impl Right {
-    fn row(&self, product: usize) -> &[i16] {
-        &self.integers[product * self.stride..][..self.columns]
+    fn integer(&self, product: usize, column: usize) -> i16 {
+        self.integers[column / LANES * self.pairs + product / 2][column % LANES][product % 2]
+    }
+
+    fn row(&self, product: usize) -> impl Iterator<Item = i16> {
+        (0..self.columns).map(move |column| self.integer(product, column))
     }
 }
 
 /// Some products, and whether all sums are doubled after them.
+///
+/// Products come in pairs. If a segment has an odd number, the second one of its last pair is a product of zeros, which
+/// nobody counts.
 #[derive(Clone, Debug)]
 struct Segment {
-    products: Range<usize>,
+    /// The number of the first pair.
+    first: usize,
+    count: usize,
     doubles: bool,
 }
+
+impl Segment {
+    /// Products that count.
+    fn products(&self) -> Range<usize> {
+        2 * self.first..2 * self.first + self.count
+    }
+
+    fn pairs(&self) -> Range<usize> {
+        self.first..self.first + self.count.div_ceil(2)
+    }
+}
+
+/// The channels of a pair of products. There may be no second one.
+type Pair = (usize, Option<usize>);
 
 /// Products of rows with a matrix.
 #[derive(Clone, Debug)]
@@ -67,8 +87,8 @@ pub struct Products<'a, S> {
 /// A table for the products of any rows with any matrices.
 #[derive(Clone, Debug)]
 pub struct Plan<'a, S> {
-    /// The channel of each product.
-    channels: Vec<usize>,
+    /// The channels of all products.
+    pairs: Vec<Pair>,
     /// Parts of the table, and whether no operand at all can overflow an accumulator with them.
     parts: Vec<(Vec<Segment>, bool)>,
     wide: bool,
@@ -81,37 +101,51 @@ impl<'a, S: PeSum<Operand = i64>> Plan<'a, S> {
     /// sum that is 0.
     #[must_use]
     pub fn new(entries: &[Entry], wide: bool, fresh: &'a S, width: Option<u32>) -> Self {
-        let (mut channels, mut segments) = (Vec::new(), Vec::new());
+        let (mut pairs, mut segments): (Vec<Pair>, Vec<Segment>) = Default::default();
         for some in entries.split_inclusive(|entry| *entry == Entry::Rescale) {
-            let first = channels.len();
-            channels.extend(some.iter().filter_map(|entry| match *entry {
+            let channels = some.iter().filter_map(|entry| match *entry {
                 Entry::Product(channel) => Some(channel),
                 Entry::Rescale => None,
-            }));
-            segments.push(Segment { products: first..channels.len(), doubles: some.last() == Some(&Entry::Rescale) });
+            });
+            let channels: Vec<usize> = channels.collect();
+            let (first, doubles) = (pairs.len(), some.last() == Some(&Entry::Rescale));
+            pairs.extend(channels.chunks(2).map(|pair| (pair[0], pair.get(1).copied())));
+            segments.push(Segment { first, count: channels.len(), doubles });
         }
         let most = |_| Magnitudes::most(wide);
         let fits = |part: &[Segment]| fresh.exact_bits().is_some_and(|bits| Bounds::of(part, most, most).fit(bits));
         let of_part = if width.is_some() { 1 } else { segments.len().max(1) };
         let parts = segments.chunks(of_part).map(|part| (part.to_vec(), fits(part))).collect();
-        Self { channels, parts, wide, fresh, width: width.unwrap_or(128) }
+        Self { pairs, parts, wide, fresh, width: width.unwrap_or(128) }
     }
 
     /// The integers of a left row, by channel, in the order of the products.
     #[must_use]
-    pub fn left(&self, row: &[i16]) -> Vec<i16> {
-        self.channels.iter().map(|&channel| row[channel]).collect()
+    pub fn left(&self, row: &[i16]) -> Vec<[i16; 2]> {
+        self.pairs.iter().map(|&(first, second)| [row[first], second.map_or(0, |channel| row[channel])]).collect()
     }
 
     /// A right matrix of so many columns; `read` gets the integers of a channel.
     #[must_use]
     pub fn right(&self, columns: usize, mut read: impl FnMut(usize, &mut [i16])) -> Right {
-        let (products, stride) = (self.channels.len(), columns.next_multiple_of(BLOCK));
-        let mut integers = vec![0; products * stride];
-        for (&channel, row) in self.channels.iter().zip(integers.chunks_mut(stride)) {
-            read(channel, &mut row[..columns]);
+        let (pairs, blocks) = (self.pairs.len(), columns.div_ceil(LANES));
+        let mut integers = vec![[[0; 2]; LANES]; pairs * blocks];
+        let mut rows = [vec![0; blocks * LANES], vec![0; blocks * LANES]];
+        for (number, &(first, second)) in self.pairs.iter().enumerate() {
+            read(first, &mut rows[0][..columns]);
+            match second {
+                Some(channel) => read(channel, &mut rows[1][..columns]),
+                None => rows[1].fill(0),
+            }
+            let [firsts, seconds] = rows.each_ref().map(|row| row.as_chunks::<LANES>().0);
+            for (block, (firsts, seconds)) in firsts.iter().zip(seconds).enumerate() {
+                let lanes = &mut integers[block * pairs + number];
+                for (lane, (&first, &second)) in lanes.iter_mut().zip(firsts.iter().zip(seconds)) {
+                    *lane = [first, second];
+                }
+            }
         }
-        Right { columns, products, stride, integers }
+        Right { columns, pairs, integers }
     }
 
     /// Products with this matrix.
@@ -147,11 +181,10 @@ impl Magnitudes {
     }
 
     /// The largest of all these integers. The high half grows with the integer, so its extremes are at the extremes.
-    fn largest(integers: &[i16], wide: bool) -> Self {
+    fn largest(integers: impl Iterator<Item = i16>, wide: bool) -> Self {
         let low = i16::from(wide) * ((1 << OPERAND_WIDTH) - 1);
-        let (least, most, low) = integers
-            .iter()
-            .fold((0i16, 0i16, 0i16), |(least, most, lows), &b| (least.min(b), most.max(b), lows.max(b & low)));
+        let (least, most, low) =
+            integers.fold((0i16, 0i16, 0i16), |(least, most, lows), b| (least.min(b), most.max(b), lows.max(b & low)));
         let high = Self::of(least, wide).0[0].max(Self::of(most, wide).0[0]);
         Self([high, low.unsigned_abs().into()])
     }
@@ -166,9 +199,9 @@ impl Bounds {
     /// For operands by product.
     fn of(part: &[Segment], left: impl Fn(usize) -> Magnitudes, right: impl Fn(usize) -> Magnitudes) -> Self {
         let mut bounds = Self::default();
-        for Segment { products, doubles } in part {
-            products.clone().for_each(|product| bounds.add(left(product), right(product)));
-            if *doubles {
+        for segment in part {
+            segment.products().for_each(|product| bounds.add(left(product), right(product)));
+            if segment.doubles {
                 bounds.double();
             }
         }
@@ -198,7 +231,7 @@ impl<S: PeSum<Operand = i64>> Products<'_, S> {
     /// The same, with what the matrix says about overflows.
     fn bounded(mut self) -> Self {
         let largest = |product| Magnitudes::largest(self.right.row(product), self.wide);
-        self.largest = (0..self.right.products).map(largest).collect();
+        self.largest = (0..2 * self.right.pairs).map(largest).collect();
         self.fits = self.fresh.exact_bits().is_some_and(|width| {
             self.bounds(|_| Magnitudes::most(self.wide), |product| self.largest[product]).fit(width)
         });
@@ -208,50 +241,45 @@ impl<S: PeSum<Operand = i64>> Products<'_, S> {
     /// The sums of a row with all columns, and for each sum whether an accumulator overflowed. `left` has the row's
     /// integers by product.
     #[must_use]
-    pub fn row(&self, left: &[i16]) -> Vec<(i128, bool)> {
+    pub fn row(&self, left: &[[i16; 2]]) -> Vec<(i128, bool)> {
         let beats = LazyCell::new(|| self.beats(left));
         let Some(width) = self.fresh.exact_bits() else {
             return (0..self.right.columns).map(|column| self.sum(&beats, column)).collect();
         };
         let plain = self.plain(left);
-        let of = |product: usize| Magnitudes::of(left[product], self.wide);
+        let of = |product: usize| Magnitudes::of(left.as_flattened()[product], self.wide);
         if self.fits || self.bounds(of, |product| self.largest[product]).fit(width) {
             return plain.into_iter().map(|sum| (sum.into(), false)).collect();
         }
         let sum = |(column, plain): (usize, i64)| {
-            let own = |product: usize| Magnitudes::of(self.right.row(product)[column], self.wide);
+            let own = |product: usize| Magnitudes::of(self.right.integer(product, column), self.wide);
             if self.bounds(of, own).fit(width) { (plain.into(), false) } else { self.sum(&beats, column) }
         };
         plain.into_iter().enumerate().map(sum).collect()
     }
 
     /// The exact sums if nothing overflows; otherwise arbitrary values.
-    fn plain(&self, left: &[i16]) -> Vec<i64> {
-        let blocks = (0..self.right.stride).step_by(BLOCK);
-        let mut sums: Vec<i64> = blocks.flat_map(|first| self.block(left, first)).collect();
+    fn plain(&self, left: &[[i16; 2]]) -> Vec<i64> {
+        let blocks = 0..self.right.columns.div_ceil(LANES);
+        let mut sums: Vec<i64> = blocks.flat_map(|block| self.block(left, block)).collect();
         sums.truncate(self.right.columns);
         sums
     }
 
-    /// The same for a block of columns, whose sums stay in the processor's registers.
-    fn block(&self, left: &[i16], first: usize) -> [i64; BLOCK] {
-        // The processor adds more sums of 32 bits side by side than of 64. So many products fit.
-        let terms = terms(LARGEST, LARGEST);
-        let (mut sums, stride) = ([0i64; BLOCK], self.right.stride);
-        for Segment { products, doubles } in self.segments {
-            for from in products.clone().step_by(terms) {
-                let mut parts = [0i32; BLOCK];
-                let left = &left[from..products.end.min(from + terms)];
-                for (&a, row) in left.iter().zip(self.right.integers[from * stride + first..].chunks(stride)) {
-                    let row: &[i16; BLOCK] = row.first_chunk().expect("rows are whole blocks");
-                    // Without checks they are added side by side.
-                    for (part, &b) in parts.iter_mut().zip(row) {
-                        *part = part.wrapping_add(i32::from(a).wrapping_mul(b.into()));
-                    }
-                }
+    /// The same for a block of columns.
+    fn block(&self, left: &[[i16; 2]], block: usize) -> [i64; LANES] {
+        // The processor adds more sums of 32 bits side by side than of 64. So many pairs fit.
+        let terms = terms(LARGEST, LARGEST) / 2;
+        let right = &self.right.integers[block * self.right.pairs..][..self.right.pairs];
+        let mut sums = [0i64; LANES];
+        for segment in self.segments {
+            let (left, right) = (&left[segment.pairs()], &right[segment.pairs()]);
+            for (left, right) in left.chunks(terms).zip(right.chunks(terms)) {
+                let mut parts = [0; LANES];
+                add_pairs(&mut parts, left, right);
                 sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum = sum.wrapping_add(part.into()));
             }
-            if *doubles {
+            if segment.doubles {
                 sums.iter_mut().for_each(|sum| *sum = sum.wrapping_mul(2));
             }
         }
@@ -263,13 +291,14 @@ impl<S: PeSum<Operand = i64>> Products<'_, S> {
         Bounds::of(self.segments, left, right)
     }
 
-    fn beats(&self, left: &[i16]) -> Vec<Beat> {
+    fn beats(&self, left: &[[i16; 2]]) -> Vec<Beat> {
         let multiply = |product: usize| Beat::Multiply {
-            act: vec![left[product].into()],
-            weight: self.right.row(product).iter().map(|&b| b.into()).collect(),
+            act: vec![left.as_flattened()[product].into()],
+            weight: self.right.row(product).map(i64::from).collect(),
         };
-        let beats = |Segment { products, doubles }: &Segment| {
-            products.clone().map(multiply).chain(doubles.then_some(Beat::Rescale(1))).collect::<Vec<_>>()
+        let beats = |segment: &Segment| {
+            let doubles = segment.doubles.then_some(Beat::Rescale(1));
+            segment.products().map(multiply).chain(doubles).collect::<Vec<_>>()
         };
         self.segments.iter().flat_map(beats).collect()
     }
@@ -295,7 +324,7 @@ pub struct Parts<'a, S> {
 impl<S: PeSum<Operand = i64>> Parts<'_, S> {
     /// Same as [`Products::row`].
     #[must_use]
-    pub fn row(&self, left: &[i16]) -> Vec<(i128, bool)> {
+    pub fn row(&self, left: &[[i16; 2]]) -> Vec<(i128, bool)> {
         let (first, others) = self.parts.split_first().expect("a table has an entry");
         let mut sums = first.row(left);
         for part in others {

@@ -129,35 +129,49 @@ fn added(json: &Map<String, Value>) -> Result<Vec<Added>> {
             let content = token.get("content").and_then(Value::as_str);
             let special = token.get("special").and_then(Value::as_bool);
             let (Some(id), Some(content), Some(special)) = (id, content, special) else {
-                bail!("an added token is {token}, wanted are `id`, `content` and `special`");
+                bail!("an added token is {token}, wanted are `content`, `special` and `id`, which is {AN_ID}");
             };
             Ok(Added { id, content: content.to_owned(), special })
         })
         .collect()
 }
 
+/// What an id is.
+const AN_ID: &str = "a whole number from 0 to 4294967295";
+const BOTH: &str = "have both the id";
+const EACH: &str = "wanted is an id for each";
+
 /// All tokens by id, without holes.
 fn vocabulary(model: &Map<String, Value>, added: &[Added]) -> Result<Vec<String>> {
     let vocabulary = model.get("vocab").and_then(Value::as_object).context("the tokenizer's model has no `vocab`")?;
-    let mut by_id: BTreeMap<u64, &str> = BTreeMap::new();
-    let ids = vocabulary.iter().map(|(token, id)| (token.as_str(), id.as_u64()));
-    for (token, id) in ids.chain(added.iter().map(|token| (token.content.as_str(), Some(token.id.into())))) {
-        let id = id.with_context(|| format!("the id of token `{token}` is no number of things"))?;
-        let other = by_id.insert(id, token).filter(|&other| other != token);
-        ensure!(other.is_none(), "tokens `{}` and `{token}` have both the id {id}", other.unwrap_or_default());
-        let twice = vocabulary.get(token).and_then(Value::as_u64).filter(|&first| first != id);
-        ensure!(twice.is_none(), "token `{token}` has the ids {twice:?} and {id}");
+    let mut by_id: BTreeMap<u32, &str> = BTreeMap::new();
+    for (token, id) in vocabulary {
+        let whole = id.as_u64().and_then(|id| u32::try_from(id).ok());
+        let id = whole.with_context(|| format!("the id of token `{token}` is {id}, wanted is {AN_ID}"))?;
+        let other = by_id.insert(id, token);
+        ensure!(other.is_none(), "tokens `{}` and `{token}` {BOTH} {id}, {EACH}", other.unwrap_or_default());
+    }
+    for Added { id, content, .. } in added {
+        let first = vocabulary.get(content).and_then(Value::as_u64).filter(|&first| first != u64::from(*id));
+        if let Some(first) = first {
+            bail!("token `{content}` has the ids {first} and {id}, wanted is one");
+        }
+        let other = by_id.insert(*id, content).filter(|other| other != content);
+        ensure!(other.is_none(), "tokens `{}` and `{content}` {BOTH} {id}, {EACH}", other.unwrap_or_default());
     }
     ensure!(!by_id.is_empty(), "the vocabulary is empty");
-    if let Some((wanted, (&id, token))) = (0_u64..).zip(&by_id).find(|(wanted, (id, _))| wanted != *id) {
-        bail!("the vocabulary has no token {wanted}: the next one is {id}, `{token}`");
+    if let Some((wanted, (&id, token))) = (0..).zip(&by_id).find(|(wanted, (id, _))| wanted != *id) {
+        bail!("the vocabulary has no token {wanted}: the next one is {id}, `{token}`; wanted are all ids from 0 on");
     }
     let mut names = BTreeSet::new();
     if let Some(twice) = by_id.values().find(|token| !names.insert(**token)) {
-        bail!("token `{twice}` is there twice");
+        bail!("token `{twice}` has two ids, wanted is one");
     }
     Ok(by_id.into_values().map(str::to_owned).collect())
 }
+
+/// What a merge is.
+pub(super) const A_MERGE: &str = "wanted are two tokens with a space between, whose letters together are a token";
 
 /// Both parts of a merge, and what it makes, are in the vocabulary. The crate takes that for granted.
 fn check_merges(model: &Map<String, Value>) -> Result<()> {
@@ -174,9 +188,9 @@ fn check_merges(model: &Map<String, Value>) -> Result<()> {
                 },
                 _ => None,
             };
-            let (left, right) = pair.context("wanted are two tokens")?;
+            let (left, right) = pair.context(A_MERGE)?;
             for token in [left, right, &format!("{left}{right}")] {
-                ensure!(vocabulary.contains_key(token), "`{token}` is not in the vocabulary");
+                ensure!(vocabulary.contains_key(token), "`{token}` is not in the vocabulary, {A_MERGE}");
             }
             Ok((left, right))
         };

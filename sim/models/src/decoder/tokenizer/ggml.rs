@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 
+use super::description::A_MERGE;
 use super::{Description, SPACE, Spelling};
 use crate::gguf::File;
 
@@ -142,9 +143,9 @@ fn byte_level(file: &File, vocabulary: Map<String, Value>) -> Result<(Value, Spe
     let (mut pairs, mut ranks) = (Vec::new(), BTreeMap::new());
     for (rank, merge) in merges.iter().enumerate() {
         let parts = || -> Result<(&str, &str)> {
-            let (left, right) = merge.split_once(' ').context("wanted are two tokens with a space between")?;
+            let (left, right) = merge.split_once(' ').context(A_MERGE)?;
             for token in [left, right, &format!("{left}{right}")] {
-                ensure!(vocabulary.contains_key(token), "`{token}` is not in the vocabulary");
+                ensure!(vocabulary.contains_key(token), "`{token}` is not in the vocabulary, {A_MERGE}");
             }
             Ok((left, right))
         };

@@ -195,7 +195,21 @@ fn pieces_by_score_and_back() {
 }
 
 fn of_json(change: impl Fn(&mut serde_json::Value)) -> Result<Tokenizer> {
+    let mut json = small_json();
+    change(&mut json);
+    of_text(&json.to_string())
+}
+
+/// A folder with this `tokenizer.json`.
+fn of_text(json: &str) -> Result<Tokenizer> {
     let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("tokenizer.json"), json).unwrap();
+    std::fs::write(folder.path().join("config.json"), r#"{"eos_token_id": [257, 3]}"#).unwrap();
+    Tokenizer::read_folder(folder.path())
+}
+
+/// Bytes on their own, a word, and a control token.
+fn small_json() -> serde_json::Value {
     let mut vocabulary: serde_json::Map<_, _> =
         alphabet().iter().zip(0..).map(|(c, id)| (c.to_string(), json!(id))).collect();
     vocabulary.insert("he".into(), json!(256));
@@ -205,14 +219,10 @@ fn of_json(change: impl Fn(&mut serde_json::Value)) -> Result<Tokenizer> {
     let template = json!({"type": "TemplateProcessing",
         "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
         "pair": [], "special_tokens": {"<s>": {"id": "<s>", "ids": [257], "tokens": ["<s>"]}}});
-    let mut made = json!({"version": "1.0", "truncation": {"max_length": 3}, "padding": null, "added_tokens": [special],
+    json!({"version": "1.0", "truncation": {"max_length": 3}, "padding": null, "added_tokens": [special],
         "normalizer": null, "pre_tokenizer": level, "decoder": level,
         "post_processor": {"type": "Sequence", "processors": [level, template]},
-        "model": {"type": "BPE", "vocab": vocabulary, "merges": ["h e"]}});
-    change(&mut made);
-    std::fs::write(folder.path().join("tokenizer.json"), made.to_string()).unwrap();
-    std::fs::write(folder.path().join("config.json"), r#"{"eos_token_id": [257, 3]}"#).unwrap();
-    Tokenizer::read_folder(folder.path())
+        "model": {"type": "BPE", "vocab": vocabulary, "merges": ["h e"]}})
 }
 
 #[test]
@@ -226,7 +236,7 @@ fn tokenizers_of_folders() {
     let cases: [(Change, &str); 14] = [
         (|j| j["model"]["vocab"]["he"] = json!(300), "has no token 256: the next one is 257"),
         (|j| j["model"]["vocab"]["he"] = json!(17), "have both the id 17"),
-        (|j| j["model"]["vocab"]["he"] = json!(-1), "the id of token `he` is no number"),
+        (|j| j["model"]["vocab"]["he"] = json!(-1), "the id of token `he` is -1, wanted is a whole number"),
         (|j| j["added_tokens"][0]["id"] = json!(258), "has no token 257: the next one is 258, `<s>`"),
         (|j| j["added_tokens"][0]["content"] = json!("he"), "token `he` has the ids"),
         (|j| j["model"]["merges"] = json!([["h", "h"]]), "`hh` is not in the vocabulary"),
@@ -242,5 +252,113 @@ fn tokenizers_of_folders() {
     for (change, part) in cases {
         let error = format!("{:#}", of_json(change).unwrap_err());
         assert!(error.contains(part) && error.contains("tokenizer.json"), "wanted: {part}\nfound: {error}");
+    }
+}
+
+/// A vocabulary with holes, with names or ids that are there twice, and with ids that no token can have; merges of
+/// tokens that are not there. Each message says where, and what would be right.
+#[test]
+fn vocabularies_of_folders_that_are_broken() {
+    type Change = fn(&mut serde_json::Value);
+    let cases: [(Change, &str); 22] = [
+        (
+            |j| j["model"]["vocab"]["he"] = json!(1_u32 << 31),
+            "no token 256: the next one is 257, `<s>`; wanted are all ids",
+        ),
+        (|j| j["model"]["vocab"]["he"] = json!(u32::MAX), "no token 256: the next one is 257"),
+        (|j| j["model"]["vocab"]["a"] = json!(1000), "no token 97: the next one is 98, `b`; wanted are all ids from 0"),
+        (|j| j["model"]["vocab"]["\u{100}"] = json!(1000), "no token 0: the next one is 1"),
+        (|j| j["model"]["vocab"]["he"] = json!(1_u64 << 40), "token `he` is 1099511627776, wanted is a whole number"),
+        (|j| j["model"]["vocab"]["he"] = json!(u64::MAX), "token `he` is 18446744073709551615, wanted"),
+        (|j| j["model"]["vocab"]["he"] = json!(256.5), "token `he` is 256.5, wanted is a whole number from 0 to"),
+        (|j| j["model"]["vocab"]["he"] = json!("256"), "token `he` is \"256\", wanted is a whole number"),
+        (|j| j["model"]["vocab"]["he"] = json!(null), "token `he` is null, wanted is a whole number"),
+        (|j| j["model"]["vocab"]["he"] = json!(257), "tokens `he` and `<s>` have both the id 257, wanted is an id for"),
+        (|j| j["model"]["vocab"]["b"] = json!(97), "tokens `a` and `b` have both the id 97, wanted is an id for each"),
+        (|j| j["model"]["vocab"] = json!([["a", 0]]), "the tokenizer's model has no `vocab`"),
+        (|j| j["added_tokens"][0]["content"] = json!("a"), "token `a` has the ids 97 and 257, wanted is one"),
+        (
+            |j| j["added_tokens"][0]["id"] = json!(1_u64 << 32),
+            "wanted are `content`, `special` and `id`, which is a whole",
+        ),
+        (
+            |j| j["added_tokens"][0]["id"] = json!(256),
+            "tokens `he` and `<s>` have both the id 256, wanted is an id for",
+        ),
+        (
+            |j| {
+                let mut again = j["added_tokens"][0].clone();
+                again["id"] = json!(258);
+                j["added_tokens"].as_array_mut().unwrap().push(again);
+            },
+            "token `<s>` has two ids, wanted is one",
+        ),
+        (
+            |j| j["model"]["merges"] = json!(["h e", "x漢 y"]),
+            "merge 1, \"x漢 y\": `x漢` is not in the vocabulary, wanted are",
+        ),
+        (
+            |j| j["model"]["merges"] = json!([["h", "漢"]]),
+            "merge 0, [\"h\",\"漢\"]: `漢` is not in the vocabulary, wanted",
+        ),
+        (|j| j["model"]["merges"] = json!([["h", "e", "h"]]), "merge 0, [\"h\",\"e\",\"h\"]: wanted are two tokens"),
+        (|j| j["model"]["merges"] = json!(["h e", 7]), "merge 1, 7: wanted are two tokens with a space between"),
+        (|j| j["model"]["merges"] = json!({"h": "e"}), "the tokenizer's model has no `merges`"),
+        (
+            |j| j["post_processor"]["processors"][1]["special_tokens"]["<s>"]["ids"] = json!([999]),
+            "a text begins with token 999; the vocabulary has 258 tokens, from 0 on",
+        ),
+    ];
+    for (change, part) in cases {
+        let error = format!("{:#}", of_json(change).unwrap_err());
+        assert!(error.contains(part) && error.contains("tokenizer.json"), "wanted: {part}\nfound: {error}");
+    }
+    // A name that is there twice, of which a reader of JSON would keep one.
+    let text = small_json().to_string().replace("\"he\":256", "\"he\":256,\"he\":256");
+    let error = format!("{:#}", of_text(&text).unwrap_err());
+    assert!(error.contains("tokenizer.json") && error.contains("`he` is there twice at line 1 column"), "{error}");
+    // A token that ends texts.
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("tokenizer.json"), small_json().to_string()).unwrap();
+    let with = |ends: &str| {
+        std::fs::write(folder.path().join("config.json"), format!("{{\"eos_token_id\": {ends}}}")).unwrap();
+        format!("{:#}", Tokenizer::read_folder(folder.path()).unwrap_err())
+    };
+    let error = with("258");
+    assert!(error.contains("tokenizer.json: a text ends with token 258; the vocabulary has 258 tokens"), "{error}");
+    for wrong in ["-1", "\"</s>\"", "[257, 4294967296]"] {
+        let error = with(wrong);
+        assert!(error.contains("config.json: `eos_token_id` is ") && error.contains(", wanted are ids"), "{error}");
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(seeds::proptest(300))]
+
+    /// Whatever ids and merges are, there is a tokenizer with this vocabulary or an error, and no panic.
+    #[test]
+    fn vocabularies_of_any_numbers(
+        ids in proptest::collection::vec((0..257_usize, -2..300_i64), 0..4),
+        added in -2..300_i64,
+        merges in proptest::collection::vec("[aehx]{0,2} ?[aehx]{0,2}", 0..4),
+        text in "[ -~é漢]{0,12}",
+    ) {
+        let made = of_json(|json| {
+            for (place, id) in &ids {
+                *json["model"]["vocab"].as_object_mut().unwrap().values_mut().nth(*place).unwrap() = json!(id);
+            }
+            json["added_tokens"][0]["id"] = json!(added);
+            json["model"]["merges"] = json!(merges);
+        });
+        match made {
+            Ok(made) => {
+                let tokens = made.encode(&text).unwrap();
+                proptest::prop_assert_eq!(made.decode(&tokens).unwrap(), text);
+            }
+            Err(error) => {
+                let located = format!("{error:#}").contains("tokenizer.json");
+                proptest::prop_assert!(located, "{error:#}");
+            }
+        }
     }
 }

@@ -18,7 +18,7 @@ const MOST: usize = 1 << 13;
 /// How long operations took from the turns before them, and the turns after them.
 ///
 /// Times are sums of distances from the beginning of an operation, so the beginning itself does not matter. Neither does
-/// all of an address: a burst ends where its length divides the address, and the results decide on nothing.
+/// all of an address: it says only how many beats each burst has, and the results decide on nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Known(pub(super) BTreeMap<(Operation, Turns), (u64, Turns)>);
 
@@ -69,29 +69,63 @@ impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for After<'_> {
     }
 }
 
+/// Where addresses of an operation do not matter.
+struct Places {
+    bus: u64,
+    /// Bytes of the longest burst.
+    reads: u64,
+    writes: u64,
+}
+
+impl Places {
+    /// The same command for all commands with the same bursts. A burst ends where its length divides the address.
+    fn near(&self, command: &Command, burst: u64) -> Command {
+        let Command { address, row_bytes, rows, stride } = *command;
+        let within = |row: u64| (address + row * stride) % burst + row_bytes <= burst;
+        if [address, stride].iter().all(|at| at % self.bus == 0) && row_bytes <= burst && (0..rows).all(within) {
+            // Each row is a burst, and so is each part of a row.
+            return Command { address: 0, stride: burst, ..*command };
+        }
+        Command { address: address % burst, stride: stride % burst, ..*command }
+    }
+
+    fn read(&self, command: &Command) -> Command {
+        self.near(command, self.reads)
+    }
+
+    fn written(&self, command: &Command) -> Command {
+        self.near(command, self.writes)
+    }
+
+    fn finish(&self, of: &Finish) -> Finish {
+        // Constants of columns are read again for each panel, from the same place.
+        let constants = Command { rows: 1, stride: 0, ..of.constants };
+        Finish { constants: Command { stride: 0, ..self.read(&constants) }, out: self.written(&of.out), ..of.clone() }
+    }
+}
+
 /// The same for all operations that are alike.
 fn alike(timing: &Timing, operation: &Operation) -> Operation {
-    let (reads, writes) = (timing.shell.reads.burst_beats, timing.shell.writes.burst_beats);
-    // A multiple of both lengths.
-    let stretch = timing.shell.bus_bytes * if reads % writes == 0 { reads } else { reads * writes };
-    let near = |command: &Command| Command { address: command.address % stretch, ..*command };
-    let finish = |of: &Finish| Finish { constants: near(&of.constants), out: near(&of.out), ..of.clone() };
+    let Shell { bus_bytes: bus, reads, writes, .. } = timing.shell;
+    let places = Places { bus, reads: bus * reads.burst_beats, writes: bus * writes.burst_beats };
+    let read = |command: &Command| places.read(command);
     match operation {
         Operation::MatMul(of) => Operation::MatMul(MatMul {
-            a: near(&of.a),
-            b: near(&of.b),
-            table: near(&of.table),
-            finish: finish(&of.finish),
+            a: read(&of.a),
+            b: read(&of.b),
+            table: read(&of.table),
+            finish: places.finish(&of.finish),
             ..of.clone()
         }),
-        Operation::Pack(of) => Operation::Pack(Pack { x: near(&of.x), finish: finish(&of.finish) }),
+        Operation::Pack(of) => Operation::Pack(Pack { x: read(&of.x), finish: places.finish(&of.finish) }),
         Operation::Vector(of) => Operation::Vector(Rows {
             scalars: Scalars::default(),
-            x: near(&of.x),
-            addends: of.addends.as_ref().map(near),
-            factors: of.factors.as_ref().map(near),
-            gains: of.gains.as_ref().map(near),
-            out: near(&of.out),
+            x: read(&of.x),
+            addends: of.addends.as_ref().map(read),
+            factors: of.factors.as_ref().map(read),
+            // One row in the descriptor, read for each row of the operation.
+            gains: of.gains.map(|gains| read(&Command { rows: of.x.rows, ..gains })),
+            out: places.written(&of.out),
             ..of.clone()
         }),
     }

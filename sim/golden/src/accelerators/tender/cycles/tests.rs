@@ -1,11 +1,15 @@
 //! The recurrence against closed forms, in cases that have one.
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::accelerators::cycles::{Dma, Frame};
 use crate::accelerators::memory::SparseMemory;
 use crate::accelerators::tender::tests::top;
-use crate::accelerators::tender::{Finish, Layout, MatMul, Output};
+use crate::accelerators::tender::{Finish, Layout, MatMul, Output, Pack};
+use crate::accelerators::vector;
 use crate::common::bus::Command;
+use crate::common::row::vector_unit::{Scalars, Steps};
 
 /// 16 x 16 PEs, a bus of 16 bytes.
 fn timing() -> Timing {
@@ -139,4 +143,94 @@ fn alike_products_take_as_long() {
     found.sort_unstable();
     found.dedup();
     assert!(found.len() > 2, "{found:?}");
+}
+
+/// Rows anywhere: they begin with a beat of 16 bytes.
+fn anywhere(row_bytes: u64, rows: u64) -> impl Strategy<Value = Command> {
+    (0..64u64, 0..40u64).prop_map(move |(at, more)| {
+        let stride = row_bytes.next_multiple_of(16) + 16 * more;
+        Command { address: 4096 + 16 * at, row_bytes, rows, stride }
+    })
+}
+
+/// A product, a packing or steps on rows, each of three sizes. Operands are anywhere.
+fn any_operation() -> impl Strategy<Value = Operation> {
+    let sizes = prop_oneof![Just((1u64, 2u64, 24u64)), Just((2, 1, 40)), Just((1, 3, 9))];
+    (0..3, sizes, any::<[bool; 3]>()).prop_flat_map(|(kind, (down, across, inner), [integers, per_row, exact])| {
+        let (rows, columns) = (8 * down - 1, 8 * across - 3);
+        let layout = Layout { bits: 8, rows: 8, columns: 8 };
+        let one = |bytes: u64| anywhere(bytes, 1);
+        let gains = anywhere(2 * columns, 1).prop_map(|gains| Command { stride: 0, ..gains });
+        let out = if integers || kind == 1 { anywhere(8 * columns, down) } else { anywhere(2 * columns, rows) };
+        let rest = (one(16 * if per_row { rows } else { columns }), one(2 * inner), gains, out);
+        let large = (anywhere(8 * inner, down), anywhere(8 * inner, across));
+        let halves = (anywhere(2 * columns, rows), anywhere(2 * columns, rows), anywhere(2 * columns, rows));
+        (rest, large, halves).prop_map(move |((constants, table, gains, out), (a, b), (x, y, halves_out))| {
+            let output = if integers || kind == 1 { Output::Integers { signed: true } } else { Output::Fp16 };
+            let finish = Finish { rows, columns, layout, relu: false, per_row, output, exact, constants, out };
+            match kind {
+                0 => Operation::MatMul(MatMul {
+                    channels: inner,
+                    steps: inner,
+                    a,
+                    a_signed: true,
+                    b,
+                    b_signed: true,
+                    table,
+                    explicit: false,
+                    finish,
+                }),
+                1 => Operation::Pack(Pack { x, finish }),
+                _ => Operation::Vector(vector::Operation {
+                    columns,
+                    steps: Steps { add: integers, norm: true, gain: per_row, ..Steps::default() },
+                    exact,
+                    scalars: Scalars::default(),
+                    x,
+                    addends: integers.then_some(y),
+                    factors: None,
+                    gains: per_row.then_some(gains),
+                    length: 0,
+                    causal: false,
+                    out: halves_out,
+                }),
+            }
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(seeds::proptest(300))]
+
+    /// Wherever operands lie, a time that is known is the time that the recurrence finds.
+    #[test]
+    fn known_times_are_the_times_alone(operations in prop::collection::vec(any_operation(), 1..40)) {
+        let (timing, mut known) = (timing(), Known::default());
+        let (accelerator, memory) = (top(), &mut SparseMemory::new());
+        let mut turns = Turns::default();
+        for operation in operations {
+            let mut after = turns.clone();
+            let alone = timing.course(accelerator, &operation, 7, (memory, &mut after)).unwrap().end(&mut after);
+            let course = timing.after(&mut known).course(accelerator, &operation, 7, (memory, &mut turns)).unwrap();
+            prop_assert_eq!(course.end(&mut turns), alone);
+            prop_assert_eq!(&turns, &after);
+        }
+    }
+}
+
+/// Short rows that are a burst each take as long wherever they are.
+#[test]
+fn rows_that_are_a_burst_are_alike() {
+    let (timing, mut known) = (timing(), Known::default());
+    for place in 0..14 {
+        let Operation::MatMul(mut product) = product(1, 3, 4, 5) else { panic!("a product") };
+        product.a.address += 16 * place;
+        product.b.address += 16 * (13 - place);
+        product.b.stride = 16 * (place / 2) * 16 + 256;
+        let operation = Operation::MatMul(product);
+        let course =
+            timing.after(&mut known).course(top(), &operation, 0, (&mut SparseMemory::new(), &mut Turns::default()));
+        course.unwrap().end(&mut Turns::default());
+    }
+    assert_eq!(known.0.len(), 1);
 }

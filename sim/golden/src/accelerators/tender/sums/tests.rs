@@ -107,7 +107,7 @@ fn entry(channels: usize) -> impl Strategy<Value = Entry> {
 
 /// A left row and a right matrix of 5 channels: some columns, with whole blocks and without.
 fn operands() -> impl Strategy<Value = (bool, Vec<i16>, Matrix)> {
-    (any::<bool>(), prop_oneof![3 => 1..8usize, 1 => Just(BLOCK), 2 => 17..50usize]).prop_flat_map(|(wide, columns)| {
+    (any::<bool>(), prop_oneof![3 => 1..8usize, 1 => Just(LANES), 2 => 17..50usize]).prop_flat_map(|(wide, columns)| {
         let right = integers(wide, 5 * columns).prop_map(move |integers| Matrix { columns, integers });
         (Just(wide), integers(wide, 5), right)
     })
