@@ -34,7 +34,7 @@ pub mod prelude {
     pub use jobs::hardware::{Hardware, on_hardware};
     pub use jobs::player::{Counter, Facts, bench as bench_of_jobs, register};
     pub use jobs::program::Program;
-    pub use jobs::timing::shell as shell_of;
+    pub use jobs::timing::{Waits, shell as shell_of};
     pub use sim::bus::AxiConfig;
     pub use sim::stimulus::StimulusRng;
 

@@ -15,7 +15,7 @@ use sim::stimulus::{Stall, StimulusRng};
 use sim::{Out, Run, Sim};
 
 use crate::program::Program;
-use crate::timing::Wait;
+use crate::timing::Waits;
 
 mod bench;
 mod disturbance;
@@ -105,8 +105,8 @@ pub struct Facts<O> {
     pub counters: Vec<Counter<O>>,
     /// Names and addresses of counters that the model does not know: they keep their values from the end of a job on.
     pub kept: Vec<(&'static str, u64)>,
-    /// Counters of waits that the recurrence of its cycles does not know.
-    pub waits: Vec<Wait>,
+    /// Waits that the recurrence of its cycles does not know.
+    pub waits: Waits,
 }
 
 /// Whether a second start comes in time to be refused: of a job that does something for a while.

@@ -71,12 +71,15 @@ pub fn unit(unit: &VectorUnit) -> Unit {
 /// A register that counts waits that no recurrence knows: its name and its offset.
 pub type Wait = (&'static str, u64);
 
-/// What such registers say after a chain.
-pub enum Waits {
-    /// They are 0, always.
-    Never(Vec<Wait>),
-    /// A chain for which one counts may take longer than the recurrence says.
-    Possible(Vec<Wait>),
+/// Waits that no recurrence knows.
+#[derive(Clone, Debug, Default)]
+pub struct Waits {
+    /// A chain for which one of these counts may take longer than the recurrence says.
+    pub registers: Vec<Wait>,
+    /// None of them ever counts.
+    pub never: bool,
+    /// Cycles after a reset in which an operation may wait.
+    pub ready: u64,
 }
 
 /// The bench of an accelerator's cycles. Random chains that are right run with an ideal memory of some latency, and
@@ -98,7 +101,8 @@ where
     A: Accelerator + Clone + 'static,
     R: Recurrence<A>,
 {
-    let (block, operations, waits) = (p.clone(), Operations::of(p), Waits::Never(waits.to_vec()));
+    let waits = Waits { registers: waits.to_vec(), never: true, ready: 0 };
+    let (block, operations) = (p.clone(), Operations::of(p));
     sim::kit::bench(p, move |sim, run| {
         let draw = |rng: &mut StimulusRng, model: &A| draw(rng, (&operations, model), most);
         compare((sim, run), (&golden, &waits), draw, |latency| timing(&block, latency))
@@ -115,6 +119,9 @@ pub(crate) fn compare<A: Accelerator + Clone, R: Recurrence<A>>(
     sim.reset(2)?;
     let mut rng = run.rng("jobs");
     let mut host = AxiLiteHost::new(sim, "ctrl", LiteConfig::default(), run.seed())?;
+    for _ in 0..waits.ready {
+        host.cycle(sim, &mut [])?;
+    }
     let irq = sim.output("irq_o")?;
     let (mut number, mut turns, mut model) = (0, Turns::default(), golden.clone());
     while number < run.vectors() {
@@ -155,11 +162,10 @@ pub(crate) fn compare<A: Accelerator + Clone, R: Recurrence<A>>(
         host.store(sim, &mut [&mut bus], register::STATUS, 6)?;
         let taken = host.load(sim, &mut [&mut bus], register::CYCLES)?.0;
         let mut waited = false;
-        let (Waits::Never(registers) | Waits::Possible(registers)) = waits;
-        for &(name, register) in registers {
+        for &(name, register) in &waits.registers {
             let value = host.load(sim, &mut [&mut bus], register)?.0;
             waited |= value != 0;
-            if let Waits::Never(_) = waits {
+            if waits.never {
                 run.expect_equal(sim, name, "of the chain", 0u64, value)?;
             }
         }

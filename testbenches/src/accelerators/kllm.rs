@@ -14,6 +14,7 @@ use host::kllm::Caps;
 
 use super::vector::{function_register, rows_of, shape_of};
 use jobs::player::{self, Counter, Facts};
+use jobs::timing::Waits;
 
 /// The bench of the accelerator; a vector is a job.
 ///
@@ -43,7 +44,7 @@ fn facts(block: &KllmTop) -> Facts<Work> {
             Counter { name: "REPEATS", register: 0x128, expected: Box::new(|report: &Report| report.beats().repeated) },
         ],
         kept: Vec::new(),
-        waits: Vec::new(),
+        waits: Waits::default(),
     }
 }
 

@@ -19,6 +19,7 @@ use host::tender::Caps;
 use super::vector::{function_register, rows_of, shape_of};
 use crate::tender::mesh_pe::PeBench;
 use jobs::player::{self, Counter, Facts};
+use jobs::timing::Waits;
 
 /// A PE whose accelerators can be compared with a golden model.
 pub trait EnginePeBench: EnginePe + PeBench<Sum: PeSum<Operand = i64> + 'static> {}
@@ -52,7 +53,7 @@ fn facts<P: EnginePe>(block: &TenderTopOf<P>) -> Facts<Operation> {
             Counter { name: "OVERFLOWS", register: 0x120, expected: Box::new(Report::overflows) },
         ],
         kept: Vec::new(),
-        waits: Vec::new(),
+        waits: Waits::default(),
     }
 }
 

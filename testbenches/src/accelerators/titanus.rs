@@ -17,6 +17,7 @@ use lower::chain::Job;
 
 use super::vector::{caps_of_rows, function_register, shape_of};
 use jobs::player::{self, Counter, Facts, register};
+use jobs::timing::Waits;
 
 /// The bench of the accelerator; a vector is a job.
 ///
@@ -112,7 +113,7 @@ fn facts(block: &TitanusCore) -> Facts<Work> {
             Counter { name: "DAMAGE_WHERE", register: 0x158, expected: counts(|_| 0) },
         ],
         kept: Vec::new(),
-        waits: Vec::new(),
+        waits: Waits::default(),
     }
 }
 

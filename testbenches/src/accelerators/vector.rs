@@ -12,7 +12,7 @@ use hdl::blocks::common::AxiSpec;
 use hdl::blocks::common::row::RowUnits;
 use host::vector;
 use jobs::player::{self, Counter, Facts, register};
-use jobs::timing::{shell, unit};
+use jobs::timing::{Waits, shell, unit};
 
 pub use timing::Job;
 
@@ -48,7 +48,7 @@ fn facts(block: &VectorTop) -> Facts<Operation> {
             Counter { name: "OVERFLOWS", register: 0x108, expected: Box::new(Report::overflows) },
         ],
         kept: Vec::new(),
-        waits: Vec::new(),
+        waits: Waits::default(),
     }
 }
 

@@ -45,7 +45,7 @@ fn facts(p: &ReduceTop) -> Facts<Operation> {
             Counter { name: "OVERFLOWS", register: 0x108, expected: Box::new(Report::overflows) },
         ],
         kept: Vec::new(),
-        waits: Vec::new(),
+        waits: timing::Waits::default(),
     }
 }
 

@@ -34,7 +34,7 @@ fn facts(p: &{{ type }}) -> Facts<Operation> {
             Counter { name: "CLIPPED", register: 0x108, expected: Box::new(Report::overflows) },
         ],
         kept: Vec::new(),
-        waits: Vec::new(),
+        waits: Waits::default(),
     }
 }
 

@@ -7,6 +7,7 @@ use super::program;
 use super::timing::{REFRESH_STALLS, timing};
 use crate::accelerators::vector::{function_register, shape_of};
 use jobs::player::{self, Counter, Facts};
+use jobs::timing::Waits;
 
 /// The bench of the accelerator; a vector is a job.
 ///
@@ -48,7 +49,8 @@ fn facts(block: &KelleTop) -> Facts<Work> {
             },
         ],
         kept: vec![("REFRESHES", 0x138), REFRESH_STALLS],
-        waits: vec![REFRESH_STALLS],
+        // The cache is emptied row by row.
+        waits: Waits { registers: vec![REFRESH_STALLS], never: false, ready: heads.rows().into() },
     }
 }
 
