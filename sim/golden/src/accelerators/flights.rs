@@ -2,7 +2,21 @@
 
 use std::ops::RangeInclusive;
 
-use super::job::merged;
+/// The same addresses, as ascending ranges that do not touch.
+#[must_use]
+pub fn merged(mut ranges: Vec<RangeInclusive<u64>>) -> Vec<RangeInclusive<u64>> {
+    ranges.sort_by_key(|range| *range.start());
+    let mut all: Vec<RangeInclusive<u64>> = Vec::new();
+    for range in ranges {
+        match all.last_mut() {
+            Some(last) if *range.start() <= last.end().saturating_add(1) => {
+                *last = *last.start()..=*last.end().max(range.end());
+            }
+            _ => all.push(range),
+        }
+    }
+    all
+}
 
 /// Whether some byte is in both.
 pub(super) fn meet(a: &[RangeInclusive<u64>], b: &[RangeInclusive<u64>]) -> bool {

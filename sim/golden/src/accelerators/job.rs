@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use crate::common::bus::Command;
 use crate::common::shell::job_controller::{self, Action, End, Limits, World, code};
 
+pub use super::flights::merged;
 use super::flights::{Flights, Used, meet};
 use super::memory::{BusError, Memory};
 
@@ -275,22 +276,6 @@ impl<O: Operation> Report<O> {
 fn rows(rows: &Command) -> impl Iterator<Item = RangeInclusive<u64>> + use<> {
     let bytes = rows.row_bytes;
     rows.row_addresses().map(move |first| first..=first + (bytes - 1))
-}
-
-/// The same addresses, as ascending ranges that do not touch.
-#[must_use]
-pub fn merged(mut ranges: Vec<RangeInclusive<u64>>) -> Vec<RangeInclusive<u64>> {
-    ranges.sort_by_key(|range| *range.start());
-    let mut all: Vec<RangeInclusive<u64>> = Vec::new();
-    for range in ranges {
-        match all.last_mut() {
-            Some(last) if *range.start() <= last.end().saturating_add(1) => {
-                *last = *last.start()..=*last.end().max(range.end());
-            }
-            _ => all.push(range),
-        }
-    }
-    all
 }
 
 /// The controller of its jobs.

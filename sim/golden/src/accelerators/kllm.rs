@@ -7,6 +7,7 @@
 //! so it counts as no overflow either.
 
 mod append;
+mod appending;
 pub mod cycles;
 mod layout;
 mod multiply;

@@ -1,26 +1,9 @@
 //! State that outlives a job: the tokens of each head.
 
-use crate::accelerators::job::Codes;
-use crate::accelerators::memory::Memory;
-use crate::accelerators::operand::are_apart;
-use crate::accelerators::pieces;
-use crate::common::shell::job_controller::code;
 use crate::kelle::systolic_evictor::{Candidate, updated, victim};
 
-use super::{
-    Attention, Clear, Counts, Executed, HEAD_BYTES, KelleTop, Operation, Recompute, Save, Shape, Shown, Work, done,
-};
-
-/// Intervals in cycles for high bytes and for low bytes, and the threshold of high scores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refresh {
-    /// Lowest high score.
-    pub threshold: u32,
-    /// Intervals of rows with a high score.
-    pub high: [u32; 2],
-    /// Intervals of rows with a low score.
-    pub low: [u32; 2],
-}
+use super::operation::{Attention, Clear, Refresh};
+use super::shape::Shape;
 
 /// A cached token.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,45 +104,5 @@ impl Cache {
 
     pub fn clear(&mut self, clear: Clear) {
         self.heads[clear.first..clear.first + clear.heads].fill(Head::default());
-    }
-}
-
-impl KelleTop {
-    /// Gives a token a slot.
-    pub(super) fn keep(&self, operation: Recompute) -> Executed {
-        let mut cache = self.cache.borrow_mut();
-        let head = &mut cache.heads[operation.head];
-        let certain = !head.slots_unknown;
-        head.tokens[operation.position].slot = Some(operation.slot);
-        head.slots_unknown = head.unknown;
-        Executed { certain, ..done(Operation::Recompute(operation)) }
-    }
-
-    /// Writes cached tokens to memory.
-    pub(super) fn save(&self, operation: Save, memory: &mut dyn Memory) -> Executed {
-        let mut codes = Codes::default();
-        let cache = self.cache.borrow();
-        let head = &cache.heads[operation.head];
-        let elements = operation.elements as usize;
-        let tokens = &head.tokens[operation.first..][..operation.out.rows as usize];
-        let shown = match self.replay.borrow_mut().as_mut() {
-            Some(replay) => replay.save(tokens),
-            None => Shown::of(tokens),
-        };
-        for (row, ((token, key), value)) in (0..).zip(tokens.iter().zip(&shown.keys).zip(&shown.values)) {
-            let mut bytes = vec![0; HEAD_BYTES as usize];
-            bytes[..4].copy_from_slice(&(token.score as u32).to_le_bytes());
-            if self.shape.recompute > 0 {
-                bytes[4..6].copy_from_slice(&token.number.to_le_bytes());
-            }
-            let vectors = key[..elements].iter().chain(&value[..elements]);
-            bytes.extend(vectors.flat_map(|&element| (element as i16).to_le_bytes()));
-            pieces::store(&operation.out, row, &bytes, memory, &mut codes);
-        }
-        let codes = codes.all();
-        debug_assert!(!codes.contains(&code::OVERFLOW));
-        let defined = codes.is_empty() && are_apart(&operation.out) && !head.unknown;
-        let operation = Work { operation: Operation::Save(operation), counts: Counts::default() };
-        Executed { operation, codes, defined, certain: true, overflows: 0, sum_overflows: 0 }
     }
 }

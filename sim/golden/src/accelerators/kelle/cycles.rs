@@ -6,9 +6,10 @@ mod attention;
 mod linear;
 mod pages;
 mod steps;
+mod timing;
 mod token;
 
-use crate::accelerators::cycles::{Course, Frame, Recurrence, Shell, Turns, Unit, end};
+use crate::accelerators::cycles::{Course, Recurrence, Shell, Turns, end};
 use crate::accelerators::job::Accelerator;
 use crate::accelerators::memory::Memory;
 
@@ -16,28 +17,10 @@ use super::{KelleTop, Operation};
 use attention::{Saved, Tokens};
 use linear::Product;
 pub use steps::Array;
+pub use timing::Timing;
 
 /// Operands of a product, of attention, or of a save, used or not.
 const OPERANDS: u64 = 4;
-
-/// The parameters of the cycles, besides the job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timing {
-    /// The path to memory.
-    pub shell: Shell,
-    /// The array.
-    pub array: Array,
-    /// Rows of weights that wait for the array.
-    pub weights: i64,
-    /// Cycles from a number to its integer.
-    pub integer: u64,
-    /// Cycles from a sum to its fp16 number.
-    pub sum: u64,
-    /// The softmax of scores.
-    pub softmax: Frame,
-    /// The vector unit.
-    pub unit: Unit,
-}
 
 /// Operations are done, because times depend on what heads hold.
 impl Recurrence<KelleTop> for Timing {

@@ -6,7 +6,7 @@ use crate::accelerators::vector;
 use crate::common::bus::Command;
 use crate::common::shell::job_controller::{Limits, code};
 
-use super::{CONSTANT_BYTES, HEAD_BYTES, Refresh, Shape};
+use super::shape::{CONSTANT_BYTES, HEAD_BYTES, Shape};
 
 /// Bits of the options.
 const LATE: u32 = 1 << 1;
@@ -106,6 +106,17 @@ pub struct Save {
     pub elements: u64,
     /// Where the tokens go.
     pub out: Command,
+}
+
+/// Intervals in cycles for high bytes and for low bytes, and the threshold of high scores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refresh {
+    /// Lowest high score.
+    pub threshold: u32,
+    /// Intervals of rows with a high score.
+    pub high: [u32; 2],
+    /// Intervals of rows with a low score.
+    pub low: [u32; 2],
 }
 
 /// An operation whose fields are valid.

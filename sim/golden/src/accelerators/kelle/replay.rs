@@ -8,7 +8,8 @@ use std::collections::VecDeque;
 
 use crate::kelle::edram_bank::{Bank, Distribution};
 
-use super::{Shape, Token};
+use super::cache::Token;
+use super::shape::Shape;
 
 /// Groups of banks: high bytes of keys, low bytes of keys, then the same for values.
 pub const GROUPS: usize = 4;

@@ -1,16 +1,13 @@
 //! Appends a token to panels of weights: the cache of keys and values grows by one token.
 
-use crate::accelerators::job::{Codes, Fields};
-use crate::accelerators::memory::Memory;
+use crate::accelerators::job::Fields;
 use crate::accelerators::operand::{are_apart, demand, overlap, places, row, sizes};
-use crate::accelerators::pieces::{self, Loaded};
 use crate::common::bus::Command;
 use crate::common::float::single;
 use crate::common::shell::job_controller::{Limits, code};
 
-use super::layout::{CONSTANT_BYTES, HEAD_BYTES, half, index_bytes, nibble, place};
-use super::operation::most_inner;
-use super::{Beats, Executed, KllmTop, Operation, Shape, Work};
+use super::Shape;
+use super::layout::{CONSTANT_BYTES, HEAD_BYTES, index_bytes, most_inner, place};
 
 /// Bit of the options: the token is a position of each channel. Otherwise it is a channel of its own.
 const POSITION: u32 = 1 << 0;
@@ -116,7 +113,7 @@ impl Append {
     }
 
     /// The place of an index of the token in `lines`: the row, and the nibble in it.
-    fn nibble_of(&self, shape: &Shape, index: usize) -> (usize, usize) {
+    pub(super) fn nibble_of(&self, shape: &Shape, index: usize) -> (usize, usize) {
         let (inputs, channels) = (shape.inputs as usize, shape.channels() as usize);
         let beat = 2 * beat_bytes(shape) as usize;
         let number = self.number as usize;
@@ -129,58 +126,11 @@ impl Append {
     }
 
     /// The bytes for the scale of the token: the scale itself, or two constants.
-    fn scale(&self, scale: u16) -> Vec<u8> {
+    pub(super) fn scale(&self, scale: u16) -> Vec<u8> {
         if self.position {
             return scale.to_le_bytes().to_vec();
         }
         let wide = single::from_fp16(scale);
         self.factors.into_iter().flat_map(|factor| single::mul(wide, factor).to_le_bytes()).collect()
-    }
-}
-
-impl KllmTop {
-    /// Appends a token to panels. It goes on after an error, to find all errors.
-    pub(super) fn append(&self, operation: Append, memory: &mut dyn Memory) -> Executed {
-        let (mut codes, shape) = (Codes::default(), &self.shape.group());
-        let token = Loaded::row(&operation.token, 0, memory, &mut codes);
-        let mut load = |rows: &Command, row: u64| {
-            let loaded = Loaded::row(rows, row, memory, &mut codes);
-            // The result is undefined for a line that the bus did not deliver.
-            loaded.whole().map_or_else(|| vec![0; rows.row_bytes as usize], <[u8]>::to_vec)
-        };
-        let mut rows: Vec<Vec<u8>> = (0..operation.lines.rows).map(|row| load(&operation.lines, row)).collect();
-        let mut scales = load(&operation.scales, 0);
-        let mut right = false;
-        if let Some(head) = token.get(0..HEAD_BYTES as usize) {
-            right = (3..=4).contains(&head[4]) && half(head, 2) == 0;
-            if right {
-                let scale = operation.scale(half(head, 0));
-                let at = operation.number as usize * scale.len() % LINE as usize;
-                scales[at..at + scale.len()].copy_from_slice(&scale);
-            } else {
-                codes.note(code::FIELD);
-            }
-        }
-        if right {
-            let bytes = operation.token.row_bytes as usize;
-            let indices = token.get(HEAD_BYTES as usize..bytes).unwrap_or(&[]);
-            let in_row = if operation.position { shape.channels() } else { shape.inputs.into() };
-            for index in 0..(in_row * operation.lines.rows) as usize {
-                let value = if index < 2 * indices.len() { nibble(indices, index) as u8 } else { 0 };
-                let (row, at) = operation.nibble_of(shape, index);
-                let byte = &mut rows[row][at / 2];
-                let low = 4 * (at % 2);
-                *byte = *byte & !(15 << low) | value << low;
-            }
-            for (row, bytes) in (0..).zip(&rows) {
-                pieces::store(&operation.lines, row, bytes, memory, &mut codes);
-            }
-            pieces::store(&operation.scales, 0, &scales, memory, &mut codes);
-        }
-        let codes = codes.all();
-        let defined = codes.is_empty() && operation.is_defined();
-        let operation = Work { operation: Operation::Append(operation), beats: Beats::default() };
-        // Nothing is written before the head was checked.
-        Executed { operation, codes, defined, certain: true, overflows: 0, sum_overflows: 0 }
     }
 }

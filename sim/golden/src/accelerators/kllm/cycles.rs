@@ -6,9 +6,10 @@ mod products;
 mod quantize;
 mod results;
 mod scan;
+mod timing;
 mod tokens;
 
-use crate::accelerators::cycles::{Course, Recurrence, Shell, Turns, Unit};
+use crate::accelerators::cycles::{Course, Recurrence, Shell, Turns};
 use crate::accelerators::job::Accelerator;
 use crate::accelerators::memory::Memory;
 
@@ -17,6 +18,7 @@ use append::Appended;
 pub use lanes::Lane;
 use products::Product;
 use quantize::Quantized;
+pub use timing::{Finder, Timing};
 
 /// Operands of a product, used or not.
 const OPERANDS: u64 = 6;
@@ -24,34 +26,6 @@ const OPERANDS: u64 = 6;
 const APPENDED: u64 = 3;
 /// Operands of a quantizer: rows, codebook, tokens.
 const QUANTIZED: u64 = 3;
-
-/// The finder of outliers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Finder {
-    /// From the last beat of a segment to the first pop.
-    pub first_pop: u64,
-    /// From a pop to the next pop of its side, 2 at least.
-    pub next_pop: u64,
-}
-
-/// The parameters of the cycles, besides the job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timing {
-    /// The path to memory.
-    pub shell: Shell,
-    /// Sums that leave the lanes in a cycle.
-    pub outputs: u64,
-    /// A lane.
-    pub lane: Lane,
-    /// Cycles of a sum in the scaling arithmetic, and of a result in the adder.
-    pub scaling: u64,
-    /// See `scaling`.
-    pub adding: u64,
-    /// The vector unit.
-    pub unit: Unit,
-    /// The finder of outliers, if the accelerator makes tokens.
-    pub finder: Option<Finder>,
-}
 
 /// Operations are done, because a product may take tokens that the chain has made.
 impl Recurrence<KllmTop> for Timing {

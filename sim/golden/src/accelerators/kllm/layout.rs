@@ -106,3 +106,8 @@ pub fn midpoints(codebook: &[u8], three_bits: bool) -> Vec<u32> {
     let midpoints = if three_bits { 7 } else { 15 };
     (0..midpoints).map(|k| word(codebook, 4 * k)).collect()
 }
+
+/// Positions of the longest token.
+pub(super) fn most_inner(shape: &Shape) -> u32 {
+    shape.depth * shape.inputs
+}

@@ -6,7 +6,7 @@ use crate::accelerators::vector;
 use crate::common::bus::Command;
 use crate::common::shell::job_controller::{Limits, code};
 
-use super::layout::{CODEBOOK_BYTES, CONSTANT_BYTES, index_bytes, integer_bytes, panel_bytes, token_bytes};
+use super::layout::{CODEBOOK_BYTES, CONSTANT_BYTES, index_bytes, integer_bytes, most_inner, panel_bytes, token_bytes};
 use super::{Append, Shape};
 
 /// Bits of the flags.
@@ -94,11 +94,6 @@ impl job::Operation for Operation {
             _ => vec![self.out()],
         }
     }
-}
-
-/// Positions of the longest token.
-pub(super) fn most_inner(shape: &Shape) -> u32 {
-    shape.depth * shape.inputs
 }
 
 impl MatMul {

@@ -5,8 +5,9 @@ mod pages;
 mod panels;
 mod parts;
 mod products;
+mod timing;
 
-use crate::accelerators::cycles::{Course, Recurrence, Shell, Turns, Unit};
+use crate::accelerators::cycles::{Course, Recurrence, Shell, Turns};
 use crate::accelerators::memory::Memory;
 use crate::tender::mesh_pe::PeSum;
 
@@ -15,26 +16,10 @@ pub use known::{After, Known};
 pub use panels::Array;
 use parts::Parts;
 use products::Columns;
+pub use timing::Timing;
 
 /// Operands of an operation, used or not.
 const OPERANDS: u64 = 5;
-
-/// The parameters of the cycles, besides the job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timing {
-    /// The path to memory.
-    pub shell: Shell,
-    /// The array.
-    pub array: Array,
-    /// Whether the sums of parts are added after the output buffer.
-    pub explicit: bool,
-    /// Cycles of a sum in the arithmetic of results.
-    pub result: u64,
-    /// Columns of a page of the turn buffer.
-    pub strip: u64,
-    /// The vector unit.
-    pub unit: Unit,
-}
 
 /// Operations are not done.
 impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for Timing {

@@ -11,12 +11,13 @@ mod results;
 mod stalls;
 mod store;
 mod streams;
+mod timing;
 mod unpack;
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
-use crate::accelerators::cycles::{Course, Recurrence, Shell, Spent, Turns, Unit, end};
+use crate::accelerators::cycles::{Course, Recurrence, Shell, Spent, Turns, end};
 use crate::accelerators::job::Accelerator;
 use crate::accelerators::memory::Memory;
 use crate::common::shell::job_controller::Limits;
@@ -29,30 +30,12 @@ use loads::Loaded;
 use products::Multiplied;
 use restore::Restored;
 use streams::{Streams, Tiles};
+pub use timing::Timing;
 
 /// Operands of a load or a product: rows to read, and results.
 const OPERANDS: u64 = 2;
 /// Operands of an append or a restore: rows and areas of both sides.
 const CACHE_OPERANDS: u64 = 4;
-
-/// The parameters of the cycles, besides the job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timing {
-    /// The path to memory.
-    pub shell: Shell,
-    /// Inputs of a beat of the store.
-    pub load: u64,
-    /// Sums of a beat.
-    pub drain: u64,
-    /// Cycles of a vector in a macro: the bits of an input.
-    pub steps: u64,
-    /// Cycles from a sum to its result.
-    pub results: u64,
-    /// Cycles from a probability to its byte.
-    pub probabilities: u64,
-    /// The vector unit.
-    pub unit: Unit,
-}
 
 /// Operations are done, because times depend on where chunks of a stream begin in its blocks.
 impl Recurrence<TitanusCore> for Timing {

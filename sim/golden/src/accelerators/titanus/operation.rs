@@ -7,7 +7,7 @@ use crate::common::bus::Command;
 use crate::common::shell::job_controller::{Limits, code};
 use crate::common::shell::job_link::Link;
 
-use super::Shape;
+use super::shape::Shape;
 
 /// Bits of the options.
 const CONSTANTS: u32 = 1 << 0;

@@ -9,9 +9,9 @@ use crate::titanus::dequantization_unit::{Restored, restore};
 use crate::titanus::format::Tile;
 use crate::titanus::kv_unpacker::parse;
 
-use super::append::Stream;
 use super::operation::LINE;
 use super::state::Context;
+use super::stream::Stream;
 use super::{Counts, DAMAGE_STREAM, Damage, Executed, Operation, Restore, Shape, TitanusCore, Work};
 
 /// The tokens of a stream.

@@ -3,13 +3,12 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use crate::accelerators::job::Codes;
-use crate::accelerators::memory::Memory;
 use crate::accelerators::pieces::Loaded;
 use crate::common::shell::job_link::Token;
 
-use super::append::Stream;
-use super::{Counts, Executed, Load, Operation, Shape, TitanusCore, Work};
+use super::operation::Load;
+use super::shape::Shape;
+use super::stream::Stream;
 
 /// Scale (fp32) and bias of a result.
 pub(super) type Constant = (u32, i32);
@@ -195,7 +194,7 @@ impl State {
     }
 
     /// Writes the weights or constants of a load; `None` for all that could not be read.
-    fn store(&mut self, load: &Load, bytes: &[Loaded]) {
+    pub(super) fn store(&mut self, load: &Load, bytes: &[Loaded]) {
         if load.constants {
             for k in 0..load.columns as usize {
                 let record = bytes[0].get(8 * k..8 * k + 8);
@@ -243,20 +242,6 @@ impl State {
 
     pub(super) fn constant(&self, number: usize) -> Option<Constant> {
         self.constants[number]
-    }
-}
-
-impl TitanusCore {
-    /// Loads weights or constants. It goes on after an error, to find all errors.
-    pub(super) fn load(&self, load: Load, memory: &mut dyn Memory) -> Executed {
-        let mut codes = Codes::default();
-        let rows: Vec<Loaded> =
-            (0..load.rows.rows).map(|row| Loaded::row(&load.rows, row, memory, &mut codes)).collect();
-        self.state.borrow_mut().store(&load, &rows);
-        let codes = codes.all();
-        let defined = codes.is_empty();
-        let operation = Work::new(Operation::Load(load), Counts::default(), None);
-        Executed { operation, codes, defined, certain: true, overflows: 0, sum_overflows: 0 }
     }
 }
 

@@ -2,15 +2,10 @@
 //! answer.
 
 use super::super::{Attention, HEAD_BYTES, Save};
-use super::Timing;
-use super::token::{Counts, Token, load};
+use super::timing::Timing;
+use super::token::{Counts, KEYS, QUERIES, Token, VALUES, load};
 use crate::accelerators::cycles::{Dmas, Flow, Reader, latest};
 use crate::common::bus::Command;
-
-/// Operands of attention: reader 0 has queries, 1 keys, 2 values.
-pub(super) const QUERIES: usize = 0;
-pub(super) const KEYS: usize = 1;
-pub(super) const VALUES: usize = 2;
 
 /// Attention in flight.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
 //! A product of a linear layer: from the first command to the last answer.
 
 use super::super::{CONSTANT_BYTES, Linear};
-use super::Timing;
 use super::pages::Pages;
 use super::steps::{Sizes, Steps};
+use super::timing::Timing;
 use crate::accelerators::cycles::{Dmas, Flow, Packets, Words, extend, latest};
 use crate::common::bus::Command;
 

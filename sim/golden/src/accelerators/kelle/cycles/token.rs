@@ -1,10 +1,14 @@
 //! A token: its rows, the products of its queries with all keys, the softmax, the products with all values.
 
-use super::Timing;
-use super::attention::{KEYS, QUERIES, VALUES};
 use super::pages::Pages;
 use super::steps::{Sizes, Steps};
+use super::timing::Timing;
 use crate::accelerators::cycles::{Frame, Reader, Times, Way, Writer, extend, latest};
+
+/// Operands of attention: reader 0 has queries, 1 keys, 2 values.
+pub(super) const QUERIES: usize = 0;
+pub(super) const KEYS: usize = 1;
+pub(super) const VALUES: usize = 2;
 
 /// Rows in flight between the list and the array.
 const INSIDE: i64 = 5;

@@ -2,7 +2,7 @@
 
 use super::super::append::LINE;
 use super::super::{Append, Shape};
-use super::Timing;
+use super::timing::Timing;
 use crate::accelerators::cycles::{Converter, Dmas, Flow, Packets, Times, Words, latest};
 
 /// Cycles from a head to the constants of its channel.

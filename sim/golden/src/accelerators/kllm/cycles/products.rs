@@ -1,9 +1,9 @@
 //! A product: from the first command to the last answer.
 
 use super::super::{HEAD_BYTES, MatMul, OUTLIER_BYTES, Shape};
-use super::Timing;
 use super::lanes::Lanes;
 use super::results::Results;
+use super::timing::Timing;
 use super::tokens::{Codebook, Tokens};
 use crate::accelerators::cycles::{Dmas, Flow};
 use crate::accelerators::memory::Memory;

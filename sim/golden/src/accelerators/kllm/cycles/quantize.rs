@@ -4,7 +4,7 @@
 use super::super::layout::{CODEBOOK_BYTES, HEAD_BYTES, OUTLIER_BYTES, index_bytes};
 use super::super::{Quantize, Shape};
 use super::scan::Scan;
-use super::{Finder, Timing};
+use super::timing::{Finder, Timing};
 use crate::accelerators::cycles::{Dmas, Flow, Packets, Times, Words, extend, latest};
 use crate::accelerators::memory::Memory;
 use crate::accelerators::outlier_share::share;

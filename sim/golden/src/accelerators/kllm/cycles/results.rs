@@ -1,8 +1,8 @@
 //! From sums to rows of results: factors, the arithmetic, addends.
 
 use super::super::{CONSTANT_BYTES, MatMul, Shape};
-use super::Timing;
 use super::lanes::Lanes;
+use super::timing::Timing;
 use crate::accelerators::cycles::{Packets, Reader, Times, Way, Words, Writer, extend, latest};
 
 /// Bits of a number of fp16, and of the factors of a channel.

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use super::Timing;
+use super::timing::Timing;
 use crate::accelerators::cycles::{Course, Recurrence, Shell, Turns};
 use crate::accelerators::memory::Memory;
 use crate::accelerators::tender::{Finish, MatMul, Operation, Pack, TenderTop};

@@ -2,10 +2,10 @@
 
 use crate::common::bus::Command;
 
-use super::Timing;
 use super::pages::Pages;
 use super::panels::{Buffer, Tiles};
 use super::parts::Parts;
+use super::timing::Timing;
 use crate::accelerators::cycles::{Converter, Dmas, Flow, Times, Way, extend, latest};
 use crate::accelerators::tender::{Finish, MatMul, Output, Pack};
 

@@ -1,10 +1,10 @@
 //! Tokens in flight to the streams: from their commands to the answer of the last block.
 
 use super::super::{Append, Shape};
-use super::Timing;
 use super::blocks::Blocks;
 use super::pack::Packed;
 use super::streams::Tiles;
+use super::timing::Timing;
 use crate::accelerators::cycles::{Dmas, Flow, Packets, Reader, Times, Words, latest};
 
 /// Cycles from the beginning of an append to the first cycle in which a tile can be taken: for an open sequence, and

@@ -1,8 +1,8 @@
 //! Products of rows of x with keys, or with values, of the context.
 
 use super::super::{Matrix, Product, Shape};
-use super::Timing;
 use super::stalls::Stalls;
+use super::timing::Timing;
 use crate::accelerators::cycles::{Packets, Reader, Times, Way, Words, extend, latest};
 
 /// Bits of a sum.

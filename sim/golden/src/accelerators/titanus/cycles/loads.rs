@@ -1,7 +1,7 @@
 //! Weights or constants in flight to the memories on chip.
 
 use super::super::{Load, Shape};
-use super::Timing;
+use super::timing::Timing;
 use crate::accelerators::cycles::{Dmas, Flow, Packets, Words};
 
 /// Bits of a constant.

@@ -1,10 +1,10 @@
 //! A product, from its commands to their ends.
 
 use super::super::{Matrix, Product, Shape};
-use super::Timing;
 use super::context::Context;
 use super::results::Results;
 use super::store::Store;
+use super::timing::Timing;
 use crate::accelerators::cycles::{Dmas, Flow};
 
 /// The source of sums.

@@ -2,8 +2,8 @@
 
 use super::super::operation::LINE;
 use super::super::{Restore, Shape};
-use super::Timing;
 use super::streams::{BLOCK, Tiles};
+use super::timing::Timing;
 use super::unpack::Unpacked;
 use crate::accelerators::cycles::{Dmas, Flow, Packets, Times, Words, latest};
 use crate::common::bus::Command;

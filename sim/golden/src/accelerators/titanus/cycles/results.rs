@@ -1,7 +1,7 @@
 //! Sums become results, and results become rows in memory.
 
 use super::super::Product;
-use super::Timing;
+use super::timing::Timing;
 use crate::accelerators::cycles::{Converter, Packets, Times, Way, Writer, extend, latest};
 
 /// Bits of a result in flight.

@@ -1,8 +1,8 @@
 //! Rows of x through the macros of the store.
 
 use super::super::{Product, Shape};
-use super::Timing;
 use super::stalls::Stalls;
+use super::timing::Timing;
 use crate::accelerators::cycles::{Packets, Reader, Times, Words, extend, latest};
 
 /// Vectors in flight.
