@@ -1,7 +1,7 @@
 //! The recurrence against closed forms, in cases that have one.
 
 use super::*;
-use crate::accelerators::cycles::{Dma, advance};
+use crate::accelerators::cycles::{Dma, Frame, Unit, advance};
 use crate::accelerators::kelle::{Attention, Linear};
 use crate::common::bus::Command;
 

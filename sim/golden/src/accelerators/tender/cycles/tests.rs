@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::accelerators::cycles::{Dma, Frame};
+use crate::accelerators::cycles::{Dma, Frame, Unit};
 use crate::accelerators::memory::SparseMemory;
 use crate::accelerators::tender::tests::top;
 use crate::accelerators::tender::{Finish, Layout, MatMul, Output, Pack};

@@ -1,7 +1,7 @@
 //! The recurrence against closed forms, in cases that have one.
 
 use super::*;
-use crate::accelerators::cycles::{Dma, Dmas, Flow, Frame, advance};
+use crate::accelerators::cycles::{Dma, Dmas, Flow, Frame, Unit, advance};
 use crate::accelerators::titanus::{Append, Restore, Shape, Side};
 use crate::accelerators::vector;
 use crate::common::bus::Command;
