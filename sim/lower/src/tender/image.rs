@@ -11,6 +11,8 @@ use models::decoder::Weight;
 
 use crate::whole::Executor;
 
+/// Bytes of a page. No burst of AXI crosses its end.
+const PAGE: u64 = 4096;
 /// Bits of an operand.
 const BITS: u32 = 8;
 /// The same for the host.
@@ -65,8 +67,14 @@ impl<'a> Placer<'a> {
         Self { caps: *caps, free: Allocator::new(window), memory }
     }
 
+    /// Whole pages: bursts of operands that are alike end alike in all layers, so layers take the same time. The golden
+    /// model then computes the time of one.
+    fn take(&mut self, bytes: usize) -> Result<u64> {
+        Ok(self.free.take((bytes as u64).next_multiple_of(PAGE))?)
+    }
+
     pub fn store(&mut self, bytes: &[u8]) -> Result<u64> {
-        let address = self.free.take(bytes.len() as u64)?;
+        let address = self.take(bytes.len())?;
         self.memory.write(address, bytes)?;
         Ok(address)
     }
@@ -127,7 +135,7 @@ impl<'a> Placer<'a> {
         let columns = share_of(groups, 0, parts)?.len();
         let channels = packing.calibration.bias.len();
         let whole = Panels::columns(&self.caps, (INTEGER, Sign::Signed), columns, channels)?;
-        let panels = self.free.take(whole.bytes() as u64)?;
+        let panels = self.take(whole.bytes())?;
         let constants = self.constants(&vec![Constants::default(); columns])?;
         for part in 0..parts {
             let outputs = share_of(groups, part, parts)?;
