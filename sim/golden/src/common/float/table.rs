@@ -184,7 +184,7 @@ impl FunctionTable {
         let product = u128::from(factor) * if bare { 1 << unit } else { magnitude.into() };
         // The value is above this product, by less than 1: a half makes it round in the same way.
         let exponent = -i64::from(unit + self.places + scale) - 1;
-        nearest(negative && self.function != Function::Sigmoid, 2 * product + 1, exponent)
+        nearest(negative && self.function.keeps_sign(), 2 * product + 1, exponent)
     }
 
     /// The function of a.

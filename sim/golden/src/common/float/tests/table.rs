@@ -159,8 +159,8 @@ fn special_operands() {
 /// The short way for fp16 is the long way.
 #[test]
 fn functions_of_fp16_without_exceptions() {
-    use Function::{GeluErf, GeluTanh, Sigmoid, Silu, Tanh};
-    for function in [Sigmoid, GeluErf, GeluTanh, Silu, Tanh] {
+    use Function::{GeluErf, GeluTanh, Relu, Sigmoid, Silu, Tanh};
+    for function in [Sigmoid, GeluErf, GeluTanh, Silu, Tanh, Relu] {
         let table = FunctionTable::new(function, Fp16);
         for a in 0..=u16::MAX {
             let expected = table.apply(Float::ieee(Fp16), a.into()).bits;
