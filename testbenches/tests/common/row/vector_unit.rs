@@ -1,15 +1,27 @@
 //! The vector unit in all configurations, and broken.
 
-use hdl::blocks::common::VectorUnit;
+use hdl::blocks::common::row::VectorLane;
+use hdl::blocks::common::{FloatFunction, VectorUnit};
 use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
-use sim::kit::{options, run_all};
+use sim::kit::{options, run, run_all};
 use test_tag::tag;
 use testbenches::common::row::vector_unit::bench;
 
 #[test]
 fn all_configurations() {
     run_all(bench, &options(150)).unwrap_or_else(|e| panic!("{e:#}"));
+}
+
+/// Every function that a build can have, with numbers of both signs.
+#[test]
+fn all_activations() {
+    use FloatFunction::{GeluErf, GeluTanh, Relu, Silu, Tanh};
+    for function in [GeluErf, GeluTanh, Relu, Silu, Tanh] {
+        let lane = VectorLane { function, ..VectorLane::default() };
+        let block = VectorUnit { lanes: 2, max_beats: 3, buffer: 6, lane, ..VectorUnit::default() };
+        run(&block, bench, &options(300)).unwrap_or_else(|e| panic!("{function:?}: {e:#}"));
+    }
 }
 
 #[tag(full)]
