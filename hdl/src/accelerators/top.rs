@@ -67,6 +67,12 @@ pub trait Accelerator: Block {
     /// Its shell: bus, DMAs, ports to memory.
     fn shell(&self) -> JobShell;
 
+    /// DMAs that read, of each engine, in the order in which [`Top::engines`] gets them. Only where operations overlap does
+    /// each engine have its own.
+    fn readers(&self) -> Vec<u32> {
+        vec![self.shell().readers]
+    }
+
     /// The block of its registers.
     fn registers(&self) -> AcceleratorRegisters<Self::Own> {
         let JobShell { axi, ports, .. } = self.shell();
@@ -179,9 +185,7 @@ impl<F: OwnRegisters> Top<F> {
         m.connect(counters.clear_i, self.shell.host.began_o);
         let width = bits_for(most.into());
         for (k, (event, count)) in (0..).zip(events) {
-            // A sum of counts may have more bits than it needs.
-            let event = if event.width() > width { event.truncate(width) } else { event.extend(width) };
-            m.connect(counters.event_i.at(k), event);
+            m.connect(counters.event_i.at(k), event.extend(width));
             m.connect(*count, counters.count_o.at(k));
         }
     }

@@ -14,10 +14,14 @@ use crate::draft::Operations;
 use crate::player::register;
 use crate::program::Program;
 
-/// The path from an accelerator to a memory that answers after `latency` cycles. Operations follow each other.
+/// The path from an accelerator to a memory that answers after `latency` cycles.
 #[must_use]
 pub fn shell(block: &impl top::Accelerator, latency: u32) -> Shell {
     let shell = block.shell();
+    let mut engines = [0; ENGINES];
+    if shell.engines > 1 {
+        engines.iter_mut().zip(block.readers()).for_each(|(to, readers)| *to = readers as usize);
+    }
     let of = |beats: u32| Dma {
         burst_beats: shell.dma.burst_beats.into(),
         outstanding: shell.dma.outstanding.into(),
@@ -29,19 +33,11 @@ pub fn shell(block: &impl top::Accelerator, latency: u32) -> Shell {
         latency: latency.into(),
         ports: shell.ports as usize,
         readers: shell.readers as usize,
-        engines: [0; ENGINES],
+        engines,
         reads: of(shell.read_beats),
         writes: of(shell.write_beats),
         address_width: shell.axi.address_width,
     }
-}
-
-/// The same path for engines that work at the same time, each of which reads with so many DMAs.
-#[must_use]
-pub fn side_by_side(shell: Shell, readers: &[u32]) -> Shell {
-    let mut engines = [0; ENGINES];
-    engines.iter_mut().zip(readers).for_each(|(to, &readers)| *to = readers as usize);
-    Shell { engines, readers: engines.iter().sum(), ..shell }
 }
 
 /// Where a row waits until it was looked at as a whole.

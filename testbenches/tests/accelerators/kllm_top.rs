@@ -5,7 +5,7 @@ use golden::accelerators::kllm::Beats;
 use golden::tender::granularity::relative_error;
 use half::f16;
 use hdl::accelerators::kllm::{KllmSpec, KllmTop};
-use hdl::accelerators::top::TopParameters;
+use hdl::accelerators::top::{Accelerator, TopParameters};
 use hdl::lang::CatalogBlock;
 use host::kllm::{self, Bits, Caps};
 use host::{Bus, Counters, Device, Window};

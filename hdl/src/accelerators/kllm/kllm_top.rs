@@ -13,7 +13,7 @@ use crate::accelerators::vector::{VectorEngine, VectorParameters};
 use crate::blocks::common::shell::JobShell;
 use crate::blocks::kllm::TreeStyle;
 use crate::lang::operation::{Opcode, OperationBlock};
-use crate::lang::{About, Block, CatalogBlock, Module, parameters};
+use crate::lang::{About, Block, CatalogBlock, Module, bits_for, parameters};
 
 /// Operation of the vector engine.
 const VECTOR: u32 = 3;
@@ -93,15 +93,6 @@ impl KllmTop {
         AppendEngine { dma: self.bus.dma.clone(), spec }
     }
 
-    /// DMAs that read, of each engine: of the vector unit, of quantizer and appender where they are built, and of the
-    /// lanes.
-    #[must_use]
-    pub fn readers(&self) -> Vec<u32> {
-        let quantizer = self.quantizer().map(|_| QuantizeEngine::READERS);
-        let appender = self.appender().map(|_| AppendEngine::READERS);
-        [Some(VectorEngine::READERS), quantizer, appender, Some(self.product.readers())].into_iter().flatten().collect()
-    }
-
     /// Most results of a cycle that are not exact.
     fn most_overflows(&self) -> u32 {
         let (tokens, products) = (self.quantizer().map_or(0, |quantizer| quantizer.spec.lanes()), self.product.outputs);
@@ -114,6 +105,13 @@ impl Accelerator for KllmTop {
 
     fn shell(&self) -> JobShell {
         self.bus.shell(&self.readers())
+    }
+
+    /// Of the vector unit, of quantizer and appender where they are built, and of the lanes.
+    fn readers(&self) -> Vec<u32> {
+        let quantizer = self.quantizer().map(|_| QuantizeEngine::READERS);
+        let appender = self.appender().map(|_| AppendEngine::READERS);
+        [Some(VectorEngine::READERS), quantizer, appender, Some(self.product.readers())].into_iter().flatten().collect()
     }
 
     fn own_registers(&self) -> KllmCaps {
@@ -170,6 +168,8 @@ impl Block for KllmTop {
         engines.push(own("products", &[MATMUL, SCORES], &product.shell));
         let chosen = top.engines(m, &engines);
         let (overflows, counted) = (top.overflows(&chosen, &engines), &top.registers.own);
+        // The sum of all engines never needs all of its bits.
+        let overflows = overflows.truncate(overflows.width().min(bits_for(self.most_overflows().into())));
         let events = [
             (overflows, counted.overflows),
             (product.shell.computing_o, counted.compute),

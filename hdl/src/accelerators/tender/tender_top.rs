@@ -66,12 +66,6 @@ impl<P: EnginePe> TenderTopOf<P> {
     pub fn vector(&self) -> VectorEngine {
         self.vector.engine(&self.bus.axi, &self.bus.dma)
     }
-
-    /// DMAs that read, of each engine: of the vector unit, and of the array.
-    #[must_use]
-    pub fn readers(&self) -> Vec<u32> {
-        vec![VectorEngine::READERS, READERS]
-    }
 }
 
 impl<P: EnginePe> Accelerator for TenderTopOf<P> {
@@ -79,6 +73,11 @@ impl<P: EnginePe> Accelerator for TenderTopOf<P> {
 
     fn shell(&self) -> JobShell {
         self.bus.shell(&self.readers())
+    }
+
+    /// Of the vector unit, and of the array.
+    fn readers(&self) -> Vec<u32> {
+        vec![VectorEngine::READERS, READERS]
     }
 
     fn own_registers(&self) -> TenderCaps {

@@ -7,16 +7,15 @@ use host::Window;
 use super::{golden_of, program};
 use crate::accelerators::clock::Clock;
 use crate::kllm::orizuru;
-use jobs::timing::{self, shell, side_by_side, unit};
+use jobs::timing::{self, shell, unit};
 
 /// How long the parts of a block take with a memory that answers after `latency` cycles.
 #[must_use]
 pub fn timing(block: &KllmTop, latency: u32) -> Timing {
     let spec = &block.product;
     let lane = spec.lane();
-    let shell = shell(block, latency);
     Timing {
-        shell: if block.bus.overlaps { side_by_side(shell, &block.readers()) } else { shell },
+        shell: shell(block, latency),
         outputs: spec.outputs.into(),
         lane: Lane { multiplication: lane.multiplication().into(), latency: lane.latency().into() },
         scaling: spec.scaling().cycles(0) - 1,

@@ -7,14 +7,14 @@ use host::Window;
 
 use super::{EnginePeBench, golden_of, program};
 use crate::accelerators::clock::Clock;
-use jobs::timing::{self, shell, side_by_side, unit};
+use jobs::timing::{self, shell, unit};
 
 /// How long the parts of a block take with a memory that answers after `latency` cycles.
 #[must_use]
 pub fn timing<P: EnginePe>(block: &TenderTopOf<P>, latency: u32) -> Timing {
-    let (array, shell) = (&block.array, shell(block, latency));
+    let array = &block.array;
     Timing {
-        shell: if block.bus.overlaps { side_by_side(shell, &block.readers()) } else { shell },
+        shell: shell(block, latency),
         array: Array {
             rows: array.rows.into(),
             columns: array.columns.into(),
