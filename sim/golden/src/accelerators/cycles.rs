@@ -7,7 +7,9 @@
 //!
 //! | file | times of |
 //! | --- | --- |
-//! | `cycles.rs` | descriptors, checks, tags |
+//! | `cycles.rs` | descriptors and tags of a chain |
+//! | `cycles/shell.rs` | the read of a descriptor, checks |
+//! | `cycles/overlap.rs` | operations that overlap |
 //! | `cycles/bus.rs` | commands, bursts, beats and answers of the DMAs; whose burst is next |
 //! | `cycles/stream.rs` | beats that become wider or narrower, of whole rows or of their beginnings; arithmetic and the
 //! FIFO after it |
@@ -35,55 +37,28 @@ mod dmas;
 mod flow;
 mod overlap;
 mod rows;
+mod shell;
 mod stream;
 mod times;
 
-use crate::common::bus::Command;
 use crate::common::shell::job_controller::{self, Action, Limits, World};
 
 use super::job::{Accelerator, DESCRIPTOR_BYTES, Fields};
 use super::memory::{BusError, Memory};
-use super::vector::Operation as RowsOperation;
-use bus::Ports;
 pub use bus::{Dma, Reader, Turns, Writer};
 pub use dmas::Dmas;
 #[cfg(test)]
 pub(super) use flow::advance;
 pub use flow::{Course, Flow, Work, end};
-use rows::Rows;
+use overlap::Flights;
 pub use rows::{Frame, Unit};
+pub use shell::{ENGINES, Shell};
 pub use stream::Converter;
 pub(super) use stream::{Packets, Way, Words};
 pub use times::{Times, extend, latest};
 
-/// Operands of an operation on rows: four that are read, and the results.
-const ROW_OPERANDS: u64 = 5;
 /// The most bytes that a beat of the bus has. A row never begins within a beat.
 const MOST_BYTES: u64 = 64;
-
-/// The most engines that work at the same time.
-pub const ENGINES: usize = 8;
-
-/// The path between the operations of an accelerator and memory. Memory answers after a fixed number of cycles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shell {
-    /// Bytes of a beat of the bus, 4 to 64.
-    pub bus_bytes: u64,
-    /// From a request on the bus to its answer.
-    pub latency: u64,
-    /// Ports to memory: reader k is on port k modulo their number.
-    pub ports: usize,
-    /// DMAs that read; of all engines where operations overlap.
-    pub readers: usize,
-    /// Where operations overlap: DMAs that read, of each engine; 0 for engines that are not there.
-    pub engines: [usize; ENGINES],
-    /// The read DMAs.
-    pub reads: Dma,
-    /// The write DMA.
-    pub writes: Dma,
-    /// Bits of an address.
-    pub address_width: u32,
-}
 
 /// An operation of a descriptor, and how long it took at its place in the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,77 +113,30 @@ pub trait Recurrence<A: Accelerator> {
             most_descriptors: u32::MAX,
         };
         if shell.overlaps() {
-            return overlap::job(self, accelerator, (limits, job, shape), (memory, turns));
+            let flights = Flights::new(shell, turns);
+            let mut chain = Overlap {
+                recurrence: self,
+                accelerator,
+                limits,
+                memory,
+                flights,
+                spent: Vec::new(),
+                now: 0,
+                before: 0,
+                settled: true,
+            };
+            let (_, end) = job_controller::run(shape, limits, job, &mut chain);
+            if end.code != 0 {
+                return Err(end.code);
+            }
+            chain.settle();
+            chain.flights.leave(turns);
+            return Ok(chain.spent);
         }
         let mut chain =
             Chain { recurrence: self, accelerator, limits, memory, turns, spent: Vec::new(), now: 0, before: 0 };
         let (_, end) = job_controller::run(shape, limits, job, &mut chain);
         if end.code == 0 { Ok(chain.spent) } else { Err(end.code) }
-    }
-}
-
-impl Shell {
-    /// Whether engines work at the same time.
-    #[must_use]
-    pub fn overlaps(&self) -> bool {
-        self.engines[0] > 0
-    }
-
-    /// The cycle in which the operation of a descriptor is handed over, if the controller looks at the descriptor in
-    /// cycle `now`.
-    fn fetched(&self, address: u64, now: u64, turns: &mut Turns) -> u64 {
-        end(&mut Fetch, &mut self.fetch(address, now), turns) + 2
-    }
-
-    /// The read of a descriptor at which the controller looks in cycle `now`.
-    fn fetch(&self, address: u64, now: u64) -> Dmas {
-        let beats = (DESCRIPTOR_BYTES / self.bus_bytes).next_power_of_two().min(16);
-        let mut reader =
-            Reader::new(Dma { burst_beats: beats, outstanding: 1, commands: 2, beats: beats.max(2) }, self.bus_bytes);
-        let command = Command { address, row_bytes: DESCRIPTOR_BYTES, rows: 1, stride: 0 };
-        reader.offer(&command, now + 1);
-        Dmas::new(vec![reader], self.writer(), Ports::of_descriptors(self.latency))
-    }
-
-    /// Cycles from an operation to the first cycle after its checks: one for the fields, 19 for an operand, one for an
-    /// operand that is not used.
-    #[must_use]
-    pub fn checks(used: u64, operands: u64) -> u64 {
-        1 + 19 * used + (operands - used)
-    }
-
-    /// The DMAs of an operation, before they have a command.
-    #[must_use]
-    pub fn dmas(&self, turns: &Turns) -> Dmas {
-        // An engine of its own has no more than all.
-        let count = self.engines.iter().copied().max().filter(|&most| most > 0).unwrap_or(self.readers);
-        let readers = vec![Reader::new(self.reads, self.bus_bytes); count];
-        Dmas::new(readers, self.writer(), Ports::new(self.latency, self.ports, count, turns))
-    }
-
-    fn writer(&self) -> Writer {
-        Writer::new(self.writes, self.bus_bytes, self.latency)
-    }
-
-    /// Steps on rows that are handed over in cycle `now`.
-    pub(super) fn rows(&self, unit: &Unit, operation: &RowsOperation, now: u64, turns: &Turns) -> Course {
-        let used = operation.sources().count() as u64 + 1;
-        let begin = now + Self::checks(used, ROW_OPERANDS);
-        let mut dmas = self.dmas(turns);
-        let rows = Rows::new((self, unit), operation, begin, &mut dmas);
-        Course::new(begin, dmas, rows)
-    }
-}
-
-/// The read of a descriptor: a beat is taken when it comes.
-struct Fetch;
-
-impl Flow for Fetch {
-    fn advance(&mut self, dmas: &mut Dmas) -> bool {
-        let [reader] = &mut dmas.readers[..] else { return false };
-        let mut moved = false;
-        extend!(moved, reader.left, reader.shown(reader.left.known()));
-        moved
     }
 }
 
@@ -267,6 +195,83 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Chain<'_, A, R> {
                 self.now += 12 + shell.latency;
                 self.spent.iter_mut().next_back().into_iter().for_each(|last| last.cycles += self.now - self.before);
                 self.before = self.now;
+                0
+            }
+        }
+    }
+}
+
+/// A chain whose operations overlap, and whose times are computed.
+struct Overlap<'a, A: Accelerator, R: ?Sized> {
+    recurrence: &'a R,
+    accelerator: &'a A,
+    limits: Limits,
+    memory: &'a mut dyn Memory,
+    flights: Flights,
+    spent: Vec<Spent<A::Checked>>,
+    now: u64,
+    before: u64,
+    /// No operation is in flight.
+    settled: bool,
+}
+
+impl<A: Accelerator, R: ?Sized> Overlap<'_, A, R> {
+    /// All operations end: before the tag of one is written, and before the job ends.
+    fn settle(&mut self) {
+        if std::mem::replace(&mut self.settled, true) {
+            return;
+        }
+        // The dispatcher looks from the cycle on after it has given the last one, and tells in the next cycle.
+        let looks = self.now - 1;
+        self.now = self.flights.drain().max(looks) + 2;
+        self.account();
+    }
+
+    /// The time up to now belongs to the last operation.
+    fn account(&mut self) {
+        self.spent.iter_mut().next_back().into_iter().for_each(|last| last.cycles += self.now - self.before);
+        self.before = self.now;
+    }
+}
+
+impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Overlap<'_, A, R> {
+    fn descriptor(&mut self, address: u64) -> Vec<u8> {
+        descriptor(self.memory, address).0
+    }
+
+    fn outcome(&mut self, action: &Action) -> u8 {
+        let (recurrence, accelerator) = (self.recurrence, self.accelerator);
+        match action {
+            Action::Fetch(address) => {
+                self.now = self.flights.fetched(recurrence.shell().fetch(*address, self.now)) + 2;
+                descriptor(self.memory, *address).1
+            }
+            Action::Operation { opcode, independent, words } => {
+                let checked = match accelerator.check(*opcode, Fields(words), &self.limits) {
+                    Ok(checked) => checked,
+                    Err(code) => return code,
+                };
+                let engine = accelerator.engine(*opcode).map_or(0, |engine| engine as usize);
+                let goes = self.flights.goes(self.now, engine, (*independent).into());
+                // The engine is offered it a cycle later.
+                let state: (&mut dyn Memory, &mut Turns) = (self.memory, &mut Turns::default());
+                match recurrence.course(accelerator, &checked, goes + 1, state) {
+                    Ok(course) => self.flights.begin(engine, course),
+                    Err(code) => return code,
+                }
+                // Its end is told in the next cycle. Then comes the next descriptor, or the controller waits.
+                self.now = goes + 2;
+                self.settled = false;
+                self.spent.push(Spent { operation: checked, cycles: self.now - self.before });
+                self.before = self.now;
+                0
+            }
+            Action::Tag { .. } => {
+                self.settle();
+                // A command of one beat, and its answer.
+                self.now += 12 + recurrence.shell().latency;
+                self.account();
+                self.flights.tagged();
                 0
             }
         }

@@ -12,6 +12,7 @@ mod execute;
 mod finish;
 mod layout;
 mod operation;
+mod shape;
 mod sums;
 
 use crate::common::shell::job_controller::Limits;
@@ -23,41 +24,7 @@ use super::memory::Memory;
 use super::vector::{self, VectorTop};
 pub use layout::{Layout, OPERAND_WIDTH};
 pub use operation::{Finish, MatMul, Operation, Output, Pack};
-
-/// The parameters of the accelerator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    /// Rows of PEs: a power of two, 4 to 64.
-    pub rows: u32,
-    /// Columns of PEs: a power of two, 4 to 64.
-    pub columns: u32,
-    /// Whether four PEs can work as one PE of twice the width.
-    pub int8: bool,
-    /// Bits of a PE's sum, 2 to 64.
-    pub accumulator_width: u32,
-    /// Channels of a panel.
-    pub depth: u32,
-    /// Entries of a table.
-    pub steps: u32,
-    /// Whether explicit requantization is built in.
-    pub explicit: bool,
-    /// Its vector unit, and the bus.
-    pub vector: vector::Shape,
-}
-
-impl Shape {
-    /// The layout of panels in a mode.
-    #[must_use]
-    pub fn layout(&self, int8: bool) -> Layout {
-        let share = if int8 { 2 } else { 1 };
-        Layout { bits: OPERAND_WIDTH * share, rows: (self.rows / share).into(), columns: (self.columns / share).into() }
-    }
-
-    /// Bits of a sum as it leaves the array: with INT8, wide enough for any four accumulators.
-    fn sum_width(&self) -> u32 {
-        if self.int8 { self.accumulator_width + 2 * OPERAND_WIDTH + 1 } else { self.accumulator_width }
-    }
-}
+pub use shape::Shape;
 
 /// The accelerator, with PEs whose sums are `S`.
 #[derive(Clone, Debug)]

@@ -7,46 +7,17 @@
 pub mod cycles;
 pub mod device;
 mod operation;
+mod shape;
 
 use crate::common::bus::Command;
-use crate::common::float::Function;
-use crate::common::row::vector_unit::{self, Done, Elements, Norm, Output, VectorUnit};
+use crate::common::row::vector_unit::{Done, Elements, Norm, Output, VectorUnit};
 use crate::common::shell::job_controller::{Limits, code};
 
 use super::job::{self, Codes, Fields};
 use super::memory::Memory;
 use super::pieces::Loaded;
 pub use operation::{Operation, STEP_BITS, Units};
-
-/// The parameters of the accelerator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    /// Elements of a beat.
-    pub lanes: u32,
-    /// Beats of the longest row.
-    pub max_beats: u32,
-    /// The activation.
-    pub function: Function,
-    /// Bits of an address on the bus.
-    pub address_width: u32,
-    /// Bits of the steps that the accelerator supports. With all units they are [`STEP_BITS`], otherwise
-    /// [`Units::steps`].
-    pub steps: u32,
-}
-
-impl Shape {
-    /// Bits of a beat of the bus.
-    #[must_use]
-    pub fn data_width(&self) -> u32 {
-        16 * self.lanes
-    }
-
-    /// The parameters for the model of the vector unit.
-    #[must_use]
-    pub fn unit(&self) -> vector_unit::Shape {
-        vector_unit::Shape { lanes: self.lanes, max_beats: self.max_beats, function: self.function }
-    }
-}
+pub use shape::Shape;
 
 /// The accelerator.
 #[derive(Clone, Debug)]

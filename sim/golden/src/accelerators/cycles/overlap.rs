@@ -3,47 +3,13 @@
 //!
 //! As for one operation, all that follows from the turns so far is known before the next turn is given on any port.
 
-use crate::common::shell::job_controller::{self, Action, Limits, Shape, World};
-
 use super::bus::{Ports, Turns, chosen};
 use super::dmas::Dmas;
-use super::flow::{Work, advance};
-use super::{Fetch, Recurrence, Shell, Spent, descriptor};
-use crate::accelerators::job::{Accelerator, Fields};
-use crate::accelerators::memory::Memory;
+use super::flow::{Course, Work, advance};
+use super::shell::{Fetch, Shell};
 
 /// From the end of the last command of an operation to the first cycle in which its engine is free.
 const FREE: u64 = 3;
-
-/// The cycles of a job as [`Recurrence::job`] says.
-pub(super) fn job<A: Accelerator, R: Recurrence<A> + ?Sized>(
-    recurrence: &R,
-    accelerator: &A,
-    (limits, job, shape): (Limits, u64, Shape),
-    (memory, turns): (&mut dyn Memory, &mut Turns),
-) -> Result<Vec<Spent<A::Checked>>, u8> {
-    let shell = recurrence.shell();
-    let mut chain = Overlap {
-        recurrence,
-        accelerator,
-        limits,
-        memory,
-        bus: Bus::new(shell, turns),
-        flights: Vec::new(),
-        free: vec![0; shell.engines.iter().filter(|&&readers| readers > 0).count()],
-        spent: Vec::new(),
-        now: 0,
-        before: 0,
-        settled: true,
-    };
-    let (_, end) = job_controller::run(shape, limits, job, &mut chain);
-    if end.code != 0 {
-        return Err(end.code);
-    }
-    chain.settle();
-    chain.bus.leave(turns);
-    Ok(chain.spent)
-}
 
 /// An operation in flight.
 struct Flight {
@@ -122,24 +88,26 @@ impl Bus {
     }
 }
 
-/// A chain whose times are computed.
-struct Overlap<'a, A: Accelerator, R: ?Sized> {
-    recurrence: &'a R,
-    accelerator: &'a A,
-    limits: Limits,
-    memory: &'a mut dyn Memory,
+/// All operations in flight.
+pub(super) struct Flights {
     bus: Bus,
     flights: Vec<Flight>,
     /// The first cycle in which each engine is free, once it has been used.
     free: Vec<u64>,
-    spent: Vec<Spent<A::Checked>>,
-    now: u64,
-    before: u64,
-    /// No operation is in flight.
-    settled: bool,
 }
 
-impl<A: Accelerator, R: Recurrence<A> + ?Sized> Overlap<'_, A, R> {
+impl Flights {
+    /// None yet; the ports are as the job before has left them.
+    pub(super) fn new(shell: &Shell, turns: &Turns) -> Self {
+        let free = vec![0; shell.engines.iter().filter(|&&readers| readers > 0).count()];
+        Self { bus: Bus::new(shell, turns), flights: Vec::new(), free }
+    }
+
+    /// The job has ended: the turns stay for the next one.
+    pub(super) fn leave(&self, turns: &mut Turns) {
+        self.bus.leave(turns);
+    }
+
     /// Finds times until `wanted` is known.
     fn until<T>(&mut self, mut fetch: Option<&mut Dmas>, wanted: impl Fn(&[Flight], Option<&Dmas>) -> Option<T>) -> T {
         loop {
@@ -209,19 +177,8 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> Overlap<'_, A, R> {
         }
     }
 
-    /// All operations end: before the tag of one is written, and before the job ends.
-    fn settle(&mut self) {
-        if std::mem::replace(&mut self.settled, true) {
-            return;
-        }
-        // The dispatcher looks from the cycle on after it has given the last one, and tells in the next cycle.
-        let looks = self.now - 1;
-        self.now = self.drain().max(looks) + 2;
-        self.account();
-    }
-
     /// Waits for all operations in flight. Returns the first cycle in which no engine has one.
-    fn drain(&mut self) -> u64 {
+    pub(super) fn drain(&mut self) -> u64 {
         let all_free = |flights: &[Flight]| flights.iter().try_fold(0, |last, flight| Some(flight.free()?.max(last)));
         let last = self.until(None, |flights, _| all_free(flights));
         for flight in self.flights.drain(..) {
@@ -230,78 +187,40 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> Overlap<'_, A, R> {
         last.max(self.free.iter().copied().max().unwrap_or(0))
     }
 
-    /// An operation that is offered in this cycle goes to its engine, in the cycle that is returned.
-    fn go(&mut self, engine: usize, independent: u64, checked: &A::Checked) -> Result<u64, u8> {
+    /// The read of a descriptor ends in this cycle.
+    pub(super) fn fetched(&mut self, mut fetch: Dmas) -> u64 {
+        self.until(Some(&mut fetch), |_, fetch| fetch.and_then(Dmas::end))
+    }
+
+    /// The cycle in which an operation that is offered in cycle `now` goes to its engine. The operations that it waits
+    /// for have then ended.
+    pub(super) fn goes(&mut self, now: u64, engine: usize, independent: u64) -> u64 {
         let depends = |flight: &Flight| flight.engine == engine || flight.behind >= independent;
         let ended = self.until(None, |flights, _| {
             flights.iter().filter(|flight| depends(flight)).try_fold(0, |last, flight| Some(flight.free()?.max(last)))
         });
         let begun = self.flights.iter().map(|flight| flight.begins + 1).max().unwrap_or(0);
-        let goes = self.now.max(ended).max(begun).max(self.free[engine]);
+        let goes = now.max(ended).max(begun).max(self.free[engine]);
         for flight in self.flights.extract_if(.., |flight| depends(flight)) {
             self.free[flight.engine] = flight.free().unwrap_or(0);
         }
-        // The engine is offered it a cycle later.
-        let state: (&mut dyn Memory, &mut Turns) = (self.memory, &mut Turns::default());
-        let course = self.recurrence.course(self.accelerator, checked, goes + 1, state)?;
+        goes
+    }
+
+    /// An operation begins on an engine.
+    pub(super) fn begin(&mut self, engine: usize, course: Course) {
         self.flights.iter_mut().for_each(|flight| flight.behind += 1);
         let mut flight = Flight { engine, behind: 0, begins: course.begins, work: course.work };
         if let Work::Flow(dmas, _) = &mut flight.work {
             dmas.writer.share();
         }
         self.flights.push(flight);
-        Ok(goes)
-    }
-}
-
-impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Overlap<'_, A, R> {
-    fn descriptor(&mut self, address: u64) -> Vec<u8> {
-        descriptor(self.memory, address).0
     }
 
-    fn outcome(&mut self, action: &Action) -> u8 {
-        let (recurrence, accelerator) = (self.recurrence, self.accelerator);
-        match action {
-            Action::Fetch(address) => {
-                let mut fetch = recurrence.shell().fetch(*address, self.now);
-                self.now = self.until(Some(&mut fetch), |_, fetch| fetch.and_then(Dmas::end)) + 2;
-                descriptor(self.memory, *address).1
-            }
-            Action::Operation { opcode, independent, words } => {
-                let checked = match accelerator.check(*opcode, Fields(words), &self.limits) {
-                    Ok(checked) => checked,
-                    Err(code) => return code,
-                };
-                let engine = accelerator.engine(*opcode).map_or(0, |engine| engine as usize);
-                let goes = match self.go(engine, (*independent).into(), &checked) {
-                    Ok(goes) => goes,
-                    Err(code) => return code,
-                };
-                // Its end is told in the next cycle. Then comes the next descriptor, or the controller waits.
-                self.now = goes + 2;
-                self.settled = false;
-                self.spent.push(Spent { operation: checked, cycles: self.now - self.before });
-                self.before = self.now;
-                0
-            }
-            Action::Tag { .. } => {
-                self.settle();
-                // A command of one beat, and its answer.
-                self.now += 12 + recurrence.shell().latency;
-                self.account();
-                if let Some(port) = self.bus.writes.first_mut() {
-                    port.next = 1;
-                }
-                0
-            }
+    /// The tag of an operation was written, through the first port.
+    pub(super) fn tagged(&mut self) {
+        if let Some(port) = self.bus.writes.first_mut() {
+            port.next = 1;
         }
-    }
-}
-
-impl<A: Accelerator, R: ?Sized> Overlap<'_, A, R> {
-    /// The time up to now belongs to the last operation.
-    fn account(&mut self) {
-        self.spent.iter_mut().next_back().into_iter().for_each(|last| last.cycles += self.now - self.before);
-        self.before = self.now;
     }
 }

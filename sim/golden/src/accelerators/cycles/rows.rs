@@ -1,13 +1,16 @@
 //! Steps on rows: a line of ways, one after the other, each with a number of places.
 
-use super::Shell;
+use super::bus::Turns;
 use super::dmas::Dmas;
-use super::flow::Flow;
+use super::flow::{Course, Flow};
+use super::shell::Shell;
 use super::stream::{Converter, Way};
 use super::times::{Times, extend, latest};
 use crate::accelerators::vector::Operation;
 use crate::common::row::vector_unit::{Norm, Output};
 
+/// Operands of an operation on rows: four that are read, and the results.
+const ROW_OPERANDS: u64 = 5;
 /// Operands that are read: the numbers, addends, factors, gains.
 const X: usize = 0;
 const ADDENDS: usize = 1;
@@ -60,6 +63,17 @@ pub struct Unit {
     pub frames: [Frame; 3],
     /// Cycles of the last step.
     pub requantize: u64,
+}
+
+impl Shell {
+    /// Steps on rows that are handed over in cycle `now`.
+    pub(in crate::accelerators) fn rows(&self, unit: &Unit, operation: &Operation, now: u64, turns: &Turns) -> Course {
+        let used = operation.sources().count() as u64 + 1;
+        let begin = now + Self::checks(used, ROW_OPERANDS);
+        let mut dmas = self.dmas(turns);
+        let rows = Rows::new((self, unit), operation, begin, &mut dmas);
+        Course::new(begin, dmas, rows)
+    }
 }
 
 /// An operation on rows, in flight.

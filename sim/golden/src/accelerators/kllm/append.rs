@@ -6,8 +6,8 @@ use crate::common::bus::Command;
 use crate::common::float::single;
 use crate::common::shell::job_controller::{Limits, code};
 
-use super::Shape;
 use super::layout::{CONSTANT_BYTES, HEAD_BYTES, index_bytes, most_inner, place};
+use super::shape::Shape;
 
 /// Bit of the options: the token is a position of each channel. Otherwise it is a channel of its own.
 const POSITION: u32 = 1 << 0;

@@ -1,6 +1,6 @@
 //! How tokens, panels, constants and codebooks lie in memory.
 
-use super::Shape;
+use super::shape::Shape;
 
 /// Bytes of a token before its indices.
 pub const HEAD_BYTES: u64 = 64;

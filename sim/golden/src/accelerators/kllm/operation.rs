@@ -6,8 +6,9 @@ use crate::accelerators::vector;
 use crate::common::bus::Command;
 use crate::common::shell::job_controller::{Limits, code};
 
+use super::Append;
 use super::layout::{CODEBOOK_BYTES, CONSTANT_BYTES, index_bytes, integer_bytes, most_inner, panel_bytes, token_bytes};
-use super::{Append, Shape};
+use super::shape::Shape;
 
 /// Bits of the flags.
 const THREE_BITS: u32 = 1 << 0;

@@ -6,7 +6,8 @@ use crate::accelerators::vector;
 use crate::common::bus::Command;
 use crate::common::shell::job_controller::{Limits, code};
 
-use super::{Layout, Shape};
+use super::Layout;
+use super::shape::Shape;
 
 /// Bits of the flags.
 const INT8: u32 = 1 << 0;

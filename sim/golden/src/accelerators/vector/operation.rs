@@ -1,12 +1,11 @@
 //! The fields of a descriptor of `vector_top` after its header, and their checks in order.
 
+use super::shape::Shape;
 use crate::accelerators::job::{self, Fields};
 use crate::accelerators::operand::{are_apart, demand, overlap, places, row};
 use crate::common::bus::Command;
 use crate::common::row::vector_unit::{Norm, Output, Scalars, Steps};
 use crate::common::shell::job_controller::{Limits, code};
-
-use super::Shape;
 
 /// Bits that choose steps, and bits that choose another norm than RMS norm.
 pub const STEP_BITS: u32 = 0x4ff;

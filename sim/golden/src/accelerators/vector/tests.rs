@@ -5,6 +5,7 @@ use super::device::{Delays, Device};
 use super::*;
 use crate::accelerators::descriptor::Descriptor;
 use crate::accelerators::memory::{BusError, SparseMemory};
+use crate::common::float::Function;
 use crate::common::shell::job_controller::End;
 
 mod fuzz;

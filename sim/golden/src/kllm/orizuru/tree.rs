@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{NanPolicy, OrizuruError, Pop, Side, check_input};
+use super::input::{NanPolicy, OrizuruError, Pop, Side, check_input};
 use crate::format::Format;
 
 /// Comparisons spent on initialisation.
