@@ -50,6 +50,7 @@ pub mod kelle;
 pub mod kllm;
 pub mod layout;
 mod memory;
+mod refusal;
 pub mod registers;
 pub mod tender;
 mod tensor;
@@ -59,10 +60,11 @@ pub mod vector;
 
 pub use bus::{Bus, Image};
 pub use chain::{Chain, Link};
-pub use descriptor::{Descriptor, Extent, Refusal};
+pub use descriptor::{Descriptor, Extent};
 pub use device::{BusCaps, Completion, Counters, Device, DeviceError, Identity, JobFailure, Settings};
 pub use error_code::ErrorCode;
 pub use memory::{Allocator, NoRoom, Window};
+pub use refusal::Refusal;
 pub use tensor::{Format, Rows, TensorError};
 
 /// Every address and stride is a multiple of so many bytes.

@@ -1,9 +1,10 @@
 //! Draws that jobs of all accelerators have in common.
 
+mod area;
+
+pub use area::{area, area_bytes};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
-
-use crate::program::Program;
 
 /// One time in so many.
 pub fn often(rng: &mut StimulusRng, one_in: u32) -> bool {
@@ -51,19 +52,4 @@ pub fn numbers(rng: &mut StimulusRng, count: usize) -> Vec<u16> {
         _ => {}
     }
     all
-}
-
-/// Rows of `bytes` bytes with something between them, or, if it may be, one row for all.
-pub fn area(rng: &mut StimulusRng, program: &mut Program, rows: u32, bytes: u32, repeats: bool) -> (u64, u32) {
-    if repeats && often(rng, 8) {
-        return (program.take(rng, bytes.into()), 0);
-    }
-    let stride = bytes.next_multiple_of(64) + 64 * rng.random_range(0..2);
-    (program.take(rng, u64::from(stride * (rows - 1) + bytes)), stride)
-}
-
-/// Bytes of [`area`] at most.
-pub fn area_bytes(rows: u32, bytes: u32) -> u32 {
-    // And the gap that stays free in front of it.
-    rows * (bytes.next_multiple_of(64) + 64) + 128
 }

@@ -5,7 +5,9 @@ use golden::accelerators::job::Accelerator;
 use hdl::accelerators::top;
 use sim::stimulus::StimulusRng;
 
-use super::{Facts, Player, registers};
+use super::facts::Facts;
+use super::registers;
+use super::state::Player;
 use crate::draft::Operations;
 use crate::program::Program;
 use crate::timing::compare;

@@ -6,7 +6,8 @@ use sim::bus::{AxiMemory, Partner};
 use sim::stimulus::StimulusRng;
 use sim::{Run, Sim};
 
-use super::{Player, register, registers};
+use super::register;
+use super::state::Player;
 
 /// How a job is disturbed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +46,7 @@ impl<A: Accelerator + Clone> Player<A> {
 
     /// By `rst_ni`: nothing stays.
     pub(super) fn reset(&mut self, sim: &mut Sim) -> sim::Result<()> {
-        self.words = registers::after_reset();
+        self.words = register::after_reset();
         self.golden = self.fresh.clone();
         sim.reset(2)
     }

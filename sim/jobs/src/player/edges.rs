@@ -10,8 +10,9 @@ use sim::bus::{AxiConfig, AxiMemory};
 use sim::stimulus::StimulusRng;
 use sim::{Run, Sim};
 
-use super::{CHANGED_JOBS, Disturbance, Player, Program};
-use crate::program::BITS;
+use super::disturbance::Disturbance;
+use super::state::{CHANGED_JOBS, Player};
+use crate::program::{BITS, Program};
 
 /// Bytes that a job with a changed bit may touch; such that touch more are left out.
 const MOST: u64 = 1 << 13;

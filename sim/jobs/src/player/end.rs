@@ -9,7 +9,8 @@ use sim::{Run, Sim};
 
 use super::disturbance::Disturbance;
 use super::edges::Watched;
-use super::{Player, register};
+use super::register;
+use super::state::Player;
 use crate::program::Program;
 
 /// The most cycles from the end of the patience for a silent memory to the interrupt: a response to the last write may

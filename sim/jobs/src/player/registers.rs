@@ -1,7 +1,7 @@
 //! Registers beside a job: writable registers keep the host's values, and constants keep theirs. Counters are right,
 //! and the bus carries the attributes that the host asks for.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use golden::accelerators::job::{Accelerator, Report};
 use hdl::accelerators::top;
@@ -9,7 +9,10 @@ use rand::RngExt;
 use sim::bus::{AxiMemory, PortStats, Response, Ticket};
 use sim::{Run, Sim};
 
-use super::{Counter, Player, Program, register};
+use super::facts::Counter;
+use super::register;
+use super::state::Player;
+use crate::program::Program;
 
 /// A register that no table has, and one that cannot be written.
 const REFUSED: [u64; 2] = [0x50, 0];
@@ -18,34 +21,6 @@ const REFUSED: [u64; 2] = [0x50, 0];
 const AROUND: u64 = 2;
 /// The most such cycles of a host that pauses. Such a host hardly ever takes more.
 const AROUND_PAUSES: u64 = 60;
-
-/// Bits of STATUS that the host clears.
-const STICKY: u64 = 0xe;
-
-/// Registers that the host can write, word by word, with the bits that exist.
-const WRITABLE: [(u64, u64); 10] = [
-    (register::IRQ_ENABLE, STICKY),
-    (register::TIMEOUT, u32::MAX as u64),
-    (register::MAX_DESCRIPTORS, u32::MAX as u64),
-    (register::JOB, u32::MAX as u64),
-    (register::JOB + 4, u32::MAX as u64),
-    (register::WINDOW_BASE, u32::MAX as u64),
-    (register::WINDOW_BASE + 4, u32::MAX as u64),
-    (register::WINDOW_LIMIT, u32::MAX as u64),
-    (register::WINDOW_LIMIT + 4, u32::MAX as u64),
-    (register::BUS, 0x7ff),
-];
-
-/// Values of [`WRITABLE`] after a reset.
-pub(super) fn after_reset() -> BTreeMap<u64, u64> {
-    let value = |at: u64, bits: u64| match at {
-        register::MAX_DESCRIPTORS => 65536,
-        register::BUS => 0x33,
-        _ if at & !4 == register::WINDOW_LIMIT => bits,
-        _ => 0,
-    };
-    WRITABLE.into_iter().map(|(at, bits)| (at, value(at, bits))).collect()
-}
 
 /// Addresses of the words of all registers.
 pub(super) fn mapped(block: &impl top::Accelerator) -> anyhow::Result<BTreeSet<u64>> {
@@ -61,7 +36,7 @@ impl<A: Accelerator + Clone> Player<A> {
     /// While no job runs, registers take the bytes that the host writes, and nothing else changes. STATUS loses the
     /// bits that the host clears, and the interrupt follows STATUS and IRQ_ENABLE.
     pub(super) fn play_with_registers(&mut self, sim: &mut Sim, run: &mut Run, bus: &mut AxiMemory) -> sim::Result<()> {
-        let mut status = self.load(sim, bus, register::STATUS)? & STICKY;
+        let mut status = self.load(sim, bus, register::STATUS)? & register::STICKY;
         for _ in 0..self.rng.random_range(0..8u8) {
             let (data, bytes) = (u64::from(self.rng.random::<u32>()), self.rng.random_range(0..16u8));
             let mask = (0..4).filter(|k| bytes >> k & 1 == 1).fold(0, |mask, k| mask | 0xff << (8 * k));
@@ -70,13 +45,13 @@ impl<A: Accelerator + Clone> Player<A> {
                 1 | 2 => register::STATUS,
                 3 => register::IRQ_ENABLE,
                 4 => register::CONTROL,
-                _ => WRITABLE[self.rng.random_range(0..WRITABLE.len())].0,
+                _ => register::WRITABLE[self.rng.random_range(0..register::WRITABLE.len())].0,
             };
             // Neither a start nor a soft reset.
             let data = if at == register::CONTROL && bytes & 1 == 1 { data & !3 } else { data };
             let ticket = self.host.write_bytes(at, data, bytes);
             let answer = self.host.finish(sim, &mut [&mut *bus], ticket)?.resp;
-            let here = WRITABLE.iter().find(|(offset, _)| *offset == at);
+            let here = register::WRITABLE.iter().find(|(offset, _)| *offset == at);
             if let Some((_, bits)) = here {
                 let word = self.words.entry(at).or_default();
                 *word = (*word & !mask | data & mask) & bits;
@@ -86,7 +61,7 @@ impl<A: Accelerator + Clone> Player<A> {
             let known = here.is_some() || at == register::STATUS || at == register::CONTROL;
             let response = if known { Response::Okay } else { Response::SlvErr };
             run.expect_equal(sim, "ctrl_bresp_o", &format!("of a write to {at:#x}"), true, answer == response)?;
-            let (at, _) = WRITABLE[self.rng.random_range(0..WRITABLE.len())];
+            let (at, _) = register::WRITABLE[self.rng.random_range(0..register::WRITABLE.len())];
             let (expected, read) = (self.words[&at], self.load(sim, bus, at)?);
             run.expect_equal(sim, "ctrl_rdata_o", &format!("of the register at {at:#x}"), expected, read)?;
             let at = 4 * self.rng.random_range(0..0x400u64);
