@@ -11,19 +11,11 @@ use models::decoder::residual::ahead_of_layers;
 use models::schemes::Settings;
 
 use crate::layer::Layer;
+pub use crate::learnt::Learnt;
 use crate::pass::{LayerLowering, Rows};
 
 /// Tokens of each window of the text, where nobody says how many: the first ones, whose numbers are the largest.
 pub const WINDOW: usize = 32;
-
-/// What a layer has learnt, and the options of learning.
-#[derive(Clone, Copy, Debug)]
-pub struct Learnt<'a> {
-    /// The options.
-    pub settings: &'a Settings,
-    /// The arrays of the layer.
-    pub arrays: &'a Arrays,
-}
 
 /// Arrays of all layers of a model. `done` hears how many layers are ready.
 ///

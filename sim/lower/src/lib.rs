@@ -23,6 +23,7 @@ pub mod kelle;
 pub mod kllm;
 pub mod layer;
 pub mod learn;
+mod learnt;
 pub mod needs;
 pub mod order;
 pub mod pass;

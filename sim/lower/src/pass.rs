@@ -11,7 +11,7 @@ use models::schemes::Settings;
 
 use crate::chain::{ChainBuilder, Floats, Job};
 use crate::layer::Layer;
-use crate::learn::Learnt;
+use crate::learnt::Learnt;
 use crate::needs::{Asked, Needs, Room};
 
 /// Rows of the residual stream, one for each token.

@@ -7,8 +7,8 @@ use host::{ALIGNMENT, Window};
 use models::calibration::Arrays;
 use models::schemes::Settings;
 
+use super::builder::{Builder, Matrices};
 use super::learnt::{self, Kept, Scales};
-use super::{Builder, Matrices};
 use crate::chain::ChainBuilder;
 use crate::exact::Exact;
 use crate::fresh::Fresh;

@@ -1,17 +1,14 @@
 //! What the accelerator learns: quantizers of activations, and how long tokens stay.
 
-use anyhow::{Context, Result, ensure};
-use host::Window;
+use anyhow::{Result, ensure};
 use host::kelle::{Caps, Intervals, Quantizers, RefreshJob};
-use models::calibration::{Arrays, Asked, Calibrates, Kind, Source, Wanted};
+use models::calibration::Arrays;
 use models::decoder::calibration::Input;
 use models::kelle::calibration::{self, BUDGET, IMPORTANCE, INTERVALS};
-use models::schemes::{Choice, Settings};
+use models::schemes::Settings;
 
-use super::{OnKelle, quantizer};
 use crate::exact::{Exact, part};
 use crate::layer::Layer;
-use crate::learn::by_layer;
 
 /// Quantizers of a layer.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,9 +57,9 @@ impl Scales {
 }
 
 /// What a head quantizes.
-const HEADS: [&str; 3] = ["queries", "keys", "values"];
+pub(super) const HEADS: [&str; 3] = ["queries", "keys", "values"];
 
-fn name(of: &str) -> String {
+pub(super) fn name(of: &str) -> String {
     format!("quantizer.{of}")
 }
 
@@ -116,41 +113,15 @@ pub(super) fn arrays(scales: &Scales, settings: &Settings, usual: u16) -> Result
     Ok(all)
 }
 
-impl Calibrates for OnKelle {
-    fn choices(&self) -> Vec<Choice> {
-        calibration::choices()
-    }
+/// The largest integer of a calibrated activation: half of the range, since evictions change later activations.
+const LARGEST: f64 = 16_000.0;
 
-    fn window(&self) -> usize {
-        crate::learn::WINDOW
-    }
+/// The quantizer of activations like these.
+#[must_use]
+pub fn quantizer(like: &[Vec<f64>]) -> f32 {
+    (LARGEST / most(like)) as f32
+}
 
-    fn wanted(&self, asked: &Asked<'_>) -> Result<Vec<Wanted>> {
-        let (layers, heads) = (asked.config.layers, [asked.config.layers, asked.config.kv_heads]);
-        let inputs = Input::ALL.map(|input| Wanted::new(name(input.name()), Kind::Float32, &[layers]));
-        let of_heads = HEADS.map(|head| Wanted::new(name(head), Kind::Float32, &heads));
-        let kept = [
-            Wanted::new(BUDGET, Kind::Uint16, &heads),
-            Wanted::new(INTERVALS, Kind::Uint32, &[layers, 4]),
-            Wanted::new(IMPORTANCE, Kind::Uint32, &[layers]),
-        ];
-        Ok(inputs.into_iter().chain(of_heads).chain(kept).collect())
-    }
-
-    fn runs_with(&self, asked: &Asked<'_>, arrays: &Arrays) -> Result<()> {
-        // Its address plays no part in a refresh.
-        let anywhere = Window { base: 0, limit: 0xfff, address_width: 32 };
-        for layer in 0..asked.config.layers {
-            let arrays = arrays.layer(layer)?;
-            Scales::of_arrays(&arrays)?;
-            if let Some(refresh) = Kept::of_arrays(&arrays, &self.caps)?.refresh {
-                refresh.build(&self.caps, &anywhere).with_context(|| format!("array `{INTERVALS}`"))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn learn(&self, from: &Source<'_>, settings: &Settings, done: &mut dyn FnMut(usize)) -> Result<Arrays> {
-        by_layer(self, from, settings, done)
-    }
+pub(super) fn most(rows: &[Vec<f64>]) -> f64 {
+    rows.iter().flatten().fold(0.0, |most: f64, x| most.max(x.abs()))
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use golden::accelerators::kelle::Head;
 use host::kelle::{Policy, RecomputeJob};
 
-use super::Builder;
+use super::builder::Builder;
 use crate::chain::Floats;
 
 /// Such tokens of a layer.

@@ -10,8 +10,7 @@ use host::kllm::{Bits, Caps, Codebook, MatMulJob, Panels, Product, Quantize, Qua
 use host::vector::{Integer, Operand};
 use host::{Format, Rows};
 
-use super::cache::Cache;
-use crate::chain::{ChainBuilder, Floats, Seen};
+use crate::chain::{ChainBuilder, Floats};
 use crate::layer::Linear;
 
 /// Tokens in memory, and the values of their indices.
@@ -19,7 +18,7 @@ use crate::layer::Linear;
 pub struct Quantized {
     /// Where.
     pub at: Operand,
-    rows: usize,
+    pub(super) rows: usize,
     inner: usize,
     outliers: usize,
     /// The values of the indices.
@@ -311,7 +310,13 @@ impl Builder<'_> {
         self.b.then(descriptor)
     }
 
-    fn product(&mut self, x: &Quantized, w: &Matrix, codebook: &Codebook, constants: u64) -> anyhow::Result<Product> {
+    pub(super) fn product(
+        &mut self,
+        x: &Quantized,
+        w: &Matrix,
+        codebook: &Codebook,
+        constants: u64,
+    ) -> anyhow::Result<Product> {
         ensure!(x.inner == w.inner, "{} positions times {}", x.inner, w.inner);
         Ok(Product {
             tokens: x.rows as u32,
@@ -345,7 +350,7 @@ impl Builder<'_> {
     }
 
     /// Probabilities times a row of scales become integers of 7 bits, each worth `unit`; these times values.
-    fn weighted_sum(
+    pub(super) fn weighted_sum(
         &mut self,
         p: &Floats,
         scales: Operand,
@@ -366,21 +371,10 @@ impl Builder<'_> {
         let descriptor = job.build(self.caps, &self.b.window)?;
         self.b.then(descriptor)
     }
+}
 
-    /// Attention of the queries of the last tokens in a cache; returns the probabilities.
-    ///
-    /// # Errors
-    /// More queries than keys; no room.
-    pub fn attend(&mut self, queries: &Quantized, cache: &Cache, seen: Seen, out: &Floats) -> anyhow::Result<Floats> {
-        let (keys, constants) = cache.keys();
-        ensure!(queries.rows <= keys.channels, "{} queries, {} keys", queries.rows, keys.channels);
-        let p = self.b.floats("probabilities", queries.rows, keys.channels)?;
-        let product = self.product(queries, &keys, &cache.codebooks.scores, constants)?;
-        let descriptor = MatMulJob::new(product, p.at).exact().build(self.caps, &self.b.window)?;
-        self.b.then(descriptor)?;
-        self.b.rows(&p, &p, |job| seen.softmax(job, [p.rows, p.columns]))?;
-        let (values, scales) = cache.values();
-        self.weighted_sum(&p, scales, (&values, cache.codebooks.unit), out)?;
-        Ok(p)
-    }
+/// Outliers on each side, of so many positions: half a percent, as in the paper.
+#[must_use]
+pub fn outliers(positions: usize) -> usize {
+    positions.div_ceil(200)
 }

@@ -5,27 +5,22 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
 use golden::kllm::codebook::Codebook;
-use golden::kllm::outliers::OutlierRule;
 use half::f16;
 use host::kllm::Bits;
-use models::calibration::{Array, Arrays, Asked, Calibrates, Kind, Source, Wanted};
+use models::calibration::Arrays;
 use models::decoder::arithmetic::Projection as Name;
 use models::decoder::calibration::Input;
-use models::kllm::calibration::{
-    WEIGHT_BITS, choices, codebook, halves, has_thresholds, thresholds, token_books, tokens, weight_books, weights,
-};
-use models::schemes::{Choice, Settings};
+use models::kllm::calibration::{WEIGHT_BITS, codebook, halves, tokens, weights};
+use models::schemes::Settings;
 
-use super::builder::{book_of, train};
+use super::builder::{book_of, outliers, train};
 use super::cache::OfHead;
-use super::{OnKllm, outliers};
 use crate::exact::{Exact, part};
 use crate::layer::{Activation, Heads, Layer, Linear};
-use crate::learn::by_layer;
 
 /// Arrays of a head, and of the worth of an integer of a probability times the scale of its value.
-const HEADS: [&str; 3] = ["queries", "keys", "values"];
-const UNIT: &str = "unit";
+pub(super) const HEADS: [&str; 3] = ["queries", "keys", "values"];
+pub(super) const UNIT: &str = "unit";
 
 /// The weights of a projection that the model has: without the zeros between heads.
 fn own(of: &Linear, name: Name, heads: Heads) -> Cow<'_, Linear> {
@@ -141,104 +136,9 @@ pub fn bits_of(settings: &Settings) -> Result<Bits> {
     }
 }
 
-fn count(bits: Bits) -> u32 {
+pub(super) fn count(bits: Bits) -> u32 {
     match bits {
         Bits::Three => 3,
         Bits::Four => 4,
-    }
-}
-
-impl OnKllm {
-    /// Bits of a row's tokens, whatever the bits of sampled ones.
-    pub(super) fn bits_with(&self, settings: &Settings) -> Bits {
-        bits_of(settings).unwrap_or(self.bits)
-    }
-
-    /// Codebooks that depend on more than a layer, in place of the ones that each layer has learnt alone.
-    fn learn_whole(&self, from: &Source<'_>, settings: &Settings, arrays: &mut Arrays) -> Result<()> {
-        let (config, by_energy) = (from.model.config(), settings.word("tokens")? == "energy");
-        // Layers have trained the same codebooks where all weights count alike.
-        if settings.word("counting")? == "alike" && !by_energy {
-            return Ok(());
-        }
-        let stacked = |books: Vec<&Codebook>| -> Result<Array> {
-            let values: Vec<Vec<f16>> = books.into_iter().map(halves).collect();
-            Array::new(&[values.len(), values.first().map_or(0, Vec::len)], values.concat())
-        };
-        let of_weights = weight_books(from, settings)?;
-        for &name in config.projections() {
-            let books = (0..config.layers).filter_map(|layer| of_weights.get(&(layer, name))).collect();
-            arrays.set(weights(name), stacked(books)?);
-        }
-        if !by_energy {
-            return Ok(());
-        }
-        let of_tokens = token_books(from, settings, &of_weights)?;
-        for input in Input::ALL {
-            let all: Vec<_> = (0..config.layers).filter_map(|layer| of_tokens.get(&(layer, input))).collect();
-            arrays.set(tokens(input), stacked(all.iter().map(|(book, _)| book).collect())?);
-            if has_thresholds(settings)? {
-                let ends = all.iter().flat_map(|(_, rule)| match *rule {
-                    OutlierRule::Thresholds { low, high } => [low, high].map(|x| f16::from_bits(x as u16)),
-                    // No outlier: all numbers are between these.
-                    _ => [f16::MIN, f16::MAX],
-                });
-                arrays.set(thresholds(input), Array::new(&[all.len(), 2], ends)?);
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Calibrates for OnKllm {
-    fn choices(&self) -> Vec<Choice> {
-        choices()
-    }
-
-    fn window(&self) -> usize {
-        crate::learn::WINDOW
-    }
-
-    fn wanted(&self, asked: &Asked<'_>) -> Result<Vec<Wanted>> {
-        let (c, bits) = (asked.config, asked.settings.count::<u32>("activations")?);
-        let (layers, heads, index) = (c.layers, c.kv_heads, 1 << WEIGHT_BITS);
-        let of = |name: String, extents: &[usize]| Wanted::new(name, Kind::Float16, extents);
-        let mut all: Vec<Wanted> = c.projections().iter().map(|&name| of(weights(name), &[layers, index])).collect();
-        all.extend(Input::ALL.map(|input| of(tokens(input), &[layers, 1 << bits])));
-        let [queries, keys, values] = HEADS.map(str::to_owned);
-        all.push(of(queries, &[layers, heads, 1 << count(self.bits_with(asked.settings))]));
-        all.extend([keys, values].map(|name| of(name, &[layers, heads, index])));
-        all.push(of(UNIT.to_owned(), &[layers, heads]));
-        if has_thresholds(asked.settings)? {
-            all.extend(Input::ALL.map(|input| of(thresholds(input), &[layers, 2])));
-        }
-        Ok(all)
-    }
-
-    fn learn(&self, from: &Source<'_>, settings: &Settings, done: &mut dyn FnMut(usize)) -> Result<Arrays> {
-        if settings.word("tokens")? == "rows" {
-            bits_of(settings)?;
-            for (option, wanted) in [("outliers", "1"), ("detection", "online")] {
-                let found = settings.word(option)?;
-                ensure!(found == wanted, "option `{option}` is {found}, wanted is {wanted} with `tokens=rows`");
-            }
-        }
-        let mut arrays = by_layer(self, from, settings, done)?;
-        self.learn_whole(from, settings, &mut arrays)?;
-        Ok(arrays)
-    }
-
-    /// The hardware finds half a per cent of a token's values on each side.
-    fn runs_with(&self, asked: &Asked<'_>, arrays: &Arrays) -> Result<()> {
-        let bits = bits_of(asked.settings)?;
-        for (option, wanted) in [("outliers", "1"), ("detection", "online")] {
-            let found = asked.settings.word(option)?;
-            ensure!(found == wanted, "option `{option}` is {found}, wanted is {wanted}");
-        }
-        (0..asked.config.layers).try_for_each(|layer| Books::of_arrays(&arrays.layer(layer)?, bits).map(drop))
-    }
-
-    fn defaults(&self) -> Result<Settings> {
-        Settings::parse(&choices(), &format!("activations={}", count(self.bits)))
     }
 }

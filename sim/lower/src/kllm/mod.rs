@@ -1,8 +1,10 @@
 //! Layers of a running model on `kllm_top`: W4A4 or W4A3. Keys and values of texts are in panels that the accelerator
 //! fills itself.
 
+mod attention;
 pub mod builder;
 pub mod cache;
+mod calibrates;
 mod learnt;
 
 use anyhow::{Result, ensure};
@@ -24,6 +26,7 @@ use crate::learn::Learnt;
 use crate::needs::{Asked, Needs, Room};
 use crate::order::Cost;
 use crate::pass::{DecoderLayer, LayerLowering, Pass, Rows, Shares};
+pub use builder::outliers;
 use builder::{Builder, Quantized, Weights};
 use cache::{Cache, Codebooks};
 use learnt::Books;
@@ -31,12 +34,6 @@ pub use learnt::bits_of;
 
 /// Channels that the codebook of a matrix is trained on: all would take ten times as long and change little.
 const TRAINING: usize = 64;
-
-/// Outliers on each side, of so many positions: half a percent, as in the paper.
-#[must_use]
-pub fn outliers(positions: usize) -> usize {
-    positions.div_ceil(200)
-}
 
 /// About how many cycles an operation takes.
 fn cycles(descriptor: &Descriptor, caps: &Caps) -> u64 {

@@ -22,6 +22,7 @@ mod image;
 mod lowering;
 mod pass;
 mod place;
+mod placed;
 
 use anyhow::{Result, ensure};
 use half::f16;
@@ -39,93 +40,12 @@ use crate::layer::{Heads, turns};
 use crate::needs::{Asked, Needs};
 use crate::pass::{Rows, Shares};
 use crate::whole::{Executor, Sizes, Source, Spent};
-use chain::Steps;
-use image::{Affine, Placer, Projection};
+use image::Placer;
 use place::{affine, angles, buffers, layer_image, outputs};
+use placed::{Buffers, Last, Layer, PROBABILITY};
 
-/// Largest integer that stands for a probability.
-const PROBABILITY: f64 = 255.0;
 /// Elements of a head in rows are a multiple of this: heads begin where operands may.
 const HEAD_UNIT: usize = ALIGNMENT as usize / 2;
-
-/// Keys and values of a head, or of several that share them.
-#[derive(Clone, Debug)]
-struct Head {
-    queries: PackedQueries,
-    /// By text, as the values.
-    keys: Vec<Operand>,
-    values: Vec<Operand>,
-    value_constants: u64,
-}
-
-/// How the queries of a head are packed, and the factor of their scores.
-#[derive(Clone, Copy, Debug)]
-struct PackedQueries {
-    constants: u64,
-    table: (u64, u32),
-    scores: u64,
-}
-
-#[derive(Clone, Debug)]
-struct Layer {
-    norms: [Affine; 2],
-    /// Constants of packings, by their input.
-    attention: u64,
-    attention_out: u64,
-    feed_forward: u64,
-    down: u64,
-    /// Queries, keys and values side by side.
-    qkv: Projection,
-    o: Projection,
-    /// Into the feed-forward network: up, or gate and up side by side.
-    into: Projection,
-    back: Projection,
-    /// Constants that pack keys and values.
-    stored: u64,
-    heads: Vec<Head>,
-}
-
-/// The last norm and the last product.
-#[derive(Clone, Copy, Debug)]
-struct Last {
-    norm: Affine,
-    /// Constants of the packing between them.
-    packing: u64,
-    logits: Projection,
-}
-
-/// Rows that pass from operation to operation, and packed ones.
-#[derive(Clone, Copy, Debug)]
-struct Buffers {
-    x: Operand,
-    hidden: Operand,
-    normed: Operand,
-    qkv: Operand,
-    turned: Operand,
-    attention: Operand,
-    added: Operand,
-    into: Operand,
-    gated: Operand,
-    logits: Operand,
-    left: Operand,
-    stored: Operand,
-    /// Of a head. Heads take turns, so that two can be under way where operations overlap.
-    turns: [HeadBuffers; 2],
-    job: u64,
-    /// The part of a row that one of several accelerators has.
-    share: Operand,
-}
-
-/// Rows of the attention of a head.
-#[derive(Clone, Copy, Debug)]
-struct HeadBuffers {
-    /// Queries, packed.
-    queries: Operand,
-    scores: Operand,
-    probabilities: Operand,
-    /// Probabilities, packed.
-    weights: Operand,
-}
 
 /// A model on the accelerator, with the keys and values of texts.
 #[derive(Clone, Debug)]

@@ -6,9 +6,10 @@ use host::tender::{MatMulJob, Sign};
 use host::vector::Operand;
 use models::decoder::Family;
 
+use super::Decoder;
 use super::chain::{Steps, columns_from, product, rows_from};
 use super::image::{INTEGER, Projection, half};
-use super::{Decoder, Last};
+use super::placed::Last;
 use crate::pass::{Rows, Share, Shares};
 use crate::whole::{Executor, Move, Spent};
 

@@ -8,8 +8,9 @@ use models::decoder::calibration::Input;
 use models::decoder::{Config, Family, Model, Weight};
 use models::tender::groups::{self, Centred, Groups};
 
+use super::chain::Steps;
 use super::image::{Affine, Output, Packing, Placer};
-use super::{Buffers, Head, HeadBuffers, Layer, PROBABILITY, PackedQueries, Steps};
+use super::placed::{Buffers, Head, HeadBuffers, Layer, PROBABILITY, PackedQueries};
 use crate::layer::{Heads, Turns, padded, padded_bias, with_zeros};
 use crate::whole::Sizes;
 

@@ -5,8 +5,8 @@ use host::titanus::{AppendJob, Areas, Constant, Matrix, ProductJob, RestoreJob, 
 use host::vector::Operand;
 
 use super::builder::{Builder, Integers, Weights, largest, lent, over, threshold};
+use super::compression::{Begun, Compression, Prompt, Turn};
 use super::parts::{Gains, Lent, Projection, stored};
-use super::{Begun, Compression, Prompt, Turn};
 use crate::chain::Floats;
 use crate::exact::Exact;
 use crate::layer::{Heads, Layer, Turns};

@@ -1,17 +1,17 @@
 //! What the core learns: scales of integers, and how keys and values are compressed.
 
 use anyhow::{Result, ensure};
-use models::calibration::{Arrays, Asked, Calibrates, Kind, Source, Wanted};
+use models::calibration::Arrays;
 use models::decoder::calibration::Input;
-use models::schemes::{Choice, Settings};
-use models::titanus::calibration::{BITS, THRESHOLDS, choices, has_thresholds};
+use models::schemes::Settings;
+use models::titanus::calibration::{BITS, THRESHOLDS, has_thresholds};
 
 use super::builder::threshold;
-use super::{Compression, OnTitanus, Prompt, attention, feed};
+use super::compression::{Compression, Prompt};
+use super::{attention, feed};
 use crate::exact::Exact;
 use crate::layer::Layer;
-use crate::learn::{Learnt, by_layer};
-use crate::pass::LayerLowering;
+use crate::learn::Learnt;
 
 /// Scales of integers of a layer.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,13 +21,13 @@ pub(super) struct Scales {
 }
 
 /// Units of a layer, in the order in which scales have them.
-const UNITS: [&str; 7] = ["attention", "attention_out", "queries", "keys", "values", "feed_forward", "down"];
+pub(super) const UNITS: [&str; 7] = ["attention", "attention_out", "queries", "keys", "values", "feed_forward", "down"];
 
-fn lent(input: Input) -> String {
+pub(super) fn lent(input: Input) -> String {
     format!("lent.{}", input.name())
 }
 
-fn unit(of: &str) -> String {
+pub(super) fn unit(of: &str) -> String {
     format!("unit.{of}")
 }
 
@@ -57,7 +57,7 @@ impl Scales {
         Self::of_arrays(arrays)
     }
 
-    fn of_arrays(arrays: &Arrays) -> Result<Self> {
+    pub(super) fn of_arrays(arrays: &Arrays) -> Result<Self> {
         let all = |name: &str| -> Result<Vec<f64>> {
             let found = arrays.all::<f64>(name)?;
             let positive = found.iter().all(|&x| x > 0.0);
@@ -112,54 +112,4 @@ pub(super) fn kept(learnt: Learnt<'_>) -> Result<(Compression, Prompt)> {
     let sparsity = f64::from(learnt.settings.percent("pruned")?) / 10_000.0;
     let comes = if has_thresholds(learnt.settings)? { Prompt::With(pair(THRESHOLDS)?) } else { Prompt::AtOnce };
     Ok((Compression { sparsity, bits }, comes))
-}
-
-impl Calibrates for OnTitanus {
-    fn choices(&self) -> Vec<Choice> {
-        choices()
-    }
-
-    /// Heads are as wide as whole tiles.
-    fn parameters(&self) -> &'static [&'static str] {
-        &["spec.lanes"]
-    }
-
-    fn window(&self) -> usize {
-        crate::learn::WINDOW
-    }
-
-    fn wanted(&self, asked: &Asked<'_>) -> Result<Vec<Wanted>> {
-        let c = asked.config;
-        let width = c.head_width.next_multiple_of(self.head_unit());
-        let of_input = |input: Input| {
-            let channels = if input == Input::AttentionOut { c.heads * width } else { input.channels(c) };
-            Wanted::new(lent(input), Kind::Float64, &[c.layers, channels])
-        };
-        let mut all: Vec<Wanted> = Input::ALL.into_iter().map(of_input).collect();
-        all.extend(UNITS.map(|name| Wanted::new(unit(name), Kind::Float64, &[c.layers])));
-        all.push(Wanted::new(BITS, Kind::Uint8, &[c.layers, 2]));
-        if has_thresholds(asked.settings)? {
-            all.push(Wanted::new(THRESHOLDS, Kind::Uint8, &[c.layers, 2]));
-        }
-        Ok(all)
-    }
-
-    fn runs_with(&self, asked: &Asked<'_>, arrays: &Arrays) -> Result<()> {
-        for layer in 0..asked.config.layers {
-            let arrays = arrays.layer(layer)?;
-            Scales::of_arrays(&arrays)?;
-            kept(Learnt { settings: asked.settings, arrays: &arrays })?;
-        }
-        Ok(())
-    }
-
-    fn learn(&self, from: &Source<'_>, settings: &Settings, done: &mut dyn FnMut(usize)) -> Result<Arrays> {
-        by_layer(self, from, settings, done)
-    }
-
-    fn defaults(&self) -> Result<Settings> {
-        let Compression { sparsity, bits: [keys, values] } = self.compression;
-        let pruned = (sparsity * 10_000.0).round() / 100.0;
-        Settings::parse(&choices(), &format!("pruned={pruned},keys={keys},values={values}"))
-    }
 }
