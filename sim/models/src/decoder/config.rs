@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 
-use super::arithmetic::Projection;
+use super::projection::Projection;
 use super::rotary::Rotary;
 
 /// Which decoder a model is.

@@ -35,6 +35,7 @@ pub mod key_values;
 pub mod matrix;
 pub mod model;
 pub mod perplexity;
+mod projection;
 pub mod residual;
 mod rotary;
 mod tensors;

@@ -6,6 +6,7 @@
 
 mod description;
 mod ggml;
+mod spelling;
 
 use std::collections::BTreeMap;
 
@@ -13,21 +14,10 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use tokenizers::{NormalizedString, Normalizer};
 
 use description::Description;
+use spelling::Spelling;
 
 /// The character for a space in vocabularies of `SentencePiece`.
 const SPACE: char = '\u{2581}';
-
-/// How the text of a token stands for bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Spelling {
-    /// A character for each byte (Radford et al. 2019, section 2.2).
-    ByteLevel,
-    /// Characters, with U+2581 for a space, and tokens such as `<0x0A>` for single bytes.
-    Pieces {
-        /// Whether a text gets a space at its beginning.
-        space: bool,
-    },
-}
 
 /// Maps text to tokens and back.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! The best of a set of points with two objectives.
 
-use super::Objectives;
+use super::point::Objectives;
 
 /// `a` is at least as good as `b` both ways, and better in one.
 #[must_use]

@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::front::{crowding, ranks};
-use super::{Evaluate, Genes, Objectives, Point};
+use super::point::{Evaluate, Genes, Objectives, Point};
 
 /// Share of pairs of parents that are crossed, and the distribution index: how close children are to their parents.
 const CROSSOVER: (f64, f64) = (0.9, 15.0);

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::{Genes, Objectives};
+use super::point::{Genes, Objectives};
 use crate::journal::Journal;
 
 /// Settings and their worth.

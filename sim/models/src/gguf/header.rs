@@ -8,8 +8,9 @@ use sim::{Error, Result};
 
 use super::bytes::Bytes;
 use super::elements::ElementType;
+use super::shape::by;
 use super::tensor::Place;
-use super::{File, Value, by};
+use super::value::Value;
 
 /// The only version that is read. Files of earlier versions are years old.
 const VERSION: u32 = 3;
@@ -17,7 +18,14 @@ const VERSION: u32 = 3;
 /// Dimensions of a tensor, as many as the format allows.
 const DIMENSIONS: u32 = 4;
 
-pub(super) fn read(path: &Path) -> Result<File> {
+/// An open file, and all of it except the elements of its tensors.
+pub(super) struct Header {
+    pub(super) file: fs::File,
+    pub(super) metadata: BTreeMap<String, Value>,
+    pub(super) tensors: BTreeMap<String, Place>,
+}
+
+pub(super) fn read(path: &Path) -> Result<Header> {
     let io = |source| Error::Io { path: path.to_owned(), source };
     // Check before opening: to open a FIFO may block for ever.
     if !fs::metadata(path).map_err(io)?.is_file() {
@@ -82,7 +90,7 @@ pub(super) fn read(path: &Path) -> Result<File> {
         place.offset += begin;
     }
     drop(bytes);
-    Ok(File { path: path.to_owned(), file, metadata, tensors: infos })
+    Ok(Header { file, metadata, tensors: infos })
 }
 
 /// The data and each tensor in it begin at a multiple of this.

@@ -9,12 +9,13 @@
 mod bytes;
 mod elements;
 mod header;
+mod shape;
 mod tensor;
 #[cfg(test)]
 pub(crate) mod tests;
+mod value;
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -22,41 +23,11 @@ use std::path::{Path, PathBuf};
 use sim::{Error, Result};
 
 pub use elements::{ElementType, Elements};
+use header::Header;
+pub(crate) use shape::by;
 use tensor::Place;
 pub use tensor::Tensor;
-
-/// A value of the metadata.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// Any integer.
-    Integer(i128),
-    /// A float of 32 or 64 bits.
-    Float(f64),
-    /// A truth value.
-    Bool(bool),
-    /// A text.
-    Text(String),
-    /// An array of integers of up to 32 bits, or of truth values as 0 and 1.
-    Integers(Vec<i64>),
-    /// An array of floats of 32 bits.
-    Floats(Vec<f32>),
-    /// An array of texts.
-    Texts(Vec<String>),
-}
-
-impl Value {
-    fn kind(&self) -> &'static str {
-        match self {
-            Self::Integer(_) => "an integer",
-            Self::Float(_) => "a float",
-            Self::Bool(_) => "a truth value",
-            Self::Text(_) => "a text",
-            Self::Integers(_) => "an array of integers",
-            Self::Floats(_) => "an array of floats",
-            Self::Texts(_) => "an array of texts",
-        }
-    }
-}
+pub use value::Value;
 
 /// An open file: its metadata, and where its tensors are.
 #[derive(Debug)]
@@ -73,7 +44,8 @@ impl File {
     /// # Errors
     /// The file is missing, not a regular file, not GGUF of version 3, truncated, or contradicts itself.
     pub fn open(path: &Path) -> Result<Self> {
-        header::read(path)
+        let Header { file, metadata, tensors } = header::read(path)?;
+        Ok(Self { path: path.to_owned(), file, metadata, tensors })
     }
 
     /// Where the file is.
@@ -225,9 +197,4 @@ impl File {
     pub(crate) fn bad(&self, problem: impl Into<String>) -> Error {
         Error::Data { path: self.path.clone(), problem: problem.into() }
     }
-}
-
-/// A shape in words: `576 x 64`.
-pub(crate) fn by<T: Display>(shape: &[T]) -> String {
-    shape.iter().map(T::to_string).collect::<Vec<_>>().join(" x ")
 }

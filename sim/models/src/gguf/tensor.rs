@@ -6,8 +6,8 @@ use std::path::Path;
 
 use sim::{Error, Result};
 
-use super::by;
 use super::elements::{ElementType, Elements};
+use super::shape::by;
 
 /// A tensor as numbers.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,9 @@
 //! A combination that no paper has: Orizuru's outliers with Tender's groups, from parts that are built.
 //! docs/perplexity.md has its perplexity.
 
+use super::equal_area;
 use super::outliers::{COSTS, INNER};
-use super::{Row, equal_area};
+use super::row::Row;
 
 /// Rows and columns of PEs, and lanes of the vector unit next to the array.
 const ARRAY: f64 = 64.0;

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use super::{Decoder, Row, equal_area, kelle, kllm, titanus, within};
+use super::decoder::Decoder;
+use super::row::{Row, within};
+use super::{equal_area, kelle, kllm, titanus};
 
 /// A figure as a function of picojoules a bit.
 #[derive(Clone, Copy, Debug)]

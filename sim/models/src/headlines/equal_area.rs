@@ -5,7 +5,8 @@
 
 use std::sync::LazyLock;
 
-use super::{Row, kllm, within};
+use super::kllm;
+use super::row::{Row, within};
 
 static AREAS: LazyLock<Vec<(String, f64)>> = LazyLock::new(|| {
     let all: Vec<serde_json::Value> = serde_json::from_str(include_str!("areas.json")).unwrap_or_default();

@@ -2,7 +2,8 @@
 
 use golden::kelle::lifetime::{self, Lifetime};
 
-use super::{LLAMA_2_7B, Row, within};
+use super::decoder::LLAMA_2_7B;
+use super::row::{Row, within};
 use crate::kelle::refresh::PAPER;
 
 /// Refreshing all of the 4 MB once takes 1.14 mJ (Table 1).

@@ -1,6 +1,7 @@
 //! KLLM: sums of its Table I, the roofline of a token, and the inputs that its ratios need.
 
-use super::{LLAMA_2_7B, Row, within};
+use super::decoder::LLAMA_2_7B;
+use super::row::{Row, within};
 
 /// Table I: area in mm² and power in W of all lanes.
 pub(super) const ALL_LANES: [f64; 2] = [8.25, 5.73];

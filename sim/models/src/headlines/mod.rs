@@ -4,61 +4,19 @@
 //! Each figure is a formula of such inputs. If a figure does not follow, its row has the arithmetic that shows why.
 
 mod combination;
+mod decoder;
 pub mod energy;
 mod equal_area;
 pub mod kelle;
 mod kllm;
 pub mod outliers;
 mod requantization;
+mod row;
 mod tender;
 pub mod titanus;
 
+pub use row::Row;
 use std::fmt::Write;
-
-/// A figure of a paper, and the value that follows from printed numbers.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Row {
-    /// The name of the figure.
-    pub figure: &'static str,
-    /// The paper's value as it prints it, and where.
-    pub paper: &'static str,
-    /// The result of the formula; [`NO_CLAIM`] if the printed numbers do not suffice for a formula.
-    pub value: f64,
-    /// Decimals to print.
-    pub decimals: usize,
-    /// Unit.
-    pub unit: &'static str,
-    /// Smallest and largest value that agree with the paper; none if the paper has no such figure.
-    pub accept: Option<[f64; 2]>,
-    /// The formula with its inputs and their sources.
-    pub basis: &'static str,
-}
-
-impl Row {
-    /// Whether the formula agrees with the paper, if the paper has the figure.
-    #[must_use]
-    pub fn agrees(&self) -> Option<bool> {
-        self.accept.map(|[least, most]| (least..=most).contains(&self.value))
-    }
-
-    /// What the table says of it; `sign`: the direction alone is compared.
-    fn verdict(&self) -> &'static str {
-        match self.agrees() {
-            Some(true) if self.accept.is_some_and(|[_, most]| most.is_infinite()) => "sign",
-            Some(true) => "yes",
-            Some(false) => "no",
-            None => "-",
-        }
-    }
-}
-
-/// The value of a figure whose conditions are not given.
-const NO_CLAIM: f64 = f64::NAN;
-
-/// Accepts values up to this relative distance from the paper's value.
-const fn within(paper: f64, share: f64) -> Option<[f64; 2]> {
-    Some([paper * (1.0 - share), paper * (1.0 + share)])
-}
 
 /// The rows of each paper. Rows that follow from printed numbers come first.
 #[must_use]
@@ -101,37 +59,9 @@ pub fn markdown(all: bool) -> String {
     if all { text + &energy::markdown() } else { text }
 }
 
-/// A stack of decoder layers.
-struct Decoder {
-    layers: f64,
-    width: f64,
-    /// Weights of a layer in squares of the width.
-    squares: f64,
-}
-
-impl Decoder {
-    /// Attention of four squares, a feed-forward network of two matrices of 4 x width.
-    const fn opt(layers: f64, width: f64) -> Self {
-        Self { layers, width, squares: 12.0 }
-    }
-
-    /// Weights of the layers.
-    fn weights(&self) -> f64 {
-        self.layers * self.squares * self.width * self.width
-    }
-
-    /// Multiply-accumulates of so many tokens from the beginning: weights, and scores and values of all pairs of
-    /// tokens.
-    fn work(&self, tokens: f64) -> f64 {
-        self.weights() * tokens + 2.0 * self.layers * tokens * tokens * self.width
-    }
-}
-
-/// LLaMA-2-7B: four squares of 4096 in attention, three matrices of 4096 x 11008.
-const LLAMA_2_7B: Decoder = Decoder { layers: 32.0, width: 4096.0, squares: 4.0 + 3.0 * 11008.0 / 4096.0 };
-
 #[cfg(test)]
 mod tests {
+    use super::decoder::Decoder;
     use super::*;
 
     /// Exactly the figures that are known not to follow are rejected.

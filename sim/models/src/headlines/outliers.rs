@@ -3,7 +3,7 @@
 //!
 //! The cycles come from the golden recurrence, which equals the RTL. A test of `testbenches` computes them again.
 
-use super::Row;
+use super::row::Row;
 
 /// The cost of outliers.
 #[derive(Clone, Copy, Debug, PartialEq)]

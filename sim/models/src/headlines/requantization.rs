@@ -4,7 +4,7 @@
 use golden::tender::cycles::ArrayCycles;
 use golden::tender::tender_pe::Drain;
 
-use super::Row;
+use super::row::Row;
 use crate::cycles::shapes::{MODELS, Model};
 
 /// A product of all tokens: rows, reduction, columns, and how often a layer has the product.

@@ -1,6 +1,7 @@
 //! Tender: work of its models, and the power of the baselines that its ratios imply.
 
-use super::{Decoder, Row};
+use super::decoder::Decoder;
+use super::row::Row;
 
 /// Speed and energy efficiency over ANT, OLAccel and OliVe (sections VI-C and VI-D).
 const OVER: [(&str, f64, f64); 3] = [

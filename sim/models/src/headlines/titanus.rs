@@ -1,7 +1,7 @@
 //! Titanus: latency of its two pipelines, bytes and energy of its cache. Cycles and energies come from the authors'
 //! simulator. Cycles of our core come from its recurrence.
 
-use super::{NO_CLAIM, Row, within};
+use super::row::{NO_CLAIM, Row, within};
 use crate::cycles::titanus::{Run, Units};
 
 /// Prompts and answers of the runs of figure 12, in tokens.

@@ -1,6 +1,7 @@
 //! Integer quantization of the schemes that KLLM is compared with: their ideas, without their tuning.
 
-use super::quantization::Rows;
+/// Rows of real numbers.
+pub type Rows = Vec<Vec<f64>>;
 
 /// Width of a group of [`grouped`]: the largest divisor of both widths of the model up to 128, the width in the paper.
 pub const GROUP: usize = 96;

@@ -9,7 +9,6 @@ use golden::kllm::outliers::{OutlierRule, per_side};
 use half::f16;
 
 use super::language_model::{Books, ClusteredModel, ClusteredWeights, Counting, Outliers, book};
-use super::scheme::counting;
 use crate::calibration::{Arrays, Source};
 use crate::decoder::Config;
 use crate::decoder::arithmetic::Projection;
@@ -185,4 +184,13 @@ pub fn of_arrays(config: &Config, settings: &Settings, arrays: &Arrays) -> Resul
         }
     }
     Ok((of_weights, of_tokens))
+}
+
+/// How weights count, by the word of the option.
+pub(crate) fn counting(word: &str) -> Counting {
+    match word {
+        "input" => Counting::ByInput,
+        "fisher" => Counting::Fisher,
+        _ => Counting::Alike,
+    }
 }

@@ -16,13 +16,11 @@ use golden::kllm::quantize::{Quantized, QuantizedWeights, Sample, samples, scale
 use sim::stimulus::real_rows;
 
 use super::baselines;
+pub use super::baselines::Rows;
 
 pub mod arithmetic;
 pub mod attention;
 pub mod drift;
-
-/// Rows of real numbers.
-pub type Rows = Vec<Vec<f64>>;
 
 /// One linear layer of the model: y = tokens * columns.
 #[derive(Clone, Debug)]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 
-use super::calibration::{ACCELERATOR, WEIGHT_BITS, counts, detection, of_arrays, outliers};
-use super::language_model::{Books, ClusteredModel, ClusteredWeights, Counting, Outliers};
+use super::calibration::{ACCELERATOR, WEIGHT_BITS, counting, counts, detection, of_arrays, outliers};
+use super::language_model::{Books, ClusteredModel, ClusteredWeights, Outliers};
 use crate::schemes::{Bench, Choice, Given, Kind, Reader, Scheme, Settings, Tally, by_arithmetic};
 
 /// Bits of activations that are not quantized.
@@ -14,15 +14,6 @@ const EXACT: u32 = 16;
 /// Weights and activations as indices of codebooks.
 #[derive(Clone, Copy, Debug)]
 pub struct Kllm;
-
-/// How weights count, by the word of the option.
-pub(crate) fn counting(word: &str) -> Counting {
-    match word {
-        "input" => Counting::ByInput,
-        "fisher" => Counting::Fisher,
-        _ => Counting::Alike,
-    }
-}
 
 impl Scheme for Kllm {
     fn name(&self) -> &'static str {

@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 
-use super::{Bench, Choice, Kind, Reader, Scheme, Settings, by_arithmetic};
+use super::scheme::{Reader, Scheme, by_arithmetic};
+use super::{Bench, Choice, Kind, Settings};
 use crate::decoder::Float;
 use crate::decoder::key_values::RoundedCache;
 

@@ -1,5 +1,6 @@
 //! Schemes on the small models of `transformers`.
 
+use crate::decoder::Model;
 use std::path::PathBuf;
 
 use super::*;

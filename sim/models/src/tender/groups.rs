@@ -6,7 +6,7 @@ use anyhow::{Context, Error, Result, ensure};
 use golden::tender::calibration::{CHUNK_ROWS, Calibration, Scheme, Sign};
 
 use super::learnt::{Learnt, Site};
-use super::schemes::choices;
+use super::options::choices;
 use crate::calibration::{Arrays, Asked, Calibrates, Kind, Source, Wanted};
 use crate::decoder::calibration::{Extremes, Input};
 use crate::decoder::{Config, Model, Tokenizer};

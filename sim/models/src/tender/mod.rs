@@ -4,6 +4,7 @@ pub mod granularity;
 pub mod groups;
 pub mod language_model;
 pub mod learnt;
+mod options;
 pub mod projection;
 pub mod requantization;
 pub mod schemes;

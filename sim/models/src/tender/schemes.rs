@@ -7,28 +7,9 @@ use golden::tender::granularity::Granularity;
 
 use super::groups::{ACCELERATOR, Groups};
 use super::language_model::{Activations, IntegerModel};
+use super::options::{bits, groups, outliers};
 use crate::decoder::calibration::Calibration;
 use crate::schemes::{Bench, Choice, Kind, Reader, Scheme, Settings, Tally, by_arithmetic};
-
-fn bits() -> Choice {
-    let about = "bits of weights and activations; weights have a scale for each output channel";
-    Choice { name: "bits", default: "8", kind: Kind::Count(2..=8), about }
-}
-
-fn outliers() -> Choice {
-    let about = "share of each row, largest and smallest values together, that is multiplied apart as it is";
-    Choice { name: "outliers", default: "0", kind: Kind::Percent(0.0..=100.0), about }
-}
-
-fn groups() -> Choice {
-    Choice { name: "groups", default: "8", kind: Kind::Count(1..=32), about: "groups of channels" }
-}
-
-/// Options of the calibration.
-pub(super) fn choices() -> Vec<Choice> {
-    let about = "share of each row, largest and smallest values together, that does not count for ranges of channels";
-    vec![bits(), groups(), Choice { about, ..outliers() }]
-}
 
 /// Symmetric integers, with scales of the text that is judged.
 #[derive(Clone, Copy, Debug)]

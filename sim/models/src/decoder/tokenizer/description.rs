@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 
 use super::super::folder::json_file;
-use super::Spelling;
+use super::spelling::Spelling;
 
 /// All that a tokenizer is made of.
 pub(in super::super) struct Description {

@@ -6,7 +6,8 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 
 use super::description::A_MERGE;
-use super::{Description, SPACE, Spelling};
+use super::spelling::Spelling;
+use super::{Description, SPACE};
 use crate::gguf::File;
 
 /// Types of tokens.
