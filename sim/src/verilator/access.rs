@@ -37,10 +37,10 @@ pub(super) struct Slot {
 /// ```
 #[macro_export]
 macro_rules! handles {
-    ($(#[$about:meta])* $visible:vis struct $name:ident { $($field:ident: $kind:ident = $port:literal),+ $(,)? }) => {
+    ($(#[$about:meta])* $visible:vis struct $name:ident { $($shown:vis $field:ident: $kind:ident = $port:literal),+ $(,)? }) => {
         $(#[$about])*
         $visible struct $name {
-            $($field: $crate::$kind),+
+            $($shown $field: $crate::$kind),+
         }
 
         impl $name {
