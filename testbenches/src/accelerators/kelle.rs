@@ -5,6 +5,7 @@ pub mod decay;
 pub mod encoder;
 pub mod layer;
 pub mod lifetimes;
+mod model;
 pub mod program;
 pub mod real;
 pub mod recorder;
@@ -15,7 +16,8 @@ use host::kelle::{Caps, operations};
 
 use super::vector::caps_of_rows;
 
-pub use bench::{bench, golden_of};
+pub use bench::bench;
+pub use model::golden_of;
 
 /// What a driver reads of an accelerator of a shape.
 #[must_use]

@@ -4,17 +4,19 @@ pub mod activation;
 pub mod attention;
 pub mod encoder;
 pub mod layer;
+mod model;
 pub mod program;
 pub mod real;
 pub mod timing;
 
-use golden::accelerators::kllm::{KllmTop as Golden, Report, Shape, Work};
+use golden::accelerators::kllm::{Report, Work};
 use hdl::accelerators::kllm::KllmTop;
 use host::kllm::Caps;
 
-use super::vector::{function_register, rows_of, shape_of};
+use super::vector::{function_register, rows_of};
 use jobs::player::{self, Counter, Facts};
 use jobs::timing::Waits;
+pub use model::golden_of;
 
 /// The bench of the accelerator; a vector is a job.
 ///
@@ -64,26 +66,4 @@ pub fn caps_of(block: &KllmTop) -> Caps {
         outliers: lanes.kmax,
         vector: rows_of(&block.vector()),
     }
-}
-
-/// The golden model of an accelerator.
-///
-/// # Errors
-/// Parameters that the model refuses.
-pub fn golden_of(block: &KllmTop) -> anyhow::Result<Golden> {
-    let lanes = &block.product;
-    Golden::new(Shape {
-        lanes: lanes.lanes,
-        columns: lanes.columns,
-        groups: lanes.groups,
-        inputs: lanes.inputs,
-        centroid_bits: lanes.centroid_bits,
-        buffer: lanes.buffer,
-        depth: lanes.depth,
-        orizuru: block.orizuru,
-        kmax: lanes.kmax,
-        vector: shape_of(&block.vector(), &block.bus.axi),
-    })
-    .map(|golden| golden.with_overlap(block.bus.overlaps))
-    .map_err(anyhow::Error::msg)
 }

@@ -6,25 +6,20 @@ pub mod decoding;
 pub mod encoder;
 pub mod feed_forward;
 pub mod layer;
+mod model;
 pub mod program;
 pub mod real;
 pub mod timing;
 pub mod work;
 
-use golden::accelerators::tender::{Operation, Report, Shape, TenderTop as Golden};
-use golden::tender::mesh_pe::PeSum;
+use golden::accelerators::tender::{Operation, Report};
 use hdl::accelerators::tender::{EnginePe, TenderTop, TenderTopOf};
 use host::tender::Caps;
 
-use super::vector::{function_register, rows_of, shape_of};
-use crate::tender::mesh_pe::PeBench;
+use super::vector::{function_register, rows_of};
 use jobs::player::{self, Counter, Facts};
 use jobs::timing::Waits;
-
-/// A PE whose accelerators can be compared with a golden model.
-pub trait EnginePeBench: EnginePe + PeBench<Sum: PeSum<Operand = i64> + 'static> {}
-
-impl<P: EnginePe + PeBench<Sum: PeSum<Operand = i64> + 'static>> EnginePeBench for P {}
+pub use model::{EnginePeBench, golden_of};
 
 /// The bench of the accelerator; a vector is a job.
 ///
@@ -69,25 +64,4 @@ pub fn caps_of(block: &TenderTop) -> Caps {
         steps: block.steps,
         vector: rows_of(&block.vector()),
     }
-}
-
-/// The golden model of an accelerator.
-///
-/// # Errors
-/// Parameters that the model refuses.
-pub fn golden_of<P: EnginePeBench>(block: &TenderTopOf<P>) -> anyhow::Result<Golden<P::Sum>> {
-    let pe = &block.array.pe;
-    let shape = Shape {
-        rows: block.array.rows,
-        columns: block.array.columns,
-        int8: block.array.int8,
-        accumulator_width: pe.sum_bits(),
-        depth: block.depth,
-        steps: block.steps,
-        explicit: block.explicit,
-        vector: shape_of(&block.vector(), &block.bus.axi),
-    };
-    let fresh = pe.fresh().map_err(anyhow::Error::msg)?;
-    let golden = Golden::with_sums(shape, fresh).map_err(anyhow::Error::msg)?;
-    Ok(golden.with_overlap(block.bus.overlaps))
 }

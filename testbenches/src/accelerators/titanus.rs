@@ -2,11 +2,12 @@
 
 pub mod head;
 pub mod layer;
+mod model;
 pub mod program;
 pub mod timing;
 
 use golden::accelerators::memory::SparseMemory;
-use golden::accelerators::titanus::{Report, Shape, TitanusCore as Golden, Traffic, Work};
+use golden::accelerators::titanus::{Report, TitanusCore as Golden, Traffic, Work};
 use golden::common::shell::job_controller::Limits;
 use hdl::accelerators::titanus::TitanusCore;
 use hdl::accelerators::vector::VectorParameters;
@@ -15,9 +16,10 @@ use host::Window;
 use host::titanus::{Caps, operations};
 use lower::chain::Job;
 
-use super::vector::{caps_of_rows, function_register, shape_of};
+use super::vector::{caps_of_rows, function_register};
 use jobs::player::{self, Counter, Facts, register};
 use jobs::timing::Waits;
+pub use model::golden_of;
 
 /// The bench of the accelerator; a vector is a job.
 ///
@@ -115,30 +117,6 @@ fn facts(block: &TitanusCore) -> Facts<Work> {
         kept: Vec::new(),
         waits: Waits::default(),
     }
-}
-
-/// The golden model of an accelerator.
-///
-/// # Errors
-/// Parameters that the model refuses.
-pub fn golden_of(block: &TitanusCore) -> anyhow::Result<Golden> {
-    let spec = &block.spec;
-    let cells = &spec.store.tile.cells;
-    Golden::new(Shape {
-        rows: spec.store.rows,
-        columns: spec.store.columns,
-        inputs: cells.inputs,
-        outputs: cells.outputs,
-        constants: spec.constants,
-        lanes: spec.lanes,
-        tiles: spec.tiles,
-        levels: spec.levels,
-        context: spec.context,
-        buffer: spec.buffer,
-        links: block.links == 1,
-        vector: shape_of(&block.vector(), &block.bus.axi),
-    })
-    .map_err(anyhow::Error::msg)
 }
 
 /// The traffic of jobs that run one after the other from a reset on, as the golden model does them.

@@ -25,6 +25,7 @@ use std::collections::VecDeque;
 
 use golden::common::float::{Flags, FloatFormat, Rounded};
 use hdl::lang::Block;
+use operands::one_in;
 use rand::{Rng, RngExt};
 use sim::stimulus::StimulusRng;
 use sim::{In, Out, Run, Sim};
@@ -187,11 +188,6 @@ fn outputs(flags: bool) -> Vec<&'static str> {
 fn expected(result: Rounded) -> Outputs {
     let Flags { invalid, overflow, underflow, inexact, .. } = result.flags;
     [result.bits, invalid.into(), overflow.into(), underflow.into(), inexact.into(), 0]
-}
-
-/// Random one bit in `n`.
-fn one_in(rng: &mut StimulusRng, n: u32) -> bool {
-    rng.random_range(0..n) == 0
 }
 
 /// An exception with a port of its own.

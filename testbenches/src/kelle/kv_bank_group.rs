@@ -6,6 +6,7 @@
 //! noise.
 
 mod alone;
+mod ports;
 
 use golden::kelle::kv_bank_group::{Bank, Checker, Distribution, Intervals, Operation, ScoreFile, Violation};
 use hdl::blocks::kelle::{Byte, KvBankGroup};
@@ -15,6 +16,7 @@ use sim::{Bits, Run, Sim};
 
 use super::edram_bank::{from_bools, to_bools};
 use super::refresh_controller::{Traffic, limits, violation};
+use ports::Ports;
 
 /// Cycles of a vector.
 pub const CYCLES: u64 = 16;
@@ -336,44 +338,5 @@ impl Attack {
         let words = self.banks.iter_mut().map(|b| from_bools(&b.read(row, now)));
         let elements = words.flat_map(|w| w.unpack(8)).map(|byte| byte << low);
         Bits::pack(16, elements)
-    }
-}
-
-sim::handles! {
-    struct Ports {
-        access_valid: In = "access_valid_i",
-        access_ready: Out = "access_ready_o",
-        access_write: In = "access_write_i",
-        access_row: In = "access_row_i",
-        access_data: In = "access_data_i",
-        data_valid: Out = "data_valid_o",
-        data: Out = "data_o",
-        evict_valid: In = "evict_valid_i",
-        evict_row: In = "evict_row_i",
-        update_valid: In = "update_valid_i",
-        update_row: In = "update_row_i",
-        update_amount: In = "update_amount_i",
-        step: In = "step_i",
-        threshold: In = "threshold_i",
-        score_row: In = "score_row_i",
-        score: Out = "score_o",
-        config_valid: In = "config_valid_i",
-        config_high: In = "config_high_i",
-        config_low: In = "config_low_i",
-        refused: Out = "config_refused_o",
-        refresh_read: Out = "refresh_read_o",
-        refresh_write: Out = "refresh_write_o",
-        refresh_row: Out = "refresh_row_o",
-        high: Out = "high_o",
-        refreshes: Out = "refreshes_o",
-        stalls: Out = "stalls_o",
-    }
-}
-
-impl Ports {
-    fn quiet(&self, sim: &mut Sim) {
-        for port in [self.access_valid, self.evict_valid, self.update_valid, self.step, self.config_valid] {
-            sim.poke_u64(port, 0);
-        }
     }
 }

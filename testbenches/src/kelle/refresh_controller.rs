@@ -6,10 +6,12 @@
 //! how soon it is refreshed.
 
 mod alone;
+mod ports;
 
 use golden::kelle::refresh_controller::{Checker, Intervals, Limits, Operation};
 use hdl::blocks::kelle::RefreshController;
 use hdl::blocks::kelle::refresh_controller::REFRESH_CYCLES;
+use ports::Ports;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 use sim::{Difference, Run, Sim};
@@ -25,7 +27,7 @@ pub fn bench(p: &RefreshController) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = Bench { p: p.clone(), limits: limits(p) };
     sim::kit::bench(p, move |sim, run| {
         bench.run(sim, run)?;
-        alone::Alone::new(&bench, sim, run)?.run(sim, run)
+        alone::Alone::new(&bench.p, bench.limits, sim, run)?.run(sim, run)
     })
 }
 
@@ -260,38 +262,5 @@ impl Bench {
             _ => rng.random_range(shortest..=(8 * shortest).min(longest)),
         };
         Intervals { high: one(), low: one() }
-    }
-}
-
-impl Ports {
-    /// Validity and class of the row that is looked at in this cycle.
-    fn show(&self, sim: &mut Sim, valid: &[bool], high: &[bool]) {
-        let row = sim.peek_u64(self.refresh_row) as usize;
-        let of = |rows: &[bool]| rows.get(row).copied().unwrap_or(false).into();
-        sim.poke_u64(self.valid, of(valid));
-        sim.poke_u64(self.high, of(high));
-    }
-}
-
-sim::handles! {
-    struct Ports {
-        access_valid: In = "access_valid_i",
-        access_ready: Out = "access_ready_o",
-        access_write: In = "access_write_i",
-        access_row: In = "access_row_i",
-        look_row: Out = "look_row_o",
-        valid: In = "valid_i",
-        high: In = "high_i",
-        promoted_valid: In = "promoted_valid_i",
-        promoted_row: In = "promoted_row_i",
-        config_valid: In = "config_valid_i",
-        config_high: In = "config_high_i",
-        config_low: In = "config_low_i",
-        refused: Out = "config_refused_o",
-        refresh_read: Out = "refresh_read_o",
-        refresh_write: Out = "refresh_write_o",
-        refresh_row: Out = "refresh_row_o",
-        refreshes: Out = "refreshes_o",
-        stalls: Out = "stalls_o",
     }
 }

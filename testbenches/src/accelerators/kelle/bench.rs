@@ -1,11 +1,12 @@
 //! [`KelleTop`] between a host and a memory: see [`player::bench`].
 
-use golden::accelerators::kelle::{KelleTop as Golden, Report, Shape, Work};
+use golden::accelerators::kelle::{Report, Work};
 use hdl::accelerators::kelle::KelleTop;
 
+use super::model::golden_of;
 use super::program;
 use super::timing::{REFRESH_STALLS, timing};
-use crate::accelerators::vector::{function_register, shape_of};
+use crate::accelerators::vector::function_register;
 use jobs::player::{self, Counter, Facts};
 use jobs::timing::Waits;
 
@@ -52,31 +53,4 @@ fn facts(block: &KelleTop) -> Facts<Work> {
         // The cache is emptied row by row.
         waits: Waits { registers: vec![REFRESH_STALLS], never: false, ready: heads.rows().into() },
     }
-}
-
-/// The golden model of an accelerator.
-///
-/// # Errors
-/// Parameters that the model refuses.
-pub fn golden_of(block: &KelleTop) -> anyhow::Result<Golden> {
-    let (spec, heads) = (&block.spec, &block.attention);
-    Golden::new(Shape {
-        rows: spec.rows,
-        columns: spec.columns,
-        tokens: spec.tokens,
-        inner: spec.inner,
-        heads: heads.heads,
-        slots: heads.slots,
-        width: heads.width,
-        group: heads.group,
-        score_lanes: spec.lanes(),
-        score_bits: heads.score_width,
-        amount_bits: heads.amount_width,
-        interval_bits: heads.interval_width,
-        cache_rows: heads.rows(),
-        save: heads.save,
-        recompute: heads.recompute,
-        vector: shape_of(&block.vector(), &spec.axi),
-    })
-    .map_err(anyhow::Error::msg)
 }

@@ -4,7 +4,8 @@ use golden::accelerators::kelle::cycles::{Array, Timing};
 use hdl::accelerators::kelle::{AttentionSpec, KelleTop};
 use host::Window;
 
-use super::{golden_of, program};
+use super::model::golden_of;
+use super::program;
 use crate::accelerators::clock::Clock;
 use jobs::timing::{self, frame, shell, unit};
 

@@ -8,6 +8,7 @@ use sim::stimulus::StimulusRng;
 
 mod append;
 mod quantize;
+mod target;
 
 use quantize::Made;
 
@@ -15,9 +16,7 @@ use super::super::vector::program as vector;
 use jobs::draft::{Draft, Operations};
 use jobs::draw::{area, area_bytes, half, often, size};
 use jobs::program::Program;
-
-/// What jobs are drawn for: the operations and the shape of an accelerator.
-type Target<'a> = (&'a Operations, &'a Shape);
+use target::Target;
 
 /// A job: a chain of one to `chain` descriptors, over all operations that the shape has; of each four chains one is spoilt.
 ///

@@ -4,7 +4,8 @@ use golden::accelerators::kllm::cycles::{Finder, Lane, Timing};
 use hdl::accelerators::kllm::KllmTop;
 use host::Window;
 
-use super::{golden_of, program};
+use super::model::golden_of;
+use super::program;
 use crate::accelerators::clock::Clock;
 use crate::kllm::orizuru;
 use jobs::timing::{self, shell, unit};

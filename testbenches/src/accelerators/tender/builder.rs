@@ -18,10 +18,12 @@ use host::tender::{Caps, Constants, MatMulJob, Pack, PackJob, Panels, Product, S
 use host::vector::{Integer, Operand};
 use lower::chain::ChainBuilder;
 
-use super::real::GROUPS;
 pub use lower::chain::{Floats, Job, Measured, Results, Seen};
 use operands::Integers;
 pub use operands::{Activations, Keys, Weights};
+
+/// Groups of channels, where nothing else is said.
+pub const GROUPS: usize = 8;
 
 /// Puts a chain together.
 #[derive(Debug)]
@@ -97,6 +99,28 @@ impl Builder {
         let (found, wanted) = (biases.len(), weights.added.len());
         ensure!(found == wanted, "{found} biases, {wanted} outputs");
         Ok(Weights { added: biases.to_vec(), ..weights })
+    }
+
+    /// Some lines of an operand, where the first one begins a panel.
+    ///
+    /// # Errors
+    /// They are not there, or it does not.
+    pub fn lines(&self, of: &Weights, first: usize, lines: usize) -> anyhow::Result<Weights> {
+        let Integers { at, sign, inner, lines: all, .. } = of.integers;
+        let end = first.checked_add(lines).filter(|&end| end <= all);
+        ensure!(end.is_some(), "{lines} lines from {first} on: there are {all}");
+        let in_panel = self.caps.panel_rows(self.integer);
+        ensure!(first.is_multiple_of(in_panel), "line {first} is the first one, must be a multiple of {in_panel}");
+        let address = at.address + (first / in_panel) as u64 * u64::from(at.stride);
+        let panels = Panels::rows(&self.caps, (self.integer, sign), lines, inner)?;
+        let rows = first..first + lines;
+        let known = of.known.as_ref().map(|known| known.iter().map(|row| row[rows.clone()].to_vec()).collect());
+        Ok(Weights {
+            integers: Integers { at: Operand { address, ..at }, panels, sign, lines, inner },
+            scales: of.scales[rows.clone()].to_vec(),
+            added: of.added[rows].to_vec(),
+            known,
+        })
     }
 
     /// Packs rows: each channel around the middle of its range, in groups.
@@ -313,5 +337,6 @@ pub(super) fn bits(integer: Integer) -> u32 {
 
 #[cfg(test)]
 pub(super) mod testing;
+
 #[cfg(test)]
 mod tests;

@@ -15,6 +15,7 @@ use host::vector::{Integer, Operand};
 use host::{Allocator, Chain, Format, Image, Rows, Window};
 use sim::stimulus::real_numbers;
 
+pub use super::builder::GROUPS;
 use super::builder::bits;
 
 /// An array of 16 x 16 PEs on a bus of 16 bytes. It is deep enough for the down projection of the model, and its vector
@@ -144,9 +145,6 @@ pub fn scores(caps: &Caps, window: &Window, integer: Integer, tokens: usize) -> 
     let exact = product(&q, &transposed);
     real(caps, window, integer, &Quantized { calibration, a, b, constants, exact }, false)
 }
-
-/// Groups of channels, where nothing else is said.
-pub const GROUPS: usize = 8;
 
 fn scheme(integer: Integer, groups: usize) -> anyhow::Result<Scheme> {
     Scheme::new(bits(integer), groups, GoldenSign::Signed).map_err(anyhow::Error::msg)

@@ -5,7 +5,8 @@ use hdl::accelerators::tender::{EnginePe, TenderTopOf};
 use hdl::blocks::tender::Drain;
 use host::Window;
 
-use super::{EnginePeBench, golden_of, program};
+use super::model::{EnginePeBench, golden_of};
+use super::program;
 use crate::accelerators::clock::Clock;
 use jobs::timing::{self, shell, unit};
 

@@ -5,7 +5,8 @@ use hdl::accelerators::titanus::TitanusCore;
 use host::Window;
 use lower::chain::Job;
 
-use super::{golden_of, program};
+use super::model::golden_of;
+use super::program;
 use crate::accelerators::clock::Clock;
 use jobs::timing::{self, shell, unit};
 

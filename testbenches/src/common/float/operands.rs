@@ -4,8 +4,6 @@ use golden::common::float::{Float, FloatFormat};
 use rand::{Rng, RngExt};
 use sim::stimulus::StimulusRng;
 
-use super::one_in;
-
 /// Operands in one format.
 #[derive(Clone, Copy)]
 pub struct Operands {
@@ -201,4 +199,9 @@ impl Operands {
         let limit = 1 << self.format.fraction_bits();
         [a, self.around(small, 1, rng), self.neighbour(limit, rng)]
     }
+}
+
+/// Random one bit in `n`.
+pub(super) fn one_in(rng: &mut StimulusRng, n: u32) -> bool {
+    rng.random_range(0..n) == 0
 }

@@ -1,6 +1,7 @@
 //! The common bench of units that work on rows. Rows have all lengths, legal and not, with pauses on both sides and
 //! clears at any moment. Single and consecutive rows without pauses are checked to the cycle.
 
+mod elements;
 pub mod layer_norm;
 pub mod rms_norm;
 pub mod rotary_embedding;
@@ -18,16 +19,8 @@ use rand::RngExt;
 use sim::stimulus::StimulusRng;
 use sim::{Bits, In, Out, Run, Sim};
 
+pub use elements::Elements;
 use tensors::{rows, wanted};
-
-/// The elements of a row: for each port its fp16 numbers.
-#[derive(Clone, Debug)]
-pub struct Elements {
-    /// Port by port.
-    pub ports: Vec<Vec<u16>>,
-    /// The values next to the first beat.
-    pub beside: Vec<u64>,
-}
 
 /// A row that leaves.
 #[derive(Clone, Debug)]

@@ -1,8 +1,7 @@
 //! Rows of a user in place of made ones.
 
+use super::elements::Elements;
 use sim::kit::tensors::{Extent, Numbers, Tensors, Wanted};
-
-use super::Elements;
 
 /// The fp16 tensors of a row unit, one row each: the values, and one tensor for each further port.
 #[must_use]

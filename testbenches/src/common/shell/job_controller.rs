@@ -119,7 +119,7 @@ impl Player {
     fn job(&mut self, sim: &mut Sim, run: &mut Run, number: u64) -> sim::Result<()> {
         let quick = number.is_multiple_of(8);
         self.shape.opcodes = [0, 1, 2, 255, self.rng.random_range(1..=255)][self.rng.random_range(0..5)];
-        let (limits, job, mut world) = self.draw(quick);
+        let (limits, job, mut world) = Drawn::draw(&mut self.rng, &self.shape, quick);
         let (actions, mut end) = model::run(self.shape, limits, job, &mut world);
         let mut actions: VecDeque<(Action, u8)> = actions.into_iter().zip(world.outcomes.iter().copied()).collect();
         let order = match self.order {

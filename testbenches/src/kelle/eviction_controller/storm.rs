@@ -6,7 +6,8 @@ use rand::RngExt;
 use sim::stimulus::StimulusRng;
 use sim::{Run, Sim};
 
-use super::{Place, Ports};
+use super::driver::Place;
+use super::ports::Ports;
 
 /// A token that is offered.
 #[derive(Clone, Copy)]

@@ -9,7 +9,7 @@ use sim::stimulus::StimulusRng;
 use sim::{Bits, Difference, Run, Sim};
 
 use super::super::refresh_controller::limits;
-use super::Ports;
+use super::ports::Ports;
 
 pub(super) struct Alone {
     p: KvBankGroup,

@@ -6,7 +6,7 @@ use rand::RngExt;
 use sim::kit::tensors::signed;
 use sim::{Run, Sim};
 
-use super::Player;
+use super::player::Player;
 use crate::common::product::{Matrices, wrapped};
 
 /// Vectors and panels of a matrix that is stored by rows.

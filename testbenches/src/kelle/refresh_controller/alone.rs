@@ -1,11 +1,11 @@
 //! One row at a time, and nobody else who wants the banks: how soon a row is refreshed once it is due.
 
+use super::ports::Ports;
 use golden::kelle::refresh_controller::{Intervals, Limits};
+use hdl::blocks::kelle::RefreshController;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 use sim::{Difference, Run, Sim};
-
-use super::{Bench, Ports};
 
 pub(super) struct Alone {
     rows: usize,
@@ -18,15 +18,15 @@ pub(super) struct Alone {
 }
 
 impl Alone {
-    pub(super) fn new(bench: &Bench, sim: &Sim, run: &Run) -> sim::Result<Self> {
+    pub(super) fn new(p: &RefreshController, limits: Limits, sim: &Sim, run: &Run) -> sim::Result<Self> {
         Ok(Self {
-            rows: bench.p.rows as usize,
-            limits: bench.limits,
-            longest: (1u64 << bench.p.interval_width) - 1,
+            rows: p.rows as usize,
+            limits,
+            longest: (1u64 << p.interval_width) - 1,
             ports: Ports::find(sim)?,
             rng: run.rng("alone"),
-            valid: vec![false; bench.p.rows as usize],
-            high: vec![false; bench.p.rows as usize],
+            valid: vec![false; p.rows as usize],
+            high: vec![false; p.rows as usize],
         })
     }
 

@@ -1,10 +1,9 @@
 //! Outliers among beats: none, one, or several, for which the beat is sent again.
 
+use super::task::Inputs;
 use hdl::blocks::kllm::PeLane;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
-
-use super::Inputs;
 
 /// Puts at most `left` outliers into beats, and lowers `left` by their number. With `wild`, any number of outliers,
 /// also at positions that do not exist.

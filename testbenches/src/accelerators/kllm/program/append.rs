@@ -4,7 +4,11 @@ use golden::accelerators::kllm::{HEAD_BYTES, Shape};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
-use super::{Draft, Made, Program, Target, half, often, size};
+use super::quantize::Made;
+use super::target::Target;
+use jobs::draft::Draft;
+use jobs::draw::{half, often, size};
+use jobs::program::Program;
 
 /// A number beyond the last channel of a panel, or beyond the last position of a channel.
 pub fn beyond(one: &mut Draft, rng: &mut StimulusRng, shape: &Shape) {

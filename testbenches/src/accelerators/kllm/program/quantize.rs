@@ -4,7 +4,10 @@ use golden::accelerators::kllm::{CODEBOOK_BYTES, Shape, token_bytes};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
-use super::{Draft, Program, Target, area, area_bytes, half, often, size};
+use super::target::Target;
+use jobs::draft::Draft;
+use jobs::draw::{area, area_bytes, half, often, size};
+use jobs::program::Program;
 
 /// More outliers than the elements of a row, or than there may be.
 pub fn too_many(one: &mut Draft, rng: &mut StimulusRng, shape: &Shape) {

@@ -1,12 +1,10 @@
 //! Matrices in memory.
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use golden::tender::calibration::Calibration;
 use golden::tender::granularity::product;
 use host::tender::{Panels, Sign};
 use host::vector::Operand;
-
-use super::Builder;
 
 /// Lines of integers in memory, in panels: rows of a product's left matrix or columns of its right one.
 #[derive(Clone, Copy, Debug)]
@@ -59,28 +57,4 @@ pub struct Keys {
     pub columns: Weights,
     /// The scale of each channel.
     pub(super) channels: Vec<f64>,
-}
-
-impl Builder {
-    /// Some lines of an operand, where the first one begins a panel.
-    ///
-    /// # Errors
-    /// They are not there, or it does not.
-    pub fn lines(&self, of: &Weights, first: usize, lines: usize) -> anyhow::Result<Weights> {
-        let Integers { at, sign, inner, lines: all, .. } = of.integers;
-        let end = first.checked_add(lines).filter(|&end| end <= all);
-        ensure!(end.is_some(), "{lines} lines from {first} on: there are {all}");
-        let in_panel = self.caps.panel_rows(self.integer);
-        ensure!(first.is_multiple_of(in_panel), "line {first} is the first one, must be a multiple of {in_panel}");
-        let address = at.address + (first / in_panel) as u64 * u64::from(at.stride);
-        let panels = Panels::rows(&self.caps, (self.integer, sign), lines, inner)?;
-        let rows = first..first + lines;
-        let known = of.known.as_ref().map(|known| known.iter().map(|row| row[rows.clone()].to_vec()).collect());
-        Ok(Weights {
-            integers: Integers { at: Operand { address, ..at }, panels, sign, lines, inner },
-            scales: of.scales[rows.clone()].to_vec(),
-            added: of.added[rows].to_vec(),
-            known,
-        })
-    }
 }

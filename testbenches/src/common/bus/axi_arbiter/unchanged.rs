@@ -7,7 +7,7 @@ use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Run, Sim};
 
 use super::super::memory::{ADDRESS, Watched, rule};
-use super::{Bench, Sender};
+use super::bench::{Bench, Sender};
 
 /// Addresses of each manager on each channel.
 const ADDRESSES: usize = 12;

@@ -7,7 +7,7 @@ use sim::stimulus::Stall;
 use sim::{Run, Sim};
 
 use super::super::memory::Manners;
-use super::Bench;
+use super::bench::Bench;
 
 /// Cycles without an address or a beat after which nothing more comes.
 const QUIET: u32 = 16;

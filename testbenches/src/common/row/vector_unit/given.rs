@@ -5,7 +5,8 @@ use hdl::blocks::common::VectorUnit;
 use sim::kit::tensors::{Extent, FromTensors, Numbers, Tensors, Wanted};
 
 use super::super::rms_norm::EPSILON;
-use super::{Operands, Player};
+use super::operands::{Given, Operands};
+use super::player::Player;
 
 /// Rows of a user through the steps of a word, with an epsilon of 10^-5; a vector is a row.
 pub const TENSORS: FromTensors<VectorUnit> = FromTensors {
@@ -50,12 +51,6 @@ pub const TENSORS: FromTensors<VectorUnit> = FromTensors {
         Ok((bench, count))
     },
 };
-
-/// Rows, and their steps.
-pub(super) struct Given {
-    pub(super) steps: (Steps, Scalars),
-    pub(super) rows: Vec<Operands>,
-}
 
 /// The steps for rows of so many elements.
 fn steps(p: &VectorUnit, tensors: &Tensors, elements: usize) -> anyhow::Result<Steps> {

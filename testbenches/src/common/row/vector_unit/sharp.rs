@@ -7,7 +7,7 @@ use rand::RngExt;
 use sim::Sim;
 
 use super::super::{sharp, softmax};
-use super::Player;
+use super::player::Player;
 
 impl Player {
     /// Offers such a row. The `first` one of some rows with the same steps chooses their epsilon; nothing is inside

@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use golden::common::shell::job_controller::{Action, Limits, World};
+use golden::common::shell::job_controller::{Action, Limits, Shape, World};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
-
-use super::Player;
 
 /// Memory and outcomes of a job, drawn while the golden model runs.
 #[derive(Clone)]
@@ -41,11 +39,10 @@ impl World for Drawn {
     }
 }
 
-impl Player {
+impl Drawn {
     /// A chain, mostly of good descriptors.
-    pub(super) fn draw(&mut self, quick: bool) -> (Limits, u64, Drawn) {
-        let rng = &mut self.rng;
-        let top = if self.shape.address_width == 64 { u64::MAX } else { (1 << self.shape.address_width) - 1 };
+    pub(super) fn draw(rng: &mut StimulusRng, shape: &Shape, quick: bool) -> (Limits, u64, Self) {
+        let top = if shape.address_width == 64 { u64::MAX } else { (1 << shape.address_width) - 1 };
         // Low addresses, the highest ones, or others.
         let base = [0, top - 0xffff, rng.random::<u64>() & top & !0xffff][rng.random_range(0..3)];
         let edge = base + 64 * rng.random_range(0..0x400u64);
@@ -58,7 +55,7 @@ impl Player {
                 _ => 100,
             },
         };
-        let bytes = self.shape.descriptor_bytes;
+        let bytes = shape.descriptor_bytes;
         let place = |rng: &mut StimulusRng| base + 64 * rng.random_range(0..=(0x1_0000 - bytes) / 64);
         let mut first = place(rng);
         match rng.random_range(0..8u8) {
@@ -80,7 +77,7 @@ impl Player {
             let next = if left == 0 { 0 } else { place(rng) };
             let mut descriptor: Vec<u8> = (0..bytes).map(|_| rng.random()).collect();
             descriptor[..4].copy_from_slice(b"SNBZ");
-            (descriptor[4], descriptor[5]) = (1, rng.random_range(1..=self.shape.opcodes.max(1)));
+            (descriptor[4], descriptor[5]) = (1, rng.random_range(1..=shape.opcodes.max(1)));
             (descriptor[6], descriptor[7]) = (rng.random_range(0..16), 0);
             descriptor[8..16].copy_from_slice(&next.to_le_bytes());
             descriptor[20..24].fill(0);
