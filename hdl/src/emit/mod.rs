@@ -1,15 +1,16 @@
 //! Output: Verilog text and the JSON manifest of an elaborated design.
 
+mod backend;
 mod manifest;
 mod native;
 pub(crate) mod verilog;
 
+pub use backend::{Backend, PrintModule};
 pub use manifest::{Manifest, ManifestModule, ManifestPort};
 pub use native::{Observed, ObservedNet, ObservedValue};
 pub use verilog::Verilog;
 
 use crate::lang::Design;
-use crate::lang::ir::ModuleIr;
 
 /// One emitted file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,24 +19,6 @@ pub struct SourceFile {
     pub name: String,
     /// Contents.
     pub text: String,
-}
-
-/// A language modules can be printed in.
-pub trait Backend {
-    /// File name extension.
-    fn extension(&self) -> &'static str;
-    /// Prints one module.
-    fn print(&self, module: &PrintModule<'_>) -> String;
-}
-
-/// A finished module, opaque to users of the crate.
-#[derive(Clone, Copy)]
-pub struct PrintModule<'a>(pub(crate) &'a ModuleIr);
-
-impl std::fmt::Debug for PrintModule<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("PrintModule").field(&self.0.name).finish()
-    }
 }
 
 impl Design {

@@ -8,6 +8,7 @@ mod decoder;
 mod header;
 mod layout;
 mod macros;
+mod offers;
 
 pub use condition::{Condition, built, is, opcode, set};
 pub use decoder::Decoder;

@@ -5,7 +5,9 @@
 //! the module's name come from them too.
 
 mod macros;
+mod name_parts;
 mod names;
+mod nested;
 pub(crate) mod read;
 
 use std::fmt;
@@ -13,9 +15,8 @@ use std::fmt;
 use serde_json::Value;
 
 use super::error::{ParamError, ParamErrors};
-pub use names::NameParts;
+pub use name_parts::NameParts;
 pub(crate) use names::module_name;
-use names::{leave_out_defaults, of_field};
 
 /// The parameter struct of a block; made by [`parameters!`](crate::parameters).
 pub trait Parameters: Clone + 'static {
@@ -306,49 +307,6 @@ pub trait ParameterValue: fmt::Debug {
             (Some(tag), value) => name.parts.push(format!("{tag}{}", value.to_string().replace('-', "m"))),
             (None, value) => name.untold |= default != Some(value),
         }
-    }
-}
-
-/// A nested struct: its fields under a dotted name.
-impl<P: Parameters + fmt::Debug> ParameterValue for P {
-    fn json(&self) -> Value {
-        self.values()
-    }
-
-    fn from_json(value: &Value) -> Result<Self, ParamError> {
-        P::from_values(value)
-    }
-
-    fn choices(&self) -> String {
-        String::new()
-    }
-
-    fn describe(&self, field: &ParameterField, list: &mut Vec<Parameter>) {
-        let prefix = if field.inline { String::new() } else { format!("{}.", field.name) };
-        list.extend(self.list().into_iter().map(|p| Parameter { name: format!("{prefix}{}", p.name), ..p }));
-    }
-
-    fn check_value(&self, field: &ParameterField, rules: &mut Rules) {
-        let outer = rules.within.clone();
-        if !field.inline {
-            rules.within = format!("{outer}{}.", field.name);
-        }
-        let around = std::mem::replace(&mut rules.own, flatten(&self.values()));
-        let before = rules.errors.len();
-        self.visit(&mut |field, value| value.check_value(field, rules));
-        if rules.errors.len() == before {
-            self.apply_rules(rules);
-        }
-        rules.within = outer;
-        rules.own = around;
-    }
-
-    fn leave_out(&self, values: &mut Value) {
-        leave_out_defaults(self, values);
-    }
-
-    fn name_parts(&self, _: &ParameterField, default: Option<&Value>, name: &mut NameParts) {
-        self.visit(&mut |field, value| value.name_parts(field, default.and_then(|d| of_field(d, field)), name));
     }
 }
 

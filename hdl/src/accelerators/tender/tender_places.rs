@@ -2,15 +2,12 @@
 
 use super::engine_pe::EnginePe;
 use super::strip_walker::StripWalkerPorts;
-use super::tender_engine::{MATMUL, READERS, TenderEngineOf, TenderEnginePorts};
+use super::tender_engine::{MATMUL, READERS, RECORD, TenderEngineOf, TenderEnginePorts};
 use super::tender_operations::{MatmulOperationPorts, PackOperation};
 use crate::accelerators::sizes::{fit, groups};
 use crate::blocks::common::shell::job_controller::job_error;
 use crate::blocks::common::shell::{OperationControllerPorts, Own, Place, first_error};
 use crate::lang::{Module, Signal, bit, connect_all, mux, uint};
-
-/// Bytes of the constants of a column.
-pub(super) const RECORD: u32 = 16;
 
 /// The operation in hand: a product, or a packing.
 pub(super) struct Fields {

@@ -31,10 +31,10 @@ mod properties;
 mod streams;
 
 use crate::blocks::common::{Ram, RamImplementation};
-use crate::lang::{CatalogBlock, In, InStream, OutStream, Proof, bit, bits_for, parameters, ports};
+use crate::lang::{CatalogBlock, Proof, bits_for, parameters};
 use column::LaneColumn;
 pub use column::PairProducts;
-pub use streams::{ActivationBeat, CodebookEntry, ColumnSums, WeightWord};
+pub use streams::{ActivationBeat, CodebookEntry, ColumnSums, PeLanePorts, WeightWord};
 
 parameters! {
     /// Elaboration parameters.
@@ -71,23 +71,6 @@ parameters! {
         let most = 65_536 / (p.inputs * p.w_bits).max(1);
         rules.demand(word <= 65_536, "columns", p.columns, format!("1 to {most}: a word of the buffer has at most 65536 bits"));
     };
-}
-
-ports! {
-    /// Ports of [`PeLane`].
-    pub struct PeLanePorts(p: &PeLane) {
-        /// Drops all weights, beats and sums at the coming edge; nothing is taken in this cycle, and what leaves in it
-        /// has left.
-        clear_i: In = bit(),
-        /// Codebooks.
-        codebook: InStream<CodebookEntry> = p.clone(),
-        /// Weights.
-        weights: InStream<WeightWord> = p.clone(),
-        /// Activations.
-        activations: InStream<ActivationBeat> = p.clone(),
-        /// Sums.
-        sums: OutStream<ColumnSums> = p.clone(),
-    }
 }
 
 impl PeLane {

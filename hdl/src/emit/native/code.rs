@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::guard::Guard;
+use super::c_types::{c_type, is_wide, stored_type, words};
 use super::plan::Plan;
 use super::sites::{Loop, SiteId, Sites, scope_loops};
-use super::steps::{Body, Kind, Step, StepId};
+use super::steps::{Body, Guard, Kind, Step, StepId};
 use super::store::{Access, ArrayId, Store};
-use super::value::{c_type, is_wide, stored_type, words};
 use crate::lang::Type;
 use crate::lang::index::Index;
 use crate::lang::ir::{ModuleIr, NetId, NodeId, ScopeId};

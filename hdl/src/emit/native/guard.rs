@@ -6,36 +6,12 @@
 use std::collections::BTreeMap;
 
 use super::plan::depends_on_loops;
-use super::sites::{Loop, SiteId, Sites};
-use super::steps::{Kind, Span, Step, StepId, outputs};
+use super::sites::{Loop, Sites};
+use super::steps::{Guard, Kind, Span, Step, StepId, outputs};
 use super::store::{ArrayId, Store};
-use crate::lang::ir::NodeId;
 
 /// Turns of the loops inside a guard: for fewer, the question costs more than it saves.
 const INSIDE: u64 = 8;
-
-/// The enable of registers, inside the first loops of their nest.
-#[derive(Clone, Debug)]
-pub(super) struct Guard {
-    /// A register with this enable.
-    pub register: StepId,
-    pub enable: NodeId,
-    site: SiteId,
-    outer: Vec<Loop>,
-}
-
-impl Guard {
-    /// Loops around the question.
-    pub fn depth(&self) -> usize {
-        self.outer.len()
-    }
-}
-
-impl PartialEq for Guard {
-    fn eq(&self, other: &Self) -> bool {
-        (self.site, self.enable, &self.outer) == (other.site, other.enable, &other.outer)
-    }
-}
 
 /// A reader of an array.
 #[derive(Clone, Copy)]

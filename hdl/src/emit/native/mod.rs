@@ -13,10 +13,13 @@
 //! - [`plan`] finds what has to run when something has changed.
 //! - [`program`] writes the C, with [`code`], [`put`], [`state`], [`value`], [`vector`], [`wide`] and [`ports`].
 
+mod c_types;
 mod code;
 mod guard;
+mod lanes;
 mod observe;
 mod order;
+mod parts;
 mod plan;
 mod ports;
 mod program;
@@ -34,9 +37,6 @@ pub use observe::{Observed, ObservedNet, ObservedValue};
 
 use super::SourceFile;
 use crate::lang::Design;
-
-/// Words of the widest memory that can be read past its end.
-const ZERO_WORDS: u32 = 4096;
 
 /// The C of a design with a twin ([`Module::simulates_as`](crate::lang::Module::simulates_as)) is faster than its
 /// Verilog up to so many values: the Verilog of a macro is written for simulation, its twin is hardware.
@@ -83,7 +83,7 @@ impl Design {
         guard::guard(&sites, &store, &mut steps, part as u64);
         let order = order::order(&sites, &store, &steps, part);
         let plan = plan::plan(&sites, &mut store, &steps, &order);
-        let parts = program::Parts { sites: &sites, store: &store, steps: &steps, order: &order, plan: &plan };
+        let parts = parts::Parts { sites: &sites, store: &store, steps: &steps, order: &order, plan: &plan };
         let nets = if observed { observe::observe(&sites, &store) } else { vec![] };
         Ok((program::program(&parts)?, nets))
     }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::c_types::{is_wide, stored_bytes, words};
 use super::sites::{Loop, SiteId, Sites};
 use super::store::{Place, Store};
-use super::value::{is_wide, stored_bytes, words};
 use crate::emit::verilog::{LoopLabel, declared, labels};
 use crate::lang::in_formal;
 use crate::lang::ir::{Item, Layout, NetKind, ScopeId, ScopeKind};

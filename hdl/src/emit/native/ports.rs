@@ -1,8 +1,8 @@
 //! C of the ports of the top.
 
-use super::program::Parts;
+use super::c_types::{c_type, canonical, is_wide, stored_bytes, words};
+use super::parts::Parts;
 use super::store::ArrayId;
-use super::value::{c_type, canonical, is_wide, stored_bytes, words};
 use crate::lang::Type;
 use crate::lang::ir::Direction;
 

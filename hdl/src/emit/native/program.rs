@@ -2,29 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::c_types::{ZERO_WORDS, canonical, is_wide, stored_type, words};
 use super::code::Code;
-use super::order::{Order, Segment};
-use super::plan::{Group, Plan, groups};
+use super::order::Segment;
+use super::parts::Parts;
+use super::plan::{Group, groups};
 use super::ports::ports;
 use super::ripple::{Plan as RipplePlan, Ripple};
-use super::sites::Sites;
 use super::steps::{Kind, Step, StepId, VECTOR};
-use super::store::{ArrayId, Store};
-use super::value::{canonical, is_wide, stored_type, words};
+use super::store::ArrayId;
 use crate::emit::SourceFile;
 use crate::lang::ir::NetKind;
 
 const PRELUDE: &str = include_str!("prelude.h");
 const FRAME: &str = include_str!("frame.h");
-
-/// Everything that the text is made of.
-pub(super) struct Parts<'a> {
-    pub sites: &'a Sites,
-    pub store: &'a Store<'a>,
-    pub steps: &'a [Step],
-    pub order: &'a Order,
-    pub plan: &'a Plan,
-}
 
 /// A port of the top as the caller sees it: the smallest of 8, 16, 32, 64 bits, or 32-bit words.
 struct Port {
@@ -71,7 +62,7 @@ pub(super) fn program(parts: &Parts<'_>) -> Result<Vec<SourceFile>, String> {
     if let Some(what) = code.refused {
         return Err(what);
     }
-    let mut head = format!("{PRELUDE}\nstatic const u64 w_zero[{}];\n\n", super::ZERO_WORDS);
+    let mut head = format!("{PRELUDE}\nstatic const u64 w_zero[{}];\n\n", ZERO_WORDS);
     head += &state(parts);
     let mut files: Vec<String> = vec![frame(parts)];
     for (declaration, text) in functions {

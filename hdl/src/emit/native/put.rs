@@ -1,9 +1,9 @@
 //! C that stores values, and notes what they change.
 
+use super::c_types::{c_type, canonical, is_wide, stored_type, words};
 use super::code::Code;
 use super::steps::Step;
 use super::store::{Access, ArrayId};
-use super::value::{c_type, canonical, is_wide, stored_type, words};
 use crate::lang::ir::{NodeId, Op};
 
 impl Code<'_> {

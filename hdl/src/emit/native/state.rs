@@ -1,9 +1,10 @@
 //! C of everything that keeps a state: registers, memories, state machines.
 
+use super::c_types::{ZERO_WORDS, c_type, constant, is_wide, words};
 use super::code::{Code, index_text, turn_text};
 use super::steps::StepId;
 use super::store::Access;
-use super::value::{bits, c_type, constant, is_wide, words};
+use super::value::bits;
 use crate::lang::Type;
 use crate::lang::ir::NodeId;
 
@@ -18,7 +19,7 @@ impl Code<'_> {
         let text = self.at_step(&access, &format!("(i64){at}"));
         let text = if is_wide(ty) { text } else { format!("({}){text}", c_type(ty)) };
         let none = if is_wide(ty) { "w_zero" } else { "0" };
-        if is_wide(ty) && words(ty) > super::ZERO_WORDS {
+        if is_wide(ty) && words(ty) > ZERO_WORDS {
             return self.refuse("a memory of such wide words");
         }
         if inside { text } else { format!("({at} < {} ? {text} : {none})", m.depth) }
@@ -149,7 +150,7 @@ impl Code<'_> {
             let bit = if enable_wide { bits(enable, g, 1) } else { format!("({enable} >> {g}) & 1u") };
             let low = g * granule;
             if granule <= 64 {
-                let ones = super::value::mask(granule);
+                let ones = super::c_types::mask(granule);
                 self.line(format!("if ({bit}) w_put({mask}, {low}, {granule}, {ones});"));
             } else {
                 self.line(format!("if ({bit}) w_ones({mask}, {low}, {granule});"));

@@ -1,10 +1,9 @@
 //! The steps of the computation: one step for each item of a site, with its reads and writes.
 
-use super::guard::Guard;
+use super::c_types::is_wide;
+use super::lanes::are_lanes;
 use super::sites::{Loop, SiteId, Sites};
 use super::store::{Access, ArrayId, Store};
-use super::value::is_wide;
-use super::vector::are_lanes;
 use crate::lang::ir::{Direction, Item, Logic, ModuleIr, NetId, NodeId, Op, ScopeId};
 use crate::lang::{in_formal, visit_once};
 
@@ -227,4 +226,27 @@ pub(super) fn outputs(sites: &Sites, store: &Store<'_>) -> Vec<ArrayId> {
     let top = sites.ir(0);
     let outputs = (0..top.ports.len()).filter(|&p| top.direction(p) == Direction::Output);
     outputs.map(|p| store.net(0, top.ports[p]).array).collect()
+}
+
+/// The enable of registers, inside the first loops of their nest.
+#[derive(Clone, Debug)]
+pub(super) struct Guard {
+    /// A register with this enable.
+    pub register: StepId,
+    pub enable: NodeId,
+    pub(super) site: SiteId,
+    pub(super) outer: Vec<Loop>,
+}
+
+impl Guard {
+    /// Loops around the question.
+    pub fn depth(&self) -> usize {
+        self.outer.len()
+    }
+}
+
+impl PartialEq for Guard {
+    fn eq(&self, other: &Self) -> bool {
+        (self.site, self.enable, &self.outer) == (other.site, other.enable, &other.outer)
+    }
 }

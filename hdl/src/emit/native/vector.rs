@@ -1,27 +1,10 @@
 //! Expressions in loops of which C makes vectors: sums and masks in place of choices and comparisons, whose results of one
 //! bit keep compilers from making vectors.
 
+use super::c_types::{c_type, mask};
 use super::code::Code;
-use super::value::{c_type, is_wide, mask};
 use crate::lang::Type;
-use crate::lang::index::Index;
-use crate::lang::ir::{Compare, Logic, ModuleIr, NodeId, Op};
-
-/// Whether parts of a net, one a turn, are C's own numbers next to each other.
-pub(super) fn are_lanes(ir: &ModuleIr, net: NodeId, low: &Index, width: u32) -> bool {
-    let is_net = matches!(ir.node(net).op, Op::Net(net, index) if index.is_some() || ir.net(net).array.is_none());
-    is_net
-        && is_wide(ir.node(net).ty)
-        && matches!(width, 8 | 16 | 32 | 64)
-        && are_multiples(low, width)
-        && cfg!(target_endian = "little")
-}
-
-/// Whether an index is a multiple of a number in every turn.
-pub(super) fn are_multiples(index: &Index, of: u32) -> bool {
-    let is_whole = |bit: i64| bit % i64::from(of) == 0;
-    is_whole(index.offset) && index.terms().all(|(_, step)| is_whole(step))
-}
+use crate::lang::ir::{Compare, Logic};
 
 /// The type with a bit of room above a value, for the borrow of a difference.
 fn roomy(width: u32) -> Option<(&'static str, u32)> {

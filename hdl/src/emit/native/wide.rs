@@ -1,8 +1,9 @@
 //! Expressions of more than 64 bits: 64-bit words, least significant first, zeros above the value whatever its sign. The
 //! text of such a value is a pointer to its words.
 
+use super::c_types::{c_type, is_wide, words};
 use super::code::Code;
-use super::value::{bits, c_type, is_wide, words};
+use super::value::bits;
 use crate::lang::Type;
 use crate::lang::ir::{Arithmetic, Logic, NodeId, Op};
 
@@ -45,7 +46,7 @@ impl Code<'_> {
                 (true, true) => format!("{value}[{k}]"),
                 (false, true) => format!("(u64)({}){value}", if ty.signed { "i64" } else { "u64" }),
                 (_, false) if ty.signed => {
-                    let ones = super::value::mask((to.width - k * 64).min(64));
+                    let ones = super::c_types::mask((to.width - k * 64).min(64));
                     format!("(u64)((i64){value} >> 63) & {ones}")
                 }
                 (_, false) => "0".into(),
@@ -92,7 +93,7 @@ impl Code<'_> {
             Op::Not(a) => {
                 let a = self.wide(*a);
                 if n <= FEW {
-                    let ones = |k: u32| super::value::mask((width - k * 64).min(64));
+                    let ones = |k: u32| super::c_types::mask((width - k * 64).min(64));
                     return self.filled((0..n).map(|k| format!("{a}[{k}] ^ {}", ones(k))).collect());
                 }
                 let room = self.room(ty);
@@ -270,7 +271,7 @@ impl Code<'_> {
             let at = self.at_step(&access, "8 * (i64)k");
             self.line(format!("for (u32 k = 0; k < {}; k++) w_put({room}, k * 8, 8, w_bits(&{at}));", count / 8));
         } else {
-            let mask = super::value::mask(w);
+            let mask = super::c_types::mask(w);
             self.line(format!("for (u32 k = 0; k < {count}; k++) w_put({room}, k * {w}, {w}, (u64){at} & {mask});"));
         }
         room
@@ -280,14 +281,14 @@ impl Code<'_> {
     pub(super) fn part(&mut self, source: &str, is_wide_source: bool, low: &str, ty: Type) -> String {
         if is_wide_source {
             let got = format!("w_get({source}, {low}, {})", ty.width);
-            return format!("({})({})", c_type(ty), super::value::canonical(&got, ty));
+            return format!("({})({})", c_type(ty), super::c_types::canonical(&got, ty));
         }
-        super::value::canonical(&format!("{source} >> ({low})"), ty)
+        super::c_types::canonical(&format!("{source} >> ({low})"), ty)
     }
 
     /// Bits of words at a fixed place, as a value of `ty`.
     pub(super) fn fixed_part(&mut self, source: &str, low: u32, ty: Type) -> String {
         let text = bits(source, low, ty.width);
-        if ty.signed { super::value::canonical(&text, ty) } else { text }
+        if ty.signed { super::c_types::canonical(&text, ty) } else { text }
     }
 }

@@ -17,7 +17,7 @@ mod types;
 mod usage;
 mod wrap;
 
-use super::{Backend, PrintModule};
+use crate::emit::backend::{Backend, PrintModule};
 use items::Printer;
 pub(super) use loops::{LoopLabel, labels};
 pub(crate) use names::{declared, declared_among};

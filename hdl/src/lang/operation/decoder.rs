@@ -1,8 +1,8 @@
 //! The hardware of a table of fields.
 
+use super::HEADER_BYTES;
 use super::condition::Condition;
 use super::layout::{OperationField, OperationLayout, Values};
-use super::{HEADER_BYTES, OperationBlock};
 use crate::lang::ir::Direction;
 use crate::lang::ports::PortBuilder;
 use crate::lang::{Array, Module, Signal, bit, bits_for, cat, mux, or_all, uint};
@@ -65,8 +65,7 @@ impl Decoder {
 
     /// Describes the hardware.
     #[doc(hidden)]
-    pub fn build<B: OperationBlock>(&self, m: &mut Module, block: &B, fields: &[Signal]) {
-        let layout = block.layout();
+    pub fn build(&self, m: &mut Module, layout: &OperationLayout, fields: &[Signal]) {
         for mistake in layout.mistakes() {
             m.error(&mistake);
         }

@@ -4,8 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::HEADER_BYTES;
 use super::condition::Condition;
-use crate::lang::Module;
-use crate::lang::context::with;
 
 /// Right values of a field that means something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,29 +104,6 @@ pub struct Opcode {
     pub number: u32,
     /// Its descriptor.
     pub layout: OperationLayout,
-}
-
-impl Module {
-    /// Notes that a host may ask the module for these operations: the manifest and the files next to it describe them.
-    /// Mistakes of their tables, and numbers and names that come twice, are errors of elaboration.
-    #[track_caller]
-    pub fn offers(&mut self, operations: Vec<Opcode>) {
-        for (k, operation) in operations.iter().enumerate() {
-            for mistake in operation.layout.mistakes() {
-                self.error(&format!("operation {}: {mistake}", operation.name));
-            }
-            let before = &operations[..k];
-            if before.iter().any(|other| other.name == operation.name || other.number == operation.number) {
-                let Opcode { name, number, .. } = operation;
-                self.error(&format!("operation {name} ({number}): its name or its number is given twice"));
-            }
-            if !(1..=255).contains(&operation.number) {
-                let Opcode { name, number, .. } = operation;
-                self.error(&format!("operation {name} has the number {number}, allowed: 1 to 255"));
-            }
-        }
-        with(|e| e.top().ir.operations = operations);
-    }
 }
 
 impl OperationLayout {

@@ -144,7 +144,8 @@ macro_rules! operation {
             };
 
             fn build(&self, m: &mut $crate::lang::Module, io: &$ports) {
-                io.decoder.build(m, self, &[$(io.$field),*]);
+                let layout = $crate::lang::operation::OperationBlock::layout(self);
+                io.decoder.build(m, &layout, &[$(io.$field),*]);
             }
         }
     };

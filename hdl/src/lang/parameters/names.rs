@@ -2,15 +2,8 @@
 
 use serde_json::Value;
 
+use super::name_parts::NameParts;
 use super::{ParameterField, Parameters};
-
-/// A module's name in the making.
-#[derive(Clone, Debug, Default)]
-pub struct NameParts {
-    pub(super) parts: Vec<String>,
-    /// Some value is neither among the parts nor the default.
-    pub(super) untold: bool,
-}
 
 /// Longest part of a module's name that tells parameters apart, in characters, if it tells all of them.
 const LONGEST_SUFFIX: usize = 60;

@@ -3,8 +3,8 @@
 use num_bigint::BigInt;
 use num_traits::Zero;
 
-use super::apply::{Change, Changed, Edited, Refused, When};
 use super::cone::Unit;
+use super::edited::{Change, Changed, Edited, Refused, When, flat};
 use super::names::Thing;
 use super::place::Here;
 use super::resolve::Exchange;
@@ -230,12 +230,3 @@ impl Edited<'_> {
         turns
     }
 }
-
-/// The number of a turn of loops.
-pub(super) fn flat(loops: &[(u32, u32)]) -> Index {
-    let begin = Index::from(0);
-    loops.iter().fold(begin, |number, &(genvar, count)| number * count + Index::genvar(genvar))
-}
-
-/// The loops of one index.
-pub(super) const MOST_LOOPS: usize = 4;

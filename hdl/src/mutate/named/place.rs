@@ -5,8 +5,7 @@
 
 use num_bigint::BigInt;
 
-use super::apply::Edited;
-use super::edit::{MOST_LOOPS, flat};
+use super::edited::{Edited, MOST_LOOPS, flat};
 use super::names::{Spot, Thing};
 use super::syntax::{Path, Select, constant};
 use super::value::{Meaning, Place, alone};

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cone::{Logic, Step, Unit};
+use super::fault::{Change, NamedFault};
 use super::names::{Names, Spot, Thing};
 use super::syntax::{self, Expr};
-use super::{Change, NamedFault};
 use crate::lang::ir::{Arithmetic, Compare, Item, Logic as Bitwise, ModuleIr, NetId, NetKind, NodeId, Op, ScopeId};
 use crate::lang::{Type, in_formal, item_nodes, visit_once};
 use crate::mutate::bits::is_wiring;

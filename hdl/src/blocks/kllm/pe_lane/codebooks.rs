@@ -3,7 +3,8 @@
 use super::column::{any_of, product_width};
 use super::front::{Front, Mark};
 use super::outliers::Factor;
-use super::{PairProducts, PeLane, PeLanePorts};
+use super::streams::PeLanePorts;
+use super::{PairProducts, PeLane};
 use crate::blocks::common::row::{add, later, product, product_held};
 use crate::lang::{Array, Module, Signal, bit, cat, mux, sint, uint};
 

@@ -1,8 +1,9 @@
 //! How beats of activations meet their weights, and the marks of each beat on its way to the columns.
 
+use super::PeLane;
 use super::banks::LaneBanks;
 use super::outliers::Taken;
-use super::{PeLane, PeLanePorts};
+use super::streams::PeLanePorts;
 use crate::blocks::common::arith::popcount;
 use crate::blocks::common::row::held;
 use crate::lang::{Array, Module, Signal, bit, bits_for, cat, mux, uint};

@@ -1,8 +1,9 @@
 //! A lane put together, and how its sums leave.
 
+use super::PeLane;
 use super::drain::LaneDrain;
 use super::properties::Inside;
-use super::{PeLane, PeLanePorts};
+use super::streams::PeLanePorts;
 use crate::blocks::common::row::held;
 use crate::lang::{About, Array, Block, Module, Signal, Timing, bit, bits_for, mux, sint, uint};
 

@@ -5,9 +5,10 @@
 //! As in [`properties`](super::properties): the section keeps value and centroid of each beat from the ports, moves
 //! them along with the beat and multiplies them only where the beat is added.
 
+use super::PeLane;
 use super::column::{LARGEST_SHIFT, SIGNIFICAND};
 use super::properties::{Inside, Known};
-use super::{PeLane, PeLanePorts};
+use super::streams::PeLanePorts;
 use crate::lang::{Array, Module, Signal, bit, cat, mux, sint, uint};
 
 impl PeLane {

@@ -5,8 +5,9 @@
 //! adds it to a sum of its own. That sum has room for all places of fp16 (a sum of Kulisch's kind) and so no rounding
 //! and no order.
 
+use super::PeLane;
 use super::column::SIGNIFICAND;
-use super::{PeLane, PeLanePorts};
+use super::streams::PeLanePorts;
 use crate::blocks::common::row::{held, product_latency};
 use crate::lang::{Array, Module, Signal, bit, bits_for, cat, index_width, mux, uint};
 

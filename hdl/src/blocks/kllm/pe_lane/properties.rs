@@ -7,7 +7,8 @@
 
 use super::column::product_width;
 use super::front::{Front, Mark};
-use super::{PairProducts, PeLane, PeLanePorts};
+use super::streams::PeLanePorts;
+use super::{PairProducts, PeLane};
 use crate::lang::{Array, Module, Signal, bit, cat, mux, reduce, sint, uint};
 
 /// What the properties see beside the ports.

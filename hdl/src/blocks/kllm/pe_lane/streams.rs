@@ -1,7 +1,9 @@
-//! The streams into a lane and out of it.
+//! The streams into a lane and out of it, and its ports.
 
 use super::PeLane;
-use crate::lang::{Field, FieldArray, FieldArrayOption, FieldOption, bit, bundle, sint, uint};
+use crate::lang::{
+    Field, FieldArray, FieldArrayOption, FieldOption, In, InStream, OutStream, bit, bundle, ports, sint, uint,
+};
 
 bundle! {
     /// An entry of a codebook.
@@ -65,5 +67,22 @@ bundle! {
         outliers: FieldArrayOption = (p.outliers > 0).then(|| sint(p.outlier_width()).array(p.outputs)),
         /// An outlier was infinite or no number: sums of outliers mean nothing. The same for all columns.
         special: FieldOption = bit().when(p.outliers > 0),
+    }
+}
+
+ports! {
+    /// Ports of [`PeLane`].
+    pub struct PeLanePorts(p: &PeLane) {
+        /// Drops all weights, beats and sums at the coming edge; nothing is taken in this cycle, and what leaves in it
+        /// has left.
+        clear_i: In = bit(),
+        /// Codebooks.
+        codebook: InStream<CodebookEntry> = p.clone(),
+        /// Weights.
+        weights: InStream<WeightWord> = p.clone(),
+        /// Activations.
+        activations: InStream<ActivationBeat> = p.clone(),
+        /// Sums.
+        sums: OutStream<ColumnSums> = p.clone(),
     }
 }

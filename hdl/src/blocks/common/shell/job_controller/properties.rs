@@ -1,7 +1,8 @@
 //! What is proved of the controller.
 
 use super::super::shell_registers::{ID, VERSION};
-use super::{Header, JobController, JobControllerPorts, job_error};
+use super::state::Header;
+use super::{JobController, JobControllerPorts, job_error};
 use crate::lang::{Module, Signal, bit};
 
 impl JobController {
