@@ -1,5 +1,6 @@
 //! Models of faults by name: one native model has all of a list, as far as the construction language can say them.
 
+use crate::Native;
 use std::collections::BTreeMap;
 
 use hdl::mutate::{Change, NamedFault};
@@ -29,7 +30,7 @@ impl<'a> Models<'a> {
     /// `SENBAZURU_ENGINE` names no engine.
     pub fn new(right: &'a Design, faults: &'a [Fault], options: &BuildOptions) -> Result<Self> {
         let is_native = Engine::chosen(options)? == Engine::Native && !options.coverage;
-        let ir = right.native.as_ref().filter(|_| is_native).and_then(|native| native.elaborated(right));
+        let ir = right.unchanged().filter(|_| is_native).and_then(Native::elaborated);
         let Some(ir) = ir else {
             let apart = (0..faults.len()).map(|at| (at, "there is no native model of the design".to_owned()));
             return Ok(Self { right, faults, together: None, apart: apart.collect() });

@@ -7,7 +7,7 @@ use hdl::lang::Design as Elaborated;
 use hdl::mutate::{Fault, FaultPlace, Kind};
 
 use super::list::{Mutation, Mutations, Sample, Source};
-use super::run::with_faults;
+use super::select::with_faults;
 use crate::Design;
 use crate::lint::open_boxes;
 

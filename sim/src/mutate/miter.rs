@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::Mutation;
 use super::list::Source;
-use super::run::{SELECT, commands};
+use super::select::{SELECT, commands};
 use crate::lint::{Reading, folder_of, output, read_closed, yosys_in};
 use crate::runner::Contract;
 use crate::{Design, Dir, Port, Result, SourceFile};

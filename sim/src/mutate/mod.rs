@@ -23,15 +23,21 @@
 
 mod equivalence;
 mod ir;
+mod limits;
 mod list;
 mod miter;
+mod mutants;
 mod parts;
 mod report;
 mod run;
+mod select;
+mod side_by_side;
 mod sizes;
 
-pub use equivalence::Limits;
 pub use ir::list_ir;
+pub use limits::Limits;
 pub use list::{Mutation, Mutations, Sample, list};
+pub use mutants::{Mutants, build};
 pub use report::{Outcome, Report, Tested};
-pub use run::{Mutants, Options, SELECT, build, run};
+pub use run::{Options, run};
+pub use select::SELECT;

@@ -17,9 +17,10 @@ use std::time::Duration;
 use hdl::lang::Design as Elaborated;
 
 use super::Mutation;
-use super::equivalence::{Limits, side_by_side, stay_equal};
+use super::limits::Limits;
 use super::list::Source;
 use super::miter::{Closed, Subject};
+use super::side_by_side::{side_by_side, stay_equal};
 use super::sizes::Sizes;
 use crate::lint::open_boxes;
 use crate::runner::Contract;

@@ -2,17 +2,14 @@
 
 use std::time::Instant;
 
-use super::equivalence::{self, Limits};
-use super::list::{Mutation, Mutations, Source};
+use super::equivalence;
+use super::limits::Limits;
+use super::list::Mutation;
+use super::mutants::Mutants;
 use super::report::{Outcome, Report, Tested};
+use super::select::SELECT;
 use crate::broken::Judge;
-use crate::lint::{folder_of, incomplete, is_verilog, output, yosys_in};
-use crate::{
-    Bench, BuildOptions, Cache, Design, Dir, Effort, Error, Kill, Model, Port, Result, RunOptions, SourceFile,
-};
-
-/// The input of a model with mutants that chooses a mutant by its number, from 1. At 0 the design is unchanged.
-pub const SELECT: &str = "senbazuru_select_i";
+use crate::{Bench, Kill, Result, RunOptions};
 
 /// Runs of a mutant that is not noticed, each with another seed. A register without reset starts with the right value
 /// in half of the runs.
@@ -27,18 +24,6 @@ const LONGER: u64 = 8;
 /// The last run has so many times as many vectors. It is for the few faults that one row or job in a million shows.
 const LONGEST: u64 = 64;
 
-/// A compiled model of a design with a sample of its mutations.
-#[derive(Clone, Debug)]
-pub struct Mutants {
-    pub(super) design: Design,
-    pub(super) model: Model,
-    pub(super) source: Source,
-    /// The cache of models and of verdicts.
-    pub(super) cache: Cache,
-    pub(super) list: Vec<Mutation>,
-    available: usize,
-}
-
 /// How to run a bench on mutants.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -52,79 +37,6 @@ impl Default for Options {
     fn default() -> Self {
         Self { run: RunOptions::default(), proof: Some(Limits::default()) }
     }
-}
-
-impl Mutants {
-    /// Runs `bench` on the unchanged design.
-    ///
-    /// # Errors
-    /// The bench fails or compares nothing.
-    pub fn effort(&self, bench: &dyn Bench, options: &RunOptions) -> Result<Effort> {
-        Ok(Judge::new(bench, &self.model, options)?.effort)
-    }
-}
-
-/// Bits of the input that chooses one of so many mutants, or none.
-pub(super) fn select_width(count: usize) -> u32 {
-    usize::BITS - count.leading_zeros()
-}
-
-/// Yosys commands that apply mutations to a design. A number at the input selects one, from 1.
-pub(super) fn commands<'a>(mutations: impl ExactSizeIterator<Item = &'a Mutation>) -> String {
-    let width = select_width(mutations.len());
-    let one = |(index, mutation): (usize, &Mutation)| {
-        format!("mutate -ctrl {SELECT} {width} {} {}\n", index + 1, mutation.options)
-    };
-    mutations.enumerate().map(one).collect()
-}
-
-/// Applies all chosen mutations to one design, where an added input selects one of them, and compiles the design.
-///
-/// # Errors
-/// [`Error::Unsupported`] when there is nothing to mutate; and all errors of Yosys and [`Model::build`].
-pub fn build(mutations: Mutations, options: &BuildOptions) -> Result<Mutants> {
-    let Mutations { design, source, available, chosen: list } = mutations;
-    if list.is_empty() {
-        return Err(Error::Unsupported(format!("design `{}` has nothing that can be mutated", design.top)));
-    }
-    let model = match &source {
-        Source::Netlist(netlist) => {
-            Model::build(&mutated_netlist(&design, netlist, &list)?, &BuildOptions { plain: true, ..options.clone() })?
-        }
-        Source::Ir(ir) => Model::build(&Design::from(&with_faults(ir, list.iter())), options)?,
-    };
-    Ok(Mutants { model, design, source, cache: options.cache.clone(), list, available })
-}
-
-/// The elaborated design with mutations. A number at the input selects one, from 1.
-pub(super) fn with_faults<'a>(
-    ir: &hdl::lang::Design,
-    mutations: impl Iterator<Item = &'a Mutation>,
-) -> hdl::lang::Design {
-    let faults: Vec<_> = mutations.filter_map(|mutation| mutation.fault.clone()).collect();
-    ir.with_faults(SELECT, &faults)
-}
-
-/// A netlist with mutations, as a design.
-fn mutated_netlist(design: &Design, netlist: &str, list: &[Mutation]) -> Result<Design> {
-    let width = select_width(list.len());
-    // Verilator computes wrong values if logic that reads a bit of a net drives another bit of the same net.
-    let script =
-        format!("read_rtlil netlist.il\n{}splitnets -driver\nwrite_verilog -noattr mutated.v\n", commands(list.iter()));
-    let folder = folder_of(&[SourceFile { name: "netlist.il".into(), text: netlist.to_owned() }])?;
-    yosys_in(folder.path(), &script)?;
-    let text = output(&folder, "mutated.v")?;
-    if !text.trim_end().ends_with("endmodule") {
-        return Err(incomplete(design));
-    }
-    let mut mutated = design.clone();
-    mutated.defines.clear();
-    mutated.files.retain(|file| !is_verilog(file));
-    mutated.files.push(SourceFile { name: format!("{}_mutated.v", design.top), text });
-    if !mutated.ports.is_empty() {
-        mutated.ports.push(Port { name: SELECT.into(), dir: Dir::Input, width, signed: false });
-    }
-    Ok(mutated)
 }
 
 /// Runs `bench` on the unchanged design and on each mutant, until the bench notices. Mutants that it does not notice,

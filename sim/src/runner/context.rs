@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use hdl::lang::Record;
 use serde_json::Value;
 
-use super::{Bench, RunOptions, repeat_command};
+use super::options::RunOptions;
 use crate::bus::Partner;
 use crate::stimulus::{Stall, StimulusRng, rng_for};
 use crate::stream::{StreamDriver, StreamMonitor, Wrong};
@@ -43,12 +43,12 @@ pub(crate) struct WatchedStream {
 }
 
 impl Run {
-    pub(super) fn new(bench: &dyn Bench, options: &RunOptions) -> Self {
-        let parameters = bench.parameters();
+    /// A run of a block with these parameters.
+    pub(super) fn new(block: &str, parameters: Value, options: &RunOptions) -> Self {
         let command = options.command.clone();
         Self {
-            block: bench.block().to_owned(),
-            command: command.unwrap_or_else(|| repeat_command(bench.block(), &parameters, options)),
+            block: block.to_owned(),
+            command: command.unwrap_or_else(|| repeat_command(block, &parameters, options)),
             parameters,
             seed: options.seed,
             vectors: options.vectors,
@@ -345,4 +345,13 @@ impl Run {
 fn show(value: &Bits, signed: bool) -> String {
     let number = if signed { value.to_bigint() } else { value.to_biguint().into() };
     if value.width() <= 64 { format!("{number} ({value})") } else { value.to_string() }
+}
+
+pub(super) fn repeat_command(block: &str, parameters: &Value, options: &RunOptions) -> String {
+    let mut command = format!("senbazuru sim {block}");
+    for (name, value) in hdl::lang::flatten(parameters) {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        command.push_str(&format!(" --set {name}={text}"));
+    }
+    command + &format!(" --seed {} --vectors {} --trace", options.seed, options.vectors)
 }

@@ -1,9 +1,11 @@
 //! Runs a block's testbench against its golden model and turns a failure into a complete report.
 
 mod context;
+mod options;
 
 pub(crate) use context::Contract;
 pub use context::Run;
+pub use options::RunOptions;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -26,45 +28,6 @@ pub trait Bench {
 
     /// The test. Failures come from the comparisons of `run`; return them with `?`.
     fn run(&self, sim: &mut Sim, run: &mut Run) -> Result<()>;
-}
-
-/// How to run a [`Bench`].
-#[derive(Clone, Debug)]
-pub struct RunOptions {
-    /// Fixes stimuli, pauses and the state before reset.
-    pub seed: u64,
-    /// Number of test vectors that the bench should use.
-    pub vectors: u64,
-    /// Write a waveform of this run, failing or not.
-    pub trace: Trace,
-    /// Collect coverage.
-    pub coverage: bool,
-    /// Cycles without any transfer after which streams count as deadlocked.
-    pub patience: u64,
-    /// Cycles after which a run with streams ends as failed.
-    pub max_cycles: u64,
-    /// Folder for waveforms; `None` is `target/waves` of the workspace.
-    pub waves: Option<PathBuf>,
-    /// Command that repeats the run; composed from block, parameters, seed and vectors when `None`.
-    pub command: Option<String>,
-    /// How models are compiled. The fields `trace` and `coverage` above replace `trace` and `coverage` of this value.
-    pub build: BuildOptions,
-}
-
-impl Default for RunOptions {
-    fn default() -> Self {
-        Self {
-            seed: 1,
-            vectors: 1000,
-            trace: Trace::Off,
-            coverage: false,
-            patience: 10_000,
-            max_cycles: 100_000_000,
-            waves: None,
-            command: None,
-            build: BuildOptions::default(),
-        }
-    }
 }
 
 /// The report of a successful run.
@@ -136,7 +99,7 @@ fn run_once(bench: &dyn Bench, design: &Design, options: &RunOptions) -> Result<
     if let Some(path) = &waveform {
         sim.open_trace(path)?;
     }
-    let mut context = Run::new(bench, options);
+    let mut context = Run::new(bench.block(), bench.parameters(), options);
     let start = Instant::now();
     let result = execute(bench, &mut sim, &mut context);
     let seconds = start.elapsed().as_secs_f64();
@@ -172,7 +135,7 @@ fn run_once(bench: &dyn Bench, design: &Design, options: &RunOptions) -> Result<
 /// Runs `bench` on an instance that the caller made. There is no report and no waveform, but the context has the
 /// comparisons.
 pub(crate) fn run_on(bench: &dyn Bench, sim: &mut Sim, options: &RunOptions) -> (Result<()>, Run) {
-    let mut context = Run::new(bench, options);
+    let mut context = Run::new(bench.block(), bench.parameters(), options);
     let result = execute(bench, sim, &mut context);
     (result, context)
 }
@@ -198,7 +161,7 @@ fn trace_failure(bench: &dyn Bench, design: &Design, options: &RunOptions, failu
         let mut sim = Model::build(design, &build)?.instance_with(Initial::Random(options.seed))?;
         let path = wave_path(bench, options, Trace::Vcd)?;
         sim.open_trace_at(&path, failure.cycle.saturating_sub(TRACED_CYCLES))?;
-        let result = execute(bench, &mut sim, &mut Run::new(bench, options));
+        let result = execute(bench, &mut sim, &mut Run::new(bench.block(), bench.parameters(), options));
         sim.close_trace()?;
         Ok((path, result))
     };
@@ -214,15 +177,6 @@ fn trace_failure(bench: &dyn Bench, design: &Design, options: &RunOptions, failu
             }
         }
     }
-}
-
-fn repeat_command(block: &str, parameters: &Value, options: &RunOptions) -> String {
-    let mut command = format!("senbazuru sim {block}");
-    for (name, value) in hdl::lang::flatten(parameters) {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        command.push_str(&format!(" --set {name}={text}"));
-    }
-    command + &format!(" --seed {} --vectors {} --trace", options.seed, options.vectors)
 }
 
 /// `<folder>/<block>-<hash of the parameters>-seed<n>.<ext>`: runs of a sweep do not overwrite each other.

@@ -4,7 +4,9 @@
 
 use std::ffi::c_void;
 
-use super::{Dir, Port, Sim};
+use super::design::{Dir, Port};
+use super::instance::Sim;
+use super::slot::Slot;
 use crate::bits::{Bits, mask, words_of};
 use crate::mutate::SELECT;
 use crate::{Error, Result};
@@ -16,12 +18,6 @@ pub struct In(pub(super) u32);
 /// Handle of an output. Valid for all instances of the same design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Out(pub(super) u32);
-
-/// Where a port lives in the model: Verilator uses the smallest of 8, 16, 32, 64 bits or an array of 32-bit words.
-pub(super) struct Slot {
-    pub(super) address: *mut u8,
-    width: u32,
-}
 
 /// A struct of port handles and its `find(&Sim)`, which looks them all up by name.
 ///

@@ -7,9 +7,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::design::Design;
+use super::options::{BuildOptions, Trace};
 use super::ports::{self, Member};
 use super::toolchain::{Key, Slot, Toolchain, check_compiled, compile_all, write};
-use super::{BuildOptions, Design, Trace};
 use crate::process::Tool;
 use crate::{Error, Result};
 

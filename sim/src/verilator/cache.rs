@@ -11,8 +11,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use super::cleaning::note_use;
 use crate::{Error, Result, files};
 
 /// The list of checksums in an entry: one line a file, checksum and name.
@@ -122,6 +122,14 @@ fn sums_of(entry: &Path) -> Result<BTreeMap<String, String>> {
         }
     }
     Ok(sums)
+}
+
+/// Notes that an entry is used, because many systems note reads only once a day. Without permission to write, nothing
+/// is noted.
+pub(super) fn note_use(entry: &Path) {
+    if let Ok(sums) = fs::File::open(entry.join(SUMS)) {
+        let _ = sums.set_times(fs::FileTimes::new().set_accessed(SystemTime::now()));
+    }
 }
 
 #[cfg(test)]

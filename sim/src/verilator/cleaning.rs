@@ -6,8 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::Cache;
-use super::cache::SUMS;
+use super::cache::{Cache, SUMS};
 use crate::held::{Aged, Held, Left, keep_newest, limit};
 use crate::{Error, Result, files};
 
@@ -66,14 +65,6 @@ impl Cache {
             Ok::<_, Error>(old && remove(&root, &entry.what)?)
         })?;
         Ok(())
-    }
-}
-
-/// Notes that an entry is used, because many systems note reads only once a day. Without permission to write, nothing
-/// is noted.
-pub(super) fn note_use(entry: &Path) {
-    if let Ok(sums) = fs::File::open(entry.join(SUMS)) {
-        let _ = sums.set_times(fs::FileTimes::new().set_accessed(SystemTime::now()));
     }
 }
 

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::access::Slot;
 use super::coverage::Coverage;
-use super::model::{Initial, Shared};
+use super::design::{Dir, Port};
+use super::loaded::{Initial, Shared};
+use super::options::Trace;
+use super::slot::Slot;
 use super::wave::Wave;
-use super::{Dir, Port, Trace};
 use crate::{Error, Result, files};
 
 // Status flags of shim.cpp.

@@ -1,63 +1,19 @@
 //! A compiled model in memory.
 
-use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use super::wave::Nets;
-use super::{BuildOptions, Design, Engine, Port, Sim, Trace, build, native, ports};
+use super::design::{Design, Port};
+use super::instance::Sim;
+use super::loaded::{Api, Initial, Shared};
+use super::options::{BuildOptions, Engine, Trace};
+use super::{build, native_build, ports};
 use crate::{Error, Result};
-
-/// The shim's table of functions, with the layout of `struct Api` in `shim.cpp`.
-#[repr(C)]
-pub(super) struct Api {
-    pub create: unsafe extern "C" fn(u32, u32) -> *mut c_void,
-    pub destroy: unsafe extern "C" fn(*mut c_void),
-    pub bind: unsafe extern "C" fn(*mut c_void),
-    pub ports: unsafe extern "C" fn(*mut c_void, *mut *mut c_void),
-    pub settle: unsafe extern "C" fn(*mut c_void) -> u32,
-    pub rise: unsafe extern "C" fn(*mut c_void) -> u32,
-    pub cycles: unsafe extern "C" fn(*mut c_void, u64, *mut u64) -> u32,
-    pub log: unsafe extern "C" fn(*mut c_void) -> *const c_char,
-    pub clear: unsafe extern "C" fn(*mut c_void),
-    pub trace_open: unsafe extern "C" fn(*mut c_void, *const c_char) -> i32,
-    pub trace_close: unsafe extern "C" fn(*mut c_void),
-    pub coverage_write: unsafe extern "C" fn(*mut c_void, *const c_char) -> i32,
-    pub arrays: unsafe extern "C" fn(*mut c_void, *mut *mut c_void, u64),
-}
-
-/// Values of registers and memories before anything is written to them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Initial {
-    /// All zero.
-    #[default]
-    Zero,
-    /// Random, from this seed: finds logic that depends on the state before reset.
-    Random(u64),
-}
 
 /// A compiled and loaded design. Cheap to clone; any number of instances can run at once, in any threads.
 #[derive(Clone)]
 pub struct Model(Arc<Shared>);
-
-pub(super) struct Shared {
-    pub api: &'static Api,
-    pub top: String,
-    pub ports: Vec<Port>,
-    pub clock: Option<usize>,
-    pub reset: Option<usize>,
-    pub trace: Trace,
-    /// The nets in waveforms, for a model of the native engine with waveforms.
-    pub nets: Option<Nets>,
-    pub coverage: bool,
-    /// Creation seeds the runtime's random generator, of which each loaded model has one.
-    pub create: Mutex<()>,
-    warnings: String,
-    library_path: PathBuf,
-    /// Keeps the code mapped; dropped after everything that points into it.
-    _library: libloading::Library,
-}
 
 impl Model {
     /// Compiles `design`, or takes it from the cache, and loads it.
@@ -66,8 +22,8 @@ impl Model {
     /// [`Error::Process`] when a tool is missing, [`Error::Verilog`] when Verilator rejects the design,
     /// [`Error::Design`] when the described ports differ from the ports of the Verilog.
     pub fn build(design: &Design, options: &BuildOptions) -> Result<Self> {
-        let native = match (Engine::chosen(options)?, &design.native) {
-            (Engine::Native, Some(native)) if !options.coverage => native::model(design, native, options)?,
+        let native = match Engine::chosen(options)? {
+            Engine::Native if !options.coverage => native_build::model(design, options)?,
             _ => None,
         };
         let (nets, (path, ports, warnings)) = match native {
@@ -143,16 +99,5 @@ impl Model {
 impl fmt::Debug for Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Model").field("top", &self.0.top).field("library", &self.0.library_path).finish()
-    }
-}
-
-impl Shared {
-    /// Text that the instance printed or reported since the last `clear`.
-    ///
-    /// # Safety
-    /// `instance` comes from this model's `create` and is alive.
-    pub unsafe fn log(&self, instance: *mut c_void) -> String {
-        // SAFETY: by contract; the text is copied before the shim can change it.
-        unsafe { CStr::from_ptr((self.api.log)(instance)) }.to_string_lossy().trim_end().to_owned()
     }
 }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Design, Dir, Port};
+use super::design::{Design, Dir, Port};
 use crate::{Error, Result};
 
 /// A port as the generated C++ class has it.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, OnceLock};
 
-use super::{BuildOptions, Trace};
+use super::options::{BuildOptions, Trace};
 use crate::process::{Output, Tool};
 use crate::{Error, Result};
 

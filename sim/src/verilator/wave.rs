@@ -12,7 +12,7 @@ use fst_writer::{
 };
 use hdl::emit::{Observed, ObservedNet, ObservedValue};
 
-use super::Trace;
+use super::options::Trace;
 use crate::{Error, Result};
 
 /// Changes that an FST keeps in memory before it compresses them.
