@@ -3,7 +3,6 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::path::Path;
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
@@ -35,7 +34,7 @@ pub struct Catalogue {
     #[cfg(feature = "standard")]
     subjects: Subjects,
     /// Errors in lines that were added.
-    wrong: Vec<String>,
+    pub(crate) wrong: Vec<String>,
 }
 
 impl Catalogue {
@@ -135,12 +134,6 @@ impl Catalogue {
             };
             Failure::Usage(format!("unknown block `{name}`; {hint}"))
         })
-    }
-
-    /// Runs the command line of this process on these blocks.
-    #[must_use]
-    pub fn cli(self) -> ExitCode {
-        crate::commands::main(&self, &self.wrong)
     }
 }
 
@@ -421,6 +414,7 @@ fn from_params<B: CatalogBlock>(params: &Params) -> Result<B, String> {
 #[cfg(all(test, feature = "standard"))]
 mod tests {
     use hdl::blocks::common::Ram;
+    use std::process::ExitCode;
     use testbenches::common::memory::ram::bench;
 
     use super::*;

@@ -92,6 +92,7 @@ pub mod accelerator;
 #[cfg(feature = "standard")]
 pub mod accelerators;
 pub mod catalogue;
+mod cli;
 mod commands;
 pub mod coverage;
 #[cfg(test)]

@@ -8,8 +8,8 @@ use models::calibration::{Calibrates, DOCUMENT, File, Origin, Source as From, Te
 use models::decoder::{Precision, Tokenizer};
 use models::schemes::{Learning, Settings};
 
-use super::run::work::{Accelerator, Source, digest_of};
-use super::run::{failed, refused};
+use super::run::chosen::{Accelerator, Source, digest_of};
+use super::run::failures::{failed, refused};
 use crate::catalogue::Catalogue;
 use crate::error::{Failure, Result};
 use crate::params::ParamArgs;

@@ -11,8 +11,8 @@ use models::decoder::{Config, Model, Tokenizer};
 use models::default_model::texts;
 use models::schemes::{Given, Settings};
 
-use super::run::work::Accelerator;
-use super::run::{failed, refused};
+use super::run::chosen::Accelerator;
+use super::run::failures::{failed, refused};
 use crate::catalogue::Catalogue;
 use crate::error::{Failure, Result};
 use crate::params::{ParamArgs, plain};

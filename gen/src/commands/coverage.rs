@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use sim::Coverage;
 
-use super::Target;
+use super::target::Target;
 use crate::catalogue::Catalogue;
 use crate::error::Result;
 use crate::params::show;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use sim::RunOptions;
 
-use super::Target;
+use super::target::Target;
 use crate::catalogue::{Catalogue, Params};
 use crate::error::{Failure, Result};
 use crate::flows::energy::{Report, measure};

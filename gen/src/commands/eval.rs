@@ -1,6 +1,7 @@
 //! `eval`: what a scheme of numbers costs a language model, as perplexity of a text and as answers to questions.
 
 mod accelerator;
+mod failures;
 mod told;
 
 use std::cell::OnceCell;
@@ -15,13 +16,15 @@ use models::schemes::{Bench, Chosen, Given, Learning, NothingToLearnFrom, Regist
 
 use super::calibrate::tokens;
 use super::calibration::{read_any, read_for};
-use super::run::work::Accelerator;
+use super::run::chosen::Accelerator;
 use crate::catalogue::Catalogue;
 use crate::error::{Failure, Result};
 use crate::params::ParamArgs;
 use crate::present::progress::Progress;
 use crate::present::report;
 use accelerator::{From, OnAccelerator};
+use failures::{failed, refused};
+use told::WindowSizes;
 
 /// Tokens of a window where the user says nothing, if the model's context is no shorter.
 const CONTEXT: usize = 512;
@@ -153,22 +156,6 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     }
     report::print(&told::outcomes(&chosen, &material, windows, &outcomes))
 }
-
-fn refused(error: anyhow::Error) -> Failure {
-    failed(&error, Failure::Usage)
-}
-
-/// What the system refused is told as such, and everything else by `other`.
-fn failed(error: &anyhow::Error, other: fn(String) -> Failure) -> Failure {
-    let told = format!("{error:#}");
-    match error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>()) {
-        Some(system) => Failure::io(told, system),
-        None => other(told),
-    }
-}
-
-/// Length and stride of the windows of the text.
-type WindowSizes = [usize; 2];
 
 impl Args {
     /// The accelerator, if one computes.

@@ -13,8 +13,8 @@ use models::explore::{Explored, Genes, Headings, Objectives, Point, Step, Subjec
 use models::schemes::Given;
 
 use super::calibration::read_any;
-use super::run::refused;
-use super::run::work::{Source, digest_of};
+use super::run::chosen::{Source, digest_of};
+use super::run::failures::refused;
 use crate::catalogue::{Catalogue, similar};
 use crate::error::{Failure, Result};
 use crate::output::replace;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::Targets;
+use super::target::Targets;
 use crate::catalogue::Catalogue;
 use crate::error::Result;
 use crate::flows::fpga::{Device, Options, Ports, build};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use hdl::lang::Design;
 use serde_json::json;
 
-use super::Targets;
+use super::target::Targets;
 use crate::catalogue::Catalogue;
 use crate::error::{Failure, Result, tell};
 use crate::output::{Bundle, Earlier, Layout, Package};

@@ -4,7 +4,7 @@ use hdl::emit::{Manifest, ManifestPort};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Target;
+use super::target::Target;
 use crate::catalogue::{Catalogue, Entry, Params};
 use crate::error::Result;
 use crate::params::{plain, show};

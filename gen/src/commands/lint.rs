@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Targets;
+use super::target::Targets;
 use crate::catalogue::{Catalogue, Params};
 use crate::error::{Failure, Result};
 use crate::flows::lint::{Check, Sources, lint};

@@ -13,8 +13,9 @@ use models::decoder::{Float, Matrix, Model, Tokenizer};
 use testbenches::accelerators::decoding::{LayerAccelerator, Machine, WholeAccelerator, window};
 
 use super::calibration::{LEARNING, Learnt};
-use super::run::work::{Accelerator, Source, Work};
-use super::run::{failed, refused};
+use super::run::chosen::{Accelerator, Source};
+use super::run::failures::{failed, refused};
+use super::run::work::Work;
 use crate::catalogue::Catalogue;
 use crate::error::{Failure, Result};
 use crate::present::numbers::decimal;

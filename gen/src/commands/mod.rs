@@ -31,15 +31,15 @@ mod run;
 mod sim;
 mod sweep;
 mod synth;
+mod target;
 mod wave;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::catalogue::{Catalogue, Known, Params};
+use crate::catalogue::Catalogue;
 use crate::error::{self, Failure, Result};
-use crate::params::ParamArgs;
 use crate::shell;
 
 /// Hardware blocks of LLM accelerators: Verilog, co-simulation, synthesis, proofs.
@@ -116,56 +116,6 @@ enum Command {
         /// Shell
         shell: clap_complete::Shell,
     },
-}
-
-/// A block and its parameters.
-#[derive(Debug, clap::Args)]
-struct Target {
-    /// Block, see `senbazuru list`
-    block: String,
-    #[command(flatten)]
-    params: ParamArgs,
-}
-
-impl Target {
-    fn resolve(&self, catalogue: &Catalogue) -> Result<(Known, Params)> {
-        let entry = catalogue.find(&self.block)?.clone();
-        let params = self.params.resolve(&*entry)?;
-        Ok((entry, params))
-    }
-}
-
-/// One block with its parameters, several blocks with their defaults, or all blocks.
-#[derive(Debug, clap::Args)]
-struct Targets {
-    /// Blocks, see `senbazuru list`; `--set` and `--config` go with one block
-    #[arg(required_unless_present = "all", value_name = "BLOCK")]
-    blocks: Vec<String>,
-    /// All blocks, with their default parameters
-    #[arg(long, conflicts_with_all = ["blocks", "set", "config"])]
-    all: bool,
-    #[command(flatten)]
-    params: ParamArgs,
-}
-
-impl Targets {
-    fn resolve(&self, catalogue: &Catalogue) -> Result<Vec<(Known, Params)>> {
-        if self.all {
-            return Ok(catalogue.all().iter().map(|e| (e.clone(), e.defaults())).collect());
-        }
-        if let Some((_, twice)) = self.blocks.iter().enumerate().find(|(n, b)| self.blocks[..*n].contains(b)) {
-            return Err(Failure::Usage(format!("block `{twice}` is named twice")));
-        }
-        if self.blocks.len() > 1 && !self.params.is_default() {
-            return Err(Failure::Usage("--set and --config go with one block: name one, or leave them out".into()));
-        }
-        let resolve = |block: &String| {
-            let entry = catalogue.find(block)?.clone();
-            let params = self.params.resolve(&*entry)?;
-            Ok((entry, params))
-        };
-        self.blocks.iter().map(resolve).collect()
-    }
 }
 
 /// Runs the command line of this process; `wrong` has the errors of the catalogue.

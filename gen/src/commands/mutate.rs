@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use sim::mutate::{Limits, Outcome, Report, Sample, Tested};
 
-use super::Target;
+use super::target::Target;
 use crate::catalogue::{Catalogue, Params};
 use crate::error::{Failure, Result};
 use crate::mutation;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::Target;
+use super::target::Target;
 use crate::catalogue::Catalogue;
 use crate::error::{Failure, Result};
 use crate::params::{plain, show};

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::Targets;
+use super::target::Targets;
 use crate::catalogue::{Catalogue, Entry, Params, ProofRun};
 use crate::error::{Failure, Result};
 use crate::flows::lint::Sources;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use sim::{BuildOptions, Mismatch, RunOptions, RunReport, SourceFile, Trace};
 
-use super::{Target, coverage};
+use super::coverage;
+use super::target::Target;
 use crate::catalogue::{Catalogue, Params};
 use crate::error::{Failure, Result};
 use crate::params::{plain, show};

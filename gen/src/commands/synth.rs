@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::Targets;
+use super::target::Targets;
 use crate::catalogue::{Catalogue, Params};
 use crate::error::{Failure, Result};
 use crate::flows::equal::How;

@@ -7,40 +7,10 @@ use std::path::{Path, PathBuf};
 
 use hdl::lang::About;
 use serde::Serialize;
-use sim::files;
 
-use super::{Earlier, Package, host, package};
+pub use super::layout::Layout;
+use super::{Package, host, package};
 use crate::error::{Failure, Result};
-
-/// Where the files go, relative to one folder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
-    /// All in the folder itself; file list and manifest are named by the top module. The folder may hold other things.
-    Flat,
-    /// Modules in `modules`, file list and manifest of a block as `<family>/<block>.f` and `.json`. These folders belong
-    /// to the generator.
-    Library,
-}
-
-/// Where the modules of a library are.
-pub(super) const MODULES: &str = "modules";
-
-impl Layout {
-    fn module(self, file: &str) -> PathBuf {
-        match self {
-            Self::Flat => file.into(),
-            Self::Library => Path::new(MODULES).join(file),
-        }
-    }
-
-    /// A module as its file list names it: relative to the list.
-    fn listed(self, file: &str) -> String {
-        match self {
-            Self::Flat => file.to_owned(),
-            Self::Library => format!("../{MODULES}/{file}"),
-        }
-    }
-}
 
 /// One design of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -58,7 +28,7 @@ pub struct Design {
 pub struct Bundle {
     layout: Layout,
     designs: Vec<Design>,
-    files: BTreeMap<PathBuf, String>,
+    pub(super) files: BTreeMap<PathBuf, String>,
 }
 
 impl Bundle {
@@ -169,52 +139,6 @@ impl Bundle {
         paths.into_iter().map(|path| self.files[path].as_str()).collect()
     }
 
-    /// Writes all files into `dir`, which is made when missing. Each file appears whole or not at all: everything is
-    /// written beside its place first and then renamed.
-    ///
-    /// # Errors
-    /// Names the folder that cannot be written. A file that is not the generator's. A module whose text would change
-    /// under a design of an earlier run in that folder.
-    pub fn write(&self, dir: &Path, earlier: &Earlier) -> Result<()> {
-        self.refuse_to_change(dir, earlier)?;
-        let failed = |e: io::Error| Failure::file("write", dir, &e);
-        fs::create_dir_all(dir).map_err(failed)?;
-        // Files that a killed run left here go, too.
-        files::sweep(dir);
-        let temporary = files::scratch_in(dir).map_err(failed)?;
-        for (number, text) in self.files.values().enumerate() {
-            fs::write(temporary.path().join(number.to_string()), text).map_err(failed)?;
-        }
-        for (number, path) in self.files.keys().enumerate() {
-            let to = dir.join(path);
-            fs::create_dir_all(to.parent().unwrap_or(dir)).map_err(failed)?;
-            fs::rename(temporary.path().join(number.to_string()), &to).map_err(failed)?;
-        }
-        Ok(())
-    }
-
-    fn refuse_to_change(&self, dir: &Path, earlier: &Earlier) -> Result<()> {
-        for (path, text) in &self.files {
-            if earlier.foreign.contains(path) {
-                return Err(Failure::Usage(format!(
-                    "{} is there already and not from senbazuru: write to another folder",
-                    dir.join(path).display()
-                )));
-            }
-            let Some((other, _)) = earlier.others.iter().find(|(_, files)| files.contains(path)) else { continue };
-            let path = dir.join(path);
-            if fs::read(&path).is_ok_and(|there| there != text.as_bytes()) {
-                let what = if is_verilog(&path) { "module" } else { "file" };
-                return Err(Failure::Check(format!(
-                    "{} is another {what} than the one to be written, and {other}, which an earlier run left there, \
-                     needs it: write to another folder, or remove what is of that run with --prune",
-                    path.display()
-                )));
-            }
-        }
-        Ok(())
-    }
-
     /// The differences between `dir` and the files, one line each; empty when the folder is up to date.
     ///
     /// # Errors
@@ -234,7 +158,7 @@ impl Bundle {
     }
 }
 
-fn is_verilog(path: &Path) -> bool {
+pub(super) fn is_verilog(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "v")
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::bundle::MODULES;
+use super::layout::MODULES;
 use super::{Bundle, Layout, host, package};
 use crate::error::{Failure, Result};
 

@@ -6,8 +6,10 @@
 mod bundle;
 mod earlier;
 mod host;
+mod layout;
 mod package;
 mod templates;
+mod writing;
 pub(crate) use templates::{bug, environment};
 
 pub use bundle::{Bundle, Design, Layout};

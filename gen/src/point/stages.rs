@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value, json};
 use sim::{RunOptions, SourceFile};
 
-use super::{Key, Options, Point, Stage, StageResult, Status};
+use super::key::{Key, Point};
+use super::options::Options;
+use super::stage::Stage;
+use super::store::{StageResult, Status};
 use crate::error::{Failure, Result};
 use crate::flows::prove::Verdict;
 use crate::flows::workspace::Workspace;

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sim::held::{Aged, Held, Left, keep_newest};
 
-use super::{Key, Stage};
+use super::key::Key;
+use super::stage::Stage;
 use crate::catalogue::Params;
 use crate::error::{Failure, Result};
 use crate::flows::tools::Versions;

@@ -4,6 +4,7 @@
 //! [`point`](crate::point) does the work of a point.
 
 mod axis;
+mod command;
 mod database;
 mod export;
 mod expression;

@@ -157,7 +157,7 @@ pub fn collect(
             parameters: planned.params.clone(),
             label: planned.label.clone(),
             top: None,
-            command: super::export::command(spec, &planned.params),
+            command: super::command::command(spec, &planned.params),
             stages: Vec::new(),
             missing: planned.design.as_ref().err().cloned(),
         };

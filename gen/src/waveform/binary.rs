@@ -11,7 +11,7 @@ use wellen::stream::{Filter, StreamError, StreamingWaveform};
 use wellen::viewers::{self, HeaderResult};
 use wellen::{FileFormat, ItemRef, LoadOptions, SignalEncoding, SignalRef, SignalValueRef, WellenError};
 
-use super::{Kind, Step, Value, Variable, bit, clean};
+use super::values::{Kind, Step, Value, Variable, bit, clean};
 
 type Input = BufReader<fs::File>;
 /// Names of values, by code: states of an enumeration.

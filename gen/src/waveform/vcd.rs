@@ -5,7 +5,7 @@ use std::io::BufRead;
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::{Kind, Step, Value, Variable, bit, clean};
+use super::values::{Kind, Step, Value, Variable, bit, clean};
 
 /// Most scopes inside one another: every variable has the names of all scopes that it is in.
 const DEEPEST: usize = 500;

@@ -15,8 +15,8 @@ use models::schemes::{Bench, Choice, Found, Learning, Passage, Reader, Scheme, S
 use testbenches::accelerators::decoding::{LayerAccelerator, Machine, WholeAccelerator, window};
 
 use super::super::calibration::{LEARNING, Learnt};
-use super::super::run::work::Accelerator;
-use super::{failed, refused};
+use super::super::run::chosen::Accelerator;
+use super::failures::{failed, refused};
 use crate::error::{Failure, Result as Told};
 use crate::present::progress::Progress;
 

@@ -6,7 +6,6 @@ use models::evaluation::{Material, Outcome};
 use models::schemes::{Chosen, Registry, Tally};
 use serde_json::{Map, Value, json};
 
-use super::WindowSizes;
 use crate::present::numbers::decimal;
 use crate::present::report;
 use crate::present::table::Table;
@@ -90,3 +89,6 @@ pub(super) fn data(
     });
     json!({ "text": text, "schemes": schemes.collect::<Vec<_>>() })
 }
+
+/// Length and stride of the windows of the text.
+pub(super) type WindowSizes = [usize; 2];

@@ -13,7 +13,7 @@ use sim::bus::AxiConfig;
 use sim::{BuildOptions, Sim};
 use testbenches::accelerators::decoding::window;
 
-use super::LATENCY;
+use super::args::LATENCY;
 use crate::accelerators::reduce::{self, Record, ReduceEngine, ReduceOperation, ReduceTop};
 
 /// The accelerator for rows of as many logits as there are tokens.

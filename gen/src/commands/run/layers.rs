@@ -11,9 +11,11 @@ use sim::{BuildOptions, Initial, Sim};
 use testbenches::accelerators::decoding::{LayerAccelerator, window};
 
 use super::super::calibration::Learnt;
+use super::args::{LATENCY, Layers, fits};
+use super::failures::{failed, refused};
 use super::network::Network;
-use super::text::{Texts, Took};
-use super::{LATENCY, Layers, asked, count, failed, fits, longest, refused};
+use super::prompt::{asked, longest};
+use super::text::{Texts, Took, count};
 use crate::error::Result;
 
 /// Descriptors of a job, at most.

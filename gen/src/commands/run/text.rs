@@ -5,21 +5,17 @@ use std::time::Instant;
 
 use models::decoder::Tokenizer;
 
-use super::{Args, failed};
+use super::args::Args;
+use super::failures::failed;
+use super::prompt::Prompt;
 use crate::error::Result;
+use crate::present::numbers::decimal;
 use crate::present::progress::Progress;
 use crate::present::report;
 
 /// A text in a terminal would meet the moving line: it is shown in that line, and printed at the end.
 pub(super) fn to_terminal() -> bool {
     std::io::stdout().is_terminal()
-}
-
-/// A text to go on with.
-#[derive(Clone, Debug)]
-pub(super) struct Prompt {
-    pub text: String,
-    pub tokens: Vec<u32>,
 }
 
 /// The next tokens of a text, which has a number.
@@ -161,4 +157,9 @@ impl<'a> Texts<'a> {
         report::print(whole.get(shown..).unwrap_or_default())?;
         Ok(whole.len().max(shown))
     }
+}
+
+/// A number with groups of digits.
+pub(super) fn count(number: u64) -> String {
+    decimal(number as f64, 0)
 }

@@ -14,9 +14,11 @@ use sim::{BuildOptions, Initial, Opt};
 use testbenches::accelerators::decoding::{WholeAccelerator, window};
 
 use super::super::calibration::Learnt;
+use super::args::LATENCY;
 use super::choice::{self, Choice};
-use super::text::{Next, Part, Reader, Texts, Took};
-use super::{LATENCY, asked, count, failed, longest, refused};
+use super::failures::{failed, refused};
+use super::prompt::{asked, longest};
+use super::text::{Next, Part, Reader, Texts, Took, count};
 use crate::error::Result;
 
 /// Accelerators side by side, where nobody says how many, and the model has equal shares for them: a simulation keeps

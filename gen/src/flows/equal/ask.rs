@@ -7,7 +7,7 @@ use sim::aig::{Aig, Literal};
 use sim::process::ProcessError;
 
 use super::miter::Both;
-use super::{How, Options};
+use super::options::{How, Options};
 use crate::error::{Failure, Result};
 use crate::flows::workspace::{Workspace, last_lines};
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use sim::aig::{Aig, Literal};
 
-use super::{Options, Side};
+use super::options::{Options, Side};
 use crate::error::{Failure, Result};
 use crate::flows::workspace::Workspace;
 use crate::flows::yosys;

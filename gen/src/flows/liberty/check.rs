@@ -7,35 +7,9 @@ use std::collections::BTreeMap;
 
 use super::ast::{Attribute, Group, Lines};
 use super::parser::parse;
+use super::place::{Place, Wanted};
 use super::tables;
 use super::units::{UNITS, unit};
-
-/// The range that a number must have.
-#[derive(Clone, Copy)]
-enum Wanted {
-    Any,
-    FromZero,
-    AboveZero,
-}
-
-impl Wanted {
-    fn fits(self, number: f64) -> bool {
-        let in_range = match self {
-            Self::Any => true,
-            Self::FromZero => number >= 0.0,
-            Self::AboveZero => number > 0.0,
-        };
-        number.is_finite() && in_range
-    }
-
-    fn text(self) -> &'static str {
-        match self {
-            Self::Any => "a number",
-            Self::FromZero => "a number, 0 or more",
-            Self::AboveZero => "a number above 0",
-        }
-    }
-}
 
 /// Attributes that are one number.
 const NUMBERS: [(&str, Wanted); 17] = [
@@ -58,40 +32,6 @@ const NUMBERS: [(&str, Wanted); 17] = [
     // Of operating conditions.
     ("voltage", Wanted::AboveZero),
 ];
-
-/// Where something is wrong: a file's lines, and the cell around it.
-pub(super) struct Place<'a> {
-    lines: Lines<'a>,
-    cell: Option<&'a str>,
-}
-
-impl Place<'_> {
-    /// `line 12, cell INVX1: what`.
-    pub(super) fn wrong(&self, at: &str, what: &str) -> String {
-        let cell = self.cell.map_or_else(String::new, |cell| format!(", cell {cell}"));
-        format!("line {}{cell}: {what}", self.lines.of(at))
-    }
-
-    fn number(&self, attribute: &Attribute<'_>, wanted: Wanted) -> Result<(), String> {
-        let name = attribute.name;
-        let told = match attribute.values[..] {
-            [text] if text.trim().parse().is_ok_and(|number| wanted.fits(number)) => return Ok(()),
-            [] => format!("{name} has no value; {} is wanted", wanted.text()),
-            _ => format!("{name} is `{}`; {} is wanted", attribute.values.join(" ").trim(), wanted.text()),
-        };
-        Err(self.wrong(attribute.values.first().unwrap_or(&name), &told))
-    }
-
-    /// Refuses the second of two things of which one is wanted.
-    fn once<'k, K: Ord>(&self, seen: &mut BTreeMap<K, &'k str>, key: K, at: &'k str, what: &str) -> Result<(), String> {
-        match seen.insert(key, at) {
-            Some(first) => {
-                Err(self.wrong(at, &format!("{what} stands in line {} too; one is wanted", self.lines.of(first))))
-            }
-            None => Ok(()),
-        }
-    }
-}
 
 /// Looks at all numbers and tables of a file.
 ///

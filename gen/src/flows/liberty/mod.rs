@@ -19,6 +19,7 @@ mod fuzz;
 mod join;
 mod models;
 mod parser;
+mod place;
 mod read;
 mod tables;
 mod units;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::ast::Group;
-use super::check::Place;
+use super::place::Place;
 
 /// The templates of a library by kind and name.
 pub struct Templates<'g, 'a> {

@@ -8,7 +8,9 @@ use hdl::emit::Manifest;
 use serde_json::Value;
 use sim::SourceFile;
 
-use super::{Aig, Mapped, Memories, Options, bits, cells_of, graph};
+use super::options::{Memories, Options};
+use super::report::{Aig, Mapped};
+use super::statistics::{bits, cells_of, graph};
 use crate::error::{Failure, Result};
 use crate::flows::liberty::Library;
 use crate::flows::lint::{ModuleSources, Sources, distinct_modules};

@@ -28,6 +28,7 @@ use crate::point::Stage;
 use crate::present::palette;
 use crate::sweep::{Plot, Results};
 use curves::Curves;
+use names::url;
 use table::Table;
 
 const TEMPLATES: [(&str, &str); 6] = [
@@ -303,12 +304,6 @@ fn path_between(from: &Path, to: &Path) -> Result<String> {
         _ => None,
     });
     Ok(up.chain(down).map(|part| part + "/").collect())
-}
-
-/// A file name as part of an address.
-fn url(name: &str) -> String {
-    let keep = |b: u8| b.is_ascii_alphanumeric() || b"-_.~".contains(&b);
-    name.bytes().map(|b| if keep(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
 }
 
 #[cfg(test)]

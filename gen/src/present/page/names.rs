@@ -51,6 +51,12 @@ pub(super) fn axis_label(name: &str) -> String {
     }
 }
 
+/// A file name as part of an address.
+pub(super) fn url(name: &str) -> String {
+    let keep = |b: u8| b.is_ascii_alphanumeric() || b"-_.~".contains(&b);
+    name.bytes().map(|b| if keep(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

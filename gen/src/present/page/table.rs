@@ -7,8 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::curves::Curves;
-use super::names::heading;
-use super::url;
+use super::names::{heading, url};
 use crate::params::plain;
 use crate::point::{Stage, Status};
 use crate::present::numbers::{shown, significant};

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::samples::{Sample, Samples};
+use super::sample::Sample;
+use super::samples::Samples;
 use super::signal::{Kind, Signal};
 use crate::present::palette::{escape, standalone};
 

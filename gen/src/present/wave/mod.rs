@@ -5,6 +5,7 @@
 //! `draw` draws.
 
 mod draw;
+mod sample;
 mod samples;
 mod signal;
 

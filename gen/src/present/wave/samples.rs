@@ -2,19 +2,9 @@
 
 use std::ops::{ControlFlow, RangeInclusive};
 
+use super::sample::Sample;
 use super::signal::{Signal, number};
 use crate::waveform::{Kind, Step, Value, Waveform};
-
-/// A signal in a cycle.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Sample {
-    /// It means nothing at the time.
-    Nothing,
-    /// The highest bit first, each `0`, `1`, `x` or `z`.
-    Bits(String),
-    /// A text, or a number as it is written.
-    Text(String),
-}
 
 /// Values of signals.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The signals that a user asks for: names, bits of them, and the format of values.
 
-use super::samples::Sample;
+use super::sample::Sample;
 use crate::catalogue::similar;
 use crate::waveform::{Kind as Holds, Variable};
 
