@@ -77,6 +77,7 @@ fn text(params: &Params, vectors: u64, found: &Report) -> String {
         format!("  parameters  {}", show(params)),
         format!("  mutants     {} of {}", found.tested.len(), found.available),
         format!("  noticed     {}, {} of them by a run that did not end", found.killed(), found.hung()),
+        format!("  by a part   {} of the noticed ones, by the bench of the block that they are in", found.killed_in_parts()),
         format!("  equivalent  {}", found.equivalent()),
         format!("  survived    {}, and {} without answer", found.survivors().count(), found.unanswered()),
         format!("  a run       {vectors} vectors, {} cycles", found.cycles),
@@ -85,6 +86,7 @@ fn text(params: &Params, vectors: u64, found: &Report) -> String {
     for Tested { mutation, outcome } in &found.tested {
         match outcome {
             Outcome::Killed(sim::Kill::Panic(why)) => lines.push(format!("the bench panicked ({why}): {mutation}")),
+            Outcome::KilledInPart(block) => lines.push(format!("noticed by the bench of {block}: {mutation}")),
             Outcome::Killed(_) | Outcome::Equivalent => {}
             Outcome::Survived { differs_in: Some(cycle) } => {
                 lines.push(format!("differs in cycle {cycle}: {mutation}"))
@@ -101,13 +103,14 @@ fn as_json(params: &Params, vectors: u64, found: &Report) -> Value {
         let (what, why) = match &tested.outcome {
             Outcome::Survived { differs_in } => ("survived", json!(differs_in)),
             Outcome::NoAnswer(why) => ("no answer", json!(why)),
-            Outcome::Killed(_) | Outcome::Equivalent => return None,
+            Outcome::Killed(_) | Outcome::KilledInPart(_) | Outcome::Equivalent => return None,
         };
         Some(json!({ "mutation": tested.mutation.to_string(), "outcome": what, "because": why }))
     });
     json!({
         "block": found.block, "parameters": params, "share": found.share(), "mutants": found.tested.len(),
-        "available": found.available, "noticed": found.killed(), "hung": found.hung(), "equivalent": found.equivalent(),
+        "available": found.available, "noticed": found.killed(), "hung": found.hung(),
+        "noticed_by_a_part": found.killed_in_parts(), "equivalent": found.equivalent(),
         "survived": found.survivors().count(), "unanswered": found.unanswered(), "vectors": vectors, "cycles": found.cycles,
         "not_noticed": alive.collect::<Vec<_>>(),
     })

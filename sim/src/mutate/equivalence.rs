@@ -116,7 +116,7 @@ fn store(cache: &Cache, key: &str, outcome: &Outcome) -> Result<()> {
         Outcome::Equivalent => Value::Bool(true),
         Outcome::Survived { differs_in: None } => Value::Bool(false),
         Outcome::Survived { differs_in: Some(cycle) } => (*cycle).into(),
-        Outcome::NoAnswer(_) | Outcome::Killed(_) => return Ok(()),
+        Outcome::NoAnswer(_) | Outcome::Killed(_) | Outcome::KilledInPart(_) => return Ok(()),
     };
     cache.entry("equivalence", key, |folder| {
         let path = folder.join(ANSWER);

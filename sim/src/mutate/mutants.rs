@@ -3,7 +3,7 @@
 use super::list::{Mutation, Mutations, Source};
 use super::select::{SELECT, commands, select_width, with_faults};
 use crate::broken::Judge;
-use crate::lint::{folder_of, incomplete, is_verilog, output, yosys_in};
+use crate::lint::{folder_of, incomplete, is_verilog, open_boxes, output, yosys_in};
 use crate::{Bench, BuildOptions, Cache, Design, Dir, Effort, Error, Model, Port, Result, RunOptions, SourceFile};
 
 /// A compiled model of a design with a sample of its mutations.
@@ -25,6 +25,34 @@ impl Mutants {
     /// The bench fails or compares nothing.
     pub fn effort(&self, bench: &dyn Bench, options: &RunOptions) -> Result<Effort> {
         Ok(Judge::new(bench, &self.model, options)?.effort)
+    }
+
+    /// The nearest module of the mutant at this place of the sample, or around it, that is wanted by name. None for a
+    /// netlist.
+    #[must_use]
+    pub fn module_around(&self, at: usize, wanted: impl Fn(&str) -> bool) -> Option<String> {
+        let Source::Ir(ir) = &self.source else { return None };
+        let mut level = vec![self.list.get(at)?.module.as_str()];
+        while !level.is_empty() {
+            if let Some(found) = level.iter().find(|module| wanted(module)) {
+                return Some((*found).to_owned());
+            }
+            level = level.iter().flat_map(|module| ir.parents(module)).collect();
+        }
+        None
+    }
+
+    /// A compiled model of one module alone, with the mutants at these places of the sample, which are in it.
+    ///
+    /// # Errors
+    /// A design that is not of the construction language or has no such module, and all errors of [`build`].
+    pub fn part(&self, module: &str, which: &[usize]) -> Result<Self> {
+        let part = if let Source::Ir(ir) = &self.source { ir.part(module) } else { None };
+        let part = part.ok_or_else(|| Error::Unsupported(format!("no part `{module}` in `{}`", self.design.top)))?;
+        let chosen: Vec<Mutation> = which.iter().map(|&at| self.list[at].clone()).collect();
+        let design = open_boxes(&Design::from(&part));
+        let mutations = Mutations { design, source: Source::Ir(part), available: chosen.len(), chosen };
+        build(mutations, &BuildOptions { cache: self.cache.clone(), ..BuildOptions::default() })
     }
 }
 

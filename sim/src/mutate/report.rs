@@ -12,6 +12,8 @@ use crate::Kill;
 pub enum Outcome {
     /// The bench noticed.
     Killed(Kill),
+    /// The bench did not notice, but the bench of this block does, which is the module of the mutant or around it.
+    KilledInPart(String),
     /// The bench did not notice, and no bench could: the mutant is proved equivalent.
     Equivalent,
     /// The bench did not notice.
@@ -57,9 +59,14 @@ impl Report {
         self.tested.iter().filter(|t| of(&t.outcome)).count()
     }
 
-    /// Mutants that the bench noticed.
+    /// Mutants that the bench noticed, or the bench of a part.
     pub fn killed(&self) -> usize {
-        self.count(|o| matches!(o, Outcome::Killed(_)))
+        self.count(|o| matches!(o, Outcome::Killed(_) | Outcome::KilledInPart(_)))
+    }
+
+    /// Mutants that only the bench of a part noticed.
+    pub fn killed_in_parts(&self) -> usize {
+        self.count(|o| matches!(o, Outcome::KilledInPart(_)))
     }
 
     /// Mutants that were noticed because a run did not end.
@@ -77,7 +84,7 @@ impl Report {
         self.count(|o| matches!(o, Outcome::NoAnswer(_)))
     }
 
-    /// Mutants that the bench should have noticed, as far as known.
+    /// Mutants that a bench should have noticed, as far as known.
     pub fn survivors(&self) -> impl Iterator<Item = &Tested> {
         self.tested.iter().filter(|t| matches!(t.outcome, Outcome::Survived { .. }))
     }
@@ -102,13 +109,14 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} {}: {} of {} mutants, {} killed ({} by a hang), {} equivalent, {} survived, {} without answer: {:.1} %",
+            "{} {}: {} of {} mutants, {} killed ({} by a hang, {} in a part), {} equivalent, {} survived, {} without answer: {:.1} %",
             self.block,
             self.parameters,
             self.tested.len(),
             self.available,
             self.killed(),
             self.hung(),
+            self.killed_in_parts(),
             self.equivalent(),
             self.survivors().count(),
             self.unanswered(),
@@ -120,7 +128,7 @@ impl fmt::Display for Report {
                 Outcome::Survived { differs_in: None } => write!(f, "\n  undecided: {mutation}")?,
                 Outcome::NoAnswer(why) => write!(f, "\n  no answer ({why}): {mutation}")?,
                 Outcome::Killed(Kill::Panic(why)) => write!(f, "\n  the bench panicked ({why}): {mutation}")?,
-                Outcome::Killed(_) | Outcome::Equivalent => {}
+                Outcome::Killed(_) | Outcome::KilledInPart(_) | Outcome::Equivalent => {}
             }
         }
         Ok(())

@@ -2,12 +2,15 @@
 //! stalls on all streams and clears at random moments.
 
 use golden::accelerators::token_appender::{Appended, LINE};
+use golden::common::float::{FloatFormat, single};
 use hdl::accelerators::kllm::TokenAppender;
 use hdl::blocks::common::bus::RowBeat;
 use hdl::blocks::common::stream::Word;
 use rand::RngExt;
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Run, Sim, Values};
+
+use crate::common::float::Operands;
 
 /// The bench; a vector is a token.
 ///
@@ -43,7 +46,11 @@ fn draw(p: &TokenAppender, rng: &mut StimulusRng) -> Appended {
         1 => token[4] = [0, 2, 5, 0x14, 0x83][rng.random_range(0..5usize)],
         _ => {}
     }
-    let factors = [rng.random_range(-3.0..3.0f32).to_bits(), rng.random()];
+    // A scale whose product rounds half way, is subnormal, or leaves the range.
+    let scale = Operands::new(FloatFormat::Fp16).any(rng) as u16;
+    token[..2].copy_from_slice(&scale.to_le_bytes());
+    let mut factor = || Operands::new(FloatFormat::Fp32).factor(single::from_fp16(scale).into(), rng) as u32;
+    let factors = [factor(), factor()];
     Appended { number, position, factors, token, lines }
 }
 
