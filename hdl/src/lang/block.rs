@@ -32,12 +32,13 @@ pub struct About {
 
 impl About {
     /// The contract's paragraphs, a line each: one ends where a line of the contract ends a sentence, or part of a list.
+    /// An item of a list, `- like this`, begins one.
     #[must_use]
     pub fn paragraphs(&self) -> Vec<String> {
         let mut paragraphs: Vec<String> = Vec::new();
         for line in self.contract.lines().map(str::trim) {
             match paragraphs.last_mut() {
-                Some(open) if !open.ends_with(['.', ':', ';']) => {
+                Some(open) if !open.ends_with(['.', ':', ';']) && !line.starts_with("- ") => {
                     open.push(' ');
                     open.push_str(line);
                 }
