@@ -44,6 +44,24 @@ fn sweep_and_report() {
     chapter("04-sweep-and-report");
 }
 
+#[test]
+fn in_your_soc() {
+    chapter("05-in-your-soc");
+}
+
+/// The reader's copies of a model and of two texts are links.
+#[test]
+fn your_own_model() {
+    let folder = in_folder(&[]);
+    let copies =
+        [("tests/oracle/llama-tied", "model"), ("texts/calibration.txt", "learn.txt"), ("texts/pride.txt", "text.txt")];
+    for (from, to) in copies {
+        std::os::unix::fs::symlink(in_repository("sim/models").join(from), folder.path().join(to)).unwrap();
+    }
+    let reader = Reader::of("docs/guide/06-your-own-model.md", folder.path()).follow();
+    assert!(reader.commands >= 8 && reader.files >= 2, "{} commands, {} files", reader.commands, reader.files);
+}
+
 /// The page reads models and texts of the repository.
 #[test]
 fn calibrations() {

@@ -180,13 +180,15 @@ fn without_ends(text: &str) -> String {
     text.trim_end().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
-/// An answer without times and speeds: `1234 a second` and `0.2 s` as `# a second` and `# s`.
+/// An answer without times and speeds: `1234 a second`, `0.2 s` and `5.1 tokens/s` as `# a second`, `# s` and `# tokens/s`.
 fn known(answer: &str) -> String {
     let progress = |line: &&str| line.split_once(" min: ").is_some_and(|(time, _)| time.contains(':'));
     let lines = answer.trim_end().lines().filter(|line| !progress(line)).map(|line| {
         let mut words: Vec<&str> = line.split(' ').collect();
         for n in 1..words.len() {
-            let unit = words[n].trim_end_matches([',', '.']) == "s" || words[n..].starts_with(&["a", "second"]);
+            let unit = ["s", "tokens/s"].contains(&words[n].trim_end_matches([',', '.']))
+                || words[n..].starts_with(&["a", "second"])
+                || words[n..].starts_with(&["cycles", "a", "second"]);
             if unit && words[n - 1].starts_with(|c: char| c.is_ascii_digit()) {
                 words[n - 1] = "#";
             }
@@ -231,6 +233,10 @@ fn times_are_any() {
     assert_eq!(known(one), "2000 values, # s\n3 cycles, # a second");
     assert_eq!(known(one), known(other));
     assert_eq!(known("3 passed in 0.15s"), known("3 passed in 12.1s"));
+    let (one, other) =
+        ("0.1 s a token, 8.2 tokens/s\n1,234 cycles a second", "12 s a token, 0.8 tokens/s\n9 cycles a second");
+    assert_eq!(known(one), "# s a token, # tokens/s\n# cycles a second");
+    assert_eq!(known(one), known(other));
     assert_eq!(known("1:00 min: mutants of x\n3 signals\n"), "3 signals");
 }
 
