@@ -11,6 +11,7 @@
 //! ```
 
 mod spoil;
+mod vary;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -54,7 +55,15 @@ impl Operations {
         new
     }
 
-    /// The same with a drawn header: any flags, any tag, and room for it.
+    /// The descriptor of these bytes, if its number is that of an operation.
+    #[must_use]
+    pub fn read(&self, bytes: [u8; BYTES]) -> Option<Draft> {
+        let number = u32::from(bytes[member_bytes("opcode").start]);
+        let operation = self.0.iter().find(|operation| operation.number == number)?;
+        Some(Draft { operation: Arc::clone(operation), bytes })
+    }
+
+    /// [`Operations::draft`] with a drawn header: any flags, any tag, and room for it.
     ///
     /// # Panics
     /// There is no such operation.

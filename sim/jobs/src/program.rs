@@ -3,6 +3,7 @@
 use std::ops::{Range, RangeInclusive};
 
 use golden::common::shell::job_controller::Limits;
+use hdl::lang::operation::HEADER_BYTES;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
@@ -38,9 +39,12 @@ pub struct Program {
     is_spread: bool,
 }
 
-/// Bits of a job that [`Program::change`] can change: the bits of its first descriptor, of JOB, and of both ends of the
-/// window.
-pub const BITS: u64 = 8 * DESCRIPTOR + 3 * 64;
+/// Bits of the header of the first descriptor.
+const HEADER_BITS: u64 = 8 * HEADER_BYTES as u64;
+
+/// Bits of a job that [`Program::change`] can change: the bits of its first descriptor's header, of JOB, and of both ends
+/// of the window.
+pub const BITS: u64 = HEADER_BITS + 3 * 64;
 
 impl Program {
     /// A chain of one to `most` descriptors on a bus of `address_width` bits; of each four chains one is spoilt. `descriptor`
@@ -179,9 +183,24 @@ impl Program {
         self.free.end - self.free.start
     }
 
+    /// The first descriptor, where the program has put it.
+    ///
+    /// # Panics
+    /// The job begins outside of the image.
+    pub fn first(&mut self) -> &mut [u8; DESCRIPTOR as usize] {
+        let at = (self.job - self.base) as usize;
+        let bytes = &mut self.image[at..at + DESCRIPTOR as usize];
+        bytes.try_into().expect("a descriptor has as many bytes")
+    }
+
+    /// All bytes may be touched.
+    pub fn open(&mut self) {
+        (self.limits.base, self.limits.limit) = (0, u64::MAX);
+    }
+
     /// Changes the bit of the job with this number, below [`BITS`].
     pub fn change(&mut self, bit: u64) {
-        let field = bit.checked_sub(8 * DESCRIPTOR).map(|bit| (bit / 64, 1 << (bit % 64)));
+        let field = bit.checked_sub(HEADER_BITS).map(|bit| (bit / 64, 1 << (bit % 64)));
         match field {
             None => self.image[(self.job - self.base + bit / 8) as usize] ^= 1 << (bit % 8),
             Some((0, mask)) => self.job ^= mask,

@@ -119,11 +119,11 @@ fn ends(field: &OperationField) -> (u64, u64) {
 }
 
 /// Only addresses have 64 bits.
-fn is_address(field: &OperationField) -> bool {
+pub(super) fn is_address(field: &OperationField) -> bool {
     field.width == u64::BITS
 }
 
-fn is_stride(field: &OperationField) -> bool {
+pub(super) fn is_stride(field: &OperationField) -> bool {
     field.name == "stride" || field.name.ends_with("_stride")
 }
 

@@ -13,7 +13,7 @@ use crate::program::Program;
 use crate::timing::compare;
 
 /// The bench of an accelerator with its golden model; a vector is a job. After each job come
-/// [`CHANGED_JOBS`](super::CHANGED_JOBS) of one descriptor with a changed bit. After a reset come as many right chains
+/// [`CHANGED_JOBS`](super::CHANGED_JOBS) of one descriptor with a change. After a reset come as many right chains
 /// with an ideal memory, which take as many cycles as the recurrence says. `draw` draws a chain of up to `most`
 /// descriptors for what the model remembers, and `timing` gives the recurrence for a memory's latency.
 ///
@@ -38,7 +38,7 @@ where
         sim.reset(2)?;
         let facts = facts(&block);
         let waits = facts.waits.clone();
-        let mut player = Player::new((golden.clone(), facts), (&shell, mapped.clone()), sim, run)?;
+        let mut player = Player::new((golden.clone(), facts), (&shell, mapped.clone(), operations.clone()), sim, run)?;
         for number in 0..run.vectors() {
             player.job(sim, run, number, |rng, model| draw(rng, (&operations, model), most))?;
             player.changed_jobs(sim, run, |rng, model| draw(rng, (&operations, model), 1))?;

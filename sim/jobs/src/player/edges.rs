@@ -12,6 +12,7 @@ use sim::{Run, Sim};
 
 use super::disturbance::Disturbance;
 use super::state::{CHANGED_JOBS, Player};
+use crate::draft::Draft;
 use crate::program::{BITS, Program};
 
 /// Bytes that a job with a changed bit may touch; such that touch more are left out.
@@ -19,6 +20,9 @@ const MOST: u64 = 1 << 13;
 
 /// Step from one changed bit to the next. It has no common factor with [`BITS`], so that every bit has its turn.
 const STEP: u64 = 389;
+
+/// Draws of a job at most, until one is right.
+const DRAWS: u64 = 4;
 
 /// A memory that remembers its requests.
 #[derive(Clone, Debug)]
@@ -103,7 +107,31 @@ impl<A: Accelerator + Clone> Player<A> {
         first..=first + 63
     }
 
-    /// Jobs in tight windows of which one bit is changed, each time another one, before a quick memory.
+    /// Changes the first descriptor in the next way that the table of its operation asks for, in a window that just holds
+    /// either the job before, so that rows which now lie elsewhere are refused, or the job after, so that only the right
+    /// rows fit.
+    fn varied(&mut self, mut program: Program, mut draft: Draft) -> Program {
+        let first = self.rng.random::<u32>();
+        let turn = self.turns.entry(draft.opcode()).or_insert_with(|| first.into());
+        *turn += 1;
+        let moves = draft.vary(*turn);
+        let before = self.rng.random();
+        if before {
+            program = self.in_tight_window(program);
+        }
+        *program.first() = draft.bytes();
+        if before {
+            return program;
+        }
+        // A changed size may need a whole memory, a changed place does not.
+        if moves {
+            program.open();
+        }
+        self.in_tight_window(program)
+    }
+
+    /// Jobs in tight windows of which something is changed, each time something else, before a quick memory: mostly a field
+    /// of the first descriptor, otherwise a bit of its header, of JOB or of the window.
     ///
     /// # Errors
     /// A mismatch, or a broken rule of the bus.
@@ -114,9 +142,22 @@ impl<A: Accelerator + Clone> Player<A> {
         mut draw: impl FnMut(&mut StimulusRng, &A) -> Program,
     ) -> sim::Result<()> {
         for _ in 0..CHANGED_JOBS {
-            let program = draw(&mut self.rng, &self.golden);
-            let mut program = self.in_tight_window(program);
-            program.change(self.changes.wrapping_mul(STEP) % BITS);
+            let mut program = draw(&mut self.rng, &self.golden);
+            // What is wrong already hides a change.
+            for _ in 0..DRAWS {
+                if self.foresee(&program).0.end.code == 0 {
+                    break;
+                }
+                program = draw(&mut self.rng, &self.golden);
+            }
+            let draft = self.operations.read(*program.first());
+            match draft.filter(|_| self.changes % 4 > 0) {
+                Some(draft) => program = self.varied(program, draft),
+                None => {
+                    program = self.in_tight_window(program);
+                    program.change((self.changes / 4).wrapping_mul(STEP) % BITS);
+                }
+            }
             self.changes = self.changes.wrapping_add(1);
             let before = self.golden.clone();
             let mut memory = Watched::of(&program);

@@ -12,6 +12,7 @@ use sim::{Out, Run, Sim};
 
 use super::facts::Facts;
 use super::register;
+use crate::draft::Operations;
 
 /// Jobs with a changed bit for each job of another kind.
 pub const CHANGED_JOBS: u64 = 4;
@@ -28,6 +29,9 @@ pub struct Player<A: Accelerator> {
     /// As it is after a reset.
     pub(super) fresh: A,
     pub(super) facts: Facts<A::Operation>,
+    pub(super) operations: Operations,
+    /// By the number of an operation, the next change of its descriptor.
+    pub(super) turns: BTreeMap<u8, u64>,
     pub(super) rng: StimulusRng,
     pub(super) host: AxiLiteHost,
     /// The host pauses.
@@ -59,7 +63,7 @@ impl<A: Accelerator + Clone> Player<A> {
     /// The design has no such ports.
     pub(super) fn new(
         (golden, facts): (A, Facts<A::Operation>),
-        (shell, mapped): (&JobShell, BTreeSet<u64>),
+        (shell, mapped, operations): (&JobShell, BTreeSet<u64>, Operations),
         sim: &Sim,
         run: &Run,
     ) -> sim::Result<Self> {
@@ -74,6 +78,8 @@ impl<A: Accelerator + Clone> Player<A> {
             fresh: golden.clone(),
             golden,
             facts,
+            operations,
+            turns: BTreeMap::new(),
             bus: Bus { address_width: shell.axi.address_width, data_width: shell.axi.data_width, ports: shell.ports },
             mapped,
             ports,

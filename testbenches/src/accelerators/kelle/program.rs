@@ -46,7 +46,9 @@ pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &KelleTop)
                 None => {
                     // There may be as many tokens or not.
                     program.plain = false;
-                    let (head, tokens) = (rng.random_range(0..shape.heads), size(rng, shape.slots));
+                    let head = rng.random_range(0..shape.heads);
+                    let held = model.head(head as usize).tokens.len() as u32;
+                    let tokens = if held > 0 && !often(rng, 4) { held } else { size(rng, shape.slots) };
                     let elements = elements(rng, shape);
                     save(rng, program, operations, Filled { head, tokens, elements })
                 }
@@ -107,6 +109,10 @@ fn quantizer(rng: &mut StimulusRng) -> i32 {
 fn linear(rng: &mut StimulusRng, program: &mut Program, (operations, shape): Target<'_>) -> Draft {
     let panel = shape.panel() as u32;
     let (mut rows, mut columns, mut channels) = (size(rng, shape.tokens), size(rng, 3 * panel), size(rng, shape.inner));
+    // Many columns for the high bits of all that counts columns, groups and panels.
+    if often(rng, 12) {
+        (rows, columns, channels) = (1, rng.random_range(3 * panel..=16 * panel), size(rng, shape.inner.min(3)));
+    }
     let share = program.left() as u32 / 3;
     let bytes = |rows: u32, columns: u32, channels: u32| {
         area_bytes(rows, 2 * channels)
@@ -128,13 +134,17 @@ fn linear(rng: &mut StimulusRng, program: &mut Program, (operations, shape): Tar
         x.1 = program.spread(rng, x.0, [rows.into(), u64::from(2 * channels)]).unwrap_or(x.1);
     }
     let panels = columns.div_ceil(panel);
-    let weights = area(rng, program, panels, channels * panel, true);
+    let mut weights = area(rng, program, panels, channels * panel, true);
     for row in 0..if weights.1 == 0 { 1 } else { panels } {
         let large = often(rng, 4);
         let weight =
             |rng: &mut StimulusRng| if large { [0x80, 0x7f][rng.random_range(0..2usize)] } else { rng.random() };
         let bytes: Vec<u8> = (0..channels * panel).map(|_| weight(rng)).collect();
         program.put(weights.0 + u64::from(row) * u64::from(weights.1), &bytes);
+    }
+    if weights.1 != 0 && panels > 1 && often(rng, 8) {
+        let sizes = [panels.into(), u64::from(channels * panel)];
+        weights.1 = program.spread(rng, weights.0, sizes).unwrap_or(weights.1);
     }
     let exponent = quantizer(rng);
     let strange = if often(rng, 6) { 6 } else { u32::MAX };
@@ -175,28 +185,39 @@ fn attention(rng: &mut StimulusRng, program: &mut Program, (operations, shape): 
         1 => rng.random_range(0..=shape.recompute),
         _ => shape.recompute,
     };
+    // So many tokens that their numbers get higher bits. All have the same rows.
+    let many = 2 * group * elements <= 64 && often(rng, 24);
+    if many {
+        tokens = rng.random_range(65..=130);
+    }
     let bytes = |tokens: u32, group: u32, elements: u32| {
         2 * area_bytes(tokens, 2 * group * elements) + 2 * area_bytes(tokens + again, 2 * elements) + 256
     };
-    while bytes(tokens, group, elements) > share && [tokens, group] != [1; 2] {
+    while !many && bytes(tokens, group, elements) > share && [tokens, group] != [1; 2] {
         if tokens > 1 { tokens = tokens.div_ceil(2) } else { group = group.div_ceil(2) }
     }
-    if bytes(tokens, group, elements) > share {
+    if !many && bytes(tokens, group, elements) > share {
         elements = shape.columns;
     }
     let rows = tokens + again;
     let mut places = [(tokens, group * elements), (rows, elements), (rows, elements)].map(|(rows, columns)| {
-        let place = area(rng, program, rows, 2 * columns, true);
+        let rows = if many { 1 } else { rows };
+        let mut place = area(rng, program, rows, 2 * columns, true);
         fill(rng, program, place, [rows, columns]);
+        if many {
+            place.1 = 0;
+        }
         place
     });
     let mut out = area(rng, program, tokens, 2 * group * elements, false);
     if places[0].1 != 0 && often(rng, 6) {
         out = places[0];
     } else if often(rng, 8) {
-        let of_results = rng.random::<bool>();
-        let (place, rows, columns) =
-            if of_results { (&mut out, tokens, group * elements) } else { (&mut places[1], rows, elements) };
+        let (place, rows, columns) = match rng.random_range(0..4usize) {
+            0 => (&mut places[0], tokens, group * elements),
+            kind @ 1..3 => (&mut places[kind], rows, elements),
+            _ => (&mut out, tokens, group * elements),
+        };
         if place.1 != 0 {
             place.1 = program.spread(rng, place.0, [rows.into(), u64::from(2 * columns)]).unwrap_or(place.1);
         }
@@ -207,10 +228,15 @@ fn attention(rng: &mut StimulusRng, program: &mut Program, (operations, shape): 
     };
     let sink = rng.random_range(0..budget.div_ceil(2));
     let window = if often(rng, 4) { budget - 1 - sink } else { rng.random_range(0..budget - sink) };
-    let [q, k, v] = [(); 3].map(|()| quantizer(rng));
+    // Small integers, and amounts of all of a product's bits.
+    let small = often(rng, 4);
+    let [q, k, v] = [(); 3].map(|()| if small { rng.random_range(-2..5) } else { quantizer(rng) });
     let product = q + k + elements.ilog2() as i32;
     // Amounts of some units, or of none, or too large.
-    let shift = (product - rng.random_range(0..10)).clamp(0, 47) as u32;
+    let shift = match small {
+        true => rng.random_range(0..8),
+        false => (product - rng.random_range(0..10)).clamp(0, 47) as u32,
+    };
     let mut one = operations.drawn(rng, program, "attention");
     one.set("exact", often(rng, 8)).set("late", late);
     one.set("head", head).set("tokens", tokens).set("group", group).set("elements", elements).set("again", again);
