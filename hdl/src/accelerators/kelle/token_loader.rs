@@ -98,9 +98,12 @@ impl Block for TokenLoader {
             let open = m.wire(&format!("open_{k}"), here & !entered.q);
             valid = valid | (row.valid & open);
             m.connect(row.ready, open & integers.input.ready);
-            data = mux(here, row.data.data, data);
-            used = mux(here, row.bytes, used);
-            last = mux(here, row.row_last, last);
+            // The first kind is what all others leave.
+            if k > 0 {
+                data = mux(here, row.data.data, data);
+                used = mux(here, row.bytes, used);
+                last = mux(here, row.row_last, last);
+            }
             m.unused(row.last);
         }
         m.connect(integers.input.valid, valid);
