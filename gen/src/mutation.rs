@@ -164,7 +164,9 @@ fn ask_parts(catalogue: &Catalogue, whole: &Manifest, mutants: &Mutants, report:
     }
     for (module, which) in groups {
         let Some((entry, params)) = made_of(&module) else { continue };
-        let (part, bench) = (mutants.part(&module, &which)?, entry.bench(&params)?);
+        // A bench may be for some parameters only.
+        let Ok(bench) = entry.bench(&params) else { continue };
+        let part = mutants.part(&module, &which)?;
         let vectors = vectors(&**entry, |vectors| {
             let effort = part.effort(&*bench, &options(vectors))?;
             Ok((effort.cycles, effort.compared))

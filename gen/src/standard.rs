@@ -54,6 +54,14 @@ impl Catalogue {
             .block::<LeadingZeros>("common", common::arith::leading_zeros::bench)
             .block::<PriorityEncoder>("common", common::arith::priority_encoder::bench)
             .block::<RowFrame>("common", common::row::row_frame::bench)
+            .block::<RowAdder>("common", common::row::parts::adder)
+            .block::<RowProduct>("common", common::row::parts::product)
+            .block::<RowReciprocal>("common", common::row::parts::reciprocals)
+            .block::<InverseRoot>("common", common::row::parts::root)
+            .block::<PowerLane>("common", common::row::parts::power)
+            .block::<SquareLane>("common", common::row::parts::squares)
+            .block::<ScaleLane>("common", common::row::parts::scale)
+            .block::<RoundHalf>("common", common::row::parts::round)
             .line(
                 Line::<RotaryEmbedding>::new("common", common::row::rotary_embedding::bench)
                     .tensors(common::row::rotary_embedding::TENSORS),

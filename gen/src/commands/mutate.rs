@@ -77,7 +77,10 @@ fn text(params: &Params, vectors: u64, found: &Report) -> String {
         format!("  parameters  {}", show(params)),
         format!("  mutants     {} of {}", found.tested.len(), found.available),
         format!("  noticed     {}, {} of them by a run that did not end", found.killed(), found.hung()),
-        format!("  by a part   {} of the noticed ones, by the bench of the block that they are in", found.killed_in_parts()),
+        format!(
+            "  by a part   {} of the noticed ones, by the bench of the block that they are in",
+            found.killed_in_parts()
+        ),
         format!("  equivalent  {}", found.equivalent()),
         format!("  survived    {}, and {} without answer", found.survivors().count(), found.unanswered()),
         format!("  a run       {vectors} vectors, {} cycles", found.cycles),

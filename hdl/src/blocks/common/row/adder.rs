@@ -2,7 +2,7 @@
 
 use num_bigint::BigInt;
 
-use crate::lang::{About, Block, In, Module, Out, Signal, bit, cat, parameters, ports, uint};
+use crate::lang::{About, Block, CatalogBlock, In, Module, Out, Signal, bit, cat, parameters, ports, uint};
 
 /// Sums narrower than this are left to synthesis: its adders have few gates, and twice the levels.
 const NARROW: u32 = 20;
@@ -85,6 +85,13 @@ impl Block for RowAdder {
         }
         let carries = makes;
         m.connect(io.sum_o, half ^ cat(&[carries, bit().lit(u8::from(self.subtract))]));
+    }
+}
+
+impl CatalogBlock for RowAdder {
+    fn configurations() -> Vec<Self> {
+        let set = |width, subtract| Self { width, subtract };
+        vec![set(3, false), set(7, true), set(24, false), set(40, true), set(65, true)]
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::normaliser::{normalise, normalise_latency};
 use super::pipe::later;
-use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, cat, mux, parameters, ports, sint, uint};
+use crate::lang::{
+    About, Block, CatalogBlock, In, Module, Out, Signal, Timing, bit, cat, mux, parameters, ports, sint, uint,
+};
 
 /// An fp16 number taken apart: (-1)^sign * significand * 2^(scale - 25).
 #[derive(Clone, Copy, Debug)]
@@ -106,7 +108,7 @@ impl Block for RoundHalf {
         summary: "rounds an integer times a power of two to fp16",
         contract: "y_o = (-1)^sign_i * magnitude_i * 2^exponent_i of `latency` cycles ago to nearest, ties to even, with subnormal numbers;\n\
             infinity where that is too large; every NaN is 0x7e00.",
-        reference: "",
+        reference: "IEEE 754, section 4.3.1",
     };
 
     fn build(&self, m: &mut Module, io: &RoundHalfPorts) {
@@ -166,5 +168,12 @@ impl Block for RoundHalf {
 
     fn timing(&self) -> Timing {
         Timing::pipeline(round_latency(self.width))
+    }
+}
+
+impl CatalogBlock for RoundHalf {
+    fn configurations() -> Vec<Self> {
+        let set = |width, exponent_width| Self { width, exponent_width };
+        vec![set(14, 8), set(40, 11), set(35, 9), set(128, 32)]
     }
 }

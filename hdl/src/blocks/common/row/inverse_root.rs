@@ -8,7 +8,7 @@
 use super::adder::add;
 use super::normaliser::{normalise, normalise_latency};
 use super::pipe::later;
-use crate::lang::{About, Block, In, Module, Out, Timing, bit, cat, mux, parameters, ports, sint, uint};
+use crate::lang::{About, Block, CatalogBlock, In, Module, Out, Timing, bit, cat, mux, parameters, ports, sint, uint};
 
 /// Digits of the root.
 pub const DIGITS: u32 = 18;
@@ -113,7 +113,7 @@ impl Block for InverseRoot {
         contract: "digits_o * 2^exponent_o = sqrt(numerator_i / denominator_i) * 2^places of `latency` cycles\n\
             ago. The denominator is truncated to its first 20 bits, the root to 18 digits. The relative error is at\n\
             most 2^-17 downwards and 2^-20 upwards.",
-        reference: "",
+        reference: "Ercegovac and Lang, Digital Arithmetic, chapter 6",
     };
 
     fn build(&self, m: &mut Module, io: &InverseRootPorts) {
@@ -199,5 +199,12 @@ impl Block for InverseRoot {
 
     fn timing(&self) -> Timing {
         Timing::pipeline(self.latency())
+    }
+}
+
+impl CatalogBlock for InverseRoot {
+    fn configurations() -> Vec<Self> {
+        let set = |numerator_width, denominator_width, places| Self { numerator_width, denominator_width, places };
+        vec![set(1, 20, 0), set(3, 84, 24), set(20, 33, 64)]
     }
 }

@@ -4,7 +4,9 @@ use super::half::{Half, ToRound, round_latency, round_to_half};
 use super::inverse_root::{DIGITS, EXPONENT};
 use super::pipe::later;
 use super::product::{product, product_latency, square};
-use crate::lang::{About, Block, In, InOption, Module, Out, Timing, bit, cat, mux, parameters, ports, sint, uint};
+use crate::lang::{
+    About, Block, CatalogBlock, In, InOption, Module, Out, Timing, bit, cat, mux, parameters, ports, sint, uint,
+};
 
 /// Bits of a significand.
 const SIGNIFICAND: u32 = 11;
@@ -48,7 +50,7 @@ impl Block for SquareLane {
         summary: "exact square of an fp16 number as an integer",
         contract: "square_o = used_i * x_i^2 * 2^48 of `latency` cycles ago, exactly. special_o is high for\n\
             infinities and NaNs that are used.",
-        reference: "",
+        reference: "IEEE 754, section 3.6",
     };
 
     fn build(&self, m: &mut Module, io: &SquareLanePorts) {
@@ -79,6 +81,12 @@ impl Block for SquareLane {
 
     fn timing(&self) -> Timing {
         Timing::pipeline(Self::latency())
+    }
+}
+
+impl CatalogBlock for SquareLane {
+    fn configurations() -> Vec<Self> {
+        vec![Self {}]
     }
 }
 
@@ -128,7 +136,7 @@ impl Block for ScaleLane {
         summary: "an fp16 number times a factor of its row and a gain of its own, rounded once",
         contract: "y_o = x_i * factor_i * 2^exponent_i * gain_i of `latency` cycles ago, the exact product rounded once to nearest, ties to even.\n\
             x_i is a number, factor_i is not zero; nan_i, a NaN as gain, and 0 * infinity give 0x7e00.",
-        reference: "",
+        reference: "IEEE 754, section 4.3.1",
     };
 
     fn build(&self, m: &mut Module, io: &ScaleLanePorts) {
@@ -166,5 +174,11 @@ impl Block for ScaleLane {
 
     fn timing(&self) -> Timing {
         Timing::pipeline(self.latency())
+    }
+}
+
+impl CatalogBlock for ScaleLane {
+    fn configurations() -> Vec<Self> {
+        [false, true].map(|gain| Self { gain }).to_vec()
     }
 }

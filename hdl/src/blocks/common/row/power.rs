@@ -4,7 +4,9 @@ use super::half::Half;
 use super::pipe::later;
 use super::product::{multiple, product, product_latency};
 use crate::blocks::common::float::exp::{log2_e, powers_of_two};
-use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, cat, mux, parameters, ports, sint, uint};
+use crate::lang::{
+    About, Block, CatalogBlock, In, Module, Out, Signal, Timing, bit, cat, mux, parameters, ports, sint, uint,
+};
 
 /// Bits of the whole part of a logarithm.
 pub const WHOLE: u32 = 18;
@@ -65,7 +67,7 @@ impl Block for PowerLane {
             its whole part.\n\
             1 + mantissa_o / 2^16 is 2 to the power of its fraction, from 64 straight lines, with an error below\n\
             2^-15.",
-        reference: "",
+        reference: "Softermax, section 3",
     };
 
     fn build(&self, m: &mut Module, io: &PowerLanePorts) {
@@ -106,6 +108,12 @@ impl Block for PowerLane {
 
     fn timing(&self) -> Timing {
         Timing::pipeline(Self::latency())
+    }
+}
+
+impl CatalogBlock for PowerLane {
+    fn configurations() -> Vec<Self> {
+        vec![Self {}]
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::pipe::{held, later};
 use crate::blocks::common::arith::carry_save::RowSum;
-use crate::lang::{About, Block, InOption, Module, Out, Signal, Timing, bit, bits_for, parameters, ports, uint};
+use crate::lang::{
+    About, Block, CatalogBlock, InOption, Module, Out, Signal, Timing, bit, bits_for, parameters, ports, uint,
+};
 
 /// Levels between registers, about.
 const LEVELS: u32 = 20;
@@ -109,7 +111,7 @@ impl Block for RowProduct {
         name: "row_product",
         summary: "product of unsigned numbers in ranks of registers",
         contract: "product_o = a_i * b_i, or a_i^2, or constant * b_i, of `latency` cycles ago; with enable_i, only cycles in which it is high count.",
-        reference: "",
+        reference: "Wallace, A suggestion for a fast multiplier, IEEE Transactions on Electronic Computers, 1964",
     };
 
     fn build(&self, m: &mut Module, io: &RowProductPorts) {
@@ -135,5 +137,18 @@ impl Block for RowProduct {
 
     fn timing(&self) -> Timing {
         Timing::pipeline(self.latency())
+    }
+}
+
+impl CatalogBlock for RowProduct {
+    fn configurations() -> Vec<Self> {
+        let set = |a_width, b_width| Self { a_width, b_width, ..Self::default() };
+        vec![
+            set(1, 1),
+            set(29, 11),
+            Self { held: true, ..set(11, 7) },
+            Self { square: true, ..set(11, 11) },
+            Self { constant: 0x5c5_51d9, ..set(27, 11) },
+        ]
     }
 }

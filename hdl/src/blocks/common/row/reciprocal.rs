@@ -3,7 +3,9 @@
 use super::normaliser::{normalise, normalise_latency};
 use super::pipe::later;
 use super::product::{product, product_latency};
-use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, index_width, parameters, ports, uint};
+use crate::lang::{
+    About, Block, CatalogBlock, In, Module, Out, Signal, Timing, bit, index_width, parameters, ports, uint,
+};
 
 /// Bits of a reciprocal: 1 and 18 places.
 pub const RECIPROCAL: u32 = 19;
@@ -56,7 +58,7 @@ impl Block for RowReciprocal {
             relative error below 2^-17.\n\
             It comes from 256 lines between quotients with 20 places, and from the first 18 bits of a after its\n\
             leading one.",
-        reference: "",
+        reference: "Softermax, section 3",
     };
 
     fn build(&self, m: &mut Module, io: &RowReciprocalPorts) {
@@ -87,5 +89,11 @@ impl Block for RowReciprocal {
 
     fn timing(&self) -> Timing {
         Timing::pipeline(self.latency())
+    }
+}
+
+impl CatalogBlock for RowReciprocal {
+    fn configurations() -> Vec<Self> {
+        [NARROWEST, 23, 64].map(|width| Self { width }).to_vec()
     }
 }

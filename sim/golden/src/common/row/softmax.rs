@@ -47,7 +47,7 @@ impl Softmax {
     }
 
     /// Whole part of the binary logarithm, and the power of two of its fraction in units of 2^-16.
-    fn power(&self, x: u16) -> (i64, u64) {
+    pub fn power(&self, x: u16) -> (i64, u64) {
         let (negative, magnitude) = units(x);
         // In units of 2^-50; the hardware drops the same bits in two steps.
         let t = ((u128::from(magnitude) * u128::from(self.log2_e)) >> 34) as i64;
@@ -100,7 +100,7 @@ impl Softmax {
 
 /// 1 / `sum` is about the first number times 2 to the power of the second. It depends on the first 18 bits after the
 /// leading 1 of `sum`. Lines between 257 quotients with 20 places give it, and it is truncated to 18 places.
-fn reciprocal(sum: u64) -> (u64, i64) {
+pub fn reciprocal(sum: u64) -> (u64, i64) {
     let top = 63 - sum.leading_zeros();
     let fraction = (if top > 18 { sum >> (top - 18) } else { sum << (18 - top) }) & 0x3_ffff;
     let quotient = |line: u64| (1u64 << 28) / (256 + line);

@@ -1,0 +1,371 @@
+//! Parts of the row units: pipelines without a handshake, whose outputs follow from the inputs of some cycles ago.
+//!
+//! What a whole row shows once in a million of its results, such as a late digit of a root, its part shows with every
+//! operand.
+
+use std::collections::VecDeque;
+
+use golden::common::row::rms_norm::inverse_root;
+use golden::common::row::softmax::{self, reciprocal};
+use golden::common::row::{NAN, Unrounded, is_nan, is_special, nearest, units};
+use hdl::blocks::common::row::{
+    InverseRoot, PowerLane, RoundHalf, RowAdder, RowProduct, RowReciprocal, ScaleLane, SquareLane, round_latency,
+};
+use hdl::lang::Block;
+use num_bigint::{BigInt, BigUint};
+use rand::RngExt;
+use sim::stimulus::StimulusRng;
+use sim::{Bits, Run, Sim};
+
+/// Operands, in the order of the ports.
+type Draw = Box<dyn Fn(&mut StimulusRng) -> Vec<Bits>>;
+/// What the outputs are for these operands; `None` is undefined.
+type Golden = Box<dyn Fn(&[Bits]) -> Vec<Option<Bits>>>;
+
+/// A pipeline and its judge; a vector is a cycle.
+struct Pipeline {
+    inputs: Vec<&'static str>,
+    /// Each with the cycles from operands to result.
+    outputs: Vec<(&'static str, u32)>,
+    /// Everything holds while this input is low.
+    enable: Option<&'static str>,
+    draw: Draw,
+    golden: Golden,
+}
+
+impl Pipeline {
+    fn bench<B: Block>(self, p: &B) -> anyhow::Result<Box<dyn sim::Bench>> {
+        sim::kit::bench(p, move |sim, run| self.run(sim, run))
+    }
+
+    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+        let mut rng = run.rng("operands");
+        let inputs: Vec<_> = self.inputs.iter().map(|name| sim.input(name)).collect::<sim::Result<_>>()?;
+        let enable = self.enable.map(|name| sim.input(name)).transpose()?;
+        let mut outputs = Vec::new();
+        for &(name, latency) in &self.outputs {
+            outputs.push((sim.output(name)?, latency));
+        }
+        let longest = self.outputs.iter().map(|output| output.1).max().unwrap_or(0);
+        // The latest results first.
+        let mut results: VecDeque<Vec<Option<Bits>>> = VecDeque::new();
+        for _ in 0..run.vectors() + u64::from(longest) {
+            let operands = (self.draw)(&mut rng);
+            inputs.iter().zip(&operands).for_each(|(port, value)| sim.poke(*port, value));
+            let moves = enable.is_none() || rng.random_range(0..4u8) > 0;
+            if let Some(enable) = enable {
+                sim.poke_u64(enable, moves.into());
+            }
+            if moves {
+                results.push_front((self.golden)(&operands));
+                results.truncate(longest.max(1) as usize);
+            }
+            if longest == 0 {
+                sim.settle()?
+            } else {
+                sim.tick()?
+            }
+            for (at, (port, latency)) in outputs.iter().enumerate() {
+                let result = results.get(latency.saturating_sub(1) as usize);
+                if let Some(expected) = result.and_then(|result| result[at].as_ref()) {
+                    run.expect(sim, *port, expected)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A number of any length: its leading bits are 0, the next ones are anything, all ones, or few ones, its last bits may
+/// be 0.
+fn number(rng: &mut StimulusRng, width: u32) -> Bits {
+    let mut bits = match rng.random_range(0..4u8) {
+        0 => Bits::ones(width),
+        1 => (0..rng.random_range(0..4u8)).fold(Bits::zero(width), |mut bits, _| {
+            bits.set_bit(rng.random_range(0..width), true);
+            bits
+        }),
+        _ => Bits::random(width, rng),
+    };
+    let ends = |rng: &mut StimulusRng| if rng.random() { 0 } else { rng.random_range(0..=width) };
+    let (low, high) = (ends(rng), width - ends(rng));
+    (0..width).filter(|bit| *bit < low || *bit >= high).for_each(|bit| bits.set_bit(bit, false));
+    bits
+}
+
+/// The same, but not 0.
+fn some_number(rng: &mut StimulusRng, width: u32) -> Bits {
+    let mut bits = number(rng, width);
+    if bits.words().iter().all(|word| *word == 0) {
+        bits.set_bit(rng.random_range(0..width), true);
+    }
+    bits
+}
+
+fn bit(rng: &mut StimulusRng, of: u32) -> Bits {
+    Bits::truncated(1, rng.random_range(0..of).eq(&0).into())
+}
+
+/// fp16: short fractions, subnormal numbers, and anything.
+fn half(rng: &mut StimulusRng) -> Bits {
+    let any: u16 = rng.random();
+    let kept = u16::MAX << rng.random_range(0..=10u8);
+    Bits::truncated(16, (any & if rng.random() { kept } else { u16::MAX }).into())
+}
+
+/// The same without infinities and NaNs.
+fn finite(rng: &mut StimulusRng) -> Bits {
+    let bits = half(rng);
+    if is_special(fp16(&bits)) { Bits::truncated(16, u64::from(fp16(&bits)) & 0xbfff) } else { bits }
+}
+
+fn fp16(bits: &Bits) -> u16 {
+    bits.field(0, 16) as u16
+}
+
+/// Exponents near 0, where results are numbers, and all others.
+fn exponent(rng: &mut StimulusRng, width: u32, middle: i64) -> Bits {
+    let least = -(1i64 << (width - 1));
+    let value = match rng.random_range(0..4u8) {
+        0 => rng.random_range(least..-least),
+        _ => (middle + rng.random_range(-40..=40i64)).clamp(least, -least - 1),
+    };
+    signed(width, value)
+}
+
+fn signed(width: u32, value: i64) -> Bits {
+    Bits::truncated(width, value as u64)
+}
+
+fn wide(bits: &Bits) -> u128 {
+    u128::from(bits.field(0, bits.width().min(64)))
+        | if bits.width() > 64 { u128::from(bits.field(64, bits.width() - 64)) << 64 } else { 0 }
+}
+
+/// The low bits of an integer.
+fn modulo(width: u32, value: BigInt) -> Bits {
+    let modulus = BigInt::from(1) << width;
+    let rest: BigUint = (((value % &modulus) + &modulus) % &modulus).magnitude().clone();
+    Bits::from_biguint(width, &rest).expect("a rest is below its modulus")
+}
+
+/// The bench of [`RowAdder`]; a vector is a sum.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn adder(p: &RowAdder) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let (width, subtract) = (p.width, p.subtract);
+    Pipeline {
+        inputs: vec!["a_i", "b_i"],
+        outputs: vec![("sum_o", 0)],
+        enable: None,
+        draw: Box::new(move |rng| vec![number(rng, width), number(rng, width)]),
+        golden: Box::new(move |operands| {
+            let [a, b] = [0, 1].map(|k: usize| BigInt::from(operands[k].to_biguint()));
+            vec![Some(modulo(width, if subtract { a - b } else { a + b }))]
+        }),
+    }
+    .bench(p)
+}
+
+/// The bench of [`RowProduct`]; a vector is a cycle.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn product(p: &RowProduct) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let block = p.clone();
+    let (has_a, has_b) = (p.constant == 0, !p.square);
+    let ports = [(has_a, "a_i"), (has_b, "b_i")];
+    let draws = block.clone();
+    Pipeline {
+        inputs: ports.into_iter().filter(|port| port.0).map(|port| port.1).collect(),
+        outputs: vec![("product_o", p.latency())],
+        enable: p.held.then_some("enable_i"),
+        draw: Box::new(move |rng| {
+            let widths = [(has_a, draws.a_width), (has_b, draws.b_width)];
+            widths.into_iter().filter(|port| port.0).map(|port| number(rng, port.1)).collect()
+        }),
+        golden: Box::new(move |operands| {
+            let first = operands[0].to_biguint();
+            let other = match (has_a, has_b) {
+                (false, _) => block.constant.into(),
+                (true, false) => first.clone(),
+                (true, true) => operands[1].to_biguint(),
+            };
+            Bits::from_biguint(block.a_width + block.b_width, &(first * other)).map_or(vec![], |bits| vec![Some(bits)])
+        }),
+    }
+    .bench(p)
+}
+
+/// The bench of [`InverseRoot`]; a vector is a root. The golden model takes denominators of up to 128 bits.
+///
+/// # Errors
+/// Parameters that the block refuses, wider denominators.
+pub fn root(p: &InverseRoot) -> anyhow::Result<Box<dyn sim::Bench>> {
+    anyhow::ensure!(p.denominator_width <= 128, "denominator_width is {}, at most 128", p.denominator_width);
+    let (widths, places, latency) = ([p.numerator_width, p.denominator_width], i64::from(p.places), p.latency());
+    Pipeline {
+        inputs: vec!["numerator_i", "denominator_i"],
+        outputs: ["digits_o", "exponent_o", "zero_o"].map(|port| (port, latency)).to_vec(),
+        enable: None,
+        draw: Box::new(move |rng| vec![some_number(rng, widths[0]), number(rng, widths[1])]),
+        golden: Box::new(move |operands| {
+            let root = inverse_root(operands[0].field(0, operands[0].width()), wide(&operands[1]));
+            let zero = Some(Bits::truncated(1, root.is_none().into()));
+            let (digits, exponent) = root.unzip();
+            let exponent = exponent.map(|exponent| signed(9, exponent + places));
+            vec![digits.map(|digits| Bits::truncated(18, digits)), exponent, zero]
+        }),
+    }
+    .bench(p)
+}
+
+/// The bench of [`RowReciprocal`]; a vector is a reciprocal. The golden model takes integers of up to 64 bits.
+///
+/// # Errors
+/// Parameters that the block refuses, wider integers.
+pub fn reciprocals(p: &RowReciprocal) -> anyhow::Result<Box<dyn sim::Bench>> {
+    anyhow::ensure!(p.width <= 64, "width is {}, at most 64", p.width);
+    let (width, latency) = (p.width, p.latency());
+    Pipeline {
+        inputs: vec!["a_i"],
+        outputs: ["digits_o", "count_o", "zero_o"].map(|port| (port, latency)).to_vec(),
+        enable: None,
+        draw: Box::new(move |rng| vec![number(rng, width)]),
+        golden: Box::new(move |operands| {
+            let a = operands[0].field(0, width);
+            let zero = Some(Bits::truncated(1, (a == 0).into()));
+            if a == 0 {
+                return vec![None, None, zero];
+            }
+            let count = u64::from(width - 1 - a.ilog2());
+            vec![
+                Some(Bits::truncated(19, reciprocal(a).0)),
+                Some(Bits::truncated((width - 1).ilog2() + 1, count)),
+                zero,
+            ]
+        }),
+    }
+    .bench(p)
+}
+
+/// The bench of [`PowerLane`]; a vector is a power.
+///
+/// # Errors
+/// None: it has no parameters.
+pub fn power(p: &PowerLane) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let golden = softmax::Softmax::new();
+    let whole = PowerLane::whole_latency();
+    Pipeline {
+        inputs: vec!["counts_i", "x_i"],
+        outputs: vec![
+            ("whole_o", whole),
+            ("nothing_o", whole),
+            ("undefined_o", whole),
+            ("mantissa_o", PowerLane::latency()),
+        ],
+        enable: None,
+        draw: Box::new(|rng| vec![bit(rng, 2), half(rng)]),
+        golden: Box::new(move |operands| {
+            let (counts, x) = (operands[0].bit(0), fp16(&operands[1]));
+            let flag = |value: bool| Some(Bits::truncated(1, value.into()));
+            let nothing = !counts || is_special(x);
+            let undefined = counts && is_special(x) && x != 0xfc00;
+            let power = (!is_special(x)).then(|| golden.power(x));
+            let whole = if nothing { Some(-(1 << 17)) } else { power.map(|power| power.0) };
+            let mantissa = power.map(|power| Bits::truncated(16, power.1));
+            vec![whole.map(|whole| signed(18, whole)), flag(nothing), flag(undefined), mantissa]
+        }),
+    }
+    .bench(p)
+}
+
+/// The bench of [`RoundHalf`]; a vector is a number.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn round(p: &RoundHalf) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let (width, exponents) = (p.width, p.exponent_width);
+    Pipeline {
+        inputs: vec!["sign_i", "magnitude_i", "exponent_i", "infinite_i", "nan_i"],
+        outputs: vec![("y_o", round_latency(width))],
+        enable: None,
+        draw: Box::new(move |rng| {
+            let magnitude = number(rng, width);
+            // Its length and the exponent together make a number of fp16.
+            let length = (0..width).rev().find(|bit| magnitude.bit(*bit)).unwrap_or(0);
+            let exponent = exponent(rng, exponents, -i64::from(length));
+            vec![bit(rng, 2), magnitude, exponent, bit(rng, 16), bit(rng, 16)]
+        }),
+        golden: Box::new(|operands| {
+            let [negative, infinite, nan] = [0, 3, 4].map(|k: usize| operands[k].bit(0));
+            let exponent = operands[2].to_i64().unwrap_or(0);
+            let y = match (nan, infinite) {
+                (true, _) => NAN,
+                (false, true) => 0x7c00 | u16::from(negative) << 15,
+                (false, false) => nearest(negative, wide(&operands[1]), exponent),
+            };
+            vec![Some(Bits::truncated(16, y.into()))]
+        }),
+    }
+    .bench(p)
+}
+
+/// The bench of [`SquareLane`]; a vector is a number.
+///
+/// # Errors
+/// None: it has no parameters.
+pub fn squares(p: &SquareLane) -> anyhow::Result<Box<dyn sim::Bench>> {
+    Pipeline {
+        inputs: vec!["used_i", "x_i"],
+        outputs: ["square_o", "special_o"].map(|port| (port, SquareLane::latency())).to_vec(),
+        enable: None,
+        draw: Box::new(|rng| vec![Bits::truncated(1, (rng.random_range(0..8u8) > 0).into()), half(rng)]),
+        golden: Box::new(|operands| {
+            let (used, x) = (operands[0].bit(0), fp16(&operands[1]));
+            let units = if used && !is_special(x) { u128::from(units(x).1) } else { 0 };
+            let square = Bits::from_biguint(80, &BigUint::from(units * units)).ok();
+            vec![square, Some(Bits::truncated(1, (used && is_special(x)).into()))]
+        }),
+    }
+    .bench(p)
+}
+
+/// The bench of [`ScaleLane`]; a vector is a product.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn scale(p: &ScaleLane) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let gain = p.gain;
+    let ports = ["x_i", "factor_i", "exponent_i", "nan_i", "gain_i"];
+    Pipeline {
+        inputs: ports[..if gain { 5 } else { 4 }].to_vec(),
+        outputs: vec![("y_o", p.latency())],
+        enable: None,
+        draw: Box::new(move |rng| {
+            let (x, factor) = (finite(rng), some_number(rng, 18));
+            let exponent = exponent(rng, 9, -17);
+            let mut operands = vec![x, factor, exponent, bit(rng, 16)];
+            operands.extend(gain.then(|| half(rng)));
+            operands
+        }),
+        golden: Box::new(move |operands| {
+            let (negative, magnitude) = units(fp16(&operands[0]));
+            let exponent = operands[2].to_i64().unwrap_or(0) - 24;
+            let exact = Unrounded {
+                negative,
+                magnitude: u128::from(magnitude) * u128::from(operands[1].field(0, 18)),
+                exponent,
+            };
+            let gain = operands.get(4).map(fp16);
+            let y = match gain {
+                _ if operands[3].bit(0) || gain.is_some_and(is_nan) => NAN,
+                Some(gain) => exact.gained(gain),
+                None => exact.rounded(),
+            };
+            vec![Some(Bits::truncated(16, y.into()))]
+        }),
+    }
+    .bench(p)
+}
