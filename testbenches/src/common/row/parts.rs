@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use golden::common::row::rms_norm::inverse_root;
+use golden::common::row::rms_norm::{inverse_root, root as digits_of_root};
 use golden::common::row::softmax::{self, reciprocal};
 use golden::common::row::{NAN, Unrounded, is_nan, is_special, nearest, units};
 use hdl::blocks::common::row::{
@@ -198,6 +198,25 @@ pub fn product(p: &RowProduct) -> anyhow::Result<Box<dyn sim::Bench>> {
     .bench(p)
 }
 
+/// Numerator and denominator, the best of some, whose root has many equal digits in a row: there a digit was decided by
+/// little, so late bits of the rest show.
+fn sharp_root(rng: &mut StimulusRng, widths: [u32; 2]) -> Vec<Bits> {
+    const TRIES: usize = 16;
+    let draw = |rng: &mut StimulusRng| vec![some_number(rng, widths[0]), Bits::random(widths[1], rng)];
+    let run = |operands: &Vec<Bits>| {
+        let root = digits_of_root(operands[0].field(0, widths[0]), wide(&operands[1]), 28);
+        let digits = root.map_or(0, |root| root.0);
+        // A digit that differs from the one before ends a run.
+        let ends = digits ^ (digits >> 1);
+        (0..27).fold((0u32, 0u32), |(most, now), bit| {
+            let now = if ends >> bit & 1 == 0 { now + 1 } else { 0 };
+            (most.max(now), now)
+        })
+    };
+    let drawn: Vec<Vec<Bits>> = (0..TRIES).map(|_| draw(rng)).collect();
+    drawn.into_iter().max_by_key(|operands| run(operands).0).unwrap_or_default()
+}
+
 /// The bench of [`InverseRoot`]; a vector is a root. The golden model takes denominators of up to 128 bits.
 ///
 /// # Errors
@@ -209,7 +228,12 @@ pub fn root(p: &InverseRoot) -> anyhow::Result<Box<dyn sim::Bench>> {
         inputs: vec!["numerator_i", "denominator_i"],
         outputs: ["digits_o", "exponent_o", "zero_o"].map(|port| (port, latency)).to_vec(),
         enable: None,
-        draw: Box::new(move |rng| vec![some_number(rng, widths[0]), number(rng, widths[1])]),
+        draw: Box::new(move |rng| {
+            if rng.random_range(0..4u8) == 0 {
+                return vec![some_number(rng, widths[0]), number(rng, widths[1])];
+            }
+            sharp_root(rng, widths)
+        }),
         golden: Box::new(move |operands| {
             let root = inverse_root(operands[0].field(0, operands[0].width()), wide(&operands[1]));
             let zero = Some(Bits::truncated(1, root.is_none().into()));

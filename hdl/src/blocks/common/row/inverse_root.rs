@@ -203,6 +203,8 @@ impl Block for InverseRoot {
 }
 
 impl CatalogBlock for InverseRoot {
+    const SAMPLE: &'static [(&'static str, u32)] = &[("numerator_width", 16), ("denominator_width", 40)];
+
     fn configurations() -> Vec<Self> {
         let set = |numerator_width, denominator_width, places| Self { numerator_width, denominator_width, places };
         vec![set(1, 20, 0), set(3, 84, 24), set(20, 33, 64)]

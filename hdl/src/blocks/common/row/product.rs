@@ -141,6 +141,8 @@ impl Block for RowProduct {
 }
 
 impl CatalogBlock for RowProduct {
+    const SAMPLE: &'static [(&'static str, u32)] = &[("a_width", 11), ("b_width", 7)];
+
     fn configurations() -> Vec<Self> {
         let set = |a_width, b_width| Self { a_width, b_width, ..Self::default() };
         vec![

@@ -11,7 +11,7 @@ pub const FURTHER: u32 = 10;
 
 /// sqrt(`numerator` / `denominator`) as digits and exponent: so many digits, truncated, after the denominator was
 /// truncated to 20 bits. The numerator has 20 bits at most. `None` if the denominator is 0.
-fn root(numerator: u64, denominator: u128, digits: u32) -> Option<(u64, i64)> {
+pub fn root(numerator: u64, denominator: u128, digits: u32) -> Option<(u64, i64)> {
     let bits = u128::BITS - denominator.leading_zeros();
     let cut = i64::from(bits) - i64::from(DIVISOR);
     let divisor = if cut > 0 { denominator >> cut } else { denominator << -cut };
