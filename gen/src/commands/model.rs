@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use models::decoder::{Config, Decoder, Family, Positions, Precision, Scaling, Tokenizer, digest, stored};
+use models::decoder::{Activation, Config, Decoder, Family, Positions, Precision, Scaling, Tokenizer, digest, stored};
 use serde_json::{Value, json};
 
 use super::eval::accelerator::needed;
@@ -84,6 +84,13 @@ fn shape(config: &Config, tokenizer: &Tokenizer, tied: bool) -> Vec<(&'static st
         }
         Positions::Learned { .. } => "learned".to_owned(),
     };
+    // As `lane.function` has them.
+    let activation = match config.activation {
+        Activation::Silu => "silu",
+        Activation::Relu => "relu",
+        Activation::Gelu => "gelu_erf",
+        Activation::GeluTanh => "gelu_tanh",
+    };
     vec![
         ("family", family.into()),
         ("layers", config.layers.into()),
@@ -93,7 +100,7 @@ fn shape(config: &Config, tokenizer: &Tokenizer, tied: bool) -> Vec<(&'static st
         ("key heads", config.kv_heads.into()),
         ("head width", config.head_width.into()),
         ("positions", positions.into()),
-        ("activation", format!("{:?}", config.activation).to_lowercase().into()),
+        ("activation", activation.into()),
         ("vocabulary", config.vocabulary.into()),
         ("context", config.context.into()),
         ("last product", if tied { "the embedding" } else { "weights of its own" }.into()),

@@ -296,7 +296,7 @@ fn steps_after_a_prompt() {
         let (alone, three) = (header(&[]), header(&["--steps", "3"]));
         let [prompts] = passes(&alone)[..] else { panic!("{alone}") };
         assert_eq!(passes(&three), [prompts, 2, 2, 2], "{on}");
-        assert!(alone.contains(" in 2 texts. */") && three.contains(" in 2 texts, then 3 steps. */"), "{three}");
+        assert!(alone.contains(" in 2 texts.\n") && three.contains(" in 2 texts, then 3 steps.\n"), "{three}");
         assert!(three.contains(&format!("layer_jobs[{}] = {{", 4 * jobs)), "{on}: {three}");
     }
     let far = ["lower", "--on", "tender", "--model", &model, "-o", out, "--steps", "1000000", "of"];
@@ -343,7 +343,8 @@ fn a_layer_takes_the_place_of_a_layer() {
         assert!(first.contains(&format!("#define LAYER_{name}_BLAKE3 \"{digest}\"\n")), "{first}");
     }
     // A program need not use every table.
-    std::fs::write(dir.path().join("main.c"), "#include \"deep/image/layer.h\"\nint main(void) { return 0; }\n").unwrap();
+    std::fs::write(dir.path().join("main.c"), "#include \"deep/image/layer.h\"\nint main(void) { return 0; }\n")
+        .unwrap();
     let strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "main.c"];
     let checked = sim::process::Tool::new("cc").args(strict).dir(dir.path()).run().unwrap();
     assert!(checked.success(), "{}", checked.log());
@@ -401,7 +402,7 @@ fn a_layer_becomes_files() {
             let header = String::from_utf8(read("layer.h")).unwrap();
             assert!(header.contains(&format!("layer_jobs[{jobs}] = {{")), "{header}");
             let [rows] = passes(&header)[..] else { panic!("{header}") };
-            (rows, header.contains(" in 2 texts. */"))
+            (rows, header.contains(" in 2 texts.\n"))
         };
         let (one, both) = (rows(&alone), rows(&more));
         assert!(both.0 > one.0 && !one.1 && both.1, "{on}: {one:?} {both:?}");

@@ -1,19 +1,19 @@
-//! Normalizers and pre-tokenizers of a `tokenizer.json` that are supported, by name.
+//! Normalisers and pre-tokenizers of a `tokenizer.json` that are supported, by name.
 //!
 //! The crate `tokenizers` knows more of them. Some of those panic for values that a file may have.
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value};
 
-/// Normalizers without values.
-const NORMALIZERS: [&str; 5] = ["NFC", "NFD", "NFKC", "NFKD", "Lowercase"];
+/// Normalisers without values.
+const CHANGES: [&str; 5] = ["NFC", "NFD", "NFKC", "NFKD", "Lowercase"];
 
 /// Pre-tokenizers whose values the crate checks.
 const PRE_TOKENIZERS: [&str; 6] = ["ByteLevel", "Digits", "Metaspace", "Punctuation", "Whitespace", "WhitespaceSplit"];
 
 /// Refuses what is not supported, and values that match or put ahead nothing.
 pub(super) fn check(json: &Map<String, Value>) -> Result<()> {
-    for (key, check) in [("normalizer", normalizer as fn(&Value) -> Result<()>), ("pre_tokenizer", pre_tokenizer)] {
+    for (key, check) in [("normalizer", change as fn(&Value) -> Result<()>), ("pre_tokenizer", pre_tokenizer)] {
         if let Some(form) = json.get(key).filter(|form| !form.is_null()) {
             check(form).with_context(|| format!("`{key}`"))?;
         }
@@ -21,14 +21,14 @@ pub(super) fn check(json: &Map<String, Value>) -> Result<()> {
     Ok(())
 }
 
-fn normalizer(form: &Value) -> Result<()> {
+fn change(form: &Value) -> Result<()> {
     match kind(form)? {
-        "Sequence" => all(form, "normalizers", normalizer),
+        "Sequence" => all(form, "normalizers", change),
         "Prepend" => written("Prepend", "prepend", form.get("prepend")),
         "Replace" => written("Replace", "pattern.String", form.pointer("/pattern/String")),
-        simple if NORMALIZERS.contains(&simple) => Ok(()),
+        simple if CHANGES.contains(&simple) => Ok(()),
         other => {
-            bail!("`{other}` is not supported, wanted is {}, Prepend, Replace or Sequence", NORMALIZERS.join(", "))
+            bail!("`{other}` is not supported, wanted is {}, Prepend, Replace or Sequence", CHANGES.join(", "))
         }
     }
 }

@@ -1,14 +1,14 @@
-//! Normalizers and pre-tokenizers of folders: those that are supported do not panic, and the others are refused.
+//! Normalisers and pre-tokenizers of folders: those that are supported do not panic, and the others are refused.
 
 use serde_json::json;
 
 use super::{of_json, small_json};
 
-/// Normalizers and pre-tokenizers that the crate panics on, alone and in a sequence.
+/// Normalisers and pre-tokenizers that the crate panics on, alone and in a sequence.
 #[test]
 fn forms_that_would_panic() {
     let empty = "wanted is a text that is not empty";
-    let normalizers = [
+    let changes = [
         (
             json!({"type": "Precompiled", "precompiled_charsmap": "AAAA"}),
             "`Precompiled` is not supported, wanted is NFC",
@@ -28,7 +28,7 @@ fn forms_that_would_panic() {
     ];
     let of = |key: &str, value: &serde_json::Value| format!("{:#}", of_json(|j| j[key] = value.clone()).unwrap_err());
     for (key, parts, cases) in
-        [("normalizer", "normalizers", &normalizers[..]), ("pre_tokenizer", "pretokenizers", &pre_tokenizers)]
+        [("normalizer", "normalizers", &changes[..]), ("pre_tokenizer", "pretokenizers", &pre_tokenizers)]
     {
         for (form, part) in cases {
             for value in [form.clone(), json!({"type": "Sequence", parts: [form]})] {
