@@ -119,12 +119,16 @@ impl Catalogue {
         self.entries.iter().find(|e| e.about().name == name)
     }
 
-    /// The block called `name`.
+    /// The block called `name`, or the one that runs language models under this short name.
     ///
     /// # Errors
     /// Names similar blocks, or all of them.
     pub fn find(&self, name: &str) -> Result<&Known> {
-        self.get(name).ok_or_else(|| {
+        #[cfg(feature = "standard")]
+        let short = || self.entries.iter().find(|e| e.runs().is_some_and(|(short, _)| short == name));
+        #[cfg(not(feature = "standard"))]
+        let short = || None;
+        self.get(name).or_else(short).ok_or_else(|| {
             let names: Vec<_> = self.entries.iter().map(|e| e.about().name).collect();
             let near = similar(name, &names);
             let hint = match (near.is_empty(), names.is_empty()) {

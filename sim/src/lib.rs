@@ -37,6 +37,7 @@ mod error;
 pub mod facts;
 pub mod fault;
 pub mod files;
+pub mod folders;
 mod from_hdl;
 pub mod held;
 pub mod kit;

@@ -34,13 +34,13 @@ pub(super) struct Args {
     #[arg(long, value_name = "N")]
     tokens: Option<usize>,
     /// Windows of the text; fewer where the text has no more
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = one_or_more)]
     windows: usize,
     /// Tokens of each window [default: as the accelerator says, or the model's context if that is less]
     #[arg(long, value_name = "N")]
     context: Option<usize>,
     /// Tokens from the beginning of a window to the beginning of the next one
-    #[arg(long, value_name = "N", default_value_t = 136)]
+    #[arg(long, value_name = "N", default_value_t = 136, value_parser = one_or_more)]
     stride: usize,
     /// Round the model's numbers to binary16 first, as `eval` does
     #[arg(long)]
@@ -64,6 +64,7 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     }
     let settings = Settings::parse(&calibrates.choices(), &args.option.join(",")).map_err(refused)?;
     let (Some(text), Some(output)) = (&args.text, &args.output) else { return Ok(()) };
+    File::check_place(output).map_err(refused)?;
     let precision = if args.half { Precision::Half } else { Precision::File };
     let Source { tokenizer, read, name } = Source::of(args.model.as_deref(), precision)?;
     let progress = Progress::new(1, format!("reading the weights of {name}"));
@@ -109,6 +110,7 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
             .filter_map(|name| Some(((*name).to_owned(), on.params.get(*name)?.clone())))
             .collect(),
         options: pairs(&settings),
+        explored: None,
     };
     let bytes = File::write(output, &origin, &arrays).map_err(refused)?;
     drop(progress);
@@ -121,8 +123,13 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     report::print(&told)
 }
 
+/// A number of windows, or of tokens from one to the next.
+pub(super) fn one_or_more(text: &str) -> std::result::Result<usize, String> {
+    text.parse().ok().filter(|&n| n > 0).ok_or_else(|| "allowed: whole numbers from 1 on".to_owned())
+}
+
 /// The last part of a path: the rest is not the same on another machine.
-fn file_name(path: &Path) -> String {
+pub(super) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 

@@ -113,7 +113,8 @@ fn checked(file: File, on: &Accelerator, (digest, config): (&str, &Config)) -> R
         }
     }
     if let Some(stray) = known.keys().find(|name| !names.contains(&name.as_str())) {
-        let told = anyhow::anyhow!("`{stray}` is no parameter that calibrations depend on: {}", names.join(", "));
+        let all = if names.is_empty() { "there is none".to_owned() } else { names.join(", ") };
+        let told = anyhow::anyhow!("`{stray}` is no parameter that calibrations depend on: {all}");
         return Err(wrong(&file, "parameters", &told));
     }
     let settings = file.settings(&calibrates.choices()).map_err(refused)?;

@@ -1,29 +1,30 @@
 //! `eval`: what a scheme of numbers costs a language model, as perplexity of a text and as answers to questions.
 
-mod accelerator;
-mod failures;
+pub(super) mod accelerator;
 mod told;
 
 use std::cell::OnceCell;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use models::calibration::File;
 use models::decoder::choices::Question;
 use models::decoder::perplexity::Windows;
 use models::decoder::{Decoder, Model, Precision, digest};
 use models::evaluation::{Material, Outcome, Store, Task, evaluate};
 use models::schemes::{Bench, Chosen, Given, Learning, NothingToLearnFrom, Registry, Scheme, Settings};
 
-use super::calibrate::tokens;
+use super::calibrate::{one_or_more, tokens};
 use super::calibration::{read_any, read_for};
 use super::run::chosen::Accelerator;
+use super::run::failures::{chain, failed, refused};
 use crate::catalogue::Catalogue;
 use crate::error::{Failure, Result};
-use crate::params::ParamArgs;
+use crate::params::{ParamArgs, plain};
 use crate::present::progress::Progress;
 use crate::present::report;
 use accelerator::{From, OnAccelerator};
-use failures::{failed, refused};
 use told::WindowSizes;
 
 /// Tokens of a window where the user says nothing, if the model's context is no shorter.
@@ -50,7 +51,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "OPTION=VALUE")]
     set: Vec<String>,
     /// Read parameters of the accelerator from a TOML file of `name = value` lines; `--set` goes before it
-    #[arg(long, value_name = "FILE", requires = "on")]
+    #[arg(long, value_name = "FILE", requires = "on", conflicts_with = "scheme")]
     config: Option<PathBuf>,
     /// Show all schemes with their options
     #[arg(long, exclusive = true)]
@@ -72,19 +73,19 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     learn: Option<PathBuf>,
     /// The accelerator learns each window of the text from this window itself: so the cost of another text is left out
-    #[arg(long, requires = "on", requires = "text", conflicts_with_all = ["learn", "calibration", "choices"])]
+    #[arg(long, requires = "on", requires = "text", conflicts_with_all = ["learn", "calibration", "choices", "scheme"])]
     learn_itself: bool,
     /// Option of the accelerator's calibration, where none is given; may be repeated
-    #[arg(long, value_name = "NAME=VALUE", requires = "on", conflicts_with = "calibration")]
+    #[arg(long, value_name = "NAME=VALUE", requires = "on", conflicts_with_all = ["calibration", "scheme"])]
     option: Vec<String>,
     /// Windows of it
-    #[arg(long, value_name = "N", default_value_t = 5, requires = "learn")]
+    #[arg(long, value_name = "N", default_value_t = 5, requires = "learn", value_parser = one_or_more)]
     learn_windows: usize,
     /// Tokens of each of these windows [default: 512, or the model's context if that is less]
     #[arg(long, value_name = "N", requires = "learn")]
     learn_context: Option<usize>,
     /// Tokens from the beginning of such a window to the beginning of the next one
-    #[arg(long, value_name = "N", default_value_t = 136, requires = "learn")]
+    #[arg(long, value_name = "N", default_value_t = 136, requires = "learn", value_parser = one_or_more)]
     learn_stride: usize,
     /// Calibration of the model, which `senbazuru calibrate` wrote: its folder. Schemes of its accelerator take what it has
     #[arg(long, value_name = "FOLDER")]
@@ -106,7 +107,8 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
         return report::print(&told::schemes(registry));
     }
     let on = args.accelerator(catalogue)?;
-    let mut chosen = if on.is_some() { Vec::new() } else { args.chosen(registry)? };
+    let mut chosen = if on.is_some() { Vec::new() } else { args.chosen(registry, None)? };
+    args.check_learn(&chosen, registry)?;
     let path = args.model.as_deref().unwrap_or(Path::new(""));
     let progress = Progress::new(1, format!("reading {}", path.display()));
     // An accelerator has the weights of the file; schemes are compared with weights in binary16.
@@ -115,17 +117,20 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     let (material, windows) = args.material(&decoder)?;
     let learning = args.learning(&decoder)?;
     let model = &decoder.model;
-    let (options, self_learning) = (args.option.join(","), args.learn_itself);
-    let by_accelerator = on.as_ref().map_or_else(String::new, |on| {
-        let parameters = serde_json::to_string(&on.params).unwrap_or_default();
-        let learning = if self_learning { ", each window from itself" } else { "" };
-        format!(", on {} with {parameters}, options {options:?}{learning}", on.entry.about().name)
+    let options = args.option.join(",");
+    let by_accelerator: Vec<(String, String)> = on.as_ref().map_or_else(Vec::new, |on| {
+        let name = ("accelerator".to_owned(), on.entry.about().name.to_owned());
+        let parameters = on.params.iter().map(|(name, value)| (format!("parameter {name}"), plain(value)));
+        [name, ("options".to_owned(), options.clone())].into_iter().chain(parameters).collect()
     });
     let known = |on: &Accelerator| {
         let read = |known: &PathBuf| read_for(known, on, (&digest(path).map_err(refused)?, model.config()));
         args.calibration.as_ref().map(read).transpose()
     };
     let given = if on.is_some() { None } else { args.given(catalogue, (path, model), &chosen)? };
+    if let Some(given) = &given {
+        chosen = args.chosen(registry, Some(given))?;
+    }
     drop(progress);
     let longest = [material.longest(), material.longest_prompt()];
     let on = on.map(|on| {
@@ -142,11 +147,16 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
         chosen.push(Chosen { scheme, settings: Settings::parse(&[], "").map_err(refused)? });
     }
     let store = args.store.as_deref().map(|path| {
-        let learnt = learning.as_ref().map_or_else(|| "nothing".to_owned(), Learning::fingerprint);
-        let (model, read) = (model.fingerprint(), material.fingerprint());
-        let by = given.as_ref().map_or_else(String::new, |given| format!(", by {}", given.file.fingerprint()));
-        let by = format!("{by}{by_accelerator}");
-        Store::open(path, &format!("evaluation of model {model} on {read}, learning from {learnt}{by}"))
+        let learnt = match (&learning, &args.calibration) {
+            (Some(learning), _) => learning.fingerprint(),
+            (None, Some(path)) => format!("calibration {}", File::read(path)?.fingerprint()),
+            (None, None) if args.learn_itself => "each window itself".to_owned(),
+            (None, None) if on.is_some() => "the text in the program".to_owned(),
+            (None, None) => "nothing".to_owned(),
+        };
+        let all = [("model", model.fingerprint()), ("passages", material.fingerprint()), ("learnt from", learnt)];
+        let all = all.into_iter().map(|(name, value)| (name.to_owned(), value));
+        Store::open(path, &all.chain(by_accelerator).collect())
     });
     let mut store = store.transpose().map_err(refused)?;
     let bench = Bench::new(model, learning.as_ref()).with(given.as_ref());
@@ -166,15 +176,19 @@ impl Args {
         self.on.as_ref().map(named).transpose()
     }
 
-    fn chosen<'a>(&self, registry: &'a Registry) -> Result<Vec<Chosen<'a>>> {
+    /// The schemes. Options that nobody gives are a calibration's, where a scheme takes it.
+    fn chosen<'a>(&self, registry: &'a Registry, given: Option<&Given>) -> Result<Vec<Chosen<'a>>> {
         if !self.set.is_empty() && self.scheme.len() != 1 {
             let told = "--set goes with one --scheme; of several, write NAME:OPTION=VALUE".to_owned();
             return Err(Failure::Usage(told));
         }
         let float = ["float".to_owned()];
         let names = if self.scheme.is_empty() { &float[..] } else { &self.scheme };
-        let chosen = names.iter().map(|name| Chosen::with(registry, name, &self.set).map_err(refused));
-        let chosen = chosen.collect::<Result<Vec<_>>>()?;
+        let one = |name: &String| match given {
+            Some(given) => Chosen::by(registry, name, &self.set, given),
+            None => Chosen::with(registry, name, &self.set),
+        };
+        let chosen = names.iter().map(one).collect::<anyhow::Result<Vec<_>>>().map_err(refused)?;
         for (number, scheme) in chosen.iter().enumerate() {
             let name = scheme.canonical();
             if chosen[..number].iter().any(|other| other.canonical() == name) {
@@ -182,6 +196,28 @@ impl Args {
             }
         }
         Ok(chosen)
+    }
+
+    /// Refuses a text to learn from that nobody reads.
+    fn check_learn(&self, chosen: &[Chosen<'_>], registry: &Registry) -> Result<()> {
+        if self.learn.is_none() {
+            return Ok(());
+        }
+        if self.on.is_some() {
+            return match &self.calibration {
+                Some(_) => Err(Failure::Usage("--learn is not for an accelerator that has a --calibration".into())),
+                None => Ok(()),
+            };
+        }
+        if chosen.iter().any(|chosen| chosen.scheme.learns(&chosen.settings)) {
+            return Ok(());
+        }
+        let learns = |scheme: &&Arc<dyn Scheme>| {
+            Chosen::parse(registry, scheme.name()).is_ok_and(|chosen| chosen.scheme.learns(&chosen.settings))
+        };
+        let names: Vec<&str> = registry.iter().filter(learns).map(|scheme| scheme.name()).collect();
+        let told = format!("--learn is for schemes that learn from a text, and none of these does: {}", list(chosen));
+        Err(Failure::Usage(format!("{told}; schemes that do: {}", names.join(", "))))
     }
 
     /// What is read, and sizes of the windows of the text if there is one.
@@ -199,6 +235,11 @@ impl Args {
             fits("--context", length, most)?;
             let stride = self.stride.unwrap_or(length);
             let prompt = self.prompt.map(|prompt| prompt as usize);
+            let longest = length.min(count);
+            if let Some(prompt) = prompt.filter(|&prompt| prompt > longest) {
+                let told = format!("--prompt is {prompt}, allowed: 1 to {longest}, the tokens of a window");
+                return Err(Failure::Usage(told));
+            }
             let add = Windows::new(length, stride).and_then(|windows| material.add_text(part, windows, prompt));
             add.map_err(|e| Failure::Usage(format!("{}: {e:#}", path.display())))?;
             windows = Some([length, stride]);
@@ -253,22 +294,27 @@ impl Args {
         let progress = OnceCell::new();
         let first = tasks.first().map(|task| task.key.clone()).unwrap_or_default();
         let mut begin = |tokens| {
-            let _ = progress.set(Progress::new(tokens, format!("tokens, {first}")));
+            let _ = progress.set(Progress::new(tokens, format!("tokens with {first}")));
         };
         let outcomes = evaluate(material, &tasks, store, threads, &mut begin, &mut |done| {
             if let Some(progress) = progress.get() {
-                progress.message(format!("tokens, {}", tasks[done.task].key));
+                progress.message(format!("tokens with {}", tasks[done.task].key));
                 progress.counter().inc(done.tokens as u64);
             }
         });
         outcomes.map_err(|error| {
             if error.chain().any(|cause| cause.is::<NothingToLearnFrom>()) {
-                Failure::Usage(format!("{error:#}; `--learn FILE` names one"))
+                Failure::Usage(format!("{}; `--learn FILE` names one", chain(&error)))
             } else {
-                failed(&error, Failure::Check)
+                failed(error)
             }
         })
     }
+}
+
+/// Schemes with their options.
+fn list(chosen: &[Chosen<'_>]) -> String {
+    chosen.iter().map(Chosen::canonical).collect::<Vec<_>>().join(", ")
 }
 
 fn fits(option: &str, length: usize, most: usize) -> Result<()> {

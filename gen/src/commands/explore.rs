@@ -3,22 +3,23 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use models::calibration::File;
-use models::decoder::Precision;
+use models::calibration::{self, File};
+use models::decoder::{Precision, Tokenizer};
 use models::default_model::texts;
 use models::explore::front::{best, hypervolume};
 use models::explore::nsga2::{Search, nsga2, random};
 use models::explore::store::Store;
 use models::explore::{Explored, Genes, Headings, Objectives, Point, Step, Subject};
-use models::schemes::Given;
+use models::schemes::{Given, Learning};
 
+use super::calibrate::{file_name, tokens};
 use super::calibration::read_any;
 use super::run::chosen::{Source, digest_of};
-use super::run::failures::refused;
+use super::run::failures::{failed, refused};
 use crate::catalogue::{Catalogue, similar};
 use crate::error::{Failure, Result};
-use crate::output::replace;
-use crate::present::numbers::decimal;
+use crate::output::{check_place, replace};
+use crate::present::numbers::{counted, decimal};
 use crate::present::page;
 use crate::present::progress::Progress;
 use crate::present::report;
@@ -43,9 +44,14 @@ pub(super) struct Args {
     /// Folder for this calibration with the thresholds and widths that --widths ends with
     #[arg(short, long, value_name = "FOLDER", requires = "calibration", requires = "widths")]
     output: Option<PathBuf>,
-    /// Tokens of the text that are read, half of them as prefill
-    #[arg(long, value_name = "N", default_value_t = 96, value_parser = clap::value_parser!(u64).range(2..=384))]
-    tokens: u64,
+    /// Text that is read, in UTF-8; white space at its end is left out [default: the opening of "Pride and Prejudice",
+    /// which is in this program]
+    #[arg(long, value_name = "FILE")]
+    text: Option<PathBuf>,
+    /// Read the first N tokens of the text, half of them as prefill [default: 96, or as many as the text or the model's
+    /// context has if that is less]
+    #[arg(long, value_name = "N")]
+    tokens: Option<usize>,
     /// Settings of a generation
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u64).range(2..=1000))]
     population: u64,
@@ -95,6 +101,10 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
             "--widths is the share by which perplexity may rise: 0 or more, for example 0.05".into(),
         ));
     }
+    if let Some(folder) = &args.output {
+        File::check_place(folder).map_err(refused)?;
+    }
+    args.csv.iter().chain(&args.svg).try_for_each(|path| check_place(path))?;
     let Source { tokenizer, read, name } = Source::of(args.model.as_deref(), Precision::Half)?;
     let progress = Progress::new(1, format!("reading the weights of {name}"));
     let model = read()?;
@@ -109,23 +119,46 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
         subject.known(&given.settings, &given.file.arrays).map_err(refused)
     });
     let known = known.transpose()?.flatten();
-    let text = texts::committed(&tokenizer).map_err(failed)?;
-    let window = &text.windows[0];
-    let tokens = window
-        .get(..args.tokens as usize)
-        .ok_or_else(|| Failure::Usage(format!("--tokens is {}; the text has {}", args.tokens, window.len())))?;
+    let text = args.read(&tokenizer, model.config().context)?;
+    let tokens = &text.tokens;
     let problem = subject.problem(&model, tokens);
-    let store = args.store.as_deref().map(|path| Store::open(path, &problem)).transpose();
-    let store = store.map_err(|e| Failure::Usage(format!("{e:#}")))?;
+    let store = args.store.as_deref().map(|path| Store::open(path, &problem)).transpose().map_err(refused)?;
     let threads = args.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
     let exploration = subject.on(&model, tokens, threads, store).map_err(failed)?;
-    let text = Told { args, subject: &**subject, exploration, progress: &progress, done: 0, given, known }.all()?;
+    let told = Told { args, subject: &**subject, exploration, progress: &progress, done: 0, given, known, text: &text };
+    let told = { told }.all()?;
     drop(progress);
-    report::print(&text)
+    report::print(&told)
 }
 
-fn failed(error: anyhow::Error) -> Failure {
-    Failure::Check(format!("{error:#}"))
+/// Tokens where nobody says how many.
+const TOKENS: usize = 96;
+
+/// What is read.
+struct Text {
+    name: String,
+    tokens: Vec<u32>,
+}
+
+impl Args {
+    /// The text that is read, as far as it is.
+    fn read(&self, tokenizer: &Tokenizer, context: usize) -> Result<Text> {
+        let (name, mut all) = match &self.text {
+            Some(path) => (file_name(path), tokens(path, tokenizer)?),
+            None => (texts::OPENING.to_owned(), texts::opening(tokenizer).map_err(refused)?),
+        };
+        let (has, most) = (all.len(), context.min(all.len()));
+        if most < 2 {
+            return Err(Failure::Usage(format!("--text: {name} has {}, wanted are 2 or more", counted(has, "token"))));
+        }
+        let count = self.tokens.unwrap_or_else(|| TOKENS.min(most));
+        if !(2..=most).contains(&count) {
+            let why = format!("{name} has {has}, the model's context is {context}");
+            return Err(Failure::Usage(format!("--tokens is {count}, allowed: 2 to {most}; {why}")));
+        }
+        all.truncate(count);
+        Ok(Text { name, tokens: all })
+    }
 }
 
 /// A search that is going on.
@@ -138,6 +171,7 @@ struct Told<'a> {
     given: Option<Given>,
     /// Thresholds of it.
     known: Option<Genes>,
+    text: &'a Text,
 }
 
 impl Told<'_> {
@@ -207,7 +241,7 @@ impl Told<'_> {
             let [perplexity, bytes] = point.objectives;
             table.row([decimal(perplexity, 3), decimal(bytes, 4), range(0), range(1)]);
         }
-        let tokens = self.args.tokens;
+        let tokens = self.text.tokens.len();
         let plain = decimal(plain[0], 3);
         format!(
             "{}\n{} settings of {tokens} tokens; {zeros}: perplexity {plain}, 1 byte an element\n",
@@ -280,6 +314,9 @@ impl Told<'_> {
         let (mut origin, mut arrays) = (given.file.origin.clone(), given.file.arrays.clone());
         let pairs: Vec<[u32; 2]> = thresholds.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
         self.subject.put(&mut origin.options, &mut arrays, [&pairs, &last.widths]).map_err(failed)?;
+        let Text { name, tokens } = self.text;
+        let digest = Learning { windows: vec![tokens.clone()] }.fingerprint();
+        origin.explored = Some(calibration::Search { text: name.clone(), tokens: tokens.len(), digest });
         File::write(folder, &origin, &arrays).map_err(refused)?;
         Ok(format!("\n{}: thresholds and widths of {} layers\n", folder.display(), pairs.len()))
     }

@@ -15,10 +15,11 @@ use testbenches::accelerators::decoding::{LayerAccelerator, Machine, WholeAccele
 use super::calibration::{LEARNING, Learnt};
 use super::run::chosen::{Accelerator, Source};
 use super::run::failures::{failed, refused};
+use super::run::prompt::{self, Prompt};
 use super::run::work::Work;
 use crate::catalogue::Catalogue;
 use crate::error::{Failure, Result};
-use crate::present::numbers::decimal;
+use crate::present::numbers::{counted, decimal};
 use crate::present::progress::Progress;
 use crate::present::report;
 
@@ -37,19 +38,17 @@ pub(super) struct Args {
     /// Tokens after each prompt, which the float model writes; each comes in a pass of its own
     #[arg(long, value_name = "N", default_value_t = 0)]
     steps: usize,
-    /// Folder for memory.bin, results.bin and layer.h
+    /// Folder for memory.bin, results.bin and layer.h, which may be there as another layer's
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
 }
 
 pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     let named = args.work.accelerator(catalogue)?;
+    let prompts = prompt::texts(std::iter::once(&args.prompt).chain(&args.prompts))?;
+    files::check_place(&args.output).map_err(refused)?;
     let Source { tokenizer, read, name, .. } = args.work.source()?;
-    let read_prompt = |text: &String| {
-        let tokens = tokenizer.prompt(text).map_err(|e| Failure::Usage(format!("the prompt: {e:#}")))?;
-        if tokens.is_empty() { Err(Failure::Usage("the prompt is empty; give a text".into())) } else { Ok(tokens) }
-    };
-    let texts = std::iter::once(&args.prompt).chain(&args.prompts).map(read_prompt).collect::<Result<Vec<_>>>()?;
+    let prompts = prompts.into_iter().map(|text| Prompt::new(text, &tokenizer)).collect::<Result<Vec<_>>>()?;
     let progress = Progress::new(1, format!("reading the weights of {name}"));
     let model = read()?;
     let (layers, number) = (model.config().layers, args.layer);
@@ -57,7 +56,8 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
         let last = layers - 1;
         return Err(Failure::Usage(format!("there is no layer {number}: the model has 0 to {last}")));
     }
-    let texts = texts.into_iter().map(|prompt| Text::new(&model, prompt, args.steps)).collect::<Result<Vec<_>>>()?;
+    let texts = prompts.into_iter().map(|prompt| Text::new(&model, prompt.tokens, args.steps));
+    let texts = texts.collect::<Result<Vec<_>>>()?;
     let work = Lowered { args, named: &named, model: &model, tokenizer: &tokenizer, texts: &texts, progress };
     let (contents, window, kept) = match &named.machine {
         Machine::Layers(on) => work.by_layer(on.as_ref())?,
@@ -70,7 +70,10 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
         1 => ", then 1 step".to_owned(),
         more => format!(", then {more} steps"),
     };
-    let about = format!("Layer {number} of a model for {kept}, {tokens} tokens{side_by_side}{steps}.");
+    let tokens = counted(tokens, "token");
+    let about =
+        [vec![format!("Layer {number} of a model for {kept}, {tokens}{side_by_side}{steps}.")], args.work.origin()?]
+            .concat();
     let bytes = contents.write(&args.output, &window, &about).map_err(failed)?;
     drop(work);
     let (memory, results, header) = (files::MEMORY, files::RESULTS, files::HEADER);

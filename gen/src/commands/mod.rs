@@ -20,6 +20,8 @@ mod lint;
 mod list;
 #[cfg(feature = "standard")]
 mod lower;
+#[cfg(feature = "standard")]
+mod model;
 mod mutate;
 mod new;
 mod point;
@@ -70,6 +72,9 @@ enum Command {
     Mutate(mutate::Args),
     /// Count lines, branches and bits of the block's Verilog that its bench reaches
     Coverage(coverage::Args),
+    /// Show what a language model has, and which accelerators can run it
+    #[cfg(feature = "standard")]
+    Model(model::Args),
     /// Let a language model write text on an accelerator in simulation
     #[cfg(feature = "standard")]
     Run(run::Args),
@@ -144,6 +149,8 @@ fn run(cli: Cli, catalogue: &Catalogue) -> Result<()> {
         Command::Sim(args) => sim::run(&args, catalogue),
         Command::Mutate(args) => mutate::run(&args, catalogue),
         Command::Coverage(args) => coverage::run(&args, catalogue),
+        #[cfg(feature = "standard")]
+        Command::Model(args) => model::run(&args, catalogue),
         #[cfg(feature = "standard")]
         Command::Run(args) => run::run(&args, catalogue),
         #[cfg(feature = "standard")]

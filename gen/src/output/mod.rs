@@ -26,6 +26,21 @@ use std::path::Path;
 
 use crate::error::{Failure, Result};
 
+/// Refuses the place of a file that [`replace`] could not write: so a command says it before its work, not after.
+///
+/// # Errors
+/// A folder is there, or no file can be made there.
+pub fn check_place(path: &Path) -> Result<()> {
+    let there = fs::metadata(path);
+    if there.as_ref().is_ok_and(fs::Metadata::is_dir) {
+        return Err(Failure::Usage(format!("cannot write {}: it is a folder; name a file", path.display())));
+    }
+    if there.is_ok_and(|there| there.file_type().is_char_device()) {
+        return Ok(());
+    }
+    sim::folders::check_parent(path).map_err(|e| Failure::file("write", path, &e))
+}
+
 /// Writes a file so that a reader sees the old one, or the new one, and nothing else.
 ///
 /// # Errors

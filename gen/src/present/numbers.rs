@@ -34,6 +34,12 @@ pub(crate) fn significant(x: f64, digits: i32) -> String {
     decimal((x * scale).round() / scale, decimals)
 }
 
+/// A number of things: `1 token`, `12,345 tokens`.
+pub(crate) fn counted(count: usize, thing: &str) -> String {
+    let number = decimal(count as f64, 0);
+    if count == 1 { format!("{number} {thing}") } else { format!("{number} {thing}s") }
+}
+
 /// `-12345.5` becomes `-12,345.5`; four digits stay together.
 fn grouped(text: &str) -> String {
     let (sign, number) = text.strip_prefix('-').map_or(("", text), |rest| ("−", rest));
@@ -79,6 +85,11 @@ mod tests {
             [0.01234, 12.34, 1234.0, 123_456.0, 9.996].map(|x| significant(x, 3)),
             ["0.0123", "12.3", "1230", "123,000", "10"]
         );
+    }
+
+    #[test]
+    fn one_thing_and_several() {
+        assert_eq!([0, 1, 12_345].map(|n| counted(n, "token")), ["0 tokens", "1 token", "12,345 tokens"]);
     }
 
     #[test]

@@ -16,14 +16,14 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A spinner with a message, or with `steps` above one a bar.
+    /// A spinner with a message, or with `steps` above one counted steps of it. A narrow terminal cuts the message.
     #[must_use]
     pub fn new(steps: usize, message: impl Into<String>) -> Self {
         let bar = ProgressBar::with_draw_target(Some(steps as u64), ProgressDrawTarget::hidden());
         let template = if steps > 1 {
-            "{spinner} {pos}/{len} [{wide_bar}] {elapsed}, {eta} left {msg}"
+            "{spinner} {elapsed}, {eta} left: {pos} of {len} {wide_msg}"
         } else {
-            "{spinner} {elapsed} {msg}"
+            "{spinner} {elapsed} {wide_msg}"
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
@@ -77,12 +77,18 @@ impl Drop for Progress {
 /// Writes where the work is, once every `interval`, until `finished` closes.
 fn lines(bar: &ProgressBar, finished: &Receiver<()>, interval: Duration, mut to: impl Write) {
     while finished.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+        let (seconds, done) = (bar.elapsed().as_secs(), bar.position());
         let steps = bar.length().filter(|n| *n > 1);
-        let steps = steps.map(|n| format!("{} of {n} done, ", bar.position())).unwrap_or_default();
-        let seconds = bar.elapsed().as_secs();
+        let left = steps.filter(|_| done > 0).map(|n| seconds * n.saturating_sub(done) / done);
+        let left = left.map(|left| format!(", {} left", minutes(left))).unwrap_or_default();
+        let steps = steps.map(|n| format!("{done} of {n} done, ")).unwrap_or_default();
         // Whoever closed standard error does not want to know.
-        let _ = writeln!(to, "{steps}{}:{:02} min: {}", seconds / 60, seconds % 60, bar.message());
+        let _ = writeln!(to, "{steps}{}{left}: {}", minutes(seconds), bar.message());
     }
+}
+
+fn minutes(seconds: u64) -> String {
+    format!("{}:{:02} min", seconds / 60, seconds % 60)
 }
 
 #[cfg(test)]
@@ -113,6 +119,6 @@ mod tests {
         let mut written = Lines(Vec::new(), Some(done));
         lines(&bar, &finished, Duration::from_millis(1), &mut written);
         let text = String::from_utf8(written.0).unwrap();
-        assert_eq!(text, "3 of 7 done, 0:00 min: synthesising x\n".repeat(3));
+        assert_eq!(text, "3 of 7 done, 0:00 min, 0:00 min left: synthesising x\n".repeat(3));
     }
 }

@@ -115,10 +115,17 @@ fn layers_are_the_same() {
             let lower = ["lower", "--on", on, "--model", &model, "--layer", "1", "-o", place, "of it"];
             let (code, _, errors) = told(&[&lower[..], &params(on), more].concat());
             assert_eq!((code, errors.as_str()), (0, ""), "{on}");
-            ["memory.bin", "results.bin", "layer.h"].map(|name| fs::read(out.join(name)).unwrap())
+            let header = fs::read_to_string(out.join("layer.h")).unwrap();
+            let (learnt, rest): (Vec<&str>, Vec<&str>) =
+                header.lines().partition(|line| line.starts_with(" * Calibration: "));
+            let bytes = ["memory.bin", "results.bin"].map(|name| fs::read(out.join(name)).unwrap());
+            (learnt.concat(), (rest.join("\n"), bytes))
         };
         let given = by.each_ref().map(String::as_str);
-        assert!(files("own", &[]) == files("given", &given), "{on}");
+        let (own, given) = (files("own", &[]), files("given", &given));
+        assert!(own.1 == given.1, "{on}");
+        assert_eq!(own.0, " * Calibration: learnt from the text in the program. */");
+        assert!(given.0.starts_with(&format!(" * Calibration: {on}-llama-3, ")), "{}", given.0);
     }
 }
 
@@ -146,9 +153,10 @@ fn figures_are_the_same() {
     ];
     for (on, options, scheme) in cases {
         let options: Vec<&str> = options.iter().flat_map(|one| ["--option", one]).collect();
+        let learn = if ["tender", "kllm"].contains(&on) { &learn[..] } else { &[] };
         let by = calibrated(dir.path(), on, of, &[&cut[..], &options].concat());
         let eval = ["eval", "--model", &model, "--text", &page, "--tokens", "64", "--json", "--scheme", scheme];
-        let own = told(&[&eval[..], &learn].concat());
+        let own = told(&[&eval[..], learn].concat());
         let given = told(&[&eval[..], &by.each_ref().map(String::as_str)].concat());
         assert_eq!((own.0, own.2.as_str()), (0, ""), "{scheme}");
         assert_eq!(given, own, "{scheme}");
@@ -156,7 +164,7 @@ fn figures_are_the_same() {
         let store = dir.path().join("store");
         let kept = [&eval[..], &["--store", store.to_str().unwrap()], &by.each_ref().map(String::as_str)].concat();
         assert_eq!(told(&kept), own, "{scheme}");
-        let other = told(&[&eval[..], &["--store", store.to_str().unwrap()], &learn].concat());
+        let other = told(&[&eval[..], &["--store", store.to_str().unwrap()], learn].concat());
         assert!(other.0 == 2 && other.2.contains("name another file"), "{}", other.2);
         fs::remove_file(store).unwrap();
     }
@@ -234,6 +242,17 @@ fn settings_that_were_found() {
     assert!(out.ends_with("/found: thresholds and widths of 2 layers"), "{out}");
     let (before, after) = (File::read(Path::new(&by[1])).unwrap(), File::read(&found).unwrap());
     assert_eq!(after.origin.options["thresholds"], "text");
+    let bits: Vec<u8> = after.arrays.all("bits").unwrap();
+    for (side, name) in ["keys", "values"].into_iter().enumerate() {
+        let of = || bits.iter().skip(side).step_by(2);
+        let same = of().all(|bits| *bits == of().copied().next().unwrap());
+        let wanted = if same { bits[side].to_string() } else { "layers".to_owned() };
+        assert_eq!(after.origin.options[name], wanted, "{bits:?}");
+    }
+    assert_eq!(after.origin.options["pruned"], "layers");
+    let explored = after.origin.explored.clone().unwrap();
+    assert_eq!((explored.text.as_str(), explored.tokens), ("pride.txt", 24));
+    assert!(before.origin.explored.is_none());
     let same = |name: &str| before.arrays.get(name).unwrap() == after.arrays.get(name).unwrap();
     assert!(before.arrays.iter().all(|(name, _)| name == "bits" || same(name)));
     let thresholds: Vec<u8> = after.arrays.all("thresholds").unwrap();
@@ -251,6 +270,14 @@ fn settings_that_were_found() {
     let (code, out, errors) = told(&[&eval[..], &["--calibration", place]].concat());
     assert_eq!((code, errors.as_str()), (0, ""));
     assert_ne!(out, plain);
+    // The label says what is computed, not the scheme's defaults.
+    let options = &after.origin.options;
+    let label = format!("titanus:keys={},levels=yes,pruned=layers,values={}", options["keys"], options["values"]);
+    assert!(out.contains(&format!("\"{label}\"")), "{label}: {out}");
+    let (code, _, errors) = told(&[&eval[..], &["--calibration", place, "--set", "keys=7"]].concat());
+    assert!(code == 2 && errors.contains("option `keys` is 7, wanted is "), "{errors}");
+    let (code, _, errors) = told(&[&eval[..], &["--set", "keys=layers"]].concat());
+    assert!(code == 2 && errors.contains("option `keys` is layers, which this use has no number for"), "{errors}");
     let alone = senbazuru(&["explore", "titanus", "-o", place]).assert().code(2);
     assert!(String::from_utf8_lossy(&alone.get_output().stderr).contains("--calibration"));
 }
@@ -359,6 +386,10 @@ fn what_is_refused() {
             ),
         ),
         (
+            "`parameters`: `rows` is no parameter that calibrations depend on: there is none",
+            ("kelle", Box::new(|folder: &Path| change(folder, &|document| document["parameters"]["rows"] = 7.into()))),
+        ),
+        (
             "calibration.json: array `bits` has 9, allowed: 2 to 8",
             ("titanus", Box::new(|folder: &Path| put(folder, "bits", &Array::new(&[2, 2], [9_u8; 4]).unwrap()))),
         ),
@@ -460,20 +491,26 @@ fn requests_that_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("cal");
     let (model, text) = (model("gpt2"), models_folder("texts/calibration.txt"));
-    let cases: [(&str, &[&str], &str); 8] = [
+    let cases: [(&str, &[&str], &str); 10] = [
+        ("tender", &["--windows", "0"], "--windows <N>': allowed: whole numbers from 1 on"),
+        ("tender", &["--stride", "0"], "--stride <N>': allowed: whole numbers from 1 on"),
         ("tendr", &[], "did you mean tender?"),
         ("tender", &["--option", "bit=3"], "there is no option `bit`; options are: bits, groups, outliers"),
         ("tender", &["--context", "1"], "--context is 1, allowed: 2 to "),
-        ("tender", &["--tokens", "1"], "a text of 1 tokens, wanted are 2 or more"),
+        ("tender", &["--tokens", "1"], "wanted is a text of 2 tokens or more, this one has 1"),
         ("tender", &["--tokens", "1000000"], "--tokens is 1000000; "),
         ("kllm", &["--option", "counting=fisher"], "gradients are of models of the family Llama"),
         ("kllm", &["--option", "outliers=2"], "option `outliers` is 2, wanted is 1 with `tokens=rows`"),
-        ("kllm", &["--option", "tokens=energy"], "read the model in that precision"),
+        (
+            "kllm",
+            &["--option", "tokens=energy"],
+            "`tokens=energy` needs weights that are binary16 numbers: `--half` rounds them",
+        ),
     ];
     for (on, more, part) in cases {
         let all = ["calibrate", on, "--model", &model, "--text", &text, "-o", folder.to_str().unwrap()];
         let (code, out, errors) = told(&[&all[..], more].concat());
-        assert!(code > 0 && errors.contains(part), "{on} {more:?}: {errors}");
+        assert!(code == 2 && errors.contains(part), "{on} {more:?}: {code} {errors}");
         assert_eq!((out.as_str(), fs::read_dir(dir.path()).unwrap().count()), ("", 0));
     }
     fs::create_dir(&folder).unwrap();

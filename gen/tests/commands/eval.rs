@@ -70,6 +70,12 @@ fn figures_of_a_small_model() {
     assert_eq!(store.lines().count(), 1 + 2 * 5, "{store}");
     fs::write(dir.path().join("store"), &store[..store.len() * 2 / 3]).unwrap();
     assert_eq!(first.out, read("48", &kept).out);
+    // A result that was damaged.
+    let damaged = store.replacen("\"surprises\":[\"", "\"surprises\":[\"-", 1);
+    fs::write(dir.path().join("store"), damaged).unwrap();
+    let found = read("48", &kept);
+    assert!(found.code == Some(2) && found.errors.contains("wanted is a number from 0 on"), "{}", found.errors);
+    fs::write(dir.path().join("store"), &store).unwrap();
     let other = read("47", &kept);
     assert!(other.code == Some(2) && other.errors.contains("name another file"), "{}", other.errors);
 }
@@ -107,6 +113,12 @@ fn models_on_accelerators() {
         assert_eq!(store.lines().count(), 1 + 5, "{store}");
         fs::write(dir.path().join(on), &store[..store.len() * 2 / 3]).unwrap();
         assert_eq!(kept.out, asked(&params, &["--threads", "2", "--store", on]).out);
+        let other = asked(&params, &["--prompt", "4", "--store", on]);
+        assert!(other.code == Some(2) && other.errors.contains("name another file"), "{}", other.errors);
+        // Only what differs is told.
+        let told = other.errors.split(" something else: ").nth(1).unwrap_or_default();
+        assert!(told.starts_with("`passages` is ") && told.matches(", here it is ").count() == 1, "{}", other.errors);
+        assert!(store.starts_with("{\"problem\":{") && store.contains("\"learnt from\":\"the text in the program\""));
         figures.push(figure(&kept, block));
     }
     let [tender, kllm, kelle, titanus] = figures[..] else { panic!("{figures:?}") };
@@ -139,17 +151,27 @@ fn what_is_refused() {
     let (model, page) = (models_folder("tests/oracle/opt"), models_folder("tests/oracle/page.txt"));
     let (model, page) = (model.to_str().unwrap(), page.to_str().unwrap());
     let on_page = ["--model", model, "--text", page];
-    let cases: [(&[&str], &str); 10] = [
+    let cases: [(&[&str], &str); 17] = [
+        (&["--scheme", "float", "--option", "activations=3"], "--option"),
+        (&["--scheme", "float", "--learn-itself"], "--learn-itself"),
+        (&["--scheme", "float", "--config", "x.toml"], "--config"),
+        (&["--learn", page], "none of these does: float; schemes that do: tender, kllm"),
+        (&["--scheme", "tender:ranges=itself", "--learn", page], "none of these does: tender:bits=8"),
+        (&["--prompt", "33", "--context", "16"], "--prompt is 33, allowed: 1 to 16, the tokens of a window"),
+        (&["--on", "kelle", "--learn", page, "--calibration", "x"], "not for an accelerator that has a --calibration"),
         (&["--scheme", "integer"], "there is no scheme `integer`; schemes are: float, integers, "),
         (&["--scheme", "integers", "--set", "bit=4"], "there is no option `bit`; options are: "),
         (&["--set", "bits=4"], "--set goes with one --scheme"),
         (&["--scheme", "integers", "--scheme", "integers:bits=8"], "is there twice"),
         (&["--scheme", "tender"], "there is none to learn from; `--learn FILE` names one"),
         (&["--context", "33"], "--context is 33, allowed: 2 to 32, the model's context"),
-        (&["--context", "8", "--stride", "9"], "a stride of 9 tokens; allowed are 1 to 8"),
+        (&["--context", "8", "--stride", "9"], "the stride is 9, allowed: 1 to 8 tokens"),
         (&["--tokens", "100000"], "--tokens is 100000; "),
-        (&["--learn", page, "--learn-context", "33"], "--learn-context is 33, allowed: 2 to 32, the model's context"),
-        (&["--learn", page, "--learn-context", "32", "--learn-windows", "99"], "99 windows of 32"),
+        (
+            &["--scheme", "kllm", "--learn", page, "--learn-context", "33"],
+            "--learn-context is 33, allowed: 2 to 32, the model's context",
+        ),
+        (&["--scheme", "kllm", "--learn", page, "--learn-context", "32", "--learn-windows", "99"], "99 windows of 32"),
     ];
     for (more, part) in cases {
         let found = eval(dir.path(), &[&on_page[..], more].concat());

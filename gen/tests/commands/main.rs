@@ -18,6 +18,7 @@ mod host;
 mod install;
 mod interrupt;
 mod libraries;
+mod models;
 mod new;
 mod odd_names;
 mod own_models;

@@ -296,7 +296,7 @@ fn steps_after_a_prompt() {
         let (alone, three) = (header(&[]), header(&["--steps", "3"]));
         let [prompts] = passes(&alone)[..] else { panic!("{alone}") };
         assert_eq!(passes(&three), [prompts, 2, 2, 2], "{on}");
-        assert!(alone.contains(" in 2 texts. */") && three.contains(" in 2 texts, then 3 steps. */"), "{three}");
+        assert!(alone.contains(" in 2 texts.\n") && three.contains(" in 2 texts, then 3 steps.\n"), "{three}");
         assert!(three.contains(&format!("layer_jobs[{}] = {{", 4 * jobs)), "{on}: {three}");
     }
     let far = ["lower", "--on", "tender", "--model", &model, "-o", out, "--steps", "1000000", "of"];
@@ -306,6 +306,65 @@ fn steps_after_a_prompt() {
         told.starts_with("error: the prompt has ") && told.contains("--steps is 1000000; the model's context is "),
         "{told}"
     );
+}
+
+/// A layer takes the place of an earlier one, and of nothing else. Its header says what it was made of.
+#[test]
+fn a_layer_takes_the_place_of_a_layer() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = path("llama-3");
+    let names = |folder: &std::path::Path| {
+        let mut all: Vec<String> =
+            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        all.sort();
+        all
+    };
+    let lower = |out: &str, prompt: &str| {
+        let place = dir.path().join(out);
+        let more = ["--set", "attention.heads=4", "--set", "attention.width=64", prompt];
+        let all = ["lower", "--on", "kelle", "--model", &model, "-o", place.to_str().unwrap()];
+        let run = senbazuru(&[&all[..], &more].concat()).assert();
+        let output = run.get_output();
+        (output.status.code().unwrap(), String::from_utf8(output.stderr.clone()).unwrap())
+    };
+    assert_eq!(lower("deep/image", "of it"), (0, String::new()));
+    let image = dir.path().join("deep/image");
+    let header = || std::fs::read_to_string(image.join("layer.h")).unwrap();
+    let first = header();
+    assert_eq!(names(&image), ["layer.h", "memory.bin", "results.bin"]);
+    assert!(
+        first.contains("\n * Model: llama-3, BLAKE3 ") && first.contains("\n * Calibration: learnt from"),
+        "{first}"
+    );
+    for (name, file) in [("MEMORY", "memory.bin"), ("RESULTS", "results.bin")] {
+        let bytes = std::fs::read(image.join(file)).unwrap();
+        assert!(first.contains(&format!("#define LAYER_{name}_BYTES UINT64_C({})\n", bytes.len())), "{first}");
+        let digest = blake3::hash(&bytes).to_hex();
+        assert!(first.contains(&format!("#define LAYER_{name}_BLAKE3 \"{digest}\"\n")), "{first}");
+    }
+    // A program need not use every table.
+    std::fs::write(dir.path().join("main.c"), "#include \"deep/image/layer.h\"\nint main(void) { return 0; }\n")
+        .unwrap();
+    let strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "main.c"];
+    let checked = sim::process::Tool::new("cc").args(strict).dir(dir.path()).run().unwrap();
+    assert!(checked.success(), "{}", checked.log());
+    assert_eq!(lower("deep/image", "of").0, 0);
+    assert!(header() != first && names(&dir.path().join("deep")) == ["image"]);
+    // What is not a layer's stays, and nothing is half-written.
+    std::fs::create_dir(dir.path().join("mine")).unwrap();
+    std::fs::write(dir.path().join("mine/memory.bin"), "mine").unwrap();
+    std::fs::write(dir.path().join("file"), "mine").unwrap();
+    let (code, told) = lower("mine", "of");
+    assert!(code == 2 && told.contains("mine: has something else than a layer that `lower` wrote in it"), "{told}");
+    assert_eq!(std::fs::read(dir.path().join("mine/memory.bin")).unwrap(), b"mine");
+    let (code, told) = lower("file", "of");
+    assert!(code == 2 && told.contains("file: is no folder; name another one"), "{told}");
+    std::fs::remove_file(image.join("results.bin")).unwrap();
+    std::fs::create_dir(image.join("results.bin")).unwrap();
+    let before = header();
+    assert!(lower("deep/image", "of it").0 == 2 && header() == before);
+    let empty = "error: the prompt is empty; give the text to go on with\n";
+    assert_eq!(lower("other", ""), (2, empty.to_owned()));
 }
 
 /// Files of a layer, as many bytes as their tables say.
@@ -343,7 +402,7 @@ fn a_layer_becomes_files() {
             let header = String::from_utf8(read("layer.h")).unwrap();
             assert!(header.contains(&format!("layer_jobs[{jobs}] = {{")), "{header}");
             let [rows] = passes(&header)[..] else { panic!("{header}") };
-            (rows, header.contains(" in 2 texts. */"))
+            (rows, header.contains(" in 2 texts.\n"))
         };
         let (one, both) = (rows(&alone), rows(&more));
         assert!(both.0 > one.0 && !one.1 && both.1, "{on}: {one:?} {both:?}");

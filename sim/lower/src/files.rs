@@ -12,6 +12,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use host::{Image, Window};
+use sim::folders;
 
 use crate::chain::Floats;
 use crate::pass::{Pass, Rows};
@@ -23,6 +24,40 @@ pub const MEMORY: &str = "memory.bin";
 pub const RESULTS: &str = "results.bin";
 /// The C header.
 pub const HEADER: &str = "layer.h";
+
+/// The beginning of each header, after its first comment.
+const GUARD: &str = "#ifndef LAYER_H\n#define LAYER_H\n";
+
+/// A program need not use every table.
+const TABLE: &str = "
+/* What a table is declared as: a program need not use all tables. */
+#if defined(__GNUC__)
+#define LAYER_TABLE static const __attribute__((unused))
+#else
+#define LAYER_TABLE static const
+#endif
+";
+
+/// What the files are among folders.
+const FOLDER: folders::Kind = folders::Kind { name: "a layer that `lower` wrote", is_one: is_layer };
+
+/// Refuses a folder that [`Contents::write`] would refuse.
+///
+/// # Errors
+/// The folder has other things in it, or cannot be made.
+pub fn check_place(folder: &Path) -> Result<()> {
+    folders::check(folder, FOLDER).with_context(|| folder.display().to_string())
+}
+
+/// Whether a folder has the files of a layer, and nothing else is in it.
+fn is_layer(folder: &Path) -> bool {
+    let all = [MEMORY, RESULTS, HEADER];
+    let count = fs::read_dir(folder).map_or(0, Iterator::count);
+    let are_files = all.iter().all(|name| fs::symlink_metadata(folder.join(name)).is_ok_and(|file| file.is_file()));
+    // A header is text, and its comment is short.
+    let is_header = || fs::read_to_string(folder.join(HEADER)).is_ok_and(|text| text.contains(GUARD));
+    count == all.len() && are_files && is_header()
+}
 
 /// A pass of tokens: its jobs one after the other, and their results.
 #[derive(Clone, Debug)]
@@ -111,27 +146,26 @@ impl Contents {
         self.passes.iter().flat_map(|pass| &pass.written)
     }
 
-    /// Writes the files of an accelerator that may touch the memory of a window. `about` is a line of text on what it is.
-    /// Returns the bytes of all files.
+    /// Writes the files of an accelerator that may touch the memory of a window. `about` are lines of text: the first one
+    /// says what it is, the others what it was made of. The folder appears as a whole, and may take the place of an
+    /// earlier one. Returns the bytes of all files.
     ///
     /// # Errors
-    /// A file cannot be written; a piece that is longer than 4 GiB; a pass of no job, or no pass.
-    pub fn write(&self, folder: &Path, window: &Window, about: &str) -> Result<usize> {
-        let header = self.header(window, about)?;
-        let all = [(MEMORY, bytes(self.images())), (RESULTS, bytes(self.written())), (HEADER, header.into_bytes())];
-        fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
-        for (name, bytes) in &all {
-            let path = folder.join(name);
-            fs::write(&path, bytes).with_context(|| format!("{}", path.display()))?;
-        }
-        Ok(all.iter().map(|(_, bytes)| bytes.len()).sum())
+    /// The errors of [`check_place`]; the system cannot write; a piece that is longer than 4 GiB; a pass of no job, or no
+    /// pass.
+    pub fn write(&self, folder: &Path, window: &Window, about: &[String]) -> Result<usize> {
+        let (memory, results) = (bytes(self.images()), bytes(self.written()));
+        let header = self.header(window, about, [&memory, &results])?;
+        let all = [(MEMORY, &memory[..]), (RESULTS, &results), (HEADER, header.as_bytes())];
+        folders::write(folder, FOLDER, &all).with_context(|| folder.display().to_string())
     }
 
-    fn header(&self, window: &Window, about: &str) -> Result<String> {
+    fn header(&self, window: &Window, about: &[String], [memory, results]: [&[u8]; 2]) -> Result<String> {
         ensure!(self.passes.iter().all(|pass| !pass.jobs.is_empty()), "a pass of no job");
         let Some(first) = self.passes.first() else { bail!("no pass") };
-        let mut text =
-            format!("/* {} */\n#ifndef LAYER_H\n#define LAYER_H\n\n#include <stdint.h>\n", about.replace("*/", ""));
+        // What a line quotes must not end the comment.
+        let about: Vec<String> = about.iter().map(|line| line.replace("*/", "").replace(['\n', '\r'], " ")).collect();
+        let mut text = format!("/* {} */\n{GUARD}\n#include <stdint.h>\n", about.join("\n * "));
         let mut value = |what: &str, name: &str, value: u64| -> Result<()> {
             writeln!(text, "\n/* {what} */\n#define LAYER_{name} UINT64_C({value:#x})")?;
             Ok(())
@@ -139,6 +173,12 @@ impl Contents {
         value("The first byte of the memory that the accelerator may touch.", "WINDOW_BASE", window.base)?;
         value("Its last byte.", "WINDOW_LIMIT", window.limit)?;
         value("Numbers of a row of the residual stream, fp16.", "COLUMNS", first.input.columns as u64)?;
+        for (name, file, bytes) in [("MEMORY", MEMORY, memory), ("RESULTS", RESULTS, results)] {
+            writeln!(text, "\n/* {file}: its bytes, and their BLAKE3. */")?;
+            writeln!(text, "#define LAYER_{name}_BYTES UINT64_C({})", bytes.len())?;
+            writeln!(text, "#define LAYER_{name}_BLAKE3 \"{}\"", blake3::hash(bytes).to_hex())?;
+        }
+        text.push_str(TABLE);
         text.push_str("\n/* A piece of memory, and where its bytes begin in a file. */\n");
         text.push_str("struct layer_piece {\n  uint64_t address;\n  uint64_t offset;\n  uint32_t bytes;\n};\n");
         pieces(&mut text, ("memory", MEMORY, "what is in memory before the starts"), self.images())?;
@@ -150,7 +190,7 @@ impl Contents {
         text.push_str("struct layer_move {\n  uint64_t from;\n  uint64_t to;\n");
         text.push_str("  uint32_t from_step;\n  uint32_t to_step;\n  uint32_t bytes;\n};\n");
         // A table in C has an entry.
-        writeln!(text, "\nstatic const struct layer_move layer_moves[{}] = {{", moves.len().max(1))?;
+        writeln!(text, "\nLAYER_TABLE struct layer_move layer_moves[{}] = {{", moves.len().max(1))?;
         for Move { from, to, count } in &moves {
             let (from, from_step) = from;
             let (to, to_step) = to;
@@ -163,7 +203,7 @@ impl Contents {
         text.push_str(" * before it, and then the next moves are made. */\n");
         text.push_str("struct layer_job {\n  uint64_t address;\n  uint32_t descriptors;\n");
         text.push_str("  uint32_t pieces;\n  uint32_t moves;\n};\n");
-        writeln!(text, "\nstatic const struct layer_job layer_jobs[{}] = {{", self.jobs().count())?;
+        writeln!(text, "\nLAYER_TABLE struct layer_job layer_jobs[{}] = {{", self.jobs().count())?;
         for Recorded { images, moves, address, descriptors } in self.jobs() {
             let (pieces, moves) = (images.len(), moves.len());
             writeln!(text, "  {{UINT64_C({address:#x}), {descriptors}, {pieces}, {moves}}},")?;
@@ -172,7 +212,7 @@ impl Contents {
         text.push_str(" * the rows, which are tokens. The next jobs belong to it. The next pieces of results are there after it. */\n");
         text.push_str("struct layer_pass {\n  uint64_t input;\n  uint64_t output;\n  uint32_t input_stride;\n");
         text.push_str("  uint32_t output_stride;\n  uint32_t rows;\n  uint32_t jobs;\n  uint32_t results;\n};\n");
-        writeln!(text, "\nstatic const struct layer_pass layer_passes[{}] = {{", self.passes.len())?;
+        writeln!(text, "\nLAYER_TABLE struct layer_pass layer_passes[{}] = {{", self.passes.len())?;
         for Step { jobs, written, input, out } in &self.passes {
             let (rows, jobs, results) = (input.rows, jobs.len(), written.len());
             let places = format!("UINT64_C({:#x}), UINT64_C({:#x})", input.at.address, out.at.address);
@@ -202,6 +242,6 @@ fn pieces<'a>(
         count += 1;
     }
     writeln!(text, "\n/* {file}: {what}. */")?;
-    writeln!(text, "static const struct layer_piece layer_{name}[{count}] = {{\n{rows}}};")?;
+    writeln!(text, "LAYER_TABLE struct layer_piece layer_{name}[{count}] = {{\n{rows}}};")?;
     Ok(())
 }

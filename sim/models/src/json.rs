@@ -3,11 +3,15 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use sim::{Error, Result};
+
+/// Sizes of a model that are read.
+pub(crate) const SIZES: RangeInclusive<usize> = 1..=(1 << 30) - 1;
 
 /// A value in which no object has a name twice.
 struct Unique(Value);
@@ -122,6 +126,12 @@ impl<'a> Keys<'a> {
 
     pub(crate) fn count(&self, key: &str) -> Result<Option<usize>> {
         self.of(key, "a number of things", |value| value.as_u64().and_then(|n| usize::try_from(n).ok()))
+    }
+
+    /// A size of a model. Products of two of them are sizes of matrices.
+    pub(crate) fn size(&self, key: &str) -> Result<Option<usize>> {
+        let size = |value: &Value| value.as_u64().and_then(|n| usize::try_from(n).ok()).filter(|n| SIZES.contains(n));
+        self.of(key, &format!("a number from {} to {}", SIZES.start(), SIZES.end()), size)
     }
 
     pub(crate) fn float(&self, key: &str) -> Result<Option<f64>> {

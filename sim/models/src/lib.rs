@@ -25,11 +25,13 @@ mod json;
 pub mod kelle;
 pub mod kllm;
 pub mod minilm;
+mod request;
 pub mod safetensors;
 pub mod schemes;
 pub mod smollm2;
 pub mod tender;
 pub mod titanus;
 
+pub use request::WrongRequest;
 /// The model where nobody names another one.
 pub use smollm2 as default_model;

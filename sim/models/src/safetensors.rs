@@ -145,6 +145,12 @@ impl File {
         self.tensors.get(name).map(|place| place.shape.as_slice())
     }
 
+    /// How the elements of a tensor are stored, and its bytes, if there is one of this name.
+    #[must_use]
+    pub fn stored(&self, name: &str) -> Option<(String, u64)> {
+        self.tensors.get(name).map(|place| (place.kind.clone(), place.bytes))
+    }
+
     /// The elements of a tensor of this shape, row by row; those along the last dimension are neighbours.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use models::decoder::{Decoder, Precision};
+use models::decoder::{Config, Decoder, Precision};
 use models::gguf::File;
 use rand::RngExt;
 use serde_json::{Value, json};
@@ -258,6 +258,29 @@ fn random_damage_never_panics() {
     }
 }
 
+/// Folders without what a model needs, and parts of a folder: messages say what is wanted.
+#[test]
+fn folders_that_are_no_models() {
+    let without = |name: &str, more: &str| {
+        let copy = copy("qwen2");
+        fs::remove_file(copy.path().join(name)).unwrap();
+        if !more.is_empty() {
+            fs::write(copy.path().join(more), "").unwrap();
+        }
+        error(copy.path())
+    };
+    let message = without("config.json", "");
+    assert!(message.contains("there is no config.json; a model is a GGUF file, or a folder with"), "{message}");
+    let message = without("model.safetensors", "model-00001-of-00002.safetensors");
+    assert!(message.contains("neither model.safetensors nor model.safetensors.index.json, which says"), "{message}");
+    let message = without("model.safetensors", "pytorch_model.bin");
+    assert!(message.contains("weights of PyTorch must be saved as safetensors"), "{message}");
+    for name in ["model.safetensors", "config.json"] {
+        let message = error(&oracle("qwen2").join(name));
+        assert!(message.contains("is a part of a model in a folder, or no model; give the folder"), "{message}");
+    }
+}
+
 #[test]
 fn parts_that_do_not_fit_together() {
     let index = "model.safetensors.index.json";
@@ -291,10 +314,15 @@ fn parts_that_do_not_fit_together() {
 /// What a configuration has and the decoder has not, by name.
 #[test]
 fn configurations_that_are_refused() {
-    let cases: [(&str, &str, Value, &str); 27] = [
+    let cases: [(&str, &str, Value, &str); 32] = [
         ("llama-tied", "model_type", json!("mixtral"), "a model of type `mixtral`"),
         ("llama-tied", "num_local_experts", json!(8), "`num_local_experts` is 8, and this key is not supported"),
         ("llama-tied", "quantization_config", json!({"bits": 4}), "`quantization_config` is {\"bits\":4}"),
+        ("llama-tied", "rope_interleaved", json!(true), "`rope_interleaved` is true, which is not supported"),
+        ("llama-tied", "auto_map", json!({"AutoModel": "x"}), "`auto_map` is {\"AutoModel\":\"x\"}, and this key"),
+        ("llama-tied", "num_attention_heads", json!(0), "`num_attention_heads` is 0, wanted is a number from 1 to"),
+        ("qwen2", "use_mrope", json!(true), "`use_mrope` is true, which is not supported; wanted is false"),
+        ("gpt2", "n_special", json!(1), "`n_special` is 1, which is not supported; wanted is 0"),
         ("llama-tied", "hidden_act", json!("gelu"), "`hidden_act` is `gelu`, wanted is silu"),
         ("llama-tied", "sliding_window", json!(4096), "`sliding_window` is 4096, which is not supported"),
         ("llama-tied", "num_key_value_heads", json!(3), "4 heads cannot share 3 key heads"),
@@ -341,6 +369,63 @@ fn configurations_that_are_refused() {
         message.contains("a tokenizer of 321 tokens, the model has 320") || message.contains("tokenizer.json"),
         "{message}"
     );
+}
+
+/// A copy of a model whose configuration has more keys, opened.
+fn with_keys(name: &str, more: &[(&str, Value)]) -> Config {
+    let copy = copy(name);
+    let path = copy.path().join("config.json");
+    let mut all: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    more.iter().for_each(|(key, value)| all[*key] = value.clone());
+    fs::write(&path, all.to_string()).unwrap();
+    let found = Decoder::open(copy.path(), Precision::File);
+    *found.unwrap_or_else(|e| panic!("{name}: {e:#}")).model.config()
+}
+
+/// Keys of public checkpoints that change nothing: of SmolLM2, Llama 2, Qwen2.5, GPT-2, DistilGPT-2, OPT, and of files for
+/// transformers.js and by Unsloth.
+#[test]
+fn keys_of_public_checkpoints() {
+    let cases: [(&str, &[(&str, Value)]); 5] = [
+        (
+            "llama-tied",
+            &[
+                ("is_llama_config", json!(true)),
+                ("rope_interleaved", json!(false)),
+                ("transformers.js_config", json!({"kv_cache_dtype": {"fp16": "float16"}})),
+            ],
+        ),
+        (
+            "llama-3",
+            &[("max_length", json!(4096)), ("unsloth_version", json!("2024.9")), ("unsloth_fixed", json!(true))],
+        ),
+        ("qwen2", &[("use_mrope", json!(false)), ("max_sequence_length", json!(2048))]),
+        (
+            "gpt2",
+            &[
+                ("n_special", json!(0)),
+                ("predict_special_tokens", json!(true)),
+                ("_num_labels", json!(1)),
+                ("output_past", json!(true)),
+            ],
+        ),
+        ("opt", &[("activation_dropout", json!(0.1)), ("_commit_hash", json!("4e20de36"))]),
+    ];
+    for (name, more) in cases {
+        assert_eq!(with_keys(name, more), with_keys(name, &[]), "{name}");
+    }
+}
+
+/// Yarn without the context that it began with: this is then the model's context, as in `transformers`.
+#[test]
+fn yarn_without_its_first_context() {
+    let rotary = |original: Value| {
+        let yarn = json!({"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": original});
+        with_keys("llama-3", &[("rope_parameters", yarn)]).positions
+    };
+    let context = with_keys("llama-3", &[]).context;
+    assert_eq!(rotary(Value::Null), rotary(json!(context)));
+    assert_ne!(rotary(Value::Null), rotary(json!(context / 2)));
 }
 
 /// Mistral has Llama's layers, and a key for a window that it may leave empty.

@@ -16,15 +16,15 @@ use testbenches::accelerators::decoding::{LayerAccelerator, Machine, WholeAccele
 
 use super::super::calibration::{LEARNING, Learnt};
 use super::super::run::chosen::Accelerator;
-use super::failures::{failed, refused};
-use crate::error::{Failure, Result as Told};
+use super::super::run::failures::{failed, refused};
+use crate::error::Result as Told;
 use crate::present::progress::Progress;
 
 /// Tokens that pass through a layer together, after the prompt. Each has the numbers that it has alone.
 const TOGETHER: usize = 32;
 
 /// What is read at most: tokens of a passage, and of its prompt.
-pub(super) type Longest = [usize; 2];
+pub(in crate::commands) type Longest = [usize; 2];
 
 /// What an accelerator learns from.
 pub(super) enum From<'a> {
@@ -70,7 +70,7 @@ impl OnAccelerator {
             }
             From::Itself => Ok(None),
         };
-        let learnt = learnt.map_err(|e| failed(&e, Failure::Check))?.map(Arc::new);
+        let learnt = learnt.map_err(failed)?.map(Arc::new);
         drop(progress);
         Ok(Self { name, machine: Arc::new(on.machine), settings, learnt, longest })
     }
@@ -94,7 +94,11 @@ fn learnt(machine: &Machine, (model, learning): (&Model, &Learning), settings: &
 }
 
 /// What the accelerator needs for passages of such lengths.
-fn needed(machine: &Machine, config: &Config, ([tokens, prompt], settings): (Longest, &Settings)) -> Result<Needs> {
+pub(in crate::commands) fn needed(
+    machine: &Machine,
+    config: &Config,
+    ([tokens, prompt], settings): (Longest, &Settings),
+) -> Result<Needs> {
     let room = Room::for_one(tokens);
     Ok(match machine {
         Machine::Whole(on) => on.lowering().needs(&Asked { config, room, prompt: 1 }, settings)?,

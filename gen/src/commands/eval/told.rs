@@ -6,7 +6,7 @@ use models::evaluation::{Material, Outcome};
 use models::schemes::{Chosen, Registry, Tally};
 use serde_json::{Map, Value, json};
 
-use crate::present::numbers::decimal;
+use crate::present::numbers::{counted, decimal};
 use crate::present::report;
 use crate::present::table::Table;
 
@@ -41,8 +41,9 @@ pub(super) fn outcomes(
         let [count, scored] = material.text();
         let _ = writeln!(
             text,
-            "{}\n{scored} tokens count, in windows of {length}, stride {stride}: {count} in all",
-            report::table(&table)
+            "{}\n{scored} {}, in windows of {length}, stride {stride}: {count} in all",
+            report::table(&table),
+            if scored == 1 { "token counts" } else { "tokens count" }
         );
     }
     if outcomes.iter().any(|outcome| outcome.questions > 0) {
@@ -53,7 +54,7 @@ pub(super) fn outcomes(
         }
         let questions = outcomes.first().map_or(0, |outcome| outcome.questions);
         let gap = if text.is_empty() { "" } else { "\n" };
-        let _ = writeln!(text, "{gap}{}\n{questions} questions", report::table(&table));
+        let _ = writeln!(text, "{gap}{}\n{}", report::table(&table), counted(questions, "question"));
     }
     for (scheme, outcome) in of().filter(|(_, outcome)| !outcome.tallies.is_empty()) {
         let figure = |tally: &Tally| format!("{} {}", tally.name, decimal(tally.value(), 4));

@@ -17,6 +17,7 @@ use super::network::Network;
 use super::prompt::{asked, longest};
 use super::text::{Texts, Took, count};
 use crate::error::Result;
+use crate::present::numbers::significant;
 
 /// Descriptors of a job, at most.
 const MAX_DESCRIPTORS: u32 = 65_535;
@@ -82,7 +83,10 @@ fn told(text: &Texts<'_>, network: &Network<'_>, (took, about): (&Took, &str), a
             others.checked_div(simulated * further).map(|each| format!(", {} for each token after it", count(each)));
         let speed = count(((prompt + others) as f64 / all.busy) as u64);
         lines.extend([
-            format!("  simulation  {speed} cycles a second of processor time, {:.1} s a token", took.each(all.busy)),
+            format!(
+                "  simulation  {speed} cycles a second of processor time, {} s a token",
+                significant(took.each(all.busy), 2)
+            ),
             format!(
                 "  cycles      of a layer {} for the prompt{}",
                 count(prompt / simulated),

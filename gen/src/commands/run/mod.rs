@@ -6,7 +6,7 @@ pub(super) mod chosen;
 pub(super) mod failures;
 mod layers;
 mod network;
-mod prompt;
+pub(super) mod prompt;
 mod text;
 mod whole;
 pub(super) mod work;
@@ -55,16 +55,9 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     let (entry, machine) = (&on.entry, &on.machine);
     check_options(args, machine)?;
     memory::give_back();
-    let prompts: Vec<&String> = args.prompt.iter().chain(&args.prompts).collect();
-    if prompts.iter().any(|prompt| prompt.is_empty()) {
-        return Err(Failure::Usage("the prompt is empty; give the text to go on with".into()));
-    }
+    let prompts = prompt::texts(args.prompt.iter().chain(&args.prompts))?;
     let Source { tokenizer, read, name, .. } = args.work.source()?;
-    let encoded = |text: &String| {
-        let tokens = tokenizer.prompt(text).map_err(|e| Failure::Usage(format!("the prompt: {e:#}")))?;
-        Ok(Prompt { text: text.clone(), tokens })
-    };
-    let prompts = prompts.into_iter().map(encoded).collect::<Result<Vec<_>>>()?;
+    let prompts = prompts.into_iter().map(|text| Prompt::new(text, &tokenizer)).collect::<Result<Vec<_>>>()?;
     let progress = Progress::new(1, format!("reading the weights of {name}"));
     let model = read()?;
     let room = room(args, &prompts, model.config())?;

@@ -9,7 +9,7 @@ use super::args::Args;
 use super::failures::failed;
 use super::prompt::Prompt;
 use crate::error::Result;
-use crate::present::numbers::decimal;
+use crate::present::numbers::{decimal, significant};
 use crate::present::progress::Progress;
 use crate::present::report;
 
@@ -56,7 +56,7 @@ impl Took {
     /// By wall-clock time.
     pub fn speed(&self) -> String {
         let each = self.each(self.seconds);
-        format!("{each:.1} s a token, {:.3} tokens/s", each.recip())
+        format!("{} s a token, {} tokens/s", significant(each, 2), significant(each.recip(), 3))
     }
 
     /// The line with the speeds of reading a prompt and of going on.
@@ -123,9 +123,9 @@ impl<'a> Texts<'a> {
         while !next.is_empty() {
             let (progress, text) = (self.progress, self.text(next[0].0));
             let mut done = |Part { token, what, done, of, tokens }: Part| {
-                let seconds = start.elapsed().as_secs_f64() / (read as f64 + tokens);
+                let seconds = significant(start.elapsed().as_secs_f64() / (read as f64 + tokens), 2);
                 let token = read + token + 1;
-                progress.message(format!("token {token}, {what} {done} of {of}, {seconds:.1} s a token: {text}"));
+                progress.message(format!("token {token}, {what} {done} of {of}, {seconds} s a token: {text}"));
             };
             let found = on.read(&next, &mut done).map_err(failed)?;
             read += next.iter().map(|(_, tokens)| tokens.len()).sum::<usize>();

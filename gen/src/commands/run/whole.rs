@@ -20,6 +20,7 @@ use super::failures::{failed, refused};
 use super::prompt::{asked, longest};
 use super::text::{Next, Part, Reader, Texts, Took, count};
 use crate::error::Result;
+use crate::present::numbers::significant;
 
 /// Accelerators side by side, where nobody says how many, and the model has equal shares for them: a simulation keeps
 /// one core busy.
@@ -239,7 +240,7 @@ fn told(
         // Others may have had the processor meanwhile.
         let each = took.each(did.busy) / tops as f64;
         let thread = if tops == 1 { "the thread of the simulation" } else { "each thread of a simulation" };
-        lines.push(format!("{time}, of which {thread} ran {each:.1} s"));
+        lines.push(format!("{time}, of which {thread} ran {} s", significant(each, 2)));
         let computing = 100.0 * all.computing as f64 / all.cycles as f64;
         // All do the same with other weights, so they have the same cycles.
         let speed = count((all.cycles as f64 * tops as f64 / did.busy) as u64);

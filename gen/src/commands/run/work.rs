@@ -2,10 +2,14 @@
 
 use std::path::PathBuf;
 
+use models::calibration::File;
 use models::decoder::{Config, Precision};
+use models::default_model;
 
+use super::super::calibrate::file_name;
 use super::super::calibration::{Learnt, read_for};
 use super::chosen::{Accelerator, Source, digest_of};
+use super::failures::refused;
 use crate::catalogue::Catalogue;
 use crate::error::Result;
 use crate::params::ParamArgs;
@@ -36,6 +40,19 @@ impl Work {
     /// The model.
     pub fn source(&self) -> Result<Source> {
         Source::of(self.model.as_deref(), Precision::File)
+    }
+
+    /// What a layer was made of, as lines of text: names without the folders of this machine, and digests.
+    pub fn origin(&self) -> Result<Vec<String>> {
+        let name = self.model.as_deref().map_or_else(|| default_model::NAME.to_owned(), file_name);
+        let learnt = match &self.calibration {
+            Some(path) => {
+                let file = File::read(path).map_err(refused)?;
+                format!("Calibration: {}, {}.", file_name(path), file.fingerprint())
+            }
+            None => "Calibration: learnt from the text in the program.".to_owned(),
+        };
+        Ok(vec![format!("Model: {name}, BLAKE3 {}.", digest_of(self.model.as_deref())?), learnt])
     }
 
     /// The calibration of a file, if the user names one.

@@ -5,6 +5,7 @@ use golden::kllm::codebook::Codebook;
 use golden::kllm::outliers::OutlierRule;
 use half::f16;
 use host::kllm::Bits;
+use models::WrongRequest;
 use models::calibration::{Array, Arrays, Asked, Calibrates, Kind, Source, Wanted};
 use models::decoder::calibration::Input;
 use models::kllm::calibration::{
@@ -88,7 +89,9 @@ impl Calibrates for OnKllm {
             bits_of(settings)?;
             for (option, wanted) in [("outliers", "1"), ("detection", "online")] {
                 let found = settings.word(option)?;
-                ensure!(found == wanted, "option `{option}` is {found}, wanted is {wanted} with `tokens=rows`");
+                let told =
+                    || WrongRequest(format!("option `{option}` is {found}, wanted is {wanted} with `tokens=rows`"));
+                ensure!(found == wanted, told());
             }
         }
         let mut arrays = by_layer(self, from, settings, done)?;

@@ -109,7 +109,10 @@ pub(super) fn kept(learnt: Learnt<'_>) -> Result<(Compression, Prompt)> {
     let bits = pair(BITS)?;
     let wrong = bits.iter().find(|bits| !(2..=8).contains(*bits));
     ensure!(wrong.is_none(), "array `{BITS}` has {}, allowed: 2 to 8", wrong.unwrap_or(&0));
+    if has_thresholds(learnt.settings)? {
+        // With thresholds nobody asks which share they reach.
+        return Ok((Compression { sparsity: 0.0, bits }, Prompt::With(pair(THRESHOLDS)?)));
+    }
     let sparsity = f64::from(learnt.settings.percent("pruned")?) / 10_000.0;
-    let comes = if has_thresholds(learnt.settings)? { Prompt::With(pair(THRESHOLDS)?) } else { Prompt::AtOnce };
-    Ok((Compression { sparsity, bits }, comes))
+    Ok((Compression { sparsity, bits }, Prompt::AtOnce))
 }

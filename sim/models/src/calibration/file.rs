@@ -6,7 +6,8 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value, json};
-use sim::files::{read_regular, scratch_in};
+use sim::files::read_regular;
+use sim::folders;
 
 use super::{Array, Arrays, Kind};
 use crate::json::{self, Keys};
@@ -61,6 +62,19 @@ pub struct Origin {
     pub parameters: Map<String, Value>,
     /// Options of the accelerator, each with its value.
     pub options: BTreeMap<String, String>,
+    /// What a search read whose settings replaced what was learnt from the text, if there was one.
+    pub explored: Option<Search>,
+}
+
+/// The text of a search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Search {
+    /// Its name.
+    pub text: String,
+    /// Tokens that were read.
+    pub tokens: usize,
+    /// A name of these tokens, as in [`Text::digest`].
+    pub digest: String,
 }
 
 /// A calibration, and what it belongs to.
@@ -181,50 +195,30 @@ impl File {
         blake3::hash(document.to_string().as_bytes()).to_hex()[..16].to_owned()
     }
 
+    /// Refuses a folder that [`write`](Self::write) would refuse.
+    ///
+    /// # Errors
+    /// The folder has other things in it, or cannot be made.
+    pub fn check_place(folder: &Path) -> Result<()> {
+        folders::check(folder, FOLDER).with_context(|| folder.display().to_string())
+    }
+
     /// Writes a calibration to a folder, in place of another calibration. The folder appears as a whole. Returns the
     /// bytes of all files.
     ///
     /// # Errors
-    /// The folder has other things in it, or cannot be written.
+    /// The errors of [`check_place`](Self::check_place), or the system cannot write.
     pub fn write(folder: &Path, origin: &Origin, arrays: &Arrays) -> Result<usize> {
-        let told = || folder.display().to_string();
-        let is_there = fs::symlink_metadata(folder).is_ok();
-        if is_there {
-            let is_free = folder.is_dir() && fs::read_dir(folder).with_context(told)?.next().is_none();
-            ensure!(
-                is_free || is_calibration(folder),
-                "{}: has something else than a calibration in it; name another folder",
-                told()
-            );
-        }
         let (document, files) = document(origin, arrays);
-        let parent = folder.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::create_dir_all(parent).with_context(told)?;
-        let scratch = scratch_in(parent)?;
-        let (new, old) = (scratch.path().join("new"), scratch.path().join("old"));
-        fs::create_dir(&new).with_context(told)?;
         let text = serde_json::to_string_pretty(&document)? + "\n";
-        let all = files.iter().map(|(name, bytes)| (name.as_str(), &bytes[..])).chain([(DOCUMENT, text.as_bytes())]);
-        let mut size = 0;
-        for (name, bytes) in all {
-            let mut file = fs::File::create(new.join(name)).with_context(told)?;
-            std::io::Write::write_all(&mut file, bytes).with_context(told)?;
-            file.sync_all().with_context(told)?;
-            size += bytes.len();
-        }
-        if is_there {
-            fs::rename(folder, &old).with_context(told)?;
-        }
-        if let Err(error) = fs::rename(&new, folder) {
-            // The calibration of before is still one.
-            if is_there {
-                fs::rename(&old, folder).with_context(told)?;
-            }
-            return Err(error).with_context(told);
-        }
-        Ok(size)
+        let mut all: Vec<(&str, &[u8])> = files.iter().map(|(name, bytes)| (name.as_str(), &bytes[..])).collect();
+        all.push((DOCUMENT, text.as_bytes()));
+        folders::write(folder, FOLDER, &all).with_context(|| folder.display().to_string())
     }
 }
+
+/// What a calibration is among folders.
+const FOLDER: folders::Kind = folders::Kind { name: "a calibration", is_one: is_calibration };
 
 /// Whether a folder is a whole calibration, and nothing else is in it.
 fn is_calibration(folder: &Path) -> bool {
@@ -256,9 +250,18 @@ fn origin(keys: &Keys<'_>) -> Result<Origin> {
         },
         parameters: keys.needed("parameters", keys.object("parameters"))?.clone(),
         options: options.keys().map(option).collect::<Result<_>>()?,
+        explored: keys.object("explored")?.map(|all| explored(&keys.inner("explored", all))).transpose()?,
     };
     model.finish(&[])?;
     text.finish(&[])?;
+    Ok(found)
+}
+
+fn explored(keys: &Keys<'_>) -> Result<Search> {
+    let text = |key: &str| -> Result<String> { Ok(keys.needed(key, keys.text(key))?.to_owned()) };
+    let tokens = keys.needed("tokens", keys.count("tokens"))?;
+    let found = Search { text: text("text")?, tokens, digest: text("digest")? };
+    keys.finish(&[])?;
     Ok(found)
 }
 
@@ -294,7 +297,7 @@ fn within(folder: &Path, file: &str) -> std::result::Result<PathBuf, &'static st
 
 /// The document, and the bytes of each file that it names.
 fn document(origin: &Origin, arrays: &Arrays) -> (Value, Vec<(String, Vec<u8>)>) {
-    let Origin { accelerator, model, digest, half, text, parameters, options } = origin;
+    let Origin { accelerator, model, digest, half, text, parameters, options, explored } = origin;
     let (mut files, mut entries) = (Vec::new(), Map::new());
     for (name, array) in arrays.iter() {
         let (file, bytes) = (format!("{name}.npy"), array.npy());
@@ -307,7 +310,7 @@ fn document(origin: &Origin, arrays: &Arrays) -> (Value, Vec<(String, Vec<u8>)>)
         entries.insert(name.to_owned(), entry);
         files.push((file, bytes));
     }
-    let document = json!({
+    let mut document = json!({
         "format": FORMAT,
         "version": VERSION,
         "accelerator": accelerator,
@@ -324,6 +327,9 @@ fn document(origin: &Origin, arrays: &Arrays) -> (Value, Vec<(String, Vec<u8>)>)
         "options": options,
         "arrays": entries,
     });
+    if let Some(Search { text, tokens, digest }) = explored {
+        document["explored"] = json!({ "text": text, "tokens": tokens, "digest": digest });
+    }
     (document, files)
 }
 

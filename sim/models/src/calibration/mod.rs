@@ -21,7 +21,7 @@ use std::fmt;
 use anyhow::{Context, Result, ensure};
 
 pub use array::{Array, Element, Kind};
-pub use file::{DOCUMENT, Expected, File, Origin, Text};
+pub use file::{DOCUMENT, Expected, File, Origin, Search, Text};
 
 use crate::decoder::{Config, Model};
 use crate::schemes::{Choice, Learning, Settings};

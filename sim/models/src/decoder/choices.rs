@@ -50,7 +50,7 @@ impl Question {
     pub fn of_line(line: &str) -> Result<Self> {
         let question: Self = serde_json::from_str(line)?;
         let count = question.choices.len();
-        ensure!(count > 1, "{count} choices, wanted are two or more");
+        ensure!(count > 1, "wanted are two choices or more, found: {count}");
         let empty = question.choices.iter().position(String::is_empty);
         ensure!(empty.is_none(), "choice {} is empty", empty.unwrap_or_default());
         ensure!(question.answer < count, "the answer is choice {}; there are {count}, from 0", question.answer);
@@ -65,6 +65,8 @@ impl Question {
         let place = || path.display().to_string();
         let bytes = sim::files::read_regular(path).with_context(place)?;
         let text = String::from_utf8(bytes).with_context(place)?;
+        // Some editors begin a file with a byte order mark.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
         let of = |(number, line)| Self::of_line(line).with_context(|| format!("{}: line {number}", place()));
         let questions = lines.map(of).collect::<Result<Vec<_>>>()?;
@@ -141,7 +143,7 @@ mod tests {
     fn lines_that_are_refused() {
         let cases = [
             ("{", "EOF"),
-            (r#"{"context": "a", "choices": ["b"], "answer": 0}"#, "1 choices, wanted are two or more"),
+            (r#"{"context": "a", "choices": ["b"], "answer": 0}"#, "wanted are two choices or more, found: 1"),
             (r#"{"context": "a", "choices": ["b", ""], "answer": 0}"#, "choice 1 is empty"),
             (r#"{"context": "a", "choices": ["b", "c"], "answer": 2}"#, "the answer is choice 2; there are 2, from 0"),
             (r#"{"context": "a", "choices": ["b", "c"], "answer": -1}"#, "invalid value"),
@@ -158,6 +160,8 @@ mod tests {
         }
         std::fs::write(&path, format!("{good}\n\n{good}")).unwrap();
         assert_eq!(Question::read(&path).unwrap().len(), 2);
+        std::fs::write(&path, format!("\u{feff}{good}\n")).unwrap();
+        assert_eq!(Question::read(&path).unwrap().len(), 1);
         std::fs::write(&path, "\n").unwrap();
         assert!(Question::read(&path).unwrap_err().to_string().contains("x.jsonl: no questions"));
     }

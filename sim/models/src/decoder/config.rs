@@ -4,6 +4,7 @@ use anyhow::{Result, ensure};
 
 use super::projection::Projection;
 use super::rotary::Rotary;
+use crate::json::SIZES;
 
 /// Which decoder a model is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,19 +72,18 @@ pub struct Config {
 
 impl Config {
     pub(super) fn check(&self) -> Result<()> {
-        let counts = [
-            self.layers,
-            self.width,
-            self.ffn_width,
-            self.heads,
-            self.kv_heads,
-            self.head_width,
-            self.vocabulary,
-            self.context,
-        ];
-        ensure!(counts.iter().all(|&n| n > 0), "a model of no layers, heads, elements or tokens: {self:?}");
-        // Products of two of them are sizes of matrices.
-        ensure!(counts.iter().all(|&n| n < 1 << 30), "a model of a size beyond 2^30: {self:?}");
+        for (what, size) in [
+            ("layers", self.layers),
+            ("elements of a row", self.width),
+            ("elements of the feed-forward network", self.ffn_width),
+            ("heads", self.heads),
+            ("key heads", self.kv_heads),
+            ("elements of a head", self.head_width),
+            ("tokens of the vocabulary", self.vocabulary),
+            ("tokens of the context", self.context),
+        ] {
+            ensure!(SIZES.contains(&size), "{size} {what}, wanted are {} to {}", SIZES.start(), SIZES.end());
+        }
         ensure!(
             self.heads.is_multiple_of(self.kv_heads),
             "{} heads cannot share {} key heads",

@@ -11,35 +11,49 @@ use super::rotary::{Rotary, Scaling};
 use super::tensors::{Layout, Names};
 use crate::json::Keys;
 
-/// Keys that change nothing that is computed here: training, bookkeeping, ids of tokens.
-const HARMLESS: [&str; 42] = [
+/// Keys that change nothing that is computed here: training, bookkeeping, ids of tokens, other ways to choose a token.
+const HARMLESS: [&str; 64] = [
     "_attn_implementation",
+    "_commit_hash",
     "_name_or_path",
+    "_num_labels",
+    "activation_dropout",
     "architectures",
     "attention_dropout",
     "attn_pdrop",
     "bos_token_id",
     "chunk_size_feed_forward",
+    "do_sample",
     "dropout",
     "dtype",
     "embd_pdrop",
     "eos_token_id",
     "gradient_checkpointing",
+    "gradient_checkpointing_use_reentrant",
     "id2label",
     "init_std",
     "initializer_range",
+    "is_llama_config",
     "label2id",
     "layerdrop",
+    "max_length",
+    "max_sequence_length",
     "max_window_layers",
+    "min_length",
     "n_ctx",
+    "neftune_noise_alpha",
+    "num_beams",
     "num_labels",
     "output_attentions",
     "output_hidden_states",
+    "output_past",
     "pad_token_id",
+    "predict_special_tokens",
     "prefix",
     "pretraining_tp",
     "problem_type",
     "reorder_and_upcast_attn",
+    "repetition_penalty",
     "resid_pdrop",
     "return_dict",
     "sep_token_id",
@@ -49,13 +63,33 @@ const HARMLESS: [&str; 42] = [
     "summary_type",
     "summary_use_proj",
     "task_specific_params",
+    "temperature",
     "tokenizer_class",
+    "top_k",
+    "top_p",
     "torch_dtype",
+    "torchscript",
+    "transformers.js_config",
     "transformers_version",
     "unk_token_id",
+    "unsloth_fixed",
+    "unsloth_version",
+    "use_bfloat16",
     "use_cache",
     "use_return_dict",
 ];
+
+/// Keys of variants that are not computed here, each with its value where a model is not of this variant.
+fn plain() -> [(&'static str, Value); 6] {
+    [
+        ("is_encoder_decoder", json!(false)),
+        ("n_special", json!(0)),
+        ("pruned_heads", json!({})),
+        ("qk_layer_norms", json!(false)),
+        ("rope_interleaved", json!(false)),
+        ("use_mrope", json!(false)),
+    ]
+}
 
 /// Reads `config.json`; `tensors` are the names of the model's tensors.
 pub(super) fn read(path: &Path, all: &Map<String, Value>, tensors: &[&str]) -> Result<(Config, Layout)> {
@@ -70,14 +104,14 @@ pub(super) fn read(path: &Path, all: &Map<String, Value>, tensors: &[&str]) -> R
                 .into());
         }
     };
-    keys.only("is_encoder_decoder", &json!(false))?;
+    plain().iter().try_for_each(|(key, value)| keys.only(key, value))?;
     keys.finish(&HARMLESS)?;
     config.check().map_err(|e| keys.bad(e))?;
     Ok((config, layout))
 }
 
 fn share(keys: &Keys<'_>, width: usize, heads: usize) -> Result<usize> {
-    if heads == 0 || !width.is_multiple_of(heads) {
+    if !width.is_multiple_of(heads) {
         return Err(keys.bad(format!("{heads} heads do not divide the width, {width}")).into());
     }
     Ok(width / heads)
@@ -89,13 +123,13 @@ fn prefix(tensors: &[&str], wanted: &'static str) -> &'static str {
 }
 
 fn llama(keys: &Keys<'_>, kind: &str, tensors: &[&str]) -> Result<(Config, Layout)> {
-    let count = |key: &str| keys.needed(key, keys.count(key));
+    let count = |key: &str| keys.needed(key, keys.size(key));
     let (width, heads) = (count("hidden_size")?, count("num_attention_heads")?);
-    let kv_heads = match keys.count("num_key_value_heads")? {
+    let kv_heads = match keys.size("num_key_value_heads")? {
         None if kind == "llama" => heads,
         found => keys.needed("num_key_value_heads", Ok(found))?,
     };
-    let head_width = match keys.count("head_dim")? {
+    let head_width = match keys.size("head_dim")? {
         Some(found) => found,
         None => share(keys, width, heads)?,
     };
@@ -179,6 +213,7 @@ fn rotary(keys: &Keys<'_>) -> Result<Rotary> {
     let plain = 10_000.0;
     keys.only("partial_rotary_factor", &json!(1.0))?;
     let Some(found) = found else { return Ok(Rotary::plain(outer.unwrap_or(plain))) };
+    let context = keys.size("max_position_embeddings")?;
     let keys = keys.inner(key, found);
     let base = keys.float("rope_theta")?.or(outer).unwrap_or(plain);
     keys.only("partial_rotary_factor", &json!(1.0))?;
@@ -203,7 +238,11 @@ fn rotary(keys: &Keys<'_>) -> Result<Rotary> {
                 factor,
                 fast: keys.float("beta_fast")?.unwrap_or(32.0),
                 slow: keys.float("beta_slow")?.unwrap_or(1.0),
-                original: float("original_max_position_embeddings")?,
+                // As in transformers: the context, where nothing says that it was a shorter one.
+                original: match keys.float("original_max_position_embeddings")? {
+                    Some(original) => original,
+                    None => keys.needed("original_max_position_embeddings", Ok(context))? as f64,
+                },
                 attention: keys.float("attention_factor")?.unwrap_or(inferred),
                 whole: keys.truth("truncate")?.unwrap_or(true),
             }
@@ -231,7 +270,7 @@ fn activation(keys: &Keys<'_>) -> Result<Activation> {
 }
 
 fn gpt2(keys: &Keys<'_>, tensors: &[&str]) -> Result<(Config, Layout)> {
-    let count = |key: &str| keys.needed(key, keys.count(key));
+    let count = |key: &str| keys.needed(key, keys.size(key));
     let (width, heads) = (count("n_embd")?, count("n_head")?);
     keys.only("scale_attn_weights", &json!(true))?;
     keys.only("scale_attn_by_inverse_layer_idx", &json!(false))?;
@@ -240,7 +279,7 @@ fn gpt2(keys: &Keys<'_>, tensors: &[&str]) -> Result<(Config, Layout)> {
         family: Family::Gpt,
         layers: count("n_layer")?,
         width,
-        ffn_width: keys.count("n_inner")?.unwrap_or(width.saturating_mul(4)),
+        ffn_width: keys.size("n_inner")?.unwrap_or(width.saturating_mul(4)),
         heads,
         kv_heads: heads,
         head_width: share(keys, width, heads)?,
@@ -271,7 +310,7 @@ fn gpt2(keys: &Keys<'_>, tensors: &[&str]) -> Result<(Config, Layout)> {
 }
 
 fn opt(keys: &Keys<'_>, tensors: &[&str]) -> Result<(Config, Layout)> {
-    let count = |key: &str| keys.needed(key, keys.count(key));
+    let count = |key: &str| keys.needed(key, keys.size(key));
     let (width, heads) = (count("hidden_size")?, count("num_attention_heads")?);
     for (key, wanted) in [
         ("do_layer_norm_before", json!(true)),

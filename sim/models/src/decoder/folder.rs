@@ -10,12 +10,14 @@ use sim::Error;
 use super::config_json;
 use super::model::{Model, Precision};
 use super::tensors::{self, Source, located};
+use crate::WrongRequest;
 use crate::gguf::Elements;
 use crate::json;
 use crate::safetensors::File;
 
 const CONFIG: &str = "config.json";
 const WEIGHTS: &str = "model.safetensors";
+const TOKENIZER: &str = "tokenizer.json";
 const INDEX: &str = "model.safetensors.index.json";
 
 /// The largest file of JSON that is read: the largest tokenizers have 40 MB.
@@ -23,7 +25,7 @@ const LARGEST: u64 = 1 << 28;
 
 /// Whether a file of this name in a folder may belong to a model.
 pub(super) fn is_read(name: &str) -> bool {
-    [CONFIG, INDEX, "tokenizer.json"].contains(&name) || name.ends_with(".safetensors")
+    [CONFIG, INDEX, TOKENIZER].contains(&name) || name.ends_with(".safetensors")
 }
 
 /// Parses a file of JSON in a folder.
@@ -51,6 +53,9 @@ impl Shards {
         let mut shards = Self { folder: folder.to_owned(), files: Vec::new(), by_name: BTreeMap::new() };
         let (index, whole) = (folder.join(INDEX), folder.join(WEIGHTS));
         if !index.exists() {
+            if !whole.exists() {
+                return Err(WrongRequest(without_weights(folder)).into());
+            }
             shards.add(File::open(&whole)?)?;
             return Ok(shards);
         }
@@ -92,6 +97,22 @@ impl Shards {
     }
 }
 
+/// What is wrong with a folder that has neither the weights nor an index of their files.
+fn without_weights(folder: &Path) -> String {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let count = |end: &str| names.iter().filter(|name| name.ends_with(end)).count();
+    let place = folder.display();
+    if count(".safetensors") > 0 {
+        return format!("{place}: there are safetensors, but neither {WEIGHTS} nor {INDEX}, which says what is where");
+    }
+    let told = format!("{place}: there is neither {WEIGHTS} nor {INDEX}");
+    if count(".bin") + count(".pt") + count(".pth") > 0 {
+        return format!("{told}; weights of PyTorch must be saved as safetensors, as `save_pretrained` does");
+    }
+    told
+}
+
 impl Source for Shards {
     fn name(&self) -> String {
         self.folder.display().to_string()
@@ -112,6 +133,12 @@ impl Source for Shards {
     }
 }
 
+/// How the tensors of a folder are stored, and their bytes.
+pub(super) fn stored(folder: &Path) -> Result<Vec<(String, u64)>> {
+    let shards = Shards::open(folder)?;
+    Ok(shards.files.iter().flat_map(|file| file.tensors().filter_map(|name| file.stored(name))).collect())
+}
+
 impl Model {
     /// Reads all weights of a folder with `config.json` and safetensors: one file, or several with their index.
     ///
@@ -120,6 +147,13 @@ impl Model {
     /// missing, unknown or of another shape.
     pub fn read_folder(folder: &Path, precision: Precision) -> Result<Self> {
         let path = folder.join(CONFIG);
+        if !path.exists() {
+            let place = folder.display();
+            let told = format!(
+                "{place}: there is no {CONFIG}; a model is a GGUF file, or a folder with {CONFIG}, {TOKENIZER} and {WEIGHTS}"
+            );
+            return Err(WrongRequest(told).into());
+        }
         let config = json_file(&path)?;
         let shards = Shards::open(folder)?;
         let names: Vec<&str> = shards.tensors();

@@ -11,6 +11,7 @@ use super::model::{Model, Precision};
 use super::rotary::{Rotary, Scaling};
 use super::tensors::{self, Layout, Names, Source, located};
 use crate::gguf::{Elements, File, Value};
+use crate::json::SIZES;
 
 impl Source for File {
     fn name(&self) -> String {
@@ -31,7 +32,7 @@ impl Source for File {
 }
 
 /// Keys of an architecture that change nothing that is computed here.
-const HARMLESS: [&str; 1] = ["rope.scaling.finetuned"];
+const HARMLESS: [&str; 2] = ["rope.scaling.finetuned", "tensor_data_layout"];
 
 /// The keys of an architecture, each read once.
 struct Keys<'a> {
@@ -49,14 +50,25 @@ impl<'a> Keys<'a> {
     }
 
     fn count(&self, name: &str) -> Result<usize> {
-        Ok(self.file.count(&self.get(name).0)?)
+        self.sized(&self.get(name).0)
+    }
+
+    fn sized(&self, key: &str) -> Result<usize> {
+        let found = self.file.count(key)?;
+        ensure!(
+            SIZES.contains(&found),
+            "`{key}` is {found}, wanted is a number from {} to {}",
+            SIZES.start(),
+            SIZES.end()
+        );
+        Ok(found)
     }
 
     fn float(&self, name: &str) -> Result<f64> {
         Ok(self.file.float(&self.get(name).0)?)
     }
 
-    fn maybe<T>(&self, name: &str, read: impl Fn(&str) -> sim::Result<T>) -> Result<Option<T>> {
+    fn maybe<T>(&self, name: &str, read: impl Fn(&str) -> Result<T>) -> Result<Option<T>> {
         match self.get(name) {
             (key, Some(_)) => Ok(Some(read(&key)?)),
             _ => Ok(None),
@@ -64,18 +76,28 @@ impl<'a> Keys<'a> {
     }
 
     fn maybe_count(&self, name: &str) -> Result<Option<usize>> {
-        self.maybe(name, |key| self.file.count(key))
+        self.maybe(name, |key| self.sized(key))
     }
 
     fn maybe_float(&self, name: &str) -> Result<Option<f64>> {
-        self.maybe(name, |key| self.file.float(key))
+        self.maybe(name, |key| Ok(self.file.float(key)?))
     }
 
     /// Refuses a key unless its value says that there is no such thing.
     fn without(&self, name: &str, what: &str) -> Result<()> {
         match self.get(name) {
             (_, None | Some(Value::Integer(0))) => Ok(()),
-            (key, Some(found)) => bail!("`{key}` is {found:?}: {what}, which is not supported"),
+            (key, Some(found)) => bail!("`{key}` is {found}: {what}, which is not supported"),
+        }
+    }
+
+    /// Refuses a key unless it has this value.
+    fn only(&self, name: &str, wanted: &Value) -> Result<()> {
+        match self.get(name) {
+            (key, Some(found)) if found != wanted => {
+                bail!("`{key}` is {found}, which is not supported; wanted is {wanted}")
+            }
+            _ => Ok(()),
         }
     }
 
@@ -107,6 +129,8 @@ fn read(file: &File) -> Result<Config> {
         "gpt2" => gpt2(&keys)?,
         other => bail!("a model of architecture `{other}`, wanted is `llama`, `qwen2` or `gpt2`"),
     };
+    keys.only("attention.causal", &Value::Bool(true))?;
+    keys.only("logit_scale", &Value::Float(1.0))?;
     keys.finish()?;
     config.check()?;
     Ok(config)
@@ -131,7 +155,7 @@ fn llama(keys: &Keys<'_>) -> Result<Config> {
     }
     let (width, heads) = (keys.count("embedding_length")?, keys.count("attention.head_count")?);
     let share = || -> Result<usize> {
-        ensure!(heads > 0 && width.is_multiple_of(heads), "{heads} heads do not divide the width, {width}");
+        ensure!(width.is_multiple_of(heads), "{heads} heads do not divide the width, {width}");
         Ok(width / heads)
     };
     let turned = keys.maybe_count("rope.dimension_count")?;
@@ -143,7 +167,8 @@ fn llama(keys: &Keys<'_>) -> Result<Config> {
         [("rope.dimension_count", turned), ("attention.value_length", keys.maybe_count("attention.value_length")?)]
     {
         let right = found.is_none_or(|found| found == head_width);
-        ensure!(right, "`{}.{name}` is {found:?}, wanted is the width of a head, {head_width}", keys.architecture);
+        let found = found.unwrap_or_default();
+        ensure!(right, "`{}.{name}` is {found}, wanted is the width of a head, {head_width}", keys.architecture);
     }
     Ok(Config {
         family: Family::Llama,
@@ -164,7 +189,7 @@ fn llama(keys: &Keys<'_>) -> Result<Config> {
 fn rotary(keys: &Keys<'_>) -> Result<Rotary> {
     // The format's base, if a file has none.
     let base = keys.maybe_float("rope.freq_base")?.unwrap_or(10_000.0);
-    let kind = keys.maybe("rope.scaling.type", |key| keys.file.text(key))?.unwrap_or("none");
+    let kind = keys.maybe("rope.scaling.type", |key| Ok(keys.file.text(key)?))?.unwrap_or("none");
     let scaling = match kind {
         "none" => Scaling::None,
         "linear" => Scaling::Linear { factor: keys.float("rope.scaling.factor")? },
@@ -195,7 +220,7 @@ fn rotary(keys: &Keys<'_>) -> Result<Rotary> {
 
 fn gpt2(keys: &Keys<'_>) -> Result<Config> {
     let (width, heads) = (keys.count("embedding_length")?, keys.count("attention.head_count")?);
-    ensure!(heads > 0 && width.is_multiple_of(heads), "{heads} heads do not divide the width, {width}");
+    ensure!(width.is_multiple_of(heads), "{heads} heads do not divide the width, {width}");
     let kv_heads = keys.maybe_count("attention.head_count_kv")?.unwrap_or(heads);
     ensure!(kv_heads == heads, "{kv_heads} key heads of {heads} heads, wanted are as many");
     Ok(Config {

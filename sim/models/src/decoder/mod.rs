@@ -42,6 +42,7 @@ mod tensors;
 mod tokenizer;
 mod weight;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -53,6 +54,8 @@ pub use model::{Cache, Model, Parts, Precision, Step};
 pub use rotary::{Rotary, Scaling};
 pub use tokenizer::Tokenizer;
 pub use weight::Weight;
+
+use crate::WrongRequest;
 
 /// BLAKE3 of the files that [`Decoder::open`] reads, in base 16: of a GGUF file, or of names and contents in a folder.
 ///
@@ -86,6 +89,37 @@ pub fn digest(path: &Path) -> Result<String> {
     Ok(hasher.finalize().to_hex().to_string())
 }
 
+/// Tensors of a model's file or folder that are stored in the same way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// How an element is stored, such as `F16`.
+    pub kind: String,
+    /// Tensors.
+    pub tensors: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// How the tensors of what [`Decoder::open`] reads are stored.
+///
+/// # Errors
+/// A file is missing or damaged.
+pub fn stored(path: &Path) -> Result<Vec<Stored>> {
+    let all: Vec<(String, u64)> = if path.is_dir() {
+        folder::stored(path)?
+    } else {
+        let file = crate::gguf::File::open(path)?;
+        file.tensors().filter_map(|name| file.stored(name)).collect()
+    };
+    let mut kinds: BTreeMap<String, (usize, u64)> = BTreeMap::new();
+    for (kind, bytes) in all {
+        let (tensors, sum) = kinds.entry(kind).or_default();
+        *tensors += 1;
+        *sum += bytes;
+    }
+    Ok(kinds.into_iter().map(|(kind, (tensors, bytes))| Stored { kind, tensors, bytes }).collect())
+}
+
 /// A model with its tokenizer.
 #[derive(Clone, Debug)]
 pub struct Decoder {
@@ -101,6 +135,12 @@ impl Decoder {
     /// # Errors
     /// A file is missing or damaged, or has what is not supported. The message names the file, and the tensor or key.
     pub fn open(path: &Path, precision: Precision) -> Result<Self> {
+        // Parts of a folder.
+        let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
+        if path.is_file() && ["safetensors", "json", "bin"].contains(&end) {
+            let told = "is a part of a model in a folder, or no model; give the folder, or a GGUF file";
+            return Err(WrongRequest(format!("{}: {told}", path.display())).into());
+        }
         let made = if path.is_dir() {
             let model = Model::read_folder(path, precision)?;
             Self { model, tokenizer: Tokenizer::read_folder(path)? }

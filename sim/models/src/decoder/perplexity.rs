@@ -46,8 +46,8 @@ impl Windows {
     /// # Errors
     /// A window has fewer than two tokens, or the stride is 0 or such that a token would have none ahead of it.
     pub fn new(length: usize, stride: usize) -> Result<Self> {
-        ensure!(length > 1, "windows of {length} tokens; perplexity needs 2");
-        ensure!((1..=length).contains(&stride), "a stride of {stride} tokens; allowed are 1 to {length}");
+        ensure!(length > 1, "the length of a window is {length}; perplexity needs 2 tokens");
+        ensure!((1..=length).contains(&stride), "the stride is {stride}, allowed: 1 to {length} tokens");
         Ok(Self { length, stride })
     }
 
@@ -56,7 +56,7 @@ impl Windows {
     /// # Errors
     /// There are fewer than two tokens.
     pub fn of(&self, tokens: usize) -> Result<Vec<Window>> {
-        ensure!(tokens > 1, "{tokens} tokens; perplexity needs 2");
+        ensure!(tokens > 1, "perplexity needs a text of 2 tokens, this one has {tokens}");
         let (mut windows, mut counted) = (Vec::new(), 0);
         for from in (0..tokens).step_by(self.stride) {
             let to = (from + self.length).min(tokens);
@@ -101,7 +101,7 @@ impl Window {
 /// # Errors
 /// There are fewer than two tokens; or the errors of [`Model::forward`].
 pub fn surprises(model: &Model, tokens: &[u32], arithmetic: &mut dyn Arithmetic) -> Result<Vec<f64>> {
-    ensure!(tokens.len() > 1, "{} tokens; perplexity needs 2", tokens.len());
+    ensure!(tokens.len() > 1, "perplexity needs a text of 2 tokens, this one has {}", tokens.len());
     Window { tokens: 0..tokens.len(), scored: tokens.len() - 1 }.surprises(model, tokens, arithmetic)
 }
 
@@ -150,9 +150,9 @@ mod tests {
             }
         }
         let refused = |length, stride| Windows::new(length, stride).unwrap_err().to_string();
-        assert!(refused(1, 1).contains("windows of 1 tokens"));
-        assert!(refused(4, 0).contains("a stride of 0 tokens; allowed are 1 to 4"));
-        assert!(refused(4, 5).contains("allowed are 1 to 4"));
-        assert!(Windows::new(4, 4).unwrap().of(1).unwrap_err().to_string().contains("1 tokens"));
+        assert!(refused(1, 1).contains("the length of a window is 1; perplexity"));
+        assert!(refused(4, 0).contains("the stride is 0, allowed: 1 to 4"));
+        assert!(refused(4, 5).contains("allowed: 1 to 4"));
+        assert!(Windows::new(4, 4).unwrap().of(1).unwrap_err().to_string().contains("this one has 1"));
     }
 }

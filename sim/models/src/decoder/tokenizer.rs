@@ -1,10 +1,12 @@
 //! From text to tokens and back: byte-pair encoding as a file describes it.
 //!
 //! The crate `tokenizers` splits, normalises and merges; it is compiled without its C library of regular expressions
-//! and without network. `tiktoken-rs` has fixed vocabularies, and `bpe` has neither normalisation nor splitting. What
-//! the crate would panic on, or ignore, is refused before it sees the description.
+//! and without network. `tiktoken-rs` has fixed vocabularies, and `bpe` has neither normalisation nor splitting. The
+//! crate would panic on some descriptions, and ignore parts of others. So it sees a description only if all parts of
+//! it are ones that are known here.
 
 mod description;
+mod forms;
 mod ggml;
 mod spelling;
 
@@ -54,7 +56,8 @@ impl Tokenizer {
     /// itself.
     pub fn read_folder(folder: &std::path::Path) -> Result<Self> {
         let path = folder.join("tokenizer.json");
-        super::tensors::located(&path, Description::of_folder(folder, &path).and_then(Self::new))
+        let ends = description::ends(folder)?;
+        super::tensors::located(&path, Description::of_folder(&path, ends).and_then(Self::new))
     }
 
     fn new(from: Description) -> Result<Self> {
@@ -138,6 +141,15 @@ impl Tokenizer {
     #[must_use]
     pub fn is_end(&self, token: u32) -> bool {
         self.ends.contains(&token)
+    }
+
+    /// What kind it is.
+    #[must_use]
+    pub fn about(&self) -> &'static str {
+        match self.spelling {
+            Spelling::ByteLevel => "byte-level BPE",
+            Spelling::Pieces { .. } => "BPE of pieces, with tokens for single bytes",
+        }
     }
 
     /// The number of tokens.

@@ -12,6 +12,7 @@ use anyhow::{Context, Result, ensure};
 
 pub use store::Store;
 
+use crate::WrongRequest;
 use crate::decoder::choices::{ChoiceText, Likelihood, Question, best};
 use crate::decoder::perplexity::{Windows, perplexity};
 use crate::decoder::{Model, Tokenizer};
@@ -197,7 +198,8 @@ struct Slot<'a> {
 /// hears first how many tokens are left to read; then `done` hears of each passage.
 ///
 /// # Errors
-/// A scheme cannot be prepared or cannot read a passage; the store cannot be written. The message names the scheme.
+/// A scheme cannot be prepared or cannot read a passage, or what it finds is no surprise; a result of the store cannot be
+/// one of its passage; the store cannot be written. The message names the scheme.
 pub fn evaluate(
     material: &Material,
     tasks: &[Task<'_>],
@@ -213,7 +215,12 @@ pub fn evaluate(
     for (task, of) in tasks.iter().enumerate() {
         for (passage, place) in found[task].iter_mut().enumerate() {
             match store.as_ref().and_then(|store| store.get(&of.key, passage)) {
-                Some(known) => *place = Some(known.clone()),
+                Some(known) => {
+                    let told = || format!("the store, scheme `{}`, passage {passage}", of.key);
+                    let known = known.check(material.passage(passage).scored).map(|()| known.clone());
+                    *place =
+                        Some(known.map_err(|e| WrongRequest(format!("{e:#}; name another file"))).with_context(told)?);
+                }
                 None => {
                     queue.push_back((task, passage));
                     left[task] += 1;
@@ -230,8 +237,7 @@ pub fn evaluate(
         let reader = slots[task].reader(&tasks[task])?;
         let passage = material.passage(passage);
         let read = reader.read(&passage)?;
-        let (count, scored) = (read.surprises.len(), passage.scored);
-        ensure!(count == scored, "{count} surprises of a passage of which {scored} tokens count");
+        read.check(passage.scored)?;
         drop(reader);
         slots[task].finish();
         Ok(read)

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use crate::journal::Journal;
+use crate::journal::{Journal, Problem, number};
 use crate::schemes::{Amount, Found, Tally};
 
 /// Results by scheme and passage.
@@ -22,7 +22,7 @@ impl Store {
     ///
     /// # Errors
     /// The errors of [`Journal::open`]; or a line is no result.
-    pub fn open(path: &Path, problem: &str) -> Result<Self> {
+    pub fn open(path: &Path, problem: &Problem) -> Result<Self> {
         let (journal, lines) = Journal::open(path, problem)?;
         let mut known = BTreeMap::new();
         for (place, line) in lines {
@@ -44,7 +44,7 @@ impl Store {
     /// # Errors
     /// The file cannot be written.
     pub fn add(&mut self, scheme: &str, passage: usize, found: &Found) -> Result<()> {
-        // As text: JSON has no infinity, and its reader may miss the last bit of a number.
+        // As `number` reads it.
         let text = |x: f64| x.to_string();
         let surprises: Vec<String> = found.surprises.iter().map(|&x| text(x)).collect();
         let figure = |tally: &Tally| match tally.amount {
@@ -75,7 +75,6 @@ impl Store {
 }
 
 fn entry(line: &Value) -> Option<((String, usize), Found)> {
-    let number = |value: &Value| value.as_str()?.parse::<f64>().ok();
     let figure = |value: &Value| -> Option<Tally> {
         let parts = value.as_array()?;
         let amount = match (parts.get(1)?.as_str()?, parts.len()) {

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
+use crate::journal::Problem;
 
 /// Is as surprised as the number of a token says, times a factor.
 struct Counting<'a>(f64, &'a AtomicUsize);
@@ -48,6 +49,10 @@ fn run(material: &Material, reads: &AtomicUsize, store: Option<&mut Store>) -> R
     Ok((outcomes, left, done))
 }
 
+fn problem(of: &str) -> Problem {
+    [("of".to_owned(), of.to_owned())].into()
+}
+
 #[test]
 fn figures_of_all_passages() {
     let reads = AtomicUsize::new(0);
@@ -70,27 +75,69 @@ fn goes_on() {
     let path = dir.path().join("store");
     let (good, bad) = (material(&[5, 1, 2, 3, 4, 5]), material(&[5, 1, 2, 3, 4, 99]));
     let whole = run(&good, &AtomicUsize::new(0), None).unwrap().0;
-    let mut store = Store::open(&path, "p").unwrap();
+    let mut store = Store::open(&path, &problem("p")).unwrap();
     let error = format!("{:#}", run(&bad, &AtomicUsize::new(0), Some(&mut store)).unwrap_err());
     assert!(error.contains("scheme `x1`, passage 1: token 99"), "{error}");
     drop(store);
     std::fs::remove_file(&path).unwrap();
-    let mut store = Store::open(&path, "p").unwrap();
+    let mut store = Store::open(&path, &problem("p")).unwrap();
     run(&good, &AtomicUsize::new(0), Some(&mut store)).unwrap();
     assert_eq!(store.len(), 12);
     drop(store);
     let text = std::fs::read_to_string(&path).unwrap();
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     std::fs::write(&path, lines[..8].concat() + &lines[8][..9]).unwrap();
-    let mut store = Store::open(&path, "p").unwrap();
+    let mut store = Store::open(&path, &problem("p")).unwrap();
     let reads = AtomicUsize::new(0);
     let (found, left, done) = run(&good, &reads, Some(&mut store)).unwrap();
     assert_eq!((found, reads.into_inner(), left), (whole, 12 - 7, done));
     drop(store);
-    assert!(Store::open(&path, "q").unwrap_err().to_string().contains("has results of `p`, not of `q`"));
-    std::fs::write(&path, "{\"problem\": \"p\"}\n{\"scheme\": \"x\", \"passage\": 0}\n").unwrap();
-    let error = format!("{:#}", Store::open(&path, "p").unwrap_err());
+    assert!(Store::open(&path, &problem("q")).unwrap_err().to_string().contains("`of` is p, here it is q"));
+    std::fs::write(&path, "{\"problem\": {\"of\": \"p\"}}\n{\"scheme\": \"x\", \"passage\": 0}\n").unwrap();
+    let error = format!("{:#}", Store::open(&path, &problem("p")).unwrap_err());
     assert!(error.contains("line 2: wanted are `scheme`"), "{error}");
+}
+
+/// Results in a store that no model has found: one too few, and numbers that are no surprise.
+#[test]
+fn stored_results_are_checked() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("store");
+    let material = material(&[5, 1, 2, 3, 4, 5]);
+    let mut store = Store::open(&path, &problem("p")).unwrap();
+    run(&material, &AtomicUsize::new(0), Some(&mut store)).unwrap();
+    drop(store);
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains(r#""surprises":["1","2","3"]"#), "{text}");
+    for (surprises, part) in [
+        (r#"["1","2"]"#, "2 surprises of a passage of which 3 tokens count; name another file"),
+        (r#"["1","-5","3"]"#, "scheme `x1`, passage 0: surprise 1 is -5, wanted is a number from 0 on"),
+        (r#"["1","NaN","3"]"#, "surprise 1 is NaN, wanted"),
+        (r#"["1","1e400","3"]"#, "wanted are `scheme`"),
+        (r#"["1","2.50","3"]"#, "wanted are `scheme`"),
+    ] {
+        std::fs::write(&path, text.replace(r#"["1","2","3"]"#, surprises)).unwrap();
+        let found = Store::open(&path, &problem("p"))
+            .and_then(|mut store| run(&material, &AtomicUsize::new(0), Some(&mut store)));
+        let error = format!("{:#}", found.map(drop).unwrap_err());
+        assert!(error.contains(part), "{surprises}: {error}");
+    }
+}
+
+/// A surprise that is no number is an error, and is not stored.
+#[test]
+fn no_number_is_no_result() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&dir.path().join("store"), &problem("p")).unwrap();
+    let reads = AtomicUsize::new(0);
+    let prepare = || Ok(Box::new(Counting(f64::NAN, &reads)) as Box<dyn Reader>);
+    let task = Task { key: "nan".into(), prepare: Box::new(prepare) };
+    let material = material(&[5, 1, 2, 3]);
+    let (one, none) = (NonZeroUsize::MIN, &mut |_| ());
+    let error = evaluate(&material, &[task], Some(&mut store), one, none, &mut |_| ()).unwrap_err();
+    let error = format!("{error:#}");
+    assert!(error.contains("scheme `nan`, passage 0: surprise 0 is NaN"), "{error}");
+    assert!(store.is_empty());
 }
 
 #[test]

@@ -7,7 +7,8 @@ use super::point::{Genes, Objectives};
 use super::store;
 use crate::calibration::Arrays;
 use crate::decoder::Model;
-use crate::schemes::Settings;
+use crate::journal::Problem;
+use crate::schemes::{Learning, Settings};
 
 /// What the numbers of a subject are called where people read them. Each layer has two numbers, and two widths.
 #[derive(Clone, Copy, Debug)]
@@ -55,8 +56,13 @@ pub trait Subject: Send + Sync {
         all: [&[[u32; 2]]; 2],
     ) -> anyhow::Result<()>;
 
-    /// The name in a store of the results on a model and a text.
-    fn problem(&self, model: &Model, tokens: &[u32]) -> String;
+    /// What the results on a model and a text depend on, for a store.
+    fn problem(&self, model: &Model, tokens: &[u32]) -> Problem {
+        let text = Learning { windows: vec![tokens.to_vec()] }.fingerprint();
+        [("search", self.name().to_owned()), ("model", model.fingerprint()), ("text", text)]
+            .map(|(name, value)| (name.to_owned(), value))
+            .into()
+    }
 
     /// Settings on a text, computed by so many threads. Results are kept in `store`.
     ///

@@ -151,6 +151,12 @@ impl File {
         self.tensors.get(name).map(|place| place.offset..place.offset + place.bytes)
     }
 
+    /// How the elements of a tensor are stored, and its bytes, if there is one of this name.
+    #[must_use]
+    pub fn stored(&self, name: &str) -> Option<(String, u64)> {
+        self.tensors.get(name).map(|place| (format!("{:?}", place.element), place.bytes))
+    }
+
     /// A tensor of any shape.
     ///
     /// # Errors

@@ -1,5 +1,7 @@
 //! A value of the metadata.
 
+use std::fmt;
+
 /// A value of the metadata.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
@@ -29,6 +31,19 @@ impl Value {
             Self::Integers(_) => "an array of integers",
             Self::Floats(_) => "an array of floats",
             Self::Texts(_) => "an array of texts",
+        }
+    }
+}
+
+/// A number, truth value or text as it is; of an array only what it is.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(x) => x.fmt(f),
+            Self::Float(x) => x.fmt(f),
+            Self::Bool(x) => x.fmt(f),
+            Self::Text(x) => write!(f, "{x:?}"),
+            Self::Integers(_) | Self::Floats(_) | Self::Texts(_) => f.write_str(self.kind()),
         }
     }
 }

@@ -199,7 +199,7 @@ impl Scheme for Refreshed {
             Refresh { msb: Intervals { high: a, low: c }, lsb: Intervals { high: b, low: d } }
         };
         if let Some(given) = bench.given(ACCELERATOR) {
-            given.agrees(settings, &TIMES.map(|name| (name, name)))?;
+            given.agrees(settings, &TIMES)?;
             let budgets = budgets_of(given, tokens)?;
             let by_layer: Vec<Refresh> = given.named(refreshes(given))?.into_iter().map(refresh).collect();
             return Ok(by_arithmetic(bench.model, move |_, read| {
@@ -223,6 +223,10 @@ impl Scheme for Refreshed {
 
     fn calibrated_by(&self) -> Option<&'static str> {
         Some(ACCELERATOR)
+    }
+
+    fn shared(&self) -> &'static [&'static str] {
+        &TIMES
     }
 }
 

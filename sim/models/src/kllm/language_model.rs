@@ -17,6 +17,7 @@ use golden::kllm::quantize::{Quantized, QuantizedWeights, Sample, samples, train
 use half::f16;
 
 use super::quantization::reals;
+use crate::WrongRequest;
 use crate::decoder::arithmetic::Projection;
 use crate::decoder::calibration::{Calibration, Input};
 use crate::decoder::{Arithmetic, Matrix, Model, Weight};
@@ -169,7 +170,8 @@ impl Counts<'_> {
 /// The bits of weights in binary16.
 fn halves(output: &[f32]) -> Result<Vec<u64>> {
     let is_half = |w: &f32| f16::from_f32(*w).to_f32() == *w;
-    ensure!(output.iter().all(is_half), "weights must be binary16 numbers: read the model in that precision");
+    let wanted = "`tokens=energy` needs weights that are binary16 numbers: `--half` rounds them";
+    ensure!(output.iter().all(is_half), WrongRequest(wanted.to_owned()));
     Ok(rounded(output))
 }
 

@@ -60,15 +60,25 @@ impl Scheme for Kllm {
     fn calibrated_by(&self) -> Option<&'static str> {
         Some(ACCELERATOR)
     }
+
+    fn shared(&self) -> &'static [&'static str] {
+        &SHARED
+    }
+
+    fn learns(&self, _: &Settings) -> bool {
+        true
+    }
 }
+
+/// Options that a calibration has, too: of weights, then of activations.
+const SHARED: [&str; 4] = ["counting", "activations", "outliers", "detection"];
 
 /// With the codebooks of a file.
 fn by_given<'a>(settings: &Settings, bench: &'a Bench<'_>, given: &Given, bits: u32) -> Result<Box<dyn Reader + 'a>> {
     let of_weights: u32 = settings.count("weights")?;
     let place = given.file.path.display();
     ensure!(of_weights == WEIGHT_BITS, "option `weights` is {of_weights}, wanted is {WEIGHT_BITS} for {place}");
-    let names = ["counting", "activations", "outliers", "detection"].map(|name| (name, name));
-    given.agrees(settings, if bits == EXACT { &names[..1] } else { &names })?;
+    given.agrees(settings, if bits == EXACT { &SHARED[..1] } else { &SHARED })?;
     let found = of_arrays(bench.model.config(), &given.settings, &given.file.arrays);
     let (weights, tokens) = given.named(found)?;
     let weights = ClusteredWeights::with_books(bench.model, |layer, projection, _| {

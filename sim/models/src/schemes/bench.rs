@@ -7,6 +7,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::Settings;
 use super::learning::Learning;
+use crate::WrongRequest;
 use crate::calibration::File;
 use crate::decoder::Model;
 use crate::decoder::calibration::Calibration;
@@ -69,16 +70,16 @@ impl Given {
         made.with_context(|| self.file.path.display().to_string())
     }
 
-    /// Refuses settings of a scheme that are not the calibration's: pairs of an option of the scheme, and the option of
-    /// the calibration that must have the same value.
+    /// Refuses settings of a scheme that are not the calibration's: options with these names must have the same value.
     ///
     /// # Errors
     /// Names the option, its value, the file, and its value there.
-    pub fn agrees(&self, settings: &Settings, pairs: &[(&str, &str)]) -> Result<()> {
-        for (name, known) in pairs {
-            let (found, wanted) = (settings.word(name)?, self.settings.word(known)?);
+    pub fn agrees(&self, settings: &Settings, names: &[&str]) -> Result<()> {
+        for name in names {
+            let (found, wanted) = (settings.word(name)?, self.settings.word(name)?);
             let place = self.file.path.display();
-            ensure!(found == wanted, "option `{name}` is {found}, wanted is {wanted}: `{known}` in {place}");
+            let told = || WrongRequest(format!("option `{name}` is {found}, wanted is {wanted}: `{name}` in {place}"));
+            ensure!(found == wanted, told());
         }
         Ok(())
     }

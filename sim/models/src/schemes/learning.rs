@@ -5,6 +5,14 @@ use anyhow::{Context, Result, ensure};
 use crate::decoder::Model;
 use crate::kllm::language_model::Fisher;
 
+/// Refuses windows that are none.
+fn check(length: usize, step: usize, count: usize) -> Result<()> {
+    ensure!(length > 1, "the length of a window is {length}, allowed: 2 tokens or more");
+    ensure!(step > 0, "the stride is 0, allowed: 1 token or more");
+    ensure!(count > 0, "the number of windows is 0, allowed: 1 or more");
+    Ok(())
+}
+
 /// Tokens that train a codebook, about.
 const SAMPLES: usize = 128;
 /// Tokens of a text whose squared gradients are a sample of the Fisher information. Shorter texts are more samples.
@@ -23,7 +31,7 @@ impl Learning {
     /// # Errors
     /// A window has fewer than two tokens, windows do not move on, or the text is too short for them.
     pub fn new(tokens: &[u32], length: usize, step: usize, count: usize) -> Result<Self> {
-        ensure!(length > 1 && step > 0 && count > 0, "{count} windows of {length} tokens, {step} apart");
+        check(length, step, count)?;
         let needed = (count - 1).checked_mul(step).and_then(|n| n.checked_add(length));
         let needed = needed.with_context(|| format!("{count} windows of {length} tokens, {step} apart"))?;
         ensure!(
@@ -40,8 +48,8 @@ impl Learning {
     /// # Errors
     /// There are fewer than two tokens, or windows do not move on.
     pub fn beginnings(tokens: &[u32], length: usize, step: usize, count: usize) -> Result<Self> {
-        ensure!(length > 1 && step > 0 && count > 0, "{count} windows of {length} tokens, {step} apart");
-        ensure!(tokens.len() > 1, "a text of {} tokens, wanted are 2 or more", tokens.len());
+        check(length, step, count)?;
+        ensure!(tokens.len() > 1, "wanted is a text of 2 tokens or more, this one has {}", tokens.len());
         let starts = (0..tokens.len()).step_by(step).take(count);
         let starts = starts.filter(|&start| start == 0 || start + length <= tokens.len());
         Ok(Self { windows: starts.map(|start| tokens[start..].iter().copied().take(length).collect()).collect() })

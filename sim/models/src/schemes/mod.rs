@@ -24,7 +24,7 @@ use anyhow::{Context, Result, bail, ensure};
 pub use bench::{Bench, Given, NothingToLearnFrom};
 pub use learning::Learning;
 pub use options::{Choice, Kind, Settings};
-pub use scheme::{Amount, Found, Passage, Reader, Scheme, Tally, by_arithmetic};
+pub use scheme::{Amount, Found, Passage, Reader, Scheme, Tally, by_arithmetic, is_surprise};
 
 /// Schemes, each with a name of its own.
 pub type Registry = Vec<Arc<dyn Scheme>>;
@@ -93,6 +93,27 @@ impl<'a> Chosen<'a> {
             (false, true) => format!("{text},{}", options.join(",")),
         };
         Self::parse(registry, &joined)
+    }
+
+    /// The same with a calibration: what it has, too, and nobody gives, is as in it.
+    ///
+    /// # Errors
+    /// The errors of [`Chosen::parse`].
+    pub fn by(registry: &'a Registry, text: &str, options: &[String], given: &Given) -> Result<Self> {
+        let plain = Self::with(registry, text, options)?;
+        if plain.scheme.calibrated_by() != Some(&given.file.origin.accelerator) {
+            return Ok(plain);
+        }
+        let written = text.split_once(':').map(|(_, options)| options).unwrap_or_default();
+        let written = || options.iter().map(String::as_str).chain([written]).flat_map(|some| some.split(','));
+        let mut all = options.to_vec();
+        for name in plain.scheme.shared() {
+            if !written().any(|pair| pair.split_once('=').is_some_and(|(written, _)| written == *name)) {
+                all.push(format!("{name}={}", given.settings.word(name)?));
+            }
+        }
+        let place = || given.file.path.display().to_string();
+        Self::with(registry, text, &all).with_context(place)
     }
 
     /// Name and all options: the same for schemes that compute the same.

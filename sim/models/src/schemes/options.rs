@@ -6,6 +6,8 @@ use std::ops::RangeInclusive;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::WrongRequest;
+
 /// The values that an option may have.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
@@ -17,6 +19,8 @@ pub enum Kind {
     Percent(RangeInclusive<f64>),
     /// One of some words.
     Word(&'static [&'static str]),
+    /// A value of this kind, or a word: there is no such value.
+    Or(Box<Kind>, &'static str),
 }
 
 impl fmt::Display for Kind {
@@ -28,6 +32,7 @@ impl fmt::Display for Kind {
                 write!(f, "per cent from {} to {} in steps of 0.01", range.start(), range.end())
             }
             Self::Word(words) => f.write_str(&words.join(", ")),
+            Self::Or(kind, word) => write!(f, "{kind}, or {word}"),
         }
     }
 }
@@ -44,6 +49,13 @@ impl Kind {
                 ((steps - steps.round()).abs() < 1e-9).then(|| (steps.round() / 100.0).to_string())
             }
             Self::Word(words) => words.contains(&text).then(|| text.to_owned()),
+            Self::Or(kind, word) => {
+                if text == *word {
+                    Some(text.to_owned())
+                } else {
+                    kind.parse(text)
+                }
+            }
         }
     }
 }
@@ -96,7 +108,8 @@ impl Settings {
 
     fn of<T: std::str::FromStr>(&self, name: &str) -> Result<T> {
         let value = self.word(name)?;
-        value.parse().ok().with_context(|| format!("option `{name}` is {value:?}, which is of another kind"))
+        let wrong = || WrongRequest(format!("option `{name}` is {value}, which this use has no number for"));
+        value.parse().ok().with_context(wrong)
     }
 
     /// A whole number.
@@ -152,16 +165,21 @@ mod tests {
             choice("share", "33.8", Kind::Percent(0.0..=100.0)),
             choice("rate", "0", Kind::Number(0.0..=1.0)),
             choice("scale", "row", Kind::Word(&["row", "column"])),
+            choice("keys", "4", Kind::Or(Box::new(Kind::Count(2..=8)), "layers")),
         ]
     }
 
     #[test]
     fn values_and_defaults() {
         let settings = Settings::parse(&choices(), "rate=1e-3,bits=04").unwrap();
-        assert_eq!(settings.to_string(), "bits=4,rate=0.001,scale=row,share=33.8");
+        assert_eq!(settings.to_string(), "bits=4,keys=4,rate=0.001,scale=row,share=33.8");
         assert_eq!((settings.count::<u32>("bits").unwrap(), settings.percent("share").unwrap()), (4, 3380));
         assert_eq!((settings.number("rate").unwrap(), settings.word("scale").unwrap()), (0.001, "row"));
         assert_eq!(Settings::parse(&choices(), "").unwrap().count::<usize>("bits").unwrap(), 8);
+        let layers = Settings::parse(&choices(), "keys=layers").unwrap();
+        assert_eq!(layers.word("keys").unwrap(), "layers");
+        let error = layers.count::<u8>("keys").unwrap_err();
+        assert!(error.is::<WrongRequest>() && error.to_string().contains("option `keys` is layers, which"), "{error}");
         assert!(settings.count::<u8>("scale").is_err() && settings.word("none").is_err());
     }
 
@@ -169,7 +187,7 @@ mod tests {
     fn what_is_refused() {
         let cases = [
             ("bits", "`bits` is no option; wanted is NAME=VALUE"),
-            ("bit=3", "there is no option `bit`; options are: bits, share, rate, scale"),
+            ("bit=3", "there is no option `bit`; options are: bits, share, rate, scale, keys"),
             ("bits=9", "`bits` is \"9\", allowed: 2 to 8"),
             ("bits=-1", "allowed: 2 to 8"),
             ("bits=4,bits=4", "`bits` is there twice"),
@@ -177,6 +195,7 @@ mod tests {
             ("share=NaN", "per cent"),
             ("rate=inf", "a number from 0 to 1"),
             ("scale=tensor", "allowed: row, column"),
+            ("keys=9", "`keys` is \"9\", allowed: 2 to 8, or layers"),
         ];
         for (text, part) in cases {
             let error = Settings::parse(&choices(), text).unwrap_err().to_string();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use anyhow::Result;
+use anyhow::{Result, bail, ensure};
 
 use super::bench::Bench;
 use super::options::{Choice, Settings};
@@ -30,6 +30,17 @@ pub trait Scheme: Send + Sync {
     fn calibrated_by(&self) -> Option<&'static str> {
         None
     }
+
+    /// Its options that such a calibration has, too. Where nobody gives them they are the calibration's.
+    fn shared(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Whether it learns from a text ([`Bench::learning`]), where no calibration is given.
+    fn learns(&self, settings: &Settings) -> bool {
+        let _ = settings;
+        false
+    }
 }
 
 /// A text that is read on its own.
@@ -52,6 +63,29 @@ pub struct Found {
     pub surprises: Vec<f64>,
     /// Further figures.
     pub tallies: Vec<Tally>,
+}
+
+impl Found {
+    /// Refuses what no model finds in a passage of which so many tokens count.
+    ///
+    /// # Errors
+    /// Says what is wrong, and what would be right.
+    pub fn check(&self, scored: usize) -> Result<()> {
+        let count = self.surprises.len();
+        ensure!(count == scored, "{count} surprises of a passage of which {scored} tokens count");
+        if let Some((number, wrong)) = self.surprises.iter().enumerate().find(|(_, x)| !is_surprise(**x)) {
+            bail!("surprise {number} is {wrong}, wanted is a number from 0 on");
+        }
+        let wrong = self.tallies.iter().find(|tally| tally.value().is_nan());
+        ensure!(wrong.is_none(), "the figure `{}` is no number", wrong.map_or("", |tally| &tally.name));
+        Ok(())
+    }
+}
+
+/// Whether a surprise, or a mean of some, can be this: a number from 0 on, or infinite.
+#[must_use]
+pub fn is_surprise(x: f64) -> bool {
+    x >= 0.0
 }
 
 /// A model that is ready to read.

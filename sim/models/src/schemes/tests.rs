@@ -129,7 +129,7 @@ fn beginnings_of_a_text() {
     assert_eq!(windows(2, 4, 9), [vec![0, 1], vec![4, 5], vec![8, 9]]);
     assert_eq!(windows(64, 1, 9), std::slice::from_ref(&tokens));
     let refused = |tokens: &[u32], length, step| Learning::beginnings(tokens, length, step, 1).unwrap_err().to_string();
-    assert_eq!(refused(&tokens[..1], 4, 1), "a text of 1 tokens, wanted are 2 or more");
-    assert_eq!(refused(&tokens, 1, 1), "1 windows of 1 tokens, 1 apart");
-    assert_eq!(refused(&tokens, 4, 0), "1 windows of 4 tokens, 0 apart");
+    assert_eq!(refused(&tokens[..1], 4, 1), "wanted is a text of 2 tokens or more, this one has 1");
+    assert_eq!(refused(&tokens, 1, 1), "the length of a window is 1, allowed: 2 tokens or more");
+    assert_eq!(refused(&tokens, 4, 0), "the stride is 0, allowed: 1 token or more");
 }

@@ -25,6 +25,17 @@ pub fn committed(tokenizer: &Tokenizer) -> Result<Text> {
     })
 }
 
+/// The name of the text of [`opening`].
+pub const OPENING: &str = "pride.txt";
+
+/// All tokens of the committed text, in the tokens of any model.
+///
+/// # Errors
+/// A byte of the text that no token stands for.
+pub fn opening(tokenizer: &Tokenizer) -> Result<Vec<u32>> {
+    tokenizer.prompt(include_str!("../../texts/pride.txt").trim_end())
+}
+
 /// A longer text: the beginning of Query 31 of Newton's "Opticks".
 ///
 /// # Errors

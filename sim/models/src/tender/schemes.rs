@@ -101,7 +101,7 @@ impl Scheme for Tender {
         let known = match (settings.word("ranges")?, bench.given(ACCELERATOR)) {
             ("itself", _) => Known::Itself,
             (_, Some(given)) => {
-                given.agrees(settings, &["bits", "groups", "outliers"].map(|name| (name, name)))?;
+                given.agrees(settings, self.shared())?;
                 let groups = Groups::of_arrays(bench.model.config(), &given.settings, &given.file.arrays);
                 Known::Given(given.named(groups)?)
             }
@@ -121,6 +121,14 @@ impl Scheme for Tender {
 
     fn calibrated_by(&self) -> Option<&'static str> {
         Some(ACCELERATOR)
+    }
+
+    fn shared(&self) -> &'static [&'static str] {
+        &["bits", "groups", "outliers"]
+    }
+
+    fn learns(&self, settings: &Settings) -> bool {
+        settings.word("ranges").is_ok_and(|ranges| ranges != "itself")
     }
 }
 

@@ -17,17 +17,15 @@ pub const THRESHOLDS: &str = "thresholds";
 /// Where thresholds come from: an option.
 const FROM: &str = "thresholds";
 
+/// The value of an option that no layer, or not every layer, shares: a search has chosen for each layer.
+const BY_LAYER: &str = "layers";
+
 /// Options of the calibration.
 #[must_use]
 pub fn choices() -> Vec<Choice> {
     let [keys, values] = widths();
     vec![
-        Choice {
-            name: "pruned",
-            default: "33.8",
-            kind: Kind::Percent(0.0..=100.0),
-            about: "least share of keys, and of values, that becomes 0, by the smallest threshold that reaches it",
-        },
+        pruned("least share of keys, and of values, that becomes 0, by the smallest threshold that reaches it"),
         keys,
         values,
         Choice {
@@ -39,10 +37,19 @@ pub fn choices() -> Vec<Choice> {
     ]
 }
 
+/// The share that is pruned, an option.
+pub(super) fn pruned(about: &'static str) -> Choice {
+    Choice { name: "pruned", default: "33.8", kind: or_by_layer(Kind::Percent(0.0..=100.0)), about }
+}
+
 /// Bits of keys and of values, two options.
 pub(super) fn widths() -> [Choice; 2] {
-    let bits = |name, about| Choice { name, default: "4", kind: Kind::Count(2..=8), about };
+    let bits = |name, about| Choice { name, default: "4", kind: or_by_layer(Kind::Count(2..=8)), about };
     [bits("keys", "bits of a key's element"), bits("values", "bits of a value's element")]
+}
+
+fn or_by_layer(kind: Kind) -> Kind {
+    Kind::Or(Box::new(kind), BY_LAYER)
 }
 
 /// Whether a calibration with these options has thresholds.
@@ -90,7 +97,8 @@ pub fn thresholds(settings: &Settings, arrays: &Arrays) -> Result<Option<Vec<u32
     Ok(found.map(|all| all.into_iter().map(u32::from).collect()))
 }
 
-/// Puts thresholds and bits, of keys and of values for each layer, into a calibration.
+/// Puts thresholds and bits, of keys and of values for each layer, into a calibration. Its options say then what the
+/// arrays have.
 ///
 /// # Errors
 /// A number beyond 255, or not as many layers as the calibration has.
@@ -107,5 +115,13 @@ pub fn put(
         arrays.set(name, Array::new(&[pairs.len(), 2], bytes)?);
     }
     options.insert(FROM.to_owned(), "text".to_owned());
+    // The thresholds reach no share that anybody asked for.
+    options.insert("pruned".to_owned(), BY_LAYER.to_owned());
+    let [_, bits] = all;
+    for (side, name) in ["keys", "values"].into_iter().enumerate() {
+        let first = bits.first().map(|both| both[side]);
+        let same = first.filter(|&first| bits.iter().all(|both| both[side] == first));
+        options.insert(name.to_owned(), same.map_or_else(|| BY_LAYER.to_owned(), |bits| bits.to_string()));
+    }
     Ok(())
 }

@@ -14,7 +14,7 @@ use crate::decoder::Model;
 use crate::decoder::perplexity::{perplexity, surprises};
 use crate::explore::store::Store;
 use crate::explore::{Explored, Genes, Headings, Objectives, Step, Subject};
-use crate::schemes::Settings;
+use crate::schemes::{Settings, is_surprise};
 
 /// The largest threshold that is tried: a quarter of the largest magnitude. Models break with twice this threshold.
 pub const LARGEST_THRESHOLD: u32 = 32;
@@ -58,12 +58,6 @@ impl Subject for Thresholds {
 
     fn put(&self, options: &mut BTreeMap<String, String>, arrays: &mut Arrays, all: [&[[u32; 2]]; 2]) -> Result<()> {
         calibration::put(options, arrays, all)
-    }
-
-    fn problem(&self, model: &Model, tokens: &[u32]) -> String {
-        let bytes: Vec<u8> = tokens.iter().flat_map(|token| token.to_le_bytes()).collect();
-        let text = blake3::hash(&bytes).to_hex();
-        format!("{}: {} layers, {} tokens {}", self.name(), model.config().layers, tokens.len(), &text[..16])
     }
 
     fn on<'a>(
@@ -173,7 +167,7 @@ impl<'a> Exploration<'a> {
     /// # Errors
     /// There are fewer than two tokens.
     pub fn new(model: &'a Model, tokens: &'a [u32], threads: NonZeroUsize, store: Option<Store>) -> Result<Self> {
-        ensure!(tokens.len() > 1, "{} tokens; perplexity needs 2", tokens.len());
+        ensure!(tokens.len() > 1, "perplexity needs a text of 2 tokens, this one has {}", tokens.len());
         Ok(Self { model, tokens, threads, store })
     }
 
@@ -253,6 +247,8 @@ fn outcome(model: &Model, tokens: &[u32], setting: &Genes) -> Result<Outcome> {
     ensure!(settings.len() == model.config().layers, "{} settings, {} layers", settings.len(), model.config().layers);
     let mut compressed = Compressed::by_layer(settings, tokens.len() / 2);
     let surprises = surprises(model, tokens, &mut compressed)?;
+    let perplexity = perplexity(&surprises);
+    ensure!(is_surprise(perplexity), "perplexity {perplexity} with the setting {setting:?}, wanted is a number");
     let bytes = compressed.moved_bits() as f64 / 8.0 / compressed.elements().max(1) as f64;
-    Ok(Outcome { objectives: [perplexity(&surprises), bytes], spread: compressed.spread().to_vec() })
+    Ok(Outcome { objectives: [perplexity, bytes], spread: compressed.spread().to_vec() })
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 
-use super::calibration::{self, ACCELERATOR, widths};
+use super::calibration::{self, ACCELERATOR, pruned, widths};
 use super::language_model::{Compressed, Pruning, Setting};
 use crate::schemes::{Bench, Choice, Kind, Passage, Reader, Scheme, Settings, Tally, by_arithmetic};
 
@@ -22,12 +22,7 @@ impl Scheme for Titanus {
     fn choices(&self) -> Vec<Choice> {
         let [keys, values] = widths();
         vec![
-            Choice {
-                name: "pruned",
-                default: "33.8",
-                kind: Kind::Percent(0.0..=100.0),
-                about: "least share of a head's elements that become 0, by the smallest threshold that reaches it",
-            },
+            pruned("least share of a head's elements that become 0, by the smallest threshold that reaches it"),
             keys,
             values,
             Choice {
@@ -40,19 +35,21 @@ impl Scheme for Titanus {
     }
 
     fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Box<dyn Reader + 'a>> {
-        let pruning = match settings.percent("pruned")? {
-            0 => Pruning::Threshold(0),
-            share => Pruning::Share(f64::from(share) / 10_000.0),
-        };
-        let bits = [settings.count("keys")?, settings.count("values")?];
-        let bits = (settings.word("levels")? == "yes").then_some(bits);
         let by_layer = match bench.given(ACCELERATOR) {
-            None => vec![Setting { pruning: [pruning; 2], bits }],
+            None => {
+                let pruning = match settings.percent("pruned")? {
+                    0 => Pruning::Threshold(0),
+                    share => Pruning::Share(f64::from(share) / 10_000.0),
+                };
+                let bits = [settings.count("keys")?, settings.count("values")?];
+                let bits = (settings.word("levels")? == "yes").then_some(bits);
+                vec![Setting { pruning: [pruning; 2], bits }]
+            }
             Some(given) => {
                 let levels = settings.word("levels")?;
                 let place = given.file.path.display();
                 ensure!(levels == "yes", "option `levels` is {levels}, wanted is yes for {place}");
-                given.agrees(settings, &["pruned", "keys", "values"].map(|name| (name, name)))?;
+                given.agrees(settings, self.shared())?;
                 given.named(calibration::by_layer(&given.settings, &given.file.arrays))?
             }
         };
@@ -65,6 +62,10 @@ impl Scheme for Titanus {
 
     fn calibrated_by(&self) -> Option<&'static str> {
         Some(ACCELERATOR)
+    }
+
+    fn shared(&self) -> &'static [&'static str] {
+        &["pruned", "keys", "values"]
     }
 }
 

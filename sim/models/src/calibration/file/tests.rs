@@ -19,6 +19,7 @@ fn origin() -> Origin {
         },
         parameters: [("spec.lanes".to_owned(), 16.into())].into_iter().collect(),
         options: [("bits".to_owned(), "8".to_owned())].into_iter().collect(),
+        explored: None,
     }
 }
 
@@ -44,6 +45,23 @@ fn names(folder: &Path) -> Vec<String> {
     all
 }
 
+/// A document says what a search read, and only then.
+#[test]
+fn searches_are_told() {
+    let (_dir, folder) = written();
+    let text = |folder: &Path| fs::read_to_string(folder.join(DOCUMENT)).unwrap();
+    assert!(!text(&folder).contains("explored"));
+    let explored = Search { text: "book.txt".to_owned(), tokens: 24, digest: "def".to_owned() };
+    let origin = Origin { explored: Some(explored), ..origin() };
+    let before = File::read(&folder).unwrap().fingerprint();
+    File::write(&folder, &origin, &arrays()).unwrap();
+    let found = File::read(&folder).unwrap();
+    assert!(found.origin == origin && found.fingerprint() != before);
+    fs::write(folder.join(DOCUMENT), text(&folder).replace("\"book.txt\"", "7")).unwrap();
+    let error = format!("{:#}", File::read(&folder).unwrap_err());
+    assert!(error.contains("`explored`: `text` is 7, wanted is a text"), "{error}");
+}
+
 #[test]
 fn there_and_back() {
     let (dir, folder) = written();
@@ -65,13 +83,15 @@ fn there_and_back() {
 #[test]
 fn folders_of_something_else_stay() {
     let dir = tempfile::tempdir().unwrap();
+    let told = |folder: &Path| format!("{:#}", File::write(folder, &origin(), &arrays()).unwrap_err());
     let refused = |folder: &Path| {
-        let told = File::write(folder, &origin(), &arrays()).unwrap_err().to_string();
+        let told = told(folder);
         assert!(told.ends_with("has something else than a calibration in it; name another folder"), "{told}");
     };
     fs::write(dir.path().join("notes"), "mine").unwrap();
     refused(dir.path());
-    refused(&dir.path().join("notes"));
+    let file = told(&dir.path().join("notes"));
+    assert!(file.ends_with("notes: is no folder; name another one"), "{file}");
     assert_eq!(names(dir.path()), ["notes"]);
     let (_kept, folder) = written();
     fs::write(folder.join("notes"), "mine").unwrap();

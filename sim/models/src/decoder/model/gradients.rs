@@ -6,6 +6,7 @@
 use anyhow::{Result, ensure};
 
 use super::{Matrix, Model};
+use crate::WrongRequest;
 use crate::decoder::arithmetic::{Arithmetic, Group, Norm, Projection, Rotation, causal_softmax, rotate, silu_gate};
 use crate::decoder::config::Family;
 use crate::decoder::perplexity::surprise;
@@ -92,7 +93,10 @@ impl Model {
     /// [`Model::forward`].
     pub fn backward(&self, tokens: &[u32], step: &mut dyn FnMut(&Step<'_>) -> Result<()>) -> Result<f64> {
         let c = &self.config;
-        ensure!(c.family == Family::Llama, "gradients are of models of the family Llama, this one is {:?}", c.family);
+        if c.family != Family::Llama {
+            let told = format!("gradients are of models of the family Llama, this one is {:?}", c.family);
+            return Err(WrongRequest(told).into());
+        }
         ensure!(tokens.len() > 1, "{} tokens; a surprise needs 2", tokens.len());
         let (read, next) = (&tokens[..tokens.len() - 1], &tokens[1..]);
         let ahead = ahead_of_layers(self, read)?;

@@ -109,7 +109,7 @@ fn files_that_are_refused() {
     let cases: [(&str, u32, Vec<u8>, &str); 10] = [
         ("general.architecture", 8, text("mamba"), "a model of architecture `mamba`, wanted is `llama`, `qwen2` or"),
         ("general.architecture", 8, text("gpt2"), "the metadata has no `gpt2.embedding_length`"),
-        ("llama.block_count", 4, vec![0; 4], "a model of no layers"),
+        ("llama.block_count", 4, vec![0; 4], "`llama.block_count` is 0, wanted is a number from 1 to"),
         ("llama.block_count", 4, vec![3, 0, 0, 0], "there is no tensor `blk.2.attn_q.weight`"),
         ("llama.block_count", 8, text("two"), "`llama.block_count` is a text, wanted is an integer"),
         ("llama.attention.head_count", 4, vec![3, 0, 0, 0], "tensor `blk.0.attn_q.weight` is 8 x 8, wanted is 12 x 8"),
@@ -129,13 +129,26 @@ fn files_that_are_refused() {
     let error = read(made(|keys| keys.retain(|entry| entry.0 != "llama.vocab_size")));
     assert!(error.contains("there is no `llama.vocab_size`"), "{error}");
     for (key, part) in [
-        ("llama.expert_count", "`llama.expert_count` is Integer(8): a mixture of experts, which is not supported"),
+        ("llama.expert_count", "`llama.expert_count` is 8: a mixture of experts, which is not supported"),
         ("llama.attention.sliding_window", "a sliding window, which is not supported"),
         ("llama.odd", "the key `llama.odd` is not supported"),
-        ("llama.attention.key_length", "`llama.rope.dimension_count` is Some(4), wanted is the width of a head, 8"),
-        ("llama.attention.value_length", "`llama.attention.value_length` is Some(8), wanted is the width of a head, 4"),
+        ("llama.attention.key_length", "`llama.rope.dimension_count` is 4, wanted is the width of a head, 8"),
+        ("llama.attention.value_length", "`llama.attention.value_length` is 8, wanted is the width of a head, 4"),
     ] {
         let error = read(made(|keys| keys.push((key, 4, vec![8, 0, 0, 0]))));
+        assert!(error.contains(part) && error.contains("x.gguf"), "{error}");
+    }
+    let float = |x: f32| x.to_le_bytes().to_vec();
+    for (key, kind, value, part) in [
+        (
+            "llama.attention.causal",
+            7,
+            vec![0],
+            "`llama.attention.causal` is false, which is not supported; wanted is true",
+        ),
+        ("llama.logit_scale", 6, float(0.5), "`llama.logit_scale` is 0.5, which is not supported; wanted is 1"),
+    ] {
+        let error = read(made(|keys| keys.push((key, kind, value.clone()))));
         assert!(error.contains(part) && error.contains("x.gguf"), "{error}");
     }
     let scaled = |kind: &str| read(made(|keys| keys.push(("llama.rope.scaling.type", 8, text(kind)))));
@@ -148,6 +161,18 @@ fn files_that_are_refused() {
     );
     let error = read(made(|_| ()).tensor("blk.1.ffn_up.bias", &[5], 0, 0));
     assert!(error.contains("tensor `blk.1.ffn_up.bias` is 5, wanted is 6"), "{error}");
+}
+
+/// Keys of public files whose values say what is so anyway.
+#[test]
+fn keys_that_change_nothing() {
+    let file = made(|keys| {
+        keys.push(("llama.tensor_data_layout", 8, text("Meta AI original pth")));
+        keys.push(("llama.attention.causal", 7, vec![1]));
+        keys.push(("llama.logit_scale", 6, 1_f32.to_le_bytes().to_vec()));
+    });
+    let found = Model::read(&open(&file.bytes()).unwrap(), Precision::File).unwrap();
+    assert_eq!(found.fingerprint(), model().fingerprint());
 }
 
 /// Tensors that a file may have: an output projection, biases, divisors of frequencies.

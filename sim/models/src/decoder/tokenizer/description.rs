@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 
 use super::super::folder::json_file;
+use super::forms;
 use super::spelling::Spelling;
 
 /// All that a tokenizer is made of.
@@ -24,10 +25,9 @@ pub(in super::super) struct Description {
 }
 
 impl Description {
-    pub(in super::super) fn of_folder(folder: &Path, path: &Path) -> Result<Self> {
-        let mut found = Self::of_json(json_file(path)?)?;
-        found.ends = ends(folder)?;
-        Ok(found)
+    /// A file, with the tokens that end a text.
+    pub(in super::super) fn of_folder(path: &Path, ends: Vec<u32>) -> Result<Self> {
+        Ok(Self { ends, ..Self::of_json(json_file(path)?)? })
     }
 
     fn of_json(mut json: Map<String, Value>) -> Result<Self> {
@@ -41,6 +41,7 @@ impl Description {
         json.remove("padding");
         let model = json.get("model").and_then(Value::as_object).context("there is no `model`")?;
         let spelling = spelling(model, &json)?;
+        forms::check(&json)?;
         let added = added(&json)?;
         let tokens = vocabulary(model, &added)?;
         check_merges(model)?;
@@ -49,6 +50,8 @@ impl Description {
             literal[token.id as usize] = true;
             control[token.id as usize] = token.special;
         }
+        // The way from tokens to text is the spelling's.
+        json.insert("decoder".into(), Value::Null);
         let start = match json.insert("post_processor".into(), Value::Null) {
             Some(processor) => start(&processor)?,
             None => Vec::new(),
@@ -58,7 +61,7 @@ impl Description {
 }
 
 /// The tokens that end a text: a number, or several.
-fn ends(folder: &Path) -> Result<Vec<u32>> {
+pub(super) fn ends(folder: &Path) -> Result<Vec<u32>> {
     for name in ["generation_config.json", "config.json"] {
         let path = folder.join(name);
         if !path.exists() {
@@ -93,7 +96,8 @@ fn spelling(model: &Map<String, Value>, json: &Map<String, Value>) -> Result<Spe
     match model.get("type").and_then(Value::as_str) {
         Some("BPE") => {}
         None if model.contains_key("merges") => {}
-        other => bail!("the tokenizer's model is {other:?}, wanted is BPE"),
+        None => bail!("the tokenizer's model has no `type`, wanted is BPE"),
+        Some(other) => bail!("the tokenizer's model is `{other}`, wanted is BPE"),
     }
     for key in ["dropout", "continuing_subword_prefix", "end_of_word_suffix"] {
         let found = model.get(key).unwrap_or(&Value::Null);
@@ -101,16 +105,17 @@ fn spelling(model: &Map<String, Value>, json: &Map<String, Value>) -> Result<Spe
         ensure!(none, "the tokenizer's model has `{key}` {found}, which is not supported");
     }
     let decoder = json.get("decoder").filter(|decoder| !decoder.is_null()).context("there is no `decoder`")?;
-    let decoders: Vec<Option<&str>> = parts(decoder).into_iter().map(|part| kind(Some(part))).collect();
-    if decoders.contains(&Some("ByteLevel")) {
+    let decoders: Vec<&str> = parts(decoder).into_iter().map(|part| kind(Some(part)).unwrap_or("of no type")).collect();
+    if decoders.contains(&"ByteLevel") {
         return Ok(Spelling::ByteLevel);
     }
     let fallback = model.get("byte_fallback").and_then(Value::as_bool).unwrap_or(false);
-    let stranger =
-        decoders.iter().find(|kind| !matches!(kind, Some("Replace" | "ByteFallback" | "Fuse" | "Strip" | "Metaspace")));
-    ensure!(stranger.is_none(), "the decoder {stranger:?} is not supported");
+    let known = ["Replace", "ByteFallback", "Fuse", "Strip", "Metaspace"];
+    if let Some(other) = decoders.iter().find(|kind| !known.contains(kind)) {
+        bail!("the decoder `{other}` is not supported, wanted is ByteLevel, or {}", known.join(", "));
+    }
     ensure!(fallback, "the tokenizer's model is neither byte-level nor has `byte_fallback`");
-    let strips = decoders.iter().any(|kind| matches!(kind, Some("Strip" | "Metaspace")));
+    let strips = decoders.iter().any(|kind| matches!(*kind, "Strip" | "Metaspace"));
     Ok(Spelling::Pieces { space: strips })
 }
 
@@ -222,7 +227,10 @@ fn start(processor: &Value) -> Result<Vec<u32>> {
                     }
                 }
             }
-            other => bail!("the post-processor {other:?} is not supported"),
+            other => {
+                let other = other.unwrap_or("of no type");
+                bail!("the post-processor `{other}` is not supported, wanted is ByteLevel or TemplateProcessing");
+            }
         }
     }
     Ok(start)

@@ -1,3 +1,5 @@
+mod forms;
+
 use serde_json::json;
 
 use super::*;
@@ -241,11 +243,14 @@ fn tokenizers_of_folders() {
         (|j| j["added_tokens"][0]["content"] = json!("he"), "token `he` has the ids"),
         (|j| j["model"]["merges"] = json!([["h", "h"]]), "`hh` is not in the vocabulary"),
         (|j| j["model"]["merges"] = json!(["h e", "h e"]), "merge 1, \"h e\", is there twice"),
-        (|j| j["model"]["type"] = json!("Unigram"), "model is Some(\"Unigram\"), wanted is BPE"),
+        (|j| j["model"]["type"] = json!("Unigram"), "model is `Unigram`, wanted is BPE"),
         (|j| j["model"]["dropout"] = json!(0.1), "has `dropout` 0.1, which is not supported"),
         (|j| j["model"]["continuing_subword_prefix"] = json!("##"), "`continuing_subword_prefix` \"##\""),
-        (|j| j["decoder"] = json!({"type": "WordPiece"}), "the decoder Some(Some(\"WordPiece\")) is not supported"),
-        (|j| j["pre_tokenizer"] = json!({"type": "Odd"}), "tokenizer.json"),
+        (|j| j["decoder"] = json!({"type": "WordPiece"}), "the decoder `WordPiece` is not supported"),
+        (
+            |j| j["pre_tokenizer"] = json!({"type": "Odd"}),
+            "`pre_tokenizer`: `Odd` is not supported, wanted is ByteLevel",
+        ),
         (|j| j["post_processor"]["processors"][1]["special_tokens"] = json!({}), "wanted is a token with its ids"),
         (|j| j["odd"] = json!(1), "the key `odd` is not supported"),
     ];
@@ -326,6 +331,11 @@ fn vocabularies_of_folders_that_are_broken() {
     };
     let error = with("258");
     assert!(error.contains("tokenizer.json: a text ends with token 258; the vocabulary has 258 tokens"), "{error}");
+    std::fs::write(folder.path().join("generation_config.json"), "").unwrap();
+    let error = with("3");
+    assert!(error.contains("generation_config.json: the file is no JSON: "), "{error}");
+    assert!(!error.contains("tokenizer.json"), "{error}");
+    std::fs::remove_file(folder.path().join("generation_config.json")).unwrap();
     for wrong in ["-1", "\"</s>\"", "[257, 4294967296]"] {
         let error = with(wrong);
         assert!(error.contains("config.json: `eos_token_id` is ") && error.contains(", wanted are ids"), "{error}");
