@@ -93,8 +93,7 @@ module token_loader_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xbfdaf54b (
     if (!rst_ni) state_q <= StateIdle;
     else         state_q <= state_d;
   end
-  wire open_0_test = state_q == StateQuery;
-  wire open_0 = open_0_test & !entered_q;
+  wire open_0 = (state_q == StateQuery) & !entered_q;
   assign rows_ready_o[0] = open_0 & integers_input_ready;
   wire open_1_test = state_q == StateKey;
   wire open_1 = open_1_test & !entered_q;
@@ -105,7 +104,7 @@ module token_loader_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xbfdaf54b (
   assign integers_input_valid_in = (rows_valid_i[0] & open_0) | (rows_valid_i[1] & open_1)
       | (rows_valid_i[2] & open_2);
   wire [127:0] row_data = open_2_test ? rows_data_i[383:256] : open_1_test ? rows_data_i[255:128]
-      : open_0_test ? rows_data_i[127:0] : rows_data_i[127:0];
+      : rows_data_i[127:0];
 
   for (i = 0; i < 8; i = i + 1) begin : g_row_values
     assign row_values[i] = row_data[16*i +: 16];
@@ -115,10 +114,10 @@ module token_loader_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xbfdaf54b (
     assign integers_input_values_in[16*i +: 16] = row_values[i];
   end
 
-  wire [4:0] row_bytes = open_2_test ? rows_bytes_i[14:10] : open_1_test ? rows_bytes_i[9:5] : open_0_test
-      ? rows_bytes_i[4:0] : rows_bytes_i[4:0];
+  wire [4:0] row_bytes = open_2_test ? rows_bytes_i[14:10] : open_1_test ? rows_bytes_i[9:5]
+      : rows_bytes_i[4:0];
   assign integers_input_last_in = open_2_test ? rows_row_last_i[2] : open_1_test ? rows_row_last_i[1]
-      : open_0_test ? rows_row_last_i[0] : rows_row_last_i[0];
+      : rows_row_last_i[0];
   wire leaves = integers_output_valid & integers_output_ready_in;
   wire row_ends = leaves & integers_output_last;
   wire row_enters = integers_input_valid_in & integers_input_ready & integers_input_last_in;

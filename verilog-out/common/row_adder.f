@@ -1,0 +1,1 @@
+../modules/row_adder_w40.v
