@@ -32,7 +32,7 @@ fn a_c_program_runs_a_layer() {
     let passes = passes(&OnKelle::new(block.clone(), 8).unwrap());
     let folder = tempfile::tempdir().unwrap();
     let contents = Contents::of_passes(&passes, 0);
-    let bytes = contents.write(folder.path(), &WINDOW, "A layer of drawn weights. */").unwrap();
+    let bytes = contents.write(folder.path(), &WINDOW, &["A layer of drawn weights. */".to_owned()]).unwrap();
     let sizes = [MEMORY, RESULTS, HEADER].map(|name| std::fs::metadata(folder.path().join(name)).unwrap().len());
     assert_eq!(bytes as u64, sizes.iter().sum::<u64>());
     let program = CLayer::build(folder.path()).unwrap();

@@ -189,7 +189,7 @@ fn a_cpu_runs_a_layer<B: Block>(block: &B, on: &dyn LayerAccelerator) {
 /// The jobs of a layer as files; a program in C runs them on this accelerator.
 fn a_cpu_runs<B: Block>(block: &B, design: Design, contents: &Contents) {
     let folder = tempfile::tempdir().unwrap();
-    contents.write(folder.path(), &WINDOW, "A layer beside a CPU.").unwrap();
+    contents.write(folder.path(), &WINDOW, &["A layer beside a CPU.".to_owned()]).unwrap();
     let file = |address, name| Image { address, bytes: fs::read(folder.path().join(name)).unwrap() };
     let before = [file(MEMORY_FILE, files::MEMORY), file(RESULTS_FILE, files::RESULTS)];
     let image = program("layer.c", &["layer_job.c", "vector_job.c"], Some(folder.path()));

@@ -348,12 +348,12 @@ fn a_c_program_runs_a_layer() {
     let [_, pass] = contents.passes.as_slice() else { panic!("two passes") };
     assert!(pass.written.iter().any(|image| image.address <= pass.out.at.address));
     let folder = tempfile::tempdir().unwrap();
-    contents.write(folder.path(), &WINDOW, "A layer of made weights.").unwrap();
+    contents.write(folder.path(), &WINDOW, &["A layer of made weights.".to_owned()]).unwrap();
     let program = CLayer::build(folder.path()).unwrap();
     // Without the host's work the second job has other keys.
     let mut idle = contents.clone();
     idle.passes[1].jobs[1].moves.clear();
-    idle.write(folder.path(), &WINDOW, "The same without moves.").unwrap();
+    idle.write(folder.path(), &WINDOW, &["The same without moves.".to_owned()]).unwrap();
     let idle = CLayer::build(folder.path()).unwrap();
     on_hardware(&block, &AxiConfig::ideal(LATENCY), |hardware| {
         let end = program.run(hardware, POLLS).unwrap();
