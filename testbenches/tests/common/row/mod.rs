@@ -1,6 +1,7 @@
 //! Units that work on rows: all configurations, broken ones, and real rows against exact arithmetic.
 
 mod layer_norm;
+mod parts;
 mod rms_norm;
 mod rotary_embedding;
 mod row_frame;

@@ -86,7 +86,7 @@ impl Block for SquareLane {
 
 impl CatalogBlock for SquareLane {
     fn configurations() -> Vec<Self> {
-        vec![Self {}]
+        Vec::new()
     }
 }
 
@@ -179,6 +179,6 @@ impl Block for ScaleLane {
 
 impl CatalogBlock for ScaleLane {
     fn configurations() -> Vec<Self> {
-        [false, true].map(|gain| Self { gain }).to_vec()
+        vec![Self { gain: false }]
     }
 }

@@ -113,7 +113,7 @@ impl Block for PowerLane {
 
 impl CatalogBlock for PowerLane {
     fn configurations() -> Vec<Self> {
-        vec![Self {}]
+        Vec::new()
     }
 }
 
