@@ -151,7 +151,7 @@ impl<A: Accelerator + Clone> Player<A> {
                 program = draw(&mut self.rng, &self.golden);
             }
             let draft = self.operations.read(*program.first());
-            match draft.filter(|_| self.changes % 4 > 0) {
+            match draft.filter(|_| !self.changes.is_multiple_of(4)) {
                 Some(draft) => program = self.varied(program, draft),
                 None => {
                     program = self.in_tight_window(program);

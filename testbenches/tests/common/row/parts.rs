@@ -11,14 +11,14 @@ use testbenches::common::row::parts;
 #[test]
 fn all_configurations() {
     let options = options(2000);
-    run_all(parts::adder, &options).unwrap_or_else(|e| panic!("{e:#}"));
-    run_all(parts::product, &options).unwrap_or_else(|e| panic!("{e:#}"));
-    run_all(parts::reciprocals, &options).unwrap_or_else(|e| panic!("{e:#}"));
-    run_all(parts::root, &options).unwrap_or_else(|e| panic!("{e:#}"));
-    run_all(parts::power, &options).unwrap_or_else(|e| panic!("{e:#}"));
-    run_all(parts::squares, &options).unwrap_or_else(|e| panic!("{e:#}"));
-    run_all(parts::scale, &options).unwrap_or_else(|e| panic!("{e:#}"));
-    run_all(parts::round, &options).unwrap_or_else(|e| panic!("{e:#}"));
+    run_all::<RowAdder>(parts::adder, &options).unwrap_or_else(|e| panic!("{e:#}"));
+    run_all::<RowProduct>(parts::product, &options).unwrap_or_else(|e| panic!("{e:#}"));
+    run_all::<RowReciprocal>(parts::reciprocals, &options).unwrap_or_else(|e| panic!("{e:#}"));
+    run_all::<InverseRoot>(parts::root, &options).unwrap_or_else(|e| panic!("{e:#}"));
+    run_all::<PowerLane>(parts::power, &options).unwrap_or_else(|e| panic!("{e:#}"));
+    run_all::<SquareLane>(parts::squares, &options).unwrap_or_else(|e| panic!("{e:#}"));
+    run_all::<ScaleLane>(parts::scale, &options).unwrap_or_else(|e| panic!("{e:#}"));
+    run_all::<RoundHalf>(parts::round, &options).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
 #[test]
