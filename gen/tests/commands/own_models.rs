@@ -117,7 +117,9 @@ pub(super) fn all_layers(on: &str) -> &'static [&'static str] {
 fn writes(on: &str, (model, prompt): (&str, &str)) {
     let (code, text, told) = on_fitting(on, model, &[&["--tokens", "2", prompt], all_layers(on)].concat());
     println!("{on}, {model}:\n{text}");
-    assert_eq!((code, told.as_str()), (0, ""), "{on}, {model}");
+    // A machine that is busy tells each minute what it compiles.
+    let told: Vec<&str> = told.lines().filter(|line| !line.contains(" min: ")).collect();
+    assert_eq!((code, &told[..]), (0, &[][..]), "{on}, {model}");
     assert!(text.contains("\n  tokens      2 read, 2 written\n"), "{on}, {model}: {text}");
     assert!(text.ends_with(CHECKED), "{on}, {model}: {text}");
 }
