@@ -11,6 +11,7 @@ mod float_costs;
 mod kelle_size;
 mod kllm_cost;
 mod lockstep;
+mod mutant_parts;
 mod mutants;
 mod mutation;
 mod netlist;

@@ -42,6 +42,17 @@ pub fn senbazuru(args: &[&str]) -> Command {
     Command::new(cargo_bin!("senbazuru")).args(args)
 }
 
+/// The line a minute that a command writes while it works: `1:00 min: mutants of x`. A busy machine has some.
+pub fn is_sign_of_life(line: &str) -> bool {
+    line.split_once(" min: ").is_some_and(|(time, _)| time.contains(':'))
+}
+
+/// What a command says on standard error, without signs of life.
+pub fn said(errors: &[u8]) -> String {
+    let text = String::from_utf8(errors.to_vec()).unwrap();
+    text.split_inclusive('\n').filter(|line| !is_sign_of_life(line)).collect()
+}
+
 /// Checks all of `work` on all cores, and reports every failure under its name.
 pub fn on_all_cores<T: Send>(work: Vec<(String, T)>, check: impl Fn(&T) -> Result<(), String> + Sync) {
     let work = Mutex::new(work);

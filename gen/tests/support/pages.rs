@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 use sim::process::Tool;
 use snapbox::cmd::cargo_bin;
 
+use super::is_sign_of_life;
+
 const ORDERS: [&str; 4] = ["write ", "edit ", "part of ", "same as "];
 
 /// A page and the folder in which its reader works.
@@ -182,8 +184,7 @@ fn without_ends(text: &str) -> String {
 
 /// An answer without times and speeds: `1234 a second`, `0.2 s` and `5.1 tokens/s` as `# a second`, `# s` and `# tokens/s`.
 fn known(answer: &str) -> String {
-    let progress = |line: &&str| line.split_once(" min: ").is_some_and(|(time, _)| time.contains(':'));
-    let lines = answer.trim_end().lines().filter(|line| !progress(line)).map(|line| {
+    let lines = answer.trim_end().lines().filter(|line| !is_sign_of_life(line)).map(|line| {
         let mut words: Vec<&str> = line.split(' ').collect();
         for n in 1..words.len() {
             let unit = ["s", "tokens/s"].contains(&words[n].trim_end_matches([',', '.']))

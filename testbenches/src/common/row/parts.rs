@@ -192,7 +192,7 @@ pub fn product(p: &RowProduct) -> anyhow::Result<Box<dyn sim::Bench>> {
                 (true, false) => first.clone(),
                 (true, true) => operands[1].to_biguint(),
             };
-            Bits::from_biguint(block.a_width + block.b_width, &(first * other)).map_or(vec![], |bits| vec![Some(bits)])
+            vec![Some(modulo(block.a_width + block.b_width, (first * other).into()))]
         }),
     }
     .bench(p)
@@ -349,8 +349,10 @@ pub fn squares(p: &SquareLane) -> anyhow::Result<Box<dyn sim::Bench>> {
         golden: Box::new(|operands| {
             let (used, x) = (operands[0].bit(0), fp16(&operands[1]));
             let units = if used && !is_special(x) { u128::from(units(x).1) } else { 0 };
-            let square = Bits::from_biguint(80, &BigUint::from(units * units)).ok();
-            vec![square, Some(Bits::truncated(1, (used && is_special(x)).into()))]
+            vec![
+                Some(modulo(80, BigInt::from(units * units))),
+                Some(Bits::truncated(1, (used && is_special(x)).into())),
+            ]
         }),
     }
     .bench(p)
