@@ -104,7 +104,7 @@ impl Death {
 }
 
 /// Messages of programs that could not go on for a reason outside of their input, or whose child programs could not.
-const SIGNS: [&str; 16] = [
+const SIGNS: [&str; 17] = [
     // The system.
     "No space left on device",
     "Disk quota exceeded",
@@ -119,10 +119,11 @@ const SIGNS: [&str; 16] = [
     "virtual memory exhausted",
     "out of memory allocating",
     "signal terminated program",
-    // The script `verilator` about its program; yosys-smtbmc about its solver.
+    // The script `verilator` about its program; yosys-smtbmc about its solver, by the moment at which it died.
     "Verilator threw signal",
     "Solver terminated unexpectedly",
     "Unexpected EOF response from solver",
+    "assert self.p_running",
     "BrokenPipeError",
 ];
 
