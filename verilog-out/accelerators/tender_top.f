@@ -65,7 +65,7 @@
 ../modules/stream_width_converter_i64_o128.v
 ../modules/stream_width_converter_i128_o128.v
 ../modules/stream_fifo_w96_d4_registers.v
-../modules/tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_x27510951.v
+../modules/tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_x00514b6d.v
 ../modules/vector_operation_c512_softmax_layer_rotary.v
 ../modules/command_list_n5_t1_c4.v
 ../modules/operation_controller_a64_d128_i1_b16_o8_c4_o5_r4_t1.v

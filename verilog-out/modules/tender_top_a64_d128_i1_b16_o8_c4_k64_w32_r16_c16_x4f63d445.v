@@ -458,7 +458,7 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x4f63d445 (
   wire engine_operation_valid_in = shell_operation_valid & !rows;
   wire engine_operation_end_ready_in = shell_operation_end_ready & !rows;
 
-  tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_x27510951 u_engine (
+  tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_x00514b6d u_engine (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .abort_i(shell_abort),

@@ -7,6 +7,7 @@
 
 mod engine_pe;
 mod execution_controller;
+mod pack_engine;
 mod panel_buffer;
 mod part_sums;
 mod result_stage;
@@ -24,6 +25,7 @@ mod turn_buffer;
 use crate::blocks::tender::TenderPe;
 pub use engine_pe::EnginePe;
 pub use execution_controller::{ExecutionController, ExecutionControllerPorts, Step, Tiles};
+pub use pack_engine::{PackEngine, PackEnginePorts};
 pub use panel_buffer::{PanelBuffer, PanelBufferPorts};
 pub use part_sums::{PartSums, PartSumsPorts};
 pub use result_stage::{Constants, Numbers, ResultMode, ResultStage, ResultStagePorts, Results};

@@ -45,6 +45,8 @@ parameters! {
         strip: u32 = 64, in 32..=65504, note "a multiple of 32", tag "p";
         /// Also explicit requantization.
         explicit: bool = false, tag "explicit";
+        /// Packings have an engine of their own.
+        products_only: bool = false, tag "products";
         /// The arithmetic on a result; as wide as the array's results.
         lane: TenderLane = TenderLane::of_sums(MultiScaleArrayOf::<P>::default().result_width());
         /// Where scratchpad, index, output and turn buffer are kept.
@@ -136,7 +138,7 @@ impl<P: EnginePe> TenderEngineOf<P> {
         PartSums { rows, columns, width, storage }
     }
 
-    fn results(&self) -> ResultStage {
+    pub(super) fn results(&self) -> ResultStage {
         ResultStage { rows: self.array.rows, columns: self.array.columns, lane: self.lane.clone() }
     }
 

@@ -26,14 +26,18 @@ pub(super) struct Fields {
 impl<P: EnginePe> TenderEngineOf<P> {
     pub(super) fn fields(&self, m: &mut Module, io: &TenderEnginePorts) -> Fields {
         let of = io.shell.decode(m, "u_matmul", self.matmul());
-        let pack = io.shell.decode(m, "u_pack", PackOperation {}).decoder;
-        let product = m.wire("product", io.shell.operation.opcode.eq(MATMUL));
-        let wrong = [
-            (of.decoder.reserved, pack.reserved),
-            (of.decoder.unknown, pack.unknown),
-            (of.decoder.wrong_size, pack.wrong_size),
-        ];
-        let wrong = wrong.map(|(of_product, of_packing)| mux(product, of_product, of_packing));
+        let opcode = io.shell.operation.opcode;
+        let wrong = [of.decoder.reserved, of.decoder.unknown, of.decoder.wrong_size];
+        let (product, wrong) = if self.products_only {
+            m.unused(opcode);
+            (bit().lit(1), wrong)
+        } else {
+            let pack = io.shell.decode(m, "u_pack", PackOperation {}).decoder;
+            let product = m.wire("product", opcode.eq(MATMUL));
+            let [reserved, unknown, wrong_size] = wrong;
+            let of_packing = [(reserved, pack.reserved), (unknown, pack.unknown), (wrong_size, pack.wrong_size)];
+            (product, of_packing.map(|(of_product, of_packing)| mux(product, of_product, of_packing)))
+        };
         let integers = m.wire("integers", of.integers | !product);
         let mut panels = |name: &str, lines: Signal, of_lines: u32| {
             let (halves, all) = (groups(lines, of_lines / 2, 16), groups(lines, of_lines, 16));

@@ -1,6 +1,7 @@
 //! The Tender accelerator: registers, shell, the engine for products, the engine for rows.
 
 use super::engine_pe::EnginePe;
+use super::pack_engine::PackEngine;
 use super::tender_engine::{MATMUL, READERS, TenderEngineOf};
 use super::tender_lane::TenderLane;
 use super::tender_operations::PackOperation;
@@ -12,7 +13,7 @@ use crate::blocks::common::RamImplementation;
 use crate::blocks::common::shell::JobShell;
 use crate::blocks::tender::MultiScaleArrayOf;
 use crate::lang::operation::{Opcode, OperationBlock};
-use crate::lang::{About, Block, CatalogBlock, Module, parameters};
+use crate::lang::{About, Block, CatalogBlock, Module, bits_for, parameters};
 
 parameters! {
     /// Elaboration parameters.
@@ -40,12 +41,15 @@ parameters! {
     rules = |p, rules| {
         rules.same(&p.shell());
         rules.part("depth", &p.engine());
+        if p.bus.overlaps {
+            rules.part("strip", &p.packer());
+        }
         rules.part("max_beats", &p.vector());
     };
 }
 
 impl<P: EnginePe> TenderTopOf<P> {
-    /// The engine for products and packings.
+    /// The engine for products; also for packings, where operations do not overlap.
     #[must_use]
     pub fn engine(&self) -> TenderEngineOf<P> {
         TenderEngineOf {
@@ -56,7 +60,20 @@ impl<P: EnginePe> TenderTopOf<P> {
             steps: self.steps,
             strip: self.strip,
             explicit: self.explicit,
+            products_only: self.bus.overlaps,
             lane: self.result.clone(),
+            storage: self.storage,
+        }
+    }
+
+    /// Where operations overlap, the engine for packings.
+    #[must_use]
+    pub fn packer(&self) -> PackEngine {
+        PackEngine {
+            axi: self.bus.axi.clone(),
+            dma: self.bus.dma.clone(),
+            stage: self.engine().results(),
+            strip: self.strip,
             storage: self.storage,
         }
     }
@@ -75,9 +92,12 @@ impl<P: EnginePe> Accelerator for TenderTopOf<P> {
         self.bus.shell(&self.readers())
     }
 
-    /// Of the vector unit, and of the array.
+    /// Of the vector unit, of the engine for packings, and of the array.
     fn readers(&self) -> Vec<u32> {
-        vec![VectorEngine::READERS, READERS]
+        match self.bus.overlaps {
+            true => vec![VectorEngine::READERS, PackEngine::READERS, READERS],
+            false => vec![VectorEngine::READERS, READERS],
+        }
     }
 
     fn own_registers(&self) -> TenderCaps {
@@ -120,15 +140,20 @@ impl<P: EnginePe> Block for TenderTopOf<P> {
         let top = Top::new(m, self, io);
         let engine = m.instance("u_engine", self.engine());
         let vector = m.instance("u_vector", self.vector());
+        let packer = self.bus.overlaps.then(|| m.instance("u_packer", self.packer()));
+        let packings = packer.as_ref().map(|packer| Engine { name: "packings", opcodes: &[2], ports: &packer.shell });
         // The engine for products is the last one.
-        let engines = [
-            Engine { name: "rows", opcodes: &[3], ports: &vector.shell },
-            Engine { name: "products", opcodes: &[MATMUL, 2], ports: &engine.shell },
-        ];
+        let engines: Vec<Engine<'_>> = [Some(Engine { name: "rows", opcodes: &[3], ports: &vector.shell }), packings]
+            .into_iter()
+            .flatten()
+            .chain([Engine { name: "products", opcodes: &[MATMUL, 2], ports: &engine.shell }])
+            .collect();
         let chosen = top.engines(m, &engines);
         let own = &top.registers.own;
+        let most = if self.bus.overlaps { engines.len() as u32 } else { 1 };
         let inexact = top.overflows(&chosen, &engines);
-        let most = 1 + u32::from(self.bus.overlaps);
+        // The sum of all engines never needs all of its bits.
+        let inexact = inexact.truncate(inexact.width().min(bits_for(most.into())));
         top.count(m, most, &[(engine.sum_overflow_o, own.sum_overflows), (inexact, own.overflows)]);
     }
 }

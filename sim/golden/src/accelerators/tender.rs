@@ -105,9 +105,14 @@ impl<S: PeSum<Operand = i64>> job::Accelerator for TenderTop<S> {
         OPCODES
     }
 
-    /// The vector unit is an engine, the array with what packs rows is the other one.
+    /// The vector unit, what packs rows, and the array.
     fn engine(&self, opcode: u8) -> Option<u32> {
-        self.overlaps.then(|| u32::from(matches!(opcode, MATMUL | PACK)))
+        let engine = match opcode {
+            MATMUL => 2,
+            PACK => 1,
+            _ => 0,
+        };
+        self.overlaps.then_some(engine)
     }
 
     fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {

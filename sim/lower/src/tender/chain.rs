@@ -160,7 +160,7 @@ impl<'a> Steps<'a> {
                 let rows = panels(get(matmul::ROWS), self.caps.panel_rows(INTEGER));
                 let columns = panels(get(matmul::COLUMNS), self.caps.panel_columns(INTEGER));
                 // The first panels come before the array begins.
-                (1, rows * columns * get(matmul::STEPS) + get(matmul::CHANNELS))
+                (2, rows * columns * get(matmul::STEPS) + get(matmul::CHANNELS))
             }
             pack::OPCODE => (1, get(pack::COLUMNS) * get(pack::ROWS).div_ceil(self.caps.panel_rows(INTEGER) as u64)),
             _ => {

@@ -3,6 +3,7 @@
 use super::super::engine_pe::EnginePe;
 use super::super::result_stage::ResultStagePorts;
 use super::super::tender_places::Fields;
+use super::super::tender_results::records;
 use super::{TenderEngineOf, TenderEnginePorts};
 use crate::blocks::common::shell::OperationControllerPorts;
 use crate::lang::{About, Block, Bundle, Module, Signal, bits_for, connect_all, mux, uint};
@@ -29,7 +30,7 @@ impl<P: EnginePe> Block for TenderEngineOf<P> {
         let (index_error, a_ready) = self.product(m, io, &fields, &controller, &stage);
         self.check(m, &fields, &controller, (index_error, &strips));
         self.turned(m, io, &fields, controller.begin_o, &stage, (&strips, a_ready));
-        self.constants(m, io, &stage);
+        records(m, (&self.axi, shell.abort_i), &shell.read.at(3), &stage);
         m.connect(stage.clear_i, shell.abort_i);
         m.connect(stage.begin_i, controller.begin_o);
         mode(m, &fields, &stage);

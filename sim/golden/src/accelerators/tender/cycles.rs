@@ -43,7 +43,9 @@ impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for Timing {
                 Course::new(begin, dmas, flow)
             }
             Operation::Pack(pack) => {
-                let begin = now + Shell::checks(3, OPERANDS) + 1;
+                // An engine of its own has no other operands.
+                let operands = if self.shell.overlaps() { 3 } else { OPERANDS };
+                let begin = now + Shell::checks(3, operands) + 1;
                 let flow = Columns::pack(self, pack, begin, &mut dmas);
                 Course::new(begin, dmas, flow)
             }

@@ -11,6 +11,8 @@ use crate::accelerators::tender::{Finish, MatMul, Output, Pack};
 
 /// Bits of a record of constants.
 const RECORD: u64 = 128;
+/// The DMA of the engine for products that reads constants.
+const CONSTANTS: usize = 3;
 /// Records that can wait.
 const RECORDS: i64 = 4;
 
@@ -34,7 +36,8 @@ pub(super) struct Columns {
     pages: Option<Pages>,
     finish: Finish,
     lanes: Way,
-    /// Constants: beats become records, which wait in a FIFO until they are used.
+    /// Constants: the DMA that reads them; beats become records, which wait in a FIFO until they are used.
+    reader: usize,
     records: Converter,
     filed: Times,
     used: Times,
@@ -61,7 +64,7 @@ impl Columns {
         let tiles = Tiles::new(timing.array, parts.clone(), down, begin);
         let sums = Sums { buffers, tiles, taken: timing.explicit.then(Times::default) };
         let mut all = Self::new(timing, finish, Some(sums), begin);
-        all.parts = parts;
+        (all.parts, all.reader) = (parts, CONSTANTS);
         dmas.readers[0].offer(&operation.a, begin + 1);
         for _ in 0..down {
             dmas.readers[1].offer(&operation.b, begin + 1);
@@ -82,6 +85,8 @@ impl Columns {
         let finish = &operation.finish;
         let mut all = Self::new(timing, finish, None, begin);
         all.pages = Some(Pages::new(&operation.x, finish.layout.rows, timing.strip, timing.shell.bus_bytes));
+        // An engine of its own has two DMAs.
+        all.reader = if timing.shell.overlaps() { 1 } else { CONSTANTS };
         all.constants(dmas, begin);
         dmas.writer.offer(&finish.out, begin + 1);
         all
@@ -99,6 +104,7 @@ impl Columns {
             pages: None,
             finish: finish.clone(),
             lanes: Way::section(timing.result),
+            reader: CONSTANTS,
             records: Converter::new(bus, RECORD, RECORD * records),
             filed,
             used,
@@ -114,7 +120,7 @@ impl Columns {
     fn constants(&mut self, dmas: &mut Dmas, begin: u64) {
         let Command { address, row_bytes, .. } = self.finish.constants;
         let rows = if self.finish.per_row { 1 } else { self.panels() as u64 };
-        dmas.readers[3].offer(&Command { address, row_bytes, rows, stride: 0 }, begin + 1);
+        dmas.readers[self.reader].offer(&Command { address, row_bytes, rows, stride: 0 }, begin + 1);
     }
 
     fn panels(&self) -> i64 {
@@ -289,14 +295,14 @@ impl Flow for Columns {
                 latest([reader.shown(n), page])
             });
         }
-        extend!(moved, dmas.readers[3].left, {
-            let n = dmas.readers[3].left.known();
-            latest([dmas.readers[3].shown(n), self.records.free(n, &self.filed)])
+        extend!(moved, dmas.readers[self.reader].left, {
+            let n = dmas.readers[self.reader].left.known();
+            latest([dmas.readers[self.reader].shown(n), self.records.free(n, &self.filed)])
         });
         extend!(moved, self.filed, {
             let n = self.filed.known();
             let used = if self.finish.per_row { &self.used } else { &self.begun };
-            let shown = self.records.shown(n, &dmas.readers[3].left);
+            let shown = self.records.shown(n, &dmas.readers[self.reader].left);
             latest([shown, self.filed.behind(n - 1, 1), used.behind(n - RECORDS, 1)])
         });
         extend!(moved, self.used, self.next_kept());
