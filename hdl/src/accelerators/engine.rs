@@ -9,7 +9,7 @@ use crate::blocks::common::shell::{
 use crate::blocks::common::stream::Word;
 use crate::lang::operation::OperationBlock;
 use crate::lang::{
-    Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream, bit, bits_for, connect_all,
+    Bundle, In, InOption, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream, bit, bits_for, connect_all,
     or_all, ports, reduce, select, uint,
 };
 
@@ -24,13 +24,18 @@ pub struct EngineSpec {
     pub readers: u32,
     /// Most results of a cycle that are not exact; 0 counts as 1.
     pub overflows: u32,
+    /// Its operations wait for those of other engines.
+    pub waits: bool,
+    /// It reads early what does not depend on them.
+    pub early: bool,
 }
 
 impl EngineSpec {
     /// The ports of an engine that has this controller, and up to so many results of a cycle that are not exact.
     #[must_use]
     pub fn of(controller: OperationController, overflows: u32) -> Self {
-        Self { axi: controller.axi, dma: controller.dma, readers: controller.readers, overflows }
+        let OperationController { axi, dma, readers, waits, late, .. } = controller;
+        Self { axi, dma, readers, overflows, waits, early: late > 0 }
     }
 }
 
@@ -54,8 +59,12 @@ ports! {
         overflows_o: Out = uint(bits_for(p.overflows.max(1).into())),
         /// What to do; its fields stay up to its end.
         operation: InStream<Operation> = OperationSpec::alone(WORDS),
-        /// For one cycle: an operation that is right begins.
-        begun_o: Out = bit(),
+        /// The operation in hand is right; high in a cycle before its end at least.
+        right_o: Out = bit(),
+        /// All operations have ended that the one in hand depends on.
+        released_i: InOption = bit().when(p.waits),
+        /// All operations have ended that may write what the one in hand reads early.
+        early_i: InOption = bit().when(p.early),
         /// How it ended.
         operation_end: OutStream<OperationEnd> = None,
         /// What to read.
@@ -116,7 +125,10 @@ impl EnginePorts {
     #[track_caller]
     fn control_inside(&self, m: &mut Module, controller: &OperationControllerPorts) {
         connect_all!(m, controller, self, [abort_i, window_base_i, window_limit_i]);
-        m.connect(self.begun_o, controller.begin_o);
+        m.connect(self.right_o, controller.right_o);
+        for (to, from) in [(controller.released_i, self.released_i), (controller.early_i, self.early_i)] {
+            m.connect_option(to, from);
+        }
         m.connect_stream(&self.operation_end, &controller.operation_end);
         controller.read_end.connect(m, &self.read_end);
         controller.write_end.connect(m, &self.write_end);
@@ -259,7 +271,7 @@ pub(super) fn behind_shell(
     }
     m.connect(shell.computing_i, or_all(bit(), &computing));
     for own in engines {
-        m.unused(own.ports.begun_o);
+        m.unused(own.ports.right_o);
     }
     let all: Vec<_> = engines.iter().map(|own| own.ports.operation.clone()).collect();
     fork_all(m, "operation", &chosen, &operations.operation, &all);
@@ -316,7 +328,17 @@ fn side_by_side(
         m.connect(ports.operation.opcode, given.opcode);
         let words = m.split(&format!("words_{number}"), given.words, ports.operation.words.ty());
         m.connect_each(&format!("words_given_{number}"), ports.operation.words, words);
-        m.connect(dispatcher.begun_i.at(number), ports.begun_o);
+        m.connect(dispatcher.right_i.at(number), ports.right_o);
+        let released = dispatcher.released_o.at(number);
+        match ports.released_i {
+            Some(to) => m.connect(to, released),
+            None => m.error("an engine beside others does not wait for their operations: give its controller `waits`"),
+        }
+        let early = dispatcher.early_o.at(number);
+        match ports.early_i {
+            Some(to) => m.connect(to, early),
+            None => m.unused(early),
+        }
         m.connect_stream(&dispatcher.engine_end.at(number), &ports.operation_end);
         for k in 0..ports.read.count() {
             m.connect_stream(&shell.dmas.read_command.at(reader), &ports.read_command.at(k));

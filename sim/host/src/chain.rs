@@ -18,11 +18,14 @@ pub struct Link {
     /// Of so many operations right before it the operation is independent, 0 to 7: it reads and writes nothing that they
     /// write, and writes nothing that they read. An accelerator whose operations overlap does not wait for them.
     pub independent: u8,
+    /// So many operations right before it, 0 to 7, write nothing that the operation reads early. A number that is smaller
+    /// than `independent` says nothing.
+    pub early: u8,
 }
 
 impl From<Descriptor> for Link {
     fn from(descriptor: Descriptor) -> Self {
-        Self { descriptor, tag: 0, tag_address: None, independent: 0 }
+        Self { descriptor, tag: 0, tag_address: None, independent: 0, early: 0 }
     }
 }
 
@@ -67,15 +70,18 @@ impl Chain {
     }
 
     /// The same chain, whose operations say of how many operations right before them they are
-    /// [independent](Descriptor::is_independent_of): the largest number that is true. An accelerator whose operations
-    /// overlap then waits for nothing else.
+    /// [independent](Descriptor::is_independent_of), and what they [read early](Descriptor::reads_early_beside): the
+    /// largest numbers that are true. An accelerator whose operations overlap then waits for nothing else.
     #[must_use]
     pub fn overlapping(mut self) -> Self {
         for k in 0..self.links.len() {
             let (before, link) = self.links.split_at_mut(k);
             let own = &link[0].descriptor;
             let apart = |other: &&Link| own.is_independent_of(&other.descriptor);
-            link[0].independent = before.iter().rev().take(MOST_INDEPENDENT).take_while(apart).count() as u8;
+            let early = |other: &&Link| own.reads_early_beside(&other.descriptor);
+            let nearest = || before.iter().rev().take(MOST_INDEPENDENT);
+            (link[0].independent, link[0].early) =
+                (nearest().take_while(apart).count() as u8, nearest().take_while(early).count() as u8);
         }
         self
     }
@@ -107,7 +113,8 @@ impl Chain {
             let flag = |set: bool, flag: u16| if set { u64::from(flag) } else { 0 };
             let independent =
                 u64::from(header::FLAG_INDEPENDENT) * u64::from(link.independent.min(MOST_INDEPENDENT as u8));
-            let flags = flag(link.tag_address.is_some(), header::FLAG_TAG) | independent;
+            let early = u64::from(header::FLAG_EARLY) * u64::from(link.early.min(MOST_INDEPENDENT as u8));
+            let flags = flag(link.tag_address.is_some(), header::FLAG_TAG) | independent | early;
             descriptor.set(header::NEXT, next);
             descriptor.set(header::FLAGS, flags);
             descriptor.set(header::TAG, link.tag.into());

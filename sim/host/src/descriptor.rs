@@ -89,6 +89,15 @@ impl Descriptor {
         these.iter().all(|this| those.iter().all(|that| !(this.is_written || that.is_written) || this.is_apart(that)))
     }
 
+    /// Whether an operation reads something early, and the other one writes none of it; false as for
+    /// [`is_independent_of`](Self::is_independent_of).
+    #[must_use]
+    pub fn reads_early_beside(&self, other: &Self) -> bool {
+        let (Some(these), Some(those)) = (&self.used, &other.used) else { return false };
+        let early = || these.iter().filter(|this| this.is_early);
+        early().next().is_some() && early().all(|this| those.iter().all(|that| !that.is_written || this.is_apart(that)))
+    }
+
     /// Checks the header as the hardware does. Opcodes go up to `opcodes`.
     ///
     /// # Errors
@@ -104,7 +113,7 @@ impl Descriptor {
         if !(1..=u64::from(opcodes)).contains(&self.get(header::OPCODE)) {
             return wrong(ErrorCode::Opcode, header::OPCODE, format!("0x1 to {opcodes:#x}"));
         }
-        let flags = header::FLAG_TAG | (7 * header::FLAG_INDEPENDENT);
+        let flags = header::FLAG_TAG | (7 * header::FLAG_INDEPENDENT) | (7 * header::FLAG_EARLY);
         if self.get(header::FLAGS) & !u64::from(flags) != 0 {
             return wrong(ErrorCode::Reserved, header::FLAGS, format!("made of the bits of {flags:#x}"));
         }
@@ -215,19 +224,21 @@ pub struct Extent {
     pub row_bytes: u64,
     /// The operation writes it.
     pub is_written: bool,
+    /// Where operations overlap, it may be read before the operations have ended that this one depends on.
+    pub is_early: bool,
 }
 
 impl Extent {
     /// One row.
     #[must_use]
     pub fn row(address: Field, row_bytes: u64) -> Self {
-        Self { address, stride: None, rows: 1, row_bytes, is_written: false }
+        Self { address, stride: None, rows: 1, row_bytes, is_written: false, is_early: false }
     }
 
     /// Rows with a stride: so many, of so many bytes each.
     #[must_use]
     pub fn rows(address: Field, stride: Field, rows: u64, row_bytes: u64) -> Self {
-        Self { address, stride: Some(stride), rows, row_bytes, is_written: false }
+        Self { address, stride: Some(stride), rows, row_bytes, is_written: false, is_early: false }
     }
 
     /// The operation writes it.
@@ -236,10 +247,17 @@ impl Extent {
         Self { is_written: true, ..self }
     }
 
+    /// It may be read early.
+    #[must_use]
+    pub fn early(self) -> Self {
+        Self { is_early: true, ..self }
+    }
+
     /// The bytes of a descriptor's operand.
     fn of(&self, descriptor: &Descriptor) -> Used {
         let (address, stride) = (descriptor.get(self.address), self.stride.map_or(0, |stride| descriptor.get(stride)));
-        Used { address, stride, rows: self.rows, row_bytes: self.row_bytes, is_written: self.is_written }
+        let Self { rows, row_bytes, is_written, is_early, .. } = *self;
+        Used { address, stride, rows, row_bytes, is_written, is_early }
     }
 }
 

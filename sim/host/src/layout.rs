@@ -188,4 +188,6 @@ pub mod header {
     pub const FLAG_TAG: u16 = 1;
     /// Flag, times 0 to 7: of so many operations right before it the operation is independent.
     pub const FLAG_INDEPENDENT: u16 = 2;
+    /// Flag, times 0 to 7: so many operations right before it write nothing that the operation reads early.
+    pub const FLAG_EARLY: u16 = 16;
 }

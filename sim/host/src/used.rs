@@ -13,6 +13,8 @@ pub(crate) struct Used {
     pub row_bytes: u64,
     /// The operation writes them.
     pub is_written: bool,
+    /// The operation may read them before the operations have ended that it depends on.
+    pub is_early: bool,
 }
 
 impl Used {

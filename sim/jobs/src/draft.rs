@@ -27,8 +27,9 @@ use crate::program::{DESCRIPTOR, Program};
 /// Bytes of a descriptor.
 const BYTES: usize = DESCRIPTOR as usize;
 
-/// All flags of a header: the tag is written, and 0 to 7 operations of which it is independent.
-pub const ALL_FLAGS: u16 = 0xf;
+/// All flags of a header: the tag is written; 0 to 7 operations of which it is independent, and 0 to 7 that write nothing
+/// that it reads early.
+pub const ALL_FLAGS: u16 = 0x7f;
 
 /// The operations of an accelerator, by name.
 #[derive(Clone, Debug)]

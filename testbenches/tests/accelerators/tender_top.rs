@@ -141,12 +141,12 @@ fn independent_operations_take_less_time() {
         if report.end.code != 0 || report.executed.iter().any(|executed| !executed.defined) {
             continue;
         }
-        // What is found is true: bits 1 to 3 of the flags.
+        // What is found is true: bits 1 to 6 of the flags.
         let mut best = memory();
-        for (address, independent) in independence(&golden, program.limits, program.job, &mut memory()) {
+        for (address, [independent, early]) in independence(&golden, program.limits, program.job, &mut memory()) {
             let mut flags = [0];
             best.read(address + 6, &mut flags).unwrap();
-            best.write(address + 6, &[flags[0] & 1 | independent << 1]).unwrap();
+            best.write(address + 6, &[flags[0] & 1 | independent << 1 | early << 4]).unwrap();
         }
         let mut after = best.clone();
         let again = run_golden(&golden, program.limits, program.job, &mut after);

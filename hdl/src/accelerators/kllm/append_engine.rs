@@ -21,6 +21,8 @@ parameters! {
         dma: DmaSpec = DmaSpec::default();
         /// The panels.
         spec: AppendSpec = AppendSpec::default();
+        /// Its operations wait for those of other engines.
+        waits: bool = false, tag "waits";
     }
     rules = |p, rules| {
         let product = &p.spec.product;
@@ -42,7 +44,7 @@ impl AppendEngine {
     }
 
     fn controller(&self) -> OperationController {
-        OperationController { times: 2, ..OperationController::of(&self.spec.axi, &self.dma, Self::READERS) }
+        OperationController { times: 2, waits: self.waits, ..OperationController::of(&self.spec.axi, &self.dma, Self::READERS) }
     }
 
     fn appender(&self) -> TokenAppender {

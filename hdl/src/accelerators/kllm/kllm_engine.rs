@@ -30,6 +30,8 @@ parameters! {
         dma: DmaSpec = DmaSpec::default();
         /// The lanes.
         spec: KllmSpec = KllmSpec::default();
+        /// Its operations wait for those of other engines.
+        waits: bool = false, tag "waits";
     }
     rules = |p, rules| {
         let longest = [
@@ -57,7 +59,7 @@ impl KllmEngine {
     /// Tokens are read for each panel, and a codebook before the heads.
     fn controller(&self) -> OperationController {
         let of = OperationController::of(&self.axi, &self.dma, self.spec.readers());
-        OperationController { operands: OPERANDS, times: 65535, prepares: true, ..of }
+        OperationController { operands: OPERANDS, times: 65535, prepares: true, waits: self.waits, ..of }
     }
 
     fn reader(&self) -> TokenReader {

@@ -54,13 +54,14 @@ impl KllmTop {
     /// The engine for products.
     #[must_use]
     pub fn engine(&self) -> KllmEngine {
-        KllmEngine { axi: self.bus.axi.clone(), dma: self.bus.dma.clone(), spec: self.product.clone() }
+        let (axi, dma) = (self.bus.axi.clone(), self.bus.dma.clone());
+        KllmEngine { axi, dma, spec: self.product.clone(), waits: self.bus.overlaps }
     }
 
     /// The engine for rows.
     #[must_use]
     pub fn vector(&self) -> VectorEngine {
-        self.vector.engine(&self.bus.axi, &self.bus.dma)
+        VectorEngine { waits: self.bus.overlaps, ..self.vector.engine(&self.bus.axi, &self.bus.dma) }
     }
 
     /// The quantizer, which makes tokens of rows, if there is one.
@@ -85,12 +86,12 @@ impl KllmTop {
             inner: self.product.inner(),
             tree: self.tree.clone(),
         };
-        QuantizeEngine { dma: self.bus.dma.clone(), spec }
+        QuantizeEngine { dma: self.bus.dma.clone(), spec, waits: self.bus.overlaps }
     }
 
     fn append_engine(&self) -> AppendEngine {
         let spec = AppendSpec { axi: self.bus.axi.clone(), product: self.product.group() };
-        AppendEngine { dma: self.bus.dma.clone(), spec }
+        AppendEngine { dma: self.bus.dma.clone(), spec, waits: self.bus.overlaps }
     }
 
     /// Most results of a cycle that are not exact.

@@ -18,6 +18,8 @@ parameters! {
         dma: DmaSpec = DmaSpec::default();
         /// The quantizer.
         spec: QuantizerSpec = QuantizerSpec::default();
+        /// Its operations wait for those of other engines.
+        waits: bool = false, tag "waits";
     }
     rules = |p, rules| {
         let head = u64::from(HEAD_BYTES) + 128;
@@ -38,7 +40,7 @@ impl QuantizeEngine {
     }
 
     fn controller(&self) -> OperationController {
-        OperationController::of(&self.spec.axi, &self.dma, Self::READERS)
+        OperationController { waits: self.waits, ..OperationController::of(&self.spec.axi, &self.dma, Self::READERS) }
     }
 
     fn quantizer(&self) -> TokenQuantizer {

@@ -45,8 +45,8 @@ parameters! {
         strip: u32 = 64, in 32..=65504, note "a multiple of 32", tag "p";
         /// Also explicit requantization.
         explicit: bool = false, tag "explicit";
-        /// Packings have an engine of their own.
-        products_only: bool = false, tag "products";
+        /// Operations overlap: packings have an engine of their own, and a product waits for what it depends on.
+        overlaps: bool = false, tag "overlaps";
         /// The arithmetic on a result; as wide as the array's results.
         lane: TenderLane = TenderLane::of_sums(MultiScaleArrayOf::<P>::default().result_width());
         /// Where scratchpad, index, output and turn buffer are kept.
@@ -113,10 +113,10 @@ impl<P: EnginePe> TenderEngineOf<P> {
         MatmulOperation { depth: self.depth, steps: self.steps, explicit: self.explicit }
     }
 
-    /// B is read for each panel of A.
+    /// B is read for each panel of A. A comes late: the rest of the first tile is there by then.
     fn controller(&self) -> OperationController {
         let of = OperationController::of(&self.axi, &self.dma, READERS);
-        OperationController { times: 65535, prepares: true, ..of }
+        OperationController { times: 65535, prepares: true, waits: self.overlaps, late: self.overlaps.into(), ..of }
     }
 
     fn walker(&self) -> StripWalker {

@@ -28,7 +28,7 @@ impl<P: EnginePe> TenderEngineOf<P> {
         let of = io.shell.decode(m, "u_matmul", self.matmul());
         let opcode = io.shell.operation.opcode;
         let wrong = [of.decoder.reserved, of.decoder.unknown, of.decoder.wrong_size];
-        let (product, wrong) = if self.products_only {
+        let (product, wrong) = if self.overlaps {
             m.unused(opcode);
             (bit().lit(1), wrong)
         } else {

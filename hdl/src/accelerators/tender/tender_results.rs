@@ -32,7 +32,7 @@ impl<P: EnginePe> TenderEngineOf<P> {
             m.unused(unused);
         }
         m.connect(source.ready, mux(packs, turn.fill.ready, a_ready));
-        let numbers = (!self.products_only).then(|| m.split("packed_row", source.data.data, uint(16).array(lanes)));
+        let numbers = (!self.overlaps).then(|| m.split("packed_row", source.data.data, uint(16).array(lanes)));
         let halves = m.wire("halves", !integers);
         m.connect(turn.fill.valid, mux(packs, source.valid, stage.result.valid & halves));
         // Both begin at element 0.

@@ -60,7 +60,7 @@ impl<P: EnginePe> TenderTopOf<P> {
             steps: self.steps,
             strip: self.strip,
             explicit: self.explicit,
-            products_only: self.bus.overlaps,
+            overlaps: self.bus.overlaps,
             lane: self.result.clone(),
             storage: self.storage,
         }
@@ -81,7 +81,7 @@ impl<P: EnginePe> TenderTopOf<P> {
     /// The engine for rows.
     #[must_use]
     pub fn vector(&self) -> VectorEngine {
-        self.vector.engine(&self.bus.axi, &self.bus.dma)
+        VectorEngine { waits: self.bus.overlaps, ..self.vector.engine(&self.bus.axi, &self.bus.dma) }
     }
 }
 

@@ -28,6 +28,8 @@ parameters! {
         requantize: RequantizeLane = RequantizeLane::default();
         /// Functions for whole rows, beside the norm by the root mean square.
         units: RowUnits = RowUnits::default();
+        /// Its operations wait for those of other engines.
+        waits: bool = false, tag "waits";
     }
     rules = |p, rules| {
         rules.part("max_beats", &p.unit());
@@ -59,12 +61,13 @@ impl VectorParameters {
         Self { units: RowUnits::all(), ..Self::default() }
     }
 
-    /// The engine on a bus.
+    /// The engine on a bus. Its operations wait for no others.
     #[must_use]
     pub fn engine(&self, axi: &AxiSpec, dma: &DmaSpec) -> VectorEngine {
         VectorEngine {
             axi: axi.clone(),
             dma: dma.clone(),
+            waits: false,
             max_beats: self.max_beats,
             lane: self.lane.clone(),
             requantize: self.requantize.clone(),
@@ -121,7 +124,7 @@ impl VectorEngine {
     }
 
     fn controller(&self) -> OperationController {
-        OperationController::of(&self.axi, &self.dma, Self::READERS)
+        OperationController { waits: self.waits, ..OperationController::of(&self.axi, &self.dma, Self::READERS) }
     }
 }
 

@@ -11,6 +11,7 @@ pub const VERSION: u32 = 1;
 pub const FLAGS: &[(&str, u32, &str)] = &[
     ("TAG", 0, "The tag is written to memory."),
     ("INDEPENDENT", 1, "Times 0 to 7: of so many operations right before it the operation is independent."),
+    ("EARLY", 4, "Times 0 to 7: so many operations right before it write nothing that it reads early."),
 ];
 
 /// A member of the header: name, first byte, bytes, meaning.

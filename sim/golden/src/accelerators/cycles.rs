@@ -246,17 +246,20 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Overlap<'_, A, R> {
                 self.now = self.flights.fetched(recurrence.shell().fetch(*address, self.now)) + 2;
                 descriptor(self.memory, *address).1
             }
-            Action::Operation { opcode, independent, words } => {
+            Action::Operation { opcode, independent, early, words } => {
                 let checked = match accelerator.check(*opcode, Fields(words), &self.limits) {
                     Ok(checked) => checked,
                     Err(code) => return code,
                 };
                 let engine = accelerator.engine(*opcode).map_or(0, |engine| engine as usize);
-                let goes = self.flights.goes(self.now, engine, (*independent).into());
+                let goes = self.flights.goes(self.now, engine);
                 // The engine is offered it a cycle later.
                 let state: (&mut dyn Memory, &mut Turns) = (self.memory, &mut Turns::default());
                 match recurrence.course(accelerator, &checked, goes + 1, state) {
-                    Ok(course) => self.flights.begin(engine, course),
+                    Ok(course) => {
+                        let order = [*independent, (*independent).max(*early)].map(u64::from);
+                        self.flights.begin(engine, order, course);
+                    }
                     Err(code) => return code,
                 }
                 // Its end is told in the next cycle. Then comes the next descriptor, or the controller waits.

@@ -27,18 +27,39 @@ pub(super) fn meet(a: &[RangeInclusive<u64>], b: &[RangeInclusive<u64>]) -> bool
 #[derive(Clone, Debug, Default)]
 pub(super) struct Used {
     pub reads: Vec<RangeInclusive<u64>>,
+    /// Bytes that it may read before the operations have ended that it depends on.
+    pub early: Vec<RangeInclusive<u64>>,
     pub writes: Vec<RangeInclusive<u64>>,
 }
 
 impl Used {
     /// The same bytes, in ranges that do not touch.
     pub fn merged(self) -> Self {
-        Self { reads: merged(self.reads), writes: merged(self.writes) }
+        Self { reads: merged(self.reads), early: merged(self.early), writes: merged(self.writes) }
     }
 
     /// Whether the order of the two matters.
     pub fn races(&self, other: &Self) -> bool {
         meet(&self.writes, &other.writes) || meet(&self.writes, &other.reads) || meet(&self.reads, &other.writes)
+    }
+
+    /// Whether the other one writes what this one may read early.
+    pub fn is_early_for(&self, other: &Self) -> bool {
+        meet(&self.early, &other.writes)
+    }
+}
+
+/// Of how many operations right before it an operation is independent, and its operands that are read early.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Order {
+    pub independent: u64,
+    /// As many at least.
+    pub early: u64,
+}
+
+impl Order {
+    pub fn new(independent: u8, early: u8) -> Self {
+        Self { independent: independent.into(), early: early.max(independent).into() }
     }
 }
 
@@ -51,22 +72,25 @@ struct Flight {
     /// Its place among the operations that were done.
     number: usize,
     used: Used,
+    /// It does not end.
+    stuck: bool,
 }
 
-/// All operations that may be in flight when the next one goes.
+/// All operations that may be in flight when the next one goes. An operation that waits for others counts as one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flights(Vec<Flight>);
 
 impl Flights {
-    /// An operation comes: all have ended but those that it is independent of, and its engine is free.
-    pub fn next(&mut self, engine: Option<u32>, independent: u64) {
-        self.0.retain(|flight| flight.behind < independent && Some(flight.engine) != engine);
+    /// An operation comes: its engine is free.
+    pub fn next(&mut self, engine: Option<u32>) {
+        // Without engines an operation ends before the next one.
+        self.0.retain(|flight| engine.is_some_and(|engine| flight.engine != engine));
     }
 
     /// It goes to its engine. Where operations do not overlap, it ends before the next one.
     pub fn go(&mut self, engine: Option<u32>, number: usize, used: Used) {
         self.0.iter_mut().for_each(|flight| flight.behind += 1);
-        self.0.extend(engine.map(|engine| Flight { engine, behind: 0, number, used }));
+        self.0.extend(engine.map(|engine| Flight { engine, behind: 0, number, used, stuck: false }));
     }
 
     /// All have ended.
@@ -74,9 +98,19 @@ impl Flights {
         self.0.clear();
     }
 
-    /// None is in flight.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// The last one does not end: it failed, or waits for one that does not end.
+    pub fn stick(&mut self) {
+        self.0.iter_mut().next_back().into_iter().for_each(|flight| flight.stuck = true);
+    }
+
+    /// Whether an engine has an operation that does not end.
+    pub fn is_stuck(&self, engine: Option<u32>) -> bool {
+        self.0.iter().any(|flight| flight.stuck && Some(flight.engine) == engine)
+    }
+
+    /// Whether the next operation waits for one that does not end.
+    pub fn hold(&self, independent: u64) -> bool {
+        self.0.iter().any(|flight| flight.stuck && flight.behind >= independent)
     }
 
     /// Whether one of them may write there.
@@ -84,8 +118,13 @@ impl Flights {
         self.0.iter().any(|flight| meet(&flight.used.writes, bytes))
     }
 
-    /// Numbers of the operations whose order to this one matters.
-    pub fn races(&self, used: &Used) -> Vec<usize> {
-        self.0.iter().filter(|flight| flight.used.races(used)).map(|flight| flight.number).collect()
+    /// Numbers of the operations whose order to the next one matters: those that it does not wait for, and where it reads
+    /// early what they write.
+    pub fn races(&self, order: Order, used: &Used) -> Vec<usize> {
+        let races = |flight: &&Flight| {
+            (flight.behind < order.independent && flight.used.races(used))
+                || (flight.behind < order.early && used.is_early_for(&flight.used))
+        };
+        self.0.iter().filter(races).map(|flight| flight.number).collect()
     }
 }

@@ -7,7 +7,7 @@ use crate::common::bus::Command;
 use crate::common::shell::job_controller::{self, Action, End, Limits, World, code};
 
 pub use super::flights::merged;
-use super::flights::{Flights, Used, meet};
+use super::flights::{Flights, Order, Used, meet};
 use super::memory::{BusError, Memory};
 
 /// Bytes of a descriptor.
@@ -70,6 +70,11 @@ pub trait Accelerator {
     /// The engine that does the operations with this number, where operations overlap. `None`: one follows the other.
     fn engine(&self, _opcode: u8) -> Option<u32> {
         None
+    }
+
+    /// Bytes that an operation may read before the operations have ended that it depends on, where operations overlap.
+    fn early(&self, _operation: &Self::Operation) -> Vec<RangeInclusive<u64>> {
+        Vec::new()
     }
 
     /// State that the operation has left in the accelerator, if any, becomes unknown. The operation ended with an
@@ -303,8 +308,9 @@ pub fn run<A: Accelerator>(accelerator: &A, limits: Limits, job: u64, memory: &m
     Report { end, ..world.report }
 }
 
-/// Of how many descriptors right before it each descriptor of a job is independent: the largest number that is true, by
-/// the bytes that the operations use. Addresses and numbers, in the order of the chain; up to an error.
+/// Of how many descriptors right before it each descriptor of a job is independent, and what it reads early, if anything:
+/// the largest numbers that are true, by the bytes that the operations use. Addresses and numbers, in the order of the
+/// chain; up to an error.
 ///
 /// State inside of an accelerator is not looked at. An accelerator whose operations keep some, such as a cache, has to
 /// know what depends on it.
@@ -313,7 +319,7 @@ pub fn independence<A: Accelerator>(
     limits: Limits,
     job: u64,
     memory: &mut dyn Memory,
-) -> Vec<(u64, u8)> {
+) -> Vec<(u64, [u8; 2])> {
     let shape = shape_of(accelerator);
     let (executed, perhaps, tags) = Default::default();
     let report = Report { end: End::default(), executed, perhaps, tags, lost: false };
@@ -322,11 +328,15 @@ pub fn independence<A: Accelerator>(
     job_controller::run(shape, limits, job, &mut world);
     let history = world.history.unwrap_or_default();
     let most = usize::from(job_controller::MOST_INDEPENDENT);
-    let independent = |n: usize| {
+    let count = |n: usize, matters: &dyn Fn(&Used, &Used) -> bool| {
         let before = history[..n].iter().rev().take(most);
-        before.take_while(|(_, other)| !other.races(&history[n].1)).count() as u8
+        before.take_while(|(_, other)| !matters(&history[n].1, other)).count() as u8
     };
-    (0..history.len()).map(|n| (history[n].0, independent(n))).collect()
+    let numbers = |n: usize| {
+        let reads = !history[n].1.early.is_empty();
+        [count(n, &Used::races), if reads { count(n, &Used::is_early_for) } else { 0 }]
+    };
+    (0..history.len()).map(|n| (history[n].0, numbers(n))).collect()
 }
 
 /// Memory that notices reads of undefined bytes.
@@ -390,9 +400,9 @@ impl<A: Accelerator> World for Job<'_, A> {
                 self.report.lost |= memory.touched | self.flights.write(&memory.used.reads);
                 code
             }
-            Action::Operation { opcode, independent, words } => {
+            Action::Operation { opcode, independent, early, words } => {
                 let engine = self.accelerator.engine(*opcode);
-                self.flights.next(engine, (*independent).into());
+                self.flights.next(engine);
                 let mut memory = Touched::new(self.memory, &self.report);
                 match self.accelerator.perform(*opcode, Fields(words), &self.limits, &mut memory) {
                     Err(code) => {
@@ -400,8 +410,9 @@ impl<A: Accelerator> World for Job<'_, A> {
                         code
                     }
                     Ok(mut executed) => {
+                        memory.used.early = self.accelerator.early(&executed.operation);
                         let used = memory.used.merged();
-                        let races = self.flights.races(&used);
+                        let races = self.flights.races(Order::new(*independent, *early), &used);
                         let now = self.history.as_mut().and_then(|history| history.last_mut());
                         now.into_iter().for_each(|(_, bytes)| bytes.clone_from(&used));
                         executed.defined &= !memory.touched && races.is_empty();
@@ -439,6 +450,7 @@ impl<A: Accelerator> Job<'_, A> {
         if !(failed || self.refused) {
             return;
         }
+        self.flights.stick();
         let mut at = end.place;
         for _ in 0..=job_controller::MOST_INDEPENDENT {
             let mut bytes = vec![0; DESCRIPTOR_BYTES as usize];
@@ -458,20 +470,30 @@ impl<A: Accelerator> Job<'_, A> {
         }
     }
 
-    /// Does an operation after the one that failed, if it may have gone to its engine.
+    /// Whether an operation after the one that failed may have gone to its engine. It is done, unless it waits for one
+    /// that did not end.
     fn goes(&mut self, shape: job_controller::Shape, header: job_controller::Header, bytes: &[u8]) -> bool {
         if self.refused || !(1..=shape.opcodes).contains(&header.opcode) {
             return false;
         }
         let engine = self.accelerator.engine(header.opcode);
-        self.flights.next(engine, header.independent.into());
-        if self.flights.is_empty() {
+        if self.flights.is_stuck(engine) {
             return false;
         }
         let words = job_controller::words(bytes);
-        let Ok(checked) = self.accelerator.check(header.opcode, Fields(&words), &self.limits) else { return true };
-        let executed = self.accelerator.execute(checked, self.memory);
+        let Ok(checked) = self.accelerator.check(header.opcode, Fields(&words), &self.limits) else {
+            // The descriptor after it is read while it is checked.
+            self.refused = true;
+            return true;
+        };
+        self.flights.next(engine);
+        let waits = self.flights.hold(header.independent.into());
         self.flights.go(engine, 0, Used::default());
+        if waits {
+            self.flights.stick();
+            return true;
+        }
+        let executed = self.accelerator.execute(checked, self.memory);
         self.accelerator.forget(&executed.operation);
         self.report.perhaps.push(executed);
         true

@@ -15,6 +15,9 @@ mod operation;
 mod shape;
 mod sums;
 
+use std::ops::RangeInclusive;
+
+use crate::common::bus::Command;
 use crate::common::shell::job_controller::Limits;
 use crate::tender::accumulator::{Accumulator, Overflow};
 use crate::tender::mesh_pe::PeSum;
@@ -113,6 +116,16 @@ impl<S: PeSum<Operand = i64>> job::Accelerator for TenderTop<S> {
             _ => 0,
         };
         self.overlaps.then_some(engine)
+    }
+
+    /// Right matrix, table and constants of a product.
+    fn early(&self, operation: &Operation) -> Vec<RangeInclusive<u64>> {
+        let Operation::MatMul(MatMul { b, table, finish, .. }) = operation else { return Vec::new() };
+        let rows = |command: &Command| {
+            let last = command.row_bytes - 1;
+            command.row_addresses().map(|first| first..=first + last).collect::<Vec<_>>()
+        };
+        [b, table, &finish.constants].into_iter().flat_map(rows).collect()
     }
 
     fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {

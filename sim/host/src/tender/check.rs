@@ -61,9 +61,9 @@ fn check_matmul(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result
     };
     let operands = [
         panels(m::A_ADDRESS, m::A_STRIDE, (rows, panel_rows), channels),
-        panels(m::B_ADDRESS, m::B_STRIDE, (columns, panel_columns), channels),
-        Extent::row(m::TABLE_ADDRESS, 2 * get(m::STEPS)),
-        Extent::row(m::CONSTANTS_ADDRESS, Constants::BYTES * records),
+        panels(m::B_ADDRESS, m::B_STRIDE, (columns, panel_columns), channels).early(),
+        Extent::row(m::TABLE_ADDRESS, 2 * get(m::STEPS)).early(),
+        Extent::row(m::CONSTANTS_ADDRESS, Constants::BYTES * records).early(),
         out.written(),
     ];
     descriptor.check_operands(window, &operands)?;

@@ -237,7 +237,7 @@ proptest! {
         let mut memory = SparseMemory::new();
         memory.store(image.address, &image.bytes);
         let limits = Limits { base: WINDOW.base, limit: WINDOW.limit, max_descriptors: 8 };
-        let expected: Vec<u8> = independence(&*TOP, limits, image.address, &mut memory).into_iter().map(|(_, n)| n).collect();
+        let expected: Vec<u8> = independence(&*TOP, limits, image.address, &mut memory).into_iter().map(|(_, [n, early])| n | early << 3).collect();
         let said: Vec<u8> = image.bytes.chunks(128).map(|descriptor| descriptor[6] >> 1).collect();
         prop_assert_eq!(said, expected);
     }

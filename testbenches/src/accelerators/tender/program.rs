@@ -81,9 +81,10 @@ fn out_rows(layout: Layout, [rows, columns]: [u32; 2], integers: bool) -> (u32, 
     if integers { (panels(rows, layout.rows), columns * layout.row_word_bytes() as u32) } else { (rows, 2 * columns) }
 }
 
-/// Flags of a header: an operation that depends on the operation before it is not independent.
+/// Flags of a header: an operation that depends on the operation before it is not independent. What it reads early is
+/// elsewhere.
 fn allowed(depends: bool) -> u16 {
-    if depends { 1 } else { ALL_FLAGS }
+    if depends { ALL_FLAGS & !0b1110 } else { ALL_FLAGS }
 }
 
 /// Constants such that results are about `most` where numbers are about `number`; special ones now and then. Results of

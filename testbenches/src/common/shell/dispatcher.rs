@@ -30,8 +30,8 @@ pub fn bench(p: &Dispatcher) -> anyhow::Result<Box<dyn sim::Bench>> {
 struct Pins {
     clear: In,
     idle: Out,
-    /// Of operations that come: valid, engine, nothing, waits, independent, kept, opcode, words.
-    asked: [In; 8],
+    /// Of operations that come: valid, engine, nothing, waits, independent, early, kept, opcode, words.
+    asked: [In; 9],
     asked_ready: Out,
     /// Of ends that are told: valid, error, back, kept.
     told: [Out; 4],
@@ -39,7 +39,9 @@ struct Pins {
     /// To the engines: valid, opcode, words.
     engine: [Out; 3],
     engine_ready: In,
-    begun: In,
+    right: In,
+    /// To the engines: what they wait for has ended; the same for what is read early.
+    released: [Out; 2],
     /// From the engines: valid, error.
     end: [In; 2],
     end_ready: Out,
@@ -58,6 +60,7 @@ impl Pins {
                 input("operation_nothing_i")?,
                 input("operation_waits_i")?,
                 input("operation_independent_i")?,
+                input("operation_early_i")?,
                 input("operation_kept_i")?,
                 input("operation_opcode_i")?,
                 input("operation_words_i")?,
@@ -72,7 +75,8 @@ impl Pins {
             told_ready: input("operation_end_ready_i")?,
             engine: [output("engine_valid_o")?, output("engine_opcode_o")?, output("engine_words_o")?],
             engine_ready: input("engine_ready_i")?,
-            begun: input("begun_i")?,
+            right: input("right_i")?,
+            released: [output("released_o")?, output("early_o")?],
             end: [input("engine_end_valid_i")?, input("engine_end_error_i")?],
             end_ready: output("engine_end_ready_o")?,
         })
@@ -85,7 +89,7 @@ struct Habits {
     offer: u32,
     take_end: u32,
     ready: u32,
-    begin: u32,
+    right: u32,
     end: u32,
     /// Of ends: an error.
     fail: u32,
@@ -103,7 +107,7 @@ impl Habits {
             offer: one_in(&[1, 1, 2, 9]),
             take_end: one_in(&[1, 1, 3]),
             ready: one_in(&[1, 1, 4]),
-            begin: one_in(&[1, 2, 6]),
+            right: one_in(&[1, 2, 6]),
             end: one_in(&[1, 3, 12, 30]),
             fail: one_in(&[3, 10, 100]),
             clear: one_in(&[20, 60, 300]),
@@ -119,7 +123,7 @@ enum Hand {
     #[default]
     Empty,
     New,
-    Begun,
+    Right,
 }
 
 struct Player {
@@ -156,6 +160,7 @@ impl Player {
             nothing: self.once_in(12),
             waits: self.once_in(6),
             independent: self.rng.random_range(self.habits.independent[0]..=self.habits.independent[1]),
+            early: self.rng.random_range(0..=7),
             kept,
             opcode: self.rng.random(),
             words,
@@ -171,14 +176,14 @@ impl Player {
             self.offered = Some(self.draw());
         }
         let engines = (0..self.hands.len()).map(|e| {
-            let (new, begun) = (self.hands[e] == Hand::New, self.hands[e] == Hand::Begun);
+            let (new, right) = (self.hands[e] == Hand::New, self.hands[e] == Hand::Right);
             let end = if e == habits.slow { 40 } else { habits.end };
-            let ends = (new && self.once_in(4 * end)) || (begun && self.once_in(end));
+            let ends = (new && self.once_in(4 * end)) || (right && self.once_in(end));
             let fails = ends && (new || self.once_in(habits.fail));
             Engine {
                 ready: self.hands[e] == Hand::Empty && self.once_in(habits.ready),
-                begun: new && !ends && self.once_in(habits.begin),
-                // What was refused, and a few others, never began.
+                right: new && !ends && self.once_in(habits.right),
+                // What was refused, and a few others, were never said to be right.
                 end: ends.then(|| if fails && !self.once_in(20) { self.rng.random_range(1..=255) } else { 0 }),
             }
         });
@@ -188,7 +193,7 @@ impl Player {
 
     fn drive(&mut self, sim: &mut Sim, now: &Cycle) {
         let (p, pins) = (&self.block, &self.pins);
-        let [valid, engine, nothing, waits, independent, kept, opcode, words] = pins.asked;
+        let [valid, engine, nothing, waits, independent, early, kept, opcode, words] = pins.asked;
         sim.poke_u64(pins.clear, now.clear.into());
         sim.poke_u64(valid, now.asked.is_some().into());
         if let Some(asked) = &now.asked {
@@ -199,6 +204,7 @@ impl Player {
             sim.poke_u64(nothing, asked.nothing.into());
             sim.poke_u64(waits, asked.waits.into());
             sim.poke_u64(independent, asked.independent);
+            sim.poke_u64(early, asked.early);
             sim.poke(kept, &Bits::from_words(p.kept_width, &asked.kept));
             sim.poke_u64(opcode, asked.opcode.into());
             sim.poke(words, &Bits::from_words(32 * p.words, &asked.words));
@@ -206,7 +212,7 @@ impl Player {
         sim.poke_u64(pins.told_ready, now.end_ready.into());
         let bits = |of: fn(&Engine) -> bool| Bits::pack(1, now.engines.iter().map(|engine| of(engine).into()));
         sim.poke(pins.engine_ready, &bits(|engine| engine.ready));
-        sim.poke(pins.begun, &bits(|engine| engine.begun));
+        sim.poke(pins.right, &bits(|engine| engine.right));
         sim.poke(pins.end[0], &bits(|engine| engine.end.is_some()));
         // Without an end the error means nothing.
         let rng = &mut self.rng;
@@ -233,6 +239,14 @@ impl Player {
         let offered: Vec<Option<&Asked>> = (0..engines).map(|e| golden.offered(e)).collect();
         run.expect(sim, valid, &Bits::pack(1, offered.iter().map(|of| of.is_some().into())))?;
         run.expect(sim, pins.end_ready, &Bits::ones(self.block.engines))?;
+        for (pin, of) in pins.released.into_iter().zip([Golden::released, Golden::released_early]) {
+            let got = sim.peek(pin);
+            for e in 0..engines {
+                if let Some(expected) = of(golden, e) {
+                    run.expect_equal(sim, "released_o", &format!("of engine {e}"), u64::from(expected), got.field(e as u32, 1))?;
+                }
+            }
+        }
         let (opcodes, all_words) = (sim.peek(opcode), sim.peek(words));
         let width = 32 * self.block.words;
         for (e, asked) in (0..).zip(offered) {
@@ -267,7 +281,7 @@ impl Player {
             *hand = match *hand {
                 _ if now.clear || of.end.is_some() => Hand::Empty,
                 Hand::Empty if of.ready && takes => Hand::New,
-                Hand::New if of.begun => Hand::Begun,
+                Hand::New if of.right => Hand::Right,
                 hand => hand,
             };
         }

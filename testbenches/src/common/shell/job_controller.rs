@@ -315,8 +315,8 @@ impl Player {
             Some(before) => {
                 run.expect_equal(sim, "operation_opcode_o", "the opcode stays", before.0, now.0)?;
                 // An end that is asked for is no longer offered while it is awaited.
-                let text = |said: &Option<Said>| format!("{:?}", said.as_ref().map(|said| said.independent));
-                run.expect_equal(sim, "operation_independent_o", "the number stays", text(&before.1), text(&now.1))?;
+                let text = |said: &Option<Said>| format!("{:?}", said.as_ref().map(|said| [said.independent, said.early]));
+                run.expect_equal(sim, "operation_independent_o", "the numbers stay", text(&before.1), text(&now.1))?;
                 run.expect_equal(sim, "operation_words_o", "the words stay", &before.2, &now.2)
             }
             None => {
@@ -358,15 +358,17 @@ impl Player {
             let word = |i: u32| words.slice(32 * i, 32).to_u64().unwrap_or(0) as u32;
             let said = self.order.map(|pins| pins.said(sim));
             let asks = said.as_ref().map(|said| plan.order.next(sim, run, said)).transpose()?.unwrap_or(false);
+            // Without overlaps they are not said.
+            let [independent, early] = match (&said, plan.actions.front()) {
+                (Some(_), _) if asks => [0, 0],
+                (Some(said), _) => [said.independent, said.early],
+                (None, Some((Action::Operation { independent, early, .. }, _))) => [*independent, *early],
+                (None, _) => [0, 0],
+            };
             let action = Action::Operation {
                 opcode: if asks { 0 } else { sim.peek_u64(p.operation_opcode_o) as u8 },
-                // Without overlaps it is not said.
-                independent: match (&said, plan.actions.front()) {
-                    (Some(_), _) if asks => 0,
-                    (Some(said), _) => said.independent,
-                    (None, Some((Action::Operation { independent, .. }, _))) => *independent,
-                    (None, _) => 0,
-                },
+                independent,
+                early,
                 words: if asks { Vec::new() } else { (0..words.width() / 32).map(word).collect() },
             };
             let (outcome, _) = self.begins(sim, run, plan, action)?;

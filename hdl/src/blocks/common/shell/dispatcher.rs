@@ -5,7 +5,7 @@ mod properties;
 
 use super::job_controller::{INDEPENDENT, Operation, OperationEnd, OperationSpec};
 use crate::lang::{
-    About, Array, Block, CatalogBlock, Field, In, InArray, InStream, InStreams, Module, Out, OutStream, OutStreams,
+    About, Array, Block, CatalogBlock, Field, In, InArray, InStream, InStreams, Module, Out, OutArray, OutStream, OutStreams,
     Proof, Signal, Type, bit, bundle, index_width, mux, parameters, ports, reduce, select, uint,
 };
 
@@ -35,6 +35,10 @@ impl Dispatcher {
     }
 }
 
+/// Bits of the number of operations that went after one in flight: the engines bound it. Of the operations after it, those
+/// that have ended are independent of it, 7 at most, and each other engine has one more at most.
+const BEHIND: u32 = INDEPENDENT + 1;
+
 bundle! {
     /// An operation for an engine.
     pub struct Given(words: u32) {
@@ -60,8 +64,13 @@ ports! {
         operation_end: OutStream<OperationEnd> = p.operation().kept,
         /// To each engine: what to do; the fields stay up to its end.
         engine: OutStreams<Given> = (p.engines, p.words),
-        /// From each engine: its operation is right, and begins. High in a cycle after it was taken, up to its end.
-        begun_i: InArray = bit().array(p.engines),
+        /// From each engine: its operation is right. High in a cycle after it was taken, up to its end.
+        right_i: InArray = bit().array(p.engines),
+        /// To each engine: all operations have ended that its operation depends on. It stays up to its end.
+        released_o: OutArray = bit().array(p.engines),
+        /// To each engine: all operations have ended that may write what its operation reads early. It stays up to its
+        /// end.
+        early_o: OutArray = bit().array(p.engines),
         /// From each engine: how its operation ended.
         engine_end: InStreams<OperationEnd> = (p.engines, None),
     }
@@ -71,6 +80,7 @@ ports! {
 #[derive(Clone, Copy, Debug)]
 struct Order {
     independent: Signal,
+    early: Signal,
     nothing: Signal,
     waits: Signal,
     kept: Signal,
@@ -82,6 +92,7 @@ impl Order {
         let asked = &io.operation;
         Self {
             independent: of(asked.independent),
+            early: of(asked.early),
             nothing: of(asked.nothing),
             waits: of(asked.waits),
             kept: of(asked.kept),
@@ -95,8 +106,10 @@ struct Flights {
     busy: Array,
     /// It failed.
     failed: Array,
-    /// It has neither begun nor ended.
-    unbegun: Array,
+    /// It is not known whether it is right.
+    unknown: Array,
+    /// It ends well in this cycle.
+    well: Array,
     /// Operations that were given to engines after it.
     behind: Array,
     /// It is the first one, in the order of the chain.
@@ -108,9 +121,10 @@ impl Block for Dispatcher {
     const ABOUT: About = About {
         name: "dispatcher",
         summary: "gives the operations of a chain to several engines, which work at the same time",
-        contract: "An operation goes to its engine when the engine is free, when the operation before has begun or\n\
-            ended, and when all operations have ended but the last `independent` ones. Operations go in order, so\n\
-            nothing after an operation that an engine refuses has begun.\n\
+        contract: "An operation goes to its engine when the engine is free, and when the operation before is right.\n\
+            Operations go in order, so nothing after an operation that an engine refuses has begun.\n\
+            An engine waits for released_o before it reads and writes. It is high when all operations before have\n\
+            ended but the last `independent` ones. What an operation reads early waits for early_o only.\n\
             After an operation that failed, none goes to an engine. Of several that failed, the first one of the\n\
             chain is told, after all operations before it have ended. Then clear_i is awaited.\n\
             clear_i drops everything; engines are to be cleared with it. An engine ends only what it has taken.",
@@ -120,25 +134,27 @@ impl Block for Dispatcher {
     fn build(&self, m: &mut Module, io: &DispatcherPorts) {
         let state = m.fsm("state", &["Ready", "Settle", "Tell", "Over"]);
         let (asked, told) = (&io.operation, &io.operation_end);
-        let Order { independent, nothing, waits, kept: asked_kept } = Order::of(io);
+        let Order { independent, early, nothing, waits, kept: asked_kept } = Order::of(io);
         let flights = Flights {
             busy: m.nets("busy", bit(), self.engines),
             failed: m.nets("failed", bit(), self.engines),
-            unbegun: m.nets("unbegun", bit(), self.engines),
-            behind: m.nets("behind", uint(INDEPENDENT), self.engines),
+            unknown: m.nets("unknown", bit(), self.engines),
+            well: m.nets("well", bit(), self.engines),
+            behind: m.nets("behind", uint(BEHIND), self.engines),
             first: m.nets("first", bit(), self.engines),
         };
         let any = |m: &mut Module, name: &str, of: Array| m.wire(name, of.packed().any());
         let any_busy = any(m, "any_busy", flights.busy);
         let any_failed = any(m, "any_failed", flights.failed);
-        let any_unbegun = any(m, "any_unbegun", flights.unbegun);
-        let near = m.nets("near", bit(), self.engines);
-        let near_all = m.wire("all_near", near.packed().all());
+        let any_unknown = any(m, "any_unknown", flights.unknown);
+        // Operations that the next one waits for, and those that may write what it reads early.
+        let [awaited, awaited_early] = ["awaited", "awaited_early"].map(|name| m.nets(name, bit(), self.engines));
+        let early = m.wire("early", mux(early.gt(independent), early, independent));
         let last = self.engines - 1;
         let number = m.wire("number", mux(io.engine_i.gt(last), self.number().lit(last), io.engine_i));
         let taken = m.lookup("engine_busy", number, &flights.busy.elements());
         let free = m.wire("free", !taken);
-        let goes = m.wire("goes", !nothing & free & near_all & !any_unbegun & !any_failed);
+        let goes = m.wire("goes", !nothing & free & !any_unknown & !any_failed);
         let takes = m.wire("takes", state.is("Ready") & !io.clear_i & (goes | nothing | any_failed));
         m.connect(asked.ready, takes);
         let sent = m.wire("sent", asked.fire() & goes);
@@ -150,24 +166,35 @@ impl Block for Dispatcher {
             let (to, end) = (io.engine.at(e), io.engine_end.at(e));
             let here = m.wire("here", sent & number.eq(e.value(self.number().width)));
             m.connect(end.ready, 1);
-            let well = m.wire("well", end.valid & !end.error.any());
+            let well = m.wire("ends_well", end.valid & !end.error.any());
+            m.connect(flights.well.at(e), well);
             let busy = m.reg_init("busy_q", bit(), 0);
             busy.next(!io.clear_i & (here | (busy.q & !well)));
             m.connect(flights.busy.at(e), busy.q);
             let offers = m.reg_init("offers_q", bit(), 0);
             offers.next(!io.clear_i & (here | (offers.q & !to.ready)));
-            let unbegun = m.reg_init("unbegun_q", bit(), 0);
-            unbegun.next(!io.clear_i & (here | (unbegun.q & !io.begun_i.at(e) & !end.valid)));
-            m.connect(flights.unbegun.at(e), unbegun.q);
+            let unknown = m.reg_init("unknown_q", bit(), 0);
+            unknown.next(!io.clear_i & (here | (unknown.q & !io.right_i.at(e) & !end.valid)));
+            m.connect(flights.unknown.at(e), unknown.q);
             let error = m.reg_init("error_q", uint(8), 0);
             error.next(mux(io.clear_i, uint(8).lit(0), mux(end.valid, end.error, error.q)));
             m.connect(errors.at(e), error.q);
             m.connect(flights.failed.at(e), error.q.any());
-            let behind = m.reg("behind_q", uint(INDEPENDENT));
+            let behind = m.reg("behind_q", uint(BEHIND));
             let more = mux(sent, behind.q.wrapping_add(1), behind.q);
-            behind.next(mux(here, uint(INDEPENDENT).lit(0), more));
+            behind.next(mux(here, uint(BEHIND).lit(0), more));
             m.connect(flights.behind.at(e), behind.q);
-            m.connect(near.at(e), !busy.q | behind.q.lt(independent));
+            m.connect(awaited.at(e), busy.q & behind.q.ge(independent.extend(BEHIND)));
+            m.connect(awaited_early.at(e), busy.q & behind.q.ge(early.extend(BEHIND)));
+            let open = |m: &mut Module, name: &str, of: Array| {
+                let open = m.reg_init(&format!("{name}_q"), uint(self.engines), 0);
+                let still = mux(here, of.packed(), open.q) & !flights.well.packed();
+                open.next(mux(io.clear_i, uint(self.engines).lit(0), still));
+                !open.q.any()
+            };
+            let (released, early) = (open(m, "waits", awaited), open(m, "waits_early", awaited_early));
+            m.connect(io.released_o.at(e), released);
+            m.connect(io.early_o.at(e), early);
             m.connect(to.valid, offers.q);
             let opcode = m.reg("opcode_q", uint(8));
             opcode.next_when(here, asked.opcode);
@@ -202,7 +229,7 @@ impl Block for Dispatcher {
         let first_kept = choose(m, "first_kept", kept);
         m.connect(told.valid, state.is("Tell"));
         m.connect(told.error, mux(failed.q, error, uint(8).lit(0)));
-        m.connect_option(told.back, Some(behind + beyond.q));
+        m.connect_option(told.back, Some(behind.wrapping_add(beyond.q.extend(BEHIND))));
         m.connect_option(told.kept, Some(first_kept));
         m.connect(io.idle_o, state.is("Ready") & !any_busy);
 
@@ -214,7 +241,7 @@ impl Block for Dispatcher {
         state.goto("Settle", settled, "Tell");
         state.goto("Tell", told.ready & failed.q, "Over");
         state.goto("Tell", told.ready, "Ready");
-        self.properties(m, io);
+        self.properties(m, io, &flights.behind);
     }
 }
 
@@ -229,6 +256,6 @@ impl CatalogBlock for Dispatcher {
 
     fn proofs() -> Vec<Proof<Self>> {
         let of = |engines| Self { engines, words: 1, kept_width: 2 };
-        [2, 3].map(|engines| Proof { block: of(engines), depth: 12, cover_depth: 24, induction: false }).into()
+        [2, 3].map(|engines| Proof { block: of(engines), depth: 12, cover_depth: 24, induction: engines == 2 }).into()
     }
 }

@@ -9,7 +9,7 @@
 //! | 4 | version, 1 |
 //! | 5 | opcode, 1 to `opcodes_i` |
 //! | 6..8 | flags: bit 0 writes the tag; bits 1 to 3 say of how many descriptors right before it this one is independent;
-//! others 0 |
+//! bits 4 to 6 how many right before it write nothing that it reads early; others 0 |
 //! | 8..16 | address of the next descriptor, 0 for none |
 //! | 16..20 | tag |
 //! | 20..24 | 0 |
@@ -101,9 +101,11 @@ bundle! {
     pub struct Operation(p: OperationSpec) {
         /// Number of the operation, from 1 on.
         opcode: Field = uint(8),
-        /// It is independent of so many operations right before it, which may still be in flight when it goes to its
-        /// engine. All others have ended.
+        /// It is independent of so many operations right before it, which may still be in flight when it begins. All
+        /// others have ended.
         independent: FieldOption = uint(INDEPENDENT).when(p.overlaps()),
+        /// So many operations right before it write nothing that it reads early; at least `independent` of them.
+        early: FieldOption = uint(INDEPENDENT).when(p.overlaps()),
         /// No engine does it: only its end is asked for.
         nothing: FieldOption = bit().when(p.overlaps()),
         /// Its end is told after all operations up to it have ended; otherwise it is told at once.

@@ -10,7 +10,7 @@ use super::{CommandList, OperandList, OperandListPorts};
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec};
 use crate::lang::operation::Decoder;
 use crate::lang::{
-    About, Block, Bundle, In, InArray, InStreams, Module, Out, OutArray, OutStream, OutStreams, Signal, bit, bits_for,
+    About, Block, Bundle, In, InArray, InOption, InStreams, Module, Out, OutArray, OutStream, OutStreams, Signal, bit, bits_for,
     connect_all, mux, parameters, ports, select, uint,
 };
 
@@ -29,8 +29,15 @@ parameters! {
         times: u32 = 1, in 1..=65535, tag "t";
         /// A cycle lies between the last check and begin_o: places of commands are computed in it.
         prepares: bool = false, tag "prepares";
+        /// It waits for other operations after its checks.
+        waits: bool = false, tag "waits";
+        /// With waits: the first so many DMAs that read wait for all operations that this one depends on, and it begins
+        /// before. With 0 its begin waits for them.
+        late: u32 = 0, in 0..=63, note "at most readers", tag "l", named "when set";
     }
     rules = |p, rules| {
+        rules.demand(p.late <= p.readers, "late", p.late, format!("at most readers = {}", p.readers));
+        rules.demand(p.waits || p.late == 0, "late", p.late, "0 without waits");
         rules.demand(p.dma.rows_width == 16, "dma.rows_width", p.dma.rows_width, "16");
         rules.demand(p.dma.stride_width == 32, "dma.stride_width", p.dma.stride_width, "32");
     };
@@ -95,6 +102,12 @@ ports! {
         operand_stride_i: InArray = uint(32).array(p.operands),
         /// Read when all operands are right: the operation is wrong all the same, by a number of `job_error`, or 0.
         refuse_i: In = uint(8),
+        /// The operation in hand is right; high in a cycle before it runs at least.
+        right_o: Out = bit(),
+        /// All operations have ended that this one depends on.
+        released_i: InOption = bit().when(p.waits),
+        /// All operations have ended that may write what this one reads early.
+        early_i: InOption = bit().when(p.late > 0),
         /// For one cycle: an operation that is right begins.
         begin_o: Out = bit(),
         /// The DMAs are to get commands once more, with times_i of this cycle.
@@ -151,6 +164,7 @@ impl Block for OperationController {
         summary: "checks an operation of an accelerator and has it done",
         contract: "Fields first: wrong_i ends it. Then each operand that is used, as operand_check says, one after\n\
             the other; the first error ends it. Then refuse_i. Nothing is read, written or begun unless all is right.\n\
+            Then, with waits, it waits for released_i, or for early_i and only its late DMAs for released_i.\n\
             Then each DMA gets its commands. The operation ends with the first error of a DMA, with fail_i, or with\n\
             result_i when all commands have ended and done_i is high. If several come at once, the first of these\n\
             counts. An abort drops it, and there is no end.",
@@ -158,7 +172,9 @@ impl Block for OperationController {
     };
 
     fn build(&self, m: &mut Module, io: &OperationControllerPorts) {
-        let states: &[&str] = match self.prepares {
+        // It begins in a state of its own where it waits, or where places of commands are computed.
+        let apart = self.prepares || self.waits;
+        let states: &[&str] = match apart {
             true => &["Idle", "Fields", "Check", "Begin", "Run", "Tell", "Settle"],
             false => &["Idle", "Fields", "Check", "Run", "Tell", "Settle"],
         };
@@ -172,7 +188,10 @@ impl Block for OperationController {
         let list = self.operands(m, io, right);
         let checked = m.wire("checked", list.passed_o | (right & !io.checks_i));
         let refused = m.wire("refused", checked & io.refuse_i.any());
-        let begins = m.wire("begins", if self.prepares { state.is("Begin") } else { checked & !refused });
+        let may = io.early_i.or(io.released_i);
+        let here = may.map_or(state.is("Begin"), |may| state.is("Begin") & may);
+        let begins = m.wire("begins", if apart { here } else { checked & !refused });
+        m.connect(io.right_o, if apart { state.is("Begin") } else { begins });
         m.connect(io.begin_o, begins);
 
         m.comment("Commands that are to be given, and commands that have not ended.");
@@ -188,7 +207,9 @@ impl Block for OperationController {
             m.connect(commands.taken_i.at(k), taken);
             m.connect(commands.ended_i.at(k), end.fire());
             m.connect(commands.error_i.at(k), end.error);
-            m.connect(command.valid, commands.asks_o.at(k));
+            let asks = commands.asks_o.at(k);
+            let may = io.released_i.filter(|_| k < self.late);
+            m.connect(command.valid, may.map_or(asks, |released| asks & released));
             m.connect(command.address, io.address_i.at(k));
             m.connect(command.row_bytes, io.row_bytes_i.at(k));
             m.connect(command.rows, io.rows_i.at(k));
@@ -221,7 +242,7 @@ impl Block for OperationController {
         m.connect(io.operation_end.valid, state.is("Tell"));
         m.connect(io.operation_end.error, end.q);
 
-        let next = if self.prepares { "Begin" } else { "Run" };
+        let next = if apart { "Begin" } else { "Run" };
         for &from in states {
             state.goto(from, io.abort_i, "Idle");
         }
@@ -231,8 +252,8 @@ impl Block for OperationController {
         state.goto("Fields", true, "Check");
         state.goto("Check", list.error_o.any() | refused, "Tell");
         state.goto("Check", checked, next);
-        if self.prepares {
-            state.goto("Begin", true, "Run");
+        if apart {
+            state.goto("Begin", begins, "Run");
         }
         state.goto("Run", failed & io.settles_i, "Settle");
         state.goto("Run", failed | done, "Tell");

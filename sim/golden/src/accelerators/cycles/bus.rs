@@ -22,6 +22,8 @@ pub struct Dma {
 struct Bursts {
     dma: Dma,
     bus_bytes: u64,
+    /// Commands that are not offered yet: since when they would be.
+    held: Option<Vec<u64>>,
     /// When each command was offered, taken, and found right.
     offered: Times,
     taken: Times,
@@ -37,7 +39,7 @@ struct Bursts {
 impl Bursts {
     fn new(dma: Dma, bus_bytes: u64) -> Self {
         let (offered, taken, entered, asked) = Default::default();
-        Self { dma, bus_bytes, offered, taken, entered, ends: Vec::new(), bursts: Vec::new(), asked }
+        Self { dma, bus_bytes, held: None, offered, taken, entered, ends: Vec::new(), bursts: Vec::new(), asked }
     }
 
     fn beats(&self) -> i64 {
@@ -60,7 +62,10 @@ impl Bursts {
             self.bursts.push((number, end));
         }
         self.ends.push((self.bursts.len() as i64, end));
-        self.offered.push(time);
+        match &mut self.held {
+            Some(held) => held.push(time),
+            None => self.offered.push(time),
+        }
     }
 
     /// The check of a command takes two cycles, and one command is checked at a time. The check waits for the last
@@ -111,6 +116,18 @@ impl Reader {
     /// Offers a command from this cycle on.
     pub fn offer(&mut self, command: &Command, time: u64) {
         self.bursts.offer(command, time);
+    }
+
+    /// Commands that come are not offered before the release.
+    pub(super) fn hold(&mut self) {
+        self.bursts.held = Some(Vec::new());
+    }
+
+    /// From this cycle on commands are offered.
+    pub(super) fn release(&mut self, time: u64) {
+        for offered in self.bursts.held.take().unwrap_or_default() {
+            self.bursts.offered.push(offered.max(time));
+        }
     }
 
     /// Beats of all commands.
@@ -238,13 +255,14 @@ impl Port {
         Some(reader)
     }
 
-    fn grant(&mut self, reader: &mut Reader, now: u64, latency: u64) {
+    /// The reader's own times begin in cycle `shift`.
+    fn grant(&mut self, reader: &mut Reader, now: u64, (latency, shift): (u64, u64)) {
         let n = reader.turns.known();
-        reader.turns.push(now);
+        reader.turns.push(now - shift);
         // The burst is on the bus a cycle later. A beat spends a cycle in the arbiter.
         let first = (now + 1 + latency).max(self.last_beat + 1);
         let beats = (reader.bursts.through(n) - reader.bursts.through(n - 1)) as u64;
-        (first..first + beats).for_each(|beat| reader.came.push(beat + 1));
+        (first..first + beats).for_each(|beat| reader.came.push(beat + 1 - shift));
         self.last_beat = first + beats - 1;
     }
 }
@@ -291,9 +309,9 @@ impl Ports {
         self.ports[port].choose(now, waits)
     }
 
-    /// Its turn.
-    pub(super) fn grant(&mut self, port: usize, reader: &mut Reader, now: u64) {
-        self.ports[port].grant(reader, now, self.latency);
+    /// Its turn. The reader's own times begin in cycle `shift`.
+    pub(super) fn grant(&mut self, port: usize, reader: &mut Reader, (now, shift): (u64, u64)) {
+        self.ports[port].grant(reader, now, (self.latency, shift));
     }
 
     /// Stores whose turn is next.

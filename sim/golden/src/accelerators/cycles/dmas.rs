@@ -24,6 +24,13 @@ impl Dmas {
         self.readers.iter_mut().fold(self.writer.advance(), |moved, reader| moved | reader.advance())
     }
 
+    /// The first so many readers offer no command before they are released.
+    #[must_use]
+    pub fn holding(mut self, readers: usize) -> Self {
+        self.readers[..readers].iter_mut().for_each(Reader::hold);
+        self
+    }
+
     /// When all commands had ended, if they have.
     #[must_use]
     pub fn end(&self) -> Option<u64> {
@@ -46,7 +53,7 @@ impl Dmas {
         let waits = |k: usize| readers[k].waits();
         let (now, port) = ports.first(&waits).expect("a job that has not ended reads");
         if let Some(chosen) = ports.choose(port, now, &waits) {
-            ports.grant(port, &mut readers[chosen], now);
+            ports.grant(port, &mut readers[chosen], (now, 0));
         }
     }
 

@@ -21,6 +21,8 @@ pub struct Course {
     pub begins: u64,
     /// What it does then.
     pub work: Work,
+    /// Where operations overlap: its first so many readers wait for all that it depends on. It begins before that.
+    pub late: usize,
 }
 
 /// What an operation does after its checks.
@@ -52,13 +54,19 @@ impl Work {
 impl Course {
     /// An operation with times that are to be found, which begins in this cycle. Its commands are offered.
     pub fn new(begins: u64, dmas: Dmas, flow: impl Flow + 'static) -> Self {
-        Self { begins, work: Work::Flow(Box::new(dmas), Box::new(flow)) }
+        Self { begins, work: Work::Flow(Box::new(dmas), Box::new(flow)), late: 0 }
     }
 
     /// An operation that ends in this cycle.
     #[must_use]
     pub fn until(end: u64) -> Self {
-        Self { begins: end, work: Work::Until(end) }
+        Self { begins: end, work: Work::Until(end), late: 0 }
+    }
+
+    /// The same; its first so many readers are [held](Dmas::holding).
+    #[must_use]
+    pub fn late(self, readers: usize) -> Self {
+        Self { late: readers, ..self }
     }
 
     /// The cycle in which its last command ends where nothing else runs, as [`end`].

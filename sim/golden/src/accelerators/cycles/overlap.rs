@@ -11,20 +11,69 @@ use super::shell::{Fetch, Shell};
 /// From the end of the last command of an operation to the first cycle in which its engine is free.
 const FREE: u64 = 3;
 
+/// Operations that have to end before an operation goes on.
+#[derive(Debug, Default)]
+struct Awaited {
+    /// Their numbers, as long as it is not known when their engines are free.
+    open: Vec<u64>,
+    /// The first cycle in which the engines of all others are free.
+    least: u64,
+}
+
+impl Awaited {
+    /// The engine of an operation is free from this cycle on.
+    fn ended(&mut self, number: u64, free: u64) {
+        if let Some(at) = self.open.iter().position(|&open| open == number) {
+            self.open.swap_remove(at);
+            self.least = self.least.max(free);
+        }
+    }
+
+    /// When all have ended, if it is known.
+    fn all(&self) -> Option<u64> {
+        self.open.is_empty().then_some(self.least)
+    }
+}
+
 /// An operation in flight.
 struct Flight {
+    number: u64,
     engine: usize,
     /// Operations that went after it.
     behind: u64,
-    /// The cycle in which it begins.
+    /// The cycle in which it begins if it waits for nothing.
     begins: u64,
+    /// Its begin waits for these.
+    begin: Awaited,
+    /// Its readers that are held wait for these.
+    release: Awaited,
+    released: bool,
+    /// Its own times begin so many cycles later: it had to wait. None: it waits.
+    shift: Option<u64>,
     work: Work,
 }
 
 impl Flight {
     /// The first cycle in which its engine is free.
     fn free(&self) -> Option<u64> {
-        self.work.end().map(|end| end + FREE)
+        Some(self.work.end()? + FREE + self.shift?)
+    }
+
+    /// It begins, and its readers are released, if what it waits for is known. Returns whether it was.
+    fn go_on(&mut self) -> bool {
+        let mut moved = false;
+        if let (None, Some(begin)) = (self.shift, self.begin.all()) {
+            self.shift = Some(begin.saturating_sub(self.begins));
+            moved = true;
+        }
+        if let (false, Some(shift), Some(release)) = (self.released, self.shift, self.release.all()) {
+            if let Work::Flow(dmas, _) = &mut self.work {
+                dmas.readers.iter_mut().for_each(|reader| reader.release(release.saturating_sub(shift)));
+            }
+            self.released = true;
+            moved = true;
+        }
+        moved
     }
 }
 
@@ -92,6 +141,8 @@ impl Bus {
 pub(super) struct Flights {
     bus: Bus,
     flights: Vec<Flight>,
+    /// Operations up to now.
+    count: u64,
     /// The first cycle in which each engine is free, once it has been used.
     free: Vec<u64>,
 }
@@ -100,7 +151,7 @@ impl Flights {
     /// None yet; the ports are as the job before has left them.
     pub(super) fn new(shell: &Shell, turns: &Turns) -> Self {
         let free = vec![0; shell.engines.iter().filter(|&&readers| readers > 0).count()];
-        Self { bus: Bus::new(shell, turns), flights: Vec::new(), free }
+        Self { bus: Bus::new(shell, turns), flights: Vec::new(), count: 0, free }
     }
 
     /// The job has ended: the turns stay for the next one.
@@ -113,8 +164,12 @@ impl Flights {
         loop {
             loop {
                 let mut moved = fetch.as_mut().is_some_and(|fetch| advance(&mut Fetch, fetch));
+                self.settle();
                 for flight in &mut self.flights {
-                    moved |= flight.work.advance();
+                    moved |= flight.go_on();
+                    if flight.shift.is_some() {
+                        moved |= flight.work.advance();
+                    }
                 }
                 if !moved {
                     break;
@@ -127,6 +182,18 @@ impl Flights {
         }
     }
 
+    /// Tells all operations which others have ended.
+    fn settle(&mut self) {
+        let ended: Vec<(u64, u64)> =
+            self.flights.iter().filter_map(|flight| Some((flight.number, flight.free()?))).collect();
+        for flight in &mut self.flights {
+            for &(number, free) in &ended {
+                flight.begin.ended(number, free);
+                flight.release.ended(number, free);
+            }
+        }
+    }
+
     /// The next turn, of all ports and both directions.
     fn turn(&mut self, fetch: Option<&mut Dmas>) {
         let Self { bus, flights, .. } = self;
@@ -134,12 +201,12 @@ impl Flights {
         let mut read_waits = vec![None; all + 1];
         let mut write_waits = vec![None; bus.readers.len()];
         for flight in flights.iter_mut() {
-            let Work::Flow(dmas, _) = &mut flight.work else { continue };
+            let (Work::Flow(dmas, _), Some(shift)) = (&mut flight.work, flight.shift) else { continue };
             let first = bus.first[flight.engine];
             for (k, reader) in dmas.readers[..bus.readers[flight.engine]].iter().enumerate() {
-                read_waits[first + k] = reader.waits();
+                read_waits[first + k] = reader.waits().map(|time| time + shift);
             }
-            write_waits[flight.engine] = dmas.writer.waits();
+            write_waits[flight.engine] = dmas.writer.waits().map(|time| time + shift);
         }
         read_waits[all] = fetch.as_ref().and_then(|fetch| fetch.readers[0].waits());
         let (reads, writes) = (|k: usize| read_waits[k], |k: usize| write_waits[k]);
@@ -150,14 +217,14 @@ impl Flights {
                 let Some(number) = bus.reads.choose(port, now, &reads) else { return };
                 if number == all {
                     if let Some(fetch) = fetch {
-                        bus.reads.grant(port, &mut fetch.readers[0], now);
+                        bus.reads.grant(port, &mut fetch.readers[0], (now, 0));
                     }
                     return;
                 }
                 let (engine, k) = bus.reader(number);
                 for flight in flights.iter_mut().filter(|flight| flight.engine == engine) {
-                    if let Work::Flow(dmas, _) = &mut flight.work {
-                        bus.reads.grant(port, &mut dmas.readers[k], now);
+                    if let (Work::Flow(dmas, _), Some(shift)) = (&mut flight.work, flight.shift) {
+                        bus.reads.grant(port, &mut dmas.readers[k], (now, shift));
                     }
                 }
             }
@@ -167,8 +234,8 @@ impl Flights {
                 (port.next, port.last_turn) = (turn + 1, now);
                 let last = port.loaded.last().copied().unwrap_or(0);
                 for flight in flights.iter_mut().filter(|flight| flight.engine == engine) {
-                    if let Work::Flow(dmas, _) = &mut flight.work {
-                        port.loaded.push(dmas.writer.grant(now, last));
+                    if let (Work::Flow(dmas, _), Some(shift)) = (&mut flight.work, flight.shift) {
+                        port.loaded.push(dmas.writer.grant(now - shift, last.saturating_sub(shift)) + shift);
                     }
                 }
             }
@@ -192,25 +259,32 @@ impl Flights {
         self.until(Some(&mut fetch), |_, fetch| fetch.and_then(Dmas::end))
     }
 
-    /// The cycle in which an operation that is offered in cycle `now` goes to its engine. The operations that it waits
-    /// for have then ended.
-    pub(super) fn goes(&mut self, now: u64, engine: usize, independent: u64) -> u64 {
-        let depends = |flight: &Flight| flight.engine == engine || flight.behind >= independent;
+    /// The cycle in which an operation that is offered in cycle `now` goes to its engine, which is free then.
+    pub(super) fn goes(&mut self, now: u64, engine: usize) -> u64 {
         let ended = self.until(None, |flights, _| {
-            flights.iter().filter(|flight| depends(flight)).try_fold(0, |last, flight| Some(flight.free()?.max(last)))
+            flights.iter().filter(|flight| flight.engine == engine).try_fold(0, |last, f| Some(f.free()?.max(last)))
         });
         let begun = self.flights.iter().map(|flight| flight.begins + 1).max().unwrap_or(0);
         let goes = now.max(ended).max(begun).max(self.free[engine]);
-        for flight in self.flights.extract_if(.., |flight| depends(flight)) {
+        for flight in self.flights.extract_if(.., |flight| flight.engine == engine) {
             self.free[flight.engine] = flight.free().unwrap_or(0);
         }
         goes
     }
 
-    /// An operation begins on an engine.
-    pub(super) fn begin(&mut self, engine: usize, course: Course) {
+    /// An operation goes to an engine. It begins after all others but the last `early` ones, and its readers that are held
+    /// are released after all others but the last `independent` ones.
+    pub(super) fn begin(&mut self, engine: usize, [independent, early]: [u64; 2], course: Course) {
+        let awaited = |but: u64| Awaited {
+            open: self.flights.iter().filter(|flight| flight.behind >= but).map(|flight| flight.number).collect(),
+            least: 0,
+        };
+        let (begin, release) = (awaited(if course.late > 0 { early } else { independent }), awaited(independent));
         self.flights.iter_mut().for_each(|flight| flight.behind += 1);
-        let mut flight = Flight { engine, behind: 0, begins: course.begins, work: course.work };
+        let (number, begins) = (self.count, course.begins);
+        self.count += 1;
+        let mut flight =
+            Flight { number, engine, behind: 0, begins, begin, release, released: false, shift: None, work: course.work };
         if let Work::Flow(dmas, _) = &mut flight.work {
             dmas.writer.share();
         }

@@ -38,6 +38,12 @@ impl Shell {
         self.engines[0] > 0
     }
 
+    /// Where operations overlap, an operation waits for others after its checks: for a cycle at least.
+    #[must_use]
+    pub fn waits(&self) -> u64 {
+        self.overlaps().into()
+    }
+
     /// The cycle in which the operation of a descriptor is handed over, if the controller looks at the descriptor in
     /// cycle `now`.
     pub(super) fn fetched(&self, address: u64, now: u64, turns: &mut Turns) -> u64 {

@@ -52,12 +52,12 @@ impl Recurrence<KllmTop> for Timing {
             Operation::Vector(rows) => self.shell.rows(&self.unit, rows, now, turns),
             Operation::Quantize(quantize) => {
                 assert!(self.finder.is_some(), "a quantizer has something that finds outliers");
-                let begin = now + Shell::checks(QUANTIZED, QUANTIZED);
+                let begin = now + Shell::checks(QUANTIZED, QUANTIZED) + self.shell.waits();
                 let flow = Quantized::new(shapes, (quantize, memory), (begin, &mut dmas));
                 Course::new(begin, dmas, flow)
             }
             Operation::Append(append) => {
-                let begin = now + Shell::checks(APPENDED, APPENDED);
+                let begin = now + Shell::checks(APPENDED, APPENDED) + self.shell.waits();
                 let flow = Appended::new(shapes, append, (begin, &mut dmas));
                 Course::new(begin, dmas, flow)
             }

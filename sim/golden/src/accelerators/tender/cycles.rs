@@ -34,13 +34,16 @@ impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for Timing {
         now: u64,
         (memory, turns): (&mut dyn Memory, &mut Turns),
     ) -> Result<Course, u8> {
-        let mut dmas = self.shell.dmas(turns);
+        let dmas = self.shell.dmas(turns);
+        // Weights, table and constants are read before A is there.
+        let late = usize::from(self.shell.overlaps() && matches!(operation, Operation::MatMul(_)));
+        let mut dmas = dmas.holding(late);
         // One cycle more: its commands are asked for together.
         Ok(match operation {
             Operation::MatMul(product) => {
                 let begin = now + Shell::checks(5, OPERANDS) + 1;
                 let flow = Columns::product(self, product, Parts::of(product, memory), (begin, &mut dmas));
-                Course::new(begin, dmas, flow)
+                Course::new(begin, dmas, flow).late(late)
             }
             Operation::Pack(pack) => {
                 // An engine of its own has no other operands.

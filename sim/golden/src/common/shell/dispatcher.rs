@@ -7,15 +7,18 @@
 //! let mut dispatcher = Dispatcher::new(2);
 //! let idle = Cycle { end_ready: true, engines: vec![Engine::default(); 2], ..Cycle::default() };
 //! let offer = |asked: &Asked| Cycle { asked: Some(asked.clone()), ..idle.clone() };
-//! // The first one goes. The second one depends on it, and waits.
+//! // The first one goes.
 //! assert!(dispatcher.cycle(&offer(&asked(0, 0))));
 //! let first = |does| Cycle { engines: vec![does, Engine::default()], ..idle.clone() };
 //! dispatcher.cycle(&first(Engine { ready: true, ..Engine::default() }));
+//! // The next one goes when the one before is right.
 //! assert!(!dispatcher.cycle(&offer(&asked(1, 0))));
-//! // An operation that is independent of the one before goes when that one has begun.
-//! assert!(!dispatcher.cycle(&offer(&asked(1, 1))));
-//! dispatcher.cycle(&first(Engine { begun: true, ..Engine::default() }));
-//! assert!(dispatcher.cycle(&offer(&asked(1, 1))));
+//! dispatcher.cycle(&first(Engine { right: true, ..Engine::default() }));
+//! assert!(dispatcher.cycle(&offer(&asked(1, 0))));
+//! // It depends on the first one, and waits for its end.
+//! assert_eq!(dispatcher.released(1), Some(false));
+//! dispatcher.cycle(&first(Engine { end: Some(0), ..Engine::default() }));
+//! assert_eq!(dispatcher.released(1), Some(true));
 //! ```
 
 /// An operation that is to be done.
@@ -27,8 +30,10 @@ pub struct Asked {
     pub nothing: bool,
     /// Its end is told after all operations up to it have ended.
     pub waits: bool,
-    /// So many operations right before it may still be in flight.
+    /// So many operations right before it may still be in flight when it begins.
     pub independent: u64,
+    /// So many may be in flight when it reads what it reads early; less than `independent` counts as that.
+    pub early: u64,
     /// Told with its error.
     pub kept: Vec<u32>,
     /// Number of the operation.
@@ -53,8 +58,8 @@ pub struct End {
 pub struct Engine {
     /// It takes the operation that it is offered.
     pub ready: bool,
-    /// Its operation begins.
-    pub begun: bool,
+    /// Its operation is right.
+    pub right: bool,
     /// Its operation ends, with an error or 0.
     pub end: Option<u8>,
 }
@@ -79,8 +84,8 @@ struct Flight {
     number: u64,
     asked: Asked,
     taken: bool,
-    /// It has begun or ended.
-    begun: bool,
+    /// It is right, or has ended.
+    known: bool,
     error: u8,
 }
 
@@ -118,6 +123,25 @@ impl Dispatcher {
         self.flights.iter().find(|flight| flight.asked.engine == engine && !flight.taken).map(|flight| &flight.asked)
     }
 
+    /// Whether all have ended that the operation of an engine depends on, if it has one.
+    #[must_use]
+    pub fn released(&self, engine: usize) -> Option<bool> {
+        self.after(engine, |asked| asked.independent)
+    }
+
+    /// The same for those that may write what it reads early.
+    #[must_use]
+    pub fn released_early(&self, engine: usize) -> Option<bool> {
+        self.after(engine, |asked| asked.early.max(asked.independent))
+    }
+
+    /// Whether all operations before an engine's one have ended but the last ones, as many as it names.
+    fn after(&self, engine: usize, but: impl Fn(&Asked) -> u64) -> Option<bool> {
+        let own = self.flights.iter().find(|flight| flight.asked.engine == engine && flight.error == 0)?;
+        let waits = |flight: &Flight| flight.number < own.number && own.number - flight.number > but(&own.asked);
+        Some(!self.flights.iter().any(waits))
+    }
+
     /// The end that is told.
     #[must_use]
     pub fn end(&self) -> Option<&End> {
@@ -136,10 +160,7 @@ impl Dispatcher {
 
     /// Whether an operation could go to its engine.
     fn goes(&self, asked: &Asked) -> bool {
-        let depends = |flight: &Flight| self.sent - flight.number > asked.independent;
-        !asked.nothing
-            && self.flights.iter().all(|f| f.asked.engine != asked.engine && f.begun && !depends(f))
-            && !self.failed()
+        !asked.nothing && self.flights.iter().all(|f| f.asked.engine != asked.engine && f.known) && !self.failed()
     }
 
     /// Whether an operation that is offered is taken.
@@ -151,7 +172,7 @@ impl Dispatcher {
     /// One cycle. Returns whether an operation was taken.
     ///
     /// # Panics
-    /// There are more or fewer engines than the dispatcher has, or one ends or begins what it has not taken.
+    /// There are more or fewer engines than the dispatcher has, or one ends what it has not taken.
     pub fn cycle(&mut self, now: &Cycle) -> bool {
         assert_eq!(now.engines.len(), self.engines, "engines of a cycle");
         if now.clear {
@@ -165,7 +186,7 @@ impl Dispatcher {
             self.engine(engine, *now);
         }
         if let (Some(asked), true) = (taken, goes) {
-            let flight = Flight { number: self.sent, asked: asked.clone(), taken: false, begun: false, error: 0 };
+            let flight = Flight { number: self.sent, asked: asked.clone(), taken: false, known: false, error: 0 };
             self.flights.push(flight);
             self.sent += 1;
         }
@@ -197,9 +218,9 @@ impl Dispatcher {
     fn engine(&mut self, engine: usize, now: Engine) {
         let Some(at) = self.flights.iter().position(|flight| flight.asked.engine == engine) else { return };
         let flight = &mut self.flights[at];
-        assert!(flight.taken || (!now.begun && now.end.is_none()), "engine {engine} has taken nothing");
+        assert!(flight.taken || (!now.right && now.end.is_none()), "engine {engine} has taken nothing");
         flight.taken |= now.ready;
-        flight.begun |= now.begun || now.end.is_some();
+        flight.known |= now.right || now.end.is_some();
         match now.end {
             Some(0) => drop(self.flights.remove(at)),
             Some(error) => flight.error = error,

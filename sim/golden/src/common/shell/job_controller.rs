@@ -35,6 +35,8 @@ pub enum Action {
         opcode: u8,
         /// It is independent of so many operations right before it.
         independent: u8,
+        /// So many operations right before it write nothing that it may read early.
+        early: u8,
         /// The words of the descriptor after its header.
         words: Vec<u32>,
     },
@@ -125,6 +127,8 @@ pub struct Header {
     pub writes_tag: bool,
     /// The operation is independent of so many operations right before it.
     pub independent: u8,
+    /// So many operations right before it write nothing that it may read early.
+    pub early: u8,
     /// Something is not 0 that must be.
     pub reserved: bool,
     /// Address of the next descriptor, or 0.
@@ -150,7 +154,8 @@ impl Header {
             opcode: bytes[5],
             writes_tag: flags & 1 == 1,
             independent: (flags >> 1) as u8 & MOST_INDEPENDENT,
-            reserved: flags > 15 || number(20, 4) != 0,
+            early: (flags >> 4) as u8 & MOST_INDEPENDENT,
+            reserved: flags > 127 || number(20, 4) != 0,
             next: number(8, 8),
             tag: number(16, 4) as u32,
             tag_address: number(24, 8),
@@ -227,8 +232,8 @@ fn one(
         actions.push(action);
         outcome
     };
-    let Header { opcode, independent, tag, tag_address, next, .. } = header;
-    let failed = act(Action::Operation { opcode, independent, words: words(&bytes) });
+    let Header { opcode, independent, early, tag, tag_address, next, .. } = header;
+    let failed = act(Action::Operation { opcode, independent, early, words: words(&bytes) });
     if failed != 0 {
         return Err(failed);
     }

@@ -14,6 +14,7 @@ use super::chain::Drawn;
 #[derive(Clone, Copy)]
 pub(super) struct OrderPins {
     independent_o: Out,
+    early_o: Out,
     nothing_o: Out,
     waits_o: Out,
     kept_o: Out,
@@ -25,6 +26,7 @@ pub(super) struct OrderPins {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Said {
     pub independent: u8,
+    pub early: u8,
     /// Only an end is asked for.
     nothing: bool,
     waits: bool,
@@ -43,6 +45,7 @@ impl OrderPins {
     pub fn find(sim: &Sim) -> sim::Result<Self> {
         Ok(Self {
             independent_o: sim.output("operation_independent_o")?,
+            early_o: sim.output("operation_early_o")?,
             nothing_o: sim.output("operation_nothing_o")?,
             waits_o: sim.output("operation_waits_o")?,
             kept_o: sim.output("operation_kept_o")?,
@@ -54,6 +57,7 @@ impl OrderPins {
     pub fn said(&self, sim: &Sim) -> Said {
         Said {
             independent: sim.peek_u64(self.independent_o) as u8,
+            early: sim.peek_u64(self.early_o) as u8,
             nothing: sim.peek_u64(self.nothing_o) == 1,
             waits: sim.peek_u64(self.waits_o) == 1,
             kept: sim.peek(self.kept_o),
@@ -100,7 +104,7 @@ impl Order {
             let kept = kept(address, tag);
             places.push((address, tag));
             let waits = header.writes_tag || header.next == 0;
-            said.push_back(Said { independent: header.independent, nothing: false, waits, kept });
+            said.push_back(Said { independent: header.independent, early: header.early, nothing: false, waits, kept });
             tag = header.tag;
         }
         let failed = match actions.back() {
@@ -117,8 +121,8 @@ impl Order {
                 // Of an operation that is no longer there, an earlier one may fail.
                 back = if rng.random() { rng.random_range(0..=operations.min(8)) } else { 0 };
                 let code = if back > 0 { rng.random_range(8..=255) } else { 0 };
-                actions.push_back((Action::Operation { opcode: 0, independent: 0, words: Vec::new() }, code));
-                said.push_back(Said { independent: 0, nothing: true, waits: false, kept: Bits::zero(96) });
+                actions.push_back((Action::Operation { opcode: 0, independent: 0, early: 0, words: Vec::new() }, code));
+                said.push_back(Said { independent: 0, early: 0, nothing: true, waits: false, kept: Bits::zero(96) });
                 code
             }
             _ => 0,

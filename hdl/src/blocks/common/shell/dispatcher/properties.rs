@@ -1,7 +1,7 @@
 //! What is proved of the dispatcher.
 
 use super::{Dispatcher, DispatcherPorts, INDEPENDENT, Order};
-use crate::lang::{Module, Reg, Signal, bit, mux, or_all, reduce, uint};
+use crate::lang::{Array, Module, Reg, Signal, bit, mux, or_all, reduce, uint};
 
 /// Bits of the numbers of operations in the proofs: more than are in flight at once.
 const NUMBER: u32 = INDEPENDENT + 2;
@@ -11,7 +11,7 @@ const NUMBER: u32 = INDEPENDENT + 2;
 struct Open {
     /// It was given an operation that has not ended.
     open: Signal,
-    /// It has one that it has not taken, or that has neither begun nor ended.
+    /// It has one that it has not taken, or of which it is not known whether it is right.
     new: Signal,
     /// The number of its operation.
     number: Reg,
@@ -22,7 +22,7 @@ struct Open {
 impl Dispatcher {
     /// Properties that hold whatever the engines do, as long as they end what they have taken. Operations are numbered
     /// as they go, and each engine's operation is compared by its number.
-    pub(super) fn properties(&self, m: &mut Module, io: &DispatcherPorts) {
+    pub(super) fn properties(&self, m: &mut Module, io: &DispatcherPorts, behind: &Array) {
         m.formal(|m| {
             let (asked, told) = (&io.operation, &io.operation_end);
             let number = uint(NUMBER);
@@ -45,6 +45,7 @@ impl Dispatcher {
             };
             let order = Order::of(io);
             let independent = last(m, "independent", order.independent);
+            let early = last(m, "early", mux(order.early.gt(order.independent), order.early, order.independent));
             let waits = last(m, "waits", order.waits);
             let nothing = last(m, "nothing", order.nothing);
             let engines: Vec<Open> =
@@ -65,12 +66,9 @@ impl Dispatcher {
                 m.wire(name, reduce(&each, |a, b| a & b).unwrap_or(bit().lit(1)))
             };
             let distance = |open: &Open| count.q.wrapping_sub(open.number.q);
-            let ended =
-                all(m, "formal_depends_on_what_ended", &|e| !e.open | distance(e).le(independent.extend(NUMBER)));
-            let begun = all(m, "formal_all_have_begun", &|e| !e.open | !e.new);
+            let right = all(m, "formal_all_are_right", &|e| !e.open | !e.new);
             let well = all(m, "formal_none_failed", &|e| !e.error.any());
-            m.assert_always("waits_for_what_it_depends_on", !gives_any | ended);
-            m.assert_always("the_one_before_has_begun", !gives_any | begun);
+            m.assert_always("the_one_before_is_right", !gives_any | right);
             // It is offered a cycle after it was sent.
             let well_before = m.reg_init("formal_well_before_q", bit(), 1);
             well_before.next(well);
@@ -80,6 +78,41 @@ impl Dispatcher {
             let good = m.wire("formal_good", told.valid & !told.error.any());
             m.assert_always("waits_for_all", !(good & (waits | nothing)) | none);
             m.assert_always("idle_without_any", !io.idle_o | (none & well & !awaited.q));
+
+            m.comment("The numbers of operations that went after each other.");
+            for (e, of) in (0..).zip(&engines) {
+                let after = behind.at(e).extend(NUMBER).wrapping_add(1);
+                let counted = distance(of).wrapping_add(gives_any.extend(NUMBER));
+                m.assert_always(&format!("counts_what_went_after_{e}"), !of.open | after.eq(counted));
+            }
+
+            m.comment("What an operation waits for: all earlier ones but the last ones that it names.");
+            for (e, of) in engines.iter().enumerate() {
+                for (name, ended, names) in
+                    [("released", io.released_o, independent), ("early", io.early_o, early)]
+                {
+                    // The number of the operation that is given in this cycle is that of the count.
+                    let here = m.reg(&format!("formal_{name}_{e}_q"), names.ty());
+                    let own = mux(gives[e], names, here.q);
+                    here.next(own);
+                    let mine = mux(gives[e], count.q, of.number.q);
+                    let waits = all(m, &format!("formal_{name}_has_ended_{e}"), &|other| {
+                        let before = mine.wrapping_sub(other.number.q);
+                        // Numbers of later operations are far behind.
+                        !other.open | before.le(own.extend(NUMBER)) | before.msb()
+                    });
+                    let open = gives[e] | of.open;
+                    m.assert_always(
+                        &format!("{name}_after_what_it_waits_for_{e}"),
+                        !(open & ended.at(e as u32)) | waits,
+                    );
+                    let none = all(m, &format!("formal_{name}_waits_for_none_{e}"), &|other| {
+                        !(other.open | other.error.any()) | mine.wrapping_sub(other.number.q).msb()
+                            | mine.eq(other.number.q)
+                    });
+                    m.assert_always(&format!("{name}_in_time_{e}"), !(open & none) | ended.at(e as u32));
+                }
+            }
 
             m.comment("Which error is told: the first one in order, and everything before it has ended.");
             for (e, of) in engines.iter().enumerate() {
@@ -125,14 +158,14 @@ impl Dispatcher {
         let taken = m.reg_init(&name("taken"), bit(), 0);
         taken.next(!io.clear_i & (to.fire() | (taken.q & !end.valid)));
         m.assume(&format!("engine_{e}_ends_what_it_has"), !end.valid | taken.q);
-        m.assume(&format!("engine_{e}_begins_what_it_has"), !io.begun_i.at(e) | taken.q);
+        m.assume(&format!("engine_{e}_finds_right_what_it_has"), !io.right_i.at(e) | taken.q);
         m.assert_always(&format!("engine_{e}_has_one_operation"), !to.valid | !taken.q);
         let here = gives | open.q;
         open.next(!io.clear_i & here & !end.valid);
         let number = m.reg(&name("number"), uint(NUMBER));
         number.next_when(gives, count.q);
         let new = m.reg_init(&name("new"), bit(), 0);
-        new.next(!io.clear_i & (gives | new.q) & !io.begun_i.at(e) & !end.valid);
+        new.next(!io.clear_i & (gives | new.q) & !io.right_i.at(e) & !end.valid);
         let error = m.reg_init(&name("error"), uint(8), 0);
         error.next(mux(io.clear_i, uint(8).lit(0), mux(end.valid, end.error, error.q)));
         m.assert_always(&format!("engine_{e}_is_left_after_an_error"), !gives | !error.q.any());

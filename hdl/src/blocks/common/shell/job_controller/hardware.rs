@@ -101,13 +101,16 @@ impl Block for JobController {
         m.connect(io.operation_end.ready, hears);
         if self.overlaps {
             m.connect_option(io.operation.independent, Some(header.independent));
+            m.connect_option(io.operation.early, Some(header.early));
             m.connect_option(io.operation.nothing, Some(state.is("Await")));
             m.connect_option(io.operation.waits, Some(header.writes_tag | !header.next.any()));
             m.connect_option(io.operation.kept, Some(cat(&[here.tag.q, here.current.q])));
         } else {
             // Everything before it has ended anyway.
-            let independent = m.wire("independent", header.independent);
-            m.unused(independent);
+            for (name, number) in [("independent", header.independent), ("early", header.early)] {
+                let number = m.wire(name, number);
+                m.unused(number);
+            }
         }
         let tag_sent = self.write_tag(m, io, state.is("WriteTag"), (header.tag_address, header.tag));
 

@@ -11,6 +11,7 @@ pub(super) struct Header {
     pub opcode: Signal,
     pub writes_tag: Signal,
     pub independent: Signal,
+    pub early: Signal,
     /// A bit that must be 0 is not.
     pub reserved: Signal,
     pub next: Signal,
@@ -27,7 +28,8 @@ impl Header {
             opcode: bytes(5, 6),
             writes_tag: bits.bit(48),
             independent: bits.slice(49..49 + INDEPENDENT),
-            reserved: bits.slice(49 + INDEPENDENT..64).any() | bytes(20, 24).any(),
+            early: bits.slice(49 + INDEPENDENT..49 + 2 * INDEPENDENT),
+            reserved: bits.slice(49 + 2 * INDEPENDENT..64).any() | bytes(20, 24).any(),
             next: bytes(8, 16),
             tag: bytes(16, 20),
             tag_address: bytes(24, 32),
