@@ -7,9 +7,11 @@ use std::sync::Arc;
 
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 #[cfg(feature = "standard")]
+use models::cycles::{Costs, Counts};
+#[cfg(feature = "standard")]
 use models::explore::{Subject, Subjects};
 #[cfg(feature = "standard")]
-use models::schemes::{Registry, Scheme};
+use models::schemes::{Choice, Registry, Scheme, Settings};
 use serde_json::{Map, Value};
 use sim::kit::tensors::{Counted, FromTensors, Tensors, Wanted};
 use sim::kit::{MakeBench, Work};
@@ -200,6 +202,16 @@ pub trait Entry: Send + Sync {
     /// that runs none.
     #[cfg(feature = "standard")]
     fn runs(&self) -> Option<(&'static str, Params)>;
+    /// Parameters with which costs of decoder layers are counted where a user sets none, and choices of the software.
+    /// None of a block whose costs nobody counts.
+    #[cfg(feature = "standard")]
+    fn counts(&self) -> Option<(Params, Vec<Choice>)>;
+    /// Costs of decoder layers with such choices, and with so many cycles until memory answers.
+    ///
+    /// # Errors
+    /// A block whose costs nobody counts; a refused parameter.
+    #[cfg(feature = "standard")]
+    fn costs(&self, params: &Params, settings: &Settings, latency: u32) -> Result<Box<dyn Costs>>;
     /// The block at work on a language model.
     ///
     /// # Errors
@@ -242,6 +254,8 @@ pub struct Line<B> {
     tensors: Option<FromTensors<B>>,
     #[cfg(feature = "standard")]
     runs: Option<Runs<B>>,
+    #[cfg(feature = "standard")]
+    counts: Option<Counts<B>>,
     block: PhantomData<fn() -> B>,
 }
 
@@ -256,6 +270,8 @@ impl<B: CatalogBlock> Line<B> {
             tensors: None,
             #[cfg(feature = "standard")]
             runs: None,
+            #[cfg(feature = "standard")]
+            counts: None,
             block: PhantomData,
         }
     }
@@ -277,6 +293,13 @@ impl<B: CatalogBlock> Line<B> {
     #[must_use]
     pub fn runs(self, runs: Runs<B>) -> Self {
         Self { runs: Some(runs), ..self }
+    }
+
+    /// Its costs of decoder layers are counted, so that it can be compared with others.
+    #[cfg(feature = "standard")]
+    #[must_use]
+    pub fn counts(self, counts: Counts<B>) -> Self {
+        Self { counts: Some(counts), ..self }
     }
 }
 
@@ -392,6 +415,22 @@ impl<B: CatalogBlock> Entry for Line<B> {
     #[cfg(feature = "standard")]
     fn runs(&self) -> Option<(&'static str, Params)> {
         self.runs.as_ref().map(|runs| (runs.name, to_params(&(runs.block)())))
+    }
+
+    #[cfg(feature = "standard")]
+    fn counts(&self) -> Option<(Params, Vec<Choice>)> {
+        self.counts.as_ref().map(|counts| (to_params(&(counts.block)()), (counts.choices)()))
+    }
+
+    #[cfg(feature = "standard")]
+    fn costs(&self, params: &Params, settings: &Settings, latency: u32) -> Result<Box<dyn Costs>> {
+        let name = B::ABOUT.name;
+        let Some(counts) = &self.counts else {
+            return Err(Failure::Usage(format!("nobody counts the costs of decoder layers on {name}")));
+        };
+        let block = from_params::<B>(params).map_err(Failure::Usage)?;
+        block.check().map_err(|e| Failure::Usage(format!("{name}: {e}")))?;
+        (counts.costs)(&block, settings, latency).map_err(|e| Failure::Usage(format!("{name}: {e:#}")))
     }
 
     #[cfg(feature = "standard")]

@@ -150,6 +150,21 @@ const CODE: [&str; 23] = [
     include_str!("../flows/workspace.rs"),
 ];
 
+impl Key {
+    /// The key of a cost that this program counts, of which everything else that it depends on is told.
+    ///
+    /// # Errors
+    /// This program cannot be read.
+    pub(crate) fn of_cost(told: &serde_json::Value) -> Result<Self> {
+        let mut hasher = blake3::Hasher::new();
+        for part in ["senbazuru cost of a layer", program()?, &told.to_string()] {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        Ok(Self { stage: Stage::Cycles, hash: hasher.finalize().to_hex()[..32].to_owned(), tools: Versions::new() })
+    }
+}
+
 /// The name of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {

@@ -96,7 +96,7 @@ fn token(block: &TitanusCore, (shape, of): (Shape, Model), [prompt, tokens]: [us
 
 #[test]
 fn a_token_is_that_of_the_chain() {
-    let small = Model { name: "small", layers: 1, width: 128, between: 192, gated: true, heads: [2, 1] };
+    let small = Model { layers: 1, width: 128, between: 192, gated: true, heads: [2, 1], head: 64, vocabulary: 512 };
     token(&small_layer_core(), (Shape::Llama, small), [8, 10]);
     token(&small_layer_core(), (Shape::Opt, Model { gated: false, heads: [2, 2], ..small }), [8, 10]);
 }

@@ -1,0 +1,239 @@
+//! Comparisons: accelerators on the same work, memory and clock, at equal area.
+//!
+//! [`Comparison`] is what a file or a command line asks for, [`count`] finds the costs, and [`Found`] says who is the
+//! fastest and why. `tables`, `data` and `page` show it.
+
+mod area;
+mod count;
+mod data;
+mod file;
+mod found;
+mod job;
+mod machine;
+mod page;
+mod tables;
+
+use models::cycles::{Part, Work};
+use models::decoder;
+
+use crate::catalogue::Catalogue;
+use crate::error::{Failure, Result};
+
+pub use area::synthesise;
+pub use count::count;
+pub use data::{csv, json};
+pub use file::File;
+pub use found::{Cell, Found};
+pub use job::{Job, Phase};
+pub use machine::Machine;
+pub use page::{curves, results};
+pub use tables::{markdown, text};
+
+/// Number of cells and columns that a comparison may have.
+const MOST_CELLS: usize = 100_000;
+
+/// What is compared.
+#[derive(Debug)]
+pub struct Comparison {
+    /// Heading.
+    pub title: String,
+    /// The question, in a sentence or two.
+    pub about: String,
+    /// Where it comes from, for messages.
+    pub place: String,
+    /// Rows.
+    pub machines: Vec<Machine>,
+    /// Models.
+    pub models: Vec<decoder::Described>,
+    /// Work.
+    pub jobs: Vec<Job>,
+    /// Bytes a cycle of memory.
+    pub bandwidths: Vec<f64>,
+    /// The part of a model that is counted.
+    pub part: Part,
+    /// Cycles until memory answers.
+    pub latency: u32,
+    /// A lead of up to this share of the time is none.
+    pub margin: f64,
+    /// Machines have copies until their areas are equal.
+    pub equal_area: bool,
+    /// Work whose costs the tables show; empty: all work.
+    pub shown: Vec<Job>,
+    /// Least and largest bandwidth of the drawn curves.
+    pub curve: [f64; 2],
+}
+
+/// Axes where nobody says others.
+mod usual {
+    pub const MODEL: &str = "Llama-2-7B";
+    pub const CONTEXTS: [u64; 3] = [128, 1024, 4096];
+    pub const BATCHES: [u64; 2] = [1, 16];
+    pub const BANDWIDTHS: [f64; 3] = [16.0, 64.0, 256.0];
+    pub const LATENCY: u32 = 20;
+    pub const MARGIN: f64 = 0.01;
+    /// Curves go so many times beyond the bandwidths.
+    pub const BEYOND: [f64; 2] = [4.0, 16.0];
+}
+
+/// What a command line says on top of files.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// Models by name or path.
+    pub models: Vec<String>,
+    /// Phases.
+    pub phases: Vec<Phase>,
+    /// Tokens that the last one sees, including itself.
+    pub contexts: Vec<u64>,
+    /// Sequences side by side.
+    pub batches: Vec<u64>,
+    /// Bytes a cycle.
+    pub bandwidths: Vec<f64>,
+    /// The part of a model.
+    pub part: Option<Part>,
+    /// Cycles until memory answers.
+    pub latency: Option<u32>,
+}
+
+impl Comparison {
+    /// Takes machines and files in order. Axes come from the command line, then from the file, then from here.
+    ///
+    /// # Errors
+    /// A name, a file or a number that is wrong, with what would be right.
+    pub fn new(given: &[String], asked: &Asked, catalogue: &Catalogue) -> Result<Self> {
+        let mut machines = Vec::new();
+        let mut axes: Option<File> = None;
+        for one in given {
+            if !one.ends_with(".toml") {
+                machines.push(Machine::named(one, catalogue)?);
+                continue;
+            }
+            let mut file = File::read(one.as_ref(), catalogue)?;
+            machines.append(&mut file.machines);
+            if file.has_axes() {
+                if let Some(first) = &axes {
+                    let told = format!("{} and {} both have axes; one of them is enough", first.place, file.place);
+                    return Err(Failure::Usage(told));
+                }
+                axes = Some(file);
+            }
+        }
+        if machines.is_empty() {
+            let of = given.join(", ");
+            return Err(Failure::Usage(format!("{of}: no machine; give blocks, or a file with [[machine]]")));
+        }
+        for (number, machine) in machines.iter().enumerate() {
+            if machines[..number].iter().any(|other| other.name == machine.name) {
+                let told = format!("two machines are called `{}`: give one of them another `name`", machine.name);
+                return Err(Failure::Usage(told));
+            }
+        }
+        let file = axes.unwrap_or_default();
+        let models = match (asked.models.is_empty(), file.models.is_empty()) {
+            (false, _) => models_of(&asked.models)?,
+            (true, false) => file.models,
+            (true, true) => models_of(&[usual::MODEL.to_owned()])?,
+        };
+        let by_hand = !(asked.phases.is_empty() && asked.contexts.is_empty() && asked.batches.is_empty());
+        let jobs = if by_hand || file.jobs.is_empty() {
+            let or = |asked: &[u64], usual: &[u64]| if asked.is_empty() { usual.to_vec() } else { asked.to_vec() };
+            let phases = if asked.phases.is_empty() { Phase::ALL.to_vec() } else { asked.phases.clone() };
+            let (batches, contexts) = (or(&asked.batches, &usual::BATCHES), or(&asked.contexts, &usual::CONTEXTS));
+            Job::all(&phases, &batches, &contexts).map_err(Failure::Usage)?
+        } else {
+            file.jobs
+        };
+        let bandwidths = [&asked.bandwidths, &file.bandwidths].into_iter().find(|all| !all.is_empty());
+        let bandwidths = bandwidths.cloned().unwrap_or_else(|| usual::BANDWIDTHS.to_vec());
+        check_bandwidths(&bandwidths).map_err(Failure::Usage)?;
+        let cells = [machines.len(), models.len(), jobs.len(), bandwidths.len()];
+        let count = cells.into_iter().try_fold(1, usize::checked_mul).unwrap_or(usize::MAX);
+        if count > MOST_CELLS {
+            return Err(Failure::Usage(format!("{count} cells to compare, at most {MOST_CELLS}")));
+        }
+        let known = machines.iter().filter(|machine| machine.area.is_some()).count();
+        let equal_area = file.equal_area.unwrap_or(true);
+        if known > 0 && known < machines.len() && file.equal_area == Some(true) {
+            let names: Vec<&str> =
+                machines.iter().filter(|m| m.area.is_none()).map(|machine| machine.name.as_str()).collect();
+            let told = format!("`equal_area` is true, and there is no `area` of {}", names.join(", "));
+            return Err(Failure::Usage(format!("{}: {told}", file.place)));
+        }
+        let (least, largest) = bandwidths.iter().fold((f64::MAX, 0.0_f64), |(l, m), &b| (l.min(b), m.max(b)));
+        let shown = file.shown.into_iter().filter(|job| jobs.contains(job)).collect();
+        Ok(Self {
+            title: if file.title.is_empty() { "Accelerators side by side".to_owned() } else { file.title },
+            about: file.about,
+            place: given.join(" "),
+            machines,
+            models,
+            jobs,
+            bandwidths,
+            part: asked.part.or(file.part).unwrap_or_default(),
+            latency: asked.latency.or(file.latency).unwrap_or(usual::LATENCY),
+            margin: file.margin.unwrap_or(usual::MARGIN),
+            equal_area,
+            shown,
+            curve: file.curve.unwrap_or([least / usual::BEYOND[0], largest * usual::BEYOND[1]]),
+        })
+    }
+
+    /// How many of each machine there are.
+    #[must_use]
+    pub fn copies(&self) -> Vec<f64> {
+        let areas: Option<Vec<f64>> = self.machines.iter().map(|machine| machine.area).collect();
+        match areas.filter(|_| self.equal_area) {
+            Some(areas) => {
+                let largest = areas.iter().fold(0.0, |most, &area| f64::max(most, area));
+                areas.iter().map(|area| largest / area).collect()
+            }
+            None => vec![1.0; self.machines.len()],
+        }
+    }
+
+    /// What is counted, in words: `a layer of Llama-2-7B`.
+    #[must_use]
+    pub fn what(&self, model: &decoder::Described) -> String {
+        match self.part {
+            Part::Layer => format!("a layer of {}", model.name),
+            Part::Model => model.name.clone(),
+        }
+    }
+}
+
+/// Models by name or path.
+///
+/// # Errors
+/// One that is not there, damaged, or there twice.
+pub(crate) fn models_of(names: &[String]) -> Result<Vec<decoder::Described>> {
+    let find = |name: &String| decoder::Described::find(name).map_err(|e| Failure::Usage(told(&e)));
+    let all: Vec<decoder::Described> = names.iter().map(find).collect::<Result<_>>()?;
+    for (number, model) in all.iter().enumerate() {
+        if all[..number].iter().any(|other| other.name == model.name) {
+            return Err(Failure::Usage(format!("the model {} is there twice", model.name)));
+        }
+    }
+    Ok(all)
+}
+
+/// An error with its causes. Some errors have the text of their cause at their end already.
+fn told(error: &anyhow::Error) -> String {
+    crate::commands::chain(error)
+}
+
+fn check_bandwidths(all: &[f64]) -> Result<(), String> {
+    for (number, bandwidth) in all.iter().enumerate() {
+        if !(*bandwidth > 0.0 && *bandwidth <= 1e9) {
+            return Err(format!("bandwidth {bandwidth}, allowed: bytes a cycle above 0, up to 1e9"));
+        }
+        if all[..number].contains(bandwidth) {
+            return Err(format!("bandwidth {bandwidth} is there twice"));
+        }
+    }
+    Ok(())
+}
+
+/// Work as the models of cycles have it.
+fn work(job: Job) -> Work {
+    let tokens = if job.phase == Phase::Prompt { job.context } else { 1 };
+    Work { sequences: job.batch, tokens, context: job.context }
+}
