@@ -58,7 +58,7 @@ pub(super) struct Args {
     #[arg(long, value_enum)]
     part: Option<PartName>,
     /// Cycles until memory answers [default: of the file, or 20]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=compare::MOST_LATENCY as i64))]
     latency: Option<u32>,
     /// Where areas that no file gives come from
     #[arg(long, value_enum, default_value_t)]

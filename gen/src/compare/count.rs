@@ -9,7 +9,7 @@ use models::cycles::{Cost, Costs};
 use serde_json::{Map, Value, json};
 
 use super::machine::{Kind, Machine};
-use super::{Comparison, Job, work};
+use super::{Comparison, Job};
 use crate::error::{Failure, Result};
 use crate::flows::tools::Versions;
 use crate::parallel::while_true;
@@ -80,7 +80,7 @@ fn cell(
     store: &Store,
 ) -> Result<Counted> {
     let part = comparison.part;
-    let count = || part.cost(costs, model, work(job)).map_err(|e| format!("{e:#}"));
+    let count = || part.cost(costs, model, job.work()).map_err(|e| format!("{e:#}"));
     let Kind::Block { entry, params, settings } = &machine.kind else { return Ok(count()) };
     let block = entry.about().name;
     let key = Key::of_cost(&json!({

@@ -12,7 +12,7 @@ use toml::Spanned;
 
 use super::job::{Job, Phase};
 use super::machine::{Kind, Machine, block_of};
-use super::{check_bandwidths, told};
+use super::{MOST_LATENCY, check_bandwidths, told};
 use crate::catalogue::{Catalogue, Known, Params};
 use crate::error::{Failure, Result};
 use crate::params::{assign, from_toml, plain};
@@ -62,7 +62,7 @@ struct Raw {
     #[serde(default)]
     part: Option<Spanned<String>>,
     #[serde(default)]
-    latency: Option<u32>,
+    latency: Option<Spanned<u32>>,
     #[serde(default)]
     margin: Option<Spanned<f64>>,
     #[serde(default)]
@@ -148,6 +148,12 @@ impl File {
                 place.at(part.span().start, format!("`part` is `{}`, wanted is {names}", part.get_ref()))
             })
         });
+        if let Some(latency) = &raw.latency
+            && !(1..=MOST_LATENCY).contains(&u64::from(*latency.get_ref()))
+        {
+            let told = format!("`latency` is {}, allowed: 1 to {MOST_LATENCY}", latency.get_ref());
+            return Err(place.at(latency.span().start, told));
+        }
         if let Some(margin) = &raw.margin
             && !(0.0..1.0).contains(margin.get_ref())
         {
@@ -187,7 +193,7 @@ impl File {
             jobs,
             bandwidths: raw.bandwidths.map(Spanned::into_inner).unwrap_or_default(),
             part: part.transpose()?,
-            latency: raw.latency,
+            latency: raw.latency.map(Spanned::into_inner),
             margin: raw.margin.map(Spanned::into_inner),
             equal_area: raw.equal_area,
             shown: raw.show.into_iter().map(Spanned::into_inner).collect(),

@@ -1,5 +1,6 @@
 //! The work of a cell.
 
+use models::cycles::Work;
 use serde::{Deserialize, Serialize};
 
 /// A phase of a text.
@@ -27,8 +28,8 @@ impl Phase {
 }
 
 /// Sequences and tokens that are allowed.
-const MOST_BATCH: u64 = 65_536;
-const MOST_CONTEXT: u64 = 1 << 20;
+pub(crate) const MOST_BATCH: u64 = 65_536;
+pub(crate) const MOST_CONTEXT: u64 = 1 << 20;
 
 /// Some work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -67,8 +68,17 @@ impl Job {
         Ok(all)
     }
 
+    /// As the models of cycles have it.
+    #[must_use]
+    pub fn work(self) -> Work {
+        let tokens = if self.phase == Phase::Prompt { self.context } else { 1 };
+        Work { sequences: self.batch, tokens, context: self.context }
+    }
+
+    /// Refuses numbers that are out of range.
+    ///
     /// # Errors
-    /// A number that is out of range.
+    /// Says what is allowed.
     pub fn check(self) -> Result<(), String> {
         for (what, found, most) in [("batch", self.batch, MOST_BATCH), ("context", self.context, MOST_CONTEXT)] {
             if !(1..=most).contains(&found) {

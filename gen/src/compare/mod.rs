@@ -13,7 +13,7 @@ mod machine;
 mod page;
 mod tables;
 
-use models::cycles::{Part, Work};
+use models::cycles::Part;
 use models::decoder;
 
 use crate::catalogue::Catalogue;
@@ -21,13 +21,19 @@ use crate::error::{Failure, Result};
 
 pub use area::synthesise;
 pub use count::count;
+pub(crate) use count::metrics;
 pub use data::{csv, json};
 pub use file::File;
 pub use found::{Cell, Found};
 pub use job::{Job, Phase};
+pub(crate) use job::{MOST_BATCH, MOST_CONTEXT};
 pub use machine::Machine;
 pub use page::{curves, results};
 pub use tables::{markdown, text};
+
+/// Cycles until memory answers, where nobody says it, and most of them.
+pub(crate) const LATENCY: u32 = 20;
+pub(crate) const MOST_LATENCY: u64 = 100_000;
 
 /// Number of cells and columns that a comparison may have.
 const MOST_CELLS: usize = 100_000;
@@ -69,7 +75,6 @@ mod usual {
     pub const CONTEXTS: [u64; 3] = [128, 1024, 4096];
     pub const BATCHES: [u64; 2] = [1, 16];
     pub const BANDWIDTHS: [f64; 3] = [16.0, 64.0, 256.0];
-    pub const LATENCY: u32 = 20;
     pub const MARGIN: f64 = 0.01;
     /// Curves go so many times beyond the bandwidths.
     pub const BEYOND: [f64; 2] = [4.0, 16.0];
@@ -169,7 +174,7 @@ impl Comparison {
             jobs,
             bandwidths,
             part: asked.part.or(file.part).unwrap_or_default(),
-            latency: asked.latency.or(file.latency).unwrap_or(usual::LATENCY),
+            latency: asked.latency.or(file.latency).unwrap_or(LATENCY),
             margin: file.margin.unwrap_or(usual::MARGIN),
             equal_area,
             shown,
@@ -232,8 +237,92 @@ fn check_bandwidths(all: &[f64]) -> Result<(), String> {
     Ok(())
 }
 
-/// Work as the models of cycles have it.
-fn work(job: Job) -> Work {
-    let tokens = if job.phase == Phase::Prompt { job.context } else { 1 };
-    Work { sequences: job.batch, tokens, context: job.context }
+#[cfg(test)]
+mod tests {
+    use hdl::accelerators::vector::VectorTop;
+    use hdl::blocks::common::MacMesh;
+    use models::cycles::shapes::Model;
+    use models::cycles::{Cost, Costs, Counts, Work};
+    use models::schemes::{Choice, Kind};
+
+    use super::*;
+    use crate::Line;
+    use crate::point::Store;
+
+    /// An accelerator of a user's catalogue: an option says how many products it does a cycle.
+    struct Mine(u64);
+
+    impl Costs for Mine {
+        fn about(&self) -> String {
+            format!("{} products a cycle", self.0)
+        }
+
+        fn peak(&self) -> f64 {
+            self.0 as f64
+        }
+
+        fn layer(&self, model: &Model, work: Work) -> anyhow::Result<Cost> {
+            anyhow::ensure!(work.sequences < 3, "{} sequences, it has room for 2", work.sequences);
+            let products = work.sequences * work.tokens * model.weights();
+            Ok(Cost { cycles: products / self.0, bytes: model.weights(), products })
+        }
+
+        fn head(&self, _: &Model, _: u64) -> anyhow::Result<Cost> {
+            Ok(Cost::default())
+        }
+    }
+
+    const COUNTS: Counts<VectorTop> = Counts {
+        block: VectorTop::default,
+        choices: || vec![Choice { name: "products", default: "4", kind: Kind::Count(1..=64), about: "" }],
+        costs: |_, settings, _| Ok(Box::new(Mine(settings.count("products")?))),
+    };
+
+    /// Blocks without an area are synthesised, and the larger one is the only one of its size.
+    #[test]
+    fn areas_by_synthesis() {
+        let counts: Counts<MacMesh> =
+            Counts { block: MacMesh::default, choices: Vec::new, costs: |_, _, _| Ok(Box::new(Mine(1))) };
+        let line = Line::new("mine", testbenches::common::mac_mesh::bench).counts(counts);
+        let catalogue = Catalogue::empty().line(line);
+        let size = "operand_width=2,accumulator_width=6";
+        let rows = [format!("mac_mesh:rows=2,columns=1,{size}"), format!("mac_mesh:rows=1,columns=1,{size}")];
+        let mut comparison = Comparison::new(&rows, &Asked::default(), &catalogue).unwrap();
+        assert_eq!(comparison.copies(), [1.0, 1.0]);
+        let folder = tempfile::tempdir().unwrap();
+        synthesise(&mut comparison, &["osu018".into()], &Store::new(folder.path())).unwrap();
+        let copies = comparison.copies();
+        assert!(copies[0] == 1.0 && (1.9..2.1).contains(&copies[1]), "{copies:?}");
+        assert_eq!(comparison.machines[1].source, "synthesised in osu018, modules apart");
+    }
+
+    /// All that is special about an accelerator is in its line.
+    #[test]
+    fn an_accelerator_of_a_user() {
+        let line = Line::new("mine", testbenches::accelerators::vector::bench).counts(COUNTS);
+        let catalogue = Catalogue::empty().line(line);
+        let asked = Asked {
+            models: vec!["smollm2-135m".to_owned()],
+            phases: vec![Phase::Token],
+            contexts: vec![8],
+            batches: vec![1, 4],
+            bandwidths: vec![1e6],
+            ..Asked::default()
+        };
+        let rows = ["vector_top".to_owned(), "vector_top:products=8,lane.function=gelu_tanh".to_owned()];
+        let comparison = Comparison::new(&rows, &asked, &catalogue).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path());
+        let count = || count(&comparison, &store, std::num::NonZeroUsize::MIN).unwrap();
+        let first = count();
+        let told = text(&Found::new(&comparison, first.clone()));
+        assert!(told.contains("vector_top:products=8,lane.function=gelu_tanh 2.00: compute"), "{told}");
+        assert!(told.contains("vector_top: 4 sequences, it has room for 2\n"), "{told}");
+        assert_eq!(first[1].costs, count()[1].costs);
+        let refused = Comparison::new(&["kelle".to_owned()], &asked, &catalogue).unwrap_err().to_string();
+        assert!(
+            refused.contains("`kelle` is no accelerator whose layers are counted; there are: vector_top"),
+            "{refused}"
+        );
+    }
 }

@@ -20,7 +20,8 @@ pub fn write(dir: &Path, spec: &Spec, plan: &Plan, results: &Results) -> Result<
     let verilog = dir.join("verilog");
     let mut tops = BTreeSet::new();
     for planned in plan.points.iter().filter(|p| p.design.is_ok()) {
-        let design = spec.block.elaborate(&planned.params)?;
+        let (params, _) = crate::point::split(planned.params.clone());
+        let design = spec.block.elaborate(&params)?;
         let folder = verilog.join(design.top_name());
         let mut bundle = Bundle::new(Layout::Flat);
         bundle.add(spec.block.family(), spec.block.about().name, &design)?;
