@@ -130,7 +130,7 @@ error: `--set work.modell=x`: kelle_top has no setting `work.modell`; did you me
         ),
         ("\"mine.json\"", "\"other.json\"", "sweep.toml:8: no model `other.json`"),
         ("work.context // 2", "0 * work.context", "`budget` is \"0\", allowed: 1 to 65535, or slots"),
-        ("kelle_top", "mac_mesh", "sweep.toml:5: mac_mesh has no settings of work"),
+        ("kelle_top", "mac_mesh", "mac_mesh has no settings of work"),
     ] {
         std::fs::write(folder.path().join("mine.json"), MODEL).unwrap();
         let text = SWEEP.replace(from, to);
