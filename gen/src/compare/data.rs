@@ -102,13 +102,9 @@ pub fn csv(found: &Found<'_>) -> Result<Vec<u8>> {
     let winners = found.winners();
     let of = |value: Option<String>| value.unwrap_or_default();
     for cell in found.cells() {
-        for &bandwidth in &comparison.bandwidths {
+        for (number, &bandwidth) in comparison.bandwidths.iter().enumerate() {
             let cost = cell.cost.as_ref().ok();
             let time = found.time(&cell, bandwidth);
-            let won = winners
-                .iter()
-                .find(|winner| (winner.model, winner.job) == (cell.model, cell.job) && winner.bandwidth == bandwidth);
-            let fastest = matches!(won.map(|won| won.race), Some(Race::Won { by, .. }) if by == cell.machine);
             let machine = &comparison.machines[cell.machine];
             let record: [String; COLUMNS.len()] = [
                 machine.name.clone(),
@@ -126,7 +122,7 @@ pub fn csv(found: &Found<'_>) -> Result<Vec<u8>> {
                 of(cost.map(|cost| found.busy(cell.machine, *cost).to_string())),
                 of(time.map(|(time, _)| time.to_string())),
                 time.map_or(Bound::Capacity, |(_, bound)| bound).name().to_owned(),
-                fastest.to_string(),
+                found.wins(&cell, &winners, number).to_string(),
                 of(cell.cost.as_ref().err().cloned()),
             ];
             writer.write_record(&record).map_err(failed)?;

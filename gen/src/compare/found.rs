@@ -26,6 +26,8 @@ pub struct Cell<'a> {
     pub model: usize,
     /// Work.
     pub job: Job,
+    /// Number of model and work.
+    place: usize,
     /// Its cost, or why it has no room.
     pub cost: &'a Counted,
 }
@@ -62,7 +64,8 @@ impl<'a> Found<'a> {
         let mut all = Vec::new();
         for (machine, row) in self.rows.iter().enumerate() {
             if let Some(cost) = row.costs.get(model).and_then(|costs| costs.get(job)) {
-                all.push(Cell { machine, model, job: self.comparison.jobs[job], cost });
+                let place = model * self.comparison.jobs.len() + job;
+                all.push(Cell { machine, model, job: self.comparison.jobs[job], place, cost });
             }
         }
         all
@@ -93,6 +96,13 @@ impl<'a> Found<'a> {
     pub fn busy(&self, machine: usize, cost: Cost) -> f64 {
         let peak = self.rows.get(machine).map_or(1.0, |row| row.peak);
         if cost.cycles == 0 { 0.0 } else { cost.products as f64 / cost.cycles as f64 / peak }
+    }
+
+    /// Whether a machine is the fastest at the bandwidth of this number.
+    #[must_use]
+    pub fn wins(&self, cell: &Cell<'_>, winners: &[Winner], bandwidth: usize) -> bool {
+        let winner = winners.get(cell.place * self.comparison.bandwidths.len() + bandwidth);
+        matches!(winner.map(|winner| winner.race), Some(Race::Won { by, .. }) if by == cell.machine)
     }
 
     /// Who wins: by model, work, bandwidth.

@@ -100,6 +100,15 @@ impl Job {
         }
     }
 
+    /// The same in fewer words.
+    #[must_use]
+    pub fn short(self) -> String {
+        match (self.phase, self.batch) {
+            (Phase::Token, batch) if batch > 1 => format!("{batch} tokens after {}", self.context - 1),
+            _ => self.words(),
+        }
+    }
+
     /// The same for any context.
     #[must_use]
     pub fn group(self) -> String {

@@ -22,9 +22,13 @@ const AXES: [&str; 6] = ["accelerator", "model", "phase", "batch", "context", "b
 #[must_use]
 pub fn results(found: &Found<'_>, command: &str) -> Results {
     let comparison = found.comparison;
+    let winners = found.winners();
     let mut points = Vec::new();
     for cell in found.cells() {
-        points.extend(comparison.bandwidths.iter().map(|&bandwidth| point(found, &cell, bandwidth, command)));
+        for (number, &bandwidth) in comparison.bandwidths.iter().enumerate() {
+            let wins = found.wins(&cell, &winners, number);
+            points.push(point(found, &cell, (bandwidth, wins), command));
+        }
     }
     Results {
         schema: 1,
@@ -44,7 +48,7 @@ pub fn results(found: &Found<'_>, command: &str) -> Results {
     }
 }
 
-fn point(found: &Found<'_>, cell: &Cell<'_>, bandwidth: f64, command: &str) -> PointResult {
+fn point(found: &Found<'_>, cell: &Cell<'_>, (bandwidth, wins): (f64, bool), command: &str) -> PointResult {
     let comparison = found.comparison;
     let machine = &comparison.machines[cell.machine];
     let values: [Value; AXES.len()] = [
@@ -57,14 +61,14 @@ fn point(found: &Found<'_>, cell: &Cell<'_>, bandwidth: f64, command: &str) -> P
     ];
     let parameters: Map<String, Value> = AXES.iter().map(|name| (*name).to_owned()).zip(values).collect();
     let mut numbers = Map::new();
-    let mut waits = Value::Null;
     if let (Ok(cost), Some((cycles, bound))) = (cell.cost, found.time(cell, bandwidth)) {
         numbers = metrics(*cost);
         numbers.insert("busy".into(), json!(found.busy(cell.machine, *cost)));
         numbers.insert("copies".into(), json!(found.copies[cell.machine]));
         numbers.insert("time_cycles".into(), json!(cycles));
         numbers.insert("time_of_one_cycles".into(), json!(time(*cost, 1.0, bandwidth).0));
-        waits = bound.name().into();
+        numbers.insert("waits_for".into(), bound.name().into());
+        numbers.insert("fastest".into(), if wins { "yes" } else { "no" }.into());
         if let Some(area) = machine.area {
             numbers.insert("area_mm2".into(), json!(area));
         }
@@ -79,7 +83,7 @@ fn point(found: &Found<'_>, cell: &Cell<'_>, bandwidth: f64, command: &str) -> P
         status: Status::Passed,
         message: cell.cost.as_ref().err().map(|reason| format!("no room: {reason}")),
         metrics: numbers,
-        details: json!({ "waits_for": waits }),
+        details: Value::Null,
         tools: Versions::new(),
         seconds: 0.0,
     };
@@ -101,7 +105,7 @@ fn plots(found: &Found<'_>) -> Vec<Plot> {
     let mut plots = Vec::new();
     for cell in found.shown().iter().filter(|cell| cell.machine == 0) {
         let model = &comparison.models[cell.model];
-        let title = format!("{}, {}", cell.job.words(), comparison.what(model));
+        let title = format!("{}: {}", model.name, cell.job.short());
         let conditions = vec![
             format!("model == {}", Value::from(model.name.as_str())),
             format!("phase == '{}'", cell.job.phase.name()),
@@ -114,13 +118,14 @@ fn plots(found: &Found<'_>) -> Vec<Plot> {
             y: y.to_owned(),
             series: Some("accelerator".to_owned()),
             log: true,
+            joined: !pareto,
             pareto,
             conditions,
         };
         plots.push(plot(title.clone(), "bandwidth", "time_cycles", false, conditions.clone()));
         if let (true, Some(bandwidth)) = (all_areas, middle) {
             let at = conditions.into_iter().chain([format!("bandwidth == {bandwidth}")]).collect();
-            let title = format!("{title}, {bandwidth} B a cycle, one machine");
+            let title = format!("{title}, {bandwidth} B a cycle");
             plots.push(plot(title, "area_mm2", "time_of_one_cycles", true, at));
         }
     }

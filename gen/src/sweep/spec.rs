@@ -63,6 +63,9 @@ pub struct Plot {
     /// Logarithmic axes, a fitted power law.
     #[serde(default)]
     pub log: bool,
+    /// Points of a series are joined, and no law is fitted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub joined: bool,
     /// Points that no other point of their series beats in both directions are marked.
     #[serde(default)]
     pub pareto: bool,

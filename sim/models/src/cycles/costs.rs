@@ -57,6 +57,23 @@ impl Part {
         }
     }
 
+    /// Multiply-accumulates, if each token sees as many as the last one.
+    fn products(self, model: &Model, work: Work) -> u128 {
+        let of = |factors: &[u64]| factors.iter().map(|&factor| u128::from(factor)).fold(1, u128::saturating_mul);
+        let weights = model
+            .projections()
+            .map(|[inputs, outputs, count]| of(&[work.sequences, work.tokens, inputs, outputs, count]));
+        let attention = of(&[2, work.sequences, work.tokens, work.context, model.queries()]);
+        let layer = weights.into_iter().fold(attention, u128::saturating_add);
+        match self {
+            Self::Layer => layer,
+            Self::Model => {
+                let head = of(&[work.sequences, model.width, model.vocabulary]);
+                layer.saturating_mul(model.layers.into()).saturating_add(head)
+            }
+        }
+    }
+
     /// The cost on an accelerator.
     ///
     /// # Errors
@@ -65,6 +82,8 @@ impl Part {
         if let Some(most) = costs.most() {
             ensure!(work.context <= most, "a context of {} tokens, it has room for {most}", work.context);
         }
+        let products = self.products(model, work);
+        ensure!(products <= MOST, "{products} multiply-accumulates, counted are up to {MOST}");
         let layer = costs.layer(model, work)?;
         if self == Self::Layer {
             return Ok(layer);
@@ -74,6 +93,9 @@ impl Part {
         Ok(all)
     }
 }
+
+/// Multiply-accumulates that are counted. Cycles and bytes of so many fit into their numbers.
+const MOST: u128 = 1 << 58;
 
 /// The costs of a block with some settings, and with so many cycles until memory answers.
 pub type OfBlock<B> = fn(&B, &Settings, u32) -> Result<Box<dyn Costs>>;
@@ -92,5 +114,58 @@ pub struct Counts<B> {
 impl<B> fmt::Debug for Counts<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Counts").field("choices", &(self.choices)()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cycles::Described;
+
+    const MODEL: Model =
+        Model { layers: 3, width: 8, between: 16, gated: true, heads: [2, 1], head: 4, vocabulary: 32 };
+
+    fn machine() -> Described {
+        let (rows, weight_rows, fixed, cache_in_memory) = (1, None, 0, true);
+        let (weight_bits, activation_bits, cache_bits) = (8.0, 8.0, 8.0);
+        let (products, elements, tokens) = (1.0, 1.0, Some(1 << 40));
+        Described {
+            products,
+            elements,
+            weight_bits,
+            activation_bits,
+            cache_bits,
+            rows,
+            weight_rows,
+            cache_in_memory,
+            fixed,
+            tokens,
+        }
+    }
+
+    /// All layers and the product with the vocabulary.
+    #[test]
+    fn parts() {
+        let work = Work { sequences: 2, tokens: 1, context: 5 };
+        let cost = |part: Part| part.cost(&machine(), &MODEL, work).unwrap();
+        let (layer, model) = (cost(Part::Layer), cost(Part::Model));
+        assert_eq!(model.products, 3 * layer.products + 2 * 8 * 32);
+        for part in Part::ALL {
+            assert_eq!(u128::from(cost(part).products), part.products(&MODEL, work));
+        }
+    }
+
+    /// Numbers that would overflow are refused; the largest ones do not.
+    #[test]
+    fn too_much_work() {
+        let told = |model: Model, work: Work| Part::Model.cost(&machine(), &model, work).unwrap_err().to_string();
+        let work = Work { sequences: 65_536, tokens: 1 << 20, context: 1 << 20 };
+        assert!(told(MODEL, work).contains("multiply-accumulates, counted are up to 288230376151711744"));
+        let most = (1 << 30) - 1;
+        let large = Model { layers: most, width: most, between: most, vocabulary: most, ..MODEL };
+        assert!(told(large, Work { sequences: 1, tokens: 1, context: 1 }).contains("counted are up to"));
+        let long = Work { sequences: 1, tokens: 1, context: (1 << 40) + 1 };
+        assert_eq!(told(MODEL, long), "a context of 1099511627777 tokens, it has room for 1099511627776");
+        Part::Layer.cost(&machine(), &MODEL, Work { sequences: 1 << 9, ..work }).unwrap();
     }
 }

@@ -90,8 +90,8 @@ fn token(block: &TitanusCore, (shape, of): (Shape, Model), [prompt, tokens]: [us
     // Without the cache; operands of the chain lie at multiples of 64 bytes, where now and then a row is a burst more.
     let both = model.iter().zip(counted).filter(|((stage, _), _)| STAGES[*stage] != "append and restore");
     let sums = both.fold([0, 0], |[a, b], ((_, cycles), counted)| [a + cycles + split, b + counted]);
-    println!("{}: {sums:?}", of.name);
-    assert!(sums[0].abs_diff(sums[1]) <= sums[1] / 100, "{}: {sums:?}", of.name);
+    println!("{of:?}: {sums:?}");
+    assert!(sums[0].abs_diff(sums[1]) <= sums[1] / 100, "{of:?}: {sums:?}");
 }
 
 #[test]
