@@ -112,6 +112,7 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     if args.area == AreaFrom::Synth {
         compare::synthesise(&mut comparison, &args.liberty, &store)?;
     }
+    comparison.check_areas()?;
     let threads = args.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
     let rows = compare::count(&comparison, &store, threads)?;
     let found = Found::new(&comparison, rows);

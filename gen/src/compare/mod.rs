@@ -63,8 +63,8 @@ pub struct Comparison {
     pub latency: u32,
     /// A lead of up to this share of the time is none.
     pub margin: f64,
-    /// Machines have copies until their areas are equal.
-    pub equal_area: bool,
+    /// Whether machines have copies until their areas are equal; where nobody says it, they have if all areas are known.
+    pub equal_area: Option<bool>,
     /// Work whose costs the tables show; empty: all work.
     pub shown: Vec<Job>,
     /// Least and largest bandwidth of the drawn curves.
@@ -142,9 +142,9 @@ impl Comparison {
         };
         let by_hand = !(asked.phases.is_empty() && asked.contexts.is_empty() && asked.batches.is_empty());
         let jobs = if by_hand || file.jobs.is_empty() {
-            let or = |asked: &[u64], usual: &[u64]| if asked.is_empty() { usual.to_vec() } else { asked.to_vec() };
-            let phases = if asked.phases.is_empty() { Phase::ALL.to_vec() } else { asked.phases.clone() };
-            let (batches, contexts) = (or(&asked.batches, &usual::BATCHES), or(&asked.contexts, &usual::CONTEXTS));
+            let phases = or(&asked.phases, file.jobs.iter().map(|job| job.phase), &Phase::ALL);
+            let batches = or(&asked.batches, file.jobs.iter().map(|job| job.batch), &usual::BATCHES);
+            let contexts = or(&asked.contexts, file.jobs.iter().map(|job| job.context), &usual::CONTEXTS);
             Job::all(&phases, &batches, &contexts).map_err(Failure::Usage)?
         } else {
             file.jobs
@@ -156,14 +156,6 @@ impl Comparison {
         let count = cells.into_iter().try_fold(1, usize::checked_mul).unwrap_or(usize::MAX);
         if count > MOST_CELLS {
             return Err(Failure::Usage(format!("{count} cells to compare, at most {MOST_CELLS}")));
-        }
-        let known = machines.iter().filter(|machine| machine.area.is_some()).count();
-        let equal_area = file.equal_area.unwrap_or(true);
-        if known > 0 && known < machines.len() && file.equal_area == Some(true) {
-            let names: Vec<&str> =
-                machines.iter().filter(|m| m.area.is_none()).map(|machine| machine.name.as_str()).collect();
-            let told = format!("`equal_area` is true, and there is no `area` of {}", names.join(", "));
-            return Err(Failure::Usage(format!("{}: {told}", file.place)));
         }
         let (least, largest) = bandwidths.iter().fold((f64::MAX, 0.0_f64), |(l, m), &b| (l.min(b), m.max(b)));
         let shown = file.shown.into_iter().filter(|job| jobs.contains(job)).collect();
@@ -178,17 +170,31 @@ impl Comparison {
             part: asked.part.or(file.part).unwrap_or_default(),
             latency: asked.latency.or(file.latency).unwrap_or(LATENCY),
             margin: file.margin.unwrap_or(usual::MARGIN),
-            equal_area,
+            equal_area: file.equal_area,
             shown,
             curve: file.curve.unwrap_or([least / usual::BEYOND[0], largest * usual::BEYOND[1]]),
         })
+    }
+
+    /// Refuses equal areas where one is not known.
+    ///
+    /// # Errors
+    /// Names the machines without one.
+    pub fn check_areas(&self) -> Result<()> {
+        let missing = self.machines.iter().filter(|machine| machine.area.is_none());
+        let names: Vec<&str> = missing.map(|machine| machine.name.as_str()).collect();
+        if names.is_empty() || self.equal_area != Some(true) {
+            return Ok(());
+        }
+        let told = format!("`equal_area` is true, and there is no `area` of {}", names.join(", "));
+        Err(Failure::Usage(format!("{}: {told}; give it, or take --area synth", self.place)))
     }
 
     /// How many of each machine there are.
     #[must_use]
     pub fn copies(&self) -> Vec<f64> {
         let areas: Option<Vec<f64>> = self.machines.iter().map(|machine| machine.area).collect();
-        match areas.filter(|_| self.equal_area) {
+        match areas.filter(|_| self.equal_area != Some(false)) {
             Some(areas) => {
                 let largest = areas.iter().fold(0.0, |most, &area| f64::max(most, area));
                 areas.iter().map(|area| largest / area).collect()
@@ -205,6 +211,18 @@ impl Comparison {
             Part::Model => model.name.clone(),
         }
     }
+}
+
+/// What is asked for, or each value of a file once, or the usual values.
+fn or<T: Copy + PartialEq>(asked: &[T], of_file: impl Iterator<Item = T>, usual: &[T]) -> Vec<T> {
+    let mut known = Vec::new();
+    of_file.for_each(|value| {
+        if !known.contains(&value) {
+            known.push(value);
+        }
+    });
+    let all = [asked, &known, usual].into_iter().find(|values| !values.is_empty());
+    all.map(<[T]>::to_vec).unwrap_or_default()
 }
 
 /// Models by name or path.

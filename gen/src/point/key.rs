@@ -177,6 +177,7 @@ const CODE: [&str; 23] = [
     include_str!("../flows/workspace.rs"),
 ];
 
+#[cfg(feature = "standard")]
 impl Key {
     /// The key of a cost that this program counts, of which everything else that it depends on is told.
     ///

@@ -105,6 +105,22 @@ no room (-):
     senbazuru(&["report", "out"]).current_dir(folder.path()).assert().code(0);
 }
 
+/// Flags go before the file, axis by axis.
+#[test]
+fn flags_over_a_file() {
+    let folder = in_folder(&[("both.toml", &format!("{AXES}{MACHINES}"))]);
+    let cells = |args: &[&str]| {
+        let (code, out, errors) = compare(folder.path(), &[&["both.toml", "--json"], args].concat());
+        assert_eq!((code, errors.as_str()), (0, ""));
+        let data: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let of = |cell: &serde_json::Value| format!("{} {} {}", cell["phase"], cell["batch"], cell["context"]);
+        data["cells"].as_array().unwrap().iter().map(|cell| of(cell).replace('"', "")).collect::<Vec<_>>()
+    };
+    let twice = |work: &[&str]| work.iter().flat_map(|one| [(*one).to_owned(), (*one).to_owned()]).collect::<Vec<_>>();
+    assert_eq!(cells(&["--context", "8"]), twice(&["token 1 8"]));
+    assert_eq!(cells(&["--phase", "prompt", "--batch", "2"]), twice(&["prompt 2 64", "prompt 2 128"]));
+}
+
 /// All accelerators of the catalogue, and a file of machines alone beside them.
 #[test]
 fn accelerators_of_the_catalogue() {
