@@ -51,3 +51,44 @@ pub fn host_constants<B: Block>(block: &B) -> anyhow::Result<String> {
     let rust = files.into_iter().find(|(extension, _)| *extension == "rs");
     Ok(rust.with_context(|| format!("`{}` has no registers", B::ABOUT.name))?.1)
 }
+
+/// Costs of decoder layers: with [`Line::counts`](crate::Line::counts) an accelerator is compared with others.
+///
+/// ```
+/// use senbazuru::accelerator::costs::{Choice, Cost, Costs, Counts, Model, Work};
+/// use senbazuru::hdl::accelerators::vector::VectorTop;
+///
+/// /// Sixteen products a cycle, from memory.
+/// struct Mine;
+///
+/// impl Costs for Mine {
+///     fn about(&self) -> String {
+///         "16 products a cycle".to_owned()
+///     }
+///
+///     fn peak(&self) -> f64 {
+///         16.0
+///     }
+///
+///     fn layer(&self, model: &Model, work: Work) -> anyhow::Result<Cost> {
+///         let products = work.sequences * work.tokens * model.weights();
+///         Ok(Cost { cycles: products / 16, bytes: model.weights(), products })
+///     }
+///
+///     fn head(&self, model: &Model, sequences: u64) -> anyhow::Result<Cost> {
+///         let products = sequences * model.width * model.vocabulary;
+///         Ok(Cost { cycles: products / 16, bytes: model.width * model.vocabulary, products })
+///     }
+/// }
+///
+/// // Here for a block of the toolkit; for yours in the same way.
+/// const COUNTS: Counts<VectorTop> =
+///     Counts { block: VectorTop::default, choices: Vec::new, costs: |_, _, _| Ok(Box::new(Mine)) };
+/// # let _: Vec<Choice> = (COUNTS.choices)();
+/// ```
+#[cfg(feature = "standard")]
+pub mod costs {
+    pub use models::cycles::shapes::Model;
+    pub use models::cycles::{Cost, Costs, Counts, OfBlock, Work};
+    pub use models::schemes::{Choice, Kind, Settings};
+}

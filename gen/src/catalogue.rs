@@ -1,21 +1,26 @@
 //! The catalogue: the blocks that the commands know.
 
+mod line;
+
 use std::fmt;
-use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
 
-use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
+use hdl::lang::{About, CatalogBlock, Design, Parameter};
+#[cfg(feature = "standard")]
+use models::cycles::Costs;
 #[cfg(feature = "standard")]
 use models::explore::{Subject, Subjects};
 #[cfg(feature = "standard")]
-use models::schemes::{Registry, Scheme};
+use models::schemes::{Choice, Registry, Scheme, Settings};
 use serde_json::{Map, Value};
-use sim::kit::tensors::{Counted, FromTensors, Tensors, Wanted};
-use sim::kit::{MakeBench, Work};
+use sim::kit::MakeBench;
+use sim::kit::tensors::{Counted, Wanted};
 
 #[cfg(feature = "standard")]
-use testbenches::accelerators::decoding::{Machine, Runs};
+use testbenches::accelerators::decoding::Machine;
+
+pub use line::Line;
 
 use crate::error::{Failure, Result};
 
@@ -200,6 +205,16 @@ pub trait Entry: Send + Sync {
     /// that runs none.
     #[cfg(feature = "standard")]
     fn runs(&self) -> Option<(&'static str, Params)>;
+    /// Parameters with which costs of decoder layers are counted where a user sets none, and choices of the software.
+    /// None of a block whose costs nobody counts.
+    #[cfg(feature = "standard")]
+    fn counts(&self) -> Option<(Params, Vec<Choice>)>;
+    /// Costs of decoder layers with such choices, and with so many cycles until memory answers.
+    ///
+    /// # Errors
+    /// A block whose costs nobody counts; a refused parameter.
+    #[cfg(feature = "standard")]
+    fn costs(&self, params: &Params, settings: &Settings, latency: u32) -> Result<Box<dyn Costs>>;
     /// The block at work on a language model.
     ///
     /// # Errors
@@ -234,185 +249,10 @@ pub(crate) fn similar<'a>(wanted: &str, names: &[&'a str]) -> Vec<&'a str> {
     near.into_iter().take(3).map(|(_, n)| n).collect()
 }
 
-/// A block, and how it is tested.
-pub struct Line<B> {
-    family: &'static str,
-    bench: MakeBench<B>,
-    work: Option<Work<B>>,
-    tensors: Option<FromTensors<B>>,
-    #[cfg(feature = "standard")]
-    runs: Option<Runs<B>>,
-    block: PhantomData<fn() -> B>,
-}
-
-impl<B: CatalogBlock> Line<B> {
-    /// A block that is tested by this bench.
-    #[must_use]
-    pub fn new(family: &'static str, bench: MakeBench<B>) -> Self {
-        Self {
-            family,
-            bench,
-            work: None,
-            tensors: None,
-            #[cfg(feature = "standard")]
-            runs: None,
-            block: PhantomData,
-        }
-    }
-
-    /// The bench takes tensors of a user as well.
-    #[must_use]
-    pub fn tensors(self, tensors: FromTensors<B>) -> Self {
-        Self { tensors: Some(tensors), ..self }
-    }
-
-    /// Work whose cycles sweeps count.
-    #[must_use]
-    pub fn work(self, work: Work<B>) -> Self {
-        Self { work: Some(work), ..self }
-    }
-
-    /// It runs language models.
-    #[cfg(feature = "standard")]
-    #[must_use]
-    pub fn runs(self, runs: Runs<B>) -> Self {
-        Self { runs: Some(runs), ..self }
-    }
-}
-
 impl fmt::Debug for dyn Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.about().name)
     }
-}
-
-impl<B: CatalogBlock> Entry for Line<B> {
-    fn family(&self) -> &'static str {
-        self.family
-    }
-
-    fn about(&self) -> About {
-        B::ABOUT
-    }
-
-    fn is_accelerator(&self) -> bool {
-        B::IS_ACCELERATOR
-    }
-
-    fn sample(&self) -> &'static [(&'static str, u32)] {
-        B::SAMPLE
-    }
-
-    fn sample_vectors(&self) -> Option<u64> {
-        B::SAMPLE_VECTORS
-    }
-
-    fn parameters(&self) -> Vec<Parameter> {
-        B::default().list()
-    }
-
-    fn source(&self) -> &'static str {
-        B::SOURCE
-    }
-
-    fn warnings(&self, params: &Params) -> Vec<String> {
-        from_params::<B>(params).map(|b| b.warnings()).unwrap_or_default()
-    }
-
-    fn defaults(&self) -> Params {
-        to_params(&B::default())
-    }
-
-    fn configurations(&self) -> Vec<Params> {
-        std::iter::once(B::default()).chain(B::configurations()).map(|b| to_params(&b)).collect()
-    }
-
-    fn proofs(&self) -> Vec<ProofRun> {
-        let run = |p: hdl::lang::Proof<B>| ProofRun {
-            params: to_params(&p.block),
-            depth: p.depth,
-            cover_depth: p.cover_depth,
-            induction: p.induction,
-        };
-        B::proofs().into_iter().map(run).collect()
-    }
-
-    fn accepts(&self, params: &Params) -> Result<(), String> {
-        from_params::<B>(params).map(|_| ())
-    }
-
-    fn check(&self, params: &Params) -> Vec<hdl::lang::ParamError> {
-        let checked = from_params::<B>(params).map(|block| block.check());
-        checked.ok().and_then(Result::err).map(|errors| errors.0).unwrap_or_default()
-    }
-
-    fn elaborate(&self, params: &Params) -> Result<Design> {
-        let block = from_params::<B>(params).map_err(Failure::Usage)?;
-        Ok(hdl::lang::elaborate(&block)?)
-    }
-
-    fn bench(&self, params: &Params) -> Result<Box<dyn sim::Bench>> {
-        let block = from_params::<B>(params).map_err(Failure::Usage)?;
-        (self.bench)(&block).map_err(|e| Failure::Usage(format!("{}: {e:#}", B::ABOUT.name)))
-    }
-
-    fn tensors(&self, params: &Params) -> Result<Vec<Wanted>> {
-        let block = from_params::<B>(params).map_err(Failure::Usage)?;
-        let Some(tensors) = &self.tensors else { return Ok(Vec::new()) };
-        (tensors.wanted)(&block).map_err(|e| Failure::Usage(format!("{}: {e:#}", B::ABOUT.name)))
-    }
-
-    fn bench_of_tensors(&self, params: &Params, folder: &Path) -> Result<Counted> {
-        let block = from_params::<B>(params).map_err(Failure::Usage)?;
-        let refused = |e| Failure::Usage(format!("{}: {e:#}", B::ABOUT.name));
-        let Some(tensors) = &self.tensors else {
-            return Err(Failure::Usage(format!("the bench of {} takes no tensors", B::ABOUT.name)));
-        };
-        let wanted = (tensors.wanted)(&block).map_err(refused)?;
-        let given = Tensors::read(folder, &wanted).map_err(|e| Failure::Usage(e.to_string()))?;
-        (tensors.bench)(&block, &given).map_err(refused)
-    }
-
-    fn work_columns(&self) -> &'static [&'static str] {
-        self.work.as_ref().map(|work| work.columns).unwrap_or_default()
-    }
-
-    fn work(&self, params: &Params) -> Result<Vec<(&'static str, f64)>> {
-        let name = B::ABOUT.name;
-        let Some(work) = &self.work else {
-            return Err(Failure::Check(format!(
-                "{name} has no work to count the cycles of; complete accelerators have"
-            )));
-        };
-        let block = from_params::<B>(params).map_err(Failure::Usage)?;
-        let cycles = (work.cycles)(&block).map_err(|e| Failure::Check(format!("{name}: {e:#}")))?;
-        Ok(work.columns.iter().copied().zip(cycles).collect())
-    }
-
-    #[cfg(feature = "standard")]
-    fn runs(&self) -> Option<(&'static str, Params)> {
-        self.runs.as_ref().map(|runs| (runs.name, to_params(&(runs.block)())))
-    }
-
-    #[cfg(feature = "standard")]
-    fn machine(&self, params: &Params) -> Result<Machine> {
-        let name = B::ABOUT.name;
-        let Some(runs) = &self.runs else {
-            return Err(Failure::Usage(format!("{name} runs no language model")));
-        };
-        let block = from_params::<B>(params).map_err(Failure::Usage)?;
-        block.check().map_err(|e| Failure::Usage(format!("{name}: {e}")))?;
-        (runs.machine)(block).map_err(|e| Failure::Usage(format!("{name}: {e:#}")))
-    }
-}
-
-/// Parameters by name. Parameters of nested structs have dotted names.
-fn to_params<B: Block>(block: &B) -> Params {
-    hdl::lang::flatten(&block.values()).into_iter().collect()
-}
-
-fn from_params<B: CatalogBlock>(params: &Params) -> Result<B, String> {
-    B::from_values(&hdl::lang::nest(params)).map_err(|e| e.to_string())
 }
 
 #[cfg(all(test, feature = "standard"))]

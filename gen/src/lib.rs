@@ -94,6 +94,8 @@ pub mod accelerators;
 pub mod catalogue;
 mod cli;
 mod commands;
+#[cfg(feature = "standard")]
+mod compare;
 pub mod coverage;
 #[cfg(test)]
 mod damage;

@@ -173,21 +173,25 @@ impl Catalogue {
             .block::<TokenPacker>("accelerators", accelerators::token_packer::bench)
             .line(
                 Line::<KllmTop>::new("accelerators", accelerators::kllm::bench)
-                    .runs(accelerators::kllm::layer::decoding::RUNS),
+                    .runs(accelerators::kllm::layer::decoding::RUNS)
+                    .counts(accelerators::kllm::COSTS),
             )
             .line(
                 Line::<KelleTop>::new("accelerators", accelerators::kelle::bench)
-                    .runs(accelerators::kelle::layer::decoding::RUNS),
+                    .runs(accelerators::kelle::layer::decoding::RUNS)
+                    .counts(accelerators::kelle::COSTS),
             )
             .line(
                 Line::<TitanusCore>::new("accelerators", accelerators::titanus::bench)
-                    .runs(accelerators::titanus::layer::decoding::RUNS),
+                    .runs(accelerators::titanus::layer::decoding::RUNS)
+                    .counts(accelerators::titanus::COSTS),
             )
             .block::<TitanusChain>("accelerators", accelerators::titanus_chain::bench)
             .line(
                 Line::<TenderTop>::new("accelerators", accelerators::tender::bench)
                     .work(accelerators::tender::work::WORK)
-                    .runs(accelerators::tender::decoding::RUNS),
+                    .runs(accelerators::tender::decoding::RUNS)
+                    .counts(accelerators::tender::COSTS),
             );
         let blocks = models::schemes::registry().into_iter().fold(blocks, Self::scheme);
         models::explore::subjects().into_iter().fold(blocks, Self::subject)

@@ -5,6 +5,8 @@ mod calibrate;
 #[cfg(feature = "standard")]
 mod calibration;
 mod clean;
+#[cfg(feature = "standard")]
+mod compare;
 mod coverage;
 mod diff;
 mod doctor;
@@ -35,6 +37,9 @@ mod sweep;
 mod synth;
 mod target;
 mod wave;
+
+#[cfg(feature = "standard")]
+pub(crate) use run::failures::chain;
 
 use std::process::ExitCode;
 
@@ -106,6 +111,9 @@ enum Command {
     /// Search for settings of an algorithm that are best in two ways at once, on a language model
     #[cfg(feature = "standard")]
     Explore(explore::Args),
+    /// Compare accelerators on language models: cycles by context, batch and bandwidth, who is the fastest, and why
+    #[cfg(feature = "standard")]
+    Compare(compare::Args),
     /// Draw signals of a waveform file as a timing diagram, in SVG
     Wave(wave::Args),
     /// Fill a template with numbers of sweeps
@@ -168,6 +176,8 @@ fn run(cli: Cli, catalogue: &Catalogue) -> Result<()> {
         Command::Eval(args) => eval::run(&args, catalogue),
         #[cfg(feature = "standard")]
         Command::Explore(args) => explore::run(&args, catalogue),
+        #[cfg(feature = "standard")]
+        Command::Compare(args) => compare::run(&args, catalogue),
         Command::Wave(args) => wave::run(&args),
         Command::Render(args) => render::run(&args),
         Command::Report(args) => report::run(&args, catalogue),

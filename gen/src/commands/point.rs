@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 use super::target::Target;
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, Known, Params};
 use crate::error::{Failure, Result};
-use crate::params::{plain, show};
-use crate::point::{self, Options, Point, Stage, StageResult, Status, Store};
+use crate::params::{ParamArgs, plain, show};
+use crate::point::{self, Options, Point, Stage, StageResult, Status, Store, assign, is_work};
 use crate::present::report;
 use crate::present::table::Table;
 
@@ -32,7 +34,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
-    let (entry, params) = args.target.resolve(catalogue)?;
+    let (entry, params) = args.resolve(catalogue)?;
     let stages = point::in_order(&args.stages)?;
     let options = args.options.clone().checked(&stages)?;
     let point = Point::new(&entry, params)?;
@@ -62,6 +64,29 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     if passed { Ok(()) } else { Err(Failure::Reported) }
 }
 
+impl Args {
+    /// The block with its parameters, and the settings of its work.
+    fn resolve(&self, catalogue: &Catalogue) -> Result<(Known, Params)> {
+        let entry = catalogue.find(&self.target.block)?.clone();
+        let (work, set): (Vec<String>, Vec<String>) =
+            self.target.params.set.iter().cloned().partition(|pair| is_work(pair));
+        let mut params = ParamArgs { set, config: self.target.params.config.clone() }.resolve(&*entry)?;
+        for pair in work {
+            let bad = |what: String| Failure::Usage(format!("`--set {pair}`: {what}"));
+            let (name, text) = pair.split_once('=').ok_or_else(|| bad("write it as NAME=VALUE".to_owned()))?;
+            if params.contains_key(name) {
+                return Err(bad(format!("`{name}` is set twice")));
+            }
+            let value = serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
+            assign(&*entry, name, value, &mut params).map_err(bad)?;
+        }
+        if let Some(name) = params.keys().find(|name| is_work(name) && !self.stages.contains(&Stage::Cycles)) {
+            return Err(Failure::Usage(format!("`{name}` is of the work of the stage `cycles`: add it to --stages")));
+        }
+        Ok((entry, params))
+    }
+}
+
 fn text(point: &Point, results: &[StageResult]) -> String {
     let mut table = Table::new(["stage", "number", "value"]);
     let mut complaints = String::new();
@@ -73,5 +98,6 @@ fn text(point: &Point, results: &[StageResult]) -> String {
             complaints += &format!("{} failed: {}\n", result.stage, message.lines().next().unwrap_or_default());
         }
     }
-    format!("{}: {}\n\n{}{complaints}", point.block(), show(&point.params), report::table(&table))
+    let all = point.params.clone().into_iter().chain(point.work.clone()).collect();
+    format!("{}: {}\n\n{}{complaints}", point.block(), show(&all), report::table(&table))
 }

@@ -4,6 +4,8 @@ use std::sync::OnceLock;
 
 use serde_json::json;
 
+#[cfg(feature = "standard")]
+use super::layers::Layers;
 use super::options::Options;
 use super::stage::Stage;
 use crate::catalogue::{Known, Params};
@@ -18,6 +20,8 @@ pub struct Point {
     pub entry: Known,
     /// All parameters.
     pub params: Params,
+    /// Settings of the work whose cycles are counted.
+    pub work: Params,
     /// Verilog and name of the top module.
     pub sources: Sources,
     /// JSON description of the design.
@@ -25,13 +29,14 @@ pub struct Point {
 }
 
 impl Point {
-    /// Elaborates the block.
+    /// Elaborates the block. Settings of its work stand beside its parameters.
     ///
     /// # Errors
     /// Parameters that the block refuses, errors in its description.
     pub fn new(entry: &Known, params: Params) -> Result<Self> {
+        let (params, work) = super::split(params);
         let design = entry.elaborate(&params)?;
-        Ok(Self { entry: entry.clone(), params, sources: Sources::from(&design), manifest: design.manifest() })
+        Ok(Self { entry: entry.clone(), params, work, sources: Sources::from(&design), manifest: design.manifest() })
     }
 
     /// Name of the block.
@@ -48,6 +53,28 @@ impl Point {
             sim::Engine::Native => &["cc"],
             sim::Engine::Verilator => &["verilator", "g++"],
         })
+    }
+
+    /// The part of a language model whose cycles are counted: where its settings say one, or the block has no work of
+    /// its own.
+    ///
+    /// # Errors
+    /// A setting that is not allowed.
+    #[cfg(feature = "standard")]
+    pub(super) fn layers(&self) -> Result<Option<Layers>> {
+        let own = self.work.is_empty() && !self.entry.work_columns().is_empty();
+        if own || self.entry.counts().is_none() {
+            return Ok(None);
+        }
+        Layers::of(&*self.entry, &self.work).map(Some).map_err(Failure::Usage)
+    }
+
+    /// Everything about the work that its cycles depend on.
+    fn work_told(&self) -> Result<serde_json::Value> {
+        #[cfg(feature = "standard")]
+        return Ok(self.layers()?.map_or(json!(null), |layers| layers.told()));
+        #[cfg(not(feature = "standard"))]
+        Ok(json!(null))
     }
 
     /// The key of a stage's result.
@@ -85,7 +112,7 @@ impl Point {
                 json!({ "hierarchical": options.hierarchical, "memories": options.memories, "library": library, "period": options.period })
             }
             Stage::Cycles => {
-                json!({ "block": self.block(), "parameters": self.params, "program": program()? })
+                json!({ "block": self.block(), "parameters": self.params, "program": program()?, "work": self.work_told()? })
             }
             Stage::Prove => json!({ "depth": options.depth, "cover_depth": options.cover_depth }),
         };
@@ -149,6 +176,22 @@ const CODE: [&str; 23] = [
     include_str!("../flows/yosys.rs"),
     include_str!("../flows/workspace.rs"),
 ];
+
+#[cfg(feature = "standard")]
+impl Key {
+    /// The key of a cost that this program counts, of which everything else that it depends on is told.
+    ///
+    /// # Errors
+    /// This program cannot be read.
+    pub(crate) fn of_cost(told: &serde_json::Value) -> Result<Self> {
+        let mut hasher = blake3::Hasher::new();
+        for part in ["senbazuru cost of a layer", program()?, &told.to_string()] {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        Ok(Self { stage: Stage::Cycles, hash: hasher.finalize().to_hex()[..32].to_owned(), tools: Versions::new() })
+    }
+}
 
 /// The name of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,8 @@
 //! later request gets the stored answer, whichever sweep or machine made it.
 
 mod key;
+#[cfg(feature = "standard")]
+mod layers;
 mod options;
 mod stage;
 mod stages;
@@ -14,8 +16,36 @@ pub use options::{MOST_CYCLES, Options};
 pub use stage::Stage;
 pub use store::{STORE, STORE_LIMIT, StageResult, Status, Store};
 
+use serde_json::Value;
+
+use crate::catalogue::{Entry, Params};
 use crate::error::{Failure, Result};
 pub(crate) use options::period;
+
+/// Before the name of a setting of the work whose cycles are counted.
+const PREFIX: &str = "work.";
+
+/// Whether a name is of a setting of work, and not of a parameter.
+pub(crate) fn is_work(name: &str) -> bool {
+    cfg!(feature = "standard") && name.starts_with(PREFIX)
+}
+
+/// Parts the parameters of a block from the settings of its work.
+pub(crate) fn split(params: Params) -> (Params, Params) {
+    params.into_iter().partition(|(name, _)| !is_work(name))
+}
+
+/// Sets a parameter of a block or a setting of its work, checking its name and type.
+pub(crate) fn assign(entry: &dyn Entry, name: &str, value: Value, params: &mut Params) -> Result<(), String> {
+    #[cfg(feature = "standard")]
+    if is_work(name) {
+        let alone = Params::from_iter([(name.to_owned(), value.clone())]);
+        layers::Layers::of(entry, &alone)?;
+        params.insert(name.to_owned(), value);
+        return Ok(());
+    }
+    crate::params::assign(entry, name, value, params)
+}
 
 impl Point {
     /// The names of the numbers that the stages leave at this point, when they pass.

@@ -16,7 +16,7 @@ pub enum Stage {
     Sim,
     /// Synthesis
     Synth,
-    /// Cycles of a fixed piece of work, by the block's recurrence
+    /// Cycles of a part of a language model, or of the block's own work, by the block's recurrence
     Cycles,
     /// Lookup tables and clock on an FPGA
     Fpga,

@@ -45,7 +45,7 @@ pub(super) fn run(point: &Point, key: &Key, options: &Options) -> Result<StageRe
         stage: key.stage,
         key: key.hash.clone(),
         block: point.block().to_owned(),
-        parameters: point.params.clone(),
+        parameters: point.params.clone().into_iter().chain(point.work.clone()).collect(),
         top: point.sources.top.clone(),
         status: if found.message.is_none() { Status::Passed } else { Status::Failed },
         message: found.message,
@@ -73,7 +73,7 @@ pub(super) fn names(stage: Stage, point: &Point, options: &Options) -> Vec<Strin
         }
         Stage::Fpga => of(&["fpga_luts", "fpga_flip_flops", "fpga_dsps", "fpga_block_rams", "fpga_mhz"]),
         Stage::Energy => of(&["energy_pj_per_cycle", "energy_pj_per_vector", "clock_energy_share", "leakage_nw"]),
-        Stage::Cycles => of(point.entry.work_columns()),
+        Stage::Cycles => of(work_names(point)),
         Stage::Prove => of(&["properties", "properties_held"]),
     }
 }
@@ -188,7 +188,21 @@ fn on_fpga(point: &Point, options: &Options) -> Result<Found> {
     Ok(Found { metrics, details: json!(report), message: None })
 }
 
+/// Names of the numbers of the work. A setting that is not allowed has no numbers.
+fn work_names(point: &Point) -> &'static [&'static str] {
+    #[cfg(feature = "standard")]
+    if let Ok(Some(layers)) = point.layers() {
+        return layers.names();
+    }
+    point.entry.work_columns()
+}
+
 fn work(point: &Point) -> Result<Found> {
+    #[cfg(feature = "standard")]
+    if let Some(layers) = point.layers()? {
+        let metrics = layers.count(&*point.entry, &point.params)?;
+        return Ok(Found { metrics, details: Value::Null, message: None });
+    }
     let found = point.entry.work(&point.params)?;
     let metrics = found.into_iter().map(|(name, value)| (name.to_owned(), Value::from(value))).collect();
     Ok(Found { metrics, details: Value::Null, message: None })

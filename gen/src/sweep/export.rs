@@ -17,11 +17,11 @@ use crate::params::plain;
 /// # Errors
 /// A folder that cannot be written.
 pub fn write(dir: &Path, spec: &Spec, plan: &Plan, results: &Results) -> Result<()> {
-    let bug = |e: serde_json::Error| Failure::Check(format!("cannot write JSON: {e}"));
     let verilog = dir.join("verilog");
     let mut tops = BTreeSet::new();
     for planned in plan.points.iter().filter(|p| p.design.is_ok()) {
-        let design = spec.block.elaborate(&planned.params)?;
+        let (params, _) = crate::point::split(planned.params.clone());
+        let design = spec.block.elaborate(&params)?;
         let folder = verilog.join(design.top_name());
         let mut bundle = Bundle::new(Layout::Flat);
         bundle.add(spec.block.family(), spec.block.about().name, &design)?;
@@ -30,6 +30,15 @@ pub fn write(dir: &Path, spec: &Spec, plan: &Plan, results: &Results) -> Result<
         tops.insert(design.top_name().to_owned());
     }
     remove_stale(&verilog, &tops)?;
+    write_results(dir, results)
+}
+
+/// Writes the four forms of results into `dir`, each file whole or not at all.
+///
+/// # Errors
+/// A folder that cannot be written.
+pub fn write_results(dir: &Path, results: &Results) -> Result<()> {
+    let bug = |e: serde_json::Error| Failure::Check(format!("cannot write JSON: {e}"));
     let pretty = serde_json::to_string_pretty(results).map_err(bug)? + "\n";
     replace(&dir.join("results.json"), pretty.as_bytes())?;
     let rows = rows(results);

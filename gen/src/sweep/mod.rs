@@ -16,7 +16,7 @@ mod spec;
 
 pub use axis::Axis;
 pub(crate) use export::arguments;
-pub use export::write;
+pub use export::{write, write_results};
 pub use expression::Expression;
 pub use plan::{Plan, Planned};
 pub use results::{Illegal, PointResult, Results, collect};

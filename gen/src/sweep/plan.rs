@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::Spec;
 use crate::catalogue::{Params, similar};
 use crate::error::{Failure, Result};
-use crate::params::{assign, show_changes};
-use crate::point::{Key, Options, Point, Stage};
+use crate::params::show_changes;
+use crate::point::{Key, Options, Point, Stage, assign};
 
 /// The most points of a sweep. A file with more is refused, since its author hardly intends so many.
 const MOST: usize = 100_000;
@@ -59,7 +59,7 @@ impl Plan {
         let mut plan = Self::default();
         let mut held = vec![0; spec.conditions.len()];
         let mut plots = Plots {
-            names: entry.defaults().keys().cloned().collect(),
+            names: entry.defaults().keys().chain(spec.settings()).cloned().collect(),
             shown: vec![0; spec.plots.len()],
             elsewhere: Vec::new(),
         };

@@ -12,8 +12,8 @@ use super::axis::Axis;
 use super::expression::Expression;
 use crate::catalogue::{Catalogue, Known, Params};
 use crate::error::{Failure, Result};
-use crate::params::{assign, from_toml};
-use crate::point::{self, Options, Stage};
+use crate::params::from_toml;
+use crate::point::{self, Options, Stage, assign, is_work};
 
 /// A sweep that is understood: names and types fit the block.
 #[derive(Clone, Debug)]
@@ -63,6 +63,9 @@ pub struct Plot {
     /// Logarithmic axes, a fitted power law.
     #[serde(default)]
     pub log: bool,
+    /// Points of a series are joined, and no law is fitted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub joined: bool,
     /// Points that no other point of their series beats in both directions are marked.
     #[serde(default)]
     pub pareto: bool,
@@ -106,6 +109,12 @@ struct File {
 }
 
 impl Spec {
+    /// Names of the settings of the work whose cycles are counted.
+    pub(super) fn settings(&self) -> impl Iterator<Item = &String> {
+        let axes = self.axes.iter().map(|axis| &axis.name).chain(self.derived.iter().map(|(name, _)| name));
+        self.fixed.keys().chain(axes).filter(|name| is_work(name))
+    }
+
     /// Reads a file. With `small` the axes have the few values that the file gives them for a quick look.
     ///
     /// # Errors
@@ -180,8 +189,10 @@ impl Spec {
                 return Err(at(name.span().start, text));
             }
             // The value is checked point by point; the name now.
-            let default = entry.defaults().get(name.get_ref()).cloned().unwrap_or(Value::Null);
-            set(name, default, &mut Params::new())?;
+            if !is_work(name.get_ref()) {
+                let default = entry.defaults().get(name.get_ref()).cloned().unwrap_or(Value::Null);
+                set(name, default, &mut Params::new())?;
+            }
             derived.push((name.get_ref().clone(), expression));
         }
         let mut sections: BTreeMap<&str, &str> = BTreeMap::new();
@@ -197,6 +208,12 @@ impl Spec {
         let parse = |c: &Spanned<String>| Expression::parse(c.get_ref()).map_err(|e| at(c.span().start, e));
         let conditions = file.conditions.iter().map(parse).collect::<Result<_>>()?;
         let stages = point::in_order(&file.stages).map_err(|e| Failure::Usage(format!("{}: {e}", path.display())))?;
+        let names = file.fixed.keys().chain(file.axes.keys()).chain(file.derived.keys());
+        let setting = names.filter(|name| is_work(name.get_ref())).min_by_key(|name| name.span().start);
+        if let Some(name) = setting.filter(|_| !stages.contains(&Stage::Cycles)) {
+            let told = format!("`{}` is of the work of the stage `cycles`, which is not in `stages`", name.get_ref());
+            return Err(at(name.span().start, told));
+        }
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let blame = |e: Failure| Failure::Usage(format!("{}: {e}", path.display()));
         let mut options = file.options.checked(&stages).map_err(blame)?;

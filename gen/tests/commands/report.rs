@@ -154,6 +154,7 @@ fn laws_fronts_and_failures_are_shown() {
         y: y.into(),
         series: None,
         log: false,
+        joined: false,
         pareto: true,
         conditions: vec![],
     };

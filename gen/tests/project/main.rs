@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod comparison;
 mod documents;
 mod housekeeping;
 mod scripts;

@@ -1,6 +1,7 @@
 //! `kelle_top` between a host and a memory: chains of products, attention, rows and their management.
 
 mod bench;
+mod costs;
 pub mod decay;
 pub mod encoder;
 pub mod layer;
@@ -11,6 +12,7 @@ pub mod real;
 pub mod recorder;
 pub mod timing;
 
+pub use costs::COSTS;
 use golden::accelerators::kelle::Shape;
 use host::kelle::{Caps, operations};
 

@@ -2,6 +2,7 @@
 
 pub mod activation;
 pub mod attention;
+mod costs;
 pub mod encoder;
 pub mod layer;
 mod model;
@@ -9,6 +10,7 @@ pub mod program;
 pub mod real;
 pub mod timing;
 
+pub use costs::COSTS;
 use golden::accelerators::kllm::{Report, Work};
 use hdl::accelerators::kllm::KllmTop;
 use host::kllm::Caps;

@@ -2,6 +2,7 @@
 
 pub mod c_program;
 pub mod clock;
+mod costs;
 pub mod decoding;
 pub mod dense_sparse_product;
 pub mod drawn_layer;

@@ -2,6 +2,7 @@
 
 pub mod attention;
 pub mod builder;
+mod costs;
 pub mod decoding;
 pub mod encoder;
 pub mod feed_forward;
@@ -12,6 +13,7 @@ pub mod real;
 pub mod timing;
 pub mod work;
 
+pub use costs::COSTS;
 use golden::accelerators::tender::{Operation, Report};
 use hdl::accelerators::tender::{EnginePe, TenderTop, TenderTopOf};
 use host::tender::Caps;

@@ -1,11 +1,13 @@
 //! [`TitanusCore`] between a host and a memory: chains of loads, products, rows, appends and restores, right and wrong ones; see [`player::bench`].
 
+mod costs;
 pub mod head;
 pub mod layer;
 mod model;
 pub mod program;
 pub mod timing;
 
+pub use costs::COSTS;
 use golden::accelerators::memory::SparseMemory;
 use golden::accelerators::titanus::{Report, TitanusCore as Golden, Traffic, Work};
 use golden::common::shell::job_controller::Limits;

@@ -1,7 +1,6 @@
 //! Complete accelerators against their golden models, and the programs that drive them.
 
 mod c_program;
-mod comparison;
 mod cycle_models;
 mod decoding;
 mod dense_sparse_product;

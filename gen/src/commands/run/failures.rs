@@ -28,7 +28,7 @@ fn told(error: &Error, other: fn(String) -> Failure) -> Failure {
 }
 
 /// All causes. Some errors have the text of their cause at their end already.
-pub(in crate::commands) fn chain(error: &Error) -> String {
+pub(crate) fn chain(error: &Error) -> String {
     let mut all: Vec<String> = Vec::new();
     for cause in error.chain().map(ToString::to_string) {
         if !all.last().is_some_and(|last| last.ends_with(&cause)) {

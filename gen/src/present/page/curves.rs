@@ -154,7 +154,7 @@ impl Curves {
                 series.front = front(series.points.iter());
             }
             // A front is no law.
-            if log_x && log_y && !plot.pareto {
+            if log_x && log_y && !plot.pareto && !plot.joined {
                 series.fit = fit(&series.points.iter().map(|d| (d.x, d.y)).collect::<Vec<_>>());
             }
         }
@@ -279,6 +279,7 @@ fn choice(results: &Results) -> Vec<Plot> {
                 y: y.into(),
                 series: series.map(|s| (*s).clone()),
                 log: spread(results, x) >= 4.0,
+                joined: false,
                 pareto: false,
                 conditions: vec![],
             });
@@ -304,6 +305,7 @@ fn default_front(results: &Results) -> Option<Plot> {
         y: y.into(),
         series: series.cloned(),
         log: spread(results, x) >= 8.0 || spread(results, y) >= 8.0,
+        joined: false,
         pareto: true,
         conditions: vec![],
     })

@@ -52,7 +52,16 @@ pub fn front(title: &str, [x, y]: [&str; 2], series: &[(&str, Vec<[f64; 2]>)]) -
 }
 
 fn plot(title: &str, [x, y]: [&str; 2], pareto: bool) -> Plot {
-    Plot { title: title.into(), x: x.into(), y: y.into(), series: None, log: false, pareto, conditions: Vec::new() }
+    Plot {
+        title: title.into(),
+        x: x.into(),
+        y: y.into(),
+        series: None,
+        log: false,
+        joined: false,
+        pareto,
+        conditions: Vec::new(),
+    }
 }
 
 fn drawn(title: &str, curves: &Curves, series: &[(&str, Vec<[f64; 2]>)]) -> Result<String> {

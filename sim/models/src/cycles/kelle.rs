@@ -8,7 +8,9 @@ use host::Descriptor;
 use host::kelle::{Attention, AttentionJob, Caps, Linear, LinearJob, Panels, Policy, Quantizers, Rows};
 
 use super::shapes::Model;
-use super::{Cost, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, longest, parts, refused, rows_cost};
+use super::{
+    Cost, Costs, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, longest, parts, refused, rows_cost,
+};
 
 /// After so many panels each further panel takes as long as the panel before.
 const PANELS: u64 = 24;
@@ -162,18 +164,18 @@ impl Kelle {
     /// # Errors
     /// A layer that does not fit.
     pub fn token(&self, model: &Model, context: u64) -> Result<Vec<u64>> {
-        let (width, between, head, [heads, shared]) = (model.width, model.between, model.head(), model.heads);
-        let channels = head * shared;
+        let (width, between, head, [heads, shared]) = (model.width, model.between, model.head, model.heads);
+        let (queries, channels) = (model.queries(), model.keys());
         let row = |what: Steps, columns: u64| self.rows(what, [1, columns]).map(|cost| cost.cycles);
         let product = |inputs: u64, outputs: u64| self.product([1, inputs, outputs]);
         let norm = || row(if model.gated { Steps::RmsNorm } else { Steps::LayerNorm }, width);
-        let mut all = vec![norm()?, product(width, width)?, product(width, channels)?, product(width, channels)?];
+        let mut all = vec![norm()?, product(width, queries)?, product(width, channels)?, product(width, channels)?];
         if model.gated {
-            all.extend([row(Steps::Rotate, width)?, row(Steps::Rotate, channels)?]);
+            all.extend([row(Steps::Rotate, queries)?, row(Steps::Rotate, channels)?]);
         }
         let attention = self.attending((heads / shared, head), context - 1, 1)?;
         all.extend((0..shared).map(|_| attention));
-        all.extend([product(width, width)?, row(Steps::Add, width)?, norm()?]);
+        all.extend([product(queries, width)?, row(Steps::Add, width)?, norm()?]);
         for _ in 0..model.inner() {
             all.push(product(width, between)?);
         }
@@ -191,7 +193,7 @@ impl Kelle {
     /// A layer that does not fit.
     pub fn layer(&self, model: &Model, work: Work) -> Result<Cost> {
         let tokens = work.sequences * work.tokens;
-        let (width, head, [heads, shared]) = (model.width, model.head(), model.heads);
+        let (width, head, [heads, shared]) = (model.width, model.head, model.heads);
         let mut all = Cost::default();
         for [inputs, outputs, count] in model.projections() {
             all += self.matrix([tokens, inputs, outputs])?.times(count);
@@ -204,6 +206,29 @@ impl Kelle {
             all += self.rows(Steps::Rotate, [tokens * (heads + shared), head])?;
         }
         all += self.rows(if model.gated { Steps::Gate } else { Steps::Activate }, [tokens, model.between])?;
+        Ok(all)
+    }
+}
+
+impl Costs for Kelle {
+    fn about(&self) -> String {
+        let Caps { rows, columns, .. } = self.caps;
+        format!("{rows} x {columns} PEs, INT8, {} tokens a head", self.budget)
+    }
+
+    /// Two PEs take the halves of a weight.
+    fn peak(&self) -> f64 {
+        f64::from(self.caps.rows) * f64::from(self.caps.columns) / 2.0
+    }
+
+    fn layer(&self, model: &Model, work: Work) -> Result<Cost> {
+        self.layer(model, work)
+    }
+
+    fn head(&self, model: &Model, sequences: u64) -> Result<Cost> {
+        let mut all =
+            self.rows(if model.gated { Steps::RmsNorm } else { Steps::LayerNorm }, [sequences, model.width])?;
+        all += self.matrix([sequences, model.width, model.vocabulary])?;
         Ok(all)
     }
 }

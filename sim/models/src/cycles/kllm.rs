@@ -8,7 +8,9 @@ use host::Descriptor;
 use host::kllm::{AppendJob, Bits, Caps, MatMulJob, Panels, Product, Quantize, QuantizeJob, Tokens};
 
 use super::shapes::Model;
-use super::{Cost, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, longest, parts, refused, rows_cost};
+use super::{
+    Cost, Costs, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, longest, parts, refused, rows_cost,
+};
 
 /// After so many positions further ones take as long as the positions before, in steps of the second number.
 const INNER: (u64, u64) = (256, 128);
@@ -267,7 +269,8 @@ impl Kllm {
 
     /// The chain of a running model: each query head has descriptors of its own.
     fn pass(&self, model: &Model, work: Work) -> Result<Pass> {
-        let (width, between, head, [heads, shared]) = (model.width, model.between, model.head(), model.heads);
+        let (width, between, head, [heads, shared]) = (model.width, model.between, model.head, model.heads);
+        let queries = model.queries();
         let tokens = work.sequences * work.tokens;
         let row = |what: Steps, columns: u64| self.rows(what, [tokens, columns]);
         let weights = |inputs: u64, outputs: u64| self.matrix(Left::Tokens, [tokens, inputs, outputs]);
@@ -276,9 +279,9 @@ impl Kllm {
         let quantized = |columns: u64| self.quantize([tokens, columns], self.positions_an_outlier);
         let norm = || row(if model.gated { Steps::RmsNorm } else { Steps::LayerNorm }, width);
         let of_kept = weights(width, head * shared)?;
-        let mut before = vec![norm()?, quantized(width)?, weights(width, width)?, of_kept, of_kept];
+        let mut before = vec![norm()?, quantized(width)?, weights(width, queries)?, of_kept, of_kept];
         if model.gated {
-            before.extend([row(Steps::Rotate, width)?, row(Steps::Rotate, head * shared)?]);
+            before.extend([row(Steps::Rotate, queries)?, row(Steps::Rotate, head * shared)?]);
         }
         let rows = [work.tokens, work.context];
         let of_head = [
@@ -293,7 +296,7 @@ impl Kllm {
         let mut group = vec![self.quantize([work.tokens, head], 0)?; 2];
         group.extend(self.append(head, (work.tokens, work.context - 1))?);
         (0..heads / shared).for_each(|_| group.extend(of_head));
-        let mut behind = vec![quantized(width)?, added(weights(width, width)?), norm()?, quantized(width)?];
+        let mut behind = vec![quantized(queries)?, added(weights(queries, width)?), norm()?, quantized(width)?];
         for _ in 0..model.inner() {
             behind.push(weights(width, between)?);
         }
@@ -330,6 +333,35 @@ impl Kllm {
         let mut all = sum(&before);
         all += sum(&group).times(groups);
         all += sum(&behind);
+        Ok(all)
+    }
+}
+
+impl Costs for Kllm {
+    fn about(&self) -> String {
+        let (Caps { lanes, columns, inputs, .. }, outliers) = (self.caps, self.positions_an_outlier);
+        let bits = match self.bits {
+            Bits::Three => 3,
+            Bits::Four => 4,
+        };
+        let outliers =
+            if outliers == 0 { "no outliers".to_owned() } else { format!("{} % outliers", 200.0 / outliers as f64) };
+        format!("{lanes} lanes of {columns} x {inputs}, W4A{bits}, {outliers}")
+    }
+
+    fn peak(&self) -> f64 {
+        self.channels() as f64 * f64::from(self.caps.inputs)
+    }
+
+    fn layer(&self, model: &Model, work: Work) -> Result<Cost> {
+        self.layer(model, work)
+    }
+
+    fn head(&self, model: &Model, sequences: u64) -> Result<Cost> {
+        let size = [sequences, model.width];
+        let mut all = self.rows(if model.gated { Steps::RmsNorm } else { Steps::LayerNorm }, size)?;
+        all += self.quantize(size, self.positions_an_outlier)?;
+        all += self.matrix(Left::Tokens, [sequences, model.width, model.vocabulary])?;
         Ok(all)
     }
 }

@@ -7,11 +7,16 @@
 //! descriptors.
 
 pub mod comparison;
+mod costs;
+mod described;
 pub mod kelle;
 pub mod kllm;
 pub mod shapes;
 pub mod tender;
 pub mod titanus;
+
+pub use costs::{Costs, Counts, OfBlock, Part};
+pub use described::Described;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -196,7 +201,7 @@ fn parts(whole: u64, most: u64) -> impl Iterator<Item = (u64, u64)> {
 
 /// Columns that chains give a vector unit at most; longer rows are cut.
 fn longest(caps: &vector::Caps) -> u64 {
-    u64::from(caps.lanes * caps.max_beats) / 64 * 64
+    (u64::from(caps.lanes) * u64::from(caps.max_beats) / 64 * 64).max(64)
 }
 
 /// Cycles and bytes of steps on rows. Rows for elementwise steps may be longer than the unit takes.

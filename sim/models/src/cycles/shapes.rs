@@ -1,10 +1,10 @@
 //! Shapes of decoders.
 
-/// A decoder's layers.
+use crate::decoder::{Config, Described, Family};
+
+/// A decoder's layers, and its vocabulary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Model {
-    /// Its name.
-    pub name: &'static str,
     /// Layers.
     pub layers: u64,
     /// Elements of a token.
@@ -16,21 +16,38 @@ pub struct Model {
     pub gated: bool,
     /// Heads of queries, and of keys and values.
     pub heads: [u64; 2],
+    /// Elements of a head.
+    pub head: u64,
+    /// Tokens of the vocabulary.
+    pub vocabulary: u64,
+}
+
+impl From<&Config> for Model {
+    fn from(config: &Config) -> Self {
+        let size = |size: usize| size as u64;
+        Self {
+            layers: size(config.layers),
+            width: size(config.width),
+            between: size(config.ffn_width),
+            gated: config.family == Family::Llama,
+            heads: [size(config.heads), size(config.kv_heads)],
+            head: size(config.head_width),
+            vocabulary: size(config.vocabulary),
+        }
+    }
 }
 
 impl Model {
-    const fn opt(name: &'static str, layers: u64, width: u64, heads: u64) -> Self {
-        Self { name, layers, width, between: 4 * width, gated: false, heads: [heads, heads] }
-    }
-
-    const fn llama(name: &'static str, layers: u64, [width, between]: [u64; 2], heads: [u64; 2]) -> Self {
-        Self { name, layers, width, between, gated: true, heads }
-    }
-
-    /// Elements of a head.
+    /// Elements of the queries of a token.
     #[must_use]
-    pub const fn head(&self) -> u64 {
-        self.width / self.heads[0]
+    pub const fn queries(&self) -> u64 {
+        self.head * self.heads[0]
+    }
+
+    /// Elements of the keys of a token, and of its values.
+    #[must_use]
+    pub const fn keys(&self) -> u64 {
+        self.head * self.heads[1]
     }
 
     /// Matrices that come into the feed-forward network.
@@ -41,10 +58,11 @@ impl Model {
 
     /// Weights of a layer by matrix: inputs, outputs, and how many matrices have this shape.
     #[must_use]
-    pub const fn projections(&self) -> [[u64; 3]; 4] {
+    pub const fn projections(&self) -> [[u64; 3]; 5] {
         [
-            [self.width, self.width, 2],
-            [self.width, self.head() * self.heads[1], 2],
+            [self.width, self.queries(), 1],
+            [self.queries(), self.width, 1],
+            [self.width, self.keys(), 2],
             [self.width, self.between, self.inner()],
             [self.between, self.width, 1],
         ]
@@ -57,22 +75,10 @@ impl Model {
     }
 }
 
-/// The models of the papers, and ours.
-pub const MODELS: [Model; 8] = [
-    Model::llama("SmolLM2-135M", 30, [576, 1536], [9, 3]),
-    Model::opt("OPT-125M", 12, 768, 12),
-    Model::opt("OPT-6.7B", 32, 4096, 32),
-    Model::opt("OPT-13B", 40, 5120, 40),
-    Model::opt("OPT-66B", 64, 9216, 72),
-    Model::llama("Llama-2-7B", 32, [4096, 11008], [32, 32]),
-    Model::llama("Llama-2-13B", 40, [5120, 13824], [40, 40]),
-    Model::llama("Llama-2-70B", 80, [8192, 28672], [64, 8]),
-];
-
-/// A model by its name.
+/// A model whose shape is in this crate ([`Described`]), by its name.
 #[must_use]
 pub fn model(name: &str) -> Option<Model> {
-    MODELS.into_iter().find(|model| model.name == name)
+    Some(Model::from(&Described::shipped(name).ok()??.config))
 }
 
 #[cfg(test)]
@@ -84,6 +90,11 @@ mod tests {
         // Spec of SmolLM2: 3.54 M a layer; Llama-2-7B 202 M, OPT 12 squares.
         let of = |name| model(name).unwrap().weights();
         assert_eq!((of("SmolLM2-135M"), of("Llama-2-7B"), of("OPT-6.7B")), (3_538_944, 202_375_168, 12 * 4096 * 4096));
-        assert!(MODELS.iter().all(|m| m.width.is_multiple_of(m.heads[0]) && m.heads[0].is_multiple_of(m.heads[1])));
+        assert_eq!(model("Llama-9"), None);
+        let (llama, all) = (model("Llama-3.2-3B").unwrap(), Described::shipped("Llama-3.2-3B").unwrap().unwrap());
+        assert_eq!((llama.queries(), llama.keys(), llama.vocabulary), (3072, 1024, 128_256));
+        // Norms and the embedding are the rest.
+        let rest = (2 * llama.layers + 1 + llama.vocabulary) * llama.width;
+        assert_eq!(Some(llama.layers * llama.weights() + rest), all.parameters);
     }
 }

@@ -2,7 +2,7 @@
 
 mod chained;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use golden::accelerators::cycles::{Recurrence, Turns};
 use golden::accelerators::tender::TenderTop;
 use golden::accelerators::tender::cycles::Timing;
@@ -11,7 +11,7 @@ use host::tender::{Caps, MatMulJob, Pack, PackJob, Panels, Product, Sign};
 use host::vector::Integer;
 
 use super::shapes::Model;
-use super::{Cost, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, refused, rows_cost};
+use super::{Cost, Costs, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, refused, rows_cost};
 
 pub use chained::Groups;
 
@@ -104,6 +104,8 @@ impl Tender {
     /// A product with any number of rows and channels. A descriptor has up to [`CHUNK`] rows, and as many channels as a
     /// panel has. The results of further channels are added.
     fn matrix(&self, [rows, inner, columns]: [u64; 3]) -> Result<Cost> {
+        let (steps, groups) = (self.caps.steps, self.groups);
+        ensure!(u64::from(steps) >= groups, "{groups} groups, a table has {steps} entries");
         let depth = u64::from(self.caps.depth).min(u64::from(self.caps.steps) - self.groups + 1);
         let mut all = Cost::default();
         let parts = inner.div_ceil(depth);
@@ -161,7 +163,7 @@ impl Tender {
     /// A layer that does not fit.
     pub fn layer(&self, model: &Model, work: Work) -> Result<Cost> {
         let tokens = work.sequences * work.tokens;
-        let (width, head, [heads, shared]) = (model.width, model.head(), model.heads);
+        let (width, head, [heads, shared]) = (model.width, model.head, model.heads);
         let mut all = Cost::default();
         for [inputs, outputs, count] in model.projections() {
             all += self.matrix([tokens, inputs, outputs])?.times(count);
@@ -176,7 +178,7 @@ impl Tender {
         all += self.pack([group, work.context])?.times(pairs);
         // Rows that are packed: for queries, keys and values; for the output projection; for both parts of the
         // feed-forward network.
-        for columns in [width, width, width, model.between, 2 * head * shared] {
+        for columns in [width, model.queries(), width, model.between, 2 * head * shared] {
             all += self.pack([tokens, columns])?;
         }
         let norm = if model.gated { Steps::RmsNorm } else { Steps::LayerNorm };
@@ -186,6 +188,30 @@ impl Tender {
             all += self.rows(Steps::Rotate, [tokens * (heads + shared), head])?;
         }
         all += self.rows(if model.gated { Steps::Gate } else { Steps::Activate }, [tokens, model.between])?;
+        Ok(all)
+    }
+}
+
+impl Costs for Tender {
+    fn about(&self) -> String {
+        let Caps { rows, columns, .. } = self.caps;
+        format!("{rows} x {columns} PEs, {:?}, {} groups", self.integer, self.groups)
+    }
+
+    fn peak(&self) -> f64 {
+        let [rows, columns] = self.panels();
+        (rows * columns) as f64
+    }
+
+    fn layer(&self, model: &Model, work: Work) -> Result<Cost> {
+        self.layer(model, work)
+    }
+
+    fn head(&self, model: &Model, sequences: u64) -> Result<Cost> {
+        let mut all =
+            self.rows(if model.gated { Steps::RmsNorm } else { Steps::LayerNorm }, [sequences, model.width])?;
+        all += self.pack([sequences, model.width])?;
+        all += self.matrix([sequences, model.width, model.vocabulary])?;
         Ok(all)
     }
 }

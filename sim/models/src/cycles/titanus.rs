@@ -17,7 +17,7 @@ use host::Descriptor;
 use host::titanus::{Caps, LoadJob, Matrix};
 
 use super::shapes::Model;
-use super::{Cost, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, parts, refused, rows_cost};
+use super::{Cost, Costs, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, parts, refused, rows_cost};
 use descriptors::{BITS, BLOCK, Tokens, cache, element, product};
 pub use pipeline::{Run, Units};
 pub use tokens::{Engine, Enters, Step};
@@ -121,6 +121,7 @@ impl Titanus {
             "a matrix has {outputs} outputs, a core {} constants of results",
             caps.constants
         );
+        ensure!(down > 0 && across > 0, "a core without a store of weights");
         let mut all = Cost::default();
         let blocks = inputs.div_ceil(down);
         let of_block = if blocks > 1 { Numbers::Fp16 } else { results };
@@ -246,17 +247,17 @@ impl Titanus {
     pub fn layer(&self, model: &Model, work: Work) -> Result<Cost> {
         use Numbers::{Fp16, Int8};
         let tokens = work.sequences * work.tokens;
-        let (width, head, [heads, shared]) = (model.width, model.head(), model.heads);
-        let channels = head * shared;
+        let (width, head, [heads, _]) = (model.width, model.head, model.heads);
+        let (queries, channels) = (model.queries(), model.keys());
         let mut all = Cost::default();
         // Without a rotary embedding queries and keys are integers when they leave the store, and so are results of
         // ReLU.
         let (turned, fed) = if model.gated { (Fp16, Fp16) } else { (Int8, Int8) };
         for (size, results, count) in [
-            ([width, width], turned, 1),
+            ([width, queries], turned, 1),
             ([width, channels], turned, 1),
             ([width, channels], Int8, 1),
-            ([width, width], Fp16, 1),
+            ([queries, width], Fp16, 1),
             ([width, model.between], fed, model.inner()),
             ([model.between, width], Fp16, 1),
         ] {
@@ -276,9 +277,39 @@ impl Titanus {
         all += self.rows((norm, Int8), [tokens, width])?.times(2);
         all += self.rows((Steps::Add, Fp16), [tokens, width])?.times(2);
         if model.gated {
-            all += self.rows((Steps::Rotate, Int8), [tokens, width])?;
+            all += self.rows((Steps::Rotate, Int8), [tokens, queries])?;
             all += self.rows((Steps::Rotate, Int8), [tokens, channels])?;
             all += self.rows((Steps::Gate, Int8), [tokens, model.between])?;
+        }
+        Ok(all)
+    }
+}
+
+impl Costs for Titanus {
+    fn about(&self) -> String {
+        let Caps { rows, columns, inputs, outputs, .. } = self.caps;
+        format!("{rows} x {columns} macros of {inputs} x {outputs}, keys and values of {} bits", self.bits)
+    }
+
+    /// Macros take a bit of all inputs a cycle.
+    fn peak(&self) -> f64 {
+        let Caps { rows, columns, inputs, outputs, .. } = self.caps;
+        [rows, columns, inputs, outputs].map(f64::from).iter().product::<f64>() / self.timing.steps as f64
+    }
+
+    fn most(&self) -> Option<u64> {
+        Some(self.caps.context.into())
+    }
+
+    fn layer(&self, model: &Model, work: Work) -> Result<Cost> {
+        self.layer(model, work)
+    }
+
+    fn head(&self, model: &Model, sequences: u64) -> Result<Cost> {
+        let norm = if model.gated { Steps::RmsNorm } else { Steps::LayerNorm };
+        let mut all = self.rows((norm, Numbers::Int8), [sequences, model.width])?;
+        for (outputs, count) in parts(model.vocabulary, self.caps.constants.max(1).into()) {
+            all += self.matrix([sequences, model.width, outputs], Numbers::Fp16)?.times(count);
         }
         Ok(all)
     }

@@ -15,7 +15,7 @@ use crate::gguf::Elements;
 use crate::json;
 use crate::safetensors::File;
 
-const CONFIG: &str = "config.json";
+pub(super) const CONFIG: &str = "config.json";
 const WEIGHTS: &str = "model.safetensors";
 const TOKENIZER: &str = "tokenizer.json";
 const INDEX: &str = "model.safetensors.index.json";

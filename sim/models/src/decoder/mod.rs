@@ -29,6 +29,7 @@ pub mod calibration;
 pub mod choices;
 mod config;
 mod config_json;
+mod described;
 mod folder;
 mod gguf;
 pub mod key_values;
@@ -49,6 +50,7 @@ use anyhow::{Context, Result, ensure};
 
 pub use arithmetic::{Arithmetic, Float};
 pub use config::{Activation, Config, Family, Positions};
+pub use described::Described;
 pub use matrix::Matrix;
 pub use model::{Cache, Model, Parts, Precision, Step};
 pub use rotary::{Rotary, Scaling};

@@ -5,7 +5,7 @@ use golden::tender::cycles::ArrayCycles;
 use golden::tender::tender_pe::Drain;
 
 use super::row::Row;
-use crate::cycles::shapes::{MODELS, Model};
+use crate::cycles::shapes::{Model, model};
 
 /// A product of all tokens: rows, reduction, columns, and how often a layer has the product.
 type Product = (u64, u64, u64, u64);
@@ -18,12 +18,13 @@ const ARRAY: u64 = 64;
 const GROUPS: [u64; 3] = [4, 8, 16];
 
 /// The figure's models.
-fn models() -> impl Iterator<Item = Model> {
-    MODELS.into_iter().filter(|model| model.width >= 4096)
+fn models() -> impl Iterator<Item = (&'static str, Model)> {
+    let names = ["OPT-6.7B", "OPT-13B", "OPT-66B", "Llama-2-7B", "Llama-2-13B", "Llama-2-70B"];
+    names.into_iter().filter_map(|name| Some((name, model(name)?)))
 }
 
 fn products(model: &Model) -> impl Iterator<Item = Product> {
-    let (head, heads) = (model.head(), model.heads[0]);
+    let (head, heads) = (model.head, model.heads[0]);
     let weights = model.projections().map(|[inputs, outputs, count]| (TOKENS, inputs, outputs, count));
     weights.into_iter().chain([(TOKENS, head, TOKENS, heads), (TOKENS, TOKENS, head, heads)])
 }
@@ -64,7 +65,7 @@ fn groups(inner: u64, count: u64) -> Vec<u64> {
 /// The largest ratio over models and numbers of groups, and its model and number.
 fn most(ratio: impl Fn(&Model, u64) -> f64) -> (f64, &'static str, u64) {
     let all = models().flat_map(|model| GROUPS.map(|count| (model, count)));
-    let all = all.map(|(model, count)| (ratio(&model, count), model.name, count));
+    let all = all.map(|((name, model), count)| (ratio(&model, count), name, count));
     all.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((0.0, "", 0))
 }
 

@@ -90,13 +90,13 @@ fn token(block: &TitanusCore, (shape, of): (Shape, Model), [prompt, tokens]: [us
     // Without the cache; operands of the chain lie at multiples of 64 bytes, where now and then a row is a burst more.
     let both = model.iter().zip(counted).filter(|((stage, _), _)| STAGES[*stage] != "append and restore");
     let sums = both.fold([0, 0], |[a, b], ((_, cycles), counted)| [a + cycles + split, b + counted]);
-    println!("{}: {sums:?}", of.name);
-    assert!(sums[0].abs_diff(sums[1]) <= sums[1] / 100, "{}: {sums:?}", of.name);
+    println!("{of:?}: {sums:?}");
+    assert!(sums[0].abs_diff(sums[1]) <= sums[1] / 100, "{of:?}: {sums:?}");
 }
 
 #[test]
 fn a_token_is_that_of_the_chain() {
-    let small = Model { name: "small", layers: 1, width: 128, between: 192, gated: true, heads: [2, 1] };
+    let small = Model { layers: 1, width: 128, between: 192, gated: true, heads: [2, 1], head: 64, vocabulary: 512 };
     token(&small_layer_core(), (Shape::Llama, small), [8, 10]);
     token(&small_layer_core(), (Shape::Opt, Model { gated: false, heads: [2, 2], ..small }), [8, 10]);
 }

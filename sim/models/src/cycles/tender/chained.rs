@@ -157,7 +157,7 @@ impl Chain<'_> {
 
     /// Attention of all heads, side by side. Values are packed on their way out of the array, as lines of channels.
     fn attend(&mut self, model: &Model, tokens: u64, residual: Operand, groups: &Groups) -> Result<Operand> {
-        let (width, head, [heads, shared]) = (model.width, model.head(), model.heads);
+        let (width, head, [heads, shared]) = (model.width, model.head, model.heads);
         let angles = self.room.rows(tokens, heads * head)?;
         let normed = self.norm([tokens, width], residual)?;
         let x = self.grouped([tokens, width], normed, groups.attended)?;
@@ -222,7 +222,7 @@ impl Tender {
         chain.room.at(1, Descriptor::BYTES as u64)?;
         let residual = chain.room.rows(tokens, model.width)?;
         let attention = chain.attend(model, tokens, residual, groups)?;
-        let x = chain.grouped([tokens, model.head() * model.heads[0]], attention, groups.attention)?;
+        let x = chain.grouped([tokens, model.head * model.heads[0]], attention, groups.attention)?;
         let hidden = chain.add(x, model.width, residual)?;
         let gated = chain.feed(model, tokens, hidden, groups.normed)?;
         let x = chain.grouped([tokens, model.between], gated, groups.gated)?;

@@ -50,8 +50,8 @@ impl Titanus {
     pub fn steps(&self, model: &Model, [old, tokens]: [u64; 2], enters: Enters) -> Result<Vec<Step>> {
         use Engine::{Cache, Context as Attends, Rows, Store};
         use Numbers::{Fp16, Int8};
-        let (caps, width, head, [heads, shared]) = (&self.caps, model.width, model.head(), model.heads);
-        let (channels, context) = (head * shared, old + tokens);
+        let (caps, width, head, [heads, shared]) = (&self.caps, model.width, model.head, model.heads);
+        let (queries, channels, context) = (model.queries(), model.keys(), old + tokens);
         let store = |inputs: u64, outputs: u64, results: Numbers| {
             product(caps, (Matrix::Store { row: 0, column: 0 }, 0), [tokens, inputs, outputs], results)
         };
@@ -65,7 +65,7 @@ impl Titanus {
         // The descriptors that make the old cache.
         let before: Vec<Descriptor> = cached.drain(..usize::from(old > 0)).collect();
         let mut all = vec![(0, Rows, step(norm, Int8, width)?)];
-        for outputs in [width, channels] {
+        for outputs in [queries, channels] {
             if model.gated {
                 all.push((0, Store, store(width, outputs, Fp16)?));
                 all.push((0, Rows, step(Steps::Rotate, Int8, outputs)?));
@@ -82,7 +82,7 @@ impl Titanus {
             all.extend([(2, Attends, scores), (3, Rows, step(Steps::Softmax, Fp16, context)?), (4, Attends, values)]);
         }
         all.extend([
-            (5, Store, store(width, width, Fp16)?),
+            (5, Store, store(queries, width, Fp16)?),
             (5, Rows, step(Steps::Add, Fp16, width)?),
             (5, Rows, step(norm, Int8, width)?),
         ]);

@@ -1,0 +1,125 @@
+//! Costs of all cells: from the store, or counted and stored at once. So a comparison that was stopped goes on.
+
+use std::num::NonZeroUsize;
+use std::sync::Mutex;
+use std::time::Instant;
+
+use models::cycles::shapes::Model;
+use models::cycles::{Cost, Costs};
+use serde_json::{Map, Value, json};
+
+use super::machine::{Kind, Machine};
+use super::{Comparison, Job};
+use crate::error::{Failure, Result};
+use crate::flows::tools::Versions;
+use crate::parallel::while_true;
+use crate::point::{Key, Stage, StageResult, Status, Store};
+use crate::present::progress::Progress;
+
+/// A cost, or why a machine has no room for the work.
+pub type Counted = Result<Cost, String>;
+
+/// A machine with its costs: by model, then by work.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// What the machine says of itself.
+    pub about: String,
+    /// Multiply-accumulates a cycle.
+    pub peak: f64,
+    /// Its costs.
+    pub costs: Vec<Vec<Counted>>,
+}
+
+/// Counts the costs of all machines.
+///
+/// # Errors
+/// Parameters that a block refuses, a store that cannot be used.
+pub fn count(comparison: &Comparison, store: &Store, threads: NonZeroUsize) -> Result<Vec<Row>> {
+    let Comparison { machines, models, jobs, .. } = comparison;
+    let progress = Progress::new(machines.len() * models.len() * jobs.len(), "counting cycles");
+    let rows: Vec<Mutex<Option<Result<Row>>>> = machines.iter().map(|_| Mutex::new(None)).collect();
+    let all: Vec<_> = machines.iter().zip(&rows).collect();
+    while_true(threads, &all, |(machine, row)| {
+        let found = row_of(machine, comparison, store, &progress);
+        let good = found.is_ok();
+        if let Ok(mut row) = row.lock() {
+            *row = Some(found);
+        }
+        good
+    });
+    let of = |row: Mutex<Option<Result<Row>>>| row.into_inner().ok().flatten();
+    let found: Vec<Option<Result<Row>>> = rows.into_iter().map(of).collect();
+    // A machine that failed stops the ones after it.
+    if let Some(failure) = found.iter().find_map(|row| row.as_ref()?.as_ref().err()) {
+        return Err(failure.clone());
+    }
+    let missing = || Failure::Check("a machine was not counted".to_owned());
+    found.into_iter().map(|row| row.unwrap_or_else(|| Err(missing()))).collect()
+}
+
+fn row_of(machine: &Machine, comparison: &Comparison, store: &Store, progress: &Progress) -> Result<Row> {
+    let costs = machine.costs(comparison.latency)?;
+    let mut all = Vec::new();
+    for described in &comparison.models {
+        let model = Model::from(&described.config);
+        let mut of_model = Vec::new();
+        for &job in &comparison.jobs {
+            of_model.push(cell(machine, &*costs, (&model, job), comparison, store)?);
+            progress.step();
+        }
+        all.push(of_model);
+    }
+    Ok(Row { about: costs.about(), peak: costs.peak(), costs: all })
+}
+
+fn cell(
+    machine: &Machine,
+    costs: &dyn Costs,
+    (model, job): (&Model, Job),
+    comparison: &Comparison,
+    store: &Store,
+) -> Result<Counted> {
+    let part = comparison.part;
+    let count = || part.cost(costs, model, job.work()).map_err(|e| format!("{e:#}"));
+    let Kind::Block { entry, params, settings } = &machine.kind else { return Ok(count()) };
+    let block = entry.about().name;
+    let key = Key::of_cost(&json!({
+        "block": block, "parameters": params, "settings": settings.to_string(), "latency": comparison.latency,
+        "model": format!("{model:?}"), "part": part.name(), "work": job,
+    }))?;
+    if let Some(found) = store.get(&key)?.and_then(|found| known(&found)) {
+        return Ok(found);
+    }
+    let (start, found) = (Instant::now(), count());
+    store.put(&StageResult {
+        stage: Stage::Cycles,
+        key: key.hash,
+        block: block.to_owned(),
+        parameters: params.clone(),
+        top: String::new(),
+        status: if found.is_ok() { Status::Passed } else { Status::Failed },
+        message: found.as_ref().err().cloned(),
+        metrics: found.as_ref().map(|cost| metrics(*cost)).unwrap_or_default(),
+        details: Value::Null,
+        tools: Versions::new(),
+        seconds: start.elapsed().as_secs_f64(),
+    })?;
+    Ok(found)
+}
+
+/// Numbers of a cost by name.
+pub(crate) fn metrics(cost: Cost) -> Map<String, Value> {
+    let all = [("cycles", cost.cycles), ("bytes", cost.bytes), ("products", cost.products)];
+    all.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect()
+}
+
+/// A stored cost. A damaged one counts as absent.
+fn known(found: &StageResult) -> Option<Counted> {
+    let number = |name: &str| found.metrics.get(name)?.as_u64();
+    match found.status {
+        Status::Failed => found.message.clone().map(Err),
+        Status::Passed => {
+            Some(Ok(Cost { cycles: number("cycles")?, bytes: number("bytes")?, products: number("products")? }))
+        }
+    }
+}

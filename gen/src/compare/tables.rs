@@ -1,0 +1,132 @@
+//! The tables of a comparison: machines, costs, and who is the fastest.
+
+use models::cycles::comparison::Race;
+
+use super::Found;
+use crate::present::report;
+use crate::present::table::Table;
+
+/// Plain text for a terminal.
+#[must_use]
+pub fn text(found: &Found<'_>) -> String {
+    let [machines, costs, winners] = tables(found);
+    let [machines, costs, winners] = [machines, costs, winners].map(|table| report::table(&table));
+    format!("{}\n\n{machines}\n{costs}\n{winners}{}", found.comparison.title, unfit(found))
+}
+
+/// The same tables for a document.
+#[must_use]
+pub fn markdown(found: &Found<'_>) -> String {
+    tables(found).map(|table| table.markdown()).join("\n")
+}
+
+/// Why machines have no room for some work, each reason once.
+fn unfit(found: &Found<'_>) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for cell in found.cells() {
+        if let Err(reason) = cell.cost {
+            let line = format!("{}: {reason}", found.comparison.machines[cell.machine].name);
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    if lines.is_empty() { String::new() } else { format!("\nno room (-):\n  {}\n", lines.join("\n  ")) }
+}
+
+fn tables(found: &Found<'_>) -> [Table; 3] {
+    [machines(found), costs(found), winners(found)]
+}
+
+fn cell(text: String) -> String {
+    if text.is_empty() { "-".to_owned() } else { text }
+}
+
+fn machines(found: &Found<'_>) -> Table {
+    let all = &found.comparison.machines;
+    let mut notes: Vec<&str> = Vec::new();
+    for (name, _) in all.iter().flat_map(|machine| &machine.notes) {
+        if !notes.contains(&name.as_str()) {
+            notes.push(name);
+        }
+    }
+    let first = ["accelerator", "logic, mm²", "copies", "memory of one, Mbit", "products a cycle of one"];
+    let headings = first.into_iter().chain(notes.iter().copied()).chain(["from"]).map(str::to_owned).collect();
+    let row = |(number, machine): (usize, &super::Machine)| -> Vec<String> {
+        let number_of = |value: Option<f64>, decimals: usize| value.map(|x| format!("{x:.decimals$}"));
+        let note = |name: &&str| machine.notes.iter().find(|(known, _)| known == name).map(|(_, text)| text.clone());
+        let source = if machine.source.is_empty() { found.rows[number].about.clone() } else { machine.source.clone() };
+        let first = [
+            machine.name.clone(),
+            number_of(machine.area, 0).unwrap_or_default(),
+            format!("{:.2}", found.copies[number]),
+            number_of(machine.memory, 1).unwrap_or_default(),
+            found.rows[number].peak.to_string(),
+        ];
+        let notes = notes.iter().map(|name| note(name).unwrap_or_default());
+        first.into_iter().chain(notes).chain([source]).map(cell).collect()
+    };
+    Table::of(headings, all.iter().enumerate().map(row).collect())
+}
+
+fn costs(found: &Found<'_>) -> Table {
+    let comparison = found.comparison;
+    let what = match &comparison.models[..] {
+        [model] => comparison.what(model),
+        _ => "work".to_owned(),
+    };
+    let first = [what.as_str(), "accelerator", "cycles of one", "MB moved", "busy"].map(str::to_owned);
+    let headings = first.into_iter().chain(comparison.bandwidths.iter().map(|b| format!("{b} B"))).collect();
+    let mut rows = Vec::new();
+    for one in found.shown() {
+        let work = match (one.machine, &comparison.models[..]) {
+            (0, [_]) => one.job.words(),
+            (0, models) => format!("{}: {}", comparison.what(&models[one.model]), one.job.words()),
+            _ => String::new(),
+        };
+        let mut row = vec![work, comparison.machines[one.machine].name.clone()];
+        match one.cost {
+            Ok(cost) => {
+                let busy = found.busy(one.machine, *cost);
+                row.extend([cost.cycles.to_string(), format!("{:.1}", cost.bytes as f64 / 1e6), format!("{busy:.2}")]);
+            }
+            Err(_) => row.extend(["-", "-", "-"].map(str::to_owned)),
+        }
+        let time = |&bandwidth: &f64| found.time(&one, bandwidth).map(|(time, _)| format!("{time:.0}"));
+        row.extend(comparison.bandwidths.iter().map(|bandwidth| time(bandwidth).unwrap_or_else(|| "-".to_owned())));
+        rows.push(row);
+    }
+    Table::of(headings, rows)
+}
+
+fn winners(found: &Found<'_>) -> Table {
+    let comparison = found.comparison;
+    let bandwidths = comparison.bandwidths.iter().map(|b| format!("{b} B a cycle"));
+    let first = ["fastest, how much, why", "context"].map(str::to_owned);
+    let headings = first.into_iter().chain(bandwidths).collect();
+    let (mut rows, mut last): (Vec<Vec<String>>, _) = (Vec::new(), String::new());
+    for winners in found.winners().chunks(comparison.bandwidths.len()) {
+        let Some(one) = winners.first() else { continue };
+        let group = match &comparison.models[..] {
+            [_] => one.job.group(),
+            models => format!("{}: {}", comparison.what(&models[one.model]), one.job.group()),
+        };
+        let shown = if group == last { String::new() } else { group.clone() };
+        last = group;
+        let end = |race: &Race| match *race {
+            Race::Nobody => "-".to_owned(),
+            Race::Even => "as fast".to_owned(),
+            Race::Won { by, ratio, why } => {
+                let name = &comparison.machines[by].name;
+                if ratio.is_infinite() {
+                    format!("{name} alone: {}", why.name())
+                } else {
+                    format!("{name} {ratio:.2}: {}", why.name())
+                }
+            }
+        };
+        let ends = winners.iter().map(|winner| end(&winner.race));
+        rows.push([shown, one.job.context.to_string()].into_iter().chain(ends).collect());
+    }
+    Table::of(headings, rows)
+}

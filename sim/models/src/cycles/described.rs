@@ -1,0 +1,195 @@
+//! A machine that a few numbers describe: products a cycle, cycles of fixed work, bits of numbers.
+//!
+//! A layer is products and steps on rows, one after the other. A product takes its multiply-accumulates divided by those
+//! of a cycle. An array of so many rows takes that many rows at a time, and some rows may be empty.
+
+use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::costs::Costs;
+use super::shapes::Model;
+use super::{Cost, Work};
+
+/// Most products or elements a cycle, and most cycles of fixed work: times fit into their numbers.
+const MOST: f64 = 1e12;
+const MOST_CYCLES: u64 = 1 << 32;
+
+/// A machine in numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Described {
+    /// Multiply-accumulates a cycle, if no multiplier ever waits.
+    pub products: f64,
+    /// Elements of norms, sums, rotations, activations and softmax a cycle.
+    pub elements: f64,
+    /// Bits of a weight in memory.
+    pub weight_bits: f64,
+    /// Bits of an element of a row in memory.
+    pub activation_bits: f64,
+    /// Bits of an element of keys and values in memory.
+    pub cache_bits: f64,
+    /// Rows that multiply at a time; a product of fewer rows takes as long.
+    #[serde(default = "one")]
+    pub rows: u64,
+    /// Rows for which weights are read once. Without it they are read once for all rows.
+    #[serde(default)]
+    pub weight_rows: Option<u64>,
+    /// Keys and values are read from memory. Otherwise they stay on the chip.
+    #[serde(default = "yes")]
+    pub cache_in_memory: bool,
+    /// Cycles of an operation besides its products or elements.
+    #[serde(default)]
+    pub fixed: u64,
+    /// Tokens that a sequence may have.
+    #[serde(default)]
+    pub tokens: Option<u64>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Described {
+    /// Refuses numbers that no machine has.
+    ///
+    /// # Errors
+    /// Names the key, and what is allowed.
+    pub fn check(&self) -> Result<()> {
+        for (key, value) in [("products", self.products), ("elements", self.elements)] {
+            ensure!(value > 0.0 && value <= MOST, "`{key}` is {value}, allowed: a number above 0, up to {MOST}");
+        }
+        for (key, bits) in [
+            ("weight_bits", self.weight_bits),
+            ("activation_bits", self.activation_bits),
+            ("cache_bits", self.cache_bits),
+        ] {
+            ensure!(bits > 0.0 && bits <= 64.0, "`{key}` is {bits}, allowed: a number above 0, up to 64");
+        }
+        for (key, count) in [("rows", Some(self.rows)), ("weight_rows", self.weight_rows), ("tokens", self.tokens)] {
+            let right = count.is_none_or(|count| (1..=MOST_CYCLES).contains(&count));
+            ensure!(right, "`{key}` is {}, allowed: 1 to {MOST_CYCLES}", count.unwrap_or_default());
+        }
+        ensure!(self.fixed <= MOST_CYCLES, "`fixed` is {}, allowed: 0 to {MOST_CYCLES}", self.fixed);
+        Ok(())
+    }
+
+    /// A product whose right matrix has elements of so many bits and is read once for so many rows.
+    fn product(&self, [rows, inner, columns]: [u64; 3], (bits, together): (f64, Option<u64>)) -> Cost {
+        let products = rows as f64 * inner as f64 * columns as f64;
+        let full = rows.next_multiple_of(self.rows) as f64 * inner as f64 * columns as f64;
+        let reads = together.map_or(1, |together| rows.div_ceil(together));
+        let matrix = reads as f64 * inner as f64 * columns as f64 * bits;
+        let of_rows = rows as f64 * (inner + columns) as f64 * self.activation_bits;
+        Cost {
+            cycles: self.fixed + (full / self.products).ceil() as u64,
+            bytes: ((matrix + of_rows) / 8.0).ceil() as u64,
+            products: products as u64,
+        }
+    }
+
+    /// A step on rows that reads so many operands.
+    fn step(&self, [rows, columns]: [u64; 2], reads: u64) -> Cost {
+        let elements = rows as f64 * columns as f64;
+        Cost {
+            cycles: self.fixed + (elements / self.elements).ceil() as u64,
+            bytes: (elements * (reads + 1) as f64 * self.activation_bits / 8.0).ceil() as u64,
+            products: 0,
+        }
+    }
+}
+
+impl Costs for Described {
+    fn about(&self) -> String {
+        format!("{} products a cycle, {} x {} bits, in numbers", self.products, self.weight_bits, self.activation_bits)
+    }
+
+    fn peak(&self) -> f64 {
+        self.products
+    }
+
+    fn most(&self) -> Option<u64> {
+        self.tokens
+    }
+
+    fn layer(&self, model: &Model, work: Work) -> Result<Cost> {
+        let tokens = work.sequences * work.tokens;
+        let mut all = Cost::default();
+        for [inputs, outputs, count] in model.projections() {
+            all += self.product([tokens, inputs, outputs], (self.weight_bits, self.weight_rows)).times(count);
+        }
+        // Heads that share keys are rows of one product.
+        let [heads, shared] = model.heads;
+        let (group, pairs) = (heads / shared * work.tokens, work.sequences * shared);
+        let bits = if self.cache_in_memory { self.cache_bits } else { 0.0 };
+        for size in [[group, model.head, work.context], [group, work.context, model.head]] {
+            all += self.product(size, (bits, None)).times(pairs);
+        }
+        all += self.step([group, work.context], 1).times(pairs);
+        all += self.step([tokens, model.width], 1).times(2);
+        all += self.step([tokens, model.width], 2).times(2);
+        if model.gated {
+            all += self.step([tokens, model.queries() + model.keys()], 2);
+        }
+        all += self.step([tokens, model.between], model.inner());
+        Ok(all)
+    }
+
+    fn head(&self, model: &Model, sequences: u64) -> Result<Cost> {
+        let mut all = self.step([sequences, model.width], 1);
+        all += self.product([sequences, model.width, model.vocabulary], (self.weight_bits, self.weight_rows));
+        Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine() -> Described {
+        Described {
+            products: 4.0,
+            elements: 2.0,
+            weight_bits: 4.0,
+            activation_bits: 8.0,
+            cache_bits: 8.0,
+            rows: 2,
+            weight_rows: Some(2),
+            cache_in_memory: true,
+            fixed: 10,
+            tokens: None,
+        }
+    }
+
+    /// Three rows take the cycles of four, and weights come twice.
+    #[test]
+    fn costs_by_hand() {
+        let cost = machine().product([3, 8, 6], (4.0, Some(2)));
+        assert_eq!(cost, Cost { cycles: 10 + 4 * 8 * 6 / 4, bytes: 2 * 8 * 6 / 2 + 3 * (8 + 6), products: 3 * 8 * 6 });
+        assert_eq!(machine().step([3, 5], 2), Cost { cycles: 10 + 8, bytes: 45, products: 0 });
+        let model = Model { layers: 2, width: 8, between: 16, gated: false, heads: [2, 1], head: 4, vocabulary: 32 };
+        let work = Work { sequences: 2, tokens: 1, context: 5 };
+        let cost = machine().layer(&model, work).unwrap();
+        assert_eq!(cost.products, 2 * (8 * 8 + 8 * 8 + 2 * 8 * 4 + 2 * 8 * 16) + 2 * 2 * 2 * 4 * 5);
+        let kept = Described { cache_in_memory: false, ..machine() };
+        assert_eq!(cost.bytes - kept.layer(&model, work).unwrap().bytes, 2 * 2 * 4 * 5);
+        assert_eq!(machine().head(&model, 3).unwrap().products, 3 * 8 * 32);
+    }
+
+    #[test]
+    fn numbers_that_no_machine_has() {
+        machine().check().unwrap();
+        let told = |machine: Described| machine.check().unwrap_err().to_string();
+        let wrong = Described { products: 0.0, ..machine() };
+        assert_eq!(told(wrong), "`products` is 0, allowed: a number above 0, up to 1000000000000");
+        assert!(told(Described { elements: f64::NAN, ..machine() }).contains("`elements` is NaN"));
+        assert!(
+            told(Described { cache_bits: 65.0, ..machine() }).contains("`cache_bits` is 65, allowed: a number above")
+        );
+        assert!(told(Described { rows: 0, ..machine() }).contains("`rows` is 0, allowed: 1 to "));
+        assert!(told(Described { tokens: Some(0), ..machine() }).contains("`tokens` is 0"));
+    }
+}
