@@ -4,12 +4,14 @@
 //! later request gets the stored answer, whichever sweep or machine made it.
 
 mod key;
+mod layout;
 mod options;
 mod stage;
 mod stages;
 mod store;
 
 pub use key::{Key, Point};
+pub use layout::LayoutOptions;
 pub use options::{MOST_CYCLES, Options};
 pub use stage::Stage;
 pub use store::{STORE, STORE_LIMIT, StageResult, Status, Store};
