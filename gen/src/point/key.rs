@@ -128,7 +128,7 @@ fn program() -> Result<&'static str> {
 }
 
 /// The code of the stages: a result holds for the scripts that made it.
-const CODE: [&str; 33] = [
+const CODE: [&str; 34] = [
     include_str!("stages.rs"),
     include_str!("../flows/lint.rs"),
     include_str!("../flows/synth.rs"),
@@ -152,6 +152,7 @@ const CODE: [&str; 33] = [
     include_str!("../flows/layout/lef.rs"),
     include_str!("../flows/layout/netlist.rs"),
     include_str!("../flows/layout/placement.rs"),
+    include_str!("../flows/layout/report.rs"),
     include_str!("../flows/layout/routed.rs"),
     include_str!("../flows/layout/technology.rs"),
     include_str!("../flows/layout/tree.rs"),

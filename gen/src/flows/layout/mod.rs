@@ -12,26 +12,26 @@ mod lef;
 mod netlist;
 mod picture;
 mod placement;
+mod report;
 mod routed;
 mod technology;
 mod tree;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use hdl::emit::Manifest;
-use serde::Serialize;
 use sim::process::Output;
 
 use crate::error::{Failure, Result};
-use crate::flows::equal::How;
 use crate::flows::liberty::{self, Library};
 use crate::flows::lint::Sources;
 use crate::flows::synth::{netlist as synthesise, prove_netlist};
-use crate::flows::timing::{self, Paths};
+use crate::flows::timing;
 use crate::flows::tools;
 use crate::flows::workspace::{Workspace, last_lines};
+pub use report::{Layout, Options, Report};
+
 use checks::Rules;
 use def::{Floor, Port, Supplies};
 use netlist::Netlist;
@@ -42,104 +42,6 @@ use technology::Technology;
 
 /// The tools that a layout needs, besides the ones of synthesis.
 pub const TOOLS: [&str; 5] = ["graywolf", "qrouter", "magic", "netgen-lvs", "sta"];
-
-/// How to lay a block out.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Options {
-    /// Technology: a name, or a folder as qflow has them.
-    pub technology: PathBuf,
-    /// Share of the rows that cells take.
-    pub utilisation: f64,
-    /// Height of the rows together, by their width.
-    pub aspect: f64,
-    /// Seed of the placement.
-    pub seed: u64,
-    /// Pins for a buffer of the clock or the reset, at most.
-    pub fanout: usize,
-    /// Width of the straps of the supplies in micrometres.
-    pub strap: f64,
-    /// Cells, at most.
-    pub most: usize,
-    /// Time for each question of the proof.
-    pub proof: Duration,
-    /// Time for each of the tools.
-    pub limit: Duration,
-}
-
-/// What the layout is like.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Report {
-    /// Technology.
-    pub technology: String,
-    /// Cells, without the ones that fill gaps.
-    pub cells: usize,
-    /// Buffers of the trees of clock and reset among them.
-    pub tree_buffers: usize,
-    /// Cells that fill gaps.
-    pub fill_cells: usize,
-    /// Area of the cells.
-    pub cell_area_um2: f64,
-    /// Width and height of the rows together.
-    pub core_um: (f64, f64),
-    /// Their area.
-    pub core_area_um2: f64,
-    /// Width and height with straps and pins.
-    pub die_um: (f64, f64),
-    /// Their area.
-    pub die_area_um2: f64,
-    /// Share of the core that cells take.
-    pub utilisation: f64,
-    /// Rows.
-    pub rows: usize,
-    /// Nets that were routed.
-    pub nets: usize,
-    /// Length of all wires.
-    pub wire_um: f64,
-    /// Vias.
-    pub vias: usize,
-    /// Capacitance of all wires.
-    pub wire_pf: f64,
-    /// Paths without wires, of the netlist that synthesis left.
-    pub without_wires: Paths,
-    /// Paths with wires.
-    pub with_wires: Paths,
-    /// Places that break a rule of the technology.
-    pub drc_violations: usize,
-    /// The rules that they break.
-    pub drc_rules: std::collections::BTreeMap<String, usize>,
-    /// Whether the GDS file has the drawn cells, and not only what the LEF file knows of them.
-    pub drawn_cells: bool,
-    /// Whether layout and netlist are the same for netgen.
-    pub lvs_equal: bool,
-    /// How the netlist was proved to do the same as the source.
-    pub proved: How,
-}
-
-impl Report {
-    /// Clock frequency of a period in ns.
-    #[must_use]
-    pub fn mhz(period_ns: f64) -> f64 {
-        1000.0 / period_ns
-    }
-
-    /// What is wrong with the layout; none for a good one.
-    #[must_use]
-    pub fn faults(&self) -> Option<String> {
-        let rules = (self.drc_violations > 0).then(|| format!("{} places break a design rule", self.drc_violations));
-        let same = (!self.lvs_equal).then(|| "netgen finds another netlist in the layout".to_owned());
-        let faults: Vec<_> = rules.into_iter().chain(same).collect();
-        (!faults.is_empty()).then(|| faults.join("; "))
-    }
-}
-
-/// A layout: figures, and files by name.
-#[derive(Clone, Debug)]
-pub struct Layout {
-    /// Figures.
-    pub report: Report,
-    /// Files.
-    pub files: Vec<(&'static str, Vec<u8>)>,
-}
 
 /// The clock period in nanoseconds for which OpenSTA looks at paths. The least period does not depend on it.
 const PERIOD: f64 = 10.0;
@@ -197,17 +99,27 @@ pub fn build(sources: &Sources, manifest: &Manifest, options: &Options) -> Resul
     let without_wires = paths(&netlist, None)?;
     netlist.part_ports(&technology.buffer);
     let work = Workspace::new()?;
-    let mut plan = place(&work, &netlist, &technology, options)?;
-    let width = placement::width(&plan, &netlist, &technology.lef, technology.site, options.utilisation);
-    let width = width.map_err(broken)?;
+    let trees: Vec<_> = [(clock, &technology.clock_buffer), (reset, &technology.buffer)]
+        .into_iter()
+        .filter_map(|(port, buffer)| {
+            let bit = netlist.bits.iter().find(|bit| Some(bit.name.as_str()) == port)?;
+            Some((bit.net, buffer))
+        })
+        .collect();
+    // Buffers of the trees come when the rows are there, and are part of what fills them.
+    let size = |cell: &str| technology.lef.macros[cell].size.0;
+    let pins = netlist.pins();
+    let added: i64 =
+        trees.iter().map(|(net, b)| tree::buffers(pins[*net].len(), options.fanout) as i64 * size(&b.cell)).sum();
+    let own: i64 = netlist.instances.iter().map(|instance| size(&instance.cell)).sum();
+    let utilisation = options.utilisation * own as f64 / (own + added) as f64;
+    let mut plan = place(&work, &netlist, &technology, utilisation, options)?;
+    let width = placement::width(&plan, &netlist, &technology.lef, technology.site, utilisation).map_err(broken)?;
     let before = netlist.instances.len();
     let shape = tree::Shape { height: technology.row, width, most: options.fanout };
-    for (port, buffer) in [(clock, &technology.clock_buffer), (reset, &technology.buffer)] {
-        let net = netlist.bits.iter().find(|bit| Some(bit.name.as_str()) == port).map(|bit| bit.net);
-        if let Some(net) = net {
-            tree::build(&mut netlist, &mut plan, &technology.lef, net, buffer, &shape)
-                .map_err(|what| Failure::Check(format!("{top}: {what}")))?;
-        }
+    for (net, buffer) in trees {
+        tree::build(&mut netlist, &mut plan, &technology.lef, net, buffer, &shape)
+            .map_err(|what| Failure::Check(format!("{top}: {what}")))?;
     }
     let trees = before..netlist.instances.len();
     let proved = prove_netlist(sources, reset, &netlist.verilog(), &library, options.proof)?;
@@ -323,9 +235,15 @@ fn left(work: &Workspace, file: &str, program: &str, top: &str, output: &Output)
     })
 }
 
-fn place(work: &Workspace, netlist: &Netlist, technology: &Technology, options: &Options) -> Result<Plan> {
+fn place(
+    work: &Workspace,
+    netlist: &Netlist,
+    technology: &Technology,
+    utilisation: f64,
+    options: &Options,
+) -> Result<Plan> {
     let broken = |what: String| Failure::NoAnswer(format!("the layout of {}: {what}", netlist.top));
-    let cel = placement::cel(netlist, &technology.lef, technology.site, options.utilisation).map_err(broken)?;
+    let cel = placement::cel(netlist, &technology.lef, technology.site, utilisation).map_err(broken)?;
     work.write("design.cel", &cel)?;
     work.write("design.par", &placement::par(&technology.par, options.seed, options.aspect))?;
     let output = run(work, "graywolf", &["-n", "design"], options)?;

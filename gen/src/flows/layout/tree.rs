@@ -54,6 +54,20 @@ pub fn build(
     Ok(netlist.instances.len() - before)
 }
 
+/// How many buffers the tree of so many pins has.
+#[must_use]
+pub fn buffers(mut pins: usize, most: usize) -> usize {
+    fn groups(pins: usize, most: usize) -> usize {
+        if pins <= most { 1 } else { groups(pins / 2, most) + groups(pins - pins / 2, most) }
+    }
+    let mut all = 0;
+    while pins > most {
+        pins = groups(pins, most);
+        all += pins;
+    }
+    all
+}
+
 /// What the rows are like, and the most pins that a buffer drives.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
@@ -135,7 +149,7 @@ mod tests {
         let shape = Shape { height: 10, width: 200, most: 4 };
         let added = build(&mut netlist, &mut plan, &lef, 2, &buffer, &shape).unwrap();
         // Eight groups, then two, which the port drives.
-        assert_eq!(added, 10);
+        assert_eq!((added, buffers(20, 4), buffers(4, 4)), (10, 10, 0));
         let driver = |net: Net| netlist.instances.iter().find(|i| i.cell == "B" && i.pins[1].1 == net);
         for flop in netlist.instances.iter().filter(|i| i.cell == "F") {
             let first = driver(flop.pins[0].1).unwrap();
