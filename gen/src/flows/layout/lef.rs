@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn damage_is_named_with_its_line() {
         let error = parse(&TEXT.replace("SIZE 1.6 BY", "SIZE wide BY")).unwrap_err();
-        assert!(error.starts_with("line 12: `wide`, where a length"), "{error}");
+        assert!(error.starts_with("line 14: `wide`, where a length"), "{error}");
         // Cut off anywhere, the file is either understood or refused; nothing panics.
         for end in 0..TEXT.len() {
             let _ = parse(&TEXT[..end]);
