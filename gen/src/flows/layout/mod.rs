@@ -208,10 +208,13 @@ fn cells(
     }
     if cells > options.most {
         let parts: Vec<&str> = manifest.modules.iter().map(|m| m.name.as_str()).filter(|name| name != top).collect();
-        let parts = if parts.is_empty() { "smaller parameters".to_owned() } else { parts.join(", ") };
+        let way = match parts.is_empty() {
+            true => "take smaller parameters".to_owned(),
+            false => format!("lay its parts out ({})", parts.join(", ")),
+        };
         return Err(Failure::Check(format!(
-            "{top} has {cells} cells, which is too large: the limit is {} cells; lay its parts out ({parts}), or allow \
-             more with --max-cells and hours of time",
+            "{top} has {cells} cells, which is too large: the limit is {} cells; {way}, or allow more with --max-cells \
+             and hours of time",
             options.most
         )));
     }
