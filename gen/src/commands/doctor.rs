@@ -16,11 +16,11 @@ use crate::present::table::Table;
 const PROGRAMS: [&str; 9] = ["cc", "verilator", "g++", "ar", "iverilog", "yosys", "yosys-abc", "yosys-smtbmc", "z3"];
 
 /// Programs for one option of a command.
-const OPTIONAL: [&str; 2] = ["sbatch", "sta"];
+const OPTIONAL: [&str; 6] = ["sbatch", "sta", "graywolf", "qrouter", "magic", "netgen-lvs"];
 
 /// Commands, or some of their options, and the tools that they need. Commands that need none are here too, since they
 /// always work.
-const COMMANDS: [(&str, &[&str]); 21] = [
+const COMMANDS: [(&str, &[&str]); 22] = [
     ("list, info, gen, wave, render, report, clean, completions", &[]),
     ("lint", &["verilator", "iverilog", "yosys"]),
     ("sim", &["cc"]),
@@ -36,6 +36,7 @@ const COMMANDS: [(&str, &[&str]); 21] = [
     ("synth --period", &["yosys", "yosys-abc", "osu018", "sta"]),
     ("fpga --device ecp5-85k", &["yosys", ECP5]),
     ("fpga --device ice40-hx8k", &["yosys", ICE40]),
+    ("layout", &["yosys", "yosys-abc", "osu018", "sta", "graywolf", "qrouter", "magic", "netgen-lvs"]),
     ("energy", &["verilator", "g++", "ar", "yosys", "osu018"]),
     ("prove", &["yosys", "yosys-abc", "yosys-smtbmc", "z3"]),
     ("sweep, point: as their stages", &[]),

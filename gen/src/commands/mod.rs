@@ -18,6 +18,7 @@ mod explore;
 mod fpga;
 mod generate;
 mod info;
+mod layout;
 mod lint;
 mod list;
 #[cfg(feature = "standard")]
@@ -95,6 +96,8 @@ enum Command {
     Synth(synth::Args),
     /// Build a block for an FPGA: lookup tables, flip-flops, multipliers, block RAMs, clock
     Fpga(fpga::Args),
+    /// Place and route a block in cells of a library: area, wires, clock with wires, GDS, design rules, a picture
+    Layout(layout::Args),
     /// Sum up the energy of a testbench's run, with the block in cells of a library
     Energy(energy::Args),
     /// Prove that two versions of a design do the same, or show a run in which they differ
@@ -167,6 +170,7 @@ fn run(cli: Cli, catalogue: &Catalogue) -> Result<()> {
         Command::Calibrate(args) => calibrate::run(&args, catalogue),
         Command::Synth(args) => synth::run(&args, catalogue),
         Command::Fpga(args) => fpga::run(&args, catalogue),
+        Command::Layout(args) => layout::run(&args, catalogue),
         Command::Energy(args) => energy::run(&args, catalogue),
         Command::Diff(args) => diff::run(&args),
         Command::Prove(args) => prove::run(&args, catalogue),

@@ -36,6 +36,50 @@ pub struct Timing {
     pub least_period_ns: f64,
 }
 
+/// The longest paths of a placed design, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Paths {
+    /// Least clock period when all paths count, with a clock that comes everywhere at once.
+    pub least_period_ns: f64,
+    /// Least clock period of paths from register to register. With wires, the clock comes through its tree. None: there
+    /// is no such path.
+    pub register_period_ns: Option<f64>,
+}
+
+/// Asks OpenSTA for all paths and for the ones between registers. `inputs` are the input ports but for the clock. With
+/// `spef`, wires count.
+///
+/// # Errors
+/// As [`timing`].
+pub fn paths(question: &Question<'_>, inputs: &[&str], spef: Option<&str>, library: &Library) -> Result<Paths> {
+    let work = Workspace::new()?;
+    library.put(&work)?;
+    work.write("netlist.v", question.netlist)?;
+    let mut text = script(question, library);
+    if let Some(spef) = spef {
+        work.write("wires.spef", spef)?;
+        text = text.replace(WORST, &format!("read_spef wires.spef\n{WORST}set_propagated_clock [all_clocks]\n"));
+    }
+    if !inputs.is_empty() {
+        text += &format!("set_false_path -from [get_ports {{{}}}]\n", inputs.join(" "));
+    }
+    text += &format!("set_false_path -to [all_outputs]\n{WORST}puts \"senbazuru done\"\n");
+    work.write("timing.tcl", &text)?;
+    let output = work.tool("sta").args(["-no_splash", "-exit", "timing.tcl"]).run()?;
+    let log = output.log();
+    let slacks: Vec<f64> =
+        log.lines().filter_map(|line| line.strip_prefix("worst slack ")?.trim().parse().ok()).collect();
+    let wrong = ["Error:", "Error "].iter().any(|word| log.contains(word));
+    let ([all, registers], false, true) = (&slacks[..], wrong, log.contains("senbazuru done")) else {
+        let (top, tail) = (question.top, last_lines(&log, 5));
+        return Err(Failure::NoAnswer(format!("OpenSTA says nothing of the paths of {top}:\n{tail}")));
+    };
+    // Nothing at the end of a path: it prints the largest number.
+    let period = |slack: &f64| (slack.abs() < 1e15).then(|| question.period - slack / 1000.0);
+    let least_period_ns = period(all).unwrap_or_default();
+    Ok(Paths { least_period_ns, register_period_ns: period(registers) })
+}
+
 /// Asks OpenSTA.
 ///
 /// # Errors
@@ -57,6 +101,9 @@ pub fn timing(question: &Question<'_>, library: &Library) -> Result<Timing> {
     Ok(Timing { period_ns: question.period, slack_ns, least_period_ns: question.period - slack_ns })
 }
 
+/// Prints the slack of the longest path.
+const WORST: &str = "report_worst_slack -digits 3\n";
+
 fn script(question: &Question<'_>, library: &Library) -> String {
     let Question { top, clock, reset, period, .. } = question;
     let mut text = format!(
@@ -72,5 +119,5 @@ fn script(question: &Question<'_>, library: &Library) -> String {
     if let Some(driver) = &library.driver {
         text += &format!("set_driving_cell -lib_cell {{{driver}}} [all_inputs]\n");
     }
-    text + "set_load 10 [all_outputs]\nreport_worst_slack -digits 3\n"
+    text + &format!("set_load 10 [all_outputs]\n{WORST}")
 }

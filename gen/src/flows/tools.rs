@@ -46,15 +46,22 @@ pub fn ask(tool: &str) -> Result<String> {
         "yosys-abc" => &["-q", "version"],
         // It has no version of its own, and tells how it is called.
         "yosys-smtbmc" => &["-h"],
+        "graywolf" => &[],
+        "qrouter" => &["-v", "0", "-h"],
+        "netgen-lvs" => &["-batch", "quit"],
         _ => &["--version"],
     };
     let output = Tool::new(tool).args(question.iter().copied()).timeout(PATIENCE).run()?;
     let line = first_line(&output);
     let broken = |what: String| Err(Failure::NoAnswer(format!("`{tool} {}` {what}", question.join(" "))));
-    // It ends with exit code 1 after telling how it is called.
-    if tool == "yosys-smtbmc" {
-        let usage = output.log().contains("--");
-        return if usage { Ok("part of Yosys".into()) } else { broken(format!("prints no usage: {line}")) };
+    // They end with an exit code above 0 after telling how they are called.
+    if let Some((sign, version)) = match tool {
+        "yosys-smtbmc" => Some(("--", "part of Yosys")),
+        "graywolf" => Some(("designName", "without a version")),
+        _ => None,
+    } {
+        let usage = output.log().contains(sign);
+        return if usage { Ok(version.into()) } else { broken(format!("prints no usage: {line}")) };
     }
     if !output.success() {
         let code = output.code.map_or_else(|| "no exit code".to_owned(), |code| format!("exit code {code}"));

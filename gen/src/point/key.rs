@@ -10,6 +10,7 @@ use super::options::Options;
 use super::stage::Stage;
 use crate::catalogue::{Known, Params};
 use crate::error::{Failure, Result};
+use crate::flows::layout;
 use crate::flows::liberty;
 use crate::flows::lint::Sources;
 use crate::flows::tools::{self, Versions};
@@ -111,6 +112,9 @@ impl Point {
                 let library = library.transpose()?;
                 json!({ "hierarchical": options.hierarchical, "memories": options.memories, "library": library, "period": options.period })
             }
+            Stage::Layout => {
+                json!({ "options": options.layout, "technology": layout::fingerprint(&options.layout.technology)? })
+            }
             Stage::Cycles => {
                 json!({ "block": self.block(), "parameters": self.params, "program": program()?, "work": self.work_told()? })
             }
@@ -151,7 +155,7 @@ fn program() -> Result<&'static str> {
 }
 
 /// The code of the stages: a result holds for the scripts that made it.
-const CODE: [&str; 23] = [
+const CODE: [&str; 34] = [
     include_str!("stages.rs"),
     include_str!("../flows/lint.rs"),
     include_str!("../flows/synth.rs"),
@@ -168,6 +172,17 @@ const CODE: [&str; 23] = [
     include_str!("../flows/equal/ask.rs"),
     include_str!("../flows/timing.rs"),
     include_str!("../flows/fpga.rs"),
+    include_str!("../flows/layout/mod.rs"),
+    include_str!("../flows/layout/checks.rs"),
+    include_str!("../flows/layout/def.rs"),
+    include_str!("../flows/layout/extract.rs"),
+    include_str!("../flows/layout/lef.rs"),
+    include_str!("../flows/layout/netlist.rs"),
+    include_str!("../flows/layout/placement.rs"),
+    include_str!("../flows/layout/report.rs"),
+    include_str!("../flows/layout/routed.rs"),
+    include_str!("../flows/layout/technology.rs"),
+    include_str!("../flows/layout/tree.rs"),
     include_str!("../flows/energy/mod.rs"),
     include_str!("../flows/energy/library.rs"),
     include_str!("../flows/energy/netlist.rs"),

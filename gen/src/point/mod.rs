@@ -6,12 +6,14 @@
 mod key;
 #[cfg(feature = "standard")]
 mod layers;
+mod layout;
 mod options;
 mod stage;
 mod stages;
 mod store;
 
 pub use key::{Key, Point};
+pub use layout::LayoutOptions;
 pub use options::{MOST_CYCLES, Options};
 pub use stage::Stage;
 pub use store::{STORE, STORE_LIMIT, StageResult, Status, Store};

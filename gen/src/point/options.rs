@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::layout::LayoutOptions;
 use super::stage::Stage;
 use crate::error::{Failure, Result};
 use crate::flows::fpga::Device;
@@ -50,6 +51,9 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=MOST_CYCLES))]
     #[serde(deserialize_with = "cycles")]
     pub cover_depth: u32,
+    /// A layout
+    #[command(flatten)]
+    pub layout: LayoutOptions,
 }
 
 /// Cycles of a proof, at most.
@@ -111,6 +115,7 @@ impl Default for Options {
             out_of_context: false,
             depth: 8,
             cover_depth: 40,
+            layout: LayoutOptions::default(),
         }
     }
 }
@@ -176,6 +181,7 @@ impl Options {
         for library in &self.liberty {
             words.extend(["--liberty".into(), library.display().to_string()]);
         }
+        words.extend(self.layout.arguments());
         words
     }
 }

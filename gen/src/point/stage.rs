@@ -20,6 +20,8 @@ pub enum Stage {
     Cycles,
     /// Lookup tables and clock on an FPGA
     Fpga,
+    /// Placed and routed in cells of a library
+    Layout,
     /// Energy of the testbench's run in cells of a library
     Energy,
     /// The properties of the block, bounded
@@ -28,8 +30,17 @@ pub enum Stage {
 
 impl Stage {
     /// All stages, in the order in which they run.
-    pub const ALL: [Self; 8] =
-        [Self::Gen, Self::Lint, Self::Sim, Self::Cycles, Self::Synth, Self::Fpga, Self::Energy, Self::Prove];
+    pub const ALL: [Self; 9] = [
+        Self::Gen,
+        Self::Lint,
+        Self::Sim,
+        Self::Cycles,
+        Self::Synth,
+        Self::Fpga,
+        Self::Layout,
+        Self::Energy,
+        Self::Prove,
+    ];
 
     /// Name, as users write it.
     #[must_use]
@@ -41,6 +52,7 @@ impl Stage {
             Self::Synth => "synth",
             Self::Cycles => "cycles",
             Self::Fpga => "fpga",
+            Self::Layout => "layout",
             Self::Energy => "energy",
             Self::Prove => "prove",
         }
@@ -55,6 +67,7 @@ impl Stage {
             Self::Sim => &[],
             // The place-and-route tool depends on the device, and the timer on an option.
             Self::Synth | Self::Fpga => &["yosys"],
+            Self::Layout => &["yosys", "yosys-abc", "graywolf", "qrouter", "magic", "netgen-lvs", "sta"],
             Self::Energy => &["yosys", "verilator", "g++"],
             Self::Prove => &["yosys", "z3"],
         }

@@ -12,7 +12,7 @@ use super::store::{StageResult, Status};
 use crate::error::{Failure, Result};
 use crate::flows::prove::Verdict;
 use crate::flows::workspace::Workspace;
-use crate::flows::{energy, fpga, lint, prove, synth};
+use crate::flows::{energy, fpga, layout, lint, prove, synth, timing};
 
 /// Numbers, the rest, and why it failed.
 struct Found {
@@ -30,6 +30,7 @@ pub(super) fn run(point: &Point, key: &Key, options: &Options) -> Result<StageRe
         Stage::Synth => synthesise(point, options),
         Stage::Cycles => work(point),
         Stage::Fpga => on_fpga(point, options),
+        Stage::Layout => laid_out(point, options),
         Stage::Energy => energy(point, options),
         Stage::Prove => properties(point, options),
     };
@@ -72,6 +73,18 @@ pub(super) fn names(stage: Stage, point: &Point, options: &Options) -> Vec<Strin
             of(&always.into_iter().chain(mapped).chain(timed).chain(graph).collect::<Vec<_>>())
         }
         Stage::Fpga => of(&["fpga_luts", "fpga_flip_flops", "fpga_dsps", "fpga_block_rams", "fpga_mhz"]),
+        Stage::Layout => of(&[
+            "layout_cells",
+            "layout_cell_area_um2",
+            "layout_core_um2",
+            "layout_die_um2",
+            "layout_utilisation",
+            "layout_wire_mm",
+            "layout_vias",
+            "layout_mhz",
+            "layout_mhz_without_wires",
+            "layout_drc",
+        ]),
         Stage::Energy => of(&["energy_pj_per_cycle", "energy_pj_per_vector", "clock_energy_share", "leakage_nw"]),
         Stage::Cycles => of(work_names(point)),
         Stage::Prove => of(&["properties", "properties_held"]),
@@ -195,6 +208,26 @@ fn work_names(point: &Point) -> &'static [&'static str] {
         return layers.names();
     }
     point.entry.work_columns()
+}
+
+fn laid_out(point: &Point, options: &Options) -> Result<Found> {
+    let layout = layout::build(&point.sources, &point.manifest, &options.layout.flow())?;
+    let report = &layout.report;
+    // A block without a path from register to register has a clock for its ports only.
+    let mhz = |paths: &timing::Paths| 1000.0 / paths.register_period_ns.unwrap_or(paths.least_period_ns);
+    let metrics = numbers(json!({
+        "layout_cells": report.cells,
+        "layout_cell_area_um2": report.cell_area_um2,
+        "layout_core_um2": report.core_area_um2,
+        "layout_die_um2": report.die_area_um2,
+        "layout_utilisation": report.utilisation,
+        "layout_wire_mm": report.wire_um / 1000.0,
+        "layout_vias": report.vias,
+        "layout_mhz": mhz(&report.with_wires),
+        "layout_mhz_without_wires": mhz(&report.without_wires),
+        "layout_drc": report.drc_violations,
+    }));
+    Ok(Found { metrics, details: json!(report), message: report.faults() })
 }
 
 fn work(point: &Point) -> Result<Found> {

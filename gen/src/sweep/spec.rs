@@ -224,6 +224,10 @@ impl Spec {
                 *library = path.parent().unwrap_or(Path::new("")).join(&*library);
             }
         }
+        // And so is a technology; a name has no separator.
+        if options.layout.technology.components().count() > 1 {
+            options.layout.technology = path.parent().unwrap_or(Path::new("")).join(&options.layout.technology);
+        }
         Ok(Self {
             path: path.to_owned(),
             title: if file.title.is_empty() { name.clone() } else { file.title }

@@ -18,6 +18,7 @@ mod guide;
 mod host;
 mod install;
 mod interrupt;
+mod layout;
 mod libraries;
 mod models;
 mod new;

@@ -1,4 +1,5 @@
-//! `gen --package`, read by the tools that it is for: FuseSoC, Edalize, cocotb in two simulators, OpenSTA.
+//! `gen --package`, read by the tools that it is for: FuseSoC, Edalize, cocotb in two simulators, OpenSTA,
+//! LibreLane, and the schemas of IP-XACT.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -89,7 +90,7 @@ fn a_package_is_written_checked_and_removed() {
         senbazuru(&args).current_dir(folder.path()).assert()
     };
     run(&["--package", "--period", "2.5"]).code(0).stderr_eq("").stdout_eq(str![[r#"
-mac_mesh: 11 files written in out
+mac_mesh: 15 files written in out
 
 "#]]);
     let out = folder.path().join("out");
@@ -101,6 +102,10 @@ mac_mesh: 11 files written in out
         "stream_bench.py".into(),
         format!("{top}.core"),
         format!("{top}.eda.yml"),
+        format!("{top}.ipxact-2014.xml"),
+        format!("{top}.ipxact-2022.xml"),
+        format!("{top}.librelane.json"),
+        format!("{top}.orfs.mk"),
         format!("{top}.sdc"),
         format!("test_{top}.py"),
     ];
@@ -109,6 +114,7 @@ mac_mesh: 11 files written in out
     // Another period is other constraints.
     run(&["--package", "--check"]).code(1).stderr_eq(str![[r#"
 error: the generated files are stale:
+  out/mac_mesh_r2_c2_w4_a8.librelane.json:[..] differs
   out/mac_mesh_r2_c2_w4_a8.sdc:[..] differs
   out/test_mac_mesh_r2_c2_w4_a8.py:[..] differs
 
@@ -116,7 +122,7 @@ error: the generated files are stale:
     fs::write(out.join("my_tests.py"), "import cocotb\n").unwrap();
     run(&["--prune"]).code(0).stdout_eq(str![[r#"
 mac_mesh: 4 files written in out
-7 files of earlier runs removed
+11 files of earlier runs removed
 
 "#]]);
     let left = names(&out);
@@ -453,4 +459,26 @@ fn paths_of_a_block_without_a_clock_are_constrained() {
     assert!(log.starts_with("checked\n"), "{log}");
     assert!(log.contains("create_clock -name outside -period 4.0000") && log.contains("slack (MET)"), "{log}");
     assert!(!log.contains("set_false_path"), "{log}");
+}
+
+/// LibreLane's loader takes the configuration, and IP-XACT keeps to the schemas of both editions.
+#[tag(full)]
+#[test]
+#[ignore = "LibreLane and the schemas, from PyPI"]
+fn other_flows_read_what_is_handed_over() {
+    let python = python("handover", "python");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/handover.py");
+    for (block, set) in [("stream_fifo", &[][..]), ("reduce_top", &[]), ("popcount", &[])] {
+        let (folder, top) = package(block, set, &["--period", "2.5"]);
+        let tool = Tool::new(python.display().to_string()).arg(&script).arg(folder.path().join("out"));
+        let output = tool.run().unwrap();
+        assert!(output.success(), "{block}: {}", output.log());
+        let last = output.stdout.lines().last().unwrap();
+        let found: serde_json::Value = serde_json::from_str(last).unwrap();
+        assert_eq!((&found["top"], &found["period"]), (&top.into(), &2.5.into()), "{found}");
+        let registers = found["2014"]["register"].as_u64().unwrap();
+        assert_eq!(registers > 0, block == "reduce_top", "{found}");
+        assert_eq!(found["2014"]["busInterface"].as_u64().unwrap() > 1, block == "reduce_top", "{found}");
+        assert_eq!(found["2014"], found["2022"], "{found}");
+    }
 }

@@ -29,6 +29,10 @@ fn purposes_build_on_one_another() {
         set(&[
             "opensta",
             "nextpnr-ice40",
+            "graywolf",
+            "qrouter",
+            "magic",
+            "netgen-lvs",
             "chromium",
             "munge",
             "slurmctld",

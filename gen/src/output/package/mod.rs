@@ -1,6 +1,7 @@
-//! The files that other flows take: a FuseSoC core, the same for Edalize, a cocotb test with its Makefile, and timing
-//! constraints.
+//! The files that other flows take: a FuseSoC core, the same for Edalize, a cocotb test with its Makefile, timing
+//! constraints, configurations of LibreLane and of OpenROAD-flow-scripts, and IP-XACT.
 
+mod ipxact;
 mod streams;
 
 use std::ops::RangeInclusive;
@@ -9,6 +10,8 @@ use hdl::emit::{Manifest, ManifestPort};
 use hdl::lang::{About, Design, UnresetRegister};
 use minijinja::value::Serde;
 use serde::Serialize;
+
+use ipxact::Edition;
 
 use super::templates;
 use crate::error::Result;
@@ -49,23 +52,27 @@ const COMMON: [(&str, &str); 3] = [
 ];
 
 /// The text before and after the name of the top in a file's name, with the file's template.
-const NAMED: [(&str, &str, &str); 4] = [
+const NAMED: [(&str, &str, &str); 6] = [
     ("", ".core", include_str!("../../../templates/package/core")),
     ("", ".eda.yml", include_str!("../../../templates/package/eda.yml")),
     ("", ".sdc", include_str!("../../../templates/package/sdc")),
     ("test_", ".py", include_str!("../../../templates/package/test.py")),
+    ("", ".librelane.json", include_str!("../../../templates/package/librelane.json")),
+    ("", ".orfs.mk", include_str!("../../../templates/package/orfs.mk")),
 ];
 
 /// The names of the files of a package.
 pub(super) fn names(top: &str) -> Vec<String> {
     let named = NAMED.iter().map(|(before, after, _)| format!("{before}{top}{after}"));
-    named.chain(COMMON.iter().map(|(name, _)| (*name).to_owned())).collect()
+    let described = Edition::ALL.map(|edition| format!("{top}{}", edition.ending()));
+    named.chain(COMMON.iter().map(|(name, _)| (*name).to_owned())).chain(described).collect()
 }
 
 /// Whether a file may be one of a package, by its name.
 pub(super) fn is_name(name: &str) -> bool {
     let named = |(before, after, _): &(&str, &str, &str)| name.starts_with(before) && name.ends_with(after);
-    COMMON.iter().any(|(common, _)| *common == name) || NAMED.iter().any(named)
+    let described = Edition::ALL.iter().any(|edition| name.ends_with(edition.ending()));
+    COMMON.iter().any(|(common, _)| *common == name) || NAMED.iter().any(named) || described
 }
 
 #[derive(Serialize)]
@@ -201,7 +208,12 @@ pub(super) fn files(
     let templates = NAMED.iter().map(|(_, _, text)| *text).chain(COMMON.iter().map(|(_, text)| *text));
     let fill =
         |(name, template): (String, &str)| Ok((name, environment.render_str(template, Serde(&data)).map_err(&bug)?));
-    names(&manifest.top).into_iter().zip(templates).map(fill).collect()
+    let mut files = names(&manifest.top).into_iter().zip(templates).map(fill).collect::<Result<Vec<_>>>()?;
+    for edition in Edition::ALL {
+        let text = ipxact::file(edition, family, about.summary, manifest, verilog);
+        files.push((format!("{}{}", manifest.top, edition.ending()), text));
+    }
+    Ok(files)
 }
 
 fn data<'a>(

@@ -174,12 +174,13 @@ fn group_of(stage: Stage) -> (u8, &'static str) {
     match stage {
         Stage::Synth => (0, "synthesis"),
         Stage::Fpga => (1, "FPGA"),
-        Stage::Cycles => (2, "work"),
-        Stage::Energy => (3, "energy"),
-        Stage::Sim => (4, "co-simulation"),
-        Stage::Prove => (5, "proofs"),
-        Stage::Lint => (6, "lint"),
-        Stage::Gen => (7, "Verilog"),
+        Stage::Layout => (2, "layout"),
+        Stage::Cycles => (3, "work"),
+        Stage::Energy => (4, "energy"),
+        Stage::Sim => (5, "co-simulation"),
+        Stage::Prove => (6, "proofs"),
+        Stage::Lint => (7, "lint"),
+        Stage::Gen => (8, "Verilog"),
     }
 }
 
