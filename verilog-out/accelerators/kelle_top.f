@@ -146,7 +146,7 @@
 ../modules/vector_unit_l8_b64_k128_silu_m2_a2_t5_m2_i2_softmax_layer_rotary.v
 ../modules/row_packer_l8.v
 ../modules/gain_reader_a64_d128_i1.v
-../modules/vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x10b290f2.v
+../modules/vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x6c5fe81b.v
 ../modules/command_list_n4_t1_c4.v
 ../modules/operation_controller_a64_d128_i1_b16_o8_c4_o4_r3_t1.v
 ../modules/attention_sequencer_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad.v

@@ -252,6 +252,8 @@
 #define SNBZ_FLAG_TAG (1u << 0)
 /* Times 0 to 7: of so many operations right before it the operation is independent. */
 #define SNBZ_FLAG_INDEPENDENT (1u << 1)
+/* Times 0 to 7: so many operations right before it write nothing that it reads early. */
+#define SNBZ_FLAG_EARLY (1u << 4)
 /* Address of the descriptor: no multiple of 64, or outside of the window or of the bus. */
 #define SNBZ_ERROR_DESCRIPTOR 1u
 /* The descriptor does not begin with the magic bytes. */

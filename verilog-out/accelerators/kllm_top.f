@@ -159,7 +159,7 @@
 ../modules/vector_unit_l8_b64_k128_silu_m2_a2_t5_m2_i2_softmax_layer_rotary.v
 ../modules/row_packer_l8.v
 ../modules/gain_reader_a64_d128_i1.v
-../modules/vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x10b290f2.v
+../modules/vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x6c5fe81b.v
 ../modules/kllm_append_operation_k4096_c64.v
 ../modules/operand_list_i2_a64_r24_n16_s32.v
 ../modules/command_list_n3_t2_c4.v

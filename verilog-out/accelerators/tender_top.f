@@ -65,7 +65,7 @@
 ../modules/stream_width_converter_i64_o128.v
 ../modules/stream_width_converter_i128_o128.v
 ../modules/stream_fifo_w96_d4_registers.v
-../modules/tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_x00514b6d.v
+../modules/tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_xab6de2ca.v
 ../modules/vector_operation_c512_softmax_layer_rotary.v
 ../modules/command_list_n5_t1_c4.v
 ../modules/operation_controller_a64_d128_i1_b16_o8_c4_o5_r4_t1.v
@@ -153,6 +153,6 @@
 ../modules/vector_unit_l8_b64_k128_silu_m2_a2_t5_m2_i2_softmax_layer_rotary.v
 ../modules/row_packer_l8.v
 ../modules/gain_reader_a64_d128_i1.v
-../modules/vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x10b290f2.v
+../modules/vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x6c5fe81b.v
 ../modules/event_counters_n2_w64_s16.v
 ../modules/tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x4f63d445.v

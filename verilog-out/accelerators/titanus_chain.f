@@ -152,7 +152,7 @@
 ../modules/requantize_lane_m2_i2.v
 ../modules/vector_unit_l8_b64_k128_silu_m2_a2_t5_m2_i2_softmax_layer_rotary.v
 ../modules/gain_reader_a64_d128_i1.v
-../modules/vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x10b290f2.v
+../modules/vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x6c5fe81b.v
 ../modules/titanus_append_operation_x8_i256_o32_w8_black_box_r3_c18_l16_d8_x2edf26de.v
 ../modules/titanus_restore_operation_x8_i256_o32_w8_black_box_r3_c18_l16_d8_x2edf26de.v
 ../modules/operand_list_i2_a64_r24_n16_s32.v

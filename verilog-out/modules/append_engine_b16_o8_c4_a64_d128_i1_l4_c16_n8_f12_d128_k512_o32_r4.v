@@ -19,6 +19,7 @@
 //   spec.product.kmax          = 32
 //   spec.product.groups        = 1
 //   spec.product.outputs       = 4
+//   waits                      = false
 // Contract: An operation as kllm_append_operation names its fields, checked and done as operation_controller
 //     says. Panels, constants and scales are checked up to the part that changes. ERROR_SIZE (9) refuses a
 //     channel beyond its panel and a position beyond its channel. The token and the lines that change are
@@ -41,7 +42,8 @@ module append_engine_b16_o8_c4_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_r4 (
   output wire         operation_ready_o,          // The beat is taken at the coming edge, when it is valid
   input  wire   [7:0] operation_opcode_i,         // Number of the operation, from 1 on
   input  wire [767:0] operation_words_i,          // The descriptor after its header
-  output wire         begun_o,                    // For one cycle: an operation that is right begins
+  output wire         right_o,                    // The operation in hand is right; high in a cycle before
+                                                  // its end at least
   output wire         operation_end_valid_o,      // How it ended
   input  wire         operation_end_ready_i,      // The beat is taken at the coming edge, when it is valid
   output wire   [7:0] operation_end_error_o,      // 0, or the first error, see `job_error`
@@ -146,8 +148,6 @@ module append_engine_b16_o8_c4_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_r4 (
     .wrong_size_o(operation_wrong_size)
   );
 
-  assign begun_o = controller_begin;
-
   for (i = 0; i < 3; i = i + 1) begin : g_other_command
     assign controller_other_taken_in[i] = 1'b0;
   end
@@ -242,6 +242,7 @@ module append_engine_b16_o8_c4_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_r4 (
     .operand_rows_i(controller_operand_rows_in),
     .operand_stride_i(controller_operand_stride_in),
     .refuse_i(8'd0),
+    .right_o(right_o),
     .begin_o(controller_begin),
     .again_i(1'b0),
     .times_i(controller_times_in),

@@ -52,7 +52,8 @@ module cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xeaf15ef9 (
   output wire         operation_ready_o,          // The beat is taken at the coming edge, when it is valid
   input  wire   [7:0] operation_opcode_i,         // Number of the operation, from 1 on
   input  wire [767:0] operation_words_i,          // The descriptor after its header
-  output wire         begun_o,                    // For one cycle: an operation that is right begins
+  output wire         right_o,                    // The operation in hand is right; high in a cycle before
+                                                  // its end at least
   output wire         operation_end_valid_o,      // How it ended
   input  wire         operation_end_ready_i,      // The beat is taken at the coming edge, when it is valid
   output wire   [7:0] operation_end_error_o,      // 0, or the first error, see `job_error`
@@ -312,7 +313,6 @@ module cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xeaf15ef9 (
     .wrong_size_o(restore_wrong_size)
   );
 
-  assign begun_o = controller_begin;
   wire restores = operation_opcode_i == 8'd5;
   wire [15:0] tokens = restores ? restore_tokens : append_tokens;
   wire [7:0] channels = restores ? restore_channels : append_channels;
@@ -581,6 +581,7 @@ module cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xeaf15ef9 (
     .operand_rows_i(controller_operand_rows_in),
     .operand_stride_i(controller_operand_stride_in),
     .refuse_i(8'd0),
+    .right_o(right_o),
     .begin_o(controller_begin),
     .again_i(asked),
     .times_i(controller_times_in),

@@ -164,7 +164,7 @@ module job_controller_a64_d128_i1_b8_o1_c2_rb8_rn1_rs7_b128 (
   wire tag_inside = (tag_last <= {1'b0, window_limit_i}) & (window_base_i <= descriptor_q[255:192])
       & !(|descriptor_q[197:192]);
   wire tag_placed = !descriptor_q[48] | tag_inside;
-  wire wrong_header_or = |descriptor_q[63:52] | |descriptor_q[191:160];
+  wire wrong_header_or = |descriptor_q[63:55] | |descriptor_q[191:160];
   wire [7:0] wrong_header = descriptor_q[31:0] != 32'd1514294867 ? 8'd2 : descriptor_q[39:32] != 8'd1 ? 8'd3
       : !(|descriptor_q[47:40]) | (opcodes_i < descriptor_q[47:40]) ? 8'd4 : wrong_header_or ? 8'd5
       : !tag_placed ? 8'd6 : 8'd0;
@@ -182,6 +182,7 @@ module job_controller_a64_d128_i1_b8_o1_c2_rb8_rn1_rs7_b128 (
   assign operation_valid_o = state_q == StateOffer;
   assign operation_end_ready_o = state_q == StateWork;
   wire [2:0] independent = descriptor_q[51:49];
+  wire [2:0] early = descriptor_q[54:52];
   wire write_valid_test = state_q == StateWriteTag;
   assign write_valid_o = write_valid_test & !tag_asked_q;
   assign write_address_o = descriptor_q[255:192];
@@ -363,4 +364,5 @@ module job_controller_a64_d128_i1_b8_o1_c2_rb8_rn1_rs7_b128 (
   wire [63:0] unused_fetch_end_address = fetch_end_address_i;
   wire [63:0] unused_write_end_address = write_end_address_i;
   wire [2:0] unused_independent = independent;
+  wire [2:0] unused_early = early;
 endmodule

@@ -200,7 +200,7 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_xa1e84e09 (
   wire          linear_computing;
   wire    [3:0] linear_overflows;
   wire          linear_operation_ready;
-  wire          unused_linear_begun;
+  wire          unused_linear_right;
   wire          linear_operation_end_valid;
   wire    [7:0] linear_operation_end_error;
   wire  [191:0] linear_read_command_address;
@@ -252,7 +252,7 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_xa1e84e09 (
   wire          vector_computing;
   wire          vector_overflows;
   wire          vector_operation_ready;
-  wire          unused_vector_begun;
+  wire          unused_vector_right;
   wire          vector_operation_end_valid;
   wire    [7:0] vector_operation_end_error;
   wire  [255:0] vector_read_command_address;
@@ -288,7 +288,7 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_xa1e84e09 (
   wire          attention_computing;
   wire    [3:0] attention_overflows;
   wire          attention_operation_ready;
-  wire          unused_attention_begun;
+  wire          unused_attention_right;
   wire          attention_operation_end_valid;
   wire    [7:0] attention_operation_end_error;
   wire  [191:0] attention_read_command_address;
@@ -556,7 +556,7 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_xa1e84e09 (
   wire vector_operation_valid_in = shell_operation_valid & rows;
   wire vector_operation_end_ready_in = shell_operation_end_ready & rows;
 
-  vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x10b290f2 u_vector (
+  vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x6c5fe81b u_vector (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .abort_i(shell_abort),
@@ -569,7 +569,7 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_xa1e84e09 (
     .operation_ready_o(vector_operation_ready),
     .operation_opcode_i(shell_operation_opcode),
     .operation_words_i(shell_operation_words),
-    .begun_o(unused_vector_begun),
+    .right_o(unused_vector_right),
     .operation_end_valid_o(vector_operation_end_valid),
     .operation_end_ready_i(vector_operation_end_ready_in),
     .operation_end_error_o(vector_operation_end_error),
@@ -739,7 +739,7 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_xa1e84e09 (
     .operation_ready_o(linear_operation_ready),
     .operation_opcode_i(shell_operation_opcode),
     .operation_words_i(shell_operation_words),
-    .begun_o(unused_linear_begun),
+    .right_o(unused_linear_right),
     .operation_end_valid_o(linear_operation_end_valid),
     .operation_end_ready_i(linear_operation_end_ready_in),
     .operation_end_error_o(linear_operation_end_error),
@@ -881,7 +881,7 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_xa1e84e09 (
     .operation_ready_o(attention_operation_ready),
     .operation_opcode_i(shell_operation_opcode),
     .operation_words_i(shell_operation_words),
-    .begun_o(unused_attention_begun),
+    .right_o(unused_attention_right),
     .operation_end_valid_o(attention_operation_end_valid),
     .operation_end_ready_i(attention_operation_end_ready_in),
     .operation_end_error_o(attention_operation_end_error),

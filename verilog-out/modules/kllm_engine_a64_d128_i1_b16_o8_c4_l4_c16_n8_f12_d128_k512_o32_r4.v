@@ -19,6 +19,7 @@
 //   spec.kmax          = 32
 //   spec.groups        = 1
 //   spec.outputs       = 4
+//   waits              = false
 // Contract: A product of tokens (1) or of integers (2), as kllm_matmul_operation names its fields, checked
 //     and done as operation_controller says. ERROR_FIELD (15) refuses any other operation, whatever its
 //     fields hold. ERROR_FIELD also ends a product for a head, outlier or centroid without a meaning. With
@@ -40,7 +41,8 @@ module kllm_engine_a64_d128_i1_b16_o8_c4_l4_c16_n8_f12_d128_k512_o32_r4 (
   output wire         operation_ready_o,          // The beat is taken at the coming edge, when it is valid
   input  wire   [7:0] operation_opcode_i,         // Number of the operation, from 1 on
   input  wire [767:0] operation_words_i,          // The descriptor after its header
-  output wire         begun_o,                    // For one cycle: an operation that is right begins
+  output wire         right_o,                    // The operation in hand is right; high in a cycle before
+                                                  // its end at least
   output wire         operation_end_valid_o,      // How it ended
   input  wire         operation_end_ready_i,      // The beat is taken at the coming edge, when it is valid
   output wire   [7:0] operation_end_error_o,      // 0, or the first error, see `job_error`
@@ -180,8 +182,6 @@ module kllm_engine_a64_d128_i1_b16_o8_c4_l4_c16_n8_f12_d128_k512_o32_r4 (
   reg          [63:0] out_address_q;
   reg          [16:0] out_channels_q;
   reg                 heads_q;
-
-  assign begun_o = controller_begin;
 
   for (i = 0; i < 7; i = i + 1) begin : g_other_command
     assign controller_other_taken_in[i] = 1'b0;
@@ -514,6 +514,7 @@ module kllm_engine_a64_d128_i1_b16_o8_c4_l4_c16_n8_f12_d128_k512_o32_r4 (
     .operand_rows_i(controller_operand_rows_in),
     .operand_stride_i(controller_operand_stride_in),
     .refuse_i(8'd0),
+    .right_o(right_o),
     .begin_o(controller_begin),
     .again_i(1'b0),
     .times_i(controller_times_in),

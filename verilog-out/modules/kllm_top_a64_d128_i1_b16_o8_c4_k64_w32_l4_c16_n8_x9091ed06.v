@@ -177,7 +177,7 @@ module kllm_top_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_x9091ed06 (
   wire         engine_computing;
   wire   [2:0] engine_overflows;
   wire         engine_operation_ready;
-  wire         unused_engine_begun;
+  wire         unused_engine_right;
   wire         engine_operation_end_valid;
   wire   [7:0] engine_operation_end_error;
   wire [383:0] engine_read_command_address;
@@ -214,7 +214,7 @@ module kllm_top_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_x9091ed06 (
   wire         vector_computing;
   wire         vector_overflows;
   wire         vector_operation_ready;
-  wire         unused_vector_begun;
+  wire         unused_vector_right;
   wire         vector_operation_end_valid;
   wire   [7:0] vector_operation_end_error;
   wire [255:0] vector_read_command_address;
@@ -250,7 +250,7 @@ module kllm_top_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_x9091ed06 (
   wire         appender_computing;
   wire         appender_overflows;
   wire         appender_operation_ready;
-  wire         unused_appender_begun;
+  wire         unused_appender_right;
   wire         appender_operation_end_valid;
   wire   [7:0] appender_operation_end_error;
   wire [127:0] appender_read_command_address;
@@ -507,7 +507,7 @@ module kllm_top_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_x9091ed06 (
   wire vector_operation_valid_in = shell_operation_valid & rows;
   wire vector_operation_end_ready_in = shell_operation_end_ready & rows;
 
-  vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x10b290f2 u_vector (
+  vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x6c5fe81b u_vector (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .abort_i(shell_abort),
@@ -520,7 +520,7 @@ module kllm_top_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_x9091ed06 (
     .operation_ready_o(vector_operation_ready),
     .operation_opcode_i(shell_operation_opcode),
     .operation_words_i(shell_operation_words),
-    .begun_o(unused_vector_begun),
+    .right_o(unused_vector_right),
     .operation_end_valid_o(vector_operation_end_valid),
     .operation_end_ready_i(vector_operation_end_ready_in),
     .operation_end_error_o(vector_operation_end_error),
@@ -573,7 +573,7 @@ module kllm_top_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_x9091ed06 (
     .operation_ready_o(appender_operation_ready),
     .operation_opcode_i(shell_operation_opcode),
     .operation_words_i(shell_operation_words),
-    .begun_o(unused_appender_begun),
+    .right_o(unused_appender_right),
     .operation_end_valid_o(appender_operation_end_valid),
     .operation_end_ready_i(appender_operation_end_ready_in),
     .operation_end_error_o(appender_operation_end_error),
@@ -626,7 +626,7 @@ module kllm_top_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_x9091ed06 (
     .operation_ready_o(engine_operation_ready),
     .operation_opcode_i(shell_operation_opcode),
     .operation_words_i(shell_operation_words),
-    .begun_o(unused_engine_begun),
+    .right_o(unused_engine_right),
     .operation_end_valid_o(engine_operation_end_valid),
     .operation_end_ready_i(engine_operation_end_ready_in),
     .operation_end_error_o(engine_operation_end_error),

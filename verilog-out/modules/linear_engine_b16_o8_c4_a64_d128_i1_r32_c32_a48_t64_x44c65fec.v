@@ -44,7 +44,8 @@ module linear_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x44c65fec (
   output wire         operation_ready_o,          // The beat is taken at the coming edge, when it is valid
   input  wire   [7:0] operation_opcode_i,         // Number of the operation, from 1 on
   input  wire [767:0] operation_words_i,          // The descriptor after its header
-  output wire         begun_o,                    // For one cycle: an operation that is right begins
+  output wire         right_o,                    // The operation in hand is right; high in a cycle before
+                                                  // its end at least
   output wire         operation_end_valid_o,      // How it ended
   input  wire         operation_end_ready_i,      // The beat is taken at the coming edge, when it is valid
   output wire   [7:0] operation_end_error_o,      // 0, or the first error, see `job_error`
@@ -221,8 +222,6 @@ module linear_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x44c65fec (
     .unknown_o(operation_unknown),
     .wrong_size_o(operation_wrong_size)
   );
-
-  assign begun_o = controller_begin;
 
   for (i = 0; i < 4; i = i + 1) begin : g_other_command
     assign controller_other_taken_in[i] = 1'b0;
@@ -509,6 +508,7 @@ module linear_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x44c65fec (
     .operand_rows_i(controller_operand_rows_in),
     .operand_stride_i(controller_operand_stride_in),
     .refuse_i(8'd0),
+    .right_o(right_o),
     .begin_o(controller_begin),
     .again_i(1'b0),
     .times_i(controller_times_in),

@@ -14,9 +14,12 @@
 //   readers           = 6
 //   times             = 65535
 //   prepares          = true
+//   waits             = false
+//   late              = 0
 // Contract: Fields first: wrong_i ends it. Then each operand that is used, as operand_check says, one after
 //     the other; the first error ends it. Then refuse_i. Nothing is read, written or begun unless all is
 //     right.
+//   Then, with waits, it waits for released_i, or for early_i and only its late DMAs for released_i.
 //   Then each DMA gets its commands. The operation ends with the first error of a DMA, with fail_i, or with
 //     result_i when all commands have ended and done_i is high. If several come at once, the first of these
 //     counts. An abort drops it, and there is no end.
@@ -47,6 +50,8 @@ module operation_controller_a64_d128_i1_b16_o8_c4_o6_r6_t65535_prepares (
   input  wire [191:0] operand_stride_i,           // Bytes from row to row
   input  wire   [7:0] refuse_i,                   // Read when all operands are right: the operation is wrong
                                                   // all the same, by a number of `job_error`, or 0
+  output wire         right_o,                    // The operation in hand is right; high in a cycle before it
+                                                  // runs at least
   output wire         begin_o,                    // For one cycle: an operation that is right begins
   input  wire         again_i,                    // The DMAs are to get commands once more, with times_i of
                                                   // this cycle
@@ -216,8 +221,9 @@ module operation_controller_a64_d128_i1_b16_o8_c4_o6_r6_t65535_prepares (
 
   wire checked = operands_passed | (fields_are_right & !checks_i);
   wire refused = checked & |refuse_i;
-  wire begins = state_q == StateBegin;
-  assign begin_o = begins;
+  wire right = state_q == StateBegin;
+  assign right_o = right;
+  assign begin_o = right;
 
   // Commands that are to be given, and commands that have not ended.
   wire taken_0 = (read_command_valid_o[0] & read_command_ready_i[0]) | other_taken_i[0];
@@ -298,7 +304,7 @@ module operation_controller_a64_d128_i1_b16_o8_c4_o6_r6_t65535_prepares (
   assign commands_taken_in[6] = taken_6;
   assign commands_ended_in[6] = write_end_valid_i[0] & write_end_ready_o[0];
   assign commands_error_in[20:18] = write_end_error_i[2:0];
-  wire commands_begin_in = begins | again_i;
+  wire commands_begin_in = right | again_i;
 
   command_list_n7_t65535_c4 u_commands (
     .clk_i(clk_i),
@@ -347,7 +353,7 @@ module operation_controller_a64_d128_i1_b16_o8_c4_o6_r6_t65535_prepares (
           else if (checked) state_d = StateBegin; else state_d = StateCheck;
       StateCheck: if (abort_i) state_d = StateIdle; else if (|operands_error | refused) state_d = StateTell;
           else if (checked) state_d = StateBegin;
-      StateBegin: if (abort_i) state_d = StateIdle; else state_d = StateRun;
+      StateBegin: if (abort_i) state_d = StateIdle; else if (right) state_d = StateRun;
       StateRun: if (abort_i) state_d = StateIdle; else if (failed & settles_i) state_d = StateSettle;
           else if (failed | done) state_d = StateTell;
       StateTell: if (abort_i) state_d = StateIdle; else if (operation_end_ready_i) state_d = StateIdle;

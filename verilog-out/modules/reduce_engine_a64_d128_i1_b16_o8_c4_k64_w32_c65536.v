@@ -32,7 +32,8 @@ module reduce_engine_a64_d128_i1_b16_o8_c4_k64_w32_c65536 (
   output wire         operation_ready_o,          // The beat is taken at the coming edge, when it is valid
   input  wire   [7:0] operation_opcode_i,         // Number of the operation, from 1 on
   input  wire [767:0] operation_words_i,          // The descriptor after its header
-  output wire         begun_o,                    // For one cycle: an operation that is right begins
+  output wire         right_o,                    // The operation in hand is right; high in a cycle before
+                                                  // its end at least
   output wire         operation_end_valid_o,      // How it ended
   input  wire         operation_end_ready_i,      // The beat is taken at the coming edge, when it is valid
   output wire   [7:0] operation_end_error_o,      // 0, or the first error, see `job_error`
@@ -103,6 +104,7 @@ module reduce_engine_a64_d128_i1_b16_o8_c4_k64_w32_c65536 (
   wire         [47:0] controller_operand_row_bytes_in;
   wire         [31:0] controller_operand_rows_in;
   wire         [63:0] controller_operand_stride_in;
+  wire                unused_controller_begin;
   wire          [1:0] controller_times_in;
   wire        [127:0] controller_address_in;
   wire         [47:0] controller_row_bytes_in;
@@ -231,7 +233,8 @@ module reduce_engine_a64_d128_i1_b16_o8_c4_k64_w32_c65536 (
     .operand_rows_i(controller_operand_rows_in),
     .operand_stride_i(controller_operand_stride_in),
     .refuse_i(8'd0),
-    .begin_o(begun_o),
+    .right_o(right_o),
+    .begin_o(unused_controller_begin),
     .again_i(1'b0),
     .times_i(controller_times_in),
     .address_i(controller_address_in),

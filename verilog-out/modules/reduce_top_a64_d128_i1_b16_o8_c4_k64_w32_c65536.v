@@ -148,7 +148,7 @@ module reduce_top_a64_d128_i1_b16_o8_c4_k64_w32_c65536 (
   wire         engine_idle;
   wire         engine_computing;
   wire         engine_operation_ready;
-  wire         unused_engine_begun;
+  wire         unused_engine_right;
   wire         engine_operation_end_valid;
   wire   [7:0] engine_operation_end_error;
   wire  [63:0] engine_read_command_address;
@@ -335,7 +335,7 @@ module reduce_top_a64_d128_i1_b16_o8_c4_k64_w32_c65536 (
     .operation_ready_o(engine_operation_ready),
     .operation_opcode_i(shell_operation_opcode),
     .operation_words_i(shell_operation_words),
-    .begun_o(unused_engine_begun),
+    .right_o(unused_engine_right),
     .operation_end_valid_o(engine_operation_end_valid),
     .operation_end_ready_i(shell_operation_end_ready),
     .operation_end_error_o(engine_operation_end_error),

@@ -184,7 +184,7 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x4f63d445 (
   wire         engine_computing;
   wire         engine_overflows;
   wire         engine_operation_ready;
-  wire         unused_engine_begun;
+  wire         unused_engine_right;
   wire         engine_operation_end_valid;
   wire   [7:0] engine_operation_end_error;
   wire [255:0] engine_read_command_address;
@@ -220,7 +220,7 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x4f63d445 (
   wire         vector_computing;
   wire         vector_overflows;
   wire         vector_operation_ready;
-  wire         unused_vector_begun;
+  wire         unused_vector_right;
   wire         vector_operation_end_valid;
   wire   [7:0] vector_operation_end_error;
   wire [255:0] vector_read_command_address;
@@ -405,7 +405,7 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x4f63d445 (
   wire vector_operation_valid_in = shell_operation_valid & rows;
   wire vector_operation_end_ready_in = shell_operation_end_ready & rows;
 
-  vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x10b290f2 u_vector (
+  vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x6c5fe81b u_vector (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .abort_i(shell_abort),
@@ -418,7 +418,7 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x4f63d445 (
     .operation_ready_o(vector_operation_ready),
     .operation_opcode_i(shell_operation_opcode),
     .operation_words_i(shell_operation_words),
-    .begun_o(unused_vector_begun),
+    .right_o(unused_vector_right),
     .operation_end_valid_o(vector_operation_end_valid),
     .operation_end_ready_i(vector_operation_end_ready_in),
     .operation_end_error_o(vector_operation_end_error),
@@ -458,7 +458,7 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x4f63d445 (
   wire engine_operation_valid_in = shell_operation_valid & !rows;
   wire engine_operation_end_ready_in = shell_operation_end_ready & !rows;
 
-  tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_x00514b6d u_engine (
+  tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_xab6de2ca u_engine (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .abort_i(shell_abort),
@@ -471,7 +471,7 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x4f63d445 (
     .operation_ready_o(engine_operation_ready),
     .operation_opcode_i(shell_operation_opcode),
     .operation_words_i(shell_operation_words),
-    .begun_o(unused_engine_begun),
+    .right_o(unused_engine_right),
     .operation_end_valid_o(engine_operation_end_valid),
     .operation_end_ready_i(engine_operation_end_ready_in),
     .operation_end_error_o(engine_operation_end_error),

@@ -180,7 +180,7 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x8b4f6b34 (
   wire         linear_computing;
   wire   [4:0] linear_overflows;
   wire         linear_operation_ready;
-  wire         unused_linear_begun;
+  wire         unused_linear_right;
   wire         linear_operation_end_valid;
   wire   [7:0] linear_operation_end_error;
   wire  [63:0] linear_read_command_address;
@@ -222,7 +222,7 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x8b4f6b34 (
   wire         vector_computing;
   wire         vector_overflows;
   wire         vector_operation_ready;
-  wire         unused_vector_begun;
+  wire         unused_vector_right;
   wire         vector_operation_end_valid;
   wire   [7:0] vector_operation_end_error;
   wire [255:0] vector_read_command_address;
@@ -258,7 +258,7 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x8b4f6b34 (
   wire         cache_computing;
   wire         cache_overflows;
   wire         cache_operation_ready;
-  wire         unused_cache_begun;
+  wire         unused_cache_right;
   wire         cache_operation_end_valid;
   wire   [7:0] cache_operation_end_error;
   wire [127:0] cache_read_command_address;
@@ -450,7 +450,7 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x8b4f6b34 (
   wire vector_operation_valid_in = shell_operation_valid & rows;
   wire vector_operation_end_ready_in = shell_operation_end_ready & rows;
 
-  vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x10b290f2 u_vector (
+  vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x6c5fe81b u_vector (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .abort_i(shell_abort),
@@ -463,7 +463,7 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x8b4f6b34 (
     .operation_ready_o(vector_operation_ready),
     .operation_opcode_i(shell_operation_opcode),
     .operation_words_i(shell_operation_words),
-    .begun_o(unused_vector_begun),
+    .right_o(unused_vector_right),
     .operation_end_valid_o(vector_operation_end_valid),
     .operation_end_ready_i(vector_operation_end_ready_in),
     .operation_end_error_o(vector_operation_end_error),
@@ -518,7 +518,7 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x8b4f6b34 (
     .operation_ready_o(linear_operation_ready),
     .operation_opcode_i(shell_operation_opcode),
     .operation_words_i(shell_operation_words),
-    .begun_o(unused_linear_begun),
+    .right_o(unused_linear_right),
     .operation_end_valid_o(linear_operation_end_valid),
     .operation_end_ready_i(linear_operation_end_ready_in),
     .operation_end_error_o(linear_operation_end_error),
@@ -693,7 +693,7 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x8b4f6b34 (
     .operation_ready_o(cache_operation_ready),
     .operation_opcode_i(shell_operation_opcode),
     .operation_words_i(shell_operation_words),
-    .begun_o(unused_cache_begun),
+    .right_o(unused_cache_right),
     .operation_end_valid_o(cache_operation_end_valid),
     .operation_end_ready_i(cache_operation_end_ready_in),
     .operation_end_error_o(cache_operation_end_error),

@@ -22,6 +22,7 @@
 //   units.softmax         = false
 //   units.layer_norm      = false
 //   units.rotary          = false
+//   waits                 = false
 // Contract: An operation as vector_operation names its fields, checked and done as operation_controller says,
 //     on rows as in vector_unit and row_packer. ERROR_FIELD (15) refuses a step that was left out, ERROR_SIZE
 //     (9) an odd number of columns for rotations and a length that is not 1 to columns. With the option exact
@@ -42,7 +43,8 @@ module vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_m2_i2 (
   output wire         operation_ready_o,          // The beat is taken at the coming edge, when it is valid
   input  wire   [7:0] operation_opcode_i,         // Number of the operation, from 1 on
   input  wire [767:0] operation_words_i,          // The descriptor after its header
-  output wire         begun_o,                    // For one cycle: an operation that is right begins
+  output wire         right_o,                    // The operation in hand is right; high in a cycle before
+                                                  // its end at least
   output wire         operation_end_valid_o,      // How it ended
   input  wire         operation_end_ready_i,      // The beat is taken at the coming edge, when it is valid
   output wire   [7:0] operation_end_error_o,      // 0, or the first error, see `job_error`
@@ -132,6 +134,7 @@ module vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_m2_i2 (
   wire [119:0] controller_operand_row_bytes_in;
   wire  [79:0] controller_operand_rows_in;
   wire [159:0] controller_operand_stride_in;
+  wire         unused_controller_begin;
   wire   [4:0] controller_times_in;
   wire [319:0] controller_address_in;
   wire [119:0] controller_row_bytes_in;
@@ -361,7 +364,8 @@ module vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_m2_i2 (
     .operand_rows_i(controller_operand_rows_in),
     .operand_stride_i(controller_operand_stride_in),
     .refuse_i(8'd0),
-    .begin_o(begun_o),
+    .right_o(right_o),
+    .begin_o(unused_controller_begin),
     .again_i(1'b0),
     .times_i(controller_times_in),
     .address_i(controller_address_in),

@@ -160,7 +160,7 @@ module vector_top_a64_d128_i1_b16_o8_c4_k64_w32_b64_silu_m2_a2_t5_m2_i2 (
   wire         engine_idle;
   wire         engine_computing;
   wire         engine_operation_ready;
-  wire         unused_engine_begun;
+  wire         unused_engine_right;
   wire         engine_operation_end_valid;
   wire   [7:0] engine_operation_end_error;
   wire [255:0] engine_read_command_address;
@@ -395,7 +395,7 @@ module vector_top_a64_d128_i1_b16_o8_c4_k64_w32_b64_silu_m2_a2_t5_m2_i2 (
     .operation_ready_o(engine_operation_ready),
     .operation_opcode_i(shell_operation_opcode),
     .operation_words_i(shell_operation_words),
-    .begun_o(unused_engine_begun),
+    .right_o(unused_engine_right),
     .operation_end_valid_o(engine_operation_end_valid),
     .operation_end_ready_i(shell_operation_end_ready),
     .operation_end_error_o(engine_operation_end_error),

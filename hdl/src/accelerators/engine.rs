@@ -9,8 +9,8 @@ use crate::blocks::common::shell::{
 use crate::blocks::common::stream::Word;
 use crate::lang::operation::OperationBlock;
 use crate::lang::{
-    Bundle, In, InOption, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream, bit, bits_for, connect_all,
-    or_all, ports, reduce, select, uint,
+    Bundle, In, InOption, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream, bit, bits_for,
+    connect_all, or_all, ports, reduce, select, uint,
 };
 
 /// What the ports of an engine depend on.

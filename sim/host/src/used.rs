@@ -67,6 +67,7 @@ mod tests {
             rows,
             row_bytes,
             is_written: true,
+            is_early: false,
         })
     }
 

@@ -44,7 +44,11 @@ impl AppendEngine {
     }
 
     fn controller(&self) -> OperationController {
-        OperationController { times: 2, waits: self.waits, ..OperationController::of(&self.spec.axi, &self.dma, Self::READERS) }
+        OperationController {
+            times: 2,
+            waits: self.waits,
+            ..OperationController::of(&self.spec.axi, &self.dma, Self::READERS)
+        }
     }
 
     fn appender(&self) -> TokenAppender {

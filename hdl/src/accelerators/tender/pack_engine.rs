@@ -58,7 +58,11 @@ impl PackEngine {
     }
 
     fn controller(&self) -> OperationController {
-        OperationController { prepares: true, waits: true, ..OperationController::of(&self.axi, &self.dma, Self::READERS) }
+        OperationController {
+            prepares: true,
+            waits: true,
+            ..OperationController::of(&self.axi, &self.dma, Self::READERS)
+        }
     }
 }
 

@@ -41,7 +41,14 @@ pub(crate) fn operands(descriptor: &Descriptor, caps: &Caps, window: &Window) ->
     ];
     let used = operands.into_iter().filter(|(used, ..)| *used).map(|(_, address, stride, width)| {
         let is_written = address == v::OUT_ADDRESS;
-        Extent { address, stride, rows: get(v::ROWS), row_bytes: (columns * width).div_ceil(8), is_written, is_early: false }
+        Extent {
+            address,
+            stride,
+            rows: get(v::ROWS),
+            row_bytes: (columns * width).div_ceil(8),
+            is_written,
+            is_early: false,
+        }
     });
     let used: Vec<Extent> = used.collect();
     descriptor.check_operands(window, &used)?;

@@ -180,11 +180,13 @@ impl Player {
             let end = if e == habits.slow { 40 } else { habits.end };
             let ends = (new && self.once_in(4 * end)) || (right && self.once_in(end));
             let fails = ends && (new || self.once_in(habits.fail));
+            // What was refused, and a few others, were never said to be right.
+            let error = if fails && !self.once_in(20) { self.rng.random_range(1..=255) } else { 0 };
+            let released = self.golden.released(e) == Some(true);
             Engine {
                 ready: self.hands[e] == Hand::Empty && self.once_in(habits.ready),
                 right: new && !ends && self.once_in(habits.right),
-                // What was refused, and a few others, were never said to be right.
-                end: ends.then(|| if fails && !self.once_in(20) { self.rng.random_range(1..=255) } else { 0 }),
+                end: (ends && (error != 0 || released)).then_some(error),
             }
         });
         let engines = engines.collect();
@@ -243,7 +245,13 @@ impl Player {
             let got = sim.peek(pin);
             for e in 0..engines {
                 if let Some(expected) = of(golden, e) {
-                    run.expect_equal(sim, "released_o", &format!("of engine {e}"), u64::from(expected), got.field(e as u32, 1))?;
+                    run.expect_equal(
+                        sim,
+                        "released_o",
+                        &format!("of engine {e}"),
+                        u64::from(expected),
+                        got.field(e as u32, 1),
+                    )?;
                 }
             }
         }

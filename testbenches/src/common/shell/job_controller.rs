@@ -315,7 +315,8 @@ impl Player {
             Some(before) => {
                 run.expect_equal(sim, "operation_opcode_o", "the opcode stays", before.0, now.0)?;
                 // An end that is asked for is no longer offered while it is awaited.
-                let text = |said: &Option<Said>| format!("{:?}", said.as_ref().map(|said| [said.independent, said.early]));
+                let text =
+                    |said: &Option<Said>| format!("{:?}", said.as_ref().map(|said| [said.independent, said.early]));
                 run.expect_equal(sim, "operation_independent_o", "the numbers stay", text(&before.1), text(&now.1))?;
                 run.expect_equal(sim, "operation_words_o", "the words stay", &before.2, &now.2)
             }

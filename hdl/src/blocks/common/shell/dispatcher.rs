@@ -5,8 +5,8 @@ mod properties;
 
 use super::job_controller::{INDEPENDENT, Operation, OperationEnd, OperationSpec};
 use crate::lang::{
-    About, Array, Block, CatalogBlock, Field, In, InArray, InStream, InStreams, Module, Out, OutArray, OutStream, OutStreams,
-    Proof, Signal, Type, bit, bundle, index_width, mux, parameters, ports, reduce, select, uint,
+    About, Array, Block, CatalogBlock, Field, In, InArray, InStream, InStreams, Module, Out, OutArray, OutStream,
+    OutStreams, Proof, Signal, Type, bit, bundle, index_width, mux, parameters, ports, reduce, select, uint,
 };
 
 parameters! {
@@ -127,7 +127,8 @@ impl Block for Dispatcher {
             ended but the last `independent` ones. What an operation reads early waits for early_o only.\n\
             After an operation that failed, none goes to an engine. Of several that failed, the first one of the\n\
             chain is told, after all operations before it have ended. Then clear_i is awaited.\n\
-            clear_i drops everything; engines are to be cleared with it. An engine ends only what it has taken.",
+            clear_i drops everything; engines are to be cleared with it. An engine ends only what it has taken, and\n\
+            without an error only after released_o.",
         reference: "",
     };
 

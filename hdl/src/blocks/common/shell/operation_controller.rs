@@ -10,8 +10,8 @@ use super::{CommandList, OperandList, OperandListPorts};
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec};
 use crate::lang::operation::Decoder;
 use crate::lang::{
-    About, Block, Bundle, In, InArray, InOption, InStreams, Module, Out, OutArray, OutStream, OutStreams, Signal, bit, bits_for,
-    connect_all, mux, parameters, ports, select, uint,
+    About, Block, Bundle, In, InArray, InOption, InStreams, Module, Out, OutArray, OutStream, OutStreams, Signal, bit,
+    bits_for, connect_all, mux, parameters, ports, select, uint,
 };
 
 parameters! {
@@ -188,10 +188,11 @@ impl Block for OperationController {
         let list = self.operands(m, io, right);
         let checked = m.wire("checked", list.passed_o | (right & !io.checks_i));
         let refused = m.wire("refused", checked & io.refuse_i.any());
+        let right = if apart { state.is("Begin") } else { checked & !refused };
+        let right = m.wire("right", right);
+        m.connect(io.right_o, right);
         let may = io.early_i.or(io.released_i);
-        let here = may.map_or(state.is("Begin"), |may| state.is("Begin") & may);
-        let begins = m.wire("begins", if apart { here } else { checked & !refused });
-        m.connect(io.right_o, if apart { state.is("Begin") } else { begins });
+        let begins = may.map_or(right, |may| m.wire("begins", right & may));
         m.connect(io.begin_o, begins);
 
         m.comment("Commands that are to be given, and commands that have not ended.");

@@ -283,8 +283,17 @@ impl Flights {
         self.flights.iter_mut().for_each(|flight| flight.behind += 1);
         let (number, begins) = (self.count, course.begins);
         self.count += 1;
-        let mut flight =
-            Flight { number, engine, behind: 0, begins, begin, release, released: false, shift: None, work: course.work };
+        let mut flight = Flight {
+            number,
+            engine,
+            behind: 0,
+            begins,
+            begin,
+            release,
+            released: false,
+            shift: None,
+            work: course.work,
+        };
         if let Work::Flow(dmas, _) = &mut flight.work {
             dmas.writer.share();
         }

@@ -88,9 +88,7 @@ impl Dispatcher {
 
             m.comment("What an operation waits for: all earlier ones but the last ones that it names.");
             for (e, of) in engines.iter().enumerate() {
-                for (name, ended, names) in
-                    [("released", io.released_o, independent), ("early", io.early_o, early)]
-                {
+                for (name, ended, names) in [("released", io.released_o, independent), ("early", io.early_o, early)] {
                     // The number of the operation that is given in this cycle is that of the count.
                     let here = m.reg(&format!("formal_{name}_{e}_q"), names.ty());
                     let own = mux(gives[e], names, here.q);
@@ -107,7 +105,8 @@ impl Dispatcher {
                         !(open & ended.at(e as u32)) | waits,
                     );
                     let none = all(m, &format!("formal_{name}_waits_for_none_{e}"), &|other| {
-                        !(other.open | other.error.any()) | mine.wrapping_sub(other.number.q).msb()
+                        !(other.open | other.error.any())
+                            | mine.wrapping_sub(other.number.q).msb()
                             | mine.eq(other.number.q)
                     });
                     m.assert_always(&format!("{name}_in_time_{e}"), !(open & none) | ended.at(e as u32));
@@ -159,6 +158,8 @@ impl Dispatcher {
         taken.next(!io.clear_i & (to.fire() | (taken.q & !end.valid)));
         m.assume(&format!("engine_{e}_ends_what_it_has"), !end.valid | taken.q);
         m.assume(&format!("engine_{e}_finds_right_what_it_has"), !io.right_i.at(e) | taken.q);
+        let ends_well = end.valid & !end.error.any();
+        m.assume(&format!("engine_{e}_waits_before_it_ends"), !ends_well | io.released_o.at(e));
         m.assert_always(&format!("engine_{e}_has_one_operation"), !to.valid | !taken.q);
         let here = gives | open.q;
         open.next(!io.clear_i & here & !end.valid);
