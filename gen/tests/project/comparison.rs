@@ -54,11 +54,7 @@ fn perplexities_are_those_of_their_page() {
 fn areas_are_those_of_their_pages() {
     let tender = include_str!("../../../docs/blocks/tender-top.md");
     let kllm = include_str!("../../../docs/blocks/kllm-top.md");
-    let told = [
-        ("202", tender, "(260 mm²"),
-        ("202", tender, "(260 mm²"),
-        ("453", kllm, "453 mm², "),
-    ];
+    let told = [("202", tender, "(260 mm²"), ("202", tender, "(260 mm²"), ("453", kllm, "453 mm², ")];
     assert_eq!(column("logic, mm²")[..3], told.map(|(area, ..)| area));
     for (area, page, text) in told {
         assert!(page.contains(text), "{area}: no `{text}`");
