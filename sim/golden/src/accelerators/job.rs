@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use crate::common::bus::Command;
 use crate::common::shell::job_controller::{self, Action, End, Limits, World, code};
 
+use super::cycles::ENGINES;
 pub use super::flights::merged;
 use super::flights::{Flights, Order, Used, meet};
 use super::memory::{BusError, Memory};
@@ -73,7 +74,7 @@ pub trait Accelerator {
     }
 
     /// Bytes that an operation may read before the operations have ended that it depends on, where operations overlap.
-    fn early(&self, _operation: &Self::Operation) -> Vec<RangeInclusive<u64>> {
+    fn early(&self, _operation: &Self::Checked) -> Vec<RangeInclusive<u64>> {
         Vec::new()
     }
 
@@ -403,6 +404,9 @@ impl<A: Accelerator> World for Job<'_, A> {
             Action::Operation { opcode, independent, early, words } => {
                 let engine = self.accelerator.engine(*opcode);
                 self.flights.next(engine);
+                // What it is refused for, it is refused for below.
+                let checked = engine.and_then(|_| self.accelerator.check(*opcode, Fields(words), &self.limits).ok());
+                let reads_early = checked.map_or_else(Vec::new, |checked| self.accelerator.early(&checked));
                 let mut memory = Touched::new(self.memory, &self.report);
                 match self.accelerator.perform(*opcode, Fields(words), &self.limits, &mut memory) {
                     Err(code) => {
@@ -410,7 +414,7 @@ impl<A: Accelerator> World for Job<'_, A> {
                         code
                     }
                     Ok(mut executed) => {
-                        memory.used.early = self.accelerator.early(&executed.operation);
+                        memory.used.early = reads_early;
                         let used = memory.used.merged();
                         let races = self.flights.races(Order::new(*independent, *early), &used);
                         let now = self.history.as_mut().and_then(|history| history.last_mut());
@@ -452,7 +456,8 @@ impl<A: Accelerator> Job<'_, A> {
         }
         self.flights.stick();
         let mut at = end.place;
-        for _ in 0..=job_controller::MOST_INDEPENDENT {
+        // Operations that are independent of it, and one that waits at each engine.
+        for _ in 0..=usize::from(job_controller::MOST_INDEPENDENT) + ENGINES {
             let mut bytes = vec![0; DESCRIPTOR_BYTES as usize];
             if self.memory.read(at, &mut bytes).is_err() {
                 return;
@@ -491,6 +496,11 @@ impl<A: Accelerator> Job<'_, A> {
         self.flights.go(engine, 0, Used::default());
         if waits {
             self.flights.stick();
+            // It may have read what it reads early.
+            for range in self.accelerator.early(&checked) {
+                let mut bytes = vec![0; (range.end() - range.start() + 1) as usize];
+                let _ = self.memory.read(*range.start(), &mut bytes);
+            }
             return true;
         }
         let executed = self.accelerator.execute(checked, self.memory);
