@@ -1,12 +1,13 @@
 //! A job of an accelerator: its chain of descriptors, and how it changes memory.
 
+mod after;
+
 use std::fmt::Debug;
 use std::ops::RangeInclusive;
 
 use crate::common::bus::Command;
 use crate::common::shell::job_controller::{self, Action, End, Limits, World, code};
 
-use super::cycles::ENGINES;
 pub use super::flights::merged;
 use super::flights::{Flights, Order, Used, meet};
 use super::memory::{BusError, Memory};
@@ -404,17 +405,17 @@ impl<A: Accelerator> World for Job<'_, A> {
             Action::Operation { opcode, independent, early, words } => {
                 let engine = self.accelerator.engine(*opcode);
                 self.flights.next(engine);
-                // What it is refused for, it is refused for below.
-                let checked = engine.and_then(|_| self.accelerator.check(*opcode, Fields(words), &self.limits).ok());
-                let reads_early = checked.map_or_else(Vec::new, |checked| self.accelerator.early(&checked));
                 let mut memory = Touched::new(self.memory, &self.report);
-                match self.accelerator.perform(*opcode, Fields(words), &self.limits, &mut memory) {
+                let done = self.accelerator.check(*opcode, Fields(words), &self.limits).map(|checked| {
+                    memory.used.early = self.accelerator.early(&checked);
+                    self.accelerator.execute(checked, &mut memory)
+                });
+                match done {
                     Err(code) => {
                         self.refused = true;
                         code
                     }
                     Ok(mut executed) => {
-                        memory.used.early = reads_early;
                         let used = memory.used.merged();
                         let races = self.flights.races(Order::new(*independent, *early), &used);
                         let now = self.history.as_mut().and_then(|history| history.last_mut());
@@ -442,70 +443,5 @@ impl<A: Accelerator> World for Job<'_, A> {
                 self.memory.write(*address, &tag.to_le_bytes()).map_or_else(BusError::response, |()| 0)
             }
         }
-    }
-}
-
-impl<A: Accelerator> Job<'_, A> {
-    /// What may have happened after the operation that failed, where operations overlap. The next descriptor was read.
-    /// If its operation could go to its engine, the one after it was read, and so on. What these operations write is not
-    /// defined: they may have been dropped at any moment.
-    fn perhaps(&mut self, shape: job_controller::Shape, end: End) {
-        let failed = self.report.executed.last().is_some_and(|executed| !executed.codes.is_empty());
-        if !(failed || self.refused) {
-            return;
-        }
-        self.flights.stick();
-        let mut at = end.place;
-        // Operations that are independent of it, and one that waits at each engine.
-        for _ in 0..=usize::from(job_controller::MOST_INDEPENDENT) + ENGINES {
-            let mut bytes = vec![0; DESCRIPTOR_BYTES as usize];
-            if self.memory.read(at, &mut bytes).is_err() {
-                return;
-            }
-            let header = job_controller::Header::of(&bytes);
-            if self.accelerator.engine(header.opcode).is_none()
-                || (at != end.place && !self.goes(shape, header, &bytes))
-            {
-                return;
-            }
-            if header.writes_tag || header.next == 0 {
-                return;
-            }
-            at = header.next;
-        }
-    }
-
-    /// Whether an operation after the one that failed may have gone to its engine. It is done, unless it waits for one
-    /// that did not end.
-    fn goes(&mut self, shape: job_controller::Shape, header: job_controller::Header, bytes: &[u8]) -> bool {
-        if self.refused || !(1..=shape.opcodes).contains(&header.opcode) {
-            return false;
-        }
-        let engine = self.accelerator.engine(header.opcode);
-        if self.flights.is_stuck(engine) {
-            return false;
-        }
-        let words = job_controller::words(bytes);
-        let Ok(checked) = self.accelerator.check(header.opcode, Fields(&words), &self.limits) else {
-            // The descriptor after it is read while it is checked.
-            self.refused = true;
-            return true;
-        };
-        self.flights.next(engine);
-        let waits = self.flights.hold(header.independent.into());
-        self.flights.go(engine, 0, Used::default());
-        if waits {
-            self.flights.stick();
-            // It may have read what it reads early.
-            for range in self.accelerator.early(&checked) {
-                let mut bytes = vec![0; (range.end() - range.start() + 1) as usize];
-                let _ = self.memory.read(*range.start(), &mut bytes);
-            }
-            return true;
-        }
-        let executed = self.accelerator.execute(checked, self.memory);
-        self.accelerator.forget(&executed.operation);
-        self.report.perhaps.push(executed);
-        true
     }
 }

@@ -1,0 +1,70 @@
+//! What may have happened after an operation that failed, where operations overlap.
+
+use super::{Accelerator, DESCRIPTOR_BYTES, End, Fields, Job, job_controller};
+use crate::accelerators::cycles::ENGINES;
+use crate::accelerators::flights::Used;
+
+impl<A: Accelerator> Job<'_, A> {
+    /// What may have happened after the operation that failed, where operations overlap. The next descriptor was read.
+    /// If its operation could go to its engine, the one after it was read, and so on. What these operations write is not
+    /// defined: they may have been dropped at any moment.
+    pub(super) fn perhaps(&mut self, shape: job_controller::Shape, end: End) {
+        let failed = self.report.executed.last().is_some_and(|executed| !executed.codes.is_empty());
+        if !(failed || self.refused) {
+            return;
+        }
+        self.flights.stick();
+        let mut at = end.place;
+        // Operations that are independent of it, and one that waits at each engine.
+        for _ in 0..=usize::from(job_controller::MOST_INDEPENDENT) + ENGINES {
+            let mut bytes = vec![0; DESCRIPTOR_BYTES as usize];
+            if self.memory.read(at, &mut bytes).is_err() {
+                return;
+            }
+            let header = job_controller::Header::of(&bytes);
+            if self.accelerator.engine(header.opcode).is_none()
+                || (at != end.place && !self.goes(shape, header, &bytes))
+            {
+                return;
+            }
+            if header.writes_tag || header.next == 0 {
+                return;
+            }
+            at = header.next;
+        }
+    }
+
+    /// Whether an operation after the one that failed may have gone to its engine. It is done, unless it waits for one
+    /// that did not end.
+    fn goes(&mut self, shape: job_controller::Shape, header: job_controller::Header, bytes: &[u8]) -> bool {
+        if self.refused || !(1..=shape.opcodes).contains(&header.opcode) {
+            return false;
+        }
+        let engine = self.accelerator.engine(header.opcode);
+        if self.flights.is_stuck(engine) {
+            return false;
+        }
+        let words = job_controller::words(bytes);
+        let Ok(checked) = self.accelerator.check(header.opcode, Fields(&words), &self.limits) else {
+            // The descriptor after it is read while it is checked.
+            self.refused = true;
+            return true;
+        };
+        self.flights.next(engine);
+        let waits = self.flights.hold(header.independent.into());
+        self.flights.go(engine, 0, Used::default());
+        if waits {
+            self.flights.stick();
+            // It may have read what it reads early.
+            for range in self.accelerator.early(&checked) {
+                let mut bytes = vec![0; (range.end() - range.start() + 1) as usize];
+                let _ = self.memory.read(*range.start(), &mut bytes);
+            }
+            return true;
+        }
+        let executed = self.accelerator.execute(checked, self.memory);
+        self.accelerator.forget(&executed.operation);
+        self.report.perhaps.push(executed);
+        true
+    }
+}
