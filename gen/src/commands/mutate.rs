@@ -72,15 +72,15 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
 }
 
 fn text(params: &Params, vectors: u64, found: &Report) -> String {
+    let in_parts = match found.killed_in_parts() {
+        0 => String::new(),
+        count => format!(", {count} by the bench of the block that they are in"),
+    };
     let mut lines = vec![
         format!("{}: {:.1} % of the mutants that can be noticed are", found.block, 100.0 * found.share()),
         format!("  parameters  {}", show(params)),
         format!("  mutants     {} of {}", found.tested.len(), found.available),
-        format!("  noticed     {}, {} of them by a run that did not end", found.killed(), found.hung()),
-        format!(
-            "  by a part   {} of the noticed ones, by the bench of the block that they are in",
-            found.killed_in_parts()
-        ),
+        format!("  noticed     {}, {} of them by a run that did not end{in_parts}", found.killed(), found.hung()),
         format!("  equivalent  {}", found.equivalent()),
         format!("  survived    {}, and {} without answer", found.survivors().count(), found.unanswered()),
         format!("  a run       {vectors} vectors, {} cycles", found.cycles),

@@ -35,6 +35,7 @@ pub(crate) fn significant(x: f64, digits: i32) -> String {
 }
 
 /// A number of things: `1 token`, `12,345 tokens`.
+#[cfg(any(test, feature = "standard"))]
 pub(crate) fn counted(count: usize, thing: &str) -> String {
     let number = decimal(count as f64, 0);
     if count == 1 { format!("{number} {thing}") } else { format!("{number} {thing}s") }
