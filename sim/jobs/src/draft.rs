@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use hdl::accelerators::top::Accelerator;
-use hdl::lang::operation::{HEADER, HEADER_BYTES, MAGIC, Opcode, OperationField, VERSION};
+use hdl::lang::operation::{Condition, HEADER, HEADER_BYTES, MAGIC, Opcode, OperationField, VERSION};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
@@ -54,6 +54,17 @@ impl Operations {
         let mut new = Draft { operation, bytes: [0; BYTES] };
         new.put("magic", MAGIC).put("version", VERSION).put("opcode", number);
         new
+    }
+
+    /// A descriptor of each operation, with the least value in all fields that have a range, and 0 in the others.
+    pub fn least(&self) -> impl Iterator<Item = Draft> {
+        self.0.iter().map(|operation| {
+            let mut least = self.draft(&operation.name);
+            for field in operation.layout.fields.iter().filter(|field| field.when == Condition::Always) {
+                least.set(&field.name, field.values.range().map_or(0, |(first, _)| first));
+            }
+            least
+        })
     }
 
     /// The descriptor of these bytes, if its number is that of an operation.
@@ -192,6 +203,21 @@ impl Draft {
     fn set_bit(&mut self, bit: u32, value: bool) {
         let (byte, mask) = ((HEADER_BYTES + bit / 8) as usize, 1 << (bit % 8));
         self.bytes[byte] = self.bytes[byte] & !mask | if value { mask } else { 0 };
+    }
+
+    /// It with each bit after the header inverted, one at a time, and the number of the bit.
+    pub fn single_bits(self) -> impl Iterator<Item = (u32, Self)> {
+        let bits = 8 * (DESCRIPTOR as u32 - HEADER_BYTES);
+        (0..bits).map(move |bit| {
+            let mut one = self.clone();
+            one.flip_bit(bit);
+            (bit, one)
+        })
+    }
+
+    /// Inverts a bit, counted from the end of the header.
+    fn flip_bit(&mut self, bit: u32) {
+        self.bytes[(HEADER_BYTES + bit / 8) as usize] ^= 1 << (bit % 8);
     }
 
     /// The words after the header.

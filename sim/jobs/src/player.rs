@@ -17,7 +17,9 @@ mod end;
 mod facts;
 pub mod register;
 mod registers;
+
 mod state;
+mod wrong_bits;
 
 use disturbance::Disturbance;
 use edges::Watched;

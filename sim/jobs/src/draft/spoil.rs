@@ -88,7 +88,9 @@ impl Draft {
             Break::Range(field) => {
                 let (least, most) = ends(field);
                 let more = self.get(&field.name) | 1 << rng.random_range(0..field.width);
-                let values = [least.wrapping_sub(1), least, most, most + 1, more, u64::MAX];
+                // Sizes have bounds that depend on the state, too.
+                let larger = self.get(&field.name) + (1 << rng.random_range(0..10u8));
+                let values = [least.wrapping_sub(1), least, most, most + 1, more, larger, u64::MAX];
                 self.set(&field.name, values[rng.random_range(0..values.len())]);
             }
             Break::Place(field) => {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hdl::lang::operation::{Condition, HEADER_BYTES, Opcode, OperationField, Values};
+use hdl::lang::operation::{Condition, Opcode, OperationField, Values};
 
 use super::Draft;
 use super::spoil::{is_address, is_stride};
@@ -61,8 +61,7 @@ impl Draft {
                 false
             }
             Change::Bit(bit) => {
-                let byte = self.bytes[(HEADER_BYTES + bit / 8) as usize];
-                self.set_bit(bit, byte >> (bit % 8) & 1 == 0);
+                self.flip_bit(bit);
                 let mut places = operation.layout.fields.iter().filter(|field| is_address(field) || is_stride(field));
                 places.any(|field| field.bits().contains(&bit))
             }

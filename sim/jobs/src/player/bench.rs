@@ -13,8 +13,8 @@ use crate::program::Program;
 use crate::timing::compare;
 
 /// The bench of an accelerator with its golden model; a vector is a job. After each job come
-/// [`CHANGED_JOBS`](super::CHANGED_JOBS) of one descriptor with a change. After a reset come as many right chains
-/// with an ideal memory, which take as many cycles as the recurrence says. `draw` draws a chain of up to `most`
+/// [`CHANGED_JOBS`](super::CHANGED_JOBS) of one descriptor with a change. Then come every wrong bit and, after a reset,
+/// every register. Last come as many right chains with an ideal memory, which take as many cycles as the recurrence says. `draw` draws a chain of up to `most`
 /// descriptors for what the model remembers, and `timing` gives the recurrence for a memory's latency.
 ///
 /// # Errors
@@ -43,6 +43,8 @@ where
             player.job(sim, run, number, |rng, model| draw(rng, (&operations, model), most))?;
             player.changed_jobs(sim, run, |rng, model| draw(rng, (&operations, model), 1))?;
         }
+        player.wrong_bits(sim, run)?;
+        player.every_register(sim, run)?;
         let draw = |rng: &mut StimulusRng, model: &A| draw(rng, (&operations, model), most);
         compare((sim, run), (&golden, &waits), draw, |latency| timing(&block, latency))
     })

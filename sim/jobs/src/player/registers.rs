@@ -79,6 +79,17 @@ impl<A: Accelerator + Clone> Player<A> {
         Ok(())
     }
 
+    /// Registers of the shell with their values while no job has run.
+    pub(super) fn fixed(&self) -> [(u64, u64); 5] {
+        [
+            (register::ID, 0x5a42_4e53),
+            (register::VERSION, self.facts.number << 16 | 1),
+            (register::CONTROL, 0),
+            (register::STATUS, 0),
+            (register::CAPS_BUS, self.bus.register()),
+        ]
+    }
+
     /// Looks at the answer to a read of STATUS, if it is there; before the interrupt a job runs.
     pub(super) fn is_busy(&mut self, sim: &Sim, run: &mut Run, asked: Option<Ticket>) -> sim::Result<Option<Ticket>> {
         let Some(answer) = asked.and_then(|ticket| self.host.answer(ticket)) else { return Ok(asked) };
@@ -120,13 +131,7 @@ impl<A: Accelerator + Clone> Player<A> {
             self.store(sim, bus, at, value)?;
         }
         if self.rng.random_range(0..3u8) == 0 {
-            let mut fixed = vec![
-                (register::ID, 0x5a42_4e53),
-                (register::VERSION, self.facts.number << 16 | 1),
-                (register::CONTROL, 0),
-                (register::STATUS, 0),
-                (register::CAPS_BUS, self.bus.register()),
-            ];
+            let mut fixed = self.fixed().to_vec();
             fixed.extend(&self.facts.constants);
             for at in REFUSED {
                 let answer = self.host.store(sim, &mut [bus], at, u64::MAX >> 32)?;

@@ -97,6 +97,13 @@ impl<A: Accelerator + Clone> Player<A> {
         })
     }
 
+    /// From here on the host is plain.
+    pub(super) fn plain_host(&mut self, sim: &Sim, run: &Run) -> sim::Result<()> {
+        self.pauses = false;
+        self.host = AxiLiteHost::new(sim, "ctrl", LiteConfig::default(), run.seed())?;
+        Ok(())
+    }
+
     /// From here on the host is plain, or it pauses, and sends address and data of a write apart.
     pub(super) fn other_host(&mut self, sim: &Sim, seed: u64) -> sim::Result<()> {
         let plain = LiteConfig::default();
