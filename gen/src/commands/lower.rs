@@ -13,15 +13,18 @@ use models::decoder::{Float, Matrix, Model, Tokenizer};
 use testbenches::accelerators::decoding::{LayerAccelerator, Machine, WholeAccelerator, window};
 
 use super::calibration::{LEARNING, Learnt};
+use super::run::args::LATENCY;
 use super::run::chosen::{Accelerator, Source};
 use super::run::failures::{failed, refused};
 use super::run::prompt::{self, Prompt};
 use super::run::work::Work;
 use crate::catalogue::Catalogue;
 use crate::error::{Failure, Result};
+use crate::output::{check_place, replace};
 use crate::present::numbers::{counted, decimal};
 use crate::present::progress::Progress;
 use crate::present::report;
+use crate::present::timeline::{self, Bar, Timeline};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -41,12 +44,19 @@ pub(super) struct Args {
     /// Folder for memory.bin, results.bin and layer.h, which may be there as another layer's
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
+    /// Draw when the engines work on each operation, as SVG: one picture for each pass
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// The same as CSV: cycles in which each operation goes to its engine, begins and ends
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
 }
 
 pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     let named = args.work.accelerator(catalogue)?;
     let prompts = prompt::texts(std::iter::once(&args.prompt).chain(&args.prompts))?;
     files::check_place(&args.output).map_err(refused)?;
+    args.csv.iter().chain(&args.svg).try_for_each(|path| check_place(path))?;
     let Source { tokenizer, read, name, .. } = args.work.source()?;
     let prompts = prompts.into_iter().map(|text| Prompt::new(text, &tokenizer)).collect::<Result<Vec<_>>>()?;
     let progress = Progress::new(1, format!("reading the weights of {name}"));
@@ -76,6 +86,12 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
             .concat();
     let bytes = contents.write(&args.output, &window, &about).map_err(failed)?;
     drop(work);
+    if args.svg.is_some() || args.csv.is_some() {
+        let title = format!("Layer {number} on {kept}");
+        let timeline = timeline(title, &named, &contents, &window)?;
+        args.csv.iter().try_for_each(|path| replace(path, timeline.csv().as_bytes()))?;
+        args.svg.iter().try_for_each(|path| replace(path, timeline.svg().as_bytes()))?;
+    }
     let (memory, results, header) = (files::MEMORY, files::RESULTS, files::HEADER);
     let (jobs, first) = (contents.jobs().count(), contents.jobs().next().map_or(0, |job| job.address));
     let chains = if jobs == 1 { "chain " } else { "chains" };
@@ -87,6 +103,32 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
         format!("  saturated   {} words of results left the range of the calibration", contents.overflows),
     ];
     report::print(&(lines.join("\n") + "\n"))
+}
+
+/// When the engines work on the operations of each pass. Jobs of a pass follow each other at once.
+fn timeline(title: String, named: &Accelerator, contents: &Contents, window: &Window) -> Result<Timeline> {
+    let design = named.entry.elaborate(&named.params)?;
+    let operations = design.operations();
+    let rows: Vec<String> = operations.iter().map(|operation| operation.name.clone()).collect();
+    let mut clock = named.machine.clock(window, LATENCY).map_err(failed)?;
+    let mut jobs = Vec::new();
+    for (number, pass) in contents.passes.iter().enumerate() {
+        let title = if number == 0 { "prompt".into() } else { format!("step {number}") };
+        let mut of_pass = timeline::Job { title, cycles: 0, bars: Vec::new() };
+        for job in &pass.jobs {
+            let (cycles, spans) = clock.spans(job).map_err(failed)?;
+            let before = of_pass.cycles;
+            of_pass.bars.extend(spans.iter().map(|span| Bar {
+                row: operations.iter().position(|one| one.number == u32::from(span.opcode)).unwrap_or_default(),
+                goes: before + span.goes,
+                begins: before + span.begins,
+                ends: before + span.ends,
+            }));
+            of_pass.cycles += cycles;
+        }
+        jobs.push(of_pass);
+    }
+    Ok(Timeline { title, rows, jobs })
 }
 
 /// A prompt, and the tokens that follow it.

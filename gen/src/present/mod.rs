@@ -10,4 +10,5 @@ pub(crate) mod progress;
 pub mod render;
 pub(crate) mod report;
 pub(crate) mod table;
+pub(crate) mod timeline;
 pub mod wave;

@@ -308,6 +308,46 @@ fn steps_after_a_prompt() {
     );
 }
 
+/// `lower --csv` and `--svg` tell when the engines work on each operation. One follows the other, unless they overlap.
+#[test]
+fn operations_of_a_layer_in_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = path("llama-3");
+    let [out, csv, svg] = ["image", "line.csv", "line.svg"].map(|name| folder.path().join(name).display().to_string());
+    for (on, overlaps) in [("tender", true), ("tender", false), ("kllm", false), ("kelle", false), ("titanus", false)] {
+        let params = fitting(on, "llama-3", &["--golden", "--tokens", "8", "of it"]);
+        let set: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let args = ["lower", "--on", on, "--model", &model, "-o", &out, "--steps", "1", "--csv", &csv, "--svg", &svg];
+        let all = set.iter().map(String::as_str).chain(overlaps.then_some("overlaps=true"));
+        let all: Vec<&str> = args.into_iter().chain(all.flat_map(|one| ["--set", one])).chain(["of it"]).collect();
+        let run = senbazuru(&all).assert().code(0);
+        let told = said(&run.get_output().stdout);
+        let text = std::fs::read_to_string(&csv).unwrap();
+        let (head, lines) = text.split_once('\n').unwrap();
+        assert_eq!(head, "job,number,operation,goes,begins,ends");
+        assert!(told.contains(&format!(" {} descriptors", lines.lines().count())), "{on}: {told}{text}");
+        let picture = std::fs::read_to_string(&svg).unwrap();
+        let mut beside = 0;
+        for job in ["prompt", "step 1"] {
+            let cycles = picture.split(&format!(">{job}, ")).nth(1).unwrap().split(' ').next().unwrap();
+            let cycles: u64 = cycles.replace(',', "").parse().unwrap();
+            let mut latest = 0;
+            for line in lines.lines().filter(|line| line.starts_with(&format!("{job},"))) {
+                let [goes, begins, ends] = [3, 4, 5].map(|k| line.split(',').nth(k).unwrap().parse::<u64>().unwrap());
+                assert!(goes <= begins && begins < ends && ends < cycles, "{on}: {line} of {cycles}");
+                beside += u32::from(begins < latest);
+                latest = latest.max(ends);
+            }
+            assert!(latest > 0, "{on}: {text}");
+        }
+        assert_eq!(beside > 0, overlaps, "{on}: {text}");
+    }
+    let nowhere = folder.path().join("none/line.svg").display().to_string();
+    let args = ["lower", "--on", "tender", "--model", &model, "-o", &out, "--svg", &nowhere, "of it"];
+    let error = senbazuru(&args).assert().code(1);
+    assert!(said(&error.get_output().stderr).contains("none"));
+}
+
 /// A layer takes the place of an earlier one, and of nothing else. Its header says what it was made of.
 #[test]
 fn a_layer_takes_the_place_of_a_layer() {

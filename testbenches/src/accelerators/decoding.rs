@@ -55,6 +55,17 @@ impl Machine {
             Self::Layers(on) => on.lowering(),
         }
     }
+
+    /// The cycles of its jobs with a memory that answers after `latency` cycles.
+    ///
+    /// # Errors
+    /// Parameters that the golden model refuses.
+    pub fn clock(&self, window: &Window, latency: u32) -> anyhow::Result<Clock> {
+        match self {
+            Self::Whole(on) => on.clock(window, latency),
+            Self::Layers(on) => on.clock(window, latency),
+        }
+    }
 }
 
 /// The memory that an accelerator with addresses of so many bits may touch: from 1 MiB on.
@@ -98,6 +109,12 @@ pub trait WholeAccelerator: Send + Sync {
     /// # Errors
     /// Parameters that the golden model refuses.
     fn golden(&self, window: &Window, latency: Option<u32>) -> anyhow::Result<Box<dyn Golden>>;
+
+    /// The cycles of jobs on a device whose memory answers after `latency` cycles, from a reset on.
+    ///
+    /// # Errors
+    /// Parameters that the golden model refuses.
+    fn clock(&self, window: &Window, latency: u32) -> anyhow::Result<Clock>;
 
     /// How a model becomes chains.
     fn lowering(&self) -> &dyn ModelLowering;

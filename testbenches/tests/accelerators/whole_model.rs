@@ -173,6 +173,10 @@ impl WholeAccelerator for OnCounter {
         Ok(Box::new(Counter { at: window.base, byte: 0 }))
     }
 
+    fn clock(&self, _: &Window, _: u32) -> Result<Clock> {
+        bail!("a counter has no time")
+    }
+
     fn lowering(&self) -> &dyn ModelLowering {
         &Counting
     }

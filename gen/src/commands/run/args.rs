@@ -7,7 +7,7 @@ use super::work::Work;
 use crate::error::{Failure, Result};
 
 /// Cycles until memory answers.
-pub(super) const LATENCY: u32 = 20;
+pub(in crate::commands) const LATENCY: u32 = 20;
 
 #[derive(Debug, clap::Args)]
 pub(in crate::commands) struct Args {

@@ -1,6 +1,6 @@
 //! `run`: a language model writes text on an accelerator in simulation.
 
-mod args;
+pub(super) mod args;
 mod choice;
 pub(super) mod chosen;
 pub(super) mod failures;

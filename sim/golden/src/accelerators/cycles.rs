@@ -67,6 +67,21 @@ pub struct Spent<O> {
     pub operation: O,
     /// Cycles from the end of the operation before.
     pub cycles: u64,
+    /// When its engine works on it.
+    pub span: Span,
+}
+
+/// An operation on its engine, in cycles of the job: those that the register CYCLES counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// The number of the operation.
+    pub opcode: u8,
+    /// The cycle in which its engine gets it.
+    pub goes: u64,
+    /// The cycle in which it begins: where operations overlap, it may have waited for others.
+    pub begins: u64,
+    /// The cycle in which its last command ends.
+    pub ends: u64,
 }
 
 /// How long the parts of an accelerator take, and what follows for its jobs. `A` is its golden model.
@@ -131,6 +146,10 @@ pub trait Recurrence<A: Accelerator> {
             }
             chain.settle();
             chain.flights.leave(turns);
+            for &(number, [begins, ends]) in chain.flights.ended() {
+                let span = &mut chain.spent[number as usize].span;
+                (span.begins, span.ends) = (begins, ends);
+            }
             return Ok(chain.spent);
         }
         let mut chain =
@@ -184,9 +203,10 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Chain<'_, A, R> {
                     Ok(ended) => ended,
                     Err(code) => return code,
                 };
+                let span = Span { opcode: *opcode, goes: self.now, begins: self.now, ends: end };
                 // The engine reports the end two cycles later. Then comes the next operation.
                 self.now = end + 3;
-                self.spent.push(Spent { operation, cycles: self.now - self.before });
+                self.spent.push(Spent { operation, cycles: self.now - self.before, span });
                 self.before = self.now;
                 0
             }
@@ -265,7 +285,8 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Overlap<'_, A, R> {
                 // Its end is told in the next cycle. Then comes the next descriptor, or the controller waits.
                 self.now = goes + 2;
                 self.settled = false;
-                self.spent.push(Spent { operation: checked, cycles: self.now - self.before });
+                let span = Span { opcode: *opcode, goes, ..Span::default() };
+                self.spent.push(Spent { operation: checked, cycles: self.now - self.before, span });
                 self.before = self.now;
                 0
             }

@@ -12,8 +12,9 @@ use lower::tender::{InSoftware, OnDevice};
 use lower::whole::{Executor, Golden, ModelLowering};
 use sim::Design;
 
+use super::super::clock::Clock;
 use super::super::decoding::{Machine, Runs, WholeAccelerator};
-use super::timing::timing;
+use super::timing::{clock, timing};
 use super::{caps_of, golden_of};
 
 /// Numbers of the longest row: the width of the feed-forward network of SmolLM2-135M.
@@ -95,6 +96,10 @@ impl WholeAccelerator for OnTender {
             Some(latency) => golden.timed(timing(&self.block, latency)),
             None => golden,
         }))
+    }
+
+    fn clock(&self, window: &Window, latency: u32) -> anyhow::Result<Clock> {
+        clock((&self.block, latency), window)
     }
 
     fn lowering(&self) -> &dyn ModelLowering {

@@ -56,7 +56,17 @@ struct Flight {
 impl Flight {
     /// The first cycle in which its engine is free.
     fn free(&self) -> Option<u64> {
-        Some(self.work.end()? + FREE + self.shift?)
+        Some(self.ends()? + FREE)
+    }
+
+    /// The cycle in which its last command ends.
+    fn ends(&self) -> Option<u64> {
+        Some(self.work.end()? + self.shift?)
+    }
+
+    /// Its number, and when it began and ended.
+    fn span(&self) -> Option<(u64, [u64; 2])> {
+        Some((self.number, [self.begins + self.shift?, self.ends()?]))
     }
 
     /// It begins, and its readers are released, if what it waits for is known. Returns whether it was.
@@ -145,13 +155,20 @@ pub(super) struct Flights {
     count: u64,
     /// The first cycle in which each engine is free, once it has been used.
     free: Vec<u64>,
+    /// Numbers of operations that are no longer in flight, and when each began and ended.
+    ended: Vec<(u64, [u64; 2])>,
 }
 
 impl Flights {
+    /// Of operations that are no longer in flight, the number in the chain, and when each began and ended.
+    pub(super) fn ended(&self) -> &[(u64, [u64; 2])] {
+        &self.ended
+    }
+
     /// None yet; the ports are as the job before has left them.
     pub(super) fn new(shell: &Shell, turns: &Turns) -> Self {
         let free = vec![0; shell.engines.iter().filter(|&&readers| readers > 0).count()];
-        Self { bus: Bus::new(shell, turns), flights: Vec::new(), count: 0, free }
+        Self { bus: Bus::new(shell, turns), flights: Vec::new(), count: 0, free, ended: Vec::new() }
     }
 
     /// The job has ended: the turns stay for the next one.
@@ -249,6 +266,7 @@ impl Flights {
         let all_free = |flights: &[Flight]| flights.iter().try_fold(0, |last, flight| Some(flight.free()?.max(last)));
         let last = self.until(None, |flights, _| all_free(flights));
         for flight in self.flights.drain(..) {
+            self.ended.extend(flight.span());
             self.free[flight.engine] = flight.free().unwrap_or(0);
         }
         last.max(self.free.iter().copied().max().unwrap_or(0))
@@ -267,6 +285,7 @@ impl Flights {
         let begun = self.flights.iter().map(|flight| flight.begins + 1).max().unwrap_or(0);
         let goes = now.max(ended).max(begun).max(self.free[engine]);
         for flight in self.flights.extract_if(.., |flight| flight.engine == engine) {
+            self.ended.extend(flight.span());
             self.free[flight.engine] = flight.free().unwrap_or(0);
         }
         goes
