@@ -42,7 +42,7 @@ mod wave;
 #[cfg(feature = "standard")]
 pub(crate) use run::failures::chain;
 
-use std::process::ExitCode;
+use std::ffi::OsString;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
@@ -134,17 +134,25 @@ enum Command {
     },
 }
 
-/// Runs the command line of this process; `wrong` has the errors of the catalogue.
-pub(crate) fn main(catalogue: &Catalogue, wrong: &[String]) -> ExitCode {
+/// Runs the command of these words; `wrong` has the errors of the catalogue. Returns the exit code.
+pub(crate) fn main(catalogue: &Catalogue, wrong: &[String], words: impl Iterator<Item = OsString>) -> u8 {
     shell::remember_program();
+    let cli = match Cli::try_parse_from(std::iter::once(shell::program().into()).chain(words)) {
+        Ok(cli) => cli,
+        Err(told) => {
+            // A reader that went away is no error.
+            let _ = told.print();
+            return told.exit_code() as u8;
+        }
+    };
     let refused = (!wrong.is_empty()).then(|| Failure::Usage(format!("the catalogue: {}", wrong.join("; "))));
-    match refused.map_or_else(|| run(Cli::parse(), catalogue), Err) {
-        Ok(()) => ExitCode::SUCCESS,
+    match refused.map_or_else(|| run(cli, catalogue), Err) {
+        Ok(()) => 0,
         Err(failure) => {
             if !matches!(failure, Failure::Reported) {
                 error::tell(&failure.told());
             }
-            ExitCode::from(failure.exit_code())
+            failure.exit_code()
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::params::show_changes;
 use crate::point::{STORE, STORE_LIMIT, Store};
 use crate::present::progress::Progress;
 use crate::present::report;
-use crate::shell;
+use crate::shell::{self, Program};
 use crate::sweep::{self, Plan, PointResult, Results, Spec, arguments, collect};
 
 /// Where the points run.
@@ -81,7 +81,7 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     let limit = limit(STORE_LIMIT)?;
     let output = args.folder(&spec)?;
     if args.engine == EngineName::Print {
-        let program = shell::program().to_owned();
+        let program = [shell::program().to_owned()];
         let lines: String =
             jobs(args, &spec, &plan, &store, &program)?.iter().map(|j| shell::line(&j.words) + "\n").collect();
         return report::print(&lines);
@@ -142,7 +142,7 @@ fn refuse_illegal(args: &Args, spec: &Spec, plan: &Plan) -> Result<()> {
 }
 
 /// The points whose results are not all in the store.
-fn jobs(args: &Args, spec: &Spec, plan: &Plan, store: &Store, program: &str) -> Result<Vec<Job>> {
+fn jobs(args: &Args, spec: &Spec, plan: &Plan, store: &Store, program: &[String]) -> Result<Vec<Job>> {
     let mut jobs = Vec::new();
     for (number, planned) in plan.points.iter().enumerate() {
         let Ok(ready) = &planned.design else { continue };
@@ -154,7 +154,7 @@ fn jobs(args: &Args, spec: &Spec, plan: &Plan, store: &Store, program: &str) -> 
             continue;
         }
         let mut words = arguments(spec, &planned.params);
-        program.clone_into(&mut words[0]);
+        words.splice(0..1, program.iter().cloned());
         words.extend(["--store".into(), args.store.display().to_string()]);
         if args.engine == EngineName::Slurm {
             let keys: Vec<_> = ready.keys.iter().map(|k| format!("{}={}", k.stage, k.hash)).collect();
@@ -167,7 +167,7 @@ fn jobs(args: &Args, spec: &Spec, plan: &Plan, store: &Store, program: &str) -> 
 
 fn start(args: &Args, spec: &Spec, plan: &Plan, store: &Store, output: &Path) -> Result<Lost> {
     // The jobs run this very program.
-    let program = std::env::current_exe().map_err(|e| Failure::Check(format!("cannot find senbazuru itself: {e}")))?;
+    let program = Program::this().map_err(|e| Failure::Check(format!("cannot find senbazuru itself: {e}")))?;
     let engine: Box<dyn Engine> = match args.engine {
         EngineName::Slurm => {
             let engine = Slurm {
@@ -185,7 +185,7 @@ fn start(args: &Args, spec: &Spec, plan: &Plan, store: &Store, output: &Path) ->
             Box::new(Local { jobs: args.jobs.unwrap_or(cores), limit: Some(Duration::from_secs(args.timeout)) })
         }
     };
-    let jobs = jobs(args, spec, plan, store, &program.display().to_string())?;
+    let jobs = jobs(args, spec, plan, store, &program.words)?;
     if jobs.is_empty() {
         return Ok(Lost::new());
     }

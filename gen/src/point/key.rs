@@ -14,6 +14,7 @@ use crate::flows::layout;
 use crate::flows::liberty;
 use crate::flows::lint::Sources;
 use crate::flows::tools::{self, Versions};
+use crate::shell::Program;
 
 /// A point that is ready to run: its Verilog is known.
 pub struct Point {
@@ -147,7 +148,7 @@ fn program() -> Result<&'static str> {
     if let Some(hash) = HASH.get() {
         return Ok(hash);
     }
-    let path = std::env::current_exe().map_err(|e| Failure::io(format!("cannot find this program: {e}"), &e))?;
+    let path = Program::this().map_err(|e| Failure::io(format!("cannot find this program: {e}"), &e))?.code;
     let mut hasher = blake3::Hasher::new();
     let read = std::fs::File::open(&path).and_then(|mut file| std::io::copy(&mut file, &mut hasher));
     read.map_err(|e| Failure::file("read", &path, &e))?;

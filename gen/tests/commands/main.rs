@@ -25,6 +25,7 @@ mod new;
 mod odd_names;
 mod own_models;
 mod package;
+mod python;
 mod registers;
 mod report;
 mod run;

@@ -36,6 +36,7 @@ impl<A: Accelerator + Clone> Player<A> {
             (register::STATUS, register::STICKY),
             (register::IRQ_ENABLE, register::STICKY),
             (register::TIMEOUT, 0),
+            (register::BUS, 0x33),
             (register::MAX_DESCRIPTORS, limits.max_descriptors.into()),
             (register::JOB, JOB),
             (register::JOB + 4, 0),
