@@ -16,8 +16,8 @@ use crate::draft::Draft;
 const JOB: u64 = 0x1000;
 /// Cycles in which a refused job ends.
 const LONGEST: u64 = 1000;
-/// The first address after the registers.
-const END: u64 = 0x1000;
+/// Words of the space of registers.
+const WORDS: u32 = 0x400;
 
 impl<A: Accelerator + Clone> Player<A> {
     /// Refuses each descriptor that has its least sizes, 0 everywhere else, and one wrong bit: a bit that no field has, of
@@ -73,7 +73,7 @@ impl<A: Accelerator + Clone> Player<A> {
         run.expect_equal(sim, "mem", "written by refused jobs", false, written)
     }
 
-    /// After a reset, reads every address: a register that never changes has its value, one that the host writes the
+    /// After a reset, reads every address, up and down: a register that never changes has its value, one that the host writes the
     /// value after a reset, all others 0. Where there is no register, the answer is SLVERR and 0.
     ///
     /// # Errors
@@ -84,7 +84,9 @@ impl<A: Accelerator + Clone> Player<A> {
         let mut known = BTreeMap::from(self.fixed());
         known.extend(self.words.iter().map(|(&at, &word)| (at, word)));
         known.extend(self.facts.constants.iter().copied());
-        for at in (0..END).step_by(4) {
+        // A high word that is read after its low word is as it was then: backwards it is read alone.
+        for word in (0..WORDS).chain((0..WORDS).rev()) {
+            let at = 4 * u64::from(word);
             let (data, answer) = self.host.load(sim, &mut [], at)?;
             let response = if self.mapped.contains(&at) { Response::Okay } else { Response::SlvErr };
             let expected = known.get(&at).copied().unwrap_or(0);
