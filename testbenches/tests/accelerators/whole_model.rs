@@ -13,6 +13,7 @@ use models::calibration::{self, Arrays, Calibrates, Wanted};
 use models::decoder::{Config, Decoder, Precision};
 use models::schemes::{Choice, Settings};
 use sim::Design;
+use testbenches::accelerators::clock::Clock;
 use testbenches::accelerators::decoding::{Machine, WholeAccelerator, window};
 
 /// Its next token is the number of tokens so far. A job is the address of the counter.
