@@ -315,8 +315,7 @@ pub fn run<A: Accelerator>(accelerator: &A, limits: Limits, job: u64, memory: &m
 /// the largest numbers that are true, by the bytes that the operations use. Addresses and numbers, in the order of the
 /// chain; up to an error.
 ///
-/// State inside of an accelerator is not looked at. An accelerator whose operations keep some, such as a cache, has to
-/// know what depends on it.
+/// State inside of an accelerator is not looked at: one engine has all operations on it, in the order of the chain.
 pub fn independence<A: Accelerator>(
     accelerator: &A,
     limits: Limits,
