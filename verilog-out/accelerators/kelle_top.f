@@ -57,7 +57,7 @@
 ../modules/sum_lanes_l8_w48_f1_m2_a2_h1.v
 ../modules/ram_d512_w128_g128_inferred.v
 ../modules/panel_pages_l8_c32_p32_r64.v
-../modules/linear_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x44c65fec.v
+../modules/linear_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_xa2cab495.v
 ../modules/vector_operation_c512_softmax_layer_rotary.v
 ../modules/operand_list_i3_a64_r24_n16_s32.v
 ../modules/command_list_n5_t1_c4.v
@@ -192,7 +192,7 @@
 ../modules/kv_cache_b8_l8_m195_w23_i43000_p256_t8_h3_s8_a9.v
 ../modules/token_saver_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad.v
 ../modules/product_walk_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_attention_v3_n3.v
-../modules/attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x338379f5.v
+../modules/attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x9fe550c6.v
 ../modules/ram_d4_w49_g49_inferred.v
 ../modules/lane_results_r32_c32_w8_a48_d64_n4_b8.v
 ../modules/skew_lines_n32_w8_skew.v
@@ -201,4 +201,4 @@
 ../modules/reconfigurable_array_r32_c32_w8_a48_d64_n4_b8.v
 ../modules/shared_array_r32_c32_w8_a48_d64_n4_b8.v
 ../modules/event_counters_n5_w64_s16_m8.v
-../modules/kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_xa1e84e09.v
+../modules/kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x4c3aa43a.v

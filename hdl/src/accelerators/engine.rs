@@ -134,6 +134,15 @@ impl EnginePorts {
         controller.write_end.connect(m, &self.write_end);
     }
 
+    /// An engine that shares a part with others tells when an operation that uses the part is taken, and when it has ended
+    /// without an error. `uses`: the operation in hand does.
+    #[track_caller]
+    pub fn uses(&self, m: &mut Module, (takes, leaves): (Option<Signal>, Option<Signal>), uses: Signal) {
+        let (operation, end) = (&self.operation, &self.operation_end);
+        m.connect_option(takes, takes.map(|_| operation.fire() & uses));
+        m.connect_option(leaves, leaves.map(|_| end.fire() & !end.error.any() & uses));
+    }
+
     /// Gives all commands of the controller to the DMAs, as they are: no DMA takes others, and nothing is in flight
     /// without an operation in hand.
     #[track_caller]

@@ -70,14 +70,14 @@ impl Chain {
     }
 
     /// The same chain, whose operations say of how many operations right before them they are
-    /// [independent](Descriptor::is_independent_of), and what they [read early](Descriptor::reads_early_beside): the
+    /// [independent](Descriptor::may_overlap), and what they [read early](Descriptor::reads_early_beside): the
     /// largest numbers that are true. An accelerator whose operations overlap then waits for nothing else.
     #[must_use]
     pub fn overlapping(mut self) -> Self {
         for k in 0..self.links.len() {
             let (before, link) = self.links.split_at_mut(k);
             let own = &link[0].descriptor;
-            let apart = |other: &&Link| own.is_independent_of(&other.descriptor);
+            let apart = |other: &&Link| own.may_overlap(&other.descriptor);
             let early = |other: &&Link| own.reads_early_beside(&other.descriptor);
             let nearest = || before.iter().rev().take(MOST_INDEPENDENT);
             (link[0].independent, link[0].early) =

@@ -12,6 +12,8 @@ pub struct Descriptor {
     bytes: [u8; Self::BYTES],
     /// Bytes that the operation uses, where all are known.
     used: Option<Vec<Used>>,
+    /// State of the accelerator that it uses, by numbers that the accelerator gives.
+    state: Option<RangeInclusive<u64>>,
 }
 
 impl PartialEq for Descriptor {
@@ -29,7 +31,7 @@ impl Descriptor {
     /// A descriptor with an opcode, and 0 in all fields of the operation.
     #[must_use]
     pub fn new(opcode: u8) -> Self {
-        let mut new = Self { bytes: [0; Self::BYTES], used: None };
+        let mut new = Self { bytes: [0; Self::BYTES], used: None, state: None };
         new.set(header::MAGIC, header::MAGIC_VALUE.into());
         new.set(header::VERSION, header::VERSION_VALUE.into());
         new.set(header::OPCODE, opcode.into());
@@ -39,7 +41,7 @@ impl Descriptor {
     /// A descriptor from memory, right or not.
     #[must_use]
     pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
-        Self { bytes, used: None }
+        Self { bytes, used: None, state: None }
     }
 
     /// The bytes in memory.
@@ -70,7 +72,7 @@ impl Descriptor {
     }
 
     /// The same descriptor after a check of its operands. They are all that the operation reads and writes, so that
-    /// [`is_independent_of`](Self::is_independent_of) knows.
+    /// [`may_overlap`](Self::may_overlap) knows.
     ///
     /// # Errors
     /// The first check that fails.
@@ -80,17 +82,35 @@ impl Descriptor {
         Ok(Self { used: Some(used), ..self })
     }
 
-    /// Whether the order of two operations does not matter: neither writes what the other one reads or writes. False
-    /// where all that one of them uses is not known, such as for a descriptor from memory, or for an operation on state
-    /// of the accelerator.
+    /// The same descriptor; beside its operands the operation uses state of the accelerator: these parts of it, by numbers
+    /// that the accelerator gives. One engine has all operations on the state.
+    #[must_use]
+    pub(crate) fn on_state(self, parts: RangeInclusive<u64>) -> Self {
+        Self { state: Some(parts), ..self }
+    }
+
+    /// Whether the order of two operations does not matter: they [may overlap](Self::may_overlap), and do not use the same
+    /// state of the accelerator.
     #[must_use]
     pub fn is_independent_of(&self, other: &Self) -> bool {
+        let same_state = match (&self.state, &other.state) {
+            (Some(this), Some(that)) => this.start() <= that.end() && that.start() <= this.end(),
+            _ => false,
+        };
+        !same_state && self.may_overlap(other)
+    }
+
+    /// Whether two operations may be in flight at the same time: neither writes what the other one reads or writes. State of
+    /// the accelerator does not count, since an engine does its operations one after the other. False where all that one
+    /// of them uses is not known, such as for a descriptor from memory.
+    #[must_use]
+    pub fn may_overlap(&self, other: &Self) -> bool {
         let (Some(these), Some(those)) = (&self.used, &other.used) else { return false };
         these.iter().all(|this| those.iter().all(|that| !(this.is_written || that.is_written) || this.is_apart(that)))
     }
 
     /// Whether an operation reads something early, and the other one writes none of it; false as for
-    /// [`is_independent_of`](Self::is_independent_of).
+    /// [`may_overlap`](Self::may_overlap).
     #[must_use]
     pub fn reads_early_beside(&self, other: &Self) -> bool {
         let (Some(these), Some(those)) = (&self.used, &other.used) else { return false };

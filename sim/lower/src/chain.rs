@@ -158,7 +158,8 @@ impl<A: Accelerator> ChainBuilder<A> {
         self.descriptors.len() as u32
     }
 
-    /// From here on the descriptors of a job are [ordered] where the accelerator's operations overlap.
+    /// From here on the descriptors of a job are [ordered] where the accelerator's operations overlap. Without that, they
+    /// overlap in the order in which they come.
     pub fn order_by(&mut self, cost: Cost) {
         self.cost = Some(cost);
     }
@@ -168,8 +169,11 @@ impl<A: Accelerator> ChainBuilder<A> {
         let descriptors = std::mem::take(&mut self.descriptors);
         let engine = |descriptor: &Descriptor| self.golden.engine(descriptor.get(header::OPCODE) as u8);
         let overlaps = descriptors.first().is_some_and(|first| engine(first).is_some());
-        let Some(Cost(cycles)) = self.cost.as_ref().filter(|_| overlaps) else {
-            return descriptors.into_iter().fold(Chain::new(), Chain::then);
+        let chain = |descriptors: Vec<Descriptor>| descriptors.into_iter().fold(Chain::new(), Chain::then);
+        let cycles = match &self.cost {
+            _ if !overlaps => return chain(descriptors),
+            None => return chain(descriptors).overlapping(),
+            Some(Cost(cycles)) => cycles,
         };
         let step = |descriptor| Step {
             engine: engine(&descriptor).unwrap_or_default() as usize,

@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use golden::accelerators::memory::SparseMemory;
 use golden::tender::granularity::relative_error;
+use hdl::accelerators::kelle::KelleTop;
 use hdl::accelerators::kllm::KllmTop;
 use hdl::accelerators::top::TopParameters;
+use hdl::lang::CatalogBlock;
 use host::kllm::Bits;
 use host::registers::shell;
 use host::{Bus, Device, Window};
@@ -20,10 +22,10 @@ use sim::bus::AxiConfig;
 use sim::stimulus::rng_for;
 use testbenches::accelerators::decoding::LayerAccelerator;
 use testbenches::accelerators::drawn_layer::{Shape, Sizes, drawn as drawn_layer, drawn_rows};
-use testbenches::accelerators::kelle::layer::decoding::{BUDGET, OnKelle};
+use testbenches::accelerators::kelle::layer::decoding::{BUDGET, OnKelle, block as kelle_block};
+use testbenches::accelerators::kelle::timing;
 use testbenches::accelerators::kllm::layer::decoding::OnKllm;
 use testbenches::accelerators::kllm::real::with_orizuru;
-use testbenches::accelerators::kllm::timing;
 use testbenches::accelerators::titanus::layer::decoding::{COMPRESSION, OnTitanus};
 
 const WINDOW: Window = Window { base: 0x1_0000, limit: 0x1fff_ffff, address_width: 40 };
@@ -118,36 +120,57 @@ fn titanus_tells_a_prompt_from_what_follows() {
     }
 }
 
-/// Where operations of a layer overlap, its chains are in another order. Every byte and all cycles are the golden
-/// model's, the numbers are the same, and they come earlier.
+/// A prompt and a token on hardware: every byte and all cycles are the golden model's. Returns the numbers, and cycles of
+/// both.
+fn played<B: CatalogBlock>(block: &B, on: &dyn LayerAccelerator, of: &Drawn) -> ([Rows; 2], u64) {
+    let mut layer = made(on, of);
+    let mut first = 0;
+    let passes = [3, 1].map(|count| {
+        first += count;
+        layer.pass(&[(0, of.rows[first - count..first].to_vec())]).unwrap()
+    });
+    let cycles = AtomicU64::new(0);
+    on_hardware(block, &AxiConfig::ideal(LATENCY), |hardware| {
+        let (mut device, mut clock) = (Device::new(hardware), on.clock(&WINDOW, LATENCY).unwrap());
+        ready(&mut device, WINDOW, 200).unwrap();
+        for _ in 0..on.settling() {
+            device.bus().cycle().unwrap();
+        }
+        for Pass { job, .. } in &passes {
+            let counters = job.run(&mut device).unwrap_or_else(|e| panic!("{e:#}"));
+            assert_eq!(counters.cycles, clock.cycles(job).unwrap());
+            cycles.fetch_add(counters.cycles, Ordering::Relaxed);
+        }
+    });
+    (passes.map(|pass| pass.rows), cycles.into_inner())
+}
+
+/// Where operations of a layer overlap, its chains are in another order. The numbers are the same, and they come earlier.
+fn overlap(played: impl Fn(bool) -> ([Rows; 2], u64)) {
+    let [(rows, apart), (same, together)] = [false, true].map(played);
+    assert_eq!(rows, same);
+    println!("{together} cycles, {apart} one by one");
+    assert!(together < apart, "{together} cycles, {apart} one by one");
+}
+
 #[test]
 fn operations_of_a_layer_overlap() {
     let of = drawn();
-    let played = |overlaps: bool| {
+    overlap(|overlaps| {
         let small = with_orizuru();
         let block = KllmTop { bus: TopParameters { overlaps, ..small.bus.clone() }, ..small };
-        let on = OnKllm::new(block.clone(), Bits::Four).unwrap();
-        let mut layer = made(&on, &of);
-        let mut first = 0;
-        let passes = [3, 1].map(|count| {
-            first += count;
-            layer.pass(&[(0, of.rows[first - count..first].to_vec())]).unwrap()
-        });
-        let cycles = AtomicU64::new(0);
-        on_hardware(&block, &AxiConfig::ideal(LATENCY), |hardware| {
-            let (mut device, mut clock) = (Device::new(hardware), timing::clock((&block, LATENCY), &WINDOW).unwrap());
-            ready(&mut device, WINDOW, 200).unwrap();
-            for Pass { job, .. } in &passes {
-                let counters = job.run(&mut device).unwrap_or_else(|e| panic!("{e:#}"));
-                assert_eq!(counters.cycles, clock.cycles(job).unwrap());
-                cycles.fetch_add(counters.cycles, Ordering::Relaxed);
-            }
-        });
-        (passes.map(|pass| pass.rows), cycles.into_inner())
-    };
-    let [(rows, apart), (same, together)] = [false, true].map(played);
-    assert_eq!(rows, same);
-    assert!(together < apart, "{together} cycles, {apart} one by one");
+        played(&block, &OnKllm::new(block.clone(), Bits::Four).unwrap(), &of)
+    });
+}
+
+/// On Kelle, where heads have evicted a token: linear layers and attention share the array.
+#[test]
+fn linear_layers_and_attention_overlap() {
+    let of = drawn();
+    overlap(|overlaps| {
+        let block = KelleTop { overlaps, ..timing::patient(kelle_block(8, 1, 8)) };
+        played(&block, &OnKelle::new(block.clone(), 3).unwrap(), &of)
+    });
 }
 
 /// After the first pass, a token's numbers do not depend on how many tokens come with it. This holds also where heads

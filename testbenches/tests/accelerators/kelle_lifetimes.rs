@@ -23,7 +23,7 @@ const PROMPT: usize = 23;
 const SAFE: f64 = 45_000.0;
 
 /// 8 x 8 PEs on a bus of 16 bytes.
-fn block() -> KelleTop {
+fn block(overlaps: bool) -> KelleTop {
     let spec = KelleSpec {
         axi: AxiSpec { address_width: 40, data_width: 128, id_width: 1 },
         rows: 8,
@@ -46,6 +46,7 @@ fn block() -> KelleTop {
         vector: VectorParameters { max_beats: 16, ..VectorParameters::all() },
         spec,
         attention,
+        overlaps,
         ..KelleTop::default()
     }
 }
@@ -55,8 +56,8 @@ const ORDERS: [Order; 3] =
     [Order { by_head: false, late: false }, Order { by_head: true, late: false }, Order { by_head: true, late: true }];
 
 /// A prompt and a step in each order: lives and cycles of both.
-fn measured() -> Vec<[(Lifetimes, u64); 2]> {
-    let block = block();
+fn measured(overlaps: bool) -> [[(Lifetimes, u64); 2]; 3] {
+    let block = block(overlaps);
     let golden = golden_of(&block).unwrap();
     let cells = Replay::new(golden.shape(), block.attention.banks, seeds::seed(1), &Distribution::tail());
     let all = Mutex::new(Vec::new());
@@ -79,7 +80,7 @@ fn measured() -> Vec<[(Lifetimes, u64); 2]> {
             all.lock().unwrap().push(measured);
         }
     });
-    all.into_inner().unwrap()
+    all.into_inner().unwrap().try_into().unwrap()
 }
 
 /// By the equations, and all that is between: an operation begins, the array and the softmax have their latencies.
@@ -97,8 +98,8 @@ fn explains(lives: [f64; 4], formula: [f64; 4], operations: [f64; 4]) {
 #[test]
 #[ignore = "a simulation of a minute"]
 fn lives_by_the_order_of_operations() {
-    let [baseline, by_head, late] = measured().try_into().unwrap();
-    let accesses = SIZE.accesses(SIZE.slots, block().spec.columns as usize);
+    let [baseline, by_head, late] = measured(false);
+    let accesses = SIZE.accesses(SIZE.slots, block(false).spec.columns as usize);
     println!("by the formula: {accesses:?}");
     println!("{:?} {:?} {:?}", accesses.baseline(), accesses.by_head(), accesses.parallel());
     for (all, parts) in [(&baseline, 1.0), (&by_head, 3.0), (&late, 3.0)] {
@@ -126,4 +127,19 @@ fn lives_by_the_order_of_operations() {
     // A value is fetched when it would be waited for otherwise: 4 beats, and 4 cycles to its integers, of each head.
     assert_eq!(by_head[1].1 - late[1].1, 3 * (4 + 4));
     assert!(late[1].0.value_waits < by_head[1].0.value_waits);
+}
+
+/// Where operations overlap, weights of the next head are read while a head attends, as in equation 8: head by head, a
+/// step and a prompt are sooner at their end, and all lives together are shorter.
+#[tag(full)]
+#[test]
+#[ignore = "two simulations of a minute"]
+fn lives_where_operations_overlap() {
+    let sum = |lives: &[f64]| lives.iter().sum::<f64>();
+    for (apart, together) in measured(false).into_iter().zip(measured(true)).skip(1) {
+        for ((before, slow), (after, fast)) in apart.into_iter().zip(together) {
+            assert!(fast < slow, "{fast} cycles, {slow} one by one");
+            assert!(sum(&after.lives) < sum(&before.lives), "{after:?}, {before:?} one by one");
+        }
+    }
 }

@@ -18,7 +18,7 @@ use testbenches::accelerators::kelle::{bench, timing};
 fn all_small_configurations() {
     let mut blocks = KelleTop::configurations();
     blocks.reverse();
-    for block in seeds::some(&blocks, 1) {
+    for block in seeds::some(&blocks, 2) {
         run(block, bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
     }
 }
@@ -28,7 +28,7 @@ fn all_small_configurations() {
 fn cycles_of_jobs() {
     let mut blocks = KelleTop::configurations();
     blocks.reverse();
-    for block in seeds::some(&blocks, 1) {
+    for block in seeds::some(&blocks, 2) {
         run(&timing::patient(block.clone()), timing::bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
     }
 }
@@ -36,7 +36,7 @@ fn cycles_of_jobs() {
 /// The same for all configurations.
 #[tag(full)]
 #[test]
-#[ignore = "minutes: three models"]
+#[ignore = "minutes: four models"]
 fn cycles_of_jobs_all() {
     for block in KelleTop::configurations() {
         run(&timing::patient(block), timing::bench, &options(400)).unwrap_or_else(|e| panic!("{e:#}"));

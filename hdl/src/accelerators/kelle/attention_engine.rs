@@ -18,10 +18,9 @@ use crate::blocks::common::bus::DmaSpec;
 use crate::blocks::common::shell::OperationController;
 use crate::blocks::kelle::{ArrayResult, ArrayRow, ArrayStep};
 use crate::lang::operation::{Opcode, OperationBlock};
-use crate::lang::{Group, In, InArray, InStream, Out, OutStream, bit, bits_for, parameters, ports, sint, uint};
-
-/// Read DMAs: queries, keys, values.
-const READERS: u32 = 3;
+use crate::lang::{
+    Group, In, InArray, InStream, Out, OutOption, OutStream, bit, bits_for, parameters, ports, sint, uint,
+};
 
 /// Numbers of the operations.
 mod opcode {
@@ -45,6 +44,8 @@ parameters! {
         integer: IntegerLane = IntegerLane::default();
         /// How a sum becomes an fp16 number; as wide as the array's sums.
         sum: SumLane = SumLane::default();
+        /// Operations overlap: this one waits for those of other engines. Others use the array meanwhile.
+        overlaps: bool = false, tag "overlaps";
     }
     rules = |p, rules| {
         let top = (1u64 << p.spec.score_width) - 1;
@@ -57,6 +58,9 @@ parameters! {
 }
 
 impl AttentionEngine {
+    /// Read DMAs: queries, keys, values.
+    pub const READERS: u32 = 3;
+
     /// Its operations, also where a build lacks the part for one: software has the same tables for every build.
     #[must_use]
     pub fn operations(&self) -> Vec<Opcode> {
@@ -108,7 +112,8 @@ impl AttentionEngine {
     }
 
     fn controller(&self) -> OperationController {
-        OperationController::of(&self.spec.spec.axi, &self.dma, READERS)
+        let of = OperationController::of(&self.spec.spec.axi, &self.dma, Self::READERS);
+        OperationController { waits: self.overlaps, ..of }
     }
 
     fn sums(&self) -> AttentionSums {
@@ -125,7 +130,11 @@ ports! {
         /// Empties all heads.
         forget_i: In = bit(),
         /// The array is to be cleared.
-        clear_array_o: Out = bit(),
+        clear_array_o: OutOption = bit().when(!p.overlaps),
+        /// For one cycle: an operation is taken that uses the array.
+        takes_o: OutOption = bit().when(p.overlaps),
+        /// For one cycle: it has ended without an error.
+        leaves_o: OutOption = bit().when(p.overlaps),
         /// Numbers that were saturated in this cycle.
         saturations_o: Out = uint(bits_for(p.spec.spec.lanes().into())),
         /// For one cycle: a token had to go.

@@ -1,28 +1,27 @@
 //! The Kelle accelerator: registers, shell, engines, and the array that linear layers and attention share.
 
-use super::attention_engine::AttentionEngine;
+use super::array_turns::ArrayTurns;
+use super::attention_engine::{AttentionEngine, AttentionEnginePorts};
 use super::attention_spec::AttentionSpec;
 use super::integer_lanes::IntegerLane;
 use super::kelle_registers::{KelleCaps, KelleFields};
 use super::kelle_spec::KelleSpec;
-use super::linear_engine::LinearEngine;
+use super::linear_engine::{LinearEngine, LinearEnginePorts};
 use super::retention_ports::RetentionPorts;
 use super::shared_array::SharedArray;
 use super::sum_lanes::SumLane;
 use crate::accelerators::engine::Engine;
-use crate::accelerators::top::{Accelerator, Top, TopPorts, TopSpec, top_spec};
+use crate::accelerators::top::{Accelerator, Top, TopParameters, TopPorts, TopSpec, top_spec};
 use crate::accelerators::vector::{VectorEngine, VectorParameters};
 use crate::blocks::common::bus::{AxiSpec, DmaSpec};
 use crate::blocks::common::shell::JobShell;
 use crate::lang::operation::{Opcode, OperationBlock};
-use crate::lang::{About, Block, CatalogBlock, Group, Module, bit, flatten, mux, parameters, ports};
+use crate::lang::{About, Block, CatalogBlock, Group, Module, Signal, bit, bits_for, flatten, mux, parameters, ports};
 
 /// Operation of linear layers.
 const LINEAR: u32 = 1;
 /// Operation of the vector engine.
 const VECTOR: u32 = 3;
-/// Read DMAs: as many as the vector engine has.
-const READERS: u32 = 4;
 /// Largest opcode, and largest opcode of a build with recomputation.
 const OPCODES: [u32; 2] = [6, 8];
 
@@ -33,6 +32,9 @@ parameters! {
         dma: DmaSpec = DmaSpec::default();
         /// Ports to memory; reader n is on port n modulo ports, and the writer counts as the reader after the last one.
         ports: u32 = 1, in 1..=32, note "at most one for each DMA", named "when set";
+        /// Operations that are independent of each other run at the same time, one on each engine, and each engine has
+        /// DMAs of its own. The array is handed over between them.
+        overlaps: bool = false, tag "overlaps";
         /// Beats that a read DMA keeps.
         read_beats: u32 = 64, in 2..=65536, note "at least dma.burst_beats", tag "k";
         /// Beats that the write DMA keeps.
@@ -72,6 +74,7 @@ impl KelleTop {
             spec: self.spec.clone(),
             integer: self.integer.clone(),
             sum: self.sum.clone(),
+            overlaps: self.overlaps,
         }
     }
 
@@ -84,13 +87,27 @@ impl KelleTop {
             threshold: self.threshold,
             integer: self.integer.clone(),
             sum: self.sum.clone(),
+            overlaps: self.overlaps,
         }
     }
 
     /// The engine for rows.
     #[must_use]
     pub fn vector(&self) -> VectorEngine {
-        self.vector.engine(&self.spec.axi, &self.dma)
+        VectorEngine { waits: self.overlaps, ..self.vector.engine(&self.spec.axi, &self.dma) }
+    }
+
+    /// How it reaches memory.
+    fn bus(&self) -> TopParameters {
+        let Self { dma, ports, overlaps, read_beats, write_beats, .. } = self.clone();
+        TopParameters { axi: self.spec.axi.clone(), dma, ports, overlaps, read_beats, write_beats }
+    }
+
+    /// Most events of a kind in a cycle.
+    fn most_events(&self) -> u32 {
+        let lanes = self.spec.lanes();
+        // Of rows, of linear layers, of heads.
+        if self.overlaps { (1 + 2 * lanes).max(4) } else { lanes.max(4) }
     }
 }
 
@@ -98,16 +115,12 @@ impl Accelerator for KelleTop {
     type Own = KelleFields;
 
     fn shell(&self) -> JobShell {
-        JobShell {
-            axi: self.spec.axi.clone(),
-            dma: self.dma.clone(),
-            ports: self.ports,
-            readers: READERS,
-            writers: 1,
-            read_beats: self.read_beats,
-            write_beats: self.write_beats,
-            ..JobShell::default()
-        }
+        self.bus().shell(&self.readers())
+    }
+
+    /// Of the vector unit, of linear layers, of heads.
+    fn readers(&self) -> Vec<u32> {
+        vec![VectorEngine::READERS, LinearEngine::READERS, AttentionEngine::READERS]
     }
 
     fn own_registers(&self) -> KelleCaps {
@@ -164,11 +177,14 @@ impl Block for KelleTop {
             Engine { name: "heads", opcodes: &[], ports: &attention.shell },
         ];
         let chosen = top.engines(m, &engines);
-        let products = chosen[1];
-
         m.comment("The array belongs to linear layers or to attention.");
         let array = m.instance("u_array", SharedArray { array: self.spec.array() });
-        m.connect(array.clear_i, top.shell.abort_o | linear.begin_o | attention.clear_array_o);
+        let (products, clear) = match (linear.begin_o, attention.clear_array_o) {
+            (Some(begins), Some(clears)) => (chosen[1], top.shell.abort_o | begins | clears),
+            // An operation that ends without an error leaves nothing in the array.
+            _ => (self.turns(m, top.shell.abort_o, (&linear, &attention)), top.shell.abort_o),
+        };
+        m.connect(array.clear_i, clear);
         m.connect(array.first_i, products);
         m.connect_stream(&array.first_load, &linear.load);
         m.connect_stream(&array.second_load, &attention.load);
@@ -191,16 +207,39 @@ impl Block for KelleTop {
         io.retention.connect(m, &attention.retention);
 
         let count = &top.registers.own;
-        let saturations = mux(products, linear.saturations_o, attention.saturations_o);
+        let (of_linear, of_heads) = (linear.saturations_o, attention.saturations_o);
+        let saturations = if self.overlaps { of_linear + of_heads } else { mux(products, of_linear, of_heads) };
+        // The sum of all engines never needs all of its bits.
+        let overflows = top.overflows(&chosen, &engines);
+        let overflows = overflows.truncate(overflows.width().min(bits_for(self.most_events().into())));
         // Heads are refreshed between jobs too.
         let events = [
-            (top.overflows(&chosen, &engines), count.overflows),
+            (overflows, count.overflows),
             (saturations, count.saturations),
             (attention.evicts_o, count.evictions),
             (mux(host.busy_o, attention.refreshes_o, 0), count.refreshes),
             (host.busy_o & attention.stalls_o, count.refresh_stalls),
         ];
-        top.count(m, self.spec.lanes().max(4), &events);
+        top.count(m, self.most_events(), &events);
+    }
+}
+
+impl KelleTop {
+    /// Where operations overlap, the array is handed over in the order of the chain. Returns whether linear layers have it.
+    fn turns(
+        &self,
+        m: &mut Module,
+        clear: Signal,
+        (linear, attention): (&LinearEnginePorts, &AttentionEnginePorts),
+    ) -> Signal {
+        let turns = m.instance("u_turns", ArrayTurns {});
+        m.connect(turns.clear_i, clear);
+        let users = [(linear.takes_o, linear.leaves_o), (attention.takes_o, attention.leaves_o)];
+        for (k, (takes, leaves)) in (0..).zip(users) {
+            m.connect_option(Some(turns.takes_i.at(k)), takes);
+            m.connect_option(Some(turns.leaves_i.at(k)), leaves);
+        }
+        turns.first_o
     }
 }
 
@@ -298,6 +337,7 @@ impl CatalogBlock for KelleTop {
             group: 2,
             banks: 3,
         });
-        vec![recomputing(small, 1), without_saving(middle), recomputing(Self { ports: 3, ..large }, 5)]
+        let overlapping = recomputing(Self { overlaps: true, ports: 2, ..middle.clone() }, 2);
+        vec![recomputing(small, 1), without_saving(middle), overlapping, recomputing(Self { ports: 3, ..large }, 5)]
     }
 }

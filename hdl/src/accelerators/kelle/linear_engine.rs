@@ -17,11 +17,9 @@ use crate::blocks::common::shell::{OperationController, OperationControllerPorts
 use crate::blocks::common::stream::{FifoStorage, StreamFifo};
 use crate::blocks::kelle::{ArrayResult, ArrayRow, ArrayStep};
 use crate::lang::{
-    About, Block, Group, InStream, Module, Out, OutStream, Signal, bit, bits_for, mux, parameters, ports, uint,
+    About, Block, Group, InStream, Module, Out, OutOption, OutStream, Signal, bit, bits_for, mux, parameters, ports,
+    uint,
 };
-
-/// Read DMAs: rows, panels, constants.
-const READERS: u32 = 3;
 
 parameters! {
     /// Elaboration parameters.
@@ -34,6 +32,9 @@ parameters! {
         integer: IntegerLane = IntegerLane::default();
         /// How a sum becomes an fp16 number; as wide as the array's sums.
         sum: SumLane = SumLane::default();
+        /// Operations overlap: this one waits for those of other engines, but reads weights and constants before. Others
+        /// use the array meanwhile.
+        overlaps: bool = false, tag "overlaps";
     }
     rules = |p, rules| {
         let width = p.spec.accumulator_width;
@@ -48,6 +49,9 @@ parameters! {
 }
 
 impl LinearEngine {
+    /// Read DMAs: rows, panels, constants.
+    pub const READERS: u32 = 3;
+
     /// The descriptor of its operation.
     #[must_use]
     pub fn operation(&self) -> LinearOperation {
@@ -55,7 +59,8 @@ impl LinearEngine {
     }
 
     fn controller(&self) -> OperationController {
-        OperationController { times: 65535, ..OperationController::of(&self.spec.axi, &self.dma, READERS) }
+        let of = OperationController::of(&self.spec.axi, &self.dma, Self::READERS);
+        OperationController { times: 65535, waits: self.overlaps, late: self.overlaps.into(), ..of }
     }
 
     /// The unit that leads the array.
@@ -93,7 +98,11 @@ ports! {
         /// To the shell. The DMAs read rows, panels, constants. Results that are infinite or no number are not exact.
         shell: Group<EnginePorts, EngineSpec> = EngineSpec::of(p.controller(), p.spec.lanes()),
         /// For one cycle: an operation that is right begins; the array is to be cleared.
-        begin_o: Out = bit(),
+        begin_o: OutOption = bit().when(!p.overlaps),
+        /// For one cycle: an operation is taken that uses the array.
+        takes_o: OutOption = bit().when(p.overlaps),
+        /// For one cycle: it has ended without an error.
+        leaves_o: OutOption = bit().when(p.overlaps),
         /// Numbers that were saturated in this cycle.
         saturations_o: Out = uint(bits_for(p.spec.lanes().into())),
         /// Rows of weights to the array.
@@ -125,7 +134,8 @@ impl Block for LinearEngine {
         controller.refuse(m, &operation.decoder, none, none);
         self.place(m, &operation, &controller);
         m.connect(shell.computing_o, io.step.fire());
-        m.connect(io.begin_o, controller.begin_o);
+        m.connect_option(io.begin_o, (!self.overlaps).then_some(controller.begin_o));
+        shell.uses(m, (io.takes_o, io.leaves_o), bit().lit(1));
         let begin = controller.begin_o;
         // State of the operation before.
         let clear = m.wire("clear", shell.abort_i | begin);
@@ -241,17 +251,17 @@ impl LinearEngine {
             controller.command(m, k, yes, place);
         }
         let mut results = Place { address: o.out_address, row_bytes: result_bytes, rows, stride: o.out_stride };
-        controller.check(m, READERS, yes, results);
+        controller.check(m, Self::READERS, yes, results);
 
         m.comment("Results: where the next panel goes, and columns that have no command yet.");
-        let (begins, taken) = (controller.begin_o, controller.taken_o.at(READERS));
+        let (begins, taken) = (controller.begin_o, controller.taken_o.at(Self::READERS));
         let (at, left) = (m.reg("panel_address_q", uint(64)), m.reg("panel_left_q", uint(16)));
         at.next(mux(begins, o.out_address, mux(taken, at.q.wrapping_add(2 * panel), at.q)));
         left.next(mux(begins, o.columns, mux(taken, left.q.wrapping_sub(panel), left.q)));
         let columns = m.wire("panel_columns", mux(left.q.gt(panel), uint(16).lit(panel), left.q));
         results.address = at.q;
         results.row_bytes = columns.shl(1).extend(width);
-        controller.command(m, READERS, panels, results);
+        controller.command(m, Self::READERS, panels, results);
     }
 
     /// The size of the product. Returns its groups of columns.

@@ -3,6 +3,7 @@
 //! Paper: Kelle (MICRO 2025), sections 5 and 6. Contract: docs/blocks/kelle-top-reference.md.
 
 mod activation_memory;
+mod array_turns;
 mod attention_engine;
 mod attention_operation;
 mod attention_sequencer;
@@ -31,6 +32,7 @@ mod token_saver;
 mod walk;
 
 pub use activation_memory::{ActivationMemory, ActivationMemoryPorts};
+pub use array_turns::{ArrayTurns, ArrayTurnsPorts};
 pub use attention_engine::{AttentionEngine, AttentionEnginePorts};
 pub use attention_operation::{AttentionOperation, AttentionOperationPorts};
 pub use attention_sequencer::{AttentionSequencer, AttentionSequencerPorts};

@@ -280,7 +280,8 @@ impl<O: Operation> Report<O> {
     }
 }
 
-fn rows(rows: &Command) -> impl Iterator<Item = RangeInclusive<u64>> + use<> {
+/// The bytes of each row.
+pub(super) fn rows(rows: &Command) -> impl Iterator<Item = RangeInclusive<u64>> + use<> {
     let bytes = rows.row_bytes;
     rows.row_addresses().map(move |first| first..=first + (bytes - 1))
 }
@@ -314,8 +315,7 @@ pub fn run<A: Accelerator>(accelerator: &A, limits: Limits, job: u64, memory: &m
 /// the largest numbers that are true, by the bytes that the operations use. Addresses and numbers, in the order of the
 /// chain; up to an error.
 ///
-/// State inside of an accelerator is not looked at. An accelerator whose operations keep some, such as a cache, has to
-/// know what depends on it.
+/// State inside of an accelerator is not looked at: one engine has all operations on it, in the order of the chain.
 pub fn independence<A: Accelerator>(
     accelerator: &A,
     limits: Limits,

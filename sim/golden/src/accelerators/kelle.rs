@@ -18,11 +18,12 @@ mod shape;
 mod state;
 
 use std::cell::RefCell;
+use std::ops::RangeInclusive;
 
 use crate::common::row::softmax::Softmax;
 use crate::common::shell::job_controller::{Limits, code};
 
-use super::job::{self, Fields};
+use super::job::{self, Fields, rows};
 use super::memory::Memory;
 use super::vector::{self, VectorTop};
 use cache::Cache;
@@ -40,6 +41,8 @@ pub struct KelleTop {
     softmax: Softmax,
     cache: RefCell<Cache>,
     replay: RefCell<Option<Replay>>,
+    /// Operations overlap.
+    overlaps: bool,
 }
 
 /// Counts of an operation other than overflows; undefined after an error.
@@ -128,7 +131,14 @@ impl KelleTop {
             softmax: Softmax::new(),
             cache,
             replay: RefCell::new(None),
+            overlaps: false,
         })
+    }
+
+    /// The same accelerator; its engines work at the same time, if `overlaps`.
+    #[must_use]
+    pub fn with_overlap(self, overlaps: bool) -> Self {
+        Self { overlaps, ..self }
     }
 
     /// The same accelerator with cells that decay. From here on `replay` has the accesses and refreshes.
@@ -204,6 +214,22 @@ impl job::Accelerator for KelleTop {
 
     fn opcodes(&self) -> u8 {
         OPCODES[usize::from(self.shape.recompute > 0)]
+    }
+
+    /// The vector unit, linear layers, heads.
+    fn engine(&self, opcode: u8) -> Option<u32> {
+        let engine = match opcode {
+            VECTOR => 0,
+            LINEAR => 1,
+            _ => 2,
+        };
+        self.overlaps.then_some(engine)
+    }
+
+    /// Weights and constants of a linear layer.
+    fn early(&self, operation: &Operation) -> Vec<RangeInclusive<u64>> {
+        let Operation::Linear(Linear { panels, constants, .. }) = operation else { return Vec::new() };
+        [panels, constants].into_iter().flat_map(rows).collect()
     }
 
     fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {

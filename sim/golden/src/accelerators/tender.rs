@@ -17,12 +17,11 @@ mod sums;
 
 use std::ops::RangeInclusive;
 
-use crate::common::bus::Command;
 use crate::common::shell::job_controller::Limits;
 use crate::tender::accumulator::{Accumulator, Overflow};
 use crate::tender::mesh_pe::PeSum;
 
-use super::job::{self, Fields};
+use super::job::{self, Fields, rows};
 use super::memory::Memory;
 use super::vector::{self, VectorTop};
 pub use layout::{Layout, OPERAND_WIDTH};
@@ -121,10 +120,6 @@ impl<S: PeSum<Operand = i64>> job::Accelerator for TenderTop<S> {
     /// Right matrix, table and constants of a product.
     fn early(&self, operation: &Operation) -> Vec<RangeInclusive<u64>> {
         let Operation::MatMul(MatMul { b, table, finish, .. }) = operation else { return Vec::new() };
-        let rows = |command: &Command| {
-            let last = command.row_bytes - 1;
-            command.row_addresses().map(|first| first..=first + last).collect::<Vec<_>>()
-        };
         [b, table, &finish.constants].into_iter().flat_map(rows).collect()
     }
 

@@ -19,16 +19,22 @@ const HEAD_BYTES: u64 = 64;
 /// # Errors
 /// The first check that fails.
 pub fn check(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
+    operands(descriptor, caps, window).map(|_| ())
+}
+
+/// The operands of a right descriptor.
+pub(super) fn operands(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<Vec<Extent>, Refusal> {
+    let none = |()| Vec::new();
     let refused = |expected| Err(descriptor.refusal(ErrorCode::Field, header::OPCODE, expected));
     match descriptor.get(header::OPCODE) as u8 {
         linear::OPCODE => check_linear(descriptor, caps, window),
         attention::OPCODE => check_attention(descriptor, caps, window),
-        rows::OPCODE => vector::check(descriptor, &caps.vector, window),
-        clear::OPCODE => check_clear(descriptor, caps),
-        refresh::OPCODE => check_refresh(descriptor, caps),
+        rows::OPCODE => vector::operands(descriptor, &caps.vector, window),
+        clear::OPCODE => check_clear(descriptor, caps).map(none),
+        refresh::OPCODE => check_refresh(descriptor, caps).map(none),
         save::OPCODE if caps.save => check_save(descriptor, caps, window),
         save::OPCODE => refused("0x1 to 0x5: the device does not write cached tokens to memory"),
-        recompute::OPCODE if caps.recompute > 0 => check_recompute(descriptor, caps),
+        recompute::OPCODE if caps.recompute > 0 => check_recompute(descriptor, caps).map(none),
         _ => {
             descriptor.check_header(window, caps.opcodes())?;
             refused("0x1 to 0x6, or 0x8")
@@ -54,7 +60,7 @@ fn check_elements(descriptor: &Descriptor, field: Field, caps: &Caps) -> Result<
     Err(descriptor.wrong_size(field, format!("a multiple of {} up to {}", caps.columns, caps.width)))
 }
 
-fn check_linear(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
+fn check_linear(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<Vec<Extent>, Refusal> {
     use linear as f;
     check_reserved(descriptor, f::FIELDS, caps)?;
     for (field, most) in [(f::ROWS, caps.tokens.into()), (f::COLUMNS, 65_535), (f::CHANNELS, caps.inner.into())] {
@@ -64,14 +70,15 @@ fn check_linear(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result
     let (tokens, columns, channels, panel) = (get(f::ROWS), get(f::COLUMNS), get(f::CHANNELS), caps.panel() as u64);
     let operands = [
         Extent::rows(f::X_ADDRESS, f::X_STRIDE, tokens, 2 * channels),
-        Extent::rows(f::PANEL_ADDRESS, f::PANEL_STRIDE, columns.div_ceil(panel), channels * panel),
-        Extent::row(f::CONSTANTS_ADDRESS, CONSTANT_BYTES * columns),
-        Extent::rows(f::OUT_ADDRESS, f::OUT_STRIDE, tokens, 2 * columns),
+        Extent::rows(f::PANEL_ADDRESS, f::PANEL_STRIDE, columns.div_ceil(panel), channels * panel).early(),
+        Extent::row(f::CONSTANTS_ADDRESS, CONSTANT_BYTES * columns).early(),
+        Extent::rows(f::OUT_ADDRESS, f::OUT_STRIDE, tokens, 2 * columns).written(),
     ];
-    descriptor.check_operands(window, &operands)
+    descriptor.check_operands(window, &operands)?;
+    Ok(operands.into())
 }
 
-fn check_attention(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
+fn check_attention(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<Vec<Extent>, Refusal> {
     use attention as f;
     check_reserved(descriptor, f::FIELDS, caps)?;
     check_head(descriptor, f::HEAD, caps)?;
@@ -91,9 +98,10 @@ fn check_attention(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Res
         Extent::rows(f::QUERY_ADDRESS, f::QUERY_STRIDE, tokens, queries),
         Extent::rows(f::KEY_ADDRESS, f::KEY_STRIDE, again + tokens, vector),
         Extent::rows(f::VALUE_ADDRESS, f::VALUE_STRIDE, again + tokens, vector),
-        Extent::rows(f::OUT_ADDRESS, f::OUT_STRIDE, tokens, queries),
+        Extent::rows(f::OUT_ADDRESS, f::OUT_STRIDE, tokens, queries).written(),
     ];
-    descriptor.check_operands(window, &operands)
+    descriptor.check_operands(window, &operands)?;
+    Ok(operands.into())
 }
 
 fn check_clear(descriptor: &Descriptor, caps: &Caps) -> Result<(), Refusal> {
@@ -120,7 +128,7 @@ fn check_recompute(descriptor: &Descriptor, caps: &Caps) -> Result<(), Refusal> 
     descriptor.check_range(f::POSITION, 0..=u64::from(caps.slots) - 1)
 }
 
-fn check_save(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
+fn check_save(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<Vec<Extent>, Refusal> {
     use save as f;
     check_reserved(descriptor, f::FIELDS, caps)?;
     check_head(descriptor, f::HEAD, caps)?;
@@ -129,5 +137,7 @@ fn check_save(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(
     descriptor.check_size(f::TOKENS, u64::from(caps.slots) - descriptor.get(f::FIRST))?;
     check_elements(descriptor, f::ELEMENTS, caps)?;
     let (tokens, row_bytes) = (descriptor.get(f::TOKENS), HEAD_BYTES + 4 * descriptor.get(f::ELEMENTS));
-    descriptor.check_operand(window, &Extent::rows(f::OUT_ADDRESS, f::OUT_STRIDE, tokens, row_bytes))
+    let out = Extent::rows(f::OUT_ADDRESS, f::OUT_STRIDE, tokens, row_bytes).written();
+    descriptor.check_operand(window, &out)?;
+    Ok(vec![out])
 }

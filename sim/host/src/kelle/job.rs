@@ -1,9 +1,17 @@
 //! Builders of jobs, with a method for each choice. A value that no field can hold cannot be expressed.
 
 use super::operations::{attention, clear, linear, recompute, refresh, save};
-use super::{Caps, check};
+use std::ops::RangeInclusive;
+
+use super::Caps;
+use super::check::operands;
 use crate::vector::Operand;
 use crate::{Descriptor, ErrorCode, Refusal, Window};
+
+/// The state of the accelerator that a head is.
+fn of_head(head: u32) -> RangeInclusive<u64> {
+    u64::from(head)..=u64::from(head)
+}
 
 /// A product of rows of fp16 and 8-bit weights: what is multiplied, and where it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,7 +75,7 @@ impl LinearJob {
             (f::CONSTANTS_ADDRESS, constants),
             (f::OUT_ADDRESS, out.address),
         ];
-        Descriptor::checked(f::OPCODE, &fields, |d| check(d, caps, window).map(|()| None))
+        Descriptor::checked(f::OPCODE, &fields, |d| operands(d, caps, window).map(Some))
     }
 }
 
@@ -231,7 +239,8 @@ impl AttentionJob {
             (f::VALUE_ADDRESS, values.address),
             (f::OUT_ADDRESS, out.address),
         ];
-        Descriptor::checked(f::OPCODE, &fields, |d| check(d, caps, window).map(|()| None))
+        Descriptor::checked(f::OPCODE, &fields, |d| operands(d, caps, window).map(Some))
+            .map(|descriptor| descriptor.on_state(of_head(head)))
     }
 
     /// The descriptors of a prompt that enters an empty head. The head keeps all tokens until the last one is there,
@@ -279,7 +288,8 @@ impl ClearJob {
     /// The hardware would refuse it: which field is wrong, and what would be right.
     pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
         let fields = [(clear::FIRST, self.first.into()), (clear::HEADS, self.heads.into())];
-        Descriptor::checked(clear::OPCODE, &fields, |d| check(d, caps, window).map(|()| None))
+        Descriptor::checked(clear::OPCODE, &fields, |d| operands(d, caps, window).map(Some))
+            .map(|descriptor| descriptor.on_state(u64::from(self.first)..=u64::from(self.first + self.heads - 1)))
     }
 }
 
@@ -326,7 +336,8 @@ impl RefreshJob {
             (refresh::LOW_MSB, self.low.msb.into()),
             (refresh::LOW_LSB, self.low.lsb.into()),
         ];
-        Descriptor::checked(refresh::OPCODE, &fields, |d| check(d, caps, window).map(|()| None))
+        Descriptor::checked(refresh::OPCODE, &fields, |d| operands(d, caps, window).map(Some))
+            .map(|descriptor| descriptor.on_state(0..=u64::MAX))
     }
 }
 
@@ -354,7 +365,8 @@ impl RecomputeJob {
             (recompute::POSITION, self.position.into()),
             (recompute::SLOT, self.slot.into()),
         ];
-        Descriptor::checked(recompute::OPCODE, &fields, |d| check(d, caps, window).map(|()| None))
+        Descriptor::checked(recompute::OPCODE, &fields, |d| operands(d, caps, window).map(Some))
+            .map(|descriptor| descriptor.on_state(of_head(self.head)))
     }
 }
 
@@ -387,6 +399,7 @@ impl SaveJob {
             (save::OUT_STRIDE, self.out.stride.into()),
             (save::OUT_ADDRESS, self.out.address),
         ];
-        Descriptor::checked(save::OPCODE, &fields, |d| check(d, caps, window).map(|()| None))
+        Descriptor::checked(save::OPCODE, &fields, |d| operands(d, caps, window).map(Some))
+            .map(|descriptor| descriptor.on_state(of_head(self.head)))
     }
 }

@@ -19,7 +19,7 @@ use proptest::sample::select;
 use super::cases::{Raw, address, code, every, golden, operand, place};
 use super::support::{CAPS as VECTOR_CAPS, SHAPE as VECTOR_SHAPE, WINDOW};
 
-const CAPS: Caps = Caps {
+pub(super) const CAPS: Caps = Caps {
     rows: 3,
     columns: 4,
     tokens: 30,
@@ -41,7 +41,7 @@ const CAPS: Caps = Caps {
 /// The golden model's checks, and no work: heads are full, whatever there was before.
 struct Checks(KelleTop);
 
-fn model() -> KelleTop {
+pub(super) fn model() -> KelleTop {
     let shape = Shape {
         rows: CAPS.rows,
         columns: CAPS.columns,

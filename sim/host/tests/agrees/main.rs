@@ -2,6 +2,7 @@
 
 mod cases;
 mod kelle;
+mod kelle_chains;
 mod kllm;
 mod kllm_append;
 mod steps;

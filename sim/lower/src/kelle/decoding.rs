@@ -8,6 +8,7 @@ use models::calibration::Arrays;
 use models::schemes::Settings;
 
 use super::builder::{Builder, Matrices};
+use super::cycles;
 use super::learnt::{self, Kept, Scales};
 use crate::chain::ChainBuilder;
 use crate::exact::Exact;
@@ -15,6 +16,7 @@ use crate::fresh::Fresh;
 use crate::layer::Layer;
 use crate::learn::Learnt;
 use crate::needs::{Asked, Needs, Room};
+use crate::order::Cost;
 use crate::pass::{DecoderLayer, LayerLowering, Pass, Rows, Shares};
 
 /// Bits that products lose before they count as importance.
@@ -81,6 +83,8 @@ impl LayerLowering for OnKelle {
         let caps = &self.caps;
         let mut b = ChainBuilder::new(caps.vector, window, self.golden.copy())?;
         b.saturate();
+        let of_cost = *caps;
+        b.order_by(Cost(Box::new(move |descriptor| cycles(descriptor, &of_cost))));
         let mut builder = Builder { caps, b };
         let kept = Kept::of_arrays(learnt.arrays, caps)?;
         let mut matrices = builder.matrices_by(layer, &Scales::of_arrays(learnt.arrays)?)?;

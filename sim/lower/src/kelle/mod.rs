@@ -8,7 +8,10 @@ mod learnt;
 mod popular;
 
 use anyhow::{Result, ensure};
-use host::kelle::{Attention, AttentionJob, Policy, Rows as Operands};
+use host::Descriptor;
+use host::kelle::operations::{attention, clear, linear, save, vector};
+use host::kelle::{Attention, AttentionJob, Caps, Policy, Rows as Operands};
+use host::layout::header;
 
 use crate::chain::Floats;
 use crate::pass::{Share, Shares};
@@ -16,6 +19,27 @@ pub use builder::{Builder, Matrices, Weights};
 pub use decoding::OnKelle;
 pub use learnt::quantizer;
 pub use popular::{Popular, Recomputed};
+
+/// About how many cycles an operation takes.
+fn cycles(descriptor: &Descriptor, caps: &Caps) -> u64 {
+    let get = |field| descriptor.get(field);
+    let beats = |elements: u64| elements.div_ceil(caps.vector.lanes.into());
+    let (rows, columns) = (u64::from(caps.rows), u64::from(caps.columns));
+    match get(header::OPCODE) as u8 {
+        // A tile of weights comes from memory while each row makes two steps with the one before.
+        linear::OPCODE => {
+            let (channels, outputs) = (get(linear::CHANNELS), get(linear::COLUMNS));
+            let tiles = channels.div_ceil(rows) * outputs.div_ceil(columns);
+            (tiles * 2 * get(linear::ROWS)).max(beats(channels * outputs / 2))
+        }
+        // Keys and values pass the array in two passes each. Nobody knows here how many there are: as many as may be.
+        attention::OPCODE => get(attention::TOKENS) * 4 * get(attention::BUDGET) * get(attention::ELEMENTS) / columns,
+        save::OPCODE => get(save::TOKENS) * beats(2 * get(save::ELEMENTS)),
+        clear::OPCODE => get(clear::HEADS) * u64::from(caps.slots + 1),
+        vector::OPCODE => 2 * get(vector::ROWS) * beats(get(vector::COLUMNS)),
+        _ => 1,
+    }
+}
 
 impl Builder<'_> {
     /// The layer for rows of texts; tokens from position 0 on are a prompt. `popular` are tokens of one text that come

@@ -29,5 +29,6 @@ pub fn golden_of(block: &KelleTop) -> anyhow::Result<Golden> {
         recompute: heads.recompute,
         vector: shape_of(&block.vector(), &spec.axi),
     })
+    .map(|golden| golden.with_overlap(block.overlaps))
     .map_err(anyhow::Error::msg)
 }

@@ -5,7 +5,7 @@ use super::super::head_operations::{
     ClearOperationPorts, RecomputeOperationPorts, RefreshOperationPorts, SaveOperationPorts,
 };
 use super::super::token_saver::HEAD_BYTES;
-use super::{AttentionEngine, READERS, opcode};
+use super::{AttentionEngine, opcode};
 use crate::accelerators::engine::EnginePorts;
 use crate::accelerators::sizes::fit;
 use crate::blocks::common::shell::job_controller::job_error;
@@ -180,13 +180,13 @@ impl AttentionEngine {
             controller.check(m, k, asked.attends, place);
             controller.command(m, k, asked.attends, place);
         }
-        controller.check(m, READERS, bit().lit(1), results);
-        controller.command(m, READERS, asked.moves, results);
+        controller.check(m, Self::READERS, bit().lit(1), results);
+        controller.command(m, Self::READERS, asked.moves, results);
 
         let scored = m.reg_init("scored_q", bit(), 0);
         scored.next((scored.q | scores) & !controller.begin_o);
         let may = m.wire("values_may_come", scored.q | !a.late);
-        for k in 0..READERS {
+        for k in 0..Self::READERS {
             let (to, from) = (shell.read_command.at(k), controller.read_command.at(k));
             if k == VALUES {
                 to.data.drive(m, "values", &from.data);
@@ -197,6 +197,6 @@ impl AttentionEngine {
             }
         }
         shell.write_command.connect(m, &controller.write_command);
-        m.for_each("other_command", READERS + 1, |m, k| m.connect(controller.other_taken_i.at(k), 0));
+        m.for_each("other_command", Self::READERS + 1, |m, k| m.connect(controller.other_taken_i.at(k), 0));
     }
 }

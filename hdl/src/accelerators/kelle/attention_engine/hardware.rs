@@ -45,7 +45,8 @@ impl Block for AttentionEngine {
         let begins = m.wire("begins", controller.begin_o & asked.attends);
         // State of an operation that failed.
         let clear = m.wire("clear", shell.abort_i | controller.failed_o | begins);
-        m.connect(io.clear_array_o, clear);
+        m.connect_option(io.clear_array_o, (!self.overlaps).then_some(clear));
+        shell.uses(m, (io.takes_o, io.leaves_o), asked.attends);
         m.connect(sequencer.clear_i, shell.abort_i | controller.failed_o);
         m.connect(sequencer.begin_i, begins);
         m.connect(sequencer.tokens_i, work.tokens.extend(16));

@@ -9,6 +9,9 @@ pub trait Flow {
     /// there were any.
     fn advance(&mut self, dmas: &mut Dmas) -> bool;
 
+    /// Where operations overlap: from this cycle on it has a part that operations share, if it [uses](Course::shares) it.
+    fn given(&mut self, _time: u64) {}
+
     /// When its last command ended, if all have.
     fn end(&self, dmas: &Dmas) -> Option<u64> {
         dmas.end()
@@ -23,6 +26,9 @@ pub struct Course {
     pub work: Work,
     /// Where operations overlap: its first so many readers wait for all that it depends on. It begins before that.
     pub late: usize,
+    /// Where operations overlap: it uses a part that operations of several engines share. They have it in the order of the
+    /// chain, each up to its end.
+    pub shares: bool,
 }
 
 /// What an operation does after its checks.
@@ -54,13 +60,25 @@ impl Work {
 impl Course {
     /// An operation with times that are to be found, which begins in this cycle. Its commands are offered.
     pub fn new(begins: u64, dmas: Dmas, flow: impl Flow + 'static) -> Self {
-        Self { begins, work: Work::Flow(Box::new(dmas), Box::new(flow)), late: 0 }
+        Self { begins, work: Work::Flow(Box::new(dmas), Box::new(flow)), late: 0, shares: false }
     }
 
     /// An operation that ends in this cycle.
     #[must_use]
     pub fn until(end: u64) -> Self {
-        Self { begins: end, work: Work::Until(end), late: 0 }
+        Self { begins: end, work: Work::Until(end), late: 0, shares: false }
+    }
+
+    /// The same, for an operation that begins in this cycle.
+    #[must_use]
+    pub fn begun(self, begins: u64) -> Self {
+        Self { begins, ..self }
+    }
+
+    /// The same, for an operation that uses the part that several engines share.
+    #[must_use]
+    pub fn sharing(self) -> Self {
+        Self { shares: true, ..self }
     }
 
     /// The same; its first so many readers are [held](Dmas::holding).

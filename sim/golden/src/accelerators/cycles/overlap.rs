@@ -48,6 +48,9 @@ struct Flight {
     /// Its readers that are held wait for these.
     release: Awaited,
     released: bool,
+    /// The part that it shares with others is its own after these; None if it uses none, or once it has it.
+    turn: Option<Awaited>,
+    shares: bool,
     /// Its own times begin so many cycles later: it had to wait. None: it waits.
     shift: Option<u64>,
     work: Work,
@@ -81,6 +84,13 @@ impl Flight {
                 dmas.readers.iter_mut().for_each(|reader| reader.release(release.saturating_sub(shift)));
             }
             self.released = true;
+            moved = true;
+        }
+        if let (Some(given), Some(shift)) = (self.turn.as_ref().and_then(Awaited::all), self.shift) {
+            if let Work::Flow(_, flow) = &mut self.work {
+                flow.given(given.saturating_sub(shift));
+            }
+            self.turn = None;
             moved = true;
         }
         moved
@@ -157,6 +167,8 @@ pub(super) struct Flights {
     free: Vec<u64>,
     /// Numbers of operations that are no longer in flight, and when each began and ended.
     ended: Vec<(u64, [u64; 2])>,
+    /// The first cycle in which the part that operations share is free, as far as they are not in flight.
+    shared: u64,
 }
 
 impl Flights {
@@ -168,7 +180,7 @@ impl Flights {
     /// None yet; the ports are as the job before has left them.
     pub(super) fn new(shell: &Shell, turns: &Turns) -> Self {
         let free = vec![0; shell.engines.iter().filter(|&&readers| readers > 0).count()];
-        Self { bus: Bus::new(shell, turns), flights: Vec::new(), count: 0, free, ended: Vec::new() }
+        Self { bus: Bus::new(shell, turns), flights: Vec::new(), count: 0, free, ended: Vec::new(), shared: 0 }
     }
 
     /// The job has ended: the turns stay for the next one.
@@ -207,6 +219,7 @@ impl Flights {
             for &(number, free) in &ended {
                 flight.begin.ended(number, free);
                 flight.release.ended(number, free);
+                flight.turn.iter_mut().for_each(|turn| turn.ended(number, free));
             }
         }
     }
@@ -265,9 +278,8 @@ impl Flights {
     pub(super) fn drain(&mut self) -> u64 {
         let all_free = |flights: &[Flight]| flights.iter().try_fold(0, |last, flight| Some(flight.free()?.max(last)));
         let last = self.until(None, |flights, _| all_free(flights));
-        for flight in self.flights.drain(..) {
-            self.ended.extend(flight.span());
-            self.free[flight.engine] = flight.free().unwrap_or(0);
+        for flight in std::mem::take(&mut self.flights) {
+            self.over(&flight);
         }
         last.max(self.free.iter().copied().max().unwrap_or(0))
     }
@@ -284,21 +296,31 @@ impl Flights {
         });
         let begun = self.flights.iter().map(|flight| flight.begins + 1).max().unwrap_or(0);
         let goes = now.max(ended).max(begun).max(self.free[engine]);
-        for flight in self.flights.extract_if(.., |flight| flight.engine == engine) {
-            self.ended.extend(flight.span());
-            self.free[flight.engine] = flight.free().unwrap_or(0);
-        }
+        let over: Vec<Flight> = self.flights.extract_if(.., |flight| flight.engine == engine).collect();
+        over.iter().for_each(|flight| self.over(flight));
         goes
+    }
+
+    /// It is no longer in flight.
+    fn over(&mut self, flight: &Flight) {
+        self.ended.extend(flight.span());
+        let free = flight.free().unwrap_or(0);
+        self.free[flight.engine] = free;
+        if flight.shares {
+            self.shared = self.shared.max(free);
+        }
     }
 
     /// An operation goes to an engine. It begins after all others but the last `early` ones, and its readers that are held
     /// are released after all others but the last `independent` ones.
     pub(super) fn begin(&mut self, engine: usize, [independent, early]: [u64; 2], course: Course) {
-        let awaited = |but: u64| Awaited {
-            open: self.flights.iter().filter(|flight| flight.behind >= but).map(|flight| flight.number).collect(),
+        let awaited = |which: &dyn Fn(&Flight) -> bool| Awaited {
+            open: self.flights.iter().filter(|flight| which(flight)).map(|flight| flight.number).collect(),
             least: 0,
         };
-        let (begin, release) = (awaited(if course.late > 0 { early } else { independent }), awaited(independent));
+        let but = |number: u64| awaited(&|flight| flight.behind >= number);
+        let (begin, release) = (but(if course.late > 0 { early } else { independent }), but(independent));
+        let turn = course.shares.then(|| Awaited { least: self.shared, ..awaited(&|flight| flight.shares) });
         self.flights.iter_mut().for_each(|flight| flight.behind += 1);
         let (number, begins) = (self.count, course.begins);
         self.count += 1;
@@ -310,6 +332,8 @@ impl Flights {
             begin,
             release,
             released: false,
+            turn,
+            shares: course.shares,
             shift: None,
             work: course.work,
         };

@@ -9,7 +9,7 @@ mod steps;
 mod timing;
 mod token;
 
-use crate::accelerators::cycles::{Course, Recurrence, Shell, Turns, end};
+use crate::accelerators::cycles::{Course, Recurrence, Shell, Turns};
 use crate::accelerators::job::Accelerator;
 use crate::accelerators::memory::Memory;
 
@@ -36,8 +36,14 @@ impl Recurrence<KelleTop> for Timing {
         (memory, turns): (&mut dyn Memory, &mut Turns),
     ) -> Result<Course, u8> {
         let shape = accelerator.shape();
-        let mut dmas = self.shell.dmas(turns);
-        let begin = |used: u64| now + Shell::checks(used, OPERANDS);
+        let dmas = self.shell.dmas(turns);
+        // Weights and constants are read before x is there.
+        let late = usize::from(self.shell.overlaps() && matches!(operation, Operation::Linear(_)));
+        let mut dmas = dmas.holding(late);
+        let begin = |used: u64| now + Shell::checks(used, OPERANDS) + self.shell.waits();
+        // Operations without operands.
+        let begins = now + self.shell.waits();
+        let until = |cycles: u64| Course::until(begins + cycles).begun(begins + 1);
         let course = match operation {
             Operation::Attention(attention) => {
                 let mut head = accelerator.head(attention.head);
@@ -45,13 +51,14 @@ impl Recurrence<KelleTop> for Timing {
                 let again: Vec<bool> = (0..attention.again).map(|slot| head.token_of(slot).is_some()).collect();
                 let mut evicted = Vec::new();
                 accelerator.watched(attention.clone(), memory, &mut evicted);
-                let mut tokens = Tokens::new((self, attention), (old, &evicted, &again), (begin(OPERANDS), &mut dmas));
-                return Ok(Course::until(end(&mut tokens, &mut dmas, turns)));
+                let begin = begin(OPERANDS);
+                let tokens = Tokens::new((self, attention), (old, evicted, again), (begin, &mut dmas));
+                return Ok(Course::new(begin, dmas, tokens).sharing());
             }
             Operation::Linear(linear) => {
                 let begin = begin(OPERANDS);
                 let product = Product::new((self, shape.panel()), linear, (begin, &mut dmas));
-                Course::new(begin, dmas, product)
+                Course::new(begin, dmas, product).late(late).sharing()
             }
             Operation::Vector(rows) => self.shell.rows(&self.unit, rows, now, turns),
             Operation::Save(save) => {
@@ -59,10 +66,10 @@ impl Recurrence<KelleTop> for Timing {
                 Course::new(begin(1), dmas, saved)
             }
             // A row of the cache is cleared in each cycle.
-            Operation::Clear(clear) => Course::until(now + 1 + clear.heads as u64 * u64::from(shape.slots + 1)),
-            Operation::Refresh(_) => Course::until(now + 1),
+            Operation::Clear(clear) => until(1 + clear.heads as u64 * u64::from(shape.slots + 1)),
+            Operation::Refresh(_) => until(1),
             // The row, the score and the slot of the token are looked up.
-            Operation::Recompute(_) => Course::until(now + 3),
+            Operation::Recompute(_) => until(3),
         };
         accelerator.execute(operation.clone(), memory);
         Ok(course)

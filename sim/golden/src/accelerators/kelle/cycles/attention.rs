@@ -9,13 +9,13 @@ use crate::common::bus::Command;
 
 /// Attention in flight.
 #[derive(Clone, Debug)]
-pub(super) struct Tokens<'a> {
-    timing: &'a Timing,
+pub(super) struct Tokens {
+    timing: Timing,
     counts: Counts,
     /// For each token, the distances of the tokens that it evicts.
-    evicted: &'a [Vec<u64>],
+    evicted: Vec<Vec<u64>>,
     /// For each recomputed slot, whether it has a token. How many slots have come, and when the next may come.
-    again: &'a [bool],
+    again: Vec<bool>,
     came: usize,
     begin: u64,
     /// Tokens of the head before the current token.
@@ -28,13 +28,15 @@ pub(super) struct Tokens<'a> {
     late: Option<Command>,
     /// When the last token ended.
     pub ended: Option<u64>,
+    /// From when on it has the array, if it is known.
+    given: Option<u64>,
 }
 
-impl<'a> Tokens<'a> {
+impl Tokens {
     /// Attention of a head that has `old` tokens. Commands are offered in the cycle after `begin`.
     pub fn new(
-        (timing, operation): (&'a Timing, &Attention),
-        (old, evicted, again): (u64, &'a [Vec<u64>], &'a [bool]),
+        (timing, operation): (&Timing, &Attention),
+        (old, evicted, again): (u64, Vec<Vec<u64>>, Vec<bool>),
         (begin, dmas): (u64, &mut Dmas),
     ) -> Self {
         for (kind, command) in [(QUERIES, &operation.queries), (KEYS, &operation.keys), (VALUES, &operation.values)] {
@@ -49,7 +51,8 @@ impl<'a> Tokens<'a> {
         let token = Token::new(timing, counts, (old, 0), (begin + 1, Some(begin + 1)));
         let (late, next) = (operation.late.then_some(operation.values), None);
         let (begin, number, ended, came) = (begin + 1, 0, None, 0);
-        Self { timing, counts, evicted, again, came, begin, old, number, token, next, late, ended }
+        let (timing, given) = (*timing, timing.given());
+        Self { timing, counts, evicted, again, came, begin, old, number, token, next, late, ended, given }
     }
 
     /// Recomputed keys and values come slot by slot, and are written if the slot has a token. Then the first token
@@ -70,7 +73,7 @@ impl<'a> Tokens<'a> {
         }
         if moved {
             let begin = self.begin;
-            self.token = Token::new(self.timing, self.counts, (self.old, 0), (begin, Some(begin)));
+            self.token = Token::new(&self.timing, self.counts, (self.old, 0), (begin, Some(begin)));
         }
         moved
     }
@@ -79,13 +82,13 @@ impl<'a> Tokens<'a> {
     fn load_ahead(&mut self, dmas: &mut Dmas) -> bool {
         let following = (self.number + 1) as usize;
         if let Some(next) = &mut self.next {
-            return next.advance(&mut dmas.readers, &mut dmas.writer);
+            return next.advance(self.given, &mut dmas.readers, &mut dmas.writer);
         }
         match self.token.valued {
             Some(valued) if self.counts.late && following < self.evicted.len() => {
                 let old = self.old + 1 - self.evicted[self.number as usize].len() as u64;
                 let place = (old, self.number + 1);
-                self.next = Some(Token::new(self.timing, self.counts, place, (valued + 1, None)));
+                self.next = Some(Token::new(&self.timing, self.counts, place, (valued + 1, None)));
                 true
             }
             _ => false,
@@ -110,7 +113,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-impl Flow for Tokens<'_> {
+impl Flow for Tokens {
     fn advance(&mut self, dmas: &mut Dmas) -> bool {
         let mut moved = false;
         if self.ended.is_some() {
@@ -120,7 +123,7 @@ impl Flow for Tokens<'_> {
         if self.came < self.again.len() {
             return moved;
         }
-        moved |= self.token.advance(&mut dmas.readers, &mut dmas.writer);
+        moved |= self.token.advance(self.given, &mut dmas.readers, &mut dmas.writer);
         if let (Some(values), Some(scores)) = (self.late, self.token.scores) {
             dmas.readers[VALUES].offer(&values, scores + 1);
             self.late = None;
@@ -137,7 +140,7 @@ impl Flow for Tokens<'_> {
                 let loaded = self.next.take().map(|next| next.ready(begin));
                 let place = (self.old, self.number);
                 self.token =
-                    loaded.unwrap_or_else(|| Token::new(self.timing, self.counts, place, (begin, Some(begin))));
+                    loaded.unwrap_or_else(|| Token::new(&self.timing, self.counts, place, (begin, Some(begin))));
             }
             moved = true;
         }
@@ -147,6 +150,10 @@ impl Flow for Tokens<'_> {
     fn end(&self, dmas: &Dmas) -> Option<u64> {
         let readers = dmas.readers.iter().map(Reader::end);
         readers.chain([dmas.writer.end(), self.ended]).try_fold(0, |end, time| Some(end.max(time?)))
+    }
+
+    fn given(&mut self, time: u64) {
+        self.given = Some(time);
     }
 }
 

@@ -28,6 +28,8 @@ pub(super) struct Product {
     per_group: i64,
     steps: Steps,
     pages: Pages,
+    /// From when on it has the array, if it is known.
+    given: Option<u64>,
 }
 
 impl Product {
@@ -69,6 +71,7 @@ impl Product {
             per_group: sizes.vectors * beats,
             pages: Pages::new(pages),
             steps,
+            given: timing.given(),
         }
     }
 
@@ -102,12 +105,12 @@ impl Flow for Product {
             latest([self.constants.shown(n), self.steps.taken.behind(before * self.per_group - 1, 1)])
         });
         let (columns, group, lanes, per_group) = (self.columns, self.group, self.lanes, self.per_group);
-        let (weights, constants, pages) = (&self.weights.left, &self.constants.left, &self.pages);
+        let (weights, constants, pages, given) = (&self.weights.left, &self.constants.left, &self.pages, self.given);
         let known = |n: i64| {
             let end = ((n / per_group + 1) * group).min(columns);
             constants.behind((end + lanes - 1) / lanes - 1, 1)
         };
-        moved |= self.steps.advance(here, |n| weights.behind(n, FIFO), known, |n| pages.free(n));
+        moved |= self.steps.advance(here, |n| latest([weights.behind(n, FIFO), given]), known, |n| pages.free(n));
         let came = &dmas.writer.came;
         moved |= self.pages.advance(&self.steps.left, |n| came.behind(n, 0));
         extend!(moved, dmas.writer.came, {
@@ -115,5 +118,9 @@ impl Flow for Product {
             latest([self.pages.shown(n), dmas.writer.free(n)])
         });
         moved
+    }
+
+    fn given(&mut self, time: u64) {
+        self.given = Some(time);
     }
 }

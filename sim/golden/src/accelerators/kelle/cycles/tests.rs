@@ -1,7 +1,7 @@
 //! The recurrence against closed forms, in cases that have one.
 
 use super::*;
-use crate::accelerators::cycles::{Dma, Frame, Unit, advance};
+use crate::accelerators::cycles::{Dma, Frame, Unit, advance, end};
 use crate::accelerators::kelle::{Attention, Linear};
 use crate::common::bus::Command;
 
@@ -64,7 +64,8 @@ fn ended(
         out: rows(0x40_0000, 2 * group * elements, 2),
     };
     let mut dmas = timing.shell.dmas(&Turns::default());
-    let mut flow = Tokens::new((timing, &attention), (old - 1, &evicted[..tokens], again), (0, &mut dmas));
+    let mut flow =
+        Tokens::new((timing, &attention), (old - 1, evicted[..tokens].to_vec(), again.to_vec()), (0, &mut dmas));
     loop {
         while advance(&mut flow, &mut dmas) {}
         if let Some(ended) = flow.ended {

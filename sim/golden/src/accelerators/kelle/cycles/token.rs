@@ -42,8 +42,8 @@ impl Product {
         Self { reads: Times::default(), steps, pages }
     }
 
-    /// Products begin in the cycle `begin`. `gone` says when words of pages go.
-    fn advance(&mut self, begin: Option<u64>, gone: impl Fn(i64) -> Option<u64>) -> bool {
+    /// Products begin in the cycle `begin`, and have the array from `given` on. `gone` says when words of pages go.
+    fn advance(&mut self, [begin, given]: [Option<u64>; 2], gone: impl Fn(i64) -> Option<u64>) -> bool {
         let first = begin.map(|time| time + 1);
         let mut moved = false;
         loop {
@@ -54,7 +54,12 @@ impl Product {
                 if n < self.steps.rows() { latest([first, self.reads.behind(n - 1, 1), room]) } else { None }
             });
             let (reads, pages) = (&self.reads, &self.pages);
-            more |= self.steps.advance(first, |n| reads.behind(n, READING), |_| Some(0), |n| pages.free(n));
+            more |= self.steps.advance(
+                first,
+                |n| latest([reads.behind(n, READING), given]),
+                |_| Some(0),
+                |n| pages.free(n),
+            );
             if !more {
                 return moved | self.pages.advance(&self.steps.left, gone);
             }
@@ -208,8 +213,8 @@ impl Token {
     }
 
     /// Loads key, value and queries, each after the one before, and then makes the products. A late value comes when
-    /// the scores have begun.
-    pub fn advance(&mut self, readers: &mut [Reader], writer: &mut Writer) -> bool {
+    /// the scores have begun. The array is its own from `given` on.
+    pub fn advance(&mut self, given: Option<u64>, readers: &mut [Reader], writer: &mut Writer) -> bool {
         let mut moved = false;
         let mut from = Some(self.begin + 1);
         // Results have as many beats as queries.
@@ -226,12 +231,12 @@ impl Token {
             value = self.load(readers, (VALUES, self.vector), from, &mut moved).map(|last| last + 2);
         }
         let entered = &self.softmax.entered;
-        moved |= self.keys.advance(self.scores, |n| entered.behind(n, 0));
+        moved |= self.keys.advance([self.scores, given], |n| entered.behind(n, 0));
         moved |= self.softmax.advance(&self.keys.pages);
         self.valued = latest([self.softmax.whole.behind(self.keys.pages.words() - 1, 2), value]);
         let first = self.number * self.values.pages.words();
         let came = &writer.came;
-        moved |= self.values.advance(self.valued, |n| came.behind(first + n, 0));
+        moved |= self.values.advance([self.valued, given], |n| came.behind(first + n, 0));
         while (first..first + self.values.pages.words()).contains(&writer.came.known()) {
             let n = writer.came.known();
             let Some(time) = latest([self.values.pages.shown(n - first), writer.free(n)]) else { break };
