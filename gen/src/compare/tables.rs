@@ -2,22 +2,22 @@
 
 use models::cycles::comparison::Race;
 
-use super::Found;
+use super::{Cell, EnergyPart, Found};
+use crate::present::numbers::significant;
 use crate::present::report;
 use crate::present::table::Table;
 
 /// Plain text for a terminal.
 #[must_use]
 pub fn text(found: &Found<'_>) -> String {
-    let [machines, costs, winners] = tables(found);
-    let [machines, costs, winners] = [machines, costs, winners].map(|table| report::table(&table));
-    format!("{}\n\n{machines}\n{costs}\n{winners}{}", found.comparison.title, unfit(found))
+    let tables: Vec<String> = tables(found).iter().map(report::table).collect();
+    format!("{}\n\n{}{}{}", found.comparison.title, tables.join("\n"), unfit(found), unused(found))
 }
 
 /// The same tables for a document.
 #[must_use]
 pub fn markdown(found: &Found<'_>) -> String {
-    tables(found).map(|table| table.markdown()).join("\n")
+    tables(found).iter().map(Table::markdown).collect::<Vec<_>>().join("\n")
 }
 
 /// Why machines have no room for some work, each reason once.
@@ -34,8 +34,58 @@ fn unfit(found: &Found<'_>) -> String {
     if lines.is_empty() { String::new() } else { format!("\nno room (-):\n  {}\n", lines.join("\n  ")) }
 }
 
-fn tables(found: &Found<'_>) -> [Table; 3] {
-    [machines(found), costs(found), winners(found)]
+/// Energies that nothing needs: their names may be wrong.
+fn unused(found: &Found<'_>) -> String {
+    let lines = found.unused();
+    if lines.is_empty() {
+        String::new()
+    } else {
+        format!("\nenergies of events that nothing makes:\n  {}\n", lines.join("\n  "))
+    }
+}
+
+fn tables(found: &Found<'_>) -> Vec<Table> {
+    let mut all = vec![machines(found), costs(found)];
+    all.extend(energies(found));
+    all.push(winners(found));
+    all
+}
+
+/// Energies by part, at the bandwidth in the middle, where any are known.
+fn energies(found: &Found<'_>) -> Option<Table> {
+    let bandwidths = &found.comparison.bandwidths;
+    let bandwidth = *bandwidths.get(bandwidths.len() / 2)?;
+    let first = [format!("energy in µJ, at {bandwidth} B a cycle"), "accelerator".to_owned()];
+    let last = ["all", "all for a token"];
+    let parts = EnergyPart::ALL.map(EnergyPart::name);
+    let headings = first.into_iter().chain(parts.into_iter().chain(last).map(str::to_owned)).collect();
+    let mut rows = Vec::new();
+    for one in found.shown() {
+        let work = work(found, &one);
+        let mut row = vec![work, found.comparison.machines[one.machine].name.clone()];
+        match found.energy(&one, bandwidth) {
+            Some(energy) => {
+                let tokens = (one.job.work().sequences * one.job.work().tokens) as f64;
+                let parts = EnergyPart::ALL.map(|part| energy.of(part));
+                let all = parts.into_iter().chain([energy.total(), energy.total() / tokens]);
+                row.extend(all.map(|picojoules| significant(picojoules / 1e6, 4)));
+            }
+            None => row.extend((0..parts.len() + last.len()).map(|_| "-".to_owned())),
+        }
+        rows.push(row);
+    }
+    let some = found.comparison.machines.iter().any(|machine| machine.energy.is_some());
+    some.then(|| Table::of(headings, rows))
+}
+
+/// The work of the first machine's row; the rows below do not repeat it.
+fn work(found: &Found<'_>, one: &Cell<'_>) -> String {
+    let comparison = found.comparison;
+    match (one.machine, &comparison.models[..]) {
+        (0, [_]) => one.job.words(),
+        (0, models) => format!("{}: {}", comparison.what(&models[one.model]), one.job.words()),
+        _ => String::new(),
+    }
 }
 
 fn cell(text: String) -> String {
@@ -79,15 +129,10 @@ fn costs(found: &Found<'_>) -> Table {
     let headings = first.into_iter().chain(comparison.bandwidths.iter().map(|b| format!("{b} B"))).collect();
     let mut rows = Vec::new();
     for one in found.shown() {
-        let work = match (one.machine, &comparison.models[..]) {
-            (0, [_]) => one.job.words(),
-            (0, models) => format!("{}: {}", comparison.what(&models[one.model]), one.job.words()),
-            _ => String::new(),
-        };
-        let mut row = vec![work, comparison.machines[one.machine].name.clone()];
+        let mut row = vec![work(found, &one), comparison.machines[one.machine].name.clone()];
         match one.cost {
             Ok(cost) => {
-                let busy = found.busy(one.machine, *cost);
+                let busy = found.busy(one.machine, cost);
                 row.extend([cost.cycles.to_string(), format!("{:.1}", cost.bytes as f64 / 1e6), format!("{busy:.2}")]);
             }
             Err(_) => row.extend(["-", "-", "-"].map(str::to_owned)),

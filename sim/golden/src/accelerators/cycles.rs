@@ -43,6 +43,7 @@ mod times;
 
 use crate::common::shell::job_controller::{self, Action, Limits, World};
 
+use super::events::Events;
 use super::job::{Accelerator, DESCRIPTOR_BYTES, Fields};
 use super::memory::{BusError, Memory};
 pub use bus::{Dma, Reader, Turns, Writer};
@@ -67,6 +68,8 @@ pub struct Spent<O> {
     pub operation: O,
     /// Cycles from the end of the operation before.
     pub cycles: u64,
+    /// What happened in it, from the read of its descriptor on.
+    pub events: Events,
 }
 
 /// How long the parts of an accelerator take, and what follows for its jobs. `A` is its golden model.
@@ -121,6 +124,7 @@ pub trait Recurrence<A: Accelerator> {
                 memory,
                 flights,
                 spent: Vec::new(),
+                fetched: Events::default(),
                 now: 0,
                 before: 0,
                 settled: true,
@@ -133,8 +137,17 @@ pub trait Recurrence<A: Accelerator> {
             chain.flights.leave(turns);
             return Ok(chain.spent);
         }
-        let mut chain =
-            Chain { recurrence: self, accelerator, limits, memory, turns, spent: Vec::new(), now: 0, before: 0 };
+        let mut chain = Chain {
+            recurrence: self,
+            accelerator,
+            limits,
+            memory,
+            turns,
+            spent: Vec::new(),
+            fetched: Events::default(),
+            now: 0,
+            before: 0,
+        };
         let (_, end) = job_controller::run(shape, limits, job, &mut chain);
         if end.code == 0 { Ok(chain.spent) } else { Err(end.code) }
     }
@@ -155,6 +168,8 @@ struct Chain<'a, A: Accelerator, R: ?Sized> {
     memory: &'a mut dyn Memory,
     turns: &'a mut Turns,
     spent: Vec<Spent<A::Checked>>,
+    /// The reads of descriptors since the last operation.
+    fetched: Events,
     now: u64,
     /// The end of the operation before.
     before: u64,
@@ -170,7 +185,9 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Chain<'_, A, R> {
         let shell = recurrence.shell();
         match action {
             Action::Fetch(address) => {
-                self.now = shell.fetched(*address, self.now, self.turns);
+                let mut fetch = shell.fetch(*address, self.now);
+                self.now = shell.fetched(&mut fetch, self.turns);
+                self.fetched += fetch.events();
                 descriptor(self.memory, *address).1
             }
             Action::Operation { opcode, words, .. } => {
@@ -180,20 +197,24 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Chain<'_, A, R> {
                     let course = recurrence.course(accelerator, &operation, self.now, (memory, self.turns))?;
                     Ok((course.end(self.turns), operation))
                 });
-                let (end, operation) = match ended {
+                let ((end, mut events), operation) = match ended {
                     Ok(ended) => ended,
                     Err(code) => return code,
                 };
                 // The engine reports the end two cycles later. Then comes the next operation.
                 self.now = end + 3;
-                self.spent.push(Spent { operation, cycles: self.now - self.before });
+                events += std::mem::take(&mut self.fetched);
+                self.spent.push(Spent { operation, cycles: self.now - self.before, events });
                 self.before = self.now;
                 0
             }
             Action::Tag { .. } => {
                 // A command of one beat, and its answer.
                 self.now += 12 + shell.latency;
-                self.spent.iter_mut().next_back().into_iter().for_each(|last| last.cycles += self.now - self.before);
+                self.spent.iter_mut().next_back().into_iter().for_each(|last| {
+                    last.cycles += self.now - self.before;
+                    last.events += shell.tag();
+                });
                 self.before = self.now;
                 0
             }
@@ -209,6 +230,8 @@ struct Overlap<'a, A: Accelerator, R: ?Sized> {
     memory: &'a mut dyn Memory,
     flights: Flights,
     spent: Vec<Spent<A::Checked>>,
+    /// The reads of descriptors since the last operation.
+    fetched: Events,
     now: u64,
     before: u64,
     /// No operation is in flight.
@@ -224,6 +247,9 @@ impl<A: Accelerator, R: ?Sized> Overlap<'_, A, R> {
         // The dispatcher looks from the cycle on after it has given the last one, and tells in the next cycle.
         let looks = self.now - 1;
         self.now = self.flights.drain().max(looks) + 2;
+        for (operation, events) in self.flights.ended() {
+            self.spent[operation].events += events;
+        }
         self.account();
     }
 
@@ -243,7 +269,9 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Overlap<'_, A, R> {
         let (recurrence, accelerator) = (self.recurrence, self.accelerator);
         match action {
             Action::Fetch(address) => {
-                self.now = self.flights.fetched(recurrence.shell().fetch(*address, self.now)) + 2;
+                let fetch = recurrence.shell().fetch(*address, self.now);
+                self.fetched += fetch.events();
+                self.now = self.flights.fetched(fetch) + 2;
                 descriptor(self.memory, *address).1
             }
             Action::Operation { opcode, independent, early, words } => {
@@ -265,7 +293,8 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Overlap<'_, A, R> {
                 // Its end is told in the next cycle. Then comes the next descriptor, or the controller waits.
                 self.now = goes + 2;
                 self.settled = false;
-                self.spent.push(Spent { operation: checked, cycles: self.now - self.before });
+                let events = std::mem::take(&mut self.fetched);
+                self.spent.push(Spent { operation: checked, cycles: self.now - self.before, events });
                 self.before = self.now;
                 0
             }
@@ -274,6 +303,7 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Overlap<'_, A, R> {
                 // A command of one beat, and its answer.
                 self.now += 12 + recurrence.shell().latency;
                 self.account();
+                self.spent.iter_mut().next_back().into_iter().for_each(|last| last.events += recurrence.shell().tag());
                 self.flights.tagged();
                 0
             }

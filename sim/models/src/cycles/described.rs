@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::costs::Costs;
 use super::shapes::Model;
-use super::{Cost, Work};
+use super::{Cost, Event, Events, Work, kind};
 
 /// Most products or elements a cycle, and most cycles of fixed work: times fit into their numbers.
 const MOST: f64 = 1e12;
@@ -53,6 +53,13 @@ fn yes() -> bool {
     true
 }
 
+/// Bytes on the bus, which memory reads or writes.
+fn moved(bytes: u64) -> Events {
+    Events::default()
+        .with(Event::new("byte on the bus", kind::BUS, 8), bytes)
+        .with(Event::new("byte of memory", kind::DRAM_READ, 8), bytes)
+}
+
 impl Described {
     /// Refuses numbers that no machine has.
     ///
@@ -84,20 +91,27 @@ impl Described {
         let reads = together.map_or(1, |together| rows.div_ceil(together));
         let matrix = reads as f64 * inner as f64 * columns as f64 * bits;
         let of_rows = rows as f64 * (inner + columns) as f64 * self.activation_bits;
+        let bytes = ((matrix + of_rows) / 8.0).ceil() as u64;
+        let of_both = (self.weight_bits + self.activation_bits).ceil() as u64;
+        let event = Event::new("product", kind::PRODUCT, of_both);
         Cost {
             cycles: self.fixed + (full / self.products).ceil() as u64,
-            bytes: ((matrix + of_rows) / 8.0).ceil() as u64,
+            bytes,
             products: products as u64,
+            events: moved(bytes).with(event, products as u64),
         }
     }
 
     /// A step on rows that reads so many operands.
     fn step(&self, [rows, columns]: [u64; 2], reads: u64) -> Cost {
         let elements = rows as f64 * columns as f64;
+        let bytes = (elements * (reads + 1) as f64 * self.activation_bits / 8.0).ceil() as u64;
+        let event = Event::new("element of rows", kind::ELEMENT, self.activation_bits.ceil() as u64);
         Cost {
             cycles: self.fixed + (elements / self.elements).ceil() as u64,
-            bytes: (elements * (reads + 1) as f64 * self.activation_bits / 8.0).ceil() as u64,
+            bytes,
             products: 0,
+            events: moved(bytes).with(event, elements as u64),
         }
     }
 }
@@ -168,8 +182,11 @@ mod tests {
     #[test]
     fn costs_by_hand() {
         let cost = machine().product([3, 8, 6], (4.0, Some(2)));
-        assert_eq!(cost, Cost { cycles: 10 + 4 * 8 * 6 / 4, bytes: 2 * 8 * 6 / 2 + 3 * (8 + 6), products: 3 * 8 * 6 });
-        assert_eq!(machine().step([3, 5], 2), Cost { cycles: 10 + 8, bytes: 45, products: 0 });
+        let bytes = 2 * 8 * 6 / 2 + 3 * (8 + 6);
+        let events = moved(bytes).with(Event::new("product", kind::PRODUCT, 12), 3 * 8 * 6);
+        assert_eq!(cost, Cost { cycles: 10 + 4 * 8 * 6 / 4, bytes, products: 3 * 8 * 6, events });
+        let events = moved(45).with(Event::new("element of rows", kind::ELEMENT, 8), 15);
+        assert_eq!(machine().step([3, 5], 2), Cost { cycles: 10 + 8, bytes: 45, products: 0, events });
         let model = Model { layers: 2, width: 8, between: 16, gated: false, heads: [2, 1], head: 4, vocabulary: 32 };
         let work = Work { sequences: 2, tokens: 1, context: 5 };
         let cost = machine().layer(&model, work).unwrap();

@@ -7,6 +7,7 @@ use super::bus::{Ports, Turns, chosen};
 use super::dmas::Dmas;
 use super::flow::{Course, Work, advance};
 use super::shell::{Fetch, Shell};
+use crate::accelerators::events::Events;
 
 /// From the end of the last command of an operation to the first cycle in which its engine is free.
 const FREE: u64 = 3;
@@ -48,6 +49,8 @@ struct Flight {
     /// Its readers that are held wait for these.
     release: Awaited,
     released: bool,
+    /// What happens in it, besides the accesses of its DMAs.
+    events: Events,
     /// Its own times begin so many cycles later: it had to wait. None: it waits.
     shift: Option<u64>,
     work: Work,
@@ -57,6 +60,13 @@ impl Flight {
     /// The first cycle in which its engine is free.
     fn free(&self) -> Option<u64> {
         Some(self.work.end()? + FREE + self.shift?)
+    }
+
+    /// Its number, and what happened in it, when it has ended.
+    fn end(self) -> (usize, Events) {
+        let mut events = self.events;
+        events += self.work.events();
+        (self.number as usize, events)
     }
 
     /// It begins, and its readers are released, if what it waits for is known. Returns whether it was.
@@ -145,13 +155,15 @@ pub(super) struct Flights {
     count: u64,
     /// The first cycle in which each engine is free, once it has been used.
     free: Vec<u64>,
+    /// Operations that have ended since somebody asked, by number, and what happened in them.
+    ended: Vec<(usize, Events)>,
 }
 
 impl Flights {
     /// None yet; the ports are as the job before has left them.
     pub(super) fn new(shell: &Shell, turns: &Turns) -> Self {
         let free = vec![0; shell.engines.iter().filter(|&&readers| readers > 0).count()];
-        Self { bus: Bus::new(shell, turns), flights: Vec::new(), count: 0, free }
+        Self { bus: Bus::new(shell, turns), flights: Vec::new(), count: 0, free, ended: Vec::new() }
     }
 
     /// The job has ended: the turns stay for the next one.
@@ -250,6 +262,7 @@ impl Flights {
         let last = self.until(None, |flights, _| all_free(flights));
         for flight in self.flights.drain(..) {
             self.free[flight.engine] = flight.free().unwrap_or(0);
+            self.ended.push(flight.end());
         }
         last.max(self.free.iter().copied().max().unwrap_or(0))
     }
@@ -268,6 +281,7 @@ impl Flights {
         let goes = now.max(ended).max(begun).max(self.free[engine]);
         for flight in self.flights.extract_if(.., |flight| flight.engine == engine) {
             self.free[flight.engine] = flight.free().unwrap_or(0);
+            self.ended.push(flight.end());
         }
         goes
     }
@@ -291,6 +305,7 @@ impl Flights {
             begin,
             release,
             released: false,
+            events: course.events,
             shift: None,
             work: course.work,
         };
@@ -298,6 +313,11 @@ impl Flights {
             dmas.writer.share();
         }
         self.flights.push(flight);
+    }
+
+    /// Operations that have ended since the last call, by their number in the chain, and what happened in them.
+    pub(super) fn ended(&mut self) -> Vec<(usize, Events)> {
+        std::mem::take(&mut self.ended)
     }
 
     /// The tag of an operation was written, through the first port.

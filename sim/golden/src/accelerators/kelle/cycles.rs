@@ -46,17 +46,20 @@ impl Recurrence<KelleTop> for Timing {
                 let mut evicted = Vec::new();
                 accelerator.watched(attention.clone(), memory, &mut evicted);
                 let mut tokens = Tokens::new((self, attention), (old, &evicted, &again), (begin(OPERANDS), &mut dmas));
-                return Ok(Course::until(end(&mut tokens, &mut dmas, turns)));
+                let ended = end(&mut tokens, &mut dmas, turns);
+                let mut events = attention.events(shape, (old, &evicted, &again));
+                events += dmas.events();
+                return Ok(Course::until(ended).making(events));
             }
             Operation::Linear(linear) => {
                 let begin = begin(OPERANDS);
                 let product = Product::new((self, shape.panel()), linear, (begin, &mut dmas));
-                Course::new(begin, dmas, product)
+                Course::new(begin, dmas, product).making(linear.events(shape))
             }
             Operation::Vector(rows) => self.shell.rows(&self.unit, rows, now, turns),
             Operation::Save(save) => {
                 let saved = Saved::new(self, save, (begin(1), &mut dmas));
-                Course::new(begin(1), dmas, saved)
+                Course::new(begin(1), dmas, saved).making(save.events(shape))
             }
             // A row of the cache is cleared in each cycle.
             Operation::Clear(clear) => Course::until(now + 1 + clear.heads as u64 * u64::from(shape.slots + 1)),
