@@ -169,8 +169,7 @@ fn compare<B, A, R>(
     let bench = timing::bench(block, (golden, &[]), 4, draw, timed).unwrap();
     let design = Design::from(&hdl::lang::elaborate(block).unwrap());
     let folder = tempfile::tempdir().unwrap();
-    let options =
-        RunOptions { vectors, trace: Trace::Vcd, waves: Some(folder.path().into()), ..RunOptions::default() };
+    let options = RunOptions { vectors, trace: Trace::Vcd, waves: Some(folder.path().into()), ..RunOptions::default() };
     let report = sim::run(&*bench, &design, &options).unwrap_or_else(|e| panic!("{e:#}"));
     let tally = tally.lock().unwrap().clone();
     let wanted: Vec<&Ports> = SHARED.iter().chain(&OUTPUTS).chain(own).collect();
@@ -226,7 +225,8 @@ fn heads(block: &KelleTop, vectors: u64) {
         let of = |event, port| Ports { event, path: group, port, each: 1 };
         [of("cache write", "write_i"), of("cache read", "read_i")]
     };
-    let mut own: Vec<Ports> = ["u_key_high.*.u_bank.u_ram", "u_key_low.*.u_bank.u_ram"].into_iter().flat_map(words).collect();
+    let mut own: Vec<Ports> =
+        ["u_key_high.*.u_bank.u_ram", "u_key_low.*.u_bank.u_ram"].into_iter().flat_map(words).collect();
     own.extend(["u_value_high.*.u_bank.u_ram", "u_value_low.*.u_bank.u_ram"].into_iter().flat_map(words));
     let banks = u64::from(block.attention.banks);
     let width = u64::from(block.attention.width / block.spec.columns);
@@ -245,9 +245,12 @@ fn heads(block: &KelleTop, vectors: u64) {
 
 fn context(block: &TitanusCore, vectors: u64) {
     let own = [
-        ports("context write", "u_context", "write_k_i"),
-        ports("context write", "u_context", "write_v_i"),
-        ports("context read", "u_context", "read_i"),
+        ports("context write", "u_cache.u_context", "write_k_i"),
+        ports("context write", "u_cache.u_context", "write_v_i"),
+        ports("context read", "u_cache.u_context", "read_i"),
+        ports("constant write", "u_linear.u_table", "write_i"),
+        ports("constants read", "u_linear.u_table", "read_i"),
+        ports("macro row write", "u_cells", "write_i"),
     ];
     let golden = titanus::golden_of(block).unwrap();
     compare(block, golden, titanus::program::draw, titanus::timing::timing, (&own, vectors));

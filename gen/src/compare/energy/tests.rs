@@ -31,6 +31,7 @@ fn machine(area: Option<f64>) -> Machine {
         cache_in_memory: true,
         fixed: 0,
         tokens: None,
+        kept: None,
     };
     let (memory, source, energy, notes) = Default::default();
     Machine { name: "mine".into(), kind: Kind::Numbers(numbers), area, memory, source, energy, notes }
@@ -87,7 +88,11 @@ fn wrong_tables() {
     for (from, to, told) in [
         ("pj = 2", "pj = -1", "e.toml:3: `pj` is -1, allowed: a number from 0 to 1000000000"),
         ("pj = 2", "pj = nan", "e.toml:3: `pj` is NaN, allowed"),
-        ("\"logic\"", "\"logc\"", "e.toml:3: `part` is `logc`, wanted is one of logic, memory, bus, dram, refresh, leakage"),
+        (
+            "\"logic\"",
+            "\"logc\"",
+            "e.toml:3: `part` is `logc`, wanted is one of logic, memory, bus, dram, refresh, leakage",
+        ),
         ("\"event\"\nsource", "\"word\"\nsource", "e.toml:3: `per` is `word`, wanted is one of event, bit"),
         ("\"a\"", "\" \"", "e.toml:3: `pj` without a `source`: say where it comes from"),
         ("event = \"product\"", "event = \"\"", "e.toml:3: an empty name"),

@@ -141,7 +141,7 @@ mod tests {
     fn machine() -> Described {
         let (rows, weight_rows, fixed, cache_in_memory) = (1, None, 0, true);
         let (weight_bits, activation_bits, cache_bits) = (8.0, 8.0, 8.0);
-        let (products, elements, tokens) = (1.0, 1.0, Some(1 << 40));
+        let (products, elements, tokens, kept) = (1.0, 1.0, Some(1 << 40), None);
         Described {
             products,
             elements,
@@ -153,6 +153,7 @@ mod tests {
             cache_in_memory,
             fixed,
             tokens,
+            kept,
         }
     }
 

@@ -43,6 +43,9 @@ pub struct Described {
     /// Tokens that a sequence may have.
     #[serde(default)]
     pub tokens: Option<u64>,
+    /// Tokens whose keys and values are kept, at most; others are evicted.
+    #[serde(default)]
+    pub kept: Option<u64>,
 }
 
 fn one() -> u64 {
@@ -76,7 +79,9 @@ impl Described {
         ] {
             ensure!(bits > 0.0 && bits <= 64.0, "`{key}` is {bits}, allowed: a number above 0, up to 64");
         }
-        for (key, count) in [("rows", Some(self.rows)), ("weight_rows", self.weight_rows), ("tokens", self.tokens)] {
+        for (key, count) in
+            [("rows", Some(self.rows)), ("weight_rows", self.weight_rows), ("tokens", self.tokens), ("kept", self.kept)]
+        {
             let right = count.is_none_or(|count| (1..=MOST_CYCLES).contains(&count));
             ensure!(right, "`{key}` is {}, allowed: 1 to {MOST_CYCLES}", count.unwrap_or_default());
         }
@@ -138,11 +143,12 @@ impl Costs for Described {
         // Heads that share keys are rows of one product.
         let [heads, shared] = model.heads;
         let (group, pairs) = (heads / shared * work.tokens, work.sequences * shared);
+        let seen = self.kept.map_or(work.context, |kept| kept.min(work.context));
         let bits = if self.cache_in_memory { self.cache_bits } else { 0.0 };
-        for size in [[group, model.head, work.context], [group, work.context, model.head]] {
+        for size in [[group, model.head, seen], [group, seen, model.head]] {
             all += self.product(size, (bits, None)).times(pairs);
         }
-        all += self.step([group, work.context], 1).times(pairs);
+        all += self.step([group, seen], 1).times(pairs);
         all += self.step([tokens, model.width], 1).times(2);
         all += self.step([tokens, model.width], 2).times(2);
         if model.gated {
@@ -175,6 +181,7 @@ mod tests {
             cache_in_memory: true,
             fixed: 10,
             tokens: None,
+            kept: None,
         }
     }
 
@@ -193,6 +200,11 @@ mod tests {
         assert_eq!(cost.products, 2 * (8 * 8 + 8 * 8 + 2 * 8 * 4 + 2 * 8 * 16) + 2 * 2 * 2 * 4 * 5);
         let kept = Described { cache_in_memory: false, ..machine() };
         assert_eq!(cost.bytes - kept.layer(&model, work).unwrap().bytes, 2 * 2 * 4 * 5);
+        // A machine that evicts never sees more than it keeps.
+        let layer = |kept: Option<u64>, context: u64| {
+            Described { kept, ..machine() }.layer(&model, Work { context, ..work }).unwrap()
+        };
+        assert_eq!((layer(Some(3), 5), layer(Some(8), 5)), (layer(None, 3), layer(None, 5)));
         assert_eq!(machine().head(&model, 3).unwrap().products, 3 * 8 * 32);
     }
 

@@ -172,7 +172,7 @@ impl Recurrence<TitanusCore> for Linked<'_> {
         // Without its data there is no time: that depends on them.
         let executed = accelerator.execute(operation.clone(), memory);
         match executed.codes.first() {
-            None => Ok(course.making(operation.events(shape, timing.steps, executed.operation.counts))),
+            None => Ok(course.making(operation.events(shape, timing, executed.operation.counts))),
             Some(&code) => Err(code),
         }
     }

@@ -1,5 +1,6 @@
 //! Events of loads, products, appends and restores.
 
+use super::cycles::Timing;
 use super::{Append, Counts, Load, Matrix, Operation, Product, Restore, Shape};
 use crate::accelerators::events::{Event, Events, kind};
 
@@ -9,12 +10,11 @@ const CONSTANT: u64 = 64;
 const RESULT: u64 = 32;
 
 impl Operation {
-    /// What happens in it besides the accesses to memory. `steps` are the cycles of a vector in a macro, and `counts`
-    /// what depends on the data.
-    pub(super) fn events(&self, shape: &Shape, steps: u64, counts: Counts) -> Events {
+    /// What happens in it besides the accesses to memory. `counts` are what depends on the data.
+    pub(super) fn events(&self, shape: &Shape, timing: &Timing, counts: Counts) -> Events {
         match self {
             Self::Load(load) => load.events(shape),
-            Self::Product(product) => product.events(shape, steps, counts),
+            Self::Product(product) => product.events(shape, timing, counts),
             Self::Append(append) => append.events(shape),
             Self::Restore(restore) => restore.events(shape),
             // The course of rows has its own; a link does nothing that takes energy.
@@ -36,11 +36,12 @@ impl Load {
 }
 
 impl Product {
-    fn events(&self, shape: &Shape, steps: u64, counts: Counts) -> Events {
+    fn events(&self, shape: &Shape, timing: &Timing, counts: Counts) -> Events {
         let (rows, results) = (self.x.rows, self.x.rows * self.columns);
+        let groups = rows * self.columns.div_ceil(timing.drain);
         let mut all = Events::default()
             .with(Event::new("scaled sum", kind::ELEMENT, RESULT), results)
-            .with(Event::new("constant read", kind::SRAM_READ, CONSTANT), results);
+            .with(Event::new("constants read", kind::SRAM_READ, CONSTANT * timing.drain), groups);
         match self.matrix {
             // All cells of a macro take a bit of each input in a cycle.
             Matrix::Store { .. } => {
@@ -48,7 +49,7 @@ impl Product {
                     (self.inner.div_ceil(shape.inputs.into()), self.columns.div_ceil(shape.outputs.into()));
                 let cells = u64::from(shape.inputs) * u64::from(shape.outputs);
                 let bits = Event::new("bit of an input times a weight", kind::PRODUCT, 1 + WEIGHT);
-                all.add(bits, rows * steps * down * across * cells);
+                all.add(bits, rows * timing.steps * down * across * cells);
             }
             Matrix::Keys { .. } | Matrix::Values { .. } => {
                 let done = counts.multiplications - counts.skipped;
