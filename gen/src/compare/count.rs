@@ -1,5 +1,6 @@
 //! Costs of all cells: from the store, or counted and stored at once. So a comparison that was stopped goes on.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::time::Instant;
@@ -31,6 +32,8 @@ pub struct Row {
     pub costs: Vec<Vec<Counted>>,
     /// Its energies, where it has a table and room for the work.
     pub prices: Vec<Vec<Option<Price>>>,
+    /// Names of events that come with time.
+    pub steady: BTreeSet<String>,
 }
 
 /// Counts the costs of all machines.
@@ -62,7 +65,7 @@ pub fn count(comparison: &Comparison, store: &Store, threads: NonZeroUsize) -> R
 
 fn row_of(machine: &Machine, comparison: &Comparison, store: &Store, progress: &Progress) -> Result<Row> {
     let costs = machine.costs(comparison.latency)?;
-    let (mut all, mut prices) = (Vec::new(), Vec::new());
+    let (mut all, mut prices, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
     for described in &comparison.models {
         let model = Model::from(&described.config);
         let (mut of_model, mut priced) = (Vec::new(), Vec::new());
@@ -71,6 +74,7 @@ fn row_of(machine: &Machine, comparison: &Comparison, store: &Store, progress: &
             let price = match (&machine.energy, &cost) {
                 (Some(table), Ok(cost)) => {
                     let steady = comparison.part.steady(&*costs, &model, job.work());
+                    names.extend(steady.iter().map(|(event, _)| event.name.to_string()));
                     Some(Price::new(table, machine, cost, &steady)?)
                 }
                 _ => None,
@@ -82,7 +86,7 @@ fn row_of(machine: &Machine, comparison: &Comparison, store: &Store, progress: &
         all.push(of_model);
         prices.push(priced);
     }
-    Ok(Row { about: costs.about(), peak: costs.peak(), costs: all, prices })
+    Ok(Row { about: costs.about(), peak: costs.peak(), costs: all, prices, steady: names })
 }
 
 fn cell(

@@ -113,6 +113,7 @@ impl<'a> Found<'a> {
             let (_, names) = made.entry(&table.place).or_insert((table, BTreeSet::new()));
             let costs = row.costs.iter().flatten().flatten();
             names.extend(costs.flat_map(|cost| cost.events.iter().map(|(event, _)| &*event.name)));
+            names.extend(row.steady.iter().map(String::as_str));
         }
         let of = |(table, names): (&Table, BTreeSet<&str>)| {
             let unused = table.unused(&|name| names.contains(name));

@@ -2,7 +2,7 @@
 
 use models::cycles::comparison::Race;
 
-use super::{Cell, EnergyPart, Found};
+use super::{Cell, Energy, EnergyPart, Found};
 use crate::present::numbers::significant;
 use crate::present::report;
 use crate::present::table::Table;
@@ -51,31 +51,31 @@ fn tables(found: &Found<'_>) -> Vec<Table> {
     all
 }
 
-/// Energies by part, at the bandwidth in the middle, where any are known.
+/// Energies by part, at the bandwidth in the middle, where any are known. Parts that take nothing are left out.
 fn energies(found: &Found<'_>) -> Option<Table> {
     let bandwidths = &found.comparison.bandwidths;
     let bandwidth = *bandwidths.get(bandwidths.len() / 2)?;
-    let first = [format!("energy in µJ, at {bandwidth} B a cycle"), "accelerator".to_owned()];
-    let last = ["all", "all for a token"];
-    let parts = EnergyPart::ALL.map(EnergyPart::name);
-    let headings = first.into_iter().chain(parts.into_iter().chain(last).map(str::to_owned)).collect();
-    let mut rows = Vec::new();
-    for one in found.shown() {
-        let work = work(found, &one);
-        let mut row = vec![work, found.comparison.machines[one.machine].name.clone()];
-        match found.energy(&one, bandwidth) {
-            Some(energy) => {
-                let tokens = (one.job.work().sequences * one.job.work().tokens) as f64;
-                let parts = EnergyPart::ALL.map(|part| energy.of(part));
-                let all = parts.into_iter().chain([energy.total(), energy.total() / tokens]);
-                row.extend(all.map(|picojoules| significant(picojoules / 1e6, 4)));
-            }
-            None => row.extend((0..parts.len() + last.len()).map(|_| "-".to_owned())),
-        }
-        rows.push(row);
-    }
+    let all: Vec<(Cell<'_>, Option<Energy>)> =
+        found.shown().into_iter().map(|cell| (cell, found.energy(&cell, bandwidth))).collect();
+    let takes = |part: &EnergyPart| all.iter().any(|(_, energy)| energy.is_some_and(|energy| energy.of(*part) > 0.0));
+    let parts: Vec<EnergyPart> = EnergyPart::ALL.into_iter().filter(takes).collect();
+    let first = [format!("µJ at {bandwidth} B a cycle"), "accelerator".to_owned()];
+    let last = ["all", "for a token"];
+    let names = parts.iter().map(|part| part.name()).chain(last);
+    let headings = first.into_iter().chain(names.map(str::to_owned)).collect();
+    let row = |(one, energy): &(Cell<'_>, Option<Energy>)| -> Vec<String> {
+        let work_of = one.job.work();
+        let tokens = (work_of.sequences * work_of.tokens) as f64;
+        let numbers = energy.map(|energy| {
+            let total = energy.total();
+            let numbers = parts.iter().map(|part| energy.of(*part)).chain([total, total / tokens]);
+            numbers.map(|picojoules| significant(picojoules / 1e6, 3)).collect()
+        });
+        let numbers = numbers.unwrap_or_else(|| vec!["-".to_owned(); parts.len() + last.len()]);
+        [work(found, one), found.comparison.machines[one.machine].name.clone()].into_iter().chain(numbers).collect()
+    };
     let some = found.comparison.machines.iter().any(|machine| machine.energy.is_some());
-    some.then(|| Table::of(headings, rows))
+    some.then(|| Table::of(headings, all.iter().map(row).collect()))
 }
 
 /// The work of the first machine's row; the rows below do not repeat it.

@@ -98,8 +98,8 @@ fn has(path: &[String], names: &str) -> bool {
     path.windows(names.len()).any(alike)
 }
 
-/// Rising edges of the clock at which each port is not 0, added up over the instances.
-fn counted(vcd: &std::path::Path, wanted: &[&Ports]) -> Vec<u64> {
+/// Rising edges of the clock at which each port is not 0, added up over the instances; none: there is no instance.
+fn counted(vcd: &std::path::Path, wanted: &[&Ports]) -> Vec<Option<u64>> {
     let mut vcd = Vcd::open(BufReader::new(File::open(vcd).unwrap())).unwrap();
     let mut clock = None;
     let mut of: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -114,9 +114,6 @@ fn counted(vcd: &std::path::Path, wanted: &[&Ports]) -> Vec<u64> {
                 instances[number] += 1;
             }
         }
-    }
-    for (ports, instances) in wanted.iter().zip(instances) {
-        assert!(instances > 0, "no port {} of {}", ports.port, ports.path);
     }
     let clock = clock.expect("a clock");
     let (mut high, mut rises) = (false, false);
@@ -148,7 +145,8 @@ fn counted(vcd: &std::path::Path, wanted: &[&Ports]) -> Vec<u64> {
         }
     }
     pass(rises, &mut changes);
-    counts
+    // A small FIFO is made of registers, so it has no memory.
+    counts.into_iter().zip(instances).map(|(count, instances)| (instances > 0).then_some(count)).collect()
 }
 
 /// Compares all events of memories on the chip that random chains make with accesses in a waveform.
@@ -175,12 +173,16 @@ fn compare<B, A, R>(
     let wanted: Vec<&Ports> = SHARED.iter().chain(&OUTPUTS).chain(own).collect();
     let counts = counted(&report.waveform.expect("a waveform"), &wanted);
     let mut found: BTreeMap<&str, u64> = BTreeMap::new();
-    for (ports, count) in wanted.iter().zip(counts) {
+    for (number, (ports, count)) in wanted.iter().zip(counts).enumerate() {
+        let shared = SHARED.len() + OUTPUTS.len();
+        assert!(count.is_some() || number < shared, "no port {} of {}", ports.port, ports.path);
+        let Some(count) = count else { continue };
         assert!(count % ports.each == 0, "{}: {count} accesses, {} each", ports.event, ports.each);
         *found.entry(ports.event).or_default() += count / ports.each;
     }
     let of_memories = tally.iter().filter(|(event, _)| event.kind.contains("ram "));
-    let expected: BTreeMap<&str, u64> = of_memories.map(|(event, count)| (&*event.name, count)).collect();
+    let mut expected: BTreeMap<&str, u64> = of_memories.map(|(event, count)| (&*event.name, count)).collect();
+    expected.retain(|event, _| found.contains_key(event) || own.iter().any(|ports| ports.event == *event));
     println!("{}: {expected:#?}", B::ABOUT.name);
     found.retain(|_, count| *count > 0);
     assert_eq!(expected, found, "{}", B::ABOUT.name);
@@ -257,11 +259,29 @@ fn context(block: &TitanusCore, vectors: u64) {
 }
 
 #[test]
-fn events_are_those_of_the_rtl() {
+fn events_of_vector_top() {
     rows(&VectorTop::configurations()[1], 12);
+    // With buffers in memories.
+    rows(&VectorTop::default(), 4);
+}
+
+#[test]
+fn events_of_tender_top() {
     products(&TenderTop::configurations()[0], 12);
+}
+
+#[test]
+fn events_of_kllm_top() {
     indices(&KllmTop::configurations()[0], 12);
+}
+
+#[test]
+fn events_of_kelle_top() {
     heads(KelleTop::configurations().last().unwrap(), 8);
+}
+
+#[test]
+fn events_of_titanus_core() {
     context(&TitanusCore::configurations()[0], 12);
 }
 
@@ -269,7 +289,7 @@ fn events_are_those_of_the_rtl() {
 #[tag(full)]
 #[test]
 #[ignore = "models of minutes"]
-fn events_are_those_of_the_rtl_all() {
+fn events_of_all_configurations() {
     VectorTop::configurations().iter().for_each(|block| rows(block, 60));
     TenderTop::configurations().iter().for_each(|block| products(block, 60));
     KllmTop::configurations().iter().for_each(|block| indices(block, 60));

@@ -77,6 +77,13 @@ impl Events {
         self
     }
 
+    /// The same without the events of a kind.
+    #[must_use]
+    pub fn without(mut self, kind: &str) -> Self {
+        self.0.retain(|event, _| event.kind != kind);
+        self
+    }
+
     /// All events, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&Event, u64)> {
         self.0.iter().map(|(event, &count)| (event, count))

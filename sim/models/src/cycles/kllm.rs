@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use golden::accelerators::cycles::{Recurrence, Turns};
-use golden::accelerators::events::Events;
+use golden::accelerators::events::{Events, kind};
 use golden::accelerators::kllm::cycles::Timing;
 use golden::accelerators::kllm::{KllmTop, of_beats};
 use golden::common::bus::Command;
@@ -190,7 +190,7 @@ impl Kllm {
         let row_bytes = (OUTLIER * outliers).next_multiple_of(64);
         let mut all = self.timing.shell.read(&Command { address: 0, row_bytes, rows: 1, stride: 0 }).times(tokens);
         all += of_beats(self.golden.shape(), [repeats, tokens * outliers]);
-        all
+        all.without(kind::BURST)
     }
 
     /// A product with any number of positions, in descriptors of as many positions as a token may have.

@@ -93,7 +93,9 @@ impl std::ops::AddAssign for Taken {
 
 impl<O> From<Spent<O>> for Taken {
     fn from(spent: Spent<O>) -> Self {
-        Self { cycles: spent.cycles, events: spent.events }
+        // Bursts depend on where operands lie, and those of a layer lie nowhere.
+        let events = spent.events.without(kind::BURST);
+        Self { cycles: spent.cycles, events }
     }
 }
 

@@ -52,7 +52,8 @@ impl Product {
                 all.add(bits, rows * timing.steps * down * across * cells);
             }
             Matrix::Keys { .. } | Matrix::Values { .. } => {
-                let done = counts.multiplications - counts.skipped;
+                // Zeros are known where the operation could be done.
+                let done = results * self.inner - counts.skipped;
                 all.add(Event::new("product with the context", kind::PRODUCT, 2 * WEIGHT), done);
                 all.add(Event::new("skipped product", kind::ELEMENT, 2 * WEIGHT), counts.skipped);
                 let lanes = u64::from(shape.lanes);
