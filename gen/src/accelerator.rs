@@ -72,12 +72,12 @@ pub fn host_constants<B: Block>(block: &B) -> anyhow::Result<String> {
 ///
 ///     fn layer(&self, model: &Model, work: Work) -> anyhow::Result<Cost> {
 ///         let products = work.sequences * work.tokens * model.weights();
-///         Ok(Cost { cycles: products / 16, bytes: model.weights(), products })
+///         Ok(Cost { cycles: products / 16, bytes: model.weights(), products, ..Cost::default() })
 ///     }
 ///
 ///     fn head(&self, model: &Model, sequences: u64) -> anyhow::Result<Cost> {
 ///         let products = sequences * model.width * model.vocabulary;
-///         Ok(Cost { cycles: products / 16, bytes: model.width * model.vocabulary, products })
+///         Ok(Cost { cycles: products / 16, bytes: model.width * model.vocabulary, products, ..Cost::default() })
 ///     }
 /// }
 ///
@@ -89,6 +89,6 @@ pub fn host_constants<B: Block>(block: &B) -> anyhow::Result<String> {
 #[cfg(feature = "standard")]
 pub mod costs {
     pub use models::cycles::shapes::Model;
-    pub use models::cycles::{Cost, Costs, Counts, OfBlock, Work};
+    pub use models::cycles::{Cost, Costs, Counts, Event, Events, OfBlock, Work, kind};
     pub use models::schemes::{Choice, Kind, Settings};
 }

@@ -60,6 +60,9 @@ pub(super) struct Args {
     /// Cycles until memory answers [default: of the file, or 20]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=compare::MOST_LATENCY as i64))]
     latency: Option<u32>,
+    /// Energies of events, for all machines: a TOML file [default: of the file, or none]
+    #[arg(long, value_name = "FILE")]
+    energy: Option<PathBuf>,
     /// Where areas that no file gives come from
     #[arg(long, value_enum, default_value_t)]
     area: AreaFrom,
@@ -101,6 +104,7 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
             PartName::Model => Part::Model,
         }),
         latency: args.latency,
+        energy: args.energy.clone(),
     };
     args.csv.iter().chain(&args.svg).try_for_each(|path| check_place(path))?;
     if let Some(folder) = &args.output {

@@ -1,13 +1,15 @@
 //! Costs of all cells: from the store, or counted and stored at once. So a comparison that was stopped goes on.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::time::Instant;
 
 use models::cycles::shapes::Model;
-use models::cycles::{Cost, Costs};
+use models::cycles::{Cost, Costs, Event, Events};
 use serde_json::{Map, Value, json};
 
+use super::energy::Price;
 use super::machine::{Kind, Machine};
 use super::{Comparison, Job};
 use crate::error::{Failure, Result};
@@ -28,6 +30,10 @@ pub struct Row {
     pub peak: f64,
     /// Its costs.
     pub costs: Vec<Vec<Counted>>,
+    /// Its energies, where it has a table and room for the work.
+    pub prices: Vec<Vec<Option<Price>>>,
+    /// Names of events that come with time.
+    pub steady: BTreeSet<String>,
 }
 
 /// Counts the costs of all machines.
@@ -59,17 +65,28 @@ pub fn count(comparison: &Comparison, store: &Store, threads: NonZeroUsize) -> R
 
 fn row_of(machine: &Machine, comparison: &Comparison, store: &Store, progress: &Progress) -> Result<Row> {
     let costs = machine.costs(comparison.latency)?;
-    let mut all = Vec::new();
+    let (mut all, mut prices, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
     for described in &comparison.models {
         let model = Model::from(&described.config);
-        let mut of_model = Vec::new();
+        let (mut of_model, mut priced) = (Vec::new(), Vec::new());
         for &job in &comparison.jobs {
-            of_model.push(cell(machine, &*costs, (&model, job), comparison, store)?);
+            let cost = cell(machine, &*costs, (&model, job), comparison, store)?;
+            let price = match (&machine.energy, &cost) {
+                (Some(table), Ok(cost)) => {
+                    let steady = comparison.part.steady(&*costs, &model, job.work());
+                    names.extend(steady.iter().map(|(event, _)| event.name.to_string()));
+                    Some(Price::new(table, machine, cost, &steady)?)
+                }
+                _ => None,
+            };
+            of_model.push(cost);
+            priced.push(price);
             progress.step();
         }
         all.push(of_model);
+        prices.push(priced);
     }
-    Ok(Row { about: costs.about(), peak: costs.peak(), costs: all })
+    Ok(Row { about: costs.about(), peak: costs.peak(), costs: all, prices, steady: names })
 }
 
 fn cell(
@@ -99,8 +116,8 @@ fn cell(
         top: String::new(),
         status: if found.is_ok() { Status::Passed } else { Status::Failed },
         message: found.as_ref().err().cloned(),
-        metrics: found.as_ref().map(|cost| metrics(*cost)).unwrap_or_default(),
-        details: Value::Null,
+        metrics: found.as_ref().map(metrics).unwrap_or_default(),
+        details: found.as_ref().map(|cost| details(&cost.events)).unwrap_or_default(),
         tools: Versions::new(),
         seconds: start.elapsed().as_secs_f64(),
     })?;
@@ -108,9 +125,25 @@ fn cell(
 }
 
 /// Numbers of a cost by name.
-pub(crate) fn metrics(cost: Cost) -> Map<String, Value> {
+pub(crate) fn metrics(cost: &Cost) -> Map<String, Value> {
     let all = [("cycles", cost.cycles), ("bytes", cost.bytes), ("products", cost.products)];
     all.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect()
+}
+
+/// Events of a cost.
+fn details(events: &Events) -> Value {
+    let one = |(event, count): (&Event, u64)| json!([event.name, event.kind, event.bits, count]);
+    events.iter().map(one).collect()
+}
+
+fn events(details: &Value) -> Option<Events> {
+    let mut all = Events::default();
+    for one in details.as_array()? {
+        let text = |at: usize| Some(one.get(at)?.as_str()?.to_owned().into());
+        let event = Event { name: text(0)?, kind: text(1)?, bits: one.get(2)?.as_u64()? };
+        all.add(event, one.get(3)?.as_u64()?);
+    }
+    Some(all)
 }
 
 /// A stored cost. A damaged one counts as absent.
@@ -119,7 +152,8 @@ fn known(found: &StageResult) -> Option<Counted> {
     match found.status {
         Status::Failed => found.message.clone().map(Err),
         Status::Passed => {
-            Some(Ok(Cost { cycles: number("cycles")?, bytes: number("bytes")?, products: number("products")? }))
+            let [cycles, bytes, products] = [number("cycles")?, number("bytes")?, number("products")?];
+            Some(Ok(Cost { cycles, bytes, products, events: events(&found.details)? }))
         }
     }
 }

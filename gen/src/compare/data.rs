@@ -1,9 +1,10 @@
 //! A comparison as data: JSON with everything, CSV with a line for each cell and bandwidth.
 
 use models::cycles::comparison::{Bound, Race};
-use serde_json::{Value, json};
+use models::cycles::{Event, Events};
+use serde_json::{Map, Value, json};
 
-use super::{Cell, Found};
+use super::{Cell, Energy, EnergyPart, Found, Job, Phase};
 use crate::error::{Failure, Result};
 
 /// Everything.
@@ -12,12 +13,13 @@ pub fn json(found: &Found<'_>) -> Value {
     let comparison = found.comparison;
     let machine = |number: usize| {
         let (machine, row) = (&comparison.machines[number], &found.rows[number]);
-        let notes: serde_json::Map<String, Value> =
+        let notes: Map<String, Value> =
             machine.notes.iter().map(|(name, text)| (name.clone(), text.clone().into())).collect();
         json!({
             "name": machine.name, "about": machine.about(), "says": row.about, "products_a_cycle": row.peak,
             "area_mm2": machine.area, "memory_mbit": machine.memory, "source": machine.source, "notes": notes,
             "copies": found.copies[number],
+            "energy": machine.energy.as_ref().map(|table| json!({ "file": table.place, "title": table.title })),
         })
     };
     let cell = |cell: &Cell<'_>| {
@@ -26,7 +28,12 @@ pub fn json(found: &Found<'_>) -> Value {
             .iter()
             .filter_map(|&bandwidth| {
                 let (time, bound) = found.time(cell, bandwidth)?;
-                Some(json!({ "bandwidth": bandwidth, "time_cycles": time, "waits_for": bound.name() }))
+                let energy = found.energy(cell, bandwidth);
+                let energy: Option<Map<String, Value>> = energy
+                    .map(|energy| nanojoules(&energy, cell.job).map(|(name, value)| (name, value.into())).collect());
+                Some(json!({
+                    "bandwidth": bandwidth, "time_cycles": time, "waits_for": bound.name(), "energy": energy,
+                }))
             })
             .collect();
         let cost = cell.cost.as_ref().ok();
@@ -34,8 +41,8 @@ pub fn json(found: &Found<'_>) -> Value {
             "machine": comparison.machines[cell.machine].name, "model": comparison.models[cell.model].name,
             "phase": cell.job.phase.name(), "batch": cell.job.batch, "context": cell.job.context,
             "cycles": cost.map(|cost| cost.cycles), "bytes": cost.map(|cost| cost.bytes),
-            "products": cost.map(|cost| cost.products), "busy": cost.map(|cost| found.busy(cell.machine, *cost)),
-            "no_room": cell.cost.as_ref().err(), "times": times,
+            "products": cost.map(|cost| cost.products), "busy": cost.map(|cost| found.busy(cell.machine, cost)),
+            "no_room": cell.cost.as_ref().err(), "times": times, "events": cost.map(|cost| events(&cost.events)),
         })
     };
     let winners: Vec<Value> = found
@@ -56,7 +63,7 @@ pub fn json(found: &Found<'_>) -> Value {
         "title": comparison.title, "about": comparison.about, "part": comparison.part.name(),
         "latency": comparison.latency, "margin": comparison.margin, "models": models,
         "machines": (0..comparison.machines.len()).map(machine).collect::<Vec<_>>(),
-        "cells": found.cells().iter().map(cell).collect::<Vec<_>>(), "winners": winners,
+        "cells": found.cells().iter().map(cell).collect::<Vec<_>>(), "winners": winners, "unused": found.unused(),
     })
 }
 
@@ -68,6 +75,22 @@ fn end<'a>(found: &'a Found<'_>, race: &Race) -> (Option<&'a str>, Option<f64>, 
             (Some(&found.comparison.machines[by].name), ratio.is_finite().then_some(ratio), Some(why.name()))
         }
     }
+}
+
+/// Nanojoules of each part and of all, and those for each new token, by the names of columns.
+pub(super) fn nanojoules(energy: &Energy, job: Job) -> impl Iterator<Item = (String, f64)> + use<> {
+    let (all, work) = (energy.total() / 1e3, job.work());
+    let parts = EnergyPart::ALL.map(|part| (format!("{}_nj", part.name()), energy.of(part) / 1e3));
+    let each = all / (work.sequences * work.tokens) as f64;
+    parts.into_iter().chain([("energy_nj".to_owned(), all), ("energy_per_token_nj".to_owned(), each)])
+}
+
+/// Events by name: kind, bits, and how many there are.
+fn events(events: &Events) -> Value {
+    let one = |(event, count): (&Event, u64)| {
+        (event.name.to_string(), json!({ "kind": event.kind, "bits": event.bits, "count": count }))
+    };
+    Value::Object(events.iter().map(one).collect())
 }
 
 const COLUMNS: [&str; 17] = [
@@ -98,7 +121,9 @@ pub fn csv(found: &Found<'_>) -> Result<Vec<u8>> {
     let failed = |e: csv::Error| Failure::Check(format!("cannot write CSV: {e}"));
     let comparison = found.comparison;
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(COLUMNS).map_err(failed)?;
+    let none = nanojoules(&Energy::default(), Job { phase: Phase::Token, batch: 1, context: 1 });
+    let columns = COLUMNS.map(str::to_owned).into_iter().chain(none.map(|(name, _)| name));
+    writer.write_record(columns.collect::<Vec<_>>()).map_err(failed)?;
     let winners = found.winners();
     let of = |value: Option<String>| value.unwrap_or_default();
     for cell in found.cells() {
@@ -119,13 +144,16 @@ pub fn csv(found: &Found<'_>) -> Result<Vec<u8>> {
                 of(cost.map(|cost| cost.cycles.to_string())),
                 of(cost.map(|cost| cost.bytes.to_string())),
                 of(cost.map(|cost| cost.products.to_string())),
-                of(cost.map(|cost| found.busy(cell.machine, *cost).to_string())),
+                of(cost.map(|cost| found.busy(cell.machine, cost).to_string())),
                 of(time.map(|(time, _)| time.to_string())),
                 time.map_or(Bound::Capacity, |(_, bound)| bound).name().to_owned(),
                 found.wins(&cell, &winners, number).to_string(),
                 of(cell.cost.as_ref().err().cloned()),
             ];
-            writer.write_record(&record).map_err(failed)?;
+            let energy = found.energy(&cell, bandwidth);
+            let shown = nanojoules(&energy.unwrap_or_default(), cell.job)
+                .map(|(_, value)| if energy.is_some() { value.to_string() } else { String::new() });
+            writer.write_record(record.into_iter().chain(shown)).map_err(failed)?;
         }
     }
     writer.into_inner().map_err(|e| Failure::Check(format!("cannot write CSV: {e}")))

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use models::cycles::{Described, Part};
 use models::decoder;
@@ -10,6 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use toml::Spanned;
 
+use super::energy::Table;
 use super::job::{Job, Phase};
 use super::machine::{Kind, Machine, block_of};
 use super::{MOST_LATENCY, check_bandwidths, told};
@@ -70,6 +72,8 @@ struct Raw {
     #[serde(default)]
     curve: Option<Spanned<[f64; 2]>>,
     #[serde(default)]
+    energy: Option<Spanned<String>>,
+    #[serde(default)]
     work: Vec<Spanned<RawWork>>,
     #[serde(default)]
     show: Vec<Spanned<Job>>,
@@ -98,6 +102,7 @@ struct RawMachine {
     numbers: Option<Spanned<Described>>,
     area: Option<f64>,
     memory: Option<f64>,
+    energy: Option<Spanned<String>>,
     #[serde(default)]
     source: String,
     #[serde(default)]
@@ -105,13 +110,13 @@ struct RawMachine {
 }
 
 /// A text, and how errors in it are told.
-struct Place<'a> {
-    path: &'a Path,
-    text: &'a str,
+pub(super) struct Place<'a> {
+    pub path: &'a Path,
+    pub text: &'a str,
 }
 
 impl Place<'_> {
-    fn at(&self, start: usize, what: impl std::fmt::Display) -> Failure {
+    pub fn at(&self, start: usize, what: impl std::fmt::Display) -> Failure {
         let line = 1 + self.text[..start].matches('\n').count();
         Failure::Usage(format!("{}:{line}: {what}", self.path.display()))
     }
@@ -183,7 +188,11 @@ impl File {
                 return Err(place.at(job.span().start, told));
             }
         }
-        let of = |machine: &Spanned<RawMachine>| machine_of(machine, &place, catalogue);
+        let energy = energy_of(raw.energy.as_ref(), &place)?;
+        let of = |machine: &Spanned<RawMachine>| -> Result<Machine> {
+            let machine = machine_of(machine, &place, catalogue)?;
+            Ok(Machine { energy: machine.energy.or_else(|| energy.clone()), ..machine })
+        };
         Ok(Self {
             place: path.display().to_string(),
             title: raw.title,
@@ -210,6 +219,13 @@ impl File {
         let none = (&machines.title, &machines.about, None, None, None, None, None);
         models + jobs > 0 || rest != none
     }
+}
+
+/// A table of energies, whose path is relative to the file.
+fn energy_of(given: Option<&Spanned<String>>, place: &Place<'_>) -> Result<Option<Arc<Table>>> {
+    let Some(given) = given else { return Ok(None) };
+    let path = place.path.parent().unwrap_or(Path::new("")).join(given.get_ref());
+    Table::read(&path).map(|table| Some(Arc::new(table))).map_err(|e| place.at(given.span().start, e))
 }
 
 /// A context of 0 has no words.
@@ -275,6 +291,7 @@ fn machine_of(machine: &Spanned<RawMachine>, place: &Place<'_>, catalogue: &Cata
         area: raw.area,
         memory: raw.memory,
         source: raw.source.clone(),
+        energy: energy_of(raw.energy.as_ref(), place)?,
         notes: raw.notes.iter().map(|(name, text)| (name.clone(), text.clone())).collect(),
     })
 }

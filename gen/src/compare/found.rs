@@ -1,9 +1,12 @@
 //! Who is the fastest, and why.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use models::cycles::Cost;
 use models::cycles::comparison::{Bound, Race, race, time};
 
 use super::count::{Counted, Row};
+use super::energy::{Energy, Price, Table};
 use super::{Comparison, Job};
 
 /// A comparison with its costs.
@@ -30,6 +33,8 @@ pub struct Cell<'a> {
     place: usize,
     /// Its cost, or why it has no room.
     pub cost: &'a Counted,
+    /// Its energy, if a table says it.
+    pub price: Option<&'a Price>,
 }
 
 /// Who wins some work.
@@ -65,7 +70,8 @@ impl<'a> Found<'a> {
         for (machine, row) in self.rows.iter().enumerate() {
             if let Some(cost) = row.costs.get(model).and_then(|costs| costs.get(job)) {
                 let place = model * self.comparison.jobs.len() + job;
-                all.push(Cell { machine, model, job: self.comparison.jobs[job], place, cost });
+                let price = row.prices.get(model).and_then(|prices| prices.get(job)?.as_ref());
+                all.push(Cell { machine, model, job: self.comparison.jobs[job], place, cost, price });
             }
         }
         all
@@ -88,12 +94,37 @@ impl<'a> Found<'a> {
     #[must_use]
     pub fn time(&self, cell: &Cell<'_>, bandwidth: f64) -> Option<(f64, Bound)> {
         let copies = self.copies.get(cell.machine)?;
-        cell.cost.as_ref().ok().map(|cost| time(*cost, *copies, bandwidth))
+        cell.cost.as_ref().ok().map(|cost| time(cost, *copies, bandwidth))
+    }
+
+    /// The energy of the work, with the time that it takes at a bandwidth.
+    #[must_use]
+    pub fn energy(&self, cell: &Cell<'_>, bandwidth: f64) -> Option<Energy> {
+        let (time, _) = self.time(cell, bandwidth)?;
+        Some(cell.price?.energy(time, *self.copies.get(cell.machine)?))
+    }
+
+    /// Events that have an energy in a table, and that no machine with this table makes: `TABLE: event`.
+    #[must_use]
+    pub fn unused(&self) -> Vec<String> {
+        let mut made: BTreeMap<&str, (&Table, BTreeSet<&str>)> = BTreeMap::new();
+        for (machine, row) in self.comparison.machines.iter().zip(&self.rows) {
+            let Some(table) = &machine.energy else { continue };
+            let (_, names) = made.entry(&table.place).or_insert((table, BTreeSet::new()));
+            let costs = row.costs.iter().flatten().flatten();
+            names.extend(costs.flat_map(|cost| cost.events.iter().map(|(event, _)| &*event.name)));
+            names.extend(row.steady.iter().map(String::as_str));
+        }
+        let of = |(table, names): (&Table, BTreeSet<&str>)| {
+            let unused = table.unused(&|name| names.contains(name));
+            unused.into_iter().map(|name| format!("{}: {name}", table.place)).collect::<Vec<_>>()
+        };
+        made.into_values().flat_map(of).collect()
     }
 
     /// The share of the array's products that are used.
     #[must_use]
-    pub fn busy(&self, machine: usize, cost: Cost) -> f64 {
+    pub fn busy(&self, machine: usize, cost: &Cost) -> f64 {
         let peak = self.rows.get(machine).map_or(1.0, |row| row.peak);
         if cost.cycles == 0 { 0.0 } else { cost.products as f64 / cost.cycles as f64 / peak }
     }

@@ -1,8 +1,11 @@
 //! A row of a comparison.
 
+use std::sync::Arc;
+
 use models::cycles::{Costs, Described};
 use models::schemes::Settings;
 
+use super::energy::Table;
 use crate::catalogue::{Catalogue, Known, Params, similar};
 use crate::error::{Failure, Result};
 use crate::params::{ParamArgs, show_changes};
@@ -36,6 +39,8 @@ pub struct Machine {
     pub memory: Option<f64>,
     /// The source of both.
     pub source: String,
+    /// Energies of its events, where they are known.
+    pub energy: Option<Arc<Table>>,
     /// More that a user says of it, by column.
     pub notes: Vec<(String, String)>,
 }
@@ -56,7 +61,15 @@ impl Machine {
         let set = ParamArgs { set: set.into_iter().map(str::to_owned).collect(), config: None };
         let kind = Kind::of_block(&entry, &|defaults| set.over(&*entry, defaults), &options.join(","));
         let kind = kind.map_err(|e| Failure::Usage(format!("`{text}`: {e}")))?;
-        Ok(Self { name: text.to_owned(), kind, area: None, memory: None, source: String::new(), notes: Vec::new() })
+        Ok(Self {
+            name: text.to_owned(),
+            kind,
+            area: None,
+            memory: None,
+            source: String::new(),
+            energy: None,
+            notes: Vec::new(),
+        })
     }
 
     /// Its costs, if memory answers after so many cycles.

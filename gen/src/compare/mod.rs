@@ -6,6 +6,7 @@
 mod area;
 mod count;
 mod data;
+mod energy;
 mod file;
 mod found;
 #[cfg(test)]
@@ -14,6 +15,9 @@ mod job;
 mod machine;
 mod page;
 mod tables;
+
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use models::cycles::Part;
 use models::decoder;
@@ -25,6 +29,7 @@ pub use area::synthesise;
 pub use count::count;
 pub(crate) use count::metrics;
 pub use data::{csv, json};
+pub use energy::{Energy, Part as EnergyPart, Table as EnergyTable};
 pub use file::File;
 pub use found::{Cell, Found};
 pub use job::{Job, Phase};
@@ -99,6 +104,8 @@ pub struct Asked {
     pub part: Option<Part>,
     /// Cycles until memory answers.
     pub latency: Option<u32>,
+    /// A table of energies, for all machines.
+    pub energy: Option<PathBuf>,
 }
 
 impl Comparison {
@@ -133,6 +140,10 @@ impl Comparison {
                 let told = format!("two machines are called `{}`: give one of them another `name`", machine.name);
                 return Err(Failure::Usage(told));
             }
+        }
+        if let Some(path) = &asked.energy {
+            let table = Arc::new(EnergyTable::read(path)?);
+            machines.iter_mut().for_each(|machine| machine.energy = Some(table.clone()));
         }
         let file = axes.unwrap_or_default();
         let models = match (asked.models.is_empty(), file.models.is_empty()) {
@@ -284,7 +295,7 @@ mod tests {
         fn layer(&self, model: &Model, work: Work) -> anyhow::Result<Cost> {
             anyhow::ensure!(work.sequences < 3, "{} sequences, it has room for 2", work.sequences);
             let products = work.sequences * work.tokens * model.weights();
-            Ok(Cost { cycles: products / self.0, bytes: model.weights(), products })
+            Ok(Cost { cycles: products / self.0, bytes: model.weights(), products, ..Cost::default() })
         }
 
         fn head(&self, _: &Model, _: u64) -> anyhow::Result<Cost> {

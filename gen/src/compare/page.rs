@@ -4,6 +4,7 @@ use models::cycles::comparison::time;
 use serde_json::{Map, Value, json};
 
 use super::count::metrics;
+use super::data::nanojoules;
 use super::{Cell, Comparison, Found};
 use crate::error::Result;
 use crate::flows::tools::Versions;
@@ -62,13 +63,16 @@ fn point(found: &Found<'_>, cell: &Cell<'_>, (bandwidth, wins): (f64, bool), com
     let parameters: Map<String, Value> = AXES.iter().map(|name| (*name).to_owned()).zip(values).collect();
     let mut numbers = Map::new();
     if let (Ok(cost), Some((cycles, bound))) = (cell.cost, found.time(cell, bandwidth)) {
-        numbers = metrics(*cost);
-        numbers.insert("busy".into(), json!(found.busy(cell.machine, *cost)));
+        numbers = metrics(cost);
+        numbers.insert("busy".into(), json!(found.busy(cell.machine, cost)));
         numbers.insert("copies".into(), json!(found.copies[cell.machine]));
         numbers.insert("time_cycles".into(), json!(cycles));
-        numbers.insert("time_of_one_cycles".into(), json!(time(*cost, 1.0, bandwidth).0));
+        numbers.insert("time_of_one_cycles".into(), json!(time(cost, 1.0, bandwidth).0));
         numbers.insert("waits_for".into(), bound.name().into());
         numbers.insert("fastest".into(), if wins { "yes" } else { "no" }.into());
+        if let Some(energy) = found.energy(cell, bandwidth) {
+            numbers.extend(nanojoules(&energy, cell.job).map(|(name, value)| (name, json!(value))));
+        }
         if let Some(area) = machine.area {
             numbers.insert("area_mm2".into(), json!(area));
         }

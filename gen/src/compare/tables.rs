@@ -2,22 +2,22 @@
 
 use models::cycles::comparison::Race;
 
-use super::Found;
+use super::{Cell, Energy, EnergyPart, Found};
+use crate::present::numbers::significant;
 use crate::present::report;
 use crate::present::table::Table;
 
 /// Plain text for a terminal.
 #[must_use]
 pub fn text(found: &Found<'_>) -> String {
-    let [machines, costs, winners] = tables(found);
-    let [machines, costs, winners] = [machines, costs, winners].map(|table| report::table(&table));
-    format!("{}\n\n{machines}\n{costs}\n{winners}{}", found.comparison.title, unfit(found))
+    let tables: Vec<String> = tables(found).iter().map(report::table).collect();
+    format!("{}\n\n{}{}{}", found.comparison.title, tables.join("\n"), unfit(found), unused(found))
 }
 
 /// The same tables for a document.
 #[must_use]
 pub fn markdown(found: &Found<'_>) -> String {
-    tables(found).map(|table| table.markdown()).join("\n")
+    tables(found).iter().map(Table::markdown).collect::<Vec<_>>().join("\n")
 }
 
 /// Why machines have no room for some work, each reason once.
@@ -34,8 +34,58 @@ fn unfit(found: &Found<'_>) -> String {
     if lines.is_empty() { String::new() } else { format!("\nno room (-):\n  {}\n", lines.join("\n  ")) }
 }
 
-fn tables(found: &Found<'_>) -> [Table; 3] {
-    [machines(found), costs(found), winners(found)]
+/// Energies that nothing needs: their names may be wrong.
+fn unused(found: &Found<'_>) -> String {
+    let lines = found.unused();
+    if lines.is_empty() {
+        String::new()
+    } else {
+        format!("\nenergies of events that nothing makes:\n  {}\n", lines.join("\n  "))
+    }
+}
+
+fn tables(found: &Found<'_>) -> Vec<Table> {
+    let mut all = vec![machines(found), costs(found)];
+    all.extend(energies(found));
+    all.push(winners(found));
+    all
+}
+
+/// Energies by part, at the bandwidth in the middle, where any are known. Parts that take nothing are left out.
+fn energies(found: &Found<'_>) -> Option<Table> {
+    let bandwidths = &found.comparison.bandwidths;
+    let bandwidth = *bandwidths.get(bandwidths.len() / 2)?;
+    let all: Vec<(Cell<'_>, Option<Energy>)> =
+        found.shown().into_iter().map(|cell| (cell, found.energy(&cell, bandwidth))).collect();
+    let takes = |part: &EnergyPart| all.iter().any(|(_, energy)| energy.is_some_and(|energy| energy.of(*part) > 0.0));
+    let parts: Vec<EnergyPart> = EnergyPart::ALL.into_iter().filter(takes).collect();
+    let first = [format!("µJ at {bandwidth} B a cycle"), "accelerator".to_owned()];
+    let last = ["all", "for a token"];
+    let names = parts.iter().map(|part| part.name()).chain(last);
+    let headings = first.into_iter().chain(names.map(str::to_owned)).collect();
+    let row = |(one, energy): &(Cell<'_>, Option<Energy>)| -> Vec<String> {
+        let work_of = one.job.work();
+        let tokens = (work_of.sequences * work_of.tokens) as f64;
+        let numbers = energy.map(|energy| {
+            let total = energy.total();
+            let numbers = parts.iter().map(|part| energy.of(*part)).chain([total, total / tokens]);
+            numbers.map(|picojoules| significant(picojoules / 1e6, 3)).collect()
+        });
+        let numbers = numbers.unwrap_or_else(|| vec!["-".to_owned(); parts.len() + last.len()]);
+        [work(found, one), found.comparison.machines[one.machine].name.clone()].into_iter().chain(numbers).collect()
+    };
+    let some = found.comparison.machines.iter().any(|machine| machine.energy.is_some());
+    some.then(|| Table::of(headings, all.iter().map(row).collect()))
+}
+
+/// The work of the first machine's row; the rows below do not repeat it.
+fn work(found: &Found<'_>, one: &Cell<'_>) -> String {
+    let comparison = found.comparison;
+    match (one.machine, &comparison.models[..]) {
+        (0, [_]) => one.job.words(),
+        (0, models) => format!("{}: {}", comparison.what(&models[one.model]), one.job.words()),
+        _ => String::new(),
+    }
 }
 
 fn cell(text: String) -> String {
@@ -79,15 +129,10 @@ fn costs(found: &Found<'_>) -> Table {
     let headings = first.into_iter().chain(comparison.bandwidths.iter().map(|b| format!("{b} B"))).collect();
     let mut rows = Vec::new();
     for one in found.shown() {
-        let work = match (one.machine, &comparison.models[..]) {
-            (0, [_]) => one.job.words(),
-            (0, models) => format!("{}: {}", comparison.what(&models[one.model]), one.job.words()),
-            _ => String::new(),
-        };
-        let mut row = vec![work, comparison.machines[one.machine].name.clone()];
+        let mut row = vec![work(found, &one), comparison.machines[one.machine].name.clone()];
         match one.cost {
             Ok(cost) => {
-                let busy = found.busy(one.machine, *cost);
+                let busy = found.busy(one.machine, cost);
                 row.extend([cost.cycles.to_string(), format!("{:.1}", cost.bytes as f64 / 1e6), format!("{busy:.2}")]);
             }
             Err(_) => row.extend(["-", "-", "-"].map(str::to_owned)),

@@ -118,11 +118,11 @@ impl Layers {
         let costs = entry.costs(params, &self.settings, self.latency)?;
         let cost = self.part.cost(&*costs, &Model::from(&self.model.config), self.job.work());
         let cost = cost.map_err(|e| Failure::Check(format!("no room: {e:#}")))?;
-        let mut numbers = crate::compare::metrics(cost);
+        let mut numbers = crate::compare::metrics(&cost);
         let busy = cost.products as f64 / cost.cycles.max(1) as f64 / costs.peak();
         numbers.insert("busy".into(), json!(busy));
         if let Some(bandwidth) = self.bandwidth {
-            numbers.insert("time_cycles".into(), json!(time(cost, 1.0, bandwidth).0));
+            numbers.insert("time_cycles".into(), json!(time(&cost, 1.0, bandwidth).0));
         }
         Ok(numbers)
     }

@@ -105,6 +105,98 @@ no room (-):
     senbazuru(&["report", "out"]).current_dir(folder.path()).assert().code(0);
 }
 
+const ENERGY: &str = r#"
+title = "Round numbers"
+clock_mhz = 1000
+[[energy]]
+event = "product"
+part = "logic"
+pj = 1
+per = "event"
+source = "a"
+[[energy]]
+event = "prodcut"
+part = "logic"
+pj = 2
+per = "event"
+source = "a"
+[[energy]]
+kind = "element"
+part = "logic"
+pj = 0
+per = "event"
+source = "a"
+[[energy]]
+kind = "bus"
+part = "bus"
+pj = 0
+per = "event"
+source = "a"
+[[energy]]
+kind = "dram read"
+part = "dram"
+pj = 4
+per = "bit"
+source = "a"
+[[power]]
+part = "leakage"
+mw = 0.5
+per = "mm2"
+source = "a"
+"#;
+
+/// Energy of products and bytes, and of the area for the time; a name that nothing makes is told.
+#[test]
+fn energy() {
+    let folder = in_folder(&[("both.toml", &format!("{AXES}{MACHINES}")), ("e.toml", ENERGY)]);
+    let (code, out, errors) =
+        compare(folder.path(), &["both.toml", "--energy", "e.toml", "--json", "--csv", "out.csv"]);
+    assert_eq!((code, errors.as_str()), (0, ""));
+    let data: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(data["unused"], serde_json::json!(["e.toml: prodcut"]));
+    assert_eq!(data["machines"][0]["energy"]["title"], "Round numbers");
+    let cell = &data["cells"][0];
+    let number = |at: &serde_json::Value| at.as_f64().unwrap();
+    assert_eq!(cell["events"]["product"]["count"], cell["products"]);
+    for time in cell["times"].as_array().unwrap() {
+        let energy = &time["energy"];
+        let parts = [
+            number(&cell["products"]),
+            8.0 * 4.0 * number(&cell["bytes"]),
+            // 200 mm² at 0.5 pJ a cycle each.
+            100.0 * number(&time["time_cycles"]),
+        ];
+        let names = ["logic_nj", "dram_nj", "leakage_nj"];
+        for (name, picojoules) in names.into_iter().zip(parts) {
+            assert!((number(&energy[name]) - picojoules / 1e3).abs() < 1e-6 * picojoules, "{name}: {time}");
+        }
+        let all = parts.iter().sum::<f64>() / 1e3;
+        assert!((number(&energy["energy_per_token_nj"]) - all).abs() < 1e-6 * all, "{time}");
+    }
+    let csv = fs::read_to_string(folder.path().join("out.csv")).unwrap();
+    assert!(csv.lines().next().unwrap().ends_with("refresh_nj,leakage_nj,energy_nj,energy_per_token_nj"), "{csv}");
+    let (_, out, _) = compare(folder.path(), &["both.toml", "--energy", "e.toml"]);
+    assert!(out.contains("energies of events that nothing makes:\n  e.toml: prodcut\n"), "{out}");
+    assert!(out.contains("µJ at 4096 B a cycle"), "{out}");
+}
+
+/// An energy file that is wrong or lacks something ends the command before anything is written.
+#[test]
+fn wrong_energies() {
+    let less = ENERGY.replace("\"dram read\"", "\"dram raed\"");
+    let named = format!("energy = \"none.toml\"{AXES}{MACHINES}");
+    let folder = in_folder(&[("both.toml", &format!("{AXES}{MACHINES}")), ("e.toml", &less), ("named.toml", &named)]);
+    let (code, out, errors) = compare(folder.path(), &["both.toml", "--energy", "e.toml", "--csv", "out.csv"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    let wanted = "e.toml: machine `large`:\n  no energy of `byte of memory`: wanted is event = \"byte of memory\" or \
+         kind = \"dram read\"";
+    assert!(errors.contains(wanted), "{errors}");
+    assert!(!folder.path().join("out.csv").exists());
+    let (code, _, errors) = compare(folder.path(), &["named.toml"]);
+    assert_eq!(code, 2);
+    assert!(errors.contains("named.toml:1: ") && errors.contains("none.toml"), "{errors}");
+}
+
 /// Flags go before the file, axis by axis.
 #[test]
 fn flags_over_a_file() {

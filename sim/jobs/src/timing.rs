@@ -64,6 +64,10 @@ pub fn unit(unit: &VectorUnit) -> Unit {
     }
 }
 
+/// Registers of beats, and the events that they count.
+const BEATS: [(&str, u64, &str); 2] =
+    [("READ_BEATS", register::READ_BEATS, "read beat"), ("WRITE_BEATS", register::WRITE_BEATS, "write beat")];
+
 /// A register that counts waits that no recurrence knows: its name and its offset.
 pub type Wait = (&'static str, u64);
 
@@ -157,6 +161,11 @@ pub(crate) fn compare<A: Accelerator + Clone, R: Recurrence<A>>(
         }
         host.store(sim, &mut [&mut bus], register::STATUS, 6)?;
         let taken = host.load(sim, &mut [&mut bus], register::CYCLES)?.0;
+        for (name, register, event) in BEATS {
+            let counted = spent.iter().flatten().map(|spent| spent.events.count(event)).sum::<u64>();
+            let value = host.load(sim, &mut [&mut bus], register)?.0;
+            run.expect_equal(sim, name, &format!("latency {latency}, {spent:#?}"), counted, value)?;
+        }
         let mut waited = false;
         for &(name, register) in &waits.registers {
             let value = host.load(sim, &mut [&mut bus], register)?.0;

@@ -42,7 +42,8 @@ fn on_kelle(bytes: u32, budget: u64) -> kelle::Kelle {
 fn kelle_of(block: &KelleTop, budget: u64) -> kelle::Kelle {
     let golden = benches::kelle::golden_of(block).unwrap();
     let caps = benches::kelle::caps_of(golden.shape());
-    kelle::Kelle::new(caps, (golden, benches::kelle::timing::timing(block, LATENCY)), budget)
+    let timing = benches::kelle::timing::timing(block, LATENCY);
+    kelle::Kelle::new(caps, (golden, timing), [budget, block.attention.interval.into()])
 }
 
 /// Linear layers of few tokens wait for weights, and layers of many tokens wait for the array. Heads fill, are full, or
@@ -75,6 +76,8 @@ fn products_are_those_of_the_recurrences() {
     for left in [Left::Tokens, Left::Integers] {
         for size in [[1, 576, 400], [4, 512, 200], [3, 64, 700]] {
             let (model, counted) = (kllm.product(left, size).unwrap(), kllm.counted(left, size).unwrap());
+            assert_eq!(model.events, counted.events, "{left:?} {size:?}");
+            let (model, counted) = (model.cycles, counted.cycles);
             println!("{left:?} {size:?}: {model} of {counted}");
             // Few integers wait for weights in some panels and not in others.
             let apart = if left == Left::Tokens { 0 } else { counted / 50 };
@@ -82,7 +85,9 @@ fn products_are_those_of_the_recurrences() {
         }
         // In the last one weights of a panel exceed the banks.
         for size in [[16, 576, 130], [40, 576, 128], [60, 64, 200], [30, 256, 128], [12, 704, 128]] {
-            let ratio = kllm.product(left, size).unwrap() as f64 / kllm.counted(left, size).unwrap() as f64;
+            let (model, counted) = (kllm.product(left, size).unwrap(), kllm.counted(left, size).unwrap());
+            assert_eq!(model.events, counted.events, "{left:?} {size:?}");
+            let ratio = model.cycles as f64 / counted.cycles as f64;
             println!("{left:?} {size:?}: {ratio:.4}");
             assert!((ratio - 1.0).abs() < 0.1, "{left:?} {size:?}: {ratio}");
         }

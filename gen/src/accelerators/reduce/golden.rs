@@ -2,6 +2,7 @@
 //! maximum.
 
 use ::golden::accelerators::cycles::{Converter, Course, Dmas, Flow, Recurrence, Shell, Times, Turns, extend, latest};
+use ::golden::accelerators::events::{Event, Events, kind};
 use ::golden::accelerators::job::{self, Codes, Executed, Fields};
 use ::golden::accelerators::memory::Memory;
 use ::golden::accelerators::operand::{demand, overlap, places, sizes};
@@ -131,7 +132,9 @@ impl Recurrence<ReduceTop> for Timing {
         let (bits, reducer) = (8 * RECORD, self.reducer);
         let words = Converter::new(bits, 8 * self.shell.bus_bytes, bits);
         let records = Times::default();
-        Ok(Course::new(begin, dmas, Reduces { beats, reducer, records, words }))
+        let elements = operation.x.rows * operation.x.row_bytes / 2;
+        let events = Events::default().with(Event::new("reduced element", kind::ELEMENT, 16), elements);
+        Ok(Course::new(begin, dmas, Reduces { beats, reducer, records, words }).making(events))
     }
 }
 

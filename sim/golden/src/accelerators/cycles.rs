@@ -43,6 +43,7 @@ mod times;
 
 use crate::common::shell::job_controller::{self, Action, Limits, World};
 
+use super::events::Events;
 use super::job::{Accelerator, DESCRIPTOR_BYTES, Fields};
 use super::memory::{BusError, Memory};
 pub use bus::{Dma, Reader, Turns, Writer};
@@ -50,7 +51,7 @@ pub use dmas::Dmas;
 #[cfg(test)]
 pub(super) use flow::advance;
 pub use flow::{Course, Flow, Work, end};
-use overlap::Flights;
+use overlap::{Ended, Flights};
 pub use rows::{Frame, Unit};
 pub use shell::{ENGINES, Shell};
 pub use stream::Converter;
@@ -69,6 +70,8 @@ pub struct Spent<O> {
     pub cycles: u64,
     /// When its engine works on it.
     pub span: Span,
+    /// What happened in it, from the read of its descriptor on.
+    pub events: Events,
 }
 
 /// An operation on its engine, in cycles of the job: those that the register CYCLES counts.
@@ -136,6 +139,7 @@ pub trait Recurrence<A: Accelerator> {
                 memory,
                 flights,
                 spent: Vec::new(),
+                fetched: Events::default(),
                 now: 0,
                 before: 0,
                 settled: true,
@@ -146,14 +150,19 @@ pub trait Recurrence<A: Accelerator> {
             }
             chain.settle();
             chain.flights.leave(turns);
-            for &(number, [begins, ends]) in chain.flights.ended() {
-                let span = &mut chain.spent[number as usize].span;
-                (span.begins, span.ends) = (begins, ends);
-            }
             return Ok(chain.spent);
         }
-        let mut chain =
-            Chain { recurrence: self, accelerator, limits, memory, turns, spent: Vec::new(), now: 0, before: 0 };
+        let mut chain = Chain {
+            recurrence: self,
+            accelerator,
+            limits,
+            memory,
+            turns,
+            spent: Vec::new(),
+            fetched: Events::default(),
+            now: 0,
+            before: 0,
+        };
         let (_, end) = job_controller::run(shape, limits, job, &mut chain);
         if end.code == 0 { Ok(chain.spent) } else { Err(end.code) }
     }
@@ -174,6 +183,8 @@ struct Chain<'a, A: Accelerator, R: ?Sized> {
     memory: &'a mut dyn Memory,
     turns: &'a mut Turns,
     spent: Vec<Spent<A::Checked>>,
+    /// The reads of descriptors since the last operation.
+    fetched: Events,
     now: u64,
     /// The end of the operation before.
     before: u64,
@@ -189,7 +200,9 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Chain<'_, A, R> {
         let shell = recurrence.shell();
         match action {
             Action::Fetch(address) => {
-                self.now = shell.fetched(*address, self.now, self.turns);
+                let mut fetch = shell.fetch(*address, self.now);
+                self.now = shell.fetched(&mut fetch, self.turns);
+                self.fetched += fetch.events();
                 descriptor(self.memory, *address).1
             }
             Action::Operation { opcode, words, .. } => {
@@ -199,21 +212,25 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Chain<'_, A, R> {
                     let course = recurrence.course(accelerator, &operation, self.now, (memory, self.turns))?;
                     Ok((course.end(self.turns), operation))
                 });
-                let (end, operation) = match ended {
+                let ((end, mut events), operation) = match ended {
                     Ok(ended) => ended,
                     Err(code) => return code,
                 };
                 let span = Span { opcode: *opcode, goes: self.now, begins: self.now, ends: end };
                 // The engine reports the end two cycles later. Then comes the next operation.
                 self.now = end + 3;
-                self.spent.push(Spent { operation, cycles: self.now - self.before, span });
+                events += std::mem::take(&mut self.fetched);
+                self.spent.push(Spent { operation, cycles: self.now - self.before, span, events });
                 self.before = self.now;
                 0
             }
             Action::Tag { .. } => {
                 // A command of one beat, and its answer.
                 self.now += 12 + shell.latency;
-                self.spent.iter_mut().next_back().into_iter().for_each(|last| last.cycles += self.now - self.before);
+                self.spent.iter_mut().next_back().into_iter().for_each(|last| {
+                    last.cycles += self.now - self.before;
+                    last.events += shell.tag();
+                });
                 self.before = self.now;
                 0
             }
@@ -229,6 +246,8 @@ struct Overlap<'a, A: Accelerator, R: ?Sized> {
     memory: &'a mut dyn Memory,
     flights: Flights,
     spent: Vec<Spent<A::Checked>>,
+    /// The reads of descriptors since the last operation.
+    fetched: Events,
     now: u64,
     before: u64,
     /// No operation is in flight.
@@ -244,6 +263,11 @@ impl<A: Accelerator, R: ?Sized> Overlap<'_, A, R> {
         // The dispatcher looks from the cycle on after it has given the last one, and tells in the next cycle.
         let looks = self.now - 1;
         self.now = self.flights.drain().max(looks) + 2;
+        for Ended { number, begins, ends, events } in self.flights.ended() {
+            let spent = &mut self.spent[number as usize];
+            (spent.span.begins, spent.span.ends) = (begins, ends);
+            spent.events += events;
+        }
         self.account();
     }
 
@@ -263,7 +287,9 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Overlap<'_, A, R> {
         let (recurrence, accelerator) = (self.recurrence, self.accelerator);
         match action {
             Action::Fetch(address) => {
-                self.now = self.flights.fetched(recurrence.shell().fetch(*address, self.now)) + 2;
+                let fetch = recurrence.shell().fetch(*address, self.now);
+                self.fetched += fetch.events();
+                self.now = self.flights.fetched(fetch) + 2;
                 descriptor(self.memory, *address).1
             }
             Action::Operation { opcode, independent, early, words } => {
@@ -286,7 +312,8 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Overlap<'_, A, R> {
                 self.now = goes + 2;
                 self.settled = false;
                 let span = Span { opcode: *opcode, goes, ..Span::default() };
-                self.spent.push(Spent { operation: checked, cycles: self.now - self.before, span });
+                let events = std::mem::take(&mut self.fetched);
+                self.spent.push(Spent { operation: checked, cycles: self.now - self.before, span, events });
                 self.before = self.now;
                 0
             }
@@ -295,6 +322,7 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Overlap<'_, A, R> {
                 // A command of one beat, and its answer.
                 self.now += 12 + recurrence.shell().latency;
                 self.account();
+                self.spent.iter_mut().next_back().into_iter().for_each(|last| last.events += recurrence.shell().tag());
                 self.flights.tagged();
                 0
             }

@@ -9,6 +9,7 @@
 mod attention;
 mod cache;
 pub mod cycles;
+mod events;
 mod linear;
 mod numbers;
 mod operation;

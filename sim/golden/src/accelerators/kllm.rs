@@ -9,6 +9,7 @@
 mod append;
 mod appending;
 pub mod cycles;
+mod events;
 mod layout;
 mod multiply;
 mod operation;
@@ -22,6 +23,7 @@ use super::job::{self, Fields};
 use super::memory::Memory;
 use super::vector::{self, VectorTop};
 pub use append::Append;
+pub use events::of_beats;
 pub use layout::{CODEBOOK_BYTES, CONSTANT_BYTES, HEAD_BYTES, OUTLIER_BYTES, integer_bytes, token_bytes};
 pub use operation::{MatMul, Operation, Quantize};
 pub use quantize::thresholds;

@@ -6,6 +6,7 @@ pub mod dense_sparse_product;
 #[cfg(test)]
 mod descriptor;
 pub mod device;
+pub mod events;
 pub mod execution_controller;
 mod flights;
 pub mod job;

@@ -8,6 +8,7 @@
 //! that depends on bytes which the bus did not deliver is not computed, so it counts as no overflow either.
 
 pub mod cycles;
+mod events;
 mod execute;
 mod finish;
 mod layout;

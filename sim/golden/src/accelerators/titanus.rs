@@ -7,6 +7,7 @@
 
 mod append;
 pub mod cycles;
+mod events;
 mod load;
 mod operation;
 mod product;

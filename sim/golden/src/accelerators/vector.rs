@@ -6,6 +6,7 @@
 
 pub mod cycles;
 pub mod device;
+mod events;
 mod operation;
 mod shape;
 

@@ -30,7 +30,7 @@ impl Bound {
 
 /// Cycles of some work on so many copies of a machine, and what they wait for; `bandwidth` is in bytes a cycle.
 #[must_use]
-pub fn time(cost: Cost, copies: f64, bandwidth: f64) -> (f64, Bound) {
+pub fn time(cost: &Cost, copies: f64, bandwidth: f64) -> (f64, Bound) {
     let (compute, memory) = (cost.cycles as f64 / copies, cost.bytes as f64 / bandwidth);
     if memory > compute { (memory, Bound::Bandwidth) } else { (compute, Bound::Compute) }
 }
@@ -77,9 +77,9 @@ mod tests {
     /// One machine computes twice as fast on twice the area, the other one moves half of the bytes.
     #[test]
     fn equal_area_and_bandwidth_decide() {
-        let cost = |cycles, bytes| Cost { cycles, bytes, products: cycles };
+        let cost = |cycles, bytes| Cost { cycles, bytes, products: cycles, ..Cost::default() };
         let (large, small) = (cost(1_000, 100_000), cost(2_000, 50_000));
-        let at = |bandwidth| [Some(time(large, 1.0, bandwidth)), Some(time(small, 2.0, bandwidth))];
+        let at = |bandwidth| [Some(time(&large, 1.0, bandwidth)), Some(time(&small, 2.0, bandwidth))];
         assert_eq!(at(16.0), [Some((6250.0, Bound::Bandwidth)), Some((3125.0, Bound::Bandwidth))]);
         assert_eq!(race(&at(16.0), 0.01), Race::Won { by: 1, ratio: 2.0, why: Bound::Bandwidth });
         assert_eq!(at(1024.0)[1], Some((1000.0, Bound::Compute)));

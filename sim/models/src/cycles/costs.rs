@@ -5,7 +5,7 @@ use std::fmt;
 use anyhow::{Result, ensure};
 
 use super::shapes::Model;
-use super::{Cost, Work};
+use super::{Cost, Event, Work};
 use crate::schemes::{Choice, Settings};
 
 /// An accelerator at work on decoders. An error of a cost says why the accelerator has no room for the work.
@@ -32,6 +32,12 @@ pub trait Costs {
     /// # Errors
     /// It does not fit.
     fn head(&self, model: &Model, sequences: u64) -> Result<Cost>;
+
+    /// What comes with time for a layer, whatever is done, such as refreshes of keys and values: events, and how many of
+    /// them a cycle.
+    fn steady(&self, _model: &Model, _work: Work) -> Vec<(Event, f64)> {
+        Vec::new()
+    }
 }
 
 /// The part of a model that is counted.
@@ -72,6 +78,13 @@ impl Part {
                 layer.saturating_mul(model.layers.into()).saturating_add(head)
             }
         }
+    }
+
+    /// What comes with time, as [`Costs::steady`] says it of a layer.
+    #[must_use]
+    pub fn steady(self, costs: &dyn Costs, model: &Model, work: Work) -> Vec<(Event, f64)> {
+        let layers = if self == Self::Layer { 1 } else { model.layers };
+        costs.steady(model, work).into_iter().map(|(event, rate)| (event, rate * layers as f64)).collect()
     }
 
     /// The cost on an accelerator.
@@ -128,7 +141,7 @@ mod tests {
     fn machine() -> Described {
         let (rows, weight_rows, fixed, cache_in_memory) = (1, None, 0, true);
         let (weight_bits, activation_bits, cache_bits) = (8.0, 8.0, 8.0);
-        let (products, elements, tokens) = (1.0, 1.0, Some(1 << 40));
+        let (products, elements, tokens, kept) = (1.0, 1.0, Some(1 << 40), None);
         Described {
             products,
             elements,
@@ -140,6 +153,7 @@ mod tests {
             cache_in_memory,
             fixed,
             tokens,
+            kept,
         }
     }
 

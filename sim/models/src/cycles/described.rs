@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::costs::Costs;
 use super::shapes::Model;
-use super::{Cost, Work};
+use super::{Cost, Event, Events, Work, kind};
 
 /// Most products or elements a cycle, and most cycles of fixed work: times fit into their numbers.
 const MOST: f64 = 1e12;
@@ -43,6 +43,9 @@ pub struct Described {
     /// Tokens that a sequence may have.
     #[serde(default)]
     pub tokens: Option<u64>,
+    /// Tokens whose keys and values are kept, at most; others are evicted.
+    #[serde(default)]
+    pub kept: Option<u64>,
 }
 
 fn one() -> u64 {
@@ -51,6 +54,13 @@ fn one() -> u64 {
 
 fn yes() -> bool {
     true
+}
+
+/// Bytes on the bus, which memory reads or writes.
+fn moved(bytes: u64) -> Events {
+    Events::default()
+        .with(Event::new("byte on the bus", kind::BUS, 8), bytes)
+        .with(Event::new("byte of memory", kind::DRAM_READ, 8), bytes)
 }
 
 impl Described {
@@ -69,7 +79,9 @@ impl Described {
         ] {
             ensure!(bits > 0.0 && bits <= 64.0, "`{key}` is {bits}, allowed: a number above 0, up to 64");
         }
-        for (key, count) in [("rows", Some(self.rows)), ("weight_rows", self.weight_rows), ("tokens", self.tokens)] {
+        for (key, count) in
+            [("rows", Some(self.rows)), ("weight_rows", self.weight_rows), ("tokens", self.tokens), ("kept", self.kept)]
+        {
             let right = count.is_none_or(|count| (1..=MOST_CYCLES).contains(&count));
             ensure!(right, "`{key}` is {}, allowed: 1 to {MOST_CYCLES}", count.unwrap_or_default());
         }
@@ -84,20 +96,27 @@ impl Described {
         let reads = together.map_or(1, |together| rows.div_ceil(together));
         let matrix = reads as f64 * inner as f64 * columns as f64 * bits;
         let of_rows = rows as f64 * (inner + columns) as f64 * self.activation_bits;
+        let bytes = ((matrix + of_rows) / 8.0).ceil() as u64;
+        let of_both = (self.weight_bits + self.activation_bits).ceil() as u64;
+        let event = Event::new("product", kind::PRODUCT, of_both);
         Cost {
             cycles: self.fixed + (full / self.products).ceil() as u64,
-            bytes: ((matrix + of_rows) / 8.0).ceil() as u64,
+            bytes,
             products: products as u64,
+            events: moved(bytes).with(event, products as u64),
         }
     }
 
     /// A step on rows that reads so many operands.
     fn step(&self, [rows, columns]: [u64; 2], reads: u64) -> Cost {
         let elements = rows as f64 * columns as f64;
+        let bytes = (elements * (reads + 1) as f64 * self.activation_bits / 8.0).ceil() as u64;
+        let event = Event::new("element of rows", kind::ELEMENT, self.activation_bits.ceil() as u64);
         Cost {
             cycles: self.fixed + (elements / self.elements).ceil() as u64,
-            bytes: (elements * (reads + 1) as f64 * self.activation_bits / 8.0).ceil() as u64,
+            bytes,
             products: 0,
+            events: moved(bytes).with(event, elements as u64),
         }
     }
 }
@@ -124,11 +143,12 @@ impl Costs for Described {
         // Heads that share keys are rows of one product.
         let [heads, shared] = model.heads;
         let (group, pairs) = (heads / shared * work.tokens, work.sequences * shared);
+        let seen = self.kept.map_or(work.context, |kept| kept.min(work.context));
         let bits = if self.cache_in_memory { self.cache_bits } else { 0.0 };
-        for size in [[group, model.head, work.context], [group, work.context, model.head]] {
+        for size in [[group, model.head, seen], [group, seen, model.head]] {
             all += self.product(size, (bits, None)).times(pairs);
         }
-        all += self.step([group, work.context], 1).times(pairs);
+        all += self.step([group, seen], 1).times(pairs);
         all += self.step([tokens, model.width], 1).times(2);
         all += self.step([tokens, model.width], 2).times(2);
         if model.gated {
@@ -161,6 +181,7 @@ mod tests {
             cache_in_memory: true,
             fixed: 10,
             tokens: None,
+            kept: None,
         }
     }
 
@@ -168,14 +189,22 @@ mod tests {
     #[test]
     fn costs_by_hand() {
         let cost = machine().product([3, 8, 6], (4.0, Some(2)));
-        assert_eq!(cost, Cost { cycles: 10 + 4 * 8 * 6 / 4, bytes: 2 * 8 * 6 / 2 + 3 * (8 + 6), products: 3 * 8 * 6 });
-        assert_eq!(machine().step([3, 5], 2), Cost { cycles: 10 + 8, bytes: 45, products: 0 });
+        let bytes = 2 * 8 * 6 / 2 + 3 * (8 + 6);
+        let events = moved(bytes).with(Event::new("product", kind::PRODUCT, 12), 3 * 8 * 6);
+        assert_eq!(cost, Cost { cycles: 10 + 4 * 8 * 6 / 4, bytes, products: 3 * 8 * 6, events });
+        let events = moved(45).with(Event::new("element of rows", kind::ELEMENT, 8), 15);
+        assert_eq!(machine().step([3, 5], 2), Cost { cycles: 10 + 8, bytes: 45, products: 0, events });
         let model = Model { layers: 2, width: 8, between: 16, gated: false, heads: [2, 1], head: 4, vocabulary: 32 };
         let work = Work { sequences: 2, tokens: 1, context: 5 };
         let cost = machine().layer(&model, work).unwrap();
         assert_eq!(cost.products, 2 * (8 * 8 + 8 * 8 + 2 * 8 * 4 + 2 * 8 * 16) + 2 * 2 * 2 * 4 * 5);
         let kept = Described { cache_in_memory: false, ..machine() };
         assert_eq!(cost.bytes - kept.layer(&model, work).unwrap().bytes, 2 * 2 * 4 * 5);
+        // A machine that evicts never sees more than it keeps.
+        let layer = |kept: Option<u64>, context: u64| {
+            Described { kept, ..machine() }.layer(&model, Work { context, ..work }).unwrap()
+        };
+        assert_eq!((layer(Some(3), 5), layer(Some(8), 5)), (layer(None, 3), layer(None, 5)));
         assert_eq!(machine().head(&model, 3).unwrap().products, 3 * 8 * 32);
     }
 

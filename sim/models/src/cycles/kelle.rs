@@ -9,7 +9,8 @@ use host::kelle::{Attention, AttentionJob, Caps, Linear, LinearJob, Panels, Poli
 
 use super::shapes::Model;
 use super::{
-    Cost, Costs, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, longest, parts, refused, rows_cost,
+    Cost, Costs, Counted, Event, Numbers, Room, Steps, Taken, WINDOW, Work, chain, extended, kind, longest, parts,
+    refused, rows_cost,
 };
 
 /// After so many panels each further panel takes as long as the panel before.
@@ -32,33 +33,35 @@ pub struct Kelle {
     pub timing: Timing,
     /// Tokens that a head keeps.
     pub budget: u64,
+    /// Cycles after which a row of the cache is refreshed.
+    pub interval: u64,
     products: Counted,
     attention: Counted,
     steps: Counted,
 }
 
 impl Kelle {
-    /// An accelerator whose heads keep so many tokens.
+    /// An accelerator whose heads keep so many tokens, each refreshed after so many cycles.
     #[must_use]
-    pub fn new(caps: Caps, (golden, timing): (KelleTop, Timing), budget: u64) -> Self {
+    pub fn new(caps: Caps, (golden, timing): (KelleTop, Timing), [budget, interval]: [u64; 2]) -> Self {
         let (products, attention, steps) = Default::default();
-        Self { caps, golden, timing, budget, products, attention, steps }
+        Self { caps, golden, timing, budget, interval, products, attention, steps }
     }
 
-    /// Cycles of the last descriptor of a chain, on empty heads.
-    fn last(&self, descriptors: Vec<Descriptor>) -> Result<u64> {
+    /// What the last descriptor of a chain takes, on empty heads.
+    fn last(&self, descriptors: Vec<Descriptor>) -> Result<Taken> {
         let (limits, job, mut memory) = chain(descriptors)?;
         let golden = self.golden.clone();
         golden.soft_reset();
-        let spent = self.timing.job(&golden, limits, job, (&mut memory, &mut Turns::default())).map_err(refused)?;
-        Ok(spent.last().map_or(0, |spent| spent.cycles))
+        let mut spent = self.timing.job(&golden, limits, job, (&mut memory, &mut Turns::default())).map_err(refused)?;
+        Ok(spent.pop().map(Taken::from).unwrap_or_default())
     }
 
-    /// Cycles of a linear operation by the recurrence: rows, channels, columns.
+    /// What a linear operation takes by the recurrence: rows, channels, columns.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
-    pub fn counted(&self, [rows, channels, columns]: [u64; 3]) -> Result<u64> {
+    pub fn counted(&self, [rows, channels, columns]: [u64; 3]) -> Result<Taken> {
         let mut room = Room::new();
         let panels = Panels::new(&self.caps, columns as usize, channels as usize)?;
         let product = Linear {
@@ -74,11 +77,11 @@ impl Kelle {
         self.last(vec![LinearJob::new(product).build(&self.caps, &WINDOW)?])
     }
 
-    /// Cycles of a linear operation with any number of columns, from the cycles of few panels.
+    /// What a linear operation with any number of columns takes, from what few panels take.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
-    pub fn product(&self, [rows, channels, columns]: [u64; 3]) -> Result<u64> {
+    pub fn product(&self, [rows, channels, columns]: [u64; 3]) -> Result<Taken> {
         let panel = self.caps.panel() as u64;
         extended(columns, (PANELS * panel, panel), &mut |columns| {
             let size = [rows, channels, columns];
@@ -92,20 +95,20 @@ impl Kelle {
         let most = u64::from(self.caps.tokens);
         let mut all = Cost::default();
         for (rows, count) in [(most, rows / most), (rows % most, 1)].into_iter().filter(|(rows, n)| rows * n > 0) {
-            let cycles = self.product([rows, channels, columns])?;
+            let taken = self.product([rows, channels, columns])?;
             let bytes = (channels + CONSTANTS) * columns + 2 * rows * (channels + columns);
-            all += Cost { cycles, bytes, products: rows * channels * columns }.times(count);
+            all += taken.cost(bytes, rows * channels * columns).times(count);
         }
         Ok(all)
     }
 
-    /// Cycles of attention by the recurrence: `tokens` tokens enter a head that has `old` tokens, `group` query heads
+    /// What attention takes by the recurrence: `tokens` tokens enter a head that has `old` tokens, `group` query heads
     /// and `elements` elements. All scores are alike, so the oldest unprotected token goes. No other victim takes a
     /// longer search.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
-    pub fn entering(&self, (group, elements): (u64, u64), old: u64, tokens: u64) -> Result<u64> {
+    pub fn entering(&self, (group, elements): (u64, u64), old: u64, tokens: u64) -> Result<Taken> {
         let mut room = Room::new();
         let mut job = |tokens: u64, policy: Policy| -> Result<Descriptor> {
             let mut rows = |heads: u64| room.rows(tokens, heads * elements);
@@ -130,12 +133,12 @@ impl Kelle {
         self.last(descriptors)
     }
 
-    /// Cycles of attention for any number of tokens. After the first tokens in a full head, each two take as long as
+    /// What attention takes for any number of tokens. After the first tokens in a full head, each two take as long as
     /// the two before.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
-    pub fn attending(&self, size: (u64, u64), old: u64, tokens: u64) -> Result<u64> {
+    pub fn attending(&self, size: (u64, u64), old: u64, tokens: u64) -> Result<Taken> {
         let old = old.min(self.budget);
         let filling = self.budget - old + STEPS;
         extended(tokens, (filling, 2), &mut |tokens| {
@@ -146,11 +149,11 @@ impl Kelle {
     /// Attention of a head: tokens enter, and the last one sees `context` tokens, or as many of them as the head keeps.
     fn head(&self, (group, elements): (u64, u64), tokens: u64, context: u64) -> Result<Cost> {
         let old = context - tokens;
-        let cycles = self.attending((group, elements), old, tokens)?;
+        let taken = self.attending((group, elements), old, tokens)?;
         // Keys and values in the head after each token.
         let seen: u64 = (0..tokens).map(|token| (old + token).min(self.budget) + 1).sum();
         let bytes = 2 * tokens * elements * (2 * group + 2);
-        Ok(Cost { cycles, bytes, products: 2 * seen * group * elements })
+        Ok(taken.cost(bytes, 2 * seen * group * elements))
     }
 
     fn rows(&self, what: Steps, size: [u64; 2]) -> Result<Cost> {
@@ -167,13 +170,13 @@ impl Kelle {
         let (width, between, head, [heads, shared]) = (model.width, model.between, model.head, model.heads);
         let (queries, channels) = (model.queries(), model.keys());
         let row = |what: Steps, columns: u64| self.rows(what, [1, columns]).map(|cost| cost.cycles);
-        let product = |inputs: u64, outputs: u64| self.product([1, inputs, outputs]);
+        let product = |inputs: u64, outputs: u64| self.product([1, inputs, outputs]).map(|taken| taken.cycles);
         let norm = || row(if model.gated { Steps::RmsNorm } else { Steps::LayerNorm }, width);
         let mut all = vec![norm()?, product(width, queries)?, product(width, channels)?, product(width, channels)?];
         if model.gated {
             all.extend([row(Steps::Rotate, queries)?, row(Steps::Rotate, channels)?]);
         }
-        let attention = self.attending((heads / shared, head), context - 1, 1)?;
+        let attention = self.attending((heads / shared, head), context - 1, 1)?.cycles;
         all.extend((0..shared).map(|_| attention));
         all.extend([product(queries, width)?, row(Steps::Add, width)?, norm()?]);
         for _ in 0..model.inner() {
@@ -230,5 +233,13 @@ impl Costs for Kelle {
             self.rows(if model.gated { Steps::RmsNorm } else { Steps::LayerNorm }, [sequences, model.width])?;
         all += self.matrix([sequences, model.width, model.vocabulary])?;
         Ok(all)
+    }
+
+    /// Each kept token has a row in each of four groups of banks: high and low bytes of keys and values.
+    fn steady(&self, model: &Model, work: Work) -> Vec<(Event, f64)> {
+        let shape = self.golden.shape();
+        let tokens = work.sequences * model.heads[1] * work.context.min(self.budget);
+        let refresh = Event::new("cache refresh", kind::EDRAM_REFRESH, 8 * u64::from(shape.width));
+        vec![(refresh, 4.0 * tokens as f64 / self.interval as f64)]
     }
 }

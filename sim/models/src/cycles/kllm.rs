@@ -2,14 +2,17 @@
 
 use anyhow::Result;
 use golden::accelerators::cycles::{Recurrence, Turns};
-use golden::accelerators::kllm::KllmTop;
+use golden::accelerators::events::{Events, kind};
 use golden::accelerators::kllm::cycles::Timing;
+use golden::accelerators::kllm::{KllmTop, of_beats};
+use golden::common::bus::Command;
 use host::Descriptor;
 use host::kllm::{AppendJob, Bits, Caps, MatMulJob, Panels, Product, Quantize, QuantizeJob, Tokens};
 
 use super::shapes::Model;
 use super::{
-    Cost, Costs, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, longest, parts, refused, rows_cost,
+    Cost, Costs, Counted, Numbers, Room, Steps, Taken, WINDOW, Work, chain, extended, longest, parts, refused,
+    rows_cost,
 };
 
 /// After so many positions further ones take as long as the positions before, in steps of the second number.
@@ -91,18 +94,18 @@ impl Kllm {
         u64::from(self.caps.lanes) * u64::from(self.caps.columns)
     }
 
-    fn alone(&self, descriptor: Descriptor) -> Result<u64> {
+    fn alone(&self, descriptor: Descriptor) -> Result<Taken> {
         let (limits, job, mut memory) = chain(vec![descriptor])?;
         let spent =
             self.timing.job(&self.golden, limits, job, (&mut memory, &mut Turns::default())).map_err(refused)?;
-        Ok(spent.iter().map(|spent| spent.cycles).sum())
+        Ok(Taken::all(spent))
     }
 
-    /// Cycles of a product without outliers by the recurrence: tokens, positions, channels.
+    /// What a product without outliers takes by the recurrence: tokens, positions, channels.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
-    pub fn counted(&self, left: Left, [tokens, inner, channels]: [u64; 3]) -> Result<u64> {
+    pub fn counted(&self, left: Left, [tokens, inner, channels]: [u64; 3]) -> Result<Taken> {
         let mut room = Room::new();
         let token_rows = match left {
             Left::Tokens => room.at(tokens, Tokens::new(tokens as usize, inner as usize, 0)?.stride())?,
@@ -124,8 +127,8 @@ impl Kllm {
         self.alone(job.build(&self.caps, &WINDOW)?)
     }
 
-    /// Cycles of a product with any number of channels, from the cycles of few panels. If a bank holds the weights of a
-    /// panel, the number of positions is free as well. Up to [`EXACT`] tokens the result equals the recurrence; for
+    /// What a product with any number of channels takes, from what few panels take. If a bank holds the weights of a
+    /// panel, the number of positions is free as well. Up to [`EXACT`] tokens the cycles equal the recurrence; for
     /// rows of integers it is within 2 %. With more tokens it is within a tenth of the recurrence, and is the larger of
     /// two estimates:
     ///
@@ -135,7 +138,7 @@ impl Kllm {
     ///
     /// # Errors
     /// A size that the accelerator refuses.
-    pub fn product(&self, left: Left, [tokens, inner, channels]: [u64; 3]) -> Result<u64> {
+    pub fn product(&self, left: Left, [tokens, inner, channels]: [u64; 3]) -> Result<Taken> {
         let of = |tokens: u64| self.few(left, [tokens, inner, channels]);
         if tokens <= EXACT {
             return of(tokens);
@@ -144,11 +147,13 @@ impl Kllm {
         let panels = channels.div_ceil(self.channels());
         let beats = panels * (left.beats(inner, self.caps.inputs.into()) + 1);
         let weights = channels.min(self.channels()) * inner / 2 / self.timing.shell.bus_bytes;
-        let each = last.saturating_sub(before);
+        let each = last.cycles.saturating_sub(before.cycles);
         let each = if self.fits(inner) { each.min(beats) } else { each };
-        let waiting = last + (tokens - EXACT) * each;
-        let computing = first.saturating_sub((panels - 1) * weights) + (tokens - 1) * beats;
-        Ok(waiting.max(computing))
+        let waiting = last.cycles + (tokens - EXACT) * each;
+        let computing = first.cycles.saturating_sub((panels - 1) * weights) + (tokens - 1) * beats;
+        let Taken { events, .. } =
+            Taken { cycles: 0, ..last }.beyond(&Taken { cycles: 0, ..before }, tokens - EXACT)?;
+        Ok(Taken { cycles: waiting.max(computing), events })
     }
 
     /// Whether a bank holds the weights of a panel. Then the weights come once for all tokens.
@@ -156,7 +161,7 @@ impl Kllm {
         inner.div_ceil(self.caps.inputs.into()) <= u64::from(self.caps.buffer)
     }
 
-    fn few(&self, left: Left, [tokens, inner, channels]: [u64; 3]) -> Result<u64> {
+    fn few(&self, left: Left, [tokens, inner, channels]: [u64; 3]) -> Result<Taken> {
         let known = if left == Left::Tokens { &self.products } else { &self.integers };
         let across = self.channels();
         // If no bank holds the weights of a panel, the number of positions changes the number of banks in use.
@@ -180,6 +185,14 @@ impl Kllm {
         1.0 + outliers - beats * (1.0 - (1.0 - 1.0 / beats).powf(outliers))
     }
 
+    /// What outliers add: their records are read for each token, and beats are repeated.
+    fn of_outliers(&self, [tokens, outliers]: [u64; 2], repeats: u64) -> Events {
+        let row_bytes = (OUTLIER * outliers).next_multiple_of(64);
+        let mut all = self.timing.shell.read(&Command { address: 0, row_bytes, rows: 1, stride: 0 }).times(tokens);
+        all += of_beats(self.golden.shape(), [repeats, tokens * outliers]);
+        all.without(kind::BURST)
+    }
+
     /// A product with any number of positions, in descriptors of as many positions as a token may have.
     fn matrix(&self, left: Left, [tokens, inner, channels]: [u64; 3]) -> Result<Cost> {
         let (most, across) = (u64::from(self.caps.inner), channels.div_ceil(self.channels()));
@@ -190,17 +203,20 @@ impl Kllm {
             let beats = left.beats(inner, self.caps.inputs.into());
             let rows = if self.fits(inner) { 1 } else { tokens };
             let weights = rows * channels * inner / 2;
-            let mut cycles = self.product(left, [tokens, inner, channels])?;
+            let mut taken = self.product(left, [tokens, inner, channels])?;
             // If lanes wait for weights, repeated beats cost nothing.
             let (loading, lanes) = (weights / across / self.timing.shell.bus_bytes, tokens * (beats + 1));
-            let with = lanes as f64 + tokens as f64 * self.repeats(inner, outliers);
-            cycles += across * (with - loading.max(lanes) as f64).max(0.0) as u64;
+            let repeats = tokens as f64 * self.repeats(inner, outliers);
+            taken.cycles += across * (lanes as f64 + repeats - loading.max(lanes) as f64).max(0.0) as u64;
+            if outliers > 0 {
+                taken.events += self.of_outliers([across * tokens, outliers], across * repeats as u64);
+            }
             let token = match left {
                 Left::Tokens => HEAD + inner / 2 + OUTLIER * outliers,
                 Left::Integers => inner,
             };
             let bytes = weights + across * tokens * token + CONSTANTS * channels + 2 * tokens * channels;
-            all += Cost { cycles, bytes, products: tokens * inner * channels };
+            all += taken.cost(bytes, tokens * inner * channels);
         }
         Ok(all)
     }
@@ -216,7 +232,7 @@ impl Kllm {
             let columns = most.min(columns - first);
             let outliers = outliers(columns, positions_an_outlier);
             let side: u16 = (outliers / 2).try_into()?;
-            let one = |rows: u64| -> Result<u64> {
+            let one = |rows: u64| -> Result<Taken> {
                 let mut room = Room::new();
                 let tokens = Tokens::new(rows as usize, columns as usize, outliers as usize)?;
                 let quantize = Quantize {
@@ -231,15 +247,15 @@ impl Kllm {
                 };
                 self.alone(QuantizeJob::new(quantize).build(&self.caps, &WINDOW)?)
             };
-            let cycles = extended(rows, (3, 1), &mut |rows| self.tokens.of([rows, columns, outliers], || one(rows)))?;
+            let taken = extended(rows, (3, 1), &mut |rows| self.tokens.of([rows, columns, outliers], || one(rows)))?;
             let bytes = rows * (2 * columns + HEAD + columns / 2 + OUTLIER * outliers);
-            all += Cost { cycles, bytes, products: 0 };
+            all += taken.cost(bytes, 0);
         }
         Ok(all)
     }
 
-    /// Cycles until a token's key, and its value, of a head are in their panels.
-    fn appended(&self, head: u64, position: u64) -> Result<[u64; 2]> {
+    /// What it takes until a token's key, and its value, of a head are in their panels.
+    fn appended(&self, head: u64, position: u64) -> Result<[Taken; 2]> {
         let mut room = Room::new();
         let token = room.at(1, 4096)?.address;
         let keys = Panels::new(&self.caps, position as usize + 1, head as usize)?;
@@ -261,7 +277,7 @@ impl Kllm {
         let mut all = Vec::new();
         for token in 0..tokens {
             let position = if tokens > APART { last } else { last + 1 + token - tokens };
-            let cost = |cycles| Cost { cycles, bytes: 3 * head / 2, products: 0 };
+            let cost = |taken: Taken| taken.cost(3 * head / 2, 0);
             all.extend(self.appended(head, position)?.map(cost));
         }
         Ok(all)
@@ -279,7 +295,7 @@ impl Kllm {
         let quantized = |columns: u64| self.quantize([tokens, columns], self.positions_an_outlier);
         let norm = || row(if model.gated { Steps::RmsNorm } else { Steps::LayerNorm }, width);
         let of_kept = weights(width, head * shared)?;
-        let mut before = vec![norm()?, quantized(width)?, weights(width, queries)?, of_kept, of_kept];
+        let mut before = vec![norm()?, quantized(width)?, weights(width, queries)?, of_kept.clone(), of_kept];
         if model.gated {
             before.extend([row(Steps::Rotate, queries)?, row(Steps::Rotate, head * shared)?]);
         }
@@ -295,14 +311,14 @@ impl Kllm {
         // Keys and values have no outliers.
         let mut group = vec![self.quantize([work.tokens, head], 0)?; 2];
         group.extend(self.append(head, (work.tokens, work.context - 1))?);
-        (0..heads / shared).for_each(|_| group.extend(of_head));
+        (0..heads / shared).for_each(|_| group.extend(of_head.clone()));
         let mut behind = vec![quantized(queries)?, added(weights(queries, width)?), norm()?, quantized(width)?];
         for _ in 0..model.inner() {
             behind.push(weights(width, between)?);
         }
         for (columns, count) in parts(between, longest(&self.caps.vector)) {
             let cost = row(if model.gated { Steps::Gate } else { Steps::Activate }, columns)?;
-            behind.extend((0..count).map(|_| cost));
+            behind.extend((0..count).map(|_| cost.clone()));
         }
         behind.extend([quantized(between)?, added(weights(between, width)?)]);
         Ok(Pass { before, group, groups: work.sequences * shared, behind })
@@ -325,8 +341,8 @@ impl Kllm {
     pub fn layer(&self, model: &Model, work: Work) -> Result<Cost> {
         let Pass { before, group, groups, behind } = self.pass(model, work)?;
         let sum = |of: &[Cost]| {
-            of.iter().fold(Cost::default(), |mut sum, &cost| {
-                sum += cost;
+            of.iter().fold(Cost::default(), |mut sum, cost| {
+                sum += cost.clone();
                 sum
             })
         };

@@ -17,11 +17,13 @@ pub mod titanus;
 
 pub use costs::{Costs, Counts, OfBlock, Part};
 pub use described::Described;
+pub use golden::accelerators::events::{Event, Events, kind};
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, anyhow};
+use golden::accelerators::cycles::Spent;
 use golden::accelerators::memory::SparseMemory;
 use golden::common::shell::job_controller::Limits;
 use half::f16;
@@ -43,7 +45,7 @@ pub struct Work {
 }
 
 /// The cost of a layer.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cost {
     /// Cycles with a memory that never pauses.
     pub cycles: u64,
@@ -51,6 +53,8 @@ pub struct Cost {
     pub bytes: u64,
     /// Multiply-accumulates.
     pub products: u64,
+    /// What takes energy. Empty: nobody counts it.
+    pub events: Events,
 }
 
 impl std::ops::AddAssign for Cost {
@@ -58,6 +62,7 @@ impl std::ops::AddAssign for Cost {
         self.cycles += other.cycles;
         self.bytes += other.bytes;
         self.products += other.products;
+        self.events += other.events;
     }
 }
 
@@ -65,38 +70,86 @@ impl Cost {
     /// The cost of the same work done so many times.
     #[must_use]
     pub fn times(self, count: u64) -> Self {
-        Self { cycles: self.cycles * count, bytes: self.bytes * count, products: self.products * count }
+        let [cycles, bytes, products] = [self.cycles, self.bytes, self.products].map(|each| each * count);
+        Self { cycles, bytes, products, events: self.events.times(count) }
     }
 }
 
-/// A count that grows evenly from a size on: by the same amount for each `period` more. Smaller sizes are counted
-/// directly.
+/// What descriptors take: cycles, and events that take energy.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Cycles with a memory that never pauses.
+    pub cycles: u64,
+    /// Events.
+    pub events: Events,
+}
+
+impl std::ops::AddAssign for Taken {
+    fn add_assign(&mut self, other: Self) {
+        self.cycles += other.cycles;
+        self.events += other.events;
+    }
+}
+
+impl<O> From<Spent<O>> for Taken {
+    fn from(spent: Spent<O>) -> Self {
+        // Bursts depend on where operands lie, and those of a layer lie nowhere.
+        let events = spent.events.without(kind::BURST);
+        Self { cycles: spent.cycles, events }
+    }
+}
+
+impl Taken {
+    /// All descriptors of a chain.
+    fn all<O>(spent: Vec<Spent<O>>) -> Self {
+        spent.into_iter().fold(Self::default(), |mut all, one| {
+            all += one.into();
+            all
+        })
+    }
+
+    /// The cost, with bytes of operands and multiply-accumulates.
+    fn cost(self, bytes: u64, products: u64) -> Cost {
+        Cost { cycles: self.cycles, bytes, products, events: self.events }
+    }
+
+    /// The same plus what comes `times` more often than from `less` to this one.
+    fn beyond(&self, less: &Self, times: u64) -> Result<Self> {
+        let grows = |what: &str, less: u64, here: u64| {
+            let step = here.checked_sub(less).with_context(|| format!("{what}: {less}, and {here} for more"))?;
+            Ok::<u64, anyhow::Error>(here + times * step)
+        };
+        let events = less.events.joined(&self.events, |event, less, here| grows(&event.name, less, here))?;
+        Ok(Self { cycles: grows("cycles", less.cycles, self.cycles)?, events })
+    }
+}
+
+/// What grows evenly from a size on: by the same amounts for each `period` more. Smaller sizes are counted directly.
 ///
 /// # Errors
 /// `of` fails.
-pub fn extended(size: u64, (least, period): (u64, u64), of: &mut dyn FnMut(u64) -> Result<u64>) -> Result<u64> {
+pub fn extended(size: u64, (least, period): (u64, u64), of: &mut dyn FnMut(u64) -> Result<Taken>) -> Result<Taken> {
     if size < least + 2 * period {
         return of(size);
     }
     let first = least + (size - least) % period;
     let (a, b) = (of(first)?, of(first + period)?);
-    let step = b.checked_sub(a).with_context(|| format!("{first} take {a} cycles, {period} more {b}"))?;
-    Ok(a + (size - first) / period * step)
+    b.beyond(&a, (size - first) / period - 1).with_context(|| format!("from {first}, {period} more"))
 }
 
-/// Cycles of the descriptors counted so far, by size.
+/// What the descriptors take that were counted so far, by size.
 #[derive(Clone, Debug, Default)]
-struct Counted(RefCell<BTreeMap<[u64; 3], u64>>);
+struct Counted(RefCell<BTreeMap<[u64; 3], Taken>>);
 
 impl Counted {
-    /// Cycles of a size, which are counted once only.
-    fn of(&self, size: [u64; 3], count: impl FnOnce() -> Result<u64>) -> Result<u64> {
-        if let Some(&cycles) = self.0.borrow().get(&size) {
-            return Ok(cycles);
+    /// What a size takes; it is counted once only.
+    fn of(&self, size: [u64; 3], count: impl FnOnce() -> Result<Taken>) -> Result<Taken> {
+        if let Some(taken) = self.0.borrow().get(&size) {
+            return Ok(taken.clone());
         }
-        let cycles = count()?;
-        self.0.borrow_mut().insert(size, cycles);
-        Ok(cycles)
+        let taken = count()?;
+        self.0.borrow_mut().insert(size, taken.clone());
+        Ok(taken)
     }
 }
 
@@ -210,18 +263,18 @@ fn rows_cost(
     (what, results): (Steps, Numbers),
     [rows, columns]: [u64; 2],
     counted: &Counted,
-    alone: &dyn Fn(Descriptor) -> Result<u64>,
+    alone: &dyn Fn(Descriptor) -> Result<Taken>,
 ) -> Result<Cost> {
     let most = u64::from(caps.lanes) * u64::from(caps.max_beats);
-    let mut cycles = 0;
+    let mut taken = Taken::default();
     for first in (0..columns).step_by(most as usize) {
         let part = most.min(columns - first);
-        cycles += extended(rows, (8, 8), &mut |rows| {
+        taken += extended(rows, (8, 8), &mut |rows| {
             let key = [16 * results as u64 + what as u64, rows, part];
             counted.of(key, || alone(steps(caps, (what, results), [rows, part])?))
         })?;
     }
-    Ok(Cost { cycles, bytes: rows * columns * (2 * what.reads() + results.bytes()), products: 0 })
+    Ok(taken.cost(rows * columns * (2 * what.reads() + results.bytes()), 0))
 }
 
 /// A chain of descriptors, in memory.
@@ -256,11 +309,15 @@ mod tests {
         let mut asked = Vec::new();
         let mut of = |n: u64| {
             asked.push(n);
-            Ok(100 + 7 * (n / 4) + n % 4)
+            let events =
+                Events::default().with(Event::new("beat", kind::BUS, 8), n).with(Event::new("row", "row", 0), n / 4);
+            Ok(Taken { cycles: 100 + 7 * (n / 4) + n % 4, events })
         };
         let exact = |n: u64| 100 + 7 * (n / 4) + n % 4;
         for n in [0, 5, 11, 12, 13, 1_000_003] {
-            assert_eq!(extended(n, (4, 4), &mut of).unwrap(), exact(n), "{n}");
+            let taken = extended(n, (4, 4), &mut of).unwrap();
+            let events = ["beat", "row"].map(|name| taken.events.count(name));
+            assert_eq!((taken.cycles, events), (exact(n), [n, n / 4]), "{n}");
         }
         assert!(asked.iter().all(|&n| n < 12), "{asked:?}");
         assert!(extended(3, (0, 1), &mut |_| Err(refused(5))).is_err());

@@ -11,7 +11,7 @@ use host::tender::{Caps, MatMulJob, Pack, PackJob, Panels, Product, Sign};
 use host::vector::Integer;
 
 use super::shapes::Model;
-use super::{Cost, Costs, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, refused, rows_cost};
+use super::{Cost, Costs, Counted, Numbers, Room, Steps, Taken, WINDOW, Work, chain, extended, refused, rows_cost};
 
 pub use chained::Groups;
 
@@ -52,18 +52,18 @@ impl Tender {
         [self.caps.panel_rows(self.integer) as u64, self.caps.panel_columns(self.integer) as u64]
     }
 
-    fn alone(&self, descriptor: Descriptor) -> Result<u64> {
+    fn alone(&self, descriptor: Descriptor) -> Result<Taken> {
         let (limits, job, mut memory) = chain(vec![descriptor])?;
         let spent =
             self.timing.job(&self.golden, limits, job, (&mut memory, &mut Turns::default())).map_err(refused)?;
-        Ok(spent.iter().map(|spent| spent.cycles).sum())
+        Ok(Taken::all(spent))
     }
 
-    /// Cycles of a product by the recurrence: rows, channels, columns.
+    /// What a product takes by the recurrence: rows, channels, columns.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
-    pub fn counted(&self, [rows, inner, columns]: [u64; 3]) -> Result<u64> {
+    pub fn counted(&self, [rows, inner, columns]: [u64; 3]) -> Result<Taken> {
         let mut room = Room::new();
         let operand = (self.integer, Sign::Signed);
         let a = Panels::rows(&self.caps, operand, rows as usize, inner as usize)?;
@@ -83,11 +83,11 @@ impl Tender {
         self.alone(MatMulJob::new(product, out).build(&self.caps, &WINDOW)?)
     }
 
-    /// Cycles of a product of any size, from the cycles of few panels.
+    /// What a product of any size takes, from what few panels take.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
-    pub fn product(&self, [rows, inner, columns]: [u64; 3]) -> Result<u64> {
+    pub fn product(&self, [rows, inner, columns]: [u64; 3]) -> Result<Taken> {
         let [down, across] = self.panels();
         // Rows of results leave by pages of so many columns.
         let page = across.max(self.timing.strip);
@@ -118,8 +118,8 @@ impl Tender {
                 let bits = if self.integer == Integer::Int8 { 8 } else { 4 };
                 // A column goes to the array once for each panel of rows, as do its constants.
                 let bytes = (panels * columns + rows) * inner * bits / 8 + 16 * panels * columns + 2 * rows * columns;
-                let cycles = self.product([rows, inner, columns])?;
-                all += Cost { cycles, bytes, products: rows * inner * columns }.times(count);
+                let taken = self.product([rows, inner, columns])?;
+                all += taken.cost(bytes, rows * inner * columns).times(count);
             }
         }
         for _ in 1..parts {
@@ -135,7 +135,7 @@ impl Tender {
     /// Rows become the left matrix of a product.
     fn pack(&self, [rows, columns]: [u64; 2]) -> Result<Cost> {
         let [down, _] = self.panels();
-        let one = |rows: u64, columns: u64| -> Result<u64> {
+        let one = |rows: u64, columns: u64| -> Result<Taken> {
             let mut room = Room::new();
             let panels = Panels::rows(&self.caps, (self.integer, Sign::Signed), rows as usize, columns as usize)?;
             let pack = Pack {
@@ -149,12 +149,12 @@ impl Tender {
             };
             self.alone(PackJob::new(pack).build(&self.caps, &WINDOW)?)
         };
-        let cycles = extended(rows, (4 * down, down), &mut |rows| {
+        let taken = extended(rows, (4 * down, down), &mut |rows| {
             extended(columns, INNER, &mut |columns| self.packings.of([rows, columns, 0], || one(rows, columns)))
         })?;
         let bits = if self.integer == Integer::Int8 { 8 } else { 4 };
         let bytes = 2 * rows * columns + rows * columns * bits / 8 + 16 * columns * rows.div_ceil(down);
-        Ok(Cost { cycles, bytes, products: 0 })
+        Ok(taken.cost(bytes, 0))
     }
 
     /// A layer of a model.

@@ -17,7 +17,9 @@ use host::Descriptor;
 use host::titanus::{Caps, LoadJob, Matrix};
 
 use super::shapes::Model;
-use super::{Cost, Costs, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, parts, refused, rows_cost};
+use super::{
+    Cost, Costs, Counted, Numbers, Room, Steps, Taken, WINDOW, Work, chain, extended, parts, refused, rows_cost,
+};
 use descriptors::{BITS, BLOCK, Tokens, cache, element, product};
 pub use pipeline::{Run, Units};
 pub use tokens::{Engine, Enters, Step};
@@ -66,46 +68,46 @@ impl Titanus {
         Self { caps, golden, timing, bits, loads, products, dots, caches, steps }
     }
 
-    /// Cycles of each descriptor of a chain on a core that holds nothing.
-    fn spent(&self, core: &TitanusCore, descriptors: Vec<Descriptor>, tokens: &[Tokens]) -> Result<Vec<u64>> {
+    /// What each descriptor of a chain takes on a core that holds nothing.
+    fn spent(&self, core: &TitanusCore, descriptors: Vec<Descriptor>, tokens: &[Tokens]) -> Result<Vec<Taken>> {
         let (limits, job, mut memory) = chain(descriptors)?;
         tokens.iter().for_each(|tokens| tokens.store(&mut memory));
         let spent =
             self.timing.job(&core.clone(), limits, job, (&mut memory, &mut Turns::default())).map_err(refused)?;
-        Ok(spent.iter().map(|spent| spent.cycles).collect())
+        Ok(spent.into_iter().map(Taken::from).collect())
     }
 
-    fn alone(&self, descriptor: Descriptor) -> Result<u64> {
-        Ok(self.spent(&self.golden, vec![descriptor], &[])?.iter().sum())
+    fn alone(&self, descriptor: Descriptor) -> Result<Taken> {
+        self.spent(&self.golden, vec![descriptor], &[])?.pop().context("a chain of one descriptor")
     }
 
-    /// Cycles until weights are in the store: inputs, outputs.
-    fn load(&self, [inputs, outputs]: [u64; 2]) -> Result<u64> {
+    /// What it takes until weights are in the store: inputs, outputs.
+    fn load(&self, [inputs, outputs]: [u64; 2]) -> Result<Taken> {
         let rows = Room::new().of(Numbers::Int8, inputs, outputs)?;
         let job = LoadJob::weights(inputs.try_into()?, outputs.try_into()?, rows, (0, 0));
         self.loads.of([inputs, outputs, 0], || self.alone(job.build(&self.caps, &WINDOW)?))
     }
 
-    /// Cycles until so many constants are in their table.
-    fn load_constants(&self, count: u64) -> Result<u64> {
+    /// What it takes until so many constants are in their table.
+    fn load_constants(&self, count: u64) -> Result<Taken> {
         let address = Room::new().at(1, CONSTANT * count)?.address;
         let job = LoadJob::constants(count.try_into()?, address, 0);
         self.loads.of([0, count, 0], || self.alone(job.build(&self.caps, &WINDOW)?))
     }
 
-    /// Cycles of rows times weights in the store by the recurrence: rows, inputs, outputs.
+    /// What rows take times weights in the store by the recurrence: rows, inputs, outputs.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
-    pub fn counted(&self, size: [u64; 3], results: Numbers) -> Result<u64> {
+    pub fn counted(&self, size: [u64; 3], results: Numbers) -> Result<Taken> {
         self.alone(product(&self.caps, (Matrix::Store { row: 0, column: 0 }, 0), size, results)?)
     }
 
-    /// The same product with any number of rows, from the cycles of few rows.
+    /// The same product with any number of rows, from few rows.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
-    pub fn product(&self, [rows, inputs, outputs]: [u64; 3], results: Numbers) -> Result<u64> {
+    pub fn product(&self, [rows, inputs, outputs]: [u64; 3], results: Numbers) -> Result<Taken> {
         extended(rows, VECTORS, &mut |rows| {
             let key = [rows, inputs, 2 * outputs + results as u64];
             self.products.of(key, || self.counted([rows, inputs, outputs], results))
@@ -126,11 +128,12 @@ impl Titanus {
         let blocks = inputs.div_ceil(down);
         let of_block = if blocks > 1 { Numbers::Fp16 } else { results };
         for (inputs, count) in parts(inputs, down) {
-            let mut block = Cost { cycles: self.load_constants(outputs)?, bytes: CONSTANT * outputs, products: 0 };
+            let mut block = self.load_constants(outputs)?.cost(CONSTANT * outputs, 0);
             for (outputs, count) in parts(outputs, across) {
-                let cycles = self.load([inputs, outputs])? + self.product([rows, inputs, outputs], of_block)?;
+                let mut taken = self.load([inputs, outputs])?;
+                taken += self.product([rows, inputs, outputs], of_block)?;
                 let bytes = inputs * outputs + rows * (inputs + of_block.bytes() * outputs);
-                block += Cost { cycles, bytes, products: rows * inputs * outputs }.times(count);
+                block += taken.cost(bytes, rows * inputs * outputs).times(count);
             }
             all += block.times(count);
         }
@@ -141,12 +144,12 @@ impl Titanus {
         Ok(all)
     }
 
-    /// Cycles by the recurrence of rows times the keys of a head of `head` channels, or times its values. Sizes: rows,
+    /// What rows take by the recurrence times the keys of a head of `head` channels, or times its values. Sizes: rows,
     /// channels, tokens.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
-    pub fn counted_dots(&self, values: bool, [rows, head, tokens]: [u64; 3]) -> Result<u64> {
+    pub fn counted_dots(&self, values: bool, [rows, head, tokens]: [u64; 3]) -> Result<Taken> {
         // No cycle here depends on other parts of the core.
         let tiles = u32::try_from(head)?.div_ceil(self.caps.lanes);
         let caps = Caps { rows: 0, columns: 0, tiles, ..self.caps };
@@ -160,27 +163,27 @@ impl Titanus {
         self.spent(&core, descriptors, &of_tokens)?.pop().context("a product with the context")
     }
 
-    /// The same product with any number of rows, from the cycles of few rows.
+    /// The same product with any number of rows, from few rows.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
-    pub fn dots(&self, values: bool, [rows, head, tokens]: [u64; 3]) -> Result<u64> {
+    pub fn dots(&self, values: bool, [rows, head, tokens]: [u64; 3]) -> Result<Taken> {
         extended(rows, ROWS, &mut |rows| {
             let key = [rows, 2 * head + u64::from(values), tokens];
             self.dots.of(key, || self.counted_dots(values, [rows, head, tokens]))
         })
     }
 
-    /// Cycles by the recurrence of an append of tokens after `old` ones, and of the restore that makes all tokens the
+    /// What it takes by the recurrence of an append of tokens after `old` ones, and of the restore that makes all tokens the
     /// context. Without old tokens the append itself makes the context.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
-    pub fn entering(&self, channels: u64, [old, tokens]: [u64; 2]) -> Result<[u64; 2]> {
+    pub fn entering(&self, channels: u64, [old, tokens]: [u64; 2]) -> Result<[Taken; 2]> {
         let (descriptors, of_tokens) = cache(&self.caps, channels, [old, tokens])?;
-        match self.spent(&self.golden, descriptors, &of_tokens)?[..] {
-            [append] => Ok([append, 0]),
-            [_, append, restore] => Ok([append, restore]),
+        match &self.spent(&self.golden, descriptors, &of_tokens)?[..] {
+            [append] => Ok([append.clone(), Taken::default()]),
+            [_, append, restore] => Ok([append.clone(), restore.clone()]),
             _ => bail!("an append of {tokens} tokens after {old}"),
         }
     }
@@ -195,14 +198,18 @@ impl Titanus {
         (u64::from(self.caps.buffer) + TOKENS, block >> bits.trailing_zeros().min(block.trailing_zeros()))
     }
 
-    /// Cycles of an append of any number of tokens after any number of old ones.
+    /// What an append of any number of tokens takes after any number of old ones.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
-    pub fn appended(&self, channels: u64, [old, tokens]: [u64; 2]) -> Result<u64> {
+    pub fn appended(&self, channels: u64, [old, tokens]: [u64; 2]) -> Result<Taken> {
         let (least, period) = self.evenly(channels);
-        let count =
-            |size: [u64; 2]| self.caches.of([size[0], size[1], 2 * channels], || Ok(self.entering(channels, size)?[0]));
+        let count = |size: [u64; 2]| {
+            self.caches.of([size[0], size[1], 2 * channels], || {
+                let [append, _] = self.entering(channels, size)?;
+                Ok(append)
+            })
+        };
         if old == 0 {
             return extended(tokens, (least, period), &mut |tokens| count([0, tokens]));
         }
@@ -210,14 +217,17 @@ impl Titanus {
         count([if old < least + period { old } else { least + (old - least) % period }, tokens])
     }
 
-    /// Cycles until any number of tokens is the context again.
+    /// What it takes until any number of tokens is the context again.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
-    pub fn restored(&self, channels: u64, tokens: u64) -> Result<u64> {
+    pub fn restored(&self, channels: u64, tokens: u64) -> Result<Taken> {
         extended(tokens, self.evenly(channels), &mut |tokens| {
             let size = [tokens - 1, 1];
-            self.caches.of([size[0], size[1], 2 * channels + 1], || Ok(self.entering(channels, size)?[1]))
+            self.caches.of([size[0], size[1], 2 * channels + 1], || {
+                let [_, restore] = self.entering(channels, size)?;
+                Ok(restore)
+            })
         })
     }
 
@@ -227,13 +237,13 @@ impl Titanus {
         ensure!(context <= most, "{context} tokens, the context has room for {most}");
         let old = context - tokens;
         let packed = |tokens: u64| (2.0 * (tokens * channels) as f64 * self.bits / 8.0) as u64;
-        let mut cycles = self.appended(channels, [old, tokens])?;
+        let mut taken = self.appended(channels, [old, tokens])?;
         let mut bytes = 2 * tokens * channels + packed(tokens);
         if old > 0 {
-            cycles += self.restored(channels, context)?;
+            taken += self.restored(channels, context)?;
             bytes += packed(context);
         }
-        Ok(Cost { cycles, bytes, products: 0 })
+        Ok(taken.cost(bytes, 0))
     }
 
     fn rows(&self, what: (Steps, Numbers), size: [u64; 2]) -> Result<Cost> {
@@ -270,7 +280,7 @@ impl Titanus {
         let products: u64 = size.iter().product();
         for values in [false, true] {
             // Rows of integers and of probabilities, in and out; keys and values are in the core.
-            all += Cost { cycles: self.dots(values, size)?, bytes: of_rows, products }.times(count);
+            all += self.dots(values, size)?.cost(of_rows, products).times(count);
         }
         all += self.rows((Steps::Softmax, Fp16), [work.tokens, work.context])?.times(count);
         let norm = if model.gated { Steps::RmsNorm } else { Steps::LayerNorm };

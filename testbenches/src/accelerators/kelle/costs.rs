@@ -37,13 +37,21 @@ pub const COSTS: Counts<KelleTop> = Counts {
         }
     },
     choices: || {
-        let kind = Kind::Or(Box::new(Kind::Count(1..=65_535)), "slots");
-        vec![Choice {
-            name: "budget",
-            default: "slots",
-            kind,
-            about: "tokens that a head keeps; slots: as many as it has",
-        }]
+        let or = |most, word| Kind::Or(Box::new(Kind::Count(1..=most)), word);
+        vec![
+            Choice {
+                name: "budget",
+                default: "slots",
+                kind: or(65_535, "slots"),
+                about: "tokens that a head keeps; slots: as many as it has",
+            },
+            Choice {
+                name: "refresh",
+                default: "interval",
+                kind: or(1 << 31, "interval"),
+                about: "mean cycles between refreshes of a row, for energy; interval: the block's",
+            },
+        ]
     },
     costs: |block, settings, latency| {
         // Descriptors are counted one by one, and each knows one head.
@@ -53,7 +61,12 @@ pub const COSTS: Counts<KelleTop> = Counts {
             "slots" => block.attention.slots.into(),
             _ => settings.count("budget")?,
         };
+        let refresh = match settings.word("refresh")? {
+            "interval" => block.attention.interval.into(),
+            _ => settings.count("refresh")?,
+        };
         let golden = golden_of(block)?;
-        Ok(Box::new(Kelle::new(caps_of(golden.shape()), (golden.clone(), timing(block, latency)), budget)))
+        let timed = (golden.clone(), timing(block, latency));
+        Ok(Box::new(Kelle::new(caps_of(golden.shape()), timed, [budget, refresh])))
     },
 };

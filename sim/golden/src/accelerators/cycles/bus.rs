@@ -1,5 +1,6 @@
 //! The bus: DMAs ask for bursts and share one port in turn. Beats come back in the order of the bursts.
 
+use crate::accelerators::events::{Event, Events, kind};
 use crate::common::bus::Command;
 
 use super::times::{Times, extend, latest};
@@ -44,6 +45,18 @@ impl Bursts {
 
     fn beats(&self) -> i64 {
         self.ends.last().map_or(0, |end| end.1)
+    }
+
+    /// Beats of all commands on the bus, in memory and in the DMA's buffer, and the bursts.
+    fn events(&self, [beat, burst, fill, empty]: [&'static str; 4], dram: [&'static str; 2]) -> Events {
+        let (beats, bits) = (self.beats() as u64, 8 * self.bus_bytes);
+        let [name, of_memory] = dram;
+        Events::default()
+            .with(Event::new(beat, kind::BUS, bits), beats)
+            .with(Event::new(name, of_memory, bits), beats)
+            .with(Event::new(burst, kind::BURST, 0), self.bursts.len() as u64)
+            .with(Event::new(fill, kind::SRAM_WRITE, bits), beats)
+            .with(Event::new(empty, kind::SRAM_READ, bits), beats)
     }
 
     fn end(&self, command: i64) -> (i64, i64) {
@@ -133,6 +146,12 @@ impl Reader {
     /// Beats of all commands.
     pub fn beats(&self) -> i64 {
         self.bursts.beats()
+    }
+
+    /// What the commands so far take on the bus and in memory.
+    pub(super) fn events(&self) -> Events {
+        let names = ["read beat", "read burst", "read buffer write", "read buffer read"];
+        self.bursts.events(names, ["memory read", kind::DRAM_READ])
     }
 
     /// How many commands there were.
@@ -389,6 +408,12 @@ impl Writer {
     /// Offers a command from this cycle on.
     pub fn offer(&mut self, command: &Command, time: u64) {
         self.bursts.offer(command, time);
+    }
+
+    /// What the commands so far take on the bus and in memory.
+    pub(super) fn events(&self) -> Events {
+        let names = ["write beat", "write burst", "write buffer write", "write buffer read"];
+        self.bursts.events(names, ["memory write", kind::DRAM_WRITE])
     }
 
     /// How many commands there were.

@@ -1,6 +1,7 @@
 //! The DMAs of an operation.
 
 use super::bus::{Ports, Reader, Turns, Writer};
+use crate::accelerators::events::Events;
 
 /// The DMAs of an operation, and the ports between them and memory.
 #[derive(Clone, Debug)]
@@ -29,6 +30,14 @@ impl Dmas {
     pub fn holding(mut self, readers: usize) -> Self {
         self.readers[..readers].iter_mut().for_each(Reader::hold);
         self
+    }
+
+    /// What the commands so far take on the bus and in memory.
+    #[must_use]
+    pub fn events(&self) -> Events {
+        let mut all = self.writer.events();
+        self.readers.iter().for_each(|reader| all += reader.events());
+        all
     }
 
     /// When all commands had ended, if they have.

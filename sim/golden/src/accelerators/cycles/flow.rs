@@ -2,6 +2,7 @@
 
 use super::bus::Turns;
 use super::dmas::Dmas;
+use crate::accelerators::events::Events;
 
 /// What happens between the DMAs of an operation: the times of its events.
 pub trait Flow {
@@ -29,6 +30,8 @@ pub struct Course {
     /// Where operations overlap: it uses a part that operations of several engines share. They have it in the order of the
     /// chain, each up to its end.
     pub shares: bool,
+    /// What happens in it, besides the accesses of the DMAs of its work.
+    pub events: Events,
 }
 
 /// What an operation does after its checks.
@@ -55,18 +58,27 @@ impl Work {
             Self::Until(end) => Some(*end),
         }
     }
+
+    /// What its DMAs have done. Complete when it has ended.
+    pub(super) fn events(&self) -> Events {
+        match self {
+            Self::Flow(dmas, _) => dmas.events(),
+            Self::Until(_) => Events::default(),
+        }
+    }
 }
 
 impl Course {
     /// An operation with times that are to be found, which begins in this cycle. Its commands are offered.
     pub fn new(begins: u64, dmas: Dmas, flow: impl Flow + 'static) -> Self {
-        Self { begins, work: Work::Flow(Box::new(dmas), Box::new(flow)), late: 0, shares: false }
+        let work = Work::Flow(Box::new(dmas), Box::new(flow));
+        Self { begins, work, late: 0, shares: false, events: Events::default() }
     }
 
     /// An operation that ends in this cycle.
     #[must_use]
     pub fn until(end: u64) -> Self {
-        Self { begins: end, work: Work::Until(end), late: 0, shares: false }
+        Self { begins: end, work: Work::Until(end), late: 0, shares: false, events: Events::default() }
     }
 
     /// The same, for an operation that begins in this cycle.
@@ -87,12 +99,21 @@ impl Course {
         Self { late: readers, ..self }
     }
 
-    /// The cycle in which its last command ends where nothing else runs, as [`end`].
-    pub(in crate::accelerators) fn end(self, turns: &mut Turns) -> u64 {
-        match self.work {
-            Work::Flow(mut dmas, mut flow) => end(flow.as_mut(), &mut dmas, turns),
-            Work::Until(end) => end,
-        }
+    /// The same, in which these events happen. Those of the DMAs of its work are not among them.
+    #[must_use]
+    pub fn making(mut self, events: Events) -> Self {
+        self.events += events;
+        self
+    }
+
+    /// The cycle in which its last command ends where nothing else runs, as [`end`], and all events.
+    pub(in crate::accelerators) fn end(mut self, turns: &mut Turns) -> (u64, Events) {
+        let end = match &mut self.work {
+            Work::Flow(dmas, flow) => end(flow.as_mut(), dmas, turns),
+            Work::Until(end) => *end,
+        };
+        self.events += self.work.events();
+        (end, self.events)
     }
 }
 

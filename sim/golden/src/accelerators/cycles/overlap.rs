@@ -7,6 +7,7 @@ use super::bus::{Ports, Turns, chosen};
 use super::dmas::Dmas;
 use super::flow::{Course, Work, advance};
 use super::shell::{Fetch, Shell};
+use crate::accelerators::events::Events;
 
 /// From the end of the last command of an operation to the first cycle in which its engine is free.
 const FREE: u64 = 3;
@@ -51,6 +52,8 @@ struct Flight {
     /// The part that it shares with others is its own after these; None if it uses none, or once it has it.
     turn: Option<Awaited>,
     shares: bool,
+    /// What happens in it, besides the accesses of its DMAs.
+    events: Events,
     /// Its own times begin so many cycles later: it had to wait. None: it waits.
     shift: Option<u64>,
     work: Work,
@@ -67,9 +70,13 @@ impl Flight {
         Some(self.work.end()? + self.shift?)
     }
 
-    /// Its number, and when it began and ended.
-    fn span(&self) -> Option<(u64, [u64; 2])> {
-        Some((self.number, [self.begins + self.shift?, self.ends()?]))
+    /// What is known of it when it has ended.
+    fn over(self) -> Ended {
+        let begins = self.begins + self.shift.unwrap_or(0);
+        let (number, ends) = (self.number, self.ends().unwrap_or(begins));
+        let mut events = self.events;
+        events += self.work.events();
+        Ended { number, begins, ends, events }
     }
 
     /// It begins, and its readers are released, if what it waits for is known. Returns whether it was.
@@ -95,6 +102,18 @@ impl Flight {
         }
         moved
     }
+}
+
+/// An operation that has ended.
+pub(super) struct Ended {
+    /// Its number in the chain, from 0.
+    pub number: u64,
+    /// The cycle in which it began.
+    pub begins: u64,
+    /// The cycle in which its last command ended.
+    pub ends: u64,
+    /// What happened in it.
+    pub events: Events,
 }
 
 /// The write half of a port.
@@ -165,18 +184,13 @@ pub(super) struct Flights {
     count: u64,
     /// The first cycle in which each engine is free, once it has been used.
     free: Vec<u64>,
-    /// Numbers of operations that are no longer in flight, and when each began and ended.
-    ended: Vec<(u64, [u64; 2])>,
+    /// Operations that have ended since somebody asked.
+    ended: Vec<Ended>,
     /// The first cycle in which the part that operations share is free, as far as they are not in flight.
     shared: u64,
 }
 
 impl Flights {
-    /// Of operations that are no longer in flight, the number in the chain, and when each began and ended.
-    pub(super) fn ended(&self) -> &[(u64, [u64; 2])] {
-        &self.ended
-    }
-
     /// None yet; the ports are as the job before has left them.
     pub(super) fn new(shell: &Shell, turns: &Turns) -> Self {
         let free = vec![0; shell.engines.iter().filter(|&&readers| readers > 0).count()];
@@ -279,7 +293,7 @@ impl Flights {
         let all_free = |flights: &[Flight]| flights.iter().try_fold(0, |last, flight| Some(flight.free()?.max(last)));
         let last = self.until(None, |flights, _| all_free(flights));
         for flight in std::mem::take(&mut self.flights) {
-            self.over(&flight);
+            self.over(flight);
         }
         last.max(self.free.iter().copied().max().unwrap_or(0))
     }
@@ -297,18 +311,18 @@ impl Flights {
         let begun = self.flights.iter().map(|flight| flight.begins + 1).max().unwrap_or(0);
         let goes = now.max(ended).max(begun).max(self.free[engine]);
         let over: Vec<Flight> = self.flights.extract_if(.., |flight| flight.engine == engine).collect();
-        over.iter().for_each(|flight| self.over(flight));
+        over.into_iter().for_each(|flight| self.over(flight));
         goes
     }
 
     /// It is no longer in flight.
-    fn over(&mut self, flight: &Flight) {
-        self.ended.extend(flight.span());
+    fn over(&mut self, flight: Flight) {
         let free = flight.free().unwrap_or(0);
         self.free[flight.engine] = free;
         if flight.shares {
             self.shared = self.shared.max(free);
         }
+        self.ended.push(flight.over());
     }
 
     /// An operation goes to an engine. It begins after all others but the last `early` ones, and its readers that are held
@@ -334,6 +348,7 @@ impl Flights {
             released: false,
             turn,
             shares: course.shares,
+            events: course.events,
             shift: None,
             work: course.work,
         };
@@ -341,6 +356,11 @@ impl Flights {
             dmas.writer.share();
         }
         self.flights.push(flight);
+    }
+
+    /// Operations that have ended since the last call.
+    pub(super) fn ended(&mut self) -> Vec<Ended> {
+        std::mem::take(&mut self.ended)
     }
 
     /// The tag of an operation was written, through the first port.

@@ -72,7 +72,7 @@ impl Shell {
         let begin = now + Self::checks(used, ROW_OPERANDS) + self.waits();
         let mut dmas = self.dmas(turns);
         let rows = Rows::new((self, unit), operation, begin, &mut dmas);
-        Course::new(begin, dmas, rows)
+        Course::new(begin, dmas, rows).making(operation.events(8 * self.bus_bytes))
     }
 }
 

@@ -4,6 +4,7 @@ use super::bus::{Dma, Ports, Reader, Turns, Writer};
 use super::dmas::Dmas;
 use super::flow::{Flow, end};
 use super::times::extend;
+use crate::accelerators::events::Events;
 use crate::accelerators::job::DESCRIPTOR_BYTES;
 use crate::common::bus::Command;
 
@@ -46,8 +47,23 @@ impl Shell {
 
     /// The cycle in which the operation of a descriptor is handed over, if the controller looks at the descriptor in
     /// cycle `now`.
-    pub(super) fn fetched(&self, address: u64, now: u64, turns: &mut Turns) -> u64 {
-        end(&mut Fetch, &mut self.fetch(address, now), turns) + 2
+    pub(super) fn fetched(&self, fetch: &mut Dmas, turns: &mut Turns) -> u64 {
+        end(&mut Fetch, fetch, turns) + 2
+    }
+
+    /// What a tag takes: one beat.
+    pub(super) fn tag(&self) -> Events {
+        let mut writer = self.writer();
+        writer.offer(&Command { address: 0, row_bytes: self.bus_bytes, rows: 1, stride: 0 }, 0);
+        writer.events()
+    }
+
+    /// What a read of rows takes.
+    #[must_use]
+    pub fn read(&self, rows: &Command) -> Events {
+        let mut reader = Reader::new(self.reads, self.bus_bytes);
+        reader.offer(rows, 0);
+        reader.events()
     }
 
     /// The read of a descriptor at which the controller looks in cycle `now`.

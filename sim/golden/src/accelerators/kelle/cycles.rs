@@ -52,18 +52,19 @@ impl Recurrence<KelleTop> for Timing {
                 let mut evicted = Vec::new();
                 accelerator.watched(attention.clone(), memory, &mut evicted);
                 let begin = begin(OPERANDS);
+                let events = attention.events(shape, (old, &evicted, &again));
                 let tokens = Tokens::new((self, attention), (old, evicted, again), (begin, &mut dmas));
-                return Ok(Course::new(begin, dmas, tokens).sharing());
+                return Ok(Course::new(begin, dmas, tokens).sharing().making(events));
             }
             Operation::Linear(linear) => {
                 let begin = begin(OPERANDS);
                 let product = Product::new((self, shape.panel()), linear, (begin, &mut dmas));
-                Course::new(begin, dmas, product).late(late).sharing()
+                Course::new(begin, dmas, product).late(late).sharing().making(linear.events(shape))
             }
             Operation::Vector(rows) => self.shell.rows(&self.unit, rows, now, turns),
             Operation::Save(save) => {
                 let saved = Saved::new(self, save, (begin(1), &mut dmas));
-                Course::new(begin(1), dmas, saved)
+                Course::new(begin(1), dmas, saved).making(save.events(shape))
             }
             // A row of the cache is cleared in each cycle.
             Operation::Clear(clear) => until(1 + clear.heads as u64 * u64::from(shape.slots + 1)),

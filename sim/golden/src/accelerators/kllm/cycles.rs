@@ -47,19 +47,20 @@ impl Recurrence<KllmTop> for Timing {
                 let used = OPERANDS - u64::from(product.addends.is_none());
                 let begin = now + Shell::checks(used, OPERANDS) + 1;
                 let flow = Product::new(shapes, product, memory, (begin, &mut dmas));
-                Course::new(begin, dmas, flow)
+                let events = product.events(&accelerator.shape, flow.beats(), self.outputs);
+                Course::new(begin, dmas, flow).making(events)
             }
             Operation::Vector(rows) => self.shell.rows(&self.unit, rows, now, turns),
             Operation::Quantize(quantize) => {
                 assert!(self.finder.is_some(), "a quantizer has something that finds outliers");
                 let begin = now + Shell::checks(QUANTIZED, QUANTIZED) + self.shell.waits();
                 let flow = Quantized::new(shapes, (quantize, memory), (begin, &mut dmas));
-                Course::new(begin, dmas, flow)
+                Course::new(begin, dmas, flow).making(quantize.events())
             }
             Operation::Append(append) => {
                 let begin = now + Shell::checks(APPENDED, APPENDED) + self.shell.waits();
                 let flow = Appended::new(shapes, append, (begin, &mut dmas));
-                Course::new(begin, dmas, flow)
+                Course::new(begin, dmas, flow).making(append.events())
             }
         };
         // What it does may end with an error, such as on a memory that holds no operands. Its time is the same.

@@ -29,7 +29,7 @@ impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for Timing {
 
     fn course(
         &self,
-        _: &TenderTop<S>,
+        accelerator: &TenderTop<S>,
         operation: &Operation,
         now: u64,
         (memory, turns): (&mut dyn Memory, &mut Turns),
@@ -42,15 +42,17 @@ impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for Timing {
         Ok(match operation {
             Operation::MatMul(product) => {
                 let begin = now + Shell::checks(5, OPERANDS) + 1;
-                let flow = Columns::product(self, product, Parts::of(product, memory), (begin, &mut dmas));
-                Course::new(begin, dmas, flow).late(late)
+                let parts = Parts::of(product, memory);
+                let events = operation.events(&accelerator.shape, parts.of_tile() as u64);
+                let flow = Columns::product(self, product, parts, (begin, &mut dmas));
+                Course::new(begin, dmas, flow).late(late).making(events)
             }
             Operation::Pack(pack) => {
                 // An engine of its own has no other operands.
                 let operands = if self.shell.overlaps() { 3 } else { OPERANDS };
                 let begin = now + Shell::checks(3, operands) + 1;
                 let flow = Columns::pack(self, pack, begin, &mut dmas);
-                Course::new(begin, dmas, flow)
+                Course::new(begin, dmas, flow).making(operation.events(&accelerator.shape, 1))
             }
             Operation::Vector(rows) => self.shell.rows(&self.unit, rows, now, turns),
         })

@@ -158,20 +158,21 @@ impl Recurrence<TitanusCore> for Linked<'_> {
             (Operation::Append(append), Some(Streams::Append(tiles, open))) => {
                 let begin = now + Shell::checks(CACHE_OPERANDS, CACHE_OPERANDS);
                 let mut appended = Appended::new((timing, shape), append, (&tiles, open.as_ref()), (begin, &mut dmas));
-                Course::until(end(&mut appended, &mut dmas, turns))
+                Course::until(end(&mut appended, &mut dmas, turns)).making(dmas.events())
             }
             (Operation::Restore(restore), Some(Streams::Restore(tiles))) => {
                 let used = if restore.rows.is_some() { CACHE_OPERANDS } else { CACHE_OPERANDS / 2 };
                 let begin = now + Shell::checks(used, CACHE_OPERANDS);
                 let mut restored = Restored::new((timing, shape), restore, &tiles, (begin, &mut dmas));
-                Course::until(end(&mut restored, &mut dmas, turns))
+                Course::until(end(&mut restored, &mut dmas, turns)).making(dmas.events())
             }
             // Its rows or blocks are unknown, so it ends with an error.
             (Operation::Append(_) | Operation::Restore(_), _) => Course::until(now),
         };
         // Without its data there is no time: that depends on them.
-        match accelerator.execute(operation.clone(), memory).codes.first() {
-            None => Ok(course),
+        let executed = accelerator.execute(operation.clone(), memory);
+        match executed.codes.first() {
+            None => Ok(course.making(operation.events(shape, timing, executed.operation.counts))),
             Some(&code) => Err(code),
         }
     }

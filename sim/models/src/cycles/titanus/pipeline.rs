@@ -174,7 +174,7 @@ impl Titanus {
         core.offer(false);
         let links = [LinkJob::wait(1, false), LinkJob::give(1, false)];
         let descriptors = links.iter().map(|link| link.build(&caps, &WINDOW)).collect::<Result<_, _>>()?;
-        Ok(self.spent(&core, descriptors, &[])?.iter().sum())
+        Ok(self.spent(&core, descriptors, &[])?.iter().map(|taken| taken.cycles).sum())
     }
 
     /// A prompt and an answer of so many tokens.

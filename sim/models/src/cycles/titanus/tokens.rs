@@ -103,7 +103,11 @@ impl Titanus {
         let skipped = before.len();
         let descriptors = before.into_iter().chain(all.iter().map(|(.., descriptor)| descriptor.clone())).collect();
         let spent = self.spent(&self.golden, descriptors, &of_tokens)?;
-        let of = |((stage, engine, _), cycles)| Step { stage, engine, cycles };
+        let of = |((stage, engine, _), taken): ((usize, Engine, Descriptor), super::super::Taken)| Step {
+            stage,
+            engine,
+            cycles: taken.cycles,
+        };
         Ok(all.into_iter().zip(spent.into_iter().skip(skipped)).map(of).collect())
     }
 

@@ -74,6 +74,13 @@ impl Product {
     }
 }
 
+impl Product {
+    /// Beats of all tokens for all panels, and outliers among them.
+    pub fn beats(&self) -> [u64; 2] {
+        self.tokens.totals()
+    }
+}
+
 impl Flow for Product {
     fn advance(&mut self, dmas: &mut Dmas) -> bool {
         let mut moved = false;

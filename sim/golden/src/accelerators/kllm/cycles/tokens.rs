@@ -166,6 +166,11 @@ impl Tokens {
         self.panels * self.beats.len() as i64
     }
 
+    /// Beats of all panels, and outliers that they bring.
+    pub fn totals(&self) -> [u64; 2] {
+        [self.count() as u64, (self.panels * self.counts.iter().sum::<i64>()) as u64]
+    }
+
     fn beat(&self, n: i64) -> (i64, &Beat) {
         let each = self.beats.len() as i64;
         (n / each, &self.beats[(n % each) as usize])

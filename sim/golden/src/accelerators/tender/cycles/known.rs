@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::timing::Timing;
 use crate::accelerators::cycles::{Course, Recurrence, Shell, Turns};
+use crate::accelerators::events::Events;
 use crate::accelerators::memory::Memory;
 use crate::accelerators::tender::{Finish, MatMul, Operation, Pack, TenderTop};
 use crate::accelerators::vector::Operation as Rows;
@@ -15,12 +16,12 @@ use crate::tender::mesh_pe::PeSum;
 /// Operations that are kept, at most: some megabytes.
 const MOST: usize = 1 << 13;
 
-/// How long operations took from the turns before them, and the turns after them.
+/// How long operations took from the turns before them, the turns after them, and what happened in them.
 ///
 /// Times are sums of distances from the beginning of an operation, so the beginning itself does not matter. Neither does
 /// all of an address: it says only how many beats each burst has, and the results decide on nothing.
 #[derive(Clone, Debug, Default)]
-pub struct Known(pub(super) BTreeMap<(Operation, Turns), (u64, Turns)>);
+pub struct Known(pub(super) BTreeMap<(Operation, Turns), (u64, Turns, Events)>);
 
 /// The recurrence of an accelerator after other jobs, whose operations are known.
 #[derive(Debug)]
@@ -56,16 +57,16 @@ impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for After<'_> {
         }
         let known = &mut self.known.borrow_mut().0;
         let key = (alike(self.timing, operation), turns.clone());
-        if let Some((cycles, after)) = known.get(&key) {
+        if let Some((cycles, after, events)) = known.get(&key) {
             turns.clone_from(after);
-            return Ok(Course::until(now + cycles));
+            return Ok(Course::until(now + cycles).making(events.clone()));
         }
-        let end = self.timing.course(accelerator, operation, now, (memory, turns))?.end(turns);
+        let (end, events) = self.timing.course(accelerator, operation, now, (memory, turns))?.end(turns);
         if known.len() == MOST {
             known.clear();
         }
-        known.insert(key, (end - now, turns.clone()));
-        Ok(Course::until(end))
+        known.insert(key, (end - now, turns.clone(), events.clone()));
+        Ok(Course::until(end).making(events))
     }
 }
 

@@ -133,8 +133,8 @@ fn alike_products_take_as_long() {
             let alone = timing.course(accelerator, &operation, now, (memory, &mut after)).unwrap().end(&mut after);
             let after_others = timing.after(&mut known);
             let end = after_others.course(accelerator, &operation, now, (memory, &mut turns)).unwrap().end(&mut turns);
-            assert_eq!((end, &turns), (alone, &after), "step {step}");
-            found.push(end - now);
+            assert_eq!((&end, &turns), (&alone, &after), "step {step}");
+            found.push(end.0 - now);
         }
         // Far away, all are known.
         assert!((8..=40).contains(&known.0.len()), "{}", known.0.len());

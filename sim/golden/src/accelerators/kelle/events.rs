@@ -1,0 +1,92 @@
+//! Events of products, of attention, and of saved tokens. Refreshes are no part of an operation: they come with time.
+
+use super::{Attention, Linear, Save, Shape};
+use crate::accelerators::events::{Event, Events, kind};
+
+/// Bits of a byte of a weight or a vector, of a number of fp16, and of a number of a row.
+const BYTE: u64 = 8;
+const HALF: u64 = 16;
+
+/// Steps of an array on tiles, for so many vectors. A vector has two bytes, and a step for each.
+fn steps(shape: &Shape, tiles: u64, vectors: u64) -> Events {
+    let pes = u64::from(shape.rows) * u64::from(shape.columns);
+    Events::default().with(Event::new("product", kind::PRODUCT, 2 * BYTE), 2 * tiles * vectors * pes)
+}
+
+/// A row of weights that moves into the array.
+fn loaded(shape: &Shape, rows: u64) -> Events {
+    Events::default().with(Event::new("weights into the array", kind::ELEMENT, BYTE * u64::from(shape.columns)), rows)
+}
+
+/// The bytes of vectors of the cache, as one side of the array takes them.
+fn cache(shape: &Shape, name: &'static str, kind: &'static str, count: u64) -> Events {
+    Events::default().with(Event::new(name, kind, BYTE * u64::from(shape.columns)), count)
+}
+
+impl Linear {
+    /// What happens in it besides the accesses to memory.
+    pub(super) fn events(&self, shape: &Shape) -> Events {
+        let (rows, columns) = (u64::from(shape.rows), u64::from(shape.columns));
+        let (groups, vectors) = (self.columns.div_ceil(columns), self.out.rows);
+        // Panels come as a whole; rows of weights of columns that are not there are dropped.
+        let words = self.panels.rows * self.channels * (shape.panel() / columns);
+        let word = BYTE * columns;
+        let mut all = steps(shape, groups * self.channels.div_ceil(rows), vectors);
+        all += loaded(shape, groups * self.channels);
+        all.with(Event::new("weight buffer write", kind::SRAM_WRITE, word), words)
+            .with(Event::new("weight buffer read", kind::SRAM_READ, word), words)
+            .with(Event::new("activation to an integer", kind::ELEMENT, HALF), vectors * self.channels)
+            .with(Event::new("scaled sum", kind::ELEMENT, 2 * HALF), vectors * groups * columns)
+    }
+}
+
+impl Attention {
+    /// What happens besides the accesses to memory, if `old` tokens are in the head before, if each new token evicts
+    /// others, and if slots hold tokens that come `again`.
+    pub(super) fn events(&self, shape: &Shape, (old, evicted, again): (u64, &[Vec<u64>], &[bool])) -> Events {
+        let (rows, columns) = (u64::from(shape.rows), u64::from(shape.columns));
+        let (slices, score_lanes) = (self.elements / columns, u64::from(shape.score_lanes));
+        let (mut all, mut old) = (Events::default(), old);
+        // All rows of a vector are written, the elements that it does not have as 0.
+        let written = 4 * u64::from(shape.width) / columns;
+        let held = again.iter().filter(|&&held| held).count() as u64;
+        all += cache(shape, "cache write", kind::EDRAM_WRITE, written * held);
+        for evicted in evicted {
+            let tokens = old + 1;
+            let panels = tokens.div_ceil(rows);
+            // Keys and values have two bytes, and each is a tile of its own.
+            let tiles = 4 * slices * panels;
+            all += steps(shape, tiles, self.group);
+            all += loaded(shape, 4 * slices * tokens);
+            all += cache(shape, "cache write", kind::EDRAM_WRITE, written);
+            all += cache(shape, "cache read", kind::EDRAM_READ, 4 * slices * tokens);
+            let beats = self.group * tokens.div_ceil(score_lanes);
+            let beat = HALF * score_lanes;
+            for (name, kind) in [
+                ("softmax buffer write", kind::SRAM_WRITE),
+                ("softmax buffer read", kind::SRAM_READ),
+                ("softmax output write", kind::SRAM_WRITE),
+                ("softmax output read", kind::SRAM_READ),
+            ] {
+                all.add(Event::new(name, kind, beat), beats);
+            }
+            all.add(Event::new("softmax of a score", kind::ELEMENT, HALF), self.group * tokens);
+            all.add(Event::new("importance", kind::ELEMENT, shape.score_bits.into()), self.group * old);
+            all.add(Event::new("eviction", kind::ELEMENT, shape.score_bits.into()), evicted.len() as u64);
+            let numbers = (self.group + 2) * self.elements;
+            all.add(Event::new("activation to an integer", kind::ELEMENT, HALF), numbers + self.group * tokens);
+            let sums = self.group * (panels * rows + self.elements);
+            all.add(Event::new("scaled sum", kind::ELEMENT, 2 * HALF), sums);
+            old = tokens - evicted.len() as u64;
+        }
+        all
+    }
+}
+
+impl Save {
+    /// Keys and values are read as a whole.
+    pub(super) fn events(&self, shape: &Shape) -> Events {
+        let slices = self.elements.div_ceil(shape.columns.into());
+        cache(shape, "cache read", kind::EDRAM_READ, 4 * slices * self.out.rows)
+    }
+}
