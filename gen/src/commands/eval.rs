@@ -44,6 +44,10 @@ pub(super) struct Args {
     /// How the model is computed, once or several times: NAME, or NAME:OPTION=VALUE,.. [default: float]
     #[arg(long, value_name = "SCHEME")]
     scheme: Vec<String>,
+    /// Cache for each of these schemes, once or several times: how keys and values are stored, which tokens stay, or both
+    /// as STORED+TOKENS
+    #[arg(long, value_name = "SCHEME", conflicts_with = "on")]
+    cache: Vec<String>,
     /// Accelerator whose golden model computes, as in `run`: a block that runs language models, or its short name
     #[arg(long, value_name = "NAME", conflicts_with = "scheme")]
     on: Option<String>,
@@ -144,7 +148,7 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     });
     let on = on.transpose()?;
     if let Some(scheme) = &on {
-        chosen.push(Chosen { scheme, settings: Settings::parse(&[], "").map_err(refused)? });
+        chosen.push(Chosen::one(scheme, Settings::parse(&[], "").map_err(refused)?));
     }
     let store = args.store.as_deref().map(|path| {
         let learnt = match (&learning, &args.calibration) {
@@ -184,11 +188,20 @@ impl Args {
         }
         let float = ["float".to_owned()];
         let names = if self.scheme.is_empty() { &float[..] } else { &self.scheme };
+        for cache in &self.cache {
+            Chosen::parse(registry, cache).and_then(|cache| cache.is_cache(registry)).map_err(refused)?;
+        }
+        let with_caches = |name: &String| match &self.cache[..] {
+            [] => vec![name.clone()],
+            caches => caches.iter().map(|cache| format!("{name}+{cache}")).collect(),
+        };
+        // Options of `--set` are of the scheme, whose name stands first.
         let one = |name: &String| match given {
             Some(given) => Chosen::by(registry, name, &self.set, given),
             None => Chosen::with(registry, name, &self.set),
         };
-        let chosen = names.iter().map(one).collect::<anyhow::Result<Vec<_>>>().map_err(refused)?;
+        let all: Vec<String> = names.iter().flat_map(with_caches).collect();
+        let chosen = all.iter().map(one).collect::<anyhow::Result<Vec<_>>>().map_err(refused)?;
         for (number, scheme) in chosen.iter().enumerate() {
             let name = scheme.canonical();
             if chosen[..number].iter().any(|other| other.canonical() == name) {
@@ -209,12 +222,11 @@ impl Args {
                 None => Ok(()),
             };
         }
-        if chosen.iter().any(|chosen| chosen.scheme.learns(&chosen.settings)) {
+        if chosen.iter().any(Chosen::learns) {
             return Ok(());
         }
-        let learns = |scheme: &&Arc<dyn Scheme>| {
-            Chosen::parse(registry, scheme.name()).is_ok_and(|chosen| chosen.scheme.learns(&chosen.settings))
-        };
+        let learns =
+            |scheme: &&Arc<dyn Scheme>| Chosen::parse(registry, scheme.name()).is_ok_and(|chosen| chosen.learns());
         let names: Vec<&str> = registry.iter().filter(learns).map(|scheme| scheme.name()).collect();
         let told = format!("--learn is for schemes that learn from a text, and none of these does: {}", list(chosen));
         Err(Failure::Usage(format!("{told}; schemes that do: {}", names.join(", "))))
@@ -259,7 +271,7 @@ impl Args {
         let given = read_any(path, catalogue, (&digest, of.1.config()))?;
         let accelerator = &given.file.origin.accelerator;
         let takes = |scheme: &dyn Scheme| scheme.calibrated_by() == Some(accelerator);
-        if chosen.iter().any(|chosen| takes(chosen.scheme)) {
+        if chosen.iter().any(|chosen| chosen.takes(accelerator)) {
             return Ok(Some(given));
         }
         let known = catalogue.schemes().iter().filter(|scheme| takes(scheme.as_ref())).map(|scheme| scheme.name());
@@ -285,10 +297,8 @@ impl Args {
         material: &Material,
         store: Option<&mut Store>,
     ) -> Result<Vec<Outcome>> {
-        let tasks = chosen.iter().map(|chosen| Task {
-            key: chosen.canonical(),
-            prepare: Box::new(|| chosen.scheme.prepare(&chosen.settings, bench)),
-        });
+        let tasks =
+            chosen.iter().map(|chosen| Task { key: chosen.canonical(), prepare: Box::new(|| chosen.prepare(bench)) });
         let tasks: Vec<Task<'_>> = tasks.collect();
         let threads = self.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
         let progress = OnceCell::new();

@@ -80,6 +80,49 @@ fn figures_of_a_small_model() {
     assert!(other.code == Some(2) && other.errors.contains("name another file"), "{}", other.errors);
 }
 
+/// Each scheme with each cache, as many rows; a stop changes nothing.
+#[test]
+fn schemes_with_caches() {
+    let dir = tempfile::tempdir().unwrap();
+    let (model, page) = (models_folder("tests/oracle/qwen2"), models_folder("tests/oracle/page.txt"));
+    let read = |more: &[&str]| {
+        let text = ["--model", model.to_str().unwrap(), "--text", page.to_str().unwrap(), "--tokens", "24"];
+        eval(dir.path(), &[&text[..], more].concat())
+    };
+    let schemes = ["--scheme", "integers:bits=4", "--scheme", "float"];
+    let caches = ["--cache", "float", "--cache", "cache:bits=3", "--cache", "cache:bits=3+kelle:tokens=8"];
+    let found = read(&[&schemes[..], &caches].concat());
+    assert_eq!(found.code, Some(0), "{}", found.errors);
+    let integers = "integers:activations=0,bits=4,outliers=0,scale=row";
+    let (cache, kelle) = ("cache:bits=3", "kelle:policy=aerp,tokens=8");
+    let names = [
+        integers.to_owned(),
+        format!("{integers}+{cache}"),
+        format!("{integers}+{cache}+{kelle}"),
+        "float".to_owned(),
+        cache.to_owned(),
+        format!("{cache}+{kelle}"),
+    ];
+    let figures: Vec<f64> = names.iter().map(|name| figure(&found, &format!("{name} "))).collect();
+    let alone = read(&schemes);
+    assert_eq!([figures[0], figures[3]], [figure(&alone, "integers"), figure(&alone, "float")]);
+    assert!((0..6).all(|a| (0..a).all(|b| figures[a] != figures[b])), "{figures:?}");
+    let told = format!("{cache}+{kelle}: bytes an element ");
+    assert!(found.out.contains(&told) && found.out.contains("tokens kept 0.3333"), "{}", found.out);
+    let set = read(&["--scheme", "integers", "--set", "bits=4", "--cache", "cache:bits=3+kelle:tokens=8"]);
+    assert_eq!(figure(&set, integers), figures[2]);
+    for (arguments, part) in [
+        (&["--cache", "tender"][..], "scheme `tender` replaces the products of projections, wanted is a cache: float,"),
+        (&["--cache", "kelle+refreshed"], "`kelle+refreshed`: no place for two: `kelle`, which replaces which tokens"),
+        (&["--scheme", "kelle", "--cache", "kelle"], "no place for two: "),
+        (&["--cache", "kely"], "there is no scheme `kely`"),
+        (&["--on", "kelle", "--cache", "cache"], "--cache"),
+    ] {
+        let refused = read(arguments);
+        assert!(refused.code == Some(2) && refused.errors.contains(part), "{arguments:?}: {}", refused.errors);
+    }
+}
+
 /// A model on each accelerator: what does not fit says how large parameters must be. With them figures are the same in
 /// one thread and in two, and after a stop. In 16 bits they are near the float model's.
 #[test]

@@ -12,6 +12,7 @@
 //! A study computes with golden models and data. It neither builds nor runs hardware. A table that compares hardware
 //! with a study comes from an example or a test in `testbenches`, which calls both.
 
+pub mod baselines;
 pub mod calibration;
 pub mod cycles;
 pub mod decoder;

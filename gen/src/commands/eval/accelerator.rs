@@ -11,7 +11,7 @@ use models::calibration::Source;
 use models::decoder::perplexity::surprise;
 use models::decoder::{Config, Model, Tokenizer};
 use models::default_model::texts;
-use models::schemes::{Bench, Choice, Found, Learning, Passage, Reader, Scheme, Settings, Tally};
+use models::schemes::{Bench, Choice, Found, Learning, Part, Passage, Prepared, Reader, Scheme, Settings, Tally};
 use testbenches::accelerators::decoding::{LayerAccelerator, Machine, WholeAccelerator, window};
 
 use super::super::calibration::{LEARNING, Learnt};
@@ -115,17 +115,21 @@ impl Scheme for OnAccelerator {
         "the golden model of the accelerator"
     }
 
+    fn part(&self) -> Part {
+        Part::Whole
+    }
+
     fn choices(&self) -> Vec<Choice> {
         Vec::new()
     }
 
-    fn prepare<'a>(&self, _: &Settings, bench: &'a Bench<'_>) -> Result<Box<dyn Reader + 'a>> {
+    fn prepare<'a>(&self, _: &Settings, bench: &'a Bench<'_>) -> Result<Prepared<'a>> {
         let (model, on) = (bench.model, self.clone());
         let on_whole = match (&*on.machine, &on.learnt) {
             (Machine::Whole(whole), Some(learnt)) => Some(Whole::new(model, whole.as_ref(), learnt, on.longest[0])?),
             _ => None,
         };
-        Ok(Box::new(OnPassages { model, on, on_whole }))
+        Ok(Prepared::Whole(Box::new(OnPassages { model, on, on_whole })))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use models::evaluation::{Material, Outcome};
-use models::schemes::{Chosen, Registry, Tally};
+use models::schemes::{Chosen, Part, Registry, Tally};
 use serde_json::{Map, Value, json};
 
 use crate::present::numbers::{counted, decimal};
@@ -13,11 +13,19 @@ use crate::present::table::Table;
 /// All schemes: what each does, and its options.
 pub(super) fn schemes(registry: &Registry) -> String {
     let mut text = String::new();
-    for scheme in registry {
-        let _ = writeln!(text, "{}: {}", scheme.name(), scheme.about());
-        for choice in scheme.choices() {
-            let (name, default, about) = (choice.name, choice.default, choice.about);
-            let _ = writeln!(text, "  {name}={default}: {about}; allowed: {}", choice.kind);
+    for part in Part::ALL {
+        let mut of_part = registry.iter().filter(|scheme| scheme.part() == part).peekable();
+        if of_part.peek().is_some() {
+            let gap = if text.is_empty() { "" } else { "\n" };
+            let cache = if part.is_cache() { ", with `--scheme` or `--cache`" } else { "" };
+            let _ = writeln!(text, "{gap}Schemes that replace {}{cache}", part.about());
+        }
+        for scheme in of_part {
+            let _ = writeln!(text, "{}: {}", scheme.name(), scheme.about());
+            for choice in scheme.choices() {
+                let (name, default, about) = (choice.name, choice.default, choice.about);
+                let _ = writeln!(text, "  {name}={default}: {about}; allowed: {}", choice.kind);
+            }
         }
     }
     text

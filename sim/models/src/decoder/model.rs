@@ -170,6 +170,12 @@ impl Model {
         hasher.finalize().to_hex()[..16].to_owned()
     }
 
+    /// All numbers.
+    #[must_use]
+    pub fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
     /// Shape and constants.
     #[must_use]
     pub fn config(&self) -> &Config {
@@ -286,6 +292,14 @@ impl Model {
     /// `arithmetic` fails.
     pub fn logits(&self, x: &Matrix, arithmetic: &mut dyn Arithmetic) -> Result<Matrix> {
         self.linear(self.config.layers, Projection::Logits, x, arithmetic)
+    }
+
+    /// Passes a whole text, rows of the residual stream, through one layer.
+    ///
+    /// # Errors
+    /// No such layer, or `arithmetic` fails.
+    pub fn through_layer(&self, layer: usize, x: &mut Matrix, arithmetic: &mut dyn Arithmetic) -> Result<()> {
+        self.layer(layer, x, &mut self.cache(), arithmetic)
     }
 
     fn layer(&self, layer: usize, x: &mut Matrix, cache: &mut Cache, a: &mut dyn Arithmetic) -> Result<()> {

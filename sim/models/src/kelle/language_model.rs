@@ -5,15 +5,15 @@
 //! The paper keeps keys and values in 16 bits, and so does [`Forgetful`].
 
 use anyhow::{Error, Result};
-use golden::kelle::aerp::{Head, softmax};
+use golden::kelle::aerp::Head;
 use golden::kelle::decode::{Hardware, budget};
 use golden::kllm::fp16;
 use rand::RngExt;
 use sim::stimulus::{StimulusRng, rng_for};
 
 use super::decode::Policy;
-use crate::decoder::arithmetic::Group;
-use crate::decoder::{Arithmetic, Float, Matrix};
+use crate::decoder::Matrix;
+use crate::decoder::key_values::{Cached, Keeper, KeyValues, attend_kept};
 
 /// A model whose heads keep so many tokens.
 #[derive(Clone, Copy, Debug)]
@@ -24,33 +24,34 @@ pub struct SmallCache {
     pub policy: Policy,
 }
 
-impl Arithmetic for SmallCache {
-    fn attention(&mut self, group: Group<'_>, queries: &[Matrix]) -> Result<Vec<Matrix>> {
-        anyhow::ensure!(group.past == 0, "a small cache is run over a whole text, not after {} tokens", group.past);
-        queries.iter().map(|q| self.head(group, q)).collect()
+impl KeyValues for SmallCache {
+    fn attend(&mut self, cached: &Cached<'_>, queries: &[Matrix]) -> Result<Vec<Matrix>> {
+        cached.is_whole()?;
+        queries.iter().map(|q| self.head(cached, q)).collect()
     }
 }
 
 impl SmallCache {
-    fn head(&self, group: Group<'_>, q: &Matrix) -> Result<Matrix> {
-        let scale = (group.width() as f64).sqrt();
-        let scores = q.times_transposed(group.keys);
-        let mut cache = Kept::new(self.policy, self.tokens, q, group.keys)?;
-        let mut result = Matrix::zeros(0, group.width());
-        for query in 0..q.rows() {
-            let mut seen = cache.tokens();
-            let cached = seen.len();
-            seen.push(query);
-            let products: Vec<f64> = seen.iter().map(|&token| scores.row(query)[token] / scale).collect();
-            let attention = softmax(&products);
-            let mut output = vec![0.0; group.width()];
-            for (weight, &token) in attention.iter().zip(&seen) {
-                output.iter_mut().zip(group.values.row(token)).for_each(|(sum, v)| *sum += weight * v);
-            }
-            result.values.extend(output);
-            cache.step(query, &attention[..cached], &products[..cached], self.tokens)?;
-        }
-        Ok(result)
+    fn head(&self, cached: &Cached<'_>, q: &Matrix) -> Result<Matrix> {
+        let kept = Kept::new(self.policy, self.tokens, q, &cached.keys.stored)?;
+        attend_kept(cached, q, &mut Limited { kept, room: self.tokens })
+    }
+}
+
+/// Tokens with a limit.
+struct Limited {
+    kept: Kept,
+    room: usize,
+}
+
+impl Keeper for Limited {
+    fn tokens(&self) -> Vec<usize> {
+        self.kept.tokens()
+    }
+
+    fn read(&mut self, query: usize, products: &[f64], attention: &[f64]) -> Result<()> {
+        let cached = attention.len() - 1;
+        self.kept.step(query, &attention[..cached], &products[..cached], self.room)
     }
 }
 
@@ -171,16 +172,18 @@ impl Forgetful {
     }
 }
 
-impl Arithmetic for Forgetful {
-    fn attention(&mut self, group: Group<'_>, queries: &[Matrix]) -> Result<Vec<Matrix>> {
-        let (keys, values) = (self.read_back(group.keys), self.read_back(group.values));
-        Float.attention(Group { keys: &keys, values: &values, ..group }, queries)
+impl KeyValues for Forgetful {
+    fn store<'a>(&mut self, cached: Cached<'a>) -> Result<Cached<'a>> {
+        let both = [self.read_back(&cached.keys.stored), self.read_back(&cached.values.stored)];
+        Ok(cached.replaced(both))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decoder::arithmetic::Group;
+    use crate::decoder::{Arithmetic, Float};
     use crate::kelle::decode::{Trace, run};
     use golden::kelle::decode::Numbers;
 
@@ -206,7 +209,7 @@ mod tests {
             assert!(distance < 1e-12, "{policy:?} {distance}");
         }
         for policy in [Window, SinkAndWindow, Softmax, Products, Hardware(Numbers::FOUR_BITS)] {
-            let few = SmallCache { tokens: 64, policy }.head(group(&k, &v), &q).unwrap();
+            let few = SmallCache { tokens: 64, policy }.head(&Cached::exact(group(&k, &v)), &q).unwrap();
             let error = |row: usize| -> f64 {
                 let of = |f: &dyn Fn(usize) -> f64| (0..64).map(|c| f(c).powi(2)).sum::<f64>();
                 (of(&|c| few.row(row)[c] - full.row(row)[c]) / of(&|c| full.row(row)[c])).sqrt()

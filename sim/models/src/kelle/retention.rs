@@ -6,14 +6,15 @@
 //! is shorter than the refresh interval, which depends on the byte and on the token's class. So a token that becomes
 //! important has its bits back: the class alone decides, as in the paper's failure rates.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use golden::kelle::aerp::{Head, softmax};
 use golden::kelle::decode::budget;
 use golden::kelle::edram_bank::{Bank, Distribution};
 use golden::kelle::refresh_controller::Intervals;
 
+use crate::decoder::Matrix;
 use crate::decoder::arithmetic::Group;
-use crate::decoder::{Arithmetic, Matrix};
+use crate::decoder::key_values::{Cached, KeyValues};
 
 /// Refresh intervals in ns, for the upper and for the lower bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,10 +127,10 @@ impl RetainedCache {
     }
 }
 
-impl Arithmetic for RetainedCache {
-    fn attention(&mut self, group: Group<'_>, queries: &[Matrix]) -> Result<Vec<Matrix>> {
-        ensure!(group.past == 0, "a small cache is run over a whole text, not after {} tokens", group.past);
-        queries.iter().enumerate().map(|(head, q)| self.head(group, head, q)).collect()
+impl KeyValues for RetainedCache {
+    fn attend(&mut self, cached: &Cached<'_>, queries: &[Matrix]) -> Result<Vec<Matrix>> {
+        cached.is_whole()?;
+        queries.iter().enumerate().map(|(head, q)| self.head(cached.group, head, q)).collect()
     }
 }
 
@@ -219,7 +220,7 @@ impl<'a> Slots<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decoder::Float;
+    use crate::decoder::{Arithmetic, Float};
     use crate::kelle::decode::{Policy, Trace};
     use crate::kelle::language_model::SmallCache;
 

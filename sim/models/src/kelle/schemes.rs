@@ -9,9 +9,10 @@ use super::calibration::{ACCELERATOR, BUDGET, TIMES, budgets, refreshes};
 use super::decode::Policy;
 use super::language_model::{Forgetful, SmallCache, Stored};
 use super::retention::{Refresh, RetainedCache};
+use crate::decoder::Matrix;
 use crate::decoder::arithmetic::Group;
-use crate::decoder::{Arithmetic, Matrix};
-use crate::schemes::{Bench, Choice, Given, Kind, Reader, Scheme, Settings, Tally, by_arithmetic};
+use crate::decoder::key_values::{Cached, KeyValues};
+use crate::schemes::{Bench, Choice, Given, KEPT, Kind, Part, Passage, Prepared, Scheme, Settings, Tally};
 
 /// Most tokens of a head.
 const MOST: u64 = 1 << 20;
@@ -48,6 +49,10 @@ impl Scheme for Kelle {
         "heads that keep few tokens, each query head its own (AERP)"
     }
 
+    fn part(&self) -> Part {
+        Part::Tokens
+    }
+
     fn choices(&self) -> Vec<Choice> {
         vec![
             Choice { name: "tokens", default: "128", kind: Kind::Count(2..=MOST), about: "tokens of a head (N')" },
@@ -61,26 +66,33 @@ impl Scheme for Kelle {
         ]
     }
 
-    fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Box<dyn Reader + 'a>> {
+    fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Prepared<'a>> {
         let tokens = settings.count("tokens")?;
         let word = settings.word("policy")?;
         let policy = POLICIES.iter().find(|(name, _)| *name == word).map_or(Policy::Softmax, |&(_, policy)| policy);
         let Some(given) = bench.given(ACCELERATOR) else {
-            return Ok(by_arithmetic(bench.model, move |_, read| {
-                read(&mut SmallCache { tokens, policy })?;
-                Ok(Vec::new())
+            return Ok(Prepared::cache(move |passage, with| {
+                with(&mut SmallCache { tokens, policy })?;
+                Ok(vec![kept(passage, [tokens])])
             }));
         };
         let budgets = budgets_of(given, tokens)?;
-        Ok(by_arithmetic(bench.model, move |_, read| {
-            read(&mut Budgets { budgets: &budgets, policy })?;
-            Ok(Vec::new())
+        Ok(Prepared::cache(move |passage, with| {
+            with(&mut Budgets { budgets: &budgets, policy })?;
+            Ok(vec![kept(passage, budgets.iter().flatten().copied())])
         }))
     }
 
     fn calibrated_by(&self) -> Option<&'static str> {
         Some(ACCELERATOR)
     }
+}
+
+/// Tokens of heads with these budgets at the end of a passage, as a share of its tokens.
+fn kept(passage: &Passage<'_>, budgets: impl IntoIterator<Item = usize>) -> Tally {
+    let all = passage.tokens.len();
+    let (kept, heads) = budgets.into_iter().fold((0, 0), |(kept, heads), tokens| (kept + tokens.min(all), heads + 1));
+    Tally::ratio(KEPT, [kept as u64, (heads * all) as u64], 1.0)
 }
 
 /// The budgets of a calibration, the largest of which is the option `tokens`.
@@ -104,10 +116,10 @@ struct Budgets<'a> {
     policy: Policy,
 }
 
-impl Arithmetic for Budgets<'_> {
-    fn attention(&mut self, group: Group<'_>, queries: &[Matrix]) -> Result<Vec<Matrix>> {
-        let tokens = budget_of(self.budgets, &group)?;
-        SmallCache { tokens, policy: self.policy }.attention(group, queries)
+impl KeyValues for Budgets<'_> {
+    fn attend(&mut self, cached: &Cached<'_>, queries: &[Matrix]) -> Result<Vec<Matrix>> {
+        let tokens = budget_of(self.budgets, &cached.group)?;
+        SmallCache { tokens, policy: self.policy }.attend(cached, queries)
     }
 }
 
@@ -128,6 +140,10 @@ impl Scheme for Flips {
         "a full cache of 16 bits an element, each of which flips at most once"
     }
 
+    fn part(&self) -> Part {
+        Part::Storage
+    }
+
     fn choices(&self) -> Vec<Choice> {
         let rate = |name, about| Choice { name, default: "0", kind: Kind::Number(0.0..=1.0), about };
         vec![
@@ -143,13 +159,13 @@ impl Scheme for Flips {
         ]
     }
 
-    fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Box<dyn Reader + 'a>> {
+    fn prepare<'a>(&self, settings: &Settings, _: &'a Bench<'_>) -> Result<Prepared<'a>> {
         let stored = if settings.word("stored")? == "half" { Stored::Half } else { Stored::Integer };
         let (high, low, seed) = (settings.number("high")?, settings.number("low")?, settings.count::<u64>("seed")?);
-        Ok(by_arithmetic(bench.model, move |passage, read| {
+        Ok(Prepared::cache(move |passage, with| {
             // A passage has flips of its own, whatever was read before it.
             let seed = seed.wrapping_add((passage.number as u64) << 32);
-            read(&mut Forgetful::new(stored, high, low, seed))?;
+            with(&mut Forgetful::new(stored, high, low, seed))?;
             Ok(Vec::new())
         }))
     }
@@ -166,6 +182,10 @@ impl Scheme for Refreshed {
 
     fn about(&self) -> &'static str {
         "heads that keep few tokens (AERP), in cells that lose bits between refreshes (2DRP)"
+    }
+
+    fn part(&self) -> Part {
+        Part::Cache
     }
 
     fn choices(&self) -> Vec<Choice> {
@@ -191,7 +211,7 @@ impl Scheme for Refreshed {
         ]
     }
 
-    fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Box<dyn Reader + 'a>> {
+    fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Prepared<'a>> {
         let (tokens, seed) = (settings.count::<usize>("tokens")?, settings.count("seed")?);
         let all = settings.count::<u64>("interval")?;
         let refresh = |of: [u64; 4]| {
@@ -202,10 +222,10 @@ impl Scheme for Refreshed {
             given.agrees(settings, &TIMES)?;
             let budgets = budgets_of(given, tokens)?;
             let by_layer: Vec<Refresh> = given.named(refreshes(given))?.into_iter().map(refresh).collect();
-            return Ok(by_arithmetic(bench.model, move |_, read| {
+            return Ok(Prepared::cache(move |passage, with| {
                 let mut model = Retained { budgets: &budgets, by_layer: &by_layer, seed, reads: (0, 0) };
-                read(&mut model)?;
-                Ok(vec![lost(model.reads)])
+                with(&mut model)?;
+                Ok(vec![lost(model.reads), kept(passage, budgets.iter().flatten().copied())])
             }));
         }
         let mut intervals = [0; 4];
@@ -213,11 +233,11 @@ impl Scheme for Refreshed {
             *interval = 1000 * settings.count::<u64>(name)?;
         }
         let refresh = refresh(intervals);
-        Ok(by_arithmetic(bench.model, move |passage, read| {
+        Ok(Prepared::cache(move |passage, with| {
             let tokens = if tokens == 0 { passage.tokens.len() } else { tokens };
             let mut model = RetainedCache::new(tokens, refresh, Distribution::tail(), seed);
-            read(&mut model)?;
-            Ok(vec![lost(model.reads)])
+            with(&mut model)?;
+            Ok(vec![lost(model.reads), kept(passage, [tokens])])
         }))
     }
 
@@ -245,13 +265,14 @@ struct Retained<'a> {
     reads: (u64, u64),
 }
 
-impl Arithmetic for Retained<'_> {
-    fn attention(&mut self, group: Group<'_>, queries: &[Matrix]) -> Result<Vec<Matrix>> {
+impl KeyValues for Retained<'_> {
+    fn attend(&mut self, cached: &Cached<'_>, queries: &[Matrix]) -> Result<Vec<Matrix>> {
+        let group = cached.group;
         let tokens = budget_of(self.budgets, &group)?;
         let refresh =
             self.by_layer.get(group.layer).with_context(|| format!("no intervals of layer {}", group.layer))?;
         let mut cache = RetainedCache::new(tokens, *refresh, Distribution::tail(), self.seed);
-        let found = cache.attention(group, queries)?;
+        let found = cache.attend(cached, queries)?;
         self.reads = (self.reads.0 + cache.reads.0, self.reads.1 + cache.reads.1);
         Ok(found)
     }

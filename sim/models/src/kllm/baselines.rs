@@ -1,5 +1,8 @@
 //! Integer quantization of the schemes that KLLM is compared with: their ideas, without their tuning.
 
+use crate::baselines::hadamard::walsh;
+use crate::baselines::integers::{Form, Integers};
+
 /// Rows of real numbers.
 pub type Rows = Vec<Vec<f64>>;
 
@@ -12,22 +15,13 @@ pub const BLOCK: usize = 64;
 /// Rounds to nearest with 2^bits - 1 levels around 0, the largest magnitude on the last level.
 #[must_use]
 pub fn symmetric(values: &[f64], bits: u32) -> Vec<f64> {
-    let last = f64::from((1 << (bits - 1)) - 1);
-    let largest = values.iter().map(|v| v.abs()).fold(0.0, f64::max);
-    values.iter().map(|v| round(*v, largest / last)).collect()
+    Integers::symmetric(bits).round(values)
 }
 
 /// Rounds to nearest with 2^bits levels from the smallest to the largest value, one of them exactly 0.
 #[must_use]
 pub fn zero_point(values: &[f64], bits: u32) -> Vec<f64> {
-    let last = f64::from((1 << bits) - 1);
-    let (low, high) = values.iter().fold((0.0, 0.0), |(low, high): (f64, f64), &v| (low.min(v), high.max(v)));
-    let step = (high - low) / last;
-    if step == 0.0 {
-        return values.to_vec();
-    }
-    let zero = (-low / step).round_ties_even();
-    values.iter().map(|v| ((v / step).round_ties_even() + zero).clamp(0.0, last) - zero).map(|q| q * step).collect()
+    Integers { form: Form::ZeroPoint, ..Integers::symmetric(bits) }.round(values)
 }
 
 /// Quantizes the values that are not in `kept`. The others stay.
@@ -49,15 +43,7 @@ pub fn beside_outliers(values: &[f64], kept: &[usize], quantize: impl Fn(&[f64])
 pub fn hadamard(values: &[f64]) -> Vec<f64> {
     let mut result = values.to_vec();
     for block in result.chunks_exact_mut(BLOCK) {
-        let mut half = 1;
-        while half < BLOCK {
-            for start in (0..BLOCK).step_by(2 * half) {
-                for i in start..start + half {
-                    (block[i], block[i + half]) = (block[i] + block[i + half], block[i] - block[i + half]);
-                }
-            }
-            half *= 2;
-        }
+        walsh(block);
         block.iter_mut().for_each(|x| *x /= (BLOCK as f64).sqrt());
     }
     result
@@ -93,11 +79,6 @@ pub fn grouped(calibration: &Rows, tokens: &Rows, columns: &Rows, bits: u32) -> 
         groups.chain(symmetric(&ordered[ordinary..], 8)).collect()
     };
     (tokens.iter().map(|t| quantize(t, bits)).collect(), columns.iter().map(|c| quantize(c, 4)).collect())
-}
-
-/// The nearest multiple of `step`, ties to even.
-fn round(value: f64, step: f64) -> f64 {
-    if step == 0.0 { 0.0 } else { (value / step).round_ties_even() * step }
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! KLLM's codebooks as a scheme.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 
 use super::calibration::{ACCELERATOR, WEIGHT_BITS, counting, counts, detection, of_arrays, outliers};
 use super::language_model::{Books, ClusteredModel, ClusteredWeights, Outliers};
-use crate::schemes::{Bench, Choice, Given, Kind, Reader, Scheme, Settings, Tally, by_arithmetic};
+use crate::schemes::{Bench, Choice, Given, Kind, Part, Prepared, Scheme, Settings, Tally};
 
 /// Bits of activations that are not quantized.
 const EXACT: u32 = 16;
@@ -24,6 +25,10 @@ impl Scheme for Kllm {
         "products of all projections in K-Means codebooks, with outliers of activations in binary16"
     }
 
+    fn part(&self) -> Part {
+        Part::Products
+    }
+
     fn choices(&self) -> Vec<Choice> {
         vec![
             Choice { name: "weights", default: "4", kind: Kind::Count(1..=8), about: "bits of a weight's index" },
@@ -39,7 +44,7 @@ impl Scheme for Kllm {
         ]
     }
 
-    fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Box<dyn Reader + 'a>> {
+    fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Prepared<'a>> {
         let (bits, share) = (settings.count("activations")?, settings.percent("outliers")?);
         ensure!(bits <= 8 || bits == EXACT, "option `activations` is {bits}, allowed: 1 to 8, or {EXACT}");
         let outliers = if settings.word("detection")? == "online" { Outliers::Online } else { Outliers::Offline };
@@ -74,7 +79,7 @@ impl Scheme for Kllm {
 const SHARED: [&str; 4] = ["counting", "activations", "outliers", "detection"];
 
 /// With the codebooks of a file.
-fn by_given<'a>(settings: &Settings, bench: &'a Bench<'_>, given: &Given, bits: u32) -> Result<Box<dyn Reader + 'a>> {
+fn by_given<'a>(settings: &Settings, bench: &'a Bench<'_>, given: &Given, bits: u32) -> Result<Prepared<'a>> {
     let of_weights: u32 = settings.count("weights")?;
     let place = given.file.path.display();
     ensure!(of_weights == WEIGHT_BITS, "option `weights` is {of_weights}, wanted is {WEIGHT_BITS} for {place}");
@@ -89,8 +94,8 @@ fn by_given<'a>(settings: &Settings, bench: &'a Bench<'_>, given: &Given, bits: 
     Ok(reader(bench, Arc::new(weights), tokens))
 }
 
-fn reader<'a>(bench: &'a Bench<'_>, weights: Arc<ClusteredWeights>, books: Option<Arc<Books>>) -> Box<dyn Reader + 'a> {
-    by_arithmetic(bench.model, move |_, read| {
+fn reader<'a>(bench: &'a Bench<'_>, weights: Arc<ClusteredWeights>, books: Option<Arc<Books>>) -> Prepared<'a> {
+    Prepared::products(Cow::Borrowed(bench.model), move |_, read| {
         let mut model = ClusteredModel::with_books(&weights, books.clone());
         read(&mut model)?;
         let [kept, all] = model.outliers();

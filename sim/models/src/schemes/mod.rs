@@ -7,24 +7,33 @@
 //! let schemes = registry();
 //! let chosen = Chosen::parse(&schemes, "tender:bits=4")?;
 //! assert_eq!(chosen.canonical(), "tender:bits=4,groups=8,outliers=0,ranges=text");
+//! // Products of one scheme, and a cache of two others: how it is stored, and which tokens stay.
+//! let combined = Chosen::parse(&schemes, "integers+cache:bits=4+kelle:tokens=64")?;
+//! assert!(combined.canonical().ends_with("+cache:bits=4+kelle:policy=aerp,tokens=64"));
 //! # Ok::<(), anyhow::Error>(())
 //! ```
 
 mod bench;
+mod chosen;
+mod combined;
 mod learning;
 mod options;
 mod plain;
 mod scheme;
 
-use std::fmt;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
+
+use crate::baselines;
 
 pub use bench::{Bench, Given, NothingToLearnFrom};
+pub use chosen::Chosen;
+pub use combined::{Part, Prepared};
 pub use learning::Learning;
 pub use options::{Choice, Kind, Settings};
-pub use scheme::{Amount, Found, Passage, Reader, Scheme, Tally, by_arithmetic, is_surprise};
+pub use plain::{BYTES, KEPT};
+pub use scheme::{Amount, Found, Passage, Reader, Scheme, Tally, is_surprise};
 
 /// Schemes, each with a name of its own.
 pub type Registry = Vec<Arc<dyn Scheme>>;
@@ -50,85 +59,24 @@ pub fn registry() -> Registry {
         Arc::new(crate::tender::schemes::Integers),
         Arc::new(crate::tender::schemes::Tender),
         Arc::new(crate::kllm::scheme::Kllm),
+        Arc::new(baselines::rtn::Rtn),
+        Arc::new(baselines::smooth::SmoothQuant),
+        Arc::new(baselines::gptq::Gptq),
+        Arc::new(baselines::quarot::QuaRot),
+        Arc::new(baselines::atom::Atom),
+        Arc::new(baselines::ant::Ant),
+        Arc::new(baselines::olive::Olive),
+        Arc::new(baselines::blocks::Blocks),
         Arc::new(plain::Cache),
+        Arc::new(baselines::rotated_cache::RotatedCache),
+        Arc::new(baselines::kivi::Kivi),
+        Arc::new(baselines::tokens::HeavyHitters),
+        Arc::new(baselines::tokens::Window),
         Arc::new(crate::titanus::scheme::Titanus),
         Arc::new(crate::kelle::schemes::Kelle),
         Arc::new(crate::kelle::schemes::Flips),
         Arc::new(crate::kelle::schemes::Refreshed),
     ]
-}
-
-/// A scheme with its settings.
-pub struct Chosen<'a> {
-    /// The scheme.
-    pub scheme: &'a dyn Scheme,
-    /// Its settings.
-    pub settings: Settings,
-}
-
-impl<'a> Chosen<'a> {
-    /// Takes `NAME` or `NAME:OPTION=VALUE,..`.
-    ///
-    /// # Errors
-    /// There is no such scheme, or the errors of [`Settings::parse`].
-    pub fn parse(registry: &'a Registry, text: &str) -> Result<Self> {
-        let (name, options) = text.split_once(':').unwrap_or((text, ""));
-        let Some(scheme) = registry.iter().find(|scheme| scheme.name() == name) else {
-            let names: Vec<&str> = registry.iter().map(|scheme| scheme.name()).collect();
-            bail!("there is no scheme `{name}`; schemes are: {}", names.join(", "));
-        };
-        let settings = Settings::parse(&scheme.choices(), options);
-        let settings = settings.with_context(|| format!("scheme `{name}`"))?;
-        Ok(Self { scheme: scheme.as_ref(), settings })
-    }
-
-    /// The same with one more list of options, behind the ones in `text`.
-    ///
-    /// # Errors
-    /// The errors of [`Chosen::parse`].
-    pub fn with(registry: &'a Registry, text: &str, options: &[String]) -> Result<Self> {
-        let joined = match (options.is_empty(), text.contains(':')) {
-            (true, _) => text.to_owned(),
-            (false, false) => format!("{text}:{}", options.join(",")),
-            (false, true) => format!("{text},{}", options.join(",")),
-        };
-        Self::parse(registry, &joined)
-    }
-
-    /// The same with a calibration: what it has, too, and nobody gives, is as in it.
-    ///
-    /// # Errors
-    /// The errors of [`Chosen::parse`].
-    pub fn by(registry: &'a Registry, text: &str, options: &[String], given: &Given) -> Result<Self> {
-        let plain = Self::with(registry, text, options)?;
-        if plain.scheme.calibrated_by() != Some(&given.file.origin.accelerator) {
-            return Ok(plain);
-        }
-        let written = text.split_once(':').map(|(_, options)| options).unwrap_or_default();
-        let written = || options.iter().map(String::as_str).chain([written]).flat_map(|some| some.split(','));
-        let mut all = options.to_vec();
-        for name in plain.scheme.shared() {
-            if !written().any(|pair| pair.split_once('=').is_some_and(|(written, _)| written == *name)) {
-                all.push(format!("{name}={}", given.settings.word(name)?));
-            }
-        }
-        let place = || given.file.path.display().to_string();
-        Self::with(registry, text, &all).with_context(place)
-    }
-
-    /// Name and all options: the same for schemes that compute the same.
-    #[must_use]
-    pub fn canonical(&self) -> String {
-        let settings = self.settings.to_string();
-        let colon = if settings.is_empty() { "" } else { ":" };
-        format!("{}{colon}{settings}", self.scheme.name())
-    }
-}
-
-impl fmt::Debug for Chosen<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.canonical())
-    }
 }
 
 #[cfg(test)]

@@ -5,9 +5,8 @@ use std::fmt;
 use anyhow::{Result, bail, ensure};
 
 use super::bench::Bench;
+use super::combined::{Part, Prepared};
 use super::options::{Choice, Settings};
-use crate::decoder::perplexity::Window;
-use crate::decoder::{Arithmetic, Model};
 
 /// A way to compute a decoder.
 pub trait Scheme: Send + Sync {
@@ -17,6 +16,9 @@ pub trait Scheme: Send + Sync {
     /// What it does, in one sentence without a full stop.
     fn about(&self) -> &'static str;
 
+    /// What it replaces: schemes of different parts go together.
+    fn part(&self) -> Part;
+
     /// Its options.
     fn choices(&self) -> Vec<Choice>;
 
@@ -24,7 +26,7 @@ pub trait Scheme: Send + Sync {
     ///
     /// # Errors
     /// The model has what the scheme cannot compute; there is no text to learn from and the scheme needs one.
-    fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Box<dyn Reader + 'a>>;
+    fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Prepared<'a>>;
 
     /// The accelerator whose calibrations it takes ([`Bench::given`]), if it takes any.
     fn calibrated_by(&self) -> Option<&'static str> {
@@ -166,40 +168,6 @@ impl Tally {
                 _ => all.push(new.clone()),
             }
         }
-    }
-}
-
-/// A reader that computes with an [`Arithmetic`], made anew for each passage.
-struct ByArithmetic<'a, F> {
-    pub(super) model: &'a Model,
-    with: F,
-}
-
-/// Reads the passage with an arithmetic.
-type Read<'a> = dyn FnMut(&mut dyn Arithmetic) -> Result<()> + 'a;
-
-/// A reader of a model; `with` makes an arithmetic for a passage, has the passage read with it, and returns the figures
-/// of the arithmetic.
-pub fn by_arithmetic<'a, F>(model: &'a Model, with: F) -> Box<dyn Reader + 'a>
-where
-    F: Fn(&Passage<'_>, &mut Read<'_>) -> Result<Vec<Tally>> + Send + Sync + 'a,
-{
-    Box::new(ByArithmetic { model, with })
-}
-
-impl<F> Reader for ByArithmetic<'_, F>
-where
-    F: Fn(&Passage<'_>, &mut Read<'_>) -> Result<Vec<Tally>> + Send + Sync,
-{
-    fn read(&self, passage: &Passage<'_>) -> Result<Found> {
-        let window = Window { tokens: 0..passage.tokens.len(), scored: passage.scored };
-        let mut surprises = Vec::new();
-        let mut read = |arithmetic: &mut dyn Arithmetic| {
-            surprises = window.surprises(self.model, passage.tokens, arithmetic)?;
-            Ok(())
-        };
-        let tallies = (self.with)(passage, &mut read)?;
-        Ok(Found { surprises, tallies })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Integers and Tender's groups as schemes.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -9,7 +10,7 @@ use super::groups::{ACCELERATOR, Groups};
 use super::language_model::{Activations, IntegerModel};
 use super::options::{bits, groups, outliers};
 use crate::decoder::calibration::Calibration;
-use crate::schemes::{Bench, Choice, Kind, Reader, Scheme, Settings, Tally, by_arithmetic};
+use crate::schemes::{Bench, Choice, Kind, Part, Prepared, Scheme, Settings, Tally};
 
 /// Symmetric integers, with scales of the text that is judged.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,10 @@ impl Scheme for Integers {
 
     fn about(&self) -> &'static str {
         "products of all projections in symmetric integers, with scales of the text itself"
+    }
+
+    fn part(&self) -> Part {
+        Part::Products
     }
 
     fn choices(&self) -> Vec<Choice> {
@@ -46,7 +51,7 @@ impl Scheme for Integers {
         ]
     }
 
-    fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Box<dyn Reader + 'a>> {
+    fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Prepared<'a>> {
         let bits: u32 = settings.count("bits")?;
         let activations = match settings.count("activations")? {
             0 => bits,
@@ -60,7 +65,7 @@ impl Scheme for Integers {
             _ => Activations::Exact,
         };
         let (weights, apart) = (bench.integers(bits)?, settings.percent("outliers")?);
-        Ok(by_arithmetic(bench.model, move |_, read| {
+        Ok(Prepared::products(Cow::Borrowed(bench.model), move |_, read| {
             read(&mut IntegerModel::new(&weights, activations, how).outliers_apart(apart))?;
             Ok(Vec::new())
         }))
@@ -80,6 +85,10 @@ impl Scheme for Tender {
         "products of all projections in Tender's integers: channels in groups, each with half of the scale before it"
     }
 
+    fn part(&self) -> Part {
+        Part::Products
+    }
+
     fn choices(&self) -> Vec<Choice> {
         vec![
             bits(),
@@ -94,7 +103,7 @@ impl Scheme for Tender {
         ]
     }
 
-    fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Box<dyn Reader + 'a>> {
+    fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Prepared<'a>> {
         let bits = settings.count("bits")?;
         let (groups, apart) = (settings.count("groups")?, settings.percent("outliers")?);
         let weights = bench.integers(bits)?;
@@ -107,7 +116,7 @@ impl Scheme for Tender {
             }
             (_, None) => Known::Learnt(bench.calibration(apart)?),
         };
-        Ok(by_arithmetic(bench.model, move |_, read| {
+        Ok(Prepared::products(Cow::Borrowed(bench.model), move |_, read| {
             let how = match &known {
                 Known::Learnt(learnt) => Activations::Tender { groups, learnt },
                 Known::Given(groups) => Activations::Given(groups),

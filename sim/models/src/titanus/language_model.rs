@@ -12,8 +12,8 @@ use golden::titanus::pruning_unit::prune;
 use golden::titanus::traffic::Traffic;
 
 use super::key_values::threshold_for;
-use crate::decoder::arithmetic::Group;
-use crate::decoder::{Arithmetic, Float, Matrix};
+use crate::decoder::Matrix;
+use crate::decoder::key_values::{Cached, KeyValues};
 
 /// So many levels that the bound does not matter.
 const LEVELS: usize = 64;
@@ -134,12 +134,12 @@ impl Compressed {
     }
 }
 
-impl Arithmetic for Compressed {
-    fn attention(&mut self, group: Group<'_>, queries: &[Matrix]) -> Result<Vec<Matrix>> {
-        anyhow::ensure!(group.past == 0, "a whole text is compressed, not a part after {} tokens", group.past);
-        let keys = self.read_back(group.keys, 0, group.layer)?;
-        let values = self.read_back(group.values, 1, group.layer)?;
-        Float.attention(Group { keys: &keys, values: &values, ..group }, queries)
+impl KeyValues for Compressed {
+    fn store<'a>(&mut self, cached: Cached<'a>) -> Result<Cached<'a>> {
+        cached.is_whole()?;
+        let layer = cached.group.layer;
+        let both = [self.read_back(&cached.keys.stored, 0, layer)?, self.read_back(&cached.values.stored, 1, layer)?];
+        Ok(cached.replaced(both))
     }
 }
 

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 
 use super::calibration::{self, ACCELERATOR, pruned, widths};
 use super::language_model::{Compressed, Pruning, Setting};
-use crate::schemes::{Bench, Choice, Kind, Passage, Reader, Scheme, Settings, Tally, by_arithmetic};
+use crate::schemes::{BYTES, Bench, Choice, Kind, Part, Passage, Prepared, Scheme, Settings, Tally};
 
 /// Keys and values that are pruned and quantized level by level.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,10 @@ impl Scheme for Titanus {
 
     fn about(&self) -> &'static str {
         "keys and values in int8, pruned, and quantized level by level (CPQ); the first half of a text is prefill"
+    }
+
+    fn part(&self) -> Part {
+        Part::Storage
     }
 
     fn choices(&self) -> Vec<Choice> {
@@ -34,7 +38,7 @@ impl Scheme for Titanus {
         ]
     }
 
-    fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Box<dyn Reader + 'a>> {
+    fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Prepared<'a>> {
         let by_layer = match bench.given(ACCELERATOR) {
             None => {
                 let pruning = match settings.percent("pruned")? {
@@ -53,9 +57,9 @@ impl Scheme for Titanus {
                 given.named(calibration::by_layer(&given.settings, &given.file.arrays))?
             }
         };
-        Ok(by_arithmetic(bench.model, move |passage, read| {
+        Ok(Prepared::cache(move |passage, with| {
             let mut model = Compressed::by_layer(by_layer.clone(), prefill(passage));
-            read(&mut model)?;
+            with(&mut model)?;
             Ok(tallies(&model))
         }))
     }
@@ -78,6 +82,6 @@ pub(crate) fn prefill(passage: &Passage<'_>) -> usize {
 pub(crate) fn tallies(model: &Compressed) -> Vec<Tally> {
     vec![
         Tally::ratio("zeros", [model.zero_elements(), model.elements()], 1.0),
-        Tally::ratio("bytes an element", [model.moved_bits(), 8 * model.elements()], 1.0),
+        Tally::ratio(BYTES, [model.moved_bits(), 8 * model.elements()], 1.0),
     ]
 }

@@ -116,7 +116,7 @@ impl Model {
     /// Passes rows through a layer, and keeps what the way back needs.
     fn taped(&self, layer: usize, x: &mut Matrix) -> Result<Tape> {
         let mut tape = Tape::default();
-        self.layer(layer, x, &mut self.cache(), &mut tape)?;
+        self.through_layer(layer, x, &mut tape)?;
         Ok(tape)
     }
 
