@@ -43,7 +43,8 @@ impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for Timing {
             Operation::MatMul(product) => {
                 let begin = now + Shell::checks(5, OPERANDS) + 1;
                 let parts = Parts::of(product, memory);
-                let events = operation.events(&accelerator.shape, parts.of_tile() as u64);
+                let counts = [parts.of_tile() as u64, product.doublings(memory)];
+                let events = operation.events(&accelerator.shape, counts);
                 let flow = Columns::product(self, product, parts, (begin, &mut dmas));
                 Course::new(begin, dmas, flow).late(late).making(events)
             }
@@ -52,7 +53,7 @@ impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for Timing {
                 let operands = if self.shell.overlaps() { 3 } else { OPERANDS };
                 let begin = now + Shell::checks(3, operands) + 1;
                 let flow = Columns::pack(self, pack, begin, &mut dmas);
-                Course::new(begin, dmas, flow).making(operation.events(&accelerator.shape, 1))
+                Course::new(begin, dmas, flow).making(operation.events(&accelerator.shape, [1, 0]))
             }
             Operation::Vector(rows) => self.shell.rows(&self.unit, rows, now, turns),
         })

@@ -2,6 +2,8 @@
 
 use super::{Finish, MatMul, OPERAND_WIDTH, Operation, Output, Pack, Shape};
 use crate::accelerators::events::{Event, Events, kind};
+use crate::accelerators::execution_controller::RESCALE;
+use crate::accelerators::memory::Memory;
 use crate::common::bus::Command;
 
 /// Bits of an entry of a table, and of a number of fp16.
@@ -9,10 +11,11 @@ const ENTRY: u64 = 16;
 const HALF: u64 = 16;
 
 impl Operation {
-    /// What happens in it besides the accesses to memory; sums of a tile leave the array in so many `parts`.
-    pub(super) fn events(&self, shape: &Shape, parts: u64) -> Events {
+    /// What happens in it besides the accesses to memory. Sums of a tile leave the array in so many parts, and so many
+    /// entries of the table double all sums.
+    pub(super) fn events(&self, shape: &Shape, [parts, doublings]: [u64; 2]) -> Events {
         match self {
-            Self::MatMul(product) => product.events(shape, parts),
+            Self::MatMul(product) => product.events(shape, [parts, doublings]),
             Self::Pack(pack) => pack.events(shape),
             Self::Vector(rows) => rows.events(shape.vector.data_width().into()),
         }
@@ -20,15 +23,25 @@ impl Operation {
 }
 
 impl MatMul {
+    /// Entries of the table that double all sums. A table without content names each channel once.
+    pub(super) fn doublings(&self, memory: &mut dyn Memory) -> u64 {
+        let mut table = vec![0; self.table.row_bytes as usize];
+        let read = memory.read(self.table.address, &mut table).is_ok();
+        if !read || table.iter().all(|&byte| byte == 0) {
+            return self.steps.saturating_sub(self.channels);
+        }
+        table.chunks(2).filter(|entry| **entry == RESCALE.to_le_bytes()).count() as u64
+    }
+
     /// Each tile reads the whole table. An entry with a channel is a step of all PEs with a product, another one doubles
     /// all sums.
-    fn events(&self, shape: &Shape, parts: u64) -> Events {
+    fn events(&self, shape: &Shape, [parts, doublings]: [u64; 2]) -> Events {
         let Finish { layout, columns, .. } = &self.finish;
         let (down, across) = (self.a.rows, self.b.rows);
         let tiles = down * across;
         let [a, b] = [layout.row_word_bytes(), layout.column_word_bytes()].map(|bytes| 8 * bytes);
         let pes = u64::from(shape.rows) * u64::from(shape.columns);
-        let (steps, doublings) = (tiles * self.channels, tiles * (self.steps - self.channels));
+        let (steps, doublings) = (tiles * (self.steps - doublings), tiles * doublings);
         let sum = u64::from(shape.sum_width());
         // Columns leave with the sums of all rows of the array.
         let leaving = down * columns * parts;
