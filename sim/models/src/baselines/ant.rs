@@ -74,6 +74,24 @@ fn choose(bits: u32, parts: &[&[f64]]) -> (&'static str, Grid) {
     (name, grid)
 }
 
+/// Types and scales of some inputs, and the type of weights.
+fn inputs_of(bits: u32, values: &[f64]) -> Typed {
+    let (_, grid) = choose(bits, &[values]);
+    let (scale, _) = grid.fit(values, most(values), &SHARES);
+    Typed { grid, scale }
+}
+
+fn outputs_of(bits: u32, weights: &Matrix) -> Typed {
+    let (_, grid) = choose(bits, &weights.iter().collect::<Vec<_>>());
+    Typed { grid, scale: 1.0 }
+}
+
+/// How inputs and weights like these are rounded.
+#[cfg(test)]
+pub(super) fn fitted(bits: u32, inputs: &Matrix, weights: &Matrix) -> [impl Inputs + Outputs + use<>; 2] {
+    [inputs_of(bits, &inputs.values), outputs_of(bits, weights)]
+}
+
 /// The values of an input on the text to learn from.
 pub(super) fn samples(learnt: &Calibration, layer: usize, input: Input) -> Result<Vec<f64>> {
     let rows = learnt.samples(layer, input).with_context(|| format!("{input:?} of layer {layer} is not calibrated"))?;
@@ -118,16 +136,10 @@ impl Scheme for Ant {
         let rounded = Rounded::new(model, None, |layer, input| {
             let inputs: Box<dyn Inputs> = match of_inputs {
                 None => Box::new(Exact),
-                Some(bits) => {
-                    let values = samples(&learnt, layer, input)?;
-                    let (_, grid) = choose(bits, &[&values]);
-                    let (scale, _) = grid.fit(&values, most(&values), &SHARES);
-                    Box::new(Typed { grid, scale })
-                }
+                Some(bits) => Box::new(inputs_of(bits, &samples(&learnt, layer, input)?)),
             };
-            let some = some_weights(model, layer, input)?;
-            let (_, grid) = choose(of_weights, &some.iter().collect::<Vec<_>>());
-            Ok(Form { change: Change::None, inputs, outputs: Box::new(Typed { grid, scale: 1.0 }) })
+            let outputs = Box::new(outputs_of(of_weights, &some_weights(model, layer, input)?));
+            Ok(Form { change: Change::None, inputs, outputs })
         })?;
         Ok(Prepared::products(Cow::Borrowed(model), move |_, read| {
             read(&mut rounded.products())?;

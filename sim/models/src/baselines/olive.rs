@@ -131,6 +131,23 @@ impl Outputs for Typed {
     }
 }
 
+fn inputs_of(values: &[f64]) -> Typed {
+    let pairs = choose([values].into_iter());
+    let scale = pairs.fit(values).0;
+    Typed { pairs, scale }
+}
+
+fn outputs_of(weights: &Matrix) -> Typed {
+    let rows: Vec<&[f64]> = weights.iter().collect();
+    Typed { pairs: choose(rows.iter().copied()), scale: 1.0 }
+}
+
+/// How inputs and weights like these are rounded.
+#[cfg(test)]
+pub(super) fn fitted(inputs: &Matrix, weights: &Matrix) -> [impl Inputs + Outputs + use<>; 2] {
+    [inputs_of(&inputs.values), outputs_of(weights)]
+}
+
 /// Outlier-victim pairs of 4 bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Olive;
@@ -156,17 +173,9 @@ impl Scheme for Olive {
         let is_exact = settings.word("activations")? == "exact";
         let (model, learnt) = (bench.model, bench.calibration(0)?);
         let rounded = Rounded::new(model, None, |layer, input| {
-            let inputs: Box<dyn Inputs> = if is_exact {
-                Box::new(Exact)
-            } else {
-                let values = samples(&learnt, layer, input)?;
-                let pairs = choose([&values[..]].into_iter());
-                let scale = pairs.fit(&values).0;
-                Box::new(Typed { pairs, scale })
-            };
-            let some = some_weights(model, layer, input)?;
-            let rows: Vec<&[f64]> = some.iter().collect();
-            let outputs = Box::new(Typed { pairs: choose(rows.iter().copied()), scale: 1.0 });
+            let inputs: Box<dyn Inputs> =
+                if is_exact { Box::new(Exact) } else { Box::new(inputs_of(&samples(&learnt, layer, input)?)) };
+            let outputs = Box::new(outputs_of(&some_weights(model, layer, input)?));
             Ok(Form { change: Change::None, inputs, outputs })
         })?;
         Ok(Prepared::products(Cow::Borrowed(model), move |_, read| {

@@ -255,3 +255,6 @@ impl Arithmetic for Products<'_> {
         Ok(self.round(layer, input, x)?.through(weight))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -87,8 +87,8 @@ fn rotations_change_nothing() {
         let float = surprises(&model, &TOKENS, &mut Float).unwrap();
         let width = model.config().width;
         let signs = (0..width).map(|i| if i % 5 < 2 { -1.0 } else { 1.0 }).collect();
-        let rotation = crate::baselines::hadamard::Rotation::new(width, Some(signs));
-        let turned = crate::baselines::quarot::rotated(&model, &rotation).unwrap();
+        let rotation = baselines::hadamard::Rotation::new(width, Some(signs));
+        let turned = baselines::quarot::rotated(&model, &rotation).unwrap();
         let found = surprises(&turned, &TOKENS, &mut Float).unwrap();
         let far = |a: &[f64]| a.iter().zip(&float).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         assert!(far(&found) < 1e-5, "{name}: {}", far(&found));
