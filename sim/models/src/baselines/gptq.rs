@@ -2,6 +2,7 @@
 //! the error.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use anyhow::Result;
 use golden::common::parallel::shares;
@@ -28,9 +29,13 @@ impl Solver<'_> {
             let squares = moments.squares();
             // Channels stay in their groups' bits: each group is sorted on its own if there are several kinds of bits.
             let same = columns.groups.iter().all(|(_, integers)| *integers == columns.groups[0].1);
-            let parts = if same { vec![0..order.len()] } else { columns.groups.iter().map(|g| g.0.clone()).collect() };
-            for part in parts {
+            let mut sort = |part: Range<usize>| {
                 order[part].sort_by(|&a, &b| squares[b].total_cmp(&squares[a]).then(a.cmp(&b)));
+            };
+            if same {
+                sort(0..weights.columns);
+            } else {
+                columns.groups.iter().for_each(|(range, _)| sort(range.clone()));
             }
         }
         let factor = moments.factor(&order, self.damping)?;
@@ -48,11 +53,7 @@ impl Solver<'_> {
 }
 
 /// Rounds some rows.
-fn some_rows(
-    weights: Matrix,
-    (order, groups): (&[usize], &[(std::ops::Range<usize>, Integers)]),
-    factor: &Matrix,
-) -> Matrix {
+fn some_rows(weights: Matrix, (order, groups): (&[usize], &[(Range<usize>, Integers)]), factor: &Matrix) -> Matrix {
     let mut rest = Matrix::zeros(0, weights.columns);
     weights.iter().for_each(|row| rest.values.extend(order.iter().map(|&channel| row[channel])));
     let mut rounded = weights;

@@ -77,7 +77,7 @@ pub enum Prepared<'a> {
     /// Everything in floats.
     Float,
     /// An arithmetic without attention, and the model that it computes.
-    Products(Cow<'a, Model>, Box<MakeArithmetic<'a>>),
+    Products(Box<Cow<'a, Model>>, Box<MakeArithmetic<'a>>),
     /// A cache.
     Cache(Box<MakeCache<'a>>),
     /// A reader of its own.
@@ -91,7 +91,7 @@ impl<'a> Prepared<'a> {
     where
         F: Fn(&Passage<'_>, &mut WithArithmetic<'_>) -> Result<Vec<Tally>> + Send + Sync + 'a,
     {
-        Self::Products(model, Box::new(with))
+        Self::Products(Box::new(model), Box::new(with))
     }
 
     /// The same of a cache.
@@ -114,7 +114,7 @@ pub(super) fn reader<'a>(model: &'a Model, parts: Vec<Prepared<'a>>) -> Result<B
         match part {
             Prepared::Float => (),
             Prepared::Products(..) if products.is_some() => bail!("two schemes compute products"),
-            Prepared::Products(model, make) => products = Some((model, make)),
+            Prepared::Products(model, make) => products = Some((*model, make)),
             Prepared::Cache(make) => caches.push(make),
             Prepared::Whole(reader) if count == 1 => return Ok(reader),
             Prepared::Whole(_) => bail!("a scheme that computes everything goes with no other one"),

@@ -4,7 +4,6 @@
 use golden::kllm::fp16;
 
 use super::super::blocks::Format;
-use super::super::integers::Form as Codes;
 use super::super::{ant, atom, olive, smooth};
 use super::*;
 use crate::kllm::quantization::Projection as Slice;
@@ -117,14 +116,6 @@ fn errors_of_real_products() {
     assert!(same(&none, 4, 0) > groups && tensor > ant && tensor > olive, "{groups} {tensor} {ant} {olive}");
     // Weights alone. There are fewer tokens to learn from than channels.
     let weights = |solver| error(&all, |k| form(Change::None, Exact, columns(k, 4, 0)), solver);
-    let zero = error(
-        &all,
-        |k| {
-            let integers = Integers { form: Codes::ZeroPoint, ..Integers::symmetric(4) };
-            form(Change::None, Exact, Columns::new(k.weights.columns, 0, integers))
-        },
-        None,
-    );
     assert!(weights(gptq) < weights(None));
     let names = ["mxint8", "mxfp8-e4m3", "mxfp6-e2m3", "mxfp4", "msfp12", "smx4"];
     let errors = names.map(format);
