@@ -22,10 +22,12 @@ pub struct Integers {
     pub clip: f64,
 }
 
-/// Values of one scale: multiples of a step between two ends.
+/// Values of one scale: multiples of range / steps between two ends. As everywhere in these models the code of x is
+/// x * steps / range, rounded: another form rounds ties to other sides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
-    step: f64,
+    steps: f64,
+    range: f64,
     ends: [f64; 2],
 }
 
@@ -44,13 +46,13 @@ impl Integers {
         match self.form {
             Form::Symmetric => {
                 let last = f64::from((1 << (self.bits - 1)) - 1);
-                Scale { step: high.max(-low) / last, ends: [-last, last] }
+                Scale { steps: last, range: high.max(-low), ends: [-last, last] }
             }
             Form::ZeroPoint => {
                 let last = f64::from((1 << self.bits) - 1);
-                let step = (high - low) / last;
-                let zero = if step == 0.0 { 0.0 } else { (-low / step).round_ties_even() };
-                Scale { step, ends: [-zero, last - zero] }
+                let range = high - low;
+                let zero = if range == 0.0 { 0.0 } else { (-low * last / range).round_ties_even() };
+                Scale { steps: last, range, ends: [-zero, last - zero] }
             }
         }
     }
@@ -67,10 +69,11 @@ impl Scale {
     /// The nearest number that has a code.
     #[must_use]
     pub fn nearest(&self, x: f64) -> f64 {
-        if self.step == 0.0 {
+        if self.range == 0.0 {
             return 0.0;
         }
-        (x / self.step).round_ties_even().clamp(self.ends[0], self.ends[1]) * self.step
+        let code = (x * self.steps / self.range).round_ties_even().clamp(self.ends[0], self.ends[1]);
+        code * self.range / self.steps
     }
 }
 
