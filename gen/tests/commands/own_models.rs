@@ -342,10 +342,10 @@ fn operations_of_a_layer_in_time() {
         }
         assert_eq!(beside > 0, overlaps, "{on}: {text}");
     }
-    let nowhere = folder.path().join("none/line.svg").display().to_string();
-    let args = ["lower", "--on", "tender", "--model", &model, "-o", &out, "--svg", &nowhere, "of it"];
-    let error = senbazuru(&args).assert().code(1);
-    assert!(said(&error.get_output().stderr).contains("none"));
+    let place = folder.path().display().to_string();
+    let args = ["lower", "--on", "tender", "--model", &model, "-o", &out, "--svg", &place, "of it"];
+    let error = senbazuru(&args).assert().code(2);
+    assert!(said(&error.get_output().stderr).contains("it is a folder; name a file"));
 }
 
 /// A layer takes the place of an earlier one, and of nothing else. Its header says what it was made of.
