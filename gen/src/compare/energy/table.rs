@@ -98,7 +98,7 @@ fn word<T: Copy>(key: &str, given: &str, known: &[(&str, T)]) -> Result<T, Strin
 
 /// A number with a source.
 fn sourced(key: &str, number: f64, source: &str) -> Result<f64, String> {
-    if !(number >= 0.0 && number <= MOST) {
+    if !(0.0..=MOST).contains(&number) {
         return Err(format!("`{key}` is {number}, allowed: a number from 0 to {MOST}"));
     }
     if source.trim().is_empty() {
