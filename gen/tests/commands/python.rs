@@ -10,8 +10,14 @@ fn run(program: &str, args: &[&str], folder: &Path) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let path = root.join("target/notebook/bin").join(program);
     assert!(path.is_file(), "{} is missing: `./scripts/setup full` makes it", path.display());
-    let environment: [(&str, PathBuf); 2] =
-        [("CARGO_TARGET_DIR", root.join("target/python-package")), ("MPLCONFIGDIR", root.join("target/notebook"))];
+    // pip finds maturin there.
+    let words = std::env::var_os("PATH").unwrap_or_default();
+    let all = [root.join("target/notebook/bin")].into_iter().chain(std::env::split_paths(&words));
+    let environment: [(&str, PathBuf); 3] = [
+        ("CARGO_TARGET_DIR", root.join("target/python-package")),
+        ("MPLCONFIGDIR", root.join("target/notebook")),
+        ("PATH", std::env::join_paths(all).unwrap().into()),
+    ];
     let mut tool = Tool::new(path.to_str().unwrap()).args(args).dir(folder);
     for (name, value) in environment {
         tool = tool.env(name, value);
